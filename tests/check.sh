@@ -330,6 +330,51 @@ test_left_out() {
     says err '4 files left out: ' "all files left out: said"
 }
 
+# annotated LINE TEXT: the first strategy that failed, at that line
+annotated() {
+    GITHUB_ACTIONS=true check --plan -q
+    says err "^::error file=[a-z_/]*.yaml,line=$1,title=" "$2"
+}
+
+# A remark is at the key that changed, and one cause has no hundred reasons.
+test_causes() {
+    project p
+    (cd "$tmp/p/scenarios" && rm dp_tp.yaml &&
+        "$shardsim" init --model llama3-8b --devices 64 --hardware h100-sxm -o train.yaml) >"$tmp/out" 2>"$tmp/err"
+    rm "$tmp/p/results/baselines/scenarios/dp_tp.yaml"
+    check --plan --update
+    cp "$tmp/p/scenarios/train.yaml" "$tmp/train"
+    for key in mesh zero recompute batch; do
+        case $key in
+        mesh) edit scenarios/train.yaml 's/^mesh: {fsdp: 64}/mesh: {fsdp: 32}/' ;;
+        zero) edit scenarios/train.yaml 's/prefetch: 1/prefetch: 0/' ;;
+        recompute) edit scenarios/train.yaml 's/^recompute: full/recompute: none/' ;;
+        batch) edit scenarios/train.yaml 's/microbatches: 8/microbatches: 4/' ;;
+        esac
+        annotated "$(grep -n "^$key" "$tmp/train" | cut -d : -f 1)" "another $key: a remark at its line"
+        cp "$tmp/train" "$tmp/p/scenarios/train.yaml"
+    done
+    edit scenarios/train.yaml 's/^mesh: {fsdp: 64}/mesh: {fsdp: 32}/'
+    check --plan
+    n=$(grep -c '^    - ' "$tmp/out")
+    [ "$n" -ge 8 ] && [ "$n" -le 16 ]
+    ok $? "another mesh: some ten reasons, not a hundred"
+    says out '"and [0-9]* more, which .shardsim check -v. tells"$' "another mesh: how many more"
+    grep '^    - ' "$tmp/out" | sed -n 2p | grep -q 'mesh is fsdp=32, was fsdp=64'
+    ok $? "another mesh: the cause behind the verdict"
+    check --plan -v
+    [ "$(grep -c '^    - ' "$tmp/out")" -ge 50 ]
+    ok $? "another mesh: -v tells all reasons"
+    cp "$tmp/train" "$tmp/p/scenarios/train.yaml"
+    edit scenarios/strategies.yaml '21s/dp: 8/dp: 4/'
+    annotated 21 "another mesh of a strategy: a remark there"
+    project p
+    edit scenarios/dp_tp.yaml 's/layers: 2/layers: 1/'
+    check --plan
+    says out 'all-reduce over dp at gradient of .* and 1 more receives .*; was at gradient of .* and 3 more; ' \
+        "a collective of fewer arrays: one reason, not a new one and one that is gone"
+}
+
 # Input of every kind that cannot be read: status 2, and all others are checked.
 test_unreadable() {
     project p
@@ -595,6 +640,7 @@ test_step
 test_given
 test_files
 test_left_out
+test_causes
 test_unreadable
 test_update
 test_planned

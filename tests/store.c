@@ -267,9 +267,9 @@ static void test_diff(void)
     struct diag d = DIAG_INIT;
     struct place place = {"f", 3, 1};
 
-    baseline_diff(&d, &was, &same, place);
+    baseline_diff(&d, &was, &same, place, true);
     ok(d.nerrors == 0, "diff: none");
-    baseline_diff(&d, &was, &is, place);
+    baseline_diff(&d, &was, &is, place, true);
     ok(says(&d,
             "parameter 'layers/*/up' is sharded as [{}, {}], was [{}, {tp}], no longer sharded "
             "over tp",
@@ -280,12 +280,12 @@ static void test_diff(void)
     ok(says(&d, "bytes received in total: 96, 32 more (+50.0 %)", 3), "diff: the total");
     ok(!says(&d, "layers/*/down'", 7), "diff: not what is the same");
     diag_fini(&d);
-    baseline_diff(&d, &is, &was, place);
+    baseline_diff(&d, &is, &was, place, true);
     ok(says(&d, "now sharded over tp", 7) && says(&d, "32 fewer", 3), "diff: the other way round");
     diag_fini(&d);
     free(is.findings[0]);
     is.nfindings = 0;
-    baseline_diff(&d, &was, &is, place);
+    baseline_diff(&d, &was, &is, place, true);
     ok(says(&d, "an accepted finding is gone: rule 'x' is odd", 3), "diff: a finding that is gone");
     diag_fini(&d);
     baseline_fini(&was);
@@ -324,10 +324,10 @@ static void test_verdict(void)
               "the model and the hardware changed: model.layers is 1, was 2, hardware is y, was x; "
               "neither worse nor better: modelled step -10.0 %"),
        "verdict: another model");
-    baseline_diff(&d, &was, &close, place);
-    baseline_diff(&d, &older, &was, place);
+    baseline_diff(&d, &was, &close, place, true);
+    baseline_diff(&d, &older, &was, place, true);
     ok(d.nerrors == 0, "diff: none by rounding, nor of what an older baseline does not have");
-    baseline_diff(&d, &was, &other, place);
+    baseline_diff(&d, &was, &other, place, true);
     ok(says(&d, "model.layers is 1, was 2", 5) && says(&d, "modelled step: ", 3),
        "diff: what was given, at its place, and the step");
     baseline_keep_close(&close, &was);

@@ -64,7 +64,7 @@ static const struct argp_option option_table[] = {
      "Report weights above this size that are replicated over devices (64MiB)", 0},
     {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
     {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
-    {"verbose", 'v', NULL, 0, "Say also which files are left out", 0},
+    {"verbose", 'v', NULL, 0, "Tell all reasons, and which files are left out", 0},
     {NULL, 0, NULL, 0, NULL, 0}};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

@@ -10,7 +10,6 @@
 
 #include "base/file.h"
 #include "base/pack.h"
-#include "cmd/check_strategy.h"
 #include "cmd/cmd.h"
 #include "ranks/ranks.h"
 #include "report/outcome.h"
@@ -153,13 +152,13 @@ static int check_strategies(struct file_check *f, struct work *w)
         return check_no_memory();
     for (size_t i = 0; i < w->nitems && exit == CMD_OK; i++) {
         struct strategy_check *s = &f->done[f->ndone++];
-        const struct baseline *was = baseline_find(&f->was, w->items[i].scenario->strategy);
+        struct baseline *was = baseline_find(&f->was, w->items[i].scenario->strategy);
 
         s->scenario = w->items[i].scenario;
         w->items[i].trial.memory = f->wish->memory;
         exit = check_strategy_init(&s->check, w, &w->items[i],
                                    mode_of(f, w, &w->items[i], &flops, &s->notes[OUTCOME_PLANNED]),
-                                   f->wish->whole_bytes, was);
+                                   f->wish, was);
         if (exit == CMD_OK && is_for_first(&s->check))
             exit = CMD_CANNOT;
         if (was && !was->has_given && !f->wish->update)

@@ -10,19 +10,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/text.h"
+#include "cmd/check_strategy.h"
 
 #define CHECK_FOREIGN \
     "the first line is not that of a baseline, so this is left as it is; move it away"
-
-/* What was asked for on the command line. */
-struct check_wish {
-    bool plan, update, quiet, verbose;
-    uint64_t whole_bytes;
-    const char *memory; /* NULL: the default */
-};
 
 enum check_note {
     CHECK_OUTCOME,  /* outcome_pack() */

@@ -230,6 +230,13 @@ static int find_given(struct baseline *now, const struct work_item *item)
     return status;
 }
 
+/* What is no longer given may stand in the scenario all the same, with the default. */
+static void place_given(struct baseline *was, const struct scenario *scenario)
+{
+    for (size_t i = 0; was && i < was->ngiven; i++)
+        was->given[i].place = scenario_place(scenario, was->given[i].key);
+}
+
 /* What there is now.  SHD_ENOMEM. */
 static int find_now(struct check_strategy *c, const struct work_item *item,
                     const struct record *plan)
@@ -248,16 +255,16 @@ static int find_now(struct check_strategy *c, const struct work_item *item,
 }
 
 /* What came of a strategy that was tried, against its baseline. */
-static int compare(struct check_strategy *c, const struct work_item *item, uint64_t whole_bytes,
-                   const struct baseline *was)
+static int compare(struct check_strategy *c, const struct work_item *item,
+                   const struct check_wish *wish, const struct baseline *was)
 {
     struct place place = item->scenario->place;
     struct diag changes = DIAG_INIT, lint = DIAG_INIT;
-    int status = find_findings(c, item, whole_bytes, was, &lint);
+    int status = find_findings(c, item, wish->whole_bytes, was, &lint);
 
     baseline_sort(&c->now);
     if (was) {
-        baseline_diff(&changes, was, &c->now, place);
+        baseline_diff(&changes, was, &c->now, place, wish->verbose);
         diag_append(&changes, &lint);
         tell_changes(c, was, &changes, place);
         baseline_keep_close(&c->now, was);
@@ -273,7 +280,7 @@ static int compare(struct check_strategy *c, const struct work_item *item, uint6
 }
 
 int check_strategy_init(struct check_strategy *out, struct work *work, struct work_item *item,
-                        enum record_mode mode, uint64_t whole_bytes, const struct baseline *was)
+                        enum record_mode mode, const struct check_wish *wish, struct baseline *was)
 {
     struct place place = item->scenario->place;
     struct result result = {.record = NULL};
@@ -303,8 +310,9 @@ int check_strategy_init(struct check_strategy *out, struct work *work, struct wo
         find_unfit(out, item, plan ? plan : result.record);
         status = find_now(out, item, plan);
     }
+    place_given(was, item->scenario);
     if (status == SHD_OK)
-        status = compare(out, item, whole_bytes, was);
+        status = compare(out, item, wish, was);
     record_destroy(plan);
     if (status == SHD_OK)
         return CMD_OK;

@@ -300,7 +300,7 @@ void baseline_file_fini(struct baseline_file *file)
     *file = (struct baseline_file){NULL, 0};
 }
 
-const struct baseline *baseline_find(const struct baseline_file *file, const char *strategy)
+struct baseline *baseline_find(const struct baseline_file *file, const char *strategy)
 {
     for (size_t i = 0; i < file->count; i++)
         if (!strcmp(file->list[i].name, strategy))

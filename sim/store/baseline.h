@@ -106,13 +106,14 @@ SHD_MUST_CHECK int baseline_parse(struct baseline_file *out, const char *path,
                                   const struct text *text, struct diag *diag);
 void baseline_file_fini(struct baseline_file *file);
 
-const struct baseline *baseline_find(const struct baseline_file *file, const char *strategy);
+struct baseline *baseline_find(const struct baseline_file *file, const char *strategy);
 
 /* Say in words what is not as it was, the cause first: what was given, the mesh, arrays, then
  * collectives, then totals and findings.  Each has the place of its rule or option, or else
- * `place`. */
+ * `place`.  Unless `all` are wanted, of arrays and what follows about ten are told, and how many
+ * more there are. */
 void baseline_diff(struct diag *changes, const struct baseline *was, const struct baseline *is,
-                   struct place place);
+                   struct place place, bool all);
 
 /* Options of the layout that are not as they were: why there is a difference, but none by
  * themselves. */

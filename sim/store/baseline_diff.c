@@ -17,6 +17,15 @@
 
 #define AXES_MAX 256
 
+/* "gradient of head/kernel and 3 more": as traffic.h names what is moved together */
+#define AND " and "
+#define MORE " more"
+
+/* What is told apart, and how many lines each may have when not all are wanted; what one does not
+ * need the others may have. */
+enum part { ARRAYS, COLLECTIVES, TOTALS, NPARTS };
+static const size_t shares[NPARTS] = {4, 3, 4};
+
 struct differ {
     struct diag *changes;
     const struct baseline *was, *is;
@@ -187,6 +196,8 @@ static void diff_collective(struct differ *d, const struct baseline_collective *
         add_more(&t, was->received_bytes, is->received_bytes);
         text_addf(&t, " over %s", is->axes);
     }
+    if (strcmp(was->where, is->where) != 0)
+        text_addf(&t, "; was at %s", was->where);
     add_change(&t, "times", was->count, is->count);
     add_change(&t, "operand bytes", was->operand_bytes, is->operand_bytes);
     add_change(&t, "result bytes", was->result_bytes, is->result_bytes);
@@ -196,11 +207,21 @@ static void diff_collective(struct differ *d, const struct baseline_collective *
     text_fini(&t);
 }
 
-static bool is_same_collective(const struct baseline_collective *a,
-                               const struct baseline_collective *b)
+/* How alike two collectives must be to be taken for one. */
+enum likeness { ALL_THE_SAME, OF_ONE_NAME, OF_ONE_FIRST_ARRAY, NLIKENESSES };
+
+/* The length of a place without " and 3 more". */
+static size_t first_array(const char *where)
 {
-    return !strcmp(a->phase, b->phase) && !strcmp(a->op, b->op) && !strcmp(a->axes, b->axes) &&
-           !strcmp(a->where, b->where);
+    size_t n = strlen(where), end = n;
+
+    if (n < strlen(MORE) || strcmp(where + n - strlen(MORE), MORE) != 0)
+        return n;
+    n -= strlen(MORE);
+    while (n > 0 && where[n - 1] >= '0' && where[n - 1] <= '9')
+        n--;
+    return n >= strlen(AND) && !strncmp(where + n - strlen(AND), AND, strlen(AND)) ? n - strlen(AND)
+                                                                                   : end;
 }
 
 static bool is_equal_collective(const struct baseline_collective *a,
@@ -211,39 +232,45 @@ static bool is_equal_collective(const struct baseline_collective *a,
            a->received_bytes == b->received_bytes;
 }
 
-static size_t find_collective(const struct differ *d, const bool *taken,
-                              const struct baseline_collective *is, bool exact)
+static bool is_like(const struct baseline_collective *a, const struct baseline_collective *b,
+                    enum likeness likeness)
 {
-    for (size_t i = 0; i < d->was->ncollectives; i++) {
-        const struct baseline_collective *was = &d->was->collectives[i];
+    size_t n = first_array(a->where);
 
-        if (!taken[i] && is_same_collective(was, is) && (!exact || is_equal_collective(was, is)))
+    if (strcmp(a->phase, b->phase) != 0 || strcmp(a->op, b->op) != 0 ||
+        strcmp(a->axes, b->axes) != 0)
+        return false;
+    if (likeness == OF_ONE_FIRST_ARRAY)
+        return n == first_array(b->where) && !strncmp(a->where, b->where, n);
+    return !strcmp(a->where, b->where) && (likeness != ALL_THE_SAME || is_equal_collective(a, b));
+}
+
+static size_t find_collective(const struct differ *d, const bool *taken,
+                              const struct baseline_collective *is, enum likeness likeness)
+{
+    for (size_t i = 0; i < d->was->ncollectives; i++)
+        if (!taken[i] && is_like(&d->was->collectives[i], is, likeness))
             return i;
-    }
     return d->was->ncollectives;
 }
 
-static void diff_collectives(struct differ *d, bool *taken, bool *same)
+/* Pairs first, of which those that are most alike come first. */
+static void diff_collectives(struct differ *d, bool *taken, bool *paired)
 {
-    for (size_t i = 0; i < d->is->ncollectives; i++) {
-        size_t at = find_collective(d, taken, &d->is->collectives[i], true);
+    for (enum likeness like = ALL_THE_SAME; like < NLIKENESSES; like++)
+        for (size_t i = 0; i < d->is->ncollectives; i++) {
+            size_t at = paired[i] ? d->was->ncollectives
+                                  : find_collective(d, taken, &d->is->collectives[i], like);
 
-        same[i] = at < d->was->ncollectives;
-        if (same[i])
-            taken[at] = true;
-    }
-    for (size_t i = 0; i < d->is->ncollectives; i++) {
-        size_t at = find_collective(d, taken, &d->is->collectives[i], false);
-
-        if (same[i])
-            continue;
-        if (at == d->was->ncollectives) {
-            tell_collective(d, &d->is->collectives[i], true);
-            continue;
+            if (at == d->was->ncollectives)
+                continue;
+            taken[at] = paired[i] = true;
+            if (like != ALL_THE_SAME)
+                diff_collective(d, &d->was->collectives[at], &d->is->collectives[i]);
         }
-        taken[at] = true;
-        diff_collective(d, &d->was->collectives[at], &d->is->collectives[i]);
-    }
+    for (size_t i = 0; i < d->is->ncollectives; i++)
+        if (!paired[i])
+            tell_collective(d, &d->is->collectives[i], true);
     for (size_t i = 0; i < d->was->ncollectives; i++)
         if (!taken[i])
             tell_collective(d, &d->was->collectives[i], false);
@@ -303,10 +330,10 @@ static void diff_totals(struct differ *d)
     diff_total(d, "bytes received in total", was->received_bytes, is->received_bytes);
     diff_axes_of(d, d->is, NULL);
     diff_axes_of(d, d->was, d->is);
-    diff_total(d, "bytes received by the device with most", was->received_bytes_most,
-               is->received_bytes_most);
     diff_total(d, "peak memory bytes of the device with most", was->peak_memory_bytes_most,
                is->peak_memory_bytes_most);
+    diff_total(d, "bytes received by the device with most", was->received_bytes_most,
+               is->received_bytes_most);
     diff_total(d, "peak memory bytes of all devices", was->peak_memory_bytes,
                is->peak_memory_bytes);
     diff_total(d, "flops of the device with most", was->flops_most, is->flops_most);
@@ -383,10 +410,63 @@ void baseline_causes(struct diag *causes, const struct baseline *was, const stru
     diff_given(&d, true);
 }
 
+/* Lines of each part that are told. */
+static void share_out(size_t told[NPARTS], const struct diag parts[NPARTS])
+{
+    size_t left = 0;
+
+    for (int p = 0; p < NPARTS; p++) {
+        told[p] = parts[p].nmessages < shares[p] ? parts[p].nmessages : shares[p];
+        left += shares[p] - told[p];
+    }
+    for (int p = NPARTS - 1; p >= 0; p--) {
+        size_t more = parts[p].nmessages - told[p];
+
+        more = more < left ? more : left;
+        told[p] += more;
+        left -= more;
+    }
+}
+
+static void tell_some(struct diag *changes, const struct diag parts[NPARTS], struct place place)
+{
+    size_t told[NPARTS], nmore = 0;
+
+    share_out(told, parts);
+    for (int p = 0; p < NPARTS; p++) {
+        for (size_t i = 0; i < told[p]; i++) {
+            const struct diag_message *m = &parts[p].messages[i];
+
+            diag_error(changes, (struct place){m->file, m->line, m->column}, "%s", m->text);
+        }
+        nmore += parts[p].nerrors - told[p];
+        if (parts[p].no_memory)
+            diag_no_memory(changes);
+    }
+    if (nmore > 0)
+        diag_error(changes, (struct place){place.file, 0, 0},
+                   "and %zu more, which 'shardsim check -v' tells", nmore);
+}
+
+static void diff_parts(struct differ *d, struct diag parts[NPARTS], bool *marks)
+{
+    size_t narrays = d->was->narrays + d->is->narrays;
+
+    d->changes = &parts[ARRAYS];
+    diff_arrays(d, marks, marks + d->was->narrays);
+    d->changes = &parts[COLLECTIVES];
+    diff_collectives(d, marks + narrays, marks + narrays + d->was->ncollectives);
+    d->changes = &parts[TOTALS];
+    diff_modelled(d);
+    diff_totals(d);
+    diff_findings(d);
+}
+
 void baseline_diff(struct diag *changes, const struct baseline *was, const struct baseline *is,
-                   struct place place)
+                   struct place place, bool all)
 {
     struct differ d = {changes, was, is, place};
+    struct diag parts[NPARTS] = {DIAG_INIT, DIAG_INIT, DIAG_INIT};
     size_t n = was->narrays + is->narrays + was->ncollectives + is->ncollectives;
     bool *marks = calloc(n + 1, sizeof *marks);
 
@@ -398,11 +478,12 @@ void baseline_diff(struct diag *changes, const struct baseline *was, const struc
     if (strcmp(was->mesh, is->mesh) != 0)
         diag_error(changes, is->mesh_place.file ? is->mesh_place : place, "mesh is %s, was %s",
                    is->mesh, was->mesh);
-    diff_arrays(&d, marks, marks + was->narrays);
-    diff_collectives(&d, marks + was->narrays + is->narrays,
-                     marks + was->narrays + is->narrays + was->ncollectives);
-    diff_modelled(&d);
-    diff_totals(&d);
-    diff_findings(&d);
+    diff_parts(&d, parts, marks);
+    for (int p = 0; all && p < NPARTS; p++)
+        diag_append(changes, &parts[p]);
+    if (!all)
+        tell_some(changes, parts, place);
+    for (int p = 0; p < NPARTS; p++)
+        diag_fini(&parts[p]);
     free(marks);
 }

@@ -44,17 +44,6 @@ static const struct baseline_given *find(const struct baseline *b, const char *k
     return NULL;
 }
 
-/* Of an option that is no longer given: where others of its section are. */
-static struct place place_of_section(const struct baseline *is, const char *key, struct place place)
-{
-    size_t n = strcspn(key, ".");
-
-    for (size_t i = 0; i < is->ngiven && key[n]; i++)
-        if (!strncmp(is->given[i].key, key, n + 1))
-            return is->given[i].place;
-    return place;
-}
-
 bool baseline_given_change(struct baseline_change *out, const struct baseline *was,
                            const struct baseline *is, size_t k, struct place place)
 {
@@ -69,7 +58,7 @@ bool baseline_given_change(struct baseline_change *out, const struct baseline *w
     if (k >= is->ngiven && b) /* it was counted already */
         return false;
     *out = (struct baseline_change){key, a ? a->value : NULL, b ? b->value : NULL, subject_of(key),
-                                    b ? b->place : place_of_section(is, key, place)};
+                                    b ? b->place : a->place};
     if (!out->place.file)
         out->place = place;
     return !a || !b || strcmp(a->value, b->value) != 0;
