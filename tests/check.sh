@@ -375,6 +375,26 @@ test_causes() {
         "a collective of fewer arrays: one reason, not a new one and one that is gone"
 }
 
+# A scenario under another name is known by its baseline.
+test_renamed() {
+    project p
+    mv "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/zwei.yaml"
+    check --plan
+    is 1 "a scenario under another name: status 1"
+    says out "is the same as dp_tp.yaml was: renamed?  'shardsim check --update --prune' takes its" \
+        "another name: the scenario"
+    says out "a baseline without a scenario, and zwei.yaml is the same now: renamed?" "another name: the baseline"
+    check --plan --update --prune
+    check --plan
+    is 0 "another name: the remedy"
+    mv "$tmp/p/scenarios/zwei.yaml" "$tmp/p/scenarios/drei.yaml"
+    edit scenarios/drei.yaml 's/layers: 2/layers: 3/'
+    check --plan
+    ! grep -q 'renamed' "$tmp/out"
+    ok $? "another name and another model: not the same"
+    says out 'has no baseline yet' "another name and another model: new"
+}
+
 # Input of every kind that cannot be read: status 2, and all others are checked.
 test_unreadable() {
     project p
@@ -641,6 +661,7 @@ test_given
 test_files
 test_left_out
 test_causes
+test_renamed
 test_unreadable
 test_update
 test_planned

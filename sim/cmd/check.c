@@ -38,7 +38,10 @@ struct check {
     size_t nwritten, nsame; /* baselines, with --update */
     struct farm *farm;      /* of the ranks; a task is a file */
     char *const *suites;    /* those of this round */
-    int exit;               /* of the file that ended it */
+    const char **orphans;   /* baselines without a scenario, of the folder's own names */
+    const char **renamed;   /* the scenario that each seems to be of now; NULL: none */
+    size_t norphans;
+    int exit; /* of the file that ended it */
 };
 
 static const char *const endings[] = {".yaml", ".yml", NULL};
@@ -130,15 +133,32 @@ static int list_pruned(const char *path)
     return exit;
 }
 
-static int check_orphan(struct check *c, const char *suite, const char *path)
+static int tell_orphan(struct check *c, const char *suite, const char *path, const char *renamed)
+{
+    struct text text = TEXT_INIT;
+    int exit;
+
+    text_add(&text, "a baseline without a scenario");
+    if (renamed)
+        text_addf(&text,
+                  ", and %s is the same now: renamed?  'shardsim check --update --prune' takes "
+                  "it along",
+                  renamed);
+    else
+        text_add(&text, "; 'shardsim check --update --prune' removes it");
+    exit = text.failed
+               ? check_no_memory()
+               : check_tell_words(&c->tell, OUTCOME_MISSING, path, suite, "", text_get(&text));
+    text_fini(&text);
+    return exit;
+}
+
+static int check_orphan(struct check *c, const char *suite, const char *path, const char *renamed)
 {
     if (!check_is_baseline(path))
         return check_tell_words(&c->tell, OUTCOME_BAD_BASELINE, path, suite, "", CHECK_FOREIGN);
     if (!c->prune)
-        return check_tell_words(
-            &c->tell, OUTCOME_MISSING, path, suite, "",
-            "a baseline without a scenario; 'shardsim check --update --prune' removes "
-            "it");
+        return tell_orphan(c, suite, path, renamed);
     if (unlink(path) == 0)
         return check_tell_words(&c->tell, OUTCOME_PASSED, path, suite, "",
                                 "a baseline without a scenario, removed");
@@ -147,27 +167,37 @@ static int check_orphan(struct check *c, const char *suite, const char *path)
 
 /* Tell of, or remove, the baselines of scenarios that are gone.  All are listed before any is
  * removed. */
-static int check_orphans(struct check *c, const struct folder *scenarios,
-                         const struct folder *baselines)
+static int check_orphans(struct check *c)
 {
     int exit = CMD_OK;
 
     for (int listed = !c->prune; listed < 2; listed++)
-        for (size_t i = 0; i < baselines->npaths && exit == CMD_OK; i++) {
-            char *path;
+        for (size_t i = 0; i < c->norphans && exit == CMD_OK; i++) {
+            char *path = check_join(c->folder, c->orphans[i]);
 
-            if (folder_has(scenarios, baselines->paths[i]))
-                continue;
-            path = check_join(c->folder, baselines->paths[i]);
             if (!path)
                 exit = check_no_memory();
             else if (listed)
-                exit = check_orphan(c, baselines->paths[i], path);
+                exit = check_orphan(c, c->orphans[i], path, c->renamed[i]);
             else if (check_is_baseline(path))
                 exit = list_pruned(path);
             free(path);
         }
     return exit;
+}
+
+/* False: no memory. */
+static bool find_orphans(struct check *c, const struct folder *scenarios,
+                         const struct folder *baselines)
+{
+    c->orphans = calloc(baselines->npaths + 1, sizeof *c->orphans);
+    c->renamed = calloc(baselines->npaths + 1, sizeof *c->renamed);
+    if (!c->orphans || !c->renamed)
+        return false;
+    for (size_t i = 0; i < baselines->npaths; i++)
+        if (!folder_has(scenarios, baselines->paths[i]))
+            c->orphans[c->norphans++] = baselines->paths[i];
+    return true;
 }
 
 /* ---- answers of the farm ---- */
@@ -189,11 +219,19 @@ static int take_baseline(struct check *c, struct unpack *from)
     return CMD_OK;
 }
 
+/* Of several files that are as a baseline was, the first is told. */
+static void take_renamed(struct check *c, const char *was_called, const char *suite)
+{
+    for (size_t i = 0; i < c->norphans; i++)
+        if (!strcmp(c->orphans[i], was_called) && !c->renamed[i])
+            c->renamed[i] = suite;
+}
+
 static void ask_for_file(void *arg, size_t task, struct text *out)
 {
     const struct check *c = arg;
 
-    check_file_ask(out, c->dir, c->folder, c->suites[task]);
+    check_file_ask(out, c->dir, c->folder, c->suites[task], c->orphans, c->norphans);
 }
 
 /* Also of a file that could not be checked to the end: what there is. */
@@ -203,7 +241,6 @@ static int take_file_check(void *arg, size_t task, int status, const struct text
     struct unpack from;
     int exit = CMD_OK;
 
-    (void)task;
     unpack_init(&from, text_get(answer), answer->length);
     while (from.at < from.end && !from.bad && exit == CMD_OK) {
         uint64_t note = unpack_uint(&from);
@@ -212,6 +249,8 @@ static int take_file_check(void *arg, size_t task, int status, const struct text
             exit = check_tell_packed(&c->tell, &from);
         else if (note == CHECK_BASELINE)
             exit = take_baseline(c, &from);
+        else if (note == CHECK_RENAMED)
+            take_renamed(c, unpack_string(&from), c->suites[task]);
         else
             c->nsame++;
     }
@@ -272,13 +311,15 @@ static int check_files(struct check *c, const struct folder *scenarios,
                   c->only, c->dir);
         return CMD_USAGE;
     }
-    if (!c->only)
+    if (!find_orphans(c, scenarios, baselines))
+        exit = check_no_memory();
+    else if (!c->only)
         exit = check_suites(c, scenarios->paths, scenarios->npaths);
     for (size_t i = 0; c->only && i < scenarios->npaths && exit == CMD_OK; i++)
         if (!strcmp(scenarios->paths[i], c->only))
             exit = check_suites(c, &scenarios->paths[i], 1);
     if (exit == CMD_OK && !c->only)
-        exit = check_orphans(c, scenarios, baselines);
+        exit = check_orphans(c);
     exit = check_tell_end(&c->tell, exit);
     tell_ranks(c);
     if (!c->wish.quiet && exit != CMD_CANNOT && exit != CMD_INTERRUPTED)
@@ -455,6 +496,8 @@ static int run(int argc, char **argv)
     exit = ranks_me() > 0 ? farm_serve(c.farm) : check(&c);
     farm_destroy(c.farm, exit);
     check_tell_fini(&c.tell);
+    free(c.orphans);
+    free(c.renamed);
     free(c.folder);
     free(c.own_dir);
     return exit;

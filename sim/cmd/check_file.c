@@ -36,7 +36,9 @@ struct file_check {
     struct baseline_file was;
     struct strategy_check *done;
     size_t ndone;
-    bool wrong; /* not to be accepted */
+    bool wrong;             /* not to be accepted */
+    struct unpack orphans;  /* names of baselines without a scenario, to the end of the task */
+    const char *was_called; /* the one of these that is as this file; NULL: none is */
 };
 
 static int read_baseline(struct file_check *f, struct diag *faults)
@@ -99,6 +101,82 @@ static int note_words(struct file_check *f, enum outcome_kind kind, const char *
     return exit;
 }
 
+/* ---- whether it had another name ---- */
+
+static bool is_as(const struct file_check *f, const struct baseline_file *was)
+{
+    bool same = was->count == f->ndone && f->ndone > 0;
+
+    for (size_t i = 0; i < f->ndone && same; i++) {
+        const struct baseline *now = &f->done[i].check.now;
+        const struct baseline *before = baseline_find(was, f->done[i].scenario->strategy);
+        struct diag changes = DIAG_INIT;
+
+        same = now->name && before && before->nfindings == now->nfindings;
+        if (same)
+            baseline_diff(&changes, before, now, (struct place){f->path, 0, 0}, false);
+        same &= changes.nerrors == 0 && !changes.no_memory;
+        diag_fini(&changes);
+    }
+    return same;
+}
+
+/* Whether a baseline without a scenario is as this file is now; what cannot be read is not. */
+static bool is_orphan_as(const struct file_check *f, const char *orphan)
+{
+    size_t length = strlen(f->baseline_path) - strlen(f->suite);
+    struct text path = TEXT_INIT, text = TEXT_INIT;
+    struct baseline_file was = {NULL, 0};
+    struct diag faults = DIAG_INIT;
+    struct shd_error err;
+    bool same;
+
+    text_addf(&path, "%.*s%s", (int)length, f->baseline_path, orphan);
+    same = file_read(&text, text_get(&path), BASELINE_BYTES_MAX, &err) == SHD_OK &&
+           baseline_is_own(&text) &&
+           baseline_parse(&was, text_get(&path), &text, &faults) == SHD_OK && is_as(f, &was);
+    baseline_file_fini(&was);
+    diag_fini(&faults);
+    text_fini(&path);
+    text_fini(&text);
+    return same;
+}
+
+static int find_name_before(struct file_check *f)
+{
+    size_t whole = f->told.length;
+
+    while (f->was.count == 0 && !f->was_called && f->orphans.at < f->orphans.end &&
+           !f->orphans.bad) {
+        const char *orphan = unpack_string(&f->orphans);
+
+        if (!f->orphans.bad && is_orphan_as(f, orphan))
+            f->was_called = orphan;
+    }
+    if (!f->was_called)
+        return CMD_OK;
+    pack_uint(&f->told, CHECK_RENAMED);
+    pack_string(&f->told, f->was_called);
+    if (!f->told.failed)
+        return CMD_OK;
+    f->told.length = whole; /* what rank 0 tells is all of it */
+    return check_no_memory();
+}
+
+/* Why a file that had another name is not accepted as it is. */
+static void add_reasons(struct diag *out, const struct file_check *f,
+                        const struct check_strategy *c)
+{
+    diag_append(out, &c->wrong);
+    if (f->was_called && c->is_new && !c->wrong.nerrors)
+        diag_error(out, (struct place){f->path, 0, 0},
+                   "has no baseline, and is the same as %s was: renamed?  'shardsim check --update "
+                   "--prune' takes its baseline along",
+                   f->was_called);
+    else
+        diag_append(out, &c->changes);
+}
+
 /* A baseline is written for all strategies of a file, or not at all. */
 static int judge(struct file_check *f, const struct strategy_check *s)
 {
@@ -107,8 +185,7 @@ static int judge(struct file_check *f, const struct strategy_check *s)
     enum outcome_kind kind = OUTCOME_PASSED;
     int exit;
 
-    diag_append(&reasons, &c->wrong);
-    diag_append(&reasons, &c->changes);
+    add_reasons(&reasons, f, c);
     if (c->wrong.nerrors)
         kind = c->wrong_kind;
     else if (c->changes.nerrors && (!f->wish->update || f->wrong))
@@ -241,6 +318,8 @@ static int check_loaded(struct file_check *f, struct work *w)
         int told;
 
         exit = check_strategies(f, w);
+        if (exit == CMD_OK)
+            exit = find_name_before(f);
         told = tell_strategies(f, w, exit == CMD_OK);
         exit = exit == CMD_OK ? told : exit;
     }
@@ -297,6 +376,7 @@ int check_file_work(void *wish, const void *task, size_t bytes, struct text *ans
     dir = unpack_string(&from);
     folder = unpack_string(&from);
     f.suite = unpack_string(&from);
+    f.orphans = from;
     f.path = check_join(dir, f.suite);
     f.baseline_path = check_join(folder, f.suite);
     exit = f.path && f.baseline_path ? check_file(&f, answer) : check_no_memory();
@@ -305,11 +385,14 @@ int check_file_work(void *wish, const void *task, size_t bytes, struct text *ans
     return exit;
 }
 
-void check_file_ask(struct text *out, const char *dir, const char *folder, const char *suite)
+void check_file_ask(struct text *out, const char *dir, const char *folder, const char *suite,
+                    const char *const *orphans, size_t norphans)
 {
     pack_string(out, dir);
     pack_string(out, folder);
     pack_string(out, suite);
+    for (size_t i = 0; i < norphans; i++)
+        pack_string(out, orphans[i]);
 }
 
 bool check_is_baseline(const char *path)

@@ -20,11 +20,14 @@
 enum check_note {
     CHECK_OUTCOME,  /* outcome_pack() */
     CHECK_BASELINE, /* a baseline to be written: its path and its text */
-    CHECK_SAME      /* it is already so */
+    CHECK_SAME,     /* it is already so */
+    CHECK_RENAMED   /* the file below the baselines that this one was, by its baseline */
 };
 
-/* A task: the folder of scenarios, that of their baselines, and the file below both. */
-void check_file_ask(struct text *out, const char *dir, const char *folder, const char *suite);
+/* A task: the folder of scenarios, that of their baselines, the file below both, and the baselines
+ * without a scenario, among which that of this file may be, under another name. */
+void check_file_ask(struct text *out, const char *dir, const char *folder, const char *suite,
+                    const char *const *orphans, size_t norphans);
 
 /* The work of a farm_crew, whose `arg` is a struct check_wish. */
 int check_file_work(void *wish, const void *task, size_t bytes, struct text *answer);
