@@ -121,8 +121,12 @@ libsim_la_SOURCES = \
 	%D%/cmd/canvas.c \
 	%D%/cmd/canvas.h \
 	%D%/cmd/check.c \
+	%D%/cmd/check_file.c \
+	%D%/cmd/check_file.h \
 	%D%/cmd/check_strategy.c \
 	%D%/cmd/check_strategy.h \
+	%D%/cmd/check_tell.c \
+	%D%/cmd/check_tell.h \
 	%D%/cmd/chosen.c \
 	%D%/cmd/chosen.h \
 	%D%/cmd/cluster.c \
@@ -778,6 +782,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/documents.c \
 	%D%/scenario/file.c \
 	%D%/scenario/fraction.c \
+	%D%/scenario/given.c \
 	%D%/scenario/graph.c \
 	%D%/scenario/layout.c \
 	%D%/scenario/load.c \
@@ -857,6 +862,8 @@ libsim_la_SOURCES = \
 	%D%/store/baseline_fields.h \
 	%D%/store/baseline_folder.c \
 	%D%/store/baseline_folder.h \
+	%D%/store/baseline_given.c \
+	%D%/store/baseline_given.h \
 	%D%/store/baseline_text.c \
 	%D%/store/baseline_verdict.c \
 	%D%/store/folder.c \

@@ -155,6 +155,90 @@ test_other_changes() {
     says out 'elements that are infinite or not a number, unsharded as well' "training that diverges: said"
 }
 
+# A modelled step: longer is worse, whatever else; another cluster is neither.
+test_step() {
+    project p
+    cp "$tmp/p/results/baselines/scenarios/dp_tp.yaml" "$tmp/before"
+    edit scenarios/dp_tp.yaml 's/mesh: {dp: 2, tp: 4}/mesh: {dp: 2, tp: 8}/'
+    echo 'hardware: h100-sxm' >>"$tmp/p/scenarios/dp_tp.yaml"
+    check --plan scenarios/dp_tp.yaml
+    says out '"the hardware changed: hardware is h100-sxm, was the default; neither worse nor better: ' \
+        "a cluster that was not there: a change"
+    check --plan --update
+    says p/results/baselines/scenarios/dp_tp.yaml '^      step_ns: [1-9]' "a cluster: the baseline has the step"
+    says p/results/baselines/scenarios/dp_tp.yaml '^      hardware: h100-sxm$' "a cluster: the baseline names it"
+    check --plan
+    is 0 "a cluster: as accepted"
+    check scenarios/dp_tp.yaml
+    is 0 "a cluster: executed, the same step"
+    edit scenarios/dp_tp.yaml 's/mesh: {dp: 2, tp: 8}/mesh: {tp: 8, dp: 2}/'
+    check --plan
+    is 1 "axes in another order: status 1"
+    says out '"worse: modelled step +[1-9][0-9.]* % (.*, was .*' "axes in another order: a longer step is worse"
+    check scenarios/dp_tp.yaml
+    says out '"worse: modelled step +' "axes in another order: executed, too"
+    check --plan --update
+    edit scenarios/dp_tp.yaml 's/mesh: {tp: 8, dp: 2}/mesh: {dp: 2, tp: 8}/'
+    check --plan
+    says out '"better: modelled step -' "and back: better"
+    check --plan --update
+    edit scenarios/dp_tp.yaml 's/h100-sxm/h200-sxm/'
+    check --plan
+    is 1 "another cluster: status 1"
+    says out '"the hardware changed: hardware is h200-sxm, was h100-sxm; neither worse nor better: ' \
+        "another cluster: neither worse nor better"
+    edit scenarios/dp_tp.yaml 's/h200-sxm/h100-sxm/'
+    step=$(sed -n 's/^      step_ns: //p' "$tmp/p/results/baselines/scenarios/dp_tp.yaml")
+    edit results/baselines/scenarios/dp_tp.yaml "s/step_ns: .*/step_ns: $((step + step / 1100))/"
+    cp "$tmp/p/results/baselines/scenarios/dp_tp.yaml" "$tmp/before"
+    check --plan --update
+    is 0 "a step that rounding made longer: as accepted"
+    cmp -s "$tmp/p/results/baselines/scenarios/dp_tp.yaml" "$tmp/before"
+    ok $? "a step that rounding made longer: the baseline stays byte for byte"
+    edit results/baselines/scenarios/dp_tp.yaml "s/step_ns: .*/step_ns: $((step - step / 900))/"
+    check --plan
+    says out '"worse: modelled step +0.1 %' "a step that is longer than that: worse"
+}
+
+# computes EDIT WORDS: after an edit of what is computed, that is said and not judged
+computes() {
+    project p
+    edit scenarios/dp_tp.yaml "$1"
+    check --plan scenarios/dp_tp.yaml
+    is 1 "$1: status 1"
+    says out "\"$2; neither worse nor better: " "$1: something else is computed"
+}
+
+# With less to compute nothing is better.
+test_given() {
+    computes 's/layers: 2/layers: 1/' 'the model changed: model.layers is the default, was 2'
+    computes 's/d_model: 128/d_model: 64/' 'the model changed: model.d_model is 64, was 128'
+    computes 's/gelu/relu/' 'the model changed: model.activation is relu, was the default'
+    computes 's/size: 8/size: 4/' 'the batch changed: batch.size is 4, was 8'
+    computes 's/, backward\]/]/' 'the step changed: step is \[forward\], was the default'
+    computes 's/layers: 2/layers: 3/; s/size: 8/size: 4/' \
+        'the model and the batch changed: model.layers is 3, was 2, batch.size is 4, was 8'
+    says out 'line 7: model.layers is' "what is computed: at its line"
+    project p
+    edit scenarios/dp_tp.yaml 's/^step.*/step: [forward, backward, update]/'
+    echo 'optimizer: {kind: adamw}' >>"$tmp/p/scenarios/dp_tp.yaml"
+    check --plan --update scenarios/dp_tp.yaml
+    echo 'zero: {stage: 1, axis: dp}' >>"$tmp/p/scenarios/dp_tp.yaml"
+    check --plan scenarios/dp_tp.yaml
+    says out '"line 18: zero.stage is 1, was the default"' "an option of the layout: the cause"
+    says out '"better.*: ' "an option of the layout: judged"
+    project p
+    edit results/baselines/scenarios/dp_tp.yaml '/^    given:$/d; /^      [a-z_]*\./d'
+    printf 'hardware: h100-sxm\n' >>"$tmp/p/scenarios/dp_tp.yaml"
+    check --plan scenarios/dp_tp.yaml
+    is 0 "an older baseline, which does not hold what is computed: as accepted"
+    says out "^ok 1 - dp_tp.yaml: default # baseline: it is of an older shardsim.*--update' adds them$" \
+        "an older baseline: a remark"
+    check --plan --update
+    says p/results/baselines/scenarios/dp_tp.yaml '^      model.layers: ' "an older baseline: --update adds it"
+    says p/results/baselines/scenarios/dp_tp.yaml '^      step_ns: ' "an older baseline: --update adds the step"
+}
+
 test_files() {
     project p
     cp "$scenarios/fsdp.yaml" "$tmp/p/scenarios/new.yaml"
@@ -191,14 +275,17 @@ test_files() {
     is 2 "no such file: status 2"
     says err "there is no folder or file 'scenarios/none.yaml'" "no such file: told"
     check --plan
-    is 1 "a scenario that cannot be read: status 1"
+    is 2 "a scenario that cannot be read: status 2"
     says out '^not ok 1 - bad.yaml$' "a scenario that cannot be read: told"
     says out '^ok 2 - dp_tp.yaml: default$' "a scenario that cannot be read: the others are checked"
     project p
     edit results/baselines/scenarios/dp_tp.yaml 's/^version: 1/version: 7/'
     check --plan
-    is 1 "a broken baseline: status 1"
+    is 2 "a broken baseline: status 2"
     says out 'not a baseline of version 1' "a broken baseline: said"
+    says out '^  file: "results/baselines/scenarios/dp_tp.yaml"$' "a broken baseline: by its own file"
+    GITHUB_ACTIONS=true check --plan
+    says err '^::error file=results/baselines/scenarios/dp_tp.yaml,line=2,' "a broken baseline: annotated there"
     mkdir "$tmp/p/scenarios/sub" "$tmp/p/scenarios/hardware"
     mv "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/sub"
     echo 'chip: x' >"$tmp/p/scenarios/hardware/chip.yaml"
@@ -220,6 +307,165 @@ test_files() {
     is 2 "no such folder: status 2"
     shardsim check "$tmp/p/scenarios/hardware/.."
     is 0 "a folder by a longer way: its own baselines"
+}
+
+# What is left out is said where that is asked, or where nothing is left.
+test_left_out() {
+    project p
+    mkdir "$tmp/p/scenarios/models" "$tmp/p/scenarios/sub"
+    ln -s .. "$tmp/p/scenarios/sub/loop"
+    cp "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/UP.YAML"
+    cp "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/.hidden.yaml"
+    cp "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/models/model.yaml"
+    check --plan
+    is 0 "files left out: status 0"
+    says out '^1\.\.6$' "files left out: a link to a folder above is not followed"
+    ! grep -q 'left out' "$tmp/err"
+    ok $? "files left out: not said"
+    check --plan -v
+    says err '4 files left out: .hidden.yaml, UP.YAML, models/model.yaml, sub/loop;' "-v: files left out"
+    rm "$tmp/p/scenarios"/*.yaml
+    check --plan
+    is 2 "all files left out: status 2"
+    says err '4 files left out: ' "all files left out: said"
+}
+
+# annotated LINE TEXT: the first strategy that failed, at that line
+annotated() {
+    GITHUB_ACTIONS=true check --plan -q
+    says err "^::error file=[a-z_/]*.yaml,line=$1,title=" "$2"
+}
+
+# A remark is at the key that changed, and one cause has no hundred reasons.
+test_causes() {
+    project p
+    (cd "$tmp/p/scenarios" && rm dp_tp.yaml &&
+        "$shardsim" init --model llama3-8b --devices 64 --hardware h100-sxm -o train.yaml) >"$tmp/out" 2>"$tmp/err"
+    rm "$tmp/p/results/baselines/scenarios/dp_tp.yaml"
+    check --plan --update
+    cp "$tmp/p/scenarios/train.yaml" "$tmp/train"
+    for key in mesh zero recompute batch; do
+        case $key in
+        mesh) edit scenarios/train.yaml 's/^mesh: {fsdp: 64}/mesh: {fsdp: 32}/' ;;
+        zero) edit scenarios/train.yaml 's/prefetch: 1/prefetch: 0/' ;;
+        recompute) edit scenarios/train.yaml 's/^recompute: full/recompute: none/' ;;
+        batch) edit scenarios/train.yaml 's/microbatches: 8/microbatches: 4/' ;;
+        esac
+        annotated "$(grep -n "^$key" "$tmp/train" | cut -d : -f 1)" "another $key: a remark at its line"
+        cp "$tmp/train" "$tmp/p/scenarios/train.yaml"
+    done
+    edit scenarios/train.yaml 's/^mesh: {fsdp: 64}/mesh: {fsdp: 32}/'
+    check --plan
+    n=$(grep -c '^    - ' "$tmp/out")
+    [ "$n" -ge 8 ] && [ "$n" -le 16 ]
+    ok $? "another mesh: some ten reasons, not a hundred"
+    says out '"and [0-9]* more, which .shardsim check -v. tells"$' "another mesh: how many more"
+    grep '^    - ' "$tmp/out" | sed -n 2p | grep -q 'mesh is fsdp=32, was fsdp=64'
+    ok $? "another mesh: the cause behind the verdict"
+    check --plan -v
+    [ "$(grep -c '^    - ' "$tmp/out")" -ge 50 ]
+    ok $? "another mesh: -v tells all reasons"
+    cp "$tmp/train" "$tmp/p/scenarios/train.yaml"
+    edit scenarios/strategies.yaml '21s/dp: 8/dp: 4/'
+    annotated 21 "another mesh of a strategy: a remark there"
+    project p
+    edit scenarios/dp_tp.yaml 's/layers: 2/layers: 1/'
+    check --plan
+    says out 'all-reduce over dp at gradient of .* and 1 more receives .*; was at gradient of .* and 3 more; ' \
+        "a collective of fewer arrays: one reason, not a new one and one that is gone"
+}
+
+# A scenario under another name is known by its baseline.
+test_renamed() {
+    project p
+    mv "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/zwei.yaml"
+    check --plan
+    is 1 "a scenario under another name: status 1"
+    says out "is the same as dp_tp.yaml was: renamed?  'shardsim check --update --prune' takes its" \
+        "another name: the scenario"
+    says out "a baseline without a scenario, and zwei.yaml is the same now: renamed?" "another name: the baseline"
+    check --plan --update --prune
+    check --plan
+    is 0 "another name: the remedy"
+    mv "$tmp/p/scenarios/zwei.yaml" "$tmp/p/scenarios/drei.yaml"
+    edit scenarios/drei.yaml 's/layers: 2/layers: 3/'
+    check --plan
+    ! grep -q 'renamed' "$tmp/out"
+    ok $? "another name and another model: not the same"
+    says out 'has no baseline yet' "another name and another model: new"
+}
+
+# Input of every kind that cannot be read: status 2, and all others are checked.
+test_unreadable() {
+    project p
+    printf '' >"$tmp/p/scenarios/a_empty.yaml"
+    printf 'mesh: {dp: 2\n' >"$tmp/p/scenarios/b_broken.yaml"
+    printf 'name: \377\n' >"$tmp/p/scenarios/c_bytes.yaml"
+    cp "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/d_new.yaml"
+    sed 's/^model/limits: {memory: 1MiB}\nmodel/' "$tmp/p/scenarios/dp_tp.yaml" >"$tmp/p/scenarios/e_large.yaml"
+    edit scenarios/dp_tp.yaml 's/layers: 2/layers: 3/'
+    edit results/baselines/scenarios/strategies.yaml 's/^version: 1/version: 7/'
+    cp "$top_srcdir/results/baselines/scenarios/sweep.yaml" "$tmp/p/results/baselines/scenarios"
+    check --plan --junit check.xml
+    is 2 "what cannot be read, beside changes: status 2"
+    says out '^1\.\.8$' "what cannot be read: all are checked"
+    says err '4 of 8 changed or are wrong' "what cannot be read: changes are counted"
+    says err '4 of 8 could not be read' "what cannot be read: and these"
+    python3 - "$tmp/p/check.xml" <<'PY' 2>"$tmp/wrong"
+import sys, xml.etree.ElementTree as t
+root = t.parse(sys.argv[1]).getroot()
+assert (root.get("failures"), root.get("errors")) == ("4", "4"), root.attrib
+types = {s.get("name"): [f.get("type") for f in s.iter() if f.tag in ("failure", "error")] for s in root}
+want = {"a_empty.yaml": ["unreadable-scenario"], "b_broken.yaml": ["unreadable-scenario"],
+        "c_bytes.yaml": ["unreadable-scenario"], "d_new.yaml": ["new"], "e_large.yaml": ["does-not-fit"],
+        "dp_tp.yaml": ["changed"], "strategies.yaml": ["unreadable-baseline"], "sweep.yaml": ["missing"]}
+assert types == want, types
+assert len(root.findall(".//error")) == 4
+PY
+    ok $? "what cannot be read: errors, and failures of each type"
+    diag <"$tmp/wrong"
+}
+
+# --update promises nothing that it does not do.
+test_update() {
+    project p
+    sed 's/^model/limits: {memory: 1MiB}\nmodel/' "$tmp/p/scenarios/dp_tp.yaml" >"$tmp/p/scenarios/large.yaml"
+    check --plan scenarios/large.yaml
+    says out 'does not fit: .*make it fit .* or take the limit out' "does not fit: the remedy"
+    ! grep -q 'has no baseline\|--update' "$tmp/out"
+    ok $? "does not fit: no word of a baseline"
+    check --plan --update scenarios/large.yaml
+    is 1 "does not fit, --update: status 1"
+    ! grep -q 'has no baseline\|--update' "$tmp/out"
+    ok $? "does not fit, --update: no word of a baseline"
+    project p
+    edit scenarios/strategies.yaml 's/^  - name: data$/  - name: data\n    limits: {memory: 1KiB}/; s/layers: 2/layers: 3/'
+    check --plan --update scenarios/strategies.yaml
+    is 1 "one strategy does not fit, --update: status 1"
+    says out '^not ok 1 - strategies.yaml: data-and-tensor$' "one does not fit: no other is accepted"
+    says out 'not accepted, for another strategy of this file is wrong' "one does not fit: why"
+    cmp -s "$top_srcdir/results/baselines/scenarios/strategies.yaml" "$tmp/p/results/baselines/scenarios/strategies.yaml"
+    ok $? "one does not fit: the baseline stays"
+    project p
+    check --plan --update --baselines /proc/none scenarios
+    is 3 "baselines cannot be written: status 3"
+    ! grep -q '^ok' "$tmp/out"
+    ok $? "baselines cannot be written: nothing is said to be accepted"
+    says out '^Bail out! .*/proc/none' "baselines cannot be written: why, in the report"
+}
+
+# What is planned because of this machine is seen in the report, if only there.
+test_planned() {
+    project p
+    printf 'hardware: h100-sxm\n' >>"$tmp/p/scenarios/dp_tp.yaml"
+    edit scenarios/dp_tp.yaml 's/^batch:.*/batch: {size: 67108864, seq: 4096}/'
+    check -q --junit check.xml scenarios/dp_tp.yaml
+    says out "^not ok 1 - dp_tp.yaml: default # planned: does not fit in half of this machine's memory$" \
+        "planned, not executed: in TAP, though quiet"
+    grep -q '<property name="planned" value="does not fit in half of this machine' "$tmp/p/check.xml"
+    ok $? "planned, not executed: in JUnit"
+    check -q --plan scenarios/dp_tp.yaml
+    says out '^not ok 1 - dp_tp.yaml: default$' "--plan: not said of each"
 }
 
 # refused TITLE ARGUMENT...: folders that lie in one another, by which nothing is changed
@@ -266,7 +512,7 @@ test_others() {
     mkdir "$tmp/p/results/baselines/scenarios/strategies"
     cp "$tmp/p/$file" "$tmp/before"
     check --plan --update --prune
-    is 1 "a damaged first line: status 1"
+    is 2 "a damaged first line: status 2"
     says out '^not ok 1 - dp_tp.yaml$' "a damaged first line: told"
     says out 'first line is not that of a baseline, so this is left as it is' "a damaged first line: why"
     cmp -s "$tmp/p/$file" "$tmp/before"
@@ -301,7 +547,8 @@ test_junit() {
     xmllint --noout --schema "$top_srcdir/tests/junit.xsd" "$tmp/p/check.xml" >"$tmp/wrong" 2>&1
     ok $? "--junit: by the schema"
     diag <"$tmp/wrong"
-    [ "$(xmllint --xpath 'count(//failure)' "$tmp/p/check.xml")" -eq 4 ] &&
+    [ "$(xmllint --xpath 'count(//failure)' "$tmp/p/check.xml")" -eq 3 ] &&
+        [ "$(xmllint --xpath 'count(//error)' "$tmp/p/check.xml")" -eq 1 ] &&
         [ "$(xmllint --xpath 'count(//skipped)' "$tmp/p/check.xml")" -eq 6 ]
     ok $? "--junit: what failed and what a sweep leaves out"
     [ "$(xmllint --xpath 'string(//testcase[failure][starts-with(@name, "a")]/@name)' "$tmp/p/check.xml")" = 'a<b>&"c"' ]
@@ -409,7 +656,15 @@ test_shipped
 test_older
 test_regression
 test_other_changes
+test_step
+test_given
 test_files
+test_left_out
+test_causes
+test_renamed
+test_unreadable
+test_update
+test_planned
 test_others
 test_junit
 test_hook

@@ -170,7 +170,11 @@
     "    collectives:\n"                                                                         \
     "      - {phase: forward, op: all-gather, axes: tp, where: nowhere, groups: 1, group_size: " \
     "2, count: 1, operand_bytes: 1, result_bytes: 2, received_bytes: 2}\n"                       \
-    STALE_STRATEGY("gone")
+    "    accepted: []\n"                                                                         \
+    STALE_STRATEGY("gone")                                                                       \
+    "    arrays: []\n"                                                                           \
+    "    collectives: []\n"                                                                      \
+    "    accepted: []\n"
 
 #define NO_FILES .inputs = {{NULL, NULL, 0}}
 #define A_IS(content) .inputs = {{"a.yaml", content, 0}}
@@ -211,7 +215,7 @@ const struct failure_case failure_cases[] = {
     {"check --update", "check --plan --update s", FOLDER,
      .outputs = {BASELINE, "results/baselines/s/b.yaml"}, .is_tap = true},
     {"check bad input", "check --plan s", .inputs = {{"s/a.yaml", BAD_RULE, 0}}, .is_tap = true,
-     .exit = 1},
+     .exit = 2},
     {"show array", "show array --mesh dp=2,tp=2 --shape 4,4 --spec dp,tp", NO_FILES},
     {"show array svg", "show array -m dp=2,tp=2 -n 4,4 -p [[dp,tp]] -o o.svg", NO_FILES,
      .outputs = {"o.svg"}},

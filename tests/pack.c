@@ -69,7 +69,9 @@ static void test_outcome(void)
 
     if (!outcome_init(&outcome, "a/b.yaml", "b.yaml", "tp"))
         abort();
-    outcome.kind = OUTCOME_FAILED;
+    outcome.kind = OUTCOME_CHANGED;
+    if (!outcome_set_note(&outcome, OUTCOME_PLANNED, "too large"))
+        abort();
     diag_error(&outcome.reasons, (struct place){"a/b.yaml", 3, 4}, "layers/0/mlp is whole");
     diag_error(&outcome.reasons, (struct place){"a/b.yaml", 3, 4}, "layers/1/mlp is whole");
     diag_error(&outcome.reasons, (struct place){"other", 1, 1}, "another");

@@ -134,13 +134,21 @@ static void test_folder(void)
     write_words(path_of(".hidden.yaml"), "");
     write_words(path_of("b.txt"), "");
     write_words(path_of("x.yaml"), "");
+    write_words(path_of("up.YAML"), "");
+    if (symlink(".", path_of("loop")) != 0)
+        diag("no link");
     ok(folder_init(&f, dir, yaml, NULL, &err) == SHD_OK && f.npaths == 3 &&
            !strcmp(f.paths[0], "a.yaml") && !strcmp(f.paths[1], "x.yaml") &&
            !strcmp(f.paths[2], "x/y/b.yaml"),
        "folder: by ending, with folders below, sorted, none hidden");
+    ok(f.nleft_out == 3 && !strcmp(f.left_out[0], ".hidden.yaml") &&
+           !strcmp(f.left_out[1], "loop") && !strcmp(f.left_out[2], "up.YAML"),
+       "folder: what is left out, a link to a folder too");
     ok(folder_has(&f, "x.yaml") && !folder_has(&f, "y.yaml"), "folder: has");
     folder_fini(&f);
-    ok(folder_init(&f, dir, yaml, without, &err) == SHD_OK && f.npaths == 2, "folder: without");
+    ok(folder_init(&f, dir, yaml, without, &err) == SHD_OK && f.npaths == 2 && f.nleft_out == 4 &&
+           !strcmp(f.left_out[3], "x/y/b.yaml"),
+       "folder: without");
     folder_fini(&f);
     ok(folder_init(&f, dir, both, without, &err) == SHD_OK && f.npaths == 3,
        "folder: with either ending");
@@ -185,6 +193,19 @@ static struct baseline make(const char *sharding, uint64_t received)
     return b;
 }
 
+static struct baseline given(const char *layers, const char *hardware, uint64_t step_ns)
+{
+    struct baseline b = make("[{}, {tp}]", 64);
+    struct place place = {"f", 5, 1};
+
+    b.modelled.step_ns = step_ns;
+    b.modelled.memory_bytes = 7;
+    if (baseline_add_given(&b, "model.layers", layers, place) != SHD_OK ||
+        baseline_add_given(&b, "hardware", hardware, place) != SHD_OK)
+        diag("no memory");
+    return b;
+}
+
 static bool parses(const char *words, struct baseline_file *file)
 {
     struct diag faults = DIAG_INIT;
@@ -201,7 +222,7 @@ static bool parses(const char *words, struct baseline_file *file)
 
 static void test_text(void)
 {
-    struct baseline b = make("[{}, {tp}]", 64);
+    struct baseline b = given("2", "a 'cluster'", 12345);
     struct baseline_file file;
     struct text first = TEXT_INIT, again = TEXT_INIT;
 
@@ -211,6 +232,9 @@ static void test_text(void)
     if (parses(text_get(&first), &file)) {
         ok(file.count == 1 && baseline_find(&file, "a: 'b' #") && !baseline_find(&file, "a"),
            "parse: found by name");
+        ok(file.list[0].has_given && file.list[0].ngiven == 2 &&
+               file.list[0].modelled.step_ns == 12345,
+           "parse: what was given, and the step");
         baseline_print(file.list, file.count, "f.yaml", &again);
         ok(!strcmp(text_get(&first), text_get(&again)), "print, parse, print: the same text");
         baseline_file_fini(&file);
@@ -243,9 +267,9 @@ static void test_diff(void)
     struct diag d = DIAG_INIT;
     struct place place = {"f", 3, 1};
 
-    baseline_diff(&d, &was, &same, place);
+    baseline_diff(&d, &was, &same, place, true);
     ok(d.nerrors == 0, "diff: none");
-    baseline_diff(&d, &was, &is, place);
+    baseline_diff(&d, &was, &is, place, true);
     ok(says(&d,
             "parameter 'layers/*/up' is sharded as [{}, {}], was [{}, {tp}], no longer sharded "
             "over tp",
@@ -256,17 +280,66 @@ static void test_diff(void)
     ok(says(&d, "bytes received in total: 96, 32 more (+50.0 %)", 3), "diff: the total");
     ok(!says(&d, "layers/*/down'", 7), "diff: not what is the same");
     diag_fini(&d);
-    baseline_diff(&d, &is, &was, place);
+    baseline_diff(&d, &is, &was, place, true);
     ok(says(&d, "now sharded over tp", 7) && says(&d, "32 fewer", 3), "diff: the other way round");
     diag_fini(&d);
     free(is.findings[0]);
     is.nfindings = 0;
-    baseline_diff(&d, &was, &is, place);
+    baseline_diff(&d, &was, &is, place, true);
     ok(says(&d, "an accepted finding is gone: rule 'x' is odd", 3), "diff: a finding that is gone");
     diag_fini(&d);
     baseline_fini(&was);
     baseline_fini(&same);
     baseline_fini(&is);
+}
+
+static bool judges(const struct baseline *was, const struct baseline *is, const char *words)
+{
+    struct text text = TEXT_INIT;
+    bool found;
+
+    baseline_verdict(&text, was, is);
+    found = strstr(text_get(&text), words) == text_get(&text);
+    if (!found)
+        diag("%s", text_get(&text));
+    text_fini(&text);
+    return found;
+}
+
+static void test_verdict(void)
+{
+    struct baseline was = given("2", "x", 1000000), close = given("2", "x", 1000900);
+    struct baseline slow = given("2", "x", 1002000), other = given("1", "y", 900000);
+    struct baseline older = make("[{}, {tp}]", 64);
+    struct diag d = DIAG_INIT;
+    struct place place = {"f", 3, 1};
+
+    slow.totals.received_bytes -= 2;
+    ok(judges(&was, &slow,
+              "worse: modelled step +0.2 % (1002000 ns, was 1000000), total received -"),
+       "verdict: a longer step is worse, whatever is less");
+    ok(judges(&slow, &was, "better and worse: modelled step -0.2 %"), "verdict: and back");
+    ok(judges(&was, &close, "neither worse nor better: as long a step"), "verdict: rounding");
+    ok(judges(&was, &other,
+              "the model and the hardware changed: model.layers is 1, was 2, hardware is y, was x; "
+              "neither worse nor better: modelled step -10.0 %"),
+       "verdict: another model");
+    baseline_diff(&d, &was, &close, place, true);
+    baseline_diff(&d, &older, &was, place, true);
+    ok(d.nerrors == 0, "diff: none by rounding, nor of what an older baseline does not have");
+    baseline_diff(&d, &was, &other, place, true);
+    ok(says(&d, "model.layers is 1, was 2", 5) && says(&d, "modelled step: ", 3),
+       "diff: what was given, at its place, and the step");
+    baseline_keep_close(&close, &was);
+    baseline_keep_close(&slow, &was);
+    ok(close.modelled.step_ns == 1000000 && slow.modelled.step_ns == 1002000,
+       "keep_close: of those that are close");
+    diag_fini(&d);
+    baseline_fini(&was);
+    baseline_fini(&close);
+    baseline_fini(&slow);
+    baseline_fini(&other);
+    baseline_fini(&older);
 }
 
 int main(void)
@@ -281,6 +354,7 @@ int main(void)
     test_folder();
     test_text();
     test_diff();
+    test_verdict();
     snprintf(command, sizeof command, "rm -rf '%s'", dir);
     ok(system(command) == 0, "cleared away");
     return done();

@@ -157,10 +157,10 @@ static void test_bytes(void)
     if (ok(baseline_parse(&file, "b.yaml", &yaml, &errors) == SHD_OK && file.count == 1,
            "a baseline of it is read"))
         ok(file.list[0].totals.received_bytes == each, "with the same digits");
-    baseline_diff(&errors, &b, &file.list[0], (struct place){"f", 1, 1});
+    baseline_diff(&errors, &b, &file.list[0], (struct place){"f", 1, 1}, true);
     ok(errors.nmessages == 0, "and without a difference");
     file.list[0].totals.received_bytes -= 3;
-    baseline_diff(&errors, &file.list[0], &b, (struct place){"f", 1, 1});
+    baseline_diff(&errors, &file.list[0], &b, (struct place){"f", 1, 1}, true);
     ok(errors.nmessages == 1 && strstr(errors.messages[0].text, UINT128_DIGITS(each)) &&
            strstr(errors.messages[0].text, "3 more"),
        "but for three bytes: %s", errors.nmessages ? errors.messages[0].text : "nothing");

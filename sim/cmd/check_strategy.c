@@ -9,8 +9,8 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cost/plan.h"
 #include "model/lint.h"
+#include "hardware/hardware.h"
 #include "program/rows.h"
 #include "report/modelled.h"
 #include "report/result.h"
@@ -76,11 +76,16 @@ static const char *result_kind(enum program_result_kind kind)
     return kinds[kind];
 }
 
-static void find_wrong(struct check_strategy *c, const struct work_item *item)
+/* Note that what was just added to `wrong` is of a kind. */
+static void set_kind(struct check_strategy *c, enum outcome_kind kind)
+{
+    if (c->wrong.nerrors > 0 && c->wrong_kind == OUTCOME_PASSED)
+        c->wrong_kind = kind;
+}
+
+static void find_wrong_numbers(struct check_strategy *c, const struct work_item *item)
 {
     const struct record *r = item->trial.record;
-    uint64_t limit = item->scenario->memory_limit_bytes;
-    char needs[UNITS_TEXT_MAX], has[UNITS_TEXT_MAX];
 
     for (uint32_t i = 0; r->verified && i < r->nchecks; i++) {
         const struct record_check *check = &r->checks[i];
@@ -103,18 +108,30 @@ static void find_wrong(struct check_strategy *c, const struct work_item *item)
                    "%s for %s is not what it was given makes: error %.3g of its bound",
                    program_step_name(&r->program->ops[r->step_op]),
                    r->program->ops[r->step_op].name, r->step.error);
+    set_kind(c, OUTCOME_WRONG);
+}
+
+static void find_unfit(struct check_strategy *c, const struct work_item *item,
+                       const struct record *modelled)
+{
+    uint64_t limit = item->scenario->memory_limit_bytes;
+    char needs[UNITS_TEXT_MAX], has[UNITS_TEXT_MAX];
+
+    units_print_bytes(needs, sizeof needs, program_peak_bytes(item->trial.program));
     if (!trial_fits(&item->trial))
         diag_error(&c->wrong, scenario_place(item->scenario, "limits.memory"),
-                   "does not fit: a device needs %s, and limits.memory is %s; 'shardsim plan' lists "
-                   "what would fit",
-                   units_print_bytes(needs, sizeof needs, program_peak_bytes(item->trial.program)),
-                   units_print_bytes(has, sizeof has, limit));
-    else if (!modelled_fits(r))
+                   "does not fit: a device needs %s, and limits.memory is %s; make it fit "
+                   "('shardsim plan' lists what would), or take the limit out",
+                   needs, units_print_bytes(has, sizeof has, limit));
+    else if (!modelled_fits(modelled))
         diag_error(&c->wrong, scenario_place(item->scenario, "hardware"),
                    "does not fit: a device needs %s beside what its runtime does, and that of the "
-                   "cluster has %s; 'shardsim plan' tells more",
-                   units_print_bytes(needs, sizeof needs, program_peak_bytes(item->trial.program)),
-                   units_print_bytes(has, sizeof has, (uint128)r->modelled->hardware->memory_bytes));
+                   "cluster has %s; make it fit ('shardsim plan' tells more), or name another "
+                   "cluster",
+                   needs,
+                   units_print_bytes(has, sizeof has,
+                                     (uint128)modelled->modelled->hardware->memory_bytes));
+    set_kind(c, OUTCOME_DOES_NOT_FIT);
 }
 
 static bool is_accepted(const struct baseline *was, const char *finding)
@@ -165,8 +182,9 @@ static void tell_changes(struct check_strategy *c, const struct baseline *was,
 
     if (changes->nerrors > 0) {
         baseline_verdict(&verdict, was, &c->now);
-        diag_error(&c->changes, (struct place){place.file, 0, 0},
-                   "%s; 'shardsim check --update' accepts it", text_get(&verdict));
+        diag_error(&c->changes, (struct place){place.file, 0, 0}, "%s%s", text_get(&verdict),
+                   c->wrong.nerrors ? "" : "; 'shardsim check --update' accepts it");
+        baseline_causes(&c->changes, was, &c->now, place);
     }
     diag_append(&c->changes, changes);
     if (verdict.failed)
@@ -174,58 +192,132 @@ static void tell_changes(struct check_strategy *c, const struct baseline *was,
     text_fini(&verdict);
 }
 
-/* The figures to be compared.  Where routers decide how many bytes are sent, which a processor that
- * rounds otherwise may change, they are those of the plan, which assumes what they decide; they are
- * executed all the same, for their numbers. */
-static int find_figures(struct baseline *out, const struct result *result,
-                        const struct program *program, struct shd_error *err)
+/* The plan of what was executed: where routers decide how many bytes are sent, which a processor
+ * that rounds otherwise may change, its figures are compared, which assume what they decide; and it
+ * has the modelled step.  NULL where what was tried has all of it. */
+static int find_plan(struct record **out, const struct work_item *item, struct shd_error *err)
 {
-    struct record *plan = NULL;
-    int status = SHD_OK;
+    const struct record *record = item->trial.record;
+    bool is_wanted =
+        program_assumes_rows(item->trial.program) || (item->trial.hardware && !record->modelled);
 
-    if (program_assumes_rows(program))
-        status = plan_create(&plan, program, err);
+    *out = NULL;
+    return is_wanted ? trial_make_plan(&item->trial, out, err) : SHD_OK;
+}
+
+struct adder {
+    struct baseline *now;
+    const struct scenario *scenario;
+};
+
+static int add_given(void *arg, const char *option, const char *value)
+{
+    const struct adder *a = arg;
+
+    return baseline_add_given(a->now, option, value, scenario_place(a->scenario, option));
+}
+
+static int find_given(struct baseline *now, const struct work_item *item)
+{
+    struct adder a = {now, item->scenario};
+    int status;
+
+    now->has_given = true;
+    now->mesh_place = scenario_place(item->scenario, "mesh");
+    status = scenario_each_given(item->scenario, add_given, &a);
+    if (status == SHD_OK && item->trial.hardware)
+        status = add_given(&a, "hardware", item->trial.hardware->name);
+    return status;
+}
+
+/* What is no longer given may stand in the scenario all the same, with the default. */
+static void place_given(struct baseline *was, const struct scenario *scenario)
+{
+    for (size_t i = 0; was && i < was->ngiven; i++)
+        was->given[i].place = scenario_place(scenario, was->given[i].key);
+}
+
+/* What there is now.  SHD_ENOMEM. */
+static int find_now(struct check_strategy *c, const struct work_item *item,
+                    const struct record *plan)
+{
+    bool by_plan = plan && program_assumes_rows(item->trial.program);
+    struct shd_error err;
+    int status =
+        baseline_init(&c->now, item->scenario->strategy, by_plan ? plan : item->trial.record, &err);
+
     if (status == SHD_OK)
-        status = baseline_init(out, result->strategy, plan ? plan : result->record, err);
-    record_destroy(plan);
+        status = find_given(&c->now, item);
+    if (status == SHD_OK)
+        status = add_arrays(&c->now, &item->trial);
+    baseline_set_modelled(&c->now, plan ? plan : item->trial.record);
+    return status;
+}
+
+/* What came of a strategy that was tried, against its baseline. */
+static int compare(struct check_strategy *c, const struct work_item *item,
+                   const struct check_wish *wish, const struct baseline *was)
+{
+    struct place place = item->scenario->place;
+    struct diag changes = DIAG_INIT, lint = DIAG_INIT;
+    int status = find_findings(c, item, wish->whole_bytes, was, &lint);
+
+    baseline_sort(&c->now);
+    if (was) {
+        baseline_diff(&changes, was, &c->now, place, wish->verbose);
+        diag_append(&changes, &lint);
+        tell_changes(c, was, &changes, place);
+        baseline_keep_close(&c->now, was);
+    } else {
+        if (c->wrong.nerrors == 0)
+            diag_error(&c->changes, place,
+                       "has no baseline yet; 'shardsim check --update' writes one");
+        diag_append(&c->changes, &lint);
+    }
+    diag_fini(&changes);
+    diag_fini(&lint);
     return status;
 }
 
 int check_strategy_init(struct check_strategy *out, struct work *work, struct work_item *item,
-                        enum record_mode mode, uint64_t whole_bytes, const struct baseline *was)
+                        enum record_mode mode, const struct check_wish *wish, struct baseline *was)
 {
     struct place place = item->scenario->place;
     struct result result = {.record = NULL};
-    struct diag changes = DIAG_INIT;
+    struct record *plan = NULL;
     struct shd_error err;
     int status;
 
-    *out = (struct check_strategy){{.name = NULL}, DIAG_INIT, DIAG_INIT};
+    *out = (struct check_strategy){
+        .wrong = DIAG_INIT, .changes = DIAG_INIT, .is_new = !was, .wrong_kind = OUTCOME_PASSED};
     status = work_try(work, item, trial_fits(&item->trial) ? mode : RECORD_PLANNED, &result);
     if (status == CMD_INTERRUPTED || status == CMD_CANNOT)
         return status;
     if (!result.record) {
         diag_error(&out->wrong, place, "could not be executed; standard error says why");
+        set_kind(out, OUTCOME_NOT_RUN);
         return CMD_OK;
     }
-    find_wrong(out, item);
-    if (find_figures(&out->now, &result, item->trial.program, &err) != SHD_OK ||
-        add_arrays(&out->now, &item->trial) != SHD_OK ||
-        find_findings(out, item, whole_bytes, was, &changes) != SHD_OK) {
-        log_error(&work->log, "%s: no memory for what there is now", place.file);
-        diag_fini(&changes);
-        return CMD_CANNOT;
+    status = find_plan(&plan, item, &err);
+    if (status != SHD_OK && status != SHD_ENOMEM) {
+        diag_error(&out->wrong, place, "%s", err.text);
+        set_kind(out, OUTCOME_NOT_RUN);
+        record_destroy(plan);
+        return CMD_OK;
     }
-    baseline_sort(&out->now);
-    if (was) {
-        baseline_diff(&changes, was, &out->now, place);
-        tell_changes(out, was, &changes, place);
-    } else {
-        diag_error(&out->changes, place, "has no baseline yet; 'shardsim check --update' writes one");
-        diag_append(&out->changes, &changes);
+    if (status == SHD_OK) {
+        find_wrong_numbers(out, item);
+        find_unfit(out, item, plan ? plan : result.record);
+        status = find_now(out, item, plan);
     }
-    diag_fini(&changes);
-    return CMD_OK;
+    place_given(was, item->scenario);
+    if (status == SHD_OK)
+        status = compare(out, item, wish, was);
+    record_destroy(plan);
+    if (status == SHD_OK)
+        return CMD_OK;
+    log_error(&work->log, "%s: no memory for what there is now", place.file);
+    return CMD_CANNOT;
 }
 
 void check_strategy_fini(struct check_strategy *strategy)

@@ -353,7 +353,7 @@ const char *work_too_much(const struct work_item *item, double *flops)
     if (n * (double)program_peak_bytes(program) > machine_memory_bytes() / 2)
         return "does not fit in half of this machine's memory";
     if (*flops > UNASKED_FLOPS_MAX)
-        return "and those before it are more than 10^12 flops";
+        return "takes more than 10^12 flops, with those before it";
     return NULL;
 }
 

@@ -9,9 +9,44 @@
 #include "base/escape.h"
 #include "base/json_out.h"
 
+/* How JUnit calls them. */
+static const char *const types[OUTCOME_NKINDS] = {
+    [OUTCOME_PASSED] = "",
+    [OUTCOME_SKIPPED] = "",
+    [OUTCOME_CHANGED] = "changed",
+    [OUTCOME_NEW] = "new",
+    [OUTCOME_DOES_NOT_FIT] = "does-not-fit",
+    [OUTCOME_WRONG] = "wrong-numbers",
+    [OUTCOME_NOT_RUN] = "not-executed",
+    [OUTCOME_MISSING] = "missing",
+    [OUTCOME_BAD_SCENARIO] = "unreadable-scenario",
+    [OUTCOME_BAD_BASELINE] = "unreadable-baseline",
+};
+
+static const char *const note_names[OUTCOME_NNOTES] = {"planned", "baseline"};
+
+bool outcome_is_failure(enum outcome_kind kind)
+{
+    return kind >= OUTCOME_CHANGED && kind <= OUTCOME_MISSING;
+}
+
+bool outcome_is_error(enum outcome_kind kind)
+{
+    return kind >= OUTCOME_BAD_SCENARIO;
+}
+
+static bool is_ok(const struct outcome *o)
+{
+    return !outcome_is_failure(o->kind) && !outcome_is_error(o->kind);
+}
+
 bool outcome_init(struct outcome *out, const char *file, const char *suite, const char *name)
 {
-    *out = (struct outcome){OUTCOME_PASSED, strdup(file), strdup(suite), strdup(name), DIAG_INIT};
+    *out = (struct outcome){.kind = OUTCOME_PASSED,
+                            .file = strdup(file),
+                            .suite = strdup(suite),
+                            .name = strdup(name),
+                            .reasons = DIAG_INIT};
     if (out->file && out->suite && out->name)
         return true;
     outcome_fini(out);
@@ -23,7 +58,16 @@ void outcome_fini(struct outcome *outcome)
     free(outcome->file);
     free(outcome->suite);
     free(outcome->name);
+    for (size_t i = 0; i < OUTCOME_NNOTES; i++)
+        free(outcome->notes[i]);
     diag_fini(&outcome->reasons);
+}
+
+bool outcome_set_note(struct outcome *outcome, enum outcome_note note, const char *words)
+{
+    free(outcome->notes[note]);
+    outcome->notes[note] = words ? strdup(words) : NULL;
+    return !words || outcome->notes[note];
 }
 
 /* "line 9: text" where the message has a place in the file, "other:9: text" elsewhere. */
@@ -91,13 +135,26 @@ static void add_title(const struct outcome *o, struct text *out)
     text_fini(&title);
 }
 
+/* After the title and no directive, so that whoever reads TAP passes over it. */
+static void add_notes(const struct outcome *o, struct text *out)
+{
+    for (size_t i = 0, n = 0; i < OUTCOME_NNOTES; i++) {
+        if (!o->notes[i])
+            continue;
+        text_addf(out, "%s%s: ", n++ ? "; " : " # ", note_names[i]);
+        escape_add(out, o->notes[i]);
+    }
+}
+
 void outcome_print_tap(const struct outcome *o, size_t number, struct text *out)
 {
-    text_addf(out, "%s %zu - ", o->kind == OUTCOME_FAILED ? "not ok" : "ok", number);
+    text_addf(out, "%s %zu - ", is_ok(o) ? "ok" : "not ok", number);
     add_title(o, out);
     if (o->kind == OUTCOME_SKIPPED) {
         text_add(out, " # SKIP ");
         escape_add(out, o->reasons.nmessages ? o->reasons.messages[0].text : "");
+    } else {
+        add_notes(o, out);
     }
     text_add(out, "\n");
     if (o->kind != OUTCOME_SKIPPED && o->reasons.nmessages)
@@ -127,7 +184,7 @@ void outcome_print_annotation(const struct outcome *o, struct text *out)
 {
     struct text title = TEXT_INIT;
 
-    if (o->kind != OUTCOME_FAILED)
+    if (is_ok(o))
         return;
     add_title(o, &title);
     text_add(out, "::error file=");
@@ -173,44 +230,72 @@ static void add_attribute(struct text *out, const char *name, const char *value)
     text_add(out, "\"");
 }
 
+static void add_properties(const struct outcome *o, struct text *out)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < OUTCOME_NNOTES; i++) {
+        if (!o->notes[i])
+            continue;
+        text_add(out, any ? "" : "      <properties>\n");
+        any = true;
+        text_add(out, "        <property");
+        add_attribute(out, "name", note_names[i]);
+        add_attribute(out, "value", o->notes[i]);
+        text_add(out, "/>\n");
+    }
+    text_add(out, any ? "      </properties>\n" : "");
+}
+
+/* What did not pass, or was left out, and why. */
+static void add_fault(const struct outcome *o, struct text *out)
+{
+    const char *element = outcome_is_failure(o->kind) ? "failure"
+                          : outcome_is_error(o->kind) ? "error"
+                                                      : "skipped";
+    struct text reason = TEXT_INIT;
+
+    text_addf(out, "      <%s", element);
+    add_attribute(out, "message", o->reasons.nmessages ? o->reasons.messages[0].text : "");
+    if (!is_ok(o))
+        add_attribute(out, "type", types[o->kind]);
+    text_add(out, ">");
+    for (size_t i = 0; !is_ok(o) && i < o->reasons.nmessages; i++) {
+        text_clear(&reason);
+        add_reason(o, &o->reasons.messages[i], &reason);
+        add_xml(out, text_get(&reason));
+        text_add(out, "\n");
+    }
+    text_addf(out, "</%s>\n", element);
+    out->failed |= reason.failed;
+    text_fini(&reason);
+}
+
 static void add_case(const struct outcome *o, struct text *out)
 {
-    const char *first = o->reasons.nmessages ? o->reasons.messages[0].text : "";
-    struct text reasons = TEXT_INIT;
-
     text_add(out, "    <testcase");
     add_attribute(out, "classname", o->suite);
     add_attribute(out, "name", o->name[0] ? o->name : o->suite);
-    if (o->kind == OUTCOME_PASSED) {
-        text_add(out, "/>\n");
-        return;
-    }
-    text_addf(out, ">\n      <%s", o->kind == OUTCOME_FAILED ? "failure" : "skipped");
-    add_attribute(out, "message", first);
-    text_add(out, o->kind == OUTCOME_FAILED ? " type=\"changed\">" : ">");
-    for (size_t i = 0; o->kind == OUTCOME_FAILED && i < o->reasons.nmessages; i++) {
-        text_clear(&reasons);
-        add_reason(o, &o->reasons.messages[i], &reasons);
-        add_xml(out, text_get(&reasons));
-        text_add(out, "\n");
-    }
-    text_addf(out, "</%s>\n    </testcase>\n", o->kind == OUTCOME_FAILED ? "failure" : "skipped");
-    out->failed |= reasons.failed;
-    text_fini(&reasons);
+    text_add(out, ">\n");
+    add_properties(o, out);
+    if (o->kind != OUTCOME_PASSED)
+        add_fault(o, out);
+    text_add(out, "    </testcase>\n");
 }
 
 static void add_counts(const struct outcome *list, size_t n, bool all, struct text *out)
 {
-    size_t failed = 0, skipped = 0;
+    size_t nfailures = 0, nerrors = 0, nskipped = 0;
 
     for (size_t i = 0; i < n; i++) {
-        failed += list[i].kind == OUTCOME_FAILED;
-        skipped += list[i].kind == OUTCOME_SKIPPED;
+        nfailures += outcome_is_failure(list[i].kind);
+        nerrors += outcome_is_error(list[i].kind);
+        nskipped += list[i].kind == OUTCOME_SKIPPED;
     }
-    text_addf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\"", n, failed);
+    text_addf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"", n, nfailures, nerrors);
     if (all) /* the root element has no such attribute */
         return;
-    text_addf(out, " skipped=\"%zu\"", skipped);
+    text_addf(out, " skipped=\"%zu\"", nskipped);
 }
 
 void outcome_print_junit(const struct outcome *list, size_t n, struct text *out)

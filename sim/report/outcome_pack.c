@@ -14,19 +14,32 @@ void outcome_pack(const struct outcome *o, struct text *out)
     pack_string(out, o->file);
     pack_string(out, o->suite);
     pack_string(out, o->name);
+    for (size_t i = 0; i < OUTCOME_NNOTES; i++)
+        pack_string(out, o->notes[i] ? o->notes[i] : "");
     diag_pack(&o->reasons, out);
+}
+
+static bool unpack_notes(struct outcome *out, struct unpack *from)
+{
+    for (size_t i = 0; i < OUTCOME_NNOTES; i++) {
+        const char *words = unpack_string(from);
+
+        if (!words || !outcome_set_note(out, (enum outcome_note)i, *words ? words : NULL))
+            return false;
+    }
+    return true;
 }
 
 bool outcome_unpack(struct outcome *out, struct unpack *from)
 {
-    enum outcome_kind kind = (enum outcome_kind)unpack_uint(from);
+    uint64_t kind = unpack_uint(from);
     const char *file = unpack_string(from), *suite = unpack_string(from);
     const char *name = unpack_string(from);
 
-    if (!file || !suite || !name || !outcome_init(out, file, suite, name))
+    if (kind >= OUTCOME_NKINDS || !file || !suite || !name || !outcome_init(out, file, suite, name))
         return false;
-    out->kind = kind;
-    if (diag_unpack(&out->reasons, from) && !from->bad)
+    out->kind = (enum outcome_kind)kind;
+    if (unpack_notes(out, from) && diag_unpack(&out->reasons, from) && !from->bad)
         return true;
     outcome_fini(out);
     return false;

@@ -541,6 +541,14 @@ const struct scenario_algorithm *scenario_find_algorithm(const struct scenario *
 /* The canonical text: YAML with every option in the table's order, that loads as the same. */
 void scenario_print(const struct scenario *scenario, struct text *out);
 
+/* Call fn() for each option that is not as by default, with its path ("model.layers") and its value
+ * in a line: what is computed, and how, without the rules of the layout (the mesh, `params`,
+ * constraints and their axes), limits, the cluster and the seed.  What it returns other than SHD_OK
+ * ends that, and is returned; SHD_ENOMEM. */
+typedef int (*scenario_given_fn)(void *arg, const char *option, const char *value);
+SHD_MUST_CHECK int scenario_each_given(const struct scenario *scenario, scenario_given_fn fn,
+                                       void *arg);
+
 /* The name of published model n, as model.size takes it; NULL behind the last. */
 const char *scenario_model_name(size_t n);
 

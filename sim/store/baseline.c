@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/modelled.h"
 #include "report/traffic.h"
 #include "store/baseline_fields.h"
 
@@ -20,6 +21,11 @@
 #define TOTAL(key)                                         \
     {                                                      \
 #key, false, offsetof(struct baseline_totals, key) \
+    }
+
+#define MODELLED(key)                                        \
+    {                                                        \
+#key, false, offsetof(struct baseline_modelled, key) \
     }
 
 const struct baseline_field baseline_array_fields[] = {
@@ -48,6 +54,12 @@ const struct baseline_field baseline_total_fields[] = {
     TOTAL(peak_memory_bytes_most),
     TOTAL(flops),
     TOTAL(flops_most),
+    {NULL, false, 0},
+};
+
+const struct baseline_field baseline_modelled_fields[] = {
+    MODELLED(step_ns),
+    MODELLED(memory_bytes),
     {NULL, false, 0},
 };
 
@@ -142,6 +154,22 @@ int baseline_add_array(struct baseline *b, const char *kind, const char *name, c
     return item ? SHD_OK : SHD_ENOMEM;
 }
 
+int baseline_add_given(struct baseline *b, const char *key, const char *value, struct place place)
+{
+    struct baseline_given made = {strdup(key), strdup(value), place};
+    struct baseline_given *item =
+        made.key && made.value ? append(&b->given, &b->ngiven, sizeof *item) : NULL;
+
+    b->has_given = true;
+    if (item) {
+        *item = made;
+        return SHD_OK;
+    }
+    free(made.key);
+    free(made.value);
+    return SHD_ENOMEM;
+}
+
 int baseline_add_finding(struct baseline *b, const char *finding)
 {
     char *copy = strdup(finding);
@@ -208,6 +236,31 @@ int baseline_init(struct baseline *out, const char *strategy, const struct recor
     return status == SHD_OK ? status : shd_error_set(err, status, "no memory for the baseline");
 }
 
+void baseline_set_modelled(struct baseline *b, const struct record *r)
+{
+    struct modelled_figures figures;
+
+    if (!r->modelled)
+        return;
+    modelled_figures_of(&figures, r, 0);
+    b->modelled.step_ns = (uint128)r->modelled->timeline->step_ns;
+    b->modelled.memory_bytes = (uint128)figures.memory_bytes;
+}
+
+bool baseline_is_close(uint128 a, uint128 b)
+{
+    uint128 more = a > b ? a : b;
+
+    return (double)(more - (a > b ? b : a)) <= BASELINE_CLOSE * (double)more;
+}
+
+void baseline_keep_close(struct baseline *is, const struct baseline *was)
+{
+    if (baseline_is_close(is->modelled.step_ns, was->modelled.step_ns) &&
+        baseline_is_close(is->modelled.memory_bytes, was->modelled.memory_bytes))
+        is->modelled = was->modelled;
+}
+
 void baseline_sort(struct baseline *b)
 {
     if (b->narrays)
@@ -226,6 +279,11 @@ void baseline_fini(struct baseline *b)
         free_fields(&b->collectives[i], baseline_collective_fields);
     for (size_t i = 0; i < b->nfindings; i++)
         free(b->findings[i]);
+    for (size_t i = 0; i < b->ngiven; i++) {
+        free(b->given[i].key);
+        free(b->given[i].value);
+    }
+    free(b->given);
     free(b->arrays);
     free(b->collectives);
     free(b->findings);
@@ -242,7 +300,7 @@ void baseline_file_fini(struct baseline_file *file)
     *file = (struct baseline_file){NULL, 0};
 }
 
-const struct baseline *baseline_find(const struct baseline_file *file, const char *strategy)
+struct baseline *baseline_find(const struct baseline_file *file, const char *strategy)
 {
     for (size_t i = 0; i < file->count; i++)
         if (!strcmp(file->list[i].name, strategy))

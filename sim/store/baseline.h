@@ -42,9 +42,29 @@ struct baseline_totals {
     uint128 flops, flops_most;
 };
 
+/* A modelled step on the cluster that the scenario names.  It is computed from the program and the
+ * cluster's file alone, so that every machine comes to the same but for the rounding of floating
+ * point, for which BASELINE_CLOSE is allowed. */
+struct baseline_modelled {
+    uint128 step_ns;      /* 0: no cluster is named, or the baseline is older than this */
+    uint128 memory_bytes; /* of the fullest device, with what its runtime keeps */
+};
+#define BASELINE_CLOSE 0.001 /* a fraction */
+
+/* An option of the scenario that is not as by default. */
+struct baseline_given {
+    char *key, *value;
+    struct place place; /* no part of the baseline */
+};
+
 struct baseline {
     char *name; /* of the strategy */
     char *mesh;
+    struct place mesh_place; /* no part of the baseline */
+    bool has_given;          /* false: of an older one, which has neither these nor a step */
+    struct baseline_given *given;
+    size_t ngiven;
+    struct baseline_modelled modelled;
     struct baseline_totals totals;
     struct baseline_array *arrays;
     size_t narrays;
@@ -65,7 +85,13 @@ SHD_MUST_CHECK int baseline_init(struct baseline *out, const char *strategy,
                                  const struct record *record, struct shd_error *err);
 SHD_MUST_CHECK int baseline_add_array(struct baseline *baseline, const char *kind, const char *name,
                                       const char *sharding, uint64_t bytes, struct place place);
+SHD_MUST_CHECK int baseline_add_given(struct baseline *baseline, const char *key, const char *value,
+                                      struct place place);
 SHD_MUST_CHECK int baseline_add_finding(struct baseline *baseline, const char *finding);
+/* Of a record that has a modelled step; others leave it alone. */
+void baseline_set_modelled(struct baseline *baseline, const struct record *record);
+/* Where the modelled step is as it was but for rounding, take it as it was. */
+void baseline_keep_close(struct baseline *is, const struct baseline *was);
 void baseline_sort(struct baseline *baseline);
 void baseline_fini(struct baseline *baseline);
 
@@ -80,16 +106,27 @@ SHD_MUST_CHECK int baseline_parse(struct baseline_file *out, const char *path,
                                   const struct text *text, struct diag *diag);
 void baseline_file_fini(struct baseline_file *file);
 
-const struct baseline *baseline_find(const struct baseline_file *file, const char *strategy);
+struct baseline *baseline_find(const struct baseline_file *file, const char *strategy);
 
-/* Say in words what is not as it was, the cause first: arrays, then collectives, then totals and
- * findings.  Each has the place of its rule, or else `place`. */
+/* Say in words what is not as it was, the cause first: what was given, the mesh, arrays, then
+ * collectives, then totals and findings.  Each has the place of its rule or option, or else
+ * `place`.  Unless `all` are wanted, of arrays and what follows about ten are told, and how many
+ * more there are. */
 void baseline_diff(struct diag *changes, const struct baseline *was, const struct baseline *is,
-                   struct place place);
+                   struct place place, bool all);
 
-/* One sentence on whether the layout is worse or better than it was, by what all devices receive and
- * by the largest peak memory and flops of a device: "worse: total received +12.0 % (1.20 GiB, was
- * 1.07 GiB)". */
+/* Options of the layout that are not as they were: why there is a difference, but none by
+ * themselves. */
+void baseline_causes(struct diag *causes, const struct baseline *was, const struct baseline *is,
+                     struct place place);
+
+/* Whether two figures of a model are the same but for rounding. */
+bool baseline_is_close(uint128 a, uint128 b);
+
+/* One sentence on whether the layout is worse or better than it was, by the modelled step, by what
+ * all devices receive and by the largest peak memory and flops of a device: "worse: total received
+ * +12.0 % (1.20 GiB, was 1.07 GiB)".  A longer step is worse, whatever else is less.  Where another
+ * model, batch, step or cluster is given, that is said instead. */
 void baseline_verdict(struct text *out, const struct baseline *was, const struct baseline *is);
 
 #endif /* STORE_BASELINE_H */

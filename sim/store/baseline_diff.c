@@ -11,9 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "store/baseline.h"
+#include "store/baseline_given.h"
 
 #define AXES_MAX 256
+
+/* "gradient of head/kernel and 3 more": as traffic.h names what is moved together */
+#define AND " and "
+#define MORE " more"
+
+/* What is told apart, and how many lines each may have when not all are wanted; what one does not
+ * need the others may have. */
+enum part { ARRAYS, COLLECTIVES, TOTALS, NPARTS };
+static const size_t shares[NPARTS] = {4, 3, 4};
 
 struct differ {
     struct diag *changes;
@@ -185,6 +196,8 @@ static void diff_collective(struct differ *d, const struct baseline_collective *
         add_more(&t, was->received_bytes, is->received_bytes);
         text_addf(&t, " over %s", is->axes);
     }
+    if (strcmp(was->where, is->where) != 0)
+        text_addf(&t, "; was at %s", was->where);
     add_change(&t, "times", was->count, is->count);
     add_change(&t, "operand bytes", was->operand_bytes, is->operand_bytes);
     add_change(&t, "result bytes", was->result_bytes, is->result_bytes);
@@ -194,11 +207,21 @@ static void diff_collective(struct differ *d, const struct baseline_collective *
     text_fini(&t);
 }
 
-static bool is_same_collective(const struct baseline_collective *a,
-                               const struct baseline_collective *b)
+/* How alike two collectives must be to be taken for one. */
+enum likeness { ALL_THE_SAME, OF_ONE_NAME, OF_ONE_FIRST_ARRAY, NLIKENESSES };
+
+/* The length of a place without " and 3 more". */
+static size_t first_array(const char *where)
 {
-    return !strcmp(a->phase, b->phase) && !strcmp(a->op, b->op) && !strcmp(a->axes, b->axes) &&
-           !strcmp(a->where, b->where);
+    size_t n = strlen(where), end = n;
+
+    if (n < strlen(MORE) || strcmp(where + n - strlen(MORE), MORE) != 0)
+        return n;
+    n -= strlen(MORE);
+    while (n > 0 && where[n - 1] >= '0' && where[n - 1] <= '9')
+        n--;
+    return n >= strlen(AND) && !strncmp(where + n - strlen(AND), AND, strlen(AND)) ? n - strlen(AND)
+                                                                                   : end;
 }
 
 static bool is_equal_collective(const struct baseline_collective *a,
@@ -209,45 +232,56 @@ static bool is_equal_collective(const struct baseline_collective *a,
            a->received_bytes == b->received_bytes;
 }
 
-static size_t find_collective(const struct differ *d, const bool *taken,
-                              const struct baseline_collective *is, bool exact)
+static bool is_like(const struct baseline_collective *a, const struct baseline_collective *b,
+                    enum likeness likeness)
 {
-    for (size_t i = 0; i < d->was->ncollectives; i++) {
-        const struct baseline_collective *was = &d->was->collectives[i];
+    size_t n = first_array(a->where);
 
-        if (!taken[i] && is_same_collective(was, is) && (!exact || is_equal_collective(was, is)))
+    if (strcmp(a->phase, b->phase) != 0 || strcmp(a->op, b->op) != 0 ||
+        strcmp(a->axes, b->axes) != 0)
+        return false;
+    if (likeness == OF_ONE_FIRST_ARRAY)
+        return n == first_array(b->where) && !strncmp(a->where, b->where, n);
+    return !strcmp(a->where, b->where) && (likeness != ALL_THE_SAME || is_equal_collective(a, b));
+}
+
+static size_t find_collective(const struct differ *d, const bool *taken,
+                              const struct baseline_collective *is, enum likeness likeness)
+{
+    for (size_t i = 0; i < d->was->ncollectives; i++)
+        if (!taken[i] && is_like(&d->was->collectives[i], is, likeness))
             return i;
-    }
     return d->was->ncollectives;
 }
 
-static void diff_collectives(struct differ *d, bool *taken, bool *same)
+/* Pairs first, of which those that are most alike come first. */
+static void diff_collectives(struct differ *d, bool *taken, bool *paired)
 {
-    for (size_t i = 0; i < d->is->ncollectives; i++) {
-        size_t at = find_collective(d, taken, &d->is->collectives[i], true);
+    for (enum likeness like = ALL_THE_SAME; like < NLIKENESSES; like++)
+        for (size_t i = 0; i < d->is->ncollectives; i++) {
+            size_t at = paired[i] ? d->was->ncollectives
+                                  : find_collective(d, taken, &d->is->collectives[i], like);
 
-        same[i] = at < d->was->ncollectives;
-        if (same[i])
-            taken[at] = true;
-    }
-    for (size_t i = 0; i < d->is->ncollectives; i++) {
-        size_t at = find_collective(d, taken, &d->is->collectives[i], false);
-
-        if (same[i])
-            continue;
-        if (at == d->was->ncollectives) {
-            tell_collective(d, &d->is->collectives[i], true);
-            continue;
+            if (at == d->was->ncollectives)
+                continue;
+            taken[at] = paired[i] = true;
+            if (like != ALL_THE_SAME)
+                diff_collective(d, &d->was->collectives[at], &d->is->collectives[i]);
         }
-        taken[at] = true;
-        diff_collective(d, &d->was->collectives[at], &d->is->collectives[i]);
-    }
+    for (size_t i = 0; i < d->is->ncollectives; i++)
+        if (!paired[i])
+            tell_collective(d, &d->is->collectives[i], true);
     for (size_t i = 0; i < d->was->ncollectives; i++)
         if (!taken[i])
             tell_collective(d, &d->was->collectives[i], false);
 }
 
 /* ---- the whole ---- */
+
+static void add_percent(struct text *out, uint128 was, uint128 is)
+{
+    text_addf(out, " (%+.1f %%)", 100 * ((double)is - (double)was) / (double)was);
+}
 
 static void diff_total(struct differ *d, const char *what, uint128 was, uint128 is)
 {
@@ -258,7 +292,7 @@ static void diff_total(struct differ *d, const char *what, uint128 was, uint128 
     text_addf(&t, "%s: %s, ", what, UINT128_DIGITS(is));
     add_more(&t, was, is);
     if (was > 0)
-        text_addf(&t, " (%+.1f %%)", 100 * ((double)is - (double)was) / (double)was);
+        add_percent(&t, was, is);
     say(d, d->place, &t);
     text_fini(&t);
 }
@@ -296,14 +330,41 @@ static void diff_totals(struct differ *d)
     diff_total(d, "bytes received in total", was->received_bytes, is->received_bytes);
     diff_axes_of(d, d->is, NULL);
     diff_axes_of(d, d->was, d->is);
-    diff_total(d, "bytes received by the device with most", was->received_bytes_most,
-               is->received_bytes_most);
     diff_total(d, "peak memory bytes of the device with most", was->peak_memory_bytes_most,
                is->peak_memory_bytes_most);
+    diff_total(d, "bytes received by the device with most", was->received_bytes_most,
+               is->received_bytes_most);
     diff_total(d, "peak memory bytes of all devices", was->peak_memory_bytes,
                is->peak_memory_bytes);
     diff_total(d, "flops of the device with most", was->flops_most, is->flops_most);
     diff_total(d, "flops of all devices", was->flops, is->flops);
+}
+
+/* The verdict names the step as well, but only where figures can be compared. */
+static void diff_modelled(struct differ *d)
+{
+    const struct baseline_modelled *was = &d->was->modelled, *is = &d->is->modelled;
+    char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+    struct text t = TEXT_INIT;
+
+    if (was->step_ns == 0 || is->step_ns == 0)
+        return;
+    if (!baseline_is_close(was->step_ns, is->step_ns)) {
+        text_addf(&t, "modelled step: %s, was %s",
+                  units_print_seconds(b, sizeof b, (double)is->step_ns * 1e-9),
+                  units_print_seconds(a, sizeof a, (double)was->step_ns * 1e-9));
+        add_percent(&t, was->step_ns, is->step_ns);
+        say(d, d->place, &t);
+    }
+    text_clear(&t);
+    if (!baseline_is_close(was->memory_bytes, is->memory_bytes)) {
+        text_addf(&t, "modelled memory of the fullest device: %s, was %s",
+                  units_print_bytes(b, sizeof b, is->memory_bytes),
+                  units_print_bytes(a, sizeof a, was->memory_bytes));
+        add_percent(&t, was->memory_bytes, is->memory_bytes);
+        say(d, d->place, &t);
+    }
+    text_fini(&t);
 }
 
 static bool has_finding(const struct baseline *b, const char *finding)
@@ -323,10 +384,89 @@ static void diff_findings(struct differ *d)
                        d->was->findings[i]);
 }
 
+/* What was given: what is computed and on what, or how it is laid out. */
+static void diff_given(struct differ *d, bool of_layout)
+{
+    struct text t = TEXT_INIT;
+
+    for (size_t k = 0; k < d->was->ngiven + d->is->ngiven; k++) {
+        struct baseline_change change;
+
+        if (!baseline_given_change(&change, d->was, d->is, k, d->place) ||
+            of_layout != !change.subject)
+            continue;
+        text_clear(&t);
+        baseline_given_print(&t, &change);
+        say(d, change.place, &t);
+    }
+    text_fini(&t);
+}
+
+void baseline_causes(struct diag *causes, const struct baseline *was, const struct baseline *is,
+                     struct place place)
+{
+    struct differ d = {causes, was, is, place};
+
+    diff_given(&d, true);
+}
+
+/* Lines of each part that are told. */
+static void share_out(size_t told[NPARTS], const struct diag parts[NPARTS])
+{
+    size_t left = 0;
+
+    for (int p = 0; p < NPARTS; p++) {
+        told[p] = parts[p].nmessages < shares[p] ? parts[p].nmessages : shares[p];
+        left += shares[p] - told[p];
+    }
+    for (int p = NPARTS - 1; p >= 0; p--) {
+        size_t more = parts[p].nmessages - told[p];
+
+        more = more < left ? more : left;
+        told[p] += more;
+        left -= more;
+    }
+}
+
+static void tell_some(struct diag *changes, const struct diag parts[NPARTS], struct place place)
+{
+    size_t told[NPARTS], nmore = 0;
+
+    share_out(told, parts);
+    for (int p = 0; p < NPARTS; p++) {
+        for (size_t i = 0; i < told[p]; i++) {
+            const struct diag_message *m = &parts[p].messages[i];
+
+            diag_error(changes, (struct place){m->file, m->line, m->column}, "%s", m->text);
+        }
+        nmore += parts[p].nerrors - told[p];
+        if (parts[p].no_memory)
+            diag_no_memory(changes);
+    }
+    if (nmore > 0)
+        diag_error(changes, (struct place){place.file, 0, 0},
+                   "and %zu more, which 'shardsim check -v' tells", nmore);
+}
+
+static void diff_parts(struct differ *d, struct diag parts[NPARTS], bool *marks)
+{
+    size_t narrays = d->was->narrays + d->is->narrays;
+
+    d->changes = &parts[ARRAYS];
+    diff_arrays(d, marks, marks + d->was->narrays);
+    d->changes = &parts[COLLECTIVES];
+    diff_collectives(d, marks + narrays, marks + narrays + d->was->ncollectives);
+    d->changes = &parts[TOTALS];
+    diff_modelled(d);
+    diff_totals(d);
+    diff_findings(d);
+}
+
 void baseline_diff(struct diag *changes, const struct baseline *was, const struct baseline *is,
-                   struct place place)
+                   struct place place, bool all)
 {
     struct differ d = {changes, was, is, place};
+    struct diag parts[NPARTS] = {DIAG_INIT, DIAG_INIT, DIAG_INIT};
     size_t n = was->narrays + is->narrays + was->ncollectives + is->ncollectives;
     bool *marks = calloc(n + 1, sizeof *marks);
 
@@ -334,12 +474,16 @@ void baseline_diff(struct diag *changes, const struct baseline *was, const struc
         diag_no_memory(changes);
         return;
     }
+    diff_given(&d, false);
     if (strcmp(was->mesh, is->mesh) != 0)
-        diag_error(changes, place, "mesh is %s, was %s", is->mesh, was->mesh);
-    diff_arrays(&d, marks, marks + was->narrays);
-    diff_collectives(&d, marks + was->narrays + is->narrays,
-                     marks + was->narrays + is->narrays + was->ncollectives);
-    diff_totals(&d);
-    diff_findings(&d);
+        diag_error(changes, is->mesh_place.file ? is->mesh_place : place, "mesh is %s, was %s",
+                   is->mesh, was->mesh);
+    diff_parts(&d, parts, marks);
+    for (int p = 0; all && p < NPARTS; p++)
+        diag_append(changes, &parts[p]);
+    if (!all)
+        tell_some(changes, parts, place);
+    for (int p = 0; p < NPARTS; p++)
+        diag_fini(&parts[p]);
     free(marks);
 }

@@ -13,6 +13,8 @@
 #include "store/baseline_fields.h"
 
 #define FINDINGS "accepted"
+#define GIVEN "given"
+#define MODELLED "modelled"
 #define HEADER_BEGIN "# What 'shardsim check' expects of "
 #define HEADER_END "; 'shardsim check --update' accepts changes."
 
@@ -44,6 +46,29 @@ static void print_list(const char *key, const void *items, size_t n, size_t size
     }
 }
 
+/* As a map of keys, one a line. */
+static void print_given(const struct baseline *b, struct text *out)
+{
+    if (!b->has_given)
+        return;
+    text_addf(out, "    " GIVEN ":%s\n", b->ngiven ? "" : " {}");
+    for (size_t i = 0; i < b->ngiven; i++) {
+        text_addf(out, "      %s: ", b->given[i].key);
+        yaml_print_string(out, b->given[i].value);
+        text_add(out, "\n");
+    }
+}
+
+static void print_numbers(const void *item, const struct baseline_field *fields, const char *before,
+                          struct text *out)
+{
+    for (; fields->key; fields++) {
+        text_addf(out, "%s", before);
+        print_field(item, fields, out);
+        text_add(out, "\n");
+    }
+}
+
 static void print_one(const struct baseline *b, struct text *out)
 {
     text_add(out, "  - name: ");
@@ -51,11 +76,12 @@ static void print_one(const struct baseline *b, struct text *out)
     text_add(out, "\n    mesh: ");
     yaml_print_string(out, b->mesh);
     text_add(out, "\n");
-    for (const struct baseline_field *f = baseline_total_fields; f->key; f++) {
-        text_add(out, "    ");
-        print_field(&b->totals, f, out);
-        text_add(out, "\n");
+    print_given(b, out);
+    if (b->modelled.step_ns > 0) {
+        text_add(out, "    " MODELLED ":\n");
+        print_numbers(&b->modelled, baseline_modelled_fields, "      ", out);
     }
+    print_numbers(&b->totals, baseline_total_fields, "    ", out);
     print_list("arrays", b->arrays, b->narrays, sizeof *b->arrays, baseline_array_fields, out);
     print_list("collectives", b->collectives, b->ncollectives, sizeof *b->collectives,
                baseline_collective_fields, out);
@@ -152,12 +178,41 @@ static void *read_list(size_t *count, const struct yaml_node *map, const char *k
     return items;
 }
 
+/* Both are missing in older baselines. */
+static void read_given(struct baseline *b, const struct yaml_node *map, struct diag *diag)
+{
+    bool is_there = map->kind == YAML_MAP && yaml_find(map, GIVEN);
+    const struct yaml_node *given = is_there ? find(map, GIVEN, YAML_MAP, diag) : NULL;
+
+    b->has_given = is_there;
+    for (size_t i = 0; given && i < given->nitems; i++) {
+        const struct yaml_node *node = given->items[i];
+
+        if (node->kind != YAML_TEXT)
+            diag_error(diag, node->place, "what was given could not be read");
+        else if (baseline_add_given(b, given->keys[i]->text, node->text,
+                                    (struct place){NULL, 0, 0}) != SHD_OK)
+            diag_no_memory(diag);
+    }
+}
+
+static void read_modelled(struct baseline *b, const struct yaml_node *map, struct diag *diag)
+{
+    bool is_there = map->kind == YAML_MAP && yaml_find(map, MODELLED);
+    const struct yaml_node *modelled = is_there ? find(map, MODELLED, YAML_MAP, diag) : NULL;
+
+    if (modelled)
+        read_fields(&b->modelled, baseline_modelled_fields, modelled, diag);
+}
+
 static void read_one(struct baseline *b, const struct yaml_node *map, struct diag *diag)
 {
     const struct yaml_node *findings = find(map, FINDINGS, YAML_LIST, diag);
 
     read_text(&b->name, map, "name", diag);
     read_text(&b->mesh, map, "mesh", diag);
+    read_given(b, map, diag);
+    read_modelled(b, map, diag);
     read_fields(&b->totals, baseline_total_fields, map, diag);
     b->arrays =
         read_list(&b->narrays, map, "arrays", sizeof *b->arrays, baseline_array_fields, diag);

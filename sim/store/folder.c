@@ -8,11 +8,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/text.h"
 
-#define DEPTH_MAX 16 /* a link to a folder above it would never end */
+#define DEPTH_MAX 64 /* folders in each other, and calls of walk() */
 
 struct walk {
     struct folder *out;
@@ -32,6 +33,18 @@ bool folder_ends_in(const char *name, const char *const *endings)
     return false;
 }
 
+/* The same in letters of any case. */
+static bool seems_to_end_in(const char *name, const char *const *endings)
+{
+    for (; *endings; endings++) {
+        size_t length = strlen(name), n = strlen(*endings);
+
+        if (length > n && !strcasecmp(name + length - n, *endings))
+            return true;
+    }
+    return false;
+}
+
 static bool is_in(const char *const *words, const char *word)
 {
     for (; words && *words; words++)
@@ -40,46 +53,81 @@ static bool is_in(const char *const *words, const char *word)
     return false;
 }
 
-static int add(struct walk *w, const char *path)
+static bool is_dots(const char *name)
 {
-    char **paths = realloc(w->out->paths, (w->out->npaths + 1) * sizeof *paths);
+    return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+static int add(struct walk *w, char ***list, size_t *count, const char *path)
+{
+    char **paths = realloc(*list, (*count + 1) * sizeof *paths);
     char *copy = strdup(path);
 
     if (paths)
-        w->out->paths = paths;
+        *list = paths;
     if (!paths || !copy) {
         free(copy);
         return shd_error_set(w->err, SHD_ENOMEM, "no memory for the names of files");
     }
-    paths[w->out->npaths++] = copy;
+    paths[(*count)++] = copy;
     return SHD_OK;
 }
 
-/* Calls itself for the folders in a folder. */
-static int walk(struct walk *w, const char *below, unsigned depth);
+static int take(struct walk *w, const char *path)
+{
+    return add(w, &w->out->paths, &w->out->npaths, path);
+}
 
-/* `path` is relative to the root folder. */
-static int visit(struct walk *w, const char *path, const char *name, unsigned depth)
+static int leave_out(struct walk *w, const char *path)
+{
+    return add(w, &w->out->left_out, &w->out->nleft_out, path);
+}
+
+/* Calls itself for the folders in a folder. */
+static int walk(struct walk *w, const char *below, unsigned depth, bool within);
+
+static int visit_file(struct walk *w, const char *path, const char *name, bool within)
+{
+    if (!seems_to_end_in(name, w->endings))
+        return SHD_OK;
+    if (within && name[0] != '.' && folder_ends_in(name, w->endings))
+        return take(w, path);
+    return leave_out(w, path);
+}
+
+static int visit_folder(struct walk *w, const char *path, const char *name, unsigned depth,
+                        bool within)
+{
+    if (name[0] == '.')
+        return SHD_OK;
+    if (depth == DEPTH_MAX)
+        return leave_out(w, path);
+    return walk(w, path, depth + 1, within && !is_in(w->without, name));
+}
+
+/* `path` is relative to the root folder; `within`: not left out. */
+static int visit(struct walk *w, const char *path, const char *name, unsigned depth, bool within)
 {
     struct text full = TEXT_INIT;
-    struct stat info;
-    int status = SHD_OK, found;
+    struct stat own, info;
+    bool is_there, is_link;
 
     text_addf(&full, "%s/%s", w->root, path);
     if (full.failed)
         return shd_error_set(w->err, SHD_ENOMEM, "no memory for the names of files");
-    found = stat(text_get(&full), &info);
+    is_link = lstat(text_get(&full), &own) == 0 && S_ISLNK(own.st_mode);
+    is_there = stat(text_get(&full), &info) == 0;
     text_fini(&full);
-    if (found < 0)
+    if (!is_there)
         return SHD_OK; /* gone meanwhile, or a link to nothing */
-    if (S_ISDIR(info.st_mode) && depth < DEPTH_MAX && !is_in(w->without, name))
-        status = walk(w, path, depth + 1);
-    else if (S_ISREG(info.st_mode) && folder_ends_in(name, w->endings))
-        status = add(w, path);
-    return status;
+    if (S_ISDIR(info.st_mode) && is_link)
+        return name[0] == '.' ? SHD_OK : leave_out(w, path);
+    if (S_ISDIR(info.st_mode))
+        return visit_folder(w, path, name, depth, within);
+    return S_ISREG(info.st_mode) ? visit_file(w, path, name, within) : SHD_OK;
 }
 
-static int walk(struct walk *w, const char *below, unsigned depth)
+static int walk(struct walk *w, const char *below, unsigned depth, bool within)
 {
     struct text path = TEXT_INIT;
     struct dirent *entry;
@@ -94,12 +142,12 @@ static int walk(struct walk *w, const char *below, unsigned depth)
         status = shd_error_set(w->err, SHD_ESYSTEM, "%.150s: %s",
                                below[0] ? text_get(&path) : w->root, strerror(errno));
     while (dir && status == SHD_OK && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] == '.')
+        if (is_dots(entry->d_name))
             continue;
         text_clear(&path);
         text_addf(&path, "%s%s%s", below, below[0] ? "/" : "", entry->d_name);
         status = path.failed ? shd_error_set(w->err, SHD_ENOMEM, "no memory for the names of files")
-                             : visit(w, text_get(&path), entry->d_name, depth);
+                             : visit(w, text_get(&path), entry->d_name, depth, within);
     }
     if (dir)
         closedir(dir);
@@ -112,16 +160,22 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static void sort(char **paths, size_t count)
+{
+    if (count)
+        qsort(paths, count, sizeof *paths, compare_paths);
+}
+
 int folder_init(struct folder *out, const char *path, const char *const *endings,
                 const char *const *without, struct shd_error *err)
 {
     struct walk w = {out, path, endings, without, err};
     int status;
 
-    *out = (struct folder){NULL, 0};
-    status = walk(&w, "", 0);
-    if (out->npaths)
-        qsort(out->paths, out->npaths, sizeof *out->paths, compare_paths);
+    *out = (struct folder){.paths = NULL};
+    status = walk(&w, "", 0, true);
+    sort(out->paths, out->npaths);
+    sort(out->left_out, out->nleft_out);
     return status;
 }
 
@@ -129,8 +183,11 @@ void folder_fini(struct folder *folder)
 {
     for (size_t i = 0; i < folder->npaths; i++)
         free(folder->paths[i]);
+    for (size_t i = 0; i < folder->nleft_out; i++)
+        free(folder->left_out[i]);
     free(folder->paths);
-    *folder = (struct folder){NULL, 0};
+    free(folder->left_out);
+    *folder = (struct folder){.paths = NULL};
 }
 
 int folder_has(const struct folder *folder, const char *path)

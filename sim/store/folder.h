@@ -15,10 +15,14 @@
 struct folder {
     char **paths; /* below the folder: "block/fsdp.yaml"; sorted */
     size_t npaths;
+    char **left_out; /* likewise: what might have been meant, and is not among them */
+    size_t nleft_out;
 };
 
-/* Files whose names end in one of `endings` (ends with NULL) in a folder and those below it, without
- * hidden ones.  Folders called as one of `without` (ends with NULL, or is NULL) are left out.  SHD_ENOMEM, SHD_ESYSTEM (no such folder).
+/* Files whose names end in one of `endings` (ends with NULL) in a folder and those below it.  Left
+ * out are hidden ones, those of folders called as one of `without` (ends with NULL, or is NULL),
+ * those whose ending is written in other letters (.YAML), and links to folders, which may lead back
+ * to one above; hidden folders are not looked into.  SHD_ENOMEM, SHD_ESYSTEM (no such folder).
  * Free with folder_fini() either way. */
 SHD_MUST_CHECK int folder_init(struct folder *out, const char *path, const char *const *endings,
                                const char *const *without, struct shd_error *err);

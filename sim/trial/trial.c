@@ -404,15 +404,20 @@ static const struct record_straggler *find_straggler(struct record_straggler *ou
     return s->compute > 0 || s->links > 0 ? out : NULL;
 }
 
-int trial_plan(struct trial *trial, struct shd_error *err)
+int trial_make_plan(const struct trial *trial, struct record **out, struct shd_error *err)
 {
     struct record_straggler straggler;
-    int status = plan_create(&trial->record, trial->program, err);
+    int status = plan_create(out, trial->program, err);
 
     if (status == SHD_OK && trial->hardware)
-        status = modelled_run(trial->record, trial->hardware,
-                              find_straggler(&straggler, trial->scenario), err);
+        status = modelled_run(*out, trial->hardware, find_straggler(&straggler, trial->scenario),
+                              err);
     return status;
+}
+
+int trial_plan(struct trial *trial, struct shd_error *err)
+{
+    return trial_make_plan(trial, &trial->record, err);
 }
 
 bool trial_fits(const struct trial *trial)

@@ -75,6 +75,11 @@ SHD_MUST_CHECK int trial_train(struct trial *trial, const int *stop_request, str
 /* Walk the program on paper, and lay it out on the cluster that the scenario names. */
 SHD_MUST_CHECK int trial_plan(struct trial *trial, struct shd_error *err);
 
+/* The same as a record of its own, beside one that was executed, say; *out is for
+ * record_destroy() either way. */
+SHD_MUST_CHECK int trial_make_plan(const struct trial *trial, struct record **out,
+                                   struct shd_error *err);
+
 /* The plan's peak memory is within the scenario's limit (or there is none). */
 bool trial_fits(const struct trial *trial);
 

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "store/baseline_given.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TOLD_MAX 3 /* options in a sentence */
+
+/* Options, or sections of them, that say what is computed, or on what: where one changes, figures
+ * of before are of something else.  All others are the layout's. */
+static const struct {
+    const char *key, *subject;
+} subjects[] = {
+    {"model", "the model"},        {"graph", "the model"},
+    {"moe", "the model"},          {"mla", "the model"},
+    {"batch.size", "the batch"},   {"batch.seq", "the batch"},
+    {"batch.source", "the batch"}, {"data", "the data"},
+    {"step", "the step"},          {"context.documents", "the data"},
+    {"steps", "the step"},         {"optimizer", "the step"},
+    {"loss_scale", "the step"},    {"types", "the types"},
+    {"hardware", "the hardware"},  {"slices", "the hardware"},
+    {"straggler", "the hardware"},
+};
+#define NSUBJECTS (sizeof subjects / sizeof *subjects)
+
+static const char *subject_of(const char *key)
+{
+    for (size_t i = 0; i < NSUBJECTS; i++) {
+        size_t n = strlen(subjects[i].key);
+
+        if (!strncmp(key, subjects[i].key, n) && (!key[n] || key[n] == '.'))
+            return subjects[i].subject;
+    }
+    return NULL;
+}
+
+static const struct baseline_given *find(const struct baseline *b, const char *key)
+{
+    for (size_t i = 0; i < b->ngiven; i++)
+        if (!strcmp(b->given[i].key, key))
+            return &b->given[i];
+    return NULL;
+}
+
+bool baseline_given_change(struct baseline_change *out, const struct baseline *was,
+                           const struct baseline *is, size_t k, struct place place)
+{
+    const struct baseline_given *a, *b;
+    const char *key;
+
+    if (!was->has_given || !is->has_given)
+        return false;
+    key = k < is->ngiven ? is->given[k].key : was->given[k - is->ngiven].key;
+    a = find(was, key);
+    b = find(is, key);
+    if (k >= is->ngiven && b) /* it was counted already */
+        return false;
+    *out = (struct baseline_change){key, a ? a->value : NULL, b ? b->value : NULL, subject_of(key),
+                                    b ? b->place : a->place};
+    if (!out->place.file)
+        out->place = place;
+    return !a || !b || strcmp(a->value, b->value) != 0;
+}
+
+void baseline_given_print(struct text *out, const struct baseline_change *c)
+{
+    text_addf(out, "%s is %s, was %s", c->key, c->is ? c->is : "the default",
+              c->was ? c->was : "the default");
+}
+
+static void add_options(struct text *out, const struct baseline *was, const struct baseline *is)
+{
+    size_t ntold = 0, nmore = 0;
+
+    for (size_t k = 0; k < was->ngiven + is->ngiven; k++) {
+        struct baseline_change change;
+
+        if (!baseline_given_change(&change, was, is, k, (struct place){NULL, 0, 0}) ||
+            !change.subject)
+            continue;
+        if (ntold == TOLD_MAX) {
+            nmore++;
+            continue;
+        }
+        text_add(out, ntold++ ? ", " : "");
+        baseline_given_print(out, &change);
+    }
+    if (nmore > 0)
+        text_addf(out, " and %zu more", nmore);
+}
+
+bool baseline_given_subjects(struct text *out, const struct baseline *was,
+                             const struct baseline *is)
+{
+    const char *list[NSUBJECTS];
+    size_t n = 0;
+
+    for (size_t k = 0; k < was->ngiven + is->ngiven; k++) {
+        struct baseline_change change;
+        size_t seen = 0;
+
+        if (!baseline_given_change(&change, was, is, k, (struct place){NULL, 0, 0}) ||
+            !change.subject)
+            continue;
+        while (seen < n && strcmp(list[seen], change.subject) != 0)
+            seen++;
+        if (seen == n)
+            list[n++] = change.subject;
+    }
+    for (size_t i = 0; i < n; i++)
+        text_addf(out, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ", list[i]);
+    if (n == 0)
+        return false;
+    text_add(out, " changed: ");
+    add_options(out, was, is);
+    return true;
+}
