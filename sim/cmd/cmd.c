@@ -6,6 +6,7 @@
 #include <shd/error.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -28,10 +29,34 @@ int cmd_stop_request;
 #define STOP_NS 500000000
 
 static timer_t stop_timer;
+static const char *interrupted = "shardsim: interrupted\n";
+static const char *report_ending; /* NULL: none is due, or it is written */
+
+/* What must be said is taken by the first that comes to say it, be it the handler or not. */
+static const char *take(const char **words)
+{
+    return __atomic_exchange_n(words, NULL, __ATOMIC_RELAXED);
+}
+
+/* In a handler: nobody may read the other end of a pipe, and that must not keep the program. */
+static void put_words(int file, const char *words)
+{
+    struct pollfd ready = {.fd = file, .events = POLLOUT};
+
+    if (words && poll(&ready, 1, 0) == 1 && write(file, words, strlen(words)) < 0)
+        return; /* there is nobody left to tell */
+}
+
+void cmd_say_interrupted(void)
+{
+    put_words(STDERR_FILENO, take(&interrupted));
+}
 
 static void on_late(int number)
 {
     (void)number;
+    put_words(STDOUT_FILENO, take(&report_ending));
+    cmd_say_interrupted();
     _Exit(CMD_INTERRUPTED);
 }
 
@@ -45,10 +70,13 @@ static void on_signal(int number)
         on_late(number);
 }
 
-void cmd_watch_signals(void)
+void cmd_watch_signals(const char *ending)
 {
     struct sigaction action = {.sa_handler = on_signal}, late = {.sa_handler = on_late};
 
+    report_ending = ending;
+    if (isatty(STDERR_FILENO))
+        interrupted = "\r\033[Kshardsim: interrupted\n"; /* over a line of progress */
     sigaction(SIGALRM, &late, NULL);
     if (timer_create(CLOCK_MONOTONIC, NULL, &stop_timer) != 0) /* as SIGALRM */
         action = late;
@@ -66,7 +94,7 @@ void cmd_error(const char *fmt, ...)
     va_end(args);
 }
 
-static bool write_failed; /* of standard output, and was told */
+static bool write_failed; /* of standard output, of which was told */
 
 int cmd_put_last(const struct text *text)
 {
@@ -74,11 +102,15 @@ int cmd_put_last(const struct text *text)
         cmd_error("no memory for the output");
         return CMD_CANNOT;
     }
+    if (cmd_stop_request)
+        (void)take(&report_ending);
     if (fwrite(text_get(text), 1, text->length, stdout) == text->length && fflush(stdout) == 0)
         return CMD_OK;
+    write_failed = true;
+    if (errno == EINTR && cmd_stop_request)
+        return CMD_INTERRUPTED;
     if (errno != EPIPE)
         cmd_error("standard output: %s", strerror(errno));
-    write_failed = true;
     return CMD_CANNOT;
 }
 
@@ -119,6 +151,11 @@ void cmd_close_output(void)
     if (!write_failed && errno != EPIPE)
         cmd_error("standard output: %s", strerror(errno));
     _Exit(cmd_stop_request ? CMD_INTERRUPTED : CMD_CANNOT);
+}
+
+bool cmd_is_stopped(int status)
+{
+    return status == SHD_ESTOPPED && cmd_stop_request;
 }
 
 int cmd_exit_of(int status)
