@@ -22,6 +22,7 @@
 #include "store/write.h"
 
 int cmd_stop_request;
+int cmd_halt;
 
 /* What watches cmd_stop_request has so long to end by itself; all else is then ended where it is,
  * be it in a search, in the lint or in an allocation.  There is nothing to undo: files are made in
@@ -29,6 +30,7 @@ int cmd_stop_request;
 #define STOP_NS 500000000
 
 static timer_t stop_timer;
+static struct itimerspec patience = {.it_value = {.tv_nsec = STOP_NS}};
 static const char *interrupted = "shardsim: interrupted\n";
 static const char *report_ending; /* NULL: none is due, or it is written */
 
@@ -62,11 +64,10 @@ static void on_late(int number)
 
 static void on_signal(int number)
 {
-    static const struct itimerspec once = {.it_value = {.tv_nsec = STOP_NS}};
-
+    __atomic_store_n(&cmd_halt, 1, __ATOMIC_RELAXED);
     if (__atomic_exchange_n(&cmd_stop_request, 1, __ATOMIC_RELAXED))
         on_late(number); /* asked twice: at once */
-    if (timer_settime(stop_timer, 0, &once, NULL) != 0)
+    if (timer_settime(stop_timer, 0, &patience, NULL) != 0)
         on_late(number);
 }
 
@@ -83,6 +84,32 @@ void cmd_watch_signals(const char *ending)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen when writing */
+}
+
+void cmd_stop_within(int seconds)
+{
+    patience.it_value = (struct timespec){.tv_sec = seconds};
+}
+
+static void on_time(int number)
+{
+    (void)number;
+    __atomic_store_n(&cmd_halt, 1, __ATOMIC_RELAXED);
+}
+
+int cmd_halt_after(int seconds)
+{
+    const struct itimerspec once = {.it_value = {.tv_sec = seconds}};
+    struct sigaction action = {.sa_handler = on_time, .sa_flags = SA_RESTART};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN};
+    timer_t timer;
+
+    if (sigaction(SIGRTMIN, &action, NULL) == 0 &&
+        timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 &&
+        timer_settime(timer, 0, &once, NULL) == 0)
+        return CMD_OK;
+    cmd_error("no timer for a limit on time: %s", strerror(errno));
+    return CMD_CANNOT;
 }
 
 void cmd_error(const char *fmt, ...)

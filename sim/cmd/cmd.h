@@ -61,6 +61,14 @@ int cmd_main(int argc, char **argv);
 extern int cmd_stop_request;
 void cmd_watch_signals(const char *ending);
 
+/* Give what watches it longer than that, for it has something to tell. */
+void cmd_stop_within(int seconds);
+
+/* Set when work is to end with what it has by then: when the user asked to stop, or so many seconds
+ * after cmd_halt_after().  CMD_OK, or CMD_CANNOT with a message. */
+extern int cmd_halt;
+int cmd_halt_after(int seconds);
+
 /* Say on stderr that the program was interrupted, whoever ends it: once. */
 void cmd_say_interrupted(void);
 
