@@ -120,13 +120,16 @@ static int run_strategies(int argc, char **argv)
         NULL,
         parse_path,
         "SCENARIO",
-        "Print the names of a scenario's strategies, those of its sweep too, one a line.\v"
+        "Print the names of a scenario's strategies, those of its sweep too, one a line; also of one "
+        "that has errors.\v"
         "Examples:\n"
         "  The strategies of a sweep:\n"
         "    shardsim show strategies scenarios/sweep.yaml\n\n" ARGS_EXIT_STATUS(""),
         NULL,
         NULL,
         NULL};
+    static const char *const none[] = {""};
+    const struct scenario_choice names_only = {none, 1}; /* whatever is wrong with one of them */
     struct diag diag = DIAG_INIT;
     struct scenario_file *file = NULL;
     const char *path = NULL;
@@ -134,7 +137,7 @@ static int run_strategies(int argc, char **argv)
     int status;
 
     args_parse(&argp, argc, argv, &path);
-    if (scenario_load(&file, path, NULL, 0, &diag) == SHD_OK) {
+    if (scenario_load_chosen(&file, path, NULL, 0, names_only, &diag) == SHD_OK) {
         for (size_t i = 0; i < file->nscenarios; i++) {
             escape_add(&text, file->scenarios[i].strategy);
             text_add_char(&text, '\n');
