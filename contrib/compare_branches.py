@@ -1,8 +1,9 @@
 """compare_branches.py BASE HEAD [FOLDER]: what changed between two checkouts, as Markdown.
 
-Plans every scenario of FOLDER (scenarios) in both with `shardsim compare --plan`, and prints the
-figures that differ, the worst first.  A scenario that cannot be planned is listed with its error;
-it does not hide the others.  contrib/github-actions.yml makes a comment of it.
+Plans every scenario of FOLDER (scenarios) in both with `shardsim compare --plan`, and prints first what
+no longer fits the memory, then the figures that differ, the worst first.  Files are chosen as
+`shardsim check` does.  A strategy that cannot be planned is listed with its error; it does not hide
+the others.  contrib/github-actions.yml makes a comment of it.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -21,34 +22,63 @@ FIGURES = [("received_bytes", "total received", "B"),
            ("collectives", "collectives", "")]
 
 
+OTHERS = ("hardware", "models")  # folders of files that scenarios name
+DEPTH_MAX = 15
+
+
 def scenarios(root, folder):
     """Paths of scenarios below a folder, from the root; none where there is no such folder."""
-    found = [os.path.relpath(os.path.join(at, name), root)
-             for at, _, names in os.walk(os.path.join(root, folder)) for name in names
-             if name.endswith((".yaml", ".yml"))]
+    found, top = [], os.path.join(root, folder)
+    for at, folders, names in os.walk(top, followlinks=True):
+        depth = os.path.relpath(at, top).count(os.sep)  # a link to a folder above it never ends
+        folders[:] = [f for f in folders
+                      if f not in OTHERS and not f.startswith(".") and depth < DEPTH_MAX]
+        found += [os.path.relpath(os.path.join(at, name), root) for name in names
+                  if name.endswith((".yaml", ".yml")) and not name.startswith(".")]
     return sorted(found)
 
 
-def plan(root, path):
-    """{(path, strategy): figures}, or the first line of why there are none."""
-    done = subprocess.run(["shardsim", "compare", "--quiet", "--plan", "--format=csv", path],
-                          cwd=root, capture_output=True, text=True, check=False)
-    rows = {(path, row["strategy"]): row for row in csv.DictReader(done.stdout.splitlines())}
-    if rows:
-        return rows, None
+def shardsim(root, *arguments):
+    """What it printed, and the first line of its complaints."""
+    done = subprocess.run(["shardsim", *arguments], cwd=root, capture_output=True, text=True,
+                          check=False)
     wrong = done.stderr.strip().splitlines()
-    return {}, wrong[0] if wrong else f"shardsim ended with status {done.returncode}"
+    return done.stdout, wrong[0] if wrong else f"shardsim ended with status {done.returncode}"
+
+
+def plan(root, path, *strategy):
+    """{(path, strategy): figures}, and the first line of why there are none."""
+    out, wrong = shardsim(root, "compare", "--quiet", "--plan", "--format=csv", *strategy, path)
+    rows = {(path, row["strategy"]): row for row in csv.DictReader(out.splitlines())}
+    return rows, None if rows else wrong
+
+
+def plan_each(root, path):
+    """The same of a file with errors, strategy by strategy: rows, and {(path, strategy): error}."""
+    rows, wrong = {}, {}
+    for strategy in shardsim(root, "show", "strategies", path)[0].splitlines():
+        more, error = plan(root, path, f"--strategy={strategy}")
+        rows.update(more)
+        if error:
+            wrong[(path, strategy)] = error
+    return rows, wrong
 
 
 def plan_all(root, folder):
-    """Rows of all scenarios, and {path: error} of those that have none."""
+    """Rows of all scenarios, and {layout: error} of those that have none."""
     rows, wrong = {}, {}
     for path in scenarios(root, folder):
         more, error = plan(root, path)
-        rows.update(more)
         if error:
-            wrong[path] = error
+            more, errors = plan_each(root, path)
+            wrong.update(errors if more else {(path, "default"): error})
+        rows.update(more)
     return rows, wrong
+
+
+def fits(row):
+    """Whether a layout fits its limits.memory and its cluster's; one without either does."""
+    return row.get("fits") != "NO"
 
 
 def shown(value, unit):
@@ -104,28 +134,56 @@ def verdict(found, both):
     return "; ".join(said) + "."
 
 
+def needs(layout, row):
+    """A layout, and what it needs of the memory that it does not fit."""
+    bytes_needed = max(float(row.get(key) or 0)
+                       for key in ("peak_memory_bytes", "modelled_memory_bytes"))
+    return f"{name(layout)} ({shown(bytes_needed, 'B')} a device)"
+
+
+def fit_lines(base, head):
+    """What does not fit, before all else."""
+    over = sorted(layout for layout, row in head.items() if not fits(row))
+    new = [layout for layout in over if layout not in base]
+    kinds = [("**No longer fits**", [n for n in over if n in base and fits(base[n])]),
+             ("**New, does not fit**", new),
+             ("Does not fit, nor on the base branch", [n for n in over if n in base
+                                                       and not fits(base[n])])]
+    lines = []
+    for what, layouts in kinds:
+        if layouts:
+            lines += [f"{what}: " + "; ".join(needs(n, head[n]) for n in layouts) + ".", ""]
+    mended = sorted(n for n in base.keys() & head.keys() if not fits(base[n]) and fits(head[n]))
+    if mended:
+        lines += ["Fits now: " + "; ".join(name(n) for n in mended) + ".", ""]
+    return lines
+
+
 def report(base, head, wrong_base, wrong_head):
     found = changes(base, head)
-    lines = ["### Layouts, beside the base branch", "",
+    lines = ["### Layouts, beside the base branch", "", *fit_lines(base, head),
              verdict(found, len(base.keys() & head.keys()))]
     if found:
         lines += ["", "| scenario | | base | now | |", "|---|---|--:|--:|--:|"]
         lines += [f"| {name(layout)} | {what} | {was} | {now} | "
                   f"{'from 0' if more == float('inf') else f'{100 * more:+.1f} %'} |"
                   for more, layout, what, was, now in found]
-    for what, names in (("New", head.keys() - base.keys()), ("Gone", base.keys() - head.keys())):
-        # One that only cannot be planned is in the list below.
-        names = [n for n in names if n[0] not in (wrong_base if what == "New" else wrong_head)]
+    for what, rows, others, wrong in (("New", head, base, wrong_base),
+                                      ("Gone", base, head, wrong_head)):
+        # One that only cannot be planned, or its file, is in the list below.
+        names = [n for n in rows.keys() - others.keys()
+                 if n not in wrong and (n[0], "default") not in wrong]
         if names:
             lines += ["", f"{what}: " + "; ".join(name(n) for n in sorted(names)) + "."]
     if wrong_head:
         lines += ["", "Cannot be planned:", ""]
-        lines += [f"- `{path}`{' (nor on the base branch)' * (path in wrong_base)}: `{error}`"
-                  for path, error in sorted(wrong_head.items())]
-    mended = sorted(wrong_base.keys() & {path for path, _ in head})
+        lines += [f"- {name(layout)}{' (nor on the base branch)' * (layout in wrong_base)}: "
+                  f"`{error}`" for layout, error in sorted(wrong_head.items())]
+    mended = sorted(layout for layout in wrong_base if layout in head or
+                    (layout[1] == "default" and any(path == layout[0] for path, _ in head)))
     if mended:
         lines += ["", "Can be planned now, and could not before: "
-                  + ", ".join(f"`{path}`" for path in mended) + "."]
+                  + ", ".join(name(layout) for layout in mended) + "."]
     return "\n".join(lines)
 
 

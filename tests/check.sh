@@ -578,6 +578,13 @@ test_hook() {
     echo text >"$tmp/p/other"
     commit
     is 0 "pre-commit: other changes are none of its business"
+    rm -r "$tmp/p/scenarios"
+    commit
+    is 1 "pre-commit: no scenario is left, but its baseline: refused"
+    says err 'scenarios/ is empty, and results/baselines/ is not' "pre-commit: no scenario is left: said"
+    rm -r "$tmp/p/results"
+    commit
+    is 0 "pre-commit: both are gone"
 }
 
 commit() {
@@ -596,20 +603,61 @@ flow = yaml.safe_load(open(sys.argv[1]))
 assert flow["name"] and True in flow or "on" in flow
 steps = flow["jobs"]["check"]["steps"]
 assert all("run" in s or "uses" in s for s in steps)
-runs = [s["run"] for s in steps if s.get("name") in ("Check", "Compare")]
-assert len(runs) == 2
-open(sys.argv[2], "w").write("\n".join(runs) + "\n")
+runs = {s["name"]: s["run"] for s in steps if "run" in s}
+for name, file in (("Check", "check"), ("Compare", "compare"), ("Comment", "comment")):
+    open(sys.argv[2] + "." + file, "w").write(runs[name])
+after = steps[[s.get("name") for s in steps].index("Check") + 1:]
+# Where the build failed there is no second failure, and a comment that may not be made is none.
+assert all("steps.build.outcome == 'success'" in s["if"] or s["name"] == "Comment" for s in after)
+comment, = (s for s in after if s.get("name") == "Comment")
+assert comment["continue-on-error"] and "steps.branches.outcome == 'success'" in comment["if"]
+assert "head.repo.full_name == github.repository" in comment["if"]
 PY
     ok $? "the workflow: YAML of jobs and steps"
     diag <"$tmp/wrong"
-    (
-        cd "$tmp/p" && PATH="$top_builddir:$PATH" CI=true GITHUB_ACTIONS=true \
-            GITHUB_STEP_SUMMARY="$tmp/summary" sh -e "$tmp/steps"
-    ) >"$tmp/out" 2>"$tmp/err"
-    status=$?
-    is 0 "the workflow: its steps pass"
+    flow_step check
+    is 0 "the workflow: the check passes"
+    mkdir "$tmp/p/scenarios/hardware"
+    echo 'layers: 1' | tee "$tmp/p/scenarios/broken.yaml" >"$tmp/p/scenarios/hardware/own.yaml"
+    flow_step compare
+    is 0 "the workflow: a scenario that is broken does not end the summary"
     grep -q '^|:--' "$tmp/summary" && [ -s "$tmp/p/check.xml" ]
     ok $? "the workflow: a summary and JUnit"
+    grep -A 3 '^### scenarios/broken.yaml$' "$tmp/summary" | grep -q '^    *scenarios/broken.yaml.*error: '
+    ok $? "the workflow: what is broken is said in its place"
+    ! grep -q 'different models\|hardware/own' "$tmp/summary"
+    ok $? "the workflow: a table for each scenario"
+    test_comment
+}
+
+# flow_step NAME: a step of the workflow, as it is run there
+flow_step() {
+    (
+        cd "$tmp/p" && PATH="$tmp/flow:$top_builddir:$PATH" CI=true GITHUB_ACTIONS=true \
+            GITHUB_STEP_SUMMARY="$tmp/summary" GITHUB_REPOSITORY=own/layouts NUMBER=7 sh -e "$tmp/steps.$1"
+    ) >"$tmp/out" 2>"$tmp/err"
+    status=$?
+}
+
+# With a `gh` that writes down what it is asked, and knows the comments of $tmp/comments.
+test_comment() {
+    mkdir "$tmp/flow"
+    echo '#!/bin/sh' >"$tmp/flow/apt-get"
+    cat >"$tmp/flow/gh" <<END
+#!/bin/sh
+echo "\$*" >>"$tmp/asked"
+case "\$*" in *--jq*) cat "$tmp/comments" ;; esac
+END
+    chmod +x "$tmp/flow/gh" "$tmp/flow/apt-get"
+    : >"$tmp/comments"
+    : >"$tmp/asked"
+    flow_step comment
+    grep -q 'POST repos/own/layouts/issues/7/comments ' "$tmp/asked"
+    ok $? "the workflow: a first comment"
+    printf '41\n42\n' >"$tmp/comments"
+    flow_step comment
+    grep -q 'PATCH repos/own/layouts/issues/comments/41 ' "$tmp/asked" && [ "$(grep -c POST "$tmp/asked")" -eq 1 ]
+    ok $? "the workflow: its own comment is changed, no matter which is the last"
 }
 
 # branches TEXT: compares base/ with head/; ok if it could.
@@ -648,8 +696,49 @@ test_branches() {
     says out '^Can be planned now, and could not before: `scenarios/strategies.yaml`' "a mended one: said"
     mv "$tmp/head" "$tmp/swap" && mv "$tmp/base" "$tmp/head" && mv "$tmp/swap" "$tmp/base"
     branches "one that cannot be planned"
-    says out '^- `scenarios/strategies.yaml`: `scenarios/strategies.yaml:[0-9:]* error: ' "one that cannot be planned: why"
+    says out '^- `scenarios/strategies.yaml`, [a-z-]*: `scenarios/strategies.yaml:[0-9:]* error: ' "one that cannot be planned: why"
     says out '^1 layout got better\.$' "one that cannot be planned: others are compared"
+    test_branches_memory
+}
+
+# over MEMORY: a scenario of three strategies, of which two fit that or do not; prints it
+over() {
+    cat <<END
+version: 1
+name: over
+mesh: {dp: 8}
+model: {kind: mlp, d_model: 64, d_ff: 128, layers: 2}
+batch: {size: 16, seq: 16}
+limits: {memory: $1}
+axes: {batch: dp}
+params: [['.*', []]]
+strategies:
+  - name: whole
+  - {name: shards, params: [['kernel', [dp, []]]]}
+END
+}
+
+# shellcheck disable=SC2016 # names in Markdown
+test_branches_memory() {
+    rm -rf "$tmp/base" "$tmp/head"
+    mkdir -p "$tmp/base/scenarios/hardware" "$tmp/base/scenarios/models" "$tmp/head"
+    over 400KiB >"$tmp/base/scenarios/over.yaml"
+    echo 'layers: 1' | tee "$tmp/base/scenarios/hardware/a.yaml" "$tmp/base/scenarios/models/b.yml" \
+        >"$tmp/base/scenarios/.hidden.yaml"
+    cp -r "$tmp/base/scenarios" "$tmp/head"
+    over 200KiB >"$tmp/head/scenarios/over.yaml"
+    over 200KiB >"$tmp/head/scenarios/added.yaml"
+    branches "memory"
+    sed -n 3p "$tmp/out" >"$tmp/third"
+    says third '^\*\*No longer fits\*\*: `scenarios/over.yaml`, whole (320 KiB a device)\.$' "memory: no longer fits, first"
+    says out '^\*\*New, does not fit\*\*: `scenarios/added.yaml`, whole (320 KiB a device)\.$' "memory: new, does not fit"
+    ! grep -q 'Cannot be planned\|hidden\|hardware\|models' "$tmp/out"
+    ok $? "memory: only what check takes as a scenario"
+    sed -i 's/  - name: whole/&\n  - {name: bad, params: [[".*", [nope]]]}/' "$tmp/head/scenarios/over.yaml"
+    branches "one strategy that is wrong"
+    says out '^- `scenarios/over.yaml`, bad: `scenarios/over.yaml:11:.*axis .nope. is not in the mesh' "one wrong: its error"
+    says out '^1 layout got worse in a figure; .* of `scenarios/over.yaml`, shards: ' "one wrong: the others are compared"
+    says out '^\*\*No longer fits\*\*: `scenarios/over.yaml`, whole' "one wrong: the others' memory as well"
 }
 
 test_shipped

@@ -162,6 +162,26 @@ PY
     counted "nothing" 0
 }
 
+# gate STATUS PERCENT SCENARIO
+gate() {
+    shardsim replay "$example" --beside "$3" --fail-above "$2"
+    is "$1" "--fail-above $2, beside ${3##*/}"
+}
+
+test_gate() {
+    sed 's/^mesh:.*/mesh: {dp: 2, tp: 2}/' "$scenarios/dp_tp.yaml" >"$tmp/as_many.yaml"
+    gate 0 1e5 "$tmp/as_many.yaml"
+    gate 1 0 "$tmp/as_many.yaml"
+    says err 'moves more bytes than .*, by more than 0 %' "--fail-above: said"
+    says out '^beside ' "--fail-above: the report all the same"
+    gate 2 10 "$scenarios/dp_tp.yaml"
+    says err 'is of 4 devices, and .* of 8; expected as many' "--fail-above: other devices"
+    gate 2 much "$tmp/as_many.yaml"
+    shardsim replay "$example" --fail-above 3
+    is 2 "--fail-above alone"
+    says err 'goes with --beside' "--fail-above alone: said"
+}
+
 test_example() {
     shardsim replay "$example" --mesh dp=2,tp=2 --hardware h100-sxm
     is 0 "the example"
@@ -179,6 +199,17 @@ test_example() {
     shardsim replay "$example" --beside "$scenarios/dp_tp.yaml"
     is 0 "beside a scenario of more devices"
     says out "different numbers of devices" "beside a scenario of more devices: said"
+    test_gate
+    shardsim replay "$example" --mesh dp=4,tp=1
+    is 0 "a mesh that is not the program's"
+    tr -s ' \n' ' ' <"$tmp/out" | grep -q \
+        'note groups of 5 of the 5 rows lie along no axis of this mesh; all would along those of axis0=2, axis1=2,'
+    ok $? "a mesh that is not the program's: said, with one that is"
+    shardsim replay --json "$example" --mesh dp=4,tp=1
+    grep -q '"fitting_mesh": \[\["axis0", 2\], \["axis1", 2\]\]' "$tmp/out"
+    ok $? "a mesh that is not the program's: in JSON"
+    shardsim replay --json "$example" --mesh dp=2,tp=2
+    says out '"fitting_mesh": null' "the program's mesh: no other"
 }
 
 # The device that sends most is the one that the pairs name, and rows and columns add up.

@@ -328,7 +328,8 @@ test_interrupted_input() {
         exec 3>&-
         is 130 "$command interrupted while it waits for input: status 130"
         silent out "$command interrupted while it waits for input: nothing on standard output"
-        silent err "$command interrupted while it waits for input: no complaint"
+        [ "$(cat "$tmp/err")" = "shardsim: interrupted" ]
+        ok $? "$command interrupted while it waits for input: said, and no complaint"
     done
 }
 

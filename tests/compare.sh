@@ -303,6 +303,16 @@ test_several_files() {
     says out '^warning: these are different models' "several files: that they differ"
     says out '^verdict: .* none of them wins' "several files: no winner"
     says out '^  block-2d: 1 layer of block gelu' "several files: what each computes"
+    grep -q 'best of its column\|[0-9]\*\|[0-9]x ' "$tmp/out"
+    [ $? -eq 1 ]
+    ok $? "several files: neither a best nor a ratio across models"
+    shardsim compare --plan --format=csv "$scenarios/block_fsdp.yaml" "$scenarios/block_2d.yaml"
+    python3 - "$tmp/out" <<'PY'
+import csv, sys
+base, other = csv.DictReader(open(sys.argv[1]))
+assert base["received_bytes_ratio"] == "1.0" and other["received_bytes_ratio"] == "", other
+PY
+    ok $? "several files: no ratio in CSV"
     COLUMNS=46 shardsim compare --plan --columns=all "$scenarios/block_fsdp.yaml" "$scenarios/block_2d.yaml"
     ! grep -q 'the base [a-z]' "$tmp/out"
     ok $? "several files: no heading touches the next"

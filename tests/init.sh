@@ -1,5 +1,5 @@
 #!/bin/sh
-# init: what it writes plans and is searched as it is; and the way that the README begins with.
+# init: what it writes plans and is searched as it is, and fits or says that it does not; and the way that the README begins with.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -21,6 +21,20 @@ says out '^model: {size: llama3-8b' "all defaults: the model"
 says out '^batch: {size: 512, seq: 4096, microbatches: 8}' "all defaults: eight sequences a device"
 says out '^recompute: full ' "all defaults: what --set recompute=none takes the place of"
 says out '^zero: {stage: 3, axis: fsdp, prefetch: 1}' "all defaults: layers are gathered ahead, as FSDP does"
+
+shardsim init --model mixtral-8x7b --devices 128 --batch 512 --seq 4096 -o mixtral.yaml
+is 0 "experts: written"
+silent err "experts: nothing to complain of"
+shardsim plan -q mixtral.yaml
+is 0 "experts: planned"
+says out 'memory .* fits$' "experts over an axis of their own: it fits"
+shardsim init --model llama3-70b --devices 4 -o tight.yaml
+is 0 "too few devices: written all the same"
+says err "^shardsim: llama3-70b on 4 devices does not fit .* of the 80.0 GiB .*'shardsim search tight.yaml'" "too few devices: said"
+head -n 1 tight.yaml >first
+says first '^# IT DOES NOT FIT as it is: it needs .* of the 80.0 GiB' "too few devices: said at the head"
+shardsim plan -q tight.yaml
+says out 'does not fit$' "too few devices: as the plan says"
 
 shardsim search -q gpt2-small.yaml --top 2 --threads 1 -o best.yaml
 is 0 "search goes on from it"

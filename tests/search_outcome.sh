@@ -122,6 +122,42 @@ refused() {
 refused 'counts must rise' --devices 64..8
 refused 'is not a valid count; expected' --devices 8,x
 refused 'ask for one count' --devices 8..32 --sensitivity
+# Cut short by time or by a signal, at whatever moment: what there is by then is told as that.
+large="$top_srcdir/scenarios/models/llama3-405b.yaml -S 8k -q --range tp=8 --range pp=16 --no-prune"
+# shellcheck disable=SC2086
+{
+    shardsim search $large --json --seconds 1
+    python3 - "$tmp/out" "$status" <<'PY'
+import json, sys
+r, status = json.load(open(sys.argv[1])), int(sys.argv[2])
+assert r["schema"] == "shardsim.search/1" and r["cut_short"] == "out of time", r
+assert status == (0 if r["best"] else 1) and r["plans"] < r["layouts"]
+assert r["expected_error"] is None
+PY
+    ok $? "--seconds: out of time, in JSON"
+    for seconds in 0.3 2 8; do
+        rm -f "$tmp/best.yaml"
+        "$shardsim" search $large --output "$tmp/best.yaml" >"$tmp/out" 2>"$tmp/err" &
+        child=$!
+        sleep $seconds
+        kill -INT $child
+        wait $child
+        status=$?
+        is 130 "interrupted after $seconds s: status 130"
+        [ "$(cat "$tmp/err")" = "shardsim: interrupted" ]
+        ok $? "interrupted after $seconds s: said"
+        if grep -q '^best  *t8' "$tmp/out"; then
+            grep -q '^cut short  *interrupted: the best so far, of [0-9]* layouts' "$tmp/out" &&
+                grep -q '^# The best so far of a search that was cut short (interrupted)' "$tmp/best.yaml"
+        else
+            ! [ -e "$tmp/best.yaml" ] && ! grep -q 'try more' "$tmp/out"
+        fi
+        ok $? "interrupted after $seconds s: what there is, as that"
+    done
+}
+
+refused '--tensors goes with' --tensors --seconds 3
+refused 'go without --memory, --within and --seconds' --devices 8..32 --seconds 3
 refused 'goes with several --devices' --price 2
 refused 'expected a number above 0' --devices 8..32 --price 0
 refused 'expected a number above 0' --within soon

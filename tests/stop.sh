@@ -1,6 +1,7 @@
 #!/bin/sh
-# SIGINT and SIGTERM end every subcommand, with status 130 and no result; a full disk is no success;
-# what there is no memory for is refused before any is used.
+# SIGINT and SIGTERM end every subcommand, with status 130, one message and no result; check closes its
+# TAP at whatever moment; a full disk is no success; what there is no memory for is refused before
+# any is used.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -11,7 +12,7 @@ unset CI GITHUB_ACTIONS
 # Each case takes minutes when nothing ends it, and is asked to end when it is at it.  Times are not
 # asserted: who does not listen is ended after LIMIT seconds, with another status.
 cat >"$tmp/stop.py" <<'PY'
-import os, signal, subprocess, sys, time
+import fcntl, os, signal, struct, subprocess, sys, termios, time
 
 program, folder, scenario = sys.argv[1:]
 os.chdir(folder)
@@ -42,12 +43,69 @@ for case in CASES:
         except subprocess.TimeoutExpired:
             run.kill()
             out, err = run.communicate()
-        good = run.returncode == 130 and (not out or out == b"Bail out! interrupted\n")
+        good = run.returncode == 130 and out == b"Bail out! interrupted\n" * (case[0] == "check")
+        good &= [line for line in err.splitlines() if b"; strategies done: " not in line] \
+            == [b"shardsim: interrupted"]
         good &= not os.path.exists("results")
         print("%sok %d - %s: %s" % ("" if good else "not ", count, signal.Signals(number).name,
                                     " ".join(case).replace(scenario, "SCENARIO").replace("#", "")))
         if not good:
             print("# status %d\n# %r\n# %r" % (run.returncode, out[:200], err[-300:]))
+# check at moments that are spread over all it does: reading, planning, executing, writing.
+os.makedirs("layouts")
+for name in "abc":
+    open("layouts/%s.yaml" % name, "w").write(open(scenario).read().replace("layers: 2", "layers: 8"))
+CHECK = [program, "check", "-q", "--baselines", "none", "--junit", "check.xml", "layouts"]
+began = time.monotonic()
+whole = subprocess.run(CHECK, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+seconds = time.monotonic() - began
+xml = len(open("check.xml").read().splitlines())
+bad, cut = [], 0
+for moment in range(20):
+    if os.path.exists("check.xml"):
+        os.remove("check.xml")
+    number = (signal.SIGINT, signal.SIGTERM)[moment % 2]
+    run = subprocess.Popen(CHECK, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while not int(open("/proc/%d/status" % run.pid).read().split("SigCgt:")[1].split()[0],
+                  16) >> (number - 1) & 1:
+        time.sleep(0.002)
+    time.sleep(seconds * moment / 20)
+    run.send_signal(number)
+    out, err = run.communicate()
+    there = os.path.exists("check.xml") and len(open("check.xml").read().splitlines())
+    if run.returncode == 130:
+        cut += 1
+        good = out.endswith(b"Bail out! interrupted\n") and out.count(b"Bail out!") == 1
+        good &= err == b"shardsim: interrupted\n" and there in (False, xml)
+    else:
+        good = run.returncode == 1 and out == whole and there == xml
+    if not good:
+        bad.append((moment, run.returncode, out[-200:], err, there))
+count += 1
+print("%sok %d - check, ended at 20 moments: closed with a message, or whole" %
+      ("" if cut > 3 and not bad else "not ", count))
+print("# %d were cut short" % cut)
+for wrong in bad:
+    print("# moment %d of 20, status %d: %r, %r, %r" % wrong)
+# A pipe that is full: its reader, who has stopped to read, does not keep the program.
+run = subprocess.Popen([program, "check", "-q", "--plan", os.path.dirname(scenario)],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+fcntl.fcntl(run.stdout, fcntl.F_SETPIPE_SZ, 4096)
+held, before = 0, -1
+while run.poll() is None and (held == 0 or held > before):
+    time.sleep(max(1, seconds / 4))
+    before, held = held, struct.unpack("i", fcntl.ioctl(run.stdout, termios.FIONREAD, b"0000"))[0]
+run.send_signal(signal.SIGTERM)
+try:
+    status = run.wait(timeout=60)
+except subprocess.TimeoutExpired:
+    run.kill()
+    status = run.wait()
+count += 1
+said = run.stderr.read()
+print("%sok %d - a full pipe: ended all the same" %
+      ("" if status == 130 and said == b"shardsim: interrupted\n" else "not ", count))
+print("# status %d, %r" % (status, said))
 print(count, file=open("count", "w"))
 PY
 mkdir "$tmp/stop"

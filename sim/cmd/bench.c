@@ -413,7 +413,7 @@ static int measure_sizes(struct printer *p, struct measure_opts *m)
         status = measure_run(&r, m, &err);
         if (status == SHD_OK)
             print_one(p, m, &r);
-        else
+        else if (!cmd_is_stopped(status))
             cmd_error("%s", err.text);
         if (status != SHD_OK || r.nwrong > 0)
             exit = status != SHD_OK ? cmd_exit_of(status) : CMD_FAILED;

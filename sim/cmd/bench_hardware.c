@@ -43,7 +43,8 @@ int bench_hardware(uint32_t repeats, const char *output)
     status = machine_measure(&machine, &opts, &err);
     log_progress_end(&log);
     if (status != SHD_OK) {
-        cmd_error("%s", err.text);
+        if (!cmd_is_stopped(status))
+            cmd_error("%s", err.text);
         return cmd_exit_of(status);
     }
     machine_print(&machine, &text);

@@ -204,8 +204,9 @@ static int fit(const struct options *o, struct samples *samples, struct constant
 
     status = fit_run(&fit, samples, constants, o->folds, &cmd_stop_request, &err);
     if (status != SHD_OK) {
-        cmd_error("%s", err.text);
-        return cmd_stop_request ? CMD_INTERRUPTED : cmd_exit_of(status);
+        if (!cmd_is_stopped(status))
+            cmd_error("%s", err.text);
+        return cmd_exit_of(status);
     }
     if (write_hardware(&file, text, place, constants, samples, &fit, diag) == SHD_OK) {
         add_errors(&tables, samples, &fit);

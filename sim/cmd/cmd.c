@@ -6,6 +6,7 @@
 #include <shd/error.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -21,6 +22,7 @@
 #include "store/write.h"
 
 int cmd_stop_request;
+int cmd_halt;
 
 /* What watches cmd_stop_request has so long to end by itself; all else is then ended where it is,
  * be it in a search, in the lint or in an allocation.  There is nothing to undo: files are made in
@@ -28,33 +30,86 @@ int cmd_stop_request;
 #define STOP_NS 500000000
 
 static timer_t stop_timer;
+static struct itimerspec patience = {.it_value = {.tv_nsec = STOP_NS}};
+static const char *interrupted = "shardsim: interrupted\n";
+static const char *report_ending; /* NULL: none is due, or it is written */
+
+/* What must be said is taken by the first that comes to say it, be it the handler or not. */
+static const char *take(const char **words)
+{
+    return __atomic_exchange_n(words, NULL, __ATOMIC_RELAXED);
+}
+
+/* In a handler: nobody may read the other end of a pipe, and that must not keep the program. */
+static void put_words(int file, const char *words)
+{
+    struct pollfd ready = {.fd = file, .events = POLLOUT};
+
+    if (words && poll(&ready, 1, 0) == 1 && write(file, words, strlen(words)) < 0)
+        return; /* there is nobody left to tell */
+}
+
+void cmd_say_interrupted(void)
+{
+    put_words(STDERR_FILENO, take(&interrupted));
+}
 
 static void on_late(int number)
 {
     (void)number;
+    put_words(STDOUT_FILENO, take(&report_ending));
+    cmd_say_interrupted();
     _Exit(CMD_INTERRUPTED);
 }
 
 static void on_signal(int number)
 {
-    static const struct itimerspec once = {.it_value = {.tv_nsec = STOP_NS}};
-
+    __atomic_store_n(&cmd_halt, 1, __ATOMIC_RELAXED);
     if (__atomic_exchange_n(&cmd_stop_request, 1, __ATOMIC_RELAXED))
         on_late(number); /* asked twice: at once */
-    if (timer_settime(stop_timer, 0, &once, NULL) != 0)
+    if (timer_settime(stop_timer, 0, &patience, NULL) != 0)
         on_late(number);
 }
 
-void cmd_watch_signals(void)
+void cmd_watch_signals(const char *ending)
 {
     struct sigaction action = {.sa_handler = on_signal}, late = {.sa_handler = on_late};
 
+    report_ending = ending;
+    if (isatty(STDERR_FILENO))
+        interrupted = "\r\033[Kshardsim: interrupted\n"; /* over a line of progress */
     sigaction(SIGALRM, &late, NULL);
     if (timer_create(CLOCK_MONOTONIC, NULL, &stop_timer) != 0) /* as SIGALRM */
         action = late;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen when writing */
+}
+
+void cmd_stop_within(int seconds)
+{
+    patience.it_value = (struct timespec){.tv_sec = seconds};
+}
+
+static void on_time(int number)
+{
+    (void)number;
+    __atomic_store_n(&cmd_halt, 1, __ATOMIC_RELAXED);
+}
+
+int cmd_halt_after(int seconds)
+{
+    const struct itimerspec once = {.it_value = {.tv_sec = seconds}};
+    struct sigaction action = {.sa_handler = on_time, .sa_flags = SA_RESTART};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN};
+    timer_t timer;
+
+    if (sigaction(SIGRTMIN, &action, NULL) == 0 &&
+        timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 &&
+        timer_settime(timer, 0, &once, NULL) == 0)
+        return CMD_OK;
+    cmd_error("no timer for a limit on time: %s", strerror(errno));
+    return CMD_CANNOT;
 }
 
 void cmd_error(const char *fmt, ...)
@@ -66,7 +121,7 @@ void cmd_error(const char *fmt, ...)
     va_end(args);
 }
 
-static bool write_failed; /* of standard output, and was told */
+static bool write_failed; /* of standard output, of which was told */
 
 int cmd_put_last(const struct text *text)
 {
@@ -74,11 +129,15 @@ int cmd_put_last(const struct text *text)
         cmd_error("no memory for the output");
         return CMD_CANNOT;
     }
+    if (cmd_stop_request)
+        (void)take(&report_ending);
     if (fwrite(text_get(text), 1, text->length, stdout) == text->length && fflush(stdout) == 0)
         return CMD_OK;
+    write_failed = true;
+    if (errno == EINTR && cmd_stop_request)
+        return CMD_INTERRUPTED;
     if (errno != EPIPE)
         cmd_error("standard output: %s", strerror(errno));
-    write_failed = true;
     return CMD_CANNOT;
 }
 
@@ -119,6 +178,11 @@ void cmd_close_output(void)
     if (!write_failed && errno != EPIPE)
         cmd_error("standard output: %s", strerror(errno));
     _Exit(cmd_stop_request ? CMD_INTERRUPTED : CMD_CANNOT);
+}
+
+bool cmd_is_stopped(int status)
+{
+    return status == SHD_ESTOPPED && cmd_stop_request;
 }
 
 int cmd_exit_of(int status)

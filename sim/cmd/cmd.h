@@ -5,6 +5,7 @@
 #ifndef CMD_CMD_H
 #define CMD_CMD_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <shd/export.h>
@@ -54,9 +55,25 @@ extern const struct cmd cmd_trace;
 int cmd_main(int argc, char **argv);
 
 /* Set when the user asked to stop (SIGINT, SIGTERM); runs watch it.  Whatever does not end by
- * itself within half a second is ended, with CMD_INTERRUPTED. */
+ * itself within half a second is ended, with CMD_INTERRUPTED.  `ending` is what then closes a
+ * report that goes to standard output piece by piece, which is else closed by cmd_put_last();
+ * NULL: it is whole or not there. */
 extern int cmd_stop_request;
-void cmd_watch_signals(void);
+void cmd_watch_signals(const char *ending);
+
+/* Give what watches it longer than that, for it has something to tell. */
+void cmd_stop_within(int seconds);
+
+/* Set when work is to end with what it has by then: when the user asked to stop, or so many seconds
+ * after cmd_halt_after().  CMD_OK, or CMD_CANNOT with a message. */
+extern int cmd_halt;
+int cmd_halt_after(int seconds);
+
+/* Say on stderr that the program was interrupted, whoever ends it: once. */
+void cmd_say_interrupted(void);
+
+/* Whether an error is only that the user asked to stop, of which cmd_say_interrupted() tells. */
+bool cmd_is_stopped(int status);
 
 /* Write to stdout what is in hand; CMD_CANNOT with a message when that fails.  After a
  * request to stop cmd_put() writes nothing and returns CMD_INTERRUPTED; cmd_put_last() writes

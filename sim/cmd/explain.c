@@ -216,7 +216,8 @@ static int explain_trial(const struct options *o, struct trial *trial)
     status = o->roofline ? roofline(o, trial, &lesson, &text, &err)
                          : teach(o, trial, &lesson, &text, &err);
     if (status != SHD_OK) {
-        (void)show_error(o->chosen.path, err.text);
+        if (!cmd_is_stopped(status))
+            (void)show_error(o->chosen.path, err.text);
         status = status == SHD_ERANGE ? CMD_USAGE : cmd_exit_of(status);
     } else {
         status = canvas_put(&o->canvas, &text);

@@ -1,10 +1,11 @@
-/* shardsim init - a first scenario of one's own, from a few options or answers: it plans as it is,
- * and says what to change.
+/* shardsim init - a first scenario of one's own, from a few options or answers: it is planned
+ * before it is written, and says what to change.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,15 +18,17 @@
 #include "cmd/cmd.h"
 #include "hardware/hardware.h"
 #include "hardware/shipped.h"
+#include "report/modelled.h"
 #include "scenario/scenario.h"
 #include "store/write.h"
+#include "trial/trial.h"
 
 struct options {
     const char *model, *hardware, *output;
     long devices, batch, seq; /* 0: not given */
     bool force;
-    bool given;               /* something but the output: nothing is asked then */
-    char *answers[2];         /* the hardware and the output where these were answers */
+    bool given;       /* something but the output: nothing is asked then */
+    char *answers[2]; /* the hardware and the output where these were answers */
 };
 
 enum { KEY_BATCH = 4300, KEY_DEVICES, KEY_FORCE, KEY_HARDWARE, KEY_MODEL, KEY_SEQ };
@@ -33,7 +36,8 @@ enum { KEY_BATCH = 4300, KEY_DEVICES, KEY_FORCE, KEY_HARDWARE, KEY_MODEL, KEY_SE
 #define SIZE_LIMIT (1L << 30) /* of all three */
 #define BATCH_OF_DEVICE 8     /* sequences, if no batch is given */
 #define SEQ_DEFAULT 4096
-#define PRINTED "-" /* the answer that asks for no file */
+#define EXPERTS_NEAR 8 /* devices that a layer's experts go over first: those of most nodes */
+#define PRINTED "-"    /* the answer that asks for no file */
 
 static int read_model(struct options *o, const char *arg, struct shd_error *err)
 {
@@ -142,9 +146,41 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void write_scenario(struct text *out, const struct options *o)
+static const char *file_name(const struct options *o)
 {
-    const char *file = o->output ? o->output : "FILE.yaml";
+    return o->output ? o->output : "FILE.yaml";
+}
+
+static void write_layout(struct text *out, const struct options *o, int64_t ep)
+{
+    if (ep == 1)
+        text_addf(
+            out,
+            "# One axis over all devices.  Another layout is another mesh, with rules for what "
+            "its\n"
+            "# axes shard; 'shardsim search' with '--range tp=8' writes the best of that kind.\n"
+            "mesh: {fsdp: %ld}\n"
+            "axes: {batch: fsdp}         # the batch is sharded over it\n"
+            "params: [[.*, []]]          # no rule for parameters: zero shards them all\n",
+            o->devices);
+    else
+        text_addf(out,
+                  "# Experts over one axis, all else over both: over one alone it does not fit.\n"
+                  "mesh: {fsdp: %" PRId64 ", ep: %" PRId64 "}\n"
+                  "axes: {batch: [fsdp, ep]}   # the batch is sharded over both\n"
+                  "params:\n"
+                  "  - [moe/(up|gate|down)/kernel, [ep]]\n"
+                  "  - [.*, []]                # no other rule: zero shards all of them\n",
+                  o->devices / ep, ep);
+    text_add(
+        out,
+        "zero: {stage: 3, axis: fsdp, prefetch: 1} # a layer is gathered while one is computed\n");
+}
+
+/* With a layer's experts over `ep` devices; 1: as all else. */
+static void write_scenario(struct text *out, const struct options *o, int64_t ep)
+{
+    const char *file = file_name(o);
 
     text_addf(out,
               "# %s on %ld devices of %s, as FSDP trains it.  Written by 'shardsim init'; next:\n"
@@ -167,15 +203,123 @@ static void write_scenario(struct text *out, const struct options *o)
         "types: {parameters: float32, reduce: float32}\n"
         "recompute: full             # none, where memory allows\n",
         o->batch, o->seq, o->batch / o->devices);
-    text_addf(
-        out,
-        "# One axis over all devices.  Another layout is another mesh, with rules for what its\n"
-        "# axes shard; 'shardsim search' with '--range tp=8' writes the best of that kind.\n"
-        "mesh: {fsdp: %ld}\n"
-        "axes: {batch: fsdp}         # the batch is sharded over it\n"
-        "params: [[.*, []]]          # no rule for parameters: zero shards them all\n"
-        "zero: {stage: 3, axis: fsdp, prefetch: 1} # a layer is gathered while one is computed\n",
-        o->devices);
+    write_layout(out, o, ep);
+}
+
+/* ---- whether it fits ---- */
+
+struct need {
+    double bytes, limit_bytes; /* of a device */
+    bool fits;
+    int64_t experts; /* of a layer; 0: there are none */
+};
+
+/* SHD_OK; else `diag` says why it cannot be planned. */
+static int find_need(struct need *out, const struct options *o, const struct text *text,
+                     struct diag *diag)
+{
+    struct place place = {file_name(o), 1, 1};
+    struct trial trial = {.scenario = NULL};
+    struct scenario_file *file = NULL;
+    struct modelled_figures figures;
+    struct shd_error err;
+    int status = scenario_parse(&file, place.file, text_get(text), text->length, NULL, 0, diag);
+
+    if (status == SHD_OK)
+        status = trial_init(&trial, &file->scenarios[0], diag);
+    if (status == SHD_OK) {
+        status = trial_plan(&trial, &err);
+        if (status != SHD_OK)
+            diag_failure(diag, place, status, "%s", err.text);
+    }
+    if (status == SHD_OK) {
+        modelled_figures_of(&figures, trial.record, 0);
+        *out = (struct need){.bytes = figures.memory_bytes,
+                             .limit_bytes = trial.hardware->memory_bytes,
+                             .fits = figures.fits,
+                             .experts = file->scenarios[0].model.moe.experts};
+    }
+    trial_fini(&trial);
+    scenario_file_destroy(file);
+    return status;
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Put a scenario with experts over an axis of their own in the place of one that does not fit, if
+ * that fits: over the devices of a node, or over as many as there can be. */
+static void spread_experts(struct text *text, struct need *need, const struct options *o)
+{
+    int64_t most = common_divisor(need->experts, o->devices);
+    const int64_t ways[] = {common_divisor(most, EXPERTS_NEAR), most};
+
+    for (size_t i = 0; i < 2 && !need->fits && need->experts > 0; i++) {
+        struct text other = TEXT_INIT;
+        struct diag diag = DIAG_INIT;
+        struct need there;
+
+        if (ways[i] > 1 && (i == 0 || ways[i] > ways[0])) {
+            write_scenario(&other, o, ways[i]);
+            if (!other.failed && find_need(&there, o, &other, &diag) == SHD_OK && there.fits) {
+                text_clear(text);
+                text_add(text, text_get(&other));
+                *need = there;
+            }
+        }
+        diag_fini(&diag);
+        text_fini(&other);
+    }
+}
+
+static void tell_need(struct text *text, const struct need *need, const struct options *o)
+{
+    char bytes[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
+    struct text whole = TEXT_INIT;
+
+    units_print_bytes(bytes, sizeof bytes, (uint128)need->bytes);
+    units_print_bytes(limit, sizeof limit, (uint128)need->limit_bytes);
+    text_addf(&whole,
+              "# IT DOES NOT FIT as it is: it needs %s of the %s that a device has.\n"
+              "# 'shardsim search' looks for a layout that fits.\n%s",
+              bytes, limit, text_get(text));
+    text_clear(text);
+    text_add(text, text_get(&whole));
+    text->failed |= whole.failed;
+    text_fini(&whole);
+    fprintf(
+        stderr,
+        "shardsim: %s on %ld devices does not fit as FSDP trains it: it needs %s of the %s that "
+        "a device has; 'shardsim search %s' looks for a layout that fits\n",
+        o->model, o->devices, bytes, limit, file_name(o));
+}
+
+/* The scenario, of a layout that fits if there is one; it is written all the same if not. */
+static int build_scenario(struct text *text, const struct options *o)
+{
+    struct diag diag = DIAG_INIT;
+    struct need need;
+    int exit = CMD_OK;
+
+    write_scenario(text, o, 1);
+    if (text->failed || find_need(&need, o, text, &diag) != SHD_OK) {
+        diag_write(&diag, stderr);
+        exit = text->failed || diag.no_memory ? CMD_CANNOT : CMD_OK;
+    } else if (!need.fits) {
+        spread_experts(text, &need, o);
+        if (!need.fits)
+            tell_need(text, &need, o);
+    }
+    diag_fini(&diag);
+    return exit;
 }
 
 /* Whether there is such a cluster; says if not. */
@@ -381,9 +525,10 @@ static int run(int argc, char **argv)
         parse_option,
         NULL,
         "Write a first scenario of your own, with a comment at what you may want to change: a "
-        "published model in training on a cluster, its parameters sharded over all devices.  It "
-        "plans as it is; 'shardsim search' finds a better layout.  On a terminal, without these "
-        "options, it asks.\v"
+        "published model in training on a cluster, its parameters sharded over all devices, and "
+        "its "
+        "experts, if need be.  It is planned first, and says if it does not fit; 'shardsim search' "
+        "finds a better layout.  On a terminal, without these options, it asks.\v"
         "Examples:\n"
         "  Which layout for Llama 3 8B on 64 devices of 80 GB?  First a scenario:\n"
         "    shardsim init --model llama3-8b --devices 64 --batch 512 -o mine.yaml\n"
@@ -392,8 +537,7 @@ static int run(int argc, char **argv)
         NULL,
         NULL,
         NULL};
-    struct options o = {
-        .model = "llama3-8b", .hardware = "h100-sxm", .devices = 64};
+    struct options o = {.model = "llama3-8b", .hardware = "h100-sxm", .devices = 64};
     struct text text = TEXT_INIT;
     int status;
 
@@ -404,8 +548,9 @@ static int run(int argc, char **argv)
     }
     status = !o.given && ask_can() ? ask_all(&o) : check_hardware(o.hardware);
     if (status == CMD_OK) {
-        write_scenario(&text, &o);
-        status = put(&o, &text);
+        status = build_scenario(&text, &o);
+        if (status == CMD_OK)
+            status = put(&o, &text);
     }
     text_fini(&text);
     free(o.answers[0]);

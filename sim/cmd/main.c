@@ -26,6 +26,9 @@ static const struct cmd *const cmds[] = {
 static const struct cmd *const over_ranks[] = {&cmd_run,  &cmd_compare, &cmd_check, &cmd_search,
                                                &cmd_plan, NULL};
 
+/* Of `check`, whose readers must not take a report that was cut short for a whole one. */
+#define TAP_ENDING "Bail out! interrupted\n"
+
 static bool is_over_ranks(const char *name)
 {
     for (const struct cmd *const *row = over_ranks; *row; row++)
@@ -94,7 +97,7 @@ static int run(int argc, char **argv)
     if (ranks_me() > 0 && !is_over_ranks(argv[1]))
         return CMD_OK;
     argp_err_exit_status = CMD_USAGE;
-    cmd_watch_signals();
+    cmd_watch_signals(strcmp(argv[1], cmd_check.name) == 0 ? TAP_ENDING : NULL);
     return cmd_run_row(cmds, "shardsim", "there is no command", argc, argv);
 }
 
@@ -134,6 +137,8 @@ int cmd_main(int argc, char **argv)
 
     if (exit == CMD_OK) {
         exit = run(argc, argv);
+        if (exit == CMD_INTERRUPTED)
+            cmd_say_interrupted();
         ranks_end(exit);
     }
     return exit;

@@ -25,10 +25,19 @@ struct options {
     size_t nfiles, files_room;
     const char *mesh, *hardware, *beside, *strategy;
     struct reader_request request;
+    double above; /* percent more than --beside moves, from which on it fails; negative: never */
     bool json, matrix;
 };
 
-enum { KEY_BESIDE = 4100, KEY_DEVICES, KEY_HARDWARE, KEY_MATRIX, KEY_STEP, KEY_TRIPS };
+enum {
+    KEY_BESIDE = 4100,
+    KEY_DEVICES,
+    KEY_FAIL_ABOVE,
+    KEY_HARDWARE,
+    KEY_MATRIX,
+    KEY_STEP,
+    KEY_TRIPS
+};
 
 static void add_file(struct options *o, char *file, struct argp_state *state)
 {
@@ -47,6 +56,7 @@ static void add_file(struct options *o, char *file, struct argp_state *state)
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
+    char *end;
 
     switch (key) {
     case ARGP_KEY_INIT:
@@ -68,6 +78,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->request.devices =
             (int32_t)args_parse_count("devices", arg, 1, CAPTURE_DEVICES_MAX, state);
         return 0;
+    case KEY_FAIL_ABOVE:
+        o->above = strtod(arg, &end);
+        if (end == arg || *end || !(o->above >= 0 && o->above <= 1e6))
+            args_error(state, "--fail-above is '%s'; expected percent, from 0 on", arg);
+        return 0;
     case KEY_HARDWARE:
         o->hardware = arg;
         return 0;
@@ -87,6 +102,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (!o->nfiles)
             args_error(state, "which program? expected the file of a compiled XLA module, as "
                               "compiled.as_text() of JAX gives it, or traces of PyTorch");
+        if (o->above >= 0 && !o->beside)
+            args_error(state, "--fail-above goes with --beside SCENARIO, whose bytes it is above");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -156,6 +173,56 @@ static int tell(const struct replay_report *report, const struct options *o)
     return status;
 }
 
+static bool all_follow(const struct rows *rows)
+{
+    for (size_t i = 0; i < rows->nrows; i++)
+        if (!rows->rows[i].follows)
+            return false;
+    return true;
+}
+
+/* Where groups do not follow the mesh that was given: one that all of them do, or NULL.  CMD_OK or,
+ * with a message, CMD_CANNOT. */
+static int find_fitting(struct shd_mesh **out, const struct options *o, const struct rows *rows,
+                        const struct capture *capture)
+{
+    struct shd_error err;
+    struct rows others;
+    int status;
+
+    if (!o->mesh || all_follow(rows))
+        return CMD_OK;
+    status = axes_infer(out, capture, &err);
+    if (status == SHD_OK) {
+        status = rows_init(&others, capture, *out, NULL, &err);
+        if (status == SHD_OK && !all_follow(&others)) {
+            shd_mesh_destroy(*out);
+            *out = NULL;
+        }
+        rows_fini(&others);
+    }
+    return status == SHD_OK ? CMD_OK : show_failure("mesh", &err);
+}
+
+/* --fail-above */
+static int judge(const struct options *o, const struct replay_report *report)
+{
+    uint128 theirs = report->rows->received_bytes, ours;
+
+    if (o->above < 0)
+        return CMD_OK;
+    ours = record_received(report->beside);
+    if (report->beside->ndevices != report->capture->ndevices) {
+        cmd_error("%s is of %d devices, and %s of %d; expected as many, for --fail-above",
+                  o->files[0], report->capture->ndevices, o->beside, report->beside->ndevices);
+        return CMD_USAGE;
+    }
+    if ((double)theirs <= (double)ours * (1 + o->above / 100))
+        return CMD_OK;
+    cmd_error("%s moves more bytes than %s, by more than %g %%", o->files[0], o->beside, o->above);
+    return CMD_FAILED;
+}
+
 static int replay(const struct options *o, struct capture *capture, struct chosen *chosen)
 {
     struct replay_report report = {.capture = capture,
@@ -163,7 +230,7 @@ static int replay(const struct options *o, struct capture *capture, struct chose
                                    .beside = chosen->trial.record,
                                    .beside_name = o->beside};
     struct hardware *hardware = NULL;
-    struct shd_mesh *mesh = NULL;
+    struct shd_mesh *mesh = NULL, *fitting = NULL;
     struct shd_error err;
     struct rows rows;
     int status = find_mesh(&mesh, o, capture);
@@ -177,10 +244,16 @@ static int replay(const struct options *o, struct capture *capture, struct chose
         report.hardware = hardware;
         report.rows = &rows;
         status = rows_init(&rows, capture, mesh, hardware, &err) == SHD_OK
-                     ? tell(&report, o)
+                     ? find_fitting(&fitting, o, &rows, capture)
                      : show_failure("cannot count", &err);
+        report.fitting = fitting;
+        if (status == CMD_OK)
+            status = tell(&report, o);
+        if (status == CMD_OK)
+            status = judge(o, &report);
         rows_fini(&rows);
     }
+    shd_mesh_destroy(fitting);
     hardware_destroy(hardware);
     shd_mesh_destroy(mesh);
     return status;
@@ -192,6 +265,8 @@ static int run(int argc, char **argv)
         {"beside", KEY_BESIDE, "SCENARIO", 0, "Compare with our own program of this scenario", 0},
         {"devices", KEY_DEVICES, "N", 0,
          "The program's devices, where its text does not say (num_partitions)", 0},
+        {"fail-above", KEY_FAIL_ABOVE, "PERCENT", 0,
+         "Fail, with status 1, if the program moves so many percent more bytes than --beside", 0},
         {"hardware", KEY_HARDWARE, "HARDWARE", 0,
          "How long the collectives take on this cluster ('shardsim show hardware') or file", 0},
         {"json", 'j', NULL, 0, "Print the machine form", 0},
@@ -229,11 +304,12 @@ static int run(int argc, char **argv)
         "  Who sends how much to whom?\n"
         "    shardsim replay examples/step.hlo.txt --matrix\n"
         "  What did four ranks of a PyTorch job communicate?\n"
-        "    shardsim replay examples/torch\n\n" ARGS_EXIT_STATUS(""),
+        "    shardsim replay examples/torch\n\n" ARGS_EXIT_STATUS("  1    more bytes than "
+                                                                  "--fail-above allows\n"),
         children,
         NULL,
         NULL};
-    struct options o = {.request = READER_REQUEST_INIT};
+    struct options o = {.request = READER_REQUEST_INIT, .above = -1};
     struct chosen chosen = {.path = NULL};
     struct capture capture;
     int status;

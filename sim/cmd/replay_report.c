@@ -32,6 +32,29 @@ static const char *axes_of_row(char *buf, size_t size, const struct replay_repor
 
 /* ---- text ---- */
 
+/* That the mesh is another than the program's. */
+static void add_strays(const struct replay_report *r, size_t width, struct text *out)
+{
+    struct text line = TEXT_INIT;
+    char mesh[AXES_TEXT_MAX];
+    size_t nstrays = 0;
+
+    for (size_t i = 0; i < r->rows->nrows; i++)
+        nstrays += !r->rows->rows[i].follows;
+    if (r->mesh_is_inferred || nstrays == 0)
+        return;
+    text_addf(&line, "groups of %zu of the %zu rows lie along no axis of this mesh", nstrays,
+              r->rows->nrows);
+    if (r->fitting) {
+        shd_mesh_print(r->fitting, mesh, sizeof mesh);
+        text_addf(&line, "; all would along those of %s, which is taken without --mesh", mesh);
+    }
+    text_add(out, "  note      ");
+    wrap_add(out, width, 12, 12, text_get(&line));
+    out->failed |= line.failed;
+    text_fini(&line);
+}
+
 static void add_head(const struct replay_report *r, size_t width, struct text *out)
 {
     const struct capture *c = r->capture;
@@ -51,6 +74,7 @@ static void add_head(const struct replay_report *r, size_t width, struct text *o
               r->mesh_is_inferred ? " (inferred from the groups; --mesh names your axes)" : "");
     text_add(out, "  mesh      ");
     wrap_add(out, width, 12, 12, text_get(&line));
+    add_strays(r, width, out);
     for (uint32_t i = 0; i < c->nnotes; i++) {
         text_add(out, "  note      ");
         wrap_add(out, width, 12, 12, c->notes[i]);
@@ -414,6 +438,18 @@ static void write_beside(struct json_out *out, const struct replay_report *r)
     json_out_end_object(out);
 }
 
+static void write_mesh(struct json_out *out, const struct shd_mesh *mesh)
+{
+    json_out_begin_flat_array(out);
+    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
+        json_out_begin_array(out);
+        json_out_string(out, shd_mesh_axis_name(mesh, a));
+        json_out_int(out, shd_mesh_axis_size(mesh, a));
+        json_out_end_array(out);
+    }
+    json_out_end_array(out);
+}
+
 int replay_json(const struct replay_report *r, struct text *text, struct shd_error *err)
 {
     struct json_out out;
@@ -424,16 +460,14 @@ int replay_json(const struct replay_report *r, struct text *text, struct shd_err
     json_out_key_string(&out, "schema", "shardsim.replay/1");
     json_out_key_string(&out, "program", r->capture->title);
     json_out_key(&out, "mesh");
-    json_out_begin_flat_array(&out);
-    for (size_t a = 0; a < shd_mesh_naxes(r->mesh); a++) {
-        json_out_begin_array(&out);
-        json_out_string(&out, shd_mesh_axis_name(r->mesh, a));
-        json_out_int(&out, shd_mesh_axis_size(r->mesh, a));
-        json_out_end_array(&out);
-    }
-    json_out_end_array(&out);
+    write_mesh(&out, r->mesh);
     json_out_key(&out, "mesh_is_inferred");
     json_out_bool(&out, r->mesh_is_inferred);
+    json_out_key(&out, "fitting_mesh");
+    if (r->fitting)
+        write_mesh(&out, r->fitting);
+    else
+        json_out_null(&out);
     json_out_key_uint(&out, "devices", (uint128)r->capture->ndevices);
     json_out_key(&out, "collectives");
     json_out_begin_array(&out);

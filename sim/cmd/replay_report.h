@@ -21,6 +21,8 @@ struct replay_report {
     const struct capture *capture;
     const struct shd_mesh *mesh;
     bool mesh_is_inferred;
+    const struct shd_mesh *fitting;  /* one that all groups follow, as they do not follow `mesh`;
+                                        NULL:  they do, or there is none */
     const struct hardware *hardware; /* NULL: no times */
     const struct rows *rows;
     const struct record *beside; /* our own program's plan; NULL: none */

@@ -27,8 +27,9 @@ static int64_t elapsed_ns(const struct rounds *r)
 static int failed(const struct rounds *r, const struct work_item *item, int status,
                   const struct shd_error *err)
 {
-    log_error(&r->work->log, "%s: %s: %s", item->scenario->place.file, item->scenario->strategy,
-              err->text);
+    if (!cmd_is_stopped(status))
+        log_error(&r->work->log, "%s: %s: %s", item->scenario->place.file,
+                  item->scenario->strategy, err->text);
     return cmd_exit_of(status);
 }
 

@@ -25,7 +25,9 @@
 #include "search/crew.h"
 #include "store/write.h"
 
-#define TOP 10 /* found where nobody says how many */
+#define TOP 10         /* found where nobody says how many */
+#define TELL_SECONDS 5 /* may pass until an interrupted search tells its best so far */
+#define SECONDS_MAX 1000000
 
 struct options {
     struct chosen chosen;
@@ -34,9 +36,9 @@ struct options {
     int64_t devices;              /* 0: as many as the mesh has */
     int64_t counts[SCALING_MOST]; /* of a scaling study */
     size_t ncounts;
-    double price;    /* of a device for an hour; 0: not told */
-    double within_s; /* 0: the shortest step is looked for */
-    int nthreads;
+    double price;          /* of a device for an hour; 0: not told */
+    double within_s;       /* 0: the shortest step is looked for */
+    int nthreads, seconds; /* 0: as many seconds as it takes */
     bool all, json, quiet, sensitivity;
     const char *output, *journal, *picture;
     bool by_tensors;
@@ -61,6 +63,7 @@ enum {
     KEY_PICTURE,
     KEY_PRICE,
     KEY_WITHIN,
+    KEY_SECONDS,
     KEY_TENSORS,
     KEY_MEMORY
 };
@@ -79,6 +82,10 @@ static const struct argp_option option_table[] = {
     {"top", KEY_TOP, "N", 0, "Find the N best (10)", 0},
     {"plans", KEY_PLANS, "N", 0,
      "Plan at most N layouts, and say how much better another may be (as many as it takes)", 0},
+    {"seconds", KEY_SECONDS, "N", 0,
+     "Search for N seconds at most, and say how much better another layout may be (as long as it "
+     "takes)",
+     0},
     {"no-prune", KEY_NO_PRUNE, NULL, 0, "Plan every layout, whatever its bounds", 0},
     {"threads", 't', "N", 0, "Plan with so many threads (one a core)", 0},
     {"sensitivity", KEY_SENSITIVITY, NULL, 0,
@@ -129,11 +136,11 @@ static void check_together(const struct options *o, const struct argp_state *sta
         args_error(state, "--sensitivity goes without --memory and --within");
     if (o->price > 0 && o->ncounts < 2)
         args_error(state, "--price goes with several --devices, such as --devices 64..1024");
-    if (o->ncounts > 1 && (o->memory_bytes > 0 || o->within_s > 0))
-        args_error(state, "several --devices go without --memory and --within");
+    if (o->ncounts > 1 && (o->memory_bytes > 0 || o->within_s > 0 || o->seconds > 0))
+        args_error(state, "several --devices go without --memory, --within and --seconds");
     if (o->by_tensors &&
         (o->within_s > 0 || o->sensitivity || o->picture || o->nranges > 0 || o->devices > 0 ||
-         o->nplans > 0 || o->all || o->journal || o->ntop != TOP || o->row != 1))
+         o->nplans > 0 || o->seconds > 0 || o->all || o->journal || o->ntop != TOP || o->row != 1))
         args_error(state, "--tensors goes with --memory, --threads, --json and --output only");
 }
 
@@ -204,6 +211,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_PLANS:
         o->nplans = (size_t)args_parse_count("plans", arg, 1, INT32_MAX, state);
         return 0;
+    case KEY_SECONDS:
+        o->seconds = (int)args_parse_count("seconds", arg, 1, SECONDS_MAX, state);
+        return 0;
     case KEY_NO_PRUNE:
         o->all = true;
         return 0;
@@ -250,6 +260,8 @@ static void show_progress(void *arg, const struct search_progress *p)
     char best[UNITS_TEXT_MAX], bound[UNITS_TEXT_MAX], found[3 * UNITS_TEXT_MAX] = "";
     char speed[UNITS_TEXT_MAX] = "";
 
+    if (p->next_bound_s > 0) /* it plans */
+        cmd_stop_within(TELL_SECONDS);
     if (p->best_s > 0)
         snprintf(found, sizeof found, "; best %s, none left below %s",
                  units_print_seconds(best, sizeof best, p->best_s),
@@ -261,8 +273,15 @@ static void show_progress(void *arg, const struct search_progress *p)
 
 /* ---- what comes out ---- */
 
-static int write_scenario(const struct options *o, const struct search *s)
+/* Why the search ended before it was over; NULL: it did not. */
+static const char *why_cut_short(void)
 {
+    return cmd_stop_request ? "interrupted" : cmd_halt ? "out of time" : NULL;
+}
+
+static int write_scenario(const struct options *o, const struct search_outcome *outcome)
+{
+    const struct search *s = outcome->search;
     struct text text = TEXT_INIT;
     struct attempt attempt;
     struct shd_error err;
@@ -277,6 +296,11 @@ static int write_scenario(const struct options *o, const struct search *s)
         attempt_init(&attempt, s->subject, &s->items[s->plans[s->best[o->row - 1]].item].layout,
                      ATTEMPT_WHOLE, 0, &err);
     if (status == SHD_OK) {
+        if (outcome->cut_short)
+            text_addf(&text,
+                      "# The best so far of a search that was cut short (%s): of %zu layouts, %zu "
+                      "were planned.\n",
+                      outcome->cut_short, s->nlayouts, s->nplans);
         scenario_print(attempt.trial.scenario, &text);
         attempt_fini(&attempt);
         status = text.failed ? shd_error_set(&err, SHD_ENOMEM, "no memory for the scenario")
@@ -313,7 +337,7 @@ static int look_around(struct search_outcome *outcome, struct sensitivity *sensi
                        const struct options *o, struct search *s, const struct search_opts *opts)
 {
     struct shd_error err;
-    int status = outcome_find_neighbours(outcome, s, &cmd_stop_request, &err);
+    int status = outcome_find_neighbours(outcome, s, &cmd_halt, &err);
 
     if (status == SHD_OK && o->sensitivity && s->nbest > 0) {
         status = sensitivity_find(sensitivity, &o->chosen.trial, &s->subject->space,
@@ -346,27 +370,32 @@ static int answer(const struct options *o, struct search *s, const struct search
 {
     struct search_outcome outcome = {.search = s, .ntop = o->ntop, .own_step_s = own_step_s};
     struct sensitivity sensitivity;
-    int exit = look_around(&outcome, &sensitivity, o, s, opts);
+    int exit;
 
+    if (!s->over)
+        outcome.cut_short = why_cut_short();
+    exit = look_around(&outcome, &sensitivity, o, s, opts);
     if (exit == CMD_OK)
         exit = put(o, &outcome);
     if (exit == CMD_OK && s->nbest == 0)
         exit = CMD_FAILED;
     if (exit == CMD_OK && o->output)
-        exit = write_scenario(o, s);
+        exit = write_scenario(o, &outcome);
     if (exit == CMD_OK && o->picture)
         exit = draw_front(o, &outcome);
     return cmd_stop_request ? CMD_INTERRUPTED : exit;
 }
 
-/* The step of the scenario as it stands, where it is for as many devices; 0: it has none. */
+/* The step of the scenario as it stands, where it is for as many devices; 0: it has none, or nobody
+ * waits for it. */
 static double own_step(struct chosen *chosen, const struct space *space)
 {
     struct trial *trial = &chosen->trial;
     struct modelled_figures figures;
     struct shd_error err;
 
-    if (shd_mesh_size(trial->mesh) != space->devices || trial_plan(trial, &err) != SHD_OK)
+    if (cmd_stop_request || shd_mesh_size(trial->mesh) != space->devices ||
+        trial_plan(trial, &err) != SHD_OK)
         return 0;
     modelled_figures_of(&figures, trial->record, 0);
     return figures.step_s;
@@ -386,7 +415,7 @@ static int search(struct options *o)
                                .nthreads = o->nthreads,
                                .farm = o->farm,
                                .within_s = o->within_s,
-                               .stop = &cmd_stop_request,
+                               .stop = &cmd_halt,
                                .progress = show_progress,
                                .arg = o->log};
     struct search found;
@@ -469,6 +498,8 @@ static int search_what_is_asked(struct options *o)
         exit = cmd_check_output(o->picture);
     if (exit == CMD_OK)
         exit = chosen_load(&o->chosen);
+    if (exit == CMD_OK && o->seconds > 0)
+        exit = cmd_halt_after(o->seconds);
     if (exit != CMD_OK)
         return exit;
     return o->by_tensors ? search_tensors(o) : o->ncounts > 1 ? search_scaling(o) : search(o);
@@ -489,7 +520,7 @@ static void tell_ranks(const struct options *o)
 static int search_with_ranks(struct options *o)
 {
     struct crew crew = {&o->chosen.trial, o->ranges, o->nranges};
-    const struct farm_crew own = {crew_work, &crew, o->nthreads, &cmd_stop_request};
+    const struct farm_crew own = {crew_work, &crew, o->nthreads, &cmd_halt};
     int exit;
 
     if (ranks_count() == 1)

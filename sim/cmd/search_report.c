@@ -336,13 +336,28 @@ static void print_done(struct text *out, const struct search *s)
         text_addf(out, "  refused     the first: %s\n", s->why);
 }
 
-void search_report_text(struct text *out, const struct search_outcome *report)
+/* That there is no best, and why. */
+static void print_none(struct text *out, const struct search_outcome *r)
 {
-    if (report->search->nbest == 0) {
+    if (!r->cut_short)
         text_add(out,
                  "best          none: no layout that was planned fits; try more --devices, or a\n"
                  "              smaller batch.size\n");
+    else if (r->search->nplans == 0)
+        text_addf(out, "best          none: %s before any layout was planned\n", r->cut_short);
+    else
+        text_addf(out, "best          none: %s, and of %zu layouts planned by then none fits\n",
+                  r->cut_short, r->search->nplans);
+}
+
+void search_report_text(struct text *out, const struct search_outcome *report)
+{
+    if (report->search->nbest == 0) {
+        print_none(out, report);
     } else {
+        if (report->cut_short)
+            text_addf(out, "cut short     %s: the best so far, of %zu layouts that were planned\n",
+                      report->cut_short, report->search->nplans);
         print_winner(out, report);
         print_why(out, report);
         print_proof(out, report);

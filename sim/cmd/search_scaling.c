@@ -230,7 +230,7 @@ static void write_rows(struct text *text, const struct scaling *s, const struct 
 
     json_out_init_text(&json, text, JSON_OUT_PRETTY);
     json_out_begin_object(&json);
-    json_out_key_uint(&json, "schema", 1);
+    json_out_key_string(&json, "schema", "shardsim.search-scaling/1");
     json_out_key(&json, "hardware");
     json_out_string(&json, s->trial->hardware->name);
     json_out_key(&json, "scaling");

@@ -123,7 +123,7 @@ static void json_plan(struct json_out *out, const struct tensors *t,
 static void print_json(struct json_out *out, const struct tensors *t)
 {
     json_out_begin_object(out);
-    json_out_key_uint(out, "schema", 1);
+    json_out_key_string(out, "schema", "shardsim.search-tensors/1");
     json_out_key_uint(out, "ways", t->nways);
     json_out_key_uint(out, "planned", t->nplanned);
     json_out_key_uint(out, "fit", t->nfit);

@@ -67,8 +67,9 @@ static int train_all(struct request *o)
         int status = trial_train(&item->trial, &cmd_stop_request, &err);
 
         if (status != SHD_OK) {
-            (void)show_error(item->scenario->strategy, err.text);
-            return cmd_stop_request ? CMD_INTERRUPTED : cmd_exit_of(status);
+            if (!cmd_is_stopped(status))
+                (void)show_error(item->scenario->strategy, err.text);
+            return cmd_exit_of(status);
         }
         log_note(&o->work.log, "%s: loss %.5f after %u steps", item->scenario->strategy,
                  item->trial.record->training.losses[item->trial.record->training.nsteps - 1],

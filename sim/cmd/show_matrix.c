@@ -196,7 +196,8 @@ static int run(int argc, char **argv)
                                 : trial_plan(&o.chosen.trial, &err);
 
         if (result != SHD_OK) {
-            (void)show_error(o.chosen.path, err.text);
+            if (!cmd_is_stopped(result))
+                (void)show_error(o.chosen.path, err.text);
             status = cmd_exit_of(result);
         } else {
             status = (o.json ? write_json : draw)(&o, o.chosen.trial.record);

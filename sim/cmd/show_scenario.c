@@ -120,29 +120,36 @@ static int run_strategies(int argc, char **argv)
         NULL,
         parse_path,
         "SCENARIO",
-        "Print the names of a scenario's strategies, those of its sweep too, one a line.\v"
+        "Print the names of a scenario's strategies, those of its sweep too, one a line; also "
+        "where one "
+        "of them has errors, which are told.\v"
         "Examples:\n"
         "  The strategies of a sweep:\n"
         "    shardsim show strategies scenarios/sweep.yaml\n\n" ARGS_EXIT_STATUS(""),
         NULL,
         NULL,
         NULL};
-    struct diag diag = DIAG_INIT;
+    static const char *const none[] = {""};
+    const struct scenario_choice names_only = {none, 1};
+    struct diag diag = DIAG_INIT, again = DIAG_INIT;
     struct scenario_file *file = NULL;
     const char *path = NULL;
     struct text text = TEXT_INIT;
-    int status;
+    int status = CMD_OK, put = CMD_OK;
 
     args_parse(&argp, argc, argv, &path);
-    if (scenario_load(&file, path, NULL, 0, &diag) == SHD_OK) {
+    if (scenario_load(&file, path, NULL, 0, &diag) != SHD_OK)
+        status = cmd_exit_of_input(&diag);
+    if (status == CMD_OK ||
+        scenario_load_chosen(&file, path, NULL, 0, names_only, &again) == SHD_OK) {
         for (size_t i = 0; i < file->nscenarios; i++) {
             escape_add(&text, file->scenarios[i].strategy);
             text_add_char(&text, '\n');
         }
-        status = cmd_put(&text);
-    } else {
-        status = cmd_exit_of_input(&diag);
+        put = cmd_put(&text);
     }
+    status = put > status ? put : status;
+    diag_fini(&again);
     diag_write(&diag, stderr);
     scenario_file_destroy(file);
     diag_fini(&diag);

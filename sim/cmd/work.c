@@ -421,6 +421,8 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
                                     : trial_execute(trial, &cmd_stop_request, &err);
 
     progress_stop(progress);
+    if (cmd_is_stopped(status))
+        return CMD_INTERRUPTED;
     if (status != SHD_OK) {
         log_error(&w->log, "%s: %s: %s", s->place.file, s->strategy, err.text);
         return cmd_exit_of(status);

@@ -232,8 +232,10 @@ static void set_verdicts(struct compare_row *row, const struct result *result)
         set_text(row, COMPARE_VERIFIED, row->good ? "ok" : "NOT OK");
         set_number(row, COMPARE_LARGEST_ERROR, worst);
     }
-    if (result->memory_limit_bytes) {
-        bool fits = row->values[COMPARE_PEAK].whole <= result->memory_limit_bytes;
+    if (result->memory_limit_bytes || r->modelled) {
+        bool fits = modelled_fits(r) &&
+                    (!result->memory_limit_bytes ||
+                     row->values[COMPARE_PEAK].whole <= result->memory_limit_bytes);
 
         set_text(row, COMPARE_FITS, fits ? "yes" : "NO");
         row->good &= fits;
@@ -375,6 +377,19 @@ static bool counts(const struct compare_rows *rows, size_t row)
     return rows->rows[row].good || rows->none_is_good;
 }
 
+static bool is_alike(const struct compare_rows *rows, size_t a, size_t b)
+{
+    return strcmp(rows->compare->results[a].what, rows->compare->results[b].what) == 0;
+}
+
+bool compare_same_model(const struct compare_rows *rows)
+{
+    for (size_t i = 1; i < rows->compare->nresults; i++)
+        if (!is_alike(rows, i, 0))
+            return false;
+    return true;
+}
+
 /* Mark the best of a column, unless all are equal. */
 static void mark_best(struct compare_rows *rows, size_t c)
 {
@@ -414,7 +429,7 @@ static bool dominates(const struct compare_rows *rows, size_t a, size_t b)
     const struct compare_row *x = &rows->rows[a], *y = &rows->rows[b];
     bool less = false;
 
-    if (!x->good || strcmp(rows->compare->results[a].what, rows->compare->results[b].what) != 0)
+    if (!x->good || !is_alike(rows, a, b))
         return false;
     for (size_t i = 0; i < sizeof criteria / sizeof criteria[0]; i++) {
         if (x->values[criteria[i]].whole > y->values[criteria[i]].whole)
@@ -545,15 +560,17 @@ int compare_rows_init(struct compare_rows *out, const struct compare *compare,
     for (size_t i = 0; i < n; i++) {
         const struct compare_row *base = &out->rows[compare->base];
 
+        set_dominated(out, i);
+        if (!is_alike(out, i, compare->base))
+            continue; /* another model's bytes or step say nothing of the layout */
         set_ratio(&out->rows[i], base, COMPARE_RECEIVED, COMPARE_BYTES_TIMES);
         set_ratio(&out->rows[i], base, COMPARE_PEAK, COMPARE_MEMORY_TIMES);
         set_ratio(&out->rows[i], base, COMPARE_STEP, COMPARE_STEP_TIMES);
-        set_dominated(out, i);
     }
     out->none_is_good = true;
     for (size_t i = 0; i < n; i++)
         out->none_is_good &= !out->rows[i].good;
-    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+    for (size_t c = 0; c < COMPARE_NCOLUMNS && compare_same_model(out); c++)
         mark_best(out, c);
     set_order(out);
     return has_failed(out) ? shd_error_set(err, SHD_ENOMEM, "no memory for the comparison")

@@ -121,6 +121,9 @@ void compare_rows_fini(struct compare_rows *rows);
 /* What a strategy is called here: with its scenario where there are several. */
 void compare_add_name(const struct compare_rows *rows, size_t row, struct text *out);
 
+/* Whether all compute the same: only then is there a best. */
+bool compare_same_model(const struct compare_rows *rows);
+
 /* Whether any row has a value in a column. */
 bool compare_is_used(const struct compare_rows *rows, size_t column);
 

@@ -12,16 +12,6 @@
 
 #define NOTABLE 0.05 /* what differs by less is no reason for anything, and no price */
 
-bool compare_same_model(const struct compare_rows *rows)
-{
-    const struct compare *c = rows->compare;
-
-    for (size_t i = 1; i < c->nresults; i++)
-        if (strcmp(c->results[i].what, c->results[0].what) != 0)
-            return false;
-    return true;
-}
-
 static double number(const struct compare_rows *rows, size_t row, enum compare_id id)
 {
     return rows->rows[row].values[id].number;

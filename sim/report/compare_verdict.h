@@ -19,7 +19,4 @@ void compare_verdict(const struct compare_rows *rows, struct text *out);
 /* The column on which that rests; COMPARE_NCOLUMNS: on none. */
 enum compare_id compare_verdict_column(const struct compare_rows *rows);
 
-/* Whether all strategies are of the same model and step. */
-bool compare_same_model(const struct compare_rows *rows);
-
 #endif /* REPORT_COMPARE_VERDICT_H */

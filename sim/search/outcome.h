@@ -21,6 +21,7 @@ struct search_neighbour {
 struct search_outcome {
     const struct search *search; /* not owned */
     size_t ntop;
+    const char *cut_short; /* why the search is not over: "interrupted"; NULL: it is */
     double own_step_s; /* of the scenario as it stands; 0: not known */
     struct search_neighbour neighbours[SPACE_NCHOICES];
     size_t nneighbours;

@@ -95,12 +95,29 @@ static void write_neighbours(struct json_out *out, const struct search_outcome *
     json_out_end_array(out);
 }
 
+/* Null where no step of the cluster was measured. */
+static void write_expected_error(struct json_out *out, const struct search *s)
+{
+    double error = s->nbest ? best_of(s, 0)->plan.figures.expected_error : -1;
+
+    json_out_key(out, "expected_error");
+    if (error >= 0)
+        json_out_double(out, error);
+    else
+        json_out_null(out);
+}
+
 void outcome_json(struct json_out *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
 
     json_out_begin_object(out);
-    json_out_key_uint(out, "schema", 1);
+    json_out_key_string(out, "schema", "shardsim.search/1");
+    json_out_key(out, "cut_short");
+    if (r->cut_short)
+        json_out_string(out, r->cut_short);
+    else
+        json_out_null(out);
     json_out_key(out, "hardware");
     json_out_string(out, s->subject->hardware->name);
     json_out_key_uint(out, "devices", (uint64_t)s->subject->space.devices);
@@ -111,8 +128,7 @@ void outcome_json(struct json_out *out, const struct search_outcome *r)
     json_out_key_uint(out, "refused", s->nrefused);
     json_out_key_uint(out, "plans", s->nplans);
     json_out_key_double(out, s->within_s > 0 ? "proven_bytes" : "proven_seconds", s->proven);
-    json_out_key_double(out, "expected_error",
-                        s->nbest ? best_of(s, 0)->plan.figures.expected_error : -1);
+    write_expected_error(out, s);
     json_out_key(out, "best");
     json_out_begin_array(out);
     for (size_t k = 0; k < s->nbest && k < r->ntop; k++)

@@ -280,7 +280,7 @@ static int bound_all(struct search *s, const struct search_opts *opts, struct sh
         s->queue[i] = (uint32_t)i;
     s->bounds_s += now_s() - begin;
     status = bound_batch(s, s->queue, s->nitems, SEARCH_SCALED, opts, err);
-    if (status != SHD_OK || stopped(opts))
+    if (status != SHD_OK || s->nlevels[SEARCH_SCALED] == 0)
         return status;
     begin = now_s();
     for (size_t i = 0; i < s->nitems; i++)
@@ -618,7 +618,11 @@ static int find_best(struct search *s, const struct search_opts *opts, struct sh
 
     while (status == SHD_OK && !stopped(opts) && !is_over(s, opts))
         status = look_closer(s, opts, err);
-    s->proven = s->nqueue > 0 ? search_bound_of(s, s->queue[0]) : INFINITY;
+    s->over = s->nlevels[SEARCH_SCALED] > 0 && is_over(s, opts);
+    if (s->nlevels[SEARCH_SCALED] == 0) /* it was to stop before it had any bound */
+        s->proven = 0;
+    else
+        s->proven = s->nqueue > 0 ? search_bound_of(s, s->queue[0]) : INFINITY;
     return status;
 }
 

@@ -92,6 +92,7 @@ struct search {
     size_t ntoo_big, ntoo_slow, nrefused; /* that are known to be */
     size_t nlevels[SEARCH_TIMED + 1];     /* layouts that were bounded so */
     double pieces_s, bounds_s, plans_s;   /* wall time */
+    bool over;     /* not ended by `stop` */
     double proven; /* no layout that was not planned is below, in seconds or, within a step, in
                       bytes; infinite: all were planned */
     char why[160]; /* the first layout that was refused, why */
