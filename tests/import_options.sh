@@ -87,6 +87,105 @@ END
     grep -q '^batch: {size: 16, seq: 32, microbatches: 4}$' "$tmp/job.yaml" &&
     grep -q '^  layers: 2$' "$tmp/job.yaml" && grep -q 'left out.*: --data-path$' -i "$tmp/job.yaml"
 ok $? "a command as people write it; what says nothing of the layout is named"
+grep -q '^# Not said, taken as in Megatron-LM: --weight-decay 0.01 --clip-grad 1.0$' "$tmp/job.yaml" &&
+    grep -q '^  weight_decay: 0.01$' "$tmp/job.yaml" && grep -q '^  clip: 1.0$' "$tmp/job.yaml"
+ok $? "what is not said is as Megatron-LM has it, and a comment says so"
+
+# A job of 16 devices, to which options are added; --vocab-size apart.
+job() {
+    printf '%s ' torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py --num-layers 8 \
+        --hidden-size 64 --num-attention-heads 4 --seq-length 32 --micro-batch-size 1 \
+        --global-batch-size 16 --tensor-model-parallel-size 2 --hidden-dropout 0 \
+        --attention-dropout 0 --bf16 --lr 0.00015 "$@" >"$tmp/job.sh"
+    "$shardsim" import --from megatron "$tmp/job.sh" >"$tmp/job.yaml" 2>"$tmp/err"
+}
+
+# becomes LINE OPTION...: a line of the scenario, which can be planned
+becomes() {
+    line=$1
+    shift
+    job --vocab-size 256 "$@" && grep -qxF -- "$line" "$tmp/job.yaml" &&
+        "$shardsim" plan "$tmp/job.yaml" >"$tmp/plan" 2>&1
+    ok $? "megatron $*: $line"
+    diag <"$tmp/err"
+}
+
+experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type alltoall'
+# shellcheck disable=SC2086
+{
+    becomes 'recompute: selective' --recompute-activations
+    becomes 'recompute: full' --activations-checkpoint-method uniform
+    becomes 'recompute: {kind: full, first: 3}' --recompute-granularity full \
+        --recompute-method block --recompute-num-layers 3
+    becomes 'recompute: selective' --recompute-granularity selective --recompute-modules core_attn
+    becomes '  shared: 2' $experts --moe-shared-expert-intermediate-size 64
+    becomes '  first_dense: 2' $experts --moe-layer-freq '[0]*2+[1]*6'
+    becomes '  every: 2' $experts --moe-layer-freq '([0]+[1])*4'
+    becomes '  every: 4' $experts --moe-layer-freq 4 --pipeline-model-parallel-size 2
+    becomes '  score: sigmoid' $experts --moe-router-score-function sigmoid
+    becomes '  kept: 2' $experts --moe-router-num-groups 4 --moe-router-group-topk 2
+    becomes 'zero: {stage: 3, axis: dp}' --use-torch-fsdp2
+    becomes 'zero: {stage: 3, axis: dp, reshard_after_forward: false}' --use-torch-fsdp2 \
+        --torch-fsdp2-no-reshard-after-forward
+    becomes 'zero: {stage: 2, axis: dp}' --use-custom-fsdp \
+        --data-parallel-sharding-strategy optim_grads
+    becomes 'pipeline: {axis: pp, schedule: 1F1B, layers: [1, 2, 2, 3]}' \
+        --pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 1 \
+        --decoder-last-pipeline-num-layers 3
+    becomes 'pipeline: {axis: pp, schedule: 1F1B, layers: [4, 5, 4]}' --num-layers 13 \
+        --pipeline-model-parallel-size 3 --nnodes 3 --global-batch-size 12 \
+        --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split
+    becomes 'pipeline: {axis: pp, schedule: Interleaved1F1B, stages_per_rank: 2}' \
+        --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 2
+    becomes 'types: {parameters: float32, gradients: bfloat16, reduce: bfloat16}' \
+        --use-precision-aware-optimizer --main-grads-dtype bf16
+    becomes 'types: {parameters: float32, moments: bfloat16}' --exp-avg-dtype bf16 \
+        --exp-avg-sq-dtype bf16
+    becomes '  window: 16' --window-size 15,0
+    becomes '  attention: unfused' --attention-backend unfused
+    becomes '  rope: {theta: 10000.0, interleaved: false}' --use-rotary-position-embeddings
+    becomes '  lr: 0.00015' --train-iters 500000 --lr-warmup-iters 200000 --lr-decay-style linear
+    becomes '  vocab: 512' --padded-vocab-size 512
+    becomes '  vocab: 50432' --vocab-size 50257
+    becomes '  vocab: 50258' --vocab-size 50257 --make-vocab-size-divisible-by 1
+    becomes '# Left out, as it is not known here; look whether it changes the layout: --of-a-fork' \
+        --of-a-fork 3
+    becomes '# Left out, as it says nothing of the layout: --save --log-interval' --save /a \
+        --log-interval 3
+}
+job --vocab-size 50257 && grep -q '^# The vocabulary of 50257 is padded to a multiple of 256' "$tmp/job.yaml"
+ok $? "megatron: the padding of the vocabulary is told"
+
+# cannot TEXT OPTION...: an error that says it, at its place, and nothing written
+cannot() {
+    text=$1
+    shift
+    job "$@"
+    [ $? -eq 2 ] && [ ! -s "$tmp/job.yaml" ] && grep -qF -- "$text" "$tmp/err"
+    ok $? "megatron $*: $text"
+}
+
+for option in '--pipeline-model-parallel-layout Et*4|t*4L' '--mtp-num-layers 1' \
+    --optimizer-cpu-offload '--encoder-tensor-model-parallel-size 2' \
+    '--rampup-batch-size 16 16 100' '--recompute-modules mlp' '--fp8-format hybrid' \
+    --checkpoint-activations --distribute-saved-activations --use-checkpoint-args \
+    --fp32-residual-connection --moe-enable-deepep '--batch-size 4'; do
+    # shellcheck disable=SC2086
+    cannot "${option%% *}" --vocab-size 256 $option
+    grep -q "job.sh:1:[0-9]*: error: ${option%% *}.*: .*\(leave it out\|give\|expected\)" "$tmp/err"
+    ok $? "megatron ${option%% *}: what to do"
+done
+cannot 'expected --vocab-size N, or --padded-vocab-size N' --bf16
+cannot 'expected one of alltoall' --vocab-size 256 --moe-token-dispatcher-type allgather
+cannot 'expected a multiple of --moe-ffn-hidden-size' --vocab-size 256 --num-experts 8 \
+    --moe-ffn-hidden-size 48 --moe-shared-expert-intermediate-size 64
+cannot 'does not divide the layers of each stage' --vocab-size 256 --num-experts 8 \
+    --moe-layer-freq 3
+cannot 'is no list of 8 layers' --vocab-size 256 --num-experts 8 --moe-layer-freq '[1]*9'
+cannot 'expected such a list' --vocab-size 256 --num-experts 8 --moe-layer-freq '[1]*4+[0]*4'
+cannot 'as a scenario: loss_scale.growth_interval' --vocab-size 256 --fp16 --loss-scale-window 200000
+job --vocab-size 256 --mtp-num-layers 0 --encoder-tensor-model-parallel-size 0
+ok $? "megatron: what is planned anyway is no error"
 
 # faults SOURCE EXPECTED < TEXT
 faults() {

@@ -9,116 +9,7 @@
 #include <string.h>
 
 #include "import/job.h"
-
-#define AT(field) offsetof(struct import_job, field)
-#define NUMBER(name, field)                        \
-    {                                              \
-        name, IMPORT_INT, AT(field), 1, NULL, NULL \
-    }
-#define COUNT(name, field)                         \
-    {                                              \
-        name, IMPORT_INT, AT(field), 0, NULL, NULL \
-    }
-#define FRACTION(name, field)                           \
-    {                                                   \
-        name, IMPORT_FRACTION, AT(field), 0, NULL, NULL \
-    }
-#define FLAG(name, field)                           \
-    {                                               \
-        name, IMPORT_FLAG, AT(field), 0, NULL, NULL \
-    }
-#define WORD(name, field, words)                     \
-    {                                                \
-        name, IMPORT_WORD, AT(field), 0, words, NULL \
-    }
-#define REFUSED(name, why)                 \
-    {                                      \
-        name, IMPORT_FLAG, 0, 0, NULL, why \
-    }
-
-static const char *const positions[] = {"learned_absolute", "rope", "none", NULL};
-static const char *const norms[] = {"RMSNorm", "LayerNorm", NULL};
-static const char *const comms[] = {"p2p", "all_gather", "allgather", NULL};
-static const char *const strategies[] = {"no_shard", "optim", "optim_grads", "optim_grads_params",
-                                         NULL};
-static const char *const granularities[] = {"full", "selective", NULL};
-static const char *const methods[] = {"uniform", NULL};
-static const char *const optimizers[] = {"adam", "sgd", NULL};
-static const char *const decays[] = {"constant", "cosine", NULL};
-
-static const struct import_option options[] = {
-    NUMBER("--num-layers", layers),
-    NUMBER("--hidden-size", d_model),
-    NUMBER("--ffn-hidden-size", d_ff),
-    NUMBER("--num-attention-heads", heads),
-    NUMBER("--kv-channels", head_dim),
-    FLAG("--group-query-attention", grouped),
-    NUMBER("--num-query-groups", kv_heads),
-    NUMBER("--vocab-size", vocab),
-    NUMBER("--seq-length", seq),
-    NUMBER("--max-position-embeddings", positions),
-    WORD("--position-embedding-type", position, positions),
-    FLAG("--rotary-interleaved", interleaved),
-    FRACTION("--rotary-base", theta),
-    WORD("--normalization", norm, norms),
-    FRACTION("--norm-epsilon", norm_eps),
-    FLAG("--swiglu", swiglu),
-    FLAG("--disable-bias-linear", unbiased),
-    FLAG("--add-qkv-bias", qkv_bias),
-    FLAG("--untie-embeddings-and-output-weights", untied),
-    FLAG("--bf16", bf16),
-    FLAG("--fp16", fp16),
-    NUMBER("--num-experts", experts),
-    NUMBER("--moe-router-topk", top_k),
-    NUMBER("--moe-ffn-hidden-size", expert_d_ff),
-    FLAG("--moe-router-pre-softmax", pre_softmax),
-    FRACTION("--moe-aux-loss-coeff", aux_loss),
-    FRACTION("--moe-z-loss-coeff", z_loss),
-    FRACTION("--moe-expert-capacity-factor", capacity),
-    NUMBER("--nnodes", nodes),
-    NUMBER("--nproc-per-node", node_devices),
-    NUMBER("--nproc_per_node", node_devices),
-    NUMBER("--tensor-model-parallel-size", tensor),
-    FLAG("--sequence-parallel", sequence),
-    NUMBER("--pipeline-model-parallel-size", stages),
-    NUMBER("--num-virtual-stages-per-pipeline-rank", virtual_stages),
-    NUMBER("--context-parallel-size", context),
-    NUMBER("--expert-model-parallel-size", expert_devices),
-    NUMBER("--num-distributed-optimizer-instances", replicas),
-    FLAG("--use-tp-pp-dp-mapping", data_outside),
-    NUMBER("--micro-batch-size", sequences),
-    NUMBER("--global-batch-size", batch),
-    WORD("--recompute-granularity", recompute, granularities),
-    NUMBER("--recompute-num-layers", recompute_layers),
-    WORD("--optimizer", optimizer, optimizers),
-    WORD("--lr-decay-style", decay, decays),
-    FRACTION("--lr", lr),
-    COUNT("--lr-warmup-iters", warmup),
-    FRACTION("--weight-decay", weight_decay),
-    FRACTION("--clip-grad", clip),
-    NUMBER("--train-iters", steps),
-    FRACTION("--adam-beta1", betas[0]),
-    FRACTION("--adam-beta2", betas[1]),
-    FRACTION("--adam-eps", eps),
-    FRACTION("--sgd-momentum", momentum),
-    NUMBER("--loss-scale", loss_scale),
-    NUMBER("--initial-loss-scale", loss_scale),
-    NUMBER("--loss-scale-window", loss_scale_window),
-    WORD("--cp-comm-type", comm, comms),
-    WORD("--data-parallel-sharding-strategy", strategy, strategies),
-    WORD("--recompute-method", method, methods),
-    FLAG("--use-distributed-optimizer", distributed),
-    FLAG("--use-megatron-fsdp", fsdp),
-    REFUSED("--expert-tensor-parallel-size", "experts are sharded as the mlp is; leave it out"),
-    REFUSED("--num-layers-per-virtual-pipeline-stage",
-            "expected --num-virtual-stages-per-pipeline-rank instead"),
-    REFUSED("--decoder-first-pipeline-num-layers", "expected stages of equal layers"),
-    REFUSED("--decoder-last-pipeline-num-layers", "expected stages of equal layers"),
-    REFUSED("--multi-latent-attention", "give the model by --model instead"),
-    REFUSED("--fp8-format", "there are no types of 8 bits"),
-    REFUSED("--squared-relu", "there is no such activation"),
-    {NULL, IMPORT_FLAG, 0, 0, NULL, NULL},
-};
+#include "import/megatron_options.h"
 
 /* ---- words of a shell ---- */
 
@@ -198,30 +89,177 @@ static bool next_word(struct words *w, struct diag *diag)
     return !w->word.failed;
 }
 
-/* ---- options ---- */
+/* ---- what options come to together ---- */
 
-static void finish(struct import_job *job, struct diag *diag)
+static void find_vocab(struct import_job *job, struct diag *diag)
 {
-    const char *strategy = job->strategy ? job->strategy : "optim";
+    int64_t of = (job->divisor > 0 ? job->divisor : 128) * job->tensor;
 
-    job->gathers = job->comm && strcmp(job->comm, "p2p") != 0;
+    if (job->size)
+        return;
+    if (job->padded_vocab > 0)
+        job->vocab = job->padded_vocab;
+    else if (job->given_vocab > 0)
+        job->vocab = (job->given_vocab + of - 1) / of * of;
+    else
+        diag_error(diag, job->end,
+                   "no vocabulary, which the command leaves to its tokenizer; expected "
+                   "--vocab-size N, or --padded-vocab-size N");
+    if (job->given_vocab > 0 && job->vocab != job->given_vocab && job->padded_vocab == 0)
+        text_addf(&job->notes,
+                  "# The vocabulary of %lld is padded to a multiple of %lld, "
+                  "--make-vocab-size-divisible-by times tensor parallelism.\n",
+                  (long long)job->given_vocab, (long long)of);
+}
+
+/* "127,0" or "(127,0)": so many tokens before a token, none after it. */
+static void find_window(struct import_job *job, struct diag *diag)
+{
+    const char *text = job->window_size.text;
+    char *end;
+    long long before;
+
+    if (!text)
+        return;
+    text += *text == '(';
+    before = strtoll(text, &end, 10);
+    if (end == text || (strcmp(end, ",0") != 0 && strcmp(end, ",0)") != 0) || before < 0 ||
+        before >= INT32_MAX)
+        diag_error(diag, job->window_size.place,
+                   "--window-size is '%.40s'; expected tokens before and none after, as 127,0",
+                   job->window_size.text);
+    else
+        job->window = before + 1;
+}
+
+static void find_model(struct import_job *job, struct diag *diag)
+{
+    if (job->rotary && !job->position)
+        job->position = "rope";
+    if (!job->position)
+        job->position = job->unpositioned ? "none" : "learned_absolute";
+    if (strcmp(job->position, "learned_absolute") != 0)
+        job->positions = 0;
+    job->unfused =
+        job->backend ? !strcmp(job->backend, "unfused") || !strcmp(job->backend, "local")
+                     : job->implementation && !strcmp(job->implementation, "local") && !job->flash;
+    if (!job->size && (job->layers == 0 || job->d_model == 0 || job->heads == 0))
+        diag_error(diag, job->end,
+                   "no model; expected --num-layers, --hidden-size, --num-attention-heads");
+    find_vocab(job, diag);
+    find_window(job, diag);
+}
+
+static void find_shared(struct import_job *job, struct diag *diag)
+{
+    int64_t one = job->expert_d_ff > 0 ? job->expert_d_ff : job->d_ff;
+
+    if (job->shared_d_ff == 0 || job->experts == 0)
+        return;
+    if (one == 0 || job->shared_d_ff % one)
+        diag_error(diag, job->end,
+                   "--moe-shared-expert-intermediate-size %lld is not so many experts of %lld, "
+                   "which a scenario counts; expected a multiple of --moe-ffn-hidden-size",
+                   (long long)job->shared_d_ff, (long long)one);
+    else
+        job->shared = job->shared_d_ff / one;
+}
+
+static void find_zero(struct import_job *job)
+{
+    const char *strategy = job->strategy;
+
     job->zero = job->distributed ? 1 : 0;
+    if (job->fsdp && !strategy) {
+        strategy = "optim_grads_params";
+        text_add(&job->taken, " --data-parallel-sharding-strategy optim_grads_params (no_shard "
+                              "before April 2026)");
+    }
     if (job->fsdp)
         job->zero = !strcmp(strategy, "no_shard")      ? 0
                     : !strcmp(strategy, "optim")       ? 1
                     : !strcmp(strategy, "optim_grads") ? 2
                                                        : 3;
-    job->schedule = job->virtual_stages > 1 ? "Interleaved1F1B" : "1F1B";
-    if (!job->position)
-        job->position = "learned_absolute";
-    if (strcmp(job->position, "learned_absolute") != 0)
-        job->positions = 0;
-    job->dynamic_scale = job->loss_scale_window > 0;
-    if (diag->nerrors == 0 && !job->size &&
-        (job->layers == 0 || job->d_model == 0 || job->heads == 0))
-        diag_error(diag, job->end,
-                   "no model; expected --num-layers, --hidden-size, --num-attention-heads");
+    if (job->fsdp2)
+        job->zero = 3;
+    job->keep = job->fsdp2 && job->unshard_once;
 }
+
+static void find_recompute(struct import_job *job, struct diag *diag)
+{
+    const char *method = job->method ? job->method : job->old_method;
+
+    if (job->old_method)
+        job->recompute = "full";
+    else if (job->selective && !job->recompute)
+        job->recompute = "selective";
+    if (!job->recompute || strcmp(job->recompute, "full") != 0 || !method ||
+        strcmp(method, "block") != 0)
+        return;
+    if (job->stages > 1)
+        diag_error(diag, job->end,
+                   "recomputation of the first layers of each stage (block) cannot be said; "
+                   "expected --recompute-method uniform, or one stage");
+    job->recompute_first = job->recompute_layers;
+    job->recompute_layers = 1;
+}
+
+/* The types that are kept beside a 16-bit model's. */
+static const char *type_name(const char *type)
+{
+    return !type || !strcmp(type, "fp32") ? NULL : !strcmp(type, "bf16") ? "bfloat16" : "float16";
+}
+
+static void find_types(struct import_job *job, struct diag *diag)
+{
+    const char *second = type_name(job->second_moment);
+
+    job->gradients = job->half_sums ? "bfloat16" : type_name(job->grads);
+    job->moments = type_name(job->moment);
+    if ((job->moments || second) && (!job->moments || !second || strcmp(job->moments, second) != 0))
+        diag_error(diag, job->end,
+                   "the two moments have different types, which a scenario cannot say; expected "
+                   "--exp-avg-dtype and --exp-avg-sq-dtype of one");
+    if (job->aware && job->bf16)
+        text_add(&job->notes, "# --use-precision-aware-optimizer keeps only what float32 has more "
+                              "than bfloat16 of a parameter: less memory than planned.\n");
+    job->dynamic_scale = job->loss_scale_window > 0 || (job->fp16 && job->loss_scale == 0);
+}
+
+/* What is done otherwise there. */
+static void add_notes(struct import_job *job)
+{
+    if (job->experts > 0 && job->expert_devices > 1 && !job->dispatcher)
+        text_add(&job->notes, "# Without --moe-token-dispatcher-type alltoall Megatron-LM gathers "
+                              "tokens: more traffic than planned.\n");
+    if (job->dropout[0] > 0 || job->dropout[1] > 0)
+        text_add(&job->notes,
+                 "# There is no dropout here (0.1 there unless --attention-dropout and "
+                 "--hidden-dropout say 0): its masks take memory.\n");
+}
+
+static void finish(struct import_job *job, struct diag *diag)
+{
+    import_job_take_standards(job, megatron_options, diag);
+    if (diag->nerrors > 0)
+        return;
+    job->gathers = job->comm && strcmp(job->comm, "p2p") != 0;
+    find_model(job, diag);
+    import_job_find_stages(job, diag);
+    import_job_find_experts(job, diag);
+    find_shared(job, diag);
+    find_zero(job);
+    find_recompute(job, diag);
+    find_types(job, diag);
+    if (job->expert_tensor > 0 && job->expert_tensor != job->tensor)
+        diag_error(diag, job->end,
+                   "--expert-tensor-parallel-size %lld: experts are sharded as the mlp is, over "
+                   "%lld; leave it out",
+                   (long long)job->expert_tensor, (long long)job->tensor);
+    add_notes(job);
+}
+
+/* ---- options ---- */
 
 /* The value of an option: behind `=`, or the next word. */
 static void read_option(struct import_job *job, struct words *w, struct diag *diag)
@@ -237,15 +275,16 @@ static void read_option(struct import_job *job, struct words *w, struct diag *di
     }
     if (equals)
         *equals = '\0';
-    option = import_option_find(options, name);
+    option = import_option_find(megatron_options, name);
     if (!option)
-        import_job_leave_out(job, options, name, place, diag);
-    else if (option->type == IMPORT_FLAG || equals)
-        import_job_set(job, option, equals ? equals + 1 : NULL, place, diag);
+        import_job_unknown(job, megatron_options, name, place, diag);
+    else if (option->type == IMPORT_FLAG || option->type == IMPORT_QUIET || equals)
+        import_job_set(job, megatron_options, option, name, equals ? equals + 1 : NULL, place,
+                       diag);
     else if (next_word(w, diag))
-        import_job_set(job, option, text_get(&w->word), w->start, diag);
+        import_job_set(job, megatron_options, option, name, text_get(&w->word), w->start, diag);
     else
-        import_job_set(job, option, NULL, place, diag);
+        import_job_set(job, megatron_options, option, name, NULL, place, diag);
     free(name);
 }
 
@@ -254,6 +293,9 @@ void import_megatron(struct import_job *job, struct place first, const char *tex
 {
     struct words w = {.at = text, .place = first, .word = TEXT_INIT};
 
+    job->system = "Megatron-LM";
+    job->dropout[0] = job->dropout[1] = 0.1;
+    job->momentum = 0.9;
     while (!diag_is_full(diag) && next_word(&w, diag))
         if (!strncmp(text_get(&w.word), "--", 2))
             read_option(job, &w, diag);

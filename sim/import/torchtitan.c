@@ -13,17 +13,26 @@
 #include "import/job.h"
 
 #define AT(field) offsetof(struct import_job, field)
-#define NUMBER(name, field, min)                     \
-    {                                                \
-        name, IMPORT_INT, AT(field), min, NULL, NULL \
+#define NUMBER(option, field, least)                                          \
+    {                                                                         \
+        .name = option, .type = IMPORT_INT, .offset = AT(field), .min = least \
     }
-#define FRACTION(name, field)                           \
-    {                                                   \
-        name, IMPORT_FRACTION, AT(field), 0, NULL, NULL \
+#define FRACTION(option, field)                                      \
+    {                                                                \
+        .name = option, .type = IMPORT_FRACTION, .offset = AT(field) \
     }
-#define WORD(name, field, words)                     \
-    {                                                \
-        name, IMPORT_WORD, AT(field), 0, words, NULL \
+#define WORD(option, field, all)                                               \
+    {                                                                          \
+        .name = option, .type = IMPORT_WORD, .offset = AT(field), .words = all \
+    }
+
+#define QUIET(option)                        \
+    {                                        \
+        .name = option, .type = IMPORT_QUIET \
+    }
+#define REFUSED(option, why)                                \
+    {                                                       \
+        .name = option, .type = IMPORT_FLAG, .refused = why \
     }
 
 static const char *const types[] = {"float32", "bfloat16", NULL};
@@ -43,7 +52,7 @@ static const struct import_option options[] = {
     NUMBER("training.local_batch_size", sequences, 1),
     NUMBER("training.global_batch_size", batch, -1),
     NUMBER("training.seq_len", seq, 1),
-    NUMBER("training.steps", steps, 1),
+    QUIET("training.steps"),
     WORD("training.mixed_precision_param", type, types),
     FRACTION("training.max_norm", clip),
     WORD("optimizer.name", optimizer, optimizers),
@@ -52,7 +61,7 @@ static const struct import_option options[] = {
     FRACTION("optimizer.beta2", betas[1]),
     FRACTION("optimizer.eps", eps),
     FRACTION("optimizer.weight_decay", weight_decay),
-    NUMBER("lr_scheduler.warmup_steps", warmup, 0),
+    QUIET("lr_scheduler."),
     NUMBER("parallelism.data_parallel_replicate_degree", replicas, 1),
     NUMBER("parallelism.data_parallel_shard_degree", shards, -1),
     NUMBER("parallelism.tensor_parallel_degree", tensor, 1),
@@ -64,9 +73,8 @@ static const struct import_option options[] = {
     WORD("parallelism.pipeline_parallel_schedule", schedule, schedules),
     NUMBER("parallelism.pipeline_parallel_microbatch_size", microbatch, 1),
     WORD("activation_checkpoint.mode", recompute, modes),
-    {"parallelism.pipeline_parallel_layers_per_stage", IMPORT_FLAG, 0, 0, NULL,
-     "expected stages of equal layers"},
-    {NULL, IMPORT_FLAG, 0, 0, NULL, NULL},
+    REFUSED("parallelism.pipeline_parallel_layers_per_stage", "expected stages of equal layers"),
+    {.name = NULL},
 };
 
 struct line {
@@ -138,10 +146,10 @@ static void read_pair(struct import_job *job, const struct line *l, const struct
     if (name.failed || text.failed)
         diag_no_memory(diag);
     else if (!option)
-        import_job_leave_out(job, options, text_get(&name), key.place, diag);
+        import_job_unknown(job, options, text_get(&name), key.place, diag);
     else
-        import_job_set(job, option, value.from < value.to ? text_get(&text) : NULL, value.place,
-                       diag);
+        import_job_set(job, options, option, text_get(&name),
+                       value.from < value.to ? text_get(&text) : NULL, value.place, diag);
     text_fini(&name);
     text_fini(&text);
 }
@@ -213,6 +221,7 @@ void import_torchtitan(struct import_job *job, struct place first, const char *t
 {
     struct text section = TEXT_INIT;
 
+    job->system = "torchtitan";
     job->end = first;
     while (*text && !diag_is_full(diag)) {
         size_t length = strcspn(text, "\n");
