@@ -187,6 +187,38 @@ cannot 'as a scenario: loss_scale.growth_interval' --vocab-size 256 --fp16 --los
 job --vocab-size 256 --mtp-num-layers 0 --encoder-tensor-model-parallel-size 0
 ok $? "megatron: what is planned anyway is no error"
 
+# The optimizer's state over all ranks, where they hold different experts or other tokens.
+# over AXIS OPTION...
+over() {
+    axis=$1
+    shift
+    printf '%s ' torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4 --hidden-size 64 \
+        --num-attention-heads 4 --seq-length 32 --micro-batch-size 1 --global-batch-size 16 \
+        --vocab-size 256 --num-experts 8 --moe-ffn-hidden-size 32 --bf16 \
+        --use-distributed-optimizer "$@" >"$tmp/options"
+    "$shardsim" import --from megatron "$tmp/options" -o "$scenarios_made/over.yaml" &&
+        grep -qxF "zero: {stage: 1, axis: $axis}" "$scenarios_made/over.yaml"
+    ok $? "megatron $*: ZeRO 1 over $axis"
+    scenarios=$scenarios_made there_and_back megatron over.yaml default
+}
+
+becomes "# Megatron-LM shards parameters over 'cp', too: less memory than planned." --use-torch-fsdp2 \
+    --context-parallel-size 8
+! grep -q '^zero:' "$tmp/job.yaml"
+ok $? "megatron: parameters over context alone are left whole"
+scenarios_made=$tmp
+over ep --expert-model-parallel-size 8
+over cp --context-parallel-size 8
+! grep -q 'less memory' "$tmp/options"
+ok $? "megatron: all that is sharded there is, here"
+over dp --expert-model-parallel-size 4
+grep -q "^# .* all but experts over 'ep', too: less memory" "$tmp/over.yaml" &&
+    grep -q "^# .* all but experts over ranks of experts, too: less memory" "$tmp/options"
+ok $? "megatron: what is sharded less than there is told, both ways"
+over dp --context-parallel-size 4
+grep -q "^# .* over 'cp', too: less memory" "$tmp/over.yaml"
+ok $? "megatron: the same of context"
+
 # faults SOURCE EXPECTED < TEXT
 faults() {
     cat >"$tmp/bad"

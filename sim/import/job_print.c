@@ -251,7 +251,7 @@ static void add_params(const struct import_job *j, const struct shape *s, struct
 static void add_constraints(const struct import_job *j, const struct shape *s, struct text *out)
 {
     struct text batch = TEXT_INIT;
-    const char *seq = j->context > 1 ? "cp" : "null";
+    const char *seq = j->context > 1 && j->zero < 3 ? "cp" : "null";
 
     add_batch_axes(s, &batch);
     text_addf(out, "axes: {batch: %s%s}\n", text_get(&batch), j->context > 1 ? ", seq: cp" : "");
@@ -282,12 +282,15 @@ static void add_pipeline(const struct import_job *j, struct text *out)
     text_add(out, "}\n");
 }
 
-/* ZeRO has one axis; these systems shard over all ranks of a batch's other parts. */
+/* ZeRO has one axis; these systems shard over all ranks but the replicas.  Over ranks of context
+ * parameters would not be gathered, as what they are multiplied with is sharded there, too. */
 static const char *zero_axis(const struct import_job *j, const struct shape *s)
 {
-    if (j->zero == 0)
-        return NULL;
-    return s->data > 1 ? "dp" : s->experts > 1 ? "ep" : NULL;
+    return j->zero == 0                    ? NULL
+           : s->data > 1                   ? "dp"
+           : s->experts > 1                ? "ep"
+           : j->context > 1 && j->zero < 3 ? "cp"
+                                           : NULL;
 }
 
 static void add_zero(const struct import_job *j, const struct shape *s, struct text *out)
@@ -295,18 +298,16 @@ static void add_zero(const struct import_job *j, const struct shape *s, struct t
     const char *axis = zero_axis(j, s);
     const char *what = j->zero < 3 ? "the optimizer's state" : "parameters";
 
-    if (!axis)
-        return;
-    if (s->data > 1 && s->experts > 1)
+    if (j->zero > 0 && s->data > 1 && s->experts > 1)
         text_addf(out,
-                  "# %s shards %s but those of experts over ranks of experts, too: less memory "
-                  "than planned.\n",
+                  "# %s shards %s of all but experts over 'ep', too: less memory than planned.\n",
                   j->system, what);
-    if (j->context > 1)
-        text_addf(out, "# %s shards %s over ranks of context, too: less memory than planned.\n",
-                  j->system, what);
-    text_addf(out, "zero: {stage: %" PRId64 ", axis: %s%s}\n", j->zero, axis,
-              j->keep ? ", reshard_after_forward: false" : "");
+    if (j->zero > 0 && j->context > 1 && (!axis || strcmp(axis, "cp") != 0))
+        text_addf(out, "# %s shards %s over 'cp', too: less memory than planned.\n", j->system,
+                  what);
+    if (axis)
+        text_addf(out, "zero: {stage: %" PRId64 ", axis: %s%s}\n", j->zero, axis,
+                  j->keep ? ", reshard_after_forward: false" : "");
 }
 
 static void add_recompute(const struct import_job *j, struct text *out)
