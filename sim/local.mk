@@ -417,6 +417,10 @@ libsim_la_SOURCES = \
 	%D%/import/rules_spec.h \
 	%D%/import/rules_t5x.c \
 	%D%/import/safetensors.c \
+	%D%/import/shell.c \
+	%D%/import/shell.h \
+	%D%/import/shell_words.c \
+	%D%/import/shell_words.h \
 	%D%/import/source.c \
 	%D%/import/source.h \
 	%D%/import/stages.c \

@@ -233,6 +233,128 @@ faults megatron 'bad:1:14: error bad:2:20: error bad:3:1: error ' <<'END'
 --normalization    Batch --nproc-per-node 2 --micro-batch-size 1
 --fp8-format
 END
+# ---- launch scripts: variables, arrays, what a shell alone knows ----
+
+cat >"$tmp/launch.sh" <<'END'
+#!/bin/bash
+# launch
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+GPUS_PER_NODE=${GPUS_PER_NODE:-8}
+NUM_NODES=2
+MASTER_ADDR=localhost
+WORLD_SIZE=$(($GPUS_PER_NODE*$NUM_NODES))
+CHECKPOINT_PATH=$1 #<Specify path>
+DATA_PATH=$4_text_document
+TP=2; PP=${PP:=4}
+cd "$(dirname "$0")"
+DISTRIBUTED_ARGS=(
+    --nproc_per_node $GPUS_PER_NODE
+    --nnodes $NUM_NODES # nodes
+    --master_addr $MASTER_ADDR
+)
+GPT_MODEL_ARGS=(
+    --num-layers 8
+    --hidden-size 64
+    --num-attention-heads 4
+    --seq-length 32
+    --max-position-embeddings 32
+    --attention-backend auto # Can use (flash/fused/unfused/local)
+)
+OPTIONS="--micro-batch-size 1 \
+  --global-batch-size 16 --lr 6.0e-5"
+OPTIONS="$OPTIONS --vocab-size 256"
+MODEL_PARALLEL_ARGS=(
+	--tensor-model-parallel-size $TP
+	--pipeline-model-parallel-size ${PP}
+)
+MODEL_PARALLEL_ARGS+=(--sequence-parallel)
+mkdir -p $CHECKPOINT_PATH
+torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py \
+    "${GPT_MODEL_ARGS[@]}" $OPTIONS \
+    ${MODEL_PARALLEL_ARGS[@]} --data-path $DATA_PATH \
+    --num-layers-per-virtual-pipeline-stage 1 \
+    --save $CHECKPOINT_PATH $EXTRA_ARGS "$@" 2>&1 | tee log.txt
+END
+"$shardsim" import --from megatron "$tmp/launch.sh" >"$tmp/launch.yaml" 2>"$tmp/err" &&
+    grep -q '^mesh: {pp: 4, dp: 2, tp: 2}$' "$tmp/launch.yaml" &&
+    grep -q '^batch: {size: 16, seq: 32, microbatches: 8}$' "$tmp/launch.yaml" &&
+    grep -q '^pipeline: {axis: pp, schedule: Interleaved1F1B, stages_per_rank: 2}$' "$tmp/launch.yaml" &&
+    grep -q '^  lr: 6e-05$' "$tmp/launch.yaml" && grep -q '^  - \[out, \[\[dp\], tp, null\]\]$' "$tmp/launch.yaml"
+ok $? "a launch script: variables, defaults, arrays, comments"
+diag <"$tmp/err"
+# shellcheck disable=SC2016
+grep -q 'not known here.*: \$EXTRA_ARGS$' "$tmp/launch.yaml"
+ok $? "a launch script: what may stand for options is named"
+
+# expands VALUE SCRIPT: the number of layers
+expands() {
+    job --vocab-size 256
+    options=$(sed 's/^torchrun//; s/--num-layers 8//' "$tmp/job.sh")
+    # shellcheck disable=SC2016
+    printf '%s %s --num-layers $N\n' "$2" "$options" >"$tmp/expands.sh"
+    "$shardsim" import --from megatron "$tmp/expands.sh" >"$tmp/expands.yaml" 2>"$tmp/err" &&
+        grep -qx "  layers: $1" "$tmp/expands.yaml"
+    ok $? "$2: $1"
+    diag <"$tmp/err"
+}
+
+# shellcheck disable=SC2016
+{
+    expands 4 'N=4;'
+    expands 4 'N="4"; M=5;'
+    expands 4 'export M=3 N=4;'
+    expands 4 'M=4; N=$M; M=5;'
+    expands 4 'N=${M:-4};'
+    expands 4 ': ${N:=4};'
+    expands 3 'M=3; N=${M:-4};'
+    expands 2 'N=; N=${N:-${M:-2}};'
+    expands 2 'M=1; N=${M:+2};'
+    expands 12 'N=1; N+=2;'
+    expands 4 'A=(4 5); N=$A;'
+    expands 4 'cat <<END
+it'"'"'s N=5
+END
+N=4;'
+    expands 4 'f() { echo "$1"; }; N=4;'
+}
+
+# needs_shell PLACE TEXT SCRIPT
+needs_shell() {
+    printf '%s\n' "$3" >"$tmp/bad"
+    (cd "$tmp" && "$shardsim" import --from megatron bad) >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 2 ] && [ ! -s "$tmp/out" ] && grep -qF "bad:$1: error: $2" "$tmp/err"
+    ok $? "$3: $2"
+}
+
+# shellcheck disable=SC2016
+{
+    needs_shell 1:3 "'\$((2*1))' is worked out by a shell" 'N=$((2*1)); torchrun --num-layers $N'
+    needs_shell 1:23 "'\$(cat \"a b\")' is worked out by a shell" \
+        'torchrun --num-layers $(cat "a b")'
+    needs_shell 1:14 "'\`cat x\`' is worked out by a shell" '--num-layers=`cat x`'
+    needs_shell 1:23 "'\${N%x}' is worked out by a shell" 'torchrun --num-layers ${N%x}'
+    needs_shell 1:17 "'\$(more)' is worked out by a shell" 'torchrun --bf16 $(more)'
+    needs_shell 1:14 "'\$N' is not set in this file" '--num-layers $N'
+    needs_shell 1:13 "'N' is set under a condition" 'if a; then  N=4; fi; b --num-layers $N'
+    needs_shell 1:12 '--num-layers is of a command under a condition' 'if a; then --num-layers 4; fi'
+    needs_shell 1:17 "--num-layers is '4x'" 'A="--num-layers 4x --bf16"; torchrun $A'
+    needs_shell 1:3 'a quote that does not end' 'A="--num-layers 4'
+    needs_shell 1:3 'a bracket that does not end' 'A=(--num-layers 4'
+    needs_shell 1:1 '--num-layers has no value' '--num-layers --bf16'
+}
+python3 - >"$tmp/bad" <<'END'
+print("A=aaaaaaaaaaaaaaaa\n" + 'A="$A$A"\n' * 1000 + "torchrun --num-layers $A")
+END
+"$shardsim" import --from megatron "$tmp/bad" >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 2 ] && grep -q ':21:6: error: variables come to over 16 MiB' "$tmp/err"
+ok $? "variables that double are bounded"
+python3 - >"$tmp/bad" <<'END'
+print("torchrun --num-layers " + "${A:-" * 100000 + "}" * 100000)
+END
+"$shardsim" import --from megatron "$tmp/bad" >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 2 ] && grep -q 'nested over 16 deep' "$tmp/err"
+ok $? "defaults in defaults are bounded"
+
 faults torchtitan 'bad:2:10: error bad:5:26: error bad:6:1: error ' <<'END'
 [model]
 flavor = "9B" # there is none

@@ -1,5 +1,5 @@
-/* A command of Megatron-LM: words as a shell parts them, with quotes, comments and lines that go
- * on.  What is not of the layout (paths, tokenizers, logs) is left out, and named.
+/* A command of Megatron-LM, or the script that launches it: what its options come to together.
+ * What is not of the layout (paths, tokenizers, logs) is left out, and named.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,84 +10,7 @@
 
 #include "import/job.h"
 #include "import/megatron_options.h"
-
-/* ---- words of a shell ---- */
-
-struct words {
-    const char *at;
-    struct place place; /* of `at` */
-    struct text word;
-    struct place start; /* of the word */
-};
-
-static void step(struct words *w)
-{
-    if (*w->at == '\n') {
-        w->place.line++;
-        w->place.column = 1;
-    } else if (((unsigned char)*w->at & 0xC0) != 0x80) {
-        w->place.column++;
-    }
-    w->at++;
-}
-
-/* Spaces, ends of lines, lines that go on, comments. */
-static void skip_gap(struct words *w)
-{
-    for (;;) {
-        if (w->at[0] == '\\' && w->at[1] == '\n')
-            step(w);
-        else if (*w->at == '#')
-            while (w->at[1] && w->at[1] != '\n')
-                step(w);
-        else if (!*w->at || !strchr(" \t\r\n", *w->at))
-            return;
-        step(w);
-    }
-}
-
-/* The text in quotes, without them. */
-static void add_quoted(struct words *w, struct diag *diag)
-{
-    struct place open = w->place;
-    char quote = *w->at;
-
-    step(w);
-    for (; *w->at && *w->at != quote; step(w)) {
-        if (quote == '"' && *w->at == '\\' && w->at[1])
-            step(w);
-        text_add_char(&w->word, *w->at);
-    }
-    if (*w->at)
-        step(w);
-    else
-        diag_error(diag, open, "a quote that does not end");
-}
-
-/* The next word; false: there is none. */
-static bool next_word(struct words *w, struct diag *diag)
-{
-    skip_gap(w);
-    text_clear(&w->word);
-    w->start = w->place;
-    if (!*w->at)
-        return false;
-    while (*w->at && !strchr(" \t\r\n", *w->at)) {
-        if (*w->at == '"' || *w->at == '\'') {
-            add_quoted(w, diag);
-            continue;
-        }
-        if (*w->at == '\\' && w->at[1] == '\n')
-            break;
-        if (*w->at == '\\' && w->at[1])
-            step(w);
-        text_add_char(&w->word, *w->at);
-        step(w);
-    }
-    if (w->word.failed)
-        diag_no_memory(diag);
-    return !w->word.failed;
-}
+#include "import/shell.h"
 
 /* ---- what options come to together ---- */
 
@@ -261,45 +184,97 @@ static void finish(struct import_job *job, struct diag *diag)
 
 /* ---- options ---- */
 
-/* The value of an option: behind `=`, or the next word. */
-static void read_option(struct import_job *job, struct words *w, struct diag *diag)
+/* A word that is no option nor a value: it may stand for options. */
+static void read_other(struct import_job *job, struct shell *s, size_t word)
 {
-    struct place place = w->start;
-    char *name = text_take(&w->word);
-    char *equals = name ? strchr(name, '=') : NULL;
-    const struct import_option *option;
+    const char *text = shell_words_text(&s->words, word);
+    char *unset;
 
-    if (!name) {
-        diag_no_memory(diag);
+    if (text[0] != SHELL_UNKNOWN || text[1])
         return;
-    }
-    if (equals)
-        *equals = '\0';
-    option = import_option_find(megatron_options, name);
-    if (!option)
-        import_job_unknown(job, megatron_options, name, place, diag);
-    else if (option->type == IMPORT_FLAG || option->type == IMPORT_QUIET || equals)
-        import_job_set(job, megatron_options, option, name, equals ? equals + 1 : NULL, place,
-                       diag);
-    else if (next_word(w, diag))
-        import_job_set(job, megatron_options, option, name, text_get(&w->word), w->start, diag);
+    unset = shell_unset(s, word);
+    if (unset)
+        text_addf(&job->unknown, " %s", unset);
     else
-        import_job_set(job, megatron_options, option, name, NULL, place, diag);
-    free(name);
+        shell_report_unknown(s, word);
+    free(unset);
+}
+
+/* The value in a word from a byte on. */
+static void set_value(struct import_job *job, struct shell *s, const struct import_option *option,
+                      const char *name, size_t word, size_t byte)
+{
+    if (option->type != IMPORT_QUIET && shell_is_unknown(s, word))
+        shell_report_unknown(s, word);
+    else
+        import_job_set(job, megatron_options, option, name,
+                       shell_words_text(&s->words, word) + byte, shell_place(s, word, byte),
+                       s->diag);
+}
+
+/* An option and its value, behind `=` or the next word; returns the word behind both. */
+static size_t read_option(struct import_job *job, struct shell *s, size_t word)
+{
+    const char *text = shell_words_text(&s->words, word);
+    size_t length = strcspn(text, "="), next = word + 1;
+    bool follows =
+        next < s->words.count && strncmp(shell_words_text(&s->words, next), "--", 2) != 0;
+    struct place place = shell_place(s, word, 0);
+    const struct import_option *option;
+    struct text name = TEXT_INIT;
+
+    text_add_bytes(&name, text, length);
+    option = import_option_find(megatron_options, text_get(&name));
+    if (name.failed)
+        diag_no_memory(s->diag);
+    else if (!option && s->conditions > 0)
+        ; /* such as a pattern of `case` */
+    else if (!option)
+        import_job_unknown(job, megatron_options, text_get(&name), place, s->diag);
+    else if (option->type != IMPORT_QUIET && s->conditions > 0)
+        diag_error(s->diag, place,
+                   "%s is of a command under a condition or in a loop; expected the command by "
+                   "itself",
+                   text_get(&name));
+    else if (text[length] == '=')
+        set_value(job, s, option, text_get(&name), word, length + 1);
+    else if (option->type == IMPORT_FLAG || option->type == IMPORT_QUIET || !follows)
+        import_job_set(job, megatron_options, option, text_get(&name), NULL, place, s->diag);
+    else
+        set_value(job, s, option, text_get(&name), next, 0);
+    if (follows && text[length] != '=' && (!option || option->type != IMPORT_FLAG))
+        next++;
+    text_fini(&name);
+    return next;
+}
+
+/* Of a command that has options, what might stand for some counts, too. */
+static void read_command(struct import_job *job, struct shell *s)
+{
+    bool options = false;
+
+    for (size_t i = 0; i < s->words.count; i++)
+        options |= !strncmp(shell_words_text(&s->words, i), "--", 2);
+    for (size_t i = 0; options && i < s->words.count && !diag_is_full(s->diag);)
+        if (!strncmp(shell_words_text(&s->words, i), "--", 2))
+            i = read_option(job, s, i);
+        else
+            read_other(job, s, i++);
 }
 
 void import_megatron(struct import_job *job, struct place first, const char *text,
                      struct diag *diag)
 {
-    struct words w = {.at = text, .place = first, .word = TEXT_INIT};
+    struct shell s;
 
     job->system = "Megatron-LM";
     job->dropout[0] = job->dropout[1] = 0.1;
     job->momentum = 0.9;
-    while (!diag_is_full(diag) && next_word(&w, diag))
-        if (!strncmp(text_get(&w.word), "--", 2))
-            read_option(job, &w, diag);
-    job->end = w.place;
-    text_fini(&w.word);
+    if (!shell_init(&s, first, text, diag))
+        return;
+    while (!diag_is_full(diag) && shell_next(&s))
+        read_command(job, &s);
+    job->end = shell_end(&s);
+    shell_fini(&s);
     finish(job, diag);
 }
