@@ -171,7 +171,9 @@ void import_job_set(struct import_job *job, const struct import_option *table,
         diag_error(diag, place, "%s has no value", option->name);
     else if (option->type == IMPORT_INT)
         set_int(at, option, value, place, diag);
-    else if (option->type == IMPORT_FRACTION)
+    else if (option->type == IMPORT_LIMIT && !strcmp(value, "inf"))
+        *(double *)at = 0;
+    else if (option->type == IMPORT_FRACTION || option->type == IMPORT_LIMIT)
         set_fraction(at, option, value, place, diag);
     else if (option->type == IMPORT_TEXT)
         set_text(at, value, place, diag);

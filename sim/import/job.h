@@ -80,6 +80,7 @@ struct import_job {
 enum import_type {
     IMPORT_INT,
     IMPORT_FRACTION,
+    IMPORT_LIMIT, /* a fraction; `inf`, for none, is 0 */
     IMPORT_FLAG,
     IMPORT_WORD,
     IMPORT_TEXT, /* a struct import_text */
