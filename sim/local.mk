@@ -400,8 +400,11 @@ libsim_la_SOURCES = \
 	%D%/import/job.c \
 	%D%/import/job.h \
 	%D%/import/job_print.c \
+	%D%/import/layer_freq.c \
 	%D%/import/list.c \
 	%D%/import/megatron.c \
+	%D%/import/megatron_options.c \
+	%D%/import/megatron_options.h \
 	%D%/import/python_text.c \
 	%D%/import/python_text.h \
 	%D%/import/rules.c \
@@ -418,8 +421,13 @@ libsim_la_SOURCES = \
 	%D%/import/rules_spec.h \
 	%D%/import/rules_t5x.c \
 	%D%/import/safetensors.c \
+	%D%/import/shell.c \
+	%D%/import/shell.h \
+	%D%/import/shell_words.c \
+	%D%/import/shell_words.h \
 	%D%/import/source.c \
 	%D%/import/source.h \
+	%D%/import/stages.c \
 	%D%/import/statements.c \
 	%D%/import/statements.h \
 	%D%/import/torchtitan.c \

@@ -87,6 +87,137 @@ END
     grep -q '^batch: {size: 16, seq: 32, microbatches: 4}$' "$tmp/job.yaml" &&
     grep -q '^  layers: 2$' "$tmp/job.yaml" && grep -q 'left out.*: --data-path$' -i "$tmp/job.yaml"
 ok $? "a command as people write it; what says nothing of the layout is named"
+grep -q '^# Not said, taken as in Megatron-LM: --weight-decay 0.01 --clip-grad 1.0$' "$tmp/job.yaml" &&
+    grep -q '^  weight_decay: 0.01$' "$tmp/job.yaml" && grep -q '^  clip: 1.0$' "$tmp/job.yaml"
+ok $? "what is not said is as Megatron-LM has it, and a comment says so"
+
+# A job of 16 devices, to which options are added; --vocab-size apart.
+job() {
+    printf '%s ' torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py --num-layers 8 \
+        --hidden-size 64 --num-attention-heads 4 --seq-length 32 --micro-batch-size 1 \
+        --global-batch-size 16 --tensor-model-parallel-size 2 --hidden-dropout 0 \
+        --attention-dropout 0 --bf16 --lr 0.00015 "$@" >"$tmp/job.sh"
+    "$shardsim" import --from megatron "$tmp/job.sh" >"$tmp/job.yaml" 2>"$tmp/err"
+}
+
+# becomes LINE OPTION...: a line of the scenario, which can be planned
+becomes() {
+    line=$1
+    shift
+    job --vocab-size 256 "$@" && grep -qxF -- "$line" "$tmp/job.yaml" &&
+        "$shardsim" plan "$tmp/job.yaml" >"$tmp/plan" 2>&1
+    ok $? "megatron $*: $line"
+    diag <"$tmp/err"
+}
+
+experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type alltoall'
+# shellcheck disable=SC2086
+{
+    becomes 'recompute: selective' --recompute-activations
+    becomes 'recompute: full' --activations-checkpoint-method uniform
+    becomes 'recompute: {kind: full, first: 3}' --recompute-granularity full \
+        --recompute-method block --recompute-num-layers 3
+    becomes 'recompute: selective' --recompute-granularity selective --recompute-modules core_attn
+    becomes '  shared: 2' $experts --moe-shared-expert-intermediate-size 64
+    becomes '  first_dense: 2' $experts --moe-layer-freq '[0]*2+[1]*6'
+    becomes '  every: 2' $experts --moe-layer-freq '([0]+[1])*4'
+    becomes '  every: 4' $experts --moe-layer-freq 4 --pipeline-model-parallel-size 2
+    becomes '  score: sigmoid' $experts --moe-router-score-function sigmoid
+    becomes '  kept: 2' $experts --moe-router-num-groups 4 --moe-router-group-topk 2
+    becomes 'zero: {stage: 3, axis: dp}' --use-torch-fsdp2
+    becomes 'zero: {stage: 3, axis: dp, reshard_after_forward: false}' --use-torch-fsdp2 \
+        --torch-fsdp2-no-reshard-after-forward
+    becomes 'zero: {stage: 2, axis: dp}' --use-custom-fsdp \
+        --data-parallel-sharding-strategy optim_grads
+    becomes 'pipeline: {axis: pp, schedule: 1F1B, layers: [1, 2, 2, 3]}' \
+        --pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 1 \
+        --decoder-last-pipeline-num-layers 3
+    becomes 'pipeline: {axis: pp, schedule: 1F1B, layers: [4, 5, 4]}' --num-layers 13 \
+        --pipeline-model-parallel-size 3 --nnodes 3 --global-batch-size 12 \
+        --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split
+    becomes 'pipeline: {axis: pp, schedule: Interleaved1F1B, stages_per_rank: 2}' \
+        --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 2
+    becomes 'types: {parameters: float32, gradients: bfloat16, reduce: bfloat16}' \
+        --use-precision-aware-optimizer --main-grads-dtype bf16
+    becomes 'types: {parameters: float32, moments: bfloat16}' --exp-avg-dtype bf16 \
+        --exp-avg-sq-dtype bf16
+    becomes '  window: 16' --window-size 15,0
+    becomes '  attention: unfused' --attention-backend unfused
+    becomes '  rope: {theta: 10000.0, interleaved: false}' --use-rotary-position-embeddings
+    becomes '  lr: 0.00015' --train-iters 500000 --lr-warmup-iters 200000 --lr-decay-style linear
+    becomes '  vocab: 512' --padded-vocab-size 512
+    becomes '  vocab: 50432' --vocab-size 50257
+    becomes '  vocab: 50258' --vocab-size 50257 --make-vocab-size-divisible-by 1
+    becomes '# Left out, as it is not known here; look whether it changes the layout: --of-a-fork' \
+        --of-a-fork 3
+    becomes '# Left out, as it says nothing of the layout: --save --log-interval' --save /a \
+        --log-interval 3
+}
+job --vocab-size 50257 && grep -q '^# The vocabulary of 50257 is padded to a multiple of 256' "$tmp/job.yaml"
+ok $? "megatron: the padding of the vocabulary is told"
+
+# cannot TEXT OPTION...: an error that says it, at its place, and nothing written
+cannot() {
+    text=$1
+    shift
+    job "$@"
+    [ $? -eq 2 ] && [ ! -s "$tmp/job.yaml" ] && grep -qF -- "$text" "$tmp/err"
+    ok $? "megatron $*: $text"
+}
+
+for option in '--pipeline-model-parallel-layout Et*4|t*4L' '--mtp-num-layers 1' \
+    --optimizer-cpu-offload '--encoder-tensor-model-parallel-size 2' \
+    '--rampup-batch-size 16 16 100' '--recompute-modules mlp' '--fp8-format hybrid' \
+    --checkpoint-activations --distribute-saved-activations --use-checkpoint-args \
+    --fp32-residual-connection --moe-enable-deepep '--batch-size 4'; do
+    # shellcheck disable=SC2086
+    cannot "${option%% *}" --vocab-size 256 $option
+    grep -q "job.sh:1:[0-9]*: error: ${option%% *}.*: .*\(leave it out\|give\|expected\)" "$tmp/err"
+    ok $? "megatron ${option%% *}: what to do"
+done
+cannot 'expected --vocab-size N, or --padded-vocab-size N' --bf16
+cannot 'expected one of alltoall' --vocab-size 256 --moe-token-dispatcher-type allgather
+cannot 'expected a multiple of --moe-ffn-hidden-size' --vocab-size 256 --num-experts 8 \
+    --moe-ffn-hidden-size 48 --moe-shared-expert-intermediate-size 64
+cannot 'does not divide the layers of each stage' --vocab-size 256 --num-experts 8 \
+    --moe-layer-freq 3
+cannot 'is no list of 8 layers' --vocab-size 256 --num-experts 8 --moe-layer-freq '[1]*9'
+cannot 'expected such a list' --vocab-size 256 --num-experts 8 --moe-layer-freq '[1]*4+[0]*4'
+cannot 'as a scenario: loss_scale.growth_interval' --vocab-size 256 --fp16 --loss-scale-window 200000
+job --vocab-size 256 --mtp-num-layers 0 --encoder-tensor-model-parallel-size 0
+ok $? "megatron: what is planned anyway is no error"
+
+# The optimizer's state over all ranks, where they hold different experts or other tokens.
+# over AXIS OPTION...
+over() {
+    axis=$1
+    shift
+    printf '%s ' torchrun --nproc-per-node 8 pretrain_gpt.py --num-layers 4 --hidden-size 64 \
+        --num-attention-heads 4 --seq-length 32 --micro-batch-size 1 --global-batch-size 16 \
+        --vocab-size 256 --num-experts 8 --moe-ffn-hidden-size 32 --bf16 \
+        --use-distributed-optimizer "$@" >"$tmp/options"
+    "$shardsim" import --from megatron "$tmp/options" -o "$scenarios_made/over.yaml" &&
+        grep -qxF "zero: {stage: 1, axis: $axis}" "$scenarios_made/over.yaml"
+    ok $? "megatron $*: ZeRO 1 over $axis"
+    scenarios=$scenarios_made there_and_back megatron over.yaml default
+}
+
+becomes "# Megatron-LM shards parameters over 'cp', too: less memory than planned." --use-torch-fsdp2 \
+    --context-parallel-size 8
+! grep -q '^zero:' "$tmp/job.yaml"
+ok $? "megatron: parameters over context alone are left whole"
+scenarios_made=$tmp
+over ep --expert-model-parallel-size 8
+over cp --context-parallel-size 8
+! grep -q 'less memory' "$tmp/options"
+ok $? "megatron: all that is sharded there is, here"
+over dp --expert-model-parallel-size 4
+grep -q "^# .* all but experts over 'ep', too: less memory" "$tmp/over.yaml" &&
+    grep -q "^# .* all but experts over ranks of experts, too: less memory" "$tmp/options"
+ok $? "megatron: what is sharded less than there is told, both ways"
+over dp --context-parallel-size 4
+grep -q "^# .* over 'cp', too: less memory" "$tmp/over.yaml"
+ok $? "megatron: the same of context"
 
 # faults SOURCE EXPECTED < TEXT
 faults() {
@@ -102,6 +233,128 @@ faults megatron 'bad:1:14: error bad:2:20: error bad:3:1: error ' <<'END'
 --normalization    Batch --nproc-per-node 2 --micro-batch-size 1
 --fp8-format
 END
+# ---- launch scripts: variables, arrays, what a shell alone knows ----
+
+cat >"$tmp/launch.sh" <<'END'
+#!/bin/bash
+# launch
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+GPUS_PER_NODE=${GPUS_PER_NODE:-8}
+NUM_NODES=2
+MASTER_ADDR=localhost
+WORLD_SIZE=$(($GPUS_PER_NODE*$NUM_NODES))
+CHECKPOINT_PATH=$1 #<Specify path>
+DATA_PATH=$4_text_document
+TP=2; PP=${PP:=4}
+cd "$(dirname "$0")"
+DISTRIBUTED_ARGS=(
+    --nproc_per_node $GPUS_PER_NODE
+    --nnodes $NUM_NODES # nodes
+    --master_addr $MASTER_ADDR
+)
+GPT_MODEL_ARGS=(
+    --num-layers 8
+    --hidden-size 64
+    --num-attention-heads 4
+    --seq-length 32
+    --max-position-embeddings 32
+    --attention-backend auto # Can use (flash/fused/unfused/local)
+)
+OPTIONS="--micro-batch-size 1 \
+  --global-batch-size 16 --lr 6.0e-5"
+OPTIONS="$OPTIONS --vocab-size 256"
+MODEL_PARALLEL_ARGS=(
+	--tensor-model-parallel-size $TP
+	--pipeline-model-parallel-size ${PP}
+)
+MODEL_PARALLEL_ARGS+=(--sequence-parallel)
+mkdir -p $CHECKPOINT_PATH
+torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py \
+    "${GPT_MODEL_ARGS[@]}" $OPTIONS \
+    ${MODEL_PARALLEL_ARGS[@]} --data-path $DATA_PATH \
+    --num-layers-per-virtual-pipeline-stage 1 \
+    --save $CHECKPOINT_PATH $EXTRA_ARGS "$@" 2>&1 | tee log.txt
+END
+"$shardsim" import --from megatron "$tmp/launch.sh" >"$tmp/launch.yaml" 2>"$tmp/err" &&
+    grep -q '^mesh: {pp: 4, dp: 2, tp: 2}$' "$tmp/launch.yaml" &&
+    grep -q '^batch: {size: 16, seq: 32, microbatches: 8}$' "$tmp/launch.yaml" &&
+    grep -q '^pipeline: {axis: pp, schedule: Interleaved1F1B, stages_per_rank: 2}$' "$tmp/launch.yaml" &&
+    grep -q '^  lr: 6e-05$' "$tmp/launch.yaml" && grep -q '^  - \[out, \[\[dp\], tp, null\]\]$' "$tmp/launch.yaml"
+ok $? "a launch script: variables, defaults, arrays, comments"
+diag <"$tmp/err"
+# shellcheck disable=SC2016
+grep -q 'not known here.*: \$EXTRA_ARGS$' "$tmp/launch.yaml"
+ok $? "a launch script: what may stand for options is named"
+
+# expands VALUE SCRIPT: the number of layers
+expands() {
+    job --vocab-size 256
+    options=$(sed 's/^torchrun//; s/--num-layers 8//' "$tmp/job.sh")
+    # shellcheck disable=SC2016
+    printf '%s %s --num-layers $N\n' "$2" "$options" >"$tmp/expands.sh"
+    "$shardsim" import --from megatron "$tmp/expands.sh" >"$tmp/expands.yaml" 2>"$tmp/err" &&
+        grep -qx "  layers: $1" "$tmp/expands.yaml"
+    ok $? "$2: $1"
+    diag <"$tmp/err"
+}
+
+# shellcheck disable=SC2016
+{
+    expands 4 'N=4;'
+    expands 4 'N="4"; M=5;'
+    expands 4 'export M=3 N=4;'
+    expands 4 'M=4; N=$M; M=5;'
+    expands 4 'N=${M:-4};'
+    expands 4 ': ${N:=4};'
+    expands 3 'M=3; N=${M:-4};'
+    expands 2 'N=; N=${N:-${M:-2}};'
+    expands 2 'M=1; N=${M:+2};'
+    expands 12 'N=1; N+=2;'
+    expands 4 'A=(4 5); N=$A;'
+    expands 4 'cat <<END
+it'"'"'s N=5
+END
+N=4;'
+    expands 4 'f() { echo "$1"; }; N=4;'
+}
+
+# needs_shell PLACE TEXT SCRIPT
+needs_shell() {
+    printf '%s\n' "$3" >"$tmp/bad"
+    (cd "$tmp" && "$shardsim" import --from megatron bad) >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 2 ] && [ ! -s "$tmp/out" ] && grep -qF "bad:$1: error: $2" "$tmp/err"
+    ok $? "$3: $2"
+}
+
+# shellcheck disable=SC2016
+{
+    needs_shell 1:3 "'\$((2*1))' is worked out by a shell" 'N=$((2*1)); torchrun --num-layers $N'
+    needs_shell 1:23 "'\$(cat \"a b\")' is worked out by a shell" \
+        'torchrun --num-layers $(cat "a b")'
+    needs_shell 1:14 "'\`cat x\`' is worked out by a shell" '--num-layers=`cat x`'
+    needs_shell 1:23 "'\${N%x}' is worked out by a shell" 'torchrun --num-layers ${N%x}'
+    needs_shell 1:17 "'\$(more)' is worked out by a shell" 'torchrun --bf16 $(more)'
+    needs_shell 1:14 "'\$N' is not set in this file" '--num-layers $N'
+    needs_shell 1:13 "'N' is set under a condition" 'if a; then  N=4; fi; b --num-layers $N'
+    needs_shell 1:12 '--num-layers is of a command under a condition' 'if a; then --num-layers 4; fi'
+    needs_shell 1:17 "--num-layers is '4x'" 'A="--num-layers 4x --bf16"; torchrun $A'
+    needs_shell 1:3 'a quote that does not end' 'A="--num-layers 4'
+    needs_shell 1:3 'a bracket that does not end' 'A=(--num-layers 4'
+    needs_shell 1:1 '--num-layers has no value' '--num-layers --bf16'
+}
+python3 - >"$tmp/bad" <<'END'
+print("A=aaaaaaaaaaaaaaaa\n" + 'A="$A$A"\n' * 1000 + "torchrun --num-layers $A")
+END
+"$shardsim" import --from megatron "$tmp/bad" >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 2 ] && grep -q ':21:6: error: variables come to over 16 MiB' "$tmp/err"
+ok $? "variables that double are bounded"
+python3 - >"$tmp/bad" <<'END'
+print("torchrun --num-layers " + "${A:-" * 100000 + "}" * 100000)
+END
+"$shardsim" import --from megatron "$tmp/bad" >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 2 ] && grep -q 'nested over 16 deep' "$tmp/err"
+ok $? "defaults in defaults are bounded"
+
 faults torchtitan 'bad:2:10: error bad:5:26: error bad:6:1: error ' <<'END'
 [model]
 flavor = "9B" # there is none
@@ -117,5 +370,54 @@ printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 
     "$shardsim" import --from torchtitan --devices 16 "$tmp/open.toml" >"$tmp/open.yaml" &&
     grep -q '^mesh: {dp: 16}$' "$tmp/open.yaml" && grep -q 'stage: 3' "$tmp/open.yaml"
 ok $? "shards that are left open take the devices that are left"
+
+# file TEXT...: torchtitan's file, of Llama 3 8B on 16 devices
+file() {
+    printf '%s\n' '[model]' 'name = "llama3"' 'flavor = "8B"' "$@" >"$tmp/file.toml"
+    "$shardsim" import --from torchtitan --devices 16 "$tmp/file.toml" >"$tmp/file.yaml" 2>"$tmp/err"
+}
+
+# gives LINE TEXT...: a line of the scenario
+gives() {
+    line=$1
+    shift
+    file "$@" && grep -qxF -- "$line" "$tmp/file.yaml"
+    ok $? "torchtitan $*: $line"
+    diag <"$tmp/err"
+}
+
+gives 'recompute: {kind: full, every: 2}' '[training]'
+for taken in 'training.local_batch_size 8 training.seq_len 2048 training.max_norm 1.0' \
+    'optimizer.lr 0.0008 optimizer.beta1 0.9 optimizer.beta2 0.95 optimizer.eps 1e-08' \
+    'optimizer.weight_decay 0.1 activation_checkpoint.mode selective'; do
+    grep -qF "$taken" "$tmp/file.yaml"
+    ok $? "torchtitan, what is not said: $taken"
+done
+gives '  weight_decay: 0.1' '[training]'
+gives '  betas: [0.9, 0.95]' '[training]'
+gives '  clip: 1.0' '[training]'
+gives '  clip: 0.0' '[training]' 'max_norm = inf'
+gives '  lr: 0.0003' '[optimizer]' 'lr = 3e-4'
+gives 'recompute: {kind: full, every: 3}' '[activation_checkpoint]' 'mode = "selective"' \
+    'selective_ac_option = "3"'
+gives 'recompute: full' '[activation_checkpoint]' 'mode = "selective"' 'selective_ac_option = "1"'
+gives 'recompute: none' '[activation_checkpoint]' 'mode = "none"'
+gives '# Left out, as it says nothing of the layout: metrics.log_freq training.steps' '[metrics]' \
+    'log_freq = 10' '[training]' 'steps = 500000'
+gives '# Left out, as it is not known here; look whether it changes the layout: parallelism.of_a_fork' \
+    '[parallelism]' 'of_a_fork = 2'
+file '[activation_checkpoint]' 'mode = "selective"' 'selective_ac_option = "op"'
+[ $? -eq 2 ] && grep -q "file.toml:6:23: error: .*'op'.* or mode none .* and full .*between them" "$tmp/err"
+ok $? "torchtitan: selective by ops lies between none and full"
+for line in 'model.converters = ["float8"]' 'training.enable_cpu_offload = true' \
+    'parallelism.disable_loss_parallel = true' \
+    'parallelism.pipeline_parallel_first_stage_less_layers = 2'; do
+    section=${line%%.*} key=${line#*.}
+    file "[$section]" "$key"
+    [ $? -eq 2 ] && grep -q "file.toml:5:.*error: ${line%% *} .*\(expected\|leave\)" "$tmp/err"
+    ok $? "torchtitan $line: an error with what to do"
+    file "[$section]" "${key%% *} = $(case $key in *conv*) echo '[]' ;; *stage*) echo 1 ;; *) echo false ;; esac)"
+    ok $? "torchtitan ${line%% *} as it is planned"
+done
 
 done_testing

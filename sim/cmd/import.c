@@ -250,14 +250,16 @@ static int run(int argc, char **argv)
         option_table,
         parse_option,
         "FILE",
-        "Read the options of a training job, a command of Megatron-LM or a TOML file of "
-        "torchtitan, and write the scenario of its layout: the mesh, the model, the batch, what "
-        "tensor parallelism shards, stages, context, ZeRO and recomputation.\n\n"
+        "Read the options of a training job, a command of Megatron-LM (or the script that launches "
+        "it) or a TOML file of torchtitan, and write the scenario of its layout: the mesh, the "
+        "model, the batch, what tensor parallelism shards, stages, context, ZeRO and "
+        "recomputation. No shell is run: variables that the script sets are expanded.\n\n"
         "Or read rules: the lists of patterns and PartitionSpecs of EasyDeL and eformer, or the "
         "logical axis rules of T5X, in gin or Python, and write the scenario of what they say of "
         "a model's parameters, looked up by the names that these have there.\v"
-        "Options that say nothing of the layout are left out, and named in a comment; those that "
-        "a scenario cannot say are errors. Of Python only literals are read, and none is run; "
+        "Options that say nothing of the layout are left out, and named in a comment, apart from "
+        "those that are not known; those that a scenario cannot say are errors. Of Python only "
+        "literals are read, and none is run; "
         "what each rule gave, and which gave nothing, is a comment on top.\n\n"
         "Examples:\n"
         "  The layout of a command:\n"

@@ -209,6 +209,8 @@ static void add_model(struct command *c)
         text_addf(c->out, " \\\n    --window-size %" PRId64 ",0", m->window - 1);
     if (m->dtype != SHD_F32)
         add_flag(c, m->dtype == SHD_BF16 ? "--bf16" : "--fp16");
+    add_number(c, "--attention-dropout", 0);
+    add_number(c, "--hidden-dropout", 0);
 }
 
 static void add_experts(struct command *c)
@@ -317,6 +319,11 @@ static void add_loss_scale(struct command *c)
     add_number(c, "--loss-scale-window", scale->growth_interval);
 }
 
+static bool zero_over_context(const struct scenario *s)
+{
+    return s->zero.axis && s->context.axis && !strcmp(s->zero.axis, s->context.axis);
+}
+
 /* What is done otherwise there, as comments. */
 static void add_notes(struct command *c)
 {
@@ -325,9 +332,12 @@ static void add_notes(struct command *c)
     if (!s->step.update)
         text_add(c->out,
                  "# Planned without the optimizer, with which Megatron-LM always trains.\n");
-    if (c->roles.zero > 0 && c->roles.size[EXPORT_CONTEXT] > 1)
+    if (c->roles.zero > 0 && c->roles.size[EXPORT_CONTEXT] > 1 && !zero_over_context(s))
         text_add(c->out, "# Megatron-LM shards the optimizer's state over ranks of context, too: "
                          "less memory than planned.\n");
+    if (c->roles.zero > 0 && c->roles.size[EXPORT_EXPERT] > 1 && c->roles.size[EXPORT_SHARD] > 1)
+        text_add(c->out, "# Megatron-LM shards the optimizer's state of all but experts over ranks "
+                         "of experts, too: less memory than planned.\n");
     if (s->model.dtype != SHD_F32 && s->step.update &&
         scenario_type(s, s->types.parameters) != SHD_F32)
         text_add(c->out, "# Megatron-LM keeps a float32 copy of parameters: more memory than "

@@ -191,6 +191,8 @@ static void add_training(struct job *j)
         return;
     if (o->clip > 0)
         add_fraction(j, "max_norm", o->clip);
+    else
+        text_add(j->out, "max_norm = inf\n"); /* 1.0 where it is not said */
     text_add(j->out, "\n[optimizer]\nname = \"AdamW\"\n");
     add_fraction(j, "lr", o->lr);
     add_fraction(j, "beta1", o->betas[0]);

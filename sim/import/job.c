@@ -19,27 +19,47 @@ void import_job_init(struct import_job *job)
                                .expert_devices = 1,
                                .replicas = 1,
                                .shards = -1,
+                               .every = 1,
                                .recompute_layers = 1,
+                               .recompute_every = 1,
                                .betas = {0.9, 0.999},
                                .eps = 1e-8};
+    text_init(&job->stage_layers);
     text_init(&job->left_out);
+    text_init(&job->unknown);
+    text_init(&job->taken);
+    text_init(&job->notes);
 }
 
 void import_job_fini(struct import_job *job)
 {
+    free(job->layer_freq.text);
+    free(job->window_size.text);
+    free(job->every_layer.text);
+    text_fini(&job->stage_layers);
     text_fini(&job->left_out);
+    text_fini(&job->unknown);
+    text_fini(&job->taken);
+    text_fini(&job->notes);
 }
 
 const struct import_option *import_option_find(const struct import_option *table, const char *name)
 {
-    for (; table->name; table++)
+    const struct import_option *of_all = NULL;
+
+    for (; table->name; table++) {
+        size_t length = strlen(table->name);
+
         if (!strcmp(table->name, name))
             return table;
-    return NULL;
+        if (table->name[length - 1] == '.' && !strncmp(table->name, name, length))
+            of_all = table;
+    }
+    return of_all;
 }
 
-void import_job_leave_out(struct import_job *job, const struct import_option *table,
-                          const char *name, struct place place, struct diag *diag)
+void import_job_unknown(struct import_job *job, const struct import_option *table, const char *name,
+                        struct place place, struct diag *diag)
 {
     char hint[NEAREST_HINT_MAX];
     struct nearest near;
@@ -51,7 +71,7 @@ void import_job_leave_out(struct import_job *job, const struct import_option *ta
         diag_error(diag, place, "there is no option '%.60s'%s", name,
                    nearest_hint(&near, hint, sizeof hint));
     else
-        text_addf(&job->left_out, " %s", name);
+        text_addf(&job->unknown, " %s", name);
 }
 
 /* ---- values ---- */
@@ -111,21 +131,62 @@ static void set_flag(bool *at, const struct import_option *o, const char *value,
         diag_error(diag, place, "%s is '%.60s'; expected true or false", o->name, value);
 }
 
-void import_job_set(struct import_job *job, const struct import_option *option, const char *value,
+static void set_text(struct import_text *at, const char *value, struct place place,
+                     struct diag *diag)
+{
+    struct text text = TEXT_INIT;
+
+    text_add(&text, value);
+    free(at->text);
+    at->text = text_take(&text);
+    at->place = place;
+    if (!at->text)
+        diag_no_memory(diag);
+}
+
+static void refuse(const struct import_option *o, const char *value, struct place place,
+                   struct diag *diag)
+{
+    for (size_t i = 0; value && o->words && o->words[i]; i++)
+        if (!strcmp(o->words[i], value))
+            return;
+    diag_error(diag, place, "%s%s%.60s: %s", o->name, value ? " " : "", value ? value : "",
+               o->refused);
+}
+
+void import_job_set(struct import_job *job, const struct import_option *table,
+                    const struct import_option *option, const char *name, const char *value,
                     struct place place, struct diag *diag)
 {
     void *at = (char *)job + option->offset;
 
-    if (option->refused)
-        diag_error(diag, place, "%s: %s", option->name, option->refused);
+    job->said[option - table] = true;
+    if (option->type == IMPORT_QUIET)
+        text_addf(&job->left_out, " %s", name);
+    else if (option->refused)
+        refuse(option, value, place, diag);
     else if (option->type == IMPORT_FLAG)
         set_flag(at, option, value, place, diag);
     else if (!value)
         diag_error(diag, place, "%s has no value", option->name);
     else if (option->type == IMPORT_INT)
         set_int(at, option, value, place, diag);
-    else if (option->type == IMPORT_FRACTION)
+    else if (option->type == IMPORT_LIMIT && !strcmp(value, "inf"))
+        *(double *)at = 0;
+    else if (option->type == IMPORT_FRACTION || option->type == IMPORT_LIMIT)
         set_fraction(at, option, value, place, diag);
+    else if (option->type == IMPORT_TEXT)
+        set_text(at, value, place, diag);
     else
         set_word(at, option, value, place, diag);
+}
+
+void import_job_take_standards(struct import_job *job, const struct import_option *table,
+                               struct diag *diag)
+{
+    for (size_t i = 0; table[i].name; i++)
+        if (table[i].standard && !job->said[i]) {
+            import_job_set(job, table, &table[i], table[i].name, table[i].standard, job->end, diag);
+            text_addf(&job->taken, " %s %s", table[i].name, table[i].standard);
+        }
 }

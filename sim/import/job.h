@@ -21,66 +21,111 @@
 #define IMPORT_JOB_BYTES_MAX \
     ((size_t)1 << 20) /* of a file of options, far above what people write */
 
+#define IMPORT_OPTIONS_MAX 512 /* rows of a table */
+
+/* What is read later, when all options are known; owned. */
+struct import_text {
+    char *text; /* NULL: not said */
+    struct place place;
+};
+
 /* Sizes are 0 and words NULL where nothing was said; words are of the tables. */
 struct import_job {
     const char *size; /* a published model, not owned; NULL: by the sizes */
-    int64_t layers, d_model, d_ff, heads, kv_heads, head_dim, vocab, positions;
-    bool swiglu, unbiased, qkv_bias, untied, grouped, interleaved;
+    int64_t layers, d_model, d_ff, heads, kv_heads, head_dim, vocab, positions, window;
+    bool swiglu, unbiased, qkv_bias, untied, grouped, interleaved, unfused;
     const char *position, *norm;
     double theta, norm_eps;
     bool bf16, fp16;
-    int64_t experts, top_k, expert_d_ff;
-    bool pre_softmax;
-    double aux_loss, z_loss, capacity;
+    int64_t experts, top_k, expert_d_ff, shared, first_dense, every; /* `every` at least 1 */
+    const char *score;
+    bool pre_softmax, expert_bias;
+    int64_t groups, kept;
+    double aux_loss, z_loss, capacity, scale;
     int64_t devices, nodes, node_devices; /* devices, or their product */
     int64_t tensor, stages, context, expert_devices, replicas, shards; /* at least 1; shards -1:
                                                                           what is left */
     bool sequence, data_outside, gathers; /* keys are gathered, not sent around */
     int64_t virtual_stages;
     const char *schedule;
+    struct text stage_layers;      /* "2, 3, 3, 2"; empty: all have the same */
     int64_t zero;                  /* stage */
     bool keep;                     /* of stage 3: gathered parameters are kept */
     int64_t batch, sequences, seq; /* of all, of a microbatch on a device, tokens */
     const char *recompute;
-    int64_t recompute_layers;
+    int64_t recompute_layers, recompute_first, recompute_every; /* groups of; up to; each so many */
     const char *optimizer, *decay;
     double lr, betas[2], eps, weight_decay, momentum, clip;
-    int64_t warmup, steps, loss_scale, loss_scale_window;
+    int64_t loss_scale, loss_scale_window;
     bool dynamic_scale;
+    const char *gradients, *moments; /* types; NULL: that of parameters */
     /* As one source says it; what it comes to stands above. */
-    const char *comm, *strategy, *method, *model, *flavor, *type, *reshard;
-    bool distributed, fsdp;
+    const char *comm, *strategy, *method, *old_method, *model, *flavor, *type, *reshard, *backend,
+        *implementation, *dispatcher, *grads, *moment, *second_moment;
+    bool distributed, fsdp, fsdp2, unshard_once, rotary, unpositioned, selective, flash, half_sums,
+        aware, count_embedding, count_loss;
+    int64_t given_vocab, padded_vocab, divisor, shared_d_ff, expert_tensor, stage_depth,
+        first_depth, last_depth, schedule_group;
+    double dropout[2];
+    struct import_text layer_freq, window_size, every_layer;
     int64_t microbatch, local; /* sequences that a replica has in a step; 0: as the batch says */
-    struct text left_out;      /* options that say nothing of the layout, for a comment */
-    struct place end;          /* of the file, where what is missing is reported */
+    /* For comments: options that say nothing of the layout, that no table has, and that were not
+     * said, with what they are taken as; what the system does otherwise, a line each. */
+    struct text left_out, unknown, taken, notes;
+    const char *system;            /* its name, for these */
+    bool said[IMPORT_OPTIONS_MAX]; /* by row */
+    struct place end;              /* of the file, where what is missing is reported */
 };
 
-enum import_type { IMPORT_INT, IMPORT_FRACTION, IMPORT_FLAG, IMPORT_WORD };
+enum import_type {
+    IMPORT_INT,
+    IMPORT_FRACTION,
+    IMPORT_LIMIT, /* a fraction; `inf`, for none, is 0 */
+    IMPORT_FLAG,
+    IMPORT_WORD,
+    IMPORT_TEXT, /* a struct import_text */
+    IMPORT_QUIET /* known to say nothing of the layout: left out, and named */
+};
 
 struct import_option {
-    const char *name;
+    const char *name; /* ending in '.': all whose names begin so and have no row of their own */
     enum import_type type;
     size_t offset;            /* into struct import_job */
     int64_t min;              /* IMPORT_INT */
-    const char *const *words; /* IMPORT_WORD: all there are, ended by NULL */
-    const char *refused;      /* not NULL: why a scenario cannot say it */
+    const char *const *words; /* ended by NULL.  IMPORT_WORD: all there are; if refused: which are
+                                 what is planned, and no error */
+    const char *refused;      /* not NULL: why a scenario cannot say it, and the remedy */
+    const char *standard;     /* not NULL: what it is taken as where it is not said */
 };
 
 void import_job_init(struct import_job *job);
 void import_job_fini(struct import_job *job);
 
-/* An option that no row names says nothing of the layout and is left out, and named in a comment;
- * but where it is one letter from a row's name it is taken for a slip, which is an error. */
-void import_job_leave_out(struct import_job *job, const struct import_option *table,
-                          const char *name, struct place place, struct diag *diag);
-
 /* The row of a name, or NULL. */
 const struct import_option *import_option_find(const struct import_option *table, const char *name);
 
-/* Put a value where its option says.  `value` is NULL where none was given: a flag has none.  What
- * is wrong is reported at `place`. */
-void import_job_set(struct import_job *job, const struct import_option *option, const char *value,
+/* Put a value where its option, called `name`, says.  `value` is NULL where none was given: a flag
+ * has none.  What is wrong is reported at `place`. */
+void import_job_set(struct import_job *job, const struct import_option *table,
+                    const struct import_option *option, const char *name, const char *value,
                     struct place place, struct diag *diag);
+
+/* An option of no row is left out, and named apart in a comment; but where it is one letter from a
+ * row's name it is taken for a slip, which is an error. */
+void import_job_unknown(struct import_job *job, const struct import_option *table, const char *name,
+                        struct place place, struct diag *diag);
+
+/* Options that were not said and have a standard. */
+void import_job_take_standards(struct import_job *job, const struct import_option *table,
+                               struct diag *diag);
+
+/* Megatron-LM's virtual stages, its schedule, and stage_layers where they are not all the same. */
+void import_job_find_stages(struct import_job *job, struct diag *diag);
+
+/* Which layers have experts: a number N, of the first of every N layers, or a list in Python as
+ * "[0]*3+[1]*58".  As first_dense and every of `moe:`; reported at the text's place where that
+ * cannot say it. */
+void import_job_find_experts(struct import_job *job, struct diag *diag);
 
 /* Readers of whole texts.  What is wrong is reported; several faults in one run. */
 void import_megatron(struct import_job *job, struct place first, const char *text,
@@ -88,8 +133,8 @@ void import_megatron(struct import_job *job, struct place first, const char *tex
 void import_torchtitan(struct import_job *job, struct place first, const char *text,
                        struct diag *diag);
 
-/* The scenario of a job; nothing where there were faults.  Sizes that do not go together are
- * reported at the end of the file. */
+/* The scenario of a job; nothing where there were faults.  Sizes that do not go together, and what
+ * the reader of scenarios says of the text, are reported at the end of the file. */
 void import_job_print(const struct import_job *job, const char *from, struct text *out,
                       struct diag *diag);
 

@@ -8,7 +8,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/json_out.h"
 #include "import/job.h"
+#include "scenario/scenario.h"
 
 struct shape {
     int64_t replicas, data, experts; /* axes of the batch; the rest is as in the job */
@@ -81,6 +83,36 @@ static void find_batch(struct shape *out, const struct import_job *job, struct d
 
 /* ---- the text ---- */
 
+/* "  KEY: 0.1", in as few digits as read back as the same. */
+static void add_fraction(struct text *out, const char *key, double value)
+{
+    char number[32];
+
+    text_addf(out, "  %s: %s\n", key, json_out_print_double(number, sizeof number, value));
+}
+
+/* Where it is not the scenario's own standard. */
+static void add_count(struct text *out, const char *key, int64_t value, int64_t standard)
+{
+    if (value != standard)
+        text_addf(out, "  %s: %" PRId64 "\n", key, value);
+}
+
+/* Whether any layer has an mlp rather than experts. */
+static bool has_dense(const struct import_job *j)
+{
+    return j->experts == 0 || j->first_dense > 0 || j->every > 1;
+}
+
+static void add_rope(const struct import_job *j, struct text *out)
+{
+    char theta[32];
+
+    text_addf(out, "  rope: {theta: %s, interleaved: %s}\n",
+              json_out_print_double(theta, sizeof theta, j->theta > 0 ? j->theta : 1e4),
+              j->interleaved ? "true" : "false");
+}
+
 static void add_model(const struct import_job *j, struct text *out)
 {
     const char *dtype = j->bf16 ? "bfloat16" : j->fp16 ? "float16" : "float32";
@@ -101,12 +133,13 @@ static void add_model(const struct import_job *j, struct text *out)
               j->swiglu ? "swiglu" : "gelu",
               j->norm && !strcmp(j->norm, "RMSNorm") ? "rms" : "layer");
     if (j->norm_eps > 0)
-        text_addf(out, "  norm_eps: %.17g\n", j->norm_eps);
+        add_fraction(out, "norm_eps", j->norm_eps);
     if (!strcmp(j->position, "rope"))
-        text_addf(out, "  rope: {theta: %.17g, interleaved: %s}\n", j->theta > 0 ? j->theta : 1e4,
-                  j->interleaved ? "true" : "false");
-    if (j->positions > 0)
-        text_addf(out, "  positions: %" PRId64 "\n", j->positions);
+        add_rope(j, out);
+    add_count(out, "positions", j->positions, 0);
+    add_count(out, "window", j->window, 0);
+    if (j->unfused)
+        text_add(out, "  attention: unfused\n");
     text_addf(out, "  bias: %s\n  attention_bias: %s\n  tied: %s\n", j->unbiased ? "false" : "true",
               !j->unbiased  ? "all"
               : j->qkv_bias ? "qkv"
@@ -123,12 +156,24 @@ static void add_experts(const struct import_job *j, struct text *out)
               "\n  renormalize: %s\n",
               j->experts, j->top_k > 0 ? j->top_k : 2, j->expert_d_ff,
               j->pre_softmax ? "false" : "true");
+    add_count(out, "shared", j->shared, 0);
+    add_count(out, "first_dense", j->first_dense, 0);
+    add_count(out, "every", j->every, 1);
+    if (j->score)
+        text_addf(out, "  score: %s\n", j->score);
+    if (j->expert_bias)
+        text_add(out, "  bias: true\n");
+    if (j->groups > 1)
+        text_addf(out, "  groups: %" PRId64 "\n  kept: %" PRId64 "\n", j->groups,
+                  j->kept > 0 ? j->kept : j->groups);
+    if (j->scale > 0)
+        add_fraction(out, "scale", j->scale);
     if (j->aux_loss > 0)
-        text_addf(out, "  aux_loss: %.17g\n", j->aux_loss);
+        add_fraction(out, "aux_loss", j->aux_loss);
     if (j->z_loss > 0)
-        text_addf(out, "  z_loss: %.17g\n", j->z_loss);
+        add_fraction(out, "z_loss", j->z_loss);
     if (j->capacity > 0)
-        text_addf(out, "  capacity: %.17g\n", j->capacity);
+        add_fraction(out, "capacity", j->capacity);
 }
 
 static void add_axis(struct text *out, size_t *n, const char *name, int64_t size)
@@ -188,11 +233,14 @@ static void add_params(const struct import_job *j, const struct shape *s, struct
         text_add(out, "  - [(q|k|v)/kernel, [null, tp]]\n  - [attn/o/kernel, [tp]]\n");
         if (!j->size && (!j->unbiased || j->qkv_bias))
             text_add(out, "  - [(q|k|v)/bias, [tp]]\n");
-        if (!j->size && !j->unbiased && j->experts == 0)
+        if (!j->size && !j->unbiased && has_dense(j))
             text_add(out, "  - [mlp/up/bias, [tp]]\n");
-        if (j->experts == 0)
+        if (has_dense(j))
             text_add(out, "  - [mlp/(gate|up)/kernel, [null, tp]]\n"
                           "  - [mlp/down/kernel, [tp]]\n");
+        if (j->shared > 0)
+            text_add(out, "  - [shared/(gate|up)/kernel, [null, tp]]\n"
+                          "  - [shared/down/kernel, [tp]]\n");
         text_add(out, "  - [embed/table, [tp]]\n");
         if (j->untied || j->size)
             text_add(out, "  - [head/kernel, [null, tp]]\n");
@@ -203,15 +251,17 @@ static void add_params(const struct import_job *j, const struct shape *s, struct
 static void add_constraints(const struct import_job *j, const struct shape *s, struct text *out)
 {
     struct text batch = TEXT_INIT;
-    const char *seq = j->context > 1 ? "cp" : "null";
+    const char *seq = j->context > 1 && j->zero < 3 ? "cp" : "null";
 
     add_batch_axes(s, &batch);
     text_addf(out, "axes: {batch: %s%s}\n", text_get(&batch), j->context > 1 ? ", seq: cp" : "");
     if (j->sequence && j->tensor > 1) {
         text_add(out, "constraints: # tokens are sharded between heads and widths\n");
         text_addf(out, "  - [attn/(q|kv), [%s, %s, tp, null]]\n", text_get(&batch), seq);
-        if (j->experts == 0)
+        if (has_dense(j))
             text_addf(out, "  - [mlp/hidden, [%s, %s, tp]]\n", text_get(&batch), seq);
+        if (j->shared > 0)
+            text_addf(out, "  - [shared/hidden, [%s, %s, tp]]\n", text_get(&batch), seq);
         text_addf(out, "  - [head/out, [%s, %s, tp]]\n", text_get(&batch), seq);
         text_addf(out, "  - [out, [%s, %s, null]]\n", text_get(&batch),
                   j->context > 1 ? "[cp, tp]" : "tp");
@@ -220,49 +270,145 @@ static void add_constraints(const struct import_job *j, const struct shape *s, s
     text_fini(&batch);
 }
 
-static void add_parallelism(const struct import_job *j, const struct shape *s, struct text *out)
+static void add_pipeline(const struct import_job *j, struct text *out)
 {
-    if (j->stages > 1 && j->virtual_stages > 1)
-        text_addf(out, "pipeline: {axis: pp, schedule: %s, stages_per_rank: %" PRId64 "}\n",
-                  j->schedule, j->virtual_stages);
-    else if (j->stages > 1)
-        text_addf(out, "pipeline: {axis: pp, schedule: %s}\n", j->schedule);
-    if (j->context > 1)
-        text_addf(out, "context: {axis: cp, method: %s, order: zigzag}\n",
-                  j->gathers ? "gather" : "ring");
-    if (j->zero > 0 && s->data > 1)
-        text_addf(out, "zero: {stage: %" PRId64 ", axis: dp%s}\n", j->zero,
-                  j->keep ? ", reshard_after_forward: false" : "");
-    if (j->recompute && !strcmp(j->recompute, "full") && j->recompute_layers > 1)
-        text_addf(out, "recompute: {kind: full, group: %" PRId64 "}\n", j->recompute_layers);
-    else if (j->recompute)
-        text_addf(out, "recompute: %s\n", j->recompute);
+    if (j->stages == 1)
+        return;
+    text_addf(out, "pipeline: {axis: pp, schedule: %s", j->schedule);
+    if (j->virtual_stages > 1)
+        text_addf(out, ", stages_per_rank: %" PRId64, j->virtual_stages);
+    if (j->stage_layers.length > 0)
+        text_addf(out, ", layers: [%s]", text_get(&j->stage_layers));
+    text_add(out, "}\n");
 }
 
+/* ZeRO has one axis; these systems shard over all ranks but the replicas.  Over ranks of context
+ * parameters would not be gathered, as what they are multiplied with is sharded there, too. */
+static const char *zero_axis(const struct import_job *j, const struct shape *s)
+{
+    return j->zero == 0                    ? NULL
+           : s->data > 1                   ? "dp"
+           : s->experts > 1                ? "ep"
+           : j->context > 1 && j->zero < 3 ? "cp"
+                                           : NULL;
+}
+
+static void add_zero(const struct import_job *j, const struct shape *s, struct text *out)
+{
+    const char *axis = zero_axis(j, s);
+    const char *what = j->zero < 3 ? "the optimizer's state" : "parameters";
+
+    if (j->zero > 0 && s->data > 1 && s->experts > 1)
+        text_addf(out,
+                  "# %s shards %s of all but experts over 'ep', too: less memory than planned.\n",
+                  j->system, what);
+    if (j->zero > 0 && j->context > 1 && (!axis || strcmp(axis, "cp") != 0))
+        text_addf(out, "# %s shards %s over 'cp', too: less memory than planned.\n", j->system,
+                  what);
+    if (axis)
+        text_addf(out, "zero: {stage: %" PRId64 ", axis: %s%s}\n", j->zero, axis,
+                  j->keep ? ", reshard_after_forward: false" : "");
+}
+
+static void add_recompute(const struct import_job *j, struct text *out)
+{
+    if (!j->recompute)
+        return;
+    if (strcmp(j->recompute, "full") != 0 ||
+        (j->recompute_layers == 1 && j->recompute_every == 1 && j->recompute_first == 0)) {
+        text_addf(out, "recompute: %s\n", j->recompute);
+        return;
+    }
+    text_add(out, "recompute: {kind: full");
+    if (j->recompute_layers > 1)
+        text_addf(out, ", group: %" PRId64, j->recompute_layers);
+    if (j->recompute_every > 1)
+        text_addf(out, ", every: %" PRId64, j->recompute_every);
+    if (j->recompute_first > 0)
+        text_addf(out, ", first: %" PRId64, j->recompute_first);
+    text_add(out, "}\n");
+}
+
+static void add_types(const struct import_job *j, struct text *out)
+{
+    if (!j->bf16 && !j->fp16)
+        return;
+    text_add(out, "types: {parameters: float32");
+    if (j->gradients)
+        text_addf(out, ", gradients: %s, reduce: %s", j->gradients, j->gradients);
+    if (j->moments)
+        text_addf(out, ", moments: %s", j->moments);
+    text_add(out, j->gradients || j->moments ? "}\n" : "} # and with them gradients and moments\n");
+}
+
+static void add_loss_scale(const struct import_job *j, struct text *out)
+{
+    if (j->dynamic_scale) {
+        text_addf(out, "loss_scale: {kind: dynamic, initial: %" PRId64,
+                  j->loss_scale > 0 ? j->loss_scale : 65536);
+        if (j->loss_scale_window > 0)
+            text_addf(out, ", growth_interval: %" PRId64, j->loss_scale_window);
+        text_add(out, "}\n");
+    } else if (j->loss_scale > 0)
+        text_addf(out, "loss_scale: {kind: static, initial: %" PRId64 "}\n", j->loss_scale);
+}
+
+/* One step at one rate: neither the number of steps nor how the rate changes is of the layout. */
 static void add_optimizer(const struct import_job *j, struct text *out)
 {
     bool sgd = j->optimizer && !strcmp(j->optimizer, "sgd");
+    char betas[2][32];
 
-    text_addf(out,
-              "step: [forward, backward, update]\nsteps: %" PRId64 "\noptimizer:\n  kind: %s\n",
-              j->steps > 0 ? j->steps : 1, sgd ? "sgd" : "adamw");
+    text_addf(out, "step: [forward, backward, update]\noptimizer:\n  kind: %s\n",
+              sgd ? "sgd" : "adamw");
     if (j->lr > 0)
-        text_addf(out, "  lr: %.17g\n", j->lr);
-    text_addf(out, "  warmup: %" PRId64 "\n  decay: %s\n  weight_decay: %.17g\n  clip: %.17g\n",
-              j->warmup, j->decay ? j->decay : "constant", j->weight_decay, j->clip);
+        add_fraction(out, "lr", j->lr);
+    add_fraction(out, "weight_decay", j->weight_decay);
+    add_fraction(out, "clip", j->clip);
     if (sgd)
-        text_addf(out, "  momentum: %.17g\n", j->momentum);
-    else
-        text_addf(out, "  betas: [%.17g, %.17g]\n  eps: %.17g\n", j->betas[0], j->betas[1], j->eps);
-    if (j->bf16 || j->fp16)
-        text_add(out, "types: {parameters: float32} # and with them gradients and moments\n");
-    if (j->dynamic_scale)
-        text_addf(out,
-                  "loss_scale: {kind: dynamic, initial: %" PRId64 ", growth_interval: %" PRId64
-                  "}\n",
-                  j->loss_scale > 0 ? j->loss_scale : 65536, j->loss_scale_window);
-    else if (j->loss_scale > 0)
-        text_addf(out, "loss_scale: {kind: static, initial: %" PRId64 "}\n", j->loss_scale);
+        add_fraction(out, "momentum", j->momentum);
+    else {
+        text_addf(out, "  betas: [%s, %s]\n",
+                  json_out_print_double(betas[0], sizeof betas[0], j->betas[0]),
+                  json_out_print_double(betas[1], sizeof betas[1], j->betas[1]));
+        add_fraction(out, "eps", j->eps);
+    }
+    add_types(j, out);
+    add_loss_scale(j, out);
+}
+
+static void add_comment(struct text *out, const char *what, const char *by, const struct text *list)
+{
+    if (list->length > 0)
+        text_addf(out, "# %s%s:%s\n", what, by, text_get(list));
+}
+
+static void add_head(const struct import_job *j, const char *from, struct text *out)
+{
+    text_addf(out, "# Written by 'shardsim import --from %s'.\n", from);
+    add_comment(out, "Left out, as it says nothing of the layout", "", &j->left_out);
+    add_comment(out, "Left out, as it is not known here; look whether it changes the layout", "",
+                &j->unknown);
+    add_comment(out, "Not said, taken as in ", j->system, &j->taken);
+    text_add(out, text_get(&j->notes));
+    text_addf(out, "version: 1\nname: %s\n", from);
+}
+
+/* What was written is a scenario, or it is no result. */
+static void check_scenario(const struct import_job *job, struct text *out, struct diag *diag)
+{
+    struct scenario_file *file = NULL;
+    struct diag faults = DIAG_INIT;
+
+    if (!out->failed && scenario_parse(&file, "the scenario", text_get(out), out->length, NULL, 0,
+                                       &faults) != SHD_OK) {
+        for (size_t i = 0; i < faults.nmessages; i++)
+            diag_error(diag, job->end, "as a scenario: %s", faults.messages[i].text);
+        if (faults.no_memory)
+            diag_no_memory(diag);
+    }
+    scenario_file_destroy(file);
+    diag_fini(&faults);
 }
 
 void import_job_print(const struct import_job *job, const char *from, struct text *out,
@@ -276,11 +422,7 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
         find_batch(&shape, job, diag);
     if (diag->nerrors > 0)
         return;
-    text_addf(out, "# Written by 'shardsim import --from %s'.\n", from);
-    if (*text_get(&job->left_out))
-        text_addf(out, "# Left out, as it says nothing of the layout:%s\n",
-                  text_get(&job->left_out));
-    text_addf(out, "version: 1\nname: %s\n", from);
+    add_head(job, from, out);
     add_mesh(job, &shape, out);
     add_model(job, out);
     add_experts(job, out);
@@ -290,7 +432,14 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
     add_optimizer(job, out);
     add_params(job, &shape, out);
     add_constraints(job, &shape, out);
-    add_parallelism(job, &shape, out);
-    if (job->left_out.failed)
+    add_pipeline(job, out);
+    if (job->context > 1)
+        text_addf(out, "context: {axis: cp, method: %s, order: zigzag}\n",
+                  job->gathers ? "gather" : "ring");
+    add_zero(job, &shape, out);
+    add_recompute(job, out);
+    if (job->left_out.failed || job->unknown.failed || job->taken.failed || job->notes.failed ||
+        job->stage_layers.failed)
         diag_no_memory(diag);
+    check_scenario(job, out, diag);
 }

@@ -1,5 +1,5 @@
-/* A command of Megatron-LM: words as a shell parts them, with quotes, comments and lines that go
- * on.  What is not of the layout (paths, tokenizers, logs) is left out, and named.
+/* A command of Megatron-LM, or the script that launches it: what its options come to together.
+ * What is not of the layout (paths, tokenizers, logs) is left out, and named.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,255 +9,272 @@
 #include <string.h>
 
 #include "import/job.h"
+#include "import/megatron_options.h"
+#include "import/shell.h"
 
-#define AT(field) offsetof(struct import_job, field)
-#define NUMBER(name, field)                        \
-    {                                              \
-        name, IMPORT_INT, AT(field), 1, NULL, NULL \
-    }
-#define COUNT(name, field)                         \
-    {                                              \
-        name, IMPORT_INT, AT(field), 0, NULL, NULL \
-    }
-#define FRACTION(name, field)                           \
-    {                                                   \
-        name, IMPORT_FRACTION, AT(field), 0, NULL, NULL \
-    }
-#define FLAG(name, field)                           \
-    {                                               \
-        name, IMPORT_FLAG, AT(field), 0, NULL, NULL \
-    }
-#define WORD(name, field, words)                     \
-    {                                                \
-        name, IMPORT_WORD, AT(field), 0, words, NULL \
-    }
-#define REFUSED(name, why)                 \
-    {                                      \
-        name, IMPORT_FLAG, 0, 0, NULL, why \
-    }
+/* ---- what options come to together ---- */
 
-static const char *const positions[] = {"learned_absolute", "rope", "none", NULL};
-static const char *const norms[] = {"RMSNorm", "LayerNorm", NULL};
-static const char *const comms[] = {"p2p", "all_gather", "allgather", NULL};
-static const char *const strategies[] = {"no_shard", "optim", "optim_grads", "optim_grads_params",
-                                         NULL};
-static const char *const granularities[] = {"full", "selective", NULL};
-static const char *const methods[] = {"uniform", NULL};
-static const char *const optimizers[] = {"adam", "sgd", NULL};
-static const char *const decays[] = {"constant", "cosine", NULL};
-
-static const struct import_option options[] = {
-    NUMBER("--num-layers", layers),
-    NUMBER("--hidden-size", d_model),
-    NUMBER("--ffn-hidden-size", d_ff),
-    NUMBER("--num-attention-heads", heads),
-    NUMBER("--kv-channels", head_dim),
-    FLAG("--group-query-attention", grouped),
-    NUMBER("--num-query-groups", kv_heads),
-    NUMBER("--vocab-size", vocab),
-    NUMBER("--seq-length", seq),
-    NUMBER("--max-position-embeddings", positions),
-    WORD("--position-embedding-type", position, positions),
-    FLAG("--rotary-interleaved", interleaved),
-    FRACTION("--rotary-base", theta),
-    WORD("--normalization", norm, norms),
-    FRACTION("--norm-epsilon", norm_eps),
-    FLAG("--swiglu", swiglu),
-    FLAG("--disable-bias-linear", unbiased),
-    FLAG("--add-qkv-bias", qkv_bias),
-    FLAG("--untie-embeddings-and-output-weights", untied),
-    FLAG("--bf16", bf16),
-    FLAG("--fp16", fp16),
-    NUMBER("--num-experts", experts),
-    NUMBER("--moe-router-topk", top_k),
-    NUMBER("--moe-ffn-hidden-size", expert_d_ff),
-    FLAG("--moe-router-pre-softmax", pre_softmax),
-    FRACTION("--moe-aux-loss-coeff", aux_loss),
-    FRACTION("--moe-z-loss-coeff", z_loss),
-    FRACTION("--moe-expert-capacity-factor", capacity),
-    NUMBER("--nnodes", nodes),
-    NUMBER("--nproc-per-node", node_devices),
-    NUMBER("--nproc_per_node", node_devices),
-    NUMBER("--tensor-model-parallel-size", tensor),
-    FLAG("--sequence-parallel", sequence),
-    NUMBER("--pipeline-model-parallel-size", stages),
-    NUMBER("--num-virtual-stages-per-pipeline-rank", virtual_stages),
-    NUMBER("--context-parallel-size", context),
-    NUMBER("--expert-model-parallel-size", expert_devices),
-    NUMBER("--num-distributed-optimizer-instances", replicas),
-    FLAG("--use-tp-pp-dp-mapping", data_outside),
-    NUMBER("--micro-batch-size", sequences),
-    NUMBER("--global-batch-size", batch),
-    WORD("--recompute-granularity", recompute, granularities),
-    NUMBER("--recompute-num-layers", recompute_layers),
-    WORD("--optimizer", optimizer, optimizers),
-    WORD("--lr-decay-style", decay, decays),
-    FRACTION("--lr", lr),
-    COUNT("--lr-warmup-iters", warmup),
-    FRACTION("--weight-decay", weight_decay),
-    FRACTION("--clip-grad", clip),
-    NUMBER("--train-iters", steps),
-    FRACTION("--adam-beta1", betas[0]),
-    FRACTION("--adam-beta2", betas[1]),
-    FRACTION("--adam-eps", eps),
-    FRACTION("--sgd-momentum", momentum),
-    NUMBER("--loss-scale", loss_scale),
-    NUMBER("--initial-loss-scale", loss_scale),
-    NUMBER("--loss-scale-window", loss_scale_window),
-    WORD("--cp-comm-type", comm, comms),
-    WORD("--data-parallel-sharding-strategy", strategy, strategies),
-    WORD("--recompute-method", method, methods),
-    FLAG("--use-distributed-optimizer", distributed),
-    FLAG("--use-megatron-fsdp", fsdp),
-    REFUSED("--expert-tensor-parallel-size", "experts are sharded as the mlp is; leave it out"),
-    REFUSED("--num-layers-per-virtual-pipeline-stage",
-            "expected --num-virtual-stages-per-pipeline-rank instead"),
-    REFUSED("--decoder-first-pipeline-num-layers", "expected stages of equal layers"),
-    REFUSED("--decoder-last-pipeline-num-layers", "expected stages of equal layers"),
-    REFUSED("--multi-latent-attention", "give the model by --model instead"),
-    REFUSED("--fp8-format", "there are no types of 8 bits"),
-    REFUSED("--squared-relu", "there is no such activation"),
-    {NULL, IMPORT_FLAG, 0, 0, NULL, NULL},
-};
-
-/* ---- words of a shell ---- */
-
-struct words {
-    const char *at;
-    struct place place; /* of `at` */
-    struct text word;
-    struct place start; /* of the word */
-};
-
-static void step(struct words *w)
+static void find_vocab(struct import_job *job, struct diag *diag)
 {
-    if (*w->at == '\n') {
-        w->place.line++;
-        w->place.column = 1;
-    } else if (((unsigned char)*w->at & 0xC0) != 0x80) {
-        w->place.column++;
-    }
-    w->at++;
-}
+    int64_t of = (job->divisor > 0 ? job->divisor : 128) * job->tensor;
 
-/* Spaces, ends of lines, lines that go on, comments. */
-static void skip_gap(struct words *w)
-{
-    for (;;) {
-        if (w->at[0] == '\\' && w->at[1] == '\n')
-            step(w);
-        else if (*w->at == '#')
-            while (w->at[1] && w->at[1] != '\n')
-                step(w);
-        else if (!*w->at || !strchr(" \t\r\n", *w->at))
-            return;
-        step(w);
-    }
-}
-
-/* The text in quotes, without them. */
-static void add_quoted(struct words *w, struct diag *diag)
-{
-    struct place open = w->place;
-    char quote = *w->at;
-
-    step(w);
-    for (; *w->at && *w->at != quote; step(w)) {
-        if (quote == '"' && *w->at == '\\' && w->at[1])
-            step(w);
-        text_add_char(&w->word, *w->at);
-    }
-    if (*w->at)
-        step(w);
+    if (job->size)
+        return;
+    if (job->padded_vocab > 0)
+        job->vocab = job->padded_vocab;
+    else if (job->given_vocab > 0)
+        job->vocab = (job->given_vocab + of - 1) / of * of;
     else
-        diag_error(diag, open, "a quote that does not end");
+        diag_error(diag, job->end,
+                   "no vocabulary, which the command leaves to its tokenizer; expected "
+                   "--vocab-size N, or --padded-vocab-size N");
+    if (job->given_vocab > 0 && job->vocab != job->given_vocab && job->padded_vocab == 0)
+        text_addf(&job->notes,
+                  "# The vocabulary of %lld is padded to a multiple of %lld, "
+                  "--make-vocab-size-divisible-by times tensor parallelism.\n",
+                  (long long)job->given_vocab, (long long)of);
 }
 
-/* The next word; false: there is none. */
-static bool next_word(struct words *w, struct diag *diag)
+/* "127,0" or "(127,0)": so many tokens before a token, none after it. */
+static void find_window(struct import_job *job, struct diag *diag)
 {
-    skip_gap(w);
-    text_clear(&w->word);
-    w->start = w->place;
-    if (!*w->at)
-        return false;
-    while (*w->at && !strchr(" \t\r\n", *w->at)) {
-        if (*w->at == '"' || *w->at == '\'') {
-            add_quoted(w, diag);
-            continue;
-        }
-        if (*w->at == '\\' && w->at[1] == '\n')
-            break;
-        if (*w->at == '\\' && w->at[1])
-            step(w);
-        text_add_char(&w->word, *w->at);
-        step(w);
-    }
-    if (w->word.failed)
-        diag_no_memory(diag);
-    return !w->word.failed;
+    const char *text = job->window_size.text;
+    char *end;
+    long long before;
+
+    if (!text)
+        return;
+    text += *text == '(';
+    before = strtoll(text, &end, 10);
+    if (end == text || (strcmp(end, ",0") != 0 && strcmp(end, ",0)") != 0) || before < 0 ||
+        before >= INT32_MAX)
+        diag_error(diag, job->window_size.place,
+                   "--window-size is '%.40s'; expected tokens before and none after, as 127,0",
+                   job->window_size.text);
+    else
+        job->window = before + 1;
 }
 
-/* ---- options ---- */
-
-static void finish(struct import_job *job, struct diag *diag)
+static void find_model(struct import_job *job, struct diag *diag)
 {
-    const char *strategy = job->strategy ? job->strategy : "optim";
+    if (job->rotary && !job->position)
+        job->position = "rope";
+    if (!job->position)
+        job->position = job->unpositioned ? "none" : "learned_absolute";
+    if (strcmp(job->position, "learned_absolute") != 0)
+        job->positions = 0;
+    job->unfused =
+        job->backend ? !strcmp(job->backend, "unfused") || !strcmp(job->backend, "local")
+                     : job->implementation && !strcmp(job->implementation, "local") && !job->flash;
+    if (!job->size && (job->layers == 0 || job->d_model == 0 || job->heads == 0))
+        diag_error(diag, job->end,
+                   "no model; expected --num-layers, --hidden-size, --num-attention-heads");
+    find_vocab(job, diag);
+    find_window(job, diag);
+}
 
-    job->gathers = job->comm && strcmp(job->comm, "p2p") != 0;
+static void find_shared(struct import_job *job, struct diag *diag)
+{
+    int64_t one = job->expert_d_ff > 0 ? job->expert_d_ff : job->d_ff;
+
+    if (job->shared_d_ff == 0 || job->experts == 0)
+        return;
+    if (one == 0 || job->shared_d_ff % one)
+        diag_error(diag, job->end,
+                   "--moe-shared-expert-intermediate-size %lld is not so many experts of %lld, "
+                   "which a scenario counts; expected a multiple of --moe-ffn-hidden-size",
+                   (long long)job->shared_d_ff, (long long)one);
+    else
+        job->shared = job->shared_d_ff / one;
+}
+
+static void find_zero(struct import_job *job)
+{
+    const char *strategy = job->strategy;
+
     job->zero = job->distributed ? 1 : 0;
+    if (job->fsdp && !strategy) {
+        strategy = "optim_grads_params";
+        text_add(&job->taken, " --data-parallel-sharding-strategy optim_grads_params (no_shard "
+                              "before April 2026)");
+    }
     if (job->fsdp)
         job->zero = !strcmp(strategy, "no_shard")      ? 0
                     : !strcmp(strategy, "optim")       ? 1
                     : !strcmp(strategy, "optim_grads") ? 2
                                                        : 3;
-    job->schedule = job->virtual_stages > 1 ? "Interleaved1F1B" : "1F1B";
-    if (!job->position)
-        job->position = "learned_absolute";
-    if (strcmp(job->position, "learned_absolute") != 0)
-        job->positions = 0;
-    job->dynamic_scale = job->loss_scale_window > 0;
-    if (diag->nerrors == 0 && !job->size &&
-        (job->layers == 0 || job->d_model == 0 || job->heads == 0))
-        diag_error(diag, job->end,
-                   "no model; expected --num-layers, --hidden-size, --num-attention-heads");
+    if (job->fsdp2)
+        job->zero = 3;
+    job->keep = job->fsdp2 && job->unshard_once;
 }
 
-/* The value of an option: behind `=`, or the next word. */
-static void read_option(struct import_job *job, struct words *w, struct diag *diag)
+static void find_recompute(struct import_job *job, struct diag *diag)
 {
-    struct place place = w->start;
-    char *name = text_take(&w->word);
-    char *equals = name ? strchr(name, '=') : NULL;
-    const struct import_option *option;
+    const char *method = job->method ? job->method : job->old_method;
 
-    if (!name) {
-        diag_no_memory(diag);
+    if (job->old_method)
+        job->recompute = "full";
+    else if (job->selective && !job->recompute)
+        job->recompute = "selective";
+    if (!job->recompute || strcmp(job->recompute, "full") != 0 || !method ||
+        strcmp(method, "block") != 0)
         return;
-    }
-    if (equals)
-        *equals = '\0';
-    option = import_option_find(options, name);
-    if (!option)
-        import_job_leave_out(job, options, name, place, diag);
-    else if (option->type == IMPORT_FLAG || equals)
-        import_job_set(job, option, equals ? equals + 1 : NULL, place, diag);
-    else if (next_word(w, diag))
-        import_job_set(job, option, text_get(&w->word), w->start, diag);
+    if (job->stages > 1)
+        diag_error(diag, job->end,
+                   "recomputation of the first layers of each stage (block) cannot be said; "
+                   "expected --recompute-method uniform, or one stage");
+    job->recompute_first = job->recompute_layers;
+    job->recompute_layers = 1;
+}
+
+/* The types that are kept beside a 16-bit model's. */
+static const char *type_name(const char *type)
+{
+    return !type || !strcmp(type, "fp32") ? NULL : !strcmp(type, "bf16") ? "bfloat16" : "float16";
+}
+
+static void find_types(struct import_job *job, struct diag *diag)
+{
+    const char *second = type_name(job->second_moment);
+
+    job->gradients = job->half_sums ? "bfloat16" : type_name(job->grads);
+    job->moments = type_name(job->moment);
+    if ((job->moments || second) && (!job->moments || !second || strcmp(job->moments, second) != 0))
+        diag_error(diag, job->end,
+                   "the two moments have different types, which a scenario cannot say; expected "
+                   "--exp-avg-dtype and --exp-avg-sq-dtype of one");
+    if (job->aware && job->bf16)
+        text_add(&job->notes, "# --use-precision-aware-optimizer keeps only what float32 has more "
+                              "than bfloat16 of a parameter: less memory than planned.\n");
+    job->dynamic_scale = job->loss_scale_window > 0 || (job->fp16 && job->loss_scale == 0);
+}
+
+/* What is done otherwise there. */
+static void add_notes(struct import_job *job)
+{
+    if (job->experts > 0 && job->expert_devices > 1 && !job->dispatcher)
+        text_add(&job->notes, "# Without --moe-token-dispatcher-type alltoall Megatron-LM gathers "
+                              "tokens: more traffic than planned.\n");
+    if (job->dropout[0] > 0 || job->dropout[1] > 0)
+        text_add(&job->notes,
+                 "# There is no dropout here (0.1 there unless --attention-dropout and "
+                 "--hidden-dropout say 0): its masks take memory.\n");
+}
+
+static void finish(struct import_job *job, struct diag *diag)
+{
+    import_job_take_standards(job, megatron_options, diag);
+    if (diag->nerrors > 0)
+        return;
+    job->gathers = job->comm && strcmp(job->comm, "p2p") != 0;
+    find_model(job, diag);
+    import_job_find_stages(job, diag);
+    import_job_find_experts(job, diag);
+    find_shared(job, diag);
+    find_zero(job);
+    find_recompute(job, diag);
+    find_types(job, diag);
+    if (job->expert_tensor > 0 && job->expert_tensor != job->tensor)
+        diag_error(diag, job->end,
+                   "--expert-tensor-parallel-size %lld: experts are sharded as the mlp is, over "
+                   "%lld; leave it out",
+                   (long long)job->expert_tensor, (long long)job->tensor);
+    add_notes(job);
+}
+
+/* ---- options ---- */
+
+/* A word that is no option nor a value: it may stand for options. */
+static void read_other(struct import_job *job, struct shell *s, size_t word)
+{
+    const char *text = shell_words_text(&s->words, word);
+    char *unset;
+
+    if (text[0] != SHELL_UNKNOWN || text[1])
+        return;
+    unset = shell_unset(s, word);
+    if (unset)
+        text_addf(&job->unknown, " %s", unset);
     else
-        import_job_set(job, option, NULL, place, diag);
-    free(name);
+        shell_report_unknown(s, word);
+    free(unset);
+}
+
+/* The value in a word from a byte on. */
+static void set_value(struct import_job *job, struct shell *s, const struct import_option *option,
+                      const char *name, size_t word, size_t byte)
+{
+    if (option->type != IMPORT_QUIET && shell_is_unknown(s, word))
+        shell_report_unknown(s, word);
+    else
+        import_job_set(job, megatron_options, option, name,
+                       shell_words_text(&s->words, word) + byte, shell_place(s, word, byte),
+                       s->diag);
+}
+
+/* An option and its value, behind `=` or the next word; returns the word behind both. */
+static size_t read_option(struct import_job *job, struct shell *s, size_t word)
+{
+    const char *text = shell_words_text(&s->words, word);
+    size_t length = strcspn(text, "="), next = word + 1;
+    bool follows =
+        next < s->words.count && strncmp(shell_words_text(&s->words, next), "--", 2) != 0;
+    struct place place = shell_place(s, word, 0);
+    const struct import_option *option;
+    struct text name = TEXT_INIT;
+
+    text_add_bytes(&name, text, length);
+    option = import_option_find(megatron_options, text_get(&name));
+    if (name.failed)
+        diag_no_memory(s->diag);
+    else if (!option && s->conditions > 0)
+        ; /* such as a pattern of `case` */
+    else if (!option)
+        import_job_unknown(job, megatron_options, text_get(&name), place, s->diag);
+    else if (option->type != IMPORT_QUIET && s->conditions > 0)
+        diag_error(s->diag, place,
+                   "%s is of a command under a condition or in a loop; expected the command by "
+                   "itself",
+                   text_get(&name));
+    else if (text[length] == '=')
+        set_value(job, s, option, text_get(&name), word, length + 1);
+    else if (option->type == IMPORT_FLAG || option->type == IMPORT_QUIET || !follows)
+        import_job_set(job, megatron_options, option, text_get(&name), NULL, place, s->diag);
+    else
+        set_value(job, s, option, text_get(&name), next, 0);
+    if (follows && text[length] != '=' && (!option || option->type != IMPORT_FLAG))
+        next++;
+    text_fini(&name);
+    return next;
+}
+
+/* Of a command that has options, what might stand for some counts, too. */
+static void read_command(struct import_job *job, struct shell *s)
+{
+    bool options = false;
+
+    for (size_t i = 0; i < s->words.count; i++)
+        options |= !strncmp(shell_words_text(&s->words, i), "--", 2);
+    for (size_t i = 0; options && i < s->words.count && !diag_is_full(s->diag);)
+        if (!strncmp(shell_words_text(&s->words, i), "--", 2))
+            i = read_option(job, s, i);
+        else
+            read_other(job, s, i++);
 }
 
 void import_megatron(struct import_job *job, struct place first, const char *text,
                      struct diag *diag)
 {
-    struct words w = {.at = text, .place = first, .word = TEXT_INIT};
+    struct shell s;
 
-    while (!diag_is_full(diag) && next_word(&w, diag))
-        if (!strncmp(text_get(&w.word), "--", 2))
-            read_option(job, &w, diag);
-    job->end = w.place;
-    text_fini(&w.word);
+    job->system = "Megatron-LM";
+    job->dropout[0] = job->dropout[1] = 0.1;
+    job->momentum = 0.9;
+    if (!shell_init(&s, first, text, diag))
+        return;
+    while (!diag_is_full(diag) && shell_next(&s))
+        read_command(job, &s);
+    job->end = shell_end(&s);
+    shell_fini(&s);
     finish(job, diag);
 }

@@ -1,0 +1,15 @@
+/* import/megatron_options.h - what Megatron-LM's options and torchrun's mean for a layout, a row
+ * each: read, not to be said by a scenario, or known to say nothing of the layout.
+ *
+ * Thread class: immutable.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef IMPORT_MEGATRON_OPTIONS_H
+#define IMPORT_MEGATRON_OPTIONS_H
+
+#include "import/job.h"
+
+extern const struct import_option megatron_options[]; /* ended by one without a name */
+
+#endif /* IMPORT_MEGATRON_OPTIONS_H */

@@ -1,0 +1,107 @@
+/* How Megatron-LM deals layers out to stages: the same to each, unless the first or last rank of a
+ * pipeline has so many, or the embedding or the loss counts as a layer.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "import/job.h"
+
+#define STAGES_MAX 65536
+
+/* --num-layers-per-virtual-pipeline-stage in the place of the number of virtual stages. */
+static void find_virtual(struct import_job *job, int64_t units, struct diag *diag)
+{
+    int64_t of_stages = job->stages * job->stage_depth;
+
+    if (job->stage_depth == 0)
+        return;
+    if (units == 0 || units % of_stages)
+        diag_error(diag, job->end,
+                   "--num-layers-per-virtual-pipeline-stage %" PRId64 " times %" PRId64
+                   " stages does not divide %" PRId64 " layers; expected a divisor, or "
+                   "--num-virtual-stages-per-pipeline-rank",
+                   job->stage_depth, job->stages, units);
+    else
+        job->virtual_stages = units / of_stages;
+}
+
+static void add_stage(struct import_job *job, int64_t layers)
+{
+    text_addf(&job->stage_layers, "%s%" PRId64, job->stage_layers.length > 0 ? ", " : "", layers);
+}
+
+/* The embedding and the loss as a layer each. */
+static void count_ends(struct import_job *job, int64_t units, int64_t nstages, struct diag *diag)
+{
+    if (units % nstages) {
+        diag_error(diag, job->end,
+                   "%" PRId64 " layers, counting embedding and loss as asked, do not divide by "
+                   "%" PRId64 " stages",
+                   units, nstages);
+        return;
+    }
+    for (int64_t i = 0; i < nstages; i++)
+        add_stage(job, units / nstages - (i == 0 && job->count_embedding) -
+                           (i == nstages - 1 && job->count_loss));
+}
+
+/* What the first and the last rank have is given; the ranks between share the rest. */
+static void give_ends(struct import_job *job, int64_t nstages, struct diag *diag)
+{
+    int64_t each = nstages / job->stages; /* stages of a rank */
+    int64_t between = job->stages - (job->first_depth > 0) - (job->last_depth > 0);
+    int64_t rest = job->layers - job->first_depth - job->last_depth;
+
+    if (rest < 0 || job->first_depth % each || job->last_depth % each ||
+        (between > 0 ? rest % (between * each) : rest) != 0) {
+        diag_error(diag, job->end,
+                   "%" PRId64 " layers of the first rank, %" PRId64 " of the last and the other "
+                   "%" PRId64 " in equal parts do not go into %" PRId64 " stages",
+                   job->first_depth, job->last_depth, rest, nstages);
+        return;
+    }
+    for (int64_t i = 0; i < nstages; i++) {
+        int64_t rank = i % job->stages;
+        int64_t layers = between > 0 ? rest / between : 0;
+
+        if (rank == 0 && job->first_depth > 0)
+            layers = job->first_depth;
+        else if (rank == job->stages - 1 && job->last_depth > 0)
+            layers = job->last_depth;
+        add_stage(job, layers / each);
+    }
+}
+
+void import_job_find_stages(struct import_job *job, struct diag *diag)
+{
+    bool counts = job->count_embedding || job->count_loss;
+    bool gives = job->first_depth > 0 || job->last_depth > 0;
+    int64_t units = job->layers + job->count_embedding + job->count_loss;
+    int64_t nstages;
+
+    if (job->stages > 1)
+        find_virtual(job, units, diag);
+    job->schedule = job->virtual_stages > 1 ? "Interleaved1F1B" : "1F1B";
+    if (job->schedule_group > 0 && job->virtual_stages > 1 && job->schedule_group != job->stages)
+        diag_error(diag, job->end,
+                   "--microbatch-group-size-per-virtual-pipeline-stage %" PRId64
+                   ": Interleaved1F1B takes as many as there are stages, %" PRId64 "; leave it out",
+                   job->schedule_group, job->stages);
+    nstages = job->stages * (job->virtual_stages > 0 ? job->virtual_stages : 1);
+    if (job->stages == 1 || nstages > STAGES_MAX || (!counts && !gives))
+        return;
+    if (job->layers == 0)
+        diag_error(diag, job->end, "stages of unequal layers need --num-layers");
+    else if (counts && gives)
+        diag_error(diag, job->end,
+                   "the layers of the first or last stage are given, so that neither the embedding "
+                   "nor the loss counts as one; leave one of the two out");
+    else if (counts)
+        count_ends(job, units, nstages, diag);
+    else
+        give_ends(job, nstages, diag);
+}
