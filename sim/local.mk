@@ -711,6 +711,8 @@ libsim_la_SOURCES = \
 	%D%/report/compare_rows.h \
 	%D%/report/compare_text.c \
 	%D%/report/compare_text.h \
+	%D%/report/compare_value.c \
+	%D%/report/compare_value.h \
 	%D%/report/compare_verdict.c \
 	%D%/report/compare_verdict.h \
 	%D%/report/experts.c \

@@ -202,7 +202,7 @@ test_others() {
     no "a cluster's rates are in its file: copy it" plan "$good" -s hardware.infiniband.rate=25GB/s
     no "each of 8 microbatches has 2 of 16 sequences" plan scenarios/train_zero.yaml -S zero-3 \
         -s batch.size=16 -s batch.microbatches=8
-    no "did you mean 'llama3-8b'?" plan scenarios/fsdp.yaml -s 'model={size: llama3-8B}'
+    no "did you mean 'llama3-8b'?" plan scenarios/llama3.yaml -s 'model={size: llama3-8B}'
     [ "$(grep -c ' error: ' "$tmp/err")" -eq 1 ]
     ok $? "a misspelled size is one message"
     no "expected tp, pp, cp, dp, ep," search scenarios/train_zero.yaml -S dp -s hardware=b200 --range tq=2

@@ -10,6 +10,7 @@
 #include "draw/bars.h"
 #include "report/compare_rows.h"
 #include "report/compare_text.h"
+#include "report/compare_value.h"
 #include "report/compare_verdict.h"
 
 /* What bars are drawn of if no columns are asked for, as far as any strategy has it. */

@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "base/units.h"
 #include "base/wrap.h"
+#include "report/compare_value.h"
 #include "report/compare_verdict.h"
 #include "report/table.h"
 
@@ -18,74 +19,6 @@
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
 #define LEGEND_COLUMNS 80 /* of the text below the table, whatever the terminal */
-#define SAME 0.005        /* ratios that print as 1.00 */
-
-/* "tp=6291456 dp=2097184" for people: "tp 6.00 MiB, dp 2.00 MiB". */
-static void add_sums(struct text *out, const char *sums)
-{
-    char bytes[UNITS_TEXT_MAX];
-
-    for (size_t n = 0; *sums; n++) {
-        size_t name = strcspn(sums, "="), length = strcspn(sums, " ");
-        uint128 value = 0;
-
-        for (size_t i = name + 1; i < length; i++)
-            value = 10 * value + (unsigned)(sums[i] - '0');
-        text_addf(out, "%s%.*s %s", n ? ", " : "", (int)name, sums,
-                  units_print_bytes(bytes, sizeof bytes, value));
-        sums += length + (sums[length] == ' ');
-    }
-}
-
-/* value / base in words. */
-static void add_times(struct text *out, const struct compare_column *column, double ratio)
-{
-    if (fabs(ratio - 1) < SAME)
-        text_add(out, "same");
-    else if (ratio < 1)
-        text_addf(out, "%.2fx %s", 1 / ratio, column->less);
-    else if (isfinite(ratio))
-        text_addf(out, "%.2fx %s", ratio, column->more);
-    else
-        text_addf(out, "%s than none", column->more);
-}
-
-void compare_add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t c)
-{
-    const struct compare_value *v = &rows->rows[row].values[c];
-    bool relative = compare_columns[c].kind == COMPARE_TIMES;
-    size_t from = out->length;
-    char buf[UNITS_TEXT_MAX];
-
-    if (c == COMPARE_STRATEGY)
-        compare_add_name(rows, row, out);
-    else if (relative && row == rows->compare->base)
-        text_add(out, "base");
-    else if (c == COMPARE_STEP_TIMES &&
-             compare_is_tie(rows, COMPARE_STEP, row, rows->compare->base))
-        text_add(out, "within noise");
-    else if (!v->known)
-        text_add(out, c == COMPARE_DOMINATED ? "" : "-");
-    else if (c == COMPARE_BY_AXIS || c == COMPARE_BY_OP)
-        add_sums(out, text_get(&v->text));
-    else if (compare_columns[c].kind == COMPARE_TEXT)
-        text_add(out, text_get(&v->text));
-    else if (compare_columns[c].kind == COMPARE_BYTES)
-        text_add(out, units_print_bytes(buf, sizeof buf, v->whole));
-    else if (compare_columns[c].kind == COMPARE_COUNT)
-        text_add(out, units_print_count(buf, sizeof buf, v->whole));
-    else if (compare_columns[c].kind == COMPARE_SECONDS)
-        text_add(out, units_print_seconds(buf, sizeof buf, v->number));
-    else if (compare_columns[c].kind == COMPARE_SHARE)
-        text_addf(out, "%.1f %%", 100 * v->number);
-    else if (compare_columns[c].kind == COMPARE_RATIO)
-        text_addf(out, "%.3f", v->number);
-    else if (compare_columns[c].kind == COMPARE_ERROR)
-        text_addf(out, "%.1e", v->number);
-    else
-        add_times(out, &compare_columns[c], v->number);
-    escape_from(out, from);
-}
 
 /* Whether two cells show the same: only of values this near to each other the texts are compared.
  */

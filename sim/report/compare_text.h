@@ -20,9 +20,6 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out);
 /* What is compared: "strategies: 5 strategies, executed; 2 layers of mlp ...". */
 void compare_add_title(const struct compare *compare, struct text *out);
 
-/* A cell as these show it, without marks. */
-void compare_add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t c);
-
 /* Whether a cell is marked as the best of its column: the best, and what shows the same as that; no
  * cell where all show the same.  A lack of memory is in `out`. */
 bool compare_is_marked(const struct compare_rows *rows, size_t row, size_t c, struct text *out);

@@ -8,7 +8,7 @@
 
 #include "base/escape.h"
 #include "base/units.h"
-#include "report/compare_text.h"
+#include "report/compare_value.h"
 
 #define NOTABLE 0.05 /* what differs by less is no reason for anything, and no price */
 

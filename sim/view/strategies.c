@@ -8,6 +8,7 @@
 
 #include "base/json_out.h"
 #include "report/compare_text.h"
+#include "report/compare_value.h"
 #include "view/html.h"
 #include "view/parts.h"
 

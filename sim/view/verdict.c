@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "report/compare_text.h"
+#include "report/compare_value.h"
 #include "report/compare_verdict.h"
 #include "view/html.h"
 #include "view/parts.h"
