@@ -165,11 +165,26 @@ static uint32_t next_group(const struct overlap *p, uint32_t i)
 
 static bool sums_gradients(const struct program *program, const struct program_op *op)
 {
-    return op->kind == PROGRAM_RESHARD && is_backward(op) &&
-           program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS;
+    enum coll_kind kind;
+
+    if (op->kind != PROGRAM_RESHARD || !is_backward(op) ||
+        program->buffers[op->outputs[0]].use != PROGRAM_GRADIENTS)
+        return false;
+    kind = program_coll_kind(op);
+    return kind == COLL_REDUCE_SCATTER || kind == COLL_ALL_REDUCE;
 }
 
-/* From sums of gradients on, all that only waits. */
+static int64_t elements(const struct program_buffer *b)
+{
+    int64_t n = 1;
+
+    for (uint32_t d = 0; d < b->rank; d++)
+        n *= b->local[d];
+    return n;
+}
+
+/* From sums of gradients on, all that only waits, but for what makes less of more: until that is
+ * done the more takes memory. */
 static void find_later(struct overlap *p)
 {
     const struct program *program = p->program;
@@ -180,7 +195,10 @@ static void find_later(struct overlap *p)
         for (uint32_t k = 0; p->waits[i] && k < op->ninputs; k++) {
             uint32_t maker = p->maker[op->inputs[k]];
 
-            if (p->later[maker] != PROGRAM_NONE || sums_gradients(program, &program->ops[maker]))
+            if ((p->later[maker] != PROGRAM_NONE ||
+                 sums_gradients(program, &program->ops[maker])) &&
+                elements(&program->buffers[op->inputs[k]]) <=
+                    elements(&program->buffers[op->outputs[0]]))
                 p->later[i] = next_group(p, i);
         }
     }

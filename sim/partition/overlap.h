@@ -1,5 +1,5 @@
-/* overlap.h - ops are moved so that transfers run beside computations: what gathers parameters comes
- * some layers earlier, and what reads the sums of gradients a layer later.
+/* overlap.h - ops are moved so that transfers run beside computations: what gathers parameters
+ * comes some layers earlier, and what reads the sums of gradients a layer later.
  *
  * Ops are issued in the program's order, and the network takes its transfers in that order.  A
  * gather that stands right before its reader waits behind the transfers of the layer before, such
@@ -20,9 +20,10 @@
 
 /* Move what gathers parameters to the begin of the layer that is `layers` before its reader's in
  * its phase, or of the first of the phase; 0: gathers stay.  Move computations of the backward
- * phase that read sums of gradients, and that only these and the update wait for, to the end of
- * the next layer in the phase.  The names of ops say their layer (graph/layer_name.h), and what is
- * of none between two layers counts as one.  Lifetimes are to be set anew.  SHD_ENOMEM. */
+ * phase that read sums of gradients, are no smaller than these, and that only such and the update
+ * wait for, to the end of the next layer in the phase.  The names of ops say their layer
+ * (graph/layer_name.h), and what is of none between two layers counts as one.  Lifetimes are to be
+ * set anew.  SHD_ENOMEM. */
 SHD_MUST_CHECK int overlap_transfers(struct program *program, uint32_t layers,
                                      struct shd_error *err);
 

@@ -368,6 +368,7 @@ struct program_work {
     uint128 unsharded_flops;
     uint128 model_flops; /* of one device, nothing skipped for a mask and nothing done again: what
                             MFU counts */
+    uint128 again_flops; /* likewise, of ops that are done once more: with these it is HFU's */
     struct program_work_axis axes[SHD_MESH_AXES_MAX]; /* of `asked_mesh` */
 };
 void program_work(struct program_work *out, const struct program *program);

@@ -79,8 +79,8 @@ void program_work(struct program_work *out, const struct program *program)
         const struct program_op *op = &program->ops[i];
 
         out->unsharded_flops += (uint128)op->unsharded_flops * op->times;
-        if (!op->again)
-            out->model_flops += (uint128)op->model_flops * op->times;
+        *(op->again ? &out->again_flops : &out->model_flops) +=
+            (uint128)op->model_flops * op->times;
     }
     for (size_t a = 0; a < shd_mesh_naxes(program->asked_mesh); a++)
         work_along(&out->axes[a], program, (uint8_t)a);

@@ -100,10 +100,7 @@ const struct query_op query_train_step_ops[] = {
          {"model_flops", "whole number", NULL,
           "Flops of the model in a step, without recomputation."},
          {"mfu", "number", NULL, "Model flops utilization, 0 to 1."},
-         {"hfu", "number", NULL,
-          "Hardware flops utilization: of the flops that devices do, recomputed ones too, but not "
-          "what a "
-          "causal mask lets them skip."},
+         {"hfu", "number", NULL, "Hardware flops utilization: recomputed flops count, too."},
          {"peak_bytes", "number", NULL, "Memory of the fullest device, in bytes."},
          {"fits", "boolean", NULL, "Whether that fits."},
          {"breakdown", "object", NULL,

@@ -101,7 +101,7 @@ void modelled_figures_of(struct modelled_figures *out, const struct record *reco
     out->fits = modelled_fits(record);
     if (out->step_s > 0 && peak > 0) {
         out->mfu = (double)work.model_flops / peak / out->step_s;
-        out->hfu = (double)record_flops(record) / peak / out->step_s;
+        out->hfu = (double)(work.model_flops + work.again_flops) / peak / out->step_s;
     }
     if (out->step_s > 0)
         out->tokens_per_s = (double)tokens / out->step_s;

@@ -15,7 +15,7 @@
 struct modelled_figures {
     double step_s;
     double mfu; /* the unsharded step's flops, nothing skipped for a mask or done again */
-    double hfu; /* flops that the devices do: again, too, but not what a mask lets them skip */
+    double hfu; /* these and what is done again */
     double compute_s, exposed_s, bubble_s, update_s; /* of the busiest device; they add up to
                                                         the step */
     double tokens_per_s;                             /* 0: not known */
