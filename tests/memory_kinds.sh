@@ -26,7 +26,7 @@ YAML
 
 for layers in 7 8; do
     for m in 1 2; do
-        shardsim plan --json -s model.layers=$layers -s batch.microbatches=$m \
+        shardsim plan --json -s model.layers=$layers -s batch.microbatches=$m -s zero.prefetch=0 \
             "$tmp/transformer.yaml"
         is 0 "$layers layers, microbatches $m: planned"
         cp "$tmp/out" "$tmp/planned_${layers}_$m"

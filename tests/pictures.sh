@@ -222,7 +222,7 @@ test_front() {
     python3 - "$tmp/json" >"$tmp/wrong" 2>&1 <<'PY'
 import json, re, sys
 rows = [re.match(r"(\S+) \S+, (\S+) \S+:", r).groups() for r in json.load(open(sys.argv[1]))]
-assert len(rows) >= 3, rows
+assert len(rows) >= 2, rows
 for (step, memory), (step2, memory2) in zip(rows, rows[1:]):
     assert float(memory2) < float(memory) and float(step2) > float(step), rows
 PY
@@ -235,8 +235,9 @@ assert len(front) == len(r) and len(discs) > len(front), (front, r)
 assert all(a[0] > b[0] and a[1] > b[1] for a, b in zip(front, front[1:])), front
 assert max(d[2] for d in discs) == front[0][1]
 assert [w for w in p.words() if w in r] == r, p.words()
-numbers = [w for w in p.words() if w in ("1", "2", "3")]
-assert sorted(numbers) == sorted(2 * ["1", "2", "3"]), numbers # in the chart and in the legend
+wanted = [str(k + 1) for k in range(len(r))]
+numbers = [w for w in p.words() if w in wanted]
+assert sorted(numbers) == sorted(2 * wanted), numbers # in the chart and in the legend
 assert any(w.startswith("Letters: t devices of tensor") for w in p.words())
 PY
     shardsim "$@" --picture "$tmp/a.gif"

@@ -71,7 +71,7 @@ make_folder() {
 test_check() {
     make_folder
     one check --plan --baselines "$tmp/base" --junit "$tmp/one.xml" "$tmp/layouts"
-    [ "$one_status" -eq 1 ] && [ "$(grep -c '^not ok' "$tmp/one")" -ge 4 ]
+    [ "$one_status" -eq 2 ] && [ "$(grep -c '^not ok' "$tmp/one")" -ge 4 ]
     ok $? "a folder with something of each"
     for n in $few $some; do
         on "$n" check --plan --baselines "$tmp/base" --junit "$tmp/junit.xml" "$tmp/layouts"

@@ -33,10 +33,10 @@ struct binding {
 
 /* What a reader would miss in "extent 32" who has written a batch of 512. */
 static const char *microbatch_of(char *buf, size_t size, const struct binding *b,
-                                 const struct shd_error *err)
+                                 const struct graph_node *node, const struct shd_error *err)
 {
     buf[0] = '\0';
-    if (err->status == SHD_EINDIVISIBLE && b->graph->microbatches > 1)
+    if (err->status == SHD_EINDIVISIBLE && node->op == GRAPH_INPUT && b->graph->microbatches > 1)
         snprintf(buf, size,
                  "; each of %u microbatches has %" PRId64 " of %" PRId64
                  " sequences: fewer of them have more",
@@ -45,14 +45,14 @@ static const char *microbatch_of(char *buf, size_t size, const struct binding *b
     return buf;
 }
 
-static void report_binding(struct binding *b, struct place place, const char *name,
+static void report_binding(struct binding *b, struct place place, const struct graph_node *node,
                            const struct shd_error *err)
 {
     size_t before = b->diag->nerrors;
     char why[128];
 
-    diag_failure(b->diag, place, err->status, "'%s': %s%s", name, err->text,
-                 microbatch_of(why, sizeof why, b, err));
+    diag_failure(b->diag, place, err->status, "'%s': %s%s", node->name, err->text,
+                 microbatch_of(why, sizeof why, b, node, err));
     if (err->status == SHD_EINDIVISIBLE)
         b->nindivisible += b->diag->nerrors - before;
 }
@@ -72,7 +72,7 @@ static void bind_spec(struct binding *b, uint32_t node, const struct shd_spec *s
     if (status == SHD_OK)
         b->out->nodes[node] = &b->out->storage[node];
     else
-        report_binding(b, place, n->name, &err);
+        report_binding(b, place, n, &err);
 }
 
 static void bind_rule(struct binding *b, uint32_t node, const struct scenario_rule *rule)
@@ -97,7 +97,7 @@ static void bind_auto(struct binding *b, uint32_t node)
                       shd_auto_methods(methods, b->mesh, shape, n->rank), &options, &err) == SHD_OK)
         bind_spec(b, node, spec, place);
     else
-        report_binding(b, place, n->name, &err);
+        report_binding(b, place, n, &err);
     shd_spec_destroy(spec);
 }
 
@@ -122,7 +122,7 @@ static void bind_logical(struct binding *b, uint32_t node)
                 s->dims[d].axes[s->dims[d].naxes++] = (uint8_t)axis;
         }
         if (l && shd_sharding_check(s, shape, &err) != SHD_OK)
-            report_binding(b, l->place, n->name, &err);
+            report_binding(b, l->place, n, &err);
     }
     b->out->nodes[node] = s;
 }

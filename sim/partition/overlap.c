@@ -137,13 +137,35 @@ static bool is_backward(const struct program_op *op)
     return op->part == PROGRAM_BACKWARD || op->part == PROGRAM_WEIGHTS;
 }
 
+static int64_t elements(const struct program_buffer *b)
+{
+    int64_t n = 1;
+
+    for (uint32_t d = 0; d < b->rank; d++)
+        n *= b->local[d];
+    return n;
+}
+
+/* What makes less of more is not put off: until that is done the more takes memory. */
+static bool shrinks(const struct program *program, const struct program_op *op)
+{
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        if (elements(&program->buffers[op->inputs[k]]) >
+            elements(&program->buffers[op->outputs[0]]))
+            return true;
+    return false;
+}
+
 /* Readers come behind what they read, so that all of an op's are known when it is come to. */
 static void find_waiting(struct overlap *p)
 {
     const struct program *program = p->program;
 
-    for (uint32_t i = 0; i < program->nops; i++)
-        p->waits[i] = program->ops[i].kind == PROGRAM_KERNEL && is_backward(&program->ops[i]);
+    for (uint32_t i = 0; i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+
+        p->waits[i] = op->kind == PROGRAM_KERNEL && is_backward(op) && !shrinks(program, op);
+    }
     for (uint32_t i = program->nops; i-- > 0;) {
         const struct program_op *op = &program->ops[i];
 
@@ -174,17 +196,7 @@ static bool sums_gradients(const struct program *program, const struct program_o
     return kind == COLL_REDUCE_SCATTER || kind == COLL_ALL_REDUCE;
 }
 
-static int64_t elements(const struct program_buffer *b)
-{
-    int64_t n = 1;
-
-    for (uint32_t d = 0; d < b->rank; d++)
-        n *= b->local[d];
-    return n;
-}
-
-/* From sums of gradients on, all that only waits, but for what makes less of more: until that is
- * done the more takes memory. */
+/* From sums of gradients on, all that only waits. */
 static void find_later(struct overlap *p)
 {
     const struct program *program = p->program;
@@ -195,10 +207,7 @@ static void find_later(struct overlap *p)
         for (uint32_t k = 0; p->waits[i] && k < op->ninputs; k++) {
             uint32_t maker = p->maker[op->inputs[k]];
 
-            if ((p->later[maker] != PROGRAM_NONE ||
-                 sums_gradients(program, &program->ops[maker])) &&
-                elements(&program->buffers[op->inputs[k]]) <=
-                    elements(&program->buffers[op->outputs[0]]))
+            if (p->later[maker] != PROGRAM_NONE || sums_gradients(program, &program->ops[maker]))
                 p->later[i] = next_group(p, i);
         }
     }

@@ -167,18 +167,17 @@ static void print_axes(const struct program *program, uint32_t mask, char *buf, 
     program_axes_print(program, axes, n, buf, size);
 }
 
-/* Times of a cluster that nobody measured are those that its file assumes: one with the same devices
- * that was measured tells how far that may be from software as it was found. */
+/* Times of a cluster that nobody measured are those that its file assumes: one with the same
+ * devices that was measured tells how far that may be from software as it was found. */
 static void print_unmeasured(struct text *out, const struct hardware *hardware)
 {
     const char *measured = hardware_measured_like(hardware);
 
-    text_add(out, "  trust       not validated: no measured step of this cluster is known\n");
     if (measured)
-        text_addf(out,
-                  "              hardware: %s has such devices with software that was "
-                  "measured\n",
+        text_addf(out, "  trust       not validated; %s has such devices, and was measured\n",
                   measured);
+    else
+        text_add(out, "  trust       not validated: no measured step of this cluster is known\n");
 }
 
 static void print_trust(struct text *out, const struct record *record)
@@ -315,7 +314,8 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
               units_print_bytes(size, sizeof size, (uint128)h->memory_bytes),
               f.fits ? "fits" : "does not fit");
     if (f.fits && h->fragmentation == 0 && f.memory_bytes > FULL * h->memory_bytes)
-        text_addf(out, "              %.0f %% of it: fragmentation of the allocator is not counted\n",
+        text_addf(out,
+                  "              %.0f %% of it: fragmentation of the allocator is not counted\n",
                   100 * f.memory_bytes / h->memory_bytes);
     print_trust(out, record);
 }
