@@ -55,6 +55,17 @@ there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=f
 there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=none \
     -s 'mesh={pp: 2, dp: 64, tp: 8}' -s pipeline.axis=pp -s zero.stage=3
 
+# What plans take to run beside computations is asked for; what is not of the layout is said to be so.
+shardsim export --to megatron "$scenarios/models/llama3-70b.yaml"
+says out '^    --overlap-grad-reduce ' "Megatron-LM: gradients are summed beside the backward phase"
+says out '^    --overlap-param-gather ' "Megatron-LM: parameters are gathered beside the forward phase"
+says out "^# The rates, decays and number of steps are the scenario's or its defaults" \
+    "Megatron-LM: rates are not the layout's"
+shardsim export --to megatron "$scenarios/llama3.yaml" -s 'mesh={dp: 1, tp: 8}' \
+    -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
+! grep -q "overlap-" "$tmp/out"
+ok $? "Megatron-LM: without replicas there is nothing to run beside"
+
 # refuses TEXT TARGET SCENARIO STRATEGY [OPTION...]
 refuses() {
     text=$1 target=$2 scenario=$3 strategy=$4

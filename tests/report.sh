@@ -154,6 +154,12 @@ for i, x in enumerate(r):
     step = int(p.section(i, "when").all("ul")[0].attrs["data-step-ns"])
     assert abs(step * 1e-9 - x["time"]["modelled"]["step_seconds"]) < 1e-9
 PY
+    page "pipelines: what the cluster is, how far to trust it, and whether it fits" <<'PY'
+for i in range(len(r)):
+    words = p.section(i, "cluster").text()
+    assert "a step on h100-sxm" in words and "h100-80g-roce has such devices" in words, words
+    assert "of 80.0 GiB, the runtime's own included: fits" in words, words
+PY
     page "pipelines: the columns of the verdict come first, and each is there once" <<'PY'
 table = [n for n in p.root.all("table") if n.attrs.get("id") == "table"][0]
 heads = [th.text() for th in table.all("thead")[0].all("th")]

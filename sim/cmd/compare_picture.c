@@ -81,8 +81,7 @@ static void add_head(struct text *out, size_t column)
             text_add(out, quantities[q].what);
             return;
         }
-    text_addf(out, "%s%s%s", compare_columns[column].group,
-              compare_columns[column].group[0] ? ", " : "", compare_columns[column].title);
+    compare_add_heading(out, column, ", ");
 }
 
 /* ---- words ---- */

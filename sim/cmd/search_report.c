@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "base/wrap.h"
+#include "report/modelled.h"
 #include "report/table.h"
 
 #define FRONT_MAX 8     /* rows of the front in a text */
@@ -79,6 +80,7 @@ static void print_winner(struct text *out, const struct search_outcome *r)
     text_addf(out, "\n  memory      %s of %s, the runtime's own included\n",
               units_print_bytes(memory, sizeof memory, (uint128)f->memory_bytes),
               units_print_bytes(all, sizeof all, (uint128)s->subject->hardware->memory_bytes));
+    modelled_print_full(out, s->subject->hardware, f->memory_bytes);
     if (r->own_step_s > 0)
         text_addf(out, "  before      %s a step of the scenario as it stands, %.2f times as long\n",
                   units_print_seconds(time, sizeof time, r->own_step_s), r->own_step_s / f->step_s);

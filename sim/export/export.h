@@ -40,6 +40,12 @@ const struct export_target *export_find(const char *name); /* NULL: there is non
 
 /* ---- what targets share ---- */
 
+/* A comment in shell and TOML: what a layout does not decide, and yet is written. */
+#define EXPORT_OWN_RATES                                                                       \
+    "# The rates, decays and number of steps are the scenario's or its defaults: choose your " \
+    "own; "                                                                                    \
+    "the layout does not depend on them.\n"
+
 /* A name as a Python string, quoted. */
 void export_add_string(struct text *out, const char *name);
 

@@ -139,7 +139,8 @@ static int check_rest(struct command *c)
     const struct scenario *s = c->source;
 
     if (c->roles.zero == 3 && s->zero.stage == 3 && !s->zero.reshard)
-        return refuse(c, "sharded parameters that stay gathered; expected zero.reshard_after_forward true");
+        return refuse(
+            c, "sharded parameters that stay gathered; expected zero.reshard_after_forward true");
     if (export_roles_sequences(&c->roles, s) * export_roles_data(&c->roles) *
             s->batch.microbatches !=
         s->batch.size)
@@ -248,6 +249,16 @@ static void add_pipeline(struct command *c)
         add_flag(c, "--use-tp-pp-dp-mapping");
 }
 
+/* Sums of gradients run beside the backward phase, and gathers of parameters beside the forward
+ * one, as plans take them to; without these options Megatron-LM waits for them. */
+static void add_overlap(struct command *c)
+{
+    if (c->roles.size[EXPORT_REPLICA] * c->roles.size[EXPORT_SHARD] > 1)
+        add_flag(c, "--overlap-grad-reduce");
+    if (c->roles.zero > 0)
+        add_flag(c, "--overlap-param-gather");
+}
+
 static void add_zero(struct command *c)
 {
     if (c->roles.zero == 1)
@@ -260,6 +271,7 @@ static void add_zero(struct command *c)
     }
     if (c->roles.zero > 0 && c->roles.size[EXPORT_REPLICA] > 1)
         add_number(c, "--num-distributed-optimizer-instances", c->roles.size[EXPORT_REPLICA]);
+    add_overlap(c);
 }
 
 static void add_mesh(struct command *c)
@@ -332,6 +344,8 @@ static void add_notes(struct command *c)
     if (!s->step.update)
         text_add(c->out,
                  "# Planned without the optimizer, with which Megatron-LM always trains.\n");
+    if (c->source->optimizer.kind != SCENARIO_NO_OPTIMIZER)
+        text_add(c->out, EXPORT_OWN_RATES);
     if (c->roles.zero > 0 && c->roles.size[EXPORT_CONTEXT] > 1 && !zero_over_context(s))
         text_add(c->out, "# Megatron-LM shards the optimizer's state over ranks of context, too: "
                          "less memory than planned.\n");

@@ -237,6 +237,8 @@ static void add_head(struct job *j)
               (int)shd_mesh_size(j->layout->mesh));
     if (!j->source->step.update)
         text_add(j->out, "# Planned without the optimizer, with which torchtitan always trains.\n");
+    if (j->source->optimizer.kind != SCENARIO_NO_OPTIMIZER)
+        text_add(j->out, EXPORT_OWN_RATES);
     if (j->roles.size[EXPORT_CONTEXT] > 1)
         text_add(j->out, "# torchtitan shards parameters over ranks of context, too: less memory "
                          "than planned.\n");

@@ -582,10 +582,11 @@ static void add_markdown(struct text *out, const char *text)
 static void print_markdown_head(const bool *shown, struct text *out)
 {
     for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
-        const struct compare_column *column = &compare_columns[c];
-
-        if (shown[c])
-            text_addf(out, "| %s%s%s ", column->group, column->group[0] ? " " : "", column->title);
+        if (!shown[c])
+            continue;
+        text_add(out, "| ");
+        compare_add_heading(out, c, " ");
+        text_add(out, " ");
     }
     text_add(out, "|\n");
     for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)

@@ -41,6 +41,21 @@ static void add_times(struct text *out, const struct compare_column *column, dou
         text_addf(out, "%s than none", column->more);
 }
 
+void compare_add_heading(struct text *out, size_t c, const char *between)
+{
+    const struct compare_column *column = &compare_columns[c];
+    size_t length = strlen(column->group);
+
+    if (length > 0 && column->group[length - 1] == '-') { /* one word in two lines */
+        text_add_bytes(out, column->group, length - 1);
+        between = "";
+    } else {
+        text_add(out, column->group);
+    }
+    text_add(out, length > 0 ? between : "");
+    text_add(out, column->title ? column->title : column->key);
+}
+
 void compare_add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t c)
 {
     const struct compare_value *v = &rows->rows[row].values[c];

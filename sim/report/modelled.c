@@ -78,6 +78,16 @@ bool modelled_fits(const struct record *record)
     return !record->modelled || memory_bytes(record) <= record->modelled->hardware->memory_bytes;
 }
 
+void modelled_print_full(struct text *out, const struct hardware *hardware, double bytes)
+{
+    double part = bytes / hardware->memory_bytes;
+
+    if (hardware->fragmentation == 0 && part > FULL && part <= 1)
+        text_addf(out,
+                  "              %.0f %% of it: fragmentation of the allocator is not counted\n",
+                  100 * part);
+}
+
 void modelled_figures_of(struct modelled_figures *out, const struct record *record, uint64_t tokens)
 {
     const struct record_modelled *m = record->modelled;
@@ -313,10 +323,7 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
               units_print_bytes(bytes, sizeof bytes, (uint128)f.memory_bytes),
               units_print_bytes(size, sizeof size, (uint128)h->memory_bytes),
               f.fits ? "fits" : "does not fit");
-    if (f.fits && h->fragmentation == 0 && f.memory_bytes > FULL * h->memory_bytes)
-        text_addf(out,
-                  "              %.0f %% of it: fragmentation of the allocator is not counted\n",
-                  100 * f.memory_bytes / h->memory_bytes);
+    modelled_print_full(out, h, f.memory_bytes);
     print_trust(out, record);
 }
 

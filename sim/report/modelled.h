@@ -30,6 +30,9 @@ struct modelled_figures {
  * runtime needs; true where none is named. */
 bool modelled_fits(const struct record *record);
 
+/* A line of warning, below that of the memory that a device needs, where hardly any is left. */
+void modelled_print_full(struct text *out, const struct hardware *hardware, double bytes);
+
 /* Of a record that has a modelled step of so many tokens (0: not known). */
 void modelled_figures_of(struct modelled_figures *out, const struct record *record,
                          uint64_t tokens);

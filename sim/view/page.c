@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/compare_rows.h"
+#include "report/modelled.h"
 #include "view/files.h"
 #include "view/html.h"
 #include "view/parts.h"
@@ -104,11 +105,33 @@ static void begin_part(struct text *out, size_t id, const char *part, const char
               id, id, part, id, heading);
 }
 
+/* What `plan` says of time and memory on the scenario's cluster, and how far to trust it. */
+static void print_cluster(const struct result *r, size_t id, struct text *out)
+{
+    struct text words = TEXT_INIT;
+
+    modelled_text(&words, r->record, r->tokens);
+    begin_part(out, id, "cluster", "Time and memory on the cluster");
+    text_add(out, "<pre>");
+    for (const char *line = text_get(&words); *line; line += strspn(line, "\n")) {
+        int length = (int)strcspn(line, "\n");
+
+        html_addf(out, "%.*s", length, line);
+        text_add(out, "\n");
+        line += length;
+    }
+    text_add(out, "</pre>\n</section>\n");
+    out->failed |= words.failed;
+    text_fini(&words);
+}
+
 static int print_parts(const struct result *r, size_t id, size_t nstrategies, struct text *out,
                        struct shd_error *err)
 {
     int status;
 
+    if (r->record->modelled)
+        print_cluster(r, id, out);
     begin_part(out, id, "heat", "Who receives how much from whom");
     status = heat_print(r, id, nstrategies > MANY ? ROWS_MANY : ROWS_MAX, out, err);
     text_add(out, "</section>\n");

@@ -32,11 +32,9 @@ static void print_head(const size_t *columns, size_t ncolumns, struct text *out)
 {
     text_add(out, "<thead><tr>");
     for (size_t i = 0; i < ncolumns; i++) {
-        const struct compare_column *column = &compare_columns[columns[i]];
-
         text_addf(out, "<th scope=\"col\"%s><button type=\"button\">",
                   is_text(columns[i]) ? "" : " class=n");
-        html_addf(out, "%s%s%s", column->group, column->group[0] ? ": " : "", column->title);
+        compare_add_heading(out, columns[i], ": ");
         text_add(out, "</button></th>");
     }
     text_add(out, "</tr></thead>\n");
