@@ -674,9 +674,8 @@ test_branches() {
     rm -rf "$tmp/base" "$tmp/head"
     project head
     mkdir "$tmp/base"
-    (cd "$tmp" && PATH="$top_builddir:$PATH" python3 "$top_srcdir/contrib/compare_branches.py" base heads) \
-        >"$tmp/out" 2>"$tmp/err"
-    [ $? -ne 0 ] && [ ! -s "$tmp/out" ]
+    ! (cd "$tmp" && PATH="$top_builddir:$PATH" python3 "$top_srcdir/contrib/compare_branches.py" base heads) \
+        >"$tmp/out" 2>"$tmp/err" && [ ! -s "$tmp/out" ]
     ok $? "a checkout that is not there: not compared"
     says err "no folder 'heads'" "a checkout that is not there: said"
     branches "a first pull request: the base branch has no scenarios"
