@@ -35,6 +35,8 @@ libsim_la_SOURCES = \
 	%D%/base/foreign.c \
 	%D%/base/foreign.h \
 	%D%/base/hash.h \
+	%D%/base/json_mesh.c \
+	%D%/base/json_mesh.h \
 	%D%/base/json_out.c \
 	%D%/base/json_out.h \
 	%D%/base/json_text.c \
@@ -407,6 +409,7 @@ libsim_la_SOURCES = \
 	%D%/import/megatron_options.h \
 	%D%/import/python_text.c \
 	%D%/import/python_text.h \
+	%D%/import/rows.h \
 	%D%/import/rules.c \
 	%D%/import/rules.h \
 	%D%/import/rules_easydel.c \

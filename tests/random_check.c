@@ -88,16 +88,14 @@ static bool work_adds_up(const struct program *program)
 
     for (uint32_t i = 0; i < program->nops; i++) {
         const struct program_op *op = &program->ops[i];
-        uint64_t times = 1, again = 0;
+        uint64_t times = 1;
 
         for (size_t a = 0; a < shd_mesh_naxes(program->mesh); a++)
             if (!(op->cut_axes >> a & 1))
                 times *= (uint64_t)shd_mesh_axis_size(program->mesh, a);
-        if (op->kind == PROGRAM_KERNEL && op->kernel->again_flops)
-            again = op->kernel->again_flops(&op->desc); /* of no model */
         if (op->kind == PROGRAM_KERNEL && op->kernel != &kern_kernel_embed_grad &&
             op->kernel != &kern_kernel_grouped &&
-            (op->dense_flops - again) * ndevices != op->model_flops * times) {
+            kern_model_flops(op->kernel, &op->desc) * ndevices != op->model_flops * times) {
             diag("the work of op %u (%s for %s) does not add up", i, program_step_name(op), op->name);
             return false;
         }

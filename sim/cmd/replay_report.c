@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_mesh.h"
 #include "base/json_out.h"
 #include "base/units.h"
 #include "base/wrap.h"
@@ -438,18 +439,6 @@ static void write_beside(struct json_out *out, const struct replay_report *r)
     json_out_end_object(out);
 }
 
-static void write_mesh(struct json_out *out, const struct shd_mesh *mesh)
-{
-    json_out_begin_flat_array(out);
-    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
-        json_out_begin_array(out);
-        json_out_string(out, shd_mesh_axis_name(mesh, a));
-        json_out_int(out, shd_mesh_axis_size(mesh, a));
-        json_out_end_array(out);
-    }
-    json_out_end_array(out);
-}
-
 int replay_json(const struct replay_report *r, struct text *text, struct shd_error *err)
 {
     struct json_out out;
@@ -460,12 +449,12 @@ int replay_json(const struct replay_report *r, struct text *text, struct shd_err
     json_out_key_string(&out, "schema", "shardsim.replay/1");
     json_out_key_string(&out, "program", r->capture->title);
     json_out_key(&out, "mesh");
-    write_mesh(&out, r->mesh);
+    json_mesh(&out, r->mesh);
     json_out_key(&out, "mesh_is_inferred");
     json_out_bool(&out, r->mesh_is_inferred);
     json_out_key(&out, "fitting_mesh");
     if (r->fitting)
-        write_mesh(&out, r->fitting);
+        json_mesh(&out, r->fitting);
     else
         json_out_null(&out);
     json_out_key_uint(&out, "devices", (uint128)r->capture->ndevices);

@@ -13,6 +13,7 @@
 #include <shd/sharding.h>
 
 #include "base/escape.h"
+#include "base/json_mesh.h"
 #include "base/json_out.h"
 #include "base/nearest.h"
 #include "base/units.h"
@@ -446,14 +447,7 @@ static void put_totals(struct json_out *json, const struct tree_layout *l)
 static void put_mesh(struct json_out *json, const struct shd_mesh *mesh)
 {
     json_out_key(json, "mesh");
-    json_out_begin_flat_array(json);
-    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
-        json_out_begin_array(json);
-        json_out_string(json, shd_mesh_axis_name(mesh, a));
-        json_out_int(json, shd_mesh_axis_size(mesh, a));
-        json_out_end_array(json);
-    }
-    json_out_end_array(json);
+    json_mesh(json, mesh);
 }
 
 int tree_layout_print_json(const struct tree_layout *l, struct text *out)

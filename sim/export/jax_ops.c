@@ -357,13 +357,6 @@ static int write_slots(const struct export_layout *layout, const struct graph_no
     return SHD_OK;
 }
 
-/* What is in slots that nobody has is read by nobody: so the product of all of them will do. */
-static int write_grouped(const struct export_layout *layout, const struct graph_node *node,
-                         struct text *out, struct shd_error *err)
-{
-    return write_einsum(layout, node, out, err);
-}
-
 /* The axes that shard a dimension of some input; NULL: none do. */
 static const struct shd_dim_axes *axes_of_input(const struct export_layout *layout, uint32_t dim)
 {
@@ -436,6 +429,7 @@ static int write_combine(const struct export_layout *layout, const struct graph_
     return SHD_OK;
 }
 
+/* A grouped product is that of all slots: what is in those that nobody has is read by nobody. */
 static const struct op_row {
     enum graph_op op;
     int (*write)(const struct export_layout *layout, const struct graph_node *node,
@@ -448,7 +442,7 @@ static const struct op_row {
     {GRAPH_REPEAT, write_repeat},   {GRAPH_WINDOW, write_window},
     {GRAPH_SHIFT, write_shift},     {GRAPH_TOPK, write_topk},
     {GRAPH_COUNT, write_count},     {GRAPH_SLOTS, write_slots},
-    {GRAPH_GROUPED, write_grouped}, {GRAPH_DISPATCH, write_dispatch},
+    {GRAPH_GROUPED, write_einsum},  {GRAPH_DISPATCH, write_dispatch},
     {GRAPH_COMBINE, write_combine},
 };
 

@@ -3,7 +3,8 @@
 
 #include "import/megatron_options.h"
 
-#define AT(field) offsetof(struct import_job, field)
+#include "import/rows.h"
+
 #define NUMBER(option, field)                                             \
     {                                                                     \
         .name = option, .type = IMPORT_INT, .offset = AT(field), .min = 1 \
@@ -23,22 +24,6 @@
 #define TEXT(option, field)                                      \
     {                                                            \
         .name = option, .type = IMPORT_TEXT, .offset = AT(field) \
-    }
-#define WORD(option, field, all)                                               \
-    {                                                                          \
-        .name = option, .type = IMPORT_WORD, .offset = AT(field), .words = all \
-    }
-#define QUIET(option)                        \
-    {                                        \
-        .name = option, .type = IMPORT_QUIET \
-    }
-#define REFUSED(option, why)                                \
-    {                                                       \
-        .name = option, .type = IMPORT_FLAG, .refused = why \
-    }
-#define UNLESS(option, all, why)                                          \
-    {                                                                     \
-        .name = option, .type = IMPORT_WORD, .words = all, .refused = why \
     }
 
 static const char *const positions[] = {"learned_absolute", "rope", "none", NULL};

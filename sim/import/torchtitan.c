@@ -11,8 +11,8 @@
 
 #include "family/flavors.h"
 #include "import/job.h"
+#include "import/rows.h"
 
-#define AT(field) offsetof(struct import_job, field)
 #define NUMBER(option, field, least)                                          \
     {                                                                         \
         .name = option, .type = IMPORT_INT, .offset = AT(field), .min = least \
@@ -24,22 +24,6 @@
 #define FRACTION(option, field, taken)                                                  \
     {                                                                                   \
         .name = option, .type = IMPORT_FRACTION, .offset = AT(field), .standard = taken \
-    }
-#define WORD(option, field, all)                                               \
-    {                                                                          \
-        .name = option, .type = IMPORT_WORD, .offset = AT(field), .words = all \
-    }
-#define QUIET(option)                        \
-    {                                        \
-        .name = option, .type = IMPORT_QUIET \
-    }
-#define REFUSED(option, why)                                \
-    {                                                       \
-        .name = option, .type = IMPORT_FLAG, .refused = why \
-    }
-#define UNLESS(option, all, why)                                          \
-    {                                                                     \
-        .name = option, .type = IMPORT_WORD, .words = all, .refused = why \
     }
 
 static const char *const types[] = {"float32", "bfloat16", NULL};

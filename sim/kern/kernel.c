@@ -16,6 +16,11 @@ uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_des
     return kernel->dense_flops ? kernel->dense_flops(desc) : kernel->flops(desc, none);
 }
 
+uint64_t kern_model_flops(const struct kern_kernel *kernel, const union kern_desc *desc)
+{
+    return kern_dense_flops(kernel, desc) - (kernel->again_flops ? kernel->again_flops(desc) : 0);
+}
+
 bool kern_skips(const struct kern_kernel *kernel, const union kern_desc *desc)
 {
     return kernel->skips && kernel->skips(desc);

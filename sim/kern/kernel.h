@@ -93,6 +93,9 @@ struct kern_kernel {
 /* dense_flops(), or flops() where these are the same. */
 uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_desc *desc);
 
+/* Those of a model: kern_dense_flops() without again_flops(). */
+uint64_t kern_model_flops(const struct kern_kernel *kernel, const union kern_desc *desc);
+
 /* Whether work is passed over at some offsets, so that flops depend on them. */
 bool kern_skips(const struct kern_kernel *kernel, const union kern_desc *desc);
 

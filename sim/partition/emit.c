@@ -648,9 +648,7 @@ static void set_work(struct program_op *op, const struct program_op *whole,
     const int64_t first[KERN_OFFSETS_MAX] = {0};
 
     op->unsharded_flops = whole->kernel->flops(&whole->desc, first);
-    op->model_flops =
-        kern_dense_flops(whole->kernel, &whole->desc) -
-        (whole->kernel->again_flops ? whole->kernel->again_flops(&whole->desc) : 0);
+    op->model_flops = kern_model_flops(whole->kernel, &whole->desc);
     for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
         if (assign->place[a] >= 0)
             op->cut_axes |= UINT32_C(1) << a;

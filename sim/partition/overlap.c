@@ -137,13 +137,9 @@ static bool is_backward(const struct program_op *op)
     return op->part == PROGRAM_BACKWARD || op->part == PROGRAM_WEIGHTS;
 }
 
-static int64_t elements(const struct program_buffer *b)
+static uint64_t elements(const struct program_buffer *b)
 {
-    int64_t n = 1;
-
-    for (uint32_t d = 0; d < b->rank; d++)
-        n *= b->local[d];
-    return n;
+    return b->bytes / shd_dtype_size(b->dtype);
 }
 
 /* What makes less of more is not put off: until that is done the more takes memory. */

@@ -542,6 +542,7 @@ int compare_rows_init(struct compare_rows *out, const struct compare *compare,
                       struct shd_error *err)
 {
     size_t n = compare->nresults;
+    bool same;
     int status = SHD_OK;
 
     *out = (struct compare_rows){.compare = compare,
@@ -570,7 +571,8 @@ int compare_rows_init(struct compare_rows *out, const struct compare *compare,
     out->none_is_good = true;
     for (size_t i = 0; i < n; i++)
         out->none_is_good &= !out->rows[i].good;
-    for (size_t c = 0; c < COMPARE_NCOLUMNS && compare_same_model(out); c++)
+    same = compare_same_model(out);
+    for (size_t c = 0; same && c < COMPARE_NCOLUMNS; c++)
         mark_best(out, c);
     set_order(out);
     return has_failed(out) ? shd_error_set(err, SHD_ENOMEM, "no memory for the comparison")

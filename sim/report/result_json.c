@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_mesh.h"
 #include "report/ranks.h"
 #include "report/modelled.h"
 #include "report/replayed.h"
@@ -19,14 +20,7 @@
 static void write_mesh(struct json_out *out, const struct shd_mesh *mesh)
 {
     json_out_key(out, "mesh");
-    json_out_begin_flat_array(out);
-    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
-        json_out_begin_array(out);
-        json_out_string(out, shd_mesh_axis_name(mesh, a));
-        json_out_int(out, shd_mesh_axis_size(mesh, a));
-        json_out_end_array(out);
-    }
-    json_out_end_array(out);
+    json_mesh(out, mesh);
     json_out_key(out, "devices");
     json_out_int(out, shd_mesh_size(mesh));
 }

@@ -81,17 +81,14 @@ static void print_skipped(const struct compare *c, struct text *out)
 static void print_summary(const struct compare_rows *rows, struct text *out)
 {
     const struct compare *c = rows->compare;
-    bool same = true;
 
-    for (size_t i = 0; i < c->nresults; i++)
-        same &= !strcmp(c->results[i].what, c->results[0].what);
     text_add(out, "<header>\n<h1>");
     add_title(c, out);
     text_add(out, "</h1>\n<p class=verdict>");
     verdict_print(rows, out);
     text_addf(out, "</p>\n<p>%zu %s, %s", c->nresults, c->nresults == 1 ? "strategy" : "strategies",
               c->results[0].record->mode == RECORD_EXECUTED ? "executed" : "planned");
-    if (same)
+    if (compare_same_model(rows))
         html_addf(out, "; %s", c->results[0].what);
     text_add(out, "</p>\n</header>\n");
     print_links(rows, out);
