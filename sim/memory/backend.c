@@ -65,6 +65,10 @@ static const struct backend of_mmap = {"mmap", open_nothing, get_from_heap, put_
 #ifdef HAVE_JEMALLOC
 
 #include <jemalloc/jemalloc.h>
+#include <sys/mman.h>
+
+/* Of x86-64, and of arm64 with pages of 4 KiB. */
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
 /* Weak, so that the library loads into programs that do not bring jemalloc. */
 #pragma weak mallctl
@@ -127,21 +131,33 @@ static bool open_jemalloc(union backend_state *state)
     return true;
 }
 
-static int flags_of(const union backend_state *state)
+static int flags_of(const union backend_state *state, size_t align)
 {
-    return (int)MALLOCX_ARENA(state->jemalloc_id) | MALLOCX_TCACHE_NONE |
-           MALLOCX_ALIGN(BACKEND_ALIGN);
+    return (int)MALLOCX_ARENA(state->jemalloc_id) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(align);
+}
+
+/* Large blocks lie in huge pages, where the system has them: fewer are faulted in, and another rank
+ * that reads the block (or the kernel, for it) looks up fewer.  Small ones would share theirs with
+ * memory that nobody asked for. */
+static void *get_huge(const union backend_state *state, size_t bytes)
+{
+    void *memory = mallocx(bytes, flags_of(state, HUGE_PAGE_BYTES));
+
+    if (memory)
+        (void)madvise(memory, bytes / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES, MADV_HUGEPAGE);
+    return memory;
 }
 
 static void *get_from_jemalloc(union backend_state *state, size_t bytes)
 {
-    return mallocx(bytes, flags_of(state));
+    return bytes < HUGE_PAGE_BYTES ? mallocx(bytes, flags_of(state, BACKEND_ALIGN))
+                                   : get_huge(state, bytes);
 }
 
 static void put_to_jemalloc(union backend_state *state, void *memory, size_t bytes)
 {
     (void)bytes;
-    dallocx(memory, flags_of(state));
+    dallocx(memory, flags_of(state, BACKEND_ALIGN));
 }
 
 static void close_jemalloc(union backend_state *state)

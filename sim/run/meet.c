@@ -18,9 +18,7 @@
 /* Operands of all members that together take no more are in the bundles. */
 #define LETTER_BYTES (64 << 10)
 /* Operands that are received aside to be reduced; more go by chain, which needs little memory. */
-#define ASIDE_BYTES (64 << 20)
-/* How much longer it takes to bring bytes that are then read from memory once more. */
-#define AGAIN 1.5
+#define ASIDE_BYTES (128 << 20)
 /* In place of an algorithm. */
 #define NO_ALGO UINT32_MAX
 
@@ -80,36 +78,33 @@ static uint32_t members_on(const struct span *s, int rank)
     return n;
 }
 
-/* Operands that come to a rank if each goes to where it is reduced, and are read again; and, of an
- * all-reduce, reduced chunks that come after that.  A part of an operand is such a part of one. */
-static double operands_to(const struct span *s, enum coll_kind kind, uint32_t root, int rank)
+/* The part of an operand's bytes that a rank receives aside, where each goes at once to where it is
+ * reduced, in operands. */
+static double operands_to(const struct span *s, const struct coll_call *call, int rank)
 {
     uint32_t n = s->group->nmembers;
     double here = members_on(s, rank), away = n - here;
 
-    if (kind == COLL_REDUCE)
-        return span_rank_of(s, root) == rank ? AGAIN * away : 0;
-    return AGAIN * away * here / n + (kind == COLL_ALL_REDUCE ? away / n : 0);
+    if (call->kind == COLL_REDUCE)
+        return span_rank_of(s, call->root) == rank ? away : 0;
+    return away * here / n;
 }
 
-/* Whether operands are added on the way from rank to rank, block by block: few bytes, but one block
- * after the other, and one rank.  Otherwise all go at once to where they are reduced.  What is
- * shorter depends on how many members a rank has, and on how many blocks follow each other. */
+/* Whether operands are added on the way from rank to rank, block by block: that takes little memory,
+ * but one block and one rank wait for the other, so that it takes several times as long (measured:
+ * bench/ranks_vs_mpi.py).  Otherwise all go at once to where they are reduced, which must be a row
+ * of chunks where ranks reduce for each other. */
 static bool goes_by_chain(const struct span *s, const struct coll_call *call, uint64_t bytes)
 {
-    bool back = call->kind == COLL_ALL_REDUCE;
-    double block = bytes < CHAIN_BLOCK_BYTES ? (double)bytes : CHAIN_BLOCK_BYTES;
-    double hops = back ? s->nsegments + s->nranks - 2 : s->nsegments, most = 0;
+    double most = 0;
 
     for (uint32_t k = 0; k < s->nranks; k++) {
-        double operands = operands_to(s, call->kind, call->root, s->ranks[k]);
+        double operands = operands_to(s, call, s->ranks[k]);
 
         most = operands > most ? operands : most;
     }
-    most *= (double)bytes;
-    if (back && s->nsegments > s->nranks) /* a rank's chunks do not follow each other */
-        return true;
-    return most > ASIDE_BYTES || most > hops * block + (back ? 2 : 1) * ((double)bytes - block);
+    return most * (double)bytes > ASIDE_BYTES ||
+           (call->kind == COLL_ALL_REDUCE && s->nsegments > s->nranks);
 }
 
 static enum way way_of(const struct run_group *group, const struct coll_call *call)
