@@ -1,4 +1,4 @@
-/* What threads/wait.h promises of arrivals that are given up.
+/* What threads/wait.h promises of arrivals that are given up, and of events.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,6 +14,7 @@
 
 #define NSLEEPERS 6
 #define NROUNDS 300
+#define NSIGNALS 50
 #define PATIENCE_NS INT64_C(10000000000)
 
 static struct wait_board board;
@@ -58,6 +59,66 @@ static bool call_off_late(void)
     return true;
 }
 
+/* ---- events ---- */
+
+static _Atomic uint32_t event;
+static _Atomic uint32_t nsignals;
+
+/* Sleeps until NSIGNALS were given, each sleep without a limit: a wake that is lost is for ever. */
+static void *watch(void *arg)
+{
+    (void)arg;
+    for (;;) {
+        uint32_t seen = atomic_load(&event);
+
+        if (atomic_load(&nsignals) == NSIGNALS)
+            break;
+        wait_event(&event, seen, -1);
+    }
+    nreturned++;
+    return NULL;
+}
+
+/* Some threads sleep and others look whether the event has moved, which a sleeper alone must not
+ * make it seem to.  False when somebody sleeps for ever. */
+static bool signal_many(void)
+{
+    pthread_t threads[NSLEEPERS];
+    int64_t start = wait_clock_ns();
+    uint32_t seen = atomic_load(&event);
+
+    nreturned = 0;
+    nsignals = 0;
+    for (int i = 0; i < NSLEEPERS; i++)
+        if (pthread_create(&threads[i], NULL, watch, NULL) != 0)
+            abort();
+    for (int i = 0; i < 100; i++)
+        sched_yield();
+    if (wait_has_moved(&event, seen))
+        return false;
+    for (int i = 0; i < NSIGNALS; i++) {
+        atomic_fetch_add(&nsignals, 1);
+        wait_signal(&event);
+    }
+    while (atomic_load(&nreturned) < NSLEEPERS) {
+        if (wait_clock_ns() - start > PATIENCE_NS)
+            return false;
+        sched_yield();
+    }
+    for (int i = 0; i < NSLEEPERS; i++)
+        pthread_join(threads[i], NULL);
+    return wait_has_moved(&event, seen);
+}
+
+/* Asleep for a while only, where nobody signals. */
+static bool sleeps_no_longer(void)
+{
+    uint32_t seen = atomic_load(&event);
+
+    wait_event(&event, seen, 1000000);
+    return !wait_has_moved(&event, seen);
+}
+
 int main(void)
 {
     int n = 0;
@@ -67,5 +128,10 @@ int main(void)
         n++;
     ok(n == NROUNDS, "called off: nobody waits, though all came at last, %d times", n);
     ok(npassed == 0, "called off: nobody passes");
+    n = 0;
+    while (n < NROUNDS && signal_many())
+        n++;
+    ok(n == NROUNDS, "events: every sleeper sees the last of %d signals, %d times", NSIGNALS, n);
+    ok(sleeps_no_longer(), "events: a sleep with a limit ends, and has moved nothing");
     return done();
 }

@@ -335,6 +335,12 @@ void ranks_expect_no_more(void)
 
 /* ---- letters that came ---- */
 
+void ranks_put_back(const void *letter)
+{
+    if (letter)
+        letter_done((struct letter *)((uintptr_t)letter - offsetof(struct letter, data)));
+}
+
 /* Called with the lock held, which is given up while the listener reads. */
 static void hand_over(struct letter *letter)
 {
@@ -343,8 +349,8 @@ static void hand_over(struct letter *letter)
 
     courier.delivering = true;
     unlock();
-    deliver(arg, letter->peer, letter->data, letter->envelope.bytes);
-    letter_done(letter);
+    if (!deliver(arg, letter->peer, letter->data, letter->envelope.bytes))
+        letter_done(letter);
     lock();
     courier.delivering = false;
     if (courier.closing)
@@ -696,16 +702,9 @@ static void look_for_silence(void)
 
 /* ---- looking ---- */
 
-/* At the wheel: start what was asked, and see what is done. */
-static bool look_after_own(void)
+static void note_busy(void)
 {
-    bool any = start_what_is_asked();
-
-    any |= look_after_letters();
-    any |= look_after_flights();
-    any |= look_after_merge();
     atomic_store(&courier.busy, courier.sending || courier.flights);
-    return any;
 }
 
 /* Nothing is delivered here, as who asks may hold what a listener wants. */
@@ -715,7 +714,8 @@ static void push(void)
         wait_signal(&courier.event); /* whoever holds it looks again, or the courier does */
         return;
     }
-    (void)look_after_own();
+    (void)start_what_is_asked();
+    note_busy();
     pthread_mutex_unlock(&courier.wheel);
 }
 
@@ -725,21 +725,29 @@ void ranks_go_on(void)
         wait_signal(&courier.event);
 }
 
-/* Whether anything was done; not if another thread is looking right now. */
-static bool look(void)
+/* Look for what comes, until an event has moved on from `seen` (NULL: for all that is there).
+ * Whether anything was done; not if another thread is looking right now. */
+static bool look(const _Atomic uint32_t *event, uint32_t seen)
 {
     bool any;
 
     if (pthread_mutex_trylock(&courier.wheel))
         return false;
-    any = look_after_own();
+    any = start_what_is_asked();
+    any |= look_after_flights();
+    any |= look_after_merge();
     lock();
     hand_over_early();
     unlock();
-    while (look_for_letter())
+    while (!(event && wait_has_moved(event, seen)) && look_for_letter())
         any = true;
+    /* Nobody waits for a letter of ours to be gone; each test of one costs as much as to send it.
+     */
+    if (!any || courier.nlooks % LOOKS_A_CLOCK == 0)
+        any |= look_after_letters();
     if (courier.nlooks++ % LOOKS_A_CLOCK == 0)
         look_for_silence();
+    note_busy();
     pthread_mutex_unlock(&courier.wheel);
     return any;
 }
@@ -757,10 +765,10 @@ static void drive(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns)
     int64_t end_ns = limit_ns < 0 ? INT64_MAX : wait_clock_ns() + limit_ns;
     uint32_t nidle = 0;
 
-    while (atomic_load(event) == seen && (limit_ns < 0 || wait_clock_ns() < end_ns)) {
+    while (!wait_has_moved(event, seen) && (limit_ns < 0 || wait_clock_ns() < end_ns)) {
         uint32_t asked = atomic_load(&courier.event);
 
-        if (look())
+        if (look(event, seen))
             nidle = 0;
         else if (++nidle < OWN_BUSY_LOOKS && courier.has_core)
             continue;
@@ -805,7 +813,7 @@ static uint32_t rest(uint32_t seen, uint32_t nidle)
         sleep_ns = sleep_after(nidle < EAGER_LOOKS ? 0 : nidle - EAGER_LOOKS);
     }
     wait_event(&courier.event, seen, sleep_ns);
-    return atomic_load(&courier.event) == seen ? nidle : 0;
+    return wait_has_moved(&courier.event, seen) ? 0 : nidle;
 }
 
 static bool all_has_gone(void)
@@ -827,7 +835,7 @@ static void work(void)
     while (!all_has_gone()) {
         uint32_t seen = atomic_load(&courier.event);
 
-        if (look())
+        if (look(NULL, 0))
             nidle = 0;
         else
             nidle = rest(seen, nidle + 1);
@@ -907,9 +915,9 @@ int ranks_begin(struct shd_error *err)
                              "could not start the thread that talks to other "
                              "ranks");
     began_ns = wait_clock_ns();
-    while (!atomic_load(&ready)) {
+    while (!wait_has_moved(&ready, 0)) {
         wait_event(&ready, 0, START_NS);
-        if (!atomic_load(&ready) && wait_clock_ns() - began_ns > START_NS)
+        if (!wait_has_moved(&ready, 0) && wait_clock_ns() - began_ns > START_NS)
             ranks_abort("the other ranks have not come within 60 s");
     }
     return SHD_OK;

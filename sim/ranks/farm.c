@@ -425,7 +425,7 @@ int farm_serve(struct farm *farm)
 /* ---- beginning and end ---- */
 
 /* A ranks_deliver_fn. */
-static void deliver(void *arg, int from, const void *letter, uint64_t bytes)
+static bool deliver(void *arg, int from, const void *letter, uint64_t bytes)
 {
     struct farm *farm = arg;
     const struct head *head = letter;
@@ -435,6 +435,7 @@ static void deliver(void *arg, int from, const void *letter, uint64_t bytes)
         deliver_to_first(farm, from, head, data, bytes - sizeof *head);
     else
         deliver_to_other(farm, head, data, bytes - sizeof *head);
+    return false;
 }
 
 struct farm *farm_create(const struct farm_crew *crew)

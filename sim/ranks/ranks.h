@@ -53,8 +53,10 @@ struct ranks_part {
 SHD_MUST_CHECK int ranks_post(int to, uint64_t session, const struct ranks_part *parts,
                               uint32_t nparts);
 
-/* A letter has come; its bytes, aligned to 16, are there until the function returns. */
-typedef void (*ranks_deliver_fn)(void *arg, int from, const void *letter, uint64_t bytes);
+/* A letter has come; its bytes are aligned to 16.  True: the listener keeps them, until it puts the
+ * letter back. */
+typedef bool (*ranks_deliver_fn)(void *arg, int from, const void *letter, uint64_t bytes);
+void ranks_put_back(const void *letter); /* NULL is allowed */
 
 /* Listen to the letters of a session: those that have come, and those that will.  Sessions are
  * numbered alike on all ranks, each by a number greater than all before it.  Letters of earlier

@@ -16,7 +16,9 @@
 #include "run/view.h"
 
 /* Operands of all members that together take no more are in the bundles. */
-#define LETTER_BYTES (64 << 10)
+#define LETTER_BYTES (16 << 10)
+/* Of a letter (ranks.h), and of the operands in it. */
+#define LETTER_ALIGN 16
 /* Operands that are received aside to be reduced; more go by chain, which needs little memory. */
 #define ASIDE_BYTES (128 << 20)
 /* In place of an algorithm. */
@@ -90,10 +92,10 @@ static double operands_to(const struct span *s, const struct coll_call *call, in
     return away * here / n;
 }
 
-/* Whether operands are added on the way from rank to rank, block by block: that takes little memory,
- * but one block and one rank wait for the other, so that it takes several times as long (measured:
- * bench/ranks_vs_mpi.py).  Otherwise all go at once to where they are reduced, which must be a row
- * of chunks where ranks reduce for each other. */
+/* Whether operands are added on the way from rank to rank, block by block: that takes little
+ * memory, but one block and one rank wait for the other, so that it takes several times as long
+ * (measured: bench/ranks_vs_mpi.py).  Otherwise all go at once to where they are reduced, which
+ * must be a row of chunks where ranks reduce for each other. */
 static bool goes_by_chain(const struct span *s, const struct coll_call *call, uint64_t bytes)
 {
     double most = 0;
@@ -261,7 +263,7 @@ static bool reserve_proxies(struct span *s, const struct coll_call *call, enum w
 
         if (s->group->devices[m]->here)
             continue;
-        if (way != FROM_MEMBERS) {
+        if (way == WHOLE || way == IN_PIECES) {
             range = needed(s, call, way, &shape, m, s->me);
             there = place_in_out(s, way, &shape, m, range) ||
                     span_grow(&p->in, &p->in_room, (range.end - range.at) * size);
@@ -351,18 +353,6 @@ static struct bundle_call describe(const struct coll_call *call, enum way way)
     return c;
 }
 
-static uint64_t letter_bytes(const struct span *s, enum way way)
-{
-    uint64_t bytes = sizeof(struct bundle_head);
-
-    for (uint32_t i = 0; i < s->nhere; i++) {
-        struct bundle_call c = describe(s->group->calls[s->here[i]], way);
-
-        bytes += sizeof c + c.nsources * sizeof(uint32_t) + c.in_bytes;
-    }
-    return bytes;
-}
-
 static char *add(char *to, const void *data, uint64_t bytes)
 {
     if (bytes > 0)
@@ -370,7 +360,32 @@ static char *add(char *to, const void *data, uint64_t bytes)
     return to + bytes;
 }
 
-static uint64_t write_letter(const struct span *s, enum way way, int status, uint32_t tags)
+/* Bytes behind an operand, so that the next one is aligned as the letter is. */
+static uint64_t padding(uint64_t bytes)
+{
+    return (LETTER_ALIGN - bytes % LETTER_ALIGN) % LETTER_ALIGN;
+}
+
+/* All of a letter but the operands; those in it that do not lie in a row are behind it. */
+static uint64_t letter_bytes(const struct span *s, enum way way, uint64_t *packed_bytes)
+{
+    uint64_t bytes = sizeof(struct bundle_head);
+
+    *packed_bytes = 0;
+    for (uint32_t i = 0; i < s->nhere; i++) {
+        const struct coll_call *call = s->group->calls[s->here[i]];
+        struct coll_shape shape = move_shape(call);
+        struct span_range range = {0, in_count(call, &shape, s->here[i])};
+
+        bytes += sizeof(struct bundle_call) +
+                 (call->kind == COLL_PERMUTE ? shape.nmembers * sizeof(uint32_t) : 0);
+        if (way == IN_LETTER && range.end > 0 && !in_a_row(&call->in, elem_bytes_of(call), range))
+            *packed_bytes += range.end * elem_bytes_of(call);
+    }
+    return bytes + padding(bytes);
+}
+
+static char *write_calls(const struct span *s, enum way way, int status, uint32_t tags)
 {
     struct bundle_head head = {.letter = LETTER_BUNDLE,
                                .ncalls = s->nhere,
@@ -391,32 +406,55 @@ static uint64_t write_letter(const struct span *s, enum way way, int status, uin
         at = add(at, call->source,
                  call->kind == COLL_PERMUTE ? s->group->nmembers * sizeof(uint32_t) : 0);
     }
-    for (uint32_t i = 0; i < s->nhere && way == IN_LETTER; i++) {
+    return at;
+}
+
+/* The operands of this rank's members, as parts; returns how many parts there are. */
+static uint32_t add_operands(struct span *s, char *packed, uint32_t nparts)
+{
+    static const char zeros[LETTER_ALIGN];
+
+    for (uint32_t i = 0; i < s->nhere; i++) {
         const struct coll_call *call = s->group->calls[s->here[i]];
         struct coll_shape shape = move_shape(call);
         struct span_range range = {0, in_count(call, &shape, s->here[i])};
+        uint64_t bytes = range.end * elem_bytes_of(call);
+        const void *data;
 
-        if (range.end > 0)
-            pack(at, call, range);
-        at += range.end * elem_bytes_of(call);
+        if (bytes == 0)
+            continue;
+        data = in_a_row(&call->in, elem_bytes_of(call), range);
+        if (!data) {
+            pack(packed, call, range);
+            data = packed;
+            packed += bytes;
+        }
+        s->parts[nparts++] = (struct ranks_part){data, bytes};
+        s->parts[nparts++] = (struct ranks_part){zeros, padding(bytes)};
     }
-    return (uint64_t)(at - s->letter);
+    return nparts;
 }
 
 static void post_bundles(struct span *s, enum way way, int status)
 {
     const struct run *run = s->group->devices[0]->run;
     void *letter = s->letter;
-    struct ranks_part part;
+    uint64_t packed_bytes, bytes = letter_bytes(s, way, &packed_bytes);
+    uint32_t nparts = 1;
+    char *end;
 
     s->tags[s->me] = ranks_new_tags();
-    if (!span_grow(&letter, &s->letter_room, letter_bytes(s, way)))
+    if (!span_grow(&letter, &s->letter_room, bytes + packed_bytes))
         ranks_abort("no memory for a letter to another rank");
     s->letter = letter;
-    part = (struct ranks_part){s->letter, write_letter(s, way, status, s->tags[s->me])};
+    end = write_calls(s, way, status, s->tags[s->me]);
+    memset(end, 0, (size_t)(s->letter + bytes - end));
+    s->parts[0] = (struct ranks_part){s->letter, bytes};
+    if (way == IN_LETTER)
+        nparts = add_operands(s, s->letter + bytes, nparts);
     for (uint32_t k = 0; k < s->nranks; k++)
         if (s->ranks[k] != s->me)
-            remote_post(run, s->ranks[k], &part, 1);
+            remote_post(run, s->ranks[k], s->parts, nparts);
 }
 
 /* How many have come of the call at hand.  Called with the lock held. */
@@ -559,21 +597,10 @@ static void keep_sources(struct span *s, uint32_t member, const char *sources, u
     p->call.source = p->source;
 }
 
-/* An operand that came with the bundle.  There is room for it, unless the calls do not agree. */
-static void keep_operand(struct span *s, uint32_t member, const char *operand, uint64_t bytes)
-{
-    struct span_proxy *p = &s->proxies[member];
-
-    if (bytes > 0 && span_grow(&p->in, &p->in_room, bytes))
-        memcpy(p->in, operand, bytes);
-    else if (bytes > 0)
-        ranks_abort("no memory for an operand of another rank");
-    p->call.in.base = p->in;
-}
-
+/* Operands that came with the bundle stay where they are. */
 static int open_bundle(struct span *s, const struct span_bundle *b)
 {
-    const struct bundle_head *head = (const void *)b->data;
+    const struct bundle_head *head = (const void *)b->letter;
     const struct bundle_call *calls = (const void *)(head + 1);
     const char *at = (const char *)(calls + head->ncalls);
 
@@ -585,9 +612,11 @@ static int open_bundle(struct span *s, const struct span_bundle *b)
             keep_sources(s, calls[i].member, at, calls[i].nsources);
         at += calls[i].nsources * sizeof(uint32_t);
     }
+    at += padding((uint64_t)(at - b->letter));
     for (uint32_t i = 0; i < head->ncalls; i++) {
-        keep_operand(s, calls[i].member, at, calls[i].in_bytes);
-        at += calls[i].in_bytes;
+        if (calls[i].in_bytes > 0)
+            s->proxies[calls[i].member].call.in.base = (void *)(uintptr_t)at;
+        at += calls[i].in_bytes + padding(calls[i].in_bytes);
     }
     return head->status;
 }
@@ -610,7 +639,6 @@ static struct span_bundle *take_bundle(struct span *s)
 /* Open all bundles; returns the first status, by rank, that is not SHD_OK. */
 static int open_bundles(struct span *s, int status)
 {
-    struct run *run = s->group->devices[0]->run;
     int worst_rank = status == SHD_OK ? INT32_MAX : s->me;
     struct span_bundle *b;
 
@@ -621,7 +649,8 @@ static int open_bundles(struct span *s, int status)
             worst_rank = b->from;
             status = theirs;
         }
-        remote_give_back(run, b);
+        b->next = s->read;
+        s->read = b;
     }
     return status;
 }
@@ -706,6 +735,8 @@ enum meeting meet_ranks(struct run_group *group, struct shd_device *dev)
     enum way way = way_of(group, call);
     int status = reserve(s, way);
 
+    remote_give_back(group->devices[0]->run, s->read); /* all have made the next call */
+    s->read = NULL;
     pthread_mutex_lock(&s->lock);
     s->number++;
     pthread_mutex_unlock(&s->lock);

@@ -99,45 +99,39 @@ void remote_tell_verdict(const struct run *run, int verdict, int32_t device)
 
 /* ---- bundles ---- */
 
-/* Room for a bundle.  Called with the run's lock held. */
-static struct span_bundle *take_spare(struct remote *remote, uint64_t bytes)
-{
-    struct span_bundle **at = &remote->spare, *b;
-
-    while ((b = *at) && b->bytes < bytes)
-        at = &b->next;
-    if (b)
-        *at = b->next;
-    return b;
-}
-
-static void deliver_bundle(struct run *run, int from, const void *letter, uint64_t bytes)
+/* The letter is the bundle's until that is given back. */
+static void deliver_bundle(struct run *run, int from, const void *letter)
 {
     const struct bundle_start *start = letter;
     struct span_bundle *b;
 
     pthread_mutex_lock(&run->lock);
-    b = take_spare(run->remote, bytes);
+    b = run->remote->spare;
+    if (b)
+        run->remote->spare = b->next;
     pthread_mutex_unlock(&run->lock);
-    if (!b) {
-        b = malloc(sizeof *b + bytes);
-        if (!b)
-            ranks_abort("no memory for a letter of another rank");
-        b->bytes = bytes;
-    }
-    b->group = start->group;
-    b->number = start->number;
-    b->from = from;
-    memcpy(b->data, letter, bytes);
+    if (!b)
+        b = malloc(sizeof *b);
+    if (!b)
+        ranks_abort("no memory for a letter of another rank");
+    *b = (struct span_bundle){
+        .group = start->group, .number = start->number, .from = from, .letter = letter};
     run_group_deliver(run, b);
 }
 
-void remote_give_back(struct run *run, struct span_bundle *bundle)
+void remote_give_back(struct run *run, struct span_bundle *bundles)
 {
-    pthread_mutex_lock(&run->lock);
-    bundle->next = run->remote->spare;
-    run->remote->spare = bundle;
-    pthread_mutex_unlock(&run->lock);
+    while (bundles) {
+        struct span_bundle *b = bundles;
+
+        bundles = b->next;
+        ranks_put_back(b->letter);
+        b->letter = NULL;
+        pthread_mutex_lock(&run->lock);
+        b->next = run->remote->spare;
+        run->remote->spare = b;
+        pthread_mutex_unlock(&run->lock);
+    }
 }
 
 /* ---- messages ---- */
@@ -271,14 +265,15 @@ static void deliver_word(struct run *run, int from, const void *letter)
 }
 
 /* A ranks_deliver_fn. */
-static void deliver(void *arg, int from, const void *letter, uint64_t bytes)
+static bool deliver(void *arg, int from, const void *letter, uint64_t bytes)
 {
     struct run *run = arg;
     uint32_t kind;
 
+    (void)bytes;
     memcpy(&kind, letter, sizeof kind);
     if (kind == LETTER_BUNDLE) {
-        deliver_bundle(run, from, letter, bytes);
+        deliver_bundle(run, from, letter);
         atomic_fetch_add(&run->remote->delivered, 1);
     } else if (kind == LETTER_MESSAGE) {
         deliver_message(run, letter);
@@ -290,6 +285,7 @@ static void deliver(void *arg, int from, const void *letter, uint64_t bytes)
     } else {
         deliver_word(run, from, letter);
     }
+    return kind == LETTER_BUNDLE;
 }
 
 bool remote_all_done(const struct run *run)

@@ -53,7 +53,7 @@ struct remote_answer {
 };
 
 struct remote {
-    struct span_bundle *spare;          /* guarded by the run's lock */
+    struct span_bundle *spare;          /* without letters; guarded by the run's lock */
     _Atomic uint64_t posted, delivered; /* letters that a device may wait for */
     _Atomic int ndone;                  /* ranks whose devices have all ended */
     _Atomic bool settled;               /* none can go on, and no letter is on its way */
@@ -78,8 +78,8 @@ void remote_post(const struct run *run, int rank, const struct ranks_part *parts
 void remote_message(const struct run *run, int32_t from, int32_t to, struct message_tag tag,
                     const void *data, uint64_t bytes);
 
-/* A bundle that has been read. */
-void remote_give_back(struct run *run, struct span_bundle *bundle);
+/* Bundles whose letters nobody reads any more. */
+void remote_give_back(struct run *run, struct span_bundle *bundles);
 
 /* Tell all others. */
 void remote_tell_ended(const struct shd_device *dev, int state);

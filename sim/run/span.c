@@ -64,7 +64,8 @@ struct span *span_create(struct run_group *group)
     s->here = calloc(group->nmembers, sizeof *s->here);
     s->segments = calloc(group->nmembers, sizeof *s->segments);
     s->proxies = calloc(group->nmembers, sizeof *s->proxies);
-    if (!s->ranks || !s->tags || !s->here || !s->segments || !s->proxies) {
+    s->parts = calloc(1 + 2 * (size_t)group->nmembers, sizeof *s->parts);
+    if (!s->ranks || !s->tags || !s->here || !s->segments || !s->proxies || !s->parts) {
         span_destroy(s);
         return NULL;
     }
@@ -90,6 +91,7 @@ void span_free_bundles(struct span_bundle *bundles)
     while (bundles) {
         struct span_bundle *next = bundles->next;
 
+        ranks_put_back(bundles->letter);
         free(bundles);
         bundles = next;
     }
@@ -100,6 +102,7 @@ void span_destroy(struct span *span)
     if (!span)
         return;
     span_free_bundles(span->bundles);
+    span_free_bundles(span->read);
     free_proxies(span);
     free(span->ranks);
     free(span->tags);
@@ -109,6 +112,7 @@ void span_destroy(struct span *span)
     free(span->aside);
     free(span->parcels);
     free(span->letter);
+    free(span->parts);
     pthread_mutex_destroy(&span->lock);
     free(span);
 }

@@ -33,8 +33,7 @@ struct span_bundle {
     uint64_t group;  /* its hash */
     uint64_t number; /* of the call, 1 the first that the group makes */
     int from;        /* rank */
-    uint64_t bytes;
-    _Alignas(16) char data[];
+    const char *letter;
 };
 
 /* A member on another rank. */
@@ -42,7 +41,7 @@ struct span_proxy {
     struct coll_call call;
     char where[64];
     uint32_t *source;     /* permute */
-    void *in, *out, *tmp; /* memory that stands for its */
+    void *in, *out, *tmp; /* memory that stands for its; of small operands the bundle is */
     uint64_t in_room, out_room, tmp_room;
 };
 
@@ -71,12 +70,14 @@ struct span {
     uint64_t aside_room;
     struct ranks_parcel *parcels;
     uint32_t nparcels, parcels_room;
-    char *letter; /* to be sent */
+    char *letter; /* to be sent, but for operands */
     uint64_t letter_room;
+    struct ranks_part *parts; /* what is sent: that, and each operand */
+    struct span_bundle *read; /* those of the call at hand */
     struct chain *chain; /* NULL until there is a reduction (chain.h) */
 
     pthread_mutex_t lock; /* guards what follows */
-    struct span_bundle *bundles;
+    struct span_bundle *bundles; /* that are not read yet */
     uint32_t nmissing;          /* bundles of the call at hand */
     struct wait_record *waiter; /* who waits for them */
     _Atomic uint32_t event;     /* moves when all are there, or something is to be looked at */

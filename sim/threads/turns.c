@@ -25,7 +25,7 @@ static void count_down(struct turns *turns)
             if (atomic_compare_exchange_weak(&turns->free, &n, n - 1))
                 return;
         atomic_fetch_add(&turns->nasleep, 1);
-        wait_event(&turns->free, 0, -1);
+        wait_while(&turns->free, 0);
         atomic_fetch_sub(&turns->nasleep, 1);
     }
 }

@@ -10,6 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Of an event: somebody may sleep on it. */
+#define SLEEPER ((uint32_t)1)
+
 /* The lower half of a barrier's state: whether it is broken, and how many members are here. */
 #define BROKEN ((uint64_t)1 << 31)
 #define HERE_MASK (BROKEN - 1)
@@ -24,22 +27,44 @@ static uint32_t generation_of(uint64_t state)
     return (uint32_t)(state >> 32);
 }
 
-void wait_event(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns)
+static void sleep_while(_Atomic uint32_t *word, uint32_t value, int64_t limit_ns)
 {
     struct timespec limit = {limit_ns / 1000000000, limit_ns % 1000000000};
 
-    syscall(SYS_futex, event, FUTEX_WAIT_PRIVATE, seen, limit_ns < 0 ? NULL : &limit, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, limit_ns < 0 ? NULL : &limit, NULL, 0);
+}
+
+void wait_event(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns)
+{
+    uint32_t awake = seen & ~SLEEPER;
+
+    if (atomic_compare_exchange_strong(event, &awake, seen | SLEEPER) || awake == (seen | SLEEPER))
+        sleep_while(event, seen | SLEEPER, limit_ns);
 }
 
 void wait_signal(_Atomic uint32_t *event)
 {
-    atomic_fetch_add(event, 1);
-    syscall(SYS_futex, event, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    uint32_t before = atomic_load(event);
+
+    while (!atomic_compare_exchange_weak(event, &before, (before | SLEEPER) + 1))
+        ;
+    if (before & SLEEPER)
+        syscall(SYS_futex, event, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-void wait_wake_one(_Atomic uint32_t *event)
+bool wait_has_moved(const _Atomic uint32_t *event, uint32_t seen)
 {
-    syscall(SYS_futex, event, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    return (atomic_load(event) | SLEEPER) != (seen | SLEEPER);
+}
+
+void wait_while(_Atomic uint32_t *word, uint32_t value)
+{
+    sleep_while(word, value, -1);
+}
+
+void wait_wake_one(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 int64_t wait_clock_ns(void)
@@ -74,7 +99,7 @@ static void wake(struct wait_barrier *b, int count)
 static void sleep_at(struct wait_barrier *b, uint32_t seen)
 {
     atomic_fetch_add(&b->nasleep, 1);
-    wait_event(&b->event, seen, -1);
+    wait_while(&b->event, seen);
     atomic_fetch_sub(&b->nasleep, 1);
 }
 
@@ -121,8 +146,8 @@ static bool take_task(struct wait_barrier *b, uint32_t generation, uint32_t *tas
         if (generation_of(tasks) != generation || low == high)
             return false;
         *task = from_high ? high - 1 : low;
-        left = from_high ? tasks_of(generation, low, high - 1)
-                         : tasks_of(generation, low + 1, high);
+        left =
+            from_high ? tasks_of(generation, low, high - 1) : tasks_of(generation, low + 1, high);
     } while (!atomic_compare_exchange_weak(&b->tasks, &tasks, left));
     return true;
 }

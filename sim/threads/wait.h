@@ -23,15 +23,25 @@
 
 /* ---- events ---- */
 
-/* Sleep until *event is no longer `seen` (at most limit_ns; negative: for ever); may wake early.
- * Read the event first, then the condition, then call this: no wake is lost. */
+/* The lowest bit of an event says that somebody may sleep on it, so that a signal costs a system
+ * call only then.  What was read of an event is compared by wait_has_moved() alone. */
+
+/* Sleep until *event has moved on from `seen` (at most limit_ns; negative: for ever); may wake
+ * early.  Read the event first, then the condition, then call this: no wake is lost. */
 void wait_event(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns);
 
 /* Move the event on and wake all threads that sleep on it; pairs with wait_event(). */
 void wait_signal(_Atomic uint32_t *event);
 
-/* Wake one of the threads that sleep on an event that was moved on already. */
-void wait_wake_one(_Atomic uint32_t *event);
+bool wait_has_moved(const _Atomic uint32_t *event, uint32_t seen);
+
+/* ---- words ---- */
+
+/* Sleep while *word is `value`; may wake early.  Who changes it wakes those that sleep. */
+void wait_while(_Atomic uint32_t *word, uint32_t value);
+void wait_wake_one(_Atomic uint32_t *word);
+
+/* ---- time ---- */
 
 int64_t wait_clock_ns(void); /* monotonic; for limits only */
 
