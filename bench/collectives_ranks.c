@@ -45,8 +45,9 @@ static int call(const struct bench *b, struct shd_device *dev, void *in, void *o
         return shd_device_all_to_all(dev, NULL, in, out, part * b->ndevices, SHD_F32, err);
     case COLL_PERMUTE:
         return shd_device_permute(dev, NULL, b->source, in, out, count, SHD_F32, err);
-    case COLL_BROADCAST:
-        return shd_device_broadcast(dev, NULL, 0, in, out, count, SHD_F32, err);
+    case COLL_BROADCAST: /* at the root in place, as MPI has it */
+        return shd_device_broadcast(dev, NULL, 0, in, shd_device_position(dev) == 0 ? in : out,
+                                    count, SHD_F32, err);
     case COLL_REDUCE:
         return shd_device_reduce(dev, NULL, 0, in, out, count, SHD_F32, SHD_SUM, err);
     case COLL_GATHER:
