@@ -21,6 +21,11 @@
 #define LETTER_ALIGN 16
 /* Operands that are received aside to be reduced; more go by chain, which needs little memory. */
 #define ASIDE_BYTES (128 << 20)
+/* How much longer it takes to bring bytes that are then read from memory once more, and to bring
+ * them from rank to rank, each of which waits for the one before (two ranks of a machine, 32 MiB).
+ */
+#define AGAIN 1.5
+#define IN_TURN 4
 /* In place of an algorithm. */
 #define NO_ALGO UINT32_MAX
 
@@ -80,8 +85,8 @@ static uint32_t members_on(const struct span *s, int rank)
     return n;
 }
 
-/* The part of an operand's bytes that a rank receives aside, where each goes at once to where it is
- * reduced, in operands. */
+/* Operands that a rank receives aside if each goes at once to where it is reduced, as part of one.
+ */
 static double operands_to(const struct span *s, const struct coll_call *call, int rank)
 {
     uint32_t n = s->group->nmembers;
@@ -92,11 +97,7 @@ static double operands_to(const struct span *s, const struct coll_call *call, in
     return away * here / n;
 }
 
-/* Whether operands are added on the way from rank to rank, block by block: that takes little
- * memory, but one block and one rank wait for the other, so that it takes several times as long
- * (measured: bench/ranks_vs_mpi.py).  Otherwise all go at once to where they are reduced, which
- * must be a row of chunks where ranks reduce for each other. */
-static bool goes_by_chain(const struct span *s, const struct coll_call *call, uint64_t bytes)
+static double most_operands(const struct span *s, const struct coll_call *call)
 {
     double most = 0;
 
@@ -105,8 +106,25 @@ static bool goes_by_chain(const struct span *s, const struct coll_call *call, ui
 
         most = operands > most ? operands : most;
     }
-    return most * (double)bytes > ASIDE_BYTES ||
-           (call->kind == COLL_ALL_REDUCE && s->nsegments > s->nranks);
+    return most;
+}
+
+/* Whether operands are added on the way from rank to rank, block by block: few bytes, and little
+ * memory, but one block and one rank wait for the other.  Otherwise all go at once to where they
+ * are reduced, and the reduced chunks of an all-reduce to all after that; these must lie in a row.
+ * What is shorter depends on how many members a rank has, and on how many blocks follow each other.
+ */
+static bool goes_by_chain(const struct span *s, const struct coll_call *call, uint64_t bytes)
+{
+    bool back = call->kind == COLL_ALL_REDUCE;
+    double block = bytes < CHAIN_BLOCK_BYTES ? (double)bytes : CHAIN_BLOCK_BYTES;
+    double hops = back ? s->nsegments + s->nranks - 2 : s->nsegments;
+    double aside = most_operands(s, call) * (double)bytes;
+    double chain = hops * block + (back ? 2 : 1) * ((double)bytes - block);
+
+    if (back && s->nsegments > s->nranks)
+        return true;
+    return aside > ASIDE_BYTES || AGAIN * aside + (back ? (double)bytes : 0) > IN_TURN * chain;
 }
 
 static enum way way_of(const struct run_group *group, const struct coll_call *call)
