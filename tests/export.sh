@@ -60,6 +60,13 @@ for x in names:
 assert {k: sorted(v) for k, v in found.items()} == {k: sorted(v) for k, v in told.items()}, (found, told)
 assert set(shards) == {k.value for t in ("PARAMS", "INPUTS") for k in tables[t].keys}
 
+# Gradients are those of a loss that the forward phase returns.
+forward = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "forward"]
+if forward and not isinstance(tables["GRADIENTS"].elts[0], ast.Starred):
+    returned = {k.value for k in forward[0].body[-1].value.keys}
+    outputs = {k.value for k in tables["OUTPUTS"].keys}
+    assert "loss" in returned and returned == outputs, (returned, outputs)
+
 # Each place by a rule is constrained to what that rule says; others are not.
 calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "constrain"]
 wanted = []
@@ -99,6 +106,8 @@ agrees block_2d.yaml default
 agrees llama3.yaml default
 agrees t5.yaml default
 agrees train_zero.yaml tp-dp
+agrees train_microbatches.yaml microbatches
+agrees train_pipeline.yaml 1f1b
 agrees strategies.yaml tensor-sequence
 agrees ring.yaml ring
 agrees experts.yaml ep-over-dp

@@ -56,13 +56,17 @@ static const char main_part[] =
     "    others = {k: v for k, v in {**params, **inputs}.items() if k not in GRADIENTS}\n"
     "\n"
     "    def step(wanted, others):\n"
-    "        def loss_of(wanted):\n"
+    "        def outputs_of(wanted):\n"
     "            every = {**wanted, **others}\n"
-    "            outputs = forward(mesh, {k: every[k] for k in params}, {k: every[k] for k in "
+    "            return forward(mesh, {k: every[k] for k in params}, {k: every[k] for k in "
     "inputs})\n"
-    "            return outputs.get(\"loss\", 0.0), outputs\n"
+    "\n"
+    "        def loss_of(wanted):\n"
+    "            outputs = outputs_of(wanted)\n"
+    "            return outputs[\"loss\"], outputs\n"
+    "\n"
     "        if not GRADIENTS:\n"
-    "            return loss_of(wanted)[1]\n"
+    "            return outputs_of(wanted)\n"
     "        gradients, outputs = jax.grad(loss_of, has_aux=True)(wanted)\n"
     "        return outputs, gradients\n"
     "\n"
@@ -256,11 +260,17 @@ static void add_gradients(struct text *out, const struct graph *graph)
     text_add(out, n ? "}\n" : "*()}\n");
 }
 
-/* The forward phase's outputs: the loss by that name. */
-static bool is_output(const struct graph *graph, const struct graph_output *output)
+/* What the forward phase makes of an output, GRAPH_NONE if nothing: of a loss that is summed over
+ * microbatches, the loss of one. */
+static uint32_t forward_output(const struct graph *graph, const struct graph_output *output)
 {
-    return (output->kind == GRAPH_OUTPUT || output->kind == GRAPH_LOSS) &&
-           graph->nodes[output->node].phase == GRAPH_FORWARD;
+    uint32_t node = output->node;
+
+    if (output->kind != GRAPH_OUTPUT && output->kind != GRAPH_LOSS)
+        return GRAPH_NONE;
+    while (output->kind == GRAPH_LOSS && graph->nodes[node].phase != GRAPH_FORWARD)
+        node = graph->nodes[node].inputs[0];
+    return graph->nodes[node].phase == GRAPH_FORWARD ? node : GRAPH_NONE;
 }
 
 static void add_output_name(struct text *out, const struct graph_output *output)
@@ -274,7 +284,7 @@ static void add_outputs(struct text *out, const struct export_layout *layout)
 
     text_add(out, "OUTPUTS = {\n");
     for (uint32_t i = 0; i < graph->noutputs; i++) {
-        if (!is_output(graph, &graph->outputs[i]))
+        if (forward_output(graph, &graph->outputs[i]) == GRAPH_NONE)
             continue;
         text_add(out, "    ");
         add_output_name(out, &graph->outputs[i]);
@@ -314,12 +324,14 @@ static int add_forward(struct text *out, const struct export_layout *layout, str
     }
     text_add(out, "    return {\n");
     for (uint32_t i = 0; i < graph->noutputs; i++) {
-        if (!is_output(graph, &graph->outputs[i]))
+        uint32_t made = forward_output(graph, &graph->outputs[i]);
+
+        if (made == GRAPH_NONE)
             continue;
         text_add(out, "        ");
         add_output_name(out, &graph->outputs[i]);
         text_add(out, ": ");
-        jax_add_variable(out, graph, graph->outputs[i].node);
+        jax_add_variable(out, graph, made);
         text_add(out, ",\n");
     }
     text_add(out, "    }\n");
