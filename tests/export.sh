@@ -114,6 +114,19 @@ agrees experts.yaml ep-over-dp
 agrees mixtral.yaml default
 agrees deepseek.yaml default
 
+# Recomputation: what lies between layers is kept, what lies inside them is not.
+shardsim export --to jax -S microbatches "$scenarios/train_microbatches.yaml"
+! grep -q checkpoint "$tmp/out"
+ok $? "no recomputation: nothing is said of it"
+shardsim export --to jax -S tp-recompute "$scenarios/train_microbatches.yaml"
+says out 'save_only_these_names("kept")' "recomputation: only what is named is kept"
+says out '^    layers_0_out_[0-9]* = checkpoint_name(.*, "kept")$' "recomputation: a layer's result is kept"
+says out '^    layers_1_mlp_up_[0-9]* = jnp.einsum(' "recomputation: what a layer computes is not"
+! grep -q 'checkpoint_name(params\[' "$tmp/out"
+ok $? "recomputation: parameters need no name"
+shardsim export --to jax -S whole -s 'recompute={keep: [mlp/up$]}' "$scenarios/train_microbatches.yaml"
+says out '^    layers_1_mlp_up_[0-9]* = checkpoint_name(' "recomputation but for a pattern: that is kept, too"
+
 # Experts: where queues are those of groups of tokens, they are sharded as the batch is.
 shardsim export --to jax -S ep-over-dp "$scenarios/experts.yaml"
 says out 'groups=1, sharding=None)' "experts, one queue for all: not sharded"

@@ -32,7 +32,7 @@ static const char mesh_part[] =
     "    devices = np.array(jax.devices()[:NDEVICES]).reshape(tuple(MESH.values()))\n"
     "    return Mesh(devices, tuple(MESH))\n";
 
-static const char main_part[] =
+static const char step_part[] =
     "\n\n"
     "def arrays(table, mesh):\n"
     "    \"\"\"Random numbers between two, or whole ones below one.\"\"\"\n"
@@ -64,7 +64,16 @@ static const char main_part[] =
     "        def loss_of(wanted):\n"
     "            outputs = outputs_of(wanted)\n"
     "            return outputs[\"loss\"], outputs\n"
-    "\n"
+    "\n";
+
+/* Where the backward phase computes values again: those of the forward phase without a name. */
+static const char recompute_import[] = "from jax.ad_checkpoint import checkpoint_name\n";
+static const char recompute_part[] =
+    "        loss_of = jax.checkpoint(\n"
+    "            loss_of, policy=jax.checkpoint_policies.save_only_these_names(\"kept\"))\n"
+    "\n";
+
+static const char main_part[] =
     "        if not GRADIENTS:\n"
     "            return outputs_of(wanted)\n"
     "        gradients, outputs = jax.grad(loss_of, has_aux=True)(wanted)\n"
@@ -298,9 +307,36 @@ static void add_outputs(struct text *out, const struct export_layout *layout)
     text_add(out, "}\n");
 }
 
+/* Whether the backward phase computes some of the forward phase again. */
+static bool recomputes(const struct graph *graph)
+{
+    for (uint32_t i = 0; i < graph->nnodes; i++)
+        if (graph->nodes[i].forgotten)
+            return true;
+    return false;
+}
+
+/* NAME = EXPRESSION, for a value of the forward phase. */
+static int add_line(struct text *out, const struct export_layout *layout, uint32_t i, bool kept,
+                    struct shd_error *err)
+{
+    const struct graph_node *node = &layout->graph->nodes[i];
+    int status;
+
+    text_add(out, "    ");
+    jax_add_variable(out, layout->graph, i);
+    text_add(out, kept ? " = checkpoint_name(" : " = ");
+    status = jax_add_expression(out, layout, i, err);
+    if (node->op == GRAPH_MAP && node->fn == KERN_CONVERT)
+        text_addf(out, ".astype(\"%s\")", shd_dtype_name(node->dtype));
+    text_add(out, kept ? ", \"kept\")\n" : "\n");
+    return status;
+}
+
 static int add_forward(struct text *out, const struct export_layout *layout, struct shd_error *err)
 {
     const struct graph *graph = layout->graph;
+    bool some_kept = recomputes(graph);
 
     text_add(out,
              "\n\ndef forward(mesh, params, inputs):\n"
@@ -308,19 +344,13 @@ static int add_forward(struct text *out, const struct export_layout *layout, str
              "        return jax.lax.with_sharding_constraint(x, NamedSharding(mesh, spec))\n\n");
     for (uint32_t i = 0; i < graph->nnodes; i++) {
         const struct graph_node *node = &graph->nodes[i];
-        int status;
+        bool kept = some_kept && node->op > GRAPH_PARAM && !node->forgotten;
+        int status = SHD_OK;
 
-        if (node->phase != GRAPH_FORWARD)
-            continue;
-        text_add(out, "    ");
-        jax_add_variable(out, graph, i);
-        text_add(out, " = ");
-        status = jax_add_expression(out, layout, i, err);
+        if (node->phase == GRAPH_FORWARD)
+            status = add_line(out, layout, i, kept, err);
         if (status != SHD_OK)
             return status;
-        if (node->op == GRAPH_MAP && node->fn == KERN_CONVERT)
-            text_addf(out, ".astype(\"%s\")", shd_dtype_name(node->dtype));
-        text_add(out, "\n");
     }
     text_add(out, "    return {\n");
     for (uint32_t i = 0; i < graph->noutputs; i++) {
@@ -367,6 +397,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
                              layout->graph->ndims, JAX_DIMS_MAX);
     add_head(out, layout);
     text_add(out, preamble);
+    text_add(out, recomputes(layout->graph) ? recompute_import : "");
     text_add(out,
              "\n# Each array: its shape, its type, what its numbers are among, its sharding.\n");
     add_leaves(out, layout, "PARAMS", GRAPH_PARAM);
@@ -381,6 +412,8 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     status = add_forward(&forward, layout, err);
     jax_add_functions(out, text_get(&forward));
     text_join(out, &forward);
+    text_add(out, step_part);
+    text_add(out, recomputes(layout->graph) ? recompute_part : "");
     text_add(out, main_part);
     return status;
 }
