@@ -127,6 +127,14 @@ ok $? "recomputation: parameters need no name"
 shardsim export --to jax -S whole -s 'recompute={keep: [mlp/up$]}' "$scenarios/train_microbatches.yaml"
 says out '^    layers_1_mlp_up_[0-9]* = checkpoint_name(' "recomputation but for a pattern: that is kept, too"
 
+# Gradients are summed in the type they have, which is told where another is planned.
+shardsim export --to jax -S float16 "$scenarios/train_mixed.yaml"
+says out '^# Gradients are summed over devices in float16, .* planned is float32 (types.reduce)' \
+    "gradients planned to be summed in another type than JAX's: told"
+shardsim export --to jax -S bfloat16-alone "$scenarios/train_mixed.yaml"
+! grep -q types.reduce "$tmp/out"
+ok $? "gradients planned to be summed in JAX's type: nothing is told"
+
 # Experts: where queues are those of groups of tokens, they are sharded as the batch is.
 shardsim export --to jax -S ep-over-dp "$scenarios/experts.yaml"
 says out 'groups=1, sharding=None)' "experts, one queue for all: not sharded"

@@ -368,6 +368,18 @@ static int add_forward(struct text *out, const struct export_layout *layout, str
     return SHD_OK;
 }
 
+/* jax.grad has no option for the type in which the parts of a gradient are added up. */
+static void add_types(struct text *out, const struct scenario *scenario)
+{
+    enum shd_dtype planned = scenario_type(scenario, scenario->types.reduce);
+
+    if (scenario->step.update && planned != scenario->model.dtype)
+        text_addf(out,
+                  "# Gradients are summed over devices in %s, as they are computed; planned is %s "
+                  "(types.reduce).\n",
+                  shd_dtype_name(scenario->model.dtype), shd_dtype_name(planned));
+}
+
 static void add_head(struct text *out, const struct export_layout *layout)
 {
     export_add_title(out, layout);
@@ -381,6 +393,7 @@ static void add_head(struct text *out, const struct export_layout *layout)
     if (layout->graph->nstages > 1)
         text_add(out, "# Without the pipeline's schedule, which jit does not have: arrays "
                       "are replicated along its axis.\n");
+    add_types(out, layout->source);
     export_add_mesh(out, layout->mesh);
     text_addf(out, "NDEVICES = %d\n\n", (int)shd_mesh_size(layout->mesh));
 }
