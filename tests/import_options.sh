@@ -43,7 +43,9 @@ done
 for strategy in bfloat16 float16; do
     there_and_back megatron train_mixed.yaml "$strategy"
 done
-there_and_back megatron train_microbatches.yaml tp-recompute
+there_and_back megatron train_microbatches.yaml tp-recompute -s 'recompute={whole: true}'
+there_and_back megatron train_microbatches.yaml tp-recompute \
+    -s 'recompute={kind: full, group: 3, whole: true}'
 there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}'
 there_and_back megatron llama3.yaml default \
     -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
@@ -65,6 +67,16 @@ shardsim export --to megatron "$scenarios/llama3.yaml" -s 'mesh={dp: 1, tp: 8}' 
     -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
 ! grep -q "overlap-" "$tmp/out"
 ok $? "Megatron-LM: without replicas there is nothing to run beside"
+
+# Whether a layer is computed again to its end is told where a system does other than is planned.
+shardsim export --to megatron -S tp-recompute "$scenarios/train_microbatches.yaml"
+says out '^# Megatron-LM computes layers again to their end' "Megatron-LM: more is computed again than planned"
+shardsim export --to megatron -S tp-recompute -s 'recompute={whole: true}' "$scenarios/train_microbatches.yaml"
+! grep -q 'to their end' "$tmp/out"
+ok $? "Megatron-LM: whole layers are computed again, as planned"
+shardsim export --to torchtitan "$scenarios/models/llama3-8b.yaml" -S hybrid-fsdp -s "$types" \
+    -s 'recompute={whole: true}'
+says out '^# torchtitan computes of a layer again only what is read' "torchtitan: less is computed again than planned"
 
 # refuses TEXT TARGET SCENARIO STRATEGY [OPTION...]
 refuses() {
@@ -125,8 +137,8 @@ experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type al
 # shellcheck disable=SC2086
 {
     becomes 'recompute: selective' --recompute-activations
-    becomes 'recompute: full' --activations-checkpoint-method uniform
-    becomes 'recompute: {kind: full, first: 3}' --recompute-granularity full \
+    becomes 'recompute: {kind: full, whole: true}' --activations-checkpoint-method uniform
+    becomes 'recompute: {kind: full, first: 3, whole: true}' --recompute-granularity full \
         --recompute-method block --recompute-num-layers 3
     becomes 'recompute: selective' --recompute-granularity selective --recompute-modules core_attn
     becomes '  shared: 2' $experts --moe-shared-expert-intermediate-size 64

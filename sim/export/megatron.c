@@ -356,6 +356,9 @@ static void add_notes(struct command *c)
         scenario_type(s, s->types.parameters) != SHD_F32)
         text_add(c->out, "# Megatron-LM keeps a float32 copy of parameters: more memory than "
                          "planned.\n");
+    if (s->recompute.kind == SCENARIO_RECOMPUTE_FULL && !s->recompute.whole)
+        text_add(c->out, "# Megatron-LM computes layers again to their end, with what nobody reads "
+                         "there: more work than planned without recompute.whole.\n");
 }
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)

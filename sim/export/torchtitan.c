@@ -245,6 +245,9 @@ static void add_head(struct job *j)
     if (j->roles.size[EXPORT_EXPERT] > 1 && j->roles.zero < 3)
         text_add(j->out, "# torchtitan shards other parameters over ranks of experts, too: less "
                          "memory than planned.\n");
+    if (j->source->recompute.kind == SCENARIO_RECOMPUTE_FULL && j->source->recompute.whole)
+        text_add(j->out, "# torchtitan computes of a layer again only what is read there: less work "
+                         "than planned with recompute.whole.\n");
 }
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
