@@ -95,6 +95,12 @@ refuses "'pp', of stages, is inside its neighbours" megatron train_5d.yaml 5d
 refuses "'embed/table' is not sharded along vocab over 'tp'" megatron experts.yaml tensor-parallel \
     -s moe.routing=learned
 refuses "stages are outermost; expected 'pp' as the first axis" torchtitan train_4d.yaml 4d
+refuses "torchtitan's llama3 is another model; expected activation swiglu, norm rms, rope, no bias or attention_bias, no positions" \
+    torchtitan train_pipeline.yaml 1f1b -s model.positions=64 -s model.bias=true \
+    -s model.norm=layer
+refuses "another model; expected tied false, heads x head_dim = d_model" torchtitan train_4d.yaml \
+    one-device -s 'params=[[.*, []]]' -s model.tied=true -s model.head_dim=16
+refuses "no such model of kind mlp; expected llama3" torchtitan fsdp.yaml default
 refuses 'no ZeRO 1' torchtitan models/llama3-8b.yaml tp-dp
 refuses 'shards sequences between layers' torchtitan models/llama3-8b.yaml tp-dp \
     -s 'constraints=[]' -s zero.stage=3
