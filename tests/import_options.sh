@@ -92,7 +92,8 @@ refuses 'no schedule ZBH1' megatron train_pipeline.yaml zero-bubble
 refuses 'no model of kind mlp' megatron fsdp.yaml default
 refuses 'expected types.reduce float32' megatron train_mixed.yaml half-sums
 refuses "'pp', of stages, is inside its neighbours" megatron train_5d.yaml 5d
-refuses "'embed/table' is not sharded along vocab over 'tp'" megatron experts.yaml tensor-parallel \
+refuses "'embed/table' is not sharded along vocab over 'tp', which is for tensor parallelism; expected a rule" \
+    megatron experts.yaml tensor-parallel \
     -s moe.routing=learned
 refuses "stages are outermost; expected 'pp' as the first axis" torchtitan train_4d.yaml 4d
 refuses "torchtitan's llama3 is another model; expected activation swiglu, norm rms, rope, no bias or attention_bias, no positions" \
@@ -101,6 +102,10 @@ refuses "torchtitan's llama3 is another model; expected activation swiglu, norm 
 refuses "another model; expected tied false, heads x head_dim = d_model" torchtitan train_4d.yaml \
     one-device -s 'params=[[.*, []]]' -s model.tied=true -s model.head_dim=16
 refuses "no such model of kind mlp; expected llama3" torchtitan fsdp.yaml default
+refuses "no schedule ZBH1; expected 1F1B, GPipe, LoopedBFS, Interleaved1F1B" torchtitan \
+    train_pipeline.yaml zero-bubble -s model.activation=swiglu -s 'model.rope={theta: 10000}'
+refuses "'dp' shards neither the batch nor a parameter; expected it in" megatron train_zero.yaml dp \
+    -s axes.batch=null
 refuses 'no ZeRO 1' torchtitan models/llama3-8b.yaml tp-dp
 refuses 'shards sequences between layers' torchtitan models/llama3-8b.yaml tp-dp \
     -s 'constraints=[]' -s zero.stage=3

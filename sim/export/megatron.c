@@ -72,7 +72,7 @@ static int check_model(struct command *c)
         return refuse(c, "biases of the mlp alone or of attention alone; expected model.bias with "
                          "attention_bias all");
     if (m->rope.used && m->positions > 0)
-        return refuse(c, "rotary and learned positions at once");
+        return refuse(c, "rotary and learned positions at once; expected model.rope or positions");
     return SHD_OK;
 }
 

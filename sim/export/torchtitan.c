@@ -154,7 +154,9 @@ static int check_pipeline(struct job *j)
     for (size_t i = 0; two[i]; i++)
         stages = strcmp(two[i], p->schedule) ? stages : 2;
     if (stages == 0)
-        return shd_error_set(j->err, SHD_EUNSUPPORTED, "torchtitan has no schedule %.40s",
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan has no schedule %.40s; expected 1F1B, GPipe, LoopedBFS, "
+                             "Interleaved1F1B, InterleavedZeroBubble, ZBVZeroBubble or DualPipeV",
                              p->schedule);
     if (stages_per_rank(j) != stages || p->nlayers > 0 || p->nplaces > 0)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
@@ -181,7 +183,7 @@ static int check_rest(struct job *j)
     else if (j->roles.size[EXPORT_CONTEXT] > 1 && s->context.order != SCENARIO_ZIGZAG)
         what = "other order of a sharded sequence than zigzag; expected context.order zigzag";
     else if (s->model.dtype == SHD_F64 || s->model.dtype == SHD_F16)
-        what = "model.dtype but float32 and bfloat16";
+        what = "other types than these; expected model.dtype float32 or bfloat16";
     else if (s->optimizer.kind == SCENARIO_SGD)
         what = "optimizer SGD; expected adamw";
     else if (export_roles_sequences(&j->roles, s) * export_roles_data(&j->roles) *
