@@ -5,20 +5,56 @@ devices of the host and in PyTorch under a fake process group.
     bench/export.py [--program build/shardsim] [--python PYTHON] [--out FILE.md] [SCENARIO...]
 
 PYTHON has jax and torch.  Told for each: whether the code runs, whether JAX's shards and PyTorch's
-local shapes are those that were planned, and the bytes that XLA's program moves beside ours
+local shapes are those that were planned, and the bytes and flops of XLA's program beside ours
 (`shardsim replay --beside`).  Models of more than 1024 devices or too large for a host are checked by
-PyTorch alone.
+PyTorch alone.  FILE.md is written after each scenario; where SCENARIOs are given, the rows of others
+that it has stay as they are.
 """
 import argparse
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from typing import NamedTuple, Optional
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DEVICES_MAX = 1024  # virtual devices that JAX is given
+HEAD = ("scenario", "strategy", "devices", "our step", "JAX", "XLA's bytes", "our bytes",
+        "by search", "XLA's flops", "our flops", "PyTorch")
+GRADIENTS = "gradients"  # the step of which JAX has all
+
+# Runs the code's main, and prints what XLA counts of the step.
+RUN_AND_COUNT = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("step", sys.argv[1])
+step = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(step)
+compiled_step = step.compiled_step
+def counted(*given):
+    made = compiled_step(*given)
+    print("flops", int(made[0].cost_analysis()["flops"]))
+    return made
+step.compiled_step = counted
+del sys.argv[0]
+step.main()
+"""
+
+
+class Row(NamedTuple):
+    scenario: str
+    strategy: str
+    devices: int
+    step: str
+    jax: str
+    xla_bytes: Optional[int]
+    bytes: Optional[int]
+    search_bytes: Optional[int]  # by `placement: search`
+    xla_flops: Optional[int]  # of the device that has most
+    flops: Optional[int]
+    torch: str
 
 
 def run(command, seconds=600):
@@ -32,29 +68,28 @@ def reason(done):
     if done is None:
         return "took more than ten minutes"
     lines = [x for x in done.stderr.strip().splitlines() if x.strip()]
-    return lines[-1].split("error: ")[-1].replace(ROOT + os.sep, "")[:160] if lines else f"status {done.returncode}"
-
-
-def size(n):
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if n < 1024 or unit == "GiB":
-            return f"{n:.0f} {unit}" if unit == "B" else f"{n:.3g} {unit}"
-        n /= 1024
+    if not lines:
+        return f"status {done.returncode}"
+    return lines[-1].split("error: ")[-1].replace(ROOT + os.sep, "").replace("|", "/")[:160]
 
 
 def in_jax(o, path, strategy, folder):
+    """What is said of it, bytes and flops of XLA's program, how many microbatches a step has."""
     code, text = os.path.join(folder, "step.py"), os.path.join(folder, "step.hlo.txt")
     made = run([o.program, "export", "--to", "jax", "-S", strategy, path, "-o", code])
     if made is None or made.returncode:
-        return "not said: " + reason(made), None
-    done = run([o.python, code, text])
+        return "not said: " + reason(made), None, None, 1
+    with open(code, encoding="utf-8") as f:
+        parts = re.search(r"^# One microbatch of (\d+)", f.read(), re.M)
+    parts = int(parts[1]) if parts else 1
+    done = run([o.python, "-c", RUN_AND_COUNT, code, text])
     if done is None or done.returncode:
-        return "FAILS: " + reason(done), None
-    told = run([o.program, "replay", "--json", text, "--beside", path, "-S", strategy])
+        return "FAILS: " + reason(done), None, None, parts
+    told = run([o.program, "replay", "--json", text])
     if told is None or told.returncode:
-        return "FAILS: replay: " + reason(told), None
-    told = json.loads(told.stdout)
-    return "runs, shards agree", (told["received_bytes"]["total"], told["beside"]["received_bytes"])
+        return "FAILS: replay: " + reason(told), None, None, parts
+    return ("runs, shards agree", json.loads(told.stdout)["received_bytes"]["total"],
+            int(re.search(r"^flops (\d+)", done.stdout, re.M)[1]), parts)
 
 
 def in_torch(o, path, strategy, folder):
@@ -66,6 +101,44 @@ def in_torch(o, path, strategy, folder):
     return "shapes agree" if done and done.returncode == 0 else "FAILS: " + reason(done)
 
 
+def step_of(result, parts):
+    update = bool(result["received_bytes"]["by_phase"].get("optimizer"))
+    return ", ".join(["update"] * update + [f"{parts} microbatches"] * (parts > 1)) or GRADIENTS
+
+
+def name_of(path):
+    return os.path.basename(path)[:-len(".yaml")]
+
+
+def row_of(o, path, planned):
+    said, xla_bytes, xla_flops, parts = "too many devices", None, None, 1
+    with tempfile.TemporaryDirectory() as folder:
+        if planned["devices"] <= DEVICES_MAX:
+            said, xla_bytes, xla_flops, parts = in_jax(o, path, planned["strategy"], folder)
+        torch = in_torch(o, path, planned["strategy"], folder)
+    search = planned.get("search") or {}
+    return Row(name_of(path), planned["strategy"], planned["devices"],
+               step_of(planned, parts), said, xla_bytes, planned["received_bytes"]["total"],
+               search.get("received_bytes"), xla_flops, planned["balance"]["flops"]["max"], torch)
+
+
+def cells(line):
+    return [c.strip() for c in line.strip().split("|")[1:-1]]
+
+
+def read(path):
+    """The rows of a table that was written before."""
+    if not path or not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as f:
+        table = [cells(x) for x in f if x.startswith("|")]
+    if not table or tuple(table[0]) != HEAD:
+        return []
+    kinds = Row.__annotations__.values()
+    return [Row(*(c if kind is str else int(c.replace(",", "")) if c else None
+                  for kind, c in zip(kinds, line))) for line in table[2:]]
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ap.add_argument("--program", default=os.path.join(ROOT, "build", "shardsim"))
@@ -73,7 +146,7 @@ def main():
     ap.add_argument("--out")
     ap.add_argument("scenarios", nargs="*")
     o = ap.parse_args()
-    rows = []
+    rows = [] if not o.scenarios else read(o.out)
     for path in o.scenarios or sorted(glob.glob(os.path.join(ROOT, "scenarios", "*.yaml"))):
         planned = run([o.program, "plan", "-q", "--json", path])
         try:
@@ -81,37 +154,47 @@ def main():
         except ValueError:
             print(f"{path}: not planned", file=sys.stderr)
             continue
+        new = []
         for r in results if isinstance(results, list) else [results]:
-            step = "update" if r["received_bytes"]["by_phase"].get("optimizer") else "gradients"
-            with tempfile.TemporaryDirectory() as folder:
-                small = r["devices"] <= DEVICES_MAX
-                jax, bytes_ = in_jax(o, path, r["strategy"], folder) if small else ("too many devices",
-                                                                                  None)
-                torch = in_torch(o, path, r["strategy"], folder)
-            rows.append((os.path.basename(path)[:-5], r["strategy"], r["devices"], jax, bytes_, torch,
-                         step))
-            print(*rows[-1], file=sys.stderr, flush=True)
-    write(rows, open(o.out, "w", encoding="utf-8") if o.out else sys.stdout)
+            new.append(row_of(o, path, r))
+            print(*new[-1], file=sys.stderr, flush=True)
+        rows = sorted([r for r in rows if r.scenario != name_of(path)] + new,
+                      key=lambda r: r.scenario)
+        if o.out:
+            with open(o.out, "w", encoding="utf-8") as out:
+                write(rows, out)
+    if not o.out:
+        write(rows, sys.stdout)
+
+
+def number(x):
+    return "" if x is None else f"{x:,}"
 
 
 def write(rows, out):
-    jax = [r for r in rows if r[3].startswith("runs")]
-    torch = [r for r in rows if r[5].startswith("shapes")]
-    both = [r for r in jax if r[4] and r[6] == "gradients"]
+    jax = [r for r in rows if r.jax.startswith("runs")]
+    torch = [r for r in rows if r.torch.startswith("shapes")]
+    both = [r for r in jax if r.step == GRADIENTS]
+    fewer = [r for r in both if r.xla_bytes < r.bytes]
+    searched = [r for r in both if r.xla_bytes < min(r.bytes, r.search_bytes or r.bytes)]
     print("# Exported code, run\n", file=out)
-    print("Written by `bench/export.py`. JAX compiles the step without the optimizer; strategies whose "
-          "step has one are marked, as their bytes are of more.\n", file=out)
+    print("Written by `bench/export.py`; `docs/placement.md` says what to make of it. JAX compiles the "
+          "gradients of one microbatch; a step with `update` has an optimizer that communicates, and all its "
+          "microbatches. Bytes are those that all devices receive, flops those of the device that "
+          "has most, as XLA and as shardsim count them.\n", file=out)
     print(f"{len(rows)} strategies: {len(jax)} run in JAX with the planned shards, "
-          f"{len(torch)} agree in PyTorch. Of {len(both)} without an optimizer XLA moves the same bytes "
-          f"in {sum(a == b for a, b in (r[4] for r in both))}, more in "
-          f"{sum(a > b for a, b in (r[4] for r in both))}, fewer in "
-          f"{sum(a < b for a, b in (r[4] for r in both))}.\n", file=out)
-    print("| scenario | strategy | devices | JAX | XLA's bytes | ours | PyTorch |", file=out)
-    print("|---|---|--:|---|--:|--:|---|", file=out)
-    for name, strategy, devices, said, bytes_, torch_said, step in rows:
-        theirs, ours = (size(x) for x in bytes_) if bytes_ else ("", "")
-        mark = " (with optimizer)" if bytes_ and step == "update" else ""
-        print(f"| {name} | {strategy} | {devices} | {said} | {theirs} | {ours}{mark} | {torch_said} |",
+          f"{len(torch)} agree in PyTorch. Of {len(both)} whose step is its gradients XLA moves the same "
+          f"bytes in {sum(r.xla_bytes == r.bytes for r in both)}, more in "
+          f"{sum(r.xla_bytes > r.bytes for r in both)}, fewer in {len(fewer)}; fewer than "
+          f"`placement: search` in {len(searched)}.\n", file=out)
+    for r in fewer:
+        print(f"- {r.scenario}, {r.strategy}: XLA moves {1 - r.xla_bytes / r.bytes:.0%} fewer bytes, "
+              f"for {r.xla_flops / r.flops:.2f} times the flops.", file=out)
+    print("\n" * bool(fewer), end="", file=out)
+    print("| " + " | ".join(HEAD) + " |", file=out)
+    print("|---|---|--:|---|---|--:|--:|--:|--:|--:|---|", file=out)
+    for r in rows:
+        print("| " + " | ".join(number(x) if isinstance(x, int) or x is None else x for x in r) + " |",
               file=out)
 
 

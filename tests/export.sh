@@ -60,6 +60,13 @@ for x in names:
 assert {k: sorted(v) for k, v in found.items()} == {k: sorted(v) for k, v in told.items()}, (found, told)
 assert set(shards) == {k.value for t in ("PARAMS", "INPUTS") for k in tables[t].keys}
 
+# Gradients are those of a loss that the forward phase returns.
+forward = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "forward"]
+if forward and not isinstance(tables["GRADIENTS"].elts[0], ast.Starred):
+    returned = {k.value for k in forward[0].body[-1].value.keys}
+    outputs = {k.value for k in tables["OUTPUTS"].keys}
+    assert "loss" in returned and returned == outputs, (returned, outputs)
+
 # Each place by a rule is constrained to what that rule says; others are not.
 calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "constrain"]
 wanted = []
@@ -99,11 +106,34 @@ agrees block_2d.yaml default
 agrees llama3.yaml default
 agrees t5.yaml default
 agrees train_zero.yaml tp-dp
+agrees train_microbatches.yaml microbatches
+agrees train_pipeline.yaml 1f1b
 agrees strategies.yaml tensor-sequence
 agrees ring.yaml ring
 agrees experts.yaml ep-over-dp
 agrees mixtral.yaml default
 agrees deepseek.yaml default
+
+# Recomputation: what lies between layers is kept, what lies inside them is not.
+shardsim export --to jax -S microbatches "$scenarios/train_microbatches.yaml"
+! grep -q checkpoint "$tmp/out"
+ok $? "no recomputation: nothing is said of it"
+shardsim export --to jax -S tp-recompute "$scenarios/train_microbatches.yaml"
+says out 'save_only_these_names("kept")' "recomputation: only what is named is kept"
+says out '^    layers_0_out_[0-9]* = checkpoint_name(.*, "kept")$' "recomputation: a layer's result is kept"
+says out '^    layers_1_mlp_up_[0-9]* = jnp.einsum(' "recomputation: what a layer computes is not"
+! grep -q 'checkpoint_name(params\[' "$tmp/out"
+ok $? "recomputation: parameters need no name"
+shardsim export --to jax -S whole -s 'recompute={keep: [mlp/up$]}' "$scenarios/train_microbatches.yaml"
+says out '^    layers_1_mlp_up_[0-9]* = checkpoint_name(' "recomputation but for a pattern: that is kept, too"
+
+# Gradients are summed in the type they have, which is told where another is planned.
+shardsim export --to jax -S float16 "$scenarios/train_mixed.yaml"
+says out '^# Gradients are summed over devices in float16, .* planned is float32 (types.reduce)' \
+    "gradients planned to be summed in another type than JAX's: told"
+shardsim export --to jax -S bfloat16-alone "$scenarios/train_mixed.yaml"
+! grep -q types.reduce "$tmp/out"
+ok $? "gradients planned to be summed in JAX's type: nothing is told"
 
 # Experts: where queues are those of groups of tokens, they are sharded as the batch is.
 shardsim export --to jax -S ep-over-dp "$scenarios/experts.yaml"

@@ -43,7 +43,9 @@ done
 for strategy in bfloat16 float16; do
     there_and_back megatron train_mixed.yaml "$strategy"
 done
-there_and_back megatron train_microbatches.yaml tp-recompute
+there_and_back megatron train_microbatches.yaml tp-recompute -s 'recompute={whole: true}'
+there_and_back megatron train_microbatches.yaml tp-recompute \
+    -s 'recompute={kind: full, group: 3, whole: true}'
 there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}'
 there_and_back megatron llama3.yaml default \
     -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
@@ -66,6 +68,16 @@ shardsim export --to megatron "$scenarios/llama3.yaml" -s 'mesh={dp: 1, tp: 8}' 
 ! grep -q "overlap-" "$tmp/out"
 ok $? "Megatron-LM: without replicas there is nothing to run beside"
 
+# Whether a layer is computed again to its end is told where a system does other than is planned.
+shardsim export --to megatron -S tp-recompute "$scenarios/train_microbatches.yaml"
+says out '^# Megatron-LM computes layers again to their end' "Megatron-LM: more is computed again than planned"
+shardsim export --to megatron -S tp-recompute -s 'recompute={whole: true}' "$scenarios/train_microbatches.yaml"
+! grep -q 'to their end' "$tmp/out"
+ok $? "Megatron-LM: whole layers are computed again, as planned"
+shardsim export --to torchtitan "$scenarios/models/llama3-8b.yaml" -S hybrid-fsdp -s "$types" \
+    -s 'recompute={whole: true}'
+says out '^# torchtitan computes of a layer again only what is read' "torchtitan: less is computed again than planned"
+
 # refuses TEXT TARGET SCENARIO STRATEGY [OPTION...]
 refuses() {
     text=$1 target=$2 scenario=$3 strategy=$4
@@ -80,9 +92,20 @@ refuses 'no schedule ZBH1' megatron train_pipeline.yaml zero-bubble
 refuses 'no model of kind mlp' megatron fsdp.yaml default
 refuses 'expected types.reduce float32' megatron train_mixed.yaml half-sums
 refuses "'pp', of stages, is inside its neighbours" megatron train_5d.yaml 5d
-refuses "'embed/table' is not sharded along vocab over 'tp'" megatron experts.yaml tensor-parallel \
+refuses "'embed/table' is not sharded along vocab over 'tp', which is for tensor parallelism; expected a rule" \
+    megatron experts.yaml tensor-parallel \
     -s moe.routing=learned
 refuses "stages are outermost; expected 'pp' as the first axis" torchtitan train_4d.yaml 4d
+refuses "torchtitan's llama3 is another model; expected activation swiglu, norm rms, rope, no bias or attention_bias, no positions" \
+    torchtitan train_pipeline.yaml 1f1b -s model.positions=64 -s model.bias=true \
+    -s model.norm=layer
+refuses "another model; expected tied false, heads x head_dim = d_model" torchtitan train_4d.yaml \
+    one-device -s 'params=[[.*, []]]' -s model.tied=true -s model.head_dim=16
+refuses "no such model of kind mlp; expected llama3" torchtitan fsdp.yaml default
+refuses "no schedule ZBH1; expected 1F1B, GPipe, LoopedBFS, Interleaved1F1B" torchtitan \
+    train_pipeline.yaml zero-bubble -s model.activation=swiglu -s 'model.rope={theta: 10000}'
+refuses "'dp' shards neither the batch nor a parameter; expected it in" megatron train_zero.yaml dp \
+    -s axes.batch=null
 refuses 'no ZeRO 1' torchtitan models/llama3-8b.yaml tp-dp
 refuses 'shards sequences between layers' torchtitan models/llama3-8b.yaml tp-dp \
     -s 'constraints=[]' -s zero.stage=3
@@ -125,8 +148,8 @@ experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type al
 # shellcheck disable=SC2086
 {
     becomes 'recompute: selective' --recompute-activations
-    becomes 'recompute: full' --activations-checkpoint-method uniform
-    becomes 'recompute: {kind: full, first: 3}' --recompute-granularity full \
+    becomes 'recompute: {kind: full, whole: true}' --activations-checkpoint-method uniform
+    becomes 'recompute: {kind: full, first: 3, whole: true}' --recompute-granularity full \
         --recompute-method block --recompute-num-layers 3
     becomes 'recompute: selective' --recompute-granularity selective --recompute-modules core_attn
     becomes '  shared: 2' $experts --moe-shared-expert-intermediate-size 64

@@ -32,7 +32,7 @@ static const char mesh_part[] =
     "    devices = np.array(jax.devices()[:NDEVICES]).reshape(tuple(MESH.values()))\n"
     "    return Mesh(devices, tuple(MESH))\n";
 
-static const char main_part[] =
+static const char step_part[] =
     "\n\n"
     "def arrays(table, mesh):\n"
     "    \"\"\"Random numbers between two, or whole ones below one.\"\"\"\n"
@@ -56,13 +56,26 @@ static const char main_part[] =
     "    others = {k: v for k, v in {**params, **inputs}.items() if k not in GRADIENTS}\n"
     "\n"
     "    def step(wanted, others):\n"
-    "        def loss_of(wanted):\n"
+    "        def outputs_of(wanted):\n"
     "            every = {**wanted, **others}\n"
-    "            outputs = forward(mesh, {k: every[k] for k in params}, {k: every[k] for k in "
+    "            return forward(mesh, {k: every[k] for k in params}, {k: every[k] for k in "
     "inputs})\n"
-    "            return outputs.get(\"loss\", 0.0), outputs\n"
+    "\n"
+    "        def loss_of(wanted):\n"
+    "            outputs = outputs_of(wanted)\n"
+    "            return outputs[\"loss\"], outputs\n"
+    "\n";
+
+/* Where the backward phase computes values again: those of the forward phase without a name. */
+static const char recompute_import[] = "from jax.ad_checkpoint import checkpoint_name\n";
+static const char recompute_part[] =
+    "        loss_of = jax.checkpoint(\n"
+    "            loss_of, policy=jax.checkpoint_policies.save_only_these_names(\"kept\"))\n"
+    "\n";
+
+static const char main_part[] =
     "        if not GRADIENTS:\n"
-    "            return loss_of(wanted)[1]\n"
+    "            return outputs_of(wanted)\n"
     "        gradients, outputs = jax.grad(loss_of, has_aux=True)(wanted)\n"
     "        return outputs, gradients\n"
     "\n"
@@ -256,11 +269,17 @@ static void add_gradients(struct text *out, const struct graph *graph)
     text_add(out, n ? "}\n" : "*()}\n");
 }
 
-/* The forward phase's outputs: the loss by that name. */
-static bool is_output(const struct graph *graph, const struct graph_output *output)
+/* What the forward phase makes of an output, GRAPH_NONE if nothing: of a loss that is summed over
+ * microbatches, the loss of one. */
+static uint32_t forward_output(const struct graph *graph, const struct graph_output *output)
 {
-    return (output->kind == GRAPH_OUTPUT || output->kind == GRAPH_LOSS) &&
-           graph->nodes[output->node].phase == GRAPH_FORWARD;
+    uint32_t node = output->node;
+
+    if (output->kind != GRAPH_OUTPUT && output->kind != GRAPH_LOSS)
+        return GRAPH_NONE;
+    while (output->kind == GRAPH_LOSS && graph->nodes[node].phase != GRAPH_FORWARD)
+        node = graph->nodes[node].inputs[0];
+    return graph->nodes[node].phase == GRAPH_FORWARD ? node : GRAPH_NONE;
 }
 
 static void add_output_name(struct text *out, const struct graph_output *output)
@@ -274,7 +293,7 @@ static void add_outputs(struct text *out, const struct export_layout *layout)
 
     text_add(out, "OUTPUTS = {\n");
     for (uint32_t i = 0; i < graph->noutputs; i++) {
-        if (!is_output(graph, &graph->outputs[i]))
+        if (forward_output(graph, &graph->outputs[i]) == GRAPH_NONE)
             continue;
         text_add(out, "    ");
         add_output_name(out, &graph->outputs[i]);
@@ -288,9 +307,36 @@ static void add_outputs(struct text *out, const struct export_layout *layout)
     text_add(out, "}\n");
 }
 
+/* Whether the backward phase computes some of the forward phase again. */
+static bool recomputes(const struct graph *graph)
+{
+    for (uint32_t i = 0; i < graph->nnodes; i++)
+        if (graph->nodes[i].forgotten)
+            return true;
+    return false;
+}
+
+/* NAME = EXPRESSION, for a value of the forward phase. */
+static int add_line(struct text *out, const struct export_layout *layout, uint32_t i, bool kept,
+                    struct shd_error *err)
+{
+    const struct graph_node *node = &layout->graph->nodes[i];
+    int status;
+
+    text_add(out, "    ");
+    jax_add_variable(out, layout->graph, i);
+    text_add(out, kept ? " = checkpoint_name(" : " = ");
+    status = jax_add_expression(out, layout, i, err);
+    if (node->op == GRAPH_MAP && node->fn == KERN_CONVERT)
+        text_addf(out, ".astype(\"%s\")", shd_dtype_name(node->dtype));
+    text_add(out, kept ? ", \"kept\")\n" : "\n");
+    return status;
+}
+
 static int add_forward(struct text *out, const struct export_layout *layout, struct shd_error *err)
 {
     const struct graph *graph = layout->graph;
+    bool some_kept = recomputes(graph);
 
     text_add(out,
              "\n\ndef forward(mesh, params, inputs):\n"
@@ -298,32 +344,40 @@ static int add_forward(struct text *out, const struct export_layout *layout, str
              "        return jax.lax.with_sharding_constraint(x, NamedSharding(mesh, spec))\n\n");
     for (uint32_t i = 0; i < graph->nnodes; i++) {
         const struct graph_node *node = &graph->nodes[i];
-        int status;
+        bool kept = some_kept && node->op > GRAPH_PARAM && !node->forgotten;
+        int status = SHD_OK;
 
-        if (node->phase != GRAPH_FORWARD)
-            continue;
-        text_add(out, "    ");
-        jax_add_variable(out, graph, i);
-        text_add(out, " = ");
-        status = jax_add_expression(out, layout, i, err);
+        if (node->phase == GRAPH_FORWARD)
+            status = add_line(out, layout, i, kept, err);
         if (status != SHD_OK)
             return status;
-        if (node->op == GRAPH_MAP && node->fn == KERN_CONVERT)
-            text_addf(out, ".astype(\"%s\")", shd_dtype_name(node->dtype));
-        text_add(out, "\n");
     }
     text_add(out, "    return {\n");
     for (uint32_t i = 0; i < graph->noutputs; i++) {
-        if (!is_output(graph, &graph->outputs[i]))
+        uint32_t made = forward_output(graph, &graph->outputs[i]);
+
+        if (made == GRAPH_NONE)
             continue;
         text_add(out, "        ");
         add_output_name(out, &graph->outputs[i]);
         text_add(out, ": ");
-        jax_add_variable(out, graph, graph->outputs[i].node);
+        jax_add_variable(out, graph, made);
         text_add(out, ",\n");
     }
     text_add(out, "    }\n");
     return SHD_OK;
+}
+
+/* jax.grad has no option for the type in which the parts of a gradient are added up. */
+static void add_types(struct text *out, const struct scenario *scenario)
+{
+    enum shd_dtype planned = scenario_type(scenario, scenario->types.reduce);
+
+    if (scenario->step.update && planned != scenario->model.dtype)
+        text_addf(out,
+                  "# Gradients are summed over devices in %s, as they are computed; planned is %s "
+                  "(types.reduce).\n",
+                  shd_dtype_name(scenario->model.dtype), shd_dtype_name(planned));
 }
 
 static void add_head(struct text *out, const struct export_layout *layout)
@@ -339,6 +393,7 @@ static void add_head(struct text *out, const struct export_layout *layout)
     if (layout->graph->nstages > 1)
         text_add(out, "# Without the pipeline's schedule, which jit does not have: arrays "
                       "are replicated along its axis.\n");
+    add_types(out, layout->source);
     export_add_mesh(out, layout->mesh);
     text_addf(out, "NDEVICES = %d\n\n", (int)shd_mesh_size(layout->mesh));
 }
@@ -355,6 +410,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
                              layout->graph->ndims, JAX_DIMS_MAX);
     add_head(out, layout);
     text_add(out, preamble);
+    text_add(out, recomputes(layout->graph) ? recompute_import : "");
     text_add(out,
              "\n# Each array: its shape, its type, what its numbers are among, its sharding.\n");
     add_leaves(out, layout, "PARAMS", GRAPH_PARAM);
@@ -369,6 +425,8 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     status = add_forward(&forward, layout, err);
     jax_add_functions(out, text_get(&forward));
     text_join(out, &forward);
+    text_add(out, step_part);
+    text_add(out, recomputes(layout->graph) ? recompute_part : "");
     text_add(out, main_part);
     return status;
 }

@@ -72,7 +72,7 @@ static int check_model(struct command *c)
         return refuse(c, "biases of the mlp alone or of attention alone; expected model.bias with "
                          "attention_bias all");
     if (m->rope.used && m->positions > 0)
-        return refuse(c, "rotary and learned positions at once");
+        return refuse(c, "rotary and learned positions at once; expected model.rope or positions");
     return SHD_OK;
 }
 
@@ -356,6 +356,9 @@ static void add_notes(struct command *c)
         scenario_type(s, s->types.parameters) != SHD_F32)
         text_add(c->out, "# Megatron-LM keeps a float32 copy of parameters: more memory than "
                          "planned.\n");
+    if (s->recompute.kind == SCENARIO_RECOMPUTE_FULL && !s->recompute.whole)
+        text_add(c->out, "# Megatron-LM computes layers again to their end, with what nobody reads "
+                         "there: more work than planned without recompute.whole.\n");
 }
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)

@@ -110,7 +110,9 @@ static int find_role(enum export_role *role, struct export_roles *out,
         *role = data_role(s, name, &use, out);
     else if (use.tokens)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'%.40s' shards sequences, but is not the axis of `context`", name);
+                             "'%.40s' shards sequences, but is not the axis of `context`; expected "
+                             "`context: {axis: %.40s}`",
+                             name, name);
     else if (use.experts)
         return shd_error_set(err, SHD_EUNSUPPORTED,
                              "'%.40s' shards experts, but not the batch; expected it among `axes: "
@@ -118,13 +120,17 @@ static int find_role(enum export_role *role, struct export_roles *out,
                              name);
     else if (use.other)
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'%.40s' shards '%.60s' along other than heads, mlp and vocab", name,
-                             use.other);
+                             "'%.40s' shards '%.60s' along other than heads, mlp and vocab; "
+                             "expected rules that shard along those",
+                             name, use.other);
     else if (use.widths)
         *role = EXPORT_TENSOR;
     else
-        return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "'%.40s' shards neither the batch nor a parameter", name);
+        return shd_error_set(
+            err, SHD_EUNSUPPORTED,
+            "'%.40s' shards neither the batch nor a parameter; expected it in `axes: "
+            "{batch: ...}` or in rules",
+            name);
     return SHD_OK;
 }
 
@@ -153,7 +159,8 @@ static int check_param(const struct export_layout *layout, uint32_t i, size_t ax
         if (expects(role, layout->graph, node, d) && !sharded &&
             dim->size % shd_mesh_axis_size(layout->mesh, axis) == 0)
             return shd_error_set(err, SHD_EUNSUPPORTED,
-                                 "'%.60s' is not sharded along %s over '%.40s', which is for %s",
+                                 "'%.60s' is not sharded along %s over '%.40s', which is for %s; "
+                                 "expected a rule that does",
                                  node->name, dim->name, name, role_names[role]);
     }
     if (role == EXPORT_SHARD && layout->source->zero.stage < 1 && node->rank > 1 && !any)
@@ -236,9 +243,10 @@ static int check_experts(const struct export_roles *r, struct shd_error *err)
 {
     if (r->size[EXPORT_CONTEXT] > 1 && r->experts > 1 &&
         r->experts != r->size[EXPORT_EXPERT] * r->size[EXPORT_CONTEXT])
-        return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "ranks of the context's axis hold the same experts; experts of this "
-                             "system are dealt out over context first");
+        return shd_error_set(
+            err, SHD_EUNSUPPORTED,
+            "ranks of the context's axis hold the same experts; expected that axis, "
+            "too, in the rules of experts, which are dealt out over context first");
     if (r->experts > 1 && r->data_outside)
         return shd_error_set(err, SHD_EUNSUPPORTED,
                              "with experts the axis of the pipeline is the outermost of `mesh`");

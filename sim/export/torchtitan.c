@@ -44,24 +44,50 @@ static const struct family_flavor *find_flavor(const struct scenario_model *mode
     return NULL;
 }
 
-static bool is_llama(const struct scenario_model *m)
+/* What its llama3 is, of which the sizes are free.  All that is otherwise is named at once. */
+static int check_llama(struct job *j)
 {
-    return m->kind == SCENARIO_LLAMA3 ||
-           (m->kind == SCENARIO_TRANSFORMER && m->activation == SCENARIO_SWIGLU && m->rope.used &&
-            m->norm == SCENARIO_RMS && !m->bias && m->moe.experts == 0);
+    const struct scenario_model *m = &j->source->model;
+    const struct {
+        bool met;
+        const char *what;
+    } needs[] = {
+        {m->activation == SCENARIO_SWIGLU, "activation swiglu"},
+        {m->norm == SCENARIO_RMS, "norm rms"},
+        {m->rope.used, "rope"},
+        {m->causal, "causal true"},
+        {!m->bias && m->attention_bias == SCENARIO_BIAS_NONE, "no bias or attention_bias"},
+        {!m->tied, "tied false"},
+        {m->head_dim * m->heads == m->d_model, "heads x head_dim = d_model"},
+        {m->moe.experts == 0, "no moe"},
+        {m->positions == 0, "no positions"},
+        {m->window == 0, "no window"},
+    };
+    struct text wanted = TEXT_INIT;
+    int status = SHD_OK, n = 0;
+
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (!needs[i].met)
+            text_addf(&wanted, "%s%s", n++ ? ", " : "", needs[i].what);
+    if (n > 0)
+        status =
+            shd_error_set(j->err, SHD_EUNSUPPORTED,
+                          "torchtitan's llama3 is another model; expected %s", text_get(&wanted));
+    text_fini(&wanted);
+    return status;
 }
 
 static int check_model(struct job *j)
 {
-    const struct scenario_model *m = &j->source->model;
+    enum scenario_kind kind = j->source->model.kind;
 
-    if (find_flavor(m))
-        return SHD_OK;
-    if (!is_llama(m) || m->positions > 0 || m->window > 0)
+    if (kind == SCENARIO_LLAMA3 || kind == SCENARIO_TRANSFORMER)
+        return check_llama(j);
+    if (!find_flavor(&j->source->model))
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
-                             "torchtitan has no such model of kind %s; expected a llama3 (or a "
-                             "transformer like it), or a published deepseek",
-                             scenario_kind_name(m->kind));
+                             "torchtitan has no such model of kind %s; expected llama3, a "
+                             "transformer like it, or a published size of deepseek",
+                             scenario_kind_name(kind));
     return SHD_OK;
 }
 
@@ -128,7 +154,9 @@ static int check_pipeline(struct job *j)
     for (size_t i = 0; two[i]; i++)
         stages = strcmp(two[i], p->schedule) ? stages : 2;
     if (stages == 0)
-        return shd_error_set(j->err, SHD_EUNSUPPORTED, "torchtitan has no schedule %.40s",
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan has no schedule %.40s; expected 1F1B, GPipe, LoopedBFS, "
+                             "Interleaved1F1B, InterleavedZeroBubble, ZBVZeroBubble or DualPipeV",
                              p->schedule);
     if (stages_per_rank(j) != stages || p->nlayers > 0 || p->nplaces > 0)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
@@ -155,7 +183,7 @@ static int check_rest(struct job *j)
     else if (j->roles.size[EXPORT_CONTEXT] > 1 && s->context.order != SCENARIO_ZIGZAG)
         what = "other order of a sharded sequence than zigzag; expected context.order zigzag";
     else if (s->model.dtype == SHD_F64 || s->model.dtype == SHD_F16)
-        what = "model.dtype but float32 and bfloat16";
+        what = "other types than these; expected model.dtype float32 or bfloat16";
     else if (s->optimizer.kind == SCENARIO_SGD)
         what = "optimizer SGD; expected adamw";
     else if (export_roles_sequences(&j->roles, s) * export_roles_data(&j->roles) *
@@ -245,6 +273,10 @@ static void add_head(struct job *j)
     if (j->roles.size[EXPORT_EXPERT] > 1 && j->roles.zero < 3)
         text_add(j->out, "# torchtitan shards other parameters over ranks of experts, too: less "
                          "memory than planned.\n");
+    if (j->source->recompute.kind == SCENARIO_RECOMPUTE_FULL && j->source->recompute.whole)
+        text_add(j->out,
+                 "# torchtitan computes of a layer again only what is read there: less work "
+                 "than planned with recompute.whole.\n");
 }
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)

@@ -129,6 +129,7 @@ struct graph_node {
     uint32_t stage; /* of a pipeline; graph/stages.h */
     bool weights;   /* in the backward phase: only gradients of parameters come of it */
     bool again;     /* in the backward phase: of the forward phase, done once more (recompute.h) */
+    bool forgotten; /* in the forward phase: the backward phase does it again, not reads it */
     enum shd_dtype dtype;
     enum shd_dtype stored; /* the type it is asked for in: not `dtype` in a graph_in_dtype() */
     const char *name;      /* "layers/0/mlp/up"; unique for inputs and parameters */

@@ -283,6 +283,7 @@ static void move(struct cloning *c, uint32_t old)
         node.inputs[k] =
             node.phase == GRAPH_BACKWARD ? read_again(c, node.inputs[k]) : c->moved[node.inputs[k]];
     }
+    node.forgotten = c->again[old];
     c->moved[old] = append(c, &node);
 }
 

@@ -54,6 +54,7 @@ struct import_job {
     int64_t batch, sequences, seq; /* of all, of a microbatch on a device, tokens */
     const char *recompute;
     int64_t recompute_layers, recompute_first, recompute_every; /* groups of; up to; each so many */
+    bool recompute_whole; /* layers with what nobody reads again */
     const char *optimizer, *decay;
     double lr, betas[2], eps, weight_decay, momentum, clip;
     int64_t loss_scale, loss_scale_window;

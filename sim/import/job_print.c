@@ -315,7 +315,8 @@ static void add_recompute(const struct import_job *j, struct text *out)
     if (!j->recompute)
         return;
     if (strcmp(j->recompute, "full") != 0 ||
-        (j->recompute_layers == 1 && j->recompute_every == 1 && j->recompute_first == 0)) {
+        (j->recompute_layers == 1 && j->recompute_every == 1 && j->recompute_first == 0 &&
+         !j->recompute_whole)) {
         text_addf(out, "recompute: %s\n", j->recompute);
         return;
     }
@@ -326,7 +327,7 @@ static void add_recompute(const struct import_job *j, struct text *out)
         text_addf(out, ", every: %" PRId64, j->recompute_every);
     if (j->recompute_first > 0)
         text_addf(out, ", first: %" PRId64, j->recompute_first);
-    text_add(out, "}\n");
+    text_add(out, j->recompute_whole ? ", whole: true}\n" : "}\n");
 }
 
 static void add_types(const struct import_job *j, struct text *out)

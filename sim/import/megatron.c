@@ -108,6 +108,7 @@ static void find_zero(struct import_job *job)
     job->keep = job->fsdp2 && job->unshard_once;
 }
 
+/* A layer that is computed again is called a second time, to its end. */
 static void find_recompute(struct import_job *job, struct diag *diag)
 {
     const char *method = job->method ? job->method : job->old_method;
@@ -116,8 +117,8 @@ static void find_recompute(struct import_job *job, struct diag *diag)
         job->recompute = "full";
     else if (job->selective && !job->recompute)
         job->recompute = "selective";
-    if (!job->recompute || strcmp(job->recompute, "full") != 0 || !method ||
-        strcmp(method, "block") != 0)
+    job->recompute_whole = job->recompute && !strcmp(job->recompute, "full");
+    if (!job->recompute_whole || !method || strcmp(method, "block") != 0)
         return;
     if (job->stages > 1)
         diag_error(diag, job->end,
