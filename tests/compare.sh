@@ -236,6 +236,21 @@ assert 0 < more < 0.05, more
 assert "needs %.1f %% more memory than %s (" % (100 * more, b["strategy"]) in v, v
 assert "no more memory" not in v, v
 PY
+    # Steps closer than the model is to measured ones are a tie: where nobody measured the cluster, than
+    # the largest error of those that were.
+    lesson=$top_srcdir/docs/course/choosing.yaml
+    shardsim compare --plan --json "$lesson" -S zero-1 -S zero-3
+    holds "verdict: no winner within the error of clusters that were measured" <<'PY'
+v = r["verdict"]
+assert "no step of this cluster was measured: 17 %" in v and "none of them wins by time" in v, v
+assert "is the fastest" not in v, v
+assert [len(x["within_model_error"]) for x in r["strategies"]] == [1, 1]
+assert not any("modelled_step_seconds" in x["best"] for x in r["strategies"])
+PY
+    shardsim compare --plan --json -s hardware=a100-80g-selene "$lesson" -S zero-1 -S zero-3
+    holds "verdict: of a measured cluster, by its own error" <<'PY'
+assert "within the model's error of each other (2.8 %)" in r["verdict"], r["verdict"]
+PY
     # Flops that differ by what three digits do not show: none is the best of them, or all are.
     shardsim compare --plan --set batch.size=256 --columns flops_max "$tmp/zero.yaml"
     [ "$(grep -c ' 384 M$' "$tmp/out")" -eq 2 ]

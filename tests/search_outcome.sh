@@ -74,6 +74,26 @@ PY
     says out '  24 .*no layout fits' "a count that does not divide"
 }
 
+# The model's error says what a tie is: the cluster's own, or that of clusters that were measured.
+# shellcheck disable=SC2086
+for hardware in a100-80g-selene h100-sxm; do
+    shardsim search "$tmp/small.yaml" -q --json $ranges -s hardware=$hardware
+    is 0 "ties on $hardware: found"
+    python3 - "$tmp/out" "$top_srcdir"/scenarios/hardware/*.yaml <<'PY'
+import json, re, sys
+r = json.load(open(sys.argv[1]))
+errors = [float(e) for f in sys.argv[2:] for e in re.findall("cross_validated_mape: (\\S+)", open(f).read())]
+assert r["tie_within"] == (max(errors) if r["expected_error"] is None else r["expected_error"]), r["tie_within"]
+best = r["best"][0]["step_seconds"]
+assert r["ties"] == sum(p["step_seconds"] - best <= r["tie_within"] * best for p in r["best"][1:]) > 0
+PY
+    ok $? "ties on $hardware: steps within the model's error"
+done
+# shellcheck disable=SC2086
+shardsim search "$tmp/small.yaml" -q $ranges -s hardware=h100-sxm
+says out 'no step of this cluster was measured: expect to be off by 17 %' "an unmeasured cluster: how far off"
+says out '^  tie  *with [0-9]* of the others below' "and that others are as good"
+
 # The least memory within a step, and the shortest step within memory: what all plans together say.
 # shellcheck disable=SC2086
 {

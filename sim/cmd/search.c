@@ -375,6 +375,7 @@ static int answer(const struct options *o, struct search *s, const struct search
     if (!s->over)
         outcome.cut_short = why_cut_short();
     exit = look_around(&outcome, &sensitivity, o, s, opts);
+    outcome_find_error(&outcome);
     if (exit == CMD_OK)
         exit = put(o, &outcome);
     if (exit == CMD_OK && s->nbest == 0)
