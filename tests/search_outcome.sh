@@ -187,5 +187,6 @@ refused 'go without --memory, --within and --seconds' --devices 8..32 --seconds 
 refused 'goes with several --devices' --price 2
 refused 'expected a number above 0' --devices 8..32 --price 0
 refused 'expected a number above 0' --within soon
+refused "'80' has no unit; expected 80GiB, 80GB" --memory 80
 refused 'goes without --memory' --sensitivity --memory 3GiB
 done_testing

@@ -14,6 +14,7 @@
 #include "base/foreign.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "memory/backend.h"
 #include "scenario/scenario.h"
@@ -210,6 +211,16 @@ long args_parse_size(const char *option, const char *arg, long least, long most,
         args_error(state, "--%s is '%s'; expected a whole number from %ld to %ld (4k is 4096)",
                    option, arg, least, most);
     return n;
+}
+
+uint64_t args_parse_bytes(const char *option, const char *arg, const struct argp_state *state)
+{
+    struct shd_error err;
+    uint64_t bytes = 0;
+
+    if (units_parse_memory(&bytes, arg, &err) != SHD_OK)
+        args_error(state, "--%s: %s", option, err.text);
+    return bytes;
 }
 
 const char *args_parse_memory(const char *arg, const struct argp_state *state)

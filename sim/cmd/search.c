@@ -104,7 +104,8 @@ static const struct argp_option option_table[] = {
      "mesh",
      0},
     {"memory", KEY_MEMORY, "SIZE", 0,
-     "What a device may have: with --tensors instead of the scenario's limits.memory, else of the "
+     "What a device may have, such as 40GiB: with --tensors instead of the scenario's "
+     "limits.memory, else of the "
      "cluster's own",
      0},
     {"within", KEY_WITHIN, "SECONDS", 0,
@@ -115,14 +116,6 @@ static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, NULL, 0}};
 
 /* ---- options ---- */
-
-static void parse_memory(struct options *o, const char *arg, const struct argp_state *state)
-{
-    struct shd_error err;
-
-    if (units_parse_bytes(&o->memory_bytes, arg, &err) != SHD_OK)
-        args_error(state, "--memory: %s", err.text);
-}
 
 /* Layouts and tensors are searched by other options. */
 static void check_together(const struct options *o, const struct argp_state *state)
@@ -231,7 +224,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->tensors = arg;
         return 0;
     case KEY_MEMORY:
-        parse_memory(o, arg, state);
+        o->memory_bytes = args_parse_bytes("memory", arg, state);
         return 0;
     case KEY_JSON:
         o->json = true;
