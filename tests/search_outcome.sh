@@ -71,7 +71,7 @@ PY
     shardsim search "$tmp/small.yaml" -q $ranges --devices 8,16,24
     is 0 "scaling: for people"
     says out '^most of each  8 devices: ' "which count makes most of each device"
-    says out '  24 .*no layout fits' "a count that does not divide"
+    says out '  24 .*no layout divides' "a count that does not divide"
 }
 
 # The model's error says what a tie is: the cluster's own, or that of clusters that were measured.
@@ -187,6 +187,13 @@ refused 'go without --memory, --within and --seconds' --devices 8..32 --seconds 
 refused 'goes with several --devices' --price 2
 refused 'expected a number above 0' --devices 8..32 --price 0
 refused 'expected a number above 0' --within soon
+# What does not divide is named, with the nearest that does.
+refused 'batch.size is 64, no multiple of dp 37; nearest --devices with layouts: 32 and 48' --devices 37 \
+    --range tp=1..8
+refused 'model.heads is 16, no multiple of tp 6; nearest that divide it: 4 and 8' --range tp=6
+refused 'the number of devices is 16, no multiple of tp x pp x cp 3; nearest --devices with layouts: 12 and 24' --range pp=3
+refused 'ranges of ep, microbatch, virtual, zero or shards divide nothing' --range microbatch=1000
+refused 'tp, pp, cp and dp cannot be as the ranges ask' --range pp=5
 refused "'80' has no unit; expected 80GiB, 80GB" --memory 80
 refused 'goes without --memory' --sensitivity --memory 3GiB
 done_testing

@@ -10,6 +10,7 @@
 
 #include "search/bound.h"
 #include "search/task.h"
+#include "search/undivided.h"
 
 /* Plans that are begun together: so many whatever the number of threads, for what is planned must
  * not depend on it. */
@@ -628,6 +629,16 @@ static int find_best(struct search *s, const struct search_opts *opts, struct sh
 
 /* ---- the whole ---- */
 
+static int none_divides(const struct search *s, struct shd_error *err)
+{
+    struct text why = TEXT_INIT;
+
+    undivided_tell(&why, &s->subject->space);
+    shd_error_set(err, SHD_ENOTFOUND, "%s", text_get(&why));
+    text_fini(&why);
+    return SHD_ENOTFOUND;
+}
+
 static int list(struct search *s, struct shd_error *err)
 {
     struct layout *layouts;
@@ -646,8 +657,7 @@ static int list(struct search *s, struct shd_error *err)
                                            .plan = UINT32_MAX};
     free(layouts);
     if (n == 0)
-        return shd_error_set(err, SHD_ENOTFOUND,
-                             "no layout is left: nothing divides as the ranges ask");
+        return none_divides(s, err);
     if (!s->items)
         return shd_error_set(err, SHD_ENOMEM, "no memory for %zu layouts", n);
     s->nitems = s->nlayouts = n;
