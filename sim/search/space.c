@@ -652,8 +652,9 @@ void space_tell(struct text *out, const struct layout *layout)
         text_addf(out, "experts over %" PRId32 " replicas, ", v[SPACE_EP]);
     text_addf(out, "%" PRId32 " data-parallel replica%s", v[SPACE_DP], v[SPACE_DP] > 1 ? "s" : "");
     if (v[SPACE_ZERO] > 0)
-        text_addf(out, " with ZeRO stage %" PRId32 " over %" PRId32 " of them", v[SPACE_ZERO],
-                  v[SPACE_SHARDS]);
+        text_addf(out, " with ZeRO stage %" PRId32 " over %s%" PRId32 "%s", v[SPACE_ZERO],
+                  v[SPACE_SHARDS] == v[SPACE_DP] ? "all " : "", v[SPACE_SHARDS],
+                  v[SPACE_SHARDS] == v[SPACE_DP] ? "" : " of them");
     text_addf(out, ", microbatches of %" PRId32 " sequence%s a replica; %s", v[SPACE_MICROBATCH],
               v[SPACE_MICROBATCH] > 1 ? "s" : "",
               !strcmp(recompute_words[v[SPACE_RECOMPUTE]], "none") ? "nothing is recomputed"
