@@ -94,6 +94,29 @@ shardsim search "$tmp/small.yaml" -q $ranges -s hardware=h100-sxm
 says out 'no step of this cluster was measured: expect to be off by 17 %' "an unmeasured cluster: how far off"
 says out '^  tie  *with [0-9]* of the others below' "and that others are as good"
 
+# What computes again and saves nothing, beside the same layout that does not, is no row of its own.
+# shellcheck disable=SC2086
+shardsim search "$tmp/small.yaml" -q --json --no-prune --top 1000 ${ranges%%--range recompute*} \
+    --range recompute=none..selective --range zero=1 --range schedule=1F1B
+is 0 "recomputation: found"
+python3 - "$tmp/out" <<'PY'
+import json, sys
+r = json.load(open(sys.argv[1]))
+def key(p):
+    return tuple(sorted((k, v) for k, v in p["layout"].items() if k != "recompute"))
+none = {key(p): p for p in r["planned"] if p["state"] == "planned" and p["layout"]["recompute"] == "none"}
+some = [p for p in r["planned"] if p["state"] == "planned" and p["layout"]["recompute"] == "selective"]
+def saves(p):
+    q = none.get(key(p))
+    return not q or p["step_seconds"] < q["step_seconds"] or p["memory_bytes"] < 0.999 * q["memory_bytes"]
+idle = [p for p in some if not saves(p)]
+assert idle and len(r["best"]) == len(none) + len(some) - len(idle), (len(idle), len(r["best"]))
+assert not any(p in r["best"] for p in idle)
+PY
+ok $? "selective recomputation that saves nothing is no row"
+shardsim search "$tmp/small.yaml" -q --range pp=1 --range tp=1 --range zero=1 --range shards=16 --range microbatch=1 --plans 1
+says out 'ZeRO stage 1 over all 16' "all replicas are all, not some of them"
+
 # The least memory within a step, and the shortest step within memory: what all plans together say.
 # shellcheck disable=SC2086
 {
