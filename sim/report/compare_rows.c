@@ -582,7 +582,7 @@ int compare_rows_init(struct compare_rows *out, const struct compare *compare,
         set_dominated(out, i);
         if (!is_alike(out, i, compare->base))
             continue; /* another model's bytes or step say nothing of the layout */
-        set_ratio(&out->rows[i], base, COMPARE_RECEIVED, COMPARE_BYTES_TIMES);
+        set_ratio(&out->rows[i], base, COMPARE_DEVICE_RECEIVED, COMPARE_BYTES_TIMES);
         set_ratio(&out->rows[i], base, COMPARE_PEAK, COMPARE_MEMORY_TIMES);
         set_ratio(&out->rows[i], base, COMPARE_STEP, COMPARE_STEP_TIMES);
     }
