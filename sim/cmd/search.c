@@ -104,8 +104,7 @@ static const struct argp_option option_table[] = {
      "mesh",
      0},
     {"memory", KEY_MEMORY, "SIZE", 0,
-     "What a device may have, such as 40GiB: with --tensors instead of the scenario's "
-     "limits.memory, else of the "
+     "What a device may have: with --tensors instead of the scenario's limits.memory, else of the "
      "cluster's own",
      0},
     {"within", KEY_WITHIN, "SECONDS", 0,
