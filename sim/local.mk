@@ -869,6 +869,8 @@ libsim_la_SOURCES = \
 	%D%/search/tensors.c \
 	%D%/search/tensors.h \
 	%D%/search/timed.c \
+	%D%/search/undivided.c \
+	%D%/search/undivided.h \
 	%D%/store/baseline.c \
 	%D%/store/baseline.h \
 	%D%/store/baseline_diff.c \

@@ -156,6 +156,26 @@ test_usage() {
     usage "unknown option" "unrecognized option '--bogus'" run --bogus "$good"
     usage "a misspelt key" "'--hardwar'; a scenario says it: --set hardware=VALUE" plan --hardwar x "$good"
     printf '#!/bin/sh\n[ a ] || {\n}\n' >"$tmp/script.sh"
+    # What other tools call it: an option of the command, a range of a search, or a key of a scenario.
+    for word in gpus num-gpus nodes world-size; do
+        usage "init --$word" "did you mean '--devices'?" init --$word 8
+        usage "search --$word" "did you mean '--devices'?" search --$word 8 "$good"
+        usage "plan --$word" 'a scenario says it: --set mesh=VALUE' plan --$word 8 "$good"
+    done
+    for word in gbs global-batch-size batch-size; do
+        usage "init --$word" "did you mean '--batch'?" init --$word 8
+        usage "plan --$word" 'a scenario says it: --set batch.size=VALUE' plan --$word 8 "$good"
+    done
+    usage "init --seq-len" "did you mean '--seq'?" init --seq-len 8
+    for word in tp tensor-parallel-size; do
+        usage "init --$word" 'a scenario says it, by its key mesh.tp' init --$word 8
+        usage "search --$word" "did you mean '--range tp=VALUE'?" search --$word 8 "$good"
+        usage "plan --$word" 'a scenario says it: --set mesh.tp=VALUE' plan --$word 8 "$good"
+    done
+    usage "search --pp" "did you mean '--range pp=VALUE'?" search --pp 8 "$good"
+    usage "search --mbs" "did you mean '--range microbatch=VALUE'?" search --mbs 8 "$good"
+    usage "plan --hidden-size" 'a scenario says it: --set model.d_model=VALUE' plan --hidden-size 8 "$good"
+    usage "init --hidden-size" 'a scenario says it, by its key model.d_model' init --hidden-size 8
     usage "a file of another kind" "script.sh:1:1: error: this is not a scenario" plan "$tmp/script.sh"
     usage "option without its value" 'requires an argument' run "$good" --set
     usage "query with an argument" 'standard input' query file

@@ -109,6 +109,9 @@ YAML
     is 0 "an axis that cuts nothing: status 0"
     says out '^work .* efficiency 0\.491$' "an axis that cuts nothing: efficiency"
     says out '^  axis dp     shards nothing: all work is done 2 times$' "an axis that cuts nothing: said"
+    head -n 8 "$tmp/out" | tr -s ' \n' ' ' >"$tmp/first"
+    grep -q 'axis dp shards no computation: each of its 2 devices does the same work; shard the batch over it' "$tmp/first"
+    ok $? "an axis that cuts nothing: told at the beginning, with what to do"
     says out '^  axis tp     does not shard .* % of the work, which is done 3 times$' "an axis that cuts some"
     shardsim run --json "$tmp/idle.yaml"
     holds "an axis that cuts nothing: in JSON" <<'PY'

@@ -292,7 +292,7 @@ test_bad_input() {
     bad "reshard: indivisible" 'to: dimension 0' reshard --mesh a=2 --shape 7 --to a
     bad "reshard: no links" "link: 'x'; expected N:LATENCY:RATE" reshard --mesh a=2 --shape 8 --link x
     bad "reshard: no speed" 'tier of links' reshard --mesh a=2 --shape 8 --from a --link 0:1us:0GB/s
-    bad "reshard: no memory" '48 bytes on a device, 39' reshard --mesh a=2 --shape 8 --from a --memory 39
+    bad "reshard: no memory" '48 bytes on a device, 39' reshard --mesh a=2 --shape 8 --from a --memory 39B
     bad "reshard: more than links" 'expected N:LATENCY' reshard --mesh a=2 --shape 8 --link 2:1us:1GB/s:x
     bad "reshard: memory of 0" '0 bytes are room for nothing' reshard --mesh a=2 --shape 8 --memory 0
     bad "reshard: no device" "first device is 'z'" reshard --mesh a=2 --shape 8 --to-mesh b=2 --to-first z

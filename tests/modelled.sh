@@ -270,4 +270,30 @@ sed -i /hardware/d "$tmp/mlp.yaml"
 shardsim explain --roofline "$tmp/mlp.yaml"
 is 2 "--roofline without a cluster is refused"
 says err 'hardware' "with what was expected"
+# One verdict on memory, by the limit that is nearest: the scenario's own or the device's.
+for case in 60GiB:fits:own 9GiB:'does not fit':own 79GiB:fits:device; do
+    limit=${case%%:*} verdict=${case#*:}
+    cat >"$tmp/limits.yaml" <<END
+version: 1
+hardware: h100-sxm
+mesh: {dp: 8}
+model: {size: llama3-8b, dtype: bfloat16}
+batch: {size: 8, seq: 4096}
+step: [forward, backward, update]
+recompute: full
+optimizer: {kind: adamw}
+params: [[.*, []]]
+axes: {batch: dp}
+zero: {stage: 3, axis: dp}
+limits: {memory: $limit}
+END
+    shardsim plan -q "$tmp/limits.yaml"
+    [ "$(grep -cE ' (fits|does not fit)$' "$tmp/out")" -eq 1 ] &&
+        grep -q "^  memory .* of [0-9.]* GiB.*: ${verdict%:*}\$" "$tmp/out"
+    ok $? "limits.memory of $limit beside a cluster: one verdict, ${verdict%:*}"
+    case $verdict in
+        *:own) says out 'limits.memory binds: with the runtime' "limits.memory of $limit: it binds" ;;
+        *) says out "the device binds, not limits.memory, 79.0 GiB" "limits.memory of $limit: the device binds" ;;
+    esac
+done
 done_testing

@@ -1,5 +1,6 @@
 #!/bin/sh
-# contrib/result.schema.json holds what --json prints: every key is in it, and it refuses others.
+# contrib/result.schema.json and search.schema.json hold what --json prints: every key is in them, and
+# they refuse others.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -106,4 +107,31 @@ is 1 "a loss that is not finite: status 1"
 grep -q '"nan"' "$tmp/far.json" && grep -q '"nonfinite": [1-9]' "$tmp/far.json"
 ok $? "a loss that is not finite: told"
 valid "executed: what is wrong" "$tmp/far.json"
+
+# Searches have a schema of their own, closed as well.
+few='-S dp -s hardware=b200 -q --range tp=1 --range pp=1 --range cp=1 --range microbatch=1 --range recompute=none'
+# Words of the ranges are meant to split.
+# shellcheck disable=SC2086
+{
+    json search_all search "$scenarios/train_zero.yaml" $few --no-prune
+    json search_within search "$scenarios/train_zero.yaml" $few --within 1
+    json search_none search "$scenarios/train_zero.yaml" $few --memory 1B
+    json search_worse search "$scenarios/train_zero.yaml" $few --sensitivity
+}
+python3 -W ignore - "$top_srcdir/contrib/search.schema.json" "$tmp"/search_*.json >"$tmp/found" 2>&1 <<'PY'
+import json, sys
+import jsonschema
+schema, *found = (json.load(open(path)) for path in sys.argv[1:])
+jsonschema.Draft7Validator.check_schema(schema)
+validator = jsonschema.Draft7Validator(schema)
+assert len(found) == 4
+for r in found:
+    for error in validator.iter_errors(r):
+        sys.exit("%s: %s" % (list(error.path), error.message[:200]))
+    assert not validator.is_valid({**r, "new": 1})
+    for key in schema["required"]:
+        assert not validator.is_valid({k: v for k, v in r.items() if k != key}), key
+PY
+ok $? "searches: all, within a step, where nothing fits, on worse clusters"
+diag <"$tmp/found"
 done_testing

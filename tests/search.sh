@@ -164,7 +164,7 @@ wrong '--range colour=3' "'colour=3' is not a choice; expected tp, pp"
 wrong '--range tp=8..4' 'holds nothing: 8 is above 4'
 wrong '--range recompute=some' "recompute cannot be 'some'; expected none, selective, full"
 wrong '--range tp=many' "tp cannot be 'many'; expected a whole number"
-wrong '--range tp=3' 'no layout is left'
+wrong '--range tp=3' 'model.heads is 16, no multiple of tp 3; nearest that divide it: 2 and 4'
 wrong '--top 0' "top is '0'; expected a whole number from 1"
 wrong '--set hardware=null' 'the scenario names no cluster'
 

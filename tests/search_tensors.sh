@@ -72,7 +72,7 @@ print(found["fit"], *((best["step_seconds"], best["peak_bytes"]) if best else ()
 by_hand() {
     file=$tmp/$1.yaml limit=$2 axes=$3 kinds=$4 held=$5 pattern=$6 text=$7
     set -- --tensors="$pattern" --json
-    [ "$limit" = none ] || set -- "$@" --memory "$limit"
+    [ "$limit" = none ] || set -- "$@" --memory "${limit}B"
     shardsim search "$file" "$@"
     is 0 "$text: searched"
     figures >"$tmp/found"
@@ -92,13 +92,13 @@ if [ "${SHD_TEST_SIZE:-}" != small ]; then
 fi
 
 for n in 1 2; do
-    shardsim search "$tmp/mlp.yaml" --tensors --json --memory 240000 --threads $n
+    shardsim search "$tmp/mlp.yaml" --tensors --json --memory 240000B --threads $n
     cp "$tmp/out" "$tmp/by$n"
 done
 cmp -s "$tmp/by1" "$tmp/by2"
 ok $? "two threads find the same"
 
-shardsim search "$tmp/mlp.yaml" --tensors --json --memory 240000 --output "$tmp/best.yaml"
+shardsim search "$tmp/mlp.yaml" --tensors --json --memory 240000B --output "$tmp/best.yaml"
 is 0 "the best is written"
 figures | cut -d ' ' -f 2 >"$tmp/said"
 shardsim plan --json "$tmp/best.yaml"
@@ -111,13 +111,13 @@ shardsim run -q "$tmp/best.yaml"
 is 0 "and executed"
 says out '^verified *ok' "with the right numbers"
 
-shardsim search "$tmp/mlp.yaml" --tensors --memory 240000
+shardsim search "$tmp/mlp.yaml" --tensors --memory 240000B
 says out '^  best ' "an answer for people"
 says out '^  data x tensor ' "beside the textbook's ways"
 says out 'layers/\*/mlp/up/kernel  *\[' "tensor by tensor"
 shardsim search "$tmp/mlp.yaml" --tensors=/up/
 says out 'mlp/down/kernel  *\[\[dp\], \[tp\]\]  *as the scenario has it' "others are kept"
-shardsim search "$tmp/mlp.yaml" --tensors --memory 1000
+shardsim search "$tmp/mlp.yaml" --tensors --memory 1000B
 is 1 "nothing fits"
 says out '^no way fits' "which is told"
 

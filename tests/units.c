@@ -63,6 +63,21 @@ static const struct {
     {"1,5GiB", SHD_EINVAL, 0},
 };
 
+static void test_parse_memory(void)
+{
+    uint64_t bytes = 77;
+    struct shd_error err = {0};
+
+    ok(units_parse_memory(&bytes, "80", &err) == SHD_EINVAL && bytes == 77 &&
+           strstr(err.text, "expected 80GiB, 80GB or, if bytes are meant, 80B"),
+       "parse_memory: a number alone is refused, with what may be meant");
+    ok(units_parse_memory(&bytes, "1.5GiB", NULL) == SHD_OK && bytes == UINT64_C(3) << 29,
+       "parse_memory: with a unit");
+    ok(units_parse_memory(&bytes, "80B", NULL) == SHD_OK && bytes == 80, "parse_memory: bytes");
+    ok(units_parse_memory(&bytes, "0", NULL) == SHD_OK && bytes == 0, "parse_memory: 0 is 0");
+    ok(units_parse_memory(&bytes, "80XB", NULL) == SHD_EINVAL, "parse_memory: no such unit");
+}
+
 static void test_parse_bytes(void)
 {
     for (size_t i = 0; i < COUNT(sizes); i++) {
@@ -294,6 +309,7 @@ int main(void)
     plan(0);
     test_printed();
     test_parse_bytes();
+    test_parse_memory();
     test_parse_ns();
     test_parse_rate();
     test_parse_flops();

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A word may stand here for several of ours: which of them is meant shows in what is offered. */
+/* A word may stand here for several of ours: which of them is meant shows in what is offered.  One
+ * of ours with a dot is meant with all before it. */
 static const struct {
     const char *theirs; /* with commas between them */
     const char *ours;
@@ -22,8 +23,12 @@ static const struct {
     {"vocab-size,n-vocab,padded-vocab-size", "vocab"},
     {"activation-function,hidden-act,act", "activation"},
     {"seq-len,seq-length,sequence-length,max-seq-len,context-length", "seq"},
-    {"global-batch-size,batch-size,train-batch-size,gbs", "size"},
-    {"num-microbatches,micro-batches,grad-accum-steps,gradient-accumulation-steps", "microbatches"},
+    {"global-batch-size,batch-size,train-batch-size,gbs", "batch.size"},
+    {"global-batch-size,batch-size,train-batch-size,gbs", "batch"},
+    {"micro-batch-size,microbatch-size,per-device-batch-size,mbs", "microbatch"},
+    {"micro-batch-size,microbatch-size,per-device-batch-size,mbs,num-microbatches,micro-batches,"
+     "grad-accum-steps,gradient-accumulation-steps",
+     "microbatches"},
     {"num-experts,n-experts,num-local-experts,n-routed-experts", "experts"},
     {"num-experts-per-tok,moe-router-topk,topk", "top_k"},
     {"torch-dtype,precision", "dtype"},
@@ -48,7 +53,12 @@ static const struct {
     {"expert-parallel,expert-parallelism,expert-parallel-size,expert-model-parallel-size,"
      "expert-parallel-degree,ep-size,ep-degree,expert",
      "ep"},
-    {"device,devices,num-devices,gpus,num-gpus,n-gpus,world-size,nproc-per-node,topology", "mesh"},
+    {"device,devices,num-devices,gpus,num-gpus,n-gpus,ngpus,nodes,num-nodes,nnodes,world-size,"
+     "nproc-per-node,topology",
+     "mesh"},
+    {"num-devices,n-devices,gpus,num-gpus,n-gpus,ngpus,nodes,num-nodes,nnodes,world-size,"
+     "nproc-per-node",
+     "devices"},
     {"gpu,gpu-type,cluster,machine,accelerator,chip", "hardware"},
     {"none,nil", "null"},
     /* training */
@@ -132,15 +142,18 @@ static bool is_listed(const char *list, const char *word, size_t length)
 bool foreign_means(const char *word, const char *ours)
 {
     const char *theirs = last_part(word), *mine = last_part(ours);
-    size_t before = (size_t)(theirs - word), ntheirs = strlen(theirs), nmine = strlen(mine);
+    size_t before = (size_t)(theirs - word), ntheirs = strlen(theirs);
 
     if (strchr(word, '/') && !same(word, before, ours, (size_t)(mine - ours)))
         return false;
-    if (same(theirs, ntheirs, mine, nmine))
+    if (same(theirs, ntheirs, mine, strlen(mine)))
         return true;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (same(words[i].ours, strlen(words[i].ours), mine, nmine) &&
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *meant = strchr(words[i].ours, '.') ? ours : mine;
+
+        if (same(words[i].ours, strlen(words[i].ours), meant, strlen(meant)) &&
             is_listed(words[i].theirs, theirs, ntheirs))
             return true;
+    }
     return false;
 }

@@ -73,7 +73,7 @@ static size_t foreign_distance(const char *word, const char *candidate)
     section_of(candidate, ours);
     if (*section_of(word, theirs))
         return EDIT * edit_distance(theirs, ours);
-    return strstr(word, ours) ? 0 : 1;
+    return *ours && strstr(word, ours) ? 0 : 1;
 }
 
 /* One begins with all of the other, of three letters at least: h100 is meant for h100-sxm, and

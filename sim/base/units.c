@@ -206,6 +206,22 @@ int units_parse_bytes(uint64_t *out, const char *text, struct shd_error *err)
     return parse(out, text, &bytes, err);
 }
 
+int units_parse_memory(uint64_t *out, const char *text, struct shd_error *err)
+{
+    size_t length = strspn(text, "0123456789.");
+    uint64_t bytes;
+    int status = units_parse_bytes(&bytes, text, err);
+
+    if (status == SHD_OK && bytes > 0 && !text[length])
+        return shd_error_set(err, SHD_EINVAL,
+                             "'%.20s' has no unit; expected %.20sGiB, %.20sGB or, if bytes are "
+                             "meant, %.20sB",
+                             text, text, text, text);
+    if (status == SHD_OK)
+        *out = bytes;
+    return status;
+}
+
 int units_parse_ns(int64_t *out, const char *text, struct shd_error *err)
 {
     static const struct quantity time = {

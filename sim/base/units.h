@@ -25,6 +25,10 @@
  * SHD_EINVAL (not a size), SHD_ERANGE (over 2^64-1). */
 SHD_MUST_CHECK int units_parse_bytes(uint64_t *out, const char *text, struct shd_error *err);
 
+/* The same of what people have in mind in GiB, such as a device's memory: a number without a unit,
+ * but 0, is SHD_EINVAL, for few mean bytes by 80. */
+SHD_MUST_CHECK int units_parse_memory(uint64_t *out, const char *text, struct shd_error *err);
+
 /* "25us", "1.5 ms", "0": a unit of ns, us, ms, s or min is needed unless the number is 0.
  * SHD_EINVAL (not a time, or finer than 1 ns), SHD_ERANGE. */
 SHD_MUST_CHECK int units_parse_ns(int64_t *out, const char *text, struct shd_error *err);

@@ -14,9 +14,11 @@
 #include "base/foreign.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "memory/backend.h"
 #include "scenario/scenario.h"
+#include "search/space.h"
 
 #define OPTION_HINT_MAX 128
 #define NAME_MAX_BYTES 64 /* of an option, "--" included; a longer word is no option and is cut */
@@ -91,19 +93,39 @@ static bool is_slip(const char *word, const char *key)
     return near.best != NULL;
 }
 
-/* "; did you mean '--devices'?", or where a scenario says what the command has no option for, "; a
- * scenario says it: --set batch.size=VALUE". */
+/* The choice of a search that a word means, where the command has ranges of them; NULL: none. */
+static const char *choice_meant(const struct argp *argp, const char *word)
+{
+    struct nearest unused;
+    bool takes_value;
+
+    nearest_init(&unused, word);
+    if (!find_long(argp, "range", &takes_value, &unused))
+        return NULL;
+    for (int c = 0; c < SPACE_NCHOICES; c++)
+        if (foreign_means(word, space_choice_name((enum space_choice)c)))
+            return space_choice_name((enum space_choice)c);
+    return NULL;
+}
+
+/* "; did you mean '--devices'?", or where a range of a search or a scenario says what the command
+ * has no option for, "; a scenario says it: --set batch.size=VALUE". */
 static const char *option_hint(const struct argp *argp, const struct nearest *near,
                                char buf[OPTION_HINT_MAX])
 {
+    const char *choice = near->best ? NULL : choice_meant(argp, near->word);
     char key[NAME_MAX_BYTES];
 
     if (near->best)
         snprintf(buf, OPTION_HINT_MAX, "; did you mean '--%s'?", near->best);
-    else if (short_takes_value(argp, 's') &&
-             *scenario_nearest_option(near->word, key, sizeof key) &&
+    else if (choice)
+        snprintf(buf, OPTION_HINT_MAX, "; did you mean '--range %s=VALUE'?", choice);
+    else if (*scenario_nearest_option(near->word, key, sizeof key) &&
              (foreign_means(near->word, key) || is_slip(near->word, key)))
-        snprintf(buf, OPTION_HINT_MAX, "; a scenario says it: --set %s=VALUE", key);
+        snprintf(buf, OPTION_HINT_MAX,
+                 short_takes_value(argp, 's') ? "; a scenario says it: --set %s=VALUE"
+                                              : "; a scenario says it, by its key %s",
+                 key);
     else
         buf[0] = '\0';
     return buf;
@@ -210,6 +232,16 @@ long args_parse_size(const char *option, const char *arg, long least, long most,
         args_error(state, "--%s is '%s'; expected a whole number from %ld to %ld (4k is 4096)",
                    option, arg, least, most);
     return n;
+}
+
+uint64_t args_parse_bytes(const char *option, const char *arg, const struct argp_state *state)
+{
+    struct shd_error err;
+    uint64_t bytes = 0;
+
+    if (units_parse_memory(&bytes, arg, &err) != SHD_OK)
+        args_error(state, "--%s: %s", option, err.text);
+    return bytes;
 }
 
 const char *args_parse_memory(const char *arg, const struct argp_state *state)

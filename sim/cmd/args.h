@@ -16,6 +16,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <shd/export.h>
 
@@ -29,10 +30,10 @@
     "would take more than the devices' arrays (and than 16 MiB)"
 
 /* Exit statuses; `failed` is the line of status 1, or "". */
-#define ARGS_EXIT_STATUS(failed)                                                                   \
-    "Exit status:\n"                                                                               \
-    "  0    all well\n" failed "  2    bad input or usage\n"                                       \
-    "  3    could not run here: no memory, no threads, or a file cannot be written\n"              \
+#define ARGS_EXIT_STATUS(failed)                                                      \
+    "Exit status:\n"                                                                  \
+    "  0    all well\n" failed "  2    bad input or usage\n"                          \
+    "  3    could not run here: no memory, no threads, or a file cannot be written\n" \
     "  130  interrupted"
 
 /* Parse a command line; does not return when it is not good, nor after --help. */
@@ -51,6 +52,10 @@ long args_parse_size(const char *option, const char *arg, long least, long most,
 
 /* The same without an option and an end: false, and *out as it was, where it is none. */
 bool args_read_size(long *out, const char *arg, long least, long most);
+
+/* The value of --OPTION, a size with its unit (units_parse_memory()); does not return when it is
+ * none. */
+uint64_t args_parse_bytes(const char *option, const char *arg, const struct argp_state *state);
 
 /* The value of --memory, held to what this program has; does not return when it has none of it. */
 const char *args_parse_memory(const char *arg, const struct argp_state *state);

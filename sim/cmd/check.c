@@ -73,7 +73,6 @@ static const struct argp_option option_table[] = {
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct check *c = state->input;
-    struct shd_error err;
 
     switch (key) {
     case KEY_PLAN:
@@ -92,8 +91,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         c->baselines = arg;
         return 0;
     case KEY_WHOLE:
-        if (units_parse_bytes(&c->wish.whole_bytes, arg, &err) != SHD_OK)
-            args_error(state, "--whole: %s", err.text);
+        c->wish.whole_bytes = args_parse_bytes("whole", arg, state);
         return 0;
     case KEY_MEMORY:
         c->wish.memory = args_parse_memory(arg, state);

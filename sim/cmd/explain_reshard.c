@@ -227,7 +227,7 @@ static int parse_limits(struct question *q, const struct options *o)
     if (o->memory && strcmp(o->memory, "any") == 0)
         q->opts.memory_bytes = UINT64_MAX;
     else if (o->memory)
-        status = units_parse_bytes(&q->opts.memory_bytes, o->memory, &err);
+        status = units_parse_memory(&q->opts.memory_bytes, o->memory, &err);
     if (status != SHD_OK)
         return show_failure("memory", &err);
     if (o->memory && q->opts.memory_bytes == 0)

@@ -116,14 +116,6 @@ static const struct argp_option option_table[] = {
 
 /* ---- options ---- */
 
-static void parse_memory(struct options *o, const char *arg, const struct argp_state *state)
-{
-    struct shd_error err;
-
-    if (units_parse_bytes(&o->memory_bytes, arg, &err) != SHD_OK)
-        args_error(state, "--memory: %s", err.text);
-}
-
 /* Layouts and tensors are searched by other options. */
 static void check_together(const struct options *o, const struct argp_state *state)
 {
@@ -231,7 +223,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->tensors = arg;
         return 0;
     case KEY_MEMORY:
-        parse_memory(o, arg, state);
+        o->memory_bytes = args_parse_bytes("memory", arg, state);
         return 0;
     case KEY_JSON:
         o->json = true;
@@ -375,6 +367,7 @@ static int answer(const struct options *o, struct search *s, const struct search
     if (!s->over)
         outcome.cut_short = why_cut_short();
     exit = look_around(&outcome, &sensitivity, o, s, opts);
+    outcome_find_error(&outcome);
     if (exit == CMD_OK)
         exit = put(o, &outcome);
     if (exit == CMD_OK && s->nbest == 0)

@@ -86,14 +86,16 @@ static void set_axes(struct points *out, const struct front *front)
     out->y = axis_of("step, s", low_y, high_y);
 }
 
-static void draw_front(struct text *out, const struct search *s, const struct front *front)
+static void draw_front(struct text *out, const struct search_outcome *outcome,
+                       const struct front *front)
 {
+    const struct search *s = outcome->search;
     const struct modelled_figures *best = &s->plans[s->best[0]].plan.figures;
-    double error = best->expected_error > 0 && s->within_s == 0 ? best->expected_error : 0;
+    double error = s->within_s == 0 ? outcome->error : 0;
     const char *notes[] = {
         "Filled: no planned layout is both faster and smaller by the digits shown. With pruning "
         "only layouts near the best are planned.",
-        NULL, "Shaded: ties with the best, within the error that the cluster's file expects."};
+        NULL, "Shaded: ties with the best, within the error of modelled steps."};
     struct points points = {.points = front->points,
                             .npoints = front->n,
                             .steps = true,
@@ -121,7 +123,7 @@ void search_picture_front(struct text *out, const struct search_outcome *outcome
     struct front front = {.n = 0};
 
     if (fill_front(&front, outcome->search))
-        draw_front(out, outcome->search, &front);
+        draw_front(out, outcome, &front);
     else
         out->failed = true;
     for (size_t k = 0; k < front.n && front.names; k++)

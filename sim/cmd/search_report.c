@@ -16,6 +16,12 @@
 #define FRONT_MAX 8     /* rows of the front in a text */
 #define LINE_COLUMNS 80 /* of sentences */
 
+/* Layouts that are listed. */
+static size_t shown(const struct search_outcome *r)
+{
+    return r->search->nbest < r->ntop ? r->search->nbest : r->ntop;
+}
+
 static const struct search_plan *best_of(const struct search *s, size_t rank)
 {
     return &s->plans[s->best[rank]];
@@ -52,6 +58,24 @@ static void add_bytes(struct table *table, double bytes)
 
 /* ---- the answer ---- */
 
+/* How far the step may be off, and who is no worse by that. */
+static void print_error(struct text *out, const struct search_outcome *r)
+{
+    size_t nties = outcome_count_ties(r);
+
+    if (r->measured)
+        text_addf(out, "; expect to be off by %.1f %%\n", 100 * r->error);
+    else
+        text_addf(out,
+                  ";\n              no step of this cluster was measured: expect to be off by "
+                  "%.0f %%,\n              the largest error of clusters that were, or more\n",
+                  100 * r->error);
+    if (r->search->within_s == 0 && nties > 0)
+        text_addf(
+            out, "  tie         with %zu of the others below: the model does not tell them apart\n",
+            nties);
+}
+
 static void print_winner(struct text *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
@@ -73,11 +97,8 @@ static void print_winner(struct text *out, const struct search_outcome *r)
     text_addf(out, "  step        %s on %" PRId64 " devices of %s, MFU %.1f %%",
               units_print_seconds(time, sizeof time, f->step_s), s->subject->space.devices,
               s->subject->hardware->name, 100 * f->mfu);
-    if (f->expected_error >= 0)
-        text_addf(out, "; expect to be off by %.1f %%", 100 * f->expected_error);
-    else
-        text_add(out, ";\n              no step of this cluster was measured to hold that to");
-    text_addf(out, "\n  memory      %s of %s, the runtime's own included\n",
+    print_error(out, r);
+    text_addf(out, "  memory      %s of %s, the runtime's own included\n",
               units_print_bytes(memory, sizeof memory, (uint128)f->memory_bytes),
               units_print_bytes(all, sizeof all, (uint128)s->subject->hardware->memory_bytes));
     modelled_print_full(out, s->subject->hardware, f->memory_bytes);
@@ -99,9 +120,10 @@ static void add_part(struct text *line, size_t *nparts, const char *what, double
 }
 
 /* By how much the best, `a`, is before the second, `b`. */
-static void add_second(struct text *line, const struct search *s, const struct modelled_figures *a,
-                       const struct modelled_figures *b)
+static void add_second(struct text *line, const struct search_outcome *r,
+                       const struct modelled_figures *a, const struct modelled_figures *b)
 {
+    const struct search *s = r->search;
     double shorter = 1 - a->step_s / b->step_s;
 
     if (s->within_s > 0)
@@ -111,7 +133,7 @@ static void add_second(struct text *line, const struct search *s, const struct m
     else
         text_addf(line, "%.1f %% shorter than the second, ", 100 * shorter);
     space_print(line, layout_of(s, best_of(s, 1)));
-    if (s->within_s == 0 && shorter >= 0.0005 && outcome_tie(a, b))
+    if (s->within_s == 0 && shorter >= 0.0005 && outcome_ties(r, 1))
         text_add(line, ", so a tie: the model errs by more");
 }
 
@@ -127,7 +149,7 @@ static void print_why(struct text *out, const struct search_outcome *r)
         return;
     a = &best_of(s, 0)->plan.figures;
     b = &best_of(s, 1)->plan.figures;
-    add_second(&line, s, a, b);
+    add_second(&line, r, a, b);
     add_part(&line, &nparts, "computations", a->compute_s - b->compute_s);
     add_part(&line, &nparts, "exposed transfers", a->exposed_s - b->exposed_s);
     add_part(&line, &nparts, "waiting", a->bubble_s - b->bubble_s);
@@ -142,12 +164,10 @@ static void print_proof(struct text *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
     double first = search_goal_of(s, &best_of(s, 0)->plan);
-    double last =
-        search_goal_of(s, &best_of(s, (s->nbest < r->ntop ? s->nbest : r->ntop) - 1)->plan);
+    double last = search_goal_of(s, &best_of(s, shown(r) - 1)->plan);
 
     if (isinf(s->proven) || s->proven >= last)
-        text_addf(out, "  proof       exact: no other layout is better than these %zu\n",
-                  s->nbest < r->ntop ? s->nbest : r->ntop);
+        text_addf(out, "  proof       exact: no other layout is better than these %zu\n", shown(r));
     else if (s->proven >= first)
         text_add(out, "  proof       exact: no layout is better; those below it may be\n");
     else
@@ -173,7 +193,6 @@ static void print_codes(struct text *out)
 static void print_top(struct text *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
-    const struct modelled_figures *winner = &best_of(s, 0)->plan.figures;
     struct table table;
 
     table_init(&table, "rlrrrrrl");
@@ -181,7 +200,7 @@ static void print_top(struct text *out, const struct search_outcome *r)
                                                       "exposed", "waiting", "", NULL};
          *c; c++)
         table_add(&table, "%s", *c);
-    for (size_t k = 0; k < s->nbest && k < r->ntop; k++) {
+    for (size_t k = 0; k < shown(r); k++) {
         const struct modelled_figures *f = &best_of(s, k)->plan.figures;
 
         table_add(&table, "%zu", k + 1);
@@ -191,12 +210,10 @@ static void print_top(struct text *out, const struct search_outcome *r)
         add_bytes(&table, f->memory_bytes);
         add_seconds(&table, f->exposed_s);
         add_seconds(&table, f->bubble_s);
-        table_add(&table, "%s", k && s->within_s == 0 && outcome_tie(winner, f) ? "tie" : "");
+        table_add(&table, "%s", k && s->within_s == 0 && outcome_ties(r, k) ? "tie" : "");
     }
     text_addf(out, "\ntop           of what was planned%s\n",
-              s->within_s > 0              ? ", by memory"
-              : winner->expected_error > 0 ? "; a tie is within the model's error"
-                                           : "");
+              s->within_s > 0 ? ", by memory" : "; a tie is within the model's error");
     table_print(&table, 0, out);
     table_fini(&table);
     print_codes(out);

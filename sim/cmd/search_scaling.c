@@ -91,7 +91,8 @@ int scaling_parse(int64_t counts[SCALING_MOST], size_t *n, const char *text, str
  * proven. */
 struct row {
     int64_t devices;
-    bool any; /* a layout fits */
+    bool any;       /* a layout fits */
+    bool undivided; /* there is none at all */
     struct layout layout;
     struct modelled_figures figures;
     bool proven;
@@ -121,6 +122,7 @@ static int find_row(struct row *out, const struct scaling *s, int64_t devices,
             search_fini(&found);
     }
     subject_fini(&subject);
+    out->undivided = status == SHD_ENOTFOUND;
     return status == SHD_ENOTFOUND ? SHD_OK : status;
 }
 
@@ -161,7 +163,7 @@ static void add_row(struct table *table, const struct scaling *s, const struct r
     if (!row->any) {
         for (int column = 0; column < (s->price > 0 ? 6 : 5); column++)
             table_add(table, "%s", "");
-        table_add(table, "%s", "no layout fits");
+        table_add(table, "%s", row->undivided ? "no layout divides" : "no layout fits");
         return;
     }
     table_add(table, "%s", units_print_seconds(time, sizeof time, row->figures.step_s));

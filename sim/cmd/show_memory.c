@@ -321,7 +321,6 @@ static const struct argp_option option_table[] = {
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct request *o = state->input;
-    struct shd_error err;
 
     switch (key) {
     case ARGP_KEY_INIT:
@@ -332,9 +331,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->rank = args_parse_count("rank", arg, 0, LONG_MAX, state);
         return 0;
     case KEY_MAX:
-        if (units_parse_bytes(&o->max_bytes, arg, &err) != SHD_OK)
-            args_error(state, "--max: %s", err.text);
-        else if (o->max_bytes == 0)
+        o->max_bytes = args_parse_bytes("max", arg, state);
+        if (o->max_bytes == 0)
             args_error(state, "--max is '%s'; expected a size above 0", arg);
         return 0;
     default:

@@ -59,7 +59,6 @@ static void parse_number(struct options *o, const char *arg, struct argp_state *
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
-    struct shd_error err;
 
     switch (key) {
     case 'm':
@@ -83,8 +82,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         parse_number(o, arg, state);
         return 0;
     case KEY_LARGE:
-        if (units_parse_bytes(&o->large_bytes, arg, &err) != SHD_OK)
-            args_error(state, "--large: %s", err.text);
+        o->large_bytes = args_parse_bytes("large", arg, state);
         return 0;
     case ARGP_KEY_ARG:
         if (o->model)

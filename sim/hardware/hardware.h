@@ -142,9 +142,13 @@ SHD_MUST_CHECK int hardware_text(struct text *out, struct text *place, const cha
 SHD_MUST_CHECK int hardware_parse(struct hardware **out, const char *file, const char *text,
                                   size_t length, struct diag *diag);
 
-/* The name of the shipped cluster that has such devices, by rate and memory, and of which most steps
- * were measured; NULL: there is none. */
+/* The name of the shipped cluster that has such devices, by rate and memory, and of which most
+ * steps were measured; NULL: there is none. */
 const char *hardware_measured_like(const struct hardware *hardware);
+
+/* How far modelled times of a cluster that nobody measured may be off, at least: the largest
+ * cross-validated error of a shipped cluster that was measured, as a fraction of the step. */
+double hardware_error_elsewhere(void);
 
 /* Leave a cluster parts of its links' bandwidth and of its devices' memory. */
 void hardware_suppose(struct hardware *hardware, double links, double memory);

@@ -1,4 +1,5 @@
-/* measured.c - of a cluster that nobody measured, the one with such devices that was.
+/* measured.c - of a cluster that nobody measured: the one with such devices that was, and how far
+ * modelled times may be off.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,24 +34,46 @@ static int64_t measured_steps(const struct hardware *hardware)
     return rows;
 }
 
+/* NULL: no memory. */
+static struct hardware *read_shipped(const struct shipped_file *file)
+{
+    struct hardware *hardware = NULL;
+    struct diag diag;
+
+    diag_init(&diag);
+    if (hardware_find(&hardware, file->name, NULL, (struct place){NULL, 0, 0}, &diag) != SHD_OK)
+        hardware = NULL;
+    diag_fini(&diag);
+    return hardware;
+}
+
 const char *hardware_measured_like(const struct hardware *hardware)
 {
     const char *found = NULL;
     int64_t most = 0;
 
     for (const struct shipped_file *file = shipped_files; file->name; file++) {
-        struct hardware *other;
-        struct diag diag;
+        struct hardware *other = read_shipped(file);
 
-        diag_init(&diag);
-        if (hardware_find(&other, file->name, NULL, (struct place){NULL, 0, 0}, &diag) == SHD_OK) {
-            if (measured_steps(other) > most && has_such_devices(other, hardware)) {
-                most = measured_steps(other);
-                found = file->name;
-            }
-            hardware_destroy(other);
+        if (other && measured_steps(other) > most && has_such_devices(other, hardware)) {
+            most = measured_steps(other);
+            found = file->name;
         }
-        diag_fini(&diag);
+        hardware_destroy(other);
     }
     return found;
+}
+
+double hardware_error_elsewhere(void)
+{
+    double most = 0;
+
+    for (const struct shipped_file *file = shipped_files; file->name; file++) {
+        struct hardware *hardware = read_shipped(file);
+
+        for (int i = 0; hardware && i < hardware->nvalidations; i++)
+            most = fmax(most, hardware->validations[i].cross_validated_mape);
+        hardware_destroy(hardware);
+    }
+    return most;
 }

@@ -82,6 +82,8 @@ static int search_subject(const struct subject *subject, const struct asked *ask
         return status;
     status = outcome_find_neighbours(&outcome, &found, NULL, err);
     if (status == SHD_OK)
+        outcome_find_error(&outcome);
+    if (status == SHD_OK)
         outcome_json(out, &outcome);
     search_fini(&found);
     return status;
@@ -162,14 +164,18 @@ const struct query_op query_plan_search_ops[] = {
          {"neighbours", "list of objects", NULL,
           "For each choice the best layout that makes another one, if it was planned."},
          {"...", "anything", NULL,
-          "schema, cut_short (null), hardware, devices, too_big (layouts that do not fit), refused, "
-          "planned (all of them), expected_error (null: not known)."}),
+          "schema, cut_short (null), hardware, devices, too_big (layouts that do not fit), "
+          "refused, "
+          "planned (all of them), expected_error (null: not known), tie_within (what the model may "
+          "be off, as a fraction of the step), ties (how many of the best are no further from the "
+          "first)."}),
      .errors = "not-found",
      .question = "{'yaml': 'version: 1\\nname: small\\nmesh: {dp: 4}\\nmodel: {kind: llama3, "
                  "d_model: 64, d_ff: 128, layers: 2, heads: 4, vocab: 64}\\nbatch: {size: 8, seq: "
                  "16}\\nhardware: h100-sxm\\nparams: [[.*, []]]\\nstep: [forward, backward, "
                  "update]\\noptimizer: {kind: sgd}\\n', 'top': 1, 'range': ['pp=1']}",
-     .reply =
-         "'out':{'schema':'shardsim.search/1','cut_short':null,'hardware':'h100-sxm','devices':4,'layouts"
-         "':210,...,'best':[{'layout':{'tp':1,'pp':1,'cp':1,'dp':4,...},...,'step_seconds':0.000399063,...}],...}"},
+     .reply = "'out':{'schema':'shardsim.search/"
+              "1','cut_short':null,'hardware':'h100-sxm','devices':4,'layouts"
+              "':210,...,'best':[{'layout':{'tp':1,'pp':1,'cp':1,'dp':4,...},...,'step_seconds':0."
+              "000399063,...}],...}"},
     {.name = NULL}};

@@ -109,6 +109,18 @@ static void write_value(struct json_out *out, const struct compare_row *row, enu
         json_out_double(out, v->number);
 }
 
+/* Names of the strategies that a row ties with in a column. */
+static void write_ties(struct json_out *out, const struct compare_rows *rows, size_t i,
+                       const char *key, enum compare_id id)
+{
+    json_out_key(out, key);
+    json_out_begin_flat_array(out);
+    for (size_t k = 0; k < rows->compare->nresults; k++)
+        if (k != i && compare_is_tie(rows, id, i, k))
+            json_out_string(out, rows->compare->results[k].strategy);
+    json_out_end_array(out);
+}
+
 static void write_strategy(struct json_out *out, const struct compare_rows *rows, size_t i)
 {
     const struct compare_row *row = &rows->rows[i];
@@ -127,12 +139,8 @@ static void write_strategy(struct json_out *out, const struct compare_rows *rows
     json_out_end_array(out);
     write_value(out, row, COMPARE_DOMINATED);
     write_value(out, row, COMPARE_WHY);
-    json_out_key(out, "within_noise");
-    json_out_begin_flat_array(out);
-    for (size_t k = 0; k < rows->compare->nresults; k++)
-        if (k != i && compare_is_tie(rows, COMPARE_STEP, i, k))
-            json_out_string(out, rows->compare->results[k].strategy);
-    json_out_end_array(out);
+    write_ties(out, rows, i, "within_noise", COMPARE_STEP);
+    write_ties(out, rows, i, "within_model_error", COMPARE_MODELLED);
     json_out_end_object(out);
 }
 

@@ -9,8 +9,9 @@
 
 #include "base/nearest.h"
 #include "base/units.h"
-#include "report/replayed.h"
+#include "hardware/hardware.h"
 #include "report/modelled.h"
+#include "report/replayed.h"
 #include "report/traffic.h"
 #include "report/uneven.h"
 
@@ -66,6 +67,8 @@ const struct compare_column compare_columns[COMPARE_NCOLUMNS] = {
                                   -1, NULL, NULL},
     [COMPARE_NEEDED] = {"modelled_memory_bytes", "modelled", "memory", COMPARE_BYTES, -1, NULL,
                         NULL},
+    [COMPARE_MODELLED_ERROR] = {"modelled_expected_error", "modelled", NULL, COMPARE_SHARE, 0, NULL,
+                                NULL},
     [COMPARE_MEASURED] = {"measured_step_seconds", "measured", NULL, COMPARE_SECONDS, 0, NULL,
                           NULL},
     [COMPARE_VERIFIED] = {"verified", "", "verified", COMPARE_TEXT, 0, NULL, NULL},
@@ -217,6 +220,8 @@ static void set_modelled(struct compare_row *row, const struct result *result)
     set_number(row, COMPARE_MODELLED_EXPOSED, f.exposed_s);
     set_number(row, COMPARE_MODELLED_WAITING, f.bubble_s);
     set_whole(row, COMPARE_NEEDED, (uint128)f.memory_bytes);
+    if (f.expected_error >= 0)
+        set_number(row, COMPARE_MODELLED_ERROR, f.expected_error);
 }
 
 static void set_verdicts(struct compare_row *row, const struct result *result)
@@ -233,9 +238,9 @@ static void set_verdicts(struct compare_row *row, const struct result *result)
         set_number(row, COMPARE_LARGEST_ERROR, worst);
     }
     if (result->memory_limit_bytes || r->modelled) {
-        bool fits = modelled_fits(r) &&
-                    (!result->memory_limit_bytes ||
-                     row->values[COMPARE_PEAK].whole <= result->memory_limit_bytes);
+        bool fits =
+            modelled_fits(r) && (!result->memory_limit_bytes ||
+                                 row->values[COMPARE_PEAK].whole <= result->memory_limit_bytes);
 
         set_text(row, COMPARE_FITS, fits ? "yes" : "NO");
         row->good &= fits;
@@ -337,12 +342,23 @@ static void set_ratio(struct compare_row *row, const struct compare_row *base, e
         set_number(row, to, 1); /* both are 0 */
 }
 
+double compare_modelled_error(const struct compare_rows *rows, size_t row)
+{
+    const struct compare_value *own = &rows->rows[row].values[COMPARE_MODELLED_ERROR];
+
+    return own->known ? own->number : rows->error_elsewhere;
+}
+
 bool compare_is_tie(const struct compare_rows *rows, size_t column, size_t a, size_t b)
 {
     const struct compare_value *x = &rows->rows[a].values[column];
     const struct compare_value *y = &rows->rows[b].values[column];
     const struct result *results = rows->compare->results;
 
+    if (column == COMPARE_MODELLED && x->known && y->known)
+        return fabs(x->number - y->number) <=
+               fmax(compare_modelled_error(rows, a), compare_modelled_error(rows, b)) *
+                   fmin(x->number, y->number);
     if (column < COMPARE_STEP || column > COMPARE_EXPOSED || !x->known || !y->known)
         return false;
     return replayed_is_tie(results[a].record->replay, x->number * 1e9, results[b].record->replay,
@@ -522,8 +538,8 @@ static bool has_failed(const struct compare_rows *rows)
     return false;
 }
 
-/* Whether scenarios of two files have one name, so that only the files tell them apart.  Results of a
- * file follow each other. */
+/* Whether scenarios of two files have one name, so that only the files tell them apart.  Results of
+ * a file follow each other. */
 static bool has_namesakes(const struct compare *compare)
 {
     const struct result *all = compare->results;
@@ -556,6 +572,8 @@ int compare_rows_init(struct compare_rows *out, const struct compare *compare,
             strcmp(compare->results[i].scenario, compare->results[0].scenario) != 0;
     }
     out->by_file = has_namesakes(compare);
+    if (compare_is_used(out, COMPARE_MODELLED))
+        out->error_elsewhere = hardware_error_elsewhere();
     if (status != SHD_OK)
         return status;
     for (size_t i = 0; i < n; i++) {
@@ -564,7 +582,7 @@ int compare_rows_init(struct compare_rows *out, const struct compare *compare,
         set_dominated(out, i);
         if (!is_alike(out, i, compare->base))
             continue; /* another model's bytes or step say nothing of the layout */
-        set_ratio(&out->rows[i], base, COMPARE_RECEIVED, COMPARE_BYTES_TIMES);
+        set_ratio(&out->rows[i], base, COMPARE_DEVICE_RECEIVED, COMPARE_BYTES_TIMES);
         set_ratio(&out->rows[i], base, COMPARE_PEAK, COMPARE_MEMORY_TIMES);
         set_ratio(&out->rows[i], base, COMPARE_STEP, COMPARE_STEP_TIMES);
     }

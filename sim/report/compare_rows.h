@@ -59,6 +59,7 @@ enum compare_id {
     COMPARE_MODELLED_EXPOSED,
     COMPARE_MODELLED_WAITING,
     COMPARE_NEEDED,
+    COMPARE_MODELLED_ERROR, /* unknown: no step of the cluster was measured */
     COMPARE_MEASURED,
     COMPARE_VERIFIED,
     COMPARE_LARGEST_ERROR,
@@ -106,11 +107,12 @@ bool compare_row_unpack(struct compare_row *out, struct unpack *from);
 
 struct compare_rows {
     const struct compare *compare;
-    struct compare_row *rows; /* one a result */
+    struct compare_row *rows;        /* one a result */
     bool several_scenarios, by_file; /* what a row is called besides its strategy */
     bool none_is_good;
-    size_t *order; /* the rows that are printed, in order ... */
-    size_t nshown; /* ... and how many */
+    double error_elsewhere; /* of modelled steps on clusters that nobody measured */
+    size_t *order;          /* the rows that are printed, in order ... */
+    size_t nshown;          /* ... and how many */
 };
 
 /* SHD_ENOMEM.  Free with compare_rows_fini() either way. */
@@ -127,7 +129,11 @@ bool compare_same_model(const struct compare_rows *rows);
 /* Whether any row has a value in a column. */
 bool compare_is_used(const struct compare_rows *rows, size_t column);
 
-/* Whether the values of two rows in a column differ by noise only; exact columns have none. */
+/* How far a row's modelled step may be off, as a fraction of it. */
+double compare_modelled_error(const struct compare_rows *rows, size_t row);
+
+/* Whether the values of two rows in a column differ by noise only, or modelled steps by no more
+ * than the model may be off; exact columns have no ties. */
 bool compare_is_tie(const struct compare_rows *rows, size_t column, size_t a, size_t b);
 
 /* The row of the least step that is replayed and good; nresults: there is none. */

@@ -209,14 +209,61 @@ static void add_microbatches(const struct compare_rows *rows, size_t winner, siz
 
 /* ---- by what is decided ---- */
 
+/* Strategies whose steps tie with a row's. */
+static size_t count_ties(const struct compare_rows *rows, enum compare_id id, size_t winner)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        n += i != winner && rows->rows[i].good && compare_is_tie(rows, id, winner, i);
+    return n;
+}
+
+static void add_ties(const struct compare_rows *rows, enum compare_id id, size_t winner,
+                     struct text *out)
+{
+    add_name(rows, winner, out);
+    for (size_t i = 0; i < rows->compare->nresults; i++)
+        if (i != winner && rows->rows[i].good && compare_is_tie(rows, id, winner, i)) {
+            text_add(out, ", ");
+            add_name(rows, i, out);
+        }
+}
+
+static bool is_measured(const struct compare_rows *rows, size_t row)
+{
+    return known(rows, row, COMPARE_MODELLED_ERROR);
+}
+
+/* That no winner is told among modelled steps which are closer than the model is to measured ones;
+ * the shortest is told all the same. */
+static void add_modelled_ties(const struct compare_rows *rows, size_t winner, struct text *out)
+{
+    double percent = 100 * compare_modelled_error(rows, winner);
+
+    add_ties(rows, COMPARE_MODELLED, winner, out);
+    text_add(out, " have the fastest steps, modelled, within the model's error of each other (");
+    if (is_measured(rows, winner))
+        text_addf(out, "%.1f %%", percent);
+    else
+        text_addf(out,
+                  "no step of this cluster was measured: %.0f %%, the largest error of clusters "
+                  "that were, or more",
+                  percent);
+    text_add(out, "): none of them wins by time.  The shortest is ");
+}
+
 static void by_modelled(const struct compare_rows *rows, struct text *out)
 {
     size_t winner = least(rows, COMPARE_MODELLED, SIZE_MAX);
     size_t second = least(rows, COMPARE_MODELLED, winner);
     double gap = number(rows, second, COMPARE_MODELLED) - number(rows, winner, COMPARE_MODELLED);
+    bool tie = count_ties(rows, COMPARE_MODELLED, winner) > 0;
 
+    if (tie)
+        add_modelled_ties(rows, winner, out);
     add_name(rows, winner, out);
-    text_add(out, " is the fastest, modelled: ");
+    text_add(out, tie ? ": " : " is the fastest, modelled: ");
     add_amount(rows, winner, COMPARE_MODELLED, out);
     text_add(out, " a step, ");
     add_percent(number(rows, winner, COMPARE_MODELLED), number(rows, second, COMPARE_MODELLED),
@@ -231,15 +278,6 @@ static void by_modelled(const struct compare_rows *rows, struct text *out)
                 sizeof modelled_parts / sizeof modelled_parts[0], gap, out);
     add_price(rows, winner, second, no_price, out);
     add_microbatches(rows, winner, second, out);
-}
-
-static size_t count_ties(const struct compare_rows *rows, size_t winner)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < rows->compare->nresults; i++)
-        n += i != winner && rows->rows[i].good && compare_is_tie(rows, COMPARE_STEP, winner, i);
-    return n;
 }
 
 static void by_replayed(const struct compare_rows *rows, size_t winner, struct text *out)
@@ -352,12 +390,7 @@ static void by_bytes(const struct compare_rows *rows, struct text *out)
 /* Those that time does not tell apart, and which of all moves least. */
 static void by_noise(const struct compare_rows *rows, size_t winner, struct text *out)
 {
-    add_name(rows, winner, out);
-    for (size_t i = 0; i < rows->compare->nresults; i++)
-        if (i != winner && rows->rows[i].good && compare_is_tie(rows, COMPARE_STEP, winner, i)) {
-            text_add(out, ", ");
-            add_name(rows, i, out);
-        }
+    add_ties(rows, COMPARE_STEP, winner, out);
     text_add(out, " have the fastest steps, within noise of each other: none of them wins by "
                   "time.  ");
     by_bytes(rows, out);
@@ -431,7 +464,7 @@ void compare_verdict(const struct compare_rows *rows, struct text *out)
         by_modelled(rows, out);
         return;
     case COMPARE_STEP:
-        (count_ties(rows, winner) ? by_noise : by_replayed)(rows, winner, out);
+        (count_ties(rows, COMPARE_STEP, winner) ? by_noise : by_replayed)(rows, winner, out);
         return;
     default:
         by_bytes(rows, out);

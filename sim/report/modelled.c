@@ -296,11 +296,45 @@ static void print_straggler(struct text *out, const struct record *record)
               units_print_seconds(time, sizeof time, (double)s->without_ns * 1e-9));
 }
 
-void modelled_text(struct text *out, const struct record *record, uint64_t tokens)
+/* One verdict: by the scenario's limit, which is of what the program has, or by the cluster's
+ * memory, which is of that and of what the runtime keeps; whichever is nearer. */
+static void print_memory(struct text *out, const struct record *record,
+                         const struct modelled_figures *f, uint64_t limit_bytes)
+{
+    const struct hardware *h = record->modelled->hardware;
+    double peak = (double)record_balance_of(record, record->peak_bytes).max;
+    bool own = limit_bytes > 0 && peak * h->memory_bytes > f->memory_bytes * (double)limit_bytes;
+    char bytes[UNITS_TEXT_MAX], size[UNITS_TEXT_MAX];
+
+    units_print_bytes(bytes, sizeof bytes, (uint128)f->memory_bytes);
+    units_print_bytes(size, sizeof size, (uint128)h->memory_bytes);
+    if (!own) {
+        text_addf(out, "  memory      %s of %s, the runtime's own included: %s\n", bytes, size,
+                  f->fits ? "fits" : "does not fit");
+        if (limit_bytes > 0)
+            text_addf(out, "              the device binds, not limits.memory, %s\n",
+                      units_print_bytes(size, sizeof size, limit_bytes));
+    } else {
+        char used[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
+
+        text_addf(
+            out,
+            "  memory      %s of %s: %s\n"
+            "              limits.memory binds: with the runtime's own it is %s of the device's "
+            "%s\n",
+            units_print_bytes(used, sizeof used, (uint128)peak),
+            units_print_bytes(limit, sizeof limit, limit_bytes),
+            peak <= (double)limit_bytes ? "fits" : "does not fit", bytes, size);
+    }
+    modelled_print_full(out, h, f->memory_bytes);
+}
+
+void modelled_text(struct text *out, const struct record *record, uint64_t tokens,
+                   uint64_t limit_bytes)
 {
     const struct hardware *h = record->modelled->hardware;
     struct modelled_figures f;
-    char time[UNITS_TEXT_MAX], bound[96], bytes[UNITS_TEXT_MAX], size[UNITS_TEXT_MAX];
+    char time[UNITS_TEXT_MAX], bound[96];
 
     modelled_figures_of(&f, record, tokens);
     text_addf(out, "\nmodelled      %s a step on %s",
@@ -319,11 +353,7 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
         text_add(out, "\n");
     }
     print_straggler(out, record);
-    text_addf(out, "  memory      %s of %s, the runtime's own included: %s\n",
-              units_print_bytes(bytes, sizeof bytes, (uint128)f.memory_bytes),
-              units_print_bytes(size, sizeof size, (uint128)h->memory_bytes),
-              f.fits ? "fits" : "does not fit");
-    modelled_print_full(out, h, f.memory_bytes);
+    print_memory(out, record, &f, limit_bytes);
     print_trust(out, record);
 }
 

@@ -46,7 +46,10 @@ struct modelled_exposed {
 uint32_t modelled_exposed_of(struct modelled_exposed out[MODELLED_EXPOSED_MAX],
                              const struct record *record);
 
-void modelled_text(struct text *out, const struct record *record, uint64_t tokens);
+/* For people; `limit_bytes` is the scenario's own limit of memory, 0: none, so that there is one
+ * verdict, by the limit that binds. */
+void modelled_text(struct text *out, const struct record *record, uint64_t tokens,
+                   uint64_t limit_bytes);
 
 /* The value of time.modelled. */
 void modelled_json(struct json_out *out, const struct record *record, uint64_t tokens);

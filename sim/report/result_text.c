@@ -23,6 +23,10 @@
 
 #define VALUE_COLUMN 14 /* where what follows a line's title begins */
 
+/* A share of the work below which its repetition is not worth a line: every device sums the
+ * loss. */
+#define REPEATED_TOLD 0.0005
+
 static void print_head(const struct result *result, struct text *out)
 {
     const struct record *r = result->record;
@@ -39,6 +43,34 @@ static void print_head(const struct result *result, struct text *out)
     text_add(out, "  mesh      ");
     escape_add(out, mesh[0] ? mesh : "of no axes");
     text_addf(out, ": %d device%s\n", (int)r->ndevices, r->ndevices == 1 ? "" : "s");
+}
+
+/* An axis that nothing is sharded over makes all its devices do the same: rarely what is meant. */
+static void print_idle_axis(const struct result *result, const char *name, int times,
+                            struct text *out)
+{
+    struct text line = TEXT_INIT;
+
+    text_addf(&line,
+              "axis %s shards no computation: each of its %d devices does the same work; shard the "
+              "batch over it for data parallelism, as axes: {batch: %s} does, or parameters for "
+              "tensor parallelism (params)",
+              name, times, name);
+    text_addf(out, "  %-*s", VALUE_COLUMN - 4, "redundant");
+    para_print(out, result->columns, VALUE_COLUMN - 2, text_get(&line));
+    out->failed |= line.failed;
+    text_fini(&line);
+}
+
+static void print_idle(const struct result *result, struct text *out)
+{
+    const struct shd_mesh *mesh = result->record->program->asked_mesh;
+    struct program_work work;
+
+    program_work(&work, result->record->program);
+    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
+        if (work.axes[a].idle && work.axes[a].repeated >= REPEATED_TOLD)
+            print_idle_axis(result, shd_mesh_axis_name(mesh, a), (int)work.axes[a].times, out);
 }
 
 static void print_sums(const char *what, const struct traffic_sum *sums, size_t n, size_t columns,
@@ -137,10 +169,6 @@ static void print_balances(const struct record *r, size_t columns, struct text *
         print_uses(r->program, columns, out);
 }
 
-/* A share of the work below which its repetition is not worth a line: every device sums the
- * loss. */
-#define REPEATED_TOLD 0.0005
-
 static void print_axis(const char *name, const struct program_work_axis *axis, struct text *out)
 {
     if (axis->repeated < REPEATED_TOLD)
@@ -173,17 +201,26 @@ static void print_work(const struct record *r, struct text *out)
         print_axis(shd_mesh_axis_name(mesh, a), &work.axes[a], out);
 }
 
+static bool wants_fit(const struct result *result)
+{
+    return result->fit && result->fit->wanted;
+}
+
 static void print_memory(const struct result *result, struct text *out)
 {
     struct record_balance b = record_balance_of(result->record, result->record->peak_bytes);
     char peak[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
     struct text unit = TEXT_INIT;
 
-    if (!result->memory_limit_bytes)
+    if (!result->memory_limit_bytes || (result->record->modelled && !wants_fit(result)))
         return;
-    text_addf(out, "\nmemory        %s of %s: %s\n", units_print_bytes(peak, sizeof peak, b.max),
-              units_print_bytes(limit, sizeof limit, result->memory_limit_bytes),
-              b.max <= result->memory_limit_bytes ? "fits" : "does not fit");
+    units_print_bytes(limit, sizeof limit, result->memory_limit_bytes);
+    if (result->record->modelled) /* which has the verdict */
+        text_addf(out, "\nmemory        what would fit limits.memory, %s\n", limit);
+    else
+        text_addf(out, "\nmemory        %s of %s: %s\n",
+                  units_print_bytes(peak, sizeof peak, b.max), limit,
+                  b.max <= result->memory_limit_bytes ? "fits" : "does not fit");
     if (!result->fit)
         return;
     fit_text(result->fit, out);
@@ -476,8 +513,9 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
     if (status != SHD_OK)
         return status;
     print_head(result, out);
+    print_idle(result, out);
     if (r->modelled)
-        modelled_text(out, r, result->tokens);
+        modelled_text(out, r, result->tokens, result->memory_limit_bytes);
     collectives_text(&traffic, result->verbose, result->columns ? result->columns : PARA_COLUMNS,
                      out);
     print_totals(&traffic, r, result->columns, out);

@@ -8,17 +8,42 @@
 
 #include "base/units.h"
 
-bool outcome_tie(const struct modelled_figures *a, const struct modelled_figures *b)
+static const struct modelled_figures *figures_of(const struct search *s, size_t rank)
 {
-    double error = a->expected_error > 0 ? a->expected_error : 0;
+    return &s->plans[s->best[rank]].plan.figures;
+}
 
-    return fabs(a->step_s - b->step_s) <= error * a->step_s;
+void outcome_find_error(struct search_outcome *out)
+{
+    double own;
+
+    if (out->search->nbest == 0)
+        return;
+    own = figures_of(out->search, 0)->expected_error;
+    out->measured = own >= 0;
+    out->error = out->measured ? own : hardware_error_elsewhere();
+}
+
+bool outcome_ties(const struct search_outcome *outcome, size_t rank)
+{
+    double best = figures_of(outcome->search, 0)->step_s;
+
+    return fabs(best - figures_of(outcome->search, rank)->step_s) <= outcome->error * best;
+}
+
+size_t outcome_count_ties(const struct search_outcome *outcome)
+{
+    size_t n = 0;
+
+    for (size_t k = 1; k < outcome->search->nbest && k < outcome->ntop; k++)
+        n += outcome_ties(outcome, k);
+    return n;
 }
 
 /* What is printed of the step and the memory of one of the best, the goal first. */
 static void print_goals(double *goal, double *other, const struct search *s, size_t rank)
 {
-    const struct modelled_figures *f = &s->plans[s->best[rank]].plan.figures;
+    const struct modelled_figures *f = figures_of(s, rank);
     double step = units_printed_seconds(f->step_s);
     double memory = units_printed_bytes((uint128)f->memory_bytes);
 

@@ -1,8 +1,8 @@
 /* search/outcome.h - what a search comes to: its best layouts, and what the winner costs with one
  * choice changed.
  *
- * Thread class: owned by the search's thread; outcome_tie(), outcome_front() and outcome_json() are
- * pure functions.
+ * Thread class: owned by the search's thread; outcome_ties(), outcome_front() and outcome_json()
+ * are pure functions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,9 +22,11 @@ struct search_outcome {
     const struct search *search; /* not owned */
     size_t ntop;
     const char *cut_short; /* why the search is not over: "interrupted"; NULL: it is */
-    double own_step_s; /* of the scenario as it stands; 0: not known */
+    double own_step_s;     /* of the scenario as it stands; 0: not known */
     struct search_neighbour neighbours[SPACE_NCHOICES];
     size_t nneighbours;
+    double error;  /* of the model, as a fraction of the step: steps closer than that are ties */
+    bool measured; /* on this cluster; else it is the largest of those that were measured */
     const struct sensitivity *sensitivity; /* not owned; NULL: not asked for */
 };
 
@@ -33,8 +35,14 @@ struct search_outcome {
 SHD_MUST_CHECK int outcome_find_neighbours(struct search_outcome *outcome, struct search *search,
                                            const int *stop, struct shd_error *err);
 
-/* Steps that differ by less than the model's error for them are ties. */
-bool outcome_tie(const struct modelled_figures *a, const struct modelled_figures *b);
+/* Find how far the winner's step may be off, if there is a winner. */
+void outcome_find_error(struct search_outcome *outcome);
+
+/* Whether a layout's step differs from the winner's by no more than the model may be off. */
+bool outcome_ties(const struct search_outcome *outcome, size_t rank);
+
+/* How many of the top tie with the winner. */
+size_t outcome_count_ties(const struct search_outcome *outcome);
 
 /* The front of what was planned: ranks of the best, in their order, each with less memory than all
  * before it (within a step: with a shorter one), by what is printed of both.  Goes to `ranks`,

@@ -107,6 +107,15 @@ static void write_expected_error(struct json_out *out, const struct search *s)
         json_out_null(out);
 }
 
+/* Of the best, how many have steps that are as long as the first's as far as the model can tell. */
+static void write_ties(struct json_out *out, const struct search_outcome *r)
+{
+    if (r->search->nbest == 0 || r->search->within_s > 0)
+        return;
+    json_out_key_double(out, "tie_within", r->error);
+    json_out_key_uint(out, "ties", outcome_count_ties(r));
+}
+
 void outcome_json(struct json_out *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
@@ -129,6 +138,7 @@ void outcome_json(struct json_out *out, const struct search_outcome *r)
     json_out_key_uint(out, "plans", s->nplans);
     json_out_key_double(out, s->within_s > 0 ? "proven_bytes" : "proven_seconds", s->proven);
     write_expected_error(out, s);
+    write_ties(out, r);
     json_out_key(out, "best");
     json_out_begin_array(out);
     for (size_t k = 0; k < s->nbest && k < r->ntop; k++)

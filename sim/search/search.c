@@ -10,6 +10,7 @@
 
 #include "search/bound.h"
 #include "search/task.h"
+#include "search/undivided.h"
 
 /* Plans that are begun together: so many whatever the number of threads, for what is planned must
  * not depend on it. */
@@ -312,11 +313,46 @@ static int compare_plans(const struct search *s, uint32_t a, uint32_t b)
     return x->item < y->item ? -1 : 1;
 }
 
+/* Of the memory: who computes again for less has computed for nothing. */
+#define SAVED_LEAST 0.001
+
+/* Whether a plan differs from another only in that it computes more again, and saves nothing. */
+static bool recomputes_for_nothing(const struct search *s, uint32_t plan, uint32_t other)
+{
+    const struct search_plan *a = &s->plans[plan], *b = &s->plans[other];
+    const struct layout *x = &s->items[a->item].layout, *y = &s->items[b->item].layout;
+    enum space_choice which;
+
+    return x->value[SPACE_RECOMPUTE] > y->value[SPACE_RECOMPUTE] &&
+           a->plan.figures.step_s >= b->plan.figures.step_s &&
+           a->plan.figures.memory_bytes >= (1 - SAVED_LEAST) * b->plan.figures.memory_bytes &&
+           space_differs(x, y, &which) == 1;
+}
+
+/* Whether a plan is worth a place beside those that are there; those that are not, with it there,
+ * lose theirs. */
+static bool make_place(struct search *s, uint32_t plan_id)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->nbest; i++)
+        if (recomputes_for_nothing(s, plan_id, s->best[i]))
+            return false;
+    for (size_t i = 0; i < s->nbest; i++)
+        if (!recomputes_for_nothing(s, s->best[i], plan_id))
+            s->best[n++] = s->best[i];
+    s->nbest = n;
+    return true;
+}
+
 /* Put a plan in its place among the best. */
 static void add_best(struct search *s, uint32_t plan_id)
 {
-    size_t at = s->nbest++;
+    size_t at;
 
+    if (!make_place(s, plan_id))
+        return;
+    at = s->nbest++;
     while (at > 0 && compare_plans(s, plan_id, s->best[at - 1]) < 0) {
         s->best[at] = s->best[at - 1];
         at--;
@@ -628,6 +664,16 @@ static int find_best(struct search *s, const struct search_opts *opts, struct sh
 
 /* ---- the whole ---- */
 
+static int none_divides(const struct search *s, struct shd_error *err)
+{
+    struct text why = TEXT_INIT;
+
+    undivided_tell(&why, &s->subject->space);
+    shd_error_set(err, SHD_ENOTFOUND, "%s", text_get(&why));
+    text_fini(&why);
+    return SHD_ENOTFOUND;
+}
+
 static int list(struct search *s, struct shd_error *err)
 {
     struct layout *layouts;
@@ -646,8 +692,7 @@ static int list(struct search *s, struct shd_error *err)
                                            .plan = UINT32_MAX};
     free(layouts);
     if (n == 0)
-        return shd_error_set(err, SHD_ENOTFOUND,
-                             "no layout is left: nothing divides as the ranges ask");
+        return none_divides(s, err);
     if (!s->items)
         return shd_error_set(err, SHD_ENOMEM, "no memory for %zu layouts", n);
     s->nitems = s->nlayouts = n;

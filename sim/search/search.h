@@ -83,7 +83,8 @@ struct search {
     struct pieces *pieces;
     struct search_plan *plans; /* in the order of planning */
     size_t nplans;
-    uint32_t *best; /* plans that fit, by step or, within one, by memory; then by id */
+    uint32_t *best; /* plans that fit, by step or, within one, by memory; then by id; without those
+                       that compute again for nothing what another of them keeps */
     size_t nbest;
     struct search_ahead *ahead; /* of layouts that are still in the queue */
     size_t nahead;
@@ -92,7 +93,7 @@ struct search {
     size_t ntoo_big, ntoo_slow, nrefused; /* that are known to be */
     size_t nlevels[SEARCH_TIMED + 1];     /* layouts that were bounded so */
     double pieces_s, bounds_s, plans_s;   /* wall time */
-    bool over;     /* not ended by `stop` */
+    bool over;                            /* not ended by `stop` */
     double proven; /* no layout that was not planned is below, in seconds or, within a step, in
                       bytes; infinite: all were planned */
     char why[160]; /* the first layout that was refused, why */

@@ -203,7 +203,7 @@ int space_parse_range(struct space_range *out, const char *text, bool forbids,
     return status;
 }
 
-static bool allows(const struct space *space, enum space_choice choice, int64_t value)
+bool space_allows(const struct space *space, enum space_choice choice, int64_t value)
 {
     for (size_t i = 0; i < space->nranges; i++) {
         const struct space_range *r = &space->ranges[i];
@@ -228,12 +228,13 @@ struct list {
     const struct space *space;
     struct layout *items;
     size_t n, room;
+    bool any; /* only whether there is one is asked for */
     bool failed;
 };
 
 static void append(struct list *list, const struct layout *layout)
 {
-    if (list->failed)
+    if (list->failed || (list->any && list->n > 0))
         return;
     if (list->n == list->room) {
         size_t room = list->room ? 2 * list->room : 1024;
@@ -269,10 +270,10 @@ static bool is_same_order(const struct layout *layout, const uint8_t *a, const u
 int32_t space_next_order(const struct space *space, const struct layout *layout, int32_t order)
 {
     for (int32_t o = order; o < NORDERS; o++) {
-        bool listed = !allows(space, SPACE_ORDER, o);
+        bool listed = !space_allows(space, SPACE_ORDER, o);
 
         for (int32_t before = 0; before < o && !listed; before++)
-            listed = allows(space, SPACE_ORDER, before) &&
+            listed = space_allows(space, SPACE_ORDER, before) &&
                      is_same_order(layout, orders[o], orders[before]);
         if (!listed)
             return o;
@@ -305,8 +306,8 @@ static void list_zero(struct list *list, struct layout *layout)
     for (int32_t z = 0; z <= 3; z++)
         for (int32_t shards = dp; shards >= 1; shards--) {
             if (dp % shards != 0 || (z > 0) != (shards > 1) || s->hidden % shards != 0 ||
-                (z > 0 && !is_an_axis(layout, shards)) || !allows(s, SPACE_ZERO, z) ||
-                !allows(s, SPACE_SHARDS, shards))
+                (z > 0 && !is_an_axis(layout, shards)) || !space_allows(s, SPACE_ZERO, z) ||
+                !space_allows(s, SPACE_SHARDS, shards))
                 continue;
             layout->value[SPACE_ZERO] = z;
             layout->value[SPACE_SHARDS] = shards;
@@ -321,7 +322,7 @@ static void list_activations(struct list *list, struct layout *layout)
 
     for (int32_t r = 0; r < SPACE_NRECOMPUTES; r++)
         for (int32_t sp = 0; sp <= 1; sp++) {
-            if (!allows(s, SPACE_RECOMPUTE, r) || !allows(s, SPACE_SP, sp) ||
+            if (!space_allows(s, SPACE_RECOMPUTE, r) || !space_allows(s, SPACE_SP, sp) ||
                 (r == SPACE_GIVEN && !s->names_recompute) ||
                 (sp && (tp == 1 || s->seq % (tp * (cp > 1 ? 2 * cp : 1)) != 0)))
                 continue;
@@ -369,7 +370,7 @@ static void list_splits(struct list *list, struct layout *layout)
     int64_t stages = (int64_t)layout->value[SPACE_PP] * layout->value[SPACE_VIRTUAL];
 
     for (int32_t split = 0; split < SPACE_NSPLITS; split++) {
-        if (!allows(s, SPACE_SPLIT, split) ||
+        if (!space_allows(s, SPACE_SPLIT, split) ||
             (split == SPACE_SPLIT_GIVEN && (stages == 1 || (int64_t)s->nstages != stages)))
             continue;
         layout->value[SPACE_SPLIT] = split;
@@ -386,7 +387,7 @@ static void list_schedules(struct list *list, struct layout *layout)
         for (int32_t k = 0; k < SPACE_NSCHEDULES; k++) {
             if (!is_made_for((enum space_schedule)k, pp, v, microbatches) ||
                 !(is_usual((enum space_schedule)k) || is_ranged(s, SPACE_SCHEDULE)) ||
-                !allows(s, SPACE_VIRTUAL, v) || !allows(s, SPACE_SCHEDULE, k))
+                !space_allows(s, SPACE_VIRTUAL, v) || !space_allows(s, SPACE_SCHEDULE, k))
                 continue;
             layout->value[SPACE_VIRTUAL] = v;
             layout->value[SPACE_SCHEDULE] = k;
@@ -400,7 +401,7 @@ static void list_microbatches(struct list *list, struct layout *layout)
     int64_t each = s->batch / layout->value[SPACE_DP], most = space_most_sequences(s, layout);
 
     for (int32_t mb = 1; mb <= each; mb++) {
-        if (each % mb != 0 || !allows(s, SPACE_MICROBATCH, mb) ||
+        if (each % mb != 0 || !space_allows(s, SPACE_MICROBATCH, mb) ||
             (s->experts > 0 && mb > most && !is_ranged(s, SPACE_MICROBATCH)))
             continue;
         layout->value[SPACE_MICROBATCH] = mb;
@@ -416,7 +417,7 @@ static void list_experts(struct list *list, struct layout *layout)
 
     for (int32_t ep = 1; ep <= dp; ep++) {
         if (dp % ep != 0 || s->experts % ep != 0 || (s->experts == 0 && ep > 1) ||
-            !allows(s, SPACE_EP, ep))
+            !space_allows(s, SPACE_EP, ep))
             continue;
         layout->value[SPACE_EP] = ep;
         list_microbatches(list, layout);
@@ -429,35 +430,83 @@ static bool cuts_sequence(const struct space *s, int64_t cp)
                        (s->seq / cp >= CUT_SEQUENCE_LEAST || is_ranged(s, SPACE_CP)));
 }
 
-static bool cuts_model(const struct space *s, int64_t tp)
+size_t space_divisions(struct space_division out[SPACE_DIVISIONS_MAX], const struct space *s,
+                       int64_t tp, int64_t pp, int64_t cp)
 {
     bool mlps = s->experts == 0 || !space_is_uniform(s);
+    int64_t others = tp * pp * cp;
+    size_t n = 0;
 
-    return s->heads % tp == 0 && s->kv_heads % tp == 0 && s->vocab % tp == 0 &&
-           (!mlps || s->mlp_dim % tp == 0) &&
-           (s->experts == 0 || (s->expert_dim % tp == 0 && s->shared_dim % tp == 0));
+    out[n++] = (struct space_division){"model.heads", s->heads, tp, SPACE_TP};
+    out[n++] = (struct space_division){"model.kv_heads", s->kv_heads, tp, SPACE_TP};
+    out[n++] = (struct space_division){"model.vocab", s->vocab, tp, SPACE_TP};
+    if (mlps)
+        out[n++] = (struct space_division){"model.d_ff", s->mlp_dim, tp, SPACE_TP};
+    if (s->experts > 0) {
+        out[n++] = (struct space_division){"moe.d_ff", s->expert_dim, tp, SPACE_TP};
+        out[n++] =
+            (struct space_division){"the shared experts' width", s->shared_dim, tp, SPACE_TP};
+    }
+    if (cp > 1)
+        out[n++] = (struct space_division){"half of batch.seq", s->seq / 2, cp, SPACE_CP};
+    if (s->devices % others == 0)
+        out[n++] = (struct space_division){"batch.size", s->batch, s->devices / others, SPACE_DP};
+    else
+        out[n++] =
+            (struct space_division){"the number of devices", s->devices, others, SPACE_NCHOICES};
+    return n;
+}
+
+/* Whether the axes are as the ranges ask, and all counts divide over them. */
+static bool divides(const struct space *s, int64_t tp, int64_t pp, int64_t cp)
+{
+    struct space_division divisions[SPACE_DIVISIONS_MAX];
+    int64_t others = tp * pp * cp;
+    size_t n;
+
+    if (!cuts_sequence(s, cp) || !space_allows(s, SPACE_TP, tp) || !space_allows(s, SPACE_PP, pp) ||
+        !space_allows(s, SPACE_CP, cp) || !space_allows(s, SPACE_DP, s->devices / others))
+        return false;
+    n = space_divisions(divisions, s, tp, pp, cp);
+    while (n > 0 && divisions[n - 1].whole % divisions[n - 1].parts == 0)
+        n--;
+    return n == 0;
+}
+
+static void list_all(struct list *list)
+{
+    const struct space *s = list->space;
+
+    for (int32_t tp = 1; tp <= s->devices && tp <= s->heads; tp++)
+        for (int32_t pp = 1; pp <= s->layers; pp++)
+            for (int32_t cp = 1; cp <= s->seq && (int64_t)tp * pp * cp <= s->devices; cp++) {
+                int64_t dp = s->devices / ((int64_t)tp * pp * cp);
+                struct layout layout = {.value = {[SPACE_TP] = tp,
+                                                  [SPACE_PP] = pp,
+                                                  [SPACE_CP] = cp,
+                                                  [SPACE_DP] = (int32_t)dp}};
+
+                if (list->any && list->n > 0)
+                    return;
+                if (divides(s, tp, pp, cp))
+                    list_experts(list, &layout);
+            }
+}
+
+bool space_any(const struct space *space)
+{
+    struct list list = {.space = space, .any = true};
+
+    list_all(&list);
+    free(list.items);
+    return list.n > 0;
 }
 
 int space_list(struct layout **out, size_t *n, const struct space *space, struct shd_error *err)
 {
     struct list list = {.space = space};
 
-    for (int32_t tp = 1; tp <= space->devices && tp <= space->heads; tp++)
-        for (int32_t pp = 1; pp <= space->layers && cuts_model(space, tp); pp++)
-            for (int32_t cp = 1; cp <= space->seq && (int64_t)tp * pp * cp <= space->devices;
-                 cp++) {
-                int64_t others = (int64_t)tp * pp * cp, dp = space->devices / others;
-                struct layout layout = {.value = {[SPACE_TP] = tp,
-                                                  [SPACE_PP] = pp,
-                                                  [SPACE_CP] = cp,
-                                                  [SPACE_DP] = (int32_t)dp}};
-
-                if (space->devices % others == 0 && space->batch % dp == 0 &&
-                    cuts_sequence(space, cp) && allows(space, SPACE_TP, tp) &&
-                    allows(space, SPACE_PP, pp) && allows(space, SPACE_CP, cp) &&
-                    allows(space, SPACE_DP, dp))
-                    list_experts(&list, &layout);
-            }
+    list_all(&list);
     if (list.failed) {
         free(list.items);
         return shd_error_set(err, SHD_ENOMEM, "no memory for %zu layouts", list.n);
@@ -603,8 +652,9 @@ void space_tell(struct text *out, const struct layout *layout)
         text_addf(out, "experts over %" PRId32 " replicas, ", v[SPACE_EP]);
     text_addf(out, "%" PRId32 " data-parallel replica%s", v[SPACE_DP], v[SPACE_DP] > 1 ? "s" : "");
     if (v[SPACE_ZERO] > 0)
-        text_addf(out, " with ZeRO stage %" PRId32 " over %" PRId32 " of them", v[SPACE_ZERO],
-                  v[SPACE_SHARDS]);
+        text_addf(out, " with ZeRO stage %" PRId32 " over %s%" PRId32 "%s", v[SPACE_ZERO],
+                  v[SPACE_SHARDS] == v[SPACE_DP] ? "all " : "", v[SPACE_SHARDS],
+                  v[SPACE_SHARDS] == v[SPACE_DP] ? "" : " of them");
     text_addf(out, ", microbatches of %" PRId32 " sequence%s a replica; %s", v[SPACE_MICROBATCH],
               v[SPACE_MICROBATCH] > 1 ? "s" : "",
               !strcmp(recompute_words[v[SPACE_RECOMPUTE]], "none") ? "nothing is recomputed"

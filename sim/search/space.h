@@ -106,6 +106,24 @@ SHD_MUST_CHECK int space_parse_range(struct space_range *out, const char *text, 
 SHD_MUST_CHECK int space_list(struct layout **out, size_t *n, const struct space *space,
                               struct shd_error *err);
 
+/* A count of the model, of the batch or of devices that axes of a layout divide. */
+struct space_division {
+    const char *what; /* as a scenario says it */
+    int64_t whole, parts;
+    enum space_choice by; /* whose value the parts are; SPACE_NCHOICES: a product of several */
+};
+#define SPACE_DIVISIONS_MAX 9
+
+/* All that such axes divide, with as many replicas as there is room for; returns how many. */
+size_t space_divisions(struct space_division out[SPACE_DIVISIONS_MAX], const struct space *space,
+                       int64_t tp, int64_t pp, int64_t cp);
+
+/* Whether the ranges allow a choice to have a value. */
+bool space_allows(const struct space *space, enum space_choice choice, int64_t value);
+
+/* Whether there is a layout at all. */
+bool space_any(const struct space *space);
+
 /* The first order of the mesh's axes, from this number on, that a layout may have besides all else
  * that it has; -1: none.  Of orders that are the same, as axes of one device are anywhere, only the
  * first is listed. */

@@ -107,7 +107,7 @@ static void print_cluster(const struct result *r, size_t id, struct text *out)
 {
     struct text words = TEXT_INIT;
 
-    modelled_text(&words, r->record, r->tokens);
+    modelled_text(&words, r->record, r->tokens, r->memory_limit_bytes);
     begin_part(out, id, "cluster", "Time and memory on the cluster");
     text_add(out, "<pre>");
     for (const char *line = text_get(&words); *line; line += strspn(line, "\n")) {

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "search/undivided.h"
+
+#include <inttypes.h>
+
+static bool divides(const struct space_division *d)
+{
+    return d->whole % d->parts == 0;
+}
+
+/* The first division that fails of the axes of which fewest fail. */
+struct fault {
+    size_t nfailed; /* of them; 0: the ranges leave no axes */
+    struct space_division first;
+    bool inside; /* some axes divide, so that it is what lies inside them that does not */
+};
+
+static void look_at(struct fault *fault, const struct space *space, int64_t tp, int64_t pp,
+                    int64_t cp)
+{
+    struct space_division divisions[SPACE_DIVISIONS_MAX];
+    size_t n = space_divisions(divisions, space, tp, pp, cp), nfailed = 0, first = n;
+
+    for (size_t i = n; i-- > 0;)
+        if (!divides(&divisions[i])) {
+            nfailed++;
+            first = i;
+        }
+    fault->inside |= nfailed == 0;
+    if (nfailed > 0 && (fault->nfailed == 0 || nfailed < fault->nfailed)) {
+        fault->nfailed = nfailed;
+        fault->first = divisions[first];
+    }
+}
+
+static struct fault find_fault(const struct space *space)
+{
+    struct fault fault = {.nfailed = 0};
+
+    for (int64_t tp = 1; tp <= space->devices; tp++)
+        for (int64_t pp = 1; pp <= space->layers && tp * pp <= space->devices; pp++)
+            for (int64_t cp = 1; tp * pp * cp <= space->devices; cp++)
+                if (space_allows(space, SPACE_TP, tp) && space_allows(space, SPACE_PP, pp) &&
+                    space_allows(space, SPACE_CP, cp) &&
+                    space_allows(space, SPACE_DP, space->devices / (tp * pp * cp)))
+                    look_at(&fault, space, tp, pp, cp);
+    return fault;
+}
+
+/* The nearest counts of devices that have layouts, or parts that divide; 0: there are none. */
+struct near {
+    int64_t below, above;
+};
+
+static bool has_layouts(const struct space *space, int64_t devices)
+{
+    struct space other = *space;
+
+    other.devices = devices;
+    return space_any(&other);
+}
+
+static struct near near_devices(const struct space *space)
+{
+    struct near near = {space->devices - 1, space->devices + 1};
+
+    while (near.below > 0 && !has_layouts(space, near.below))
+        near.below--;
+    while (near.above <= 2 * space->devices && !has_layouts(space, near.above))
+        near.above++;
+    near.above = near.above <= 2 * space->devices ? near.above : 0;
+    return near;
+}
+
+static struct near near_parts(const struct space_division *d)
+{
+    struct near near = {d->parts - 1, d->parts + 1};
+
+    while (near.below > 1 && d->whole % near.below != 0)
+        near.below--;
+    while (near.above <= d->whole && d->whole % near.above != 0)
+        near.above++;
+    near.above = near.above <= d->whole ? near.above : 0;
+    return near;
+}
+
+static void add_near(struct text *out, const struct near *near)
+{
+    const char *between = near->below > 0 && near->above > 0 ? " and " : "";
+
+    if (near->below > 0)
+        text_addf(out, "%" PRId64, near->below);
+    text_add(out, between);
+    if (near->above > 0)
+        text_addf(out, "%" PRId64, near->above);
+    if (near->below <= 0 && near->above <= 0)
+        text_add(out, "none");
+}
+
+void undivided_tell(struct text *out, const struct space *space)
+{
+    struct fault fault = find_fault(space);
+    const struct space_division *d = &fault.first;
+    bool of_devices = d->by == SPACE_DP || d->by == SPACE_NCHOICES;
+    struct near near;
+
+    if (fault.nfailed == 0 || fault.inside) {
+        text_addf(out, "no layout is left: %s; expected other --range or --forbid",
+                  fault.inside ? "ranges of ep, microbatch, virtual, zero or shards divide nothing"
+                               : "tp, pp, cp and dp cannot be as the ranges ask");
+        return;
+    }
+    near = of_devices ? near_devices(space) : near_parts(d);
+    text_addf(
+        out, "no layout divides: %s is %" PRId64 ", no multiple of %s %" PRId64 "; nearest %s: ",
+        d->what, d->whole, d->by == SPACE_NCHOICES ? "tp x pp x cp" : space_choice_name(d->by),
+        d->parts, of_devices ? "--devices with layouts" : "that divide it");
+    add_near(out, &near);
+}
