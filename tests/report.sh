@@ -120,6 +120,12 @@ for i in range(len(r)):
     ids = [td.text() for td in p.section(i, "mesh").all("td")]
     assert ids == [str(d) for d in range(8)]
 PY
+    page "executed: no markup is shown as text" <<'PY'
+for i in range(len(r)):
+    for part in ("heat", "when", "memory", "collectives", "mesh"):
+        words = p.section(i, part).text()
+        assert "<" not in words and "\\n" not in words, words
+PY
     page "executed: cells that read the same have the same colour" <<'PY'
 for i in range(len(r)):
     colours = {}
@@ -159,6 +165,9 @@ for i in range(len(r)):
     words = p.section(i, "cluster").text()
     assert "a step on h100-sxm" in words and "h100-80g-roce has such devices" in words, words
     assert "of 80.0 GiB, the runtime's own included: fits" in words, words
+    labels = [n.text() for n in p.section(i, "cluster").all("dt")]
+    assert labels[:5] == ["modelled", "bound by", "compute", "exposed", "waiting"], labels
+    assert len(labels) == len(p.section(i, "cluster").all("dd")), labels
 PY
     page "pipelines: the columns of the verdict come first, and each is there once" <<'PY'
 table = [n for n in p.root.all("table") if n.attrs.get("id") == "table"][0]

@@ -102,22 +102,47 @@ static void begin_part(struct text *out, size_t id, const char *part, const char
               id, id, part, id, heading);
 }
 
+/* Columns that modelled_text() has for a line's label; a line without one goes on with the last. */
+#define LABEL_COLUMNS 14
+
+static void print_fact(const char *line, int length, bool first, struct text *out)
+{
+    int label = length < LABEL_COLUMNS ? length : LABEL_COLUMNS, indent = 0;
+
+    while (indent < label && line[indent] == ' ')
+        indent++;
+    if (indent == label) {
+        text_add(out, "<br>");
+        html_addf(out, "%.*s", length - label, line + label);
+        return;
+    }
+    while (label > indent && line[label - 1] == ' ')
+        label--;
+    text_add(out, first ? "<dt>" : "</dd>\n<dt>");
+    html_addf(out, "%.*s", label - indent, line + indent);
+    text_add(out, "</dt><dd>");
+    if (length > LABEL_COLUMNS)
+        html_addf(out, "%.*s", length - LABEL_COLUMNS, line + LABEL_COLUMNS);
+}
+
 /* What `plan` says of time and memory on the scenario's cluster, and how far to trust it. */
 static void print_cluster(const struct result *r, size_t id, struct text *out)
 {
     struct text words = TEXT_INIT;
+    bool first = true;
 
     modelled_text(&words, r->record, r->tokens);
     begin_part(out, id, "cluster", "Time and memory on the cluster");
-    text_add(out, "<pre>");
-    for (const char *line = text_get(&words); *line; line += strspn(line, "\n")) {
+    text_add(out, "<dl>\n");
+    for (const char *line = text_get(&words) + strspn(text_get(&words), "\n"); *line;
+         line += strspn(line, "\n")) {
         int length = (int)strcspn(line, "\n");
 
-        html_addf(out, "%.*s", length, line);
-        text_add(out, "\n");
+        print_fact(line, length, first, out);
+        first = false;
         line += length;
     }
-    text_add(out, "</pre>\n</section>\n");
+    text_add(out, "</dd>\n</dl>\n</section>\n");
     out->failed |= words.failed;
     text_fini(&words);
 }
