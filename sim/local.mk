@@ -288,6 +288,8 @@ libsim_la_SOURCES = \
 	%D%/explain/links_text.c \
 	%D%/explain/overview.c \
 	%D%/explain/overview.h \
+	%D%/explain/reshard_picture.c \
+	%D%/explain/reshard_picture.h \
 	%D%/explain/reshard_steps.c \
 	%D%/explain/reshard_steps.h \
 	%D%/explain/roofline.c \
