@@ -724,6 +724,8 @@ libsim_la_SOURCES = \
 	%D%/report/experts.h \
 	%D%/report/fit.c \
 	%D%/report/fit.h \
+	%D%/report/layer_times.c \
+	%D%/report/layer_times.h \
 	%D%/report/modelled.c \
 	%D%/report/modelled.h \
 	%D%/report/outcome.c \
