@@ -288,6 +288,8 @@ libsim_la_SOURCES = \
 	%D%/explain/links_text.c \
 	%D%/explain/overview.c \
 	%D%/explain/overview.h \
+	%D%/explain/reshard_picture.c \
+	%D%/explain/reshard_picture.h \
 	%D%/explain/reshard_steps.c \
 	%D%/explain/reshard_steps.h \
 	%D%/explain/roofline.c \
@@ -722,6 +724,8 @@ libsim_la_SOURCES = \
 	%D%/report/experts.h \
 	%D%/report/fit.c \
 	%D%/report/fit.h \
+	%D%/report/layer_times.c \
+	%D%/report/layer_times.h \
 	%D%/report/modelled.c \
 	%D%/report/modelled.h \
 	%D%/report/outcome.c \

@@ -71,6 +71,11 @@ holds "Llama 3 70B: with one stage a rank it waits more than twice as long" <<PY
 few = json.load(open("$tmp/llama3-70b.yaml.json", encoding="utf-8"))["time"]["modelled"]
 assert r["time"]["modelled"]["bubble_seconds"] > 2 * few["bubble_seconds"], (r["time"], few)
 PY
+shardsim plan -q -v "$models/llama3-70b.yaml"
+says out '^  layers/\*/mlp .* compute$' "Llama 3 70B: its MLPs are bound by the rate of flops"
+says out '^  layers/\*/norm2 .* memory$' "Llama 3 70B: its norms are bound by the memory"
+! grep -q '^  [^ ]* and ' "$tmp/out"
+ok $? "Llama 3 70B: what is sent together is of the kind of the first"
 cp "$tmp/llama3-405b.yaml.json" "$tmp/out"
 holds "Llama 3 405B: long sequences are mostly attention" <<'PY'
 long = r[1]["time"]["modelled"]

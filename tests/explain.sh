@@ -277,6 +277,42 @@ test_reshard() {
     says out '^nothing to do' "reshard: nothing"
 }
 
+# picture TEXT ARGUMENT...: cells of the picture of a reshard add up to what its plan moves
+picture() {
+    what=$1
+    shift
+    shardsim explain reshard "$@" --json
+    cp "$tmp/out" "$tmp/json"
+    shardsim explain reshard "$@" -o "$tmp/reshard.svg"
+    is 0 "reshard, a picture, $what: status 0"
+    python3 - "$tmp/reshard.svg" "$tmp/json" >"$tmp/wrong" 2>&1 <<'PY'
+import json, re, sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+texts = [(t.get("class"), float(t.get("x")), t.text) for t in root.iter("{http://www.w3.org/2000/svg}text")]
+heads = {text.split(":")[0].split(",")[0]: x for style, x, text in texts if style == "h"}
+assert sorted(heads) == ["after", "before", "who sends how much to whom"], heads
+cells = [text for style, _, text in texts if style == "c" and re.fullmatch(r"[\d.]+K", text)]
+assert sum(float(text[:-1]) for text in cells) * 1024 == json.load(open(sys.argv[2]))["received_bytes"] > 0, cells
+PY
+    ok $? "reshard, a picture, $what: what is sent adds up"
+    diag <"$tmp/wrong"
+}
+
+test_reshard_picture() {
+    picture "an exchange" -m dp=2,tp=4 -n 64,64 --from dp,tp --to tp,dp
+    picture "a sum for all" -m tp=4 -n 64,64 --partial tp
+    picture "a sum in shards" -m tp=4 -n 64,64 --partial tp --to tp
+    picture "two steps to other devices" -m a=2,b=4 -n 64,128 --from '[null, b]' --partial a \
+        --to x --to-mesh x=8 --to-first 8
+    shardsim explain reshard -m x=4 -n 8 --from x --to x --to-mesh x=4 --to-first 2 -o "$tmp/reshard.svg"
+    cells=$(grep -B1 'class="c"[^>]*>2<' "$tmp/reshard.svg" | grep -o 'fill="#[0-9a-f]*"' | sort | uniq -c)
+    [ "$(echo "$cells" | wc -l)" = 1 ]
+    ok $? "reshard, a picture: a device has one colour before and after"
+    shardsim explain reshard -m dp=2,tp=4 -n 64,64 --from dp,tp --to tp,dp -o "$tmp/reshard.txt"
+    grep -q '^step 1: exchange' "$tmp/reshard.txt"
+    ok $? "reshard, to a file of text: in words"
+}
+
 test_bad_input() {
     bad "no scenario" 'no scenario file given'
     bad "a collective without the word" "expected 'explain collective all-reduce'" all-reduce
@@ -295,6 +331,9 @@ test_bad_input() {
     bad "reshard: no memory" '48 bytes on a device, 39' reshard --mesh a=2 --shape 8 --from a --memory 39B
     bad "reshard: more than links" 'expected N:LATENCY' reshard --mesh a=2 --shape 8 --link 2:1us:1GB/s:x
     bad "reshard: memory of 0" '0 bytes are room for nothing' reshard --mesh a=2 --shape 8 --memory 0
+    bad "reshard: too many to draw" 'expected at most 256, or no --output' reshard --mesh a=512 --shape 512 --from a \
+        -o "$tmp/large.svg"
+    bad "reshard: JSON as a picture" '--json is text' reshard --mesh a=2 --shape 8 --json -o "$tmp/json.svg"
     bad "reshard: no device" "first device is 'z'" reshard --mesh a=2 --shape 8 --to-mesh b=2 --to-first z
     for what in "" collective reshard; do
         # shellcheck disable=SC2086
@@ -312,6 +351,7 @@ test_width
 test_collective
 test_chunks
 test_reshard
+test_reshard_picture
 test_bad_input
 shardsim explain reshard --mesh x=4,y=4 --shape 64,64 --from x,y --to '[],x' --link 4:1us:900GB/s --link all:10us:1GB/s
 tr -s '\n ' '  ' <"$tmp/out" >"$tmp/line"

@@ -120,6 +120,12 @@ for i in range(len(r)):
     ids = [td.text() for td in p.section(i, "mesh").all("td")]
     assert ids == [str(d) for d in range(8)]
 PY
+    page "executed: no markup is shown as text" <<'PY'
+for i in range(len(r)):
+    for part in ("heat", "when", "memory", "collectives", "mesh"):
+        words = p.section(i, part).text()
+        assert "<" not in words and "\\n" not in words, words
+PY
     page "executed: cells that read the same have the same colour" <<'PY'
 for i in range(len(r)):
     colours = {}
@@ -159,6 +165,21 @@ for i in range(len(r)):
     words = p.section(i, "cluster").text()
     assert "a step on h100-sxm" in words and "h100-80g-roce has such devices" in words, words
     assert "of 80.0 GiB, the runtime's own included: fits" in words, words
+    labels = [n.text() for n in p.section(i, "cluster").all("dt")]
+    assert labels[:5] == ["modelled", "bound by", "compute", "exposed", "waiting"], labels
+    assert len(labels) == len(p.section(i, "cluster").all("dd")), labels
+PY
+    page "pipelines: what bounds each kind of layer, and all of them are the step but for waiting" <<'PY'
+for i, x in enumerate(r):
+    rows = p.section(i, "layers").all("tbody")[0].all("tr")
+    t = x["time"]["modelled"]
+    names = [row.all("th")[0].text() for row in rows]
+    assert {"layers/*/attn", "layers/*/mlp", "embed", "head", "loss", "optimizer"} & set(names), names
+    ns = [[int(td.attrs["data-v"]) for td in row.all("td")[:3]] for row in rows]
+    want = t["step_seconds"] - t["bubble_seconds"]
+    assert abs(sum(map(sum, ns)) * 1e-9 - want) < 1e-6 * want, (ns, want)
+    for row, times in zip(rows, ns):
+        assert row.all("td")[5].text() == ("compute", "memory", "network")[times.index(max(times))]
 PY
     page "pipelines: the columns of the verdict come first, and each is there once" <<'PY'
 table = [n for n in p.root.all("table") if n.attrs.get("id") == "table"][0]

@@ -159,6 +159,37 @@ PY
     diag <"$tmp/wrong"
 }
 
+# Schedules one below another: the time of each is as long as its own drawing says, on one scale.
+test_several() {
+    shardsim show timetable 1F1B ZBH1 -r 4 -m 8
+    is 0 "several: status 0"
+    says out '^2 schedules of p = 4 ranks, m = 8 microbatches, on one scale of time$' "several: of what"
+    says out '^1F1B: time 33, idle 27.3 %, at most 4 of 8 microbatches alive$' "several: the first"
+    says out '^ZBH1: time 27, idle 11.1 %, at most 4 of 8 microbatches alive$' "several: the second"
+    says out '^rank 0  F0F1F2F3······I0W0F4I1W1F5I2W2F6I3W3F7I4W4I5W5I6W6I7W7$' "several: no idle time behind an end"
+    [ "$(grep -c '^rank 3 ' "$tmp/out")" = 2 ]
+    ok $? "several: all ranks of both"
+    shardsim show timetable 1F1B ZBH1 -r 4 -m 8 --color
+    ! grep -q '48;5;[0-9]*m ' "$tmp/out"
+    ok $? "several: nor is it coloured"
+    shardsim show timetable 1F1B Interleaved1F1B ZBH1 -r 4 -m 8 -o "$tmp/a.svg"
+    is 0 "several, a picture: status 0"
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$top_srcdir/tests python3 - "$tmp/a.svg" >"$tmp/wrong" 2>&1 <<'PY'
+import sys
+from picture import Picture
+picture = Picture(sys.argv[1])
+picture.check()
+words = picture.words()
+assert [w.split(":")[0] for w in words if ": time " in w] == ["1F1B", "Interleaved1F1B", "ZBH1"], words
+idle = [float(b[0].get("width")) for b in picture.styled("i")][:12]
+times = [float(w.split()[2].rstrip(",")) for w in words if ": time " in w]
+for lanes, time in zip((idle[:4], idle[4:8], idle[8:]), times):
+    assert len(set(lanes)) == 1 and abs(lanes[0] / idle[0] - time / times[0]) < 1e-3, (lanes, time)
+PY
+    ok $? "several, a picture: three of one scale"
+    diag <"$tmp/wrong"
+}
+
 # The work of a rank is one unit in all schedules: with no idle time each would end at 3 m.
 test_unit() {
     for schedule in 1F1B Interleaved1F1B ZBVZeroBubble; do
@@ -206,7 +237,9 @@ test_bad_input() {
     bad "nothing" 'the name of a schedule, --ranks and --microbatches'
     bad "no microbatches" 'the name of a schedule' 1F1B -r 4
     bad "no such schedule" "no schedule '1F2B'; did you mean '1F1B'?" 1F2B -r 2 -m 2
-    bad "two schedules" "one schedule at a time; 'GPipe' is too much" 1F1B GPipe -r 2 -m 2
+    bad "a schedule and all" "only names of schedules go together; 'all' stands alone" 1F1B all -r 2 -m 2
+    bad "one that is none" "no schedule '1F2B'" 1F1B 1F2B -r 2 -m 2
+    bad "more than are drawn" '131072 actions are too many to draw' 1F1B GPipe -r 64 -m 512
     bad "no number" "--ranks is 'x'; expected a whole number" 1F1B -r x -m 2
     bad "no rank" "--ranks is '0'; expected a whole number from 1 to" 1F1B -r 0 -m 2
     bad "half a microbatch" "--microbatches is '1.5'" 1F1B -r 2 -m 1.5
@@ -228,6 +261,7 @@ test_bad_input() {
 test_text
 test_all
 test_picture
+test_several
 test_unit
 test_help
 test_bad_input

@@ -21,6 +21,7 @@
 #include "cmd/cluster.h"
 #include "cmd/cmd.h"
 #include "cmd/show.h"
+#include "explain/reshard_picture.h"
 #include "explain/reshard_steps.h"
 #include "hardware/reshard.h"
 
@@ -141,6 +142,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         args_error(state, "'%s' is too much; everything is given by options", arg);
         return 0;
     case ARGP_KEY_END:
+        if (o->json && canvas_is_picture(&o->canvas))
+            args_error(state, "--json is text; expected --output FILE.txt, or no --json");
         if (!o->mesh || !o->shape)
             args_error(state, "expected --mesh and --shape (and --from, --to)");
         if (o->to_first && !o->to_mesh)
@@ -527,18 +530,37 @@ static int in_json(const struct question *q, const struct shd_reshard_plan *plan
                                          : shd_error_set(err, SHD_ENOMEM, "no memory for JSON");
 }
 
-static int answer(const struct question *q, bool json, size_t width)
+static int draw(const struct question *q, const struct shd_reshard_plan *plan,
+                const struct canvas *canvas)
 {
+    struct figure figure;
+    struct shd_error err;
+    int status;
+
+    figure_init(&figure);
+    if (reshard_picture(&figure, plan, &q->from, &q->to, q->shape, &err) == SHD_OK)
+        status = canvas_draw(canvas, &figure);
+    else
+        status = show_failure("cannot draw", &err);
+    figure_fini(&figure);
+    return status;
+}
+
+static int answer(const struct question *q, const struct options *o)
+{
+    size_t width = o->canvas.style.width;
     struct shd_reshard_plan plan;
     struct text text = TEXT_INIT;
     struct shd_error err;
     int status =
         shd_reshard_build_with(&plan, &q->from, &q->to, q->shape, q->dtype, &q->opts, &err);
 
+    if (status == SHD_OK && canvas_is_picture(&o->canvas))
+        return draw(q, &plan, &o->canvas);
     if (status == SHD_OK)
-        status = json ? in_json(q, &plan, &text, &err) : in_words(q, &plan, &text, width, &err);
+        status = o->json ? in_json(q, &plan, &text, &err) : in_words(q, &plan, &text, width, &err);
     if (status == SHD_OK)
-        status = cmd_put(&text);
+        status = canvas_put(&o->canvas, &text);
     else
         status = show_failure("cannot plan", &err);
     text_fini(&text);
@@ -547,7 +569,7 @@ static int answer(const struct question *q, bool json, size_t width)
 
 int explain_reshard(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&canvas_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         option_table,
         parse_option,
@@ -561,7 +583,10 @@ int explain_reshard(int argc, char **argv)
         "    shardsim explain reshard -m tp=4 -n 64,64 --partial tp --to tp\n"
         "  The fastest way on a cluster, and the time of its steps:\n"
         "    shardsim explain reshard -m x=4,y=4 -n 512,512 --partial x --hardware "
-        "b200\n\n" ARGS_EXIT_STATUS(""),
+        "b200\n"
+        "  A slide: the blocks before and after, and who sends how much to whom:\n"
+        "    shardsim explain reshard -m x=2,y=4 -n 64,64 --from x,y --to y,x -o "
+        "a.svg\n\n" ARGS_EXIT_STATUS(""),
         children,
         NULL,
         NULL};
@@ -573,7 +598,7 @@ int explain_reshard(int argc, char **argv)
     args_parse(&argp, argc, argv, &o);
     status = parse_question(&q, &o);
     if (status == CMD_OK)
-        status = answer(&q, o.json, o.canvas.style.width);
+        status = answer(&q, &o);
     hardware_destroy(q.hardware);
     if (q.to_mesh != q.mesh)
         shd_mesh_destroy(q.to_mesh);

@@ -21,7 +21,9 @@
 
 struct request {
     struct canvas canvas;
-    const char *name;             /* of a schedule, or of a scenario's file, or "all" */
+    const char *name;                  /* of a schedule, or of a scenario's file, or "all" */
+    const char *names[TIMETABLES_MAX]; /* of all schedules that are asked for, that one first */
+    size_t nnames;
     struct chosen chosen;         /* of a scenario */
     struct timetable_sizes sizes; /* stages_per_rank 0: the schedule's own */
     struct timetable_times times;
@@ -104,6 +106,12 @@ static bool is_file(const char *name)
     return strpbrk(name, "./") != NULL;
 }
 
+/* A scenario, or all of them as a table. */
+static bool is_alone(const char *name)
+{
+    return is_file(name) || strcmp(name, "all") == 0;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct request *o = state->input;
@@ -136,9 +144,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->has_times = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (o->name)
-            args_error(state, "one schedule at a time; '%s' is too much", arg);
-        o->name = arg;
+        if (o->nnames == TIMETABLES_MAX)
+            args_error(state, "at most %d schedules in one drawing", TIMETABLES_MAX);
+        if (o->nnames > 0 && (is_alone(o->name) || is_alone(arg)))
+            args_error(state, "only names of schedules go together; '%s' stands alone",
+                       is_alone(arg) ? arg : o->name);
+        o->names[o->nnames++] = arg;
+        o->name = o->names[0];
         return 0;
     case ARGP_KEY_END:
         if (!o->name || (!is_file(o->name) && (!o->sizes.nranks || !o->sizes.nmicrobatches)))
@@ -176,30 +188,51 @@ static struct timetable_times divided(const struct timetable_times *t, double n)
                                     t->backward_weight / n, t->overlapped / n};
 }
 
-static int show_one(const struct request *o)
+static int walk(struct timetable_walked *out, const struct request *o, const char *name)
 {
     const struct timetable_schedule *schedule;
-    struct timetable_walked walked = {0};
-    struct timetable_lanes lanes;
     struct timetable_sizes sizes;
     struct timetable_times times;
     struct shd_error err;
-    int status;
 
-    if (timetable_find(&schedule, o->name, &err) != SHD_OK)
+    if (timetable_find(&schedule, name, &err) != SHD_OK)
         return show_failure("timetable", &err);
     sizes = sizes_for(o, schedule);
     /* All schedules have the same work, so that their drawings have one unit of time. */
     times = o->has_times ? o->times : divided(&o->times, sizes.stages_per_rank);
-    if (timetable_walked_init(&walked, schedule, &sizes, &times, &err) != SHD_OK)
+    if (timetable_walked_init(out, schedule, &sizes, &times, &err) != SHD_OK)
         return show_failure("timetable", &err);
-    if (timetable_lanes_init(&lanes, &walked, &err) == SHD_OK) {
-        status = canvas_draw_lanes(&o->canvas, &lanes.lanes);
-        timetable_lanes_fini(&lanes);
-    } else {
-        status = show_failure("timetable", &err);
+    return CMD_OK;
+}
+
+static int draw(const struct request *o, const struct timetable_walked *walked, size_t n)
+{
+    struct timetable_lanes lanes;
+    struct shd_error err;
+    int status = n == 1 ? timetable_lanes_init(&lanes, walked, &err)
+                        : timetable_lanes_init_many(&lanes, walked, n, &err);
+
+    if (status != SHD_OK)
+        return show_failure("timetable", &err);
+    status = canvas_draw_lanes(&o->canvas, &lanes.lanes);
+    timetable_lanes_fini(&lanes);
+    return status;
+}
+
+static int show_schedules(const struct request *o, const char *const *names, size_t n)
+{
+    struct timetable_walked walked[TIMETABLES_MAX];
+    size_t nwalked = 0;
+    int status = CMD_OK;
+
+    while (status == CMD_OK && nwalked < n) {
+        status = walk(&walked[nwalked], o, names[nwalked]);
+        nwalked += status == CMD_OK;
     }
-    timetable_walked_fini(&walked);
+    if (status == CMD_OK)
+        status = draw(o, walked, n);
+    while (nwalked > 0)
+        timetable_walked_fini(&walked[--nwalked]);
     return status;
 }
 
@@ -219,7 +252,7 @@ static int show_chosen(struct request *o)
         o->name = pipeline.schedule;
         o->sizes = (struct timetable_sizes){pipeline.nranks, (uint32_t)pipeline.stages_per_rank,
                                             pipeline.nmicrobatches};
-        status = show_one(o);
+        status = show_schedules(o, &o->name, 1);
     }
     chosen_fini(&o->chosen);
     return status;
@@ -323,16 +356,19 @@ static int run(int argc, char **argv)
     static const struct argp argp = {
         option_table,
         parse_option,
-        "SCHEDULE|SCENARIO",
+        "SCHEDULE...|SCENARIO",
         "Draw a pipeline's timetable: which rank works on which microbatch when, and where it is "
         "idle; then the time of all, the bubble beside its formula, and how many microbatches are "
         "alive at the peak. Schedules are GPipe, 1F1B, Interleaved1F1B, LoopedBFS, ZBH1, "
-        "InterleavedZeroBubble, ZBVZeroBubble and DualPipeV; 'all' is a table of them.\v"
+        "InterleavedZeroBubble, ZBVZeroBubble and DualPipeV; 'all' is a table of them. Several are "
+        "drawn one below another on one scale of time.\v"
         "Examples:\n"
         "  Where are ranks idle?\n"
         "    shardsim show timetable 1F1B --ranks 4 --microbatches 8\n"
         "  Two stages a rank, a backward of three forwards, as a picture:\n"
         "    shardsim show timetable Interleaved1F1B -r 4 -m 8 -v 2 -t F=1,B=3 -o a.svg\n"
+        "  Three of them for a slide, on one scale of time:\n"
+        "    shardsim show timetable 1F1B Interleaved1F1B ZBH1 -r 4 -m 8 -o three.svg\n"
         "  What do the ranks of a scenario's pipeline do when?\n"
         "    shardsim show timetable scenarios/train_pipeline.yaml --strategy 1f1b\n"
         "  Which schedule is idle least?\n"
@@ -347,7 +383,7 @@ static int run(int argc, char **argv)
     if (is_file(o.name))
         return show_chosen(&o);
     if (strcmp(o.name, "all") != 0)
-        return show_one(&o);
+        return show_schedules(&o, o.names, o.nnames);
     if (o.canvas.output && strcmp(o.canvas.output + strlen(o.canvas.output) - 4, ".txt") != 0)
         return show_error("timetable", "a table cannot be a picture; expected --output FILE.txt");
     return show_all(&o);

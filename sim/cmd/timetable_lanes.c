@@ -70,28 +70,50 @@ static struct lanes_bar bar_of(const struct timetable_walked *w, uint32_t rank, 
     return bar;
 }
 
-/* Bars and names of all ranks. */
-static int add_lanes(struct timetable_lanes *out, const struct timetable_walked *w,
-                     struct shd_error *err)
+static size_t nactions_of(const struct timetable_walked *walked, size_t n)
+{
+    size_t all = 0;
+
+    for (size_t w = 0; w < n; w++)
+        all += timetable_nactions(walked[w].timetable);
+    return all;
+}
+
+/* Bars and names of all ranks of one, below those that there are. */
+static void add_ranks(struct timetable_lanes *out, const struct timetable_walked *w)
 {
     const struct timetable *t = w->timetable;
+    uint32_t first = out->lanes.nlanes;
 
-    out->names = calloc(t->nranks, sizeof *out->names);
-    out->bars = malloc(timetable_nactions(t) * sizeof *out->bars);
+    for (uint32_t r = 0; r < t->nranks; r++) {
+        out->names[first + r] = figure_print(&out->texts, "rank %u", (unsigned)r);
+        for (size_t i = t->first[r]; i < t->first[r + 1]; i++) {
+            out->bars[out->lanes.nbars] = bar_of(w, r, i);
+            out->bars[out->lanes.nbars++].lane += first;
+        }
+    }
+    out->lanes.nlanes += t->nranks;
+}
+
+static int add_lanes(struct timetable_lanes *out, const struct timetable_walked *walked, size_t n,
+                     struct shd_error *err)
+{
+    out->names = calloc((size_t)walked->sizes.nranks * n, sizeof *out->names);
+    out->bars = malloc(nactions_of(walked, n) * sizeof *out->bars);
     if (!out->names || !out->bars)
         return shd_error_set(err, SHD_ENOMEM, "no memory for a drawing");
-    for (uint32_t r = 0; r < t->nranks; r++) {
-        out->names[r] = figure_print(&out->texts, "rank %u", (unsigned)r);
-        for (size_t i = t->first[r]; i < t->first[r + 1]; i++)
-            out->bars[i] = bar_of(w, r, i);
-    }
-    out->lanes.nlanes = t->nranks;
+    for (size_t w = 0; w < n; w++)
+        add_ranks(out, &walked[w]);
     out->lanes.names = out->names;
     out->lanes.bars = out->bars;
-    out->lanes.nbars = timetable_nactions(t);
-    for (int k = 0; k < TIMETABLE_KINDS; k++)
-        if (w->nactions[k] > 0)
+    for (int k = 0; k < TIMETABLE_KINDS; k++) {
+        bool used = false;
+
+        for (size_t w = 0; w < n; w++)
+            used |= walked[w].nactions[k] > 0;
+        if (used)
             out->keys[out->lanes.nkeys++] = keys[k];
+    }
     return SHD_OK;
 }
 
@@ -207,6 +229,24 @@ void timetable_lanes_fini(struct timetable_lanes *lanes)
     free(lanes->bars);
 }
 
+/* What has been drawn, or nothing; `status` is that so far. */
+static int finish(struct timetable_lanes *out, struct timetable_lanes *l, int status,
+                  struct shd_error *err)
+{
+    l->lanes.notes = l->texts.notes;
+    l->lanes.nnotes = l->texts.nnotes;
+    if (status == SHD_OK && l->texts.failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for a drawing");
+    if (status != SHD_OK) {
+        timetable_lanes_fini(l);
+        return status;
+    }
+    *out = *l;
+    out->lanes.keys = out->keys;
+    out->lanes.heads = out->heads;
+    return SHD_OK;
+}
+
 int timetable_lanes_init(struct timetable_lanes *out, const struct timetable_walked *w,
                          struct shd_error *err)
 {
@@ -221,7 +261,7 @@ int timetable_lanes_init(struct timetable_lanes *out, const struct timetable_wal
         w->sizes.stages_per_rank == 1 ? "" : "s", (unsigned)w->sizes.nmicrobatches,
         w->sizes.nmicrobatches == 1 ? "" : "es", w->schedule->desc);
     if (n <= LANES_BARS_MAX)
-        status = add_lanes(&l, w, err);
+        status = add_lanes(&l, w, 1, err);
     else
         figure_add_note(&l.texts, figure_print(&l.texts, "Not drawn: %zu actions are too many", n));
     if (n <= LANES_BARS_MAX)
@@ -229,15 +269,51 @@ int timetable_lanes_init(struct timetable_lanes *out, const struct timetable_wal
     add_note(&l, w, note_makespan);
     add_note(&l, w, note_formula);
     add_note(&l, w, note_live);
-    l.lanes.notes = l.texts.notes;
-    l.lanes.nnotes = l.texts.nnotes;
-    if (status == SHD_OK && l.texts.failed)
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for a drawing");
-    if (status != SHD_OK) {
-        timetable_lanes_fini(&l);
-        return status;
+    return finish(out, &l, status, err);
+}
+
+/* ---- several ---- */
+
+static void add_head(struct timetable_lanes *out, const struct timetable_walked *w, uint32_t lane)
+{
+    double least, most;
+    uint32_t live = 0;
+
+    for (uint32_t r = 0; r < w->sizes.nranks; r++)
+        live = w->walk.live_until_weight[r] > live ? w->walk.live_until_weight[r] : live;
+    timetable_walked_idle(&least, &most, w);
+    out->heads[out->lanes.nheads++] = (struct lanes_head){
+        lane, figure_print(
+                  &out->texts, "%s: time %.6g, idle %.1f %%, at most %.6g of %u microbatches alive",
+                  w->schedule->name, w->walk.makespan, 100 * w->walk.bubble,
+                  (double)live / w->sizes.stages_per_rank, (unsigned)w->sizes.nmicrobatches)};
+}
+
+int timetable_lanes_init_many(struct timetable_lanes *out, const struct timetable_walked *walked,
+                              size_t n, struct shd_error *err)
+{
+    struct timetable_lanes l = {.names = NULL};
+    uint32_t most = 0;
+    size_t deepest = 0;
+    int status;
+
+    if (nactions_of(walked, n) > LANES_BARS_MAX)
+        return shd_error_set(err, SHD_ERANGE,
+                             "%zu actions are too many to draw; expected fewer schedules, ranks or "
+                             "microbatches, %d actions at most",
+                             nactions_of(walked, n), LANES_BARS_MAX);
+    figure_init(&l.texts);
+    l.lanes.title = figure_print(
+        &l.texts, "%zu schedules of p = %u ranks, m = %u microbatches, on one scale of time", n,
+        (unsigned)walked->sizes.nranks, (unsigned)walked->sizes.nmicrobatches);
+    for (size_t w = 0; w < n; w++) {
+        add_head(&l, &walked[w], (uint32_t)w * walked[w].sizes.nranks);
+        if (walked[w].sizes.stages_per_rank > most) {
+            most = walked[w].sizes.stages_per_rank;
+            deepest = w;
+        }
     }
-    *out = l;
-    out->lanes.keys = out->keys;
-    return SHD_OK;
+    status = add_lanes(&l, walked, n, err);
+    add_note(&l, &walked[deepest], note_labels);
+    return finish(out, &l, status, err);
 }

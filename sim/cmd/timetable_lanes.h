@@ -33,9 +33,12 @@ void timetable_walked_fini(struct timetable_walked *walked);
 /* How long the ranks are idle that work most, and those that work least. */
 void timetable_walked_idle(double *least, double *most, const struct timetable_walked *walked);
 
+#define TIMETABLES_MAX 12 /* in one drawing */
+
 /* Lanes, a rank each, with their storage. */
 struct timetable_lanes {
     struct lanes lanes;
+    struct lanes_head heads[TIMETABLES_MAX];
     struct figure texts; /* names and notes */
     const char **names;
     struct lanes_key keys[TIMETABLE_KINDS];
@@ -48,5 +51,11 @@ SHD_MUST_CHECK int timetable_lanes_init(struct timetable_lanes *out,
                                         const struct timetable_walked *walked,
                                         struct shd_error *err);
 void timetable_lanes_fini(struct timetable_lanes *lanes);
+
+/* The same of several, 2 to TIMETABLES_MAX, one below another on one scale of time.  All are of as
+ * many ranks and microbatches.  SHD_ERANGE where they have more actions than are drawn. */
+SHD_MUST_CHECK int timetable_lanes_init_many(struct timetable_lanes *out,
+                                             const struct timetable_walked *walked, size_t n,
+                                             struct shd_error *err);
 
 #endif /* CMD_TIMETABLE_LANES_H */

@@ -240,6 +240,7 @@ static void keep_op(struct record_modelled *out, struct modelled *m, uint32_t i)
     out->exposed_ns[i] = m->exposed_ns[(size_t)out->row * m->program->nops + i];
     if (!op_seconds_work(&work, &m->seconds, i, m->positions[out->row]))
         return;
+    out->by_memory[i] = op_seconds_bound_by_memory(&m->seconds, i, m->positions[out->row]);
     out->work_ns[op->part == PROGRAM_UPDATE ? RECORD_UPDATE : works[work.kind]] += ns;
     out->again_ns += op->again ? ns : 0;
 }

@@ -160,15 +160,33 @@ void op_seconds_fini(struct op_seconds *seconds)
     free(seconds->chain_bytes);
 }
 
+/* Its own work, or that of the chain that begins with it; false: there is none. */
+static bool timed_work(struct hardware_work *out, const struct op_seconds *s, uint32_t i,
+                       int32_t position)
+{
+    if (s->chain_bytes[i] < 0 || !op_seconds_work(out, s, i, position))
+        return false;
+    if (s->chain_bytes[i] > 0)
+        out->bytes = s->chain_bytes[i];
+    return true;
+}
+
 static double kernel_seconds(const struct op_seconds *s, uint32_t i, int32_t position)
 {
     struct hardware_work work;
 
-    if (s->chain_bytes[i] < 0 || !op_seconds_work(&work, s, i, position))
-        return 0;
-    if (s->chain_bytes[i] > 0)
-        work.bytes = s->chain_bytes[i];
-    return hardware_kernel_seconds(s->hardware, &work);
+    return timed_work(&work, s, i, position) ? hardware_kernel_seconds(s->hardware, &work) : 0;
+}
+
+#define NEARLY_ALL 0.999 /* of a time, but for rounding */
+
+bool op_seconds_bound_by_memory(const struct op_seconds *s, uint32_t i, int32_t position)
+{
+    struct hardware_work work;
+
+    return timed_work(&work, s, i, position) &&
+           work.bytes / hardware_kernel_bytes_per_s(s->hardware, &work) >=
+               NEARLY_ALL * hardware_kernel_seconds(s->hardware, &work);
 }
 
 /* ---- collectives ---- */
@@ -179,8 +197,8 @@ static void group_along(struct hardware_group *out, const struct op_seconds *s, 
 {
     if (s->mesh != s->program->mesh)
         for (size_t a = 0; a < naxes; a++)
-            axes[a] = (uint8_t)shd_mesh_find_axis(
-                s->mesh, shd_mesh_axis_name(s->program->mesh, axes[a]));
+            axes[a] =
+                (uint8_t)shd_mesh_find_axis(s->mesh, shd_mesh_axis_name(s->program->mesh, axes[a]));
     hardware_group_of(out, s->hardware, s->mesh, axes, naxes);
 }
 

@@ -36,6 +36,10 @@ void op_seconds_fini(struct op_seconds *seconds);
 bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds, uint32_t op,
                      int32_t position);
 
+/* Whether the memory's bandwidth, not the rate of flops, is what a kernel's time comes from. False:
+ * the op has none. */
+bool op_seconds_bound_by_memory(const struct op_seconds *seconds, uint32_t op, int32_t position);
+
 /* The collective of an op that communicates in groups, as the device at a position sees it. */
 void op_seconds_collective(struct hardware_collective *out, const struct op_seconds *seconds,
                            uint32_t op, int32_t position);

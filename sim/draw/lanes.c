@@ -15,6 +15,31 @@ double lanes_end(const struct lanes *lanes)
     return end;
 }
 
+double lanes_end_beside(const struct lanes *lanes, uint32_t lane)
+{
+    uint32_t first = 0, end = lanes->nlanes;
+    double last = 0;
+
+    for (size_t h = 0; h < lanes->nheads; h++) {
+        if (lanes->heads[h].lane <= lane)
+            first = lanes->heads[h].lane;
+        else if (lanes->heads[h].lane < end)
+            end = lanes->heads[h].lane;
+    }
+    for (size_t i = 0; i < lanes->nbars; i++)
+        if (lanes->bars[i].lane >= first && lanes->bars[i].lane < end)
+            last = fmax(last, lanes->bars[i].end);
+    return last;
+}
+
+const char *lanes_head_of(const struct lanes *lanes, uint32_t lane)
+{
+    for (size_t h = 0; h < lanes->nheads; h++)
+        if (lanes->heads[h].lane == lane)
+            return lanes->heads[h].text;
+    return NULL;
+}
+
 const char *lanes_label(char buf[LANES_LABEL_MAX], const struct lanes_bar *bar)
 {
     int n = snprintf(buf, LANES_LABEL_MAX, "%c%u", bar->mark, (unsigned)bar->number);

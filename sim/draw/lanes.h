@@ -41,9 +41,18 @@ struct lanes_key {
     const char *desc;
 };
 
+/* A line above a lane, from which on lanes belong together until the next one: they end together.
+ */
+struct lanes_head {
+    uint32_t lane;
+    const char *text;
+};
+
 /* All pointers are the caller's. */
 struct lanes {
     const char *title;
+    const struct lanes_head *heads; /* by lane; none where all belong together */
+    size_t nheads;
     uint32_t nlanes;
     const char *const *names;     /* [nlanes] */
     const struct lanes_bar *bars; /* by lane, and by start in a lane; at most LANES_BARS_MAX */
@@ -63,6 +72,12 @@ void lanes_draw_svg(const struct lanes *lanes, struct text *out);
 
 /* When the last bar ends. */
 double lanes_end(const struct lanes *lanes);
+
+/* The same of the lanes that belong together with one. */
+double lanes_end_beside(const struct lanes *lanes, uint32_t lane);
+
+/* What stands above a lane; NULL: nothing. */
+const char *lanes_head_of(const struct lanes *lanes, uint32_t lane);
 
 #define LANES_LABEL_MAX 24
 

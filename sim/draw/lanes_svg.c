@@ -21,6 +21,7 @@
 #define CHART_MAX 2400  /* bars that are too narrow then have no labels */
 #define LABEL_HEIGHT 11 /* of a bar that has one */
 #define LABEL_ROOM 6    /* around and between the lines of one that has two */
+#define HEAD_HEIGHT 24  /* of a line above lanes */
 #define TICK_WIDTH 60   /* between marks of the axis, at least */
 #define KEYS_MAX 16
 
@@ -39,10 +40,16 @@ struct label {
     double width;
 };
 
+/* What lanes are to fill: where some have lines above them, as much more. */
+static double chart_height(const struct lanes *lanes)
+{
+    return CHART_HEIGHT + (double)lanes->nheads * HEAD_HEIGHT;
+}
+
 static void label_of(struct label *out, const struct lanes *lanes, const struct lanes_bar *bar)
 {
-    bool high = bar->part == LANES_WHOLE &&
-                CHART_HEIGHT * (1 - LANE_GAP) / lanes->nlanes >= 2 * LABEL_HEIGHT + LABEL_ROOM;
+    bool high = bar->part == LANES_WHOLE && chart_height(lanes) * (1 - LANE_GAP) / lanes->nlanes >=
+                                                2 * LABEL_HEIGHT + LABEL_ROOM;
     size_t longest;
 
     lanes_label(out->text, bar);
@@ -74,14 +81,18 @@ static void lay_out(struct layout *l, const struct lanes *lanes)
     if (l->end > 0)
         l->scale = fmin(fmax(l->scale, CHART_MIN / l->end), CHART_MAX / l->end);
     /* Of few lanes high ones, of many low ones, for a slide's proportions. */
-    l->height = CHART_HEIGHT * fmax(l->left + l->end * l->scale, SVG_ROOM) / SVG_ROOM /
+    l->height = chart_height(lanes) * fmax(l->left + l->end * l->scale, SVG_ROOM) / SVG_ROOM /
                 (lanes->nlanes > 0 ? lanes->nlanes : 1);
     l->height = fmin(fmax(l->height, LANE_MIN), LANE_MAX);
 }
 
 static double lane_y(const struct layout *l, uint32_t lane)
 {
-    return lane * l->height;
+    size_t above = 0;
+
+    while (above < l->lanes->nheads && l->lanes->heads[above].lane <= lane)
+        above++;
+    return lane * l->height + (double)above * HEAD_HEIGHT;
 }
 
 static double bar_height(const struct layout *l)
@@ -143,12 +154,19 @@ static void add_bar(struct text *out, const struct layout *l, const struct lanes
 static void add_lanes(struct text *out, const struct layout *l)
 {
     uint32_t every = (uint32_t)ceil((LABEL_HEIGHT + 1) / l->height);
+    double end = l->end;
 
     for (uint32_t i = 0; i < l->lanes->nlanes; i++) {
+        const char *head = lanes_head_of(l->lanes, i);
+
+        if (head) {
+            end = lanes_end_beside(l->lanes, i);
+            svg_text(out, 0, lane_y(l, i) - (HEAD_HEIGHT - LABEL_HEIGHT) / 2.0, "h", "start", head);
+        }
         if (i % every == 0)
             svg_text(out, l->left - 8, lane_y(l, i) + bar_height(l) / 2 + 4, "l", "end",
                      l->lanes->names[i]);
-        svg_styled_box(out, l->left, lane_y(l, i), l->end * l->scale, bar_height(l), "i");
+        svg_styled_box(out, l->left, lane_y(l, i), end * l->scale, bar_height(l), "i");
     }
     for (size_t i = 0; i < l->lanes->nbars; i++)
         add_bar(out, l, &l->lanes->bars[i]);

@@ -22,7 +22,7 @@
 
 /* A column of a lane. */
 struct cell {
-    char c;          /* 0: idle; '-': a bar that goes on */
+    char c;          /* 0: idle; '-': a bar that goes on; ' ': the lane has ended */
     uint32_t number; /* of the bar */
 };
 
@@ -107,23 +107,29 @@ static void add_cell(struct text *out, const struct layout *l, const struct cell
         text_add(out, l->style->ascii ? "." : "·");
         return;
     }
-    if (l->style->colour)
+    if (l->style->colour && cell->c != ' ')
         text_addf(out, "\033[30;48;5;%dm", colour_terminal(colour_of((int32_t)cell->number)));
     if (cell->c == '-' && !l->style->ascii)
         text_add(out, "─");
     else
         text_add_char(out, cell->c);
-    if (l->style->colour)
+    if (l->style->colour && cell->c != ' ')
         text_add(out, "\033[0m");
 }
 
 static void add_lane(struct text *out, const struct layout *l, uint32_t lane,
                      const struct cell *cells, size_t from)
 {
-    size_t begin = out->length, end = from + l->band < l->columns ? from + l->band : l->columns;
+    size_t begin, end = from + l->band < l->columns ? from + l->band : l->columns;
+    const char *head = lanes_head_of(l->lanes, lane);
 
+    if (head)
+        wrap_add(out, l->style->width, 0, 2, head);
+    begin = out->length;
     text_add(out, l->lanes->names[lane]);
     text_pad(out, begin, l->label);
+    while (end > from && cells[end - 1].c == ' ')
+        end--;
     for (size_t c = from; c < end; c++)
         add_cell(out, l, &cells[c]);
     text_add(out, "\n");
@@ -149,11 +155,25 @@ static void add_axis(struct text *out, const struct layout *l, size_t from)
 
 /* ---- the page ---- */
 
+/* What is after the end of lanes that end before others is no idle time. */
+static void paint_ends(const struct layout *l, struct cell *cells)
+{
+    size_t end = l->columns;
+
+    for (uint32_t i = 0; i < l->lanes->nlanes; i++) {
+        if (lanes_head_of(l->lanes, i))
+            end = (size_t)lround(lanes_end_beside(l->lanes, i) * l->scale);
+        for (size_t c = end; c < l->columns; c++)
+            cells[i * l->columns + c].c = ' ';
+    }
+}
+
 /* All lanes in all bands, of cells[lane][column]. */
 static void add_bands(struct text *out, const struct layout *l, struct cell *cells)
 {
     for (size_t i = 0; i < l->lanes->nbars; i++)
         paint(l, &l->lanes->bars[i], cells + l->lanes->bars[i].lane * l->columns);
+    paint_ends(l, cells);
     for (size_t from = 0; from < l->columns; from += l->band) {
         text_add(out, "\n");
         add_axis(out, l, from);

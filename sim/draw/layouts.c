@@ -20,6 +20,7 @@
 struct box {
     uint32_t rank;
     int64_t extent[SHD_RANK_MAX];
+    size_t grid; /* the first of its grids in the figure */
 };
 
 typedef const char *(*box_label_fn)(struct figure *f, const void *arg, uint32_t dim, int64_t i);
@@ -46,11 +47,12 @@ static int64_t extent_of(const struct box *box, uint32_t from_last)
 }
 
 /* Grids for a box, labelled. `titles[d]` names a dimension. */
-static void add_grids(struct figure *f, const struct box *box, const char *const *titles,
+static void add_grids(struct figure *f, struct box *box, const char *const *titles,
                       box_label_fn label, const void *arg)
 {
     int64_t npanels = 1, nrows = extent_of(box, 1), ncolumns = extent_of(box, 0);
 
+    box->grid = f->ngrids;
     for (uint32_t d = 0; d + 2 < box->rank; d++)
         npanels *= box->extent[d];
     for (int64_t p = 0; p < npanels; p++) {
@@ -79,7 +81,7 @@ static void add_grids(struct figure *f, const struct box *box, const char *const
 static struct figure_cell *cell_at(struct figure *f, const struct box *box, int64_t index)
 {
     int64_t panel = extent_of(box, 0) * extent_of(box, 1);
-    struct figure_grid *grid = &f->grids[index / panel];
+    struct figure_grid *grid = &f->grids[box->grid + (size_t)(index / panel)];
 
     return figure_cell(f, grid, (uint32_t)(index % panel / grid->ncolumns),
                        (uint32_t)(index % panel % grid->ncolumns));
@@ -281,9 +283,11 @@ static void fill_block(struct figure *f, struct figure_cell *cell, const struct 
 {
     int32_t named = n > HOLDERS_MAX ? HOLDERS_MAX - 1 : n;
 
-    for (int32_t i = 0; i < named; i++)
-        figure_add_part(f, cell, holders[i],
-                        figure_print(f, "%d", (int)shd_mesh_device_id(mesh, holders[i])));
+    for (int32_t i = 0; i < named; i++) {
+        int32_t id = shd_mesh_device_id(mesh, holders[i]);
+
+        figure_add_part(f, cell, id, figure_print(f, "%d", (int)id));
+    }
     if (n > named)
         figure_add_part(f, cell, FIGURE_PLAIN, figure_print(f, "+%d", (int)(n - named)));
     cell->set = n > 1;
@@ -313,48 +317,83 @@ static void title_sharding(struct figure *f, const struct blocks *b, const int64
 #define RATIO_MAX 3.0 /* of an array's sides in a drawing */
 
 /* An array is as high and as wide as its extents are, however it is sharded. */
-static void shape_grids(struct figure *f, const int64_t *shape, uint32_t rank)
+static void shape_grids(struct figure *f, const struct box *box, const int64_t *shape)
 {
+    uint32_t rank = box->rank;
     double ratio;
 
     if (rank < 2 || shape[rank - 2] == 0 || shape[rank - 1] == 0)
         return;
     ratio = (double)shape[rank - 2] / (double)shape[rank - 1];
-    for (size_t g = 0; g < f->ngrids; g++)
+    for (size_t g = box->grid; g < f->ngrids; g++)
         f->grids[g].ratio = fmin(fmax(ratio, 1 / RATIO_MAX), RATIO_MAX);
+}
+
+static int64_t init_blocks(struct blocks *b, const struct shd_sharding *sharding,
+                           const int64_t *shape)
+{
+    int64_t nblocks = 1;
+
+    *b = (struct blocks){.sharding = sharding, .box = {.rank = sharding->rank}};
+    shd_sharding_shard_shape(sharding, shape, b->shard);
+    for (uint32_t d = 0; d < b->box.rank; d++) {
+        b->box.extent[d] = shd_sharding_nshards(sharding, d);
+        nblocks *= b->box.extent[d];
+    }
+    return nblocks;
+}
+
+static int add_blocks(struct figure *out, struct blocks *b, const int64_t *shape, int64_t nblocks,
+                      struct shd_error *err)
+{
+    const struct shd_sharding *sharding = b->sharding;
+    const char *titles[SHD_RANK_MAX];
+    int32_t *sorted, *begins, ndevices = shd_mesh_size(sharding->mesh);
+    int status = check_size(out, &b->box, err);
+
+    if (status != SHD_OK)
+        return status;
+    for (uint32_t d = 0; d < b->box.rank; d++)
+        titles[d] = dim_title(out, sharding, d);
+    add_grids(out, &b->box, titles, block_label, b);
+    shape_grids(out, &b->box, shape);
+    sorted = by_block(b, nblocks, &begins);
+    for (int64_t k = 0; sorted && k < nblocks && !out->failed; k++) {
+        int32_t end = k + 1 < nblocks ? begins[k + 1] : ndevices;
+
+        fill_block(out, cell_at(out, &b->box, k), sharding->mesh, sorted + begins[k],
+                   end - begins[k]);
+    }
+    if (!sorted || out->failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the drawing");
+    free(sorted);
+    return status;
 }
 
 int layouts_sharding(struct figure *out, const struct shd_sharding *sharding, const int64_t *shape,
                      struct shd_error *err)
 {
-    struct blocks b = {.sharding = sharding, .box = {.rank = sharding->rank}};
-    const char *titles[SHD_RANK_MAX];
-    int32_t *sorted, *begins, ndevices = shd_mesh_size(sharding->mesh);
-    int64_t nblocks = 1;
-    int status;
+    struct blocks b;
+    int64_t nblocks = init_blocks(&b, sharding, shape);
+    int status = add_blocks(out, &b, shape, nblocks, err);
 
-    shd_sharding_shard_shape(sharding, shape, b.shard);
-    for (uint32_t d = 0; d < b.box.rank; d++) {
-        b.box.extent[d] = shd_sharding_nshards(sharding, d);
-        nblocks *= b.box.extent[d];
-        titles[d] = dim_title(out, sharding, d);
-    }
-    status = check_size(out, &b.box, err);
-    if (status != SHD_OK)
-        return status;
-    add_grids(out, &b.box, titles, block_label, &b);
-    shape_grids(out, shape, b.box.rank);
-    sorted = by_block(&b, nblocks, &begins);
-    for (int64_t k = 0; sorted && k < nblocks && !out->failed; k++) {
-        int32_t end = k + 1 < nblocks ? begins[k + 1] : ndevices;
+    if (status == SHD_OK)
+        title_sharding(out, &b, shape, nblocks, (int32_t)(shd_mesh_size(sharding->mesh) / nblocks));
+    return status;
+}
 
-        fill_block(out, cell_at(out, &b.box, k), sharding->mesh, sorted + begins[k],
-                   end - begins[k]);
+int layouts_blocks(struct figure *out, const struct shd_sharding *sharding, const int64_t *shape,
+                   const char *title, struct shd_error *err)
+{
+    struct blocks b;
+    int64_t nblocks = init_blocks(&b, sharding, shape);
+    int status = add_blocks(out, &b, shape, nblocks, err);
+
+    for (size_t g = b.box.grid; status == SHD_OK && g < out->ngrids; g++) {
+        struct figure_grid *grid = &out->grids[g];
+
+        grid->title = figure_print(out, "%s%s%s", title, *grid->title ? ", " : "", grid->title);
     }
-    title_sharding(out, &b, shape, nblocks, (int32_t)(ndevices / nblocks));
-    if (!sorted || out->failed)
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for the drawing");
-    free(sorted);
     return status;
 }
 
@@ -377,11 +416,10 @@ static const char *short_bytes(struct figure *f, uint128 bytes)
                         value, units[unit]);
 }
 
-int layouts_matrix(struct figure *out, const struct shd_mesh *mesh, const uint128 *matrix,
-                   struct shd_error *err)
+int layouts_traffic(struct figure *out, const int32_t *ids, uint32_t n, const uint128 *matrix,
+                    struct shd_error *err)
 {
-    uint32_t n = (uint32_t)shd_mesh_size(mesh);
-    struct box box = {2, {n, n}};
+    struct box box = {.rank = 2, .extent = {n, n}};
     struct figure_grid *grid;
     uint128 most = 0;
     int status = check_size(out, &box, err);
@@ -393,10 +431,10 @@ int layouts_matrix(struct figure *out, const struct shd_mesh *mesh, const uint12
         most = matrix[i] > most ? matrix[i] : most;
     if (out->failed)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the drawing");
-    grid = &out->grids[0];
+    grid = &out->grids[box.grid];
     grid->shaded = true;
     for (uint32_t r = 0; r < n && !out->failed; r++) {
-        grid->row_labels[r] = figure_print(out, "%d", (int)shd_mesh_device_id(mesh, (int32_t)r));
+        grid->row_labels[r] = figure_print(out, "%d", (int)ids[r]);
         grid->column_labels[r] = grid->row_labels[r];
         for (uint32_t c = 0; c < n; c++) {
             uint128 bytes = matrix[(size_t)r * n + c];
@@ -411,9 +449,25 @@ int layouts_matrix(struct figure *out, const struct shd_mesh *mesh, const uint12
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;
 }
 
+int layouts_matrix(struct figure *out, const struct shd_mesh *mesh, const uint128 *matrix,
+                   struct shd_error *err)
+{
+    uint32_t n = (uint32_t)shd_mesh_size(mesh);
+    int32_t *ids = malloc(n * sizeof *ids);
+    int status;
+
+    if (!ids)
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the drawing");
+    for (uint32_t p = 0; p < n; p++)
+        ids[p] = shd_mesh_device_id(mesh, (int32_t)p);
+    status = layouts_traffic(out, ids, n, matrix, err);
+    free(ids);
+    return status;
+}
+
 int layouts_bytes(struct figure *out, const struct layouts_table *table, struct shd_error *err)
 {
-    struct box box = {2, {table->nrows, table->ncolumns}};
+    struct box box = {.rank = 2, .extent = {table->nrows, table->ncolumns}};
     const char *const titles[] = {table->row_title, table->column_title};
     int status = check_size(out, &box, err);
 

@@ -27,6 +27,11 @@ SHD_MUST_CHECK int layouts_mesh(struct figure *out, const struct shd_mesh *mesh,
 SHD_MUST_CHECK int layouts_sharding(struct figure *out, const struct shd_sharding *sharding,
                                     const int64_t *shape, struct shd_error *err);
 
+/* The same below the grids that the figure has, each under `title`, and without a title or notes of
+ * the figure. */
+SHD_MUST_CHECK int layouts_blocks(struct figure *out, const struct shd_sharding *sharding,
+                                  const int64_t *shape, const char *title, struct shd_error *err);
+
 /* The mesh with a colour for each group. */
 SHD_MUST_CHECK int layouts_groups(struct figure *out, const struct shd_groups *groups,
                                   struct shd_error *err);
@@ -36,6 +41,10 @@ SHD_MUST_CHECK int layouts_groups(struct figure *out, const struct shd_groups *g
 #define LAYOUTS_MATRIX_MAX 256
 SHD_MUST_CHECK int layouts_matrix(struct figure *out, const struct shd_mesh *mesh,
                                   const uint128 *matrix, struct shd_error *err);
+
+/* The same of `n` devices by their ids, below the grids that the figure has. */
+SHD_MUST_CHECK int layouts_traffic(struct figure *out, const int32_t *ids, uint32_t n,
+                                   const uint128 *matrix, struct shd_error *err);
 
 /* Bytes in labelled rows and columns, to the last one: bytes[row][column]. */
 struct layouts_table {

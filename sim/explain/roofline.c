@@ -14,14 +14,12 @@ static double ridge(const struct hardware *h, enum shd_dtype dtype)
     return hardware_flops_per_s(h, dtype) / h->memory_bytes_per_s;
 }
 
-static const char *bound(const struct roofline_table *t, const struct roofline_line *line)
+static const char *bound(const struct roofline_table *t, const struct roofline_line *line,
+                         int32_t position)
 {
-    const struct hardware *h = t->seconds.hardware;
-    double moving = line->work.bytes / hardware_kernel_bytes_per_s(h, &line->work);
-
     if (program_communicates(&t->seconds.program->ops[line->op]))
         return "network";
-    return moving >= line->seconds * 0.999 ? "memory" : "compute";
+    return op_seconds_bound_by_memory(&t->seconds, line->op, position) ? "memory" : "compute";
 }
 
 static void print_name(struct text *out, const struct program_op *op)
@@ -38,7 +36,7 @@ static void print_name(struct text *out, const struct program_op *op)
 }
 
 static void print_line(struct text *out, const struct roofline_table *t,
-                       const struct roofline_line *line)
+                       const struct roofline_line *line, int32_t position)
 {
     const struct program_op *op = &t->seconds.program->ops[line->op];
     char flops[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX], each[UNITS_TEXT_MAX];
@@ -54,7 +52,7 @@ static void print_line(struct text *out, const struct roofline_table *t,
     else
         text_addf(out, "%7s", "");
     text_addf(out, "  %8s  %5.1f %%  %s\n", units_print_seconds(each, sizeof each, line->seconds),
-              all > 0 ? 100 * total / all : 0, bound(t, line));
+              all > 0 ? 100 * total / all : 0, bound(t, line, position));
 }
 
 static void print(struct text *out, const struct roofline_table *t, int32_t position)
@@ -70,7 +68,7 @@ static void print(struct text *out, const struct roofline_table *t, int32_t posi
     text_addf(out, "%-40s %-9s %6s  %8s  %9s  %7s  %8s  %7s  %s\n", "op", "phase", "times", "flops",
               "bytes", "flops/B", "each", "of all", "bound by");
     for (uint32_t k = 0; k < t->nlines; k++)
-        print_line(out, t, &t->lines[k]);
+        print_line(out, t, &t->lines[k], position);
 }
 
 int roofline_text(const struct program *program, const struct hardware *hardware, int32_t position,

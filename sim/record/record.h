@@ -122,6 +122,7 @@ struct record_modelled {
     uint32_t row;                   /* the busiest lane */
     int64_t *op_ns;      /* [op] busy with it, all times; transfers: while bytes arrive */
     int64_t *exposed_ns; /* [op] that computations were kept from going on by it */
+    bool *by_memory;     /* [op] its kernel is bound by the memory's bandwidth */
 };
 
 /* Where the devices' memory came from, and why from there (memory/backend.h). */

@@ -15,6 +15,7 @@
 #include "base/escape.h"
 #include "base/units.h"
 #include "report/ranks.h"
+#include "report/layer_times.h"
 #include "report/modelled.h"
 #include "report/para.h"
 #include "report/replayed.h"
@@ -504,6 +505,17 @@ static int print_uneven(const struct record *r, struct text *out, struct shd_err
     return SHD_OK;
 }
 
+static int print_layers(const struct record *record, struct text *out, struct shd_error *err)
+{
+    struct layer_times times;
+    int status = layer_times_init(&times, record, err);
+
+    if (status == SHD_OK)
+        layer_times_text(&times, out);
+    layer_times_fini(&times);
+    return status;
+}
+
 int result_text(const struct result *result, struct text *out, struct shd_error *err)
 {
     const struct record *r = result->record;
@@ -520,7 +532,10 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
                      out);
     print_totals(&traffic, r, result->columns, out);
     print_balances(r, result->columns, out);
-    status = print_uneven(r, out, err);
+    if (r->modelled && result->verbose)
+        status = print_layers(r, out, err);
+    if (status == SHD_OK)
+        status = print_uneven(r, out, err);
     print_work(r, out);
     if (status == SHD_OK)
         status = print_breakdown(result, out, err);

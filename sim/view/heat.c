@@ -148,7 +148,7 @@ static void print_classes(const struct class_traffic *t, const struct record *re
     }
     text_add(out, "</tr></thead>\n<tbody>\n");
     for (uint32_t r = 0; r < t->nclasses; r++) {
-        text_add(out, "<tr><th scope=row>");
+        text_add(out, "<tr><th scope=row class=label>");
         html_add(out, t->classes[r]);
         text_add(out, "</th>");
         for (uint32_t a = 0; a < t->naxes; a++) {

@@ -83,8 +83,11 @@ int mesh_print(const struct result *result, size_t id, struct text *out, struct 
         print_grid(&f, &f.grids[g], out);
     if (status == SHD_OK)
         text_add(out, "</div>\n");
-    for (size_t i = 0; status == SHD_OK && i < f.nnotes; i++)
-        html_addf(out, "<p class=scale>%s</p>\n", f.notes[i]);
+    for (size_t i = 0; status == SHD_OK && i < f.nnotes; i++) {
+        text_add(out, "<p>");
+        html_add(out, f.notes[i]);
+        text_add(out, "</p>\n");
+    }
     out->failed |= f.failed;
     figure_fini(&f);
     return status;

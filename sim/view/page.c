@@ -5,7 +5,9 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "report/compare_rows.h"
+#include "report/layer_times.h"
 #include "report/modelled.h"
 #include "view/files.h"
 #include "view/html.h"
@@ -102,36 +104,108 @@ static void begin_part(struct text *out, size_t id, const char *part, const char
               id, id, part, id, heading);
 }
 
+/* Columns that modelled_text() has for a line's label; a line without one goes on with the last. */
+#define LABEL_COLUMNS 14
+
+static void print_fact(const char *line, int length, bool first, struct text *out)
+{
+    int label = length < LABEL_COLUMNS ? length : LABEL_COLUMNS, indent = 0;
+
+    while (indent < label && line[indent] == ' ')
+        indent++;
+    if (indent == label) {
+        text_add(out, "<br>");
+        html_addf(out, "%.*s", length - label, line + label);
+        return;
+    }
+    while (label > indent && line[label - 1] == ' ')
+        label--;
+    text_add(out, first ? "<dt>" : "</dd>\n<dt>");
+    html_addf(out, "%.*s", label - indent, line + indent);
+    text_add(out, "</dt><dd>");
+    if (length > LABEL_COLUMNS)
+        html_addf(out, "%.*s", length - LABEL_COLUMNS, line + LABEL_COLUMNS);
+}
+
 /* What `plan` says of time and memory on the scenario's cluster, and how far to trust it. */
 static void print_cluster(const struct result *r, size_t id, struct text *out)
 {
     struct text words = TEXT_INIT;
+    bool first = true;
 
     modelled_text(&words, r->record, r->tokens, r->memory_limit_bytes);
     begin_part(out, id, "cluster", "Time and memory on the cluster");
-    text_add(out, "<pre>");
-    for (const char *line = text_get(&words); *line; line += strspn(line, "\n")) {
+    text_add(out, "<dl>\n");
+    for (const char *line = text_get(&words) + strspn(text_get(&words), "\n"); *line;
+         line += strspn(line, "\n")) {
         int length = (int)strcspn(line, "\n");
 
-        html_addf(out, "%.*s", length, line);
-        text_add(out, "\n");
+        print_fact(line, length, first, out);
+        first = false;
         line += length;
     }
-    text_add(out, "</pre>\n</section>\n");
+    text_add(out, "</dd>\n</dl>\n</section>\n");
     out->failed |= words.failed;
     text_fini(&words);
+}
+
+static void print_layer(const struct layer_time *layer, int64_t step_ns, struct text *out)
+{
+    char time[UNITS_TEXT_MAX];
+    int64_t ns = layer_time_ns(layer);
+
+    text_add(out, "<tr><th scope=row class=label>");
+    html_add(out, text_get(&layer->name));
+    text_add(out, "</th>");
+    for (int b = 0; b < LAYER_NBOUNDS; b++)
+        text_addf(out, "<td class=n data-v=%lld>%s</td>", (long long)layer->bound_ns[b],
+                  units_print_seconds(time, sizeof time, (double)layer->bound_ns[b] * 1e-9));
+    text_addf(out, "<td class=n>%s</td><td class=n>%.1f %%</td><td>%s</td></tr>\n",
+              units_print_seconds(time, sizeof time, (double)layer->hidden_ns * 1e-9),
+              step_ns > 0 ? 100 * (double)ns / (double)step_ns : 0, layer_time_bound(layer));
+}
+
+/* What each kind of layer takes, and what bounds it. */
+static int print_layers(const struct result *r, size_t id, struct text *out, struct shd_error *err)
+{
+    static const char *const heads[] = {"compute", "memory", "exposed", "overlapped", "of step"};
+    struct layer_times times;
+    int status = layer_times_init(&times, r->record, err);
+
+    if (status == SHD_OK) {
+        begin_part(out, id, "layers", "What the layers take, and what bounds them");
+        text_addf(
+            out,
+            "<div class=wide role=region aria-label=\"Layers of strategy %zu\" tabindex=0>\n"
+            "<table class=list><caption>Of the busiest device: kernels by what bounds them, "
+            "transfers that computations wait for (exposed) and others (overlapped).</caption>"
+            "\n<thead><tr><th scope=col>kind</th>",
+            id);
+        for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+            text_addf(out, "<th scope=col class=n>%s</th>", heads[i]);
+        text_add(out, "<th scope=col>bound by</th></tr></thead>\n<tbody>\n");
+        for (uint32_t i = 0; i < times.nlayers; i++)
+            print_layer(&times.layers[i], times.step_ns, out);
+        text_add(out, "</tbody></table></div>\n</section>\n");
+    }
+    layer_times_fini(&times);
+    return status;
 }
 
 static int print_parts(const struct result *r, size_t id, size_t nstrategies, struct text *out,
                        struct shd_error *err)
 {
-    int status;
+    int status = SHD_OK;
 
-    if (r->record->modelled)
+    if (r->record->modelled) {
         print_cluster(r, id, out);
-    begin_part(out, id, "heat", "Who receives how much from whom");
-    status = heat_print(r, id, nstrategies > MANY ? ROWS_MANY : ROWS_MAX, out, err);
-    text_add(out, "</section>\n");
+        status = print_layers(r, id, out, err);
+    }
+    if (status == SHD_OK) {
+        begin_part(out, id, "heat", "Who receives how much from whom");
+        status = heat_print(r, id, nstrategies > MANY ? ROWS_MANY : ROWS_MAX, out, err);
+        text_add(out, "</section>\n");
+    }
     if (status == SHD_OK) {
         begin_part(out, id, "when", "Who does what when");
         status = when_print(r, id, BARS_MAX / nstrategies, out, err);

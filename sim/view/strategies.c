@@ -5,12 +5,15 @@
 #include "config.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/json_out.h"
 #include "report/compare_text.h"
 #include "report/compare_value.h"
 #include "view/html.h"
 #include "view/parts.h"
+
+#define SHORT_MAX 16 /* bytes of a name that is kept on one line */
 
 static bool is_text(size_t c)
 {
@@ -60,7 +63,8 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, st
     else
         compare_add_value(&value, rows, row, c);
     if (c == COMPARE_STRATEGY)
-        text_addf(out, "<th scope=\"row\"><a href=\"#s%zu\">", row + 1);
+        text_addf(out, "<th scope=\"row\"%s><a href=\"#s%zu\">",
+                  strlen(text_get(&value)) <= SHORT_MAX ? " class=short" : "", row + 1);
     else
         text_addf(out, "<td%s%s", is_text(c) ? "" : " class=n", best ? " data-best" : "");
     if (c != COMPARE_STRATEGY && !is_text(c))

@@ -205,7 +205,7 @@ static void print_table(const struct when *w, size_t id, struct text *out)
     for (uint32_t l = 0; l < w->timeline->nlanes; l++) {
         const struct record_replayed *spent = timeline_spent(w->timeline, l);
 
-        text_add(out, "<tr><th scope=row>");
+        text_add(out, "<tr><th scope=row class=label>");
         add_name(w, l, out);
         text_add(out, "</th>");
         add_cell(out, spent->busy_ns);
