@@ -63,10 +63,18 @@ says out '^    --overlap-grad-reduce ' "Megatron-LM: gradients are summed beside
 says out '^    --overlap-param-gather ' "Megatron-LM: parameters are gathered beside the forward phase"
 says out "^# The rates, decays and number of steps are the scenario's or its defaults" \
     "Megatron-LM: rates are not the layout's"
-shardsim export --to megatron "$scenarios/llama3.yaml" -s 'mesh={dp: 1, tp: 8}' \
+shardsim export --to megatron "$scenarios/llama3.yaml" -s 'mesh={dp: 1, tp: 2}' \
     -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
-! grep -q "overlap-" "$tmp/out"
+grep -q "size 2" "$tmp/out" && ! grep -q "overlap-" "$tmp/out"
 ok $? "Megatron-LM: without replicas there is nothing to run beside"
+
+# What Megatron-LM refuses to start without.
+says out '^# On Hopper and older devices set the variable CUDA_DEVICE_MAX_CONNECTIONS=1' \
+    "Megatron-LM: tensor parallelism demands a variable"
+shardsim export --to megatron -S zero-2 "$scenarios/train_microbatches.yaml"
+says out '^    --ckpt-format fsdp_dtensor' "Megatron-LM: its FSDP takes one format of checkpoints"
+says out '^# .*FSDP refuses the variable CUDA_DEVICE_MAX_CONNECTIONS=1' \
+    "Megatron-LM: its FSDP refuses that variable"
 
 # Whether a layer is computed again to its end is told where a system does other than is planned.
 shardsim export --to megatron -S tp-recompute "$scenarios/train_microbatches.yaml"

@@ -227,6 +227,12 @@ test_others() {
     no "did you mean 'model.d_model'?" show options hidden_size
     no "expected step: [forward, backward, update]" show curves "$good"
     no "did you mean '1F1B'?" show timetable 1f1bb --ranks 4 --microbatches 8
+    no "did you mean 'llama3-8b'?" init --model meta-llama/Meta-Llama-3-8B
+    no "did you mean 'mixtral-8x7b'?" init --model mistralai/Mixtral-8x7B-v0.1
+    no "did you mean 'h100-80g-roce'?" init --model llama3-8b --hardware H100-80GB
+    no "there is no such folder; make it first" init --model llama3-8b -o nowhere/mine.yaml
+    no "did you mean '10GB'?" plan "$good" -s limits.memory=10gb
+    no "did you mean '10GiB'?" plan "$good" -s 'limits.memory=10 G'
     no "expected the file of one, or a scenario" show tree --mesh dp=2
     no "1 or 3 would do" show array --mesh dp=2,tp=4 --shape 9,16 --spec dp,tp
     no "did you mean 'tp'?" show array --mesh dp=2,tp=4 --shape 8,16 --spec dp,tensor

@@ -11,6 +11,7 @@
 #include "base/foreign.h"
 
 #define WORD_MAX 40         /* longer words are not offered, nor looked for */
+#define NAME_LEAST 6        /* letters and digits of names that read alike */
 #define EDIT (WORD_MAX + 1) /* what one edit counts; less is for order among what is as near */
 
 static char fold(char c)
@@ -88,6 +89,32 @@ static bool begins_alike(const char *a, size_t na, const char *b, size_t nb)
     return n >= 3 && !(na > nb && isalpha((unsigned char)a[nb]));
 }
 
+/* The letters and digits of a name's last part: "org/Meta-Model-3-8B" has metamodel38b. */
+static size_t squeeze(const char *name, char out[WORD_MAX + 1])
+{
+    const char *slash = strrchr(name, '/');
+    size_t n = 0;
+
+    for (const char *c = slash ? slash + 1 : name; *c && n < WORD_MAX; c++)
+        if (isalnum((unsigned char)*c))
+            out[n++] = (char)tolower((unsigned char)*c);
+    out[n] = '\0';
+    return n;
+}
+
+/* Names of models and machines that differ by more than slips: one has all of the other in it, or
+ * they begin with the same three quarters of the word that was given. */
+static bool reads_alike(const char *word, const char *candidate, size_t *distance)
+{
+    char a[WORD_MAX + 1], b[WORD_MAX + 1];
+    size_t na = squeeze(word, a), nb = squeeze(candidate, b), same = 0;
+
+    while (same < na && a[same] == b[same])
+        same++;
+    *distance = na > nb ? na - nb : nb - na;
+    return min(na, nb) >= NAME_LEAST && (strstr(a, b) || strstr(b, a) || 4 * same >= 3 * na);
+}
+
 /* Whether a candidate may be what was meant, and how far it is. */
 static bool is_near(const char *word, const char *candidate, size_t *distance)
 {
@@ -108,6 +135,10 @@ static bool is_near(const char *word, const char *candidate, size_t *distance)
     if (edits <= allowed && !(length <= 2 && edits > 0 && ncandidate != length))
         return true;
     *distance += EDIT * WORD_MAX; /* behind all that are near by their letters */
+    if (alike)
+        return true;
+    alike = reads_alike(word, candidate, distance);
+    *distance += 2 * EDIT * WORD_MAX;
     return alike;
 }
 

@@ -2,8 +2,9 @@
  *
  * Nearest by edit distance where swapping two neighbours counts once; case and the difference of
  * '-' and '_' count nothing.  A word further than a third of its length (at least 1, of a single
- * letter 0) is not offered, but for two: ours for what other systems say (base/foreign.h), as
- * near as the sections that the two are in; and, where nothing else is, one that begins alike.
+ * letter 0) is not offered, but for three: ours for what other systems say (base/foreign.h), as
+ * near as the sections that the two are in; and, where nothing else is, one that begins alike, or
+ * that reads alike without what stands between letters and digits ("org/Llama-3-8B").
  *
  * Thread class: a value owned by one thread.
  *

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct unit {
     const char *name;
@@ -163,6 +164,33 @@ struct quantity {
     uint64_t max;
 };
 
+/* The unit that was meant by one in other letters (gb, MIB), or cut short (G); NULL: none. */
+static const struct unit *find_meant(const struct quantity *q, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; length > 0 && i < q->nunits; i++)
+        if (!strcasecmp(q->units[i].name, name))
+            return &q->units[i];
+    for (size_t i = 0; length == 1 && i < q->nunits; i++)
+        if (!strncasecmp(q->units[i].name, name, 1))
+            return &q->units[i];
+    return NULL;
+}
+
+static int refuse_unit(const char *text, const char *number_end, const char *name,
+                       const struct quantity *q, struct shd_error *err)
+{
+    const struct unit *meant = number_end > text ? find_meant(q, name) : NULL;
+
+    if (!meant)
+        return shd_error_set(err, SHD_EINVAL, "'%.40s' is not a valid %s; expected %s", text,
+                             q->what, q->expected);
+    return shd_error_set(err, SHD_EINVAL,
+                         "'%.40s' is not a valid %s; expected %s; did you mean '%.*s%s'?", text,
+                         q->what, q->expected, (int)(number_end - text), text, meant->name);
+}
+
 static int parse(uint64_t *out, const char *text, const struct quantity *q, struct shd_error *err)
 {
     struct decimal d;
@@ -184,8 +212,7 @@ static int parse(uint64_t *out, const char *text, const struct quantity *q, stru
     if (fault == DECIMAL_OK && *end == '\0' && d.whole == 0 && d.fraction == 0)
         unit = &q->units[0]; /* zero is zero in any unit */
     if (!unit)
-        return shd_error_set(err, SHD_EINVAL, "'%.40s' is not a valid %s; expected %s", text,
-                             q->what, q->expected);
+        return refuse_unit(text, fault == DECIMAL_OK ? end : text, name, q, err);
     if (!scale_fraction(&fraction, &d, unit->size))
         return shd_error_set(err, SHD_EINVAL, "%s '%.40s' is not a whole number of %s", q->what,
                              text, q->finest);

@@ -268,6 +268,7 @@ static void add_zero(struct command *c)
         add_flag(c, "--use-megatron-fsdp");
         add_word(c, "--data-parallel-sharding-strategy",
                  c->roles.zero == 2 ? "optim_grads" : "optim_grads_params");
+        add_word(c, "--ckpt-format", "fsdp_dtensor"); /* no other is taken with it */
     }
     if (c->roles.zero > 0 && c->roles.size[EXPORT_REPLICA] > 1)
         add_number(c, "--num-distributed-optimizer-instances", c->roles.size[EXPORT_REPLICA]);
@@ -346,6 +347,12 @@ static void add_notes(struct command *c)
                  "# Planned without the optimizer, with which Megatron-LM always trains.\n");
     if (c->source->optimizer.kind != SCENARIO_NO_OPTIMIZER)
         text_add(c->out, EXPORT_OWN_RATES);
+    if (c->roles.zero > 1)
+        text_add(c->out, "# Megatron-LM's FSDP refuses the variable CUDA_DEVICE_MAX_CONNECTIONS=1: "
+                         "unset it.\n");
+    else if (c->roles.size[EXPORT_TENSOR] > 1 || c->roles.size[EXPORT_CONTEXT] > 1)
+        text_add(c->out, "# On Hopper and older devices set the variable "
+                         "CUDA_DEVICE_MAX_CONNECTIONS=1: Megatron-LM demands it.\n");
     if (c->roles.zero > 0 && c->roles.size[EXPORT_CONTEXT] > 1 && !zero_over_context(s))
         text_add(c->out, "# Megatron-LM shards the optimizer's state over ranks of context, too: "
                          "less memory than planned.\n");

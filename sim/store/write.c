@@ -19,6 +19,10 @@
 
 static int fail(struct shd_error *err, const char *path)
 {
+    if (errno == ENOENT)
+        return shd_error_set(err, SHD_ESYSTEM,
+                             "%.150s cannot be written: there is no such folder; make it first",
+                             path);
     return shd_error_set(err, SHD_ESYSTEM, "%.150s cannot be written: %s", path, strerror(errno));
 }
 
@@ -176,11 +180,7 @@ int store_check(const char *path, struct shd_error *err)
     if (folder.failed)
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the name of a folder");
     else if (stat(path, &info) != 0 && access(text_get(&folder), W_OK | X_OK) != 0)
-        status = errno == ENOENT ? shd_error_set(err, SHD_ESYSTEM,
-                                                 "%.150s cannot be written: there is no such "
-                                                 "folder; make it first",
-                                                 path)
-                                 : fail(err, path);
+        status = fail(err, path);
     text_fini(&folder);
     return status;
 }
