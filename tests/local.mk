@@ -104,6 +104,7 @@ check_PROGRAMS += \
 	%D%/steady \
 	%D%/store \
 	%D%/sums \
+	%D%/tally \
 	%D%/text \
 	%D%/timetable \
 	%D%/topology \
@@ -374,6 +375,7 @@ test_scripts = \
 	%D%/search.sh \
 	%D%/search_outcome.sh \
 	%D%/search_resume.sh \
+	%D%/search_saving.sh \
 	%D%/search_tensors.sh \
 	%D%/show.sh \
 	%D%/show_memory.sh \

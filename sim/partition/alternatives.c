@@ -128,7 +128,7 @@ static void mark_inlined(struct alternatives *a)
 /* How often a step does what is not yet an op of a whole program. */
 static uint32_t times_of(const struct graph *graph, const struct program_op *op)
 {
-    return op->phase < PROGRAM_PHASE_UPDATE ? graph->microbatches : 1;
+    return program_part_times((enum program_part)op->part, graph->microbatches);
 }
 
 static int measure_steps(struct outcome *out, struct alternatives *a)

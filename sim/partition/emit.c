@@ -54,14 +54,11 @@ static uint32_t stage_of(const struct emit *e, uint32_t node)
 
 static struct spot spot_of(const struct emit *e, uint32_t node)
 {
-    static const uint8_t parts[GRAPH_NPHASES] = {[GRAPH_FORWARD] = PROGRAM_FORWARD,
-                                                 [GRAPH_BACKWARD] = PROGRAM_BACKWARD,
-                                                 [GRAPH_OPTIMIZER] = PROGRAM_UPDATE};
     const struct graph_node *n = &e->graph->nodes[node];
+    enum program_part part =
+        e->splits && n->weights ? PROGRAM_WEIGHTS : program_part_of_phase((uint8_t)n->phase);
 
-    return (struct spot){(uint8_t)n->phase,
-                         e->splits && n->weights ? PROGRAM_WEIGHTS : parts[n->phase], n->again,
-                         stage_of(e, node)};
+    return (struct spot){(uint8_t)n->phase, (uint8_t)part, n->again, stage_of(e, node)};
 }
 
 /* An op of a name at a spot. */

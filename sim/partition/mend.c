@@ -57,6 +57,7 @@ struct mender {
     uint32_t *sums, sum; /* by node: the last sum that has it */
     double total;        /* the price of the whole placement */
     double effort;       /* that is left */
+    bool beside;         /* windows reach beyond arrays from outside */
     bool changed;
 };
 
@@ -100,19 +101,48 @@ static void add_readers(struct window *w, const struct placement *p, uint32_t va
             add(w, p, n->readers[r].node, size);
 }
 
+/* The ops that make what an op reads, and those that read what it makes. */
+static void add_neighbours(struct window *w, const struct placement *p, uint32_t node,
+                           uint32_t size)
+{
+    const struct graph_node *g = &p->graph->nodes[node];
+
+    for (uint32_t k = 0; k < g->ninputs; k++)
+        add(w, p, maker_of(p, g->inputs[k]), size);
+    for (uint32_t r = 0; r < p->nodes[node].rule.nresults; r++)
+        add_readers(w, p, assign_result_node(p->graph, node, r), size);
+}
+
+/* The ops that read what an op reads. */
+static void add_beside(struct window *w, const struct placement *p, uint32_t node, uint32_t size)
+{
+    const struct graph_node *g = &p->graph->nodes[node];
+
+    for (uint32_t k = 0; k < g->ninputs; k++)
+        add_readers(w, p, g->inputs[k], size);
+}
+
 /* The nearest ops around one. */
 static void look_around(struct window *w, const struct placement *p, uint32_t node, uint32_t size)
 {
     w->n = 0;
     add(w, p, node, size);
-    for (uint32_t i = 0; i < w->n; i++) {
-        const struct graph_node *g = &p->graph->nodes[w->nodes[i]];
+    for (uint32_t i = 0; i < w->n; i++)
+        add_neighbours(w, p, w->nodes[i], size);
+}
 
-        for (uint32_t k = 0; k < g->ninputs; k++)
-            add(w, p, maker_of(p, g->inputs[k]), size);
-        for (uint32_t r = 0; r < p->nodes[w->nodes[i]].rule.nresults; r++)
-            add_readers(w, p, assign_result_node(p->graph, w->nodes[i], r), size);
+/* Fill up a window with ops that share only arrays from outside with those it has, and the ops
+ * around these; false: there are none, or there is no room. */
+static bool look_beside(struct window *w, const struct placement *p, uint32_t size)
+{
+    uint32_t n = w->n, around = n;
+
+    for (uint32_t i = 0; i < w->n && w->n < size; i++) {
+        add_beside(w, p, w->nodes[i], size);
+        while (around < w->n)
+            add_neighbours(w, p, w->nodes[around++], size);
     }
+    return w->n > n;
 }
 
 /* ---- what a window costs with all that are alike ---- */
@@ -247,6 +277,8 @@ static bool mend_around(struct mender *m, uint32_t node, uint32_t size)
     bool good = true;
 
     look_around(&w, m->p, node, size);
+    if (m->beside && !look_beside(&w, m->p, size))
+        return true;
     if (is_small(m, &w))
         return mend(m, &w, WAYS_ALL_AXES);
     for (size_t a = 0; a < naxes; a++)
@@ -337,6 +369,8 @@ int mend_placement(struct placement *p, double *total, struct shd_error *err)
                        .effort = effort_for(p->graph)};
     bool good = m.region && m.centres && m.sums;
 
+    good = good && mend_all(&m);
+    m.beside = true; /* with the effort that is left */
     good = good && mend_all(&m);
     *total = m.total;
     region_destroy(m.region);

@@ -6,6 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program/program.h"
+
+uint32_t placement_times(const struct placement *placement, uint32_t node)
+{
+    const struct graph *graph = placement->graph;
+
+    return program_part_times(program_part_of_phase((uint8_t)graph->nodes[node].phase),
+                              graph->microbatches);
+}
+
 uint32_t placement_output_need(struct placement *placement, uint32_t output)
 {
     const struct shd_sharding *asked = NULL;

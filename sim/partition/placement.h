@@ -3,8 +3,8 @@
  * The state that follow.h and search.h fill: a home sharding for every value and, for every
  * operand, the sharding that its reader needs.  A value's cost is what it takes to bring it from
  * its home to all that is needed, each from the cheapest version there is by then; an op's cost is
- * its work (tally.h).  Changing one op changes only its own cost and that of its operands and
- * results.
+ * its work (tally.h).  Both are those of a whole step: what it does for each microbatch counts that
+ * often.  Changing one op changes only its own cost and that of its operands and results.
  *
  * Thread class: owned by one thread.
  *
@@ -78,6 +78,10 @@ void placement_settle_aliases(struct placement *placement, uint32_t node);
 
 /* Whether an op takes an operand as it is sharded, and its need follows the operand's home. */
 bool placement_takes_home(const struct placement *placement, uint32_t node, uint32_t operand);
+
+/* How often a step does an op, and the steps that bring its operands: once, or for each microbatch.
+ */
+uint32_t placement_times(const struct placement *placement, uint32_t node);
 
 /* The sharding number in which an output is delivered. */
 uint32_t placement_output_need(struct placement *placement, uint32_t output);

@@ -44,13 +44,22 @@ bool supply_pays(const struct placement *p, const bool *given, uint32_t reader, 
 
 /* ---- readers ---- */
 
-static uint32_t find_or_add(uint32_t *list, uint32_t *n, uint32_t number)
+static uint32_t find_or_add(struct supply *s, uint32_t number, uint32_t times)
 {
-    for (uint32_t i = 0; i < *n; i++)
-        if (list[i] == number)
+    for (uint32_t i = 0; i < s->nneeds; i++)
+        if (s->needs[i] == number && s->times[i] == times)
             return i;
-    list[*n] = number;
-    return (*n)++;
+    s->needs[s->nneeds] = number;
+    s->times[s->nneeds] = times;
+    return s->nneeds++;
+}
+
+/* From one need that is there to another: a version is there for those who read as often. */
+static double cost_between(const struct supply *s, struct placement *p, uint32_t from, uint32_t to)
+{
+    return s->times[from] == s->times[to]
+               ? tally_reshard(p, s->node, s->needs[from], s->needs[to], s->times[to])
+               : PRICE_IMPOSSIBLE;
 }
 
 /* An alias is sharded as its operand is and costs nothing: it is no reader. */
@@ -111,6 +120,7 @@ static bool init_reader(struct supply_reader *r, struct placement *p, const stru
 
     r->node = at->node;
     r->operand = at->operand;
+    r->times = placement_times(p, at->node);
     r->ways = spec->ways[at->node].n ? &spec->ways[at->node] : NULL;
     r->by_home = placement_takes_home(p, at->node, at->operand);
     if (r->ways && supply_pays(p, spec->given, at->node, at->operand))
@@ -133,7 +143,7 @@ static void find_needs(struct supply_reader *r, struct placement *p, struct supp
         for (uint32_t w = 0; h < nhomes && w < nways; w++) {
             double rows;
 
-            r->needs[h * nways + w] = find_or_add(s->needs, &s->nneeds, number_of(p, r, w, &rows));
+            r->needs[h * nways + w] = find_or_add(s, number_of(p, r, w, &rows), r->times);
             if (r->rows)
                 r->rows[h * nways + w] = rows;
         }
@@ -170,18 +180,14 @@ static void find_relief(struct supply *s, struct placement *p, uint32_t reader)
         r->relief[r->needs[w]] = 0;
     for (uint32_t m = 0; m < s->nneeds && may_go_on(s, p); m++)
         for (uint32_t w = 0; w < n && s->last[m] > reader && r->relief[m] > 0; w++)
-            r->relief[m] = fmin(
-                r->relief[m], price_reshard(p->price, s->node, s->needs[r->needs[w]], s->needs[m]));
+            r->relief[m] = fmin(r->relief[m], cost_between(s, p, r->needs[w], m));
 }
 
 static void find_between(struct supply *s, struct placement *p)
 {
     for (uint32_t i = 0; i < s->nneeds && may_go_on(s, p); i++)
         for (uint32_t j = 0; j < s->nneeds; j++)
-            s->between[i * s->nneeds + j] =
-                s->last[j] > 0 && i != j
-                    ? price_reshard(p->price, s->node, s->needs[i], s->needs[j])
-                    : 0;
+            s->between[i * s->nneeds + j] = s->last[j] > 0 && i != j ? cost_between(s, p, i, j) : 0;
 }
 
 static bool init_readers(struct supply *s, struct placement *p, const struct supply_spec *spec)
@@ -201,7 +207,8 @@ static bool init_readers(struct supply *s, struct placement *p, const struct sup
         most += (size_t)nways_of(reader) * (reader->by_home ? s->nhomes : 1);
     }
     s->needs = malloc((most + 1) * sizeof *s->needs);
-    if (!s->readers || !s->needs)
+    s->times = malloc((most + 1) * sizeof *s->times);
+    if (!s->readers || !s->needs || !s->times)
         return false;
     for (uint32_t r = 0; r < s->nreaders; r++)
         find_needs(&s->readers[r], p, s, spec);
@@ -232,24 +239,27 @@ double supply_floor(struct placement *p, const struct supply_spec *spec, uint32_
                     uint32_t need)
 {
     const struct placement_node *n = &p->nodes[spec->node];
+    uint32_t times = placement_times(p, n->readers[reader].node);
     struct tally_versions v;
-    double least = PRICE_IMPOSSIBLE;
+    double least;
 
     (void)tally_outputs(p, spec->node, &v);
-    for (uint32_t i = 0; i < v.count; i++)
-        least = fmin(least, price_reshard(p->price, spec->node, v.numbers[i], need));
+    least = tally_least(p, spec->node, &v, need, times);
     for (uint32_t i = 0; i < reader && least > 0; i++) {
         const struct supply_reader r = {
             .node = n->readers[i].node,
             .operand = n->readers[i].operand,
+            .times = placement_times(p, n->readers[i].node),
             .ways = spec->ways[n->readers[i].node].n ? &spec->ways[n->readers[i].node] : NULL,
             .by_home = placement_takes_home(p, n->readers[i].node, n->readers[i].operand)};
 
-        for (uint32_t w = 0; w < nways_of(&r) && !placement_is_alias(p, r.node); w++) {
+        if (placement_is_alias(p, r.node) || r.times != times)
+            continue;
+        for (uint32_t w = 0; w < nways_of(&r); w++) {
             double rows;
 
             least =
-                fmin(least, price_reshard(p->price, spec->node, number_of(p, &r, w, &rows), need));
+                fmin(least, tally_reshard(p, spec->node, number_of(p, &r, w, &rows), need, times));
         }
     }
     return least;
@@ -441,12 +451,8 @@ static bool find_starts(struct supply *s, struct placement *p)
 
         p->nodes[s->node].home = s->homes[h];
         s->start_cost[h] = tally_outputs(p, s->node, &v);
-        for (uint32_t m = 0; m < s->nneeds; m++) {
-            costs[m] = PRICE_IMPOSSIBLE;
-            for (uint32_t i = 0; i < v.count; i++)
-                costs[m] =
-                    fmin(costs[m], price_reshard(p->price, s->node, v.numbers[i], s->needs[m]));
-        }
+        for (uint32_t m = 0; m < s->nneeds; m++)
+            costs[m] = tally_least(p, s->node, &v, s->needs[m], s->times[m]);
         good = find_state(s, 0, h, costs, &s->start[h]);
     }
     free(costs);
@@ -487,6 +493,7 @@ void supply_fini(struct supply *s)
     }
     free(s->readers);
     free(s->needs);
+    free(s->times);
     free(s->homes);
     free(s->last);
     free(s->between);

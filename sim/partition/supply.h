@@ -20,6 +20,7 @@
 
 struct supply_reader {
     uint32_t node, operand;
+    uint32_t times;          /* that a step lets it read */
     const struct ways *ways; /* NULL: a constraint that is asked for, which has one need */
     const double *later;     /* by way: a lower bound of what follows, as far as it is counted here;
                                 NULL: nothing is */
@@ -43,6 +44,8 @@ struct supply {
     bool given_up; /* prices are missing */
     uint32_t nhomes, nneeds, nreaders, nstates, room;
     uint32_t *homes, *needs; /* sharding numbers */
+    uint32_t *times;         /* by need: that a step has it; a sharding that is needed once and one
+                                that is needed for each microbatch are two */
     struct supply_reader *readers;
     uint32_t *last;     /* by need: the last reader that may have it */
     double *between;    /* from need to need */

@@ -3,22 +3,56 @@
 
 #include "partition/tally.h"
 
-double tally_bring(struct placement *p, uint32_t node, struct tally_versions *v, uint32_t need)
+#include <math.h>
+
+/* Of something done so many times. */
+static double cost_of_all(double cost, uint32_t times)
+{
+    return fmin(cost * times, PRICE_IMPOSSIBLE);
+}
+
+double tally_reshard(struct placement *p, uint32_t node, uint32_t from, uint32_t to, uint32_t times)
+{
+    return cost_of_all(price_reshard(p->price, node, from, to), times);
+}
+
+static bool is_there(const struct tally_versions *v, uint32_t i, uint32_t times)
+{
+    return v->times[i] == TALLY_ALWAYS || v->times[i] == times;
+}
+
+double tally_least(struct placement *p, uint32_t node, const struct tally_versions *v,
+                   uint32_t need, uint32_t times)
+{
+    double least = PRICE_IMPOSSIBLE;
+
+    for (uint32_t i = 0; i < v->count; i++)
+        if (is_there(v, i, times))
+            least = fmin(least, tally_reshard(p, node, v->numbers[i], need, times));
+    return least;
+}
+
+static void add_version(struct placement *p, struct tally_versions *v, uint32_t number,
+                        uint32_t times)
+{
+    if (v->count == VERSIONS_MAX) {
+        p->limits.hits[LIMIT_VERSIONS]++;
+        return;
+    }
+    v->numbers[v->count] = number;
+    v->times[v->count++] = times;
+}
+
+double tally_bring(struct placement *p, uint32_t node, struct tally_versions *v, uint32_t need,
+                   uint32_t times)
 {
     double best = PRICE_IMPOSSIBLE;
 
-    for (uint32_t i = 0; i < v->count; i++) {
-        double cost = price_reshard(p->price, node, v->numbers[i], need);
-
-        if (cost == 0)
-            return 0;
-        if (cost < best)
-            best = cost;
-    }
-    if (v->count < VERSIONS_MAX)
-        v->numbers[v->count++] = need;
-    else
-        p->limits.hits[LIMIT_VERSIONS]++;
+    for (uint32_t i = 0; i < v->count && best > 0; i++)
+        if (is_there(v, i, times))
+            best = fmin(best, tally_reshard(p, node, v->numbers[i], need, times));
+    if (best > 0)
+        add_version(p, v, need, times);
     return best;
 }
 
@@ -49,7 +83,9 @@ static double cost_of_rows(const struct placement *p, uint32_t node)
 
 double tally_rows(const struct placement *p, uint32_t reader, uint32_t operand)
 {
-    return placement_takes_home(p, reader, operand) ? cost_of_rows(p, reader) : 0;
+    if (!placement_takes_home(p, reader, operand))
+        return 0;
+    return cost_of_all(cost_of_rows(p, reader), placement_times(p, reader));
 }
 
 double tally_outputs(struct placement *p, uint32_t node, struct tally_versions *v)
@@ -57,13 +93,13 @@ double tally_outputs(struct placement *p, uint32_t node, struct tally_versions *
     const struct placement_node *n = &p->nodes[node];
     double cost = 0;
 
-    v->count = 1;
-    v->numbers[0] = n->home;
+    v->count = 0;
+    add_version(p, v, n->home, TALLY_ALWAYS);
     if (n->gift != PLACEMENT_UNKNOWN)
-        v->numbers[v->count++] = n->gift;
+        add_version(p, v, n->gift, TALLY_ALWAYS);
     for (uint32_t o = n->output; o < p->graph->noutputs; o++)
         if (p->graph->outputs[o].node == node)
-            cost += tally_bring(p, node, v, placement_output_need(p, o));
+            cost += tally_bring(p, node, v, placement_output_need(p, o), placement_times(p, node));
     return cost;
 }
 
@@ -77,11 +113,12 @@ double tally_value(struct placement *p, uint32_t node)
         return 0;
     cost = tally_outputs(p, node, &v);
     for (uint32_t r = 0; r < n->nreaders; r++) {
-        uint32_t need = p->nodes[n->readers[r].node].needs[n->readers[r].operand];
+        const struct placement_reader *reader = &n->readers[r];
+        uint32_t need = p->nodes[reader->node].needs[reader->operand];
 
         if (need != PLACEMENT_UNKNOWN)
-            cost += tally_bring(p, node, &v, need) +
-                    tally_rows(p, n->readers[r].node, n->readers[r].operand);
+            cost += tally_bring(p, node, &v, need, placement_times(p, reader->node)) +
+                    tally_rows(p, reader->node, reader->operand);
     }
     return cost;
 }
@@ -93,13 +130,13 @@ static double local_elements(const struct graph_node *array, const int8_t *facto
 }
 
 /* What devices hand on to each other in a shift. */
-static double tally_shift(const struct placement *p, uint32_t node)
+static double cost_of_shift(const struct placement *p, uint32_t node)
 {
     const struct graph_node *g = &p->graph->nodes[node];
     struct shd_reshard_step step;
     int64_t shape[GRAPH_RANK_MAX];
 
-    if (g->op != GRAPH_SHIFT || p->nodes[node].home == PLACEMENT_UNKNOWN)
+    if (p->nodes[node].home == PLACEMENT_UNKNOWN)
         return 0;
     graph_shape(p->graph, node, shape);
     if (shd_reshard_shift(&step, price_sharding(p->price, p->nodes[node].home), shape, g->dtype,
@@ -110,7 +147,7 @@ static double tally_shift(const struct placement *p, uint32_t node)
 
 /* Flops and bytes touched.  What counts is how often work is done twice, so the loop's extents will
  * do for every kernel. */
-double tally_work(const struct placement *p, uint32_t node)
+static double cost_of_kernel(const struct placement *p, uint32_t node)
 {
     const struct graph_node *g = &p->graph->nodes[node];
     const struct placement_node *n = &p->nodes[node];
@@ -118,10 +155,6 @@ double tally_work(const struct placement *p, uint32_t node)
     int64_t extents[RULE_FACTORS_MAX];
     double flops = g->op == GRAPH_EINSUM ? 2 : 1, touched;
 
-    if (!n->works)
-        return 0;
-    if (g->op == GRAPH_SHIFT)
-        return tally_shift(p, node);
     assign_extents(extents, &a);
     touched = local_elements(g, n->rule.result[0], extents);
     for (uint32_t k = 0; k < g->ninputs; k++)
@@ -132,6 +165,15 @@ double tally_work(const struct placement *p, uint32_t node)
     if (rule_moves_rows(g->op))
         flops = 0;
     return price_work(p->price, g->dtype, flops, touched * (double)shd_dtype_size(g->dtype));
+}
+
+double tally_work(const struct placement *p, uint32_t node)
+{
+    if (!p->nodes[node].works)
+        return 0;
+    return cost_of_all(p->graph->nodes[node].op == GRAPH_SHIFT ? cost_of_shift(p, node)
+                                                               : cost_of_kernel(p, node),
+                       placement_times(p, node));
 }
 
 /* The cost of a value and of its aliases. */

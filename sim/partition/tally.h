@@ -8,15 +8,27 @@
 
 #include "partition/placement.h"
 
-/* The shardings in which a value is there by now. */
+/* The shardings in which a value is there by now.  What is made for each microbatch is gone when
+ * the step does what it does once: that begins from the value's home. */
 struct tally_versions {
     uint32_t count;
     uint32_t numbers[VERSIONS_MAX];
+    uint32_t times[VERSIONS_MAX]; /* that a step makes it: who reads as often has it; or ... */
 };
+
+#define TALLY_ALWAYS 0 /* ... all have it */
+
+/* What a step pays that takes a value from one sharding to another so many times. */
+double tally_reshard(struct placement *placement, uint32_t node, uint32_t from, uint32_t to,
+                     uint32_t times);
+
+/* The least that a step pays which needs a value in a sharding so many times. */
+double tally_least(struct placement *placement, uint32_t node,
+                   const struct tally_versions *versions, uint32_t need, uint32_t times);
 
 /* Bring one more version of a value about; returns what that costs. */
 double tally_bring(struct placement *placement, uint32_t node, struct tally_versions *versions,
-                   uint32_t need);
+                   uint32_t need, uint32_t times);
 
 /* Start with a value's home, and bring about what its outputs are delivered in. */
 double tally_outputs(struct placement *placement, uint32_t node, struct tally_versions *versions);

@@ -374,9 +374,7 @@ int program_set_order(struct program *program, uint32_t microbatches,
     program->microbatches = microbatches;
     for (uint32_t i = program->first_op; i < program->nops; i++)
         program->ops[i].times =
-            program->ops[i].part == PROGRAM_START || program->ops[i].part == PROGRAM_UPDATE
-                ? 1
-                : microbatches;
+            program_part_times((enum program_part)program->ops[i].part, microbatches);
     if (stages)
         status = take_stages(program, timetable, stages->axis, err);
     if (status == SHD_OK)

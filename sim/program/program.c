@@ -130,12 +130,19 @@ int program_add_buffer(uint32_t *out, struct program *program, const char *name,
     return SHD_OK;
 }
 
+enum program_part program_part_of_phase(uint8_t phase)
+{
+    static const enum program_part parts[] = {PROGRAM_FORWARD, PROGRAM_BACKWARD, PROGRAM_UPDATE};
+
+    return parts[phase];
+}
+
 /* The part of an op that does not say it itself. */
 static uint8_t part_of(const struct program_op *op)
 {
-    static const uint8_t parts[] = {PROGRAM_FORWARD, PROGRAM_BACKWARD, PROGRAM_UPDATE};
-
-    return op->part != PROGRAM_ARGUMENTS || op->kind == PROGRAM_FILL ? op->part : parts[op->phase];
+    return op->part != PROGRAM_ARGUMENTS || op->kind == PROGRAM_FILL
+               ? op->part
+               : (uint8_t)program_part_of_phase(op->phase);
 }
 
 int program_add_op(struct program *program, const struct program_op *op, struct shd_error *err)

@@ -96,6 +96,21 @@ enum program_part {
     PROGRAM_NPARTS
 };
 
+/* The part that ops of a phase are of, unless they say another. */
+enum program_part program_part_of_phase(uint8_t phase);
+
+/* Whether a step does a part once, not for each microbatch. */
+static inline bool program_part_is_once(enum program_part part)
+{
+    return part == PROGRAM_START || part == PROGRAM_UPDATE;
+}
+
+/* How often a step of so many microbatches does a part. */
+static inline uint32_t program_part_times(enum program_part part, uint32_t microbatches)
+{
+    return program_part_is_once(part) ? 1 : microbatches;
+}
+
 #define PROGRAM_INPUTS_MAX KERN_MAP_INPUTS_MAX
 #define PROGRAM_PARTS_MAX 8 /* arrays of one collective */
 #define PROGRAM_OUTPUTS_MAX PROGRAM_PARTS_MAX
@@ -160,7 +175,7 @@ struct program_segment {
 /* Whether a segment is done once a step, not for each microbatch. */
 static inline bool program_segment_is_once(const struct program_segment *segment)
 {
-    return segment->part == PROGRAM_START || segment->part == PROGRAM_UPDATE;
+    return program_part_is_once(segment->part);
 }
 
 /* A segment for `count` microbatches, one after the other. */

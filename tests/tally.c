@@ -1,0 +1,128 @@
+/* What partition/tally.h promises of steps of several microbatches: that costs are those of a whole
+ * step, and bytes those that the program receives.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "partition/tally.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "program/program.h"
+#include "tap.h"
+
+#define SIZE 8 /* of both dimensions of a parameter */
+#define DEVICES 4
+#define NODES 16
+
+/* A parameter that each microbatch reads unsharded twice, and the update once more. */
+struct step {
+    struct shd_mesh *mesh;
+    struct graph *graph;
+    struct shd_sharding cut, whole;
+    const struct shd_sharding *nodes[NODES];
+    uint32_t param, map; /* the latter works for each microbatch */
+};
+
+static uint32_t unsharded(struct step *s, const char *name, enum graph_phase phase)
+{
+    uint32_t node;
+
+    s->graph->phase = phase;
+    node = graph_constraint(s->graph, name, s->param);
+    s->nodes[node] = &s->whole;
+    return node;
+}
+
+static void create(struct step *s, uint32_t microbatches)
+{
+    const struct kern_source source = {.scale = 1};
+    const char *const axes[] = {"x"};
+    const int32_t sizes[] = {DEVICES};
+    uint32_t dims[2], first, again, once, sum;
+
+    *s = (struct step){.graph = graph_create()};
+    if (!s->graph || shd_mesh_create(&s->mesh, axes, sizes, 1, NULL) != SHD_OK)
+        abort();
+    shd_sharding_init(&s->whole, s->mesh, 2);
+    s->cut = s->whole;
+    s->cut.dims[0].axes[s->cut.dims[0].naxes++] = 0;
+    s->graph->microbatches = microbatches;
+    dims[0] = graph_dim(s->graph, "a", SIZE);
+    dims[1] = graph_dim(s->graph, "b", SIZE);
+    s->param = graph_param(s->graph, "w", SHD_F32, dims, 2, source);
+    s->nodes[s->param] = &s->cut;
+    first = unsharded(s, "first", GRAPH_FORWARD);
+    again = unsharded(s, "again", GRAPH_BACKWARD);
+    s->map = graph_map(s->graph, "sum", KERN_ADD, first, again, 0);
+    sum = graph_accumulate(s->graph, "sum", SHD_F32, s->map);
+    once = unsharded(s, "once", GRAPH_OPTIMIZER);
+    sum = graph_map(s->graph, "update", KERN_ADD, sum, once, 0);
+    graph_output(s->graph, GRAPH_OUTPUT, "update", sum, GRAPH_NONE);
+    if (graph_status(s->graph, NULL) != SHD_OK)
+        abort();
+}
+
+static void destroy(struct step *s)
+{
+    graph_destroy(s->graph);
+    shd_mesh_destroy(s->mesh);
+}
+
+static struct partition_request request_of(const struct step *s)
+{
+    return (struct partition_request){.graph = s->graph, .mesh = s->mesh, .nodes = s->nodes};
+}
+
+static uint64_t program_bytes(const struct step *s)
+{
+    const struct partition_request request = request_of(s);
+    struct program *program;
+    uint64_t bytes = 0;
+
+    if (partition_build(&program, &request, NULL) != SHD_OK)
+        abort();
+    for (uint32_t i = program->first_op; i < program->nops; i++)
+        bytes +=
+            (uint64_t)program_received_by_all(program, &program->ops[i]) * program->ops[i].times;
+    program_destroy(program);
+    return bytes;
+}
+
+static void test_step(uint32_t microbatches, uint32_t gathers)
+{
+    const double gather = (DEVICES - 1) * SIZE * SIZE * sizeof(float);
+    struct step s;
+    struct placement p;
+    double work;
+
+    create(&s, microbatches);
+    const struct partition_request request = request_of(&s);
+
+    if (placement_init(&p, &request, NULL) != SHD_OK)
+        abort();
+    placement_settle(&p, s.map);
+    work = tally_work(&p, s.map);
+    s.graph->microbatches = 1;
+    ok(work == microbatches * tally_work(&p, s.map), "%u microbatches: the work of each",
+       microbatches);
+    s.graph->microbatches = microbatches;
+    ok(tally_value(&p, s.param) == gathers * (gather + PRICE_STEP_BYTES),
+       "%u microbatches: gathered %u times", microbatches, gathers);
+    ok((double)program_bytes(&s) == gathers * gather, "%u microbatches: the program does, too",
+       microbatches);
+    placement_fini(&p);
+    destroy(&s);
+}
+
+int main(void)
+{
+    starts_no_threads();
+    plan(0);
+    test_step(1, 1); /* kept for the update */
+    test_step(2, 3); /* once for each, and once when they are done */
+    test_step(5, 6);
+    return done();
+}
