@@ -848,6 +848,8 @@ libsim_la_SOURCES = \
 	%D%/search/bound.h \
 	%D%/search/crew.c \
 	%D%/search/crew.h \
+	%D%/search/families.c \
+	%D%/search/families.h \
 	%D%/search/hops.c \
 	%D%/search/hops.h \
 	%D%/search/journal.c \

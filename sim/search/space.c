@@ -214,6 +214,14 @@ bool space_allows(const struct space *space, enum space_choice choice, int64_t v
     return true;
 }
 
+bool space_has(const struct space *space, const struct layout *layout)
+{
+    for (int c = 0; c < SPACE_NCHOICES; c++)
+        if (!space_allows(space, (enum space_choice)c, layout->value[c]))
+            return false;
+    return true;
+}
+
 static bool is_ranged(const struct space *space, enum space_choice choice)
 {
     for (size_t i = 0; i < space->nranges; i++)
@@ -591,6 +599,28 @@ void space_print_value(struct text *out, enum space_choice choice, int32_t value
         text_addf(out, "%" PRId32, value);
 }
 
+/* Replicas that ZeRO's parts are over, behind its stage, if not all. */
+static void print_shards(struct text *out, const struct layout *layout)
+{
+    if (layout->value[SPACE_ZERO] > 0 && layout->value[SPACE_SHARDS] < layout->value[SPACE_DP])
+        text_addf(out, "%s%" PRId32, choices[SPACE_SHARDS].letter, layout->value[SPACE_SHARDS]);
+}
+
+void space_print_mesh(struct text *out, const struct layout *layout)
+{
+    static const enum space_choice sizes[] = {SPACE_TP, SPACE_PP, SPACE_CP, SPACE_DP, SPACE_EP};
+    const char *space = "";
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (layout->value[sizes[i]] > 1) {
+            text_addf(out, "%s%s%" PRId32, space, choices[sizes[i]].letter,
+                      layout->value[sizes[i]]);
+            space = " ";
+        }
+    text_addf(out, "%s%s%" PRId32, space, choices[SPACE_ZERO].letter, layout->value[SPACE_ZERO]);
+    print_shards(out, layout);
+}
+
 void space_print(struct text *out, const struct layout *layout)
 {
     static const enum space_choice numbers[] = {SPACE_TP,         SPACE_PP,  SPACE_CP,
@@ -601,8 +631,7 @@ void space_print(struct text *out, const struct layout *layout)
         if ((numbers[i] != SPACE_CP && numbers[i] != SPACE_EP) || layout->value[numbers[i]] > 1)
             text_addf(out, "%s%s%" PRId32, i ? " " : "", choices[numbers[i]].letter,
                       layout->value[numbers[i]]);
-    if (layout->value[SPACE_ZERO] > 0 && layout->value[SPACE_SHARDS] < layout->value[SPACE_DP])
-        text_addf(out, "%s%" PRId32, choices[SPACE_SHARDS].letter, layout->value[SPACE_SHARDS]);
+    print_shards(out, layout);
     if (layout->value[SPACE_SP])
         text_add(out, " sp");
     if (space_splits_backward(layout))
