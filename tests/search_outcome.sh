@@ -192,6 +192,25 @@ ok $? "families: none that the ranges leave out"
 ! awk 'length > 80' "$tmp/out" | sed -n '/^why not/,/^$/p' | grep -q .
 ok $? "families: within 80 columns"
 
+# Rows of the best have only what differs, within 80 columns; a name is what all have and what a row has.
+shardsim search "$tmp/small.yaml" -q --json --range order=pp-dp-cp-tp..pp-dp-tp-cp --range pp=1..2 --plans 12
+cp "$tmp/out" "$tmp/json"
+shardsim search "$tmp/small.yaml" -q --range order=pp-dp-cp-tp..pp-dp-tp-cp --range pp=1..2 --plans 12
+sed -n '/^top/,/^  letters/p' "$tmp/out" >"$tmp/top"
+python3 - "$tmp/json" "$tmp/top" <<'PY'
+import json, re, sys
+best = json.load(open(sys.argv[1]))["best"]
+top = open(sys.argv[2]).read().splitlines()
+assert max(map(len, top)) <= 80, top
+common = next(l.split()[2:] for l in top if l.startswith("  all have"))
+rows = [re.split("  +", l.strip())[1].split() for l in top if re.match(" *[0-9]+  ", l)]
+assert len(rows) == len(best) > 2 and not any(all(w in r for r in rows) for w in rows[0]), rows
+for row, plan in zip(rows, best):
+    l, words = plan["layout"], set(row) | set(common)
+    assert {"t%d" % l["tp"], "p%d" % l["pp"], "d%d" % l["dp"], "recompute-" + l["recompute"], l["order"]} <= words, (l, words)
+PY
+ok $? "rows: only what differs, within 80 columns; what all have is said once"
+
 # refused WORDS OPTION...: exit 2, and why
 refused() {
     words=$1

@@ -190,9 +190,43 @@ static void print_codes(struct text *out)
     text_fini(&words);
 }
 
+/* The names of what is listed: what they have in common goes to a line of its own. */
+static struct text *name_rows(struct text *common, const struct search_outcome *r)
+{
+    size_t n = shown(r);
+    struct text *names = calloc(n, sizeof *names);
+    const struct layout **layouts = calloc(n, sizeof *layouts);
+
+    for (size_t k = 0; names && layouts && k < n; k++) {
+        text_init(&names[k]);
+        layouts[k] = layout_of(r->search, best_of(r->search, k));
+    }
+    common->failed |= !names || !layouts;
+    if (!common->failed)
+        space_print_apart(common, names, layouts, n);
+    free(layouts);
+    return names;
+}
+
+static void add_row(struct table *table, const struct search_outcome *r, size_t k,
+                    const struct text *name)
+{
+    const struct modelled_figures *f = &best_of(r->search, k)->plan.figures;
+
+    table_add(table, "%zu", k + 1);
+    table_add(table, "%s", name->length > 0 ? text_get(name) : "the best");
+    table->failed |= name->failed;
+    add_seconds(table, f->step_s);
+    table_add(table, "%.1f %%", 100 * f->mfu);
+    add_bytes(table, f->memory_bytes);
+    add_seconds(table, f->exposed_s);
+    add_seconds(table, f->bubble_s);
+    table_add(table, "%s", k && r->search->within_s == 0 && outcome_ties(r, k) ? "tie" : "");
+}
+
 static void print_top(struct text *out, const struct search_outcome *r)
 {
-    const struct search *s = r->search;
+    struct text common = TEXT_INIT, *names = name_rows(&common, r);
     struct table table;
 
     table_init(&table, "rlrrrrrl");
@@ -200,23 +234,20 @@ static void print_top(struct text *out, const struct search_outcome *r)
                                                       "exposed", "waiting", "", NULL};
          *c; c++)
         table_add(&table, "%s", *c);
-    for (size_t k = 0; k < shown(r); k++) {
-        const struct modelled_figures *f = &best_of(s, k)->plan.figures;
-
-        table_add(&table, "%zu", k + 1);
-        add_layout(&table, layout_of(s, best_of(s, k)));
-        add_seconds(&table, f->step_s);
-        table_add(&table, "%.1f %%", 100 * f->mfu);
-        add_bytes(&table, f->memory_bytes);
-        add_seconds(&table, f->exposed_s);
-        add_seconds(&table, f->bubble_s);
-        table_add(&table, "%s", k && s->within_s == 0 && outcome_ties(r, k) ? "tie" : "");
-    }
+    for (size_t k = 0; names && k < shown(r); k++)
+        add_row(&table, r, k, &names[k]);
     text_addf(out, "\ntop           of what was planned%s\n",
-              s->within_s > 0 ? ", by memory" : "; a tie is within the model's error");
+              r->search->within_s > 0 ? ", by memory" : "; a tie is within the model's error");
+    if (common.length > 0 && shown(r) > 1)
+        text_addf(out, "  all have    %s\n", text_get(&common));
     table_print(&table, 0, out);
     table_fini(&table);
     print_codes(out);
+    for (size_t k = 0; names && k < shown(r); k++)
+        text_fini(&names[k]);
+    free(names);
+    out->failed |= common.failed;
+    text_fini(&common);
 }
 
 static void print_front(struct text *out, const struct search_outcome *r)

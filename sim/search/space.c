@@ -642,6 +642,62 @@ void space_print(struct text *out, const struct layout *layout)
               order_words[layout->value[SPACE_ORDER]]);
 }
 
+/* Whether a name has a word of so many characters. */
+static bool has_word(const char *name, const char *word, size_t length)
+{
+    for (const char *at = name; *at; at += strspn(at, " ")) {
+        size_t n = strcspn(at, " ");
+
+        if (n == length && !memcmp(at, word, n))
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+static bool all_have(const struct text *names, size_t n, const char *word, size_t length)
+{
+    for (size_t k = 0; k < n; k++)
+        if (!has_word(text_get(&names[k]), word, length))
+            return false;
+    return true;
+}
+
+/* The words of a name that all have, or those that not all have. */
+static void add_words(struct text *out, const char *name, const struct text *names, size_t n,
+                      bool common)
+{
+    for (const char *at = name; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+
+        if (all_have(names, n, at, length) == common) {
+            text_add(out, out->length > 0 ? " " : "");
+            text_add_bytes(out, at, length);
+        }
+        at += length;
+    }
+}
+
+void space_print_apart(struct text *common, struct text *names, const struct layout *const *layouts,
+                       size_t n)
+{
+    struct text *whole = calloc(n, sizeof *whole);
+
+    common->failed |= !whole;
+    for (size_t k = 0; whole && k < n; k++) {
+        text_init(&whole[k]);
+        space_print(&whole[k], layouts[k]);
+        common->failed |= whole[k].failed;
+    }
+    for (size_t k = 0; whole && k < n; k++)
+        add_words(&names[k], text_get(&whole[k]), whole, n, false);
+    if (whole && n > 0)
+        add_words(common, text_get(&whole[0]), whole, n, true);
+    for (size_t k = 0; whole && k < n; k++)
+        text_fini(&whole[k]);
+    free(whole);
+}
+
 void space_print_key(struct text *out)
 {
     static const struct {

@@ -173,6 +173,11 @@ void space_print(struct text *out, const struct layout *layout);
 /* Its sizes above 1 and ZeRO's stage alone: "t8 d32 z3/8". */
 void space_print_mesh(struct text *out, const struct layout *layout);
 
+/* Of n layouts' names, space_print(), what all have: these words go to `common`, and a name without
+ * them, the others' words in their order, to each of `names`, which are empty texts. */
+void space_print_apart(struct text *common, struct text *names, const struct layout *const *layouts,
+                       size_t n);
+
 /* What the words of space_print() say. */
 void space_print_key(struct text *out);
 
