@@ -49,6 +49,8 @@ libsim_la_SOURCES = \
 	%D%/base/pack.h \
 	%D%/base/screen.c \
 	%D%/base/screen.h \
+	%D%/base/supposed.c \
+	%D%/base/supposed.h \
 	%D%/base/text.c \
 	%D%/base/text.h \
 	%D%/base/uint128.c \
@@ -848,6 +850,8 @@ libsim_la_SOURCES = \
 	%D%/search/bound.h \
 	%D%/search/crew.c \
 	%D%/search/crew.h \
+	%D%/search/families.c \
+	%D%/search/families.h \
 	%D%/search/hops.c \
 	%D%/search/hops.h \
 	%D%/search/journal.c \

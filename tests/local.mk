@@ -384,6 +384,7 @@ test_scripts = \
 	%D%/show_names.sh \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
+	%D%/supposed.sh \
 	%D%/trace.sh \
 	%D%/train_step.sh \
 	%D%/twenty_steps.sh \

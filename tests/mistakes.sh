@@ -199,7 +199,7 @@ test_others() {
     no "expected a multiple of them, such as 64" init --devices 64 --batch 10
     no "The new one is --output FILE" init mine.yaml
     no "expected 'hardware: NAME', as 'shardsim show hardware' lists them" search "$good"
-    no "a cluster's rates are in its file: copy it" plan "$good" -s hardware.infiniband.rate=25GB/s
+    no "of no cluster; expected hardware=NAME before it" plan "$good" -s hardware.infiniband.rate=25GB/s
     no "each of 8 microbatches has 2 of 16 sequences" plan scenarios/train_zero.yaml -S zero-3 \
         -s batch.size=16 -s batch.microbatches=8
     no "did you mean 'llama3-8b'?" plan scenarios/llama3.yaml -s 'model={size: llama3-8B}'

@@ -154,6 +154,63 @@ shardsim run -q "$tmp/best.yaml" -s model.d_model=32 -s model.d_ff=64 -s model.v
     -s batch.microbatches=1
 is 0 "and executes and verifies, with a smaller model"
 
+# Why not the other kinds of layouts: the best of each is what a search of it alone finds; what does not
+# fit needs more than there is; what no layout divides is named.
+shardsim search "$tmp/small.yaml" -q --json --range order=pp-dp-cp-tp --range microbatch=1..4 --range recompute=none
+is 0 "families: found"
+cp "$tmp/out" "$tmp/all"
+: >"$tmp/families"
+for ranges_of in 'FSDP,zero=3,tp=1,pp=1,cp=1' 'tensor,tp=2..16' 'pipeline,pp=2..16'; do
+    # shellcheck disable=SC2046
+    shardsim search "$tmp/small.yaml" -q --json --top 1 --range order=pp-dp-cp-tp --range microbatch=1..4 \
+        --range recompute=none $(echo "${ranges_of#*,}" | tr ',' '\n' | sed 's/^/--range /')
+    printf '{"family": "%s", "found": %s}\n' "${ranges_of%%,*}" "$(tr '\n' ' ' <"$tmp/out")" >>"$tmp/families"
+done
+python3 - "$tmp/all" "$tmp/families" <<'PY'
+import json, sys
+r = json.load(open(sys.argv[1]))
+alone = {d["family"]: d["found"]["best"][0] for d in map(json.loads, open(sys.argv[2]))}
+families = {f["family"]: f for f in r["families"]}
+best = r["best"][0]["layout"]
+assert [best[c] for c in ("tp", "pp", "cp")] == [1, 1, 1], best
+assert list(families) == ["ZeRO 0", "ZeRO 2", "FSDP", "tensor", "pipeline", "context"], list(families)
+for name, found in alone.items():
+    told = families[name]["plan"]
+    assert name == "pipeline" or told == found, (name, told, found)
+    # Bounds of ZBH1 are less close, and four plans are made.
+    assert found["step_seconds"] <= told["step_seconds"] < 1.01 * found["step_seconds"], (name, told, found)
+assert families["context"] == {"family": "context", "state": "none", "tried_with_range": "cp"}, families["context"]
+PY
+ok $? "families: the best of each is what a search of it alone finds, and context parallelism is not tried"
+shardsim search "$tmp/small.yaml" -q --range order=pp-dp-cp-tp --range microbatch=1 --memory 2GiB
+says out '^why not  *the best layout of each other kind' "families: for people"
+says out '^  ZeRO 0 .*: needs at least [0-9.]* GiB of 2.00 GiB' "families: what does not fit needs so much"
+shardsim search "$tmp/small.yaml" -q --range order=pp-dp-cp-tp --range microbatch=1 --range tp=1 --devices 128 --plans 2
+says out '^  ZeRO 0  *none: batch.size is 64, no multiple of dp 128' "families: the rule that forbids one"
+! grep -q '^  tensor' "$tmp/out"
+ok $? "families: none that the ranges leave out"
+! awk 'length > 80' "$tmp/out" | sed -n '/^why not/,/^$/p' | grep -q .
+ok $? "families: within 80 columns"
+
+# Rows of the best have only what differs, within 80 columns; a name is what all have and what a row has.
+shardsim search "$tmp/small.yaml" -q --json --range order=pp-dp-cp-tp..pp-dp-tp-cp --range pp=1..2 --plans 12
+cp "$tmp/out" "$tmp/json"
+shardsim search "$tmp/small.yaml" -q --range order=pp-dp-cp-tp..pp-dp-tp-cp --range pp=1..2 --plans 12
+sed -n '/^top/,/^  letters/p' "$tmp/out" >"$tmp/top"
+python3 - "$tmp/json" "$tmp/top" <<'PY'
+import json, re, sys
+best = json.load(open(sys.argv[1]))["best"]
+top = open(sys.argv[2]).read().splitlines()
+assert max(map(len, top)) <= 80, top
+common = next(l.split()[2:] for l in top if l.startswith("  all have"))
+rows = [re.split("  +", l.strip())[1].split() for l in top if re.match(" *[0-9]+  ", l)]
+assert len(rows) == len(best) > 2 and not any(all(w in r for r in rows) for w in rows[0]), rows
+for row, plan in zip(rows, best):
+    l, words = plan["layout"], set(row) | set(common)
+    assert {"t%d" % l["tp"], "p%d" % l["pp"], "d%d" % l["dp"], "recompute-" + l["recompute"], l["order"]} <= words, (l, words)
+PY
+ok $? "rows: only what differs, within 80 columns; what all have is said once"
+
 # refused WORDS OPTION...: exit 2, and why
 refused() {
     words=$1

@@ -324,12 +324,13 @@ static int put(const struct options *o, const struct search_outcome *outcome)
     return exit;
 }
 
-/* What is besides the search itself: neighbours, and the search again on a worse cluster. */
+/* What is besides the search itself: neighbours, families, and the search again on a worse cluster.
+ */
 static int look_around(struct search_outcome *outcome, struct sensitivity *sensitivity,
                        const struct options *o, struct search *s, const struct search_opts *opts)
 {
     struct shd_error err;
-    int status = outcome_find_neighbours(outcome, s, &cmd_halt, &err);
+    int status = outcome_look_around(outcome, s, opts, &err);
 
     if (status == SHD_OK && o->sensitivity && s->nbest > 0) {
         status = sensitivity_find(sensitivity, &o->chosen.trial, &s->subject->space,

@@ -190,9 +190,43 @@ static void print_codes(struct text *out)
     text_fini(&words);
 }
 
+/* The names of what is listed: what they have in common goes to a line of its own. */
+static struct text *name_rows(struct text *common, const struct search_outcome *r)
+{
+    size_t n = shown(r);
+    struct text *names = calloc(n, sizeof *names);
+    const struct layout **layouts = calloc(n, sizeof *layouts);
+
+    for (size_t k = 0; names && layouts && k < n; k++) {
+        text_init(&names[k]);
+        layouts[k] = layout_of(r->search, best_of(r->search, k));
+    }
+    common->failed |= !names || !layouts;
+    if (!common->failed)
+        space_print_apart(common, names, layouts, n);
+    free(layouts);
+    return names;
+}
+
+static void add_row(struct table *table, const struct search_outcome *r, size_t k,
+                    const struct text *name)
+{
+    const struct modelled_figures *f = &best_of(r->search, k)->plan.figures;
+
+    table_add(table, "%zu", k + 1);
+    table_add(table, "%s", name->length > 0 ? text_get(name) : "the best");
+    table->failed |= name->failed;
+    add_seconds(table, f->step_s);
+    table_add(table, "%.1f %%", 100 * f->mfu);
+    add_bytes(table, f->memory_bytes);
+    add_seconds(table, f->exposed_s);
+    add_seconds(table, f->bubble_s);
+    table_add(table, "%s", k && r->search->within_s == 0 && outcome_ties(r, k) ? "tie" : "");
+}
+
 static void print_top(struct text *out, const struct search_outcome *r)
 {
-    const struct search *s = r->search;
+    struct text common = TEXT_INIT, *names = name_rows(&common, r);
     struct table table;
 
     table_init(&table, "rlrrrrrl");
@@ -200,23 +234,20 @@ static void print_top(struct text *out, const struct search_outcome *r)
                                                       "exposed", "waiting", "", NULL};
          *c; c++)
         table_add(&table, "%s", *c);
-    for (size_t k = 0; k < shown(r); k++) {
-        const struct modelled_figures *f = &best_of(s, k)->plan.figures;
-
-        table_add(&table, "%zu", k + 1);
-        add_layout(&table, layout_of(s, best_of(s, k)));
-        add_seconds(&table, f->step_s);
-        table_add(&table, "%.1f %%", 100 * f->mfu);
-        add_bytes(&table, f->memory_bytes);
-        add_seconds(&table, f->exposed_s);
-        add_seconds(&table, f->bubble_s);
-        table_add(&table, "%s", k && s->within_s == 0 && outcome_ties(r, k) ? "tie" : "");
-    }
+    for (size_t k = 0; names && k < shown(r); k++)
+        add_row(&table, r, k, &names[k]);
     text_addf(out, "\ntop           of what was planned%s\n",
-              s->within_s > 0 ? ", by memory" : "; a tie is within the model's error");
+              r->search->within_s > 0 ? ", by memory" : "; a tie is within the model's error");
+    if (common.length > 0 && shown(r) > 1)
+        text_addf(out, "  all have    %s\n", text_get(&common));
     table_print(&table, 0, out);
     table_fini(&table);
     print_codes(out);
+    for (size_t k = 0; names && k < shown(r); k++)
+        text_fini(&names[k]);
+    free(names);
+    out->failed |= common.failed;
+    text_fini(&common);
 }
 
 static void print_front(struct text *out, const struct search_outcome *r)
@@ -261,6 +292,8 @@ static void print_neighbours(struct text *out, const struct search_outcome *r)
         const struct search_plan *plan = &s->plans[item->plan];
         struct text value = TEXT_INIT;
 
+        if (outcome_is_of_family(r, n->item))
+            continue;
         space_print_value(&value, n->choice, item->layout.value[n->choice]);
         table_add(&table, "%s", space_choice_name(n->choice));
         table_add(&table, "%s", text_get(&value));
@@ -278,9 +311,107 @@ static void print_neighbours(struct text *out, const struct search_outcome *r)
                   100 * (search_goal_of(s, &plan->plan) / search_goal_of(s, &winner->plan) - 1),
                   s->within_s > 0 && plan->plan.figures.step_s > s->within_s ? ", too slow" : "");
     }
-    text_add(out, "\nneighbours    the best one with a choice changed, all else as it is\n");
-    table_print(&table, 0, out);
+    if (table.ncells > 0) {
+        text_add(out, "\nneighbours    the best one with a choice changed, all else as it is\n");
+        table_print(&table, 0, out);
+    }
     table_fini(&table);
+}
+
+/* ---- families ---- */
+
+/* What of the step a family's best takes most more of than the winner. */
+static void add_reason(struct text *line, const struct modelled_figures *f,
+                       const struct modelled_figures *winner)
+{
+    const struct {
+        const char *what;
+        double more_s;
+    } parts[] = {{"computations", f->compute_s - winner->compute_s},
+                 {"exposed transfers", f->exposed_s - winner->exposed_s},
+                 {"waiting", f->bubble_s - winner->bubble_s},
+                 {"the update", f->update_s - winner->update_s}};
+    size_t most = 0, nparts = 0;
+
+    for (size_t k = 1; k < sizeof parts / sizeof parts[0]; k++)
+        if (parts[k].more_s > parts[most].more_s)
+            most = k;
+    add_part(line, &nparts, parts[most].what, parts[most].more_s);
+}
+
+static void add_family_plan(struct text *line, const struct search_outcome *r, uint32_t item)
+{
+    const struct search *s = r->search;
+    const struct modelled_figures *winner = &best_of(s, 0)->plan.figures;
+    const struct modelled_figures *f = &s->plans[s->items[item].plan].plan.figures;
+    double more = f->step_s / winner->step_s - 1;
+    char text[UNITS_TEXT_MAX];
+
+    space_print_mesh(line, &s->items[item].layout);
+    if (s->within_s > 0) {
+        text_addf(line, ": %s", units_print_bytes(text, sizeof text, (uint128)f->memory_bytes));
+        return;
+    }
+    text_addf(line, ": %s, %+.1f %%%s", units_print_seconds(text, sizeof text, f->step_s),
+              100 * more, fabs(more) <= r->error ? ", a tie" : "");
+    add_reason(line, f, winner);
+}
+
+static void add_rule(struct text *line, const struct family *f)
+{
+    if (f->undivided)
+        text_addf(line, "none: %s is %" PRId64 ", no multiple of %s %" PRId64, f->undivided,
+                  f->whole, f->by, f->parts);
+    else if (f->range)
+        text_addf(line, "none: tried only if --range names %s", f->range);
+    else
+        text_add(line, "none divides");
+}
+
+static void add_family(struct text *line, const struct search_outcome *r, const struct family *f)
+{
+    const struct search *s = r->search;
+    char text[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX];
+
+    switch (f->state) {
+    case FAMILY_FITS:
+        add_family_plan(line, r, f->item);
+        break;
+    case FAMILY_TOO_BIG:
+        space_print_mesh(line, &s->items[f->item].layout);
+        text_addf(line, ": needs at least %s of %s",
+                  units_print_bytes(text, sizeof text, (uint128)s->items[f->item].bound_bytes),
+                  units_print_bytes(all, sizeof all, (uint128)s->subject->hardware->memory_bytes));
+        break;
+    case FAMILY_OPEN:
+        if (s->within_s > 0)
+            units_print_bytes(text, sizeof text, (uint128)s->items[f->item].bound_bytes);
+        else
+            units_print_seconds(text, sizeof text, s->items[f->item].bound_s);
+        text_addf(line, "none found so far; none is below %s", text);
+        break;
+    case FAMILY_REFUSED:
+        text_add(line, s->within_s > 0 ? "none is as short" : "all are refused");
+        break;
+    case FAMILY_NONE:
+        add_rule(line, f);
+        break;
+    }
+}
+
+static void print_families(struct text *out, const struct search_outcome *r)
+{
+    if (r->families.n > 0)
+        text_add(out, "\nwhy not       the best layout of each other kind\n");
+    for (size_t k = 0; k < r->families.n; k++) {
+        struct text line = TEXT_INIT;
+
+        text_addf(out, "  %-12s", r->families.of[k].name);
+        add_family(&line, r, &r->families.of[k]);
+        wrap_add(out, LINE_COLUMNS, 14, 14, text_get(&line));
+        out->failed |= line.failed;
+        text_fini(&line);
+    }
 }
 
 static bool is_same(const struct layout *a, const struct layout *b)
@@ -382,6 +513,7 @@ void search_report_text(struct text *out, const struct search_outcome *report)
         print_proof(out, report);
         print_top(out, report);
         print_front(out, report);
+        print_families(out, report);
         print_neighbours(out, report);
         print_sensitivity(out, report);
     }

@@ -6,10 +6,12 @@
 
 #include "hardware/hardware.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/nearest.h"
+#include "base/supposed.h"
 #include "hardware/shipped.h"
 
 #define FILE_BYTES_MAX ((size_t)1 << 20)
@@ -84,15 +86,43 @@ int hardware_text(struct text *out, struct text *place, const char *name_or_path
     return status;
 }
 
-int hardware_find(struct hardware **out, const char *name_or_path, const char *relative_to,
-                  struct place named_at, struct diag *diag)
+/* Read a name's own file, then change what is supposed. */
+static int find_supposed(struct hardware **out, const char *name, const char *suppositions,
+                         const char *relative_to, struct place named_at, struct diag *diag)
 {
     struct text text = TEXT_INIT, place = TEXT_INIT;
-    int status = hardware_text(&text, &place, name_or_path, relative_to, named_at, diag);
+    size_t before = diag->nerrors;
+    int status = hardware_text(&text, &place, name, relative_to, named_at, diag);
 
     if (status == SHD_OK)
         status = hardware_parse(out, text_get(&place), text_get(&text), text.length, diag);
     text_fini(&text);
     text_fini(&place);
+    if (status != SHD_OK)
+        return status;
+    hardware_set(*out, suppositions, named_at, diag);
+    status = diag_status(diag, before);
+    if (status != SHD_OK) {
+        hardware_destroy(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+int hardware_find(struct hardware **out, const char *name_or_path, const char *relative_to,
+                  struct place named_at, struct diag *diag)
+{
+    char *name = strndup(name_or_path, supposed_name_length(name_or_path));
+    struct hardware *found = NULL;
+    int status = SHD_ENOMEM;
+
+    if (name)
+        status =
+            find_supposed(&found, name, supposed_first(name_or_path), relative_to, named_at, diag);
+    else
+        diag_no_memory(diag);
+    if (status == SHD_OK)
+        *out = found;
+    free(name);
     return status;
 }

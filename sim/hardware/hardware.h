@@ -125,7 +125,8 @@ struct hardware {
 
 /* ---- files ---- */
 
-/* The cluster of a shipped name, or of a file: what has a '/' or ends in ".yaml" is a path, from
+/* The cluster of a shipped name, or of a file, with what the name supposes of it
+ * (base/supposed.h): what has a '/' or ends in ".yaml" is a path, from
  * the folder of the file `relative_to` (NULL: from the working folder).
  *
  * On success stores it in *out; free it with hardware_destroy().  On failure reports all faults to
@@ -141,6 +142,12 @@ SHD_MUST_CHECK int hardware_text(struct text *out, struct text *place, const cha
 /* The same from text; `file` is the name in messages. */
 SHD_MUST_CHECK int hardware_parse(struct hardware **out, const char *file, const char *text,
                                   size_t length, struct diag *diag);
+
+/* Change numbers of a cluster, "tiers.1.rate=100GB/s, infiniband.latency=5us": by their paths in
+ * its file, where a tier may go by its name.  The cluster's name says so then, and no measurement
+ * is of it.  What is wrong is told at `named_at`. */
+void hardware_set(struct hardware *hardware, const char *suppositions, struct place named_at,
+                  struct diag *diag);
 
 /* The name of the shipped cluster that has such devices, by rate and memory, and of which most
  * steps were measured; NULL: there is none. */

@@ -13,6 +13,8 @@
 
 #include "base/file_kind.h"
 #include "base/nearest.h"
+#include "base/supposed.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "base/yaml.h"
 #include "hardware/constant.h"
@@ -425,4 +427,82 @@ int hardware_parse(struct hardware **out, const char *file, const char *text, si
     else
         hardware_destroy(hardware);
     return status;
+}
+
+/* ---- suppositions ---- */
+
+/* The number of a path; a tier may go by its name. */
+static bool find_constant(struct hardware_constant *out, const struct hardware *h, const char *path)
+{
+    bool found = hardware_constant_find(out, h, path);
+
+    for (int t = 0; t < h->ntiers && !found; t++) {
+        size_t length = h->tiers[t].name ? strlen(h->tiers[t].name) : 0;
+        struct text whole = TEXT_INIT;
+
+        if (length == 0 || strncmp(path, h->tiers[t].name, length) != 0 || path[length] != '.')
+            continue;
+        text_addf(&whole, "tiers.%d%s", t, path + length);
+        found = hardware_constant_find(out, h, text_get(&whole));
+        text_fini(&whole);
+    }
+    return found;
+}
+
+static void set_one(struct hardware *h, char *text, struct place named_at, struct diag *diag)
+{
+    char *equals = strchr(text, '=');
+    struct hardware_constant constant;
+    struct yaml_node node = {.kind = YAML_TEXT, .place = named_at};
+
+    if (equals)
+        *equals = '\0';
+    node.text = equals ? equals + 1 : text;
+    if (!find_constant(&constant, h, text)) {
+        diag_error(diag, named_at,
+                   "%s has no number '%.60s'; expected hardware.SECTION.KEY as in 'shardsim show "
+                   "hardware %s', such as hardware.tiers.0.rate or hardware.kernels.launch",
+                   h->name, text, h->name);
+        return;
+    }
+    if (!store(
+            h,
+            &(struct key){.name = constant.name, .type = constant.type, .offset = constant.offset},
+            &node, diag))
+        diag_error(diag, named_at, "hardware.%.60s is '%.60s'; expected %s", text, node.text,
+                   expected_of(constant.type));
+}
+
+/* So that whoever reads the name knows. */
+static void rename_supposed(struct hardware *h, const char *suppositions, struct diag *diag)
+{
+    struct text name = TEXT_INIT;
+
+    text_addf(&name, "%s" SUPPOSED_WITH "%s", h->name, suppositions);
+    free(h->name);
+    h->name = text_take(&name);
+    if (!h->name)
+        diag_no_memory(diag);
+}
+
+void hardware_set(struct hardware *h, const char *suppositions, struct place named_at,
+                  struct diag *diag)
+{
+    size_t length;
+
+    for (const char *next, *at = suppositions; *at; at = next) {
+        char *text;
+
+        next = supposed_next(at, &length);
+        text = strndup(at, length);
+        if (text)
+            set_one(h, text, named_at, diag);
+        else
+            diag_no_memory(diag);
+        free(text);
+    }
+    if (!*suppositions)
+        return;
+    h->nvalidations = 0;
+    rename_supposed(h, suppositions, diag);
 }

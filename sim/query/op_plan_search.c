@@ -80,7 +80,7 @@ static int search_subject(const struct subject *subject, const struct asked *ask
 
     if (status != SHD_OK)
         return status;
-    status = outcome_find_neighbours(&outcome, &found, NULL, err);
+    status = outcome_look_around(&outcome, &found, &asked->opts, err);
     if (status == SHD_OK)
         outcome_find_error(&outcome);
     if (status == SHD_OK)
@@ -163,6 +163,9 @@ const struct query_op query_plan_search_ops[] = {
           "No layout that was not planned has a shorter step than this."},
          {"neighbours", "list of objects", NULL,
           "For each choice the best layout that makes another one, if it was planned."},
+         {"families", "list of objects", NULL,
+          "The best layout of each kind that the best one is none of, such as FSDP alone, or what "
+          "keeps the kind out."},
          {"...", "anything", NULL,
           "schema, cut_short (null), hardware, devices, too_big (layouts that do not fit), "
           "refused, "

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/supposed.h"
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
 #include "scenario/value.h"
@@ -41,9 +42,9 @@ static void clear(struct scenario *scenario, const struct option *option)
 /* What is no path is the name of something shipped. */
 static bool is_name(const char *text)
 {
-    size_t length = strlen(text);
+    size_t length = supposed_name_length(text);
 
-    return !strchr(text, '/') && (length < 5 || strcmp(text + length - 5, ".yaml") != 0);
+    return !memchr(text, '/', length) && (length < 5 || memcmp(text + length - 5, ".yaml", 5) != 0);
 }
 
 static void keep(struct reader *r, const struct option *option, const struct yaml_node *node,
@@ -77,6 +78,41 @@ static void read_cluster(struct reader *r, const struct option *option,
     keep(r, option, node, true);
 }
 
+/* Suppose a number of the cluster to be another: it goes to the cluster's name, which is what is
+ * printed, planned and compared. */
+static void read_cluster_entry(struct reader *r, const struct option *option,
+                               const struct yaml_node *key, const struct yaml_node *node)
+{
+    char **field = field_of(r->scenario, option), *value;
+    struct text name = TEXT_INIT;
+
+    if (!*field) {
+        diag_error(r->diag, key->place,
+                   "hardware.%.60s of no cluster; expected hardware=NAME before it, a name that "
+                   "'shardsim show hardware' lists",
+                   key->text);
+        return;
+    }
+    value = value_read_name(r, option->key, node);
+    if (!value)
+        return;
+    text_addf(&name, "%s%s%s=%s", *field, *supposed_first(*field) ? SUPPOSED_AND : SUPPOSED_WITH,
+              key->text, value);
+    free(value);
+    if (name.length > SCENARIO_NAME_MAX) {
+        diag_error(r->diag, key->place,
+                   "hardware with all that is set has %zu bytes; expected at "
+                   "most %d: change a copy of the cluster's file",
+                   name.length, SCENARIO_NAME_MAX);
+        text_fini(&name);
+        return;
+    }
+    free(*field);
+    *field = text_take(&name);
+    if (!*field)
+        value_no_memory(r);
+}
+
 static void print(const struct scenario *scenario, const struct option *option, struct text *out)
 {
     const char *path = *(char *const *)(const void *)((const char *)scenario + option->offset);
@@ -105,6 +141,7 @@ const struct value_type value_file = {
 const struct value_type value_cluster = {
     .expected = "the name of a cluster, the path of a file, or null",
     .read = read_cluster,
+    .read_entry = read_cluster_entry,
     .print = print,
     .clear = clear,
     .schema = schema,

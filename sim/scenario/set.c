@@ -33,12 +33,7 @@ static void report_unknown(struct diag *diag, struct place place, const char *ke
 {
     char near[OPTION_PATH_MAX];
 
-    if (!strncmp(key, "hardware.", strlen("hardware.")))
-        diag_error(diag, place,
-                   "no option '%.60s'; a cluster's rates are in its file: copy it from "
-                   "scenarios/hardware/, change it there, and name it as hardware=./NAME.yaml",
-                   key);
-    else if (*scenario_nearest_option(key, near, sizeof near))
+    if (*scenario_nearest_option(key, near, sizeof near))
         diag_error(diag, place,
                    "no option '%.60s'; expected KEY=VALUE with an option of a scenario; did you "
                    "mean '%s'?",

@@ -1182,7 +1182,8 @@ const struct option option_table[] = {
         .offset = AT(hardware),
         .standard = "null",
         .help = "The cluster for which a plan's time is modelled: a name that 'shardsim show "
-                "hardware' lists, or the path of a file (docs/hardware.md).",
+                "hardware' lists, or the path of a file (docs/hardware.md). With --set, "
+                "hardware.tiers.1.rate=100GB/s supposes another number of it.",
     },
     {
         .key = "slices",

@@ -102,24 +102,42 @@ static bool stopped(const int *stop)
     return stop && __atomic_load_n(stop, __ATOMIC_RELAXED);
 }
 
-int outcome_find_neighbours(struct search_outcome *out, struct search *s, const int *stop,
-                            struct shd_error *err)
+static int plan_neighbours(struct search_outcome *out, struct search *s, const int *stop,
+                           struct shd_error *err)
+{
+    find(out, s);
+    for (size_t k = 0; k < out->nneighbours; k++) {
+        if (stopped(stop)) {
+            out->nneighbours = k;
+            return SHD_OK;
+        }
+        if (!search_plan_item(s, out->neighbours[k].item))
+            return shd_error_set(err, SHD_ENOMEM, "no memory for plans");
+    }
+    return SHD_OK;
+}
+
+int outcome_look_around(struct search_outcome *out, struct search *s,
+                        const struct search_opts *opts, struct shd_error *err)
 {
     uint32_t winner;
+    int status;
 
-    if (s->nbest == 0 || stopped(stop))
+    if (s->nbest == 0 || stopped(opts->stop))
         return SHD_OK;
     do {
         winner = s->plans[s->best[0]].item;
-        find(out, s);
-        for (size_t k = 0; k < out->nneighbours; k++) {
-            if (stopped(stop)) {
-                out->nneighbours = k;
-                return SHD_OK;
-            }
-            if (!search_plan_item(s, out->neighbours[k].item))
-                return shd_error_set(err, SHD_ENOMEM, "no memory for plans");
-        }
-    } while (s->plans[s->best[0]].item != winner);
-    return SHD_OK;
+        status = plan_neighbours(out, s, opts->stop, err);
+        if (status == SHD_OK && !stopped(opts->stop))
+            status = families_find(&out->families, s, opts, err);
+    } while (status == SHD_OK && !stopped(opts->stop) && s->plans[s->best[0]].item != winner);
+    return status;
+}
+
+bool outcome_is_of_family(const struct search_outcome *outcome, uint32_t item)
+{
+    for (size_t k = 0; k < outcome->families.n; k++)
+        if (outcome->families.of[k].item == item)
+            return true;
+    return false;
 }

@@ -10,6 +10,7 @@
 #define SEARCH_OUTCOME_H
 
 #include "base/json_out.h"
+#include "search/families.h"
 #include "search/sensitivity.h"
 
 /* The best layout, by its bound and then planned, of those that differ in a choice alone. */
@@ -25,15 +26,20 @@ struct search_outcome {
     double own_step_s;     /* of the scenario as it stands; 0: not known */
     struct search_neighbour neighbours[SPACE_NCHOICES];
     size_t nneighbours;
+    struct families families;
     double error;  /* of the model, as a fraction of the step: steps closer than that are ties */
     bool measured; /* on this cluster; else it is the largest of those that were measured */
     const struct sensitivity *sensitivity; /* not owned; NULL: not asked for */
 };
 
-/* Plan the winner's neighbours; where the search was cut short one of them may win, and has
- * neighbours of its own.  `stop` (may be NULL) ends it.  SHD_ENOMEM. */
-SHD_MUST_CHECK int outcome_find_neighbours(struct search_outcome *outcome, struct search *search,
-                                           const int *stop, struct shd_error *err);
+/* Plan the winner's neighbours, and the best of each family; where the search was cut short one of
+ * them may win, and has neighbours of its own.  Of `opts` the threads, the farm and `stop` count.
+ * SHD_ENOMEM. */
+SHD_MUST_CHECK int outcome_look_around(struct search_outcome *outcome, struct search *search,
+                                       const struct search_opts *opts, struct shd_error *err);
+
+/* Whether a neighbour is told as the best of a family, too. */
+bool outcome_is_of_family(const struct search_outcome *outcome, uint32_t item);
 
 /* Find how far the winner's step may be off, if there is a winner. */
 void outcome_find_error(struct search_outcome *outcome);

@@ -95,6 +95,51 @@ static void write_neighbours(struct json_out *out, const struct search_outcome *
     json_out_end_array(out);
 }
 
+/* What keeps out a family that has no layouts. */
+static void write_rule(struct json_out *out, const struct family *f)
+{
+    if (f->undivided) {
+        json_out_key_string(out, "undivided", f->undivided);
+        json_out_key_uint(out, "whole", (uint64_t)f->whole);
+        json_out_key_uint(out, "parts", (uint64_t)f->parts);
+        json_out_key_string(out, "by", f->by);
+    } else if (f->range) {
+        json_out_key_string(out, "tried_with_range", f->range);
+    }
+}
+
+static void write_family(struct json_out *out, const struct search *s, const struct family *f)
+{
+    static const char *const states[] = {[FAMILY_FITS] = "planned",
+                                         [FAMILY_TOO_BIG] = "too_big",
+                                         [FAMILY_OPEN] = "not_found",
+                                         [FAMILY_REFUSED] = "refused",
+                                         [FAMILY_NONE] = "none"};
+
+    json_out_begin_object(out);
+    json_out_key_string(out, "family", f->name);
+    json_out_key_string(out, "state", states[f->state]);
+    if (f->state == FAMILY_FITS) {
+        json_out_key(out, "plan");
+        write_plan(out, s, &s->plans[s->items[f->item].plan]);
+    } else if (f->item != UINT32_MAX) {
+        outcome_json_layout(out, &s->items[f->item].layout);
+        json_out_key_double(out, "bound_seconds", s->items[f->item].bound_s);
+        json_out_key_double(out, "bound_bytes", s->items[f->item].bound_bytes);
+    }
+    write_rule(out, f);
+    json_out_end_object(out);
+}
+
+static void write_families(struct json_out *out, const struct search_outcome *r)
+{
+    json_out_key(out, "families");
+    json_out_begin_array(out);
+    for (size_t k = 0; k < r->families.n; k++)
+        write_family(out, r->search, &r->families.of[k]);
+    json_out_end_array(out);
+}
+
 /* Null where no step of the cluster was measured. */
 static void write_expected_error(struct json_out *out, const struct search *s)
 {
@@ -150,6 +195,7 @@ void outcome_json(struct json_out *out, const struct search_outcome *r)
         write_plan(out, s, &s->plans[k]);
     json_out_end_array(out);
     write_neighbours(out, r);
+    write_families(out, r);
     if (r->sensitivity)
         write_sensitivity(out, r->sensitivity);
     json_out_end_object(out);

@@ -662,6 +662,99 @@ static int find_best(struct search *s, const struct search_opts *opts, struct sh
     return status;
 }
 
+/* ---- a part of the layouts ---- */
+
+/* Looked at together, and how often, as a part is an aside; and what is planned of it. */
+#define PART_BATCH 16
+#define PART_LOOKS 32
+#define PART_PLANS 4
+
+static void queue_part(struct search *s, const struct space *part)
+{
+    s->nqueue = 0;
+    for (uint32_t i = 0; i < s->nitems; i++)
+        if (!s->items[i].out && space_has(part, &s->items[i].layout))
+            push(s, i);
+}
+
+/* Look at the first of the queue more closely. */
+static int look_at_part(struct search *s, const struct search_opts *opts, struct shd_error *err)
+{
+    enum search_level level = (enum search_level)s->items[s->queue[0]].level;
+    uint32_t items[PART_BATCH];
+    size_t n = 0;
+    int status;
+
+    do
+        items[n++] = pop(s);
+    while (n < PART_BATCH && s->nqueue > 0 && s->items[s->queue[0]].level == level);
+    status = bound_batch(s, items, n, (enum search_level)(level + 1), opts, err);
+    for (size_t k = 0; k < n; k++)
+        if (!s->items[items[k]].out)
+            push(s, items[k]);
+    return status;
+}
+
+/* Whether the queue has nothing better than what was planned of a part, whose layouts leave it. */
+static bool is_found(struct search *s, double *best)
+{
+    while (s->nqueue > 0 && s->items[s->queue[0]].plan != UINT32_MAX) {
+        const struct plan *plan = &s->plans[s->items[pop(s)].plan].plan;
+
+        if (plan->state == PLAN_FITS && !is_too_slow(s, plan->figures.step_s))
+            *best = fmin(*best, search_goal_of(s, plan));
+    }
+    return s->nqueue == 0 || search_bound_of(s, s->queue[0]) >= *best;
+}
+
+int search_among(struct search *s, const struct space *part, const struct search_opts *opts,
+                 uint32_t *first, struct shd_error *err)
+{
+    int status = SHD_OK, nlooks = 0, nplans = 0;
+    double best = INFINITY;
+
+    queue_part(s, part);
+    while (status == SHD_OK && !is_found(s, &best) && nlooks < PART_LOOKS && nplans < PART_PLANS &&
+           !stopped(opts)) {
+        if (s->items[s->queue[0]].level < SEARCH_TIMED) {
+            status = look_at_part(s, opts, err);
+            nlooks++;
+        } else if (search_plan_item(s, s->queue[0])) {
+            nplans++;
+        } else {
+            status = shd_error_set(err, SHD_ENOMEM, "no memory for plans");
+        }
+    }
+    *first = s->nqueue > 0 ? s->queue[0] : UINT32_MAX;
+    return status;
+}
+
+/* Layouts that are known to be too big are looked at again, that of the least memory first. */
+int search_least_memory(struct search *s, const struct space *part, const struct search_opts *opts,
+                        uint32_t *first, struct shd_error *err)
+{
+    bool all = s->all;
+    double within_s = s->within_s;
+    int status = SHD_OK;
+
+    for (size_t i = 0; i < s->nitems; i++)
+        if (s->items[i].out && is_too_big(s, &s->items[i]) && space_has(part, &s->items[i].layout))
+            s->items[i].out = false;
+    s->all = true;
+    s->within_s = INFINITY; /* by memory, however long the step */
+    queue_part(s, part);
+    for (int looks = 0; status == SHD_OK && s->nqueue > 0 && looks < PART_LOOKS && !stopped(opts) &&
+                        s->items[s->queue[0]].level < SEARCH_TIMED;
+         looks++)
+        status = look_at_part(s, opts, err);
+    *first = s->nqueue > 0 ? s->queue[0] : UINT32_MAX;
+    s->all = all;
+    s->within_s = within_s;
+    for (size_t i = 0; i < s->nitems; i++)
+        s->items[i].out |= !s->all && is_too_big(s, &s->items[i]);
+    return status;
+}
+
 /* ---- the whole ---- */
 
 static int none_divides(const struct search *s, struct shd_error *err)

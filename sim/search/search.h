@@ -114,4 +114,17 @@ bool search_bound_item(struct search *search, size_t item);
 /* Plan an item that may not be planned yet; its plan, or NULL without memory. */
 const struct search_plan *search_plan_item(struct search *search, size_t item);
 
+/* After a search, plan the best of a part of the layouts, the lowest bound first, unless so much
+ * work does not find it.  *first has the lowest bound of those that may still be better;
+ * UINT32_MAX: there is none.  SHD_ENOMEM. */
+SHD_MUST_CHECK int search_among(struct search *search, const struct space *part,
+                                const struct search_opts *opts, uint32_t *first,
+                                struct shd_error *err);
+
+/* Of a part of which nothing fits, the layout of the lowest bound of memory, UINT32_MAX if there is
+ * none that only its memory keeps out.  SHD_ENOMEM. */
+SHD_MUST_CHECK int search_least_memory(struct search *search, const struct space *part,
+                                       const struct search_opts *opts, uint32_t *first,
+                                       struct shd_error *err);
+
 #endif /* SEARCH_SEARCH_H */

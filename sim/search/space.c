@@ -214,6 +214,14 @@ bool space_allows(const struct space *space, enum space_choice choice, int64_t v
     return true;
 }
 
+bool space_has(const struct space *space, const struct layout *layout)
+{
+    for (int c = 0; c < SPACE_NCHOICES; c++)
+        if (!space_allows(space, (enum space_choice)c, layout->value[c]))
+            return false;
+    return true;
+}
+
 static bool is_ranged(const struct space *space, enum space_choice choice)
 {
     for (size_t i = 0; i < space->nranges; i++)
@@ -591,6 +599,28 @@ void space_print_value(struct text *out, enum space_choice choice, int32_t value
         text_addf(out, "%" PRId32, value);
 }
 
+/* Replicas that ZeRO's parts are over, behind its stage, if not all. */
+static void print_shards(struct text *out, const struct layout *layout)
+{
+    if (layout->value[SPACE_ZERO] > 0 && layout->value[SPACE_SHARDS] < layout->value[SPACE_DP])
+        text_addf(out, "%s%" PRId32, choices[SPACE_SHARDS].letter, layout->value[SPACE_SHARDS]);
+}
+
+void space_print_mesh(struct text *out, const struct layout *layout)
+{
+    static const enum space_choice sizes[] = {SPACE_TP, SPACE_PP, SPACE_CP, SPACE_DP, SPACE_EP};
+    const char *space = "";
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (layout->value[sizes[i]] > 1) {
+            text_addf(out, "%s%s%" PRId32, space, choices[sizes[i]].letter,
+                      layout->value[sizes[i]]);
+            space = " ";
+        }
+    text_addf(out, "%s%s%" PRId32, space, choices[SPACE_ZERO].letter, layout->value[SPACE_ZERO]);
+    print_shards(out, layout);
+}
+
 void space_print(struct text *out, const struct layout *layout)
 {
     static const enum space_choice numbers[] = {SPACE_TP,         SPACE_PP,  SPACE_CP,
@@ -601,8 +631,7 @@ void space_print(struct text *out, const struct layout *layout)
         if ((numbers[i] != SPACE_CP && numbers[i] != SPACE_EP) || layout->value[numbers[i]] > 1)
             text_addf(out, "%s%s%" PRId32, i ? " " : "", choices[numbers[i]].letter,
                       layout->value[numbers[i]]);
-    if (layout->value[SPACE_ZERO] > 0 && layout->value[SPACE_SHARDS] < layout->value[SPACE_DP])
-        text_addf(out, "%s%" PRId32, choices[SPACE_SHARDS].letter, layout->value[SPACE_SHARDS]);
+    print_shards(out, layout);
     if (layout->value[SPACE_SP])
         text_add(out, " sp");
     if (space_splits_backward(layout))
@@ -611,6 +640,62 @@ void space_print(struct text *out, const struct layout *layout)
         text_addf(out, " split-%s", split_words[layout->value[SPACE_SPLIT]]);
     text_addf(out, " recompute-%s %s", recompute_words[layout->value[SPACE_RECOMPUTE]],
               order_words[layout->value[SPACE_ORDER]]);
+}
+
+/* Whether a name has a word of so many characters. */
+static bool has_word(const char *name, const char *word, size_t length)
+{
+    for (const char *at = name; *at; at += strspn(at, " ")) {
+        size_t n = strcspn(at, " ");
+
+        if (n == length && !memcmp(at, word, n))
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+static bool all_have(const struct text *names, size_t n, const char *word, size_t length)
+{
+    for (size_t k = 0; k < n; k++)
+        if (!has_word(text_get(&names[k]), word, length))
+            return false;
+    return true;
+}
+
+/* The words of a name that all have, or those that not all have. */
+static void add_words(struct text *out, const char *name, const struct text *names, size_t n,
+                      bool common)
+{
+    for (const char *at = name; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+
+        if (all_have(names, n, at, length) == common) {
+            text_add(out, out->length > 0 ? " " : "");
+            text_add_bytes(out, at, length);
+        }
+        at += length;
+    }
+}
+
+void space_print_apart(struct text *common, struct text *names, const struct layout *const *layouts,
+                       size_t n)
+{
+    struct text *whole = calloc(n, sizeof *whole);
+
+    common->failed |= !whole;
+    for (size_t k = 0; whole && k < n; k++) {
+        text_init(&whole[k]);
+        space_print(&whole[k], layouts[k]);
+        common->failed |= whole[k].failed;
+    }
+    for (size_t k = 0; whole && k < n; k++)
+        add_words(&names[k], text_get(&whole[k]), whole, n, false);
+    if (whole && n > 0)
+        add_words(common, text_get(&whole[0]), whole, n, true);
+    for (size_t k = 0; whole && k < n; k++)
+        text_fini(&whole[k]);
+    free(whole);
 }
 
 void space_print_key(struct text *out)

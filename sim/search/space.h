@@ -121,6 +121,9 @@ size_t space_divisions(struct space_division out[SPACE_DIVISIONS_MAX], const str
 /* Whether the ranges allow a choice to have a value. */
 bool space_allows(const struct space *space, enum space_choice choice, int64_t value);
 
+/* Whether the ranges allow all that a layout has. */
+bool space_has(const struct space *space, const struct layout *layout);
+
 /* Whether there is a layout at all. */
 bool space_any(const struct space *space);
 
@@ -166,6 +169,14 @@ void space_print_value(struct text *out, enum space_choice choice, int32_t value
 
 /* A layout in the field's words: "t8 p16 d32 v6 mb1 Interleaved1F1B ...". */
 void space_print(struct text *out, const struct layout *layout);
+
+/* Its sizes above 1 and ZeRO's stage alone: "t8 d32 z3/8". */
+void space_print_mesh(struct text *out, const struct layout *layout);
+
+/* Of n layouts' names, space_print(), what all have: these words go to `common`, and a name without
+ * them, the others' words in their order, to each of `names`, which are empty texts. */
+void space_print_apart(struct text *common, struct text *names, const struct layout *const *layouts,
+                       size_t n);
 
 /* What the words of space_print() say. */
 void space_print_key(struct text *out);

@@ -99,6 +99,14 @@ static void add_near(struct text *out, const struct near *near)
         text_add(out, "none");
 }
 
+bool undivided_find(struct space_division *out, const struct space *space)
+{
+    struct fault fault = find_fault(space);
+
+    *out = fault.first;
+    return fault.nfailed > 0 && !fault.inside;
+}
+
 void undivided_tell(struct text *out, const struct space *space)
 {
     struct fault fault = find_fault(space);

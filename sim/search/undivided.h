@@ -14,4 +14,7 @@
 /* Of a space without layouts: "no layout divides: ...", a sentence. */
 void undivided_tell(struct text *out, const struct space *space);
 
+/* The count that does not divide over any axes which the ranges leave; false: it is no count. */
+bool undivided_find(struct space_division *out, const struct space *space);
+
 #endif /* SEARCH_UNDIVIDED_H */
