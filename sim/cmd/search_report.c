@@ -160,6 +160,15 @@ static void print_why(struct text *out, const struct search_outcome *r)
     text_fini(&line);
 }
 
+static bool has_pipelines(const struct space *space)
+{
+    bool has = false;
+
+    for (int64_t pp = 2; pp <= space->devices && !has; pp++)
+        has = space_allows(space, SPACE_PP, pp);
+    return has && space->layers > 1;
+}
+
 static void print_proof(struct text *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
@@ -174,6 +183,9 @@ static void print_proof(struct text *out, const struct search_outcome *r)
         text_addf(out,
                   "  proof       not finished: the best of all is at most %.1f %% %s than this\n",
                   100 * (1 - s->proven / first), s->within_s > 0 ? "smaller" : "shorter");
+    if (has_pipelines(&s->subject->space))
+        text_add(out, "              (stages of a pipeline have as many layers each; with fewer\n"
+                      "              beside the head, by pipeline.layers, one may be shorter)\n");
 }
 
 /* ---- tables ---- */
