@@ -346,7 +346,7 @@ static int grow(struct candidate **out, struct choice *c)
 }
 
 /* The best of such layouts that fits when it is planned whole, too. */
-static int choose_of(struct layout *out, bool *found, struct choice *c, int64_t tp, bool again)
+static int choose_of(struct candidate *out, bool *found, struct choice *c, int64_t tp, bool again)
 {
     struct candidate *best;
     int status = add_all(c, tp, again);
@@ -354,23 +354,22 @@ static int choose_of(struct layout *out, bool *found, struct choice *c, int64_t 
     while (!*found && status == SHD_OK && (status = grow(&best, c)) == SHD_OK && best) {
         status = plan_layout(&best->figures, c->asked, &best->layout, 0);
         *found = status == SHD_OK && fits(&best->figures);
-        *out = best->layout;
+        *out = *best;
     }
     if (status == SHD_OK && !*found && c->n > 0 && !isinf(c->candidates[0].figures.bytes))
-        *out = c->candidates[0].layout;
+        *out = c->candidates[0];
     return status;
 }
 
 /* Where none fits, the last of those that save the most memory. */
-static int choose(struct layout *out, struct choice *c)
+static int choose(struct candidate *out, bool *found, struct choice *c)
 {
-    bool found = false;
     int status = SHD_OK;
 
     for (int again = 0; again <= (c->model.moe.experts > 0); again++)
         for (int64_t tp = 1; tp <= NODE && c->asked->devices % tp == 0; tp *= 2)
-            if (!found && status == SHD_OK)
-                status = choose_of(out, &found, c, tp, again);
+            if (!*found && status == SHD_OK)
+                status = choose_of(out, found, c, tp, again);
     return status;
 }
 
@@ -378,21 +377,24 @@ int first_write(struct text *out, struct first_need *need, const struct first_as
                 struct diag *diag)
 {
     struct choice c = {.asked = asked};
-    struct layout layout = fsdp;
-    struct figures figures;
+    struct candidate best = {.layout = fsdp};
+    bool found = false;
     int status;
 
     write_scenario(out, asked, &fsdp);
     status = out->failed ? SHD_ENOMEM : plan_text(NULL, &c.model, asked, out, 0, diag);
     if (status == SHD_OK)
-        status = choose(&layout, &c);
+        status = choose(&best, &found, &c);
     if (status != SHD_OK)
         return status;
     text_clear(out);
-    write_scenario(out, asked, &layout);
-    status = out->failed ? SHD_ENOMEM : plan_text(&figures, NULL, asked, out, 0, diag);
+    write_scenario(out, asked, &best.layout);
+    if (out->failed)
+        return SHD_ENOMEM;
+    if (!found)
+        status = plan_text(&best.figures, NULL, asked, out, 0, diag);
     if (status == SHD_OK)
-        *need = (struct first_need){figures.bytes, figures.limit_bytes, fits(&figures),
-                                    c.model.d_model};
+        *need = (struct first_need){best.figures.bytes, best.figures.limit_bytes,
+                                    fits(&best.figures), c.model.d_model};
     return status;
 }
