@@ -146,6 +146,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/explain_reshard.c \
 	%D%/cmd/explain_reshard.h \
 	%D%/cmd/export.c \
+	%D%/cmd/first.c \
+	%D%/cmd/first.h \
 	%D%/cmd/import.c \
 	%D%/cmd/init.c \
 	%D%/cmd/main.c \

@@ -131,7 +131,7 @@ fi
 
 # What docs/memory_estimators.md shows is what the program says.
 shardsim init --model llama3-8b --devices 64 --batch 512 --seq 4096 -o "$tmp/mine.yaml"
-shardsim plan -v "$tmp/mine.yaml"
+shardsim plan -v "$tmp/mine.yaml" -s recompute=full -s 'zero={stage: 3, prefetch: 1}' -s batch.microbatches=8
 is 0 "the page's example: planned"
 sed -n '/^breakdown/,/^$/p' "$tmp/out" | sed '$d' >"$tmp/said"
 sed -n '/^breakdown/,/^\.\.\.$/p' "$top_srcdir/docs/memory_estimators.md" | sed '$d' >"$tmp/page"

@@ -347,9 +347,9 @@ test_causes() {
     for key in mesh zero recompute batch; do
         case $key in
         mesh) edit scenarios/train.yaml 's/^mesh: {fsdp: 64}/mesh: {fsdp: 32}/' ;;
-        zero) edit scenarios/train.yaml 's/prefetch: 1/prefetch: 0/' ;;
-        recompute) edit scenarios/train.yaml 's/^recompute: full/recompute: none/' ;;
-        batch) edit scenarios/train.yaml 's/microbatches: 8/microbatches: 4/' ;;
+        zero) edit scenarios/train.yaml 's/stage: 2/stage: 1/' ;;
+        recompute) edit scenarios/train.yaml 's/^recompute: none/recompute: full/' ;;
+        batch) edit scenarios/train.yaml 's/microbatches: 4/microbatches: 8/' ;;
         esac
         annotated "$(grep -n "^$key" "$tmp/train" | cut -d : -f 1)" "another $key: a remark at its line"
         cp "$tmp/train" "$tmp/p/scenarios/train.yaml"

@@ -16,12 +16,11 @@
 #include "cmd/args.h"
 #include "cmd/ask.h"
 #include "cmd/cmd.h"
+#include "cmd/first.h"
 #include "hardware/hardware.h"
 #include "hardware/shipped.h"
-#include "report/modelled.h"
 #include "scenario/scenario.h"
 #include "store/write.h"
-#include "trial/trial.h"
 
 struct options {
     const char *model, *hardware, *output;
@@ -36,8 +35,7 @@ enum { KEY_BATCH = 4300, KEY_DEVICES, KEY_FORCE, KEY_HARDWARE, KEY_MODEL, KEY_SE
 #define SIZE_LIMIT (1L << 30) /* of all three */
 #define BATCH_OF_DEVICE 8     /* sequences, if no batch is given */
 #define SEQ_DEFAULT 4096
-#define EXPERTS_NEAR 8 /* devices that a layer's experts go over first: those of most nodes */
-#define PRINTED "-"    /* the answer that asks for no file */
+#define PRINTED "-" /* the answer that asks for no file */
 
 static int read_model(struct options *o, const char *arg, struct shd_error *err)
 {
@@ -151,136 +149,33 @@ static const char *file_name(const struct options *o)
     return o->output ? o->output : "FILE.yaml";
 }
 
-static void write_layout(struct text *out, const struct options *o, int64_t ep)
-{
-    if (ep == 1)
-        text_addf(
-            out,
-            "# One axis over all devices.  Another layout is another mesh, with rules for what "
-            "its\n"
-            "# axes shard; 'shardsim search' with '--range tp=8' writes the best of that kind.\n"
-            "mesh: {fsdp: %ld}\n"
-            "axes: {batch: fsdp}         # the batch is sharded over it\n"
-            "params: [[.*, []]]          # no rule for parameters: zero shards them all\n",
-            o->devices);
-    else
-        text_addf(out,
-                  "# Experts over one axis, all else over both: over one alone it does not fit.\n"
-                  "mesh: {fsdp: %" PRId64 ", ep: %" PRId64 "}\n"
-                  "axes: {batch: [fsdp, ep]}   # the batch is sharded over both\n"
-                  "params:\n"
-                  "  - [moe/(up|gate|down)/kernel, [ep]]\n"
-                  "  - [.*, []]                # no other rule: zero shards all of them\n",
-                  o->devices / ep, ep);
-    text_add(
-        out,
-        "zero: {stage: 3, axis: fsdp, prefetch: 1} # a layer is gathered while one is computed\n");
-}
-
-/* With a layer's experts over `ep` devices; 1: as all else. */
-static void write_scenario(struct text *out, const struct options *o, int64_t ep)
-{
-    const char *file = file_name(o);
-
-    text_addf(out,
-              "# %s on %ld devices of %s, as FSDP trains it.  Written by 'shardsim init'; next:\n"
-              "#   shardsim plan %s          its time, memory and traffic\n"
-              "#   shardsim search %s        the best layout there is\n"
-              "#   shardsim show names %s    what rules and constraints can name\n"
-              "version: 1\n"
-              "name: %s-on-%ld\n"
-              "hardware: %s          # 'shardsim show hardware' lists others\n"
-              "model: {size: %s, dtype: bfloat16}\n",
-              o->model, o->devices, o->hardware, file, file, file, o->model, o->devices,
-              o->hardware, o->model);
-    text_addf(
-        out,
-        "# A batch of all devices, in microbatches of one sequence a device: fewer of them are\n"
-        "# faster, where memory allows.\n"
-        "batch: {size: %ld, seq: %ld, microbatches: %ld}\n"
-        "step: [forward, backward, update]\n"
-        "optimizer: {kind: adamw, clip: 1.0}\n"
-        "types: {parameters: float32, reduce: float32}\n"
-        "recompute: full             # none, where memory allows\n",
-        o->batch, o->seq, o->batch / o->devices);
-    write_layout(out, o, ep);
-}
-
 /* ---- whether it fits ---- */
 
-struct need {
-    double bytes, limit_bytes; /* of a device */
-    bool fits;
-    int64_t experts; /* of a layer; 0: there are none */
-};
-
-/* SHD_OK; else `diag` says why it cannot be planned. */
-static int find_need(struct need *out, const struct options *o, const struct text *text,
-                     struct diag *diag)
+static long near_divisor(long whole, long parts, long way)
 {
-    struct place place = {file_name(o), 1, 1};
-    struct trial trial = {.scenario = NULL};
-    struct scenario_file *file = NULL;
-    struct modelled_figures figures;
-    struct shd_error err;
-    int status = scenario_parse(&file, place.file, text_get(text), text->length, NULL, 0, diag);
-
-    if (status == SHD_OK)
-        status = trial_init(&trial, &file->scenarios[0], diag);
-    if (status == SHD_OK) {
-        status = trial_plan(&trial, &err);
-        if (status != SHD_OK)
-            diag_failure(diag, place, status, "%s", err.text);
-    }
-    if (status == SHD_OK) {
-        modelled_figures_of(&figures, trial.record, 0);
-        *out = (struct need){.bytes = figures.memory_bytes,
-                             .limit_bytes = trial.hardware->memory_bytes,
-                             .fits = figures.fits,
-                             .experts = file->scenarios[0].model.moe.experts};
-    }
-    trial_fini(&trial);
-    scenario_file_destroy(file);
-    return status;
+    while (parts > 0 && parts <= whole && whole % parts != 0)
+        parts += way;
+    return parts <= whole ? parts : 0;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
+/* Why nothing can be sharded over all devices, if so. */
+static void tell_undivided(const struct first_need *need, const struct options *o)
 {
-    while (b != 0) {
-        int64_t rest = a % b;
+    long width = (long)need->width, below = near_divisor(width, o->devices, -1);
+    long above = near_divisor(width, o->devices, 1);
+    char other[40] = "";
 
-        a = b;
-        b = rest;
-    }
-    return a;
+    if (width % o->devices == 0)
+        return;
+    if (above > 0)
+        snprintf(other, sizeof other, " and %ld", above);
+    fprintf(stderr,
+            "shardsim: the width of %s is %ld, no multiple of %ld devices, so that ZeRO cannot "
+            "shard its parameters over all of them; nearest --devices that divide it: %ld%s\n",
+            o->model, width, o->devices, below, other);
 }
 
-/* Put a scenario with experts over an axis of their own in the place of one that does not fit, if
- * that fits: over the devices of a node, or over as many as there can be. */
-static void spread_experts(struct text *text, struct need *need, const struct options *o)
-{
-    int64_t most = common_divisor(need->experts, o->devices);
-    const int64_t ways[] = {common_divisor(most, EXPERTS_NEAR), most};
-
-    for (size_t i = 0; i < 2 && !need->fits && need->experts > 0; i++) {
-        struct text other = TEXT_INIT;
-        struct diag diag = DIAG_INIT;
-        struct need there;
-
-        if (ways[i] > 1 && (i == 0 || ways[i] > ways[0])) {
-            write_scenario(&other, o, ways[i]);
-            if (!other.failed && find_need(&there, o, &other, &diag) == SHD_OK && there.fits) {
-                text_clear(text);
-                text_add(text, text_get(&other));
-                *need = there;
-            }
-        }
-        diag_fini(&diag);
-        text_fini(&other);
-    }
-}
-
-static void tell_need(struct text *text, const struct need *need, const struct options *o)
+static void tell_need(struct text *text, const struct first_need *need, const struct options *o)
 {
     char bytes[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
     struct text whole = TEXT_INIT;
@@ -295,28 +190,31 @@ static void tell_need(struct text *text, const struct need *need, const struct o
     text_add(text, text_get(&whole));
     text->failed |= whole.failed;
     text_fini(&whole);
-    fprintf(
-        stderr,
-        "shardsim: %s on %ld devices does not fit as FSDP trains it: it needs %s of the %s that "
-        "a device has; 'shardsim search %s' looks for a layout that fits\n",
-        o->model, o->devices, bytes, limit, file_name(o));
+    fprintf(stderr,
+            "shardsim: %s on %ld devices does not fit as it is: it needs %s of the %s that "
+            "a device has; 'shardsim search %s' looks for a layout that fits\n",
+            o->model, o->devices, bytes, limit, file_name(o));
 }
 
 /* The scenario, of a layout that fits if there is one; it is written all the same if not. */
 static int build_scenario(struct text *text, const struct options *o)
 {
+    const struct first_asked asked = {.model = o->model,
+                                      .hardware = o->hardware,
+                                      .file = file_name(o),
+                                      .devices = o->devices,
+                                      .batch = o->batch,
+                                      .seq = o->seq};
     struct diag diag = DIAG_INIT;
-    struct need need;
-    int exit = CMD_OK;
+    struct first_need need;
+    int exit = CMD_OK, status = first_write(text, &need, &asked, &diag);
 
-    write_scenario(text, o, 1);
-    if (text->failed || find_need(&need, o, text, &diag) != SHD_OK) {
+    if (status != SHD_OK) {
         diag_write(&diag, stderr);
-        exit = text->failed || diag.no_memory ? CMD_CANNOT : CMD_OK;
+        exit = status == SHD_ENOMEM || diag.no_memory ? CMD_CANNOT : CMD_OK;
     } else if (!need.fits) {
-        spread_experts(text, &need, o);
-        if (!need.fits)
-            tell_need(text, &need, o);
+        tell_need(text, &need, o);
+        tell_undivided(&need, o);
     }
     diag_fini(&diag);
     return exit;
@@ -525,14 +423,14 @@ static int run(int argc, char **argv)
         parse_option,
         NULL,
         "Write a first scenario of your own, with a comment at what you may want to change: a "
-        "published model in training on a cluster, its parameters sharded over all devices, and "
-        "its "
-        "experts, if need be.  It is planned first, and says if it does not fit; 'shardsim search' "
-        "finds a better layout.  On a terminal, without these options, it asks.\v"
+        "published model in training on a cluster, in the shortest step of some simple layouts "
+        "that fit: replicas with ZeRO, a layer's experts over an axis of their own, and tensor "
+        "parallelism only if nothing fits without.  It is planned, and says if it does not fit; "
+        "'shardsim search' looks at all layouts.  On a terminal, without these options, it asks.\v"
         "Examples:\n"
         "  Which layout for Llama 3 8B on 64 devices of 80 GB?  First a scenario:\n"
         "    shardsim init --model llama3-8b --devices 64 --batch 512 -o mine.yaml\n"
-        "  and what it comes to, as FSDP would train it:\n"
+        "  and what it comes to:\n"
         "    shardsim plan mine.yaml\n\n" ARGS_EXIT_STATUS(""),
         NULL,
         NULL,

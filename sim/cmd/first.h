@@ -1,0 +1,40 @@
+/* cmd/first.h - the layout of a first scenario, that of `shardsim init`: a short one that fits.
+ *
+ * Layouts of replicas are compared: experts over an axis of their own, ZeRO's stage, what is
+ * recomputed, and sequences of a microbatch; and tensor parallelism, only as wide as it takes for
+ * anything to fit.  Each is estimated from plans of few layers, which a step's time and memory
+ * grow by evenly; then the best is planned whole.  No clock is read: the answer is always the same.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CMD_FIRST_H
+#define CMD_FIRST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/text.h"
+
+/* What is asked for. */
+struct first_asked {
+    const char *model, *hardware;
+    const char *file; /* the scenario's name in comments and messages */
+    long devices, batch, seq;
+};
+
+/* What the scenario's plan comes to. */
+struct first_need {
+    double bytes, limit_bytes; /* of a device */
+    bool fits;
+    int64_t width; /* of the model */
+};
+
+/* Write the scenario of the best layout that fits or, where none does, of one that saves memory.
+ * SHD_OK; else `diag` says why what was written cannot be planned. */
+SHD_MUST_CHECK int first_write(struct text *out, struct first_need *need,
+                               const struct first_asked *asked, struct diag *diag);
+
+#endif /* CMD_FIRST_H */
