@@ -211,6 +211,11 @@ static int plan_layout(struct figures *out, const struct first_asked *asked, con
 
 #define CANDIDATES_MAX 256
 
+/* A plan of a few layers takes as long as there are pairs of a device and an expert, times the
+ * devices of tensor parallelism (some 4 us each).  Beyond this much no other layout is looked at,
+ * so that a large model of experts is answered in seconds: a search looks at more. */
+#define WORK_MOST 500000
+
 struct candidate {
     struct layout layout;
     struct figures figures; /* estimated, of all layers */
@@ -222,6 +227,7 @@ struct choice {
     struct scenario_model model;
     struct candidate candidates[CANDIDATES_MAX];
     size_t n;
+    int64_t work; /* of all that was looked at */
 };
 
 static bool fits(const struct figures *figures)
@@ -254,11 +260,12 @@ static int add(struct choice *c, const struct layout *l)
     int64_t replicas = replicas_of(c->asked, l);
     struct candidate *candidate = &c->candidates[c->n];
 
-    if (c->n == CANDIDATES_MAX || c->asked->devices % l->tp != 0 || replicas % l->ep != 0 ||
-        c->asked->batch % (replicas * l->sequences) != 0)
+    if (c->n == CANDIDATES_MAX || c->work > WORK_MOST || c->asked->devices % l->tp != 0 ||
+        replicas % l->ep != 0 || c->asked->batch % (replicas * l->sequences) != 0)
         return SHD_OK;
     *candidate = (struct candidate){.layout = *l};
     c->n++;
+    c->work += c->asked->devices * l->tp * (c->model.moe.experts > 0 ? c->model.moe.experts : 1);
     return estimate(&candidate->figures, c, l);
 }
 
