@@ -340,15 +340,16 @@ annotated() {
 test_causes() {
     project p
     (cd "$tmp/p/scenarios" && rm dp_tp.yaml &&
-        "$shardsim" init --model llama3-8b --devices 64 --hardware h100-sxm -o train.yaml) >"$tmp/out" 2>"$tmp/err"
+        "$shardsim" init --model llama3-8b --devices 64 --hardware h100-sxm -o train.yaml &&
+        sed -i 's/^recompute: none/recompute: full/; s/stage: 2/stage: 3/' train.yaml) >"$tmp/out" 2>"$tmp/err"
     rm "$tmp/p/results/baselines/scenarios/dp_tp.yaml"
     check --plan --update
     cp "$tmp/p/scenarios/train.yaml" "$tmp/train"
     for key in mesh zero recompute batch; do
         case $key in
         mesh) edit scenarios/train.yaml 's/^mesh: {fsdp: 64}/mesh: {fsdp: 32}/' ;;
-        zero) edit scenarios/train.yaml 's/stage: 2/stage: 1/' ;;
-        recompute) edit scenarios/train.yaml 's/^recompute: none/recompute: full/' ;;
+        zero) edit scenarios/train.yaml 's/stage: 3/stage: 2/' ;;
+        recompute) edit scenarios/train.yaml 's/^recompute: full/recompute: none/' ;;
         batch) edit scenarios/train.yaml 's/microbatches: 4/microbatches: 8/' ;;
         esac
         annotated "$(grep -n "^$key" "$tmp/train" | cut -d : -f 1)" "another $key: a remark at its line"
