@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Collectives of devices on several ranks beside the calls of the MPI library itself.
 
-usage: bench/ranks_vs_mpi.py BUILD [--rounds N] [--ranks N...] [--only OP] [--busy N]
+usage: bench/ranks_vs_mpi.py BUILD [--rounds N] [--ranks N...] [--only OP]
 
 BUILD is a build folder configured with --with-mpi.  One device a rank, the same data, in turns: the
 library's call, ours, the library's again.  Prints Markdown: microseconds of each (the median of all
 rounds) and how many times as long ours took (the median of the rounds' ratios, and their range).
---busy starts N processes that compute beside them, as the devices of a run do.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -45,7 +44,6 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--ranks", type=int, nargs="*", default=[2, 4])
     parser.add_argument("--only", choices=OPS)
-    parser.add_argument("--busy", type=int, default=0)
     args = parser.parse_args()
     subprocess.run(["make", "-s", "-C", args.build, "bench/collectives_ranks"], check=True)
     ours = os.path.join(args.build, "bench", "collectives_ranks")
@@ -55,15 +53,9 @@ def main():
                        check=True)
         print("| ranks | collective | bytes | MPI, us | shardsim, us | ratio | from | to |")
         print("|---:|---|---:|---:|---:|---:|---:|---:|")
-        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
-                for _ in range(args.busy)]
-        try:
-            for ranks in args.ranks:
-                for op in [args.only] if args.only else OPS:
-                    table(ranks, op, theirs, ours, args.rounds)
-        finally:
-            for process in busy:
-                process.kill()
+        for ranks in args.ranks:
+            for op in [args.only] if args.only else OPS:
+                table(ranks, op, theirs, ours, args.rounds)
 
 
 def table(ranks, op, theirs, ours, rounds):
