@@ -63,8 +63,8 @@ static void write_mesh(struct text *out, const struct first_asked *asked, const 
         text_addf(out, "ep: %" PRId64 "%s", l->ep, l->tp > 1 ? ", " : "");
     if (l->tp > 1)
         text_addf(out, "tp: %" PRId64, l->tp);
-    text_addf(out, "}\naxes: {batch: %s}         # the batch is sharded over it\n",
-              batch_axes(asked, l));
+    text_addf(out, "}\naxes: {batch: %s}         # the batch is sharded over %s\n",
+              batch_axes(asked, l), l->ep > 1 && outer > 1 ? "both" : "it");
 }
 
 static void write_params(struct text *out, const struct layout *l)
