@@ -24,6 +24,8 @@ libsim_la_SOURCES = \
 	%D%/base/diag.h \
 	%D%/base/diag_pack.c \
 	%D%/base/diag_pack.h \
+	%D%/base/divisor.c \
+	%D%/base/divisor.h \
 	%D%/base/escape.c \
 	%D%/base/escape.h \
 	%D%/base/file.c \

@@ -30,10 +30,10 @@
     "would take more than the devices' arrays (and than 16 MiB)"
 
 /* Exit statuses; `failed` is the line of status 1, or "". */
-#define ARGS_EXIT_STATUS(failed)                                                      \
-    "Exit status:\n"                                                                  \
-    "  0    all well\n" failed "  2    bad input or usage\n"                          \
-    "  3    could not run here: no memory, no threads, or a file cannot be written\n" \
+#define ARGS_EXIT_STATUS(failed)                                                                   \
+    "Exit status:\n"                                                                               \
+    "  0    all well\n" failed "  2    bad input or usage\n"                                       \
+    "  3    could not run here: no memory, no threads, or a file cannot be written\n"              \
     "  130  interrupted"
 
 /* Parse a command line; does not return when it is not good, nor after --help. */

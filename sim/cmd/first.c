@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/divisor.h"
 #include "hardware/hardware.h"
 #include "report/modelled.h"
 #include "scenario/scenario.h"
@@ -69,8 +70,6 @@ static void write_mesh(struct text *out, const struct first_asked *asked, const 
 
 static void write_params(struct text *out, const struct layout *l)
 {
-    const char *ep = l->ep > 1 ? "ep" : "null";
-
     if (l->ep == 1 && l->tp == 1) {
         text_add(out, "params: [[.*, []]]          # no rule for parameters: zero shards them\n");
         return;
@@ -79,10 +78,8 @@ static void write_params(struct text *out, const struct layout *l)
     if (l->ep > 1 && l->tp == 1)
         text_add(out, "  - [moe/(up|gate|down)/kernel, [ep]]\n");
     if (l->ep > 1 && l->tp > 1)
-        text_addf(out,
-                  "  - [moe/(up|gate)/kernel, [%s, null, tp]]\n"
-                  "  - [moe/down/kernel, [%s, tp]]\n",
-                  ep, ep);
+        text_add(out, "  - [moe/(up|gate)/kernel, [ep, null, tp]]\n"
+                      "  - [moe/down/kernel, [ep, tp]]\n");
     if (l->tp > 1)
         text_add(out,
                  "  - ['(attn/(q|q_rope|k|v)|(mlp|shared)/(up|gate)|head)/kernel', [null, tp]]\n"
@@ -269,17 +266,6 @@ static int add(struct choice *c, const struct layout *l)
     return estimate(&candidate->figures, c, l);
 }
 
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Whatever is recomputed; the least memory first: where that does not fit, nothing else does. */
 static int add_recomputed(struct choice *c, struct layout layout)
 {
@@ -300,8 +286,8 @@ static int add_recomputed(struct choice *c, struct layout layout)
 static int add_all(struct choice *c, int64_t tp, bool again)
 {
     int64_t replicas = c->asked->devices / tp, experts = c->model.moe.experts;
-    int64_t most = experts > 0 ? common_divisor(experts, replicas) : 1;
-    int64_t near = common_divisor(most, NODE);
+    int64_t most = experts > 0 ? divisor_common(experts, replicas) : 1;
+    int64_t near = divisor_common(most, NODE);
     int64_t last = experts > 0 && !again ? 2 : 3;
     int status = SHD_OK;
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/divisor.h"
 #include "base/nearest.h"
 #include "base/units.h"
 #include "cmd/args.h"
@@ -151,28 +152,21 @@ static const char *file_name(const struct options *o)
 
 /* ---- whether it fits ---- */
 
-static long near_divisor(long whole, long parts, long way)
-{
-    while (parts > 0 && parts <= whole && whole % parts != 0)
-        parts += way;
-    return parts <= whole ? parts : 0;
-}
-
 /* Why nothing can be sharded over all devices, if so. */
 static void tell_undivided(const struct first_need *need, const struct options *o)
 {
-    long width = (long)need->width, below = near_divisor(width, o->devices, -1);
-    long above = near_divisor(width, o->devices, 1);
+    int64_t width = need->width, above = divisor_above(width, o->devices);
     char other[40] = "";
 
     if (width % o->devices == 0)
         return;
     if (above > 0)
-        snprintf(other, sizeof other, " and %ld", above);
+        snprintf(other, sizeof other, " and %" PRId64, above);
     fprintf(stderr,
-            "shardsim: the width of %s is %ld, no multiple of %ld devices, so that ZeRO cannot "
-            "shard its parameters over all of them; nearest --devices that divide it: %ld%s\n",
-            o->model, width, o->devices, below, other);
+            "shardsim: the width of %s is %" PRId64 ", no multiple of %ld devices, so that ZeRO "
+            "cannot shard its parameters over all of them; nearest --devices that divide it: "
+            "%" PRId64 "%s\n",
+            o->model, width, o->devices, divisor_below(width, o->devices), other);
 }
 
 static void tell_need(struct text *text, const struct first_need *need, const struct options *o)

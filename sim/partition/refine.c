@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/divisor.h"
 #include "partition/place.h"
 
 #define PARTS_MAX 8
@@ -15,17 +16,6 @@ struct cuts {
     uint32_t n;
     int64_t at[PARTS_MAX];
 };
-
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 /* Add a cut where it fits between those there are. */
 static void add_cut(struct cuts *cuts, int64_t size, int64_t at)
@@ -53,7 +43,7 @@ static void cut_followers(struct cuts *cuts, const struct rule *rule, const stru
 
             if (follows != RULE_FREE && (!placed || placed->place[a] == follows))
                 add_cut(&cuts[a], shd_mesh_axis_size(mesh, a),
-                        common_divisor(shd_mesh_axis_size(mesh, a), rule->factors[f].size));
+                        divisor_common(shd_mesh_axis_size(mesh, a), rule->factors[f].size));
         }
 }
 

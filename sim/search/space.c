@@ -486,8 +486,10 @@ static void list_all(struct list *list)
     const struct space *s = list->space;
 
     for (int32_t tp = 1; tp <= s->devices && tp <= s->heads; tp++)
-        for (int32_t pp = 1; pp <= s->layers; pp++)
-            for (int32_t cp = 1; cp <= s->seq && (int64_t)tp * pp * cp <= s->devices; cp++) {
+        for (int32_t pp = 1; pp <= s->layers; pp++) {
+            int64_t most_cp = s->devices % ((int64_t)tp * pp) == 0 ? s->seq : 0;
+
+            for (int32_t cp = 1; cp <= most_cp && (int64_t)tp * pp * cp <= s->devices; cp++) {
                 int64_t dp = s->devices / ((int64_t)tp * pp * cp);
                 struct layout layout = {.value = {[SPACE_TP] = tp,
                                                   [SPACE_PP] = pp,
@@ -499,6 +501,7 @@ static void list_all(struct list *list)
                 if (divides(s, tp, pp, cp))
                     list_experts(list, &layout);
             }
+        }
 }
 
 bool space_any(const struct space *space)

@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 
+#include "base/divisor.h"
+
 static bool divides(const struct space_division *d)
 {
     return d->whole % d->parts == 0;
@@ -35,19 +37,34 @@ static void look_at(struct fault *fault, const struct space *space, int64_t tp, 
     }
 }
 
+/* The largest value of a choice to look at: no more than it can divide, unless the ranges leave
+ * only larger ones. */
+static int64_t most_of(const struct space *space, enum space_choice choice, int64_t divisible)
+{
+    for (int64_t v = 1; v <= divisible && v <= space->devices; v++)
+        if (space_allows(space, choice, v))
+            return divisible < space->devices ? divisible : space->devices;
+    return space->devices;
+}
+
 static struct fault find_fault(const struct space *space)
 {
+    int64_t most_tp = most_of(space, SPACE_TP, space->heads);
+    int64_t most_cp = most_of(space, SPACE_CP, space->seq);
     struct fault fault = {.nfailed = 0};
 
-    for (int64_t tp = 1; tp <= space->devices; tp++)
+    for (int64_t tp = 1; tp <= most_tp; tp++)
         for (int64_t pp = 1; pp <= space->layers && tp * pp <= space->devices; pp++)
-            for (int64_t cp = 1; tp * pp * cp <= space->devices; cp++)
+            for (int64_t cp = 1; cp <= most_cp && tp * pp * cp <= space->devices; cp++)
                 if (space_allows(space, SPACE_TP, tp) && space_allows(space, SPACE_PP, pp) &&
                     space_allows(space, SPACE_CP, cp) &&
                     space_allows(space, SPACE_DP, space->devices / (tp * pp * cp)))
                     look_at(&fault, space, tp, pp, cp);
     return fault;
 }
+
+/* Counts of devices are looked at no further away than this. */
+#define NEAR_MOST 1024
 
 /* The nearest counts of devices that have layouts, or parts that divide; 0: there are none. */
 struct near {
@@ -64,26 +81,20 @@ static bool has_layouts(const struct space *space, int64_t devices)
 
 static struct near near_devices(const struct space *space)
 {
-    struct near near = {space->devices - 1, space->devices + 1};
+    struct near near = {0, 0};
 
-    while (near.below > 0 && !has_layouts(space, near.below))
-        near.below--;
-    while (near.above <= 2 * space->devices && !has_layouts(space, near.above))
-        near.above++;
-    near.above = near.above <= 2 * space->devices ? near.above : 0;
+    for (int64_t by = 1; by <= NEAR_MOST && (near.below == 0 || near.above == 0); by++) {
+        if (near.below == 0 && space->devices > by && has_layouts(space, space->devices - by))
+            near.below = space->devices - by;
+        if (near.above == 0 && has_layouts(space, space->devices + by))
+            near.above = space->devices + by;
+    }
     return near;
 }
 
 static struct near near_parts(const struct space_division *d)
 {
-    struct near near = {d->parts - 1, d->parts + 1};
-
-    while (near.below > 1 && d->whole % near.below != 0)
-        near.below--;
-    while (near.above <= d->whole && d->whole % near.above != 0)
-        near.above++;
-    near.above = near.above <= d->whole ? near.above : 0;
-    return near;
+    return (struct near){divisor_below(d->whole, d->parts), divisor_above(d->whole, d->parts)};
 }
 
 static void add_near(struct text *out, const struct near *near)
@@ -96,7 +107,7 @@ static void add_near(struct text *out, const struct near *near)
     if (near->above > 0)
         text_addf(out, "%" PRId64, near->above);
     if (near->below <= 0 && near->above <= 0)
-        text_add(out, "none");
+        text_addf(out, "none within %d", NEAR_MOST);
 }
 
 bool undivided_find(struct space_division *out, const struct space *space)

@@ -1,0 +1,20 @@
+/* base/divisor.h - numbers that divide others: counts of devices, widths and batches.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef BASE_DIVISOR_H
+#define BASE_DIVISOR_H
+
+#include <stdint.h>
+
+/* The greatest number that divides both, which are at least 0 and not both 0. */
+int64_t divisor_common(int64_t a, int64_t b);
+
+/* The divisors of `whole` nearest to a number of at least 1, below and above it; 0: there is none.
+ */
+int64_t divisor_below(int64_t whole, int64_t number);
+int64_t divisor_above(int64_t whole, int64_t number);
+
+#endif /* BASE_DIVISOR_H */
