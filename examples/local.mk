@@ -6,7 +6,9 @@ noinst_PROGRAMS += \
 	%D%/tensor_parallel_mlp
 
 examples_own_graph_LDADD = libshdsim.la libshd.la -lm
+examples_own_graph_LINK = $(INSTALLED_LINK)
 examples_tensor_parallel_mlp_LDADD = libshdsim.la libshd.la -lm
+examples_tensor_parallel_mlp_LINK = $(INSTALLED_LINK)
 
 EXTRA_DIST += \
 	%D%/partition_rules.py \

@@ -1001,7 +1001,9 @@ CLEANFILES += %D%/hardware/shipped_files.c
 
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(NLOPT_CFLAGS) $(SQLITE_CFLAGS) \
 	$(JEMALLOC_CFLAGS) $(MPI_CFLAGS)
-libsim_la_LIBADD = libshd.la $(YAML_LIBS) $(JANSSON_LIBS) $(NLOPT_LIBS) $(SQLITE_LIBS) $(MPI_LIBS) -lm
+SIM_LIBS = $(YAML_LIBS) $(JANSSON_LIBS) $(NLOPT_LIBS) $(SQLITE_LIBS) $(MPI_LIBS) -lm
+libsim_la_LIBADD = libshd.la $(SIM_LIBS)
+libsim_la_LINK = $(INSTALLED_LINK)
 
 # The only file that knows of MPI, and what takes its place.
 if WITH_MPI
@@ -1020,6 +1022,7 @@ libshdsim_la_LIBADD = libsim.la libshd.la
 bin_PROGRAMS += shardsim
 shardsim_SOURCES = %D%/main.c
 shardsim_LDADD = libsim.la libshd.la $(SHD_JEMALLOC)
+shardsim_LINK = $(INSTALLED_LINK)
 
 EXTRA_DIST += %D%/LAYERS
 

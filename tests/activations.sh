@@ -7,7 +7,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 
 # The paper's block of so many layers, attention written out: scores and their softmax are arrays.
 # More tokens than 12 d_model, so that the peak is where the most layers are alive, not where

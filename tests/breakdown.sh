@@ -7,7 +7,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 
 # A vocabulary so large that the peak is at the logits, whatever the stage.
 cat >"$tmp/model.yaml" <<'YAML'
@@ -124,7 +123,7 @@ assert b["parameters"] == {"model": sum(want.values()), "device": want[b["rank"]
 PY
 
 # The rest is of larger plans, which do nothing more with memory.
-if [ "${SHD_TEST_SIZE:-}" = small ]; then
+if small_size; then
     done_testing
     exit
 fi

@@ -5,7 +5,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 good=$scenarios/tensor_parallel.yaml
 bad=$tmp/bad.yaml
 

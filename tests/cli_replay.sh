@@ -7,7 +7,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 example=$top_srcdir/examples/step.hlo.txt
 
 # module [ATTRIBUTES] <INSTRUCTIONS: a module of one computation

@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 models=$scenarios/models
 
 cat >"$tmp/sane.py" <<'PY'
@@ -50,7 +49,7 @@ for model in llama3-8b llama3-70b llama3-405b gpt3-175b mixtral-8x7b deepseek-v3
     [ -f "$models/$model.yaml" ]
     ok $? "$model is there"
 done
-if [ "${SHD_TEST_SIZE:-}" = small ]; then
+if small_size; then
     done_testing
     exit 0
 fi

@@ -523,7 +523,6 @@ static void test_origins(void)
 
 int main(void)
 {
-    starts_no_threads();
     plan(0);
     for (size_t i = 0; coll_algos[i]; i++) {
         test_row(coll_algos[i]);

@@ -5,13 +5,16 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 unset NO_COLOR COLUMNS
 
+# The shipped strategies of a smaller model, where they are executed.
+sed 's/d_model: 128, d_ff: 512/d_model: 32, d_ff: 64/; s/seq: 64/seq: 8/' "$scenarios/strategies.yaml" \
+    >"$tmp/strategies.yaml"
+
 test_figures() {
-    shardsim run -q --json "$scenarios/strategies.yaml"
+    shardsim run -q --json "$tmp/strategies.yaml"
     cp "$tmp/out" "$tmp/run"
-    shardsim compare -q --seconds 0 --json --base tensor "$scenarios/strategies.yaml"
+    shardsim compare -q --seconds 0 --json --base tensor "$tmp/strategies.yaml"
     is 0 "compare --json: status 0"
     holds "compare --json: the results are those of run --json, but for times" <<PY
 run = json.load(open("$tmp/run"))
@@ -42,7 +45,7 @@ for x in r["results"]:
     by = rows[x["strategy"]]["dominated_by"]
     assert by in others if others else by is None, (x["strategy"], by, others)
 PY
-    shardsim compare -q --seconds 0 --format=csv "$scenarios/strategies.yaml" "$scenarios/dp_tp.yaml"
+    shardsim compare -q --seconds 0 --format=csv "$tmp/strategies.yaml" "$scenarios/dp_tp.yaml"
     is 0 "compare --format=csv: status 0"
     cat >"$tmp/read_csv.py" <<PY
 import csv, json, sys
@@ -72,7 +75,7 @@ PY
 
 # What is noise, is so by the figures that are told with it.
 test_noise() {
-    shardsim compare -q --json --seconds 1 "$scenarios/strategies.yaml"
+    shardsim compare -q --json --seconds 1 "$tmp/strategies.yaml"
     is 0 "--seconds: status 0"
     cp "$tmp/out" "$tmp/steady.json"
     holds "noise: ties are those within the larger spread, or 1 %, and have no winner" <<'PY'
@@ -90,7 +93,7 @@ fastest = min(steps, key=lambda n: steps[n]["step_seconds"])
 best = [n for n in rows if "replayed_step_seconds" in rows[n]["best"]]
 assert best == ([] if rows[fastest]["within_noise"] else [fastest]), best
 PY
-    shardsim compare -q --seconds 0 --json "$scenarios/strategies.yaml"
+    shardsim compare -q --seconds 0 --json "$tmp/strategies.yaml"
     is 0 "--seconds 0: status 0"
     holds "--seconds 0: one repeat, with a spread over its devices" <<'PY'
 assert all(x["time"]["replayed"]["repeats"] == 1 for x in r["results"])
@@ -101,15 +104,15 @@ PY
     holds "one device and one repeat: the spread is not known" <<'PY'
 assert r["results"][0]["time"]["replayed"]["spread"] is None
 PY
-    shardsim compare -q --seconds 0 --format=csv "$scenarios/strategies.yaml"
+    shardsim compare -q --seconds 0 --format=csv "$tmp/strategies.yaml"
     says out ',replayed_step_seconds,replayed_step_spread,' "csv: the spread is beside the step"
-    shardsim compare -q --seconds 1 "$scenarios/strategies.yaml"
+    shardsim compare -q --seconds 1 "$tmp/strategies.yaml"
     # Names of many that are within noise take more than a line.
     tr -s ' \n' ' ' <"$tmp/out" | grep -q 'verdict: .*\(by more than noise\|within noise of\)'
     ok $? "table: the verdict on steps"
     says out ' step  *spread' "table: the spread is beside the step"
     # Strategies that are one and the same are a tie.
-    sed 's/^  - name: data$/  - {name: once-more}\n  - name: data/' "$scenarios/strategies.yaml" \
+    sed 's/^  - name: data$/  - {name: once-more}\n  - name: data/' "$tmp/strategies.yaml" \
         >"$tmp/twice.yaml"
     shardsim compare -q --seconds 1 "$tmp/twice.yaml" -S data-and-tensor -S once-more
     is 0 "the same strategy twice: status 0"
@@ -119,9 +122,9 @@ PY
     says out 'within noise$' "the same strategy twice: within noise of the base"
     ! grep -q 'us\*\|ms\*' "$tmp/out"
     ok $? "the same strategy twice: no time is marked"
-    shardsim compare --seconds 1.5 "$scenarios/strategies.yaml"
+    shardsim compare --seconds 1.5 "$tmp/strategies.yaml"
     is 2 "--seconds=1.5: status 2"
-    shardsim compare --seconds -1 "$scenarios/strategies.yaml"
+    shardsim compare --seconds -1 "$tmp/strategies.yaml"
     is 2 "--seconds=-1: status 2"
 }
 
@@ -350,7 +353,8 @@ test_namesakes() {
 }
 
 test_sweep() {
-    [ "${SHD_TEST_SIZE:-}" != small ] || return 0 # its forty runs are as those of tests/scenarios.sh
+    small_size && return 0 # its forty runs are as those of tests/scenarios.sh
+    sampled 4 || return 0
     shardsim compare --seconds 0 --json "$scenarios/sweep.yaml"
     is 0 "a sweep: status 0"
     holds "a sweep: 40 strategies on 8 to 64 devices, all right" <<'PY'

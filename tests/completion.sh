@@ -5,7 +5,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 completion=$top_srcdir/contrib/completion
 unset ARGP_HELP_FMT
 # zsh wakes a job that stops, and the search for leaks stops its own process by ptrace: between them

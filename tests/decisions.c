@@ -141,8 +141,7 @@ static void check(enum shd_dtype dtype, int nprograms)
 
 int main(void)
 {
-    const char *size = getenv("SHD_TEST_SIZE");
-    int n = size ? 20 : 200;
+    int n = small_size() ? 20 : 200;
 
     plan(0);
     check(SHD_BF16, n);

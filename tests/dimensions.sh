@@ -5,11 +5,10 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 
 # A sanitizer has seen all that there is to see after a few steps.
 STEPS=20
-[ "${SHD_TEST_SIZE:-}" = small ] && STEPS=3
+small_size && STEPS=3
 
 # learns SCENARIO WITHIN ARGUMENT...: all losses are the first strategy's within so much.
 learns() {

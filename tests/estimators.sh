@@ -8,7 +8,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 
 cat >"$tmp/model.yaml" <<'YAML'
 version: 1

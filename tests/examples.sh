@@ -4,7 +4,6 @@
 # SPDX-License-Identifier: Apache-2.0
 : "${top_srcdir:=$(dirname "$0")/..}" "${top_builddir:=.}"
 . "$top_srcdir/tests/tap.sh"
-same_threads_as_scenarios
 
 # 3072 = 2 * 3/4 of an all-reduce of 16 x 32 float32; 9216 = x, up, down, hidden and y of one device
 said=$("$top_builddir/examples/tensor_parallel_mlp" 2>&1)

@@ -7,7 +7,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 
 cat >"$tmp/moe.yaml" <<'YAML'
 version: 1

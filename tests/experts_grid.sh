@@ -7,7 +7,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 
 cat >"$tmp/grid.yaml" <<'YAML'
 version: 1
@@ -33,9 +32,10 @@ done >>"$tmp/grid.yaml"
 
 # Sanitizers take their time: of the grid its corners.
 grid='8:1 8:2 8:4 8:8 64:1 64:2 64:4 64:8'
-[ "${SHD_TEST_SIZE:-}" = small ] && grid='8:1 8:4 64:2'
+small_size && grid='8:1 8:4 64:2'
 
 for cell in $grid; do
+    small_size || sampled 3 || continue
     experts=${cell%:*} ep=${cell#*:}
     for command in plan run; do
         shardsim $command -q --json -s "moe.experts=$experts" -s "mesh.ep=$ep" "$tmp/grid.yaml"

@@ -5,7 +5,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 unset NO_COLOR COLUMNS
 course=$top_srcdir/docs/course
 escape=$(printf '\033')

@@ -7,7 +7,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 
 # What stands in a file that was exported, beside what `show names` tells.
 cat >"$tmp/tables.py" <<'PY'

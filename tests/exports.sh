@@ -4,7 +4,6 @@
 # SPDX-License-Identifier: Apache-2.0
 : "${CC:=cc}" "${NM:=nm}" "${top_srcdir:=$(dirname "$0")/..}" "${top_builddir:=.}"
 . "$top_srcdir/tests/tap.sh"
-starts_no_threads
 
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

@@ -204,8 +204,7 @@ static void try_some(struct tally *t, const struct failure_case *c, enum failure
 
 static void try_case(struct tally *tallies, const struct failure_case *c, bool whole)
 {
-    const char *size = getenv("SHD_TEST_SIZE");
-    uint64_t nsamples = size && !strcmp(size, "small") ? NSAMPLES_SMALL : NSAMPLES;
+    uint64_t nsamples = small_size() ? NSAMPLES_SMALL : NSAMPLES;
     struct failures_outcome good;
     uint64_t nrequests;
 

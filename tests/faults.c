@@ -591,11 +591,10 @@ static void test_type(enum shd_dtype dtype, const struct count counts[NKINDS],
 int main(int argc, char **argv)
 {
     static const enum shd_dtype types[] = {SHD_F32, SHD_BF16, SHD_F16};
-    const char *size = getenv("SHD_TEST_SIZE");
     const char *sanitizer = getenv("SHD_SANITIZER");
     /* Under the thread sanitizer a few are enough: threads do the same in all of them. */
     unsigned long few = sanitizer && !strcmp(sanitizer, "thread") ? 2
-                        : size && !strcmp(size, "small")          ? 5
+                        : small_size()                            ? 5
                                                                   : 25;
     unsigned long nfaults = argc > 3 ? strtoul(argv[1], NULL, 10) : few;
     unsigned long nprograms = argc > 3 ? strtoul(argv[2], NULL, 10) : 2 * few;
@@ -611,7 +610,7 @@ int main(int argc, char **argv)
         struct alarms programs = {0}, presets = {0};
         struct count counts[NKINDS];
 
-        if (argc > 4 && strcmp(argv[4], shd_dtype_name(types[t])) != 0)
+        if (argc > 4 ? strcmp(argv[4], shd_dtype_name(types[t])) != 0 : !sampled(3, t))
             continue;
         plant_all(counts, types[t], nfaults);
         judge_all(&programs, types[t], FROM_OPS, nprograms / 2);

@@ -8,7 +8,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 : "${SHARDSIM_GOLDEN:=$top_srcdir/../shared/golden}"
 
 if [ ! -f "$SHARDSIM_GOLDEN/check.py" ]; then

@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 unset CI GITHUB_ACTIONS
 
 cat >"$tmp/hostile.py" <<'PY'

@@ -347,7 +347,6 @@ static void test_files(void)
 
 int main(void)
 {
-    starts_no_threads();
     plan(0);
     test_safetensors();
     test_bad_safetensors();

@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 : "${SHARDSIM_GOLDEN:=$top_srcdir/../shared/golden}"
 examples=$top_srcdir/examples
 

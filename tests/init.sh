@@ -5,7 +5,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 cd "$tmp" || exit 1
 
 for model in gpt2-small llama3-1b t5-small; do

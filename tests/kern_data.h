@@ -78,9 +78,7 @@ static inline uint32_t random_below(uint32_t n)
 /* How many random cases to try: fewer where sanitizers make them slow. */
 static inline int random_count(int normal)
 {
-    const char *size = getenv("SHD_TEST_SIZE");
-
-    return size && strcmp(size, "small") == 0 ? normal / 8 + 1 : normal;
+    return small_size() ? normal / 8 + 1 : normal;
 }
 
 /* Strides of the dimensions in `has`, row-major or in a random order, now and then with gaps;

@@ -745,7 +745,6 @@ static void test_balance(void)
 
 int main(void)
 {
-    starts_no_threads();
     plan(0);
     diag("seed %llu", (unsigned long long)random_state);
     test_cases();

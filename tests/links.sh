@@ -8,7 +8,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 : "${SHARDSIM_PUBLISHED:=$top_srcdir/../shared/published}"
 
 # explains COLLECTIVE HARDWARE OPTION...: the answer on one line, for what is wrapped

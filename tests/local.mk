@@ -116,7 +116,11 @@ check_PROGRAMS += \
 	%D%/wait \
 	%D%/yaml
 
-LDADD = libtap.la libsim.la libshd.la $(SHD_JEMALLOC)
+libtap_la_LINK = $(INSTALLED_LINK)
+
+LDADD = .libs/libtap.a .libs/libsim.a -L.libs -lshd $(SIM_LIBS) $(PCRE2_LIBS) $(SHD_JEMALLOC)
+.libs/libtap.a: libtap.la
+.libs/libsim.a: libsim.la
 
 %C%_analyze_SOURCES = \
 	%D%/analyze.c \
@@ -326,6 +330,7 @@ test_scripts = \
 	%D%/completion.sh \
 	%D%/context.sh \
 	%D%/course.sh \
+	%D%/dearest.sh \
 	%D%/dimensions.sh \
 	%D%/examples.sh \
 	%D%/experts.sh \
@@ -394,17 +399,23 @@ test_scripts = \
 	%D%/whole_models.sh \
 	%D%/zero.sh
 
-# Many threads for long, best with --enable-sanitizer=thread; many questions that are wrong, and every
-# failed allocation of every case, best with address,undefined; ten thousand planted faults of each
-# kind, best with none.  Not part of `make check`; it takes some hours.
+# What .ci/run has no time for: see nightly.sh.
 EXTRA_PROGRAMS += %D%/stress
 stress: %D%/stress %D%/failures %D%/faults shardsim
-	%D%/stress
-	$(AM_TESTS_ENVIRONMENT) SHD_MUTATIONS=100000 $(SHELL) $(srcdir)/%D%/query_mutated.sh
-	$(AM_TESTS_ENVIRONMENT) %D%/failures --whole >failures.md || { cat failures.md; exit 1; }
-	%D%/faults 10000 20000 3000 >faults.md || { cat faults.md; exit 1; }
+	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/%D%/nightly.sh
 CLEANFILES += failures.md faults.md
 .PHONY: stress
+
+# Changes at random places of lib and sim, and whether a test sees them: see mutants.py, which has the
+# program linked as tests are.  SHD_MUTANTS: how many.
+EXTRA_PROGRAMS += %D%/shardsim
+%C%_shardsim_SOURCES = sim/main.c
+mutants:
+	$(AM_TESTS_ENVIRONMENT) python3 $(srcdir)/%D%/mutants.py coverage
+	$(AM_TESTS_ENVIRONMENT) python3 $(srcdir)/%D%/mutants.py draw $${SHD_MUTANTS:-300} $${SHD_TEST_TURN:-1}
+	$(AM_TESTS_ENVIRONMENT) python3 $(srcdir)/%D%/mutants.py run
+	$(AM_TESTS_ENVIRONMENT) python3 $(srcdir)/%D%/mutants.py table
+.PHONY: mutants
 
 TESTS = $(check_PROGRAMS) $(test_scripts)
 EXTRA_DIST += \
@@ -432,19 +443,36 @@ EXTRA_DIST += \
 	%D%/pipeline.py \
 	%D%/placement.py \
 	%D%/mpi.supp \
+	%D%/mutants.py \
+	%D%/nightly.sh \
 	%D%/mpirun.sh \
 	%D%/program.sh \
 	%D%/query_manual.py \
 	%D%/query_mutate.py \
-	%D%/tap.sh
+	%D%/one.sh \
+	%D%/tap.sh \
+	%D%/tiers \
+	%D%/tiers.sh
 
 TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
-# A test that hangs ends as an error with its name; the slowest takes some four minutes with sanitizers.
-LOG_COMPILER = $(TEST_LIMIT)
-SH_LOG_COMPILER = $(TEST_LIMIT) $(SHELL)
+# A test that hangs ends as an error with its name.
+LOG_COMPILER = $(SHELL) $(srcdir)/%D%/one.sh
+SH_LOG_COMPILER = $(LOG_COMPILER)
 AM_TESTS_ENVIRONMENT = \
-	CC='$(CC)' CXX='$(CXX)' NM='$(NM)' AWK='$(AWK)' \
-	top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)'; \
-	export CC CXX NM AWK top_srcdir top_builddir;
+	CC='$(CC)' CXX='$(CXX)' NM='$(NM)' AWK='$(AWK)' SHD_SANITIZER='$(SHD_SANITIZER)' \
+	top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' SHD_TERMINAL=9; \
+	export CC CXX NM AWK SHD_SANITIZER top_srcdir top_builddir SHD_TERMINAL;
+AM_TESTS_FD_REDIRECT = 9>&2
+# It adds up what all others took.
+%D%/dearest.log: $(filter-out %D%/dearest.log,$(TEST_LOGS))
+CLEANFILES += %D%/*.cpu
+
+# The tests that tests/tiers gives to this build, of which alone the programs are built.
+check-tier:
+	@$(AM_TESTS_ENVIRONMENT) \
+	tests=`$(SHELL) $(srcdir)/%D%/tiers.sh | sed 's,^,%D%/,'`; \
+	programs=`printf '%s\n' $$tests | sed '/\.sh$$/d'`; \
+	$(MAKE) check TESTS="`echo $$tests`" check_PROGRAMS="`echo $$programs`"
+.PHONY: check-tier

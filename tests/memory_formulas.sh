@@ -9,7 +9,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 
 # The layers alone, without embedding and head.  Arguments: NAME HIDDEN LAYERS HEADS PP VIRTUAL
 # MICROBATCH MICROBATCHES of a model; those of the paper's table 3.
@@ -88,7 +87,7 @@ PY
 # Of several microbatches, here two in the place of one, sums of gradients are there all the time.
 try 22b 6144 48 64 1 1 4 2
 # A sanitizer has seen all of it by then.
-if [ "${SHD_TEST_SIZE:-}" != small ]; then
+if ! small_size; then
     try 175b 12288 96 96 8 3 1 64
     try 530b 20480 105 128 35 3 1 280
     try 1t 25600 128 160 64 1 1 512

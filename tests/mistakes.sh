@@ -8,7 +8,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 page=$top_srcdir/docs/mistakes.md
 case $page in /*) ;; *) page=$PWD/$page ;; esac
 case $shardsim in /*) ;; *) shardsim=$PWD/$shardsim ;; esac
@@ -28,7 +27,7 @@ good=scenarios/tensor_parallel.yaml
 
 # All take seconds under a sanitizer, where programs start slowly: there every fourth is tried.
 every=1
-[ "${SHD_TEST_SIZE:-}" = small ] && every=4
+small_size && every=4
 nrows=0
 missed=0
 

@@ -5,7 +5,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 
 # hardware NAME SOFTWARE-LINE...: products at 1 TFLOP/s, all else for free; 1 GB/s between devices.
 hardware() {

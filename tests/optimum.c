@@ -54,13 +54,6 @@ static struct partition_request request_of(const struct random_program *p)
                                       .algos = p->algos};
 }
 
-static unsigned long from_env(const char *name, unsigned long otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? strtoul(text, NULL, 10) : otherwise;
-}
-
 static bool is_near(double a, double b)
 {
     return fabs(a - b) <= 1e-8 * fmax(fabs(a), fabs(b));
@@ -174,12 +167,10 @@ static void test_search(unsigned long seed, unsigned long count)
 
 int main(void)
 {
-    const char *size = getenv("SHD_TEST_SIZE");
-    bool small = size && !strcmp(size, "small");
+    bool small = small_size();
     unsigned long seed = from_env("SHD_TEST_SEED", SEED);
     unsigned long count = from_env("SHD_TEST_COUNT", small ? 100 : NPROGRAMS);
 
-    starts_no_threads();
     plan(0);
     diag("SHD_TEST_SEED=%lu, %lu programs of at most %d nodes each", seed, count, NODES_MAX);
     test_bounds(seed, count / 5 + 1);

@@ -5,7 +5,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 unset NO_COLOR COLUMNS
 PYTHONDONTWRITEBYTECODE=1
 PYTHONPATH=$top_srcdir/tests

@@ -5,5 +5,4 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 exec python3 "$top_srcdir/tests/pipeline.py" --program "$shardsim" "$top_srcdir/docs/pipeline.md"

@@ -4,7 +4,14 @@
 # SPDX-License-Identifier: Apache-2.0
 : "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}"
 : "${top_builddir:=$PWD}"
-shardsim=$top_builddir/shardsim
+# The program itself: libtool's script before it takes three times as long to start.
+bin=$top_builddir
+if [ -x "$top_builddir/.libs/shardsim" ]; then
+    bin=$top_builddir/.libs
+    LD_LIBRARY_PATH=$bin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export LD_LIBRARY_PATH
+fi
+shardsim=$bin/shardsim
 # shellcheck disable=SC2034
 scenarios=$top_srcdir/scenarios
 tmp=$(mktemp -d) || exit 1
@@ -12,7 +19,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 # What hangs is ended, and seen as status 124; sanitizers take their time.
 LIMIT=300
-[ "${SHD_TEST_SIZE:-}" = small ] && LIMIT=600
+small_size && LIMIT=600
 
 # shardsim ARGUMENT...: sets status; its output is in $tmp/out and $tmp/err
 shardsim() {

@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 
 : "${SHARDSIM_PUBLISHED:=$top_srcdir/../shared/published}"
 if ! [ -f "$SHARDSIM_PUBLISHED/score.py" ]; then
@@ -16,7 +15,17 @@ if ! [ -f "$SHARDSIM_PUBLISHED/score.py" ]; then
 fi
 
 sets='korthikanti sc21 vtrain_multi vtrain_single bloom maxtext torchtitan llm_foundry'
-[ "${SHD_TEST_SIZE:-}" != small ] || sets='korthikanti torchtitan'
+small_size && sets='korthikanti torchtitan'
+if [ "${SHD_TEST_TIER:-}" = change ]; then
+    chosen=
+    for set in $sets; do
+        case $set in
+            torchtitan) chosen="$chosen $set" ;;
+            *) sampled 4 && chosen="$chosen $set" ;;
+        esac
+    done
+    sets=$chosen
+fi
 for set in $sets; do
     timeout "$LIMIT" python3 "$SHARDSIM_PUBLISHED/score.py" --program "$shardsim" \
         "$SHARDSIM_PUBLISHED/$set.jsonl" >"$tmp/$set" 2>"$tmp/err"

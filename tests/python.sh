@@ -5,8 +5,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
-pages_only
 package=$(cd "$top_srcdir/python" && pwd)
 top_srcdir=$(cd "$top_srcdir" && pwd)
 SHARDSIM=$shardsim

@@ -194,6 +194,12 @@ def ask(program, lines):
     return run.stdout.splitlines(), wrong if run.returncode or run.stderr else None
 
 
+def asks(path):
+    """Whether a file has questions of `query`; other answers are beside them."""
+    with open(path, encoding="utf-8") as file:
+        return "in" in json.loads(file.readline())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True)
@@ -207,7 +213,7 @@ def main():
     from check import load  # how a question's files are put in
 
     questions = [case for path in sorted(glob.glob(os.path.join(given.golden, "*", "*.jsonl")))
-                 for case in load(path) if isinstance(case["in"], dict)]
+                 if asks(path) for case in load(path) if isinstance(case["in"], dict)]
     heads = [json.dumps({"id": 0, "op": op, "in": {}}) for op in sorted({c["op"] for c in questions})]
     known, _ = ask(given.program, [h.encode() for h in heads])
     known = {json.loads(h)["op"] for h, a in zip(heads, known) if b'"unknown-op"' not in a}

@@ -5,10 +5,9 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 : "${SHARDSIM_GOLDEN:=$top_srcdir/../shared/golden}"
 : "${SHD_MUTATIONS:=4000}"
-[ "${SHD_TEST_SIZE:-}" = small ] && SHD_MUTATIONS=1000
+small_size && SHD_MUTATIONS=1000
 
 if [ ! -f "$SHARDSIM_GOLDEN/check.py" ]; then
     skip "mutated questions" "there is no golden data in $SHARDSIM_GOLDEN (SHARDSIM_GOLDEN)"

@@ -7,7 +7,6 @@
 . "${0%/*}/program.sh"
 . "${0%/*}/mpirun.sh"
 needs_mpi
-same_threads_as_scenarios
 
 # All that is not measured: what two runs of one process have alike.
 cat >"$tmp/same.py" <<'PY'
@@ -57,15 +56,18 @@ one() {
 }
 
 test_scenarios() {
-    if [ "${SHD_TEST_SIZE:-}" = small ]; then
+    if small_size; then
         one fsdp_tp
         same 3 fsdp_tp
         return
     fi
     for name in tensor_parallel fsdp_tp train_pipeline train_mixed experts ring bad_layout block_64_devices; do
+        sampled 4 || continue
         one $name
         same 3 $name
     done
+    sampled 2 || return
+    one block_64_devices
     for n in 2 4; do
         same $n block_64_devices
     done
@@ -165,8 +167,9 @@ test_alone() {
 # each PROGRAM TEXT: a test program on several ranks
 each() {
     numbers="2 3 4"
-    [ "${SHD_TEST_SIZE:-}" = small ] && numbers=3
+    small_size && numbers=3
     for n in $numbers; do
+        small_size || sampled 3 "$n" || continue
         ranks "$n" "$top_builddir/tests/$1" >"$tmp/out" 2>"$tmp/err" &&
             ! grep '^not ok' "$tmp/out" && grep -q '^1\.\.' "$tmp/out"
         result=$?

@@ -8,7 +8,6 @@
 . "${0%/*}/program.sh"
 . "${0%/*}/mpirun.sh"
 needs_mpi
-same_threads_as_scenarios
 
 # More moments by SHD_RANKS_MOMENTS; times are told, and judged only by whether the job ended before
 # the limit, many times what it is to take.

@@ -8,11 +8,10 @@
 . "${0%/*}/program.sh"
 . "${0%/*}/mpirun.sh"
 needs_mpi
-same_threads_as_scenarios
 
 # A launch takes half a second: each kind of work on some counts of ranks.
 few=2 some=3 many=4
-if [ "${SHD_TEST_SIZE:-}" = small ]; then
+if small_size; then
     few='' many=''
 fi
 
@@ -80,7 +79,7 @@ test_check() {
         ok $? "and the same JUnit XML"
         says err "tasks on rank 0, .* on rank $((n - 1))" "and how many files each did"
     done
-    [ "${SHD_TEST_SIZE:-}" != small ] || return 0
+    small_size && return 0
     one check "$tmp/layouts/absent"
     on 2 check "$tmp/layouts/absent"
     same "a folder that is not there"
@@ -88,7 +87,7 @@ test_check() {
 
 # The scenarios are executed, and the baselines are written by rank 0.
 test_update() {
-    [ "${SHD_TEST_SIZE:-}" != small ] || return 0
+    small_size && return 0
     for name in broken strategies train_zero bad_layout fsdp; do
         rm "$tmp/layouts/$name.yaml"
     done
@@ -118,7 +117,7 @@ test_sweeps() {
     one compare --plan -q --color=never "$scenarios/sweep.yaml" --sort received_bytes --top 5
     on $some compare --plan -q --color=never "$scenarios/sweep.yaml" --sort received_bytes --top 5
     same "compare --plan"
-    [ "${SHD_TEST_SIZE:-}" != small ] || return 0
+    small_size && return 0
     one compare --plan -q --json "$scenarios/sweep.yaml" -s limits.memory=1KiB
     on $few compare --plan -q --json "$scenarios/sweep.yaml" -s limits.memory=1KiB
     same "compare --plan --json, of strategies that do not fit"
@@ -145,7 +144,7 @@ test_search() {
 # Ended by a signal to the launcher, as by Ctrl-C, and begun again from the journal.
 # shellcheck disable=SC2086
 test_interrupted() {
-    [ "${SHD_TEST_SIZE:-}" != small ] || return 0
+    small_size && return 0
     rm -f "$tmp/journal"
     "$launcher" -n 2 "$shardsim" $search --journal "$tmp/journal" >"$tmp/cut" 2>"$tmp/cut.err" &
     child=$!

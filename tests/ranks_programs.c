@@ -440,13 +440,6 @@ static void test_shares(void)
     ok(flops < 1.5 / n && bytes < 0.25 + 1.25 / n, "each of %g ranks computed a share", n);
 }
 
-static unsigned long from_env(const char *name, unsigned long otherwise)
-{
-    const char *text = getenv(name);
-
-    return text ? strtoul(text, NULL, 10) : otherwise;
-}
-
 int main(void)
 {
     static const enum shd_dtype types[] = {SHD_F32, SHD_F64, SHD_BF16, SHD_F16};

@@ -5,8 +5,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
-pages_only
 readme=$top_srcdir/README.md
 
 # Times and rounding errors differ from machine to machine, and what was replayed with them.

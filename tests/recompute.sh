@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 
 # A layer keeps its input, what is before gelu and what is behind it.  The peak is where the forward
 # phase ends.

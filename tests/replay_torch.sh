@@ -8,7 +8,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 example=$top_srcdir/examples/torch
 
 # What stands in a trace, one event a line; the last is an event that nothing looks at, without a comma.

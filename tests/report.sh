@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 
 cat >"$tmp/begin.py" <<PY
 import json, sys
@@ -222,7 +221,7 @@ test_many() {
         -s hardware=h100-sxm
     took=$((($(date +%s%N) - began) / 1000000))
     is 0 "1024 devices: status 0"
-    if [ "${SHD_TEST_SIZE:-}" = small ]; then
+    if small_size; then
         skip "1024 devices: within three seconds" "sanitizers take their time"
     else
         [ "$took" -lt 3000 ]

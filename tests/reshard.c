@@ -495,8 +495,7 @@ static int random_case(int number)
 
 static void test_random(void)
 {
-    const char *size = getenv("SHD_TEST_SIZE");
-    int ncases = size && !strcmp(size, "small") ? CASES / 8 : CASES;
+    int ncases = small_size() ? CASES / 8 : CASES;
     int nfailed = 0;
 
     random_state = 20240607;

@@ -709,8 +709,7 @@ static const char *run_case(const struct random_case *c, struct shd_error *err, 
 
 int main(void)
 {
-    const char *size = getenv("SHD_TEST_SIZE");
-    int ncases = size && !strcmp(size, "small") ? CASES / 8 : CASES;
+    int ncases = small_size() ? CASES / 8 : CASES;
     int nfailed = 0;
     int nover = 0;
 

@@ -796,8 +796,7 @@ static void test_many(int32_t ndevices, int64_t fuse_bytes)
 
 int main(void)
 {
-    const char *size = getenv("SHD_TEST_SIZE");
-    bool small = size && !strcmp(size, "small");
+    bool small = small_size();
 
     plan(0);
     test_schedules(small);

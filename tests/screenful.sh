@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 model=$scenarios/models/llama3-8b.yaml
 
 # The rows of the table, folded or not, against the collectives of the JSON.

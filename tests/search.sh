@@ -36,7 +36,7 @@ model llama3 h100-sxm 8192 ', kv_heads: 4' >"$tmp/llama.yaml"
 } >"$tmp/experts.yaml"
 
 # The last ones cut a pipeline's layers unevenly, the sequence, and ZeRO's stages.
-if [ "${SHD_TEST_SIZE:-}" = small ]; then
+if small_size; then
     gpt='--range tp=2 --range microbatch=1 --range zero=1 --range sp=yes --range order=pp-dp-cp-tp'
     llama='--range tp=2 --range pp=2 --range microbatch=1 --range zero=3 --range sp=yes --range virtual=1'
     experts='--range schedule=1F1B..DualPipeV --range tp=1 --range pp=2 --range ep=4 --range microbatch=1 --range zero=1 --range sp=no --range virtual=1'
@@ -93,13 +93,13 @@ if [ "${SHD_SANITIZER:-}" = thread ]; then
 fi
 searched gpt "$gpt"
 [ "$(sed -n 's/^planned //p' "$tmp/pruned")" -lt "$(sed -n 's/^planned //p' "$tmp/all")" ] ||
-    [ "${SHD_TEST_SIZE:-}" = small ]
+    small_size
 ok $? "gpt: pruned, fewer are planned"
 searched llama "$llama"
 
 # The layout that a model was trained with is one of the space: it fits, as its devices gather again
 # what they do not keep, and takes what the scenario's plan takes.
-if [ "${SHD_TEST_SIZE:-}" != small ]; then
+if ! small_size; then
     shardsim search "$top_srcdir/scenarios/models/llama3-405b.yaml" -S 8k -q --json --range tp=8 --range pp=16 \
         --range cp=1 --range virtual=4 --range split=given --range microbatch=1 --range recompute=given \
         --range sp=yes --range zero=1 --range shards=128 --range order=pp-dp-cp-tp

@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 
 cat >"$tmp/small.yaml" <<'END'
 version: 1
@@ -252,7 +251,7 @@ PY
         marked=$?
         if grep -q '^best  *t8' "$tmp/out"; then
             grep -q '^cut short  *interrupted: the best so far, of [0-9]* layouts' "$tmp/out" &&
-                { [ "${SHD_TEST_SIZE:-}" = small ] || [ -e "$tmp/best.yaml" ]; }
+                { small_size || [ -e "$tmp/best.yaml" ]; }
         else
             ! grep -q 'try more' "$tmp/out"
         fi

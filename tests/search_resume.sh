@@ -6,14 +6,13 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 
 # The words of $search are meant to split from here on.
 # shellcheck disable=SC2086
 set_search() {
     search="search $scenarios/train_zero.yaml -S dp -s hardware=b200 -q --json --top 3 --no-prune
         --range tp=1 --range cp=1 --range microbatch=1 --range virtual=1"
-    [ "${SHD_TEST_SIZE:-}" != small ] || search="$search --range recompute=none"
+    small_size && search="$search --range recompute=none"
 }
 set_search
 
@@ -49,7 +48,7 @@ ended() {
     ok $? "$1 at $2 of 1000 (status $cut, $lines lines there): the same answer"
 }
 rounds=5
-[ "${SHD_TEST_SIZE:-}" != small ] || rounds=2
+small_size && rounds=2
 awk -v n=$rounds -v seed="${SHD_TEST_SEED:-$$}" \
     'BEGIN { srand(seed); for (i = 0; i < n; i++) print int(1000 * rand()) }' >"$tmp/moments"
 while read -r at; do

@@ -6,12 +6,11 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 
 # Sanitizers take their time: there only steps of which something is done once, something for each
 # microbatch.
 set -- "$scenarios"/*.yaml
-[ "${SHD_TEST_SIZE:-}" = small ] && set -- "$scenarios"/train_*.yaml
+small_size && set -- "$scenarios"/train_*.yaml
 for file; do
     shardsim plan -q --json "$file"
     name=${file##*/}

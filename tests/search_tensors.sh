@@ -87,7 +87,7 @@ if [ "${SHD_SANITIZER:-}" != thread ]; then
     [ "$(sed -n 's/.*"planned": \([0-9]*\).*/\1/p' "$tmp/out")" -eq 16 ]
     ok $? "the parameters alone do not fit when both kinds are whole"
 fi
-if [ "${SHD_TEST_SIZE:-}" != small ]; then
+if ! small_size; then
     by_hand mlp 400000 dp,tp mlp/up ', [kernel, [dp, tp]]' /up/ "one kind, two axes"
 fi
 

@@ -5,7 +5,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 unset NO_COLOR COLUMNS
 
 # drawn TEXT: standard output is what stands on stdin

@@ -5,7 +5,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 
 test_lists() {
     shardsim show names "$scenarios/tensor_parallel.yaml"

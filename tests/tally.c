@@ -119,7 +119,6 @@ static void test_step(uint32_t microbatches, uint32_t gathers)
 
 int main(void)
 {
-    starts_no_threads();
     plan(0);
     test_step(1, 1); /* kept for the update */
     test_step(2, 3); /* once for each, and once when they are done */

@@ -9,25 +9,27 @@
 static int promised;
 static int count;
 
-/* Under the thread sanitizer. */
-static void leave_out(const char *why)
+unsigned long from_env(const char *name, unsigned long otherwise)
 {
-    const char *sanitizer = getenv("SHD_SANITIZER");
+    const char *text = getenv(name);
 
-    if (!sanitizer || strcmp(sanitizer, "thread") != 0)
-        return;
-    printf("1..0 # SKIP %s\n", why);
-    exit(0);
+    return text ? strtoul(text, NULL, 10) : otherwise;
 }
 
-void starts_no_threads(void)
+bool small_size(void)
 {
-    leave_out("it starts no threads, and nothing can race");
+    const char *size = getenv("SHD_TEST_SIZE");
+
+    return size && !strcmp(size, "small");
 }
 
-void same_threads_as_scenarios(void)
+bool sampled(unsigned every, unsigned long index)
 {
-    leave_out("devices run here as they do in tests/scenarios.sh");
+    const char *tier = getenv("SHD_TEST_TIER");
+
+    if (!tier || strcmp(tier, "change") != 0)
+        return true;
+    return (index + from_env("SHD_TEST_TURN", 0)) % every == 0;
 }
 
 void plan(int ntests)

@@ -10,16 +10,24 @@
 #ifndef TAP_H
 #define TAP_H
 
-/* To be called first: under the thread sanitizer, which takes ten times as long, the program ends here,
- * as nothing in it can race, or as its devices run as they do in tests/scenarios.sh.  As in tap.sh. */
-void starts_no_threads(void);
-void same_threads_as_scenarios(void);
+#include <stdbool.h>
 
 /* Promise `ntests` tests; 0: they are counted, and the number is told at the end. */
 void plan(int ntests);
 
 /* One test: passed when `pass` is not 0.  The text says what holds.  Returns `pass`. */
 int ok(int pass, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The number that an environment variable holds; `otherwise` where it is not set. */
+unsigned long from_env(const char *name, unsigned long otherwise);
+
+/* Whether sanitizers look on, which make everything slow: SHD_TEST_SIZE is small. */
+bool small_size(void);
+
+/* Whether case `index` is in this run's sample of one in `every`.  SHD_TEST_TURN, a number that the
+ * commit tells, says which: successive commits see all cases.  Always true where SHD_TEST_TIER is not
+ * `change`: in the nightly tier, and in a test that is started by hand. */
+bool sampled(unsigned every, unsigned long index);
 
 /* A remark, of any number of lines. */
 void diag(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -19,32 +19,19 @@ skip() {
     echo "ok $tap_count - $1 # SKIP $2"
 }
 
-# The thread sanitizer makes programs ten times slower.  It could find nothing in tests that start
-# no threads, nor anything new where devices run as they do in tests/scenarios.sh, which runs programs
-# of every kind, and in the C tests of the runtime: both say so.
-starts_no_threads() {
-    leave_out "it starts no threads, and nothing can race"
+# sampled EVERY [INDEX]: whether a case is in this run's sample of one in EVERY.  SHD_TEST_TURN, a number
+# that the commit tells, says which: successive commits see all cases.  Always true where SHD_TEST_TIER
+# is not `change`: in the nightly tier, and in a test that is started by hand.  Without INDEX cases are
+# counted.
+tap_cases=0
+sampled() {
+    tap_cases=$((tap_cases + 1))
+    [ "${SHD_TEST_TIER:-}" != change ] || [ $(((${2:-$tap_cases} + ${SHD_TEST_TURN:-0}) % $1)) -eq 0 ]
 }
 
-same_threads_as_scenarios() {
-    leave_out "devices run here as they do in tests/scenarios.sh"
-}
-
-# leave_out REASON: under the thread sanitizer
-leave_out() {
-    [ "${SHD_SANITIZER:-}" = thread ] || return 0
-    skip "all" "$1"
-    done_testing
-    exit 0
-}
-
-# Pages and examples: that what they show is what the program prints.  The commands in them have tests
-# of their own, which sanitizers see; here they would only cost minutes.
-pages_only() {
-    [ "${SHD_TEST_SIZE:-}" = small ] || return 0
-    skip "all" "its commands are tested one by one elsewhere"
-    done_testing
-    exit 0
+# small_size: whether sanitizers look on, which make everything slow
+small_size() {
+    [ "${SHD_TEST_SIZE:-}" = small ]
 }
 
 # Whatever comes on stdin, as remarks.

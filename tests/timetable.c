@@ -659,8 +659,7 @@ static void test_shuffled(void)
 /* 1,024 ranks and 4,096 microbatches. */
 static void test_large(void)
 {
-    const char *size = getenv("SHD_TEST_SIZE");
-    uint32_t p = size && !strcmp(size, "small") ? 128 : 1024, m = 4 * p;
+    uint32_t p = small_size() ? 128 : 1024, m = 4 * p;
     struct timetable *t = build("1F1B", p, 1, m);
     struct timetable_walk walk = {0};
 

@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 
 # ask CHANGES: a question with these entries (JSON) in the place of those of a small one; an entry of
 # null is left out, and "model" is changed entry by entry.

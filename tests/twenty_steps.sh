@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 
 # `eps` keeps the noise of gradients that are 0 from becoming steps of full size.
 cat >"$tmp/twenty.yaml" <<'YAML'
@@ -62,7 +61,7 @@ YAML
 # `tolerance` is of the largest element of each array after the last step.  A sanitizer has seen all
 # that there is to see after a few steps.
 STEPS=20
-[ "${SHD_TEST_SIZE:-}" = small ] && STEPS=5
+small_size && STEPS=5
 shardsim run -q --json -s steps=$STEPS "$tmp/twenty.yaml"
 is 0 "all layouts are verified"
 holds "the same numbers after $STEPS steps, parameters and moments included" <<PY

@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 
 # Kernels of 2 layers, all of whose dimensions divide by 8.
 cat >"$tmp/mlp.yaml" <<'YAML'
@@ -31,7 +30,7 @@ YAML
 
 # Drawn scenarios.
 NRANDOM=60
-[ "${SHD_TEST_SIZE:-}" = small ] && NRANDOM=12
+small_size && NRANDOM=12
 
 # volumes DEVICES MICROBATCHES BYTES WHAT: parameters are gathered in 2 bytes each, gradients combined
 # in BYTES each; scalars as in zero.sh, and the kernel that stage 3 does not gather backward.

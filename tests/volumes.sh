@@ -6,11 +6,10 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 
 # Closed forms hold for all sizes; under a sanitizer the least show that the code is sound.
 SIZES="2 4 8"
-[ "${SHD_TEST_SIZE:-}" = small ] && SIZES=2
+small_size && SIZES=2
 
 # ---- replicas: data parallel, ZeRO, hybrid ----
 

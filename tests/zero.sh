@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 
 # Kernels of 2 layers, all of whose dimensions divide by 8.
 cat >"$tmp/mlp.yaml" <<'YAML'

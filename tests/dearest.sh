@@ -1,0 +1,49 @@
+#!/bin/sh
+# The last test: what each test took, beside its share in tests/tiers; and the table has every test.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+: "${top_srcdir:=$(cd "${0%/*}/.." && pwd)}" "${top_builddir:=$PWD}"
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+tiers=$top_srcdir/tests/tiers
+
+# tests VARIABLE: what a list of tests/local.mk has
+tests() {
+    sed -n "/^$1 /,/^\$/s,^[[:space:]]*%D%/\([a-z0-9_.]*\).*,\1,p" "$top_srcdir/tests/local.mk"
+}
+{ tests check_PROGRAMS && tests test_scripts; } | sort >"$tmp/real"
+sed '/^#/d; /^$/d; s/ .*//' "$tiers" | sort >"$tmp/shown"
+diff "$tmp/real" "$tmp/shown" >"$tmp/wrong"
+ok $? "tests/tiers has a row for every test, and for no other"
+diag <"$tmp/wrong"
+awk '!/^#/ && NF && !($2 ~ /^[0-9.]+$/ && $3 ~ /^c?a?t?$/ && $3 != "" && (NF > 3 || $3 == "cat"))' "$tiers" >"$tmp/wrong"
+! [ -s "$tmp/wrong" ]
+ok $? "each row has seconds, its tiers, and why it is not in all"
+diag <"$tmp/wrong"
+
+# NAME SECONDS SHARE, the dearest first.  Thrice what the table says is noise of a busy machine; more is a
+# test that has grown.
+for file in "$top_builddir"/tests/*.cpu; do
+    [ -e "$file" ] || continue
+    name=${file##*/}
+    name=${name%.cpu}
+    share=$(awk -v name="$name" '$1 == name { print $2 }' "$tiers")
+    [ -z "$share" ] || echo "$name $(cat "$file") $share"
+done | sort -k2,2nr >"$tmp/taken"
+{
+    awk '{ sum += $2 } END { printf "tests: %d CPU seconds; the dearest ten, and what tests/tiers gives them\n", sum }' \
+        "$tmp/taken"
+    head -n 10 "$tmp/taken" | awk '{ printf "  %-24s %7.1f  of %g\n", $1, $2, $3 }'
+} >"$tmp/said"
+diag <"$tmp/said"
+# Where make check gives tests the terminal.
+if [ -n "${SHD_TERMINAL:-}" ]; then cat "$tmp/said" >&9; fi
+if [ "${SHD_TEST_TIER:-}" = change ] && [ "${SHD_SANITIZER:-no}" = no ]; then
+    awk '$2 > 3 * $3 + 3' "$tmp/taken" >"$tmp/wrong"
+    ! [ -s "$tmp/wrong" ]
+    ok $? "no test takes more than its share: thrice its seconds in tests/tiers and 3 more"
+    diag <"$tmp/wrong"
+fi
+done_testing

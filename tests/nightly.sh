@@ -1,0 +1,56 @@
+#!/bin/sh
+# nightly.sh - what .ci/run has no time for, in a build's folder: `make stress`.  Every test whole, here and
+# with each sanitizer; a build with clang and MPICH; many threads for long; many questions that are
+# wrong; every allocation that can fail; ten thousand planted faults of each kind.  It takes some hours,
+# and goes on after a failure; the status is 1 if there was one.
+#
+# SPDX-License-Identifier: Apache-2.0
+set -u
+source=${top_srcdir:?} jobs=${SHD_JOBS:-2} failed=
+SHD_TEST_TIER=nightly
+export SHD_TEST_TIER
+
+# stage NAME COMMAND...
+stage() {
+    name=$1
+    shift
+    echo "nightly: $name"
+    "$@" || failed="$failed, $name"
+}
+
+# built FOLDER TARGET OPTION...: a build of its own below nightly/
+built() {
+    folder=nightly/$1 target=$2
+    shift 2
+    mkdir -p "$folder" && (cd "$folder" && "$source/configure" --enable-werror "$@" >/dev/null) &&
+        make -k -C "$folder" -j"$jobs" "$target"
+}
+
+failures() {
+    tests/failures --whole >failures.md || {
+        cat failures.md
+        return 1
+    }
+}
+
+faults() {
+    tests/faults 10000 20000 3000 >faults.md || {
+        cat faults.md
+        return 1
+    }
+}
+
+mpi=
+if grep -q '^#define WITH_MPI 1' config.h; then mpi=--with-mpi; fi
+stage "every test" make -k -j"$jobs" check
+stage "every test, address and undefined" built asan check --enable-debug --enable-sanitizer=address,undefined $mpi
+stage "every test, thread" built tsan check --enable-debug --enable-sanitizer=thread
+if command -v clang >/dev/null; then
+    stage "clang" built clang all --with-mpi=mpich CC=clang CXX=clang++
+fi
+stage "many threads" tests/stress
+stage "100,000 questions" env SHD_MUTATIONS=100000 sh "$source/tests/query_mutated.sh"
+stage "allocations" failures
+stage "faults" faults
+echo "nightly: ${failed:+failed: ${failed#, }}${failed:-all well}" | sed 's/\(failed: .*\), .*/\1/'
+[ -z "$failed" ]
