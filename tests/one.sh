@@ -11,15 +11,12 @@ name=${1##*/}
 : "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}"
 : "${top_builddir:=$PWD}"
 : "${SHD_TEST_TIER:=change}"
-[ "${SHD_SANITIZER:-no}" = no ] || [ "$SHD_TEST_TIER" = nightly ] || : "${SHD_TEST_SIZE:=small}"
+[ "${SHD_SANITIZER:-no}" = no ] || : "${SHD_TEST_SIZE:=small}"
 if [ "$SHD_TEST_TIER" != nightly ] && ! "$top_srcdir/tests/tiers.sh" | grep -q -x -e "$name"; then
     echo "1..0 # SKIP tests/tiers leaves it to make stress"
     exit 0
 fi
-if [ -z "${SHD_TEST_TURN:-}" ]; then
-    SHD_TEST_TURN=$(git -C "$top_srcdir" rev-parse --short=6 HEAD 2>/dev/null)
-    SHD_TEST_TURN=$((0x${SHD_TEST_TURN:-0}))
-fi
+SHD_TEST_TURN=$("$top_srcdir/tests/tiers.sh" --turn)
 export SHD_TEST_TIER SHD_TEST_TURN SHD_TEST_SIZE
 echo "# SHD_TEST_TIER=$SHD_TEST_TIER SHD_TEST_TURN=$SHD_TEST_TURN"
 case $name in

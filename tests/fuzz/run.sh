@@ -13,6 +13,7 @@ seconds=${1:?usage: run.sh SECONDS [NAME...]}
 shift
 [ $# -gt 0 ] || set -- spec rules pattern safetensors hlo torch import_rules graph_text hardware scenario query
 build=${SHD_FUZZ_BUILD:-build-fuzz}
+jobs=${SHD_JOBS:-2}
 : "${CLANG:=$(command -v clang-14 || command -v clang)}"
 sanitize=-fsanitize=fuzzer-no-link,address,undefined
 
@@ -23,7 +24,7 @@ if [ ! -f Makefile ]; then
         --enable-static CC="$CLANG" \
         CFLAGS="-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all $sanitize" >configure.log
 fi
-make -s -j"${SHD_JOBS:-2}" libshd.la libsim.la >make.log
+make -s -j"$jobs" libshd.la libsim.la >make.log
 libs=$(pkg-config --libs yaml-0.1 jansson libpcre2-8)
 
 # Something to start from: what the format looks like.
@@ -56,25 +57,44 @@ torch_seeds() {
     cp "$src/examples/torch/rank-1.json" corpus/torch
 }
 
-for name in "$@"; do
-    # shellcheck disable=SC2086  # libs are words
-    "$CLANG" -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
+# fuzz NAME: build the target and run it
+fuzz() {
+    # shellcheck disable=SC2086  # the compiler and libs are words
+    $CLANG -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
         -I"$src/lib" -I"$src/sim/run" -I"$src/sim/api" -I"$src/sim/trial" -I"$src/sim" \
-        "$src/tests/fuzz/${name}_fuzz.c" .libs/libsim.a .libs/libshd.a $libs -lm -pthread \
-        -o "${name}_fuzz"
-    mkdir -p "corpus/$name"
-    seed "$name" >"corpus/$name/seed"
-    [ "$name" != hardware ] || cp "$src"/scenarios/hardware/*.yaml "corpus/$name"
-    [ "$name" != torch ] || torch_seeds
-    [ "$name" != hlo ] || cp "$src/examples/step.hlo.txt" corpus/hlo
-    [ "$name" != import_rules ] || cp "$src/examples/t5x.gin" corpus/import_rules
-    [ "$name" != query ] || split -l 1 "$src/tests/failures.jsonl" "corpus/query/op-"
-    echo "fuzz: $name, $seconds s"
-    "./${name}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
-        -print_final_stats=1 "corpus/$name" >"$name.log" 2>&1 || {
-        tail -n 40 "$name.log"
-        echo "fuzz: $name has a finding; see $build/$name.log"
+        "$src/tests/fuzz/${1}_fuzz.c" .libs/libsim.a .libs/libshd.a $libs -lm -pthread \
+        -o "${1}_fuzz"
+    mkdir -p "corpus/$1"
+    seed "$1" >"corpus/$1/seed"
+    [ "$1" != hardware ] || cp "$src"/scenarios/hardware/*.yaml "corpus/$1"
+    [ "$1" != torch ] || torch_seeds
+    [ "$1" != hlo ] || cp "$src/examples/step.hlo.txt" corpus/hlo
+    [ "$1" != import_rules ] || cp "$src/examples/t5x.gin" corpus/import_rules
+    [ "$1" != query ] || split -l 1 "$src/tests/failures.jsonl" "corpus/query/op-"
+    echo "fuzz: $1, $seconds s"
+    "./${1}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=4096 \
+        -print_final_stats=1 "corpus/$1" >"$1.log" 2>&1 || {
+        tail -n 40 "$1.log"
+        echo "fuzz: $1 has a finding; see $build/$1.log"
         exit 1
     }
-    grep stat::number_of_executed_units "$name.log"
+    echo "$1 $(grep stat::number_of_executed_units "$1.log")"
+}
+
+# As many at a time as there are jobs.
+status=0 running=
+for name in "$@"; do
+    (fuzz "$name") &
+    running="$running $!"
+    # shellcheck disable=SC2086  # numbers of processes
+    set -- $running
+    if [ $# -ge "$jobs" ]; then
+        wait "$1" || status=1
+        shift
+        running=$*
+    fi
 done
+for process in $running; do
+    wait "$process" || status=1
+done
+exit $status
