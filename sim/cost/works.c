@@ -26,8 +26,7 @@ struct key {
     enum shd_reshard_kind step;
     bool zeroes; /* a mask that keeps nothing */
     enum shd_dtype dtype;
-    uint32_t rank;
-    int64_t from[PROGRAM_RANK_MAX], to[PROGRAM_RANK_MAX]; /* extents of the shards */
+    int64_t from[PROGRAM_RANK_MAX], to[PROGRAM_RANK_MAX]; /* extents of the shards; 0: no more */
 };
 
 _Static_assert(sizeof(struct key) % sizeof(uint64_t) == 0, "a key is hashed by words");
@@ -146,7 +145,6 @@ static void set_step_key(struct key *key, const struct program *program,
     if (op->kind == PROGRAM_RESHARD)
         key->step = op->reshard.kind;
     key->dtype = in->dtype;
-    key->rank = in->rank;
     memcpy(key->from, in->local, in->rank * sizeof *in->local);
     memcpy(key->to, out->local, out->rank * sizeof *out->local);
 }
