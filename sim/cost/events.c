@@ -360,6 +360,20 @@ static uint32_t last_input(const struct events *r, int32_t lane, uint32_t action
     return last;
 }
 
+/* The transfer between a computation and the one before it that kept it until `at_ns`; where none
+ * did, the one before it. */
+static uint32_t kept_by(const struct events *r, int32_t lane, uint32_t i, int64_t at_ns)
+{
+    const struct rank *rank = rank_of(r, lane);
+    uint32_t before = rank->before[i];
+
+    for (uint32_t k = i; end_ns(r, lane, before) != at_ns && k-- > before + 1;) /* NONE + 1 is 0 */
+        if (end_ns(r, lane, k) == at_ns &&
+            r->view->issue(r->view->arg, rank->actions[k].op) == EVENTS_BLOCKS)
+            return k;
+    return before;
+}
+
 /* What an action that is ready at `at_ns` had to wait for on its own lane: an input sooner than the
  * stream, and that sooner than what it is issued after. */
 static uint32_t cause(const struct events *r, int32_t lane, uint32_t i, int64_t at_ns)
@@ -369,6 +383,8 @@ static uint32_t cause(const struct events *r, int32_t lane, uint32_t i, int64_t 
 
     if (last != NONE && end_ns(r, lane, last) == at_ns)
         return last;
+    if (!program_communicates(op_at(r, rank, i)))
+        return kept_by(r, lane, i, at_ns);
     if (rank->issued[i] != NONE && end_ns(r, lane, before) != at_ns)
         return rank->issued[i];
     return before;
