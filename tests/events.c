@@ -1,5 +1,5 @@
-/* What cost/events.h promises: steps of random ops, transfers and issues are laid out as a clock that
- * goes nanosecond by nanosecond would, and a step of few ops is worked out by hand.
+/* What cost/events.h promises: steps of random ops, transfers and issues are laid out as a clock
+ * that goes nanosecond by nanosecond would, and a step of few ops is worked out by hand.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -86,10 +86,10 @@ static uint32_t transfer(struct made *m, uint32_t in, unsigned stream, enum even
 {
     m->stream[m->program->nops] = stream;
     m->issue[m->program->nops] = issue;
-    return takes(m,
-                 (struct program_op){.kind = PROGRAM_RESHARD,
-                                     .reshard = {.kind = SHD_RESHARD_ALL_REDUCE}},
-                 in, ns);
+    return takes(
+        m,
+        (struct program_op){.kind = PROGRAM_RESHARD, .reshard = {.kind = SHD_RESHARD_ALL_REDUCE}},
+        in, ns);
 }
 
 static void finish(struct made *m, uint32_t microbatches)
@@ -207,9 +207,8 @@ static int64_t made_ns(const struct clock *c, const struct made *m, int lane, ui
     int64_t ns = 0;
 
     for (uint32_t a = 0; a < i; a++)
-        if (c->actions[a].op == maker &&
-            (ops[maker].times == 1 || op->times == 1 ||
-             c->actions[a].microbatch == c->actions[i].microbatch))
+        if (c->actions[a].op == maker && (ops[maker].times == 1 || op->times == 1 ||
+                                          c->actions[a].microbatch == c->actions[i].microbatch))
             ns = c->end[lane][a];
     return ns;
 }

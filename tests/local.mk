@@ -29,6 +29,7 @@ check_PROGRAMS += \
 	%D%/dtype \
 	%D%/error \
 	%D%/escape \
+	%D%/events \
 	%D%/failure \
 	%D%/failures \
 	%D%/farm \
@@ -66,6 +67,7 @@ check_PROGRAMS += \
 	%D%/microbatches \
 	%D%/models \
 	%D%/model \
+	%D%/op_seconds \
 	%D%/optimizer \
 	%D%/optimum \
 	%D%/overlap \

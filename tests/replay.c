@@ -309,6 +309,66 @@ static void test_order(void)
     fini(&m);
 }
 
+/* What a transfer received in a step came in as many parts as there are microbatches. */
+static void test_microbatches(void)
+{
+    struct made m = make(2);
+    uint32_t a = argument(&m, WHOLE), part = kernel(&m, a, a, PARTIAL);
+    const struct record_replay *r;
+
+    reshard(&m, part, WHOLE);
+    finish(&m);
+    if (program_set_order(m.program, 2, NULL, NULL) != SHD_OK)
+        exit(99);
+    for (int32_t d = 0; d < 2; d++) {
+        set_cpu(&m, d, 1, 100);
+        set_received(&m, d, 2, 60);
+    }
+    r = replay(&m, byte_a_ns);
+    ok(r->step_ns == 2 * 100 + 30 && is(r, 0, 200, 30, 0, 0) &&
+           r->devices[0].communication_ns == 60,
+       "two microbatches: the first's half of the bytes beside the second, then the other");
+    fini(&m);
+}
+
+/* Sums over one axis of a cube, then over another: devices that are in no common group with the
+ * slow one wait for nobody. */
+static void test_groups(void)
+{
+    static const char *const names[] = {"x", "y", "z"};
+    static const int32_t sizes[] = {2, 2, 2};
+    struct made m = {NULL, NULL, NULL};
+    const struct record_replay *r;
+    uint32_t a;
+
+    if (shd_mesh_create(&m.mesh, names, sizes, 3, NULL) != SHD_OK ||
+        !(m.program = program_create(m.mesh)))
+        exit(99);
+    a = argument(&m, WHOLE);
+    a = kernel(&m, a, a, WHOLE);
+    for (uint8_t axis = 0; axis < 3; axis += 2) {
+        struct program_op op = {.kind = PROGRAM_RESHARD, .ninputs = 1, .inputs = {a}};
+
+        op.reshard = (struct shd_reshard_step){.kind = SHD_RESHARD_ALL_REDUCE, .naxes = 1};
+        op.reshard.axes[0] = axis;
+        add_op(&m, op, WHOLE);
+    }
+    finish(&m);
+    set_cpu(&m, 5, 1, 100);
+    for (int32_t d = 0; d < 8; d++) {
+        set_received(&m, d, 2, 10);
+        set_received(&m, d, 3, 1);
+    }
+    r = replay(&m, byte_a_ns);
+    ok(r->step_ns == 111 && is(r, 5, 100, 11, 0, 0) && is(r, 1, 0, 11, 100, 0),
+       "groups: over x device 1 waits for device 5");
+    ok(is(r, 0, 0, 11, 100, 0) && is(r, 4, 0, 11, 100, 0),
+       "groups: over z the next ones to these wait for them");
+    ok(is(r, 2, 0, 11, 0, 100) && is(r, 3, 0, 11, 0, 100) && is(r, 7, 0, 11, 0, 100),
+       "groups: others wait for nobody");
+    fini(&m);
+}
+
 /* ---- fetching ---- */
 
 static void test_fetch(void)
@@ -444,6 +504,8 @@ int main(void)
     test_partly();
     test_rates();
     test_order();
+    test_microbatches();
+    test_groups();
     test_fetch();
     test_sums();
     test_large();

@@ -42,7 +42,8 @@ static struct made make(void)
     return m;
 }
 
-static uint32_t add(struct made *m, struct program_op op, bool sharded, bool partial)
+static uint32_t add_typed(struct made *m, struct program_op op, enum shd_dtype dtype, bool sharded,
+                          bool partial)
 {
     int64_t shape = ELEMENTS;
     struct shd_sharding s;
@@ -53,10 +54,15 @@ static uint32_t add(struct made *m, struct program_op op, bool sharded, bool par
     s.partial = partial;
     op.name = "op";
     op.noutputs = 1;
-    need(program_add_buffer(&op.outputs[0], m->program, "array", SHD_F32, &shape, &s, NULL) ==
+    need(program_add_buffer(&op.outputs[0], m->program, "array", dtype, &shape, &s, NULL) ==
          SHD_OK);
     need(program_add_op(m->program, &op, NULL) == SHD_OK);
     return op.outputs[0];
+}
+
+static uint32_t add(struct made *m, struct program_op op, bool sharded, bool partial)
+{
+    return add_typed(m, op, SHD_F32, sharded, partial);
 }
 
 static uint32_t argument(struct made *m, bool sharded)
@@ -154,6 +160,36 @@ static void test_same(void)
     ok(id(&m, 0, 10) != id(&m, 1, 10), "other work: a mask that keeps and one that zeroes");
     ok(id(&m, 0, 0) == WORKS_NONE && id(&m, 1, 11) == WORKS_NONE && works_count(m.works) == 8,
        "no work: arguments and what communicates");
+    fini(&m);
+}
+
+/* A local step of a kind, along no axis, whatever the shardings are. */
+static struct program_op local_step(enum shd_reshard_kind kind, uint32_t in)
+{
+    struct program_op op = {.kind = PROGRAM_RESHARD, .ninputs = 1, .inputs = {in}};
+
+    op.reshard.kind = kind;
+    return op;
+}
+
+/* Steps that differ in one thing each. */
+static void test_steps(void)
+{
+    struct made m = make();
+    uint32_t whole = argument(&m, false), cut = argument(&m, true), half;
+
+    half = add_typed(&m, (struct program_op){.kind = PROGRAM_FILL}, SHD_BF16, false, false);
+    m.program->buffers[half].argument = true;
+    add(&m, local_step(SHD_RESHARD_SLICE, whole), false, false);                /* op 3 */
+    add(&m, local_step(SHD_RESHARD_MASK, whole), false, false);                 /* 4 */
+    add(&m, local_step(SHD_RESHARD_SLICE, whole), true, false);                 /* 5 */
+    add(&m, local_step(SHD_RESHARD_SLICE, cut), false, false);                  /* 6 */
+    add_typed(&m, local_step(SHD_RESHARD_SLICE, half), SHD_BF16, false, false); /* 7 */
+    finish(&m);
+    ok(id(&m, 0, 4) != id(&m, 0, 3), "other work: a step of another kind");
+    ok(id(&m, 0, 5) != id(&m, 0, 3), "other work: to a shard of other extents");
+    ok(id(&m, 0, 6) != id(&m, 0, 3), "other work: from a shard of other extents");
+    ok(id(&m, 0, 7) != id(&m, 0, 3), "other work: of another type");
     fini(&m);
 }
 
@@ -280,6 +316,15 @@ static void test_spread(void)
     r = replay(&m, 2, 4);
     ok(r->spread == 0 && r->noise_ns == 3000, "noise: 1 %% where the halves agree by chance");
     fini(&m);
+    m = make_timed();
+    take(&m, 0, 50000, 50000); /* of before */
+    take(&m, 1, 100000, 100000);
+    take(&m, 2, 110000, 120000);
+    ok(is_near(replay(&m, 1, 3)->spread, 0.1), "spread: of the later half, where that is slower");
+    take(&m, 3, 90000, 90000);
+    take(&m, 4, 90000, 90000);
+    ok(is_near(replay(&m, 1, 5)->spread, 1 / 9.), "spread: of the columns that are asked alone");
+    fini(&m);
 }
 
 /* A work that one half alone has seen is no difference between them. */
@@ -321,6 +366,7 @@ int main(void)
 {
     plan(0);
     test_same();
+    test_steps();
     test_many();
     test_least();
     test_lost();
