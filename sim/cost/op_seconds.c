@@ -228,19 +228,6 @@ static bool is_bucketed(const struct program *program, const struct program_op *
                                            use == PROGRAM_GATHERED || use == PROGRAM_PARAMETERS);
 }
 
-/* Of what fills a bucket in part, its part of the whole bucket's time. */
-static void share_bucket(struct hardware_collective *c, double part)
-{
-    for (int k = 0; k < c->nparts; k++) {
-        c->parts[k].bytes *= part;
-        c->parts[k].latency_s *= part;
-        c->parts[k].bandwidth_s *= part;
-        c->parts[k].copy_s *= part;
-        c->parts[k].seconds *= part;
-    }
-    c->seconds *= part;
-}
-
 /* The collective that an op is.  Rows from wherever are as much as an all-to-all that brings them.
  */
 static void set_transfer(struct hardware_transfer *out, const struct op_seconds *s, uint32_t i,
@@ -264,20 +251,18 @@ static void set_transfer(struct hardware_transfer *out, const struct op_seconds 
     out->operand_bytes = n > 1 ? received * n / (n - 1) : 0;
 }
 
-void op_seconds_collective(struct hardware_collective *out, const struct op_seconds *s, uint32_t i,
-                           int32_t position)
+/* Seconds of it; of what fills a bucket in part, its part of the whole bucket's. */
+static double collective_seconds(const struct op_seconds *s, uint32_t i, int32_t position)
 {
-    const struct program_op *op = &s->program->ops[i];
     double bucket = s->hardware->software.bucket_bytes, bytes;
     struct hardware_transfer transfer;
 
     set_transfer(&transfer, s, i, position);
     bytes = transfer.operand_bytes;
-    if (bytes > 0 && bytes < bucket && is_bucketed(s->program, op)) {
-        hardware_collective(out, s->hardware, transfer.kind, &transfer.group, bucket);
-        share_bucket(out, bytes / bucket);
-    } else
-        hardware_collective(out, s->hardware, transfer.kind, &transfer.group, bytes);
+    if (bytes <= 0 || bytes >= bucket || !is_bucketed(s->program, &s->program->ops[i]))
+        return hardware_collective_seconds(s->hardware, transfer.kind, &transfer.group, bytes);
+    return hardware_collective_seconds(s->hardware, transfer.kind, &transfer.group, bucket) *
+           (bytes / bucket);
 }
 
 /* The device that an op's message comes from. */
@@ -375,14 +360,12 @@ unsigned op_seconds_stream(const struct op_seconds *s, uint32_t i)
 double op_seconds_of(const struct op_seconds *s, uint32_t i, int32_t position)
 {
     const struct program_op *op = &s->program->ops[i];
-    struct hardware_collective collective;
 
     if (!program_communicates(op))
         return kernel_seconds(s, i, position);
     if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return message_seconds(s, op, position);
-    op_seconds_collective(&collective, s, i, position);
-    return collective.seconds;
+    return collective_seconds(s, i, position);
 }
 
 bool op_seconds_even(const struct op_seconds *s, uint32_t i)

@@ -40,11 +40,7 @@ bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds
  * the op has none. */
 bool op_seconds_bound_by_memory(const struct op_seconds *seconds, uint32_t op, int32_t position);
 
-/* The collective of an op that communicates in groups, as the device at a position sees it. */
-void op_seconds_collective(struct hardware_collective *out, const struct op_seconds *seconds,
-                           uint32_t op, int32_t position);
-
-/* The group of such an op. */
+/* The group of an op that communicates in groups. */
 void op_seconds_group(struct hardware_group *out, const struct op_seconds *seconds, uint32_t op);
 
 /* The stream of transfers, below EVENTS_STREAMS_MAX, in which it is done: one a tier; on a torus
