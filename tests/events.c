@@ -467,9 +467,37 @@ static void test_random(enum events_issue most, const char *what)
     ok(path, "%s: the path is the step without a gap", what);
 }
 
+/* ---- by hand ---- */
+
+/* A sum that two transfers bring the operands of, in streams of their own. */
+static void test_exposed(void)
+{
+    static struct told told;
+    struct made m = make();
+    uint32_t a = argument(&m), one, two;
+    struct record_replay *r;
+    struct program_op op = {.kind = PROGRAM_KERNEL, .kernel = &kern_kernel_map, .ninputs = 2};
+
+    one = transfer(&m, a, 0, EVENTS_IN_ORDER, (const int64_t[]){4, 4, 4});    /* op 1 */
+    two = transfer(&m, a, 1, EVENTS_IN_ORDER, (const int64_t[]){10, 10, 10}); /* op 2 */
+    transfer(&m, a, 2, EVENTS_IN_ORDER, (const int64_t[]){1, 1, 1});          /* op 3 */
+    op.inputs[0] = two;
+    op.inputs[1] = one;
+    add(&m, op); /* op 4, which takes no time */
+    finish(&m, 1);
+    r = lay_out(&m, &told);
+    ok(r->step_ns == 10 && m.exposed_ns[2] == 10 && m.exposed_ns[1] == 0 && m.exposed_ns[3] == 0,
+       "exposed: to the transfer that ends last, of those at once");
+    ok(r->npath == 2 && r->path[0].op == 2 && r->path[1].op == 4 && r->path[1].device == 0,
+       "the path: through the input that came last, on the first lane of those that end last");
+    record_replay_destroy(r);
+    fini(&m);
+}
+
 int main(void)
 {
     plan(0);
+    test_exposed();
     test_random(EVENTS_IN_ORDER, "in order");
     test_random(EVENTS_ISSUED, "issued");
     test_random(EVENTS_BLOCKS, "blocks");

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tap.h"
+#include "timetable/timetable.h"
 
 static struct program *new_program(struct shd_mesh **mesh)
 {
@@ -182,6 +184,244 @@ static void test_traffic(void)
     shd_mesh_destroy(mesh);
 }
 
+/* ---- the order of a step ---- */
+
+/* An op of a part and stage that reads one buffer (PROGRAM_NONE: none) and writes another. */
+static uint32_t add_part(struct program *p, enum program_part part, uint32_t stage, uint32_t in)
+{
+    uint32_t out = add_buffer(p, 1, -1);
+    struct program_op op = {.kind = PROGRAM_KERNEL, .name = "op", .part = (uint8_t)part};
+
+    op.stage = stage;
+    op.ninputs = in != PROGRAM_NONE;
+    op.inputs[0] = in;
+    op.noutputs = 1;
+    op.outputs[0] = out;
+    op.kernel = &kern_kernel_map;
+    op.dense_flops = 1;
+    if (program_add_op(p, &op, NULL) != SHD_OK)
+        abort();
+    return out;
+}
+
+/* The other end of a channel is of the stage on the next rank. */
+static uint32_t add_message(struct program *p, enum program_part part, uint32_t stage,
+                            uint32_t channel, uint32_t in)
+{
+    uint32_t out = add_buffer(p, 1, -1);
+    struct program_op op = {.kind = PROGRAM_SEND, .name = "op", .part = (uint8_t)part};
+
+    op.stage = stage;
+    op.ninputs = 1;
+    op.inputs[0] = in;
+    op.channel = channel;
+    if (program_add_op(p, &op, NULL) != SHD_OK)
+        abort();
+    op = (struct program_op){.kind = PROGRAM_RECV, .name = "op", .part = (uint8_t)part};
+    op.stage = part == PROGRAM_FORWARD ? stage + 1 : stage - 1;
+    op.noutputs = 1;
+    op.outputs[0] = out;
+    op.channel = channel;
+    if (program_add_op(p, &op, NULL) != SHD_OK)
+        abort();
+    return out;
+}
+
+/* What a rank does: "3:1" is op 3 for microbatch 1, with '(' where a segment begins for it, and '!'
+ * where the segment was not done before. */
+static const char *walked(const struct program *p, uint32_t rank, struct text *out)
+{
+    struct program_walk walk = program_walk_begin(p, rank);
+    struct program_action a;
+
+    while (program_walk_next(&walk, &a))
+        text_addf(out, "%s%u:%u%s", a.begins ? " (" : " ", a.op, a.microbatch, a.first ? "!" : "");
+    return text_get(out);
+}
+
+static void walks(const struct program *p, uint32_t rank, const char *want, const char *what)
+{
+    struct text out = TEXT_INIT;
+    const char *found = walked(p, rank, &out);
+
+    if (!ok(!strcmp(found, want), "order: %s", what))
+        diag("%s, not %s", found, want);
+    text_fini(&out);
+}
+
+/* Ops of all parts, one after the other. */
+static void test_parts(void)
+{
+    struct shd_mesh *mesh;
+    struct program *p = new_program(&mesh);
+    uint32_t argument = add_part(p, PROGRAM_ARGUMENTS, 0, PROGRAM_NONE), start[2], x, sum;
+    uint64_t base[8];
+
+    p->ops[0].kind = PROGRAM_FILL;
+    p->ops[0].part = PROGRAM_ARGUMENTS;
+    p->buffers[argument].argument = true;
+    start[0] = add_part(p, PROGRAM_START, 0, argument);
+    start[1] = add_part(p, PROGRAM_START, 0, start[0]);
+    x = add_part(p, PROGRAM_FORWARD, 0, start[1]);
+    sum = add_part(p, PROGRAM_BACKWARD, 0, x);
+    p->ops[4].accumulates = true;
+    add_part(p, PROGRAM_UPDATE, 0, sum);
+    program_set_lifetimes(p);
+    if (program_set_order(p, 1, NULL, NULL) != SHD_OK)
+        abort();
+    walks(p, 0, " (1:0! 2:0! 3:0! 4:0! 5:0!", "of one microbatch all is done in one go");
+    if (program_set_order(p, 3, NULL, NULL) != SHD_OK)
+        abort();
+    walks(p, 0, " (1:0! 2:0! (3:0! 4:0! (3:1 4:1 (3:2 4:2 (5:2!",
+          "of three: once before them, for each, once behind them");
+    ok(p->ops[1].times == 1 && p->ops[3].times == 3 && p->ops[5].times == 1 &&
+           program_nactions(p, 0) == 9 && program_number_actions(p, 0, base) == 9 &&
+           base[0] == UINT64_MAX && base[1] == 0 && base[3] == 2 && base[4] == 5 && base[5] == 8,
+       "order: actions are numbered by op and microbatch");
+    ok(p->buffers[start[0]].last_op == 2 && p->buffers[start[1]].last_op == p->nops &&
+           p->buffers[x].last_op == 4,
+       "lifetimes: what is made before the first microbatch stays for all that read it");
+    ok(p->nchannels == 0 && p->nframes == 0, "order: no messages, nothing under way");
+    p->ops[4].accumulates = false;
+    program_set_lifetimes(p);
+    ok(program_set_order(p, 3, NULL, NULL) == SHD_EUNSUPPORTED &&
+           program_set_order(p, 1, NULL, NULL) == SHD_OK,
+       "order: what a microbatch leaves to the update is a sum, where there are several");
+    program_destroy(p);
+    shd_mesh_destroy(mesh);
+}
+
+static struct timetable *timetable_of(const char *name, uint32_t nmicrobatches)
+{
+    const struct timetable_sizes sizes = {
+        .nranks = 2, .stages_per_rank = 1, .nmicrobatches = nmicrobatches};
+    const struct timetable_schedule *schedule;
+    struct timetable *t;
+
+    if (timetable_find(&schedule, name, NULL) != SHD_OK ||
+        timetable_build(&t, schedule, &sizes, NULL) != SHD_OK)
+        abort();
+    return t;
+}
+
+/* Two stages that send forward through channel 2 and backward through channel 0. */
+static void test_stages(void)
+{
+    struct shd_mesh *mesh;
+    struct program *p = new_program(&mesh);
+    struct timetable *gpipe = timetable_of("GPipe", 3), *alternating = timetable_of("1F1B", 3);
+    uint32_t x, y;
+    double bubble;
+
+    p->nstages = 2;
+    x = add_part(p, PROGRAM_FORWARD, 0, PROGRAM_NONE); /* op 0; 1 sends, 2 receives it */
+    y = add_part(p, PROGRAM_FORWARD, 1, add_message(p, PROGRAM_FORWARD, 0, 2, x)); /* op 3 */
+    y = add_part(p, PROGRAM_BACKWARD, 1, y); /* op 4; 5 sends, 6 receives it */
+    y = add_message(p, PROGRAM_BACKWARD, 1, 0, y);
+    add_part(p, PROGRAM_BACKWARD, 0, y); /* op 7 */
+    p->ops[4].dense_flops = 3;           /* and of all others 1 */
+    program_set_lifetimes(p);
+    if (program_set_order(p, 3, &(struct program_stages){0, gpipe}, NULL) != SHD_OK)
+        abort();
+    walks(p, 0, " (0:0! 1:0! (0:1 1:1 (0:2 1:2 (6:0! 7:0! (6:1 7:1 (6:2 7:2",
+          "GPipe: all forward, then all backward");
+    walks(p, 1, " (2:0! 3:0! (2:1 3:1 (2:2 3:2 (4:0! 5:0! (4:1 5:1 (4:2 5:2",
+          "GPipe: so does the last rank");
+    ok(p->nchannels == 3 && p->channels[2].send == 1 && p->channels[2].recv == 2 &&
+           p->channels[0].send == 5 && p->channels[0].recv == 6,
+       "order: channels by number, with both of their ends");
+    ok(p->nframes == 1 && p->frames[0] == y - 2,
+       "order: what waits between forward and backward is under way once a microbatch");
+    /* Rank 1: 1 to 4 forward, to 13 backward; rank 0: a flop more. 18 of 28 flops are done. */
+    ok(program_bubble(&bubble, p, NULL) == SHD_OK && bubble > 1 - 18 / 28. - 1e-12 &&
+           bubble < 1 - 18 / 28. + 1e-12,
+       "bubble: ten of 28");
+    if (program_set_order(p, 3, &(struct program_stages){0, alternating}, NULL) != SHD_OK)
+        abort();
+    walks(p, 1, " (2:0! 3:0! (4:0! 5:0! (2:1 3:1 (4:1 5:1 (2:2 3:2 (4:2 5:2",
+          "1F1B: the last rank alternates");
+    program_destroy(p);
+    timetable_destroy(gpipe);
+    timetable_destroy(alternating);
+    shd_mesh_destroy(mesh);
+}
+
+/* ---- what a step leaves to the next ---- */
+
+static void test_state(void)
+{
+    struct shd_mesh *mesh;
+    struct program *p = new_program(&mesh);
+    uint32_t argument = add_buffer(p, 1, -1), cut = add_buffer(p, 1, 0);
+    uint32_t a = add_buffer(p, 1, -1), b = add_buffer(p, 1, -1);
+    struct shd_error err;
+
+    p->buffers[argument].argument = true;
+    ok(!program_has_state(p), "state: none without results");
+    ok(program_add_next(p, "a", cut, argument, &err) == SHD_EINVAL &&
+           program_add_next(p, "a", argument, argument, &err) == SHD_EINVAL &&
+           !program_has_state(p),
+       "state: neither in another sharding nor of an argument");
+    ok(program_add_next(p, "a", a, argument, NULL) == SHD_OK && program_has_state(p) &&
+           p->results[0].of == argument,
+       "state: the first result alone");
+    ok(program_add_next(p, "a", a, argument, &err) == SHD_EINVAL, "state: no result twice");
+    program_destroy(p);
+    p = program_create(mesh);
+    if (!p || program_add_result(p, PROGRAM_OUTPUT, "b", b, NULL) != SHD_OK)
+        abort();
+    ok(!program_has_state(p), "state: an output is none");
+    program_destroy(p);
+    shd_mesh_destroy(mesh);
+}
+
+/* ---- words ---- */
+
+/* A mesh whose axes are parts of those that were asked for: x of eight is cut in three. */
+static void test_axes(void)
+{
+    static const char *const asked[] = {"x", "y"}, *const parts[] = {"x1", "x2", "x3", "y1"};
+    static const int32_t sizes[] = {8, 3}, lengths[] = {2, 2, 2, 3};
+    static const struct {
+        uint8_t axes[4];
+        uint8_t naxes;
+        const char *sharding, *step;
+    } cases[] = {
+        {{0, 1, 2}, 3, "[{x}]", "x"},
+        {{0, 1, 2, 3}, 4, "[{x,y}]", "x,y"},
+        {{3, 0, 1, 2}, 4, "[{y,x}]", "y,x"},
+        {{0, 2, 1}, 3, "[{x1,x3,x2}]", "x"}, /* the parts in another order are not the axis */
+        {{2, 1, 0}, 3, "[{x3,x2,x1}]", "x"},
+        {{0, 1}, 2, "[{x1,x2}]", "x1,x2"},
+        {{0, 3, 1, 2}, 4, "[{x1,y,x2,x3}]", "x,y"},
+    };
+    struct shd_mesh *mesh;
+    struct program *p;
+    char words[64];
+
+    if (shd_mesh_create(&mesh, asked, sizes, 2, NULL) != SHD_OK || !(p = program_create(mesh)) ||
+        shd_mesh_create(&p->own_mesh, parts, lengths, 4, NULL) != SHD_OK)
+        abort();
+    p->mesh = p->own_mesh;
+    memcpy(p->asked_axis, (const uint8_t[]){0, 0, 0, 1}, 4);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text out = TEXT_INIT;
+        struct shd_sharding s;
+
+        shd_sharding_init(&s, p->mesh, 1);
+        memcpy(s.dims[0].axes, cases[i].axes, cases[i].naxes);
+        s.dims[0].naxes = cases[i].naxes;
+        program_add_sharding(p, &s, &out);
+        (void)program_axes_print(p, cases[i].axes, cases[i].naxes, words, sizeof words);
+        if (!ok(!strcmp(text_get(&out), cases[i].sharding) && !strcmp(words, cases[i].step),
+                "axes: %s in a sharding, %s in a step", cases[i].sharding, cases[i].step))
+            diag("%s, %s", text_get(&out), words);
+        text_fini(&out);
+    }
+    program_destroy(p);
+    shd_mesh_destroy(mesh);
+}
+
 static void test_texts(void)
 {
     struct shd_mesh *mesh;
@@ -201,6 +441,10 @@ int main(void)
     test_buffers();
     test_lifetimes();
     test_traffic();
+    test_parts();
+    test_stages();
+    test_state();
+    test_axes();
     test_texts();
     return done();
 }
