@@ -57,6 +57,7 @@ check_PROGRAMS += \
 	%D%/kern_ring \
 	%D%/kern_select \
 	%D%/kern_sight \
+	%D%/layouts \
 	%D%/log \
 	%D%/logical \
 	%D%/loss_scale \

@@ -304,7 +304,7 @@ static struct timetable *timetable_of(const char *name, uint32_t nmicrobatches)
     return t;
 }
 
-/* Two stages that send forward through channel 2 and backward through channel 0. */
+/* Two stages that send forward through channel 1 and backward through channel 2. */
 static void test_stages(void)
 {
     struct shd_mesh *mesh;
@@ -315,9 +315,9 @@ static void test_stages(void)
 
     p->nstages = 2;
     x = add_part(p, PROGRAM_FORWARD, 0, PROGRAM_NONE); /* op 0; 1 sends, 2 receives it */
-    y = add_part(p, PROGRAM_FORWARD, 1, add_message(p, PROGRAM_FORWARD, 0, 2, x)); /* op 3 */
+    y = add_part(p, PROGRAM_FORWARD, 1, add_message(p, PROGRAM_FORWARD, 0, 1, x)); /* op 3 */
     y = add_part(p, PROGRAM_BACKWARD, 1, y); /* op 4; 5 sends, 6 receives it */
-    y = add_message(p, PROGRAM_BACKWARD, 1, 0, y);
+    y = add_message(p, PROGRAM_BACKWARD, 1, 2, y);
     add_part(p, PROGRAM_BACKWARD, 0, y); /* op 7 */
     p->ops[4].dense_flops = 3;           /* and of all others 1 */
     program_set_lifetimes(p);
@@ -327,8 +327,8 @@ static void test_stages(void)
           "GPipe: all forward, then all backward");
     walks(p, 1, " (2:0! 3:0! (2:1 3:1 (2:2 3:2 (4:0! 5:0! (4:1 5:1 (4:2 5:2",
           "GPipe: so does the last rank");
-    ok(p->nchannels == 3 && p->channels[2].send == 1 && p->channels[2].recv == 2 &&
-           p->channels[0].send == 5 && p->channels[0].recv == 6,
+    ok(p->nchannels == 3 && p->channels[1].send == 1 && p->channels[1].recv == 2 &&
+           p->channels[2].send == 5 && p->channels[2].recv == 6,
        "order: channels by number, with both of their ends");
     ok(p->nframes == 1 && p->frames[0] == y - 2,
        "order: what waits between forward and backward is under way once a microbatch");
@@ -371,6 +371,172 @@ static void test_state(void)
     if (!p || program_add_result(p, PROGRAM_OUTPUT, "b", b, NULL) != SHD_OK)
         abort();
     ok(!program_has_state(p), "state: an output is none");
+    program_destroy(p);
+    shd_mesh_destroy(mesh);
+}
+
+/* ---- memory and work ---- */
+
+/* A parameter of 32 bytes, values of 320, the sum of their gradients of 64, and the parameter of
+ * the next step, by an elementwise op that reads the old one and the sum. */
+static struct program *new_training(struct shd_mesh **mesh, uint32_t microbatches)
+{
+    struct program *p = new_program(mesh);
+    uint32_t w = add_buffer(p, 1, -1), x = add_buffer(p, 10, -1), sum = add_buffer(p, 2, -1);
+    uint32_t next = add_buffer(p, 1, -1);
+
+    p->buffers[w].argument = true;
+    p->buffers[w].use = p->buffers[next].use = PROGRAM_PARAMETERS;
+    p->buffers[sum].use = PROGRAM_GRADIENTS;
+    add_op(p, PROGRAM_FILL, PROGRAM_NONE, w);
+    add_op(p, PROGRAM_KERNEL, w, x); /* these have a workspace of 100 */
+    add_op(p, PROGRAM_KERNEL, x, sum);
+    add_op(p, PROGRAM_KERNEL, w, next);
+    p->ops[1].part = PROGRAM_FORWARD;
+    p->ops[2].part = PROGRAM_BACKWARD;
+    p->ops[2].accumulates = true;
+    p->ops[3].part = PROGRAM_UPDATE;
+    p->ops[3].inputs[1] = sum;
+    p->ops[3].kernel = &kern_kernel_map;
+    p->ops[3].desc.map.ndims = 1;
+    p->ops[3].desc.map.extent[0] = 2;
+    p->ops[3].desc.map.out_stride[0] = p->ops[3].desc.map.in_stride[0][0] = 1;
+    if (program_add_next(p, "w", next, w, NULL) != SHD_OK)
+        abort();
+    program_set_lifetimes(p);
+    if (program_set_order(p, microbatches, NULL, NULL) != SHD_OK)
+        abort();
+    return p;
+}
+
+static void test_memory(void)
+{
+    static const struct {
+        uint32_t microbatches, microbatch;
+        uint64_t workspace, peak, gradients; /* the first is the sum's */
+        uint32_t op;
+    } cases[] = {
+        {1, 0, 36, 32 + 320 + 100, 0, 1}, /* as much as with the sum and its workspace behind it */
+        {1, 0, 100, 32 + 320 + 64 + 100, 64, 2},
+        {2, 1, 0, 32 + 64 + 320 + 100, 64, 1}, /* the sum is there from the first microbatch on */
+        {3, 1, 0, 32 + 64 + 320 + 100, 64, 1},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct shd_mesh *mesh;
+        struct program *p = new_training(&mesh, cases[i].microbatches);
+        struct program_memory m;
+        uint128 all = 0;
+
+        p->ops[2].workspace_bytes = cases[i].workspace;
+        program_memory(&m, p, 0);
+        for (int use = 0; use < PROGRAM_NUSES; use++)
+            all += m.uses[use];
+        ok(m.peak_bytes == cases[i].peak && all == m.peak_bytes && m.op == cases[i].op &&
+               m.microbatch == cases[i].microbatch && m.uses[PROGRAM_WORKSPACE] == 100 &&
+               m.uses[PROGRAM_PARAMETERS] == 32 && m.uses[PROGRAM_ACTIVATIONS] == 320 &&
+               m.uses[PROGRAM_GRADIENTS] == cases[i].gradients,
+           "memory of %u microbatches: the first op with the peak, and what it is for",
+           cases[i].microbatches);
+        ok(p->nframes == 0, "order: what all microbatches read is not under way");
+        program_destroy(p);
+        shd_mesh_destroy(mesh);
+    }
+}
+
+/* Whether the next step's parameter, buffer 3, is written over the old one. */
+static bool is_in_place(struct program *p)
+{
+    if (program_update_in_place(p, NULL) != SHD_OK)
+        abort();
+    return p->buffers[3].over == 0;
+}
+
+static void test_in_place(void)
+{
+    struct shd_mesh *mesh;
+    struct program *p = new_training(&mesh, 2);
+
+    ok(is_in_place(p) && !program_allocates(p, &p->ops[3], 0, true),
+       "in place: an elementwise op that reads where it writes");
+    p->ops[3].desc.map.in_stride[0][0] = 2;
+    ok(!is_in_place(p) && program_allocates(p, &p->ops[3], 0, true),
+       "in place: not one that reads another element");
+    p->ops[3].desc.map.extent[0] = 1;
+    ok(is_in_place(p), "in place: of one element there is no other");
+    p->ops[3].inputs[0] = 2;
+    p->ops[3].kernel = &kern_kernel_reduce;
+    ok(is_in_place(p), "in place: any op that does not read it");
+    p->update_op = 4;
+    ok(!is_in_place(p), "in place: not before the last microbatch has read it");
+    p->microbatches = 1;
+    ok(is_in_place(p), "in place: which is the only one");
+    add_op(p, PROGRAM_KERNEL, 0, add_buffer(p, 1, -1));
+    ok(!is_in_place(p), "in place: not where it is read behind the op");
+    program_destroy(p);
+    shd_mesh_destroy(mesh);
+}
+
+/* Work of 60 flops that no axis shards, of 30 that dp does, of 10 that both do. */
+static void test_work(void)
+{
+    static const uint32_t flops[] = {60, 30, 10}, cut[] = {0, 1, 3};
+    struct shd_mesh *mesh;
+    struct program *p = new_program(&mesh);
+    struct program_work work;
+
+    for (int i = 0; i < 3; i++) {
+        add_op(p, PROGRAM_KERNEL, PROGRAM_NONE, add_buffer(p, 1, -1));
+        p->ops[i].dense_flops = flops[i];
+        p->ops[i].cut_axes = cut[i];
+        p->ops[i].unsharded_flops = 8 * flops[i];
+        p->ops[i].model_flops = 7 * flops[i];
+        p->ops[i].again = i == 1;
+    }
+    program_work(&work, p);
+    ok(work.unsharded_flops == 800 && work.model_flops == 490 && work.again_flops == 210,
+       "work: unsharded, of the model, and done again");
+    ok(!work.axes[0].idle && work.axes[0].times == 2 && work.axes[0].repeated == 0.6 &&
+           !work.axes[1].idle && work.axes[1].times == 4 && work.axes[1].repeated == 0.9,
+       "work: what each axis does not shard");
+    p->ops[2].cut_axes = 1;
+    program_work(&work, p);
+    ok(!work.axes[0].idle && work.axes[1].idle, "work: an axis that shards nothing is idle");
+    program_destroy(p);
+    shd_mesh_destroy(mesh);
+}
+
+/* Ops in any order, named by part and stage. */
+static void test_sorted(void)
+{
+    static const struct {
+        uint8_t part, stage;
+        const char *name;
+    } ops[] = {
+        {PROGRAM_UPDATE, 0, "U"},   {PROGRAM_BACKWARD, 0, "b0"}, {PROGRAM_WEIGHTS, 1, "w1"},
+        {PROGRAM_FORWARD, 1, "f1"}, {PROGRAM_FORWARD, 0, "f0"},  {PROGRAM_BACKWARD, 1, "b1"},
+        {PROGRAM_START, 0, "S"},    {PROGRAM_FORWARD, 0, "g0"},  {PROGRAM_WEIGHTS, 0, "w0"},
+    };
+    struct shd_mesh *mesh;
+    struct program *p = new_program(&mesh);
+    struct text out = TEXT_INIT;
+
+    p->nstages = 2;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        struct program_op op = {.kind = PROGRAM_KERNEL, .name = ops[i].name, .part = ops[i].part};
+
+        op.stage = ops[i].stage;
+        if (program_add_op(p, &op, NULL) != SHD_OK)
+            abort();
+    }
+    if (program_sort_ops(p, NULL) != SHD_OK)
+        abort();
+    for (uint32_t i = 0; i < p->nops; i++)
+        text_addf(&out, "%s ", p->ops[i].name);
+    ok(!strcmp(text_get(&out), "S f0 g0 f1 b1 w1 b0 w0 U "),
+       "sorted: backward from the last stage, and what is of one part as it was: %s",
+       text_get(&out));
+    text_fini(&out);
     program_destroy(p);
     shd_mesh_destroy(mesh);
 }
@@ -443,7 +609,11 @@ int main(void)
     test_traffic();
     test_parts();
     test_stages();
+    test_sorted();
     test_state();
+    test_memory();
+    test_in_place();
+    test_work();
     test_axes();
     test_texts();
     return done();

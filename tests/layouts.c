@@ -1,0 +1,662 @@
+/* What search/space.h, search/search.h and search/families.h promise, on spaces so small that all
+ * of their layouts are planned one by one.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "search/families.h"
+#include "search/search.h"
+#include "search/tensors.h"
+#include "search/undivided.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tap.h"
+#include "trial/trial.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char small[] =
+    "version: 1\nname: small\nhardware: h100-sxm\nmesh: {dp: 4}\n"
+    "model: {kind: gpt2, d_model: 64, d_ff: 256, layers: 2, heads: 4, vocab: 512, positions: 64,\n"
+    "        dtype: bfloat16}\n"
+    "batch: {size: 4, seq: 64}\nstep: [forward, backward, update]\n"
+    "optimizer: {kind: adamw}\nparams: [['.*', []]]\naxes: {batch: dp}\n";
+
+/* A scenario that was read, and what is searched of it. */
+struct asked {
+    struct scenario_file *file;
+    struct trial trial;
+    struct subject subject;
+};
+
+static void read_text(struct asked *out, const char *text)
+{
+    struct diag errors = DIAG_INIT;
+
+    *out = (struct asked){.file = NULL};
+    if (scenario_parse(&out->file, "f.yaml", text, strlen(text), NULL, 0, &errors) != SHD_OK ||
+        trial_init(&out->trial, &out->file->scenarios[0], &errors) != SHD_OK) {
+        diag_write(&errors, stdout);
+        exit(99);
+    }
+    diag_fini(&errors);
+}
+
+/* With ranges, "tp=1..2" or "!tp=1" of what is forbidden. */
+static void ask(struct asked *out, const char *text, int64_t devices, const char *const *ranges,
+                size_t nranges)
+{
+    struct space_range read[SPACE_RANGES_MAX];
+
+    read_text(out, text);
+    for (size_t i = 0; i < nranges; i++)
+        if (space_parse_range(&read[i], ranges[i] + (ranges[i][0] == '!'), ranges[i][0] == '!',
+                              NULL) != SHD_OK)
+            exit(99);
+    if (subject_init(&out->subject, &out->trial, devices, read, nranges, NULL) != SHD_OK)
+        exit(99);
+}
+
+static void forget(struct asked *asked)
+{
+    subject_fini(&asked->subject);
+    trial_fini(&asked->trial);
+    scenario_file_destroy(asked->file);
+}
+
+/* ---- the space ---- */
+
+/* The names of all layouts are expected ones, in their order. */
+static void lists(const struct space *space, const char *const *want, size_t nwant,
+                  const char *what)
+{
+    struct layout *layouts;
+    size_t n;
+    bool good;
+
+    if (space_list(&layouts, &n, space, NULL) != SHD_OK)
+        exit(99);
+    good = n == nwant;
+    for (size_t i = 0; i < n; i++) {
+        struct text name = TEXT_INIT;
+
+        space_print(&name, &layouts[i]);
+        if (i >= nwant || strcmp(text_get(&name), want[i]) != 0) {
+            diag("%s", text_get(&name));
+            good = false;
+        }
+        text_fini(&name);
+    }
+    ok(good && space_any(space) == (nwant > 0), "%s: %zu layouts", what, n);
+    free(layouts);
+}
+
+/* Two devices: what follows from the rules, one by one. */
+static void test_list(void)
+{
+    static const char *const ranges[] = {"recompute=none", "!zero=2", "!microbatch=4"};
+    static const char *const all[] = {
+        "t1 p1 d2 v1 mb1 z0 recompute-none pp-dp-cp-tp",
+        "t1 p1 d2 v1 mb1 z1 recompute-none pp-dp-cp-tp",
+        "t1 p1 d2 v1 mb1 z3 recompute-none pp-dp-cp-tp",
+        "t1 p1 d2 v1 mb2 z0 recompute-none pp-dp-cp-tp",
+        "t1 p1 d2 v1 mb2 z1 recompute-none pp-dp-cp-tp",
+        "t1 p1 d2 v1 mb2 z3 recompute-none pp-dp-cp-tp",
+        "t1 p2 d1 v1 mb1 z0 recompute-none pp-dp-cp-tp",
+        "t1 p2 d1 v1 mb1 z0 ZBH1 recompute-none pp-dp-cp-tp",
+        "t1 p2 d1 v1 mb2 z0 recompute-none pp-dp-cp-tp",
+        "t1 p2 d1 v1 mb2 z0 ZBH1 recompute-none pp-dp-cp-tp",
+        "t2 p1 d1 v1 mb1 z0 recompute-none pp-dp-cp-tp",
+        "t2 p1 d1 v1 mb1 z0 sp recompute-none pp-dp-cp-tp",
+        "t2 p1 d1 v1 mb2 z0 recompute-none pp-dp-cp-tp",
+        "t2 p1 d1 v1 mb2 z0 sp recompute-none pp-dp-cp-tp",
+    };
+    /* Of four devices two of each of two axes lie one way or the other, and ZeRO's parts over all
+     * replicas or half of them; what is ranged is tried though it is not usual. */
+    static const char *const orders[] = {"recompute=full", "microbatch=1", "tp=2",      "sp=no",
+                                         "pp=1",           "cp=1..2",      "zero=0..1", "!zero=0"};
+    static const char *const two[] = {
+        "t2 p1 d2 v1 mb1 z1 recompute-full pp-dp-cp-tp",
+        "t2 p1 d2 v1 mb1 z1 recompute-full pp-cp-tp-dp",
+    };
+    static const char *const shards[] = {"recompute=selective", "microbatch=1", "tp=1", "pp=1",
+                                         "zero=1..3",           "!zero=2"};
+    static const char *const parts[] = {
+        "t1 p1 d4 v1 mb1 z1 recompute-selective pp-dp-cp-tp",
+        "t1 p1 d4 v1 mb1 z1/2 recompute-selective pp-dp-cp-tp",
+        "t1 p1 d4 v1 mb1 z3 recompute-selective pp-dp-cp-tp",
+        "t1 p1 d4 v1 mb1 z3/2 recompute-selective pp-dp-cp-tp",
+    };
+    static const char *const stages[] = {"recompute=none", "microbatch=1", "pp=1..2",
+                                         "cp=2",           "zero=0",       "order=dp-pp-cp-tp"};
+    static const char *const cut[] = {
+        "t1 p1 c2 d2 v1 mb1 z0 recompute-none dp-pp-cp-tp",
+        "t1 p2 c2 d1 v1 mb1 z0 recompute-none dp-pp-cp-tp",
+        "t1 p2 c2 d1 v1 mb1 z0 ZBH1 recompute-none dp-pp-cp-tp",
+        "t2 p1 c2 d1 v1 mb1 z0 recompute-none dp-pp-cp-tp",
+        "t2 p1 c2 d1 v1 mb1 z0 sp recompute-none dp-pp-cp-tp",
+    };
+    static const struct {
+        const char *what;
+        int64_t devices;
+        const char *const *ranges, *const *want;
+        size_t nranges, nwant;
+    } cases[] = {
+        {"two devices", 2, ranges, all, COUNT(ranges), COUNT(all)},
+        {"two axes", 4, orders, two, COUNT(orders), COUNT(two)},
+        {"parts of ZeRO", 4, shards, parts, COUNT(shards), COUNT(parts)},
+        {"a cut sequence", 4, stages, cut, COUNT(stages), COUNT(cut)},
+        {"three devices", 3, ranges, NULL, COUNT(ranges), 0},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct asked asked;
+
+        ask(&asked, small, cases[i].devices, cases[i].ranges, cases[i].nranges);
+        lists(&asked.subject.space, cases[i].want, cases[i].nwant, cases[i].what);
+        forget(&asked);
+    }
+}
+
+static void test_words(void)
+{
+    static const struct {
+        struct layout layout;
+        const char *told, *mesh;
+    } cases[] = {
+        {{{[SPACE_TP] = 2, 4, 1, 1, 1, 2, SPACE_INTERLEAVED, 0, 1, SPACE_NONE, 1, 0, 1, 0}},
+         "tensor parallelism over 2 with sequence parallelism, a pipeline of 4 ranks with 2 stages "
+         "each, 1 data-parallel replica, microbatches of 1 sequence a replica; nothing is "
+         "recomputed",
+         "t2 p4 z0"},
+        {{{[SPACE_TP] = 1, 1, 2, 8, 4, 1, SPACE_1F1B, 0, 2, SPACE_FULL, 0, 3, 4, 0}},
+         "context parallelism over 2, experts over 4 replicas, 8 data-parallel replicas with ZeRO "
+         "stage 3 over 4 of them, microbatches of 2 sequences a replica; recomputation: full",
+         "c2 d8 e4 z3/4"},
+        {{{[SPACE_TP] = 2, 1, 1, 2, 1, 1, SPACE_1F1B, 0, 1, SPACE_SELECTIVE, 0, 1, 2, 0}},
+         "tensor parallelism over 2, 2 data-parallel replicas with ZeRO stage 1 over all 2, "
+         "microbatches of 1 sequence a replica; recomputation: selective",
+         "t2 d2 z1"},
+    };
+    enum space_choice which;
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct text told = TEXT_INIT, mesh = TEXT_INIT;
+
+        space_tell(&told, &cases[i].layout);
+        space_print_mesh(&mesh, &cases[i].layout);
+        if (!ok(!strcmp(text_get(&told), cases[i].told) && !strcmp(text_get(&mesh), cases[i].mesh),
+                "words: %s", cases[i].mesh))
+            diag("%s: %s", text_get(&mesh), text_get(&told));
+        text_fini(&told);
+        text_fini(&mesh);
+    }
+    ok(space_differs(&cases[0].layout, &cases[0].layout, &which) == 0 &&
+           space_differs(&cases[0].layout, &cases[2].layout, &which) > 3,
+       "words: how many choices differ");
+}
+
+/* Why there is no layout, and what is near. */
+static void test_undivided(void)
+{
+    static const struct {
+        int64_t devices;
+        const char *range, *want;
+    } cases[] = {
+        {4, "tp=3", "model.heads is 4, no multiple of tp 3; nearest that divide it: 2 and 4"},
+        {8, "tp=8", "model.heads is 4, no multiple of tp 8; nearest that divide it: 4"},
+        {3, "dp=3..4", "batch.size is 4, no multiple of dp 3; nearest --devices with layouts: 4"},
+        {3, "dp=3",
+         "batch.size is 4, no multiple of dp 3; nearest --devices with layouts: none within 1024"},
+        {64, "cp=1", "batch.size is 4, no multiple of dp 64; nearest --devices with layouts: 32"},
+        {7, "tp=1..4", "nearest --devices with layouts: 4 and 8"},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct text why = TEXT_INIT;
+        struct asked asked;
+
+        ask(&asked, small, cases[i].devices, &cases[i].range, 1);
+        undivided_tell(&why, &asked.subject.space);
+        if (!ok(strstr(text_get(&why), cases[i].want) != NULL, "undivided: %s of %d devices",
+                cases[i].range, (int)cases[i].devices))
+            diag("%s", text_get(&why));
+        text_fini(&why);
+        forget(&asked);
+    }
+}
+
+/* ---- the best of a space ---- */
+
+/* A space of which all layouts were planned, one by one. */
+struct all {
+    struct asked asked;
+    struct layout *layouts;
+    struct plan *plans;
+    size_t n;
+};
+
+static void plan_all(struct all *a)
+{
+    struct shd_error err;
+
+    for (size_t i = 0; i < a->n; i++)
+        if (plan_layout(&a->plans[i], &a->asked.subject, &a->layouts[i], &err) != SHD_OK)
+            exit(99);
+}
+
+static void make_all(struct all *a)
+{
+    static const char *const ranges[] = {"order=pp-dp-cp-tp",
+                                         "recompute=none..selective",
+                                         "zero=0..1",
+                                         "schedule=1F1B",
+                                         "microbatch=1..2",
+                                         "!shards=2",
+                                         "sp=no",
+                                         "!tp=2"};
+
+    ask(&a->asked, small, 4, ranges, COUNT(ranges));
+    if (space_list(&a->layouts, &a->n, &a->asked.subject.space, NULL) != SHD_OK ||
+        !(a->plans = calloc(a->n, sizeof *a->plans)))
+        exit(99);
+    plan_all(a);
+}
+
+static void free_all(struct all *a)
+{
+    free(a->layouts);
+    free(a->plans);
+    forget(&a->asked);
+}
+
+static double goal_of(const struct plan *plan, double within_s)
+{
+    return within_s > 0 ? plan->figures.memory_bytes : plan->figures.step_s;
+}
+
+static bool counts(const struct plan *plan, double within_s)
+{
+    return plan->state == PLAN_FITS && (within_s <= 0 || plan->figures.step_s <= within_s);
+}
+
+/* Whether the same layout without recomputation is no worse. */
+static bool is_for_nothing(const struct all *a, size_t i, double within_s)
+{
+    struct layout other = a->layouts[i];
+    const struct plan *with = &a->plans[i];
+
+    other.value[SPACE_RECOMPUTE] = SPACE_NONE;
+    for (size_t k = 0; k < a->n; k++)
+        if (k != i && !memcmp(&other, &a->layouts[k], sizeof other) &&
+            counts(&a->plans[k], within_s) && with->figures.step_s >= a->plans[k].figures.step_s &&
+            with->figures.memory_bytes >= 0.999 * a->plans[k].figures.memory_bytes)
+            return true;
+    return false;
+}
+
+static bool is_better(const struct all *a, size_t x, size_t y, double within_s)
+{
+    double of_x = goal_of(&a->plans[x], within_s), of_y = goal_of(&a->plans[y], within_s);
+
+    if (of_x != of_y)
+        return of_x < of_y;
+    if (a->plans[x].figures.step_s != a->plans[y].figures.step_s)
+        return a->plans[x].figures.step_s < a->plans[y].figures.step_s;
+    return x < y;
+}
+
+/* The number of the best of a part (NULL: of all) behind another; n: there is none. */
+static size_t best_behind(const struct all *a, const struct space *part, size_t before,
+                          double within_s)
+{
+    size_t best = a->n;
+
+    for (size_t i = 0; i < a->n; i++)
+        if (counts(&a->plans[i], within_s) && (!part || space_has(part, &a->layouts[i])) &&
+            !is_for_nothing(a, i, within_s) &&
+            (before == a->n || is_better(a, before, i, within_s)) &&
+            (best == a->n || is_better(a, i, best, within_s)))
+            best = i;
+    return best;
+}
+
+/* The first so many of a search are those of all plans. */
+static bool best_agree(const struct search *s, const struct all *a, size_t ntop)
+{
+    size_t at = a->n;
+
+    for (size_t k = 0; k < ntop; k++) {
+        at = best_behind(a, NULL, at, s->within_s);
+        if (at == a->n)
+            return s->nbest == k;
+        if (k >= s->nbest || s->plans[s->best[k]].item != at)
+            return false;
+    }
+    return true;
+}
+
+/* Nothing is bounded above what it comes to, nor left out though it counts. */
+static bool bounds_hold(const struct search *s, const struct all *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        const struct modelled_figures *f = &a->plans[i].figures;
+
+        if (a->plans[i].state == PLAN_REFUSED)
+            continue;
+        if (s->items[i].bound_s > f->step_s || s->items[i].bound_bytes > f->memory_bytes ||
+            (s->items[i].out && counts(&a->plans[i], s->within_s)))
+            return false;
+    }
+    return true;
+}
+
+/* Each layout is planned, out or left; of those without a place each is told why. */
+static bool adds_up(const struct search *s, const struct all *a)
+{
+    size_t nout = 0, nleft = 0, nlost = 0;
+
+    for (size_t i = 0; i < a->n; i++) {
+        const struct search_item *item = &s->items[i];
+
+        nout += item->plan == UINT32_MAX && item->out;
+        nleft += item->plan == UINT32_MAX && !item->out;
+        nlost += item->plan != UINT32_MAX && !counts(&s->plans[item->plan].plan, s->within_s);
+        if (item->plan != UINT32_MAX &&
+            (s->plans[item->plan].item != i ||
+             s->plans[item->plan].plan.figures.step_s != a->plans[i].figures.step_s))
+            return false;
+    }
+    return s->nlayouts == a->n && s->nitems == a->n && nout + nleft + s->nplans == a->n &&
+           nleft == s->nqueue && s->ntoo_big + s->ntoo_slow + s->nrefused == nout + nlost &&
+           s->nlevels[SEARCH_SCALED] == a->n;
+}
+
+/* What was not planned is no better than what is proven, nor, in the end, than the last of the
+ * best. */
+static bool is_proven(const struct search *s, const struct all *a, size_t ntop)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < a->n; i++) {
+        if (s->items[i].plan != UINT32_MAX || !counts(&a->plans[i], s->within_s))
+            continue;
+        any = true;
+        if (goal_of(&a->plans[i], s->within_s) < s->proven)
+            return false;
+    }
+    if (s->nqueue == 0)
+        return s->proven == INFINITY && !any;
+    return s->proven < INFINITY &&
+           (s->nbest < ntop || s->proven > search_goal_of(s, &s->plans[s->best[ntop - 1]].plan));
+}
+
+static void run(struct search *s, const struct all *a, const struct search_opts *opts)
+{
+    if (search_run(s, &a->asked.subject, opts, NULL) != SHD_OK)
+        exit(99);
+}
+
+static void test_best(const struct all *a, size_t ncases)
+{
+    size_t first = best_behind(a, NULL, a->n, 0);
+    const struct search_opts cases[] = {
+        {.ntop = 1, .nthreads = 1},
+        {.ntop = a->n, .nthreads = 1, .all = true},
+        {.ntop = 2, .nthreads = 1, .within_s = 1.5 * a->plans[first].figures.step_s},
+    };
+
+    for (size_t i = 0; i < ncases; i++) {
+        size_t ntop = cases[i].ntop;
+        struct search s;
+
+        run(&s, a, &cases[i]);
+        ok(best_agree(&s, a, ntop), "search %zu: the best of all that were planned one by one", i);
+        ok(bounds_hold(&s, a), "search %zu: bounds are below what is planned", i);
+        ok(adds_up(&s, a), "search %zu: each layout is planned, out or left", i);
+        ok(s.over && is_proven(&s, a, ntop), "search %zu: what is left is worse, and that is said",
+           i);
+        ok(!cases[i].all || s.nplans == a->n, "search %zu: %zu plans of %zu", i, s.nplans, a->n);
+        search_fini(&s);
+    }
+}
+
+/* Cut short by the number of plans, or before it begins. */
+static void test_short(const struct all *a)
+{
+    const int stop = 1;
+    const struct search_opts few = {.ntop = 5, .nplans = 3, .nthreads = 1},
+                             none = {.ntop = 1, .nthreads = 1, .stop = &stop};
+    double least = INFINITY;
+    struct search s;
+
+    run(&s, a, &few);
+    for (size_t i = 0; i < a->n; i++)
+        if (s.items[i].plan == UINT32_MAX && counts(&a->plans[i], 0))
+            least = fmin(least, a->plans[i].figures.step_s);
+    ok(s.nplans == 3 && s.over && s.nqueue > 0 && s.proven <= least && s.proven > 0 &&
+           bounds_hold(&s, a) && adds_up(&s, a),
+       "three plans: what is left is not below what is proven");
+    search_fini(&s);
+    run(&s, a, &none);
+    ok(s.nplans == 0 && s.nbest == 0 && !s.over && s.proven == 0,
+       "stopped at once: nothing is proven");
+    search_fini(&s);
+}
+
+/* The part of the space in which a choice has a value. */
+static struct space part_of(enum space_choice choice, int32_t value)
+{
+    return (struct space){.nranges = 1, .ranges = {{choice, value, value, false}}};
+}
+
+/* Whether the best of a part was found, or as much was done as may be; `left` is the first that may
+ * be better. */
+static bool is_looked_at(const struct search *s, const struct all *a, const struct space *part,
+                         uint32_t left, size_t nplans)
+{
+    double found = INFINITY, best = INFINITY;
+
+    for (size_t i = 0; i < a->n; i++)
+        if (space_has(part, &a->layouts[i]) && counts(&a->plans[i], 0)) {
+            best = fmin(best, a->plans[i].figures.step_s);
+            if (s->items[i].plan != UINT32_MAX)
+                found = fmin(found, a->plans[i].figures.step_s);
+            else if (left == UINT32_MAX || a->plans[i].figures.step_s < search_bound_of(s, left))
+                return false; /* below what is said to be the first */
+        }
+    if (left == UINT32_MAX || search_bound_of(s, left) >= found)
+        return found == best;
+    return s->nplans >= nplans + 4;
+}
+
+static void test_parts(const struct all *a)
+{
+    static const struct {
+        enum space_choice choice;
+        int32_t value;
+    } parts[] = {
+        {SPACE_TP, 4}, {SPACE_PP, 2}, {SPACE_ZERO, 1}, {SPACE_CP, 9}, {SPACE_RECOMPUTE, 1}};
+    const struct search_opts opts = {.ntop = 1, .nthreads = 1};
+    struct search s;
+    bool good = true;
+
+    run(&s, a, &opts);
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        const struct space part = part_of(parts[i].choice, parts[i].value);
+        size_t nplans = s.nplans;
+        uint32_t left;
+        bool fine;
+
+        if (search_among(&s, &part, &opts, &left, NULL) != SHD_OK)
+            exit(99);
+        fine = is_looked_at(&s, a, &part, left, nplans) && bounds_hold(&s, a);
+        if (!fine)
+            diag("%s %d", space_choice_name(parts[i].choice), (int)parts[i].value);
+        good &= fine;
+    }
+    ok(good, "parts: the best of each is planned, or what may be better is told");
+    search_fini(&s);
+}
+
+/* Kinds of layouts, as ranges of all others than the best. */
+static const struct {
+    const char *name;
+    struct space_range ranges[5];
+} kinds[] = {
+#define PLAIN(z)                                                                     \
+    {                                                                                \
+        {SPACE_ZERO, z, z, false}, {SPACE_TP, 1, 1, false}, {SPACE_PP, 1, 1, false}, \
+            {SPACE_CP, 1, 1, false}, {SPACE_EP, 1, 1, false},                        \
+    }
+#define ONE(choice, least, most)       \
+    {                                  \
+        {                              \
+            choice, least, most, false \
+        }                              \
+    }
+    {"ZeRO 0", PLAIN(0)},
+    {"ZeRO 1", PLAIN(1)},
+    {"ZeRO 2", PLAIN(2)},
+    {"FSDP", PLAIN(3)},
+    {"tensor", ONE(SPACE_TP, 2, 4)},
+    {"no tensor", ONE(SPACE_TP, 1, 1)},
+    {"pipeline", ONE(SPACE_PP, 2, 4)},
+    {"no pipeline", ONE(SPACE_PP, 1, 1)},
+    {"context", ONE(SPACE_CP, 2, 4)},
+    {"no context", ONE(SPACE_CP, 1, 1)},
+#undef PLAIN
+#undef ONE
+};
+
+static bool family_agrees(const struct all *a, const struct family *family)
+{
+    struct space part = {.nranges = 0};
+    size_t best;
+
+    for (size_t k = 0; k < COUNT(kinds); k++)
+        if (!strcmp(kinds[k].name, family->name))
+            for (; part.nranges < 5 && kinds[k].ranges[part.nranges].most > 0; part.nranges++)
+                part.ranges[part.nranges] = kinds[k].ranges[part.nranges];
+    best = part.nranges ? best_behind(a, &part, a->n, 0) : a->n;
+    switch (family->state) {
+    case FAMILY_FITS:
+        return family->item < a->n && best < a->n &&
+               a->plans[family->item].figures.step_s <= 1.01 * a->plans[best].figures.step_s &&
+               space_has(&part, &a->layouts[family->item]);
+    case FAMILY_NONE:
+        return best == a->n && (family->range || family->undivided);
+    case FAMILY_TOO_BIG:
+        return best == a->n && a->plans[family->item].state == PLAN_TOO_BIG;
+    default:
+        return false;
+    }
+}
+
+static void test_families(const struct all *a, const char *want)
+{
+    static const char *const states[] = {"fits", "too big", "open", "refused", "none"};
+    const struct search_opts opts = {.ntop = 1, .nthreads = 1};
+    struct text names = TEXT_INIT;
+    struct families families;
+    struct search s;
+    bool good = true;
+
+    run(&s, a, &opts);
+    if (families_find(&families, &s, &opts, NULL) != SHD_OK)
+        exit(99);
+    for (size_t k = 0; k < families.n; k++) {
+        bool fine = family_agrees(a, &families.of[k]);
+
+        text_addf(&names, "%s%s %s", k ? ", " : "", families.of[k].name,
+                  states[families.of[k].state]);
+        if (!fine)
+            diag("%s: state %d", families.of[k].name, (int)families.of[k].state);
+        good &= fine;
+    }
+    ok(good, "families: each has the best of its part");
+    if (!ok(!strcmp(text_get(&names), want), "families: %s", want))
+        diag("%s", text_get(&names));
+    text_fini(&names);
+    search_fini(&s);
+}
+
+/* The same with so little memory that half of the layouts do not fit. */
+static void suppose_less(struct all *a)
+{
+    double least = INFINITY, most = 0;
+
+    for (size_t i = 0; i < a->n; i++) {
+        least = fmin(least, a->plans[i].figures.memory_bytes);
+        most = fmax(most, a->plans[i].figures.memory_bytes);
+    }
+    subject_suppose(&a->asked.subject, 1,
+                    (least + most) / 2 / a->asked.subject.hardware->memory_bytes);
+    plan_all(a);
+}
+
+static void test_all(void)
+{
+    struct all a = {.n = 0};
+    size_t nbig = 0;
+
+    make_all(&a);
+    diag("%zu layouts", a.n);
+    test_best(&a, 3);
+    test_short(&a);
+    test_parts(&a);
+    test_families(&a, "ZeRO 1 fits, tensor fits, pipeline fits, context none");
+    suppose_less(&a);
+    for (size_t i = 0; i < a.n; i++)
+        nbig += a.plans[i].state == PLAN_TOO_BIG;
+    ok(nbig > 0 && nbig < a.n, "less memory: %zu of %zu do not fit", nbig, a.n);
+    test_best(&a, 1);
+    test_families(&a, "ZeRO 0 too big, ZeRO 1 too big, no tensor too big, pipeline too big, "
+                      "context none");
+    free_all(&a);
+}
+
+/* ---- tensors ---- */
+
+/* Two kinds of two dimensions, each whole or cut one way, by a batch that is cut or not. */
+static void test_tensors(void)
+{
+    static const char text[] =
+        "version: 1\nname: tensors\nhardware: h100-sxm\nmesh: {dp: 2}\n"
+        "model: {kind: mlp, d_model: 16, d_ff: 32, layers: 1}\nbatch: {size: 4, seq: 4}\n"
+        "step: [forward, backward]\nparams: [['.*', []]]\n";
+    const struct tensors_opts opts = {.nthreads = 1};
+    struct asked asked;
+    struct tensors t;
+
+    read_text(&asked, text);
+    if (tensors_run(&t, &asked.trial, &opts, NULL) != SHD_OK)
+        exit(99);
+    ok(t.nkinds == 2 && t.kinds[0].nspecs == 3 && t.kinds[1].nspecs == 3 && t.nways == 2 * 3 * 3,
+       "tensors: %llu ways", (unsigned long long)t.nways);
+    ok(t.nplanned == t.nways && t.nfit + t.ntoo_big + t.nrefused == t.nplanned && t.found &&
+           t.best.number < t.nways,
+       "tensors: all of them are planned");
+    for (uint32_t k = 0; k < t.ntextbook; k++)
+        ok(t.textbook[k].state != TENSORS_FITS || t.best.step_s <= t.textbook[k].step_s,
+           "tensors: the best is no slower than %s",
+           tensors_textbook_name((enum tensors_textbook)k));
+    tensors_fini(&t);
+    trial_fini(&asked.trial);
+    scenario_file_destroy(asked.file);
+}
+
+int main(void)
+{
+    plan(0);
+    test_list();
+    test_words();
+    test_undivided();
+    test_all();
+    test_tensors();
+    return done();
+}
