@@ -5,9 +5,12 @@
 #include "config.h"
 
 #include "graph/graph.h"
+#include "graph/optimizer/early.h"
+#include "graph/recompute.h"
 
 #include <string.h>
 
+#include "base/text.h"
 #include "tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -309,6 +312,100 @@ static void test_refused(void)
     }
 }
 
+/* ---- passes that give nodes other numbers ---- */
+
+/* A step by hand: two layers' products, backward values that read them, gradients that are
+ * converted, placed and summed, and an update with state.  Every number that a node has of another
+ * is that of the name that its own name ends with, behind ':'. */
+static struct graph *make_step(void)
+{
+    struct fixture f = fixture();
+    struct graph *g = f.graph;
+    uint32_t dims[] = {f.b, f.d}, y, tanh_y, seen, gradient, half, placed, sum, state;
+
+    y = graph_einsum(g, "y", f.x, f.w, dims, 2);
+    tanh_y = graph_map(g, "tanh", KERN_TANH, y, GRAPH_NONE, 0);
+    g->phase = GRAPH_BACKWARD;
+    seen = graph_map(g, "seen", KERN_MUL, tanh_y, y, 0);
+    gradient = graph_einsum(g, "gradient:w", f.x, seen, (uint32_t[]){f.c, f.d}, 2);
+    g->nodes[gradient].gradient_of = f.w;
+    (void)graph_map(g, "last", KERN_NEG, seen, GRAPH_NONE, 0); /* of no gradient */
+    half = graph_map(g, "half:w", KERN_COPY, gradient, GRAPH_NONE, 0);
+    g->nodes[half].gradient_of = f.w;
+    placed = graph_constraint(g, "placed:w", half);
+    g->nodes[placed].state_of = g->nodes[placed].gradient_of = f.w;
+    sum = graph_accumulate(g, "sum", SHD_F32, placed);
+    g->phase = GRAPH_OPTIMIZER;
+    state = graph_param(g, "state:w", SHD_F32, (uint32_t[]){f.c, f.d}, 2, source);
+    g->nodes[state].state_of = f.w;
+    sum = graph_map(g, "next", KERN_ADD, sum, state, 0);
+    graph_output(g, GRAPH_NEXT, "next", sum, f.w);
+    return g;
+}
+
+static bool is_named(const struct graph *g, uint32_t node, const char *name)
+{
+    return node < g->nnodes && !strcmp(g->nodes[node].name, name);
+}
+
+/* Names in order, "*" behind those that are made again, with what each reads; references hold. */
+static bool refers(const struct graph *g, struct text *names)
+{
+    bool good = g->noutputs == 1 && is_named(g, g->outputs[0].node, "next") &&
+                is_named(g, g->outputs[0].of, "w");
+
+    for (uint32_t n = 0; n < g->nnodes; n++) {
+        const struct graph_node *node = &g->nodes[n];
+        const char *of = strchr(node->name, ':');
+
+        text_addf(names, "%s%s", node->name, node->again ? "*" : "");
+        for (uint32_t k = 0; k < node->ninputs; k++)
+            text_addf(names, "%s%s%s", k ? "," : "(", g->nodes[node->inputs[k]].name,
+                      g->nodes[node->inputs[k]].again ? "*" : "");
+        text_add(names, node->ninputs ? ") " : " ");
+        if (!of && (node->gradient_of != GRAPH_NONE || node->state_of != GRAPH_NONE))
+            good = false;
+        if (of && node->gradient_of != GRAPH_NONE && !is_named(g, node->gradient_of, of + 1))
+            good = false;
+        if (of && node->state_of != GRAPH_NONE && !is_named(g, node->state_of, of + 1))
+            good = false;
+        for (uint32_t k = 0; k < node->ninputs; k++)
+            good &= node->inputs[k] < n;
+    }
+    return good;
+}
+
+static void test_renumbered(void)
+{
+    static const char *const want[] = {
+        "x w i y(x,w) tanh(y) seen(tanh,y) gradient:w(x,seen) half:w(gradient:w) "
+        "placed:w(half:w) sum(placed:w) last(seen) state:w next(sum,state:w) ",
+        "x w i y(x,w) tanh(y) y*(x,w) tanh*(y*) seen(tanh*,y*) gradient:w(x,seen) last(seen) "
+        "half:w(gradient:w) placed:w(half:w) sum(placed:w) state:w next(sum,state:w) ",
+    };
+    static const char *const what[] = {"what is made of a gradient follows it",
+                                       "what is made again comes before its reader"};
+
+    for (int pass = 0; pass < 2; pass++) {
+        struct graph *g = make_step();
+        struct text names = TEXT_INIT;
+        bool again[32] = {false}, good;
+
+        for (uint32_t n = 0; n < g->nnodes; n++)
+            again[n] = is_named(g, n, "y") || is_named(g, n, "tanh");
+        if (pass)
+            recompute_clone(g, again, NULL);
+        else
+            graph_sum_early(g);
+        good = graph_status(g, NULL) == SHD_OK && refers(g, &names);
+        if (!ok(good && !strcmp(text_get(&names), want[pass]),
+                "renumbered: %s, and all refer to what they did", what[pass]))
+            diag("%s", text_get(&names));
+        text_fini(&names);
+        graph_destroy(g);
+    }
+}
+
 int main(void)
 {
     plan(0);
@@ -318,5 +415,6 @@ int main(void)
     test_reduce();
     test_rest();
     test_refused();
+    test_renumbered();
     return done();
 }

@@ -6,6 +6,7 @@
 
 #include "model/graph_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "model/expr.h"
@@ -226,6 +227,50 @@ static void test_good(void)
     text_fini(&dims);
 }
 
+/* What an array and a number come to: the function of the first array, its scalar, and the number
+ * that a second array is filled with (0: there is none). */
+static const struct {
+    const char *line;
+    enum kern_fn fn;
+    double scalar, filled;
+} numbers[] = {
+    {"x + 4", KERN_ADD_SCALAR, 4, 0},  {"4 + x", KERN_ADD_SCALAR, 4, 0},
+    {"x - 4", KERN_ADD_SCALAR, -4, 0}, {"4 - x", KERN_SUB, 0, 4},
+    {"x * 4", KERN_SCALE, 4, 0},       {"4 * x", KERN_SCALE, 4, 0},
+    {"x / 4", KERN_SCALE, 0.25, 0},    {"4 / x", KERN_DIV, 0, 4},
+    {"max(x, 4)", KERN_MAX, 0, 4},     {"x / (1 / 4)", KERN_SCALE, 4, 0},
+};
+
+static void test_numbers(void)
+{
+    struct text messages = TEXT_INIT;
+
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        char line[64];
+        struct graph *g;
+        const struct graph_node *found = NULL;
+        double filled = 0;
+
+        snprintf(line, sizeof line, "    - y = %s\n", numbers[i].line);
+        g = build(line, "", &messages);
+        for (uint32_t n = 0; g && n < g->nnodes; n++) {
+            if (g->nodes[n].phase != GRAPH_FORWARD || g->nodes[n].op != GRAPH_MAP)
+                continue;
+            if (g->nodes[n].fn == KERN_FILL)
+                filled = g->nodes[n].scalar;
+            else if (!found)
+                found = &g->nodes[n];
+        }
+        if (!ok(found && found->fn == numbers[i].fn && found->scalar == numbers[i].scalar &&
+                    filled == numbers[i].filled,
+                "number: %s", numbers[i].line))
+            diag("%d of %g, %g: %s", found ? (int)found->fn : -1, found ? found->scalar : 0, filled,
+                 text_get(&messages));
+        graph_destroy(g);
+    }
+    text_fini(&messages);
+}
+
 static const struct {
     const char *lines;
     const char *rest;
@@ -338,6 +383,7 @@ int main(void)
     test_unparsed();
     test_limits();
     test_good();
+    test_numbers();
     test_bad();
     test_outputs();
     test_help();
