@@ -97,6 +97,18 @@ static int call_other(struct shd_device *dev, void *arg, struct shd_error *err)
     return sum_over(dev, NULL, 16, err);
 }
 
+/* Two calls of others, of which nobody takes notice: the first has failed the run all the same. */
+static int ignore_others(struct shd_device *dev, void *arg, struct shd_error *err)
+{
+    float x[64] = {0};
+
+    if (call_other(dev, arg, err) == SHD_OK)
+        return SHD_EINVAL;
+    (void)shd_device_all_reduce(dev, "x", x, x, shd_device_position(dev) < 4 ? 2 : 3, SHD_F32,
+                                SHD_SUM, err);
+    return SHD_OK;
+}
+
 static int call_other_op(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     float x[64] = {0};
@@ -238,6 +250,9 @@ static const struct {
     {"another collective", call_other, TIMES, SHD_EMISMATCH, 0,
      "device 3 calls all-gather of 8 float32 where device 0 calls all-reduce of 16 float32 "
      "(all axes)"},
+    {"another collective, ignored", ignore_others, TIMES, SHD_EMISMATCH, 0,
+     "device 3 calls all-gather of 8 float32 where device 0 calls all-reduce of 16 float32 "
+     "(all axes)"},
     {"another operator", call_other_op, TIMES, SHD_EMISMATCH, 0,
      "device 1 calls all-reduce of 64 float32 to their sum where device 0 calls all-reduce of 64 "
      "float32 to their max (y,z)"},
@@ -321,7 +336,8 @@ static int be_busy(struct shd_device *dev, void *arg, struct shd_error *err)
         return busy->status ? shd_error_set(err, busy->status, "made to fail") : SHD_OK;
     if (shd_device_position(dev) == 0) {
         while (__atomic_load_n(&busy->nstopped, __ATOMIC_ACQUIRE) +
-                   __atomic_load_n(&busy->nstuck, __ATOMIC_ACQUIRE) < 6)
+                   __atomic_load_n(&busy->nstuck, __ATOMIC_ACQUIRE) <
+               6)
             sched_yield();
         return SHD_OK;
     }

@@ -321,7 +321,7 @@ static struct graph *make_step(void)
 {
     struct fixture f = fixture();
     struct graph *g = f.graph;
-    uint32_t dims[] = {f.b, f.d}, y, tanh_y, seen, gradient, half, placed, sum, state;
+    uint32_t dims[] = {f.b, f.d}, y, tanh_y, seen, gradient, half, placed, sum, state, v;
 
     y = graph_einsum(g, "y", f.x, f.w, dims, 2);
     tanh_y = graph_map(g, "tanh", KERN_TANH, y, GRAPH_NONE, 0);
@@ -329,6 +329,7 @@ static struct graph *make_step(void)
     seen = graph_map(g, "seen", KERN_MUL, tanh_y, y, 0);
     gradient = graph_einsum(g, "gradient:w", f.x, seen, (uint32_t[]){f.c, f.d}, 2);
     g->nodes[gradient].gradient_of = f.w;
+    v = graph_param(g, "v", SHD_F32, &f.b, 1, source);
     (void)graph_map(g, "last", KERN_NEG, seen, GRAPH_NONE, 0); /* of no gradient */
     half = graph_map(g, "half:w", KERN_COPY, gradient, GRAPH_NONE, 0);
     g->nodes[half].gradient_of = f.w;
@@ -338,6 +339,10 @@ static struct graph *make_step(void)
     g->phase = GRAPH_OPTIMIZER;
     state = graph_param(g, "state:w", SHD_F32, (uint32_t[]){f.c, f.d}, 2, source);
     g->nodes[state].state_of = f.w;
+    state = graph_param(g, "state:v", SHD_F32, &f.b, 1, source);
+    g->nodes[state].state_of = g->nodes[state].gradient_of = v;
+    graph_output(g, GRAPH_NEXT, "state:v", state, v);
+    state--;
     sum = graph_map(g, "next", KERN_ADD, sum, state, 0);
     graph_output(g, GRAPH_NEXT, "next", sum, f.w);
     return g;
@@ -351,8 +356,9 @@ static bool is_named(const struct graph *g, uint32_t node, const char *name)
 /* Names in order, "*" behind those that are made again, with what each reads; references hold. */
 static bool refers(const struct graph *g, struct text *names)
 {
-    bool good = g->noutputs == 1 && is_named(g, g->outputs[0].node, "next") &&
-                is_named(g, g->outputs[0].of, "w");
+    bool good = g->noutputs == 2 && is_named(g, g->outputs[0].node, "state:v") &&
+                is_named(g, g->outputs[0].of, "v") && is_named(g, g->outputs[1].node, "next") &&
+                is_named(g, g->outputs[1].of, "w");
 
     for (uint32_t n = 0; n < g->nnodes; n++) {
         const struct graph_node *node = &g->nodes[n];
@@ -379,9 +385,9 @@ static void test_renumbered(void)
 {
     static const char *const want[] = {
         "x w i y(x,w) tanh(y) seen(tanh,y) gradient:w(x,seen) half:w(gradient:w) "
-        "placed:w(half:w) sum(placed:w) last(seen) state:w next(sum,state:w) ",
-        "x w i y(x,w) tanh(y) y*(x,w) tanh*(y*) seen(tanh*,y*) gradient:w(x,seen) last(seen) "
-        "half:w(gradient:w) placed:w(half:w) sum(placed:w) state:w next(sum,state:w) ",
+        "placed:w(half:w) sum(placed:w) v last(seen) state:w state:v next(sum,state:w) ",
+        "x w i y(x,w) tanh(y) y*(x,w) tanh*(y*) seen(tanh*,y*) gradient:w(x,seen) v last(seen) "
+        "half:w(gradient:w) placed:w(half:w) sum(placed:w) state:w state:v next(sum,state:w) ",
     };
     static const char *const what[] = {"what is made of a gradient follows it",
                                        "what is made again comes before its reader"};

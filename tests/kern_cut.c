@@ -11,6 +11,7 @@
 
 #include "kern/cut.h"
 #include "kern/error.h"
+#include "kern/nest.h"
 #include "partition/partition.h"
 #include "random_program.h"
 #include "tap.h"
@@ -277,9 +278,83 @@ static void test_program(struct random_program *p)
     random_program_destroy(p);
 }
 
+/* out[4][5][6] = in[4][5][6] + b, which lies by its strides. */
+static struct kern_cut cut_of(const int64_t *b_stride, int64_t wanted)
+{
+    union kern_desc desc;
+
+    memset(&desc, 0, sizeof desc);
+    desc.map = (struct kern_map){.dtype = SHD_F32,
+                                 .in_dtype = {SHD_F32, SHD_F32},
+                                 .ndims = 3,
+                                 .extent = {4, 5, 6},
+                                 .out_stride = {30, 6, 1},
+                                 .ninputs = 2,
+                                 .in_stride = {{30, 6, 1}}};
+    memcpy(desc.map.in_stride[1], b_stride, 3 * sizeof *b_stride);
+    return kern_cut_of(&kern_kernel_map, &desc, wanted);
+}
+
+static void test_rows(void)
+{
+    static const int64_t same[] = {30, 6, 1}, row[] = {0, 6, 1}, column[] = {5, 1, 0};
+    struct kern_cut cut = cut_of(same, 3);
+
+    ok(cut.rows == 4 && cut.dim == 0 && cut.merged == 0, "rows: the outermost are enough");
+    cut = cut_of(same, 20);
+    ok(cut.rows == 20 && cut.dim == 1 && cut.merged == 1 && cut.in[1].inner == 6 &&
+           cut.in[1].outer == 1,
+       "rows: two dimensions that all walk as one");
+    cut = cut_of(same, 1000);
+    ok(cut.rows == 120 && cut.dim == 2 && cut.merged == 3, "rows: all of them");
+    cut = cut_of(row, 20);
+    ok(cut.rows == 30 && cut.dim == 2 && cut.merged == 2 && cut.in[1].each == 1 &&
+           cut.in[1].outer == 1 && cut.in[0].outer == 4 && cut.in[0].inner == 1,
+       "rows: inside the dimension that an operand lacks");
+    cut = cut_of(column, 20);
+    ok(cut.rows == 20 && cut.dim == 1 && cut.in[1].inner == 1 && cut.in[1].each == 1,
+       "rows: the inner dimension, which an operand lacks, is left whole");
+}
+
+/* A nest of the dimensions [2][3][4] of an array, given inside out, and what another array makes of
+ * them: it lies as the first one, or turned. */
+static struct kern_nest nest_of(const int64_t other[3], uint32_t first)
+{
+    static const int64_t extent[] = {4, 1, 2, 3}, stride[] = {1, 77, 12, 4};
+    struct kern_nest nest = {.narrays = 2};
+
+    for (int d = 0, k = 0; d < 4; d++)
+        kern_nest_add(&nest, extent[d],
+                      (const int64_t[]){stride[d], extent[d] == 1 ? 5 : other[k++]});
+    kern_nest_simplify(&nest, first);
+    return nest;
+}
+
+static void test_nest(void)
+{
+    static const int64_t same[] = {1, 12, 4}, turned[] = {6, 1, 2}, none[] = {0, 0, 0};
+    struct kern_nest nest = nest_of(same, 0);
+
+    ok(nest.ndims == 1 && nest.extent[0] == 24 && nest.stride[0][0] == 1 && nest.stride[1][0] == 1,
+       "nest: what all arrays walk as one is one");
+    nest = nest_of(turned, 0);
+    ok(nest.ndims == 3 && nest.extent[0] == 2 && nest.extent[1] == 3 && nest.extent[2] == 4 &&
+           nest.stride[0][0] == 12 && nest.stride[1][2] == 6,
+       "nest: else the first array's strides fall");
+    nest = nest_of(turned, 1);
+    ok(nest.ndims == 3 && nest.extent[0] == 4 && nest.extent[1] == 3 && nest.extent[2] == 2 &&
+           nest.stride[1][0] == 6 && nest.stride[0][2] == 12,
+       "nest: or those of the second, if it is to come first");
+    nest = nest_of(none, 1);
+    ok(nest.ndims == 1 && nest.extent[0] == 24 && nest.stride[0][0] == 1 && nest.stride[1][0] == 0,
+       "nest: ties go by the other array");
+}
+
 int main(void)
 {
     plan(0);
+    test_rows();
+    test_nest();
     for (unsigned long i = 0; i < NPROGRAMS; i++)
         test_program(i % 4 ? random_layer_program(SEED + i) : random_ops_program(SEED + i));
     for (size_t i = 0; i < NSEEN; i++)
