@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "program/program.h"
 #include "tap.h"
@@ -117,9 +118,59 @@ static void test_step(uint32_t microbatches, uint32_t gathers)
     destroy(&s);
 }
 
+/* Sixteen tokens of four numbers, cut over the devices as the experts are whose rows they become:
+ * of four rows a device has one. */
+static void test_rows(void)
+{
+    const struct kern_routing_spec spec = {
+        .kind = KERN_ROUTING_UNIFORM, .tokens = 16, .choices = 1, .experts = 4, .capacity = 4};
+    const double rows = 16 - 16 / DEVICES, row_bytes = 4 * sizeof(double);
+    const struct kern_source source = {.scale = 1};
+    struct kern_routing routing;
+    struct kern_source ids = {.routing = &routing};
+    int32_t *room = calloc(kern_routing_room(&spec), sizeof *room);
+    struct step s;
+    struct placement p;
+    uint32_t dims[6], x, id, slot, dispatch;
+
+    create(&s, 1);
+    graph_destroy(s.graph);
+    s.graph = graph_create();
+    if (!room || !kern_routing_make(&routing, &spec, room))
+        abort();
+    memset(s.nodes, 0, sizeof s.nodes);
+    dims[0] = graph_dim(s.graph, "batch", 8);
+    dims[1] = graph_dim(s.graph, "seq", 2);
+    dims[2] = graph_dim(s.graph, "width", 4);
+    dims[3] = graph_dim(s.graph, "choice", 1);
+    dims[4] = graph_dim(s.graph, "expert", 4);
+    dims[5] = graph_dim(s.graph, "slot", 4);
+    x = graph_input(s.graph, "x", SHD_F64, dims, 3, source);
+    id = graph_input(s.graph, "ids", SHD_I32, (uint32_t[]){dims[0], dims[1], dims[3]}, 3, ids);
+    slot = graph_input(s.graph, "slots", SHD_I32, (uint32_t[]){dims[0], dims[1], dims[3]}, 3, ids);
+    dispatch = graph_dispatch(s.graph, "rows", x, id, slot, dims[4], dims[5], 1, &routing);
+    graph_output(s.graph, GRAPH_OUTPUT, "rows", graph_constraint(s.graph, "placed", dispatch),
+                 GRAPH_NONE);
+    shd_sharding_init(&s.cut, s.mesh, 3);
+    s.cut.dims[0] = (struct shd_dim_axes){1, {0}};
+    s.nodes[x] = s.nodes[id] = s.nodes[slot] = s.nodes[dispatch + 1] = &s.cut;
+    const struct partition_request request = request_of(&s);
+
+    if (graph_status(s.graph, NULL) != SHD_OK || placement_init(&p, &request, NULL) != SHD_OK)
+        abort();
+    placement_settle(&p, dispatch);
+    ok(tally_rows(&p, dispatch, 0) == DEVICES * rows * row_bytes + PRICE_STEP_BYTES &&
+           tally_rows(&p, dispatch, 1) == 0,
+       "rows: three of four come from other devices: %g", tally_rows(&p, dispatch, 0));
+    placement_fini(&p);
+    destroy(&s);
+    free(room);
+}
+
 int main(void)
 {
     plan(0);
+    test_rows();
     test_step(1, 1); /* kept for the update */
     test_step(2, 3); /* once for each, and once when they are done */
     test_step(5, 6);
