@@ -19,7 +19,7 @@ enum { DEVICES = 4, LAYERS = 6, ROWS = 16, WIDTH = 16, NODES_MAX = 1024 };
 #define KERNEL_BYTES (WIDTH * WIDTH * sizeof(double))
 
 /* x -> x w of each layer, and the mean of the squares. */
-static struct graph *make_graph(void)
+static struct graph *make_graph(uint32_t microbatches)
 {
     const struct optimizer_opts opts = {.kind = &optimizer_sgd,
                                         .rate = 0.1,
@@ -28,6 +28,7 @@ static struct graph *make_graph(void)
     struct graph *g = graph_create();
     uint32_t batch = graph_dim(g, "batch", ROWS), x;
 
+    g->microbatches = microbatches;
     x = graph_input(g, "x", SHD_F64, (uint32_t[]){batch, graph_dim(g, "d0", WIDTH)}, 2,
                     (struct kern_source){.seed = 1, .scale = 1});
     for (uint32_t i = 0; i < LAYERS; i++) {
@@ -139,7 +140,7 @@ static bool look(struct seen *out, uint32_t prefetch)
     static const struct shd_sharding *nodes[NODES_MAX];
     static struct shd_sharding storage[NODES_MAX];
     const int32_t ndevices = DEVICES;
-    struct graph *graph = make_graph();
+    struct graph *graph = make_graph(1);
     struct shd_mesh *mesh = NULL;
     struct step step = {.program = NULL};
     bool good = graph_status(graph, NULL) == SHD_OK && graph->nnodes <= NODES_MAX &&
@@ -170,6 +171,88 @@ static bool look(struct seen *out, uint32_t prefetch)
     return good;
 }
 
+/* ---- sums of gradients ---- */
+
+/* Gradients are summed over the devices for each microbatch: to a part each, or all to all. */
+static void place_sums(const struct shd_sharding **nodes, struct shd_sharding *storage,
+                       const struct graph *g, const struct shd_mesh *mesh, bool cut)
+{
+    for (uint32_t n = 0; n < g->nnodes; n++) {
+        bool is_data = strcmp(g->nodes[n].name, "x") == 0;
+        bool is_sum = g->nodes[n].op == GRAPH_CONSTRAINT && g->nodes[n].state_of != GRAPH_NONE;
+        int64_t shape[GRAPH_RANK_MAX];
+
+        nodes[n] = NULL;
+        if (!is_data && !is_sum && g->nodes[n].op != GRAPH_PARAM)
+            continue;
+        shd_sharding_init(&storage[n], mesh, g->nodes[n].rank);
+        graph_shape(g, n, shape);
+        if (is_data || (is_sum && cut))
+            (void)zero_cut(&storage[n], shape, 0);
+        nodes[n] = &storage[n];
+    }
+}
+
+static bool reads(const struct program_op *op, uint32_t buffer)
+{
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        if (op->inputs[k] == buffer)
+            return true;
+    return false;
+}
+
+/* How many sums of gradients of some kind the backward phase has, and of how many the layer before
+ * computes between the sum and what reads it. */
+static void count_sums(const struct program *program, enum shd_reshard_kind kind, uint32_t *nsums,
+                       uint32_t *nlater)
+{
+    for (uint32_t i = 0; i < program->nops; i++) {
+        const struct program_op *sum = &program->ops[i];
+        uint32_t layer = graph_layer_of(sum->name).number;
+        bool between = false;
+
+        if (sum->kind != PROGRAM_RESHARD || sum->reshard.kind != kind ||
+            sum->part != PROGRAM_BACKWARD ||
+            program->buffers[sum->outputs[0]].use != PROGRAM_GRADIENTS)
+            continue;
+        ++*nsums;
+        for (uint32_t r = i + 1; r < program->nops && !reads(&program->ops[r], sum->outputs[0]);
+             r++)
+            between |= layer > 0 && program->ops[r].kind == PROGRAM_KERNEL &&
+                       graph_layer_of(program->ops[r].name).number + 1 == layer;
+        *nlater += between;
+    }
+}
+
+static void test_sums(bool cut)
+{
+    static const struct shd_sharding *nodes[NODES_MAX];
+    static struct shd_sharding storage[NODES_MAX];
+    const int32_t ndevices = DEVICES;
+    struct graph *graph = make_graph(2);
+    struct shd_mesh *mesh = NULL;
+    struct program *program = NULL;
+    uint32_t nsums = 0, nlater = 0;
+    bool good = graph_status(graph, NULL) == SHD_OK && graph->nnodes <= NODES_MAX &&
+                shd_mesh_create(&mesh, (const char *const[]){"dp"}, &ndevices, 1, NULL) == SHD_OK;
+
+    if (good) {
+        const struct partition_request request = {.graph = graph, .mesh = mesh, .nodes = nodes};
+
+        place_sums(nodes, storage, graph, mesh, cut);
+        good = partition_build(&program, &request, NULL) == SHD_OK;
+    }
+    if (good)
+        count_sums(program, cut ? SHD_RESHARD_REDUCE_SCATTER : SHD_RESHARD_ALL_REDUCE, &nsums,
+                   &nlater);
+    ok(good && nsums == LAYERS && nlater == LAYERS - 1,
+       "gradients summed %s: %u sums, of which %u are read a layer later",
+       cut ? "in parts" : "whole", nsums, nlater);
+    program_destroy(program);
+    shd_mesh_destroy(mesh);
+    graph_destroy(graph);
+}
+
 int main(void)
 {
     struct seen seen[4] = {{0, 0, 0}};
@@ -186,5 +269,7 @@ int main(void)
            seen[1].peak_bytes > seen[0].peak_bytes,
        "a layer more takes the memory of its kernel");
     ok(seen[1].replayed_ns < seen[0].replayed_ns, "the next layer's gather beside this one");
+    test_sums(true);
+    test_sums(false);
     return done();
 }
