@@ -117,6 +117,7 @@ check_PROGRAMS += \
 	%D%/uint128 \
 	%D%/units \
 	%D%/wait \
+	%D%/walk \
 	%D%/yaml
 
 libtap_la_LINK = $(INSTALLED_LINK)

@@ -428,6 +428,28 @@ static bool bytes_are_right(const struct experts *e, const struct step *step)
     return true;
 }
 
+/* Ops that are called alike move as much at every device; and each is alike to itself. */
+static bool alike_are_alike(const struct program *program)
+{
+    for (uint32_t i = 0; i < program->nops; i++)
+        for (uint32_t k = i; program->ops[i].kind == PROGRAM_ROWS && k < program->nops; k++) {
+            const struct program_op *a = &program->ops[i], *b = &program->ops[k];
+            bool alike = b->kind == PROGRAM_ROWS && program_rows_moves_alike(program, a, b);
+
+            if (k == i && !alike)
+                return false;
+            for (int32_t d = 0; alike && a->stage == b->stage && d < shd_mesh_size(program->mesh);
+                 d++) {
+                struct program_moved x = program_moved(program, a, d);
+                struct program_moved y = program_moved(program, b, d);
+
+                if (x.received != y.received || x.sent != y.sent)
+                    return false;
+            }
+        }
+    return true;
+}
+
 /* ---- a fault ---- */
 
 /* One device has another row in the place of the first that is there. */
@@ -542,6 +564,10 @@ static void test_case(uint64_t seed)
     if (good && step_result(&step, "rows") != PROGRAM_NONE && e.graph->microbatches == 1 &&
         !rows_are_right(&e, &step)) {
         diag("rows differ from a plain loop's");
+        good = false;
+    }
+    if (good && !alike_are_alike(step.program)) {
+        diag("ops that are not alike are called so, or the other way round");
         good = false;
     }
     good = good && !differs && bytes_are_right(&e, &step) &&

@@ -1,0 +1,98 @@
+/* What walk/walk.h promises of more devices than cores: those that compute long take turns, and
+ * none keeps its turn while it waits for others, be it inspected or not.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <unistd.h>
+
+#include "partition/partition.h"
+#include "tap.h"
+#include "walk/walk.h"
+
+enum { DEVICES = 8, SIZE = 128, SECONDS_MOST = 120 };
+
+/* A product of two million flops on every device, of which each keeps a part (a step within the
+ * device) or all have the sum (a step between them); then one more. */
+static struct graph *make_graph(void)
+{
+    struct graph *g = graph_create();
+    uint32_t a = graph_dim(g, "a", SIZE), b = graph_dim(g, "b", SIZE), c = graph_dim(g, "c", SIZE);
+    uint32_t x = graph_input(g, "x", SHD_F32, (uint32_t[]){a, b}, 2,
+                             (struct kern_source){.seed = 1, .scale = 1});
+    uint32_t w = graph_param(g, "w", SHD_F32, (uint32_t[]){b, c}, 2,
+                             (struct kern_source){.seed = 2, .scale = 1});
+    uint32_t y = graph_einsum(g, "y", x, w, (uint32_t[]){a, c}, 2);
+
+    y = graph_constraint(g, "part", graph_map(g, "tanh", KERN_TANH, y, GRAPH_NONE, 0));
+    y = graph_constraint(g, "whole", graph_map(g, "neg", KERN_NEG, y, GRAPH_NONE, 0));
+    y = graph_einsum(g, "z", y, w, (uint32_t[]){b, a}, 2);
+    graph_output(g, GRAPH_OUTPUT, "z", y, GRAPH_NONE);
+    return g;
+}
+
+static void look(void *arg, int32_t device, uint32_t op, const void *const *shards)
+{
+    uint32_t *nseen = arg;
+
+    (void)op;
+    (void)shards;
+    if (device == 0)
+        ++*nseen;
+}
+
+static bool runs(const struct program *program, bool inspected)
+{
+    uint32_t nseen = 0;
+    struct walk_opts opts = {.inspect = inspected ? look : NULL, .inspect_arg = &nseen};
+    struct record *record;
+    struct shd_error err = {SHD_OK, ""};
+    int status = record_create(&record, program, RECORD_EXECUTED, false, &err);
+
+    if (status == SHD_OK) {
+        status = walk_run(record, &opts, &err);
+        record_destroy(record);
+    }
+    if (status != SHD_OK)
+        diag("%s", err.text);
+    return status == SHD_OK && nseen == (inspected ? program->nops : 0);
+}
+
+int main(void)
+{
+    const int32_t ndevices = DEVICES;
+    const struct shd_sharding *nodes[16] = {NULL};
+    struct shd_sharding part, whole;
+    struct graph *graph = make_graph();
+    struct partition_request request = {.graph = graph, .nodes = nodes};
+    struct program *program;
+    struct shd_mesh *mesh;
+    int nlocal = 0, nbetween = 0;
+
+    plan(0);
+    alarm(SECONDS_MOST); /* devices that wait for each other would do so for ever */
+    if (shd_mesh_create(&mesh, (const char *const[]){"d"}, &ndevices, 1, NULL) != SHD_OK)
+        return 99;
+    shd_sharding_init(&whole, mesh, 2);
+    part = whole;
+    part.dims[0] = (struct shd_dim_axes){1, {0}};
+    for (uint32_t n = 0; n < graph->nnodes && n < 16; n++)
+        nodes[n] = graph->nodes[n].op == GRAPH_CONSTRAINT && graph->nodes[n].name[0] == 'p' ? &part
+                   : graph->nodes[n].op != GRAPH_MAP && graph->nodes[n].op != GRAPH_EINSUM  ? &whole
+                                                                                            : NULL;
+    request.mesh = mesh;
+    if (partition_build(&program, &request, NULL) != SHD_OK)
+        return 99;
+    for (uint32_t i = 0; i < program->nops; i++) {
+        nlocal += program_reads_others(&program->ops[i]) && !program_communicates(&program->ops[i]);
+        nbetween += program_communicates(&program->ops[i]);
+    }
+    ok(nlocal > 0 && nbetween > 0, "a step within devices, and one between them");
+    ok(runs(program, false), "turns: none is kept at a step between devices");
+    ok(runs(program, true), "turns: nor, where devices are inspected, at one within them");
+    program_destroy(program);
+    graph_destroy(graph);
+    shd_mesh_destroy(mesh);
+    return done();
+}
