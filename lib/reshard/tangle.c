@@ -82,7 +82,9 @@ static bool add_ends(struct weights *ends, const struct side *side, uint64_t lea
 }
 
 /* Find the axis of a side that has the digits worth from `low` up to `high` elements, and what
- * these weigh in the coordinate on that axis.  False where no single axis has them. */
+ * these weigh in the coordinate on that axis.  False where no single axis has them.  Where the
+ * axis has a part of a digit the weights are rounded, and split() finds that they do not go with
+ * those of the other side. */
 static bool find_digits(struct digits *out, const struct side *side, uint64_t low, uint64_t high)
 {
     uint64_t worth = side->interval;
@@ -93,7 +95,7 @@ static bool find_digits(struct digits *out, const struct side *side, uint64_t lo
 
         if (low >= worth && high <= end) {
             *out = (struct digits){axis, low / worth, high / worth};
-            return low % worth == 0 && high % worth == 0;
+            return true;
         }
         worth = end;
     }
@@ -108,8 +110,7 @@ static bool add_equals(struct solving *s, const struct tangle *tangle, const str
     uint64_t least = from.interval > to.interval ? from.interval : to.interval;
     struct weights ends = {.n = 1, .at = {least}};
 
-    if (least % from.interval != 0 || least % to.interval != 0 || !add_ends(&ends, &from, least) ||
-        !add_ends(&ends, &to, least))
+    if (!add_ends(&ends, &from, least) || !add_ends(&ends, &to, least))
         return false;
     for (size_t i = 0; i + 1 < ends.n; i++) {
         struct equal *e = &s->equals[s->nequals];
