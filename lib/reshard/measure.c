@@ -89,7 +89,8 @@ static void fetch_all(struct measuring *m, int32_t position, struct received *re
 
 /* How many members a collective's group has within one group of `ndevices` devices, told from the
  * axes alone.  False where that does not do: where ids are not positions, or an axis neither stays
- * within groups of `ndevices` nor goes through whole ones. */
+ * within groups of `ndevices` nor goes through whole ones.  Beside such axes, one whose neighbours
+ * are `ndevices` or more apart has each of its coordinates in another group. */
 static bool members_near_by_axes(uint64_t *out, const struct shd_reshard_step *step,
                                  int32_t ndevices)
 {
@@ -102,11 +103,10 @@ static bool members_near_by_axes(uint64_t *out, const struct shd_reshard_step *s
         int32_t size = mesh->sizes[step->axes[i]];
 
         if (stride >= ndevices)
-            plain &= stride % ndevices == 0;
-        else if (ndevices % stride != 0 || (stride * size) % ndevices != 0)
+            continue;
+        if (ndevices % stride != 0 || (stride * size) % ndevices != 0)
             plain &= ndevices % (stride * size) == 0;
-        if (stride < ndevices)
-            near *= (uint64_t)(ndevices / stride < size ? ndevices / stride : size);
+        near *= (uint64_t)(ndevices / stride < size ? ndevices / stride : size);
     }
     *out = near;
     return plain;
