@@ -101,7 +101,7 @@ void torus_part(struct hardware_part *out, const struct hardware_tier *tier, enu
         spread(out, tier, group, array_bytes);
     } else {
         out->bytes = array_bytes * received(kind, (double)out->members);
-        out->bandwidth_s = out->bytes_per_s > 0 ? out->bytes / out->bytes_per_s : 0;
+        out->bandwidth_s = out->bytes / out->bytes_per_s;
     }
     out->latency_s = out->steps * tier->step_s;
     if (tier->copy_bytes_per_s > 0)
