@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hardware/reshard.h"
 #include "hardware/shipped.h"
 #include "tap.h"
 
@@ -225,6 +226,49 @@ static void test_values(void)
     diag_fini(&errors);
 }
 
+/* To the first device what all have a part of: of eight by the links of these, of others by the links
+ * of all, whatever the number of devices. */
+static void test_between_meshes(void)
+{
+    static const char text[] =
+        HEAD RATES MEMORY KERNELS "tiers: [{name: l, devices: 8, rate: 8GB/s, latency: 0s, step: 0s}, "
+                                  "{name: m, rate: 500MB/s, latency: 0s, step: 0s}]\n";
+    static const char *const name = "d";
+    struct diag errors = DIAG_INIT;
+    struct hardware *h = NULL;
+
+    if (!ok(hardware_parse(&h, "f", text, strlen(text), &errors) == SHD_OK, "meshes: read"))
+        return;
+    for (int32_t k = 0; k < 10; k++) {
+        const int32_t n = 6 + k / 2;
+        const int64_t shape[] = {n * 1000000};
+        int32_t ids[10];
+        const int32_t one = 1;
+        struct shd_mesh *from = NULL, *to = NULL;
+        struct shd_sharding held, wanted;
+        struct shd_reshard_plan plan;
+        double seconds = n > 8 ? (n - 8) * 1e6 / 5e8 : (n - 1) * 1e6 / 8e9;
+
+        for (int32_t i = 0; i < n; i++)
+            ids[i] = k % 2 ? i : n - 1 - i;
+        if (shd_mesh_create_with_ids(&from, &name, &n, 1, ids, NULL) != SHD_OK ||
+            shd_mesh_create(&to, &name, &one, 1, NULL) != SHD_OK)
+            abort();
+        shd_sharding_init(&held, from, 1);
+        shd_sharding_init(&wanted, to, 1);
+        held.dims[0] = (struct shd_dim_axes){1, {0}};
+        ok(shd_reshard_build(&plan, &held, &wanted, shape, SHD_I8, NULL) == SHD_OK &&
+               plan.nsteps == 1 &&
+               fabs(hardware_reshard_seconds(h, &plan.steps[0], shape, SHD_I8) - seconds) < 1e-9,
+           "meshes: parts on %d devices to the first, by the links of %s", (int)n,
+           n > 8 ? "all" : "eight");
+        shd_mesh_destroy(from);
+        shd_mesh_destroy(to);
+    }
+    hardware_destroy(h);
+    diag_fini(&errors);
+}
+
 int main(void)
 {
     plan(0);
@@ -232,5 +276,6 @@ int main(void)
     test_shipped();
     test_find();
     test_values();
+    test_between_meshes();
     return done();
 }

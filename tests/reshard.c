@@ -599,6 +599,37 @@ static void test_kinds(void)
     }
 }
 
+/* Axes that swap dimensions, of sizes that divide each other and of others: what moves is told from
+ * digits of coordinates where these go together, and is what one counts, device by device. */
+static void test_sizes(void)
+{
+    static const struct shd_dim_axes dims[][2] = {
+        {{1, {0}}, {1, {1}}}, {{1, {1}}, {1, {0}}}, {{2, {0, 1}}, {0, {0}}},
+        {{2, {1, 0}}, {0, {0}}}, {{0, {0}}, {2, {0, 1}}},
+    };
+    enum { N = sizeof(dims) / sizeof(dims[0]) };
+    size_t nwrong = 0;
+
+    for (int32_t i = 0; i < 25 * N * N; i++) {
+        const int32_t sizes[] = {2 + i % 5, 2 + i / 5 % 5};
+        const int64_t shape[] = {2 * sizes[0] * sizes[1], 3 * sizes[0] * sizes[1]};
+        struct shd_sharding from, to;
+        struct shd_mesh *odd = NULL;
+
+        if (shd_mesh_create(&odd, axis_names, sizes, 2, NULL))
+            abort();
+        shd_sharding_init(&from, odd, 2);
+        shd_sharding_init(&to, odd, 2);
+        for (size_t d = 0; d < 2; d++) {
+            from.dims[d] = dims[i / 25 % N][d];
+            to.dims[d] = dims[i / 25 / N][d];
+        }
+        nwrong += shd_reshard_cost(&from, &to, shape, SHD_I8) != count_missing(&from, &to, shape);
+        shd_mesh_destroy(odd);
+    }
+    ok(nwrong == 0, "sizes: axes of 2 to 6 that swap: bytes as one counts them");
+}
+
 static void test_errors(void)
 {
     const int64_t shape[] = {64, 64};
@@ -750,6 +781,54 @@ static void test_senders(void)
        "senders: both halves of the mesh have all");
 }
 
+/* The figures of an all-reduce on links of two tiers, as one reckons them: pairs of neighbours, on a
+ * mesh of which one axis goes along them, or, by its ids, the other one does. */
+static void test_figures(void)
+{
+    const char *const names[] = {"a", "b"};
+    const int32_t sizes[] = {2, 4}, ids[] = {0, 2, 4, 6, 1, 3, 5, 7};
+    const int64_t shape[] = {64, 64};
+    static const struct {
+        bool by_ids;
+        uint16_t axis;
+        uint64_t nmessages, near_bytes, far_bytes; /* messages of all; bytes into one */
+        double rounds;
+    } cases[] = {
+        {false, 0, 8 * 2, 0, 4096, 2},
+        {false, 1, 8 * 6, 2048, 4096, 4},
+        {true, 0, 8 * 2, 4096, 0, 2},
+        {true, 1, 8 * 6, 0, 6144, 4},
+    };
+    struct shd_reshard_opts opts = {.ntiers = 2, .tiers = {{2, 1e-6, 1e9}, {0, 1e-5, 1e8}}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct shd_reshard_figures f = {0};
+        struct shd_reshard_plan plan;
+        struct shd_sharding from, to;
+        struct shd_mesh *near = NULL;
+        double far = (double)cases[i].far_bytes / 1e8, close = (double)cases[i].near_bytes / 1e9;
+        double seconds = cases[i].rounds * (far > 0 ? 1e-5 : 1e-6) + (far > close ? far : close);
+
+        if (!ok(!shd_mesh_create_with_ids(&near, names, sizes, 2, cases[i].by_ids ? ids : NULL,
+                                          NULL),
+                "figures: mesh"))
+            continue;
+        shd_sharding_init(&from, near, 2);
+        shd_sharding_init(&to, near, 2);
+        from.partial = (uint16_t)(1U << cases[i].axis);
+        bool measured = !shd_reshard_build(&plan, &from, &to, shape, SHD_I8, NULL) &&
+                        !shd_reshard_measure(&f, &plan, shape, &opts, NULL);
+
+        ok(measured && plan.nsteps == 1 && plan.steps[0].kind == SHD_RESHARD_ALL_REDUCE &&
+               f.nmessages == cases[i].nmessages && f.entering_bytes[0] == 8 * cases[i].far_bytes &&
+               f.seconds > seconds * (1 - 1e-9) && f.seconds < seconds * (1 + 1e-9),
+           "figures, row %zu: %llu messages, %llu B between pairs, %.3g s, not %.3g", i,
+           (unsigned long long)f.nmessages, (unsigned long long)f.entering_bytes[0], f.seconds,
+           seconds);
+        shd_mesh_destroy(near);
+    }
+}
+
 static void test_words(void)
 {
     const int64_t shape[] = {64, 64};
@@ -818,10 +897,12 @@ int main(void)
     if (!ok(!shd_mesh_create(&mesh, names, sizes, 4, NULL), "mesh"))
         return done();
     test_kinds();
+    test_sizes();
     test_errors();
     test_bound();
     test_options();
     test_senders();
+    test_figures();
     test_words();
     test_large();
     test_random();

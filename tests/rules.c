@@ -144,6 +144,63 @@ static void test_texts(void)
        "texts: %zu patterns match what a search finds, %zu times", ncompiled, nfound);
 }
 
+/* An escaped character is looked for as itself where the escape means nothing else, and a text that
+ * has just no room to be looked for is searched. */
+static void test_plain_texts(void)
+{
+    size_t ncompiled = 0, nwrong = 0;
+
+    for (int c = 1; c < 400; c++) {
+        struct shd_regex *regex = NULL;
+        struct shd_rules *rules = NULL;
+        struct shd_regex_match match;
+        char pattern[512] = "(x)()()()()()()()()y\\", name[512] = "xyx";
+        size_t rule, length = strlen(pattern);
+
+        if (c < 128) {
+            pattern[length] = name[2] = (char)c;
+        } else {
+            memset(pattern, 'a', (size_t)c - 128);
+            memcpy(pattern + c - 128, "bc", 3);
+            memcpy(name, pattern, sizeof(name));
+            name[c - 128] = c % 3 ? 'b' : 'd';
+        }
+        if (shd_regex_compile(&regex, pattern, NULL))
+            continue;
+        ncompiled++;
+        must(shd_rules_create(&rules, NULL), "rules");
+        must(add(rules, pattern, "[]", NULL), "a rule");
+        for (int cut = 0; cut < 2; cut++) {
+            must(shd_regex_search(&match, regex, name, NULL), "a search");
+            if (match.found != (shd_rules_match(&rule, rules, name, NULL) == SHD_OK) &&
+                nwrong++ < 5)
+                diag("'%s' in '%s'", pattern, name);
+            name[strlen(name) - 1] = '\0';
+        }
+        shd_rules_destroy(rules);
+        shd_regex_destroy(regex);
+    }
+    ok(nwrong == 0 && ncompiled > 300, "texts: %zu escapes and lengths match what a search finds",
+       ncompiled);
+}
+
+/* Bytes that are no text are an error, however a pattern is looked for. */
+static void test_no_text(void)
+{
+    static const char *const patterns[] = {"kernel", "kernel.+x", "[k]", "(up|down)$"};
+
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+        struct shd_rules *rules = NULL;
+        size_t rule;
+
+        must(shd_rules_create(&rules, NULL), "rules");
+        must(add(rules, patterns[i], "[]", NULL), "a rule");
+        ok(shd_rules_match(&rule, rules, "layers\xff", NULL) == SHD_EINVAL,
+           "'%s' in what is no UTF-8", patterns[i]);
+        shd_rules_destroy(rules);
+    }
+}
+
 #define LONG "a0123456789b0123456789c0123456789d0123456789e0123456789f0123456789g0123456789"
 
 static void test_long_texts(void)
@@ -189,6 +246,8 @@ int main(void)
     test_many();
     test_texts();
     test_long_texts();
+    test_plain_texts();
+    test_no_text();
     shd_rules_destroy(rules);
     shd_rules_destroy(NULL);
     return done();

@@ -321,6 +321,42 @@ static void test_default(void)
     expect(status, mesh, SHD_EINVAL, NULL, "another platform");
 }
 
+/* The submesh of each row of T5X's tables, the first that the hardware's extent along its dimension
+ * allows: the mesh is that of the submesh. */
+static void test_default_table(void)
+{
+    static const struct {
+        const char *kind;
+        int64_t x, y, z, cores, n, submesh[4];
+    } rows[] = {
+        {"TPU v3", 4, 4, 1, 2, 1, {1, 1, 1, 1}},    {"TPU v3", 4, 4, 1, 2, 2, {1, 1, 1, 2}},
+        {"TPU v2", 4, 4, 1, 2, 4, {2, 1, 1, 2}},    {"TPU v2", 4, 4, 1, 2, 8, {2, 2, 1, 2}},
+        {"TPU v3", 4, 4, 1, 2, 16, {4, 2, 1, 2}},   {"TPU v4", 8, 8, 16, 1, 1, {1, 1, 1, 1}},
+        {"TPU v4", 8, 8, 16, 1, 2, {1, 2, 1, 1}},   {"TPU v4", 4, 4, 4, 1, 4, {4, 1, 1, 1}},
+        {"TPU v4", 2, 4, 4, 1, 4, {2, 2, 1, 1}},    {"TPU v4", 8, 4, 8, 1, 8, {1, 1, 8, 1}},
+        {"TPU v4", 8, 4, 4, 1, 8, {4, 2, 1, 1}},    {"TPU v4", 8, 4, 16, 1, 16, {1, 1, 16, 1}},
+        {"TPU v4", 8, 4, 8, 1, 16, {8, 2, 1, 1}},   {"TPU v4", 4, 8, 8, 1, 16, {4, 4, 1, 1}},
+        {"TPU v4", 2, 4, 8, 1, 16, {2, 2, 4, 1}},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct shd_mesh_request request = {.num_partitions = rows[i].n};
+        struct shd_topology t =
+            chips(rows[i].kind, rows[i].x, rows[i].y, rows[i].z, rows[i].cores);
+        struct shd_mesh *want = NULL, *got = NULL;
+        bool same = shd_tpu_mesh_create(&want, &t, rows[i].submesh, 4, NULL, NULL) == SHD_OK &&
+                    shd_default_mesh_create(&got, &t, &request, NULL) == SHD_OK &&
+                    shd_mesh_axis_size(got, 1) == rows[i].n;
+
+        for (int32_t p = 0; same && p < t.ndevices; p++)
+            same = shd_mesh_device_id(want, p) == shd_mesh_device_id(got, p);
+        ok(same, "%s of %dx%dx%d, %d partitions: the row's submesh", rows[i].kind, (int)rows[i].x,
+           (int)rows[i].y, (int)rows[i].z, (int)rows[i].n);
+        shd_mesh_destroy(want);
+        shd_mesh_destroy(got);
+    }
+}
+
 int main(void)
 {
     plan(0);
@@ -331,5 +367,6 @@ int main(void)
     test_hosts();
     test_hybrid();
     test_default();
+    test_default_table();
     return done();
 }
