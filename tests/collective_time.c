@@ -273,6 +273,14 @@ static void test_torus(struct hardware *h)
             "torus: all-to-all, the longest axis counts");
     is_near(time_of(h, COLL_PERMUTE, sizes, z, 1, mb), mb / link,
             "torus: to the neighbour, one link");
+    is_near(time_of(h, COLL_GATHER, sizes, x, 1, mb), 3 * mb / (2 * link),
+            "torus: gather, all into one device");
+    is_near(time_of(h, COLL_BROADCAST, sizes, x, 1, mb), mb / (2 * link), "torus: broadcast");
+    /* Every second one: what neighbours send goes through those between them, and is theirs, too. */
+    is_near(time_of(h, COLL_PERMUTE, halves, (const uint8_t[]){1}, 1, mb), 8 * mb / link,
+            "torus: to one that is eight links away");
+    is_near(time_of(h, COLL_PERMUTE, halves, (const uint8_t[]){1}, 1, 1), 8e-6,
+            "torus: to one that is eight links away, hops");
     /* Eight of the sixteen of an axis: a line, whose end has one link to get all by. */
     is_near(time_of(h, COLL_ALL_GATHER, halves, z, 1, mb), 7 * mb / link, "line: half");
     is_near(time_of(h, COLL_ALL_GATHER, halves, z, 1, 1), 7e-6, "line: hops");

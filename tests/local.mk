@@ -72,6 +72,7 @@ check_PROGRAMS += \
 	%D%/optimizer \
 	%D%/optimum \
 	%D%/overlap \
+	%D%/outcome \
 	%D%/pack \
 	%D%/parallel_groups \
 	%D%/params \
