@@ -22,6 +22,7 @@ check_PROGRAMS += \
 	%D%/classes \
 	%D%/coll \
 	%D%/collective_time \
+	%D%/comparison \
 	%D%/contexts \
 	%D%/create_mesh \
 	%D%/decisions \

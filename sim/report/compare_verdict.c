@@ -341,17 +341,23 @@ static void add_equals(const struct compare_rows *rows, const struct equals *e, 
     }
 }
 
-/* Of those that receive the same bytes: which have the least of something else, where not all. */
+/* Of those that receive the same bytes: which have the least of something else, where not all.  One
+ * that does not know it, as a step without a pipeline no bubble, has none of it: no other has least.
+ */
 static void add_least(const struct compare_rows *rows, const struct equals *same,
                       enum compare_id id, const char *what, struct text *out)
 {
-    struct equals best = {{same->ids[0], id}, 2, SIZE_MAX};
+    struct equals best = {{same->ids[0], id}, 2, same->row};
 
-    for (size_t i = 0; i < rows->compare->nresults; i++)
-        if (is_equal(rows, same, i) && known(rows, i, id) &&
-            (best.row == SIZE_MAX || number(rows, i, id) < number(rows, best.row, id)))
+    for (size_t i = 0; i < rows->compare->nresults; i++) {
+        if (!is_equal(rows, same, i))
+            continue;
+        if (!known(rows, i, id))
+            return;
+        if (number(rows, i, id) < number(rows, best.row, id))
             best.row = i;
-    if (best.row == SIZE_MAX || count_equals(rows, &best) == count_equals(rows, same))
+    }
+    if (count_equals(rows, &best) == count_equals(rows, same))
         return;
     text_addf(out, "  The least %s of these: ", what);
     add_equals(rows, &best, out);
