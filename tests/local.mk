@@ -17,6 +17,7 @@ check_PROGRAMS += \
 	%D%/auto_shard \
 	%D%/block \
 	%D%/bucket \
+	%D%/capture \
 	%D%/chunk \
 	%D%/channel \
 	%D%/classes \
@@ -396,6 +397,7 @@ test_scripts = \
 	%D%/show_tree.sh \
 	%D%/stop.sh \
 	%D%/supposed.sh \
+	%D%/told.sh \
 	%D%/trace.sh \
 	%D%/train_step.sh \
 	%D%/twenty_steps.sh \
@@ -447,6 +449,7 @@ EXTRA_DIST += \
 	%D%/page.py \
 	%D%/picture.py \
 	%D%/pipeline.py \
+	%D%/told.py \
 	%D%/placement.py \
 	%D%/mpi.supp \
 	%D%/mutants.py \
