@@ -63,6 +63,7 @@ static const struct {
     {COLL_ALL_REDUCE, 0, 600, 1, {1000, 1000, 1000, 1000, 1000, 1000}, -1},
     {COLL_ALL_GATHER, 0, 600, 2, {6000, 6000, 6000, 6000, 6000, 6000}, -1},
     {COLL_REDUCE_SCATTER, 0, 600, 1, {500, 500, 500, 500, 500, 500}, -1},
+    {COLL_REDUCE_SCATTER, 0, 7, 1, {6, 6, 6, 6, 6, 5}, -2},
     {COLL_ALL_TO_ALL, 0, 600, 3, {1500, 1500, 1500, 1500, 1500, 1500}, -1},
     /* In groups of three and two; what does not divide goes to the first of a group, which is 1. */
     {COLL_ALL_REDUCE, 1, 600, 1, {800, 800, 800, 0, 600, 600}, -1},

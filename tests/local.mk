@@ -97,6 +97,7 @@ check_PROGRAMS += \
 	%D%/ranks_calls \
 	%D%/ranks_programs \
 	%D%/reshard_random \
+	%D%/result \
 	%D%/rules \
 	%D%/rows \
 	%D%/run \
