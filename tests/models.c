@@ -1,5 +1,5 @@
 /* Models of published sizes: how many parameters they have, whole and shrunk; what relative
- * positions are; that a text is read the same whatever the layout.
+ * positions are; that a text is read the same whatever the layout, or is told to be cut short.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "graph/layers/attention.h"
 #include "model/model.h"
 #include "model/relative.h"
 #include "scenario/scenario.h"
+#include "trial/trial.h"
 #include "step.h"
 #include "tap.h"
 
@@ -383,7 +385,35 @@ static void test_text_t5(void)
     free(labels);
     graph_destroy(g);
     scenario_file_destroy(file);
-    remove(TEXT_PATH);
+}
+
+/* A text that is cut short once its scenario was read: an error of the file, whoever reads it. */
+static void test_text_cut(void)
+{
+    int (*const ways[])(struct trial *, const int *, struct shd_error *) = {trial_execute,
+                                                                            trial_train};
+    uint8_t bytes[TEXT_BYTES];
+
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        struct scenario_file *file;
+        struct diag found = DIAG_INIT;
+        struct trial trial;
+        struct shd_error err = {0};
+        int status = SHD_ENOMEM;
+
+        write_text(bytes);
+        graph_destroy(graph_of_text(&file, "gpt2", 1));
+        if (trial_init(&trial, &file->scenarios[0], &found) == SHD_OK && !truncate(TEXT_PATH, 600))
+            status = ways[i](&trial, NULL, &err);
+        ok(status == SHD_ESYSTEM &&
+               !strcmp(err.text, "'" TEXT_PATH "' was cut short while it was read: there is no "
+                                 "byte 600, and it had 1003"),
+           "text: cut short, %s", i ? "to train" : "to execute");
+        if (status != SHD_ESYSTEM)
+            diag("%d %s", status, err.text);
+        trial_fini(&trial);
+        scenario_file_destroy(file);
+    }
 }
 
 int main(void)
@@ -397,5 +427,7 @@ int main(void)
     test_biased_attention();
     test_text();
     test_text_t5();
+    test_text_cut();
+    remove(TEXT_PATH);
     return done();
 }

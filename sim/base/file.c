@@ -5,10 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
+#include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,7 +76,10 @@ int file_read(struct text *out, const char *path, size_t max_bytes, struct shd_e
     int status = read_stream(&text, file, path, max_bytes, err);
     if (file != stdin)
         fclose(file);
-    if (status == SHD_OK) {
+    if (status == SHD_OK && !out->data && !out->failed) {
+        *out = text;
+        text_init(&text);
+    } else if (status == SHD_OK) {
         text_add_bytes(out, text_get(&text), text.length);
         if (out->failed)
             status = shd_error_set(err, SHD_ENOMEM, "no memory for the file");
@@ -84,41 +88,116 @@ int file_read(struct text *out, const char *path, size_t max_bytes, struct shd_e
     return status;
 }
 
-static int map_open(const uint8_t **out, uint64_t *nbytes, int fd, struct shd_error *err)
-{
-    struct stat info;
-    void *bytes;
+/* ---- bytes where they are wanted ---- */
 
-    if (fstat(fd, &info) < 0)
-        return shd_error_set(err, SHD_ESYSTEM, "cannot be read: %s", strerror(errno));
-    if (!S_ISREG(info.st_mode))
-        return shd_error_set(err, SHD_ESYSTEM, "no regular file");
-    *out = NULL;
-    *nbytes = 0;
-    if (info.st_size == 0) /* which mmap() refuses */
-        return SHD_OK;
-    bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes == MAP_FAILED)
-        return shd_error_set(err, errno == ENOMEM ? SHD_ENOMEM : SHD_ESYSTEM,
-                             "cannot be mapped: %s", strerror(errno));
-    *out = bytes;
-    *nbytes = (uint64_t)info.st_size;
-    return SHD_OK;
+struct file_bytes {
+    char *path;
+    uint64_t count;
+    atomic_uint_least64_t missed; /* the first byte that was; UINT64_MAX: none */
+    atomic_int code;              /* of the system, why; 0: the file has no more */
+};
+
+/* A pipe may have no writer, for which open() would wait. */
+static int open_file(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-int file_map(const uint8_t **out, uint64_t *nbytes, const char *path, struct shd_error *err)
+/* How many bytes a file has that can be read. */
+static int look_at(uint64_t *count, const char *path, struct shd_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), status; /* a pipe may have no writer */
+    int fd = open_file(path), status = SHD_OK;
+    struct stat info;
 
     if (fd < 0)
         return shd_error_set(err, SHD_ESYSTEM, "cannot be opened: %s", strerror(errno));
-    status = map_open(out, nbytes, fd, err);
+    if (fstat(fd, &info) < 0)
+        status = shd_error_set(err, SHD_ESYSTEM, "cannot be read: %s", strerror(errno));
+    else if (!S_ISREG(info.st_mode))
+        status = shd_error_set(err, SHD_ESYSTEM, "no regular file");
+    else
+        *count = (uint64_t)info.st_size;
     close(fd);
     return status;
 }
 
-void file_unmap(const uint8_t *bytes, uint64_t nbytes)
+int file_bytes_create(struct file_bytes **out, const char *path, struct shd_error *err)
 {
-    if (bytes)
-        munmap((void *)(uintptr_t)bytes, (size_t)nbytes);
+    struct file_bytes *file = calloc(1, sizeof *file);
+    int status;
+
+    if (!file || !(file->path = strdup(path))) {
+        free(file);
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the name of a file");
+    }
+    atomic_init(&file->missed, UINT64_MAX);
+    status = look_at(&file->count, path, err);
+    if (status == SHD_OK)
+        *out = file;
+    else
+        file_bytes_destroy(file);
+    return status;
+}
+
+void file_bytes_destroy(struct file_bytes *file)
+{
+    if (!file)
+        return;
+    free(file->path);
+    free(file);
+}
+
+uint64_t file_bytes_count(const struct file_bytes *file)
+{
+    return file->count;
+}
+
+/* Keep the lowest byte that was missed, and why that was. */
+static void note_missed(struct file_bytes *file, uint64_t at, int code)
+{
+    uint64_t before = atomic_load(&file->missed);
+
+    while (at < before && !atomic_compare_exchange_weak(&file->missed, &before, at))
+        ;
+    if (at < before)
+        atomic_store(&file->code, code);
+}
+
+size_t file_bytes_read(struct file_bytes *file, uint64_t at, uint8_t *out, size_t n)
+{
+    size_t wanted = n < file->count - at ? n : (size_t)(file->count - at), have = 0;
+    int fd = open_file(file->path), code = fd < 0 ? errno : 0;
+    ssize_t got = fd < 0 ? 0 : 1;
+
+    while (have < wanted && got > 0) {
+        got = pread(fd, out + have, wanted - have, (off_t)(at + have));
+        if (got < 0 && errno == EINTR)
+            got = 1;
+        else if (got < 0)
+            code = errno;
+        else
+            have += (size_t)got;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (have < wanted)
+        note_missed(file, at + have, code);
+    memset(out + have, 0, wanted - have);
+    return wanted;
+}
+
+int file_bytes_check(const struct file_bytes *file, struct shd_error *err)
+{
+    uint64_t missed = atomic_load(&file->missed);
+    int code = atomic_load(&file->code);
+
+    if (missed == UINT64_MAX)
+        return SHD_OK;
+    if (code)
+        return shd_error_set(err, SHD_ESYSTEM, "'%.80s' cannot be read at byte %" PRIu64 ": %s",
+                             file->path, missed, strerror(code));
+    return shd_error_set(err, SHD_ESYSTEM,
+                         "'%.80s' was cut short while it was read: there is no byte %" PRIu64
+                         ", and it had %" PRIu64,
+                         file->path, missed, file->count);
 }

@@ -15,7 +15,8 @@
 #include "capture/torch_chakra.h"
 #include "capture/torch_profiler.h"
 
-#define TEXT_MAX_BYTES ((size_t)1 << 30) /* of standard input: a file is mapped */
+#define HEAD_BYTES ((size_t)64 << 10) /* formats are known from these */
+#define TEXT_MAX_BYTES ((size_t)16 << 30) /* of a trace: the memory of the machine is the limit */
 
 struct reading {
     struct capture *out;
@@ -69,11 +70,16 @@ static const struct format *find_format(const char *text, size_t length)
 
 /* ---- a file ---- */
 
+static bool is_compressed(const char *text, size_t length)
+{
+    return length >= 2 && !memcmp(text, "\x1f\x8b", 2);
+}
+
 static int refuse(struct reading *r, const char *file, const char *text, size_t length)
 {
     struct place place = {file, 1, 1};
 
-    if (length >= 2 && !memcmp(text, "\x1f\x8b", 2))
+    if (is_compressed(text, length))
         diag_error(r->diag, place, "this is compressed; decompress it first: gunzip -k %s", file);
     else if (!file_kind_refuse(r->diag, file, text, length, FILE_MODULE))
         diag_error(
@@ -85,14 +91,10 @@ static int refuse(struct reading *r, const char *file, const char *text, size_t 
     return SHD_EINVAL;
 }
 
-/* A text of a known format; of a folder, others are passed over. */
-static int read_text(struct reading *r, const char *file, const char *text, size_t length,
-                     bool of_folder)
+static int read_text(struct reading *r, const char *file, const char *text, size_t length)
 {
     const struct format *format = find_format(text, length);
 
-    if (!format && of_folder && !(length >= 2 && !memcmp(text, "\x1f\x8b", 2)))
-        return SHD_OK;
     if (!format)
         return refuse(r, file, text, length);
     if (r->format && !(r->format->is_of_rank && format->is_of_rank)) {
@@ -114,22 +116,6 @@ static int read_text(struct reading *r, const char *file, const char *text, size
     return format->read(r, file, text, length);
 }
 
-static int read_mapped(struct reading *r, const char *file, bool of_folder)
-{
-    const uint8_t *bytes;
-    uint64_t nbytes;
-    struct shd_error err;
-    int status = file_map(&bytes, &nbytes, file, &err);
-
-    if (status != SHD_OK) {
-        diag_failure(r->diag, (struct place){file, 0, 0}, status, "%s", err.text);
-        return status;
-    }
-    status = read_text(r, file, bytes ? (const char *)bytes : "", nbytes, of_folder);
-    file_unmap(bytes, nbytes);
-    return status;
-}
-
 static int read_file(struct reading *r, const char *file)
 {
     struct text text = TEXT_INIT;
@@ -137,7 +123,7 @@ static int read_file(struct reading *r, const char *file)
     int status = file_read(&text, file, TEXT_MAX_BYTES, &err);
 
     if (status == SHD_OK)
-        status = read_text(r, file, text_get(&text), text.length, false);
+        status = read_text(r, file, text_get(&text), text.length);
     else
         diag_failure(r->diag, (struct place){file, 0, 0}, status, "%s", err.text);
     text_fini(&text);
@@ -151,6 +137,22 @@ static int is_shown(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
+/* Whether a file of a folder is read, or passed over as something else that lies there. */
+static bool is_of_traces(const char *path)
+{
+    char head[HEAD_BYTES];
+    struct file_bytes *file;
+    struct shd_error err;
+    size_t length = 0;
+
+    if (file_bytes_create(&file, path, &err) != SHD_OK)
+        return true; /* reading tells why it cannot */
+    if (file_bytes_count(file) > 0)
+        length = file_bytes_read(file, 0, (uint8_t *)head, sizeof head);
+    file_bytes_destroy(file);
+    return find_format(head, length) || is_compressed(head, length);
+}
+
 static int read_entry(struct reading *r, const char *folder, const char *name)
 {
     struct text path = TEXT_INIT;
@@ -162,7 +164,8 @@ static int read_entry(struct reading *r, const char *folder, const char *name)
         diag_no_memory(r->diag);
         status = SHD_ENOMEM;
     } else if (!stat(text_get(&path), &info) && S_ISREG(info.st_mode)) {
-        status = read_mapped(r, text_get(&path), true);
+        if (is_of_traces(text_get(&path)))
+            status = read_file(r, text_get(&path));
     }
     text_fini(&path);
     return status;
@@ -200,12 +203,8 @@ static int read_path(struct reading *r, const char *path)
 {
     struct stat info;
 
-    if (strcmp(path, "-") != 0 && !stat(path, &info)) {
-        if (S_ISDIR(info.st_mode))
-            return read_folder(r, path);
-        if (S_ISREG(info.st_mode))
-            return read_mapped(r, path, false);
-    }
+    if (strcmp(path, "-") != 0 && !stat(path, &info) && S_ISDIR(info.st_mode))
+        return read_folder(r, path);
     return read_file(r, path);
 }
 

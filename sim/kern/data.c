@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "base/file.h"
 #include "kern/convert.h"
 #include "kern/nest.h"
 #include "kern/routing.h"
@@ -124,10 +125,33 @@ static double source_value(const struct kern_source *source, uint64_t index)
     return kern_round(source->rounded, value);
 }
 
+/* Bytes of a file, which are read many at a time. */
+static void file_values(const struct kern_source *source, int64_t first, int64_t stride, size_t n,
+                        double *out)
+{
+    uint8_t bytes[BLOCK];
+    uint64_t count = file_bytes_count(source->file), from = 0;
+    size_t nread = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t at = place_of(source, (uint64_t)(first + (int64_t)i * stride)) % count;
+
+        if (at < from || at - from >= nread) {
+            from = at;
+            nread = file_bytes_read(source->file, at, bytes, sizeof bytes);
+        }
+        out[i] = bytes[at - from];
+    }
+}
+
 /* Values at whole-array indexes first..first+n-1, stepping by `stride`. */
 static void source_values(const struct kern_source *source, int64_t first, int64_t stride, size_t n,
                           double *out)
 {
+    if (source->file) {
+        file_values(source, first, stride, n, out);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         int64_t at = first + (int64_t)i * stride;
 

@@ -25,6 +25,7 @@
 /* Three arrays of 8 dimensions, none of which they share. */
 #define KERN_DIMS_MAX 24
 
+struct file_bytes;   /* base/file.h */
 struct kern_routing; /* routing.h */
 
 /* ---- einsum: c[..] = sum of a[..] * b[..] over the dimensions that c lacks ---- */
@@ -167,7 +168,8 @@ enum kern_sight_array { KERN_SPANS, KERN_POSITIONS };
  * exactly what a bfloat16 one does.
  * With `modulus` m > 0 instead (u >> 8) mod m, a whole number; with `index` simply i; with
  * `by_step` the value of that step in every element, rounded as above; with `bytes` the byte at
- * that place, as whole numbers that follow each other in a ring; with `routing` the experts of each
+ * that place, as whole numbers that follow each other in a ring, and with `file` those of a file
+ * (whoever fills asks file_bytes_check() whether they were there); with `routing` the experts of each
  * token (routing.h).
  * With an `order` of extent > 0 a dimension is a sequence of that extent which lies in that order:
  * each element is what would be at its token's position; `inner` are the elements of a token.  With
@@ -183,6 +185,7 @@ struct kern_source {
     uint32_t nsteps;
     const uint8_t *bytes; /* not owned; NULL: none */
     uint64_t nbytes;
+    struct file_bytes *file; /* not owned; NULL: none */
     struct kern_order order;
     int64_t inner; /* of an order: elements of each token, behind one another; 0 is 1 */
     const struct kern_sight *sight; /* not owned; NULL: none */

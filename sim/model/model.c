@@ -80,7 +80,7 @@ static void change_inputs(struct graph *g)
         struct graph_node *n = &g->nodes[node];
         int64_t shape[GRAPH_RANK_MAX];
 
-        if (n->op != GRAPH_INPUT || n->source.bytes)
+        if (n->op != GRAPH_INPUT || n->source.bytes || n->source.file)
             continue;
         graph_shape(g, node, shape);
         n->source.place.per_microbatch = 1;

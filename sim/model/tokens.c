@@ -3,17 +3,17 @@
 
 #include "model/tokens.h"
 
+#include "base/file.h"
 #include "model/model.h"
 
 /* Products may wrap, as the sequence does. */
 static struct kern_source text_source(const struct graph *graph, const struct scenario *scenario,
                                       uint32_t batch, uint32_t seq, struct tokens_part part)
 {
-    uint64_t row = scenario->data.nbytes / (uint64_t)scenario->batch.size;
+    uint64_t row = file_bytes_count(scenario->data.bytes) / (uint64_t)scenario->batch.size;
 
     return (struct kern_source){
-        .bytes = scenario->data.bytes,
-        .nbytes = scenario->data.nbytes,
+        .file = scenario->data.bytes,
         .place = {.first = part.first,
                   .per_step = part.each,
                   .per_microbatch = (uint64_t)graph->dims[batch].size * row,

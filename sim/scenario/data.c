@@ -26,20 +26,22 @@ void data_load(struct reader *r)
     struct scenario_data *data = &s->data;
     struct place place = scenario_place(s, "data");
     struct shd_error err;
+    uint64_t nbytes;
     int status;
 
     if (!data->path)
         return;
-    status = file_map(&data->bytes, &data->nbytes, data->path, &err);
+    status = file_bytes_create(&data->bytes, data->path, &err);
     if (status != SHD_OK) {
         diag_failure(r->diag, place, status, "'%s': %s", data->path, err.text);
         return;
     }
-    if (is_too_short(s, data->nbytes))
+    nbytes = file_bytes_count(data->bytes);
+    if (is_too_short(s, nbytes))
         diag_error(r->diag, place,
                    "'%s' has %" PRIu64 " bytes; expected more than the tokens of a step, whose "
                    "batch is %" PRId64 " x %" PRId64,
-                   data->path, data->nbytes, s->batch.size, s->batch.seq);
+                   data->path, nbytes, s->batch.size, s->batch.seq);
     if (s->model.vocab > 0 && s->model.vocab < BYTE_VALUES)
         diag_error(r->diag, scenario_place(s, "model.vocab"),
                    "a vocabulary of %" PRId64 " for bytes of a text; expected at least %d",

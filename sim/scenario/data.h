@@ -7,9 +7,9 @@
 
 #include "scenario/value.h"
 
-/* Map the file that `data:` names, if any, into memory.  Reports one that cannot be read, or that
- * is too short for a step; a model whose vocabulary lacks bytes.  Give them back with
- * file_unmap(). */
+/* Look at the file that `data:` names, if any.  Reports one that cannot be read, or that
+ * is too short for a step; a model whose vocabulary lacks bytes.  Give them back
+ * with file_bytes_destroy(). */
 void data_load(struct reader *r);
 
 #endif /* SCENARIO_DATA_H */

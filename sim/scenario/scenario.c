@@ -11,7 +11,7 @@
 
 static void fini(struct scenario *scenario)
 {
-    file_unmap(scenario->data.bytes, scenario->data.nbytes);
+    file_bytes_destroy(scenario->data.bytes);
     for (size_t i = 0; i < option_count; i++) {
         const struct value_type *type = option_table[i].type;
         if (type->clear)

@@ -251,9 +251,8 @@ struct scenario_context {
 
 /* A text whose bytes are the tokens of a model that has a vocabulary. */
 struct scenario_data {
-    char *path;           /* from the working directory; NULL: tokens are random numbers */
-    const uint8_t *bytes; /* mapped: model/tokens.h has the places where sequences begin */
-    uint64_t nbytes;
+    char *path; /* from the working directory; NULL: tokens are random numbers */
+    struct file_bytes *bytes; /* model/tokens.h has the places where sequences begin */
 };
 
 struct scenario_step {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/nearest.h"
 #include "cost/modelled.h"
 #include "cost/plan.h"
@@ -299,6 +300,14 @@ static int reference_threads(const struct program *program)
     return ncores > 1 && work.unsharded_flops > SERIAL_FLOPS_MAX ? (int)ncores : 1;
 }
 
+/* Whether the text that tokens were read from was there to its end. */
+static int check_data(const struct trial *trial, struct shd_error *err)
+{
+    const struct file_bytes *file = trial->scenario->data.bytes;
+
+    return file ? file_bytes_check(file, err) : SHD_OK;
+}
+
 static int execute(struct trial *trial, const int *stop_request, struct shd_error *err)
 {
     struct walk_opts opts = walk_options(trial, stop_request);
@@ -322,7 +331,7 @@ static int execute(struct trial *trial, const int *stop_request, struct shd_erro
         timing_watch(&trial->timing, &opts);
     status = verify_run(trial->record, &reference, &opts, err);
     verify_reference_fini(&reference);
-    return status;
+    return status == SHD_OK ? check_data(trial, err) : status;
 }
 
 /* Find out which devices are this rank's. */
@@ -375,14 +384,16 @@ int trial_train(struct trial *trial, const int *stop_request, struct shd_error *
     status = walk_run(trial->record, &opts, err);
     if (status == SHD_OK)
         curve_gather(trial->record, trial->spread);
-    return status;
+    return status == SHD_OK ? check_data(trial, err) : status;
 }
 
 int trial_time(struct trial *trial, uint32_t round, const int *stop_request, struct shd_error *err)
 {
     struct walk_opts opts = walk_options(trial, stop_request);
 
-    return timing_round(&trial->timing, round, &opts, err);
+    int status = timing_round(&trial->timing, round, &opts, err);
+
+    return status == SHD_OK ? check_data(trial, err) : status;
 }
 
 int trial_replay(struct trial *trial, uint32_t nrounds, struct shd_error *err)
