@@ -118,4 +118,75 @@ damaged "another program" '2: this layout is planned otherwise now'
     is 3 "a journal that cannot be written: status 3"
     says err 'cannot write .*/none/journal: No such file' "... and why"
 }
+
+# ---- what the head holds ----
+
+cluster=$tmp/cluster.yaml
+cp "$top_srcdir/scenarios/hardware/b200.yaml" "$cluster"
+few="search $scenarios/train_zero.yaml -S dp -s hardware=$cluster -q --json --top 1 --range tp=1 --range cp=1
+    --range pp=1 --range microbatch=1 --range recompute=none --range zero=1"
+
+# another WHAT PATTERN ARGUMENT...: $tmp/head is not that of this search
+# shellcheck disable=SC2086
+another() {
+    pattern=$2
+    what=$1
+    shift 2
+    shardsim $few "$@" --journal "$tmp/head"
+    is 2 "$what: refused"
+    says err "head:1: this is the journal of another $pattern; remove the file" "$what: told"
+}
+
+# shellcheck disable=SC2086
+{
+    shardsim $few --journal "$tmp/head"
+    is 0 "few: with a journal"
+    cp "$tmp/out" "$tmp/few"
+    cp "$tmp/head" "$tmp/head.was"
+    another "more devices" 'count of devices' --devices 16
+    sed 's/memory_efficiency: 0\./memory_efficiency: 0.1/' "$cluster" >"$tmp/changed.yaml"
+    ! cmp -s "$cluster" "$tmp/changed.yaml"
+    ok $? "the cluster's file is another"
+    mv "$cluster" "$tmp/cluster.was"
+    mv "$tmp/changed.yaml" "$cluster"
+    another "the cluster's file changed on the disk" "content of the cluster's file"
+    mv "$tmp/cluster.was" "$cluster"
+    another "another batch" 'scenario' -s batch.size=64
+    sed '1s/by [^,]*,/by 0.1,/' "$tmp/head.was" >"$tmp/head"
+    another "another program" 'version of the program'
+    sed '1s/ 3, by [^,]*,/ 2,/' "$tmp/head.was" >"$tmp/head"
+    another "a journal of before" 'format'
+
+    # One search at a time: three at once end with the answer, or are told of each other.
+    rm -f "$tmp/head"
+    for i in 1 2 3; do
+        (
+            "$shardsim" $few --journal "$tmp/head" >"$tmp/out$i" 2>"$tmp/err$i"
+            echo $? >"$tmp/status$i"
+        ) &
+    done
+    wait
+    answers=0
+    told=0
+    for i in 1 2 3; do
+        [ "$(cat "$tmp/status$i")" -ne 0 ] || ! cmp -s "$tmp/out$i" "$tmp/few" || answers=$((answers + 1))
+        [ "$(cat "$tmp/status$i")" -ne 3 ] || ! grep -q 'head: another search is at it' "$tmp/err$i" ||
+            told=$((told + 1))
+    done
+    [ $answers -ge 1 ] && [ $((answers + told)) -eq 3 ]
+    ok $? "three at once: $answers have the answer, $told are told"
+    sort "$tmp/head" >"$tmp/a"
+    sort "$tmp/head.was" >"$tmp/b"
+    cmp -s "$tmp/a" "$tmp/b"
+    ok $? "three at once: the journal is that of one"
+    python3 -c 'import fcntl, subprocess, sys
+file = open(sys.argv[1], "r+")
+fcntl.flock(file, fcntl.LOCK_EX)
+sys.exit(subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=open(sys.argv[1] + ".err", "w")).returncode)' \
+        "$tmp/head" "$shardsim" $few --journal "$tmp/head"
+    [ $? -eq 3 ]
+    ok $? "a journal that another search is at: status 3"
+    grep -q 'head: another search is at it; wait until that has ended, or name another journal' "$tmp/head.err"
+    ok $? "... and told"
+}
 done_testing

@@ -106,6 +106,7 @@ struct hardware {
     char *name;
     char *source;
     char *place;                           /* of the file, as a message names it */
+    uint64_t text_hash;                    /* of what the file says */
     double flops_per_s[SHD_NDTYPES];       /* dense matrix units, datasheet peak; 0: not told */
     double elementwise_per_s[SHD_NDTYPES]; /* operations of elementwise kernels, reductions and the
                                               like; 0: not told, only their bytes count */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/file_kind.h"
+#include "base/hash.h"
 #include "base/nearest.h"
 #include "base/supposed.h"
 #include "base/text.h"
@@ -414,8 +415,10 @@ int hardware_parse(struct hardware **out, const char *file, const char *text, si
     if (status != SHD_OK)
         return status;
     hardware = calloc(1, sizeof *hardware);
-    if (hardware)
+    if (hardware) {
         hardware->place = strdup(file);
+        hardware->text_hash = hash_bytes(HASH_BEGIN, text, length);
+    }
     if (!hardware || !hardware->place)
         diag_no_memory(diag);
     else

@@ -4,16 +4,21 @@
 #include "search/journal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/hash.h"
 
-#define HEAD "shardsim search journal 2, scenario "
+#define HEAD "shardsim search journal "
+#define HEAD_MAX 512 /* bytes of a line that tells of which search a journal is */
 #define BYTES_MAX ((size_t)1 << 30)
 
 struct row {
@@ -134,10 +139,38 @@ static bool parse_row(struct row *out, char *line)
     return good && !*line;
 }
 
+/* ---- the head ---- */
+
+/* All that the plan of a layout depends on; a cluster by what its file says, whatever its name. */
+static const struct {
+    const char *name, *what; /* in the line, and where it is another */
+} head_parts[] = {{"journal", "format"},
+                  {"by", "version of the program"},
+                  {"scenario", "scenario"},
+                  {"cluster", "content of the cluster's file"},
+                  {"devices", "count of devices"}};
+#define NHEAD_PARTS (sizeof head_parts / sizeof head_parts[0])
+
 static void print_head(struct text *out, const struct subject *subject)
 {
-    text_addf(out, HEAD "%016" PRIx64 "\n",
-              hash_of(text_get(&subject->text), subject->text.length));
+    text_addf(out, HEAD "3, by %s, scenario %016" PRIx64 ", cluster %016" PRIx64 ", devices %" PRId64 "\n",
+              PACKAGE_VERSION, hash_of(text_get(&subject->text), subject->text.length),
+              subject->hardware->text_hash, subject->space.devices);
+}
+
+/* What a line that begins as a head does has otherwise than it should; NULL: it is no head. */
+static const char *find_other(const char *line, const char *head)
+{
+    for (size_t i = 0; i < NHEAD_PARTS; i++) {
+        const char *is = strstr(line, head_parts[i].name), *wanted = strstr(head, head_parts[i].name);
+        size_t n = strcspn(wanted, ",\n");
+
+        if (!is)
+            return NULL;
+        if (strncmp(is, wanted, n) != 0 || strcspn(is, ",\n") != n)
+            return head_parts[i].what;
+    }
+    return NULL;
 }
 
 /* ---- reading ---- */
@@ -182,12 +215,18 @@ static int parse_rows(struct journal *j, char *text, size_t line, struct shd_err
 static int check_head(const struct journal *j, const char *text, const struct text *head,
                       struct shd_error *err)
 {
+    char line[HEAD_MAX], why[HEAD_MAX];
+    const char *other = NULL;
+
     if (!strncmp(text, text_get(head), head->length))
         return SHD_OK;
-    return damaged(j, 1,
-                   !strncmp(text, HEAD, strlen(HEAD)) ? "this is the journal of another scenario"
-                                                      : "this is not the journal of a search",
-                   err);
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
+    if (!strncmp(text, HEAD, strlen(HEAD)))
+        other = find_other(line, text_get(head));
+    if (!other)
+        return damaged(j, 1, "this is not the journal of a search", err);
+    snprintf(why, sizeof why, "this is the journal of another %s", other);
+    return damaged(j, 1, why, err);
 }
 
 /* The rows of a file, and how many of its bytes are whole lines. */
@@ -272,11 +311,38 @@ int journal_add(struct journal *j, const struct layout *layout, const struct pla
     return status;
 }
 
-/* Behind the whole lines of what is there, or with a head. */
+/* Open the file, which is made if there is none, for this search alone: the system gives it free when
+ * the program ends, however it does. */
+static int take(struct journal *j, struct shd_error *err)
+{
+    int fd = open(j->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666), code;
+
+    j->file = fd < 0 ? NULL : fdopen(fd, "r+");
+    if (!j->file) {
+        code = errno;
+        if (fd >= 0)
+            close(fd);
+        errno = code;
+        return failed(j, err);
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return SHD_OK;
+    if (errno == EWOULDBLOCK)
+        return shd_error_set(err, SHD_ESYSTEM,
+                             "%s: another search is at it; wait until that has ended, or name "
+                             "another journal",
+                             j->path);
+    return failed(j, err);
+}
+
+/* Go on behind the whole lines of what is there, or with a head. */
 static int begin(struct journal *j, size_t nbytes, const struct text *head, struct shd_error *err)
 {
-    j->file = fopen(j->path, nbytes > 0 ? "r+" : "w");
-    if (!j->file || fseek(j->file, (long)nbytes, SEEK_SET) != 0)
+    struct stat info;
+
+    if (fstat(fileno(j->file), &info) < 0 ||
+        (S_ISREG(info.st_mode) && ftruncate(fileno(j->file), (off_t)nbytes) < 0) ||
+        (nbytes > 0 && fseek(j->file, (long)nbytes, SEEK_SET) != 0))
         return failed(j, err);
     return nbytes > 0 ? SHD_OK : put(j, head, err);
 }
@@ -286,7 +352,6 @@ int journal_open(struct journal **out, const char *path, const struct subject *s
 {
     struct journal *j = calloc(1, sizeof *j);
     struct text head = TEXT_INIT;
-    FILE *there = fopen(path, "r");
     size_t nbytes = 0;
     int status = SHD_OK;
 
@@ -295,9 +360,9 @@ int journal_open(struct journal **out, const char *path, const struct subject *s
         status = shd_error_set(err, SHD_ENOMEM, "no memory for %s", path);
     else
         j->path = path;
-    if (there)
-        (void)fclose(there);
-    if (status == SHD_OK && there)
+    if (status == SHD_OK)
+        status = take(j, err);
+    if (status == SHD_OK)
         status = read_rows(j, &nbytes, &head, err);
     if (status == SHD_OK)
         status = plan_first(j, subject, err);
