@@ -7,6 +7,7 @@ import dataclasses
 import json
 import os
 import subprocess
+import tempfile
 import unittest
 from typing import Any, Dict
 from unittest import mock
@@ -137,6 +138,27 @@ class Errors(unittest.TestCase):
             shardsim.plan({"version": 1, "name": "a"})
         with self.assertRaisesRegex(shardsim.InputError, "no-such-file"):
             shardsim.run("no-such-file.yaml")
+
+    def test_names_are_no_options(self) -> None:
+        """A file may have any name, and none of them makes the program write another file."""
+        text, wanted, here = json.dumps(MINE), shardsim.plan(MINE).only.traffic(), os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                for name in ("--output=x.csv", "--help", "-q", "-"):
+                    with open(name, "w", encoding="utf-8") as file:
+                        file.write(text)
+                    self.assertEqual(shardsim.plan(name).only.traffic(), wanted)
+                self.assertIn("<svg", shardsim.plan("-q").only.picture("matrix").svg)
+                self.assertEqual(len(shardsim.compare("--help", "-q", execute=False).results), 2)
+                os.remove("--output=x.csv")
+                with self.assertRaisesRegex(shardsim.InputError, "output=x.csv"):
+                    shardsim.compare("--output=x.csv", "-q", execute=False)
+                with self.assertRaisesRegex(shardsim.InputError, "journal=j"):
+                    shardsim.search("--journal=j")
+                self.assertEqual(sorted(os.listdir(".")), ["-", "--help", "-q"])
+            finally:
+                os.chdir(here)
 
     def test_no_program(self) -> None:
         with mock.patch.dict(os.environ, {"SHARDSIM": "/no/such/program"}):

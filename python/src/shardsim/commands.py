@@ -20,7 +20,7 @@ def _one(
     source, set_ = Source(scenario), settings(values, options)
     chosen = [] if strategy is None else [f"--strategy={strategy}"]
     quiet = ["--quiet"] if command == "run" else []
-    raw = json.loads(call([command, "--json", *quiet, *chosen, *set_, source.path], source.stdin))
+    raw = json.loads(call([command, "--json", *quiet, *chosen, *set_, "--", source.path], source.stdin))
     return Results([Result.parse(r, source, set_) for r in (raw if isinstance(raw, list) else [raw])])
 
 
@@ -63,7 +63,7 @@ def compare(
     stdin = texts[0] if texts else None
     planned = [] if execute else ["--plan"]
     paths = [s.path for s in sources]
-    raw = json.loads(call(["compare", "--json", "--quiet", *planned, *set_, *paths], stdin))
+    raw = json.loads(call(["compare", "--json", "--quiet", *planned, *set_, "--", *paths], stdin))
     source = sources[0] if len(sources) == 1 else None
     return Comparison(Results([Result.parse(r, source, set_) for r in raw["results"]]), raw["verdict"], raw)
 
@@ -86,7 +86,7 @@ def search(
         if value is not None:
             arguments.append(f"--{name}={value}")
     arguments += [f"--range={name}={value}" for name, value in (ranges or {}).items()]
-    raw = json.loads(call([*arguments, source.path], source.stdin))
+    raw = json.loads(call([*arguments, "--", source.path], source.stdin))
     layouts = tuple(
         Layout(b["layout"], b["step_seconds"], b["mfu"], b["memory_bytes"]) for b in raw["best"]
     )

@@ -38,7 +38,8 @@ def environment() -> Dict[str, str]:
 class Source:
     """A scenario as an argument of the program, and what it is given on standard input.
 
-    Texts and mappings come by standard input, so that there is no file to clean up.
+    Texts and mappings come by standard input, so that there is no file to clean up.  A path is
+    given behind `--`, where no name is an option; alone, `-` would still be standard input.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -49,7 +50,8 @@ class Source:
         elif isinstance(scenario, str) and "\n" in scenario:
             self.stdin = scenario
         else:
-            self.path = os.fspath(scenario)
+            path = os.fspath(scenario)
+            self.path = "./-" if path == "-" else path
 
 
 def settings(values: Optional[Mapping[str, Any]], options: Mapping[str, Any]) -> List[str]:

@@ -222,7 +222,7 @@ class Result:
         if self._source is None:
             raise ValueError("this is of a comparison of several scenarios; ask a result of plan() or run()")
         strategy = [] if self.strategy == "default" else [f"--strategy={self.strategy}"]
-        return [self._source.path, *strategy, *self._settings], self._source.stdin
+        return [*strategy, *self._settings, "--", self._source.path], self._source.stdin
 
     def _repr_html_(self) -> str:
         return table([self.row()])
