@@ -136,6 +136,117 @@ time.sleep(60)' "$db" "$tmp/locked" &
     says err 'full.db: it could not be read or written; is the disk full?' "no room: what is wrong"
 }
 
+# killed.py DATABASE: a program that is killed while it writes, when the pages are half written
+cat >"$tmp/killed.py" <<'PY'
+import os, signal, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("PRAGMA cache_size = 1")
+db.execute("BEGIN IMMEDIATE")
+db.execute("UPDATE runs SET version = 'half'")
+for i in range(40):
+    db.execute("INSERT INTO runs (time, version, result) VALUES ('t', 'half', ?)", ('"%s"' % ("x" * 8000),))
+os.kill(os.getpid(), signal.SIGKILL)
+PY
+
+test_killed() {
+    shardsim runs list --file="$db"
+    cp "$tmp/out" "$tmp/before"
+    cp "$db" "$tmp/hot.db"
+    python3 "$tmp/killed.py" "$tmp/hot.db" 2>/dev/null
+    [ -s "$tmp/hot.db-journal" ] && ! cmp -s "$db" "$tmp/hot.db"
+    ok $? "killed: pages are half written"
+    shardsim runs list --file="$tmp/hot.db"
+    is 0 "killed: runs list, status 0"
+    cmp -s "$tmp/out" "$tmp/before"
+    ok $? "killed: all that was kept before is there, and nothing else"
+}
+
+# hostile.py DATABASE WHAT: one that somebody else made
+cat >"$tmp/hostile.py" <<'PY'
+import json, sqlite3, sys
+path, what = sys.argv[1:]
+db = sqlite3.connect(path, isolation_level=None)
+TABLE = ("CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT NOT NULL, "
+         "version TEXT NOT NULL, result TEXT NOT NULL)")
+NASTY = "v\x1b]0;t\x07\u009b2J\u202e\n"
+# Behind each other, as SQLite keeps a comment in what it was given.
+schemas = {"view": "CREATE VIEW runs AS WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "
+                   "SELECT id, 't' AS time, 'v' AS version, '{}' AS result FROM n",
+           "columns": "CREATE TABLE runs (id, time, result)",
+           "generated": TABLE.replace("version TEXT NOT NULL", "version TEXT AS (zeroblob(1000000000))")}
+db.executescript(schemas.get(what, TABLE) + "; PRAGMA application_id = 1936221298; PRAGMA user_version = 1")
+result = {"scenario": NASTY, "strategy": NASTY, "mode": "planned", "devices": 8, "received_bytes": {"total": 1},
+          "memory": {"peak_bytes": [1]}, "time": {}, "work": {}}
+if what == "numbers":
+    result.update(received_bytes={"total": -1e300}, memory={"peak_bytes": [1e300]}, devices="many",
+                  time={"replayed": {"step_seconds": 1e300}}, work={"model_flops": [1]})
+text = '{"scenario": ' if what == "text" else json.dumps(result, ensure_ascii=False)
+if what in ("text", "escapes", "numbers", "trigger"):
+    db.execute("INSERT INTO runs (time, version, result) VALUES (?, ?, ?)", (NASTY, NASTY, text))
+if what == "trigger":
+    db.execute("CREATE TRIGGER t AFTER INSERT ON runs BEGIN UPDATE runs SET version = 'by the trigger'; END")
+if what == "cycle":
+    for i in range(200):
+        db.execute("INSERT INTO runs (time, version, result) VALUES ('t', 'v', ?)", (json.dumps(result) + " " * 900,))
+    size = db.execute("PRAGMA page_size").fetchone()[0]
+    root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'runs'").fetchone()[0]
+    db.close()
+    with open(path, "r+b") as file: # every child of the root is its first one
+        page = bytearray(file.read()[(root - 1) * size:root * size])
+        assert page[0] == 5, page[0]
+        cells = [int.from_bytes(page[12 + 2 * i:14 + 2 * i], "big") for i in range(int.from_bytes(page[3:5], "big"))]
+        first = page[cells[0]:cells[0] + 4]
+        for cell in cells:
+            page[cell:cell + 4] = first
+        page[8:12] = first
+        file.seek((root - 1) * size)
+        file.write(page)
+PY
+
+# shows_nothing: nothing that a terminal acts upon is in $tmp/out or $tmp/err
+shows_nothing() {
+    python3 -c 'import sys, unicodedata
+for path in sys.argv[1:]:
+    text = open(path, "rb").read().decode()
+    bad = [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") and c != "\n"]
+    assert not bad, (path, bad)' "$tmp/out" "$tmp/err" 2>"$tmp/wrong"
+    ok $? "$1"
+    diag <"$tmp/wrong"
+}
+
+test_hostile() {
+    for what in view columns generated text escapes numbers trigger cycle; do
+        python3 "$tmp/hostile.py" "$tmp/$what.db" "$what"
+    done
+    for what in view columns generated; do
+        cannot "a $what of another's" 'its table of runs is not as this program makes it; name another file' \
+            runs list --file="$tmp/$what.db"
+        cannot "a $what of another's, --save" 'its table of runs is not as' plan --save="$tmp/$what.db" "$scenarios/fsdp.yaml"
+    done
+    cannot "no JSON" 'text.db: a result in it is not one' runs list --file="$tmp/text.db"
+    cannot "no JSON, shown" 'text.db: a result in it is not one' runs show 1 --file="$tmp/text.db"
+    cannot "pages in a circle" 'cycle.db: it is damaged' runs list --file="$tmp/cycle.db"
+    shardsim runs list --file="$tmp/escapes.db"
+    is 0 "escapes: status 0"
+    shows_nothing "escapes: listed as they may be shown"
+    shardsim runs show 1 --file="$tmp/escapes.db"
+    shows_nothing "escapes: shown as they may be"
+    holds "escapes: in JSON the same names" <<'PY'
+assert r["scenario"] == "v\x1b]0;t\x07\u009b2J\u202e\n", r
+PY
+    shardsim runs list --file="$tmp/numbers.db"
+    is 0 "numbers of nothing: status 0"
+    says out ' ?  *? ' "numbers of nothing: told"
+    shardsim plan -q --save="$tmp/trigger.db" "$scenarios/fsdp.yaml"
+    is 0 "a trigger: kept"
+    python3 -c 'import sqlite3, sys
+assert "by the trigger" not in [v for v, in sqlite3.connect(sys.argv[1]).execute("SELECT version FROM runs")]' \
+        "$tmp/trigger.db"
+    ok $? "a trigger: is not run"
+    mkfifo "$tmp/pipe.db"
+    cannot "a pipe" 'pipe.db: no regular file; name a file' runs list --file="$tmp/pipe.db"
+}
+
 # usage PATTERN ARGUMENT...
 usage() {
     pattern=$1
@@ -160,5 +271,7 @@ test_list
 test_classes
 test_default_place
 test_broken
+test_killed
+test_hostile
 test_usage
 done_testing

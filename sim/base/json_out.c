@@ -279,10 +279,10 @@ void json_out_raw(struct json_out *out, const char *json, size_t length)
         uint32_t code = 0;
         size_t n = utf8_next(json + at, length - at, &code);
 
-        if (n > 0 && code >= 0x7f && escape_is_needed(code)) /* stands in a string */
+        if (n == 0 || (code >= 0x7f && escape_is_needed(code))) /* stands in a string */
             add_escaped(out->text, json + at, n, code);
         else
-            text_add_bytes(out->text, json + at, n ? n : 1);
+            text_add_bytes(out->text, json + at, n);
         at += n ? n : 1;
     }
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/screen.h"
 #include "base/units.h"
 #include "cmd/args.h"
@@ -87,9 +88,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+#define BYTES_MAX 1e30 /* no result has more, and a uint128 has them */
+
 static const char *bytes(char *buf, double value)
 {
-    return units_print_bytes(buf, CELL_MAX, (uint128)value);
+    return value >= 0 && value < BYTES_MAX ? units_print_bytes(buf, CELL_MAX, (uint128)value) : "?";
 }
 
 /* Replayed where that is known, else modelled, which is marked. */
@@ -158,9 +161,10 @@ static void add_version(struct listing *l, const struct runs_row *row)
     if (!strcmp(version, l->version))
         return;
     if (l->versions.length)
-        text_addf(&l->versions, "; from run %" PRId64 " on %s", row->id, version);
+        text_addf(&l->versions, "; from run %" PRId64 " on ", row->id);
     else
-        text_addf(&l->versions, "by shardsim %s", version);
+        text_add(&l->versions, "by shardsim ");
+    escape_add(&l->versions, version);
     snprintf(l->version, sizeof l->version, "%s", version);
 }
 

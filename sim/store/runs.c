@@ -9,11 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json_out.h"
 #include "store/write.h"
 
 #define APPLICATION_ID 1936221298 /* "shdr" in the file's header, which `file` shows */
 #define FORMAT 1
 #define BUSY_MS 2000
+#define TABLE                                                                                     \
+    "CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT NOT NULL, version TEXT NOT " \
+    "NULL, result TEXT NOT NULL)"
 
 struct runs {
     sqlite3 *db;
@@ -49,6 +53,8 @@ int runs_default_path(struct text *out, struct shd_error *err)
 static const char *remedy(int code)
 {
     switch (code) {
+    case SQLITE_ERROR: /* all else that a statement of ours can fail by */
+        return "a result in it is not one; move it away, or bring back a copy";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return "another program is writing to it; try again when that has ended";
@@ -96,6 +102,40 @@ static int read_number(struct runs *runs, const char *sql, int64_t *out, struct 
     return code == SQLITE_ROW ? SHD_OK : refuse(runs, code, err);
 }
 
+/* The table is the one that this program makes, not a view or what else answers to its name: what such
+ * a one does may never end. */
+static int check_table(struct runs *runs, struct shd_error *err)
+{
+    int64_t ours = 0;
+    int status = read_number(runs,
+                             "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = "
+                             "'runs' AND sql = '" TABLE "'",
+                             &ours, err);
+
+    if (status != SHD_OK || ours == 1)
+        return status;
+    return shd_error_set(err, SHD_ESYSTEM,
+                         "%s: its table of runs is not as this program makes it; name another file",
+                         runs->path);
+}
+
+/* Two programs may come here at once: the second finds the table made. */
+static int make_table(struct runs *runs, struct shd_error *err)
+{
+    int64_t tables = 0;
+    int status = execute(runs, "BEGIN IMMEDIATE", err);
+
+    if (status == SHD_OK)
+        status = read_number(runs, "SELECT count(*) FROM sqlite_schema", &tables, err);
+    if (status == SHD_OK && tables == 0)
+        status = execute(runs, TABLE, err);
+    return status == SHD_OK ? execute(runs,
+                                      "PRAGMA application_id = 1936221298;"
+                                      "PRAGMA user_version = 1; COMMIT;",
+                                      err)
+                            : status;
+}
+
 /* An empty file gets a table; another's database is left alone. */
 static int prepare(struct runs *runs, bool create, struct shd_error *err)
 {
@@ -109,7 +149,7 @@ static int prepare(struct runs *runs, bool create, struct shd_error *err)
     if (status != SHD_OK)
         return status;
     if (application == APPLICATION_ID && format == FORMAT)
-        return SHD_OK;
+        return check_table(runs, err);
     if (application == APPLICATION_ID)
         return shd_error_set(err, SHD_ESYSTEM,
                              "%s: runs of format %lld; this program reads and writes format %d",
@@ -117,45 +157,55 @@ static int prepare(struct runs *runs, bool create, struct shd_error *err)
     if (tables > 0 || application != 0 || !create)
         return shd_error_set(err, SHD_ESYSTEM, "%s: a database, but not one of runs; name another",
                              runs->path);
-    /* Two programs may come here at once: the second finds the table made. */
-    return execute(runs,
-                   "BEGIN IMMEDIATE;"
-                   "CREATE TABLE IF NOT EXISTS runs (id INTEGER PRIMARY KEY AUTOINCREMENT,"
-                   " time TEXT NOT NULL, version TEXT NOT NULL, result TEXT NOT NULL);"
-                   "PRAGMA application_id = 1936221298; PRAGMA user_version = 1; COMMIT;",
-                   err);
+    return make_table(runs, err);
 }
 
-static bool is_folder(const char *path)
+/* What is there, if anything, can be a database: a pipe would be waited for. */
+static int check_file(const char *path, struct shd_error *err)
 {
     struct stat st;
 
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+        return SHD_OK;
+    return shd_error_set(err, SHD_ESYSTEM, "%s: %s; name a file", path,
+                         S_ISDIR(st.st_mode) ? "a folder" : "no regular file");
+}
+
+/* Also who only reads may have to write: to roll back what a program left that was killed while it
+ * wrote.  Nothing of the file's own is run. */
+static int connect(struct runs *runs, bool create)
+{
+    int code = sqlite3_open_v2(runs->path, &runs->db,
+                               SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_busy_timeout(runs->db, BUSY_MS);
+    if (code == SQLITE_OK)
+        code = sqlite3_db_config(runs->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_db_config(runs->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_db_config(runs->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    return code;
 }
 
 int runs_open(struct runs **out, const char *path, bool create, struct shd_error *err)
 {
     struct runs *runs = calloc(1, sizeof *runs);
-    int status = SHD_OK, code;
+    int status = check_file(path, err), code;
 
     if (!runs || !(runs->path = strdup(path))) {
         free(runs);
         return shd_error_set(err, SHD_ENOMEM, "no memory for the database of runs");
     }
-    if (is_folder(path))
-        status = shd_error_set(err, SHD_ESYSTEM, "%s: a folder; name a file", path);
-    else if (create)
+    if (status == SHD_OK && create)
         status = store_make_folder(path, err);
-    else if (access(path, F_OK) != 0)
+    else if (status == SHD_OK && access(path, F_OK) != 0)
         status = shd_error_set(err, SHD_ESYSTEM,
                                "%s: there are no runs; --save of run, plan and compare keeps some",
                                path);
     if (status == SHD_OK) {
-        code = sqlite3_open_v2(
-            path, &runs->db,
-            create ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY, NULL);
-        if (code == SQLITE_OK)
-            code = sqlite3_busy_timeout(runs->db, BUSY_MS);
+        code = connect(runs, create);
         status = code == SQLITE_OK ? prepare(runs, create, err) : refuse(runs, code, err);
     }
     if (status != SHD_OK) {
@@ -240,11 +290,16 @@ int runs_each(struct runs *runs, runs_fn fn, void *context, struct shd_error *er
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(runs->db, ROW_COLUMNS "ORDER BY id", -1, &statement, NULL);
     int status = SHD_OK;
+    sqlite3_int64 last = 0;
 
     while (code == SQLITE_OK || code == SQLITE_ROW) {
         code = sqlite3_step(statement);
-        if (code == SQLITE_ROW && (status = tell(statement, fn, context)) != SHD_OK)
+        if (code == SQLITE_ROW && sqlite3_column_int64(statement, 0) <= last)
+            code = SQLITE_CORRUPT; /* pages that are read again and again, without an end */
+        else if (code == SQLITE_ROW && (status = tell(statement, fn, context)) != SHD_OK)
             break;
+        else if (code == SQLITE_ROW)
+            last = sqlite3_column_int64(statement, 0);
     }
     sqlite3_finalize(statement);
     if (status != SHD_OK)
@@ -286,13 +341,26 @@ int runs_find(struct runs *runs, int64_t id, runs_fn fn, void *context, struct s
     return status;
 }
 
+/* A file may come from anybody: what a terminal acts upon is escaped, as JSON has it. */
+static void add_json(struct text *out, const char *result)
+{
+    struct json_out json;
+
+    json_out_init_text(&json, out, JSON_OUT_COMPACT);
+    json_out_raw(&json, result, strlen(result));
+    (void)json_out_fini(&json); /* a lack of memory is in the text */
+}
+
 int runs_json(struct runs *runs, int64_t id, struct text *out, struct shd_error *err)
 {
     sqlite3_stmt *statement = NULL;
-    int status = step_to(runs, &statement, "SELECT result FROM runs WHERE id = ?", id, err);
+    int status = step_to(runs, &statement, "SELECT result, json_valid(result) FROM runs WHERE id = ?",
+                         id, err);
 
+    if (status == SHD_OK && !sqlite3_column_int(statement, 1))
+        status = refuse(runs, SQLITE_ERROR, err);
     if (status == SHD_OK)
-        text_add(out, text_of(statement, 0));
+        add_json(out, text_of(statement, 0));
     sqlite3_finalize(statement);
     if (status == SHD_OK && out->failed)
         status = shd_error_set(err, SHD_ENOMEM, "no memory for a result");
