@@ -43,6 +43,8 @@ libsim_la_SOURCES = \
 	%D%/base/json_out.h \
 	%D%/base/json_text.c \
 	%D%/base/json_text.h \
+	%D%/base/literal.c \
+	%D%/base/literal.h \
 	%D%/base/log.c \
 	%D%/base/log.h \
 	%D%/base/nearest.c \

@@ -49,6 +49,7 @@ check_PROGRAMS += \
 	%D%/import \
 	%D%/json_out \
 	%D%/json_text \
+	%D%/literals \
 	%D%/kern_attention \
 	%D%/kern_cut \
 	%D%/kern_einsum \
@@ -353,6 +354,7 @@ test_scripts = \
 	%D%/hostile.sh \
 	%D%/layers.sh \
 	%D%/links.sh \
+	%D%/literals.sh \
 	%D%/import_options.sh \
 	%D%/import_rules.sh \
 	%D%/init.sh \

@@ -76,4 +76,7 @@ const char *yaml_describe(const struct yaml_node *node, char *buf, size_t size);
  * (also inside [] and {}), else in double quotes. */
 void yaml_print_string(struct text *out, const char *string);
 
+/* The same, in double quotes whatever it is. */
+void yaml_print_quoted(struct text *out, const char *string);
+
 #endif /* BASE_YAML_H */

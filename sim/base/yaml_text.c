@@ -188,7 +188,7 @@ static void print_single_quoted(struct text *out, const char *text)
     text_add_char(out, '\'');
 }
 
-static void print_double_quoted(struct text *out, const char *text)
+void yaml_print_quoted(struct text *out, const char *text)
 {
     size_t length = strlen(text);
 
@@ -216,5 +216,5 @@ void yaml_print_string(struct text *out, const char *string)
     else if (can_be_single_quoted(string))
         print_single_quoted(out, string);
     else
-        print_double_quoted(out, string);
+        yaml_print_quoted(out, string);
 }

@@ -145,8 +145,11 @@ static void edit_fitted(struct edits *edits, const struct text *text, const stru
         return;
     text_add(section, "fitted:\n");
     for (size_t i = 0; old && i < old->nitems; i++)
-        if (!is_among(constants, old->items[i]->text))
-            text_addf(section, "  - %s\n", old->items[i]->text);
+        if (!is_among(constants, old->items[i]->text)) {
+            text_add(section, "  - ");
+            yaml_print_string(section, old->items[i]->text);
+            text_add(section, "\n");
+        }
     for (size_t i = 0; i < constants->n; i++)
         text_addf(section, "  - %s\n", constants->items[i].path);
 }

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/file_kind.h"
+#include "base/literal.h"
 #include "capture/hlo.h"
 #include "capture/torch_chakra.h"
 #include "capture/torch_profiler.h"
@@ -78,9 +79,12 @@ static bool is_compressed(const char *text, size_t length)
 static int refuse(struct reading *r, const char *file, const char *text, size_t length)
 {
     struct place place = {file, 1, 1};
+    struct text word = TEXT_INIT;
 
+    literal_add_shell(&word, file);
     if (is_compressed(text, length))
-        diag_error(r->diag, place, "this is compressed; decompress it first: gunzip -k %s", file);
+        diag_error(r->diag, place, "this is compressed; decompress it first: gunzip -k %s",
+                   text_get(&word));
     else if (!file_kind_refuse(r->diag, file, text, length, FILE_MODULE))
         diag_error(
             r->diag, place,
@@ -88,6 +92,7 @@ static int refuse(struct reading *r, const char *file, const char *text, size_t 
             "which begins with 'HloModule' (jax.jit(f).lower(...).compile().as_text()), or a "
             "trace of PyTorch (export_chrome_trace() of its profiler, or its "
             "ExecutionTraceObserver)");
+    text_fini(&word);
     return SHD_EINVAL;
 }
 

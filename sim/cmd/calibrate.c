@@ -180,10 +180,9 @@ static void read_samples(struct samples *samples, const struct options *o,
                                   .rows = o->rows};
 
         if (steps_read(samples, &file, diag) == SHD_OK && file.left_out > 0)
-            fprintf(stderr,
-                    "shardsim: %zu rows of %s are left out: of another cluster than %s, or without "
-                    "step_seconds\n",
-                    file.left_out, file.path, hardware->name);
+            cmd_note("%zu rows of %s are left out: of another cluster than %s, or without "
+                     "step_seconds",
+                     file.left_out, file.path, hardware->name);
     }
     for (size_t i = 0; i < o->ncollectives; i++)
         if (nccl_read(samples, o->collectives[i], o->hardware, diag) == SHD_ENOMEM)

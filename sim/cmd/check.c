@@ -287,8 +287,8 @@ static void say_verdict(const struct check *c)
     size_t nfailures = c->tell.nfailures, nerrors = c->tell.nerrors, n = c->tell.noutcomes;
 
     if (c->wish.update)
-        fprintf(stderr, "shardsim: %zu baseline%s written, %zu already so; below %s\n", c->nwritten,
-                c->nwritten == 1 ? "" : "s", c->nsame, c->folder);
+        cmd_note("%zu baseline%s written, %zu already so; below %s", c->nwritten,
+                 c->nwritten == 1 ? "" : "s", c->nsame, c->folder);
     if (nfailures > 0)
         fprintf(stderr, "shardsim: %zu of %zu changed or %s wrong: see 'not ok' above\n", nfailures,
                 n, nfailures == 1 ? "is" : "are");

@@ -121,6 +121,15 @@ void cmd_error(const char *fmt, ...)
     va_end(args);
 }
 
+void cmd_note(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    log_put(stderr, "", fmt, args);
+    va_end(args);
+}
+
 static bool write_failed; /* of standard output, of which was told */
 
 int cmd_put_last(const struct text *text)

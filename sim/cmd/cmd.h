@@ -97,6 +97,9 @@ void cmd_close_output(void);
 /* "shardsim: error: ..." on stderr, with names shown as base/escape.h says. */
 void cmd_error(const char *fmt, ...) SHD_PRINTF(1, 2);
 
+/* "shardsim: ...", likewise. */
+void cmd_note(const char *fmt, ...) SHD_PRINTF(1, 2);
+
 /* The exit status of a run's error. */
 int cmd_exit_of(int status);
 

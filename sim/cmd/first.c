@@ -8,6 +8,9 @@
 #include <stdio.h>
 
 #include "base/divisor.h"
+#include "base/escape.h"
+#include "base/literal.h"
+#include "base/yaml.h"
 #include "hardware/hardware.h"
 #include "report/modelled.h"
 #include "scenario/scenario.h"
@@ -112,22 +115,38 @@ static void write_layout(struct text *out, const struct first_asked *asked, cons
                             : "} # gradients and the optimizer's state; 3: parameters, too");
 }
 
-static void write_scenario(struct text *out, const struct first_asked *asked,
-                           const struct layout *l)
+static void write_head(struct text *out, const struct first_asked *asked)
 {
-    const char *file = asked->file;
+    struct text comment = TEXT_INIT, file = TEXT_INIT;
 
+    literal_add_shell(&file, asked->file);
+    escape_from(&file, 0);
+    text_addf(&comment, "%s on %ld devices of %s", asked->model, asked->devices, asked->hardware);
+    text_add(out, "# ");
+    escape_add(out, text_get(&comment));
     text_addf(out,
-              "# %s on %ld devices of %s.  Written by 'shardsim init'; next:\n"
+              ".  Written by 'shardsim init'; next:\n"
               "#   shardsim plan %s          its time, memory and traffic\n"
               "#   shardsim search %s        the best layout there is\n"
               "#   shardsim show names %s    what rules and constraints can name\n"
               "version: 1\n"
               "name: %s-on-%ld\n"
-              "hardware: %s          # 'shardsim show hardware' lists others\n"
+              "hardware: ",
+              text_get(&file), text_get(&file), text_get(&file), asked->model, asked->devices);
+    yaml_print_string(out, asked->hardware);
+    text_addf(out,
+              "          # 'shardsim show hardware' lists others\n"
               "model: {size: %s, dtype: bfloat16}\n",
-              asked->model, asked->devices, asked->hardware, file, file, file, asked->model,
-              asked->devices, asked->hardware, asked->model);
+              asked->model);
+    out->failed |= comment.failed || file.failed;
+    text_fini(&comment);
+    text_fini(&file);
+}
+
+static void write_scenario(struct text *out, const struct first_asked *asked,
+                           const struct layout *l)
+{
+    write_head(out, asked);
     text_addf(out,
               "# A batch of all devices, in microbatches of so many sequences a replica: %" PRId64
               ".  Fewer\n"

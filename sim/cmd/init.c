@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/divisor.h"
+#include "base/literal.h"
 #include "base/nearest.h"
 #include "base/units.h"
 #include "cmd/args.h"
@@ -172,7 +173,7 @@ static void tell_undivided(const struct first_need *need, const struct options *
 static void tell_need(struct text *text, const struct first_need *need, const struct options *o)
 {
     char bytes[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
-    struct text whole = TEXT_INIT;
+    struct text whole = TEXT_INIT, file = TEXT_INIT;
 
     units_print_bytes(bytes, sizeof bytes, (uint128)need->bytes);
     units_print_bytes(limit, sizeof limit, (uint128)need->limit_bytes);
@@ -184,10 +185,11 @@ static void tell_need(struct text *text, const struct first_need *need, const st
     text_add(text, text_get(&whole));
     text->failed |= whole.failed;
     text_fini(&whole);
-    fprintf(stderr,
-            "shardsim: %s on %ld devices does not fit as it is: it needs %s of the %s that "
-            "a device has; 'shardsim search %s' looks for a layout that fits\n",
-            o->model, o->devices, bytes, limit, file_name(o));
+    literal_add_shell(&file, file_name(o));
+    cmd_note("%s on %ld devices does not fit as it is: it needs %s of the %s that a device has; "
+             "'shardsim search %s' looks for a layout that fits",
+             o->model, o->devices, bytes, limit, text_get(&file));
+    text_fini(&file);
 }
 
 /* The scenario, of a layout that fits if there is one; it is written all the same if not. */

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/literal.h"
 #include "base/units.h"
 #include "draw/colour.h"
 #include "draw/svg.h"
@@ -79,7 +80,7 @@ static void add_kind(struct text *out, const struct layout *l, size_t kind)
         y = next;
     }
     text_add(out, "Z\"><title>");
-    svg_escape(out, l->stack->kinds[kind].name);
+    literal_add_xml(out, l->stack->kinds[kind].name);
     text_add(out, "</title></path>\n");
 }
 

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/literal.h"
+
 #define MARGIN 24          /* around the page */
 #define WIDTH_MIN 480      /* of a page, for titles to have room */
 #define TITLE_WIDTH 9.4    /* of a character */
@@ -16,20 +18,6 @@
 
 /* ---- elements ---- */
 
-void svg_escape(struct text *out, const char *s)
-{
-    for (; *s; s++) {
-        if (*s == '&')
-            text_add(out, "&amp;");
-        else if (*s == '<')
-            text_add(out, "&lt;");
-        else if (*s == '>')
-            text_add(out, "&gt;");
-        else if ((unsigned char)*s >= 0x20)
-            text_add_char(out, *s);
-    }
-}
-
 void svg_text(struct text *out, double x, double y, const char *style, const char *anchor,
               const char *s)
 {
@@ -39,7 +27,7 @@ void svg_text(struct text *out, double x, double y, const char *style, const cha
     if (strcmp(anchor, "start") != 0)
         text_addf(out, " text-anchor=\"%s\"", anchor);
     text_add_char(out, '>');
-    svg_escape(out, s);
+    literal_add_xml(out, s);
     text_add(out, "</text>\n");
 }
 

@@ -41,9 +41,6 @@ struct svg_page {
 void svg_page(struct text *out, const struct svg_page *page, const struct text *drawing,
               double width, double height);
 
-/* Text with what XML reserves escaped; control characters have no place in it. */
-void svg_escape(struct text *out, const char *s);
-
 /* Write at a point.  Styles: t title, h heading, l label, n note, v value, on the page; c, in a
  * box.  `anchor` is start, middle or end.  "" writes nothing. */
 void svg_text(struct text *out, double x, double y, const char *style, const char *anchor,

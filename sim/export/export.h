@@ -46,13 +46,11 @@ const struct export_target *export_find(const char *name); /* NULL: there is non
     "own; "                                                                                    \
     "the layout does not depend on them.\n"
 
-/* A name as a Python string, quoted. */
-void export_add_string(struct text *out, const char *name);
-
 /* A number in as few digits as read back as the same. */
 void export_add_number(struct text *out, double value);
 
-/* "# SCENARIO, STRATEGY: the model in words", as one line. */
+/* "# SCENARIO, STRATEGY: the model in words", as one line; behind two others, for of the first two
+ * lines a comment can be taken for more: Python's encoding (PEP 263), a shell's interpreter. */
 void export_add_title(struct text *out, const struct export_layout *layout);
 
 /* Python: "MESH = {"dp": 2, "tp": 4}", and "(128, 512)", "(8,)", "()". */

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/literal.h"
 #include "export/jax_functions.h"
 #include "export/jax_ops.h"
 #include "export/targets.h"
@@ -143,7 +144,7 @@ static void add_leaves(struct text *out, const struct export_layout *layout, con
             continue;
         shape_of(shape, graph, node);
         text_add(out, "    ");
-        export_add_string(out, node->name);
+        literal_add_python(out, node->name);
         text_add(out, ": (");
         export_add_shape(out, shape, node->rank);
         text_addf(out, ", \"%s\", ", shd_dtype_name(node->dtype));
@@ -201,7 +202,7 @@ static void add_given(struct text *out, const struct graph *graph)
             n *= shape[d];
         columns = node->source.sight_array == KERN_POSITIONS ? 1 : 2;
         text_add(out, "    ");
-        export_add_string(out, node->name);
+        literal_add_python(out, node->name);
         text_add(out, ": [");
         for (int64_t c = 0; c < columns; c++) {
             add_runs(out, &node->source, c, columns, n);
@@ -223,7 +224,7 @@ static void add_choices(struct text *out, const struct graph *graph)
         if (!export_is_leaf(&graph->nodes[i], GRAPH_INPUT) || !graph->nodes[i].source.routing)
             continue;
         text_add(out, n++ ? ",\n           " : "");
-        export_add_string(out, graph->nodes[i].name);
+        literal_add_python(out, graph->nodes[i].name);
     }
     text_add(out, n ? "}\n" : "*()}\n");
 }
@@ -245,7 +246,7 @@ static void add_shards(struct text *out, const struct export_layout *layout)
         if (sharding)
             shd_sharding_shard_shape(sharding, shape, local);
         text_add(out, "    ");
-        export_add_string(out, node->name);
+        literal_add_python(out, node->name);
         text_add(out, ": ");
         export_add_shape(out, local, node->rank);
         text_add(out, ",\n");
@@ -264,7 +265,7 @@ static void add_gradients(struct text *out, const struct graph *graph)
             !export_wants_gradient(graph, i))
             continue;
         text_add(out, n++ ? ",\n             " : "");
-        export_add_string(out, graph->nodes[i].name);
+        literal_add_python(out, graph->nodes[i].name);
     }
     text_add(out, n ? "}\n" : "*()}\n");
 }
@@ -284,7 +285,7 @@ static uint32_t forward_output(const struct graph *graph, const struct graph_out
 
 static void add_output_name(struct text *out, const struct graph_output *output)
 {
-    export_add_string(out, output->kind == GRAPH_LOSS ? "loss" : output->name);
+    literal_add_python(out, output->kind == GRAPH_LOSS ? "loss" : output->name);
 }
 
 static void add_outputs(struct text *out, const struct export_layout *layout)
@@ -382,11 +383,11 @@ static void add_types(struct text *out, const struct scenario *scenario)
 
 static void add_head(struct text *out, const struct export_layout *layout)
 {
-    export_add_title(out, layout);
-    text_add(out, "#\n");
     text_add(out,
              "# Written by 'shardsim export --to jax'.  Run it: shards are checked, the step is "
-             "compiled and run.\n");
+             "compiled and run.\n"
+             "#\n");
+    export_add_title(out, layout);
     if (layout->graph->microbatches > 1)
         text_addf(out, "# One microbatch of %u: the batch below is its part.\n",
                   layout->graph->microbatches);

@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/literal.h"
 #include "export/export.h"
 
 /* ---- names ---- */
@@ -466,7 +467,7 @@ int jax_add_expression(struct text *out, const struct export_layout *layout, uin
     }
     if (node->op == GRAPH_INPUT || node->op == GRAPH_PARAM) {
         text_add(out, node->op == GRAPH_PARAM ? "params[" : "inputs[");
-        export_add_string(out, node->name);
+        literal_add_python(out, node->name);
         text_add(out, "]");
         return SHD_OK;
     }

@@ -6,23 +6,9 @@
 
 #include "export/export.h"
 
-#include <string.h>
-
+#include "base/escape.h"
 #include "base/json_out.h"
-
-void export_add_string(struct text *out, const char *name)
-{
-    text_add_char(out, '"');
-    for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            text_addf(out, "\\%c", *c);
-        else if (*c < ' ' || *c == 127)
-            text_addf(out, "\\x%02x", *c);
-        else
-            text_add_char(out, (char)*c);
-    }
-    text_add_char(out, '"');
-}
+#include "base/literal.h"
 
 void export_add_number(struct text *out, double value)
 {
@@ -34,10 +20,12 @@ void export_add_number(struct text *out, double value)
 void export_add_title(struct text *out, const struct export_layout *layout)
 {
     text_add(out, "# ");
-    text_add_bytes(out, layout->scenario, strcspn(layout->scenario, "\r\n"));
+    escape_add(out, layout->scenario);
     text_add(out, ", ");
-    text_add_bytes(out, layout->strategy, strcspn(layout->strategy, "\r\n"));
-    text_addf(out, ": %s\n", layout->what);
+    escape_add(out, layout->strategy);
+    text_add(out, ": ");
+    escape_add(out, layout->what);
+    text_add(out, "\n");
 }
 
 void export_add_mesh(struct text *out, const struct shd_mesh *mesh)
@@ -45,7 +33,7 @@ void export_add_mesh(struct text *out, const struct shd_mesh *mesh)
     text_add(out, "MESH = {");
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
         text_add(out, a ? ", " : "");
-        export_add_string(out, shd_mesh_axis_name(mesh, a));
+        literal_add_python(out, shd_mesh_axis_name(mesh, a));
         text_addf(out, ": %d", (int)shd_mesh_axis_size(mesh, a));
     }
     text_add(out, "}\n");
@@ -92,7 +80,7 @@ void export_add_axes(struct text *out, const struct shd_mesh *mesh, const struct
         text_add(out, "(");
     for (uint8_t i = 0; i < dim->naxes; i++) {
         text_add(out, i ? ", " : "");
-        export_add_string(out, shd_mesh_axis_name(mesh, dim->axes[i]));
+        literal_add_python(out, shd_mesh_axis_name(mesh, dim->axes[i]));
     }
     if (dim->naxes > 1)
         text_add(out, ")");

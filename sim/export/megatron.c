@@ -381,10 +381,10 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
         status = check(&c);
     if (status != SHD_OK)
         return status;
-    text_add(out, "#!/bin/sh\n");
-    export_add_title(out, layout);
-    text_add(out, "# Written by 'shardsim export --to megatron'; data and tokenizer are given as "
+    text_add(out, "#!/bin/sh\n"
+                  "# Written by 'shardsim export --to megatron'; data and tokenizer are given as "
                   "further options.\n");
+    export_add_title(out, layout);
     add_notes(&c);
     text_addf(out, "torchrun --nnodes %d --nproc-per-node %d pretrain_gpt.py", devices / node,
               node);

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/literal.h"
 #include "export/targets.h"
 
 static const char head[] =
@@ -79,7 +80,7 @@ static int add_axes(struct text *out, const struct graph_node *node,
                     node->name, shd_mesh_axis_name(sharding->mesh, axis),
                     shd_mesh_axis_name(sharding->mesh, sharding->dims[d].axes[i - 1]));
             text_add(out, n++ ? ", " : "");
-            export_add_string(out, shd_mesh_axis_name(sharding->mesh, axis));
+            literal_add_python(out, shd_mesh_axis_name(sharding->mesh, axis));
             text_addf(out, ": %zu", d);
         }
     text_add(out, "}");
@@ -99,7 +100,7 @@ static int add_leaf(struct text *out, const struct export_layout *layout, uint32
     if (shards && sharding)
         shd_sharding_shard_shape(sharding, shape, shape);
     text_add(out, "    ");
-    export_add_string(out, node->name);
+    literal_add_python(out, node->name);
     text_add(out, shards ? ": " : ": (");
     export_add_shape(out, shape, node->rank);
     if (!shards) {
@@ -124,11 +125,10 @@ static int add_leaves(struct text *out, const struct export_layout *layout, enum
 
 static void add_mesh(struct text *out, const struct export_layout *layout)
 {
-    export_add_title(out, layout);
-    text_add(out, "#\n");
     text_add(out, "# Written by 'shardsim export --to pytorch'.  Run it alone, and the local shape "
                   "of every array is\n# checked under a fake process group; under torchrun, the "
-                  "same on devices.\n");
+                  "same on devices.\n#\n");
+    export_add_title(out, layout);
     text_add(out, head);
     text_add(out, "\n");
     export_add_mesh(out, layout->mesh);

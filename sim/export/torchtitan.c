@@ -260,9 +260,9 @@ static void add_parallelism(struct job *j)
 
 static void add_head(struct job *j)
 {
-    export_add_title(j->out, j->layout);
-    text_addf(j->out, "# Written by 'shardsim export --to torchtitan', for %d devices.\n",
+    text_addf(j->out, "# Written by 'shardsim export --to torchtitan', for %d devices.\n#\n",
               (int)shd_mesh_size(j->layout->mesh));
+    export_add_title(j->out, j->layout);
     if (!j->source->step.update)
         text_add(j->out, "# Planned without the optimizer, with which torchtitan always trains.\n");
     if (j->source->optimizer.kind != SCENARIO_NO_OPTIMIZER)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json_out.h"
+#include "base/escape.h"
 #include "import/job.h"
 #include "scenario/scenario.h"
 
@@ -380,8 +381,11 @@ static void add_optimizer(const struct import_job *j, struct text *out)
 
 static void add_comment(struct text *out, const char *what, const char *by, const struct text *list)
 {
-    if (list->length > 0)
-        text_addf(out, "# %s%s:%s\n", what, by, text_get(list));
+    if (list->length == 0)
+        return;
+    text_addf(out, "# %s%s:", what, by);
+    escape_add(out, text_get(list)); /* with words of the file */
+    text_add(out, "\n");
 }
 
 static void add_head(const struct import_job *j, const char *from, struct text *out)

@@ -138,7 +138,9 @@ static void add_rule_comment(struct text *out, const struct import_rules *rules,
     else
         text_add(out, "#   standard: '");
     escape_add(out, rule->name);
-    text_addf(out, pattern ? "' -> P(%s):" : "' -> %s:", rule->spec);
+    text_add(out, pattern ? "' -> P(" : "' -> ");
+    escape_add(out, rule->spec);
+    text_add(out, pattern ? "):" : ":");
     if (rule->given.length > 0)
         add_given(out, text_get(&rule->given), out->length - from);
     else if (pattern)

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 
+#include "base/yaml.h"
 #include "machine/machine.h"
 
 static void add_rate(struct text *out, const char *key, double per_s, const char *unit)
@@ -60,26 +61,25 @@ static void add_tier(struct text *out, const struct hardware_tier *tier)
               tier->step_s * 1e9);
 }
 
-/* Of a YAML text in quotes: the processor is what the system says. */
-static void add_quoted(struct text *out, const char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text >= ' ' && *text != '"' && *text != '\\')
-            text_addf(out, "%c", *text);
-}
-
 void machine_print(const struct machine *machine, struct text *out)
 {
     const struct hardware *h = &machine->hardware;
+    struct text source = TEXT_INIT;
+
+    text_addf(&source, "measured by shardsim bench --hardware: %s, %" PRIu32 " cores",
+              *machine->processor ? machine->processor : "a processor without a name",
+              machine->ncores);
 
     text_add(out, "# A machine whose devices are threads of shardsim, each with a core.\n"
                   "#\n"
                   "# SPDX-License-Identifier: Apache-2.0\n"
                   "version: 1\n"
                   "name: this-machine\n"
-                  "source: \"measured by shardsim bench --hardware: ");
-    add_quoted(out, *machine->processor ? machine->processor : "a processor without a name");
-    text_addf(out, ", %" PRIu32 " cores\"\n", machine->ncores);
+                  "source: ");
+    yaml_print_quoted(out, text_get(&source));
+    text_add(out, "\n");
+    out->failed |= source.failed;
+    text_fini(&source);
     add_types(out, "rates", h->flops_per_s);
     add_types(out, "elementwise", h->elementwise_per_s);
     add_memory(out, h);

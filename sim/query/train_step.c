@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/yaml.h"
 #include "query/read.h"
 
 #define WIDTH_MAX INT32_MAX
@@ -444,7 +445,9 @@ void train_step_scenario(const struct train_step *step, const struct train_step_
                          struct text *out)
 {
     text_add(out, "version: 1\nname: train-step\n");
-    text_addf(out, "hardware: %s\n", step->hardware);
+    text_add(out, "hardware: ");
+    yaml_print_string(out, step->hardware);
+    text_add(out, "\n");
     if (step->slices > 1)
         text_addf(out, "slices: %" PRId64 "\n", step->slices);
     add_mesh(step, out);

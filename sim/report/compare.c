@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/escape.h"
+#include "base/literal.h"
 #include "report/compare_rows.h"
 #include "report/compare_text.h"
 #include "report/compare_verdict.h"
@@ -41,22 +41,7 @@ bool compare_format_of(enum compare_format *out, const char *path)
     return false;
 }
 
-/* ---- CSV, as RFC 4180 has it ---- */
-
-/* It is printed to terminals too, so names are shown as base/escape.h says. */
-static void add_csv_text(struct text *out, const char *value)
-{
-    bool quoted = value[strcspn(value, ",\"")];
-    struct text shown = TEXT_INIT;
-
-    escape_add(&shown, value);
-    text_add(out, quoted ? "\"" : "");
-    for (const char *c = text_get(&shown); *c; c++)
-        text_addf(out, *c == '"' ? "\"\"" : "%c", *c);
-    text_add(out, quoted ? "\"" : "");
-    out->failed |= shown.failed;
-    text_fini(&shown);
-}
+/* ---- CSV ---- */
 
 static void add_csv_value(struct text *out, size_t c, const struct compare_value *v)
 {
@@ -65,7 +50,7 @@ static void add_csv_value(struct text *out, size_t c, const struct compare_value
     if (!v->known)
         return;
     if (compare_columns[c].kind == COMPARE_TEXT)
-        add_csv_text(out, text_get(&v->text));
+        literal_add_csv(out, text_get(&v->text));
     else if (compare_columns[c].kind == COMPARE_BYTES || compare_columns[c].kind == COMPARE_COUNT)
         text_add(out, UINT128_DIGITS(v->whole));
     else if (isfinite(v->number))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/literal.h"
 #include "base/units.h"
 #include "base/wrap.h"
 #include "report/compare_value.h"
@@ -570,15 +571,6 @@ void compare_print_table(const struct compare_rows *rows, const struct screen *s
 
 /* ---- Markdown ---- */
 
-static void add_markdown(struct text *out, const char *text)
-{
-    for (; *text; text++) {
-        if (strchr("|*_`<\\", *text))
-            text_add_char(out, '\\');
-        text_add_char(out, *text);
-    }
-}
-
 static void print_markdown_head(const bool *shown, struct text *out)
 {
     for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
@@ -614,7 +606,7 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
             text_clear(&value);
             compare_add_value(&value, rows, r, c);
             text_addf(out, "| %s", mark);
-            add_markdown(out, text_get(&value));
+            literal_add_markdown(out, text_get(&value));
             text_addf(out, "%s ", mark);
         }
         text_add(out, "|\n");
@@ -624,7 +616,7 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
     compare_verdict(rows, &value);
     if (value.length > 0) {
         text_add(out, "\nVerdict: ");
-        add_markdown(out, text_get(&value));
+        literal_add_markdown(out, text_get(&value));
         text_add(out, "\n");
     }
     for (size_t i = 0; i < rows->compare->nresults; i++) {
@@ -636,15 +628,15 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
         compare_add_name(rows, i, &value);
         text_addf(&value, ": %s", text_get(&why->text));
         text_add(out, "\nWhy flops are uneven in ");
-        add_markdown(out, text_get(&value));
+        literal_add_markdown(out, text_get(&value));
         text_add(out, ".\n");
     }
     for (size_t i = 0; i < rows->compare->nskipped; i++) {
         text_add(out, i ? "" : "\n");
-        text_add(out, "- skipped `");
-        escape_add(out, rows->compare->skipped[i].strategy);
-        text_add(out, "`: ");
-        add_markdown(out, rows->compare->skipped[i].why); /* a message: shown as it may be */
+        text_add(out, "- skipped ");
+        literal_add_markdown(out, rows->compare->skipped[i].strategy);
+        text_add(out, ": ");
+        literal_add_markdown(out, rows->compare->skipped[i].why);
         text_add_char(out, '\n');
     }
     out->failed |= value.failed;

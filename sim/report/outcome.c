@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "base/escape.h"
-#include "base/json_out.h"
+#include "base/literal.h"
+#include "base/yaml.h"
 
 /* How JUnit calls them. */
 static const char *const types[OUTCOME_NKINDS] = {
@@ -92,29 +93,19 @@ static int line_of(const struct outcome *o)
 
 /* ---- TAP ---- */
 
-/* A quoted string of JSON is one of YAML. */
-static void add_quoted(struct text *out, const char *string)
-{
-    struct json_out json;
-
-    json_out_init_text(&json, out, JSON_OUT_COMPACT);
-    json_out_string(&json, string);
-    (void)json_out_fini(&json); /* a lack of memory is in the text */
-}
-
 static void add_block(const struct outcome *o, struct text *out)
 {
     struct text reason = TEXT_INIT;
 
     text_add(out, "  ---\n  file: ");
-    add_quoted(out, o->file);
+    yaml_print_quoted(out, o->file);
     text_addf(out, "\n  line: %d\n  %s:\n", line_of(o),
               o->kind == OUTCOME_PASSED ? "accepted" : "reasons");
     for (size_t i = 0; i < o->reasons.nmessages; i++) {
         text_clear(&reason);
         add_reason(o, &o->reasons.messages[i], &reason);
         text_add(out, "    - ");
-        add_quoted(out, text_get(&reason));
+        yaml_print_quoted(out, text_get(&reason));
         text_add(out, "\n");
     }
     text_add(out, "  ...\n");
@@ -203,30 +194,10 @@ void outcome_print_annotation(const struct outcome *o, struct text *out)
 
 /* ---- JUnit ---- */
 
-/* What is shown is UTF-8 and of the characters that XML 1.0 allows. */
-static void add_xml(struct text *out, const char *string)
-{
-    static const char special[] = "&<>\"";
-    static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
-    struct text shown = TEXT_INIT;
-
-    escape_add(&shown, string);
-    for (const char *c = text_get(&shown); *c; c++) {
-        const char *at = strchr(special, *c);
-
-        if (at)
-            text_add(out, names[at - special]);
-        else
-            text_add_char(out, *c);
-    }
-    out->failed |= shown.failed;
-    text_fini(&shown);
-}
-
 static void add_attribute(struct text *out, const char *name, const char *value)
 {
     text_addf(out, " %s=\"", name);
-    add_xml(out, value);
+    literal_add_xml(out, value);
     text_add(out, "\"");
 }
 
@@ -263,7 +234,7 @@ static void add_fault(const struct outcome *o, struct text *out)
     for (size_t i = 0; !is_ok(o) && i < o->reasons.nmessages; i++) {
         text_clear(&reason);
         add_reason(o, &o->reasons.messages[i], &reason);
-        add_xml(out, text_get(&reason));
+        literal_add_xml(out, text_get(&reason));
         text_add(out, "\n");
     }
     text_addf(out, "</%s>\n", element);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/literal.h"
 #include "report/traffic.h"
 #include "view/html.h"
 #include "view/parts.h"
@@ -14,7 +15,7 @@
 static void add_word(struct text *out, const char *word)
 {
     text_add(out, "<td>");
-    html_add(out, word);
+    literal_add_xml(out, word);
     text_add(out, "</td>");
 }
 

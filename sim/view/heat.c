@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/literal.h"
 #include "base/units.h"
 #include "cost/plan.h"
 #include "report/class_traffic.h"
@@ -143,13 +144,13 @@ static void print_classes(const struct class_traffic *t, const struct record *re
               id, UINT128_DIGITS(record_received(record)));
     for (uint32_t a = 0; a < t->naxes; a++) {
         text_add(out, "<th scope=col class=n>");
-        html_add(out, t->axes[a]);
+        literal_add_xml(out, t->axes[a]);
         text_add(out, "</th>");
     }
     text_add(out, "</tr></thead>\n<tbody>\n");
     for (uint32_t r = 0; r < t->nclasses; r++) {
         text_add(out, "<tr><th scope=row class=label>");
-        html_add(out, t->classes[r]);
+        literal_add_xml(out, t->classes[r]);
         text_add(out, "</th>");
         for (uint32_t a = 0; a < t->naxes; a++) {
             uint128 bytes = t->bytes[(size_t)r * t->naxes + a];

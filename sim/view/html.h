@@ -1,4 +1,4 @@
-/* html.h - text for pages: whatever comes from users is escaped here.
+/* html.h - text for pages, by base/literal.h: whatever comes from users is escaped.
  *
  * Thread class: pure functions.
  *
@@ -10,11 +10,7 @@
 #include "base/text.h"
 #include "base/uint128.h"
 
-/* Append a string as it may stand between tags and in quoted attributes; control characters and
- * the like as base/escape.h shows them. */
-void html_add(struct text *out, const char *string);
-
-/* The same of a format. */
+/* Append what a format makes, as it may stand between tags and in quoted attributes. */
 void html_addf(struct text *out, const char *fmt, ...) SHD_PRINTF(2, 3);
 
 /* Bytes for people: "1.50 MiB". */

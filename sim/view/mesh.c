@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/literal.h"
 #include "draw/colour.h"
 #include "draw/layouts.h"
 #include "view/html.h"
@@ -30,7 +31,7 @@ static void print_cell(const struct figure *f, const struct figure_cell *cell, s
 static void print_label(const char *scope, const char *label, struct text *out)
 {
     text_addf(out, "<th scope=%s>", scope);
-    html_add(out, label && label[0] ? label : "devices");
+    literal_add_xml(out, label && label[0] ? label : "devices");
     text_add(out, "</th>");
 }
 
@@ -39,7 +40,7 @@ static void print_grid(const struct figure *f, const struct figure_grid *g, stru
     bool has_rows = g->row_title && g->row_title[0];
 
     text_add(out, "<table class=mesh><caption>");
-    html_add(out, g->title && g->title[0] ? g->title : f->title);
+    literal_add_xml(out, g->title && g->title[0] ? g->title : f->title);
     text_add(out, "</caption>\n<thead><tr><th scope=col>");
     html_addf(out, "%s%s%s", has_rows ? g->row_title : "", has_rows ? " \\ " : "",
               g->column_title ? g->column_title : "");
@@ -85,7 +86,7 @@ int mesh_print(const struct result *result, size_t id, struct text *out, struct 
         text_add(out, "</div>\n");
     for (size_t i = 0; status == SHD_OK && i < f.nnotes; i++) {
         text_add(out, "<p>");
-        html_add(out, f.notes[i]);
+        literal_add_xml(out, f.notes[i]);
         text_add(out, "</p>\n");
     }
     out->failed |= f.failed;

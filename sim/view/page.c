@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/literal.h"
 #include "base/units.h"
 #include "report/compare_rows.h"
 #include "report/layer_times.h"
@@ -59,7 +60,7 @@ static void print_links(const struct compare_rows *rows, struct text *out)
 
         compare_add_name(rows, i, &name);
         text_addf(out, "<li><a href=\"#s%zu\">", i + 1);
-        html_add(out, text_get(&name));
+        literal_add_xml(out, text_get(&name));
         text_add(out, "</a></li>\n");
         out->failed |= name.failed;
         text_fini(&name);
@@ -155,7 +156,7 @@ static void print_layer(const struct layer_time *layer, int64_t step_ns, struct 
     int64_t ns = layer_time_ns(layer);
 
     text_add(out, "<tr><th scope=row class=label>");
-    html_add(out, text_get(&layer->name));
+    literal_add_xml(out, text_get(&layer->name));
     text_add(out, "</th>");
     for (int b = 0; b < LAYER_NBOUNDS; b++)
         text_addf(out, "<td class=n data-v=%lld>%s</td>", (long long)layer->bound_ns[b],
@@ -240,7 +241,7 @@ static int print_strategy(const struct compare_rows *rows, size_t i, struct text
     compare_add_name(rows, i, &name);
     text_addf(out, "<details data-strategy=%zu%s><summary><h2 id=\"name%zu\">", i + 1,
               i == 0 || n <= OPEN_MAX ? " open" : "", i + 1);
-    html_add(out, text_get(&name));
+    literal_add_xml(out, text_get(&name));
     text_addf(out, "</h2></summary>\n<div id=\"s%zu\">\n<p>", i + 1);
     html_addf(out, "%s; %s.", r->what, r->record->mode == RECORD_EXECUTED ? "executed" : "planned");
     text_add(out, "</p>\n");

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/json_out.h"
+#include "base/literal.h"
 #include "report/compare_text.h"
 #include "report/compare_value.h"
-#include "view/html.h"
 #include "view/parts.h"
 
 #define SHORT_MAX 16 /* bytes of a name that is kept on one line */
@@ -70,7 +70,7 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, st
     if (c != COMPARE_STRATEGY && !is_text(c))
         print_number(v, out);
     text_add(out, c == COMPARE_STRATEGY ? "" : ">");
-    html_add(out, text_get(&value));
+    literal_add_xml(out, text_get(&value));
     if (best)
         text_add(out, "<span class=best title=\"best of the column\"> *<span class=v> best"
                       "</span></span>");

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "base/literal.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/utf8.h"
+
+void literal_add_python(struct text *out, const char *string)
+{
+    size_t length = strlen(string);
+
+    text_add_char(out, '"');
+    for (size_t at = 0; at < length;) {
+        uint32_t code = 0xfffd;
+        size_t n = utf8_next(string + at, length - at, &code);
+
+        if (code == '"' || code == '\\')
+            text_addf(out, "\\%c", (char)code);
+        else if (n == 0 || escape_is_needed(code))
+            text_addf(out,
+                      code < 0x100     ? "\\x%02x"
+                      : code < 0x10000 ? "\\u%04x"
+                                       : "\\U%08x",
+                      (unsigned)code);
+        else
+            text_add_bytes(out, string + at, n);
+        at += n ? n : 1;
+    }
+    text_add_char(out, '"');
+}
+
+/* What no shell acts upon, also as the first character of a word. */
+static bool is_plain_word(const char *string)
+{
+    if (!*string || *string == '~' || *string == '=')
+        return false;
+    for (; *string; string++)
+        if (!isalnum((unsigned char)*string) && !strchr("_-./:=,+@%^~", *string))
+            return false;
+    return true;
+}
+
+void literal_add_shell(struct text *out, const char *string)
+{
+    if (is_plain_word(string)) {
+        text_add(out, string);
+        return;
+    }
+    text_add_char(out, '\'');
+    for (; *string; string++) {
+        if (*string == '\'')
+            text_add(out, "'\\'"); /* ends the quotes, and the next one begins them again */
+        text_add_char(out, *string);
+    }
+    text_add_char(out, '\'');
+}
+
+/* A character as XML has it; NULL: as it is. */
+static const char *entity(char c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return NULL;
+    }
+}
+
+void literal_add_xml(struct text *out, const char *string)
+{
+    struct text shown = TEXT_INIT;
+
+    escape_add(&shown, string); /* control characters have no place in XML, escaped or not */
+    for (const char *c = text_get(&shown); *c; c++) {
+        const char *e = entity(*c);
+
+        if (e)
+            text_add(out, e);
+        else
+            text_add_char(out, *c);
+    }
+    out->failed |= shown.failed;
+    text_fini(&shown);
+}
+
+void literal_add_csv(struct text *out, const char *string)
+{
+    bool quoted = string[strcspn(string, ",\"")];
+    struct text shown = TEXT_INIT;
+
+    escape_add(&shown, string);
+    text_add(out, quoted ? "\"" : "");
+    text_add(out, *string && strchr("=+-@", *string) ? "'" : "");
+    for (const char *c = text_get(&shown); *c; c++)
+        text_addf(out, *c == '"' ? "\"\"" : "%c", *c);
+    text_add(out, quoted ? "\"" : "");
+    out->failed |= shown.failed;
+    text_fini(&shown);
+}
+
+void literal_add_markdown(struct text *out, const char *string)
+{
+    struct text shown = TEXT_INIT;
+
+    escape_add(&shown, string);
+    for (const char *c = text_get(&shown); *c; c++) {
+        if (strchr("\\`*_<>|[]&~$", *c))
+            text_add_char(out, '\\');
+        text_add_char(out, *c);
+    }
+    out->failed |= shown.failed;
+    text_fini(&shown);
+}
