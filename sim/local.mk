@@ -417,6 +417,8 @@ libsim_la_SOURCES = \
 	%D%/import/megatron.c \
 	%D%/import/megatron_options.c \
 	%D%/import/megatron_options.h \
+	%D%/import/megatron_script.c \
+	%D%/import/megatron_script.h \
 	%D%/import/python_text.c \
 	%D%/import/python_text.h \
 	%D%/import/rows.h \
@@ -436,6 +438,18 @@ libsim_la_SOURCES = \
 	%D%/import/safetensors.c \
 	%D%/import/shell.c \
 	%D%/import/shell.h \
+	%D%/import/shell_expand.c \
+	%D%/import/shell_expand.h \
+	%D%/import/shell_fork.c \
+	%D%/import/shell_fork.h \
+	%D%/import/shell_reader.c \
+	%D%/import/shell_reader.h \
+	%D%/import/shell_state.c \
+	%D%/import/shell_state.h \
+	%D%/import/shell_sum.c \
+	%D%/import/shell_sum.h \
+	%D%/import/shell_test.c \
+	%D%/import/shell_test.h \
 	%D%/import/shell_words.c \
 	%D%/import/shell_words.h \
 	%D%/import/source.c \

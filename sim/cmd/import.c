@@ -38,14 +38,18 @@ static const struct source {
 #define SOURCES "easydel|eformer|megatron|t5x|torchtitan"
 #define NAMES "easydel|easydel-apart|shardsim"
 
+#define GIVEN_MAX 100
+
 struct options {
     const struct source *source;
     const char *path, *output;
     const char *of_rules; /* the first option that only rules have, or NULL */
+    const char *given[GIVEN_MAX]; /* "NAME=VALUE" for the variables of a script */
+    size_t ngiven;
     struct import_request request;
 };
 
-enum { KEY_BATCH = 4300, KEY_DEVICES, KEY_FROM, KEY_MESH, KEY_MIN, KEY_MODEL, KEY_NAMES, KEY_SEQ };
+enum { KEY_BATCH = 4300, KEY_DEVICES, KEY_FROM, KEY_MESH, KEY_MIN, KEY_MODEL, KEY_NAMES, KEY_SEQ, KEY_SET };
 
 #define SIZE_LIMIT (1L << 30)
 
@@ -112,6 +116,8 @@ static void check(const struct options *o, const struct argp_state *state)
     if (o->of_rules && !o->source->read_rules)
         args_error(state, "%s is for rules: of easydel, eformer, t5x; %s says that in its file",
                    o->of_rules, o->source->name);
+    if (o->ngiven > 0 && o->source->read_job != import_megatron)
+        args_error(state, "--set is for the variables of a script: of megatron");
     if (o->source->read_rules == import_t5x &&
         (o->request.names != NAMES_EASYDEL || o->request.min_elements != SHD_MIN_SHARDING_ELEMENTS))
         args_error(state, "%s is for rules with patterns: of easydel and eformer", o->of_rules);
@@ -130,6 +136,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_MODEL:
         o->request.model = arg;
+        return 0;
+    case KEY_SET:
+        if (o->ngiven == GIVEN_MAX)
+            args_error(state, "over %d values by --set", GIVEN_MAX);
+        o->given[o->ngiven++] = arg;
         return 0;
     case 'o':
         o->output = arg;
@@ -167,6 +178,8 @@ static void convert_job(const struct options *o, const struct text *file, struct
     import_job_init(&job);
     job.size = o->request.model;
     job.devices = o->request.devices;
+    job.given = o->given;
+    job.ngiven = o->ngiven;
     o->source->read_job(&job, (struct place){o->path, 1, 1}, text_get(file), diag);
     import_job_print(&job, o->source->name, out, diag);
     import_job_fini(&job);
@@ -245,6 +258,10 @@ static int run(int argc, char **argv)
          0},
         {"output", 'o', "FILE", 0, "Write to this file", 0},
         {"seq", KEY_SEQ, "N", 0, "Of rules: tokens of a sequence, where the file does not say", 0},
+        {"set", KEY_SET, "NAME=VALUE", 0,
+         "Of a launch script: a variable that it does not set, or that has this value whatever it "
+         "sets; of 1, 2, ...: an argument",
+         0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp argp = {
         option_table,
@@ -253,7 +270,8 @@ static int run(int argc, char **argv)
         "Read the options of a training job, a command of Megatron-LM (or the script that launches "
         "it) or a TOML file of torchtitan, and write the scenario of its layout: the mesh, the "
         "model, the batch, what tensor parallelism shards, stages, context, ZeRO and "
-        "recomputation. No shell is run: variables that the script sets are expanded.\n\n"
+        "recomputation. No shell is run: variables, lists, conditions and loops of the script are "
+        "followed as far as they are decided by what it sets; --set gives the rest.\n\n"
         "Or read rules: the lists of patterns and PartitionSpecs of EasyDeL and eformer, or the "
         "logical axis rules of T5X, in gin or Python, and write the scenario of what they say of "
         "a model's parameters, looked up by the names that these have there.\v"

@@ -31,6 +31,8 @@ struct import_text {
 
 /* Sizes are 0 and words NULL where nothing was said; words are of the tables. */
 struct import_job {
+    const char *const *given; /* "NAME=VALUE" for variables of a script; not owned */
+    size_t ngiven;
     const char *size; /* a published model, not owned; NULL: by the sizes */
     int64_t layers, d_model, d_ff, heads, kv_heads, head_dim, vocab, positions, window;
     bool swiglu, unbiased, qkv_bias, untied, grouped, interleaved, unfused;

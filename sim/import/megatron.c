@@ -10,7 +10,7 @@
 
 #include "import/job.h"
 #include "import/megatron_options.h"
-#include "import/shell.h"
+#include "import/megatron_script.h"
 
 /* ---- what options come to together ---- */
 
@@ -183,99 +183,13 @@ static void finish(struct import_job *job, struct diag *diag)
     add_notes(job);
 }
 
-/* ---- options ---- */
-
-/* A word that is no option nor a value: it may stand for options. */
-static void read_other(struct import_job *job, struct shell *s, size_t word)
-{
-    const char *text = shell_words_text(&s->words, word);
-    char *unset;
-
-    if (text[0] != SHELL_UNKNOWN || text[1])
-        return;
-    unset = shell_unset(s, word);
-    if (unset)
-        text_addf(&job->unknown, " %s", unset);
-    else
-        shell_report_unknown(s, word);
-    free(unset);
-}
-
-/* The value in a word from a byte on. */
-static void set_value(struct import_job *job, struct shell *s, const struct import_option *option,
-                      const char *name, size_t word, size_t byte)
-{
-    if (option->type != IMPORT_QUIET && shell_is_unknown(s, word))
-        shell_report_unknown(s, word);
-    else
-        import_job_set(job, megatron_options, option, name,
-                       shell_words_text(&s->words, word) + byte, shell_place(s, word, byte),
-                       s->diag);
-}
-
-/* An option and its value, behind `=` or the next word; returns the word behind both. */
-static size_t read_option(struct import_job *job, struct shell *s, size_t word)
-{
-    const char *text = shell_words_text(&s->words, word);
-    size_t length = strcspn(text, "="), next = word + 1;
-    bool follows =
-        next < s->words.count && strncmp(shell_words_text(&s->words, next), "--", 2) != 0;
-    struct place place = shell_place(s, word, 0);
-    const struct import_option *option;
-    struct text name = TEXT_INIT;
-
-    text_add_bytes(&name, text, length);
-    option = import_option_find(megatron_options, text_get(&name));
-    if (name.failed)
-        diag_no_memory(s->diag);
-    else if (!option && s->conditions > 0)
-        ; /* such as a pattern of `case` */
-    else if (!option)
-        import_job_unknown(job, megatron_options, text_get(&name), place, s->diag);
-    else if (option->type != IMPORT_QUIET && s->conditions > 0)
-        diag_error(s->diag, place,
-                   "%s is of a command under a condition or in a loop; expected the command by "
-                   "itself",
-                   text_get(&name));
-    else if (text[length] == '=')
-        set_value(job, s, option, text_get(&name), word, length + 1);
-    else if (option->type == IMPORT_FLAG || option->type == IMPORT_QUIET || !follows)
-        import_job_set(job, megatron_options, option, text_get(&name), NULL, place, s->diag);
-    else
-        set_value(job, s, option, text_get(&name), next, 0);
-    if (follows && text[length] != '=' && (!option || option->type != IMPORT_FLAG))
-        next++;
-    text_fini(&name);
-    return next;
-}
-
-/* Of a command that has options, what might stand for some counts, too. */
-static void read_command(struct import_job *job, struct shell *s)
-{
-    bool options = false;
-
-    for (size_t i = 0; i < s->words.count; i++)
-        options |= !strncmp(shell_words_text(&s->words, i), "--", 2);
-    for (size_t i = 0; options && i < s->words.count && !diag_is_full(s->diag);)
-        if (!strncmp(shell_words_text(&s->words, i), "--", 2))
-            i = read_option(job, s, i);
-        else
-            read_other(job, s, i++);
-}
-
 void import_megatron(struct import_job *job, struct place first, const char *text,
                      struct diag *diag)
 {
-    struct shell s;
-
     job->system = "Megatron-LM";
     job->dropout[0] = job->dropout[1] = 0.1;
     job->momentum = 0.9;
-    if (!shell_init(&s, first, text, diag))
-        return;
-    while (!diag_is_full(diag) && shell_next(&s))
-        read_command(job, &s);
-    job->end = shell_end(&s);
-    shell_fini(&s);
+    job->end = first;
+    megatron_read_script(job, first, text, diag);
     finish(job, diag);
 }

@@ -1,13 +1,9 @@
-/* import/shell.h - the commands of a shell script, as words.
+/* import/shell.h - a shell script, read and never run: its commands, as words.
  *
- * Read, never run: quotes, lines that go on, comments, and variables that the script sets itself:
- *
- *   TP=2   N=${N:-8}   ARGS="$ARGS --a $TP"   LIST=(--b 1 --c)   LIST+=(--d)   export X=1
- *   $TP   ${TP}   ${TP:-2}   ${TP:=2}   ${TP:+2}   $ARGS   "${LIST[@]}"   "$@" (nothing)
- *
- * Whatever only a shell knows (the output of commands, arithmetic, other forms of ${}, variables
- * that the script does not set or sets under a condition) is SHELL_UNKNOWN in a word, which costs
- * nothing until somebody needs the word.  Expansion is bounded.
+ * Variables, lists, functions, if, case, for, while, && and || are followed as far as values are
+ * known that the script sets itself, or that are given.  Of a condition that is not decided each
+ * branch is read, and what differs behind it is SHELL_MAYBE in words.  No command is executed, no
+ * other file is read, and expansion is bounded.
  *
  * Thread class: owned by one thread.
  *
@@ -16,55 +12,21 @@
 #ifndef IMPORT_SHELL_H
 #define IMPORT_SHELL_H
 
-#include "base/diag.h"
-#include "import/shell_words.h"
+#include "import/shell_reader.h"
 
-#define SHELL_EXPANDED_BYTES_MAX                                              \
-    ((size_t)16 << 20)           /* of all that variables come to in a script \
-                                  */
-#define SHELL_VARIABLES_MAX 1000 /* far more than people write */
+/* Give a variable ("TP=2", "1=2" for the first argument) a value that it keeps, before it is read.
+ * False: that is no NAME=VALUE. */
+bool shell_give(struct shell *shell, const char *assignment);
 
-#define SHELL_DEPTH_MAX 16 /* ${A:-${B:-...}} */
+/* Read all: `on_command` gets each command that may launch something, in shell->words; with
+ * shell->under or shell->doubtful it is not known whether it is run. */
+void shell_run(struct shell *shell, void (*on_command)(void *context, struct shell *shell),
+               void *context);
 
-struct shell_variable {
-    char *name;
-    struct shell_words value; /* one word, or those of an array */
-};
+/* The options of variables that no command uses, as commands; their names into `names`. */
+void shell_offer_variables(struct shell *shell, struct text *names);
 
-/* Fields are private but for `words`. */
-struct shell {
-    const char *text;
-    const char *file;
-    size_t at;
-    struct shell_place {
-        int line, column;
-    } * places; /* of each byte, and of the end */
-    struct shell_words words;
-    struct shell_variable *variables;
-    size_t nvariables;
-    size_t expanded;
-    int depth;
-    int conditions; /* open: if, for, while, until, case */
-    struct diag *diag;
-};
-
-/* The text lives as long as the shell; at most UINT32_MAX bytes.  False, reported: no memory. */
-bool shell_init(struct shell *shell, struct place first, const char *text, struct diag *diag);
-void shell_fini(struct shell *shell);
-
-/* The words of the next command into `words`, maybe none.  False: there is no other. */
-bool shell_next(struct shell *shell);
-
-/* Where a byte of a word stands, and the end of what was read. */
-struct place shell_place(const struct shell *shell, size_t word, size_t byte);
-struct place shell_end(const struct shell *shell);
-
-/* Whether a part of the word is not known, and an error that says what and why. */
-bool shell_is_unknown(const struct shell *shell, size_t word);
-void shell_report_unknown(const struct shell *shell, size_t word);
-
-/* The name if the whole word is a variable that the script does not set, "$NAME"; free it; or
- * NULL. */
-char *shell_unset(const struct shell *shell, size_t word);
+/* An error for each variable that was given and that the script does not use. */
+void shell_check_given(struct shell *shell);
 
 #endif /* IMPORT_SHELL_H */

@@ -9,7 +9,7 @@
 void shell_words_fini(struct shell_words *words)
 {
     text_fini(&words->bytes);
-    text_fini(&words->places);
+    text_fini(&words->origins);
     free(words->list);
     memset(words, 0, sizeof *words);
 }
@@ -17,16 +17,16 @@ void shell_words_fini(struct shell_words *words)
 void shell_words_clear(struct shell_words *words)
 {
     text_clear(&words->bytes);
-    text_clear(&words->places);
+    text_clear(&words->origins);
     words->count = 0;
     words->open = false;
 }
 
-static void add_byte(struct shell_words *words, char byte, uint32_t at)
+static void add_byte(struct shell_words *words, char byte, struct shell_origin origin)
 {
     text_add_char(&words->bytes, byte);
-    text_add_bytes(&words->places, (const char *)&at, sizeof at);
-    words->failed |= words->bytes.failed || words->places.failed;
+    text_add_bytes(&words->origins, (const char *)&origin, sizeof origin);
+    words->failed |= words->bytes.failed || words->origins.failed;
 }
 
 void shell_words_open(struct shell_words *words, uint32_t at)
@@ -51,17 +51,60 @@ void shell_words_open(struct shell_words *words, uint32_t at)
 void shell_words_close(struct shell_words *words)
 {
     if (words->open)
-        add_byte(words, '\0', 0);
+        add_byte(words, '\0', (struct shell_origin){.at = 0});
     words->open = false;
 }
 
-void shell_words_put(struct shell_words *words, char byte, uint32_t at)
+void shell_words_put(struct shell_words *words, char byte, struct shell_origin origin)
 {
-    shell_words_open(words, at);
+    shell_words_open(words, origin.at);
     if (words->failed)
         return;
-    add_byte(words, byte, at);
+    add_byte(words, byte, origin);
     words->list[words->count - 1].length++;
+}
+
+void shell_words_put_part(struct shell_words *words, const struct shell_words *from, size_t word,
+                          size_t first, size_t end, enum shell_doubt doubt, uint16_t cause)
+{
+    for (size_t i = first; i < end; i++) {
+        struct shell_origin origin = shell_words_origin(from, word, i);
+
+        if (doubt != SHELL_SURE && origin.doubt == SHELL_SURE) {
+            origin.doubt = (uint8_t)doubt;
+            origin.cause = cause;
+        }
+        shell_words_put(words, shell_words_text(from, word)[i], origin);
+    }
+}
+
+void shell_words_add(struct shell_words *words, const struct shell_words *from)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        shell_words_close(words);
+        shell_words_open(words, from->list[i].at);
+        shell_words_put_part(words, from, i, 0, from->list[i].length, SHELL_SURE, 0);
+    }
+    shell_words_close(words);
+    words->failed |= from->failed;
+}
+
+void shell_words_join(struct shell_words *words)
+{
+    struct shell_words one = {.count = 0};
+
+    if (words->count < 2)
+        return;
+    for (size_t i = 0; i < words->count; i++) {
+        if (i > 0)
+            shell_words_put(&one, ' ', (struct shell_origin){.at = words->list[i].at});
+        shell_words_open(&one, words->list[i].at);
+        shell_words_put_part(&one, words, i, 0, words->list[i].length, SHELL_SURE, 0);
+    }
+    shell_words_close(&one);
+    one.failed |= words->failed;
+    shell_words_fini(words);
+    *words = one;
 }
 
 const char *shell_words_text(const struct shell_words *words, size_t word)
@@ -69,12 +112,52 @@ const char *shell_words_text(const struct shell_words *words, size_t word)
     return text_get(&words->bytes) + words->list[word].from;
 }
 
-uint32_t shell_words_at(const struct shell_words *words, size_t word, size_t byte)
+struct shell_origin shell_words_origin(const struct shell_words *words, size_t word, size_t byte)
 {
     const struct shell_word *w = &words->list[word];
-    uint32_t at = w->at;
+    struct shell_origin origin = {.at = w->at};
 
     if (byte < w->length)
-        memcpy(&at, text_get(&words->places) + (w->from + byte) * sizeof at, sizeof at);
-    return at;
+        memcpy(&origin, text_get(&words->origins) + (w->from + byte) * sizeof origin,
+               sizeof origin);
+    return origin;
+}
+
+uint32_t shell_words_at(const struct shell_words *words, size_t word, size_t byte)
+{
+    return shell_words_origin(words, word, byte).at;
+}
+
+void shell_words_blame(struct shell_words *words, size_t word, size_t byte, uint16_t cause)
+{
+    struct shell_origin origin = shell_words_origin(words, word, byte);
+
+    origin.cause = cause;
+    if (byte < words->list[word].length)
+        memcpy(words->origins.data + (words->list[word].from + byte) * sizeof origin, &origin,
+               sizeof origin);
+}
+
+size_t shell_words_doubt(const struct shell_words *words, size_t word, size_t first, size_t end)
+{
+    while (first < end && shell_words_origin(words, word, first).doubt == SHELL_SURE)
+        first++;
+    return first;
+}
+
+bool shell_words_same(const struct shell_words *a, size_t i, const struct shell_words *b, size_t j)
+{
+    size_t length = a->list[i].length;
+
+    if (length != b->list[j].length ||
+        memcmp(shell_words_text(a, i), shell_words_text(b, j), length) != 0)
+        return false;
+    for (size_t k = 0; k < length; k++) {
+        struct shell_origin x = shell_words_origin(a, i, k), y = shell_words_origin(b, j, k);
+
+        /* What is not known is the same only where it is written at the same place. */
+        if (x.doubt != y.doubt || (x.doubt == SHELL_UNKNOWN && x.at != y.at))
+            return false;
+    }
+    return true;
 }

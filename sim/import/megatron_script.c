@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "import/megatron_script.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/megatron_options.h"
+#include "import/shell.h"
+
+#define PRINTED                                                                             \
+    "expected the command with its values, as it is printed with torchrun() { echo torchrun " \
+    "\"$@\"; } on top of the script"
+
+/* What is read, and the command that it launches. */
+struct script {
+    struct import_job *job;
+    struct text launched; /* its words, a line each */
+    struct place place;
+    bool offered; /* options are of variables that no command uses */
+};
+
+/* ---- doubts ---- */
+
+static bool is_option(const struct shell *s, size_t word)
+{
+    return !strncmp(shell_words_text(&s->words, word), "--", 2);
+}
+
+static const char *why_unknown(const char *from, bool is_set)
+{
+    size_t brace = from[0] == '$' && from[1] == '{';
+    const char *rest = from + 1 + brace + shell_name_length(from + 1 + brace);
+
+    if (from[0] == '`' || (from[0] == '$' && from[1] == '(') ||
+        (brace && *rest && !strchr("}:?-=+", *rest)))
+        return "is worked out by a shell, and no shell is run";
+    return from[0] == '$' && !is_set ? "is not set in this file" : "is not known here";
+}
+
+/* A condition, or a part of a word, that is not known; `what` is its text. */
+static void report_doubt(const struct shell *s, struct shell_origin origin, const char *what)
+{
+    const char *from = s->text + origin.at;
+    char *name = shell_deciding(s, origin);
+    size_t length = origin.doubt == SHELL_UNKNOWN ? shell_unknown_length(from) : strlen(what);
+    const char *text = origin.doubt == SHELL_UNKNOWN ? from : what;
+    const char *why = origin.doubt == SHELL_UNKNOWN
+                          ? why_unknown(from, false)
+                          : "is set under a condition that is not known here";
+    struct text remedy = TEXT_INIT;
+
+    if (name)
+        text_addf(&remedy, "give it, as --set %s=VALUE", name);
+    diag_error(s->diag, shell_place_at(s, origin.at), "'%.*s' %s; %s",
+               (int)(length < 40 ? length : 40), text, why, name ? text_get(&remedy) : PRINTED);
+    text_fini(&remedy);
+    free(name);
+}
+
+/* A command that may not be run, or that is run in a loop. */
+static void report_under(const struct shell *s, size_t word, const char *option)
+{
+    const struct shell_origin origin = {.at = 0, .cause = s->under, .doubt = SHELL_MAYBE};
+    char *name = shell_deciding(s, origin);
+    struct text remedy = TEXT_INIT;
+
+    if (name)
+        text_addf(&remedy, "give what decides it, as --set %s=VALUE", name);
+    else
+        text_add(&remedy, "expected the command by itself");
+    diag_error(s->diag, shell_place_at(s, shell_words_at(&s->words, word, 0)),
+               "%s is of a command under a condition or in a loop; %s", option, text_get(&remedy));
+    text_fini(&remedy);
+    free(name);
+}
+
+/* The first doubt of a part of a word is reported; false: there is none. */
+static bool report_part(const struct shell *s, size_t word, size_t first, size_t end)
+{
+    size_t at = shell_words_doubt(&s->words, word, first, end);
+
+    if (at == end)
+        return false;
+    report_doubt(s, shell_words_origin(&s->words, word, at),
+                 shell_words_text(&s->words, word) + first);
+    return true;
+}
+
+/* ---- options ---- */
+
+/* A word that is no option nor a value: it may stand for options. */
+static void read_other(struct import_job *job, const struct shell *s, size_t word)
+{
+    size_t length = s->words.list[word].length;
+    struct shell_origin origin = shell_words_origin(&s->words, word, 0);
+    const char *from = s->text + origin.at;
+    char *name;
+
+    if (length != 1 || origin.doubt != SHELL_UNKNOWN)
+        return;
+    name = shell_deciding(s, origin);
+    if (name && from[0] == '$' && from[1] != '(' && !strcmp(why_unknown(from, false), "is not set in this file"))
+        text_addf(&job->unknown, " $%s", name);
+    else
+        report_doubt(s, origin, "");
+    free(name);
+}
+
+/* The value in a word from a byte on. */
+static void set_value(struct import_job *job, const struct shell *s,
+                      const struct import_option *option, const char *name, size_t word,
+                      size_t byte)
+{
+    if (option->type != IMPORT_QUIET &&
+        report_part(s, word, byte, s->words.list[word].length))
+        return;
+    import_job_set(job, megatron_options, option, name,
+                   shell_words_text(&s->words, word) + byte,
+                   shell_place_at(s, shell_words_at(&s->words, word, byte)), s->diag);
+}
+
+/* Whether the option itself is sure to be given; if not and it matters, that is reported. */
+static bool is_given(const struct shell *s, const struct import_option *option, size_t word,
+                     size_t length, const char *name)
+{
+    size_t at = shell_words_doubt(&s->words, word, 0, length);
+
+    if (at < length) {
+        report_doubt(s, shell_words_origin(&s->words, word, at), name);
+        return false;
+    }
+    if (s->under > 0 || s->doubtful) {
+        report_under(s, word, option->name);
+        return false;
+    }
+    return true;
+}
+
+/* The option in a word, its name of so many bytes, and its value if it has one. */
+static void take_option(struct import_job *job, const struct shell *s,
+                        const struct import_option *option, const char *name, size_t word,
+                        size_t length, bool follows)
+{
+    struct place place = shell_place_at(s, shell_words_at(&s->words, word, 0));
+
+    if (option->type == IMPORT_QUIET) {
+        if (!job->said[option - megatron_options])
+            import_job_set(job, megatron_options, option, name, NULL, place, s->diag);
+    } else if (!is_given(s, option, word, length, name)) {
+        return;
+    } else if (shell_words_text(&s->words, word)[length] == '=') {
+        set_value(job, s, option, name, word, length + 1);
+    } else if (option->type == IMPORT_FLAG || !follows) {
+        import_job_set(job, megatron_options, option, name, NULL, place, s->diag);
+    } else {
+        set_value(job, s, option, name, word + 1, 0);
+    }
+}
+
+/* An option and its value, behind `=` or the next word; returns the word behind both.  Of what
+ * stands before the launcher's name, what is not known is another program's. */
+static size_t read_option(struct import_job *job, const struct shell *s, size_t word, bool ours)
+{
+    const char *text = shell_words_text(&s->words, word);
+    size_t length = strcspn(text, "="), next = word + 1, doubt;
+    bool follows = next < s->words.count && !is_option(s, next);
+    const struct import_option *option;
+    struct text name = TEXT_INIT;
+
+    text_add_bytes(&name, text, length);
+    option = import_option_find(megatron_options, text_get(&name));
+    doubt = shell_words_doubt(&s->words, word, 0, length);
+    if (name.failed)
+        diag_no_memory(s->diag);
+    else if (doubt < length && shell_words_origin(&s->words, word, doubt).doubt == SHELL_UNKNOWN)
+        report_doubt(s, shell_words_origin(&s->words, word, doubt), "");
+    else if (option)
+        take_option(job, s, option, text_get(&name), word, length, follows);
+    else if (ours)
+        import_job_unknown(job, megatron_options, text_get(&name),
+                           shell_place_at(s, shell_words_at(&s->words, word, 0)), s->diag);
+    if (follows && text[length] != '=' && (!option || option->type != IMPORT_FLAG))
+        next++;
+    text_fini(&name);
+    return next;
+}
+
+/* ---- commands ---- */
+
+/* Whether a command has an option that says something of the layout. */
+static bool launches(const struct shell *s)
+{
+    for (size_t i = 0; i < s->words.count; i++) {
+        const char *text = shell_words_text(&s->words, i);
+        size_t length = strcspn(text, "=");
+        struct text name = TEXT_INIT;
+        const struct import_option *option = NULL;
+
+        if (is_option(s, i)) {
+            text_add_bytes(&name, text, length);
+            option = import_option_find(megatron_options, text_get(&name));
+        }
+        text_fini(&name);
+        if (option && option->type != IMPORT_QUIET)
+            return true;
+    }
+    return false;
+}
+
+/* The word that names torchrun, Python or a program of it; 0: the first, or none does. */
+static size_t find_launcher(const struct shell *s)
+{
+    for (size_t i = 0; i < s->words.count && !is_option(s, i); i++) {
+        const char *text = shell_words_text(&s->words, i);
+        size_t length = strlen(text);
+
+        if (strstr(text, "torchrun") || strstr(text, "python") ||
+            (length > 3 && !strcmp(text + length - 3, ".py")))
+            return i;
+    }
+    for (size_t i = 0; i < s->words.count; i++)
+        if (!strcmp(shell_words_text(&s->words, i), "torchrun") ||
+            !strncmp(shell_words_text(&s->words, i), "python", 6))
+            return i;
+    return 0;
+}
+
+static void add_words(struct text *out, const struct shell *s)
+{
+    for (size_t i = 0; i < s->words.count; i++)
+        text_addf(out, "%s\n", shell_words_text(&s->words, i));
+}
+
+/* One command is launched, be it twice; of two it is not known which is meant. */
+static bool is_first(struct script *script, const struct shell *s)
+{
+    struct place place = shell_place_at(s, shell_words_at(&s->words, 0, 0));
+    struct text words = TEXT_INIT;
+    bool same;
+
+    if (script->offered || script->launched.length == 0) {
+        add_words(&script->launched, s);
+        script->place = script->offered ? script->place : place;
+        return true;
+    }
+    add_words(&words, s);
+    same = !strcmp(text_get(&words), text_get(&script->launched));
+    text_fini(&words);
+    if (!same)
+        diag_error(s->diag, place,
+                   "a second command with options of Megatron-LM, unlike that of line %d; expected "
+                   "a file with one",
+                   script->place.line);
+    return false;
+}
+
+/* Of a command that has options, what might stand for some counts, too. */
+static void read_command(void *context, struct shell *s)
+{
+    struct script *script = context;
+    size_t launcher = find_launcher(s);
+
+    if (!launches(s) || !is_first(script, s))
+        return;
+    for (size_t i = 0; i < s->words.count && !diag_is_full(s->diag);)
+        if (is_option(s, i))
+            i = read_option(script->job, s, i, i >= launcher);
+        else
+            read_other(script->job, s, i++);
+}
+
+/* ---- the whole ---- */
+
+static void report_nothing(const struct script *script, const struct shell *s)
+{
+    if (s->leave == SHELL_EXITS && s->left_line > 0)
+        diag_error(s->diag, script->job->end,
+                   "the script ends on line %d before it launches anything; give what it asks for "
+                   "there, as --set VAR=VALUE",
+                   s->left_line);
+    else
+        diag_error(s->diag, script->job->end,
+                   "no command with options of Megatron-LM; expected one, as torchrun "
+                   "pretrain_gpt.py --num-layers N");
+}
+
+/* Variables without a command are a file that another reads. */
+static void offer_variables(struct script *script, struct shell *s)
+{
+    struct text names = TEXT_INIT;
+
+    script->offered = true;
+    shell_offer_variables(s, &names);
+    if (names.length > 0)
+        text_addf(&script->job->notes,
+                  "# No command is in the file: these are the options of its variables%s.\n",
+                  text_get(&names));
+    text_fini(&names);
+    if (script->launched.length == 0 && s->diag->nerrors == 0)
+        report_nothing(script, s);
+}
+
+static void give_variables(struct import_job *job, struct shell *s)
+{
+    for (size_t i = 0; i < job->ngiven; i++)
+        if (!shell_give(s, job->given[i]))
+            diag_error(s->diag, (struct place){NULL, 0, 0},
+                       "--set %.60s: expected NAME=VALUE, of a variable of the script or the "
+                       "number of an argument",
+                       job->given[i]);
+}
+
+void megatron_read_script(struct import_job *job, struct place first, const char *text,
+                          struct diag *diag)
+{
+    struct script script = {.job = job};
+    struct shell s;
+
+    if (!shell_reader_init(&s, first, text, diag))
+        return;
+    text_init(&script.launched);
+    give_variables(job, &s);
+    shell_run(&s, read_command, &script);
+    job->end = shell_place_at(&s, (uint32_t)strlen(text));
+    if (script.launched.length == 0 && diag->nerrors == 0)
+        offer_variables(&script, &s);
+    shell_check_given(&s);
+    if (s.unread.length > 0)
+        text_addf(&job->notes, "# Not read: %s; what is set there is not known here.\n",
+                  text_get(&s.unread));
+    if (script.launched.failed)
+        diag_no_memory(diag);
+    text_fini(&script.launched);
+    shell_reader_fini(&s);
+}

@@ -1,0 +1,16 @@
+/* import/shell_sum.h - the arithmetic of a shell, $((G * N / 8)), on whole numbers of 64 bits.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef IMPORT_SHELL_SUM_H
+#define IMPORT_SHELL_SUM_H
+
+#include "import/shell_state.h"
+
+/* What a text comes to, with variables by their names; false: it cannot be told, for a variable is
+ * not set or in doubt, it is no number, or assigns.  `culprit` is then the variable that would make
+ * it known, in the text, and its length; NULL: none. */
+bool shell_sum(int64_t *out, const char *text, const struct shell_state *state,
+               const char **culprit, size_t *length);
+
+#endif /* IMPORT_SHELL_SUM_H */

@@ -1,0 +1,25 @@
+/* import/shell_test.h - conditions of a shell: test, [ ... ], [[ ... ]], and patterns.
+ *
+ * Decided are those of values that are known; no file is looked at.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef IMPORT_SHELL_TEST_H
+#define IMPORT_SHELL_TEST_H
+
+#include "import/shell_reader.h"
+
+/* What the words from `first` to `end` say; `twice`: of [[ ]].  SHELL_UNSURE leaves why in
+ * shell->cause. */
+enum shell_tri shell_test(struct shell *shell, const struct shell_words *words, size_t first,
+                          size_t end, bool twice);
+
+/* Whether a word matches another as a pattern (* ? [a-z]), whose quoted bytes are letters. */
+enum shell_tri shell_match(struct shell *shell, const struct shell_words *words, size_t word,
+                           const struct shell_words *patterns, size_t pattern);
+
+enum shell_tri shell_and(enum shell_tri a, enum shell_tri b);
+enum shell_tri shell_or(enum shell_tri a, enum shell_tri b);
+enum shell_tri shell_not(enum shell_tri a);
+
+#endif /* IMPORT_SHELL_TEST_H */
