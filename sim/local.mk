@@ -438,12 +438,18 @@ libsim_la_SOURCES = \
 	%D%/import/safetensors.c \
 	%D%/import/shell.c \
 	%D%/import/shell.h \
+	%D%/import/shell_assign.c \
+	%D%/import/shell_assign.h \
+	%D%/import/shell_builtin.c \
+	%D%/import/shell_builtin.h \
 	%D%/import/shell_expand.c \
 	%D%/import/shell_expand.h \
 	%D%/import/shell_fork.c \
 	%D%/import/shell_fork.h \
 	%D%/import/shell_reader.c \
 	%D%/import/shell_reader.h \
+	%D%/import/shell_redirect.c \
+	%D%/import/shell_redirect.h \
 	%D%/import/shell_state.c \
 	%D%/import/shell_state.h \
 	%D%/import/shell_sum.c \

@@ -46,10 +46,11 @@ struct options {
     const char *of_rules; /* the first option that only rules have, or NULL */
     const char *given[GIVEN_MAX]; /* "NAME=VALUE" for the variables of a script */
     size_t ngiven;
+    bool allow_unknown;
     struct import_request request;
 };
 
-enum { KEY_BATCH = 4300, KEY_DEVICES, KEY_FROM, KEY_MESH, KEY_MIN, KEY_MODEL, KEY_NAMES, KEY_SEQ, KEY_SET };
+enum { KEY_ALLOW = 4299, KEY_BATCH, KEY_DEVICES, KEY_FROM, KEY_MESH, KEY_MIN, KEY_MODEL, KEY_NAMES, KEY_SEQ, KEY_SET };
 
 #define SIZE_LIMIT (1L << 30)
 
@@ -137,6 +138,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_MODEL:
         o->request.model = arg;
         return 0;
+    case KEY_ALLOW:
+        o->allow_unknown = true;
+        return 0;
     case KEY_SET:
         if (o->ngiven == GIVEN_MAX)
             args_error(state, "over %d values by --set", GIVEN_MAX);
@@ -170,10 +174,12 @@ static int put(const struct options *o, const struct text *out)
     return CMD_CANNOT;
 }
 
-static void convert_job(const struct options *o, const struct text *file, struct text *out,
+/* Whether something in the file is not known here, which is named on the first line. */
+static bool convert_job(const struct options *o, const struct text *file, struct text *out,
                         struct diag *diag)
 {
     struct import_job job;
+    bool unknown;
 
     import_job_init(&job);
     job.size = o->request.model;
@@ -182,7 +188,9 @@ static void convert_job(const struct options *o, const struct text *file, struct
     job.ngiven = o->ngiven;
     o->source->read_job(&job, (struct place){o->path, 1, 1}, text_get(file), diag);
     import_job_print(&job, o->source->name, out, diag);
+    unknown = job.unknown.length > 0;
     import_job_fini(&job);
+    return unknown;
 }
 
 static void convert_rules(const struct options *o, const struct text *file, struct text *out,
@@ -214,18 +222,21 @@ static int convert(const struct options *o, const struct text *file)
 {
     struct diag diag = DIAG_INIT;
     struct text out = TEXT_INIT;
+    bool unknown = false;
     int status;
 
     if (!refuse(o, file, &diag)) {
         if (o->source->read_rules)
             convert_rules(o, file, &out, &diag);
         else
-            convert_job(o, file, &out, &diag);
+            unknown = convert_job(o, file, &out, &diag);
     }
     if (out.failed)
         diag_no_memory(&diag);
     diag_write(&diag, stderr);
     status = diag.nerrors ? cmd_exit_of_input(&diag) : put(o, &out);
+    if (status == CMD_OK && unknown && !o->allow_unknown)
+        status = CMD_FAILED;
     text_fini(&out);
     diag_fini(&diag);
     return status;
@@ -234,6 +245,10 @@ static int convert(const struct options *o, const struct text *file)
 static int run(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
+        {"allow-unknown", KEY_ALLOW, NULL, 0,
+         "All is well, too, where options are not known here, or other files not read: they are "
+         "named on the first line",
+         0},
         {"batch", KEY_BATCH, "N", 0,
          "Of rules: sequences of a step, on all devices, where the file does not say (8 a device)",
          0},
@@ -286,7 +301,8 @@ static int run(int argc, char **argv)
         "    shardsim import --from easydel rules.py --model llama3-8b --devices 16\n"
         "  A run of T5X:\n"
         "    shardsim import --from t5x examples/t5x.gin --devices 16 -o "
-        "t5.yaml\n\n" ARGS_EXIT_STATUS(""),
+        "t5.yaml\n\n" ARGS_EXIT_STATUS(
+            "  1    something is not known here, see the first line; --allow-unknown\n"),
         NULL,
         NULL,
         NULL};

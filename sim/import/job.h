@@ -72,8 +72,9 @@ struct import_job {
     double dropout[2];
     struct import_text layer_freq, window_size, every_layer;
     int64_t microbatch, local; /* sequences that a replica has in a step; 0: as the batch says */
-    /* For comments: options that say nothing of the layout, that no table has, and that were not
-     * said, with what they are taken as; what the system does otherwise, a line each. */
+    /* For comments: options that say nothing of the layout, that no table has (and files that are
+     * not read), and that were not said, with what they are taken as; what the system does
+     * otherwise, a line each. */
     struct text left_out, unknown, taken, notes;
     const char *system;            /* its name, for these */
     bool said[IMPORT_OPTIONS_MAX]; /* by row */

@@ -390,10 +390,10 @@ static void add_comment(struct text *out, const char *what, const char *by, cons
 
 static void add_head(const struct import_job *j, const char *from, struct text *out)
 {
-    text_addf(out, "# Written by 'shardsim import --from %s'.\n", from);
-    add_comment(out, "Left out, as it says nothing of the layout", "", &j->left_out);
     add_comment(out, "Left out, as it is not known here; look whether it changes the layout", "",
                 &j->unknown);
+    text_addf(out, "# Written by 'shardsim import --from %s'.\n", from);
+    add_comment(out, "Left out, as it says nothing of the layout", "", &j->left_out);
     add_comment(out, "Not said, taken as in ", j->system, &j->taken);
     text_add(out, text_get(&j->notes));
     text_addf(out, "version: 1\nname: %s\n", from);

@@ -28,7 +28,7 @@ static bool is_option(const struct shell *s, size_t word)
     return !strncmp(shell_words_text(&s->words, word), "--", 2);
 }
 
-static const char *why_unknown(const char *from, bool is_set)
+static const char *why_unknown(const char *from)
 {
     size_t brace = from[0] == '$' && from[1] == '{';
     const char *rest = from + 1 + brace + shell_name_length(from + 1 + brace);
@@ -36,7 +36,7 @@ static const char *why_unknown(const char *from, bool is_set)
     if (from[0] == '`' || (from[0] == '$' && from[1] == '(') ||
         (brace && *rest && !strchr("}:?-=+", *rest)))
         return "is worked out by a shell, and no shell is run";
-    return from[0] == '$' && !is_set ? "is not set in this file" : "is not known here";
+    return from[0] == '$' ? "is not set in this file" : "is not known here";
 }
 
 /* A condition, or a part of a word, that is not known; `what` is its text. */
@@ -47,7 +47,7 @@ static void report_doubt(const struct shell *s, struct shell_origin origin, cons
     size_t length = origin.doubt == SHELL_UNKNOWN ? shell_unknown_length(from) : strlen(what);
     const char *text = origin.doubt == SHELL_UNKNOWN ? from : what;
     const char *why = origin.doubt == SHELL_UNKNOWN
-                          ? why_unknown(from, false)
+                          ? why_unknown(from)
                           : "is set under a condition that is not known here";
     struct text remedy = TEXT_INIT;
 
@@ -101,7 +101,7 @@ static void read_other(struct import_job *job, const struct shell *s, size_t wor
     if (length != 1 || origin.doubt != SHELL_UNKNOWN)
         return;
     name = shell_deciding(s, origin);
-    if (name && from[0] == '$' && from[1] != '(' && !strcmp(why_unknown(from, false), "is not set in this file"))
+    if (name && !strcmp(why_unknown(from), "is not set in this file"))
         text_addf(&job->unknown, " $%s", name);
     else
         report_doubt(s, origin, "");
@@ -312,6 +312,20 @@ static void give_variables(struct import_job *job, struct shell *s)
                        job->given[i]);
 }
 
+/* Other files may set what is missing, or set what is there otherwise. */
+static void tell_unread(struct import_job *job, const struct shell *s)
+{
+    if (s->unread.length == 0)
+        return;
+    if (s->diag->nerrors > 0)
+        diag_error(s->diag, shell_place_at(s, s->unread_at),
+                   "no other file is read, and %s may set what is missing; give it, as --set "
+                   "NAME=VALUE, or the files as one",
+                   text_get(&s->unread));
+    else
+        text_addf(&job->unknown, " %s", text_get(&s->unread));
+}
+
 void megatron_read_script(struct import_job *job, struct place first, const char *text,
                           struct diag *diag)
 {
@@ -327,9 +341,7 @@ void megatron_read_script(struct import_job *job, struct place first, const char
     if (script.launched.length == 0 && diag->nerrors == 0)
         offer_variables(&script, &s);
     shell_check_given(&s);
-    if (s.unread.length > 0)
-        text_addf(&job->notes, "# Not read: %s; what is set there is not known here.\n",
-                  text_get(&s.unread));
+    tell_unread(job, &s);
     if (script.launched.failed)
         diag_no_memory(diag);
     text_fini(&script.launched);

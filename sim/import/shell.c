@@ -6,13 +6,14 @@
 
 #include "import/shell.h"
 
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/shell_assign.h"
+#include "import/shell_builtin.h"
 #include "import/shell_expand.h"
 #include "import/shell_fork.h"
+#include "import/shell_redirect.h"
 #include "import/shell_test.h"
 
 #define ROUND_BYTES 64 /* what a round of a loop or a call costs, beside its text */
@@ -21,205 +22,10 @@ static enum shell_tri run_list(struct shell *s);
 static enum shell_tri run_command(struct shell *s);
 static void run_script(struct shell *s);
 
-static const char *here(const struct shell *s)
-{
-    return s->in.bytes + s->in.at;
-}
-
 static enum shell_tri unsure(struct shell *s)
 {
     s->cause = SHELL_UNNAMED;
     return SHELL_UNSURE;
-}
-
-/* ---- variables ---- */
-
-/* What is not known in a value is known once the variable is. */
-static void blame(struct shell *s, struct shell_words *value, const char *name, uint32_t at)
-{
-    for (size_t i = 0; i < value->count; i++)
-        for (size_t j = 0; j < value->list[i].length; j++) {
-            struct shell_origin origin = shell_words_origin(value, i, j);
-            char *known = origin.doubt == SHELL_UNKNOWN ? shell_deciding(s, origin) : NULL;
-
-            if (origin.doubt == SHELL_UNKNOWN && !known)
-                shell_words_blame(value, i, j, shell_cause_add(s, at, name, SHELL_UNSURE));
-            free(known);
-        }
-}
-
-/* Take a value, which is freed, for a variable. */
-static void set_variable(struct shell *s, const char *name, size_t length,
-                         struct shell_words *value, uint32_t at)
-{
-    struct shell_variable *v =
-        s->skipping > 0 ? NULL : shell_state_add(&s->state, name, length);
-
-    if (!v || v->given || value->failed) {
-        if (value->failed)
-            diag_no_memory(s->diag);
-        shell_words_fini(value);
-        return;
-    }
-    blame(s, value, v->name, at);
-    shell_words_fini(&v->value);
-    v->value = *value;
-    v->set = true;
-    *value = (struct shell_words){.count = 0};
-}
-
-static void set_word(struct shell *s, const char *name, size_t length,
-                     const struct shell_words *from, size_t word, size_t first)
-{
-    struct shell_words value = {.count = 0};
-
-    shell_words_open(&value, shell_words_at(from, word, first));
-    shell_words_put_part(&value, from, word, first, from->list[word].length, SHELL_SURE, 0);
-    shell_words_close(&value);
-    set_variable(s, name, length, &value, shell_words_at(from, word, 0));
-}
-
-static void set_unknown(struct shell *s, const char *name, size_t length, uint32_t at)
-{
-    struct shell_words value = {.count = 0};
-
-    shell_words_put(&value, '?', (struct shell_origin){at, 0, SHELL_UNKNOWN, false});
-    shell_words_close(&value);
-    set_variable(s, name, length, &value, at);
-}
-
-static void unset_variable(struct shell *s, const char *name, size_t length)
-{
-    struct shell_variable *v = shell_state_find(&s->state, name, length);
-
-    if (v && !v->given && s->skipping == 0)
-        v->set = false;
-}
-
-/* How long "NAME=" or "NAME+=" is; 0: it is none. */
-static size_t assignment_length(const char *text)
-{
-    size_t n = shell_name_length(text), more = text[n] == '+';
-
-    return n > 0 && text[n + more] == '=' ? n + more + 1 : 0;
-}
-
-/* NAME=WORD or NAME+=WORD: one word, of an array the first. */
-static void read_one(struct shell *s, struct shell_words *value, const struct shell_words *before)
-{
-    struct shell_words word = {.count = 0};
-
-    shell_words_open(&word, shell_origin(s, s->in.at).at);
-    if (before && before->count > 0)
-        shell_words_put_part(&word, before, 0, 0, before->list[0].length, SHELL_SURE, 0);
-    shell_read_word(s, &word, SHELL_WHOLE);
-    shell_words_close(&word);
-    shell_words_join(&word);
-    shell_words_add(value, &word);
-    shell_words_fini(&word);
-    for (size_t i = 1; before && i < before->count; i++) {
-        shell_words_open(value, before->list[i].at);
-        shell_words_put_part(value, before, i, 0, before->list[i].length, SHELL_SURE, 0);
-        shell_words_close(value);
-    }
-}
-
-static void assign(struct shell *s, size_t length)
-{
-    const char *name = here(s);
-    uint32_t from = shell_origin(s, s->in.at).at;
-    bool more = name[length - 2] == '+', used;
-    size_t named = length - 1 - more;
-    struct shell_words value = {.count = 0}, before = {.count = 0};
-    struct shell_variable *v = shell_state_find(&s->state, name, named);
-
-    used = v && v->used;
-    if (more && v && v->set && shell_spend(s, v->value.bytes.length))
-        shell_words_add(&before, &v->value);
-    s->in.at += length;
-    if (*here(s) == '(') {
-        shell_words_add(&value, &before);
-        shell_read_array(s, &value);
-    } else {
-        read_one(s, &value, more && v && v->set ? &before : NULL);
-    }
-    shell_words_fini(&before);
-    set_variable(s, name, named, &value, from);
-    v = shell_state_find(&s->state, name, named);
-    if (v)
-        v->used = used; /* what it is made of itself is no use */
-}
-
-/* How long "NAME[...]=" or "NAME[...]+=" is; 0: it is none. */
-static size_t element_length(const char *text)
-{
-    size_t n = shell_name_length(text), m = n;
-
-    if (n == 0 || text[n] != '[')
-        return 0;
-    m += strcspn(text + n, "]= \t\n;|&()<>\"'");
-    if (text[m] != ']')
-        return 0;
-    m += text[m + 1] == '+' ? 2 : 1;
-    return text[m] == '=' ? m + 1 : 0;
-}
-
-/* A list of which one element is changed is not known any more. */
-static void assign_element(struct shell *s, size_t length)
-{
-    struct shell_words value = {.count = 0};
-    const char *name = here(s);
-    uint32_t at = shell_origin(s, s->in.at).at;
-
-    s->in.at += length;
-    shell_read_word(s, &value, SHELL_WHOLE);
-    shell_words_fini(&value);
-    set_unknown(s, name, shell_name_length(name), at);
-}
-
-static size_t count_arguments(const struct shell *s)
-{
-    char name[24];
-    size_t n = 0;
-    const struct shell_variable *v;
-
-    do {
-        size_t length = (size_t)snprintf(name, sizeof name, "%zu", ++n);
-
-        v = shell_state_find(&s->state, name, length);
-    } while (v && v->set);
-    return n - 1;
-}
-
-/* The words from `first` on become the arguments $1, $2, ... */
-static void set_arguments(struct shell *s, const struct shell_words *words, size_t first)
-{
-    char name[24];
-    size_t before = count_arguments(s), n = words->count - first;
-
-    for (size_t i = 0; i < n || i < before; i++) {
-        size_t length = (size_t)snprintf(name, sizeof name, "%zu", i + 1);
-        struct shell_variable *v = shell_state_find(&s->state, name, length);
-
-        if (v)
-            v->given = v->set = false;
-        if (i < n)
-            set_word(s, name, length, words, first + i, 0);
-    }
-}
-
-/* All arguments, a word each. */
-static void get_arguments(const struct shell *s, struct shell_words *out)
-{
-    char name[24];
-    size_t n = count_arguments(s);
-
-    for (size_t i = 0; i < n; i++) {
-        const struct shell_variable *v = shell_state_find(
-            &s->state, name, (size_t)snprintf(name, sizeof name, "%zu", i + 1));
-
-        shell_words_add(out, &v->value);
-    }
 }
 
 /* ---- lines, and texts of several lines ---- */
@@ -230,7 +36,7 @@ static bool is_shallow(struct shell *s)
         return true;
     shell_report(s, s->in.at,
                  "commands are nested over 64 deep; expected the command with its values");
-    s->in.at += strlen(here(s));
+    s->in.at += strlen(shell_here(s));
     return false;
 }
 
@@ -266,42 +72,6 @@ static void run_text(struct shell *s, const struct shell_words *words, size_t wo
     free(origins);
 }
 
-/* The text up to a line that is `end`, which is passed. */
-static void read_here_text(struct shell *s, const struct shell_here *h)
-{
-    struct shell_words out = {.count = 0};
-    size_t length = strlen(h->end), from = s->in.at;
-    bool runs = h->script && s->skipping == 0;
-
-    shell_words_open(&out, shell_origin(s, s->in.at).at);
-    while (*here(s) && !shell_is_over(s)) {
-        const char *line = here(s) + (h->tabs ? strspn(here(s), "\t") : 0);
-        size_t n = strcspn(line, "\n"), next = (size_t)(line - s->in.bytes) + n;
-
-        n -= n > 0 && line[n - 1] == '\r';
-        if (n == length && !strncmp(line, h->end, length)) {
-            s->in.at = next + (s->in.bytes[next] == '\n');
-            break;
-        }
-        next += s->in.bytes[next] == '\n';
-        while (runs && s->in.at < next && !shell_is_over(s))
-            if (h->quoted) {
-                shell_words_put(&out, *here(s), shell_origin(s, s->in.at));
-                s->in.at++;
-            } else {
-                shell_read_quoted(s, &out, "$`\\");
-            }
-        s->in.at = s->in.at < next ? next : s->in.at;
-        if (!*here(s))
-            shell_report(s, from, "a text that does not end, behind << on the line before");
-    }
-    shell_words_close(&out);
-    shell_words_join(&out);
-    if (runs && !out.failed)
-        run_text(s, &out, 0, true);
-    shell_words_fini(&out);
-}
-
 /* The end of a line, and the texts that were announced on it. */
 static void take_line_end(struct shell *s)
 {
@@ -312,8 +82,13 @@ static void take_line_end(struct shell *s)
     memcpy(texts, s->here, sizeof texts);
     s->nhere = 0;
     for (size_t i = 0; i < n; i++) {
+        struct shell_words text = {.count = 0};
+
         if (texts[i].end)
-            read_here_text(s, &texts[i]);
+            shell_read_here_text(s, &texts[i], &text);
+        if (texts[i].script && s->skipping == 0 && text.count > 0 && !text.failed)
+            run_text(s, &text, 0, true);
+        shell_words_fini(&text);
         free(texts[i].end);
     }
 }
@@ -322,121 +97,10 @@ static void skip_lines(struct shell *s)
 {
     for (;;) {
         shell_skip_gap(s);
-        if (*here(s) != '\n')
+        if (*shell_here(s) != '\n')
             return;
         take_line_end(s);
     }
-}
-
-/* ---- < and > ---- */
-
-static void read_here_end(struct shell *s)
-{
-    struct shell_words word = {.count = 0};
-    struct text end = TEXT_INIT;
-    bool tabs = *here(s) == '-', quoted = false;
-
-    s->in.at += tabs;
-    shell_skip_gap(s);
-    shell_words_open(&word, shell_origin(s, s->in.at).at);
-    shell_read_word(s, &word, SHELL_WHOLE);
-    shell_words_close(&word);
-    for (size_t i = 0; i < word.list[0].length && !word.failed; i++)
-        quoted |= shell_words_origin(&word, 0, i).quoted;
-    if (s->nhere == SHELL_HERE_TEXTS_MAX) {
-        shell_report(s, s->in.at, "over 8 texts for one line");
-    } else {
-        text_add(&end, word.failed ? "" : shell_words_text(&word, 0));
-        s->here[s->nhere++] = (struct shell_here){text_take(&end), tabs, quoted, false};
-    }
-    shell_words_fini(&word);
-}
-
-/* How long what says that something is redirected is, without its file: "2>", "&>>"; 0: nothing. */
-static size_t redirect_length(const char *text)
-{
-    size_t n = *text == '&' ? 1 : strspn(text, "0123456789"), m = strspn(text + n, "<>");
-
-    if (m == 0 || (*text == '&' && text[n] != '>'))
-        return 0;
-    return n + (m > 3 ? 3 : m);
-}
-
-static void read_redirect(struct shell *s, size_t length)
-{
-    struct shell_words file = {.count = 0};
-    const char *op = here(s) + length;
-    bool text = length >= 2 && op[-1] == '<' && op[-2] == '<' && (length < 3 || op[-3] != '<');
-
-    s->in.at += length;
-    if (text) {
-        read_here_end(s);
-        return;
-    }
-    s->in.at += *op == '&' || *op == '|';
-    shell_skip_gap(s);
-    if (*here(s) == '(')
-        shell_skip_brackets(s, '(', ')');
-    else
-        shell_read_word(s, &file, SHELL_WHOLE);
-    shell_words_fini(&file);
-}
-
-static void read_redirects(struct shell *s)
-{
-    size_t length;
-
-    for (shell_skip_gap(s); (length = redirect_length(here(s))) > 0; shell_skip_gap(s))
-        read_redirect(s, length);
-}
-
-/* ---- words with a meaning ---- */
-
-static bool at_word(const struct shell *s, const char *word)
-{
-    size_t n = strlen(word);
-    char c;
-
-    if (strncmp(here(s), word, n) != 0)
-        return false;
-    c = here(s)[n];
-    return !c || shell_is_space(c) || strchr(";|&()<>", c);
-}
-
-static bool is_one_of(const char *word, const char *const *words)
-{
-    for (; *words; words++)
-        if (!strcmp(*words, word))
-            return true;
-    return false;
-}
-
-/* A list of commands ends before one of these. */
-static bool at_closing(const struct shell *s)
-{
-    static const char *const closings[] = {"then", "elif", "else", "fi",  "do",
-                                           "done", "esac", "}",    NULL};
-
-    for (size_t i = 0; closings[i]; i++)
-        if (at_word(s, closings[i]))
-            return true;
-    return *here(s) == ')' || !strncmp(here(s), ";;", 2) || !strncmp(here(s), ";&", 2);
-}
-
-static bool expect(struct shell *s, const char *word)
-{
-    struct text what = TEXT_INIT;
-    bool is = at_word(s, word);
-
-    if (is) {
-        s->in.at += strlen(word);
-    } else if (!shell_is_over(s)) {
-        text_addf(&what, "expected '%s' here", word);
-        shell_report(s, s->in.at, text_get(&what));
-        s->in.at += strlen(here(s)); /* what follows is of another command */
-    }
-    text_fini(&what);
-    return is;
 }
 
 /* ---- branches ---- */
@@ -494,23 +158,23 @@ static enum shell_tri run_if(struct shell *s)
         uint16_t under = s->under;
         enum shell_tri condition;
 
-        s->in.at += at_word(s, "if") ? 2 : 4;
+        s->in.at += shell_at_word(s, "if") ? 2 : 4;
         if (b.reached == SHELL_UNSURE)
             s->under = b.fork.cause;
         s->skipping += b.reached == SHELL_NO;
         condition = run_list(s);
         s->skipping -= b.reached == SHELL_NO;
         s->under = under;
-        if (!expect(s, "then"))
+        if (!shell_expect(s, "then"))
             break;
         run_branch(s, &b, condition);
-    } while (at_word(s, "elif"));
-    if (at_word(s, "else")) {
+    } while (shell_at_word(s, "elif"));
+    if (shell_at_word(s, "else")) {
         s->in.at += 4;
         run_branch(s, &b, SHELL_YES);
     }
     close_branches(s, &b);
-    expect(s, "fi");
+    shell_expect(s, "fi");
     return unsure(s);
 }
 
@@ -531,7 +195,7 @@ static enum shell_tri read_patterns(struct shell *s, const struct shell_words *w
             out = shell_or(out, shell_match(s, word, 0, &pattern, 0));
         shell_words_fini(&pattern);
         shell_skip_gap(s);
-        if (*here(s) != '|')
+        if (*shell_here(s) != '|')
             return out;
         s->in.at++;
     }
@@ -549,26 +213,26 @@ static enum shell_tri run_case(struct shell *s)
     shell_words_close(&word);
     shell_words_join(&word);
     skip_lines(s);
-    if (word.failed || !expect(s, "in")) {
+    if (word.failed || !shell_expect(s, "in")) {
         shell_words_fini(&word);
         return unsure(s);
     }
-    for (skip_lines(s); *here(s) && !at_word(s, "esac") && !shell_is_over(s); skip_lines(s)) {
+    for (skip_lines(s); *shell_here(s) && !shell_at_word(s, "esac") && !shell_is_over(s); skip_lines(s)) {
         enum shell_tri condition;
 
-        s->in.at += *here(s) == '(';
+        s->in.at += *shell_here(s) == '(';
         condition = read_patterns(s, &word);
-        if (!expect(s, ")"))
+        if (!shell_expect(s, ")"))
             break;
         run_branch(s, &b, condition);
-        if (*here(s) == ';') {
-            if (here(s)[1] == '&' || here(s)[2] == '&')
+        if (*shell_here(s) == ';') {
+            if (shell_here(s)[1] == '&' || shell_here(s)[2] == '&')
                 shell_report(s, s->in.at, "a case that goes on with the next; expected ;;");
-            s->in.at += here(s)[1] == ';' && here(s)[2] == '&' ? 3 : 2;
+            s->in.at += shell_here(s)[1] == ';' && shell_here(s)[2] == '&' ? 3 : 2;
         }
     }
     close_branches(s, &b);
-    expect(s, "esac");
+    shell_expect(s, "esac");
     shell_words_fini(&word);
     return unsure(s);
 }
@@ -583,7 +247,7 @@ static void run_round(struct shell *s, size_t body, bool skip)
     run_list(s);
     s->skipping -= skip;
     if (shell_spend(s, skip ? 0 : s->in.at - body + ROUND_BYTES))
-        expect(s, "done");
+        shell_expect(s, "done");
     if (s->leave == SHELL_CONTINUES)
         s->leave = SHELL_STAYS;
 }
@@ -609,7 +273,7 @@ static void run_unsure(struct shell *s, size_t from, size_t body, const char *na
         shell_fork_begin(s, &fork, false);
         s->rehearsing += round < 2;
         if (length > 0)
-            set_unknown(s, name, length, shell_origin(s, from).at);
+            shell_set_unknown(s, name, length, shell_origin(s, from).at);
         run_round(s, body, false);
         s->rehearsing -= round < 2;
         if (s->leave == SHELL_BREAKS)
@@ -641,13 +305,13 @@ static void copy_state(struct shell *s, struct shell_state *to)
 /* The words behind "in", or the arguments; false: an arithmetic one, whose rounds are not known. */
 static bool read_for_words(struct shell *s, struct shell_words *words)
 {
-    if (!strncmp(here(s), "((", 2)) {
+    if (!strncmp(shell_here(s), "((", 2)) {
         shell_skip_brackets(s, '(', ')');
         return false;
     }
     skip_lines(s);
-    if (!at_word(s, "in")) {
-        get_arguments(s, words);
+    if (!shell_at_word(s, "in")) {
+        shell_get_arguments(s, words);
         return true;
     }
     s->in.at += 2;
@@ -688,7 +352,7 @@ static void run_rounds(struct shell *s, size_t body, const char *name, size_t le
     if (words->count == 0)
         run_round(s, body, true);
     for (size_t i = 0; i < words->count; i++) {
-        set_word(s, name, length, words, i, 0);
+        shell_set_word(s, name, length, words, i, 0);
         run_round(s, body, false);
         if (!goes_round(s))
             break;
@@ -704,18 +368,18 @@ static enum shell_tri run_for(struct shell *s)
     uint16_t cause;
     bool known;
 
-    s->in.at += at_word(s, "for") ? 3 : 6;
+    s->in.at += shell_at_word(s, "for") ? 3 : 6;
     shell_skip_gap(s);
-    name = here(s);
+    name = shell_here(s);
     length = shell_name_length(name);
     s->in.at += length;
     shell_skip_gap(s);
     known = read_for_words(s, &words);
     cause = known ? doubt_of(s, &words) : SHELL_UNNAMED;
     shell_skip_gap(s);
-    s->in.at += *here(s) == ';';
+    s->in.at += *shell_here(s) == ';';
     skip_lines(s);
-    if (expect(s, "do")) {
+    if (shell_expect(s, "do")) {
         body = s->in.at;
         if (s->skipping > 0)
             run_round(s, body, true);
@@ -732,7 +396,7 @@ static enum shell_tri run_for(struct shell *s)
 
 static enum shell_tri run_while(struct shell *s)
 {
-    bool until = at_word(s, "until"), doubtful = s->doubtful;
+    bool until = shell_at_word(s, "until"), doubtful = s->doubtful;
     size_t from = s->in.at, condition = from + 5;
     struct shell_state before;
 
@@ -744,7 +408,7 @@ static enum shell_tri run_while(struct shell *s)
         s->in.at = condition;
         holds = run_list(s);
         holds = until ? shell_not(holds) : holds;
-        if (!expect(s, "do"))
+        if (!shell_expect(s, "do"))
             break;
         if (holds == SHELL_UNSURE && s->skipping == 0 && s->leave == SHELL_STAYS) {
             run_unsure(s, from, s->in.at, "", 0, s->cause);
@@ -766,7 +430,7 @@ static enum shell_tri run_group(struct shell *s)
 
     s->in.at++;
     status = run_list(s);
-    expect(s, "}");
+    shell_expect(s, "}");
     return status;
 }
 
@@ -781,7 +445,7 @@ static enum shell_tri run_apart(struct shell *s)
     status = run_list(s);
     if (s->skipping == 0)
         shell_fork_back(s, &fork);
-    expect(s, ")");
+    shell_expect(s, ")");
     return status;
 }
 
@@ -832,11 +496,11 @@ static enum shell_tri read_function(struct shell *s)
 
     s->in.at += strlen("function");
     shell_skip_gap(s);
-    name = here(s);
+    name = shell_here(s);
     length = strcspn(name, " \t\r\n;|&()<>{}");
     s->in.at += length;
     shell_skip_gap(s);
-    if (!strncmp(here(s), "()", 2))
+    if (!strncmp(shell_here(s), "()", 2))
         s->in.at += 2;
     return define(s, name, length);
 }
@@ -862,8 +526,8 @@ static enum shell_tri call(struct shell *s, const struct shell_function *f)
         return SHELL_UNSURE;
     copy_state(s, &before);
     s->doubtful = false;
-    get_arguments(s, &arguments);
-    set_arguments(s, &s->words, 1);
+    shell_get_arguments(s, &arguments);
+    shell_set_arguments(s, &s->words, 1);
     s->in = body;
     status = run_command(s);
     shell_spend(s, s->in.at - body.at);
@@ -872,91 +536,10 @@ static enum shell_tri call(struct shell *s, const struct shell_function *f)
         s->leave = SHELL_STAYS;
         status = s->left_status == SHELL_UNSURE || s->doubtful ? unsure(s) : s->left_status;
     }
-    set_arguments(s, &arguments, 0);
+    shell_set_arguments(s, &arguments, 0);
     shell_words_fini(&arguments);
     settle(s, &before, doubtful);
     return status;
-}
-
-/* ---- commands that change the shell ---- */
-
-static enum shell_tri leave(struct shell *s, const char *word)
-{
-    s->leave = !strcmp(word, "exit")     ? SHELL_EXITS
-               : !strcmp(word, "return") ? SHELL_RETURNS
-               : !strcmp(word, "break")  ? SHELL_BREAKS
-                                         : SHELL_CONTINUES;
-    s->left_status = s->words.count < 2                                ? SHELL_UNSURE
-                     : !strcmp(shell_words_text(&s->words, 1), "0")    ? SHELL_YES
-                     : shell_words_doubt(&s->words, 1, 0, 1) == 1      ? SHELL_NO
-                                                                       : SHELL_UNSURE;
-    s->left_line = shell_place_at(s, shell_words_at(&s->words, 0, 0)).line;
-    return SHELL_YES;
-}
-
-/* Variables that get what only a shell knows. */
-static enum shell_tri set_all_unknown(struct shell *s)
-{
-    for (size_t i = 1; i < s->words.count; i++) {
-        const char *word = shell_words_text(&s->words, i);
-
-        for (size_t n; *word; word += n > 0 ? n : 1) {
-            n = shell_name_length(word);
-            if (n > 0)
-                set_unknown(s, word, n, shell_words_at(&s->words, i, 0));
-        }
-    }
-    return unsure(s);
-}
-
-/* export "NAME=VALUE" */
-static enum shell_tri declare(struct shell *s)
-{
-    for (size_t i = 1; i < s->words.count; i++) {
-        const char *word = shell_words_text(&s->words, i), *sign = strchr(word, '=');
-        size_t length = shell_name_length(word);
-
-        if (!sign || *word == '-')
-            continue;
-        if (length > 0 && word[length] == '=' &&
-            shell_words_doubt(&s->words, i, 0, length) == length)
-            set_word(s, word, length, &s->words, i, length + 1);
-        else
-            diag_error(s->diag, shell_place_at(s, shell_words_at(&s->words, i, 0)),
-                       "a variable is set whose name is not known; expected NAME=VALUE");
-    }
-    return SHELL_YES;
-}
-
-static enum shell_tri unset_all(struct shell *s)
-{
-    for (size_t i = 1; i < s->words.count; i++) {
-        const char *word = shell_words_text(&s->words, i);
-
-        unset_variable(s, word, strlen(word));
-    }
-    return SHELL_YES;
-}
-
-static enum shell_tri shift(struct shell *s)
-{
-    struct shell_words arguments = {.count = 0};
-    const char *by = s->words.count > 1 ? shell_words_text(&s->words, 1) : "1";
-    size_t n = *by >= '0' && *by <= '9' && !by[1] ? (size_t)(*by - '0') : 1;
-
-    get_arguments(s, &arguments);
-    if (n <= arguments.count)
-        set_arguments(s, &arguments, n);
-    shell_words_fini(&arguments);
-    return SHELL_YES;
-}
-
-/* set -- WORD...; others are switches of the shell. */
-static enum shell_tri set_words(struct shell *s)
-{
-    if (s->words.count > 1 && !strcmp(shell_words_text(&s->words, 1), "--"))
-        set_arguments(s, &s->words, 2);
-    return SHELL_YES;
 }
 
 static enum shell_tri eval(struct shell *s)
@@ -975,61 +558,17 @@ static enum shell_tri eval(struct shell *s)
     return unsure(s);
 }
 
-/* Another file, which is not read; those of a shell's start set no options. */
-static enum shell_tri note_source(struct shell *s)
-{
-    static const char *const harmless[] = {"activate",      ".bashrc", ".profile",
-                                           ".bash_profile", "conda.sh", NULL};
-    const char *path = s->words.count > 1 ? shell_words_text(&s->words, 1) : "";
-    const char *slash = strrchr(path, '/');
-    struct place place = shell_place_at(s, shell_words_at(&s->words, 0, 0));
-
-    if (!is_one_of(slash ? slash + 1 : path, harmless) && s->rehearsing == 0)
-        text_addf(&s->unread, "%s%.100s (line %d)", s->unread.length > 0 ? ", " : "",
-                  slash ? slash + 1 : path, place.line);
-    return unsure(s);
-}
-
 /* ---- simple commands ---- */
-
-/* The script in a command as sh -c SCRIPT, also behind others (srun ... bash -c SCRIPT). */
-static size_t find_script(const struct shell *s)
-{
-    static const char *const shells[] = {"sh", "bash", "/bin/sh", "/bin/bash", NULL};
-    bool is_shell = false;
-
-    for (size_t i = 0; i + 1 < s->words.count; i++) {
-        const char *word = shell_words_text(&s->words, i);
-        size_t length = strlen(word);
-
-        if (is_shell && length > 1 && word[0] == '-' && word[1] != '-' && word[length - 1] == 'c')
-            return i + 1;
-        is_shell |= is_one_of(word, shells);
-    }
-    return 0;
-}
-
-/* Whether the texts behind << are scripts for the command. */
-static bool reads_script(const struct shell *s)
-{
-    static const char *const readers[] = {"sh", "bash", "sbatch", "/bin/sh", "/bin/bash", "ssh",
-                                          NULL};
-
-    for (size_t i = 0; i < s->words.count; i++)
-        if (is_one_of(shell_words_text(&s->words, i), readers))
-            return true;
-    return false;
-}
 
 static enum shell_tri tell(struct shell *s, size_t nhere)
 {
     static const char *const writers[] = {"echo", "printf", "cat",  "sed",   "grep", "awk",
                                           "trap", "mkdir",  "tee",  "ulimit", "cd",  "pip",
                                           "ls",   "rm",     "cp",   "which", NULL};
-    size_t script = find_script(s);
+    size_t script = shell_find_script(s);
 
     for (size_t i = nhere; i < s->nhere; i++)
-        s->here[i].script = reads_script(s);
+        s->here[i].script = shell_reads_script(s);
     if (script > 0) {
         struct shell_words words = s->words;
 
@@ -1037,57 +576,24 @@ static enum shell_tri tell(struct shell *s, size_t nhere)
         run_text(s, &words, script, true);
         shell_words_fini(&s->words);
         s->words = words;
-    } else if (!is_one_of(shell_words_text(&s->words, 0), writers) && s->rehearsing == 0) {
+    } else if (!shell_is_one_of(shell_words_text(&s->words, 0), writers) && s->rehearsing == 0) {
         s->on_command(s->context, s);
     }
     return unsure(s);
 }
 
-static enum shell_tri test_words(struct shell *s, const char *name)
-{
-    size_t end = s->words.count;
-
-    if (*name == '[' && !strcmp(shell_words_text(&s->words, end - 1), "]"))
-        end--;
-    return shell_test(s, &s->words, 1, end, false);
-}
-
 /* What the command in shell->words does. */
 static enum shell_tri execute(struct shell *s, size_t nhere)
 {
-    static const char *const true_ones[] = {"true", ":", "echo", "printf", NULL};
-    static const char *const declaring[] = {"export",   "declare", "local",
-                                            "readonly", "typeset", NULL};
-    static const char *const leaving[] = {"exit", "return", "break", "continue", NULL};
-    static const char *const reading[] = {"read", "mapfile", "readarray", "getopts", "let", NULL};
     const char *name = shell_words_text(&s->words, 0);
     const struct shell_function *f = find_function(s, name);
+    enum shell_tri status;
 
     if (f)
         return call(s, f);
-    if (is_one_of(name, true_ones))
-        return SHELL_YES;
-    if (is_one_of(name, declaring))
-        return declare(s);
-    if (is_one_of(name, leaving))
-        return leave(s, name);
-    if (is_one_of(name, reading))
-        return set_all_unknown(s);
-    if (!strcmp(name, "[") || !strcmp(name, "test"))
-        return test_words(s, name);
-    if (!strcmp(name, "false"))
-        return SHELL_NO;
-    if (!strcmp(name, "unset"))
-        return unset_all(s);
-    if (!strcmp(name, "shift"))
-        return shift(s);
-    if (!strcmp(name, "set"))
-        return set_words(s);
-    if (!strcmp(name, "eval"))
-        return eval(s);
-    if (!strcmp(name, "source") || !strcmp(name, "."))
-        return note_source(s);
-    return tell(s, nhere);
+    if (shell_builtin(s, &status))
+        return status;
+    return !strcmp(name, "eval") ? eval(s) : tell(s, nhere);
 }
 
 /* Whether the command's name is yet to come behind these words. */
@@ -1095,18 +601,10 @@ static bool is_before_name(struct shell *s)
 {
     static const char *const prefixes[] = {"exec", "time", "nohup", "command", "builtin", NULL};
 
-    if (s->words.count != 1 || !is_one_of(shell_words_text(&s->words, 0), prefixes))
+    if (s->words.count != 1 || !shell_is_one_of(shell_words_text(&s->words, 0), prefixes))
         return false;
     shell_words_clear(&s->words);
     return true;
-}
-
-static bool is_declaring(const struct shell *s)
-{
-    static const char *const declaring[] = {"export",   "declare", "local",
-                                            "readonly", "typeset", NULL};
-
-    return s->words.count > 0 && is_one_of(shell_words_text(&s->words, 0), declaring);
 }
 
 /* A command's words; those that are not known at all may be any. */
@@ -1115,31 +613,31 @@ static void read_words(struct shell *s)
     bool begins = true;
 
     for (shell_skip_gap(s); !shell_is_over(s); shell_skip_gap(s)) {
-        size_t assigned = begins ? assignment_length(here(s)) : 0;
-        size_t element = begins ? element_length(here(s)) : 0;
-        size_t redirected = redirect_length(here(s));
+        size_t assigned = begins ? shell_assignment_length(shell_here(s)) : 0;
+        size_t element = begins ? shell_element_length(shell_here(s)) : 0;
+        size_t redirected = shell_redirect_length(shell_here(s));
 
         if (redirected > 0) {
-            read_redirect(s, redirected);
+            shell_read_redirect(s, redirected);
         } else if (assigned > 0) {
-            assign(s, assigned);
+            shell_assign(s, assigned);
         } else if (element > 0) {
-            assign_element(s, element);
+            shell_assign_element(s, element);
         } else if (shell_ends_word(s)) {
             return;
         } else {
             shell_read_word(s, &s->words, SHELL_PARTED);
             shell_words_close(&s->words);
             if (!is_before_name(s))
-                begins &= s->words.count == 0 || is_declaring(s);
+                begins &= s->words.count == 0 || shell_is_declaring(s);
         }
     }
 }
 
 static enum shell_tri run_simple(struct shell *s)
 {
-    size_t nhere = s->nhere, from = s->in.at, length = function_length(here(s));
-    const char *name = here(s);
+    size_t nhere = s->nhere, from = s->in.at, length = function_length(shell_here(s));
+    const char *name = shell_here(s);
 
     if (length > 0) {
         s->in.at += length;
@@ -1150,7 +648,7 @@ static enum shell_tri run_simple(struct shell *s)
     if (s->in.at == from && !shell_is_over(s)) {
         shell_report(s, from, "a command was expected here, and none can begin so");
         s->in.at++;
-    } else if (*here(s) == '(' && !shell_is_over(s)) {
+    } else if (*shell_here(s) == '(' && !shell_is_over(s)) {
         shell_report(s, s->in.at, "a bracket in a command, which a shell does not take; expected "
                                   "it in quotes");
         s->in.at++;
@@ -1166,106 +664,27 @@ static enum shell_tri run_simple(struct shell *s)
                : SHELL_YES;
 }
 
-/* ---- [[ ... ]] and ((...)) ---- */
-
-static void put_operator(struct shell *s, struct shell_words *out, size_t length)
-{
-    for (size_t i = 0; i < length; i++, s->in.at++)
-        shell_words_put(out, *here(s), shell_origin(s, s->in.at));
-    shell_words_close(out);
-}
-
-static void read_test_word(struct shell *s, struct shell_words *out)
-{
-    bool regex = out->count > 0 && !strcmp(shell_words_text(out, out->count - 1), "=~");
-
-    shell_words_open(out, shell_origin(s, s->in.at).at);
-    if (regex)
-        while (*here(s) && !shell_is_space(*here(s)) && !shell_is_over(s))
-            shell_read_part(s, out, SHELL_WHOLE);
-    else
-        shell_read_word(s, out, SHELL_WHOLE);
-    shell_words_close(out);
-}
-
-static enum shell_tri run_test(struct shell *s)
-{
-    struct shell_words words = {.count = 0};
-    enum shell_tri out = SHELL_NO;
-
-    s->in.at += 2;
-    for (skip_lines(s); *here(s) && !at_word(s, "]]") && !shell_is_over(s); skip_lines(s)) {
-        if (!strncmp(here(s), "&&", 2) || !strncmp(here(s), "||", 2))
-            put_operator(s, &words, 2);
-        else if (strchr("()<>;&|", *here(s)))
-            put_operator(s, &words, 1);
-        else
-            read_test_word(s, &words);
-    }
-    expect(s, "]]");
-    if (s->skipping == 0 && !words.failed)
-        out = shell_test(s, &words, 0, words.count, true);
-    shell_words_fini(&words);
-    return out;
-}
-
-/* ((i++)) and ((N = 2)) change variables, to what is not followed. */
-static void forget_assigned(struct shell *s, size_t from, size_t end)
-{
-    struct text inner = TEXT_INIT;
-    const char *text;
-    bool assigns = false;
-
-    text_add_bytes(&inner, s->in.bytes + from, end - from);
-    text = text_get(&inner);
-    for (const char *c = text; *c; c++)
-        assigns |= (*c == '=' && c[1] != '=' && (c == text || !strchr("=!<>", c[-1]))) ||
-                   (c[0] == '+' && c[1] == '+') || (c[0] == '-' && c[1] == '-') ||
-                   !strncmp(c, "<<=", 3) || !strncmp(c, ">>=", 3);
-    for (size_t n = 0; assigns && *text; text += n > 0 ? n : 1) {
-        n = shell_name_length(text);
-        if (n > 0)
-            set_unknown(s, text, n, shell_origin(s, from).at);
-    }
-    text_fini(&inner);
-}
-
-static enum shell_tri run_sum(struct shell *s)
-{
-    size_t from = s->in.at;
-    int64_t value = 0;
-    uint16_t cause;
-    bool known = shell_read_sum(s, &value, &cause);
-
-    if (known)
-        return value ? SHELL_YES : SHELL_NO;
-    if (s->skipping == 0)
-        forget_assigned(s, from, s->in.at);
-    s->cause = cause;
-    return SHELL_UNSURE;
-}
-
 /* ---- commands, pipes, lists ---- */
 
 static enum shell_tri run_compound(struct shell *s)
 {
-    if (!strncmp(here(s), "((", 2))
-        return run_sum(s);
-    if (*here(s) == '(')
+    if (!strncmp(shell_here(s), "((", 2))
+        return shell_run_sum(s);
+    if (*shell_here(s) == '(')
         return run_apart(s);
-    if (at_word(s, "{"))
+    if (shell_at_word(s, "{"))
         return run_group(s);
-    if (at_word(s, "[["))
-        return run_test(s);
-    if (at_word(s, "if"))
+    if (shell_at_word(s, "[["))
+        return shell_read_test(s);
+    if (shell_at_word(s, "if"))
         return run_if(s);
-    if (at_word(s, "case"))
+    if (shell_at_word(s, "case"))
         return run_case(s);
-    if (at_word(s, "for") || at_word(s, "select"))
+    if (shell_at_word(s, "for") || shell_at_word(s, "select"))
         return run_for(s);
-    if (at_word(s, "while") || at_word(s, "until"))
+    if (shell_at_word(s, "while") || shell_at_word(s, "until"))
         return run_while(s);
-    if (at_word(s, "function"))
+    if (shell_at_word(s, "function"))
         return read_function(s);
     return run_simple(s);
 }
@@ -1279,23 +698,23 @@ static enum shell_tri run_command(struct shell *s)
         return SHELL_NO;
     s->nested++;
     status = run_compound(s);
-    read_redirects(s);
+    shell_read_redirects(s);
     s->nested--;
     return status;
 }
 
 static enum shell_tri run_pipeline(struct shell *s)
 {
-    bool no = at_word(s, "!");
+    bool no = shell_at_word(s, "!");
     enum shell_tri status;
 
     s->in.at += no;
     status = run_command(s);
-    while (*here(s) == '|' && here(s)[1] != '|' && !shell_is_over(s)) {
+    while (*shell_here(s) == '|' && shell_here(s)[1] != '|' && !shell_is_over(s)) {
         struct shell_fork fork;
         bool runs = s->skipping == 0;
 
-        s->in.at += here(s)[1] == '&' ? 2 : 1;
+        s->in.at += shell_here(s)[1] == '&' ? 2 : 1;
         skip_lines(s);
         if (runs)
             shell_fork_apart(s, &fork);
@@ -1338,10 +757,10 @@ static enum shell_tri run_and_or(struct shell *s)
     enum shell_tri status = run_pipeline(s);
 
     for (shell_skip_gap(s); !shell_is_over(s); shell_skip_gap(s)) {
-        bool and = !strncmp(here(s), "&&", 2), left = s->leave != SHELL_STAYS;
+        bool and = !strncmp(shell_here(s), "&&", 2), left = s->leave != SHELL_STAYS;
         enum shell_tri right;
 
-        if (!and && strncmp(here(s), "||", 2) != 0)
+        if (!and && strncmp(shell_here(s), "||", 2) != 0)
             break;
         s->in.at += 2;
         skip_lines(s);
@@ -1364,9 +783,9 @@ static enum shell_tri run_list(struct shell *s)
 
         skip_lines(s);
         left = s->leave != SHELL_STAYS;
-        if (!*here(s) || at_closing(s) || shell_is_over(s) || (left && s->nested == 0))
+        if (!*shell_here(s) || shell_at_closing(s) || shell_is_over(s) || (left && s->nested == 0))
             return status;
-        if (*here(s) == ';' || *here(s) == '&') {
+        if (*shell_here(s) == ';' || *shell_here(s) == '&') {
             s->in.at++;
             continue;
         }
@@ -1379,9 +798,9 @@ static enum shell_tri run_list(struct shell *s)
 /* All commands of a text. */
 static void run_script(struct shell *s)
 {
-    while (*here(s) && !shell_is_over(s) && (s->leave == SHELL_STAYS || s->nested > 0)) {
+    while (*shell_here(s) && !shell_is_over(s) && (s->leave == SHELL_STAYS || s->nested > 0)) {
         run_list(s);
-        if (at_closing(s) && *here(s) && !shell_is_over(s)) {
+        if (shell_at_closing(s) && *shell_here(s) && !shell_is_over(s)) {
             shell_report(s, s->in.at, "what ends here has no beginning");
             s->in.at++;
         }

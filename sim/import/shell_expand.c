@@ -336,6 +336,72 @@ static void put_sum(struct shell *s, struct shell_words *out, enum shell_quoting
         put_unknown(s, out, from, cause, quoting);
 }
 
+/* ---- $(basename X), $(dirname X), $(echo X), which ask for nothing but their words ---- */
+
+/* Add what a command of known words prints; false: it is another command. */
+static bool put_printed(struct shell *s, struct shell_words *out, struct shell_words *words,
+                        size_t from, enum shell_quoting quoting)
+{
+    const char *name = shell_words_text(words, 0), *text, *slash;
+    bool base = !strcmp(name, "basename"), dir = !strcmp(name, "dirname");
+    struct shell_words printed = {.count = 0};
+    size_t length;
+
+    if (words->count != 2 || (!base && !dir && strcmp(name, "echo") != 0))
+        return false;
+    text = shell_words_text(words, 1);
+    length = strlen(text);
+    slash = strrchr(text, '/');
+    if (*text == '-' || (slash && (!slash[1] || (dir && slash == text))))
+        return false; /* with a slash at the end, or of the root alone */
+    if (dir && !slash) {
+        put(s, out, '.', from, quoting);
+        return true;
+    }
+    shell_words_open(&printed, shell_origin(s, from).at);
+    shell_words_put_part(&printed, words, 1, base && slash ? (size_t)(slash + 1 - text) : 0,
+                         dir ? (size_t)(slash - text) : length, SHELL_SURE, 0);
+    shell_words_close(&printed);
+    put_word(s, out, &printed, 0, quoting);
+    out->failed |= printed.failed;
+    shell_words_fini(&printed);
+    return true;
+}
+
+/* $(COMMAND); the first word in doubt says which variable would make it known. */
+static void put_command(struct shell *s, struct shell_words *out, enum shell_quoting quoting)
+{
+    struct shell_words words = {.count = 0};
+    size_t from = s->in.at, end;
+    uint16_t cause = 0;
+    bool known = true;
+
+    s->in.at++;
+    shell_skip_brackets(s, '(', ')');
+    end = s->in.at;
+    s->in.at = from + 2;
+    if (++s->depth <= SHELL_DEPTH_MAX)
+        for (shell_skip_gap(s); s->in.at + 1 < end && !shell_ends_word(s); shell_skip_gap(s)) {
+            shell_read_word(s, &words, SHELL_PARTED);
+            shell_words_close(&words);
+        }
+    known = s->in.at + 1 == end && words.count > 0 && !words.failed;
+    s->depth--;
+    s->in.at = end;
+    for (size_t i = 0; known && i < words.count; i++) {
+        size_t length = words.list[i].length, at = shell_words_doubt(&words, i, 0, length);
+        char *name = at < length ? shell_deciding(s, shell_words_origin(&words, i, at)) : NULL;
+
+        known = at == length;
+        if (name)
+            cause = shell_cause_add(s, shell_origin(s, from).at, name, SHELL_UNSURE);
+        free(name);
+    }
+    if (!known || !put_printed(s, out, &words, from, quoting))
+        put_unknown(s, out, from, cause, quoting);
+    shell_words_fini(&words);
+}
+
 /* ---- parts ---- */
 
 static void read_dollar(struct shell *s, struct shell_words *out, enum shell_quoting quoting)
@@ -348,9 +414,7 @@ static void read_dollar(struct shell *s, struct shell_words *out, enum shell_quo
     if (name[0] == '(' && name[1] == '(') {
         put_sum(s, out, quoting);
     } else if (*name == '(') {
-        s->in.at++;
-        shell_skip_brackets(s, '(', ')');
-        put_unknown(s, out, from, 0, quoting);
+        put_command(s, out, quoting);
     } else if (*name == '{') {
         read_braces(s, out, quoting);
     } else if (*name == '@' || *name == '*') {

@@ -35,7 +35,20 @@ size_t shell_goes_on(const char *text)
     return text[1] == '\n' ? 2 : text[1] == '\r' && text[2] == '\n' ? 3 : 0;
 }
 
+bool shell_is_one_of(const char *word, const char *const *words)
+{
+    for (; *words; words++)
+        if (!strcmp(*words, word))
+            return true;
+    return false;
+}
+
 /* ---- places ---- */
+
+const char *shell_here(const struct shell *s)
+{
+    return s->in.bytes + s->in.at;
+}
 
 struct shell_origin shell_origin(const struct shell *s, size_t at)
 {
@@ -68,6 +81,47 @@ bool shell_is_over(const struct shell *s)
 {
     return diag_is_full(s->diag) || s->expanded > SHELL_EXPANDED_BYTES_MAX || s->words.failed ||
            s->state.failed || s->diag->no_memory;
+}
+
+/* ---- words with a meaning ---- */
+
+bool shell_at_word(const struct shell *s, const char *word)
+{
+    size_t n = strlen(word);
+    char c;
+
+    if (strncmp(shell_here(s), word, n) != 0)
+        return false;
+    c = shell_here(s)[n];
+    return !c || shell_is_space(c) || strchr(";|&()<>", c);
+}
+
+/* A list of commands ends before one of these. */
+bool shell_at_closing(const struct shell *s)
+{
+    static const char *const closings[] = {"then", "elif", "else", "fi",  "do",
+                                           "done", "esac", "}",    NULL};
+
+    for (size_t i = 0; closings[i]; i++)
+        if (shell_at_word(s, closings[i]))
+            return true;
+    return *shell_here(s) == ')' || !strncmp(shell_here(s), ";;", 2) || !strncmp(shell_here(s), ";&", 2);
+}
+
+bool shell_expect(struct shell *s, const char *word)
+{
+    struct text what = TEXT_INIT;
+    bool is = shell_at_word(s, word);
+
+    if (is) {
+        s->in.at += strlen(word);
+    } else if (!shell_is_over(s)) {
+        text_addf(&what, "expected '%s' here", word);
+        shell_report(s, s->in.at, text_get(&what));
+        s->in.at += strlen(shell_here(s)); /* what follows is of another command */
+    }
+    text_fini(&what);
+    return is;
 }
 
 /* ---- causes ---- */

@@ -83,6 +83,7 @@ struct shell {
     void (*on_command)(void *context, struct shell *shell);
     void *context;
     struct text unread; /* other files that the script reads, which are not */
+    uint32_t unread_at; /* where the last of them is named */
     struct diag *diag;
 };
 
@@ -90,6 +91,9 @@ struct shell {
 bool shell_reader_init(struct shell *shell, struct place first, const char *text,
                        struct diag *diag);
 void shell_reader_fini(struct shell *shell);
+
+/* What is read next; ended by NUL. */
+const char *shell_here(const struct shell *shell);
 
 /* Where a byte of what is read comes from. */
 struct shell_origin shell_origin(const struct shell *shell, size_t at);
@@ -117,9 +121,21 @@ char *shell_deciding(const struct shell *shell, struct shell_origin origin);
 /* How long what is not known is in the file: up to its bracket or quote, or its name. */
 size_t shell_unknown_length(const char *text);
 
+/* ---- words with a meaning ---- */
+
+/* Whether such a word comes next, and whether a list of commands ends before what does. */
+bool shell_at_word(const struct shell *shell, const char *word);
+bool shell_at_closing(const struct shell *shell);
+
+/* Pass a word; where another stands that is reported, and nothing more is read. */
+bool shell_expect(struct shell *shell, const char *word);
+
 /* ---- letters ---- */
 
 size_t shell_name_length(const char *text);
+
+/* Whether a word is one of a list that NULL ends. */
+bool shell_is_one_of(const char *word, const char *const *words);
 bool shell_is_space(char c);
 
 /* A backslash at the end of a line: its length with the line's end, or 0. */

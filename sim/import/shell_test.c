@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/shell_assign.h"
+#include "import/shell_expand.h"
 #include "import/shell_sum.h"
 
 enum shell_tri shell_and(enum shell_tri a, enum shell_tri b)
@@ -346,4 +348,68 @@ enum shell_tri shell_test(struct shell *s, const struct shell_words *words, size
     if (out != SHELL_UNSURE)
         s->cause = before;
     return out;
+}
+
+/* ---- [[ ... ]] and ((...)) ---- */
+
+static void skip_lines(struct shell *s)
+{
+    for (shell_skip_gap(s); *shell_here(s) == '\n'; shell_skip_gap(s))
+        s->in.at++;
+}
+
+static void put_operator(struct shell *s, struct shell_words *out, size_t length)
+{
+    for (size_t i = 0; i < length; i++, s->in.at++)
+        shell_words_put(out, *shell_here(s), shell_origin(s, s->in.at));
+    shell_words_close(out);
+}
+
+static void read_test_word(struct shell *s, struct shell_words *out)
+{
+    bool regex = out->count > 0 && !strcmp(shell_words_text(out, out->count - 1), "=~");
+
+    shell_words_open(out, shell_origin(s, s->in.at).at);
+    if (regex)
+        while (*shell_here(s) && !shell_is_space(*shell_here(s)) && !shell_is_over(s))
+            shell_read_part(s, out, SHELL_WHOLE);
+    else
+        shell_read_word(s, out, SHELL_WHOLE);
+    shell_words_close(out);
+}
+
+enum shell_tri shell_read_test(struct shell *s)
+{
+    struct shell_words words = {.count = 0};
+    enum shell_tri out = SHELL_NO;
+
+    s->in.at += 2;
+    for (skip_lines(s); *shell_here(s) && !shell_at_word(s, "]]") && !shell_is_over(s); skip_lines(s)) {
+        if (!strncmp(shell_here(s), "&&", 2) || !strncmp(shell_here(s), "||", 2))
+            put_operator(s, &words, 2);
+        else if (strchr("()<>;&|", *shell_here(s)))
+            put_operator(s, &words, 1);
+        else
+            read_test_word(s, &words);
+    }
+    shell_expect(s, "]]");
+    if (s->skipping == 0 && !words.failed)
+        out = shell_test(s, &words, 0, words.count, true);
+    shell_words_fini(&words);
+    return out;
+}
+
+enum shell_tri shell_run_sum(struct shell *s)
+{
+    size_t from = s->in.at;
+    int64_t value = 0;
+    uint16_t cause;
+    bool known = shell_read_sum(s, &value, &cause);
+
+    if (known)
+        return value ? SHELL_YES : SHELL_NO;
+    if (s->skipping == 0)
+        shell_forget_assigned(s, from, s->in.at);
+    s->cause = cause;
+    return SHELL_UNSURE;
 }

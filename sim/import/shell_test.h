@@ -9,6 +9,10 @@
 
 #include "import/shell_reader.h"
 
+/* Read and decide [[ ... ]] or ((...)). */
+enum shell_tri shell_read_test(struct shell *shell);
+enum shell_tri shell_run_sum(struct shell *shell);
+
 /* What the words from `first` to `end` say; `twice`: of [[ ]].  SHELL_UNSURE leaves why in
  * shell->cause. */
 enum shell_tri shell_test(struct shell *shell, const struct shell_words *words, size_t first,
