@@ -106,6 +106,7 @@ check_PROGRAMS += \
 	%D%/schedule \
 	%D%/shape \
 	%D%/sharding \
+	%D%/shell \
 	%D%/shift \
 	%D%/spec \
 	%D%/split \
@@ -435,6 +436,7 @@ EXTRA_DIST += \
 	%D%/fuzz/hardware_fuzz.c \
 	%D%/fuzz/hlo_fuzz.c \
 	%D%/fuzz/import_rules_fuzz.c \
+	%D%/fuzz/launch_fuzz.c \
 	%D%/fuzz/pattern_fuzz.c \
 	%D%/fuzz/query_fuzz.c \
 	%D%/fuzz/rules_fuzz.c \

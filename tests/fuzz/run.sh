@@ -11,7 +11,7 @@ set -eu
 src=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:?usage: run.sh SECONDS [NAME...]}
 shift
-[ $# -gt 0 ] || set -- spec rules pattern safetensors hlo torch import_rules graph_text hardware scenario query
+[ $# -gt 0 ] || set -- spec rules pattern safetensors hlo torch import_rules launch graph_text hardware scenario query
 build=${SHD_FUZZ_BUILD:-build-fuzz}
 jobs=${SHD_JOBS:-2}
 : "${CLANG:=$(command -v clang-14 || command -v clang)}"
@@ -39,6 +39,12 @@ seed() {
         printf 'axis_dims = (1, -1, 2, 1)\nreturn (\n'
         printf '    (r"q_proj/\\w+", P(("fsdp", "sp"), "tp")), ("norm|bias", pm.resolve(Replicated)),\n'
         printf '    (".*", PartitionSpec(None)),\n)\n'
+        ;;
+    launch)
+        printf 'TP=${1:-2}; A=(--num-layers 2 --hidden-size $((8 * TP)) --num-attention-heads 4)\n'
+        printf 'if [ -n "$X" ]; then A+=(--seq-length 8); fi; f() { for i in 1 2; do N=$i; done; }; f\n'
+        printf 'case $TP in 1|2*) M="${A[@]} --vocab-size 8";; esac\nbash <<END\ntorchrun $M\nEND\n'
+        printf 'torchrun --nproc-per-node 2 x.py ${A[@]} --micro-batch-size $N --seq-length 8 "$@" | tee'
         ;;
     *) ;;
     esac

@@ -1,0 +1,58 @@
+/* Any bytes as a script that launches Megatron-LM: read or refused with a message, and what is made of
+ * it is a scenario that can be read.  For libFuzzer.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/job.h"
+#include "scenario/scenario.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void read(const char *text, const char *size, const char *const *given, size_t ngiven)
+{
+    struct diag errors = DIAG_INIT;
+    struct text out = TEXT_INIT;
+    struct import_job job;
+    struct scenario_file *file = NULL;
+
+    import_job_init(&job);
+    job.size = size;
+    job.devices = 8;
+    job.given = given;
+    job.ngiven = ngiven;
+    import_megatron(&job, (struct place){"fuzz", 1, 1}, text, &errors);
+    import_job_print(&job, "megatron", &out, &errors);
+    if (errors.nerrors == 0)
+        require(scenario_parse(&file, "made", text_get(&out), out.length, NULL, 0, &errors) ==
+                SHD_OK);
+    scenario_file_destroy(file);
+    import_job_fini(&job);
+    text_fini(&out);
+    diag_fini(&errors);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const given[] = {"X=1", "1=4"};
+    char *text = malloc(size + 1); /* no longer than that, so that a reader past the end is found */
+
+    require(text != NULL);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    read(text, NULL, NULL, 0);
+    read(text, "llama3-8b", given, 2);
+    free(text);
+    return 0;
+}
