@@ -359,6 +359,13 @@ it'"'"'s N=5
 END
 N=4;'
     expands 4 'f() { echo "$1"; }; N=4;'
+    expands 4 'N=${1:-4};'
+    expands 3 'N=${1:-4};' '--set 1=3'
+    expands 3 'N=4;' '--set N=3'
+    expands 4 'G=8; N=$((G * 2 / 4));'
+    expands 4 'if [ "$BIG" = 1 ]; then N=4; else N=2; fi;' '--set BIG=1'
+    expands 4 'if [ -n "$KEY" ]; then A+=(--wandb-project x); fi; N=4; echo ${A[@]};'
+    expands 4 'f() { N=4; }; f; case $N in 4*) ;; *) N=1;; esac; true ||'
 }
 
 # needs_shell PLACE TEXT SCRIPT
@@ -371,20 +378,51 @@ needs_shell() {
 
 # shellcheck disable=SC2016
 {
-    needs_shell 1:3 "'\$((2*1))' is worked out by a shell" 'N=$((2*1)); torchrun --num-layers $N'
     needs_shell 1:23 "'\$(cat \"a b\")' is worked out by a shell" \
         'torchrun --num-layers $(cat "a b")'
     needs_shell 1:14 "'\`cat x\`' is worked out by a shell" '--num-layers=`cat x`'
     needs_shell 1:23 "'\${N%x}' is worked out by a shell" 'torchrun --num-layers ${N%x}'
     needs_shell 1:17 "'\$(more)' is worked out by a shell" 'torchrun --bf16 $(more)'
-    needs_shell 1:14 "'\$N' is not set in this file" '--num-layers $N'
-    needs_shell 1:13 "'N' is set under a condition" 'if a; then  N=4; fi; b --num-layers $N'
+    needs_shell 1:14 "'\$N' is not set in this file; give it, as --set N=VALUE" '--num-layers $N'
+    needs_shell 1:3 "'\$(cat x)' is worked out by a shell, and no shell is run; give it, as --set N=V" \
+        'N=$(cat x); b --num-layers $N'
+    needs_shell 1:15 "'4' is set under a condition that is not known here; expected the command" \
+        'if a; then  N=4; fi; b --num-layers $N'
+    needs_shell 1:20 "'4' is set under a condition that is not known here; give it, as --set B=VALUE" \
+        '[ "$B" = 1 ] && N="4"; b --num-layers $N'
+    needs_shell 1:23 "'--bf16' is set under a condition that is not known here; give it, as --set B=V" \
+        'if [ $B = 1 ]; then A=(--bf16 --fp16); fi; b --lr 1 ${A[@]}'
     needs_shell 1:12 '--num-layers is of a command under a condition' 'if a; then --num-layers 4; fi'
+    needs_shell 1:41 '--lr is of a command under a condition or in a loop; give what decides it, as --set X=' \
+        'A=(--lr 1); for i in $X; do torchrun x.py "--lr" 1; done'
+    needs_shell 1:19 'a second command with options of Megatron-LM, unlike that of line 1' \
+        'torchrun --lr 1;  torchrun --lr 2'
+    needs_shell 1:1 'no other file is read, and common.sh (line 1) may set what is missing' \
+        '. ./common.sh; torchrun --num-layers $N'
+    needs_shell 1:10 'no command with options of Megatron-LM' 'TP=2; ls '
+    needs_shell 2:1 'the script ends on line 1 before it launches anything' '[ -z "" ] && exit 1
+torchrun --lr 1'
     needs_shell 1:17 "--num-layers is '4x'" 'A="--num-layers 4x --bf16"; torchrun $A'
     needs_shell 1:3 'a quote that does not end' 'A="--num-layers 4'
     needs_shell 1:3 'a bracket that does not end' 'A=(--num-layers 4'
     needs_shell 1:1 '--num-layers has no value' '--num-layers --bf16'
 }
+# shellcheck disable=SC2016
+{
+    job --vocab-size 256
+    printf 'A="%s"\nif [ "$KEY" ]; then A="$A --wandb-project x"; fi\nM="--swiglu ${B[@]}"\n' \
+        "$(sed 's/^torchrun //' "$tmp/job.sh")"
+} >"$tmp/variables.sh"
+"$shardsim" import --from megatron "$tmp/variables.sh" >"$tmp/out" 2>"$tmp/err" &&
+    grep -q '^# No command is in the file: these are the options of its variables A M\.$' "$tmp/out" &&
+    grep -q '^  activation: swiglu$' "$tmp/out" && grep -q -- '--wandb-project' "$tmp/out"
+ok $? "a file of variables alone, with what says nothing of the layout under a condition"
+diag <"$tmp/err"
+for given in TPP=2 =2 TP; do
+    "$shardsim" import --from megatron "$tmp/variables.sh" --set "$given" >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 2 ] && [ ! -s "$tmp/out" ] && grep -q -- "^.*error: --set ${given%=2*}" "$tmp/err"
+    ok $? "--set $given: what nothing uses is an error"
+done
 python3 - >"$tmp/bad" <<'END'
 print("A=aaaaaaaaaaaaaaaa\n" + 'A="$A$A"\n' * 1000 + "torchrun --num-layers $A")
 END

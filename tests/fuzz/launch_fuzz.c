@@ -1,5 +1,5 @@
-/* Any bytes as a script that launches Megatron-LM: read or refused with a message, and what is made of
- * it is a scenario that can be read.  For libFuzzer.
+/* Any bytes as a script that launches Megatron-LM, and as a file of torchtitan: read or refused with a
+ * message, and what is made of it is a scenario that can be read.  For libFuzzer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,8 @@ static void require(int holds)
         abort();
 }
 
-static void read(const char *text, const char *size, const char *const *given, size_t ngiven)
+static void read(void (*reader)(struct import_job *, struct place, const char *, struct diag *),
+                 const char *text, const char *size, const char *const *given, size_t ngiven)
 {
     struct diag errors = DIAG_INIT;
     struct text out = TEXT_INIT;
@@ -32,8 +33,8 @@ static void read(const char *text, const char *size, const char *const *given, s
     job.devices = 8;
     job.given = given;
     job.ngiven = ngiven;
-    import_megatron(&job, (struct place){"fuzz", 1, 1}, text, &errors);
-    import_job_print(&job, "megatron", &out, &errors);
+    reader(&job, (struct place){"fuzz", 1, 1}, text, &errors);
+    import_job_print(&job, "fuzz", &out, &errors);
     if (errors.nerrors == 0)
         require(scenario_parse(&file, "made", text_get(&out), out.length, NULL, 0, &errors) ==
                 SHD_OK);
@@ -51,8 +52,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(text != NULL);
     memcpy(text, data, size);
     text[size] = '\0';
-    read(text, NULL, NULL, 0);
-    read(text, "llama3-8b", given, 2);
+    read(import_megatron, text, NULL, NULL, 0);
+    read(import_megatron, text, "llama3-8b", given, 2);
+    read(import_torchtitan, text, NULL, NULL, 0);
     free(text);
     return 0;
 }

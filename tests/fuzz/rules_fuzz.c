@@ -47,16 +47,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *zero = size ? memchr(data, 0, size) : NULL;
     const char *text = zero ? (const char *)zero + 1 : (const char *)data;
     size_t length = size - (size_t)(text - (const char *)data);
+    char *name = zero ? strdup((const char *)data) : NULL; /* what is read past its end is found */
     struct place start = {"fuzz", 1, 1};
 
     if (yaml_doc_parse(&doc, start, text, length, &errors) == SHD_OK) {
         int status = scenario_read_rules(&rules, &nrules, yaml_doc_root(doc), &errors);
 
         require((status == SHD_OK) == (errors.nerrors == 0));
-        match(rules, nrules, zero ? (const char *)data : "model/layers/0/mlp/up_proj/kernel");
+        match(rules, nrules, name ? name : "model/layers/0/mlp/up_proj/kernel");
     }
     scenario_free_rules(rules, nrules);
     yaml_doc_destroy(doc);
     diag_fini(&errors);
+    free(name);
     return 0;
 }

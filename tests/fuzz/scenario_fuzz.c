@@ -43,9 +43,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct text messages = TEXT_INIT;
     struct scenario_file *file = NULL;
     const uint8_t *zero = size ? memchr(data, 0, size) : NULL;
-    const char *set = (const char *)data;
-    const char *text = zero ? (const char *)zero + 1 : set;
-    size_t length = size - (size_t)(text - set);
+    const char *text = zero ? (const char *)zero + 1 : (const char *)data;
+    size_t length = size - (size_t)(text - (const char *)data);
+    char *copy = zero ? strdup((const char *)data) : NULL; /* what is read past its end is found */
+    const char *set = copy;
 
     int status = scenario_parse(&file, "fuzz", text, length, &set, zero ? 1 : 0, &errors);
     diag_print(&errors, &messages);
@@ -55,5 +56,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     scenario_file_destroy(file);
     diag_fini(&errors);
     text_fini(&messages);
+    free(copy);
     return 0;
 }

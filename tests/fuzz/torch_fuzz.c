@@ -77,20 +77,34 @@ static int read(struct traces *traces, const char *file, const char *text, size_
     return status;
 }
 
+/* No longer than the text, so that a reader past its end is found. */
+static char *copy_of(const char *text, size_t length)
+{
+    char *copy = malloc(length ? length : 1);
+
+    require(copy != NULL);
+    memcpy(copy, text, length);
+    return copy;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
     const char *parted = size ? memchr(text, 0, size) : NULL;
     size_t first = parted ? (size_t)(parted - text) : size;
+    char *one = copy_of(text, first);
+    char *other = parted ? copy_of(parted + 1, size - first - 1) : NULL;
     struct traces traces;
     int status;
 
     traces_init(&traces);
-    status = read(&traces, "rank-0", text, first);
+    status = read(&traces, "rank-0", one, first);
     if (status == SHD_OK && parted)
-        status = read(&traces, "rank-1", parted + 1, size - first - 1);
+        status = read(&traces, "rank-1", other, size - first - 1);
     if (status == SHD_OK && traces.nranks)
         join(&traces);
     traces_fini(&traces);
+    free(one);
+    free(other);
     return 0;
 }
