@@ -365,7 +365,7 @@ N=4;'
     expands 4 'G=8; N=$((G * 2 / 4));'
     expands 4 'if [ "$BIG" = 1 ]; then N=4; else N=2; fi;' '--set BIG=1'
     expands 4 'if [ -n "$KEY" ]; then A+=(--wandb-project x); fi; N=4; echo ${A[@]};'
-    expands 4 'f() { N=4; }; f; case $N in 4*) ;; *) N=1;; esac; true ||'
+    expands 4 'f() { N=4; }; f; case $N in 4*) ;; *) N=1;; esac; false ||'
 }
 
 # needs_shell PLACE TEXT SCRIPT
@@ -390,17 +390,17 @@ needs_shell() {
         'if a; then  N=4; fi; b --num-layers $N'
     needs_shell 1:20 "'4' is set under a condition that is not known here; give it, as --set B=VALUE" \
         '[ "$B" = 1 ] && N="4"; b --num-layers $N'
-    needs_shell 1:23 "'--bf16' is set under a condition that is not known here; give it, as --set B=V" \
+    needs_shell 1:24 "'--bf16' is set under a condition that is not known here; give it, as --set B=V" \
         'if [ $B = 1 ]; then A=(--bf16 --fp16); fi; b --lr 1 ${A[@]}'
     needs_shell 1:12 '--num-layers is of a command under a condition' 'if a; then --num-layers 4; fi'
-    needs_shell 1:41 '--lr is of a command under a condition or in a loop; give what decides it, as --set X=' \
+    needs_shell 1:44 '--lr is of a command under a condition or in a loop; give what decides it, as --set X=' \
         'A=(--lr 1); for i in $X; do torchrun x.py "--lr" 1; done'
     needs_shell 1:19 'a second command with options of Megatron-LM, unlike that of line 1' \
         'torchrun --lr 1;  torchrun --lr 2'
     needs_shell 1:1 'no other file is read, and common.sh (line 1) may set what is missing' \
         '. ./common.sh; torchrun --num-layers $N'
-    needs_shell 1:10 'no command with options of Megatron-LM' 'TP=2; ls '
-    needs_shell 2:1 'the script ends on line 1 before it launches anything' '[ -z "" ] && exit 1
+    needs_shell 2:1 'no command with options of Megatron-LM' 'TP=2; ls '
+    needs_shell 3:1 'the script ends on line 1 before it launches anything' '[ -z "" ] && exit 1
 torchrun --lr 1'
     needs_shell 1:17 "--num-layers is '4x'" 'A="--num-layers 4x --bf16"; torchrun $A'
     needs_shell 1:3 'a quote that does not end' 'A="--num-layers 4'
@@ -410,12 +410,12 @@ torchrun --lr 1'
 # shellcheck disable=SC2016
 {
     job --vocab-size 256
-    printf 'A="%s"\nif [ "$KEY" ]; then A="$A --wandb-project x"; fi\nM="--swiglu ${B[@]}"\n' \
+    printf 'A="%s"\nif [ "$KEY" ]; then A="$A --wandb-project x"; fi\nB=(--seq-length 16)\nM="--swiglu ${B[@]}"\n' \
         "$(sed 's/^torchrun //' "$tmp/job.sh")"
 } >"$tmp/variables.sh"
 "$shardsim" import --from megatron "$tmp/variables.sh" >"$tmp/out" 2>"$tmp/err" &&
     grep -q '^# No command is in the file: these are the options of its variables A M\.$' "$tmp/out" &&
-    grep -q '^  activation: swiglu$' "$tmp/out" && grep -q -- '--wandb-project' "$tmp/out"
+    grep -q '^  activation: swiglu$' "$tmp/out" && grep -q 'seq: 16,' "$tmp/out" && grep -q -- '--wandb-project' "$tmp/out"
 ok $? "a file of variables alone, with what says nothing of the layout under a condition"
 diag <"$tmp/err"
 for given in TPP=2 =2 TP; do

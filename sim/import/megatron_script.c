@@ -33,6 +33,7 @@ static const char *why_unknown(const char *from)
     size_t brace = from[0] == '$' && from[1] == '{';
     const char *rest = from + 1 + brace + shell_name_length(from + 1 + brace);
 
+    rest += !strncmp(rest, "[@]", 3) || !strncmp(rest, "[*]", 3) ? 3 : 0;
     if (from[0] == '`' || (from[0] == '$' && from[1] == '(') ||
         (brace && *rest && !strchr("}:?-=+", *rest)))
         return "is worked out by a shell, and no shell is run";

@@ -16,7 +16,7 @@
 #include "import/shell_redirect.h"
 #include "import/shell_test.h"
 
-#define ROUND_BYTES 64 /* what a round of a loop or a call costs, beside its text */
+#define ROUND_BYTES 1024 /* what a round of a loop or a call costs, beside its text */
 
 static enum shell_tri run_list(struct shell *s);
 static enum shell_tri run_command(struct shell *s);
@@ -36,7 +36,7 @@ static bool is_shallow(struct shell *s)
         return true;
     shell_report(s, s->in.at,
                  "commands are nested over 64 deep; expected the command with its values");
-    s->in.at += strlen(shell_here(s));
+    s->expanded = SHELL_EXPANDED_BYTES_MAX + 1; /* nothing more is read */
     return false;
 }
 
