@@ -248,7 +248,6 @@ static void test_ops(void)
 
 int main(void)
 {
-    starts_no_threads();
     plan(0);
     test_sums();
     test_rows();

@@ -713,7 +713,6 @@ static void test_verdicts(void)
 
 int main(void)
 {
-    starts_no_threads();
     plan(0);
     test_pairs();
     test_planned();

@@ -1,6 +1,6 @@
 /* What base/literal.h promises.  With the name of a language it writes a document of that language
  * with the names of standard input, each ended by a NUL, for readers that others wrote
- * (literals.sh).
+ * (foreign_names.sh).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

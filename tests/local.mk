@@ -355,7 +355,7 @@ test_scripts = \
 	%D%/hostile.sh \
 	%D%/layers.sh \
 	%D%/links.sh \
-	%D%/literals.sh \
+	%D%/foreign_names.sh \
 	%D%/import_options.sh \
 	%D%/import_rules.sh \
 	%D%/init.sh \

@@ -156,7 +156,6 @@ int main(void)
     struct outcome list[NOUTCOMES];
     size_t nfailures = 0, nerrors = 0;
 
-    starts_no_threads();
     plan(0);
     make(list);
     test_tap(list);

@@ -199,7 +199,6 @@ int main(void)
     struct program *program;
     struct record *r;
 
-    starts_no_threads();
     plan(0);
     program = new_program(&mesh);
     must(record_create(&r, program, RECORD_EXECUTED, false, NULL) == SHD_OK);

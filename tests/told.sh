@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-same_threads_as_scenarios
 
 if ! command -v python3 >/dev/null; then
     skip "all" "no python3"

@@ -6,7 +6,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
-starts_no_threads
 unset CI GITHUB_ACTIONS
 
 cat >"$tmp/literals.py" <<'PY'
@@ -245,4 +244,4 @@ PY
 
 mkdir "$tmp/f"
 python3 "$tmp/literals.py" "$(realpath "$shardsim")" "$(realpath "$top_builddir/tests/literals")" "$tmp/f" \
-    "${SHD_TEST_SEED:-$$}"
+    "${SHD_TEST_SEED:-${SHD_TEST_TURN:-1}}"
