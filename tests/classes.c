@@ -247,19 +247,16 @@ static const char transformer[] =
     "  - [.*, []]\n"
     "axes: {batch: dp}\n";
 
-/* Plan the step of a transformer on `ndevices`. */
-static bool plan_transformer(int32_t ndevices, int nlayers, const struct coll_algo *all_reduce,
-                             uint32_t *nclasses)
+/* Plan the step of a scenario that has `ndevices`. */
+static bool plan_text(const char *text, int32_t ndevices, const struct coll_algo *all_reduce,
+                      uint32_t *nclasses)
 {
     struct diag errors = DIAG_INIT;
     struct scenario_file *file = NULL;
     struct trial trial = {.scenario = NULL};
-    char text[1024];
-    bool good;
+    bool good = scenario_parse(&file, "m.yaml", text, strlen(text), NULL, 0, &errors) == SHD_OK &&
+                trial_init(&trial, &file->scenarios[0], &errors) == SHD_OK;
 
-    snprintf(text, sizeof text, transformer, (int)ndevices / 8, nlayers, (int)ndevices / 8);
-    good = scenario_parse(&file, "m.yaml", text, strlen(text), NULL, 0, &errors) == SHD_OK &&
-           trial_init(&trial, &file->scenarios[0], &errors) == SHD_OK;
     if (good) {
         trial.program->algos[COLL_ALL_REDUCE] = all_reduce;
         good = trial_plan(&trial, NULL) == SHD_OK && trial.record->ndevices == ndevices;
@@ -270,6 +267,15 @@ static bool plan_transformer(int32_t ndevices, int nlayers, const struct coll_al
     diag_fini(&errors);
     scenario_file_destroy(file);
     return good;
+}
+
+static bool plan_transformer(int32_t ndevices, int nlayers, const struct coll_algo *all_reduce,
+                             uint32_t *nclasses)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text, transformer, (int)ndevices / 8, nlayers, (int)ndevices / 8);
+    return plan_text(text, ndevices, all_reduce, nclasses);
 }
 
 static uint64_t ncalls;
@@ -316,22 +322,44 @@ static void test_growth(void)
 
 #define MEMORY_MAX_KIB (200 << 10)
 
+static bool plan_layers(void)
+{
+    uint32_t nclasses;
+
+    return plan_transformer(1048576, 80, NULL, &nclasses);
+}
+
+/* Of 8,192 shards of tokens and as many of experts, most pairs have no rows to move: a table of all
+ * pairs would be 512 MiB. */
+static bool plan_experts(void)
+{
+    static const char text[] =
+        "version: 1\n"
+        "mesh: {ep: 8192}\n"
+        "model: {kind: transformer, d_model: 64, heads: 8, d_ff: 128, vocab: 128}\n"
+        "moe: {experts: 8192, top_k: 2, d_ff: 128}\n"
+        "batch: {size: 8192, seq: 8}\n"
+        "step: [forward, backward]\n"
+        "params: [[moe/(up|down)/kernel, [ep]], [.*, []]]\n"
+        "axes: {batch: ep}\n";
+    uint32_t nclasses;
+
+    return plan_text(text, 8192, NULL, &nclasses);
+}
+
 /* In a process of its own, of which the system tells the memory; not that of a sanitizer. */
-static void test_memory(void)
+static void test_memory(const char *what, bool (*plans)(void))
 {
     pid_t pid = fork();
     struct rusage usage;
     int status;
 
-    if (pid == 0) {
-        uint32_t nclasses;
-
-        _exit(plan_transformer(1048576, 80, NULL, &nclasses) ? 0 : 1);
-    }
+    if (pid == 0)
+        _exit(plans() ? 0 : 1);
     if (pid < 0 || wait4(pid, &status, 0, &usage) != pid)
         abort();
-    ok(status == 0 && (SANITIZED || usage.ru_maxrss < MEMORY_MAX_KIB),
-       "80 layers on 1,048,576 devices are planned%s", SANITIZED ? "" : " in less than 200 MiB");
+    ok(status == 0 && (SANITIZED || usage.ru_maxrss < MEMORY_MAX_KIB), "%s are planned%s", what,
+       SANITIZED ? "" : " in less than 200 MiB");
     diag("%ld KiB at most", usage.ru_maxrss);
 }
 
@@ -341,6 +369,7 @@ int main(void)
     test_random();
     test_cuts();
     test_growth();
-    test_memory();
+    test_memory("80 layers on 1,048,576 devices", plan_layers);
+    test_memory("8,192 experts on as many devices", plan_experts);
     return done();
 }

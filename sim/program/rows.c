@@ -10,16 +10,24 @@
 
 #include "kern/routing.h"
 
-/* How many entries of each shard of tokens are rows in each shard of experts; of all ops with the
- * same routing and the same cuts. */
+/* Of each shard of one array, with how many rows it has to do in which shards of the other: only
+ * those with which it has any, ascending.  Most pairs of shards have none where both are many. */
+struct row_lists {
+    size_t *starts;   /* [shards + 1]: where a shard's list begins */
+    uint32_t *others; /* the shard of the other array ... */
+    uint64_t *rows;   /* ... and the rows, at least 1 */
+    uint64_t *sums;   /* [shards] */
+};
+
+/* How many entries of each shard of tokens are rows in each shard of experts, told from both sides;
+ * of all ops with the same routing and the same cuts. */
 struct program_rows_counts {
     struct program_rows_counts *next;
     const struct kern_routing *routing;
     int64_t batch, seq, group_rows, slots;
-    int64_t cuts[4];                  /* shards along batch, seq, expert, slot */
-    uint64_t *pairs;                  /* [shard of tokens][shard of experts] */
-    uint64_t *of_tokens, *of_experts; /* their sums */
-    int64_t ntokens, nexperts;
+    int64_t cuts[4]; /* shards along batch, seq, expert, slot */
+    struct row_lists of_tokens, of_experts;
+    int64_t ntokens, nexperts; /* shards */
 };
 
 struct program_rows_arrays program_rows_arrays(const struct program *program,
@@ -174,12 +182,21 @@ uint32_t program_rows_moves_axes(const struct program *program, const struct pro
 
 /* ---- counts ---- */
 
+static void free_lists(struct row_lists *lists)
+{
+    free(lists->starts);
+    free(lists->others);
+    free(lists->rows);
+    free(lists->sums);
+}
+
 void program_rows_free_counts(struct program_rows_counts *counts)
 {
     while (counts) {
         struct program_rows_counts *next = counts->next;
 
-        free(counts->pairs);
+        free_lists(&counts->of_tokens);
+        free_lists(&counts->of_experts);
         free(counts);
         counts = next;
     }
@@ -192,53 +209,152 @@ static bool equal_counts(const struct program_rows_counts *x, const struct progr
            !memcmp(x->cuts, y->cuts, sizeof x->cuts);
 }
 
-/* Count the kept choices of one token of a group. */
-static void count_token(struct program_rows_counts *c, const struct program_rows_arrays *a,
-                        int64_t group, int64_t token)
+/* A shard of tokens that is counted: its rows in every shard of experts, most of which are 0, and
+ * in which there are any. */
+struct tally {
+    uint64_t *rows;  /* [shards of experts], all 0 between two shards of tokens */
+    uint32_t *found; /* [shards of experts] */
+    size_t nfound;
+};
+
+/* Count the kept choices of the token at a place of the batch. */
+static void count_token(const struct program_rows_counts *c, const struct program_rows_arrays *a,
+                        int64_t batch, int64_t seq, struct tally *tally)
 {
     const struct kern_routing *r = c->routing;
-    int64_t shard =
-        program_rows_shard(a->tokens, group * c->group_rows + token / c->seq, token % c->seq);
-    uint64_t *pairs = c->pairs + shard * c->nexperts;
+    int64_t slot = batch / c->group_rows * a->capacity;
+    int64_t token = batch % c->group_rows * c->seq + seq;
 
-    for (int64_t at = token * r->choices; at < (token + 1) * r->choices; at++)
-        if (r->slots[at] >= 0)
-            pairs[program_rows_shard(a->experts, r->ids[at], group * a->capacity + r->slots[at])]++;
+    for (int64_t at = token * r->choices; at < (token + 1) * r->choices; at++) {
+        int64_t shard;
+
+        if (r->slots[at] < 0)
+            continue;
+        shard = program_rows_shard(a->experts, r->ids[at], slot + r->slots[at]);
+        if (tally->rows[shard]++ == 0)
+            tally->found[tally->nfound++] = (uint32_t)shard;
+    }
 }
 
-static void count_all(struct program_rows_counts *c, const struct program_rows_arrays *a)
+static int compare_shards(const void *a, const void *b)
 {
-    for (int64_t group = 0; group * c->group_rows < c->batch; group++)
-        for (int64_t token = 0; token < c->routing->tokens; token++)
-            count_token(c, a, group, token);
-    for (int64_t t = 0; t < c->ntokens; t++)
-        for (int64_t e = 0; e < c->nexperts; e++) {
-            c->of_tokens[t] += c->pairs[t * c->nexperts + e];
-            c->of_experts[e] += c->pairs[t * c->nexperts + e];
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Make room for `more` entries behind the first n, of which there is room for a power of two. */
+static bool more_room(struct row_lists *lists, size_t n, size_t more)
+{
+    size_t room = 1;
+    void *others, *rows;
+
+    while (room < n)
+        room *= 2;
+    if (n > 0 && n + more <= room)
+        return true;
+    while (room < n + more)
+        room *= 2;
+    others = reallocarray(lists->others, room, sizeof *lists->others);
+    lists->others = others ? others : lists->others;
+    rows = reallocarray(lists->rows, room, sizeof *lists->rows);
+    lists->rows = rows ? rows : lists->rows;
+    return others && rows;
+}
+
+/* End the list of a shard of tokens with what was counted, and clear the tally. */
+static bool add_list(struct row_lists *lists, int64_t shard, struct tally *tally)
+{
+    size_t at = lists->starts[shard];
+
+    lists->starts[shard + 1] = at + tally->nfound;
+    if (!more_room(lists, at, tally->nfound))
+        return false;
+    qsort(tally->found, tally->nfound, sizeof *tally->found, compare_shards);
+    for (size_t i = 0; i < tally->nfound; i++, at++) {
+        lists->others[at] = tally->found[i];
+        lists->rows[at] = tally->rows[tally->found[i]];
+        lists->sums[shard] += lists->rows[at];
+        tally->rows[tally->found[i]] = 0;
+    }
+    tally->nfound = 0;
+    return true;
+}
+
+static int64_t min64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool count_tokens(struct program_rows_counts *c, const struct program_rows_arrays *a,
+                         struct tally *tally)
+{
+    const int64_t *local = a->tokens->local;
+
+    for (int64_t shard = 0; shard < c->ntokens; shard++) {
+        int64_t batch = shard / c->cuts[1] * local[0], seq = shard % c->cuts[1] * local[1];
+
+        for (int64_t b = batch; b < min64(batch + local[0], c->batch); b++)
+            for (int64_t s = seq; s < min64(seq + local[1], c->seq); s++)
+                count_token(c, a, b, s, tally);
+        if (!add_list(&c->of_tokens, shard, tally))
+            return false;
+    }
+    return true;
+}
+
+/* The same rows told from the other side.  Lists are filled from their ends, where a start stands
+ * until it has come down to where it belongs. */
+static bool turn_lists(struct program_rows_counts *c)
+{
+    const struct row_lists *from = &c->of_tokens;
+    struct row_lists *to = &c->of_experts;
+    size_t n = from->starts[c->ntokens];
+
+    if (!more_room(to, 0, n))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        to->starts[from->others[i]]++;
+    for (int64_t e = 0; e < c->nexperts; e++)
+        to->starts[e + 1] += to->starts[e];
+    for (int64_t t = c->ntokens; t-- > 0;)
+        for (size_t i = from->starts[t + 1]; i-- > from->starts[t];) {
+            size_t at = --to->starts[from->others[i]];
+
+            to->others[at] = (uint32_t)t;
+            to->rows[at] = from->rows[i];
+            to->sums[from->others[i]] += from->rows[i];
         }
+    return true;
+}
+
+static bool start_lists(struct row_lists *lists, int64_t nshards)
+{
+    *lists = (struct row_lists){.starts = calloc((size_t)nshards + 1, sizeof *lists->starts),
+                                .sums = calloc((size_t)nshards, sizeof *lists->sums)};
+    return lists->starts && lists->sums;
 }
 
 static struct program_rows_counts *make_counts(const struct program_rows_counts *key,
                                                const struct program_rows_arrays *a)
 {
     struct program_rows_counts *c = malloc(sizeof *c);
-    size_t npairs, n;
+    struct tally tally = {.nfound = 0};
+    bool done;
 
     if (!c)
         return NULL;
     *c = *key;
-    n = (size_t)c->ntokens + (size_t)c->nexperts;
-    c->pairs = NULL;
-    if (!__builtin_mul_overflow((size_t)c->ntokens, (size_t)c->nexperts, &npairs))
-        c->pairs = calloc(npairs + n, sizeof *c->pairs);
-    if (!c->pairs) {
-        free(c);
-        return NULL;
-    }
-    c->of_tokens = c->pairs + npairs;
-    c->of_experts = c->of_tokens + c->ntokens;
-    count_all(c, a);
-    return c;
+    tally.rows = calloc((size_t)c->nexperts, sizeof *tally.rows);
+    tally.found = calloc((size_t)c->nexperts, sizeof *tally.found);
+    done = start_lists(&c->of_tokens, c->ntokens) && start_lists(&c->of_experts, c->nexperts) &&
+           tally.rows && tally.found && count_tokens(c, a, &tally) && turn_lists(c);
+    free(tally.rows);
+    free(tally.found);
+    if (done)
+        return c;
+    program_rows_free_counts(c);
+    return NULL;
 }
 
 int program_rows_set(struct program *program, struct program_op *op, struct shd_error *err)
@@ -286,20 +402,40 @@ static struct asked ask(const struct program *program, const struct program_op *
     return (struct asked){program_rows_arrays(program, op), op->rows.counts, op->rows.combines};
 }
 
+/* The lists of the shards that are sent from, or come to a device. */
+static const struct row_lists *sent_lists(const struct asked *q)
+{
+    return q->combines ? &q->counts->of_experts : &q->counts->of_tokens;
+}
+
+static const struct row_lists *received_lists(const struct asked *q)
+{
+    return q->combines ? &q->counts->of_tokens : &q->counts->of_experts;
+}
+
 /* Rows that go from a shard of the operand to one of the result. */
 static uint64_t rows_between(const struct asked *q, int64_t from, int64_t to)
 {
-    return q->combines ? q->counts->pairs[to * q->counts->nexperts + from]
-                       : q->counts->pairs[from * q->counts->nexperts + to];
+    const struct row_lists *lists = received_lists(q);
+    size_t low = lists->starts[to], high = lists->starts[to + 1];
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (lists->others[middle] < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < lists->starts[to + 1] && lists->others[low] == from ? lists->rows[low] : 0;
 }
 
 static uint64_t rows_received(const struct asked *q, int32_t position)
 {
     int64_t from = program_rows_shard_at(q->arrays.from, position);
     int64_t to = program_rows_shard_at(q->arrays.to, position);
-    uint64_t all = q->combines ? q->counts->of_tokens[to] : q->counts->of_experts[to];
 
-    return all - rows_between(q, from, to);
+    return received_lists(q)->sums[to] - rows_between(q, from, to);
 }
 
 /* Groups of devices along some axes.  They exist, as the axes are of the mesh, each once. */
@@ -313,21 +449,39 @@ static struct shd_groups groups_along(const struct shd_mesh *mesh, const uint8_t
     return groups;
 }
 
-static uint64_t rows_sent(const struct asked *q, const struct program *program,
-                          const struct program_op *op, int32_t position)
+/* Whether a device has the coordinates of a shard of a buffer on all axes of a mask that cut it. */
+static bool lies_along(const struct program_buffer *b, int32_t position, int64_t shard,
+                       uint32_t axes)
 {
-    struct shd_groups groups = groups_along(program->mesh, op->rows.axes, op->rows.naxes);
-    int32_t group = shd_groups_find(&groups, position);
+    const struct shd_mesh *mesh = b->sharding.mesh;
+    int32_t holder = axes ? program_rows_source(b, position, shard) : position;
+
+    for (size_t a = 0; axes >> a; a++)
+        if (axes >> a & 1 && shd_mesh_coord(mesh, holder, a) != shd_mesh_coord(mesh, position, a))
+            return false;
+    return true;
+}
+
+/* A device sends to all that differ from it only on the op's axes.  Of the shards of the result,
+ * these hold those whose coordinates on other axes are the device's, each as many times as there
+ * are coordinates on the op's axes that do not cut the result; the device itself is one of them. */
+static uint64_t rows_sent(const struct asked *q, const struct program_op *op, int32_t position)
+{
+    const struct row_lists *lists = sent_lists(q);
+    const struct program_buffer *to = q->arrays.to;
     int64_t from = program_rows_shard_at(q->arrays.from, position);
-    uint64_t sent = 0;
+    uint32_t cutting = cutting_axes(to), elsewhere = cutting;
+    uint64_t sent = 0, holders = 1;
 
-    for (int32_t m = 0; m < groups.nmembers; m++) {
-        int32_t other = shd_groups_position(&groups, group, m);
-
-        if (other != position)
-            sent += rows_between(q, from, program_rows_shard_at(q->arrays.to, other));
+    for (uint8_t i = 0; i < op->rows.naxes; i++) {
+        elsewhere &= ~(UINT32_C(1) << op->rows.axes[i]);
+        if (!(cutting >> op->rows.axes[i] & 1))
+            holders *= (uint64_t)shd_mesh_axis_size(to->sharding.mesh, op->rows.axes[i]);
     }
-    return sent;
+    for (size_t i = lists->starts[from]; i < lists->starts[from + 1]; i++)
+        if (lies_along(to, position, lists->others[i], elsewhere))
+            sent += holders * lists->rows[i];
+    return sent - rows_between(q, from, program_rows_shard_at(to, position));
 }
 
 uint64_t program_rows_kept(const struct program *program, const struct program_op *op,
@@ -335,7 +489,7 @@ uint64_t program_rows_kept(const struct program *program, const struct program_o
 {
     const struct asked q = ask(program, op);
 
-    return q.counts->of_experts[program_rows_shard_at(q.arrays.experts, position)];
+    return q.counts->of_experts.sums[program_rows_shard_at(q.arrays.experts, position)];
 }
 
 uint64_t program_rows_choices(const struct program_op *op)
@@ -372,7 +526,7 @@ struct program_moved program_rows_moved(const struct program *program, const str
     const struct asked q = ask(program, op);
 
     return (struct program_moved){rows_received(&q, position) * q.arrays.row_bytes,
-                                  rows_sent(&q, program, op, position) * q.arrays.row_bytes};
+                                  rows_sent(&q, op, position) * q.arrays.row_bytes};
 }
 
 uint128 program_rows_received_by_all(const struct program *program, const struct program_op *op)
@@ -397,18 +551,15 @@ void program_rows_transfers(const struct program *program, const struct program_
                             int32_t position, program_transfer_fn fn, void *arg)
 {
     const struct asked q = ask(program, op);
-    int64_t own = program_rows_shard_at(q.arrays.from, position),
-            n = program_rows_shards(q.arrays.from);
+    const struct row_lists *lists = received_lists(&q);
+    int64_t own = program_rows_shard_at(q.arrays.from, position);
     int64_t to = program_rows_shard_at(q.arrays.to, position);
     bool goes_on = true;
 
-    for (int64_t from = 0; from < n && goes_on; from++) {
-        uint64_t rows = from == own ? 0 : rows_between(&q, from, to);
-
-        if (rows > 0)
-            goes_on = fn(arg, program_rows_source(q.arrays.from, position, from),
-                         rows * q.arrays.row_bytes);
-    }
+    for (size_t i = lists->starts[to]; i < lists->starts[to + 1] && goes_on; i++)
+        if (lists->others[i] != own)
+            goes_on = fn(arg, program_rows_source(q.arrays.from, position, lists->others[i]),
+                         lists->rows[i] * q.arrays.row_bytes);
 }
 
 bool program_rows_moves_alike(const struct program *program, const struct program_op *a,
