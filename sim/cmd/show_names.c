@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/hash.h"
 #include "base/json_out.h"
 #include "base/units.h"
 #include "cmd/args.h"
@@ -56,6 +57,7 @@ struct named {
 struct names {
     struct named *rows;
     size_t n, room;
+    size_t *index; /* [2 * room], by hash: number of a row + 1; 0: free */
     bool failed;
 };
 
@@ -72,6 +74,7 @@ static void names_fini(struct names *names)
     for (size_t i = 0; i < names->n; i++)
         named_fini(&names->rows[i]);
     free(names->rows);
+    free(names->index);
 }
 
 static bool same_text(const struct text *a, const struct text *b)
@@ -86,40 +89,109 @@ static bool alike(const struct named *a, const struct named *b)
            same_text(&a->by, &b->by);
 }
 
+static uint64_t hash_text(uint64_t hash, const struct text *text)
+{
+    return hash_bytes(hash, text_get(text), strlen(text_get(text)) + 1);
+}
+
+/* Where the index has the row that is like this one, or a free place for it. */
+static size_t *find_row(const struct names *names, const struct named *row)
+{
+    uint64_t at = hash_text(hash_text(HASH_BEGIN, &row->name), &row->shape);
+
+    for (at = hash_text(hash_text(at, &row->sharding), &row->by);; at++) {
+        size_t *place = &names->index[at % (2 * names->room)];
+
+        if (*place == 0 || alike(&names->rows[*place - 1], row))
+            return place;
+    }
+}
+
+static bool grow_rows(struct names *names)
+{
+    size_t room = names->room * 2 + 16;
+    struct named *rows = reallocarray(names->rows, room, sizeof *rows);
+    size_t *index = calloc(2 * room, sizeof *index);
+
+    names->rows = rows ? rows : names->rows;
+    if (!rows || !index) {
+        free(index);
+        return false;
+    }
+    free(names->index);
+    names->index = index;
+    names->room = room;
+    for (size_t i = 0; i < names->n; i++)
+        *find_row(names, &rows[i]) = i + 1;
+    return true;
+}
+
 /* Takes the row's texts. */
 static void add_row(struct names *names, struct named *row)
 {
+    size_t *place;
+
     names->failed |=
         row->name.failed || row->shape.failed || row->sharding.failed || row->by.failed;
-    for (size_t i = 0; i < names->n; i++)
-        if (alike(&names->rows[i], row)) {
-            names->rows[i].count++;
-            named_fini(row);
-            return;
-        }
-    if (names->n == names->room) {
-        struct named *more = reallocarray(names->rows, names->room * 2 + 16, sizeof *more);
-
-        if (!more) {
-            names->failed = true;
-            named_fini(row);
-            return;
-        }
-        names->rows = more;
-        names->room = names->room * 2 + 16;
+    if (names->n == names->room && !grow_rows(names)) {
+        names->failed = true;
+        named_fini(row);
+        return;
+    }
+    place = find_row(names, row);
+    if (*place > 0) {
+        names->rows[*place - 1].count++;
+        named_fini(row);
+        return;
     }
     row->count = 1;
     names->rows[names->n++] = *row;
+    *place = names->n;
 }
 
-/* The first buffer that holds an array of this name and rank: as it is made, or comes. */
-static const struct program_buffer *buffer_of(const struct program *program,
-                                              const struct graph_node *node)
+/* By name and rank; of equals the first in the program. */
+static int compare_buffers(const void *a, const void *b)
 {
-    for (uint32_t i = 0; i < program->nbuffers; i++)
-        if (program->buffers[i].rank == node->rank && !strcmp(program->buffers[i].name, node->name))
-            return &program->buffers[i];
-    return NULL;
+    const struct program_buffer *x = *(const struct program_buffer *const *)a;
+    const struct program_buffer *y = *(const struct program_buffer *const *)b;
+    int order = strcmp(x->name, y->name);
+
+    if (order == 0)
+        order = (x->rank > y->rank) - (x->rank < y->rank);
+    return order ? order : (x > y) - (x < y);
+}
+
+/* All buffers of a program, in the order above.  NULL: no memory. */
+static const struct program_buffer **sorted_buffers(const struct program *program)
+{
+    const struct program_buffer **sorted = calloc((size_t)program->nbuffers + 1, sizeof(void *));
+
+    for (uint32_t i = 0; sorted && i < program->nbuffers; i++)
+        sorted[i] = &program->buffers[i];
+    if (sorted)
+        qsort(sorted, program->nbuffers, sizeof(void *), compare_buffers);
+    return sorted;
+}
+
+/* The first buffer that holds an array of this name and rank: as it is made, or comes.  NULL: none.
+ */
+static const struct program_buffer *buffer_of(const struct program_buffer *const *sorted,
+                                              uint32_t n, const struct graph_node *node)
+{
+    uint32_t low = 0, high = n;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = strcmp(sorted[middle]->name, node->name);
+
+        if (order < 0 || (order == 0 && sorted[middle]->rank < node->rank))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && sorted[low]->rank == node->rank && !strcmp(sorted[low]->name, node->name)
+               ? sorted[low]
+               : NULL;
 }
 
 /* What is in a place that a constraint may name: the array that comes there. */
@@ -168,10 +240,12 @@ static uint64_t bytes_of(const struct shd_sharding *sharding, const struct progr
     return bytes;
 }
 
-static void add_node(struct names *names, const struct trial *trial, uint32_t i, bool all)
+static void add_node(struct names *names, const struct trial *trial,
+                     const struct program_buffer *const *sorted, uint32_t i, bool all)
 {
     const struct graph_node *node = &trial->graph->nodes[i];
-    const struct program_buffer *b = buffer_of(trial->program, array_at(trial->graph, i));
+    const struct program_buffer *b =
+        buffer_of(sorted, trial->program->nbuffers, array_at(trial->graph, i));
     const struct shd_sharding *sharding = trial->shardings.nodes[i];
     struct named row = {.kind = kind_of(node, all),
                         .name = TEXT_INIT,
@@ -290,12 +364,14 @@ static void print_json(const struct names *names, struct text *text)
 static int show(const struct options *o)
 {
     const struct trial *trial = &o->chosen.trial;
-    struct names names = {.n = 0};
+    const struct program_buffer **sorted = sorted_buffers(trial->program);
+    struct names names = {.failed = !sorted};
     struct text text = TEXT_INIT;
     int status;
 
-    for (uint32_t i = 0; i < trial->graph->nnodes; i++)
-        add_node(&names, trial, i, o->all);
+    for (uint32_t i = 0; sorted && i < trial->graph->nnodes; i++)
+        add_node(&names, trial, sorted, i, o->all);
+    free(sorted);
     if (o->json)
         print_json(&names, &text);
     else
