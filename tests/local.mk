@@ -464,6 +464,8 @@ EXTRA_DIST += \
 	%D%/query_manual.py \
 	%D%/query_mutate.py \
 	%D%/one.sh \
+	%D%/random_scenarios.py \
+	%D%/random_scenarios.sh \
 	%D%/tap.sh \
 	%D%/tiers \
 	%D%/tiers.sh

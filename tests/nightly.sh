@@ -50,6 +50,7 @@ if command -v clang >/dev/null; then
 fi
 stage "many threads" tests/stress
 stage "100,000 questions" env SHD_MUTATIONS=100000 sh "$source/tests/query_mutated.sh"
+stage "5,000 scenarios" env SHD_TEST_COUNT=5000 sh "$source/tests/random_scenarios.sh"
 stage "allocations" failures
 stage "faults" faults
 echo "nightly: ${failed:+failed: ${failed#, }}${failed:-all well}" | sed 's/\(failed: .*\), .*/\1/'

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Random whole scenarios: planned and run alike, nothing wrong, and errors at their places.
+# SHD_TEST_SEED and SHD_TEST_COUNT say which and how many.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+python3 "$top_srcdir/tests/random_scenarios.py" "$shardsim" "$tmp" "${SHD_TEST_SEED:-20261126}" \
+    "${SHD_TEST_COUNT:-20}" >"$tmp/wrong" 2>&1
+ok $? "random scenarios are planned and run alike"
+diag <"$tmp/wrong"
+done_testing
