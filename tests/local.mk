@@ -488,6 +488,7 @@ CLEANFILES += %D%/*.cpu
 # The tests that tests/tiers gives to this build, of which alone the programs are built.
 check-tier:
 	@$(AM_TESTS_ENVIRONMENT) \
+	SHD_TEST_TURN=`$(SHELL) $(srcdir)/%D%/tiers.sh --turn`; export SHD_TEST_TURN; \
 	tests=`$(SHELL) $(srcdir)/%D%/tiers.sh | sed 's,^,%D%/,'`; \
 	programs=`printf '%s\n' $$tests | sed '/\.sh$$/d'`; \
 	$(MAKE) check TESTS="`echo $$tests`" check_PROGRAMS="`echo $$programs`"
