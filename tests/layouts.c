@@ -503,46 +503,40 @@ static void test_parts(const struct all *a)
     search_fini(&s);
 }
 
-/* Kinds of layouts, as ranges of all others than the best. */
+/* Kinds of layouts: plain ones with a stage of ZeRO, others by one choice. */
 static const struct {
     const char *name;
-    struct space_range ranges[5];
+    enum space_choice choice;
+    int32_t least, most;
 } kinds[] = {
-#define PLAIN(z)                                                                     \
-    {                                                                                \
-        {SPACE_ZERO, z, z, false}, {SPACE_TP, 1, 1, false}, {SPACE_PP, 1, 1, false}, \
-            {SPACE_CP, 1, 1, false}, {SPACE_EP, 1, 1, false},                        \
-    }
-#define ONE(choice, least, most)       \
-    {                                  \
-        {                              \
-            choice, least, most, false \
-        }                              \
-    }
-    {"ZeRO 0", PLAIN(0)},
-    {"ZeRO 1", PLAIN(1)},
-    {"ZeRO 2", PLAIN(2)},
-    {"FSDP", PLAIN(3)},
-    {"tensor", ONE(SPACE_TP, 2, 4)},
-    {"no tensor", ONE(SPACE_TP, 1, 1)},
-    {"pipeline", ONE(SPACE_PP, 2, 4)},
-    {"no pipeline", ONE(SPACE_PP, 1, 1)},
-    {"context", ONE(SPACE_CP, 2, 4)},
-    {"no context", ONE(SPACE_CP, 1, 1)},
-#undef PLAIN
-#undef ONE
+    {"ZeRO 0", SPACE_ZERO, 0, 0},  {"ZeRO 1", SPACE_ZERO, 1, 1},   {"tensor", SPACE_TP, 2, 4},
+    {"no tensor", SPACE_TP, 1, 1}, {"pipeline", SPACE_PP, 2, 4},   {"no pipeline", SPACE_PP, 1, 1},
+    {"context", SPACE_CP, 2, 4},   {"no context", SPACE_CP, 1, 1},
 };
+
+/* The part of the space that a kind is. */
+static struct space kind_of(const char *name)
+{
+    struct space part = {.nranges = 0};
+
+    for (size_t k = 0; k < COUNT(kinds); k++) {
+        if (strcmp(kinds[k].name, name) != 0)
+            continue;
+        part.ranges[part.nranges++] =
+            (struct space_range){kinds[k].choice, kinds[k].least, kinds[k].most, false};
+        for (int c = SPACE_TP; kinds[k].choice == SPACE_ZERO && c <= SPACE_CP; c++)
+            part.ranges[part.nranges++] = (struct space_range){(enum space_choice)c, 1, 1, false};
+    }
+    return part;
+}
 
 static bool family_agrees(const struct all *a, const struct family *family)
 {
-    struct space part = {.nranges = 0};
-    size_t best;
+    const struct space part = kind_of(family->name);
+    size_t best = best_behind(a, &part, a->n, 0);
 
-    for (size_t k = 0; k < COUNT(kinds); k++)
-        if (!strcmp(kinds[k].name, family->name))
-            for (; part.nranges < 5 && kinds[k].ranges[part.nranges].most > 0; part.nranges++)
-                part.ranges[part.nranges] = kinds[k].ranges[part.nranges];
-    best = part.nranges ? best_behind(a, &part, a->n, 0) : a->n;
+    if (part.nranges == 0)
+        return false;
     switch (family->state) {
     case FAMILY_FITS:
         return family->item < a->n && best < a->n &&
@@ -551,7 +545,8 @@ static bool family_agrees(const struct all *a, const struct family *family)
     case FAMILY_NONE:
         return best == a->n && (family->range || family->undivided);
     case FAMILY_TOO_BIG:
-        return best == a->n && a->plans[family->item].state == PLAN_TOO_BIG;
+        return best == a->n && a->plans[family->item].state == PLAN_TOO_BIG &&
+               space_has(&part, &a->layouts[family->item]);
     default:
         return false;
     }
