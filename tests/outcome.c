@@ -1,4 +1,5 @@
-/* What report/outcome.h promises of the forms in which a check is told: every kind of outcome, whole.
+/* What report/outcome.h promises of the forms in which a check is told: every kind of outcome,
+ * whole.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -58,37 +59,38 @@ static void is_text(struct text *found, const char *want, const char *what)
 
 static void test_tap(const struct outcome *list)
 {
-    static const char want[] = "ok 1 - a.yaml: dp # planned: of many devices; baseline: no \"busy\"\n"
-                               "not ok 2 - a.yaml: t<p>&\"_1 # baseline: old\n"
-                               "  ---\n"
-                               "  file: \"d/a.yaml\"\n"
-                               "  line: 7\n"
-                               "  reasons:\n"
-                               "    - \"d/other.yaml:3: bytes: 1 < 2, 50 %\"\n"
-                               "    - \"line 7: peak: 3\"\n"
-                               "  ...\n"
-                               "ok 3 - a.yaml: wide # SKIP 3 does not divide 4\n"
-                               "not ok 4 - b.yaml\n"
-                               "  ---\n"
-                               "  file: \"d/a,b:%.yaml\"\n"
-                               "  line: 1\n"
-                               "  reasons:\n"
-                               "    - \"needs 2\"\n"
-                               "  ...\n"
-                               "not ok 5 - c.yaml\n"
-                               "  ---\n"
-                               "  file: \"d/c.yaml\"\n"
-                               "  line: 1\n"
-                               "  reasons:\n"
-                               "    - \"line 1: no map\"\n"
-                               "  ...\n"
-                               "ok 6 - c.yaml: accepted\n"
-                               "  ---\n"
-                               "  file: \"d/c.yaml\"\n"
-                               "  line: 1\n"
-                               "  accepted:\n"
-                               "    - \"new\"\n"
-                               "  ...\n";
+    static const char want[] =
+        "ok 1 - a.yaml: dp # planned: of many devices; baseline: no \"busy\"\n"
+        "not ok 2 - a.yaml: t<p>&\"_1 # baseline: old\n"
+        "  ---\n"
+        "  file: \"d/a.yaml\"\n"
+        "  line: 7\n"
+        "  reasons:\n"
+        "    - \"d/other.yaml:3: bytes: 1 < 2, 50 %\"\n"
+        "    - \"line 7: peak: 3\"\n"
+        "  ...\n"
+        "ok 3 - a.yaml: wide # SKIP 3 does not divide 4\n"
+        "not ok 4 - b.yaml\n"
+        "  ---\n"
+        "  file: \"d/a,b:%.yaml\"\n"
+        "  line: 1\n"
+        "  reasons:\n"
+        "    - \"needs 2\"\n"
+        "  ...\n"
+        "not ok 5 - c.yaml\n"
+        "  ---\n"
+        "  file: \"d/c.yaml\"\n"
+        "  line: 1\n"
+        "  reasons:\n"
+        "    - \"line 1: no map\"\n"
+        "  ...\n"
+        "ok 6 - c.yaml: accepted\n"
+        "  ---\n"
+        "  file: \"d/c.yaml\"\n"
+        "  line: 1\n"
+        "  accepted:\n"
+        "    - \"new\"\n"
+        "  ...\n";
     struct text found = TEXT_INIT;
 
     for (size_t i = 0; i < NOUTCOMES; i++)

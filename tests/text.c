@@ -1,4 +1,4 @@
-/* What base/text.h, base/utf8.h and base/nearest.h promise.
+/* What base/text.h, base/utf8.h, base/nearest.h and base/divisor.h promise.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/divisor.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
 #include "tap.h"
@@ -197,6 +198,53 @@ static void test_nearest(void)
     ok(nearest_hint(&nearest, hint, sizeof(hint))[0] == '\0', "nearest: no hint");
 }
 
+/* How near is near: what is offered for a word, and what just is not. */
+static void test_bounds(void)
+{
+    static const struct {
+        const char *word, *candidate;
+        bool near;
+    } rows[] = {
+        {"abcdefgh", "abcdefxy", true},      /* a third of the letters, rounded down */
+        {"abcdexyz", "abcdefgh", false},     /* one more */
+        {"abcdefgh", "abcdef12345", true},   /* the same three quarters of the word */
+        {"abcdefghi", "abcdef12345", false}, /* two thirds of it */
+        {"xy", "xz", true},                  /* a letter of two, but no letter more */
+        {"xy", "xyz", false},
+        {"x", "y", false},
+        {"ab_cde", "ab-cde", true},
+        {"abdc", "abcd", true},
+        {"abc", "abc-long-name", true},
+        {"ab", "ab-long-name", false},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        ok((nearest_find(rows[i].word, &rows[i].candidate, 1) != NULL) == rows[i].near,
+           "nearest: '%s' is %s'%s'", rows[i].word, rows[i].near ? "" : "not ", rows[i].candidate);
+}
+
+static void test_divisors(void)
+{
+    bool right = true;
+
+    for (int64_t whole = 1; whole <= 40; whole++)
+        for (int64_t number = 0; number <= 50; number++) {
+            int64_t common = 0, below = 0, above = 0;
+
+            for (int64_t n = 1; n <= whole; n++) {
+                if (whole % n != 0)
+                    continue;
+                common = number % n == 0 ? n : common;
+                below = n < number ? n : below;
+                above = n > number && above == 0 ? n : above;
+            }
+            right &= divisor_common(whole, number) == common &&
+                     divisor_common(number, whole) == common &&
+                     divisor_below(whole, number) == below && divisor_above(whole, number) == above;
+        }
+    ok(right, "divisors: the common one, and the nearest ones");
+}
+
 int main(void)
 {
     plan(0);
@@ -206,6 +254,8 @@ int main(void)
     test_pad();
     test_utf8();
     test_nearest();
+    test_bounds();
+    test_divisors();
     test_meant();
     return done();
 }

@@ -476,8 +476,10 @@ def check_layers(paragraph, r):
     rows = re.findall(r"(\S+) +%s +%s +%s +%s +([0-9.]+) %% +(\w+)$" % (time, time, time, time), paragraph, re.M)
     assert len(rows) == paragraph.count("\n") - 1 > 2, paragraph
     shares = []
-    for _, *times, share, what in rows:
+    for name, *times, share, what in rows:
         parts = [seconds_of(t) for t in times[:3]]
+        if name == "optimizer":  # whose kernels are bound by the bytes that they touch
+            assert parts[0] == 0 and times[1] == of_seconds(m["update_seconds"]), paragraph
         assert abs(sum(parts) - float(share) / 100 * m["step_seconds"]) <= 0.006 * sum(parts) + 6e-4 * m["step_seconds"]
         assert parts[("compute", "memory", "network").index(what)] == max(parts), paragraph
         shares.append(float(share))
