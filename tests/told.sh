@@ -21,7 +21,7 @@ name: rounds
 source: round numbers
 rates: {float32: 1TFLOP/s, bfloat16: 2TFLOP/s}
 memory: {size: $1, rate: 100GB/s, reserved: 1MiB, fragmentation: $2}
-kernels: {launch: 1us, matmul_efficiency: 0.5, memory_efficiency: 0.5, attention_efficiency: 0.5,
+kernels: {launch: 0s, matmul_efficiency: 0.5, memory_efficiency: 0.5, attention_efficiency: 0.5,
           attention_backward_efficiency: 0.5}
 tiers: [{name: node, devices: 2, rate: 50GB/s, latency: 2us, step: 1us},
         {name: net, rate: 5GB/s, latency: 9us, step: 3us}]
