@@ -74,6 +74,8 @@ libsim_la_SOURCES = \
 	%D%/calibrate/fit.h \
 	%D%/calibrate/nccl.c \
 	%D%/calibrate/nccl.h \
+	%D%/calibrate/nccl_line.c \
+	%D%/calibrate/nccl_line.h \
 	%D%/calibrate/samples.c \
 	%D%/calibrate/samples.h \
 	%D%/calibrate/steps.c \

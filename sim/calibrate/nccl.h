@@ -1,9 +1,12 @@
-/* nccl.h - times of collectives, from the output of nccl-tests (all_reduce_perf and the like).
+/* nccl.h - times of collectives, from the output of nccl-tests (all_reduce_perf and the like) as it
+ * is: with the lines of NCCL itself and of what started it, and a prefix before each line.
  *
- * A row of the table has the size in bytes, and out of place the time in microseconds, algbw and
- * busbw in GB/s (size/time, and what of that crosses a link).  Which collective it was and among
- * how many ranks is in the lines that begin with '#': a name with _perf, and the lines "# Rank", or
- * "# nranks 8"; without them it is an all-reduce, among as many as busbw over algbw tells.
+ * A row of a table begins with a size in bytes, a count of elements and their type, wherever in the
+ * line that stands; the line of the column names says where its time in microseconds is, and algbw
+ * and busbw in GB/s (size/time, and what of that crosses a link), out of place.  Other lines tell at
+ * most which collective it was (a name with _perf) and among how many ranks ("# Rank 7 ...", or
+ * "# nranks 8"); where they do not, the columns do, if only one collective has such.  A file may
+ * hold several tables.
  *
  * Thread class: owned by one thread.
  *
