@@ -90,8 +90,14 @@ libsim_la_SOURCES = \
 	%D%/capture/hlo.h \
 	%D%/capture/hlo_groups.c \
 	%D%/capture/hlo_groups.h \
+	%D%/capture/hlo_loops.c \
+	%D%/capture/hlo_loops.h \
+	%D%/capture/hlo_names.c \
+	%D%/capture/hlo_names.h \
 	%D%/capture/hlo_ops.c \
 	%D%/capture/hlo_ops.h \
+	%D%/capture/hlo_statements.c \
+	%D%/capture/hlo_statements.h \
 	%D%/capture/hlo_text.c \
 	%D%/capture/hlo_text.h \
 	%D%/capture/reader.c \

@@ -142,23 +142,186 @@ test_calls() {
     calling 'ROOT %r = f32[16]{0} while(%x), condition=%condition, body=%body, backend_config="{\"known_trip_count\":{\"n\":\"5\"}}"'
     counted "a loop, as older texts have it" 5
     calling 'ROOT %r = f32[16]{0} while(%x), condition=%condition, body=%body'
-    counted "a loop by its condition" 6
-    says out "taken to go from 0 to 6" "a loop by its condition: noted"
-    counted "a loop by the option" 9 --trips 9
+    shardsim replay "$tmp/m"
+    is 2 "a loop that does not count"
+    says err "m:27:1: error: how often this loop goes round is not told.*--trips=N" \
+        "a loop that does not count: where, and what to do"
+    counted "the same, by the option" 9 --trips 9
+    calling 'ROOT %r = f32[16]{0} while(%x), condition=%condition, body=%body, backend_config={"known_trip_count":{}}, x="7"'
+    shardsim replay "$tmp/m"
+    is 2 "a count without a number"
+    calling 'ROOT %r = f32[16]{0} while(%x), condition=%condition, body=%add'
+    counted "a loop that moves nothing" 0
     calling 'ROOT %r = f32[16]{0} while(%x), condition=%condition, body=%twice, backend_config={"known_trip_count":{"n":"2"}}'
     counted "a loop in a loop" 8
     calling 'ROOT %r = f32[16]{0} conditional(%p, %x, %x), branch_computations={%body, %twice}'
     counted "the branch that moves most" 4
     calling 'ROOT %r = f32[16]{0} conditional(%p, %x, %x), true_computation=%big, false_computation=%body'
     counted "the same, of two" 1
-    holds "the same, of two: the larger" <<PY
+    holds "the same, of two: the larger, and said" <<PY
 assert r["received_bytes"]["total"] == 256, r["received_bytes"]
+assert any("Of conditional r the branch that moves most" in n for n in r["notes"]), r["notes"]
 PY
     calling '%s = ((f32[16]), f32[16], u32[]) async-start(%x), calls=%body
   ROOT %r = f32[16]{0} async-done(%s), calls=%body'
     counted "what an asynchronous call does" 1
     calling 'ROOT %r = f32[16]{0} fusion(%x), kind=kLoop, calls=%add'
     counted "nothing" 0
+    says out "2 collectives are in computations that no instruction calls" "nothing: what was left out"
+    calling 'ROOT %r = f32[16]{0} fusion(%x), kind=kCustom, calls=%body'
+    counted "a fusion that moves" 1
+}
+
+# loop NAME START BODY CONDITION [MORE]: a loop whose state is a number %i, an array and MORE items,
+# all 3; BODY makes %next of %i, and CONDITION the root.
+loop() {
+    state="(s32[], f32[16]{0}, s32[])"
+    printf 'body_%s {\n  s = %s parameter(0)\n' "$1" "$state"
+    printf '  %%i = s32[] get-tuple-element(%%s), index=0\n  x = f32[16] get-tuple-element(s), index=1\n'
+    printf '  m = s32[] get-tuple-element(s), index=2\n  two = s32[] constant(2)\n%s\n' "$3"
+    printf '  r = f32[16] all-reduce(x), channel_id=1, replica_groups={}, use_global_device_ids=true, to_apply=add, metadata={op_name="%s"}\n' "$1"
+    printf '  ROOT t = %s tuple(s32[] %%next, f32[16]{0} %%r, /*index=2*/s32[] %s)\n}\n' "$state" "${5:-%m}"
+    printf 'condition_%s {\n  s = %s parameter(0)\n' "$1" "$state"
+    printf '  i = s32[] get-tuple-element(s), index=0\n  m = s32[] get-tuple-element(s), index=2\n%s\n}\n' "$4"
+    printf '  start_%s = s32[] constant(%s)\n  state_%s = %s tuple(start_%s, x, three)\n' \
+        "$1" "$2" "$1" "$state" "$1" >>"$tmp/entry"
+    printf '  loop_%s = %s while(state_%s), condition=condition_%s, body=body_%s\n' \
+        "$1" "$state" "$1" "$1" "$1" >>"$tmp/entry"
+}
+
+# looped: the module of all loops since the last
+looped() {
+    {
+        printf 'HloModule m, num_partitions=2\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n'
+        printf '  ROOT c = f32[] add(a, b)\n}\nwrapped {\n  p = s32[] parameter(0)\n  q = s32[] parameter(1)\n'
+        printf '  ROOT l = pred[] compare(p, q), direction=LT\n}\nincreased {\n  p = s32[] parameter(0)\n'
+        printf '  k = s32[] constant(5)\n  ROOT u = s32[] add(k, p)\n}\n'
+        cat
+        printf 'ENTRY e {\n  x = f32[16] parameter(0)\n  three = s32[] constant(3)\n'
+        cat "$tmp/entry"
+        printf '  ROOT z = f32[16] negate(x)\n}\n'
+    } >"$tmp/m"
+    rm "$tmp/entry"
+}
+
+test_loops() {
+    up='  next = s32[] add(i, two)' down='  next = s32[] subtract(i, two)'
+    while read -r name start relation bound body; do
+        loop "$name" "$start" "$(eval "echo \"\$$body\"")" \
+            "  b = s32[] constant($bound)
+  ROOT l = pred[] compare(i, b), direction=$relation"
+    done >"$tmp/loops" <<'LOOPS'
+below 1 LT 8 up
+most 1 LE 9 up
+above 9 GT 0 down
+least 9 GE 1 down
+until 4 NE 10 up
+negative -7 LT -2 up
+once 6 EQ 6 up
+never 9 LT 9 up
+LOOPS
+    {
+        cat "$tmp/loops"
+        loop turned 0 "$up" '  b = s32[] constant(7)
+  ROOT l = pred[] compare(b, i), direction=GT'
+        loop ahead 0 "$up" '  k = s32[] constant(3)
+  j = s32[] add(i, k)
+  b = s32[] constant(10)
+  ROOT l = pred[] compare(j, b), direction=LT'
+        loop carried 0 '  next = s32[] add(two, i)' '  ROOT l = pred[] compare(i, m), direction=LT'
+        loop wrapped 0 '  u = s32[] fusion(i), kind=kLoop, calls=increased
+  next = s32[] copy(u)' '  b = s32[] constant(11)
+  ROOT l = pred[] fusion(i, b), kind=kLoop, calls=wrapped'
+    } | looped
+    shardsim replay --json "$tmp/m"
+    is 0 "loops"
+    holds "loops: how often each goes round" <<'PY'
+want = {"below": 4, "most": 5, "above": 5, "least": 5, "until": 3, "negative": 3, "once": 1,
+        "turned": 4, "ahead": 4, "carried": 2, "wrapped": 3}
+assert {c["where"]: c["count"] for c in r["collectives"]} == want, r["collectives"]
+assert any("below tells no count: it goes round 4 times, from 1 by 2 while that is less than 8"
+           in n for n in r["notes"]), r["notes"]
+assert any("4 more loops" in n for n in r["notes"]), r["notes"]
+PY
+    # What wraps around, multiplies, or hands on another bound does not count.
+    while read -r name start relation bound body more; do
+        loop "$name" "$start" "$(eval "echo \"\$$body\"")" "$(eval "echo \"\$$bound\"")
+  ROOT l = pred[] compare(i, b), direction=$relation" $more | looped
+        shardsim replay "$tmp/m"
+        is 2 "a loop that does not count, $name"
+        says err "how often this loop" "a loop that does not count, $name: said"
+    done <<'LOOPS'
+away 0 GT far up
+past 0 NE odd up
+doubled 1 LT far twice
+moved 0 LT item up %next
+given 0 LT other up
+LOOPS
+}
+
+# What a text may look like: comments, several instructions on a line, one on several.
+test_forms() {
+    cat >"$tmp/m" <<'HLO'
+// A line of a test { (
+HloModule m,
+  num_partitions=4
+FileNames
+1 "a.py"
+
+add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT s = f32[] add(x, y) } // one line
+%long (a: f32[8],
+       b: f32[8]) -> f32[8]{0} {
+  ROOT %a = f32[8]{0} parameter(0)
+}, execution_thread="main"
+ENTRY e{
+  p = f32[8]{0} parameter(0) // a comment with { and (
+  q = f32[8]{0} all-reduce(p),
+     replica_groups={{0,1},{2,3}}
+     , use_global_device_ids=true, /* a comment, */ channel_id=1, to_apply=add
+  ROOT t = (f32[8], f32[8]{0}) tuple(
+     p, q)
+}
+HLO
+    shardsim replay --json "$tmp/m"
+    is 0 "all forms"
+    holds "all forms: counted" <<'PY'
+assert r["devices"] == 4 and r["received_bytes"]["total"] == 128, r["received_bytes"]
+assert [(c["line"], c["group_size"]) for c in r["collectives"]] == [(14, 2)], r["collectives"]
+PY
+}
+
+# unpartitioned TEXT LINE ATTRIBUTES INSTRUCTION: refused, and read if the module is scheduled
+unpartitioned() {
+    printf 'HloModule m%s\nENTRY e {\n%s\n}\n' "$3" "$4" >"$tmp/m"
+    shardsim replay "$tmp/m"
+    is 2 "$1: refused"
+    says err "m:$2:1: error: this module is not partitioned yet" "$1: where, and why"
+}
+
+test_unpartitioned() {
+    p='  p = f32[8] parameter(0)' tiles='sharding={devices=[2]<=[2]}'
+    unpartitioned "a parameter in tiles" 3 ', num_partitions=2' "$p, $tiles"
+    unpartitioned "tiles on fewer partitions" 3 '' "$p, $tiles"
+    unpartitioned "a value in tiles" 4 ', num_partitions=2' "$p
+  ROOT n = f32[8] negate(p), $tiles"
+    unpartitioned "axes of a mesh" 3 ', num_partitions=2' "$p, sharding={mesh['a'=2], [{'a'}]}"
+    unpartitioned "axes of Shardy" 3 ', num_partitions=2' \
+        "$p, frontend_attributes={xla.sdy.sharding=\"#sdy.sharding<@mesh, [{\\\"x\\\"}]>\"}"
+    for target in Sharding SPMDFullToShardShape xla.sdy.GlobalToLocalShape; do
+        unpartitioned "$target" 4 ', is_scheduled=true, num_partitions=2' "$p
+  ROOT c = f32[8] custom-call(p), custom_call_target=\"$target\""
+    done
+    ar='  ROOT r = f32[8] all-reduce(p), channel_id=1, replica_groups={}, use_global_device_ids=true'
+    unpartitioned "a collective by hand" 4 ', num_partitions=2' "$p
+  n = f32[8] negate(p), $tiles
+$ar"
+    for text in "is_scheduled=true|$p, $tiles" "is_scheduled=true|$p, $tiles
+  ROOT n = f32[8] copy(p), $tiles" "x=y|$p, $tiles
+$ar" "x=y|$p, sharding={replicated}" "x=y|$p, sharding={maximal device=0}"; do
+        printf 'HloModule m, %s, num_partitions=2\nENTRY e {\n%s\n}\n' "${text%%|*}" "${text#*|}" >"$tmp/m"
+        shardsim replay "$tmp/m"
+        is 0 "partitioned: $(tail -n 2 "$tmp/m" | head -n 1)"
+    done
 }
 
 # gate STATUS PERCENT SCENARIO
@@ -247,6 +410,13 @@ test_faults() {
     faulty "no type" 8 "cannot be read" "%r = q9[16]{0} all-reduce(%x), replica_groups={}"
     faulty "a body that is not there" 8 "does not stand before it" \
         '%r = f32[16]{0} while(%x), condition=%add, body=%nowhere'
+    { module </dev/null && echo 'more text'; } >"$tmp/m"
+    shardsim replay "$tmp/m"
+    is 2 "text behind the module"
+    says err "m:9:1: error: expected a computation" "text behind the module: where"
+    faulty "no instruction" 8 "not an instruction" "%r is missing"
+    faulty "a collective that is not known" 8 "kind that is not known" "%r = f32[16] all-shift(%x)"
+    faulty "no partitions" 1 "whole numbers from 1" "%r = f32[16] negate(%x)" ', num_partitions=0'
     faulty "more devices than can be" 1 "more devices" "%r = f32[] add(%x, %x)" \
         ', replica_count=1048576, num_partitions=1048576'
     printf 'version: 1\n' >"$tmp/m"
@@ -283,6 +453,9 @@ test_notations
 test_ids
 test_ops
 test_calls
+test_loops
+test_forms
+test_unpartitioned
 test_example
 test_matrix
 test_faults

@@ -17,7 +17,6 @@ static void free_groups(struct capture_groups *groups)
 {
     free(groups->first);
     free(groups->ids);
-    free(groups->spelled);
     free(groups->name);
 }
 

@@ -37,8 +37,7 @@ struct capture_groups {
     uint32_t *first;
     int32_t *ids;
     bool pairs;
-    char *spelled; /* as the text has it, by which equal ones are found; NULL: by their ids */
-    char *name;    /* as the program calls them, "mesh_tp"; owned; NULL: it does not */
+    char *name; /* as the program calls them, "mesh_tp"; owned; NULL: it does not */
 };
 
 enum capture_phase { CAPTURE_FORWARD, CAPTURE_BACKWARD, CAPTURE_NPHASES };

@@ -1,6 +1,6 @@
-/* A module is read in one pass from the first line to the last: a computation stands before those
- * that call it.  Then each gets how often a step does it, from the entry back to the first, and its
- * collectives go to the capture.
+/* A module is read in one pass from the first statement to the last: a computation stands before
+ * those that call it.  Then each gets how often a step does it, from the entry back to the first,
+ * and its collectives go to the capture.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,13 +12,17 @@
 #include <string.h>
 
 #include "capture/hlo_groups.h"
+#include "capture/hlo_loops.h"
 #include "capture/hlo_ops.h"
+#include "capture/hlo_statements.h"
 #include "capture/hlo_text.h"
 #include "capture/sums.h"
 
 /* Groups that are not told: one of all. */
 static const char no_groups[] = "{}";
 static const struct hlo_piece all_devices = {no_groups, no_groups + sizeof no_groups - 1};
+
+#define NOTED_MAX 8 /* loops that are noted one by one, and conditionals */
 
 /* Bytes of a computation and what it calls stop here: they only tell branches apart. */
 #define BYTES_MAX ((uint128)1 << 120)
@@ -31,12 +35,10 @@ struct call {
 };
 
 struct computation {
-    struct hlo_piece name;
     uint32_t first_call, end_call;
     uint32_t first_collective, end_collective;
-    bool has_bound; /* as the condition of a loop: goes on while less than ... */
-    uint64_t bound;
-    bool less_than;
+    bool moves;      /* it or what it calls has a collective */
+    bool is_reached; /* by calls from the entry, also of branches that are not taken */
     uint128 bytes; /* that it and what it calls receive, once */
     uint64_t times;
 };
@@ -46,13 +48,20 @@ struct reader {
     const struct hlo_request *request;
     const char *file;
     struct diag *diag;
-    int line; /* where the statement begins */
-    struct hlo_devices devices;
+    int line;               /* where the statement begins */
+    const char *counted_to; /* lines are counted up to here */
+    struct hlo_lists lists;
+    bool is_scheduled;
+    int sharded_line; /* of a parameter or copy that has a sharding; 0: none */
+    int asks_line;    /* of what only a module has that is to be partitioned; 0: none */
+    struct hlo_names names; /* of computations */
+    struct hlo_loops loops;
     struct computation *computations;
     uint32_t ncomputations, computations_room;
     struct call *calls;
     uint32_t ncalls, calls_room;
     uint32_t nchoices;
+    uint32_t nloops, nbranched; /* that are counted with a note */
     uint32_t entry; /* number + 1; 0: none seen */
     bool inside;    /* a computation */
 };
@@ -87,75 +96,71 @@ static int grow(struct reader *r, void **items, uint32_t *room, uint32_t n, size
 
 /* ---- the module's first line ---- */
 
-static int32_t module_number(struct hlo_piece attributes, const char *key)
+/* False: the number cannot be.  Without one it is 1. */
+static bool module_number(int32_t *out, struct hlo_piece attributes, const char *key)
 {
     struct hlo_piece value;
-    uint64_t number;
+    uint64_t number = 1;
 
-    return hlo_attribute(attributes, key, &value) && hlo_take_number(&value, &number) &&
-                   number >= 1 && number <= CAPTURE_DEVICES_MAX
-               ? (int32_t)number
-               : 1;
+    if (hlo_attribute(attributes, key, &value) &&
+        (!hlo_take_number(&value, &number) || number < 1 || number > CAPTURE_DEVICES_MAX))
+        return false;
+    *out = (int32_t)number;
+    return true;
 }
 
 static int read_module(struct reader *r, struct hlo_piece line)
 {
-    struct hlo_piece name;
+    struct hlo_piece name, value;
     int64_t stated;
 
     (void)hlo_take_word(&line, "HloModule");
     if (!hlo_take_name(&line, &name))
         return fault(r, SHD_EINVAL, "a module without a name");
     (void)hlo_take(&line, ',');
-    r->devices.replicas = module_number(line, "replica_count");
-    r->devices.partitions = module_number(line, "num_partitions");
-    stated = (int64_t)r->devices.replicas * r->devices.partitions;
+    r->is_scheduled =
+        hlo_attribute(line, "is_scheduled", &value) && hlo_take_word(&value, "true");
+    if (!module_number(&r->lists.devices.replicas, line, "replica_count") ||
+        !module_number(&r->lists.devices.partitions, line, "num_partitions"))
+        return fault(r, SHD_EINVAL,
+                     "replica_count and num_partitions are whole numbers from 1 to 1048576");
+    stated = (int64_t)r->lists.devices.replicas * r->lists.devices.partitions;
     if (stated > CAPTURE_DEVICES_MAX)
         return fault(r, SHD_EINVAL, "a module of more devices than can be read, 1048576");
     if (r->request->devices && stated == 1)
-        r->devices.partitions = r->request->devices;
+        r->lists.devices.partitions = r->request->devices;
     else if (r->request->devices && r->request->devices != stated)
         return fault(r, SHD_EINVAL,
                      "this module is of another number of devices (replica_count times "
                      "num_partitions) than was asked for");
-    r->capture->ndevices = r->devices.replicas * r->devices.partitions;
+    r->capture->ndevices = r->lists.devices.replicas * r->lists.devices.partitions;
     r->capture->title = hlo_copy(name);
     return r->capture->title ? SHD_OK : fault(r, SHD_ENOMEM, "");
 }
 
 /* ---- computations ---- */
 
-static int find_computation(const struct reader *r, struct hlo_piece name)
+/* "%name (parameters) -> result", "ENTRY %name ..." or the name alone, without the brace. */
+static int begin_computation(struct reader *r, struct hlo_piece head)
 {
-    for (uint32_t i = r->ncomputations; i-- > 0;) {
-        struct hlo_piece own = r->computations[i].name;
-
-        if (own.end - own.at == name.end - name.at &&
-            !memcmp(own.at, name.at, (size_t)(name.end - name.at)))
-            return (int)i;
-    }
-    return -1;
-}
-
-/* "%name (parameters) -> result {" or "ENTRY %name ...". */
-static int begin_computation(struct reader *r, struct hlo_piece line)
-{
-    bool entry = hlo_take_word(&line, "ENTRY");
+    bool entry = hlo_take_word(&head, "ENTRY");
     struct hlo_piece name;
     int status;
 
-    if (!hlo_take_name(&line, &name))
+    if (!hlo_take_name(&head, &name))
         return fault(r, SHD_EINVAL, "a computation without a name");
     status = grow(r, (void **)&r->computations, &r->computations_room, r->ncomputations,
                   sizeof *r->computations);
+    if (status == SHD_OK && !hlo_names_put(&r->names, name, 0, r->ncomputations))
+        status = fault(r, SHD_ENOMEM, "");
     if (status != SHD_OK)
         return status;
     r->computations[r->ncomputations] =
-        (struct computation){.name = name,
-                             .first_call = r->ncalls,
+        (struct computation){.first_call = r->ncalls,
                              .end_call = r->ncalls,
                              .first_collective = r->capture->ncollectives,
-                             .end_collective = r->capture->ncollectives};
+                             .end_collective = r->capture->ncollectives,
+                             .is_reached = entry};
     r->ncomputations++;
     if (entry)
         r->entry = r->ncomputations;
@@ -177,6 +182,7 @@ static void end_computation(struct reader *r)
 
     c->end_call = r->ncalls;
     c->end_collective = r->capture->ncollectives;
+    c->moves = c->first_collective < c->end_collective;
     for (uint32_t i = c->first_collective; i < c->end_collective; i++)
         c->bytes =
             least(BYTES_MAX, c->bytes + sums_collective(r->capture, &r->capture->collectives[i]));
@@ -184,6 +190,7 @@ static void end_computation(struct reader *r)
         const struct call *call = &r->calls[i];
         uint128 callee = r->computations[call->callee].bytes;
 
+        c->moves |= r->computations[call->callee].moves;
         callee = call->times && callee > BYTES_MAX / call->times ? BYTES_MAX : callee * call->times;
         if (call->choice != choice)
             branch = 0;
@@ -198,19 +205,27 @@ static void end_computation(struct reader *r)
 
 /* ---- calls ---- */
 
+/* The computation of a name, which stands before this one; HLO_NO_NUMBER. */
+static uint32_t find_callee(const struct reader *r, struct hlo_piece name)
+{
+    uint32_t callee = hlo_names_find(&r->names, name, 0);
+
+    return callee != HLO_NO_NUMBER && callee + 1 < r->ncomputations ? callee : HLO_NO_NUMBER;
+}
+
 static int add_call(struct reader *r, struct hlo_piece name, uint64_t times, uint32_t choice)
 {
-    int callee = find_computation(r, name);
+    uint32_t callee = find_callee(r, name);
     int status;
 
-    if (callee < 0 || (uint32_t)callee + 1 == r->ncomputations)
+    if (callee == HLO_NO_NUMBER)
         return fault(r, SHD_EINVAL,
                      "calls a computation that does not stand before it; is this the whole text of "
                      "the module?");
     status = grow(r, (void **)&r->calls, &r->calls_room, r->ncalls, sizeof *r->calls);
     if (status != SHD_OK)
         return status;
-    r->calls[r->ncalls++] = (struct call){(uint32_t)callee, times, choice};
+    r->calls[r->ncalls++] = (struct call){callee, times, choice};
     return SHD_OK;
 }
 
@@ -232,6 +247,19 @@ static int add_calls(struct reader *r, struct hlo_piece attributes, const char *
     return status;
 }
 
+/* Fusions and the functions of a reduce compute: what they call counts if it moves something, and
+ * need not be in the text else. */
+static int add_moving_call(struct reader *r, struct hlo_piece attributes, const char *key)
+{
+    struct hlo_piece value, name;
+    uint32_t callee = HLO_NO_NUMBER;
+
+    if (hlo_attribute(attributes, key, &value) && hlo_take_name(&value, &name))
+        callee = find_callee(r, name);
+    return callee != HLO_NO_NUMBER && r->computations[callee].moves ? add_call(r, name, 1, 0)
+                                                                    : SHD_OK;
+}
+
 /* "known_trip_count":{"n":"4"}, in a string or not. */
 static bool known_trips(struct hlo_piece attributes, uint64_t *trips)
 {
@@ -242,53 +270,128 @@ static bool known_trips(struct hlo_piece attributes, uint64_t *trips)
     rest.end = attributes.end;
     if (!rest.at)
         return false;
-    while (rest.at < rest.end && (*rest.at < '0' || *rest.at > '9'))
+    rest.at += sizeof key - 1;
+    while (rest.at < rest.end && *rest.at && strchr("\\\":={n ", *rest.at))
         rest.at++;
     return hlo_take_number(&rest, trips);
 }
 
-static int read_while(struct reader *r, struct hlo_piece attributes, struct hlo_piece name)
+static int note_loop(struct reader *r, struct hlo_piece name, const struct hlo_count *count)
 {
-    struct hlo_piece value, condition;
-    uint64_t trips = r->request->trips ? r->request->trips : 1;
-    const struct computation *c = NULL;
     struct shd_error err;
-    int number, status = SHD_OK;
+    int status = SHD_OK;
 
-    if (hlo_attribute(attributes, "condition", &value) && hlo_take_name(&value, &condition)) {
-        number = find_computation(r, condition);
-        c = number < 0 ? NULL : &r->computations[number];
-    }
-    if (known_trips(attributes, &trips)) {
-        /* as the compiler found it */
-    } else if (!r->request->trips && c && c->has_bound && c->less_than) {
-        trips = c->bound;
+    if (r->nloops++ < NOTED_MAX)
         status = capture_note(r->capture, &err,
-                              "Loop %.*s tells no count: it is taken to go from 0 to %llu, as its "
-                              "condition says.",
-                              (int)(name.end - name.at), name.at, (unsigned long long)trips);
-    } else {
-        status = capture_note(r->capture, &err,
-                              "Loop %.*s tells no count: it is taken to go round %llu times; "
-                              "--trips=N says how often.",
-                              (int)(name.end - name.at), name.at, (unsigned long long)trips);
-    }
-    if (status != SHD_OK)
-        return fault(r, status, err.text);
-    status = add_calls(r, attributes, "body", trips, 0);
-    return status == SHD_OK ? add_calls(r, attributes, "condition", trips, 0) : status;
+                              "Loop %.*s tells no count: it goes round %llu times, from %lld by "
+                              "%lld while that is %s %lld, as its condition and its body say.",
+                              (int)(name.end - name.at), name.at, (unsigned long long)count->trips,
+                              (long long)count->start, (long long)count->step, count->relation,
+                              (long long)count->bound);
+    return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
 }
 
-static int read_conditional(struct reader *r, struct hlo_piece attributes)
+static int note_given_loop(struct reader *r, struct hlo_piece name)
+{
+    struct shd_error err;
+    int status = SHD_OK;
+
+    if (r->nloops++ < NOTED_MAX)
+        status = capture_note(r->capture, &err,
+                              "Loop %.*s tells no count: it is taken to go round %llu times, as "
+                              "--trips says.",
+                              (int)(name.end - name.at), name.at,
+                              (unsigned long long)r->request->trips);
+    return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
+}
+
+/* How often a loop goes round, of which the text does not say it in so many words. */
+static int count_trips(uint64_t *trips, struct reader *r, const struct hlo_statement *statement)
+{
+    struct hlo_count count;
+
+    if (hlo_loops_count(&count, &r->loops, r->ncomputations - 1, statement)) {
+        *trips = count.trips;
+        return note_loop(r, statement->name, &count);
+    }
+    if (!r->request->trips)
+        return fault(r, SHD_EINVAL,
+                     "how often this loop goes round is not told: it has no known_trip_count, and "
+                     "its condition and its body do not count; --trips=N says it");
+    *trips = r->request->trips;
+    return note_given_loop(r, statement->name);
+}
+
+static bool moves(const struct reader *r, struct hlo_piece attributes, const char *key)
+{
+    struct hlo_piece value, name;
+    uint32_t callee = hlo_attribute(attributes, key, &value) && hlo_take_name(&value, &name)
+                          ? find_callee(r, name)
+                          : HLO_NO_NUMBER;
+
+    return callee != HLO_NO_NUMBER && r->computations[callee].moves;
+}
+
+/* The condition is asked once more than the body is done. */
+static int read_while(struct reader *r, const struct hlo_statement *statement)
+{
+    struct hlo_piece attributes = statement->attributes;
+    uint64_t trips = 1;
+    int status = SHD_OK;
+
+    if (!known_trips(attributes, &trips) &&
+        (moves(r, attributes, "body") || moves(r, attributes, "condition")))
+        status = count_trips(&trips, r, statement);
+    if (status == SHD_OK)
+        status = add_calls(r, attributes, "body", trips, 0);
+    return status == SHD_OK ? add_calls(r, attributes, "condition",
+                                        trips < UINT64_MAX ? trips + 1 : trips, 0)
+                            : status;
+}
+
+/* Which branch is taken is not in the text. */
+static int note_branches(struct reader *r, struct hlo_piece name, uint32_t first)
+{
+    struct shd_error err;
+    bool differ = false;
+    int status = SHD_OK;
+
+    for (uint32_t i = first; i + 1 < r->ncalls && !differ; i++)
+        differ = r->computations[r->calls[i].callee].bytes !=
+                 r->computations[r->calls[i + 1].callee].bytes;
+    if (differ && r->nbranched++ < NOTED_MAX)
+        status = capture_note(r->capture, &err,
+                              "Of conditional %.*s the branch that moves most is counted; another "
+                              "moves less.",
+                              (int)(name.end - name.at), name.at);
+    return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
+}
+
+/* How many loops and conditionals are not named one by one. */
+static int note_others(struct reader *r)
+{
+    struct shd_error err;
+    int status = SHD_OK;
+
+    if (r->nloops > NOTED_MAX)
+        status = capture_note(r->capture, &err, "%u more loops tell no count, and are counted in the same way.",
+                              r->nloops - NOTED_MAX);
+    if (status == SHD_OK && r->nbranched > NOTED_MAX)
+        status = capture_note(r->capture, &err, "%u more conditionals have branches of which the one that moves most is counted.",
+                              r->nbranched - NOTED_MAX);
+    return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
+}
+
+static int read_conditional(struct reader *r, const struct hlo_statement *statement)
 {
     static const char *const keys[] = {"branch_computations", "true_computation",
                                        "false_computation"};
-    uint32_t choice = ++r->nchoices;
+    uint32_t choice = ++r->nchoices, first = r->ncalls;
     int status = SHD_OK;
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0] && status == SHD_OK; i++)
-        status = add_calls(r, attributes, keys[i], 1, choice);
-    return status;
+        status = add_calls(r, statement->attributes, keys[i], 1, choice);
+    return status == SHD_OK ? note_branches(r, statement->name, first) : status;
 }
 
 /* ---- collectives ---- */
@@ -344,10 +447,10 @@ static int read_groups(uint32_t *out, struct reader *r, const struct hlo_op *op,
                 value = all_devices;
             (void)hlo_take(&value, '"');
         }
-        status = hlo_pairs(out, r->capture, value, ids, &r->devices, &err);
+        status = hlo_pairs(out, &r->lists, value, ids, &err);
     } else {
         (void)hlo_attribute(attributes, "replica_groups", &value);
-        status = hlo_groups(out, r->capture, value, ids, &r->devices, &err);
+        status = hlo_groups(out, &r->lists, value, ids, &err);
     }
     return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
 }
@@ -384,108 +487,192 @@ static int read_collective(struct reader *r, const struct hlo_op *op, struct hlo
     return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
 }
 
-/* ---- instructions ---- */
+/* ---- what is still to be partitioned ---- */
 
-/* "constant(4)" and "compare(a, b), direction=LT": what a loop's condition is made of. */
-static void read_condition(struct computation *c, struct hlo_piece opcode,
-                           struct hlo_piece operands, struct hlo_piece attributes)
+static bool contains(struct hlo_piece piece, const char *word)
 {
-    struct hlo_piece value;
-    uint64_t number;
-
-    if (hlo_equal(opcode, "constant") && hlo_take_number(&operands, &number)) {
-        c->less_than = c->less_than && !c->has_bound; /* two constants tell nothing */
-        c->bound = number;
-        c->has_bound = true;
-    }
-    if (hlo_equal(opcode, "compare") && hlo_attribute(attributes, "direction", &value))
-        c->less_than = hlo_take_word(&value, "LT");
+    return memmem(piece.at, (size_t)(piece.end - piece.at), word, strlen(word)) != NULL;
 }
 
-/* "[ROOT] %name = shape opcode(operands), attributes" */
+/* Calls that the partitioner takes out again. */
+static bool asks_partitioner(struct hlo_piece attributes)
+{
+    static const char *const targets[] = {"\"Sharding\"", "\"SPMDFullToShardShape\"",
+                                          "\"SPMDShardToFullShape\"", "\"xla.sdy."};
+    struct hlo_piece value;
+
+    if (!hlo_attribute(attributes, "custom_call_target", &value))
+        return false;
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
+        if ((size_t)(value.end - value.at) >= strlen(targets[i]) &&
+            !memcmp(value.at, targets[i], strlen(targets[i])))
+            return true;
+    return false;
+}
+
+/* An array in tiles, {devices=[2,1]<=[2]}; or along axes of a mesh, {mesh['x'=2], [{'x'}, {}]}, or
+ * of Shardy's, [{"x"}, {}]. */
+static bool is_tiled(struct hlo_piece attributes)
+{
+    struct hlo_piece value, inside;
+
+    if (contains(attributes, "sharding={") && hlo_attribute(attributes, "sharding", &value) &&
+        hlo_take_bracket(&value, &inside) &&
+        (contains(inside, "devices=[") || contains(inside, "{'")))
+        return true;
+    return contains(attributes, "xla.sdy.sharding=") && contains(attributes, "{\\\"");
+}
+
+/* Once partitioned, only parameters and copies of them keep what sharding they had; a scheduled
+ * module has been through all of XLA's passes. */
+static void look_for_shardings(struct reader *r, const struct hlo_statement *statement)
+{
+    if (!r->asks_line && asks_partitioner(statement->attributes))
+        r->asks_line = r->line;
+    if (r->is_scheduled || r->asks_line || !is_tiled(statement->attributes))
+        return;
+    if (hlo_equal(statement->opcode, "parameter") || hlo_equal(statement->opcode, "copy"))
+        r->sharded_line = r->sharded_line ? r->sharded_line : r->line;
+    else
+        r->asks_line = r->line;
+}
+
+static void refuse_unpartitioned(struct reader *r)
+{
+    int line = r->asks_line;
+
+    if (!line && r->capture->ncollectives == 0)
+        line = r->sharded_line;
+    if (!line)
+        return;
+    r->line = line;
+    (void)fault(r, SHD_EINVAL,
+                "this module is not partitioned yet: what it communicates XLA still has to find "
+                "from the shardings of its arrays; expected the text after compilation, "
+                "jax.jit(f).lower(...).compile().as_text()");
+}
+
+/* ---- instructions ---- */
+
+/* An opcode that sounds like a collective, and is none that is known. */
+static bool sounds_like_one(struct hlo_piece opcode)
+{
+    static const char *const words[] = {"all-", "collective-", "reduce-scatter", "ragged-all"};
+    size_t length = (size_t)(opcode.end - opcode.at);
+
+    if (length > 5 && !memcmp(opcode.end - 5, "-done", 5))
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (length >= strlen(words[i]) && !memcmp(opcode.at, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
+/* What neither is a collective nor a loop nor a choice. */
+static int read_other(struct reader *r, const struct hlo_statement *statement)
+{
+    struct hlo_piece opcode = statement->opcode, attributes = statement->attributes;
+
+    if (sounds_like_one(opcode))
+        return fault(r, SHD_EINVAL, "a collective of a kind that is not known here");
+    if (hlo_equal(opcode, "call"))
+        return add_calls(r, attributes, "to_apply", 1, 0);
+    if (hlo_equal(opcode, "custom-call"))
+        return add_calls(r, attributes, "called_computations", 1, 0);
+    if (hlo_equal(opcode, "async-start"))
+        return add_calls(r, attributes, "calls", 1, 0);
+    return hlo_equal(opcode, "fusion") ? add_moving_call(r, attributes, "calls") : SHD_OK;
+}
+
+/* "name = shape opcode(operands), attributes" */
+static bool split(struct hlo_statement *out, struct hlo_piece *shape, struct hlo_piece line)
+{
+    struct hlo_piece inside;
+
+    if (!hlo_take_name(&line, &out->name) || !hlo_take(&line, '='))
+        return false;
+    hlo_skip(&line);
+    *shape = line;
+    if (line.at < line.end && *line.at == '(')
+        (void)hlo_take_bracket(&line, &inside);
+    else
+        hlo_take_until_blank(&line);
+    shape->end = line.at;
+    if (!hlo_take_name(&line, &out->opcode) || !hlo_take_bracket(&line, &out->operands))
+        return false;
+    (void)hlo_take(&line, ',');
+    out->attributes = line;
+    return true;
+}
+
 static int read_instruction(struct reader *r, struct hlo_piece line)
 {
-    struct hlo_piece name, shape, opcode, operands;
+    bool is_root = hlo_take_word(&line, "ROOT");
+    struct hlo_statement statement;
+    struct hlo_piece shape;
     const struct hlo_op *op;
 
-    (void)hlo_take_word(&line, "ROOT");
-    if (!hlo_take_name(&line, &name) || !hlo_take(&line, '='))
-        return SHD_OK; /* not an instruction: nothing that we look for */
-    hlo_skip(&line);
-    shape = line;
-    if (line.at < line.end && *line.at == '(')
-        (void)hlo_take_bracket(&line, &operands);
-    else
-        (void)hlo_take_until(&line, ' ');
-    shape.end = line.at;
-    if (!hlo_take_name(&line, &opcode) || !hlo_take_bracket(&line, &operands))
-        return SHD_OK;
-    (void)hlo_take(&line, ',');
-    if (hlo_equal(opcode, "while"))
-        return read_while(r, line, name);
-    if (hlo_equal(opcode, "conditional"))
-        return read_conditional(r, line);
-    op = hlo_op_find(opcode);
-    if (op)
-        return read_collective(r, op, name, shape, line);
-    read_condition(&r->computations[r->ncomputations - 1], opcode, operands, line);
-    /* Fusions and the functions of a reduce compute: what they call need not be looked for. */
-    if (hlo_equal(opcode, "call"))
-        return add_calls(r, line, "to_apply", 1, 0);
-    if (hlo_equal(opcode, "custom-call"))
-        return add_calls(r, line, "called_computations", 1, 0);
-    return hlo_equal(opcode, "async-start") ? add_calls(r, line, "calls", 1, 0) : SHD_OK;
+    if (!split(&statement, &shape, line))
+        return fault(r, SHD_EINVAL,
+                     "not an instruction; expected 'NAME = SHAPE OPCODE(OPERANDS), ATTRIBUTES'");
+    if (!hlo_loops_keep(&r->loops, r->ncomputations - 1, &statement, is_root))
+        return fault(r, SHD_ENOMEM, "");
+    look_for_shardings(r, &statement);
+    if (hlo_equal(statement.opcode, "while"))
+        return read_while(r, &statement);
+    if (hlo_equal(statement.opcode, "conditional"))
+        return read_conditional(r, &statement);
+    op = hlo_op_find(statement.opcode);
+    return op ? read_collective(r, op, statement.name, shape, statement.attributes)
+              : read_other(r, &statement);
 }
 
 /* ---- statements ---- */
 
-/* The next statement: to the end of the line, or of the line in which its brackets close.  The
- * brace at the end of a computation's first line is not closed in it. */
-static struct hlo_piece next_statement(struct reader *r, struct hlo_piece *text, int *line)
+/* Tables of file names and the like, which compiled modules have. */
+static bool is_of_table(struct hlo_piece line)
 {
-    struct hlo_piece statement;
+    static const char *const names[] = {"FileNames", "FunctionNames", "FileLocations",
+                                        "StackFrames"};
 
-    while (text->at < text->end && strchr(" \t\r\n", *text->at) && *text->at) {
-        *line += *text->at == '\n';
-        text->at++;
-    }
-    r->line = *line;
-    if (r->inside && text->at < text->end && *text->at != '}') {
-        statement = hlo_take_until(text, '\n');
-    } else {
-        statement.at = text->at;
-        text->at = memchr(text->at, '\n', (size_t)(text->end - text->at));
-        if (!text->at)
-            text->at = text->end;
-        statement.end = text->at;
-    }
-    for (const char *c = statement.at; c < statement.end; c++)
-        *line += *c == '\n';
-    return statement;
+    if (line.at < line.end && *line.at >= '0' && *line.at <= '9')
+        return true;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (hlo_take_word(&line, names[i]))
+            return true;
+    return false;
 }
 
-static bool begins_computation(struct hlo_piece line)
+static int read_outside(struct reader *r, struct hlo_piece line)
 {
-    while (line.end > line.at && strchr(" \t\r", line.end[-1]) && line.end[-1])
-        line.end--;
-    return line.end > line.at && line.end[-1] == '{' &&
-           memmem(line.at, (size_t)(line.end - line.at), "->", 2);
-}
-
-static int read_statement(struct reader *r, struct hlo_piece line)
-{
-    if (!r->inside && hlo_is_module(line.at, (size_t)(line.end - line.at)))
+    if (hlo_is_module(line.at, (size_t)(line.end - line.at)))
         return r->capture->title ? fault(r, SHD_EINVAL, "a second module; expected one in a file")
                                  : read_module(r, line);
     if (!r->capture->title)
         return fault(r, SHD_EINVAL, "expected 'HloModule NAME' before anything else");
+    if (hlo_is_head(&line))
+        return begin_computation(r, line);
+    return is_of_table(line) ? SHD_OK
+                             : fault(r, SHD_EINVAL,
+                                     "expected a computation, 'NAME {' or 'NAME (PARAMETERS) -> "
+                                     "SHAPE {'");
+}
+
+static int read_statement(struct reader *r, struct hlo_piece line)
+{
     if (!r->inside)
-        return begins_computation(line) ? begin_computation(r, line) : SHD_OK;
-    if (line.at < line.end && *line.at == '}') {
+        return read_outside(r, line);
+    if (*line.at == '}') {
         end_computation(r);
         return SHD_OK;
     }
     return read_instruction(r, line);
+}
+
+static void count_lines(struct reader *r, const char *to)
+{
+    for (; r->counted_to < to; r->counted_to++)
+        r->line += *r->counted_to == '\n';
 }
 
 /* ---- how often ---- */
@@ -495,51 +682,73 @@ static bool multiply(uint64_t *out, uint64_t a, uint64_t b)
     return !__builtin_mul_overflow(a, b, out);
 }
 
-/* The call of a choice that is taken: of these, the one that moves most. */
-static uint32_t taken(const struct reader *r, uint32_t call, uint32_t end)
+/* Of the calls from `first` on that are of one choice, the one that moves most; *end is behind the
+ * last of them. */
+static uint32_t taken(const struct reader *r, uint32_t first, uint32_t *end)
 {
-    uint32_t best = call;
+    uint32_t best = first, i = first + 1;
 
-    for (uint32_t i = call; i < end && r->calls[i].choice == r->calls[call].choice; i++)
+    for (; r->calls[first].choice && i < *end && r->calls[i].choice == r->calls[first].choice; i++)
         if (r->computations[r->calls[i].callee].bytes >
             r->computations[r->calls[best].callee].bytes)
             best = i;
+    *end = i;
     return best;
 }
 
-static bool is_taken(const struct reader *r, const struct computation *c, uint32_t call)
+static int add_times(struct reader *r, uint64_t times, const struct call *call)
 {
-    uint32_t first = call;
+    struct computation *callee = &r->computations[call->callee];
 
-    if (!r->calls[call].choice)
-        return true;
-    while (first > c->first_call && r->calls[first - 1].choice == r->calls[call].choice)
-        first--;
-    return taken(r, first, c->end_call) == call;
+    if (!multiply(&times, times, call->times) ||
+        __builtin_add_overflow(callee->times, times, &callee->times) ||
+        callee->times > CAPTURE_TIMES_MAX)
+        return fault(r, SHD_EINVAL, "loops that go round more often than can be counted");
+    return SHD_OK;
 }
 
 /* Callers stand behind what they call. */
 static int set_times(struct reader *r)
 {
+    int status = SHD_OK;
+
     r->computations[r->entry - 1].times = 1;
-    for (uint32_t i = r->ncomputations; i-- > 0;) {
+    for (uint32_t i = r->ncomputations; i-- > 0 && status == SHD_OK;) {
         const struct computation *c = &r->computations[i];
+        uint32_t end;
 
-        for (uint32_t k = c->first_call; c->times && k < c->end_call; k++) {
-            struct computation *callee = &r->computations[r->calls[k].callee];
-            uint64_t times;
-
-            if (!is_taken(r, c, k))
-                continue;
-            if (!multiply(&times, c->times, r->calls[k].times) ||
-                __builtin_add_overflow(callee->times, times, &callee->times) ||
-                callee->times > CAPTURE_TIMES_MAX)
-                return fault(r, SHD_EINVAL, "loops that go round more often than can be counted");
+        for (uint32_t k = c->first_call; c->times && k < c->end_call && status == SHD_OK; k = end) {
+            end = c->end_call;
+            status = add_times(r, c->times, &r->calls[taken(r, k, &end)]);
         }
         for (uint32_t k = c->first_collective; k < c->end_collective; k++)
             r->capture->collectives[k].times = c->times;
     }
-    return SHD_OK;
+    return status;
+}
+
+/* Collectives of computations that nothing is known to call are said to be left out.  Callers stand
+ * behind what they call. */
+static int note_uncalled(struct reader *r)
+{
+    struct shd_error err;
+    uint32_t n = 0;
+    int status;
+
+    for (uint32_t i = r->ncomputations; i-- > 0;) {
+        const struct computation *c = &r->computations[i];
+
+        for (uint32_t k = c->first_call; c->is_reached && k < c->end_call; k++)
+            r->computations[r->calls[k].callee].is_reached = true;
+        n += c->is_reached ? 0 : c->end_collective - c->first_collective;
+    }
+    if (n == 0)
+        return SHD_OK;
+    status = capture_note(r->capture, &err,
+                          "%u collectives are in computations that no instruction calls, and are "
+                          "not counted.",
+                          n);
+    return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
 }
 
 /* Take away what no step does. */
@@ -560,6 +769,35 @@ static void drop_unused(struct capture *capture)
     capture->ncollectives = n;
 }
 
+static void read_statements(struct reader *r, struct hlo_piece text)
+{
+    int status = SHD_OK;
+
+    while (!diag_is_full(r->diag) && status != SHD_ENOMEM) {
+        struct hlo_piece statement = hlo_take_statement(&text, r->inside);
+
+        count_lines(r, statement.at);
+        if (statement.at == statement.end)
+            break;
+        status = read_statement(r, statement);
+        if (!r->capture->title)
+            break;
+    }
+}
+
+static void finish(struct reader *r, size_t before)
+{
+    if (r->diag->nerrors == before && r->inside)
+        (void)fault(r, SHD_EINVAL, "the text ends within a computation");
+    if (r->diag->nerrors == before && !r->entry)
+        (void)fault(r, SHD_EINVAL, "a module without an ENTRY computation");
+    if (r->diag->nerrors == before)
+        refuse_unpartitioned(r);
+    if (r->diag->nerrors == before && !r->diag->no_memory && set_times(r) == SHD_OK &&
+        note_others(r) == SHD_OK)
+        (void)note_uncalled(r);
+}
+
 int hlo_read(struct capture *out, const char *file, const char *text, size_t length,
              const struct hlo_request *request, struct diag *diag)
 {
@@ -568,27 +806,18 @@ int hlo_read(struct capture *out, const char *file, const char *text, size_t len
                        .file = file,
                        .diag = diag,
                        .line = 1,
-                       .devices = {1, 1}};
-    struct hlo_piece rest = {text, text + length};
-    int line = 1, status = SHD_OK;
+                       .counted_to = text,
+                       .lists = {.capture = out, .devices = {1, 1}}};
     size_t before = diag->nerrors;
 
-    while (rest.at < rest.end && !diag_is_full(diag) && status != SHD_ENOMEM) {
-        struct hlo_piece statement = next_statement(&r, &rest, &line);
-
-        if (statement.at < statement.end)
-            status = read_statement(&r, statement);
-        if (!out->title)
-            break;
-    }
-    if (diag->nerrors == before && r.inside)
-        (void)fault(&r, SHD_EINVAL, "the text ends within a computation");
-    if (diag->nerrors == before && !r.entry)
-        (void)fault(&r, SHD_EINVAL, "a module without an ENTRY computation");
-    if (diag->nerrors == before)
-        (void)set_times(&r);
+    r.loops.computations = &r.names;
+    read_statements(&r, (struct hlo_piece){text, text + length});
+    finish(&r, before);
     drop_unused(out);
     free(r.computations);
     free(r.calls);
+    hlo_loops_fini(&r.loops);
+    hlo_names_fini(&r.names);
+    hlo_names_fini(&r.lists.numbers);
     return diag_status(diag, before);
 }

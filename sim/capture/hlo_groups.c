@@ -482,32 +482,6 @@ static struct hlo_piece extent_of(struct hlo_piece value)
     return (struct hlo_piece){value.at, rest.at};
 }
 
-/* The number of a list that has this text; PAIRS tells apart what may be written alike. */
-static uint32_t find(const struct capture *capture, const char *spelled)
-{
-    uint32_t i = 0;
-
-    while (i < capture->ngroups &&
-           (!capture->groups[i].spelled || strcmp(capture->groups[i].spelled, spelled) != 0))
-        i++;
-    return i;
-}
-
-static char *spell(struct hlo_piece value, enum hlo_ids ids, bool pairs)
-{
-    struct hlo_piece text = extent_of(value);
-    size_t n = (size_t)(text.end - text.at);
-    char *spelled = malloc(n + 3);
-
-    if (spelled) {
-        spelled[0] = pairs ? 'p' : 'g';
-        spelled[1] = (char)('0' + (int)ids);
-        memcpy(spelled + 2, text.at, n);
-        spelled[n + 2] = '\0';
-    }
-    return spelled;
-}
-
 static int read_new(uint32_t *out, struct capture *capture, struct hlo_piece value, bool pairs,
                     enum hlo_ids ids, const struct hlo_devices *devices, struct shd_error *err)
 {
@@ -531,37 +505,33 @@ static int read_new(uint32_t *out, struct capture *capture, struct hlo_piece val
     return status;
 }
 
-static int read_or_find(uint32_t *out, struct capture *capture, struct hlo_piece value, bool pairs,
-                        enum hlo_ids ids, const struct hlo_devices *devices, struct shd_error *err)
+static int read_or_find(uint32_t *out, struct hlo_lists *lists, struct hlo_piece value, bool pairs,
+                        enum hlo_ids ids, struct shd_error *err)
 {
-    char *spelled = spell(value, ids, pairs);
-    int status;
+    struct hlo_piece text = extent_of(value);
+    uint32_t scope = (uint32_t)ids * 2 + pairs;
+    int status = SHD_OK;
 
-    if (!spelled)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for groups of devices");
-    *out = find(capture, spelled);
-    if (*out < capture->ngroups) {
-        free(spelled);
+    *out = hlo_names_find(&lists->numbers, text, scope);
+    if (*out != HLO_NO_NUMBER)
         return SHD_OK;
-    }
-    status = read_new(out, capture, value, pairs, ids, devices, err);
-    if (status != SHD_OK) {
-        free(spelled);
+    status = read_new(out, lists->capture, value, pairs, ids, &lists->devices, err);
+    if (status != SHD_OK)
         return status;
-    }
-    capture->groups[*out].pairs = pairs;
-    capture->groups[*out].spelled = spelled;
-    return SHD_OK;
+    lists->capture->groups[*out].pairs = pairs;
+    return hlo_names_put(&lists->numbers, text, scope, *out)
+               ? SHD_OK
+               : shd_error_set(err, SHD_ENOMEM, "no memory for groups of devices");
 }
 
-int hlo_groups(uint32_t *out, struct capture *capture, struct hlo_piece value, enum hlo_ids ids,
-               const struct hlo_devices *devices, struct shd_error *err)
+int hlo_groups(uint32_t *out, struct hlo_lists *lists, struct hlo_piece value, enum hlo_ids ids,
+               struct shd_error *err)
 {
-    return read_or_find(out, capture, value, false, ids, devices, err);
+    return read_or_find(out, lists, value, false, ids, err);
 }
 
-int hlo_pairs(uint32_t *out, struct capture *capture, struct hlo_piece value, enum hlo_ids ids,
-              const struct hlo_devices *devices, struct shd_error *err)
+int hlo_pairs(uint32_t *out, struct hlo_lists *lists, struct hlo_piece value, enum hlo_ids ids,
+              struct shd_error *err)
 {
-    return read_or_find(out, capture, value, true, ids, devices, err);
+    return read_or_find(out, lists, value, true, ids, err);
 }

@@ -7,17 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *hlo_past_comment(struct hlo_piece piece)
+{
+    bool to_end_of_line = piece.at[1] == '/';
+    const char *end;
+
+    piece.at += 2;
+    end = to_end_of_line ? memchr(piece.at, '\n', (size_t)(piece.end - piece.at))
+                         : memmem(piece.at, (size_t)(piece.end - piece.at), "*/", 2);
+    if (!end)
+        return piece.end;
+    return to_end_of_line ? end : end + 2;
+}
+
+static bool begins_comment(const struct hlo_piece *piece)
+{
+    return piece->end - piece->at >= 2 && piece->at[0] == '/' &&
+           (piece->at[1] == '*' || piece->at[1] == '/');
+}
+
 void hlo_skip(struct hlo_piece *piece)
 {
     for (;;) {
         while (piece->at < piece->end && isspace((unsigned char)*piece->at))
             piece->at++;
-        if (piece->end - piece->at < 2 || piece->at[0] != '/' || piece->at[1] != '*')
+        if (!begins_comment(piece))
             return;
-        piece->at += 2;
-        while (piece->end - piece->at >= 2 && (piece->at[0] != '*' || piece->at[1] != '/'))
-            piece->at++;
-        piece->at = piece->end - piece->at >= 2 ? piece->at + 2 : piece->end;
+        piece->at = hlo_past_comment(*piece);
     }
 }
 
@@ -60,6 +76,16 @@ bool hlo_take_name(struct hlo_piece *piece, struct hlo_piece *name)
     return name->end > name->at;
 }
 
+bool hlo_last_name(struct hlo_piece piece, struct hlo_piece *name)
+{
+    while (piece.end > piece.at && isspace((unsigned char)piece.end[-1]))
+        piece.end--;
+    *name = (struct hlo_piece){piece.end, piece.end};
+    while (name->at > piece.at && in_name(name->at[-1]))
+        name->at--;
+    return name->end > name->at;
+}
+
 bool hlo_take_number(struct hlo_piece *piece, uint64_t *out)
 {
     uint64_t value = 0;
@@ -75,12 +101,24 @@ bool hlo_take_number(struct hlo_piece *piece, uint64_t *out)
     return piece->at > begin;
 }
 
-/* Past a string whose quote is behind `at`. */
-static const char *string_end(const char *at, const char *end)
+bool hlo_take_integer(struct hlo_piece *piece, int64_t *out)
 {
-    while (at < end && *at != '"')
-        at += *at == '\\' && end - at > 1 ? 2 : 1;
-    return at < end ? at + 1 : end;
+    bool negative = hlo_take(piece, '-');
+    uint64_t value;
+
+    if (!hlo_take_number(piece, &value) || value > INT64_MAX)
+        return false;
+    *out = negative ? -(int64_t)value : (int64_t)value;
+    return piece->at == piece->end || *piece->at != '.';
+}
+
+const char *hlo_past_string(struct hlo_piece piece)
+{
+    const char *at = piece.at + 1;
+
+    while (at < piece.end && *at != '"')
+        at += *at == '\\' && piece.end - at > 1 ? 2 : 1;
+    return at < piece.end ? at + 1 : piece.end;
 }
 
 struct hlo_piece hlo_take_until(struct hlo_piece *piece, char stop)
@@ -93,11 +131,15 @@ struct hlo_piece hlo_take_until(struct hlo_piece *piece, char stop)
 
         if (depth == 0 && c == stop)
             break;
+        if (begins_comment(piece)) {
+            piece->at = hlo_past_comment(*piece);
+            continue;
+        }
         if (c == '(' || c == '[' || c == '{')
             depth++;
         if ((c == ')' || c == ']' || c == '}') && depth > 0)
             depth--;
-        piece->at = c == '"' ? string_end(piece->at + 1, piece->end) : piece->at + 1;
+        piece->at = c == '"' ? hlo_past_string(*piece) : piece->at + 1;
     }
     taken.end = piece->at;
     return taken;
@@ -115,6 +157,18 @@ bool hlo_take_bracket(struct hlo_piece *piece, struct hlo_piece *inside)
     piece->at++;
     *inside = hlo_take_until(piece, closing[which - opening]);
     return hlo_take(piece, closing[which - opening]);
+}
+
+void hlo_take_until_blank(struct hlo_piece *piece)
+{
+    while (piece->at < piece->end && !isspace((unsigned char)*piece->at)) {
+        struct hlo_piece inside;
+
+        if (*piece->at != '[' && *piece->at != '{')
+            piece->at++;
+        else if (!hlo_take_bracket(piece, &inside))
+            return;
+    }
 }
 
 bool hlo_attribute(struct hlo_piece attributes, const char *key, struct hlo_piece *value)

@@ -19,8 +19,12 @@ struct hlo_piece {
     const char *at, *end;
 };
 
-/* Past spaces and comments. */
+/* Past spaces and comments, which are C++'s. */
 void hlo_skip(struct hlo_piece *piece);
+
+/* What follows the comment, or the string, that begins with the piece. */
+const char *hlo_past_comment(struct hlo_piece piece);
+const char *hlo_past_string(struct hlo_piece piece);
 
 /* Take a character, or a word, if it comes next. */
 bool hlo_take(struct hlo_piece *piece, char c);
@@ -29,8 +33,12 @@ bool hlo_take_word(struct hlo_piece *piece, const char *word);
 /* Take a name: letters, digits and "._-", behind a '%' or none. */
 bool hlo_take_name(struct hlo_piece *piece, struct hlo_piece *name);
 
-/* Take a whole number of at least 0 that fits. */
+/* The name that a piece ends with: of an operand "f32[8]{0} %x". */
+bool hlo_last_name(struct hlo_piece piece, struct hlo_piece *name);
+
+/* Take a whole number that fits, of at least 0, or of any sign and without a fraction. */
 bool hlo_take_number(struct hlo_piece *piece, uint64_t *out);
+bool hlo_take_integer(struct hlo_piece *piece, int64_t *out);
 
 /* Take all up to where brackets and strings that open are closed again and `stop` comes, or to the
  * end. */
@@ -38,6 +46,9 @@ struct hlo_piece hlo_take_until(struct hlo_piece *piece, char stop);
 
 /* Take a bracket that comes next, and give what is in it. */
 bool hlo_take_bracket(struct hlo_piece *piece, struct hlo_piece *inside);
+
+/* Pass over all up to a blank outside of brackets. */
+void hlo_take_until_blank(struct hlo_piece *piece);
 
 /* What stands behind "KEY=" in a list of attributes, up to its end: an attribute is not always one
  * balanced piece. */

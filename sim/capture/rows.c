@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "capture/axes.h"
 #include "capture/sums.h"
 
@@ -18,6 +19,43 @@ static bool alike(const struct capture_collective *a, const struct capture_colle
 {
     return !strcmp(a->op, b->op) && a->groups == b->groups && a->phase == b->phase &&
            a->bytes == b->bytes && a->npieces == b->npieces && same_text(a->where, b->where);
+}
+
+/* Rows by what is alike in them: number + 1; 0: free.  Open addressing, at most half full. */
+struct index {
+    uint32_t *slots;
+    size_t nslots; /* a power of two */
+};
+
+static int index_init(struct index *out, uint32_t nrows, struct shd_error *err)
+{
+    out->nslots = 2;
+    while (out->nslots < 2 * (size_t)nrows)
+        out->nslots *= 2;
+    out->slots = calloc(out->nslots, sizeof *out->slots);
+    return out->slots ? SHD_OK : shd_error_set(err, SHD_ENOMEM, "no memory for %u rows", nrows);
+}
+
+static uint64_t hash_of(const struct capture_collective *c)
+{
+    const uint64_t numbers[] = {c->groups, (uint64_t)c->phase, c->bytes, c->npieces};
+    uint64_t hash = hash_bytes(HASH_BEGIN, numbers, sizeof numbers);
+
+    hash = hash_bytes(hash, c->op, strlen(c->op));
+    return c->where ? hash_bytes(hash, c->where, strlen(c->where)) : hash;
+}
+
+/* The row of a collective: one that is there, or the next, which is then the collective's. */
+static size_t find_row(struct index *index, const struct rows *rows,
+                       const struct capture_collective *c)
+{
+    size_t at = hash_of(c) & (index->nslots - 1);
+
+    while (index->slots[at] && !alike(rows->rows[index->slots[at] - 1].first, c))
+        at = (at + 1) & (index->nslots - 1);
+    if (!index->slots[at])
+        index->slots[at] = (uint32_t)rows->nrows + 1;
+    return index->slots[at] - 1;
 }
 
 /* How a group lies that follows no axes: how many of its members share a tier with the first. */
@@ -89,21 +127,20 @@ int rows_init(struct rows *out, const struct capture *capture, const struct shd_
               const struct hardware *hardware, struct shd_error *err)
 {
     struct looked *looked = calloc((size_t)capture->ngroups + 1, sizeof *looked);
+    struct index index;
 
     *out = (struct rows){.rows = calloc((size_t)capture->ncollectives + 1, sizeof *out->rows)};
-    if (!out->rows || !looked) {
+    if (index_init(&index, capture->ncollectives, err) != SHD_OK || !out->rows || !looked) {
         free(looked);
+        free(index.slots);
         rows_fini(out);
         return shd_error_set(err, SHD_ENOMEM, "no memory for %u rows", capture->ncollectives);
     }
     for (uint32_t i = 0; i < capture->ncollectives; i++) {
         const struct capture_collective *c = &capture->collectives[i];
-        size_t at = 0;
-        struct rows_row *row;
+        size_t at = find_row(&index, out, c);
+        struct rows_row *row = &out->rows[at];
 
-        while (at < out->nrows && !alike(out->rows[at].first, c))
-            at++;
-        row = &out->rows[at];
         if (at == out->nrows) {
             row->first = c;
             look(row, &looked[c->groups], capture, mesh);
@@ -122,6 +159,7 @@ int rows_init(struct rows *out, const struct capture *capture, const struct shd_
         out->seconds += row->seconds;
     }
     free(looked);
+    free(index.slots);
     return SHD_OK;
 }
 

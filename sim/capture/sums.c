@@ -3,6 +3,7 @@
 
 #include "capture/sums.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Bytes that a group of n receives, once: of bytes as of elements. */
@@ -102,15 +103,46 @@ static uint128 received_from(enum flow flow, uint128 bytes, uint32_t n, uint32_t
     return share(all, n - 1, from < to ? from : from - 1);
 }
 
+/* The collectives of each list of groups: items[first[list]] up to items[first[list + 1]]. */
+struct by_list {
+    uint32_t *first, *items;
+};
+
+static void by_list_fini(struct by_list *lists)
+{
+    free(lists->first);
+    free(lists->items);
+}
+
+static int by_list_init(struct by_list *out, const struct capture *capture, struct shd_error *err)
+{
+    out->first = calloc((size_t)capture->ngroups + 2, sizeof *out->first);
+    out->items = calloc((size_t)capture->ncollectives + 1, sizeof *out->items);
+    if (!out->first || !out->items) {
+        by_list_fini(out);
+        return shd_error_set(err, SHD_ENOMEM, "no memory for %u collectives",
+                             capture->ncollectives);
+    }
+    /* Counted one list further on, so that filling a list moves its beginning to its place. */
+    for (uint32_t i = 0; i < capture->ncollectives; i++)
+        out->first[capture->collectives[i].groups + 2]++;
+    for (uint32_t list = 2; list <= capture->ngroups + 1; list++)
+        out->first[list] += out->first[list - 1];
+    for (uint32_t i = 0; i < capture->ncollectives; i++)
+        out->items[out->first[capture->collectives[i].groups + 1]++] = i;
+    return SHD_OK;
+}
+
 /* What a group of n receives in all collectives of one list of groups that flow in one way. */
-static uint128 list_bytes(const struct capture *capture, uint32_t list, enum flow flow, uint32_t n)
+static uint128 list_bytes(const struct capture *capture, const struct by_list *lists, uint32_t list,
+                          enum flow flow, uint32_t n)
 {
     uint128 sum = 0;
 
-    for (uint32_t i = 0; i < capture->ncollectives; i++) {
-        const struct capture_collective *c = &capture->collectives[i];
+    for (uint32_t i = lists->first[list]; i < lists->first[list + 1]; i++) {
+        const struct capture_collective *c = &capture->collectives[lists->items[i]];
 
-        if (c->groups == list && flow_of(c->kind) == flow)
+        if (flow_of(c->kind) == flow)
             sum += group_bytes(c->kind, c->bytes, n) * c->times;
     }
     return sum;
@@ -120,8 +152,8 @@ typedef void (*group_fn)(uint128 *out, const struct capture *capture, const int3
                          uint32_t n, uint128 bytes, enum flow flow);
 
 /* Bytes of one list are added up before they are shared: that is quick, and as even as can be. */
-static void each_group(uint128 *out, const struct capture *capture, uint32_t list, enum flow flow,
-                       group_fn add)
+static void each_group(uint128 *out, const struct capture *capture, const struct by_list *lists,
+                       uint32_t list, enum flow flow, group_fn add)
 {
     const struct capture_groups *groups = &capture->groups[list];
     uint32_t last = 0;
@@ -133,18 +165,25 @@ static void each_group(uint128 *out, const struct capture *capture, uint32_t lis
         if (!receives(groups, g))
             continue;
         if (n != last)
-            bytes = list_bytes(capture, list, flow, n);
+            bytes = list_bytes(capture, lists, list, flow, n);
         last = n;
         if (bytes)
             add(out, capture, groups->ids + groups->first[g], n, bytes, flow);
     }
 }
 
-static void each(uint128 *out, const struct capture *capture, group_fn add)
+static int each(uint128 *out, const struct capture *capture, group_fn add, struct shd_error *err)
 {
+    struct by_list lists;
+    int status = by_list_init(&lists, capture, err);
+
+    if (status != SHD_OK)
+        return status;
     for (uint32_t list = 0; list < capture->ngroups; list++)
         for (enum flow flow = 0; flow < NFLOWS; flow++)
-            each_group(out, capture, list, flow, add);
+            each_group(out, capture, &lists, list, flow, add);
+    by_list_fini(&lists);
+    return SHD_OK;
 }
 
 static void add_received(uint128 *out, const struct capture *capture, const int32_t *ids,
@@ -164,12 +203,12 @@ static void add_pairs(uint128 *out, const struct capture *capture, const int32_t
                 received_from(flow, bytes, n, to, from);
 }
 
-void sums_by_device(uint128 *out, const struct capture *capture)
+int sums_by_device(uint128 *out, const struct capture *capture, struct shd_error *err)
 {
-    each(out, capture, add_received);
+    return each(out, capture, add_received, err);
 }
 
-void sums_matrix(uint128 *out, const struct capture *capture)
+int sums_matrix(uint128 *out, const struct capture *capture, struct shd_error *err)
 {
-    each(out, capture, add_pairs);
+    return each(out, capture, add_pairs, err);
 }

@@ -205,10 +205,11 @@ static int add_balance(const struct replay_report *r, struct text *out, struct s
     uint128 *received = calloc((size_t)n, sizeof *received);
     char bytes[UNITS_TEXT_MAX];
     double mean;
+    int status;
 
     if (!received)
         return shd_error_set(err, SHD_ENOMEM, "no memory for %d devices", n);
-    sums_by_device(received, r->capture);
+    status = sums_by_device(received, r->capture, err);
     for (int32_t d = 1; d < n; d++)
         most = received[d] > received[most] ? d : most;
     mean = (double)r->rows->received_bytes / n;
@@ -216,7 +217,7 @@ static int add_balance(const struct replay_report *r, struct text *out, struct s
               received[most] ? mean / (double)received[most] : 1.0, most,
               units_print_bytes(bytes, sizeof bytes, received[most]));
     free(received);
-    return SHD_OK;
+    return status;
 }
 
 static void add_time(const struct replay_report *r, size_t width, struct text *out)
@@ -410,10 +411,11 @@ static int write_received(struct json_out *out, const struct replay_report *r,
                           struct shd_error *err)
 {
     uint128 *received = calloc((size_t)r->capture->ndevices, sizeof *received);
+    int status;
 
     if (!received)
         return shd_error_set(err, SHD_ENOMEM, "no memory for %d devices", r->capture->ndevices);
-    sums_by_device(received, r->capture);
+    status = sums_by_device(received, r->capture, err);
     json_out_key(out, "received_bytes");
     json_out_begin_object(out);
     json_out_key_uint(out, "total", r->rows->received_bytes);
@@ -427,7 +429,7 @@ static int write_received(struct json_out *out, const struct replay_report *r,
     write_sums(out, r, "by_phase", phase_of_row);
     json_out_end_object(out);
     free(received);
-    return SHD_OK;
+    return status;
 }
 
 static void write_beside(struct json_out *out, const struct replay_report *r)
@@ -499,11 +501,12 @@ int replay_matrix(const struct replay_report *r, struct figure *out, struct shd_
     matrix = calloc(n * n, sizeof *matrix);
     if (!matrix)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the matrix");
-    sums_matrix(matrix, r->capture);
+    status = sums_matrix(matrix, r->capture, err);
     out->title = figure_print(out, "%s: bytes from device to device in a step, %s in total",
                               r->capture->title,
                               units_print_bytes(total, sizeof total, r->rows->received_bytes));
-    status = layouts_matrix(out, r->mesh, matrix, err);
+    if (status == SHD_OK)
+        status = layouts_matrix(out, r->mesh, matrix, err);
     figure_add_note(out, "A row is a receiver, a column a sender; K is 1024 bytes.");
     free(matrix);
     return status;

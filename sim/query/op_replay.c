@@ -63,10 +63,11 @@ static void write_counts(struct json_out *out, const struct capture *capture)
 static int write_bytes(struct json_out *out, const struct capture *capture, struct shd_error *err)
 {
     uint128 *received = calloc((size_t)capture->ndevices, sizeof *received);
+    int status;
 
     if (!received)
         return shd_error_set(err, SHD_ENOMEM, "no memory for %d devices", capture->ndevices);
-    sums_by_device(received, capture);
+    status = sums_by_device(received, capture, err);
     json_out_key(out, "received_bytes");
     json_out_begin_object(out);
     json_out_key_uint(out, "total", sums_total(capture));
@@ -77,7 +78,7 @@ static int write_bytes(struct json_out *out, const struct capture *capture, stru
     json_out_end_array(out);
     json_out_end_object(out);
     free(received);
-    return SHD_OK;
+    return status;
 }
 
 static int answer_hlo(const json_t *in, struct json_out *out, struct shd_error *err)

@@ -29,7 +29,7 @@ static void add_up(const struct capture *capture)
     struct rows rows;
 
     require(received != NULL);
-    sums_by_device(received, capture);
+    require(sums_by_device(received, capture, &err) == SHD_OK);
     for (int32_t d = 0; d < capture->ndevices; d++)
         sum += received[d];
     require(sum == sums_total(capture));
