@@ -53,6 +53,89 @@ assert [c["axes"] for c in r["collectives"]] == [$axes], r["collectives"]
 PY
 }
 
+# sized NAME DIMS...: an op with its arrays, the result first; of float
+sized() {
+    event cpu_op "c10d::$1" "$2" 5 7 "\"Input Dims\": [$3, []], \"Input type\": [\"float\", \"float\", \"\"]"
+}
+
+# refused TEXT WORDS [ARGUMENT...]: $tmp/t.json
+refused() {
+    refused_text=$1 refused_words=$2
+    shift 2
+    shardsim replay "$tmp/t.json" "$@"
+    is 2 "$refused_text: refused"
+    says err "$refused_words" "$refused_text: why"
+}
+
+# Groups that no call says: as large as its arrays tell, else all; what contradicts is an error.
+test_sizes() {
+    {
+        begin 9 16 ''
+        sized _allgather_base_ 10 '[64, 4], [8, 4]'
+        sized _reduce_scatter_base_ 20 '[8, 4], [64, 4]'
+        end
+    } >"$tmp/t.json"
+    replayed "sizes of groups by arrays" 28672 '["axis1"], ["axis1"]'
+    says out "2 calls tell by their arrays how many ranks" "sizes of groups by arrays: said"
+    holds "sizes of groups by arrays: 8 of 16" <<'PY'
+assert [(c["groups"], c["group_size"]) for c in r["collectives"]] == [(2, 8)] * 2, r["collectives"]
+PY
+    replayed "the axis of that size" 28672 '["dp"], ["dp"]' --mesh dp=8,tp=2
+    {
+        begin 9 16 ''
+        sized _allgather_base_ 10 '[40], [8]'
+        end
+    } >"$tmp/t.json"
+    refused "a group that a job does not consist of" 't.json:3:.*_allgather_base_: a process group of 5 ranks'
+    {
+        begin 9 16 '{"pg_name": "0", "pg_size": 4, "ranks": [8, 9, 10, 11]}'
+        sized _allgather_base_ 10 '[64], [8]'
+        end
+    } >"$tmp/t.json"
+    refused "a group that is not described" 'of 8 ranks, as its arrays tell, which is none'
+    {
+        begin 0 16 ''
+        call 10 allgather 8 64 Float 4 '[0, 1, 2, 3]'
+        end
+    } >"$tmp/t.json"
+    refused "arrays of another group" 't.json:3:.*its process group has 4 ranks, and its arrays tell 8'
+    {
+        begin 0 16 ''
+        call 10 allreduce 8 8 Float 8 '[0, 1, 2, 3]'
+        end
+    } >"$tmp/t.json"
+    refused "ranks of another group" 'its process group has 4 ranks, and its arguments tell 8'
+    {
+        begin 0 16 ''
+        sized allreduce_ 10 '[8]'
+        event kernel ncclDevKernel_AllReduce 10 5
+        end
+    } >"$tmp/t.json"
+    replayed "all ranks" 960 '["axis0"]'
+    says out "1 calls tell neither .* of all 16" "all ranks: said"
+}
+
+# How many ranks there are, where the trace does not say.
+test_world() {
+    mkdir -p "$tmp/world"
+    { printf '{"traceEvents": [\n' && sized allreduce_ 10 '[8]' && end; } >"$tmp/world/rank-0.json"
+    shardsim replay "$tmp/world/rank-0.json"
+    is 2 "no ranks told"
+    says err 'allreduce_: which ranks .*--devices=N says how many' "no ranks told: what to do"
+    shardsim replay "$tmp/world/rank-0.json" --devices 4
+    is 0 "ranks given"
+    says out '^rank-0.json: 1 collectives in a step on 4 devices, 192 B received' "ranks given: counted"
+    { printf '{"traceEvents": [\n' && sized _allgather_base_ 10 '[16], [4]' && end; } >"$tmp/world/rank-0.json"
+    shardsim replay "$tmp/world/rank-0.json"
+    is 0 "ranks by arrays"
+    says out 'on 4 devices, 192 B' "ranks by arrays: counted"
+    says out 'How many ranks the job has is not told' "ranks by arrays: said"
+    { printf '{"traceEvents": [\n' && event kernel ncclDevKernel_AllReduce 10 5 && end; } >"$tmp/world/t7.json"
+    shardsim replay "$tmp/world/t7.json"
+    is 0 "kernels alone, of which nothing is said"
+    says out '1 kernels of NCCL do not say what they move' "kernels alone: said"
+}
+
 # What four processes did, and said: the docstring of bench/torch_traces.py counts it.
 test_example() {
     shardsim replay --json "$example"
@@ -391,6 +474,8 @@ test_example
 test_once
 test_names
 test_groups
+test_sizes
+test_world
 test_messages
 test_steps
 test_members

@@ -262,6 +262,8 @@ int reader_read(struct capture *out, char *const *paths, size_t npaths,
     int status = SHD_OK;
 
     traces_init(&r.traces);
+    r.traces.given_world = request->devices;
+    r.traces.mesh = request->mesh;
     for (size_t i = 0; i < npaths && status == SHD_OK; i++)
         status = read_path(&r, paths[i]);
     if (status == SHD_OK)

@@ -195,49 +195,20 @@ static struct torch_group *find_group(struct torch_trace *trace, struct json_pie
     return NULL;
 }
 
-/* What a group's size must be, as the arrays of the call tell; TORCH_UNKNOWN. */
-static int64_t told_size(const struct torch_call *call)
-{
-    int64_t in = call->in_elements, out = call->out_elements;
-
-    if (call->group_size > 0)
-        return call->group_size;
-    if (in > 0 && out > 0 && call->op->kind == COLL_ALL_GATHER && out % in == 0)
-        return out / in;
-    if (in > 0 && out > 0 && call->op->kind == COLL_REDUCE_SCATTER && in % out == 0)
-        return in / out;
-    return TORCH_UNKNOWN;
-}
-
-/* The first of the described groups that a call may be of, which does not say. */
-static bool guessed_group(uint32_t *out, struct torch_trace *trace, const struct torch_call *call,
-                          struct torch_ranks *ranks)
-{
-    int64_t size = told_size(call);
-    struct torch_group *first = NULL;
-    uint32_t fit = 0;
-
-    for (uint32_t i = 0; i < trace->ngroups; i++)
-        if (size == TORCH_UNKNOWN || trace->groups[i].size == size) {
-            first = first ? first : &trace->groups[i];
-            fit++;
-        }
-    trace->traces->nguessed += fit > 1;
-    if (first)
-        return torch_group_described(out, trace, first, ranks);
-    if (trace->ngroups && size != trace->world)
-        return false;
-    size = trace->world > 0 ? trace->world : size;
-    return add_ranks(trace, ranks, 0, 1, size) &&
-           keep_ranks(out, trace, ranks, (struct json_piece){NULL, 0});
-}
-
 static bool has_digit(struct json_piece piece)
 {
     for (size_t i = 0; i < piece.length; i++)
         if (piece.at[i] >= '0' && piece.at[i] <= '9')
             return true;
     return false;
+}
+
+bool torch_group_is_told(struct torch_trace *trace, const struct torch_call *call)
+{
+    const struct torch_group *group = find_group(trace, call->group_name);
+
+    return has_digit(call->group_ranks) || (call->group_stride > 0 && call->group_start >= 0) ||
+           (group && (group->ranks.length || group->size > 0));
 }
 
 bool torch_group_of(uint32_t *out, struct torch_trace *trace, const struct torch_call *call,
@@ -251,8 +222,145 @@ bool torch_group_of(uint32_t *out, struct torch_trace *trace, const struct torch
     if (has_digit(call->group_ranks))
         return parse_ranks(trace, ranks, call->group_ranks, call->group_size) &&
                keep_ranks(out, trace, ranks, group ? group->description : no_name);
-    if (call->group_stride > 0 && call->group_start >= 0)
-        return add_ranks(trace, ranks, call->group_start, call->group_stride, call->group_size) &&
-               keep_ranks(out, trace, ranks, no_name);
-    return guessed_group(out, trace, call, ranks);
+    return call->group_stride > 0 && call->group_start >= 0 &&
+           add_ranks(trace, ranks, call->group_start, call->group_stride, call->group_size) &&
+           keep_ranks(out, trace, ranks, no_name);
+}
+
+/* ---- which it may be, where a call does not say ---- */
+
+int64_t torch_group_size(const struct torch_call *call)
+{
+    int64_t in = call->in_elements, out = call->out_elements;
+
+    if (call->group_size > 0)
+        return call->group_size;
+    if (in > 0 && out > 0 && call->op->kind == COLL_ALL_GATHER && out % in == 0)
+        return out / in;
+    if (in > 0 && out > 0 && call->op->kind == COLL_REDUCE_SCATTER && in % out == 0)
+        return in / out;
+    return TORCH_UNKNOWN;
+}
+
+static int64_t size_along(const struct shd_mesh *mesh, uint32_t axes)
+{
+    int64_t size = 1;
+
+    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
+        size *= axes >> a & 1 ? shd_mesh_axis_size(mesh, a) : 1;
+    return size;
+}
+
+/* The axes of the caller's mesh (a bit each) that groups of this size must be along: the fastest
+ * axis of that size, else the only axes together; 0: there are none, or several. */
+static uint32_t axes_of_size(const struct torch_trace *trace, int64_t size)
+{
+    const struct shd_mesh *mesh = trace->traces->mesh;
+    uint32_t found = 0;
+
+    if (!mesh || shd_mesh_size(mesh) != trace->world)
+        return 0;
+    for (size_t a = shd_mesh_naxes(mesh); a-- > 0;)
+        if (shd_mesh_axis_size(mesh, a) == size)
+            return UINT32_C(1) << a;
+    for (uint32_t axes = 1; axes >> shd_mesh_naxes(mesh) == 0; axes++)
+        if (size_along(mesh, axes) == size) {
+            if (found)
+                return 0;
+            found = axes;
+        }
+    return found;
+}
+
+/* The ranks that differ from this one's along these axes alone. */
+static bool add_along(struct torch_trace *trace, struct torch_ranks *ranks, uint32_t axes)
+{
+    const struct shd_mesh *mesh = trace->traces->mesh;
+    int32_t own = shd_mesh_find_device(mesh, (int32_t)trace->rank);
+
+    ranks->n = 0;
+    for (int32_t at = 0; at < shd_mesh_size(mesh); at++) {
+        bool alike = true;
+
+        for (size_t a = 0; a < shd_mesh_naxes(mesh) && alike; a++)
+            alike = axes >> a & 1 || shd_mesh_coord(mesh, at, a) == shd_mesh_coord(mesh, own, a);
+        if (alike && !add_rank(trace, ranks, shd_mesh_device_id(mesh, at)))
+            return false;
+    }
+    return true;
+}
+
+/* A group of so many of the job's ranks, this one among them: along an axis of the mesh that the
+ * caller gave, or of neighbours. */
+static bool group_of_size(uint32_t *out, struct torch_trace *trace, struct torch_ranks *ranks,
+                          int64_t size)
+{
+    uint32_t axes;
+    bool good;
+
+    if (size == trace->guessed_size) {
+        *out = trace->guessed;
+        return true;
+    }
+    axes = axes_of_size(trace, size);
+    good = axes ? add_along(trace, ranks, axes)
+                : add_ranks(trace, ranks, trace->rank / size * size, 1, size);
+    good = good && keep_ranks(out, trace, ranks, (struct json_piece){NULL, 0});
+    if (good) {
+        trace->guessed_size = size;
+        trace->guessed = *out;
+    }
+    return good;
+}
+
+/* Where the trace describes no groups: all ranks, or as many as the arrays tell. */
+static bool guess_by_size(uint32_t *out, struct torch_trace *trace, const struct torch_call *call,
+                          struct torch_ranks *ranks)
+{
+    int64_t size = torch_group_size(call);
+
+    if (size == TORCH_UNKNOWN && !trace->is_world_told && trace->world == 1) {
+        torch_trace_refuse(trace, call,
+                           "which ranks its process group has is not told; --devices=N says how "
+                           "many ranks the job has");
+        return false;
+    }
+    if (size != TORCH_UNKNOWN && trace->world % size) {
+        torch_trace_refuse(trace, call,
+                           "a process group of %lld ranks, as its arrays tell, of which a job of "
+                           "%lld ranks does not consist",
+                           (long long)size, (long long)trace->world);
+        return false;
+    }
+    trace->traces->nall += size == TORCH_UNKNOWN && trace->world > 1;
+    trace->traces->nsized += size != TORCH_UNKNOWN && size < trace->world;
+    return group_of_size(out, trace, ranks, size == TORCH_UNKNOWN ? trace->world : size);
+}
+
+bool torch_group_guess(uint32_t *out, struct torch_trace *trace, const struct torch_call *call,
+                       struct torch_ranks *ranks)
+{
+    int64_t size = torch_group_size(call);
+    struct torch_group *first = NULL;
+    uint32_t fit = 0;
+
+    for (uint32_t i = 0; i < trace->ngroups; i++)
+        if (size == TORCH_UNKNOWN || trace->groups[i].size == size) {
+            first = first ? first : &trace->groups[i];
+            fit++;
+        }
+    if (!first && (trace->ngroups == 0 || size == trace->world))
+        return guess_by_size(out, trace, call, ranks);
+    trace->traces->nguessed += fit > 1;
+    if (first && torch_group_described(out, trace, first, ranks))
+        return true;
+    if (first)
+        torch_trace_refuse(trace, call,
+                           "which ranks its process group has is not told, or a rank twice");
+    else
+        torch_trace_refuse(trace, call,
+                           "a process group of %lld ranks, as its arrays tell, which is none of "
+                           "those that the trace describes",
+                           (long long)size);
+    return false;
 }

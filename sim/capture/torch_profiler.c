@@ -106,6 +106,7 @@ static bool add_call(struct torch_trace *trace, struct torch_event *event,
     bool named = fields->has_args && read_args(&call, &arrays, fields->args);
 
     call.at = fields->at;
+    trace->nnameless += event->role == TORCH_KERNEL && !named;
     if (event->role == TORCH_GROUP_CALL || event->role == TORCH_KERNEL) {
         /* A record without a name says less than the op around it; one that only waits nothing. */
         if (!named || (call.op && !call.op->op))

@@ -173,11 +173,29 @@ static bool is_in(const struct traces_group *group, int64_t rank)
     return false;
 }
 
-static void refuse(const struct torch_trace *trace, const struct torch_call *call,
-                   const char *message)
+/* How many members the arrays of a call tell; of shards of different sizes they do not. */
+static int64_t members_of_arrays(const struct torch_call *call)
 {
-    diag_error(trace->diag, json_text_place(&call->at, trace->file), "%.*s: %s",
-               (int)(call->name.length < 60 ? call->name.length : 60), call->name.at, message);
+    bool gathers = call->op->kind == COLL_ALL_GATHER;
+    int64_t part = gathers ? call->in_elements : call->out_elements;
+    int64_t whole = gathers ? call->out_elements : call->in_elements;
+
+    return (gathers || call->op->kind == COLL_REDUCE_SCATTER) && part > 0 && whole > 0 &&
+                   whole % part == 0
+               ? whole / part
+               : TORCH_UNKNOWN;
+}
+
+static bool agrees(const struct torch_trace *trace, const struct torch_call *call, uint32_t n)
+{
+    int64_t told = call->group_size > 0 && call->group_size != n ? call->group_size
+                                                                  : members_of_arrays(call);
+
+    if (told == TORCH_UNKNOWN || told == n)
+        return true;
+    torch_trace_refuse(trace, call, "its process group has %u ranks, and its %s tell %lld", n,
+                       told == call->group_size ? "arguments" : "arrays", (long long)told);
+    return false;
 }
 
 /* What goes to the traces of one call, whose group is known. */
@@ -194,15 +212,18 @@ static bool add_call(struct torch_trace *trace, const struct torch_call *call, u
     int64_t element_bytes = call->element_bytes, other;
     struct shd_error err;
 
+    if (!agrees(trace, call, group->n))
+        return false;
     if (element_bytes == TORCH_UNKNOWN && call->op->operand != TORCH_NO_ARRAY) {
         element_bytes = 4;
         trace->traces->nuntyped++;
     }
     if (!operand_bytes(&added.bytes, call, element_bytes, group->n)) {
-        refuse(trace, call,
-               call->in_elements < 0 && call->out_elements < 0
-                   ? "the sizes of its arrays are not told; trace with record_shapes=True"
-                   : "its arrays are larger than can be counted");
+        torch_trace_refuse(trace, call, "%s",
+                           call->in_elements < 0 && call->out_elements < 0
+                               ? "the sizes of its arrays are not told; trace with "
+                                 "record_shapes=True"
+                               : "its arrays are larger than can be counted");
         return false;
     }
     if (call->op->sends || call->op->receives) {
@@ -217,7 +238,9 @@ static bool add_call(struct torch_trace *trace, const struct torch_call *call, u
            !torch_trace_failed(trace, traces_add_call(trace->traces, &added, &err), &err);
 }
 
-/* Of the calls that count: those of names that are not known, and the groups of the others. */
+#define NOT_TOLD UINT32_MAX /* the group of a call that does not say it */
+
+/* Of the calls that count: those of names that are not known, and the groups that others say. */
 static bool find_groups(struct torch_trace *trace, uint32_t *groups, struct torch_ranks *ranks)
 {
     struct shd_error err;
@@ -235,13 +258,26 @@ static bool find_groups(struct torch_trace *trace, uint32_t *groups, struct torc
                     traces_add_word(&trace->traces->unknown, trace->traces, call->name, &err),
                     &err))
                 return false;
+        } else if (!torch_group_is_told(trace, call)) {
+            groups[i] = NOT_TOLD;
         } else if (!torch_group_of(&groups[i], trace, call, ranks)) {
             if (!trace->diag->no_memory)
-                refuse(trace, call,
-                       "which ranks its process group has is not told, or a rank twice");
+                torch_trace_refuse(trace, call,
+                                   "which ranks its process group has is not told, or a rank "
+                                   "twice");
             return false;
         }
     }
+    return true;
+}
+
+/* The groups of the other calls, when the rank and the world are known. */
+static bool guess_groups(struct torch_trace *trace, uint32_t *groups, struct torch_ranks *ranks)
+{
+    for (uint32_t i = 0; i < trace->ncalls; i++)
+        if (trace->calls[i].counted && groups[i] == NOT_TOLD &&
+            !torch_group_guess(&groups[i], trace, &trace->calls[i], ranks))
+            return false;
     return true;
 }
 
@@ -303,7 +339,7 @@ static void find_rank(struct torch_trace *trace, const uint32_t *groups, struct 
     for (uint32_t i = 0; i < trace->ncalls && trace->rank < 0; i++) {
         const struct torch_call *call = &trace->calls[i];
 
-        if (tells_own(call) && call->own < trace->traces->groups[groups[i]].n)
+        if (tells_own(call) && groups[i] != NOT_TOLD && call->own < trace->traces->groups[groups[i]].n)
             trace->rank = trace->traces->groups[groups[i]].ids[call->own];
     }
     if (trace->rank < 0)
@@ -312,12 +348,15 @@ static void find_rank(struct torch_trace *trace, const uint32_t *groups, struct 
         trace->rank = rank_in_name(trace->file);
 }
 
-/* As many as there are, or as the groups reach. */
-static void find_world(struct torch_trace *trace)
+/* As many as there are, or as the groups reach, or the arrays of calls whose group is not told. */
+static void find_world(struct torch_trace *trace, const uint32_t *groups)
 {
-    int32_t most = 0;
+    int64_t most = 0;
 
-    if (trace->world > 0)
+    if (trace->world <= 0)
+        trace->world = trace->traces->given_world;
+    trace->is_world_told = trace->world > 0;
+    if (trace->is_world_told)
         return;
     for (uint32_t i = 0; i < trace->traces->ngroups; i++) {
         const struct traces_group *group = &trace->traces->groups[i];
@@ -325,7 +364,16 @@ static void find_world(struct torch_trace *trace)
 
         most = last > most ? last : most;
     }
+    for (uint32_t i = 0; i < trace->ncalls && trace->ngroups == 0; i++)
+        if (trace->calls[i].counted && groups[i] == NOT_TOLD) {
+            int64_t size = torch_group_size(&trace->calls[i]);
+
+            most = size - 1 > most ? size - 1 : most;
+        }
     trace->world = most + 1;
+    trace->traces->is_reached |= trace->world > 1;
+    /* Of a job of one rank no name of a file tells another. */
+    trace->rank = trace->world == 1 ? 0 : trace->rank;
 }
 
 static bool check_job(struct torch_trace *trace)
@@ -394,11 +442,12 @@ static void finish(struct torch_trace *trace, uint32_t *groups, struct torch_ran
     if (!find_groups(trace, groups, ranks) || !keep_described(trace, ranks))
         return;
     find_rank(trace, groups, ranks);
-    find_world(trace);
-    if (!check_job(trace) ||
+    find_world(trace, groups);
+    if (!check_job(trace) || !guess_groups(trace, groups, ranks) ||
         torch_trace_failed(
             trace, traces_add_rank(trace->traces, trace->file, (int32_t)trace->rank, &err), &err))
         return;
+    trace->traces->nnameless += trace->ncalls ? 0 : trace->nnameless;
     for (uint32_t i = 0; i < trace->ncalls; i++) {
         const struct traces_group *group;
 
@@ -406,10 +455,10 @@ static void finish(struct torch_trace *trace, uint32_t *groups, struct torch_ran
             continue;
         group = &trace->traces->groups[groups[i]];
         if (group->ids[group->n - 1] >= trace->traces->world || !is_in(group, trace->rank)) {
-            refuse(trace, &trace->calls[i],
-                   group->ids[group->n - 1] >= trace->traces->world
-                       ? "a rank is in its process group that the job does not have"
-                       : "this rank is not in its own process group");
+            torch_trace_refuse(trace, &trace->calls[i], "%s",
+                               group->ids[group->n - 1] >= trace->traces->world
+                                   ? "a rank is in its process group that the job does not have"
+                                   : "this rank is not in its own process group");
             return;
         }
         if (!add_call(trace, &trace->calls[i], groups[i]))

@@ -80,6 +80,10 @@ struct torch_trace {
     uint32_t nevents, events_room, ncalls, calls_room, ngroups, groups_room;
     char *description; /* of the groups, where it stood in a string; owned */
     int64_t rank, world;
+    bool is_world_told;
+    uint64_t nnameless; /* kernels of NCCL that do not say which collective they are */
+    int64_t guessed_size; /* of the last group that was guessed by its size; 0: none was */
+    uint32_t guessed;     /* its number in the traces */
 };
 
 /* torch_room.c. */
@@ -94,6 +98,10 @@ bool torch_trace_grow(struct torch_trace *trace, void **items, uint32_t *room, u
 
 /* Whether a call failed, which is reported. */
 bool torch_trace_failed(struct torch_trace *trace, int status, const struct shd_error *err);
+
+/* Report a call that cannot be. */
+void torch_trace_refuse(const struct torch_trace *trace, const struct torch_call *call,
+                        const char *fmt, ...) SHD_PRINTF(3, 4);
 
 /* A call of which nothing is known but its name. */
 struct torch_call torch_call_named(struct json_piece name, enum torch_role role);

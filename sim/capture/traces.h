@@ -13,6 +13,8 @@
 #ifndef CAPTURE_TRACES_H
 #define CAPTURE_TRACES_H
 
+#include <shd/mesh.h>
+
 #include "base/diag.h"
 #include "base/json_text.h"
 #include "capture/capture.h"
@@ -52,16 +54,20 @@ struct traces_index {
 };
 
 struct traces {
-    int32_t world; /* ranks of the job; 0: no trace has told */
+    int32_t world;               /* ranks of the job; 0: no trace has told */
+    int32_t given_world;         /* as the caller says, for traces that do not; 0: not told */
+    const struct shd_mesh *mesh; /* of the job, as the caller says; NULL: not told */
     struct traces_rank *ranks;
     struct traces_group *groups;
     char **words; /* the first is "" */
     struct traces_call *calls;
     uint32_t nranks, ranks_room, ngroups, groups_room, nwords, words_room, ncalls, calls_room;
     struct traces_index group_index, word_index;
-    /* Calls whose group was guessed, whose type was; that are not counted, as their name is not
-     * known, or whom a message goes to. */
-    uint64_t nguessed, nuntyped, nunknown, npeerless;
+    /* Calls whose group was guessed, of which the size alone is told, or nothing; whose type was
+     * guessed; that are not counted, as their name is not known, or whom a message goes to. */
+    uint64_t nguessed, nsized, nall, nuntyped, nunknown, npeerless;
+    uint64_t nnameless; /* kernels that do not say their collective, of ranks without calls */
+    bool is_reached; /* the world is as large as groups tell, and may be larger */
     uint32_t unknown; /* a word: one of the names that are not known */
 };
 

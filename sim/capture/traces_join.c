@@ -495,6 +495,28 @@ static int note_counts(struct join *j)
             "taken to be of the first that has as many members as its arrays tell, else of the "
             "first of all; several could be meant.",
             (unsigned long long)t->nguessed);
+    if (status == SHD_OK && t->nsized)
+        status = capture_note(j->capture, j->err,
+                              "%llu calls tell by their arrays how many ranks their process group "
+                              "has, but not which: they are taken to be %s.",
+                              (unsigned long long)t->nsized,
+                              t->mesh ? "those along an axis of --mesh of that size, else neighbours"
+                                      : "neighbours; --mesh names the axes");
+    if (status == SHD_OK && t->nall)
+        status = capture_note(j->capture, j->err,
+                              "%llu calls tell neither which process group they are of nor how "
+                              "many ranks it has: each is taken to be of all %d.",
+                              (unsigned long long)t->nall, t->world);
+    if (status == SHD_OK && t->nnameless)
+        status = capture_note(j->capture, j->err,
+                              "%llu kernels of NCCL do not say what they move, and no call of a "
+                              "collective is traced: they are not counted.",
+                              (unsigned long long)t->nnameless);
+    if (status == SHD_OK && t->is_reached)
+        status = capture_note(j->capture, j->err,
+                              "How many ranks the job has is not told: %d, as many as groups and "
+                              "arrays tell of; --devices=N says another number.",
+                              t->world);
     if (status == SHD_OK && t->nuntyped)
         status = capture_note(j->capture, j->err,
                               "%llu calls do not say the type of their elements: 4 bytes each are "

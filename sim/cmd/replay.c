@@ -110,11 +110,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static int read_capture(struct capture *out, const struct options *o)
+/* The mesh, if one was given, is read before the program, whose groups it may tell. */
+static int read_capture(struct capture *out, struct shd_mesh **mesh, const struct options *o)
 {
+    struct reader_request request = o->request;
     struct diag diag = DIAG_INIT;
-    int status = reader_read(out, o->files, o->nfiles, &o->request, &diag);
+    int status = o->mesh ? show_parse_mesh(mesh, o->mesh) : CMD_OK;
 
+    if (status != CMD_OK)
+        return status;
+    request.mesh = *mesh;
+    status = reader_read(out, o->files, o->nfiles, &request, &diag);
     diag_write(&diag, stderr);
     status = status == SHD_OK && !diag.nerrors ? CMD_OK : cmd_exit_of_input(&diag);
     diag_fini(&diag);
@@ -122,18 +128,16 @@ static int read_capture(struct capture *out, const struct options *o)
 }
 
 /* The mesh that was given, or one that fits the groups. */
-static int find_mesh(struct shd_mesh **out, const struct options *o, const struct capture *capture)
+static int find_mesh(struct shd_mesh **mesh, const struct options *o, const struct capture *capture)
 {
     struct shd_error err;
-    int status;
 
     if (!o->mesh)
-        return axes_infer(out, capture, &err) == SHD_OK ? CMD_OK : show_failure("mesh", &err);
-    status = show_parse_mesh(out, o->mesh);
-    if (status != CMD_OK || shd_mesh_size(*out) == capture->ndevices)
-        return status;
+        return axes_infer(mesh, capture, &err) == SHD_OK ? CMD_OK : show_failure("mesh", &err);
+    if (shd_mesh_size(*mesh) == capture->ndevices)
+        return CMD_OK;
     cmd_error("mesh '%s' has %d devices, and %s has %d; expected as many", o->mesh,
-              shd_mesh_size(*out), o->files[0], capture->ndevices);
+              shd_mesh_size(*mesh), o->files[0], capture->ndevices);
     return CMD_USAGE;
 }
 
@@ -223,14 +227,16 @@ static int judge(const struct options *o, const struct replay_report *report)
     return CMD_FAILED;
 }
 
-static int replay(const struct options *o, struct capture *capture, struct chosen *chosen)
+/* Destroys the mesh. */
+static int replay(const struct options *o, struct capture *capture, struct shd_mesh *mesh,
+                  struct chosen *chosen)
 {
     struct replay_report report = {.capture = capture,
                                    .mesh_is_inferred = !o->mesh,
                                    .beside = chosen->trial.record,
                                    .beside_name = o->beside};
     struct hardware *hardware = NULL;
-    struct shd_mesh *mesh = NULL, *fitting = NULL;
+    struct shd_mesh *fitting = NULL;
     struct shd_error err;
     struct rows rows;
     int status = find_mesh(&mesh, o, capture);
@@ -264,7 +270,7 @@ static int run(int argc, char **argv)
     static const struct argp_option option_table[] = {
         {"beside", KEY_BESIDE, "SCENARIO", 0, "Compare with our own program of this scenario", 0},
         {"devices", KEY_DEVICES, "N", 0,
-         "The program's devices, where its text does not say (num_partitions)", 0},
+         "The program's devices, where its text or its traces do not say", 0},
         {"fail-above", KEY_FAIL_ABOVE, "PERCENT", 0,
          "Fail, with status 1, if the program moves so many percent more bytes than --beside", 0},
         {"hardware", KEY_HARDWARE, "HARDWARE", 0,
@@ -311,17 +317,20 @@ static int run(int argc, char **argv)
         NULL};
     struct options o = {.request = READER_REQUEST_INIT, .above = -1};
     struct chosen chosen = {.path = NULL};
+    struct shd_mesh *mesh = NULL;
     struct capture capture;
     int status;
 
     canvas_init(&o.canvas);
     args_parse(&argp, argc, argv, &o);
     capture_init(&capture);
-    status = read_capture(&capture, &o);
+    status = read_capture(&capture, &mesh, &o);
     if (status == CMD_OK && o.beside)
         status = plan_beside(&chosen, &o);
     if (status == CMD_OK)
-        status = replay(&o, &capture, &chosen);
+        status = replay(&o, &capture, mesh, &chosen);
+    else
+        shd_mesh_destroy(mesh);
     if (o.beside)
         chosen_fini(&chosen);
     capture_fini(&capture);
