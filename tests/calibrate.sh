@@ -117,6 +117,50 @@ test_collectives() {
     says out "all-reduce of 8" "collectives: the set is told"
 }
 
+# rows BYTES-PER-COUNT REDOP ROOT FACTOR: of float, 3 us a step and at 100 GB/s, small sizes too
+rows() {
+    awk -v q="$1" -v redop="$2" -v root="$3" -v f="$4" 'BEGIN {
+        print "#       size         count      type   redop    root     time   algbw   busbw #wrong     time"
+        print "           0             0     float  " redop "  " root "  9.00  0.00  0.00  0  9.00"
+        for (b = 64; b <= 67108864; b *= 1024) {
+            us = 20 + f * b / 100e3
+            printf "%12d %12d float %s %d %.2f %.2f %.2f 0 %.2f\n",
+                b, b / q, redop, root, us, b / us / 1e3, f * b / us / 1e3, us}}'
+}
+
+# logged TEXT SETS: the log $tmp/log.txt is read, and these sets come of it, with three rows each
+logged() {
+    calibrate "$tmp/start.yaml" --collectives "$tmp/log.txt" --constants tiers.0.step \
+        -o "$tmp/found.yaml"
+    ok $status "$1: read"
+    [ "$(sed -n 's/^\([a-z-]* of [0-9]*\)  *3 .*/\1/p' "$tmp/out" | paste -sd, -)" = "$2" ]
+    ok $? "$1: $2"
+}
+
+# What schedulers, shells and NCCL write between rows and before them; several tables in a file.
+test_logs() {
+    {
+        printf '+ mpirun -n 4 ./all_gather_perf -b 8\nbash: warning: setlocale\n---- 8 of 9 ----\n'
+        printf '# nThread 1 nGpus 1\n#  Rank  0 Group  0 Pid 9 on a device  0 [0x00]\n'
+        printf '#  Rank  3 Group  0 Pid 9 on b device  1 [0x00]\nNCCL version 2.1.2+cuda9.0\n'
+        rows 16 none -1 0.75 | sed '3i host:1:2 [0] NCCL INFO comm 0x5 rank 0 nranks 16 cudaDev 0'
+        printf '# Avg bus bandwidth : 1\n#\n# Collective test starting: reduce_scatter_perf\n'
+        rows 32 sum -1 0.875
+        printf '$ ./all_reduce_perf_mpi\n# nThread 1 nGpus 1\n'
+        rows 4 sum -1 1 | tr '#' ' '
+    } | sed 's/^/[1,0]<stdout>:/' >"$tmp/log.txt"
+    logged "a log" "all-gather of 4,reduce-scatter of 8,all-reduce of 2"
+    rows 4 sum -1 1.5 | sed 's/^/ 0: /' >"$tmp/log.txt"
+    logged "a table without a name, of all-reduce" "all-reduce of 4"
+    rows 16 sum -1 0.75 >"$tmp/log.txt"
+    logged "a table without a name, of reduce-scatter" "reduce-scatter of 4"
+    # A type that is not known, and columns of another age.
+    { echo '# alltoall_perf, nranks 8' && rows 32 none -1 0.875 | sed 's/float/float3/'; } >"$tmp/log.txt"
+    logged "another type" "all-to-all of 8"
+    { echo '# all_reduce_perf' && rows 4 sum -1 1.75 | sed 's/  *root  */ /; s/ -1 / /'; } >"$tmp/log.txt"
+    logged "other columns" "all-reduce of 8"
+}
+
 # refused TEXT WORDS ARGUMENT...
 refused() {
     refused_text=$1 refused_words=$2
@@ -149,6 +193,21 @@ test_faults() {
     make_table | sed 's/# nThread.*/# nranks 4/' >"$tmp/bad.txt"
     refused "other ranks than busbw has" "not that of all-reduce among 4 ranks" \
         "$tmp/start.yaml" --collectives "$tmp/bad.txt" --constants tiers.0.step
+    while IFS='|' read -r what words named q redop root factor edit; do
+        { echo "$named" && rows "$q" "$redop" "$root" "$factor" | sed "$edit"; } >"$tmp/bad.txt"
+        refused "$what" "$words" "$tmp/start.yaml" --collectives "$tmp/bad.txt" --constants tiers.0.step
+    done <<'TABLES'
+a gather or an exchange|bad.txt:4:1: error: this table does not say which.*'# all_gather_perf'|# x|16|none|-1|0.75|
+two ranks|does not say which|# x|4|sum|-1|1|
+a root|that has a root, which is not fitted|# x|4|none|0|1|
+messages|of sendrecv_perf, which is not fitted|# sendrecv_perf|4|sum|-1|1|
+the columns of another|bad.txt:6:1: error: size, count and redop.*not those of all_reduce_perf|# all_reduce_perf|16|sum|-1|0.75|
+a gather that reduces|not those of all_gather_perf|# all_gather_perf|16|sum|-1|0.75|
+one rank|is of one rank|# nranks 1, all_reduce_perf|4|sum|-1|1|
+milliseconds|bad.txt:5:1: error: algbw is|# all_reduce_perf|4|sum|-1|1.5|4s/20.98/0.02/
+a row that is cut|bad.txt:6:1: error: not a row|# all_reduce_perf|4|sum|-1|1.5|5s/sum.*/sum/
+times of the CPU|these columns have no time|# all_reduce_perf|4|sum|-1|1.5|1s/time/cputime/g
+TABLES
     refused "no file" "no.jsonl" "$tmp/start.yaml" --steps "$tmp/no.jsonl" --constants "$fits"
 }
 
@@ -156,5 +215,6 @@ cluster 0.62 0.7 >"$tmp/true.yaml"
 cluster 0.8 0.9 >"$tmp/start.yaml"
 test_steps
 test_collectives
+test_logs
 test_faults
 done_testing
