@@ -671,6 +671,8 @@ libsim_la_SOURCES = \
 	%D%/program/work.c \
 	%D%/query/axes.c \
 	%D%/query/axes.h \
+	%D%/query/fields.c \
+	%D%/query/fields.h \
 	%D%/query/json_memory.c \
 	%D%/query/json_memory.h \
 	%D%/query/layer.c \

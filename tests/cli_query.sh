@@ -70,6 +70,54 @@ test_missing_tensors() {
           "mode": "fwd_bwd", "param_shapes": {}}'
 }
 
+# What would change nothing is not passed over: what a kind of layer does not have, what says another
+# thing than the tensors, and what is only nearly a key.
+test_unknown() {
+    faulty "a question with another key" bad-request 3 '{"id": 3, "strict": true, '"$question}"
+    says out "unknown key 'strict' in a question; expected id, op, in" "a question with another key: which"
+    answer "{\"id\": 4, $question, \"out\": null}"
+    holds "a question with its answer is one" <<PY
+assert r[0]["out"]["shard_shape"] == [4, 3], r
+PY
+    refused "an unknown key" invalid "unknown key 'specs' in sharding.shards; expected mesh, shape or spec; did you mean 'spec'" \
+        sharding.shards '{"mesh": [["tp", 2]], "shape": [4], "specs": ["tp"]}'
+    refused "an unknown key, deeper" invalid "unknown key 'overlap' in times; expected F, B" \
+        pipeline.schedule '{"schedule": "GPipe", "times": {"overlap": 2}}'
+    refused "an unknown key of a leaf" invalid "unknown key 'type' in mlp/up; expected shape or dtype" \
+        eformer.analyze_sharding_strategy '{"tree": {"mlp": {"up": {"shape": [4], "type": "int8"}}},
+          "specs": {"mlp": {"up": []}}, "mesh": [["dp", 2]]}'
+    refused "an unknown key of a tensor" invalid "unknown key 'stddev' in tensors.*; expected shape" \
+        layer.run '{"kind": "rope", "tensors": {"x": {"shape": [1, 2, 1, 2], "stddev": 2}}}'
+    norm='"kind": "rmsnorm", "tensors": {"x": {"shape": [1, 2, 4]}, "g": {"shape": [4]},
+          "ct": {"shape": [1, 2, 4]}'
+    refused "a tensor that the kind has not" invalid "unknown key 'bias' in tensors; expected x, g or ct" \
+        layer.run "{$norm, \"bias\": {\"shape\": [4]}}}"
+    refused "an attribute that the kind has not" invalid "rmsnorm has no attribute 'causal'" layer.run \
+        "{$norm}, \"attrs\": {\"causal\": false}}"
+    refused "an attribute of another type" type "'attrs.eps' must be a number" layer.run \
+        "{$norm}, \"attrs\": {\"eps\": \"1e-5\"}}"
+    refused "a size that the tensors have not" invalid "'d_model' is 8, and that of the tensors is 4" \
+        layer.run "{$norm}, \"attrs\": {\"d_model\": 8}}"
+    refused "a spec of what is not given" invalid "unknown key 'b' in specs" layer.run \
+        "{$norm}, \"mesh\": [[\"dp\", 2]], \"specs\": {\"b\": [\"dp\"]}}"
+    refused "labels of a kind without" invalid "rmsnorm has no labels" layer.run \
+        "{$norm}, \"labels\": {\"seed\": 1}}"
+    xent='"kind": "xent", "tensors": {"logits": {"shape": [2, 4]}}'
+    refused "labels that are not made" invalid "entry 1 of 'values' is not what seed and mod make" layer.run \
+        "{$xent, \"labels\": {\"seed\": 1, \"mod\": 1, \"values\": [0, 3]}}"
+    refused "a convention of RoPE" invalid "half or interleaved, not 'halves'" layer.run \
+        '{"kind": "rope", "tensors": {"x": {"shape": [1, 2, 1, 2]}, "ct": {"shape": [1, 2, 1, 2]}},
+          "attrs": {"convention": "halves"}}'
+    refused "a position of 64 bits" range "'attrs.pos0' is 9223372036854775807; expected" layer.run \
+        '{"kind": "rope", "tensors": {"x": {"shape": [1, 2, 1, 2]}, "ct": {"shape": [1, 2, 1, 2]}},
+          "attrs": {"pos0": 9223372036854775807}}'
+    refused "a spec of what has no shape" not-found "a spec for 'w3', which has no shape" step.plan \
+        '{"model": "mlp", "mesh": [["dp", 2]], "config": {"batch": 2, "seq": 4, "d_model": 8},
+          "param_shapes": {"w1": [8, 16], "w2": [16, 8]}, "param_specs": {"w3": ["dp"]}}'
+    refused "numbers of 'init' that are none" type "'init' takes whole numbers" ezpz.sequence \
+        '{"world_size": 2, "ops": [["init", "2"]]}'
+}
+
 # What would take long, or more memory than there is, is refused before it begins.
 test_limits() {
     step='"model": "mlp", "param_shapes": {"w1": [8, 16], "w2": [16, 8]}, "mode": "fwd_bwd"'
@@ -159,6 +207,7 @@ PY
 
 test_faults
 test_missing_tensors
+test_unknown
 test_limits
 test_ids
 test_scenarios

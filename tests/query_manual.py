@@ -63,9 +63,20 @@ class Op:
         return json.loads(self.lines[0])["in"]
 
     def tells(self, fields, key):
-        """Whether a key is among fields: itself, or where capitals or dots stand for it."""
-        return any(re.fullmatch(re.sub(r"[A-Z]+", ".+", f.replace("...", ".+")), key)
+        """Whether a key is among fields: itself, or where capitals, dots or a star stand for it."""
+        return any(re.fullmatch(re.sub(r"[A-Z]+|^\*$", ".+", f.replace("...", ".+")), key)
                    for f in fields)
+
+    def without(self, name):
+        """The question without the field of that name; None where it is not in it."""
+        question = at = self.question()
+        *way, last = name.split(".")
+        for key in way:
+            at = at.get(key, {})
+        if last not in at:
+            return None
+        del at[last]
+        return question
 
 
 def read_ops(names, told):
@@ -131,11 +142,12 @@ def check_examples(ops, command):
 def check_required(ops, command):
     asked = [(op, name) for op in ops for name, (kind, _) in op.inputs.items()
              if kind.endswith("; required")]
-    questions = [(op.name, {k: v for k, v in op.question().items() if k != name})
-                 for op, name in asked]
+    questions = [(op.name, op.without(name) or {}) for op, name in asked]
     for (op, name), answer in zip(asked, ask(command, questions)):
-        if name not in op.question():
-            wrong(op.name, "has an example without the required", name)
+        above = name.rpartition(".")[0]
+        if op.without(name) is None:
+            if not above or op.without(above) is not None:
+                wrong(op.name, "has an example without the required", name)
         elif "err" not in json.loads(answer):
             wrong(op.name, "needs no", name)
 
@@ -161,6 +173,53 @@ def check_keys(ops, command):
             case = re.match("With|Instead|Or |Only", about)
             if re.fullmatch("[a-z_0-9]+", name) and name not in value and not case:
                 wrong(op.name, "does not answer with", name)
+
+
+def objects(value, way=""):
+    """The objects of a question, as one would write the ways to them."""
+    if isinstance(value, dict):
+        yield way, value
+        for key, below in value.items():
+            yield from objects(below, way + "." + key if way else key)
+
+
+def check_unknown(ops, command):
+    """A key that is not told of is an error that names it, in every object that has its keys told."""
+    asked = []
+    for op in ops:
+        for way, _ in objects(op.question()):
+            names = [n for n, (kind, _) in op.inputs.items() if re.fullmatch(
+                re.escape(way).replace(r"\.", ".") + (r"\." if way else "") + r"[^.]+", n)]
+            if (way and not names) or any(n.endswith("*") for n in names):
+                continue
+            question = op.question()
+            at = question
+            for key in way.split(".") if way else []:
+                at = at[key]
+            at["zzzz"] = 1
+            asked.append((op, way, question))
+    answers = ask(command, [(op.name, question) for op, _, question in asked])
+    for (op, way, _), answer in zip(asked, answers):
+        error = json.loads(answer).get("err", {})
+        if error.get("kind") != "invalid" or "'zzzz'" not in error.get("message", ""):
+            wrong(op.name, "takes an unknown key in", way or "'in'", answer[:120])
+    if len({op.name for op, _, _ in asked}) < 70 or len(asked) < 80:
+        wrong("only", len(asked), "objects")
+
+
+# A whole number has a range, which is that of 32 bits where nothing is said.
+def check_ranges(ops, command):
+    asked = [(op, name, kind) for op in ops for name, (kind, _) in op.inputs.items()
+             if kind.startswith("whole number") and "of 64 bits" not in kind and "." not in name]
+    questions = [(op.name, dict(op.question(), **{name: number})) for op, name, _ in asked
+                 for number in (2 ** 63 - 1, -2 ** 63)]
+    answers = ask(command, questions)
+    for n, answer in enumerate(answers):
+        error = json.loads(answer).get("err", {})
+        if error.get("kind") != "range":
+            wrong(questions[n][0], "takes", asked[n // 2][1], "of 64 bits:", answer[:120])
+    if len(asked) < 60:
+        wrong("only", len(asked), "whole numbers")
 
 
 def check_kinds(ops, _):

@@ -36,6 +36,8 @@ told() {
 told texts "every op: what it answers, its fields, its output, an example"
 told examples "every example: the answer is the one that is told"
 told required "every op: a required field that is missing is an error"
+told unknown "every object of a question: an unknown key is an error that names it"
+told ranges "every whole number: one out of its range is an error"
 told keys "every op: its answer has the keys that are told"
 told kinds "every kind of error is in the manual, and those of ops are such"
 told mutated "every op: questions with mistakes get the kinds of errors that are told"

@@ -48,6 +48,11 @@ refused "ZeRO without an axis" 's/,"axis":"dp"//' "'zero' needs an 'axis'"
 refused "an axis that the mesh lacks" 's/"data":"dp"/"data":"tp"/' "has no axis 'tp'"
 refused "microbatches that do not divide" 's/"microbatches":2/"microbatches":3/' "divide the batch of 4"
 refused "a missing tensor" 's/"layers.0.g1"/"layers.0.g"/' "no tensor 'layers.0.g1'"
+refused "a tensor that the decoder has not" 's/"layers.0.g1":/"layers.7.g1":{"shape":[4]},&/' \
+    "the decoder has no tensor 'layers.7.g1'"
+refused "an unknown key of ZeRO" 's/"stage":1/"stage":1,"axes":"dp"/' \
+    "unknown key 'axes' in layout.zero; expected stage or axis; did you mean 'axis'"
+refused "a size that the tensors have not" 's/"head_dim":[0-9]*/"head_dim":99/' "'head_dim' is 99, and"
 refused "other recomputation" 's/"recompute":"full"/"recompute":"all"/' "'recompute' is none, selective or full"
 refused "more stages than layers" 's/"microbatches":2/"pipeline":{"axis":"dp"}/' 'layers do not fill 2 stages'
 refused "a schedule that there is not" 's/"microbatches":2/"pipeline":{"axis":"dp","schedule":"2F2B"}/' \

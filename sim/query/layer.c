@@ -11,6 +11,59 @@
 #include "graph/layers/moe.h"
 #include "graph/layers/norm.h"
 #include "graph/layers/xent.h"
+#include "query/fields.h"
+
+/* Which elements of a head are a pair: "half", also where nothing is said, or "interleaved". */
+static bool is_interleaved(struct graph *g, const json_t *convention)
+{
+    const char *name = json_string_value(convention);
+
+    if (convention && (!name || (strcmp(name, "half") != 0 && strcmp(name, "interleaved") != 0)))
+        graph_fail(g, SHD_EINVAL, "a convention of RoPE is half or interleaved, not '%.60s'",
+                   name ? name : "that");
+    return name && !strcmp(name, "interleaved");
+}
+
+static struct attention_opts attention_of(struct graph *g, const json_t *attrs)
+{
+    const json_t *rope = json_object_get(attrs, "rope"), *causal = json_object_get(attrs, "causal");
+    struct attention_opts opts = {.causal = !json_is_false(causal)};
+
+    if (!rope || json_is_null(rope))
+        return opts;
+    opts.rope_theta = json_number_value(json_array_get(rope, 0));
+    if (json_array_size(rope) > 2 || !(opts.rope_theta > 0))
+        graph_fail(g, SHD_EINVAL, "'rope' must be [theta, \"half\" or \"interleaved\"]");
+    opts.rope_interleaved = is_interleaved(g, json_array_get(rope, 1));
+    return opts;
+}
+
+/* What is said beside the tensors must be what they say. */
+static void check_said(struct graph *g, const json_t *attrs, const char *key, bool is)
+{
+    const json_t *said = json_object_get(attrs, key);
+
+    if (json_is_boolean(said) && json_is_true(said) != is)
+        graph_fail(g, SHD_EINVAL, "'%s' is %s, and the tensors are not so", key,
+                   json_is_true(said) ? "true" : "false");
+}
+
+/* The word for an MLP with or without a gate. */
+static void check_activation(struct graph *g, const json_t *attrs, const char *key, bool gated)
+{
+    const char *said = json_string_value(json_object_get(attrs, key));
+
+    if (said && strcmp(said, gated ? "swiglu" : "gelu") != 0)
+        graph_fail(g, SHD_EINVAL, "'%s' is '%.60s', and the tensors are of %s", key, said,
+                   gated ? "swiglu" : "gelu");
+}
+
+static double eps_of(const json_t *attrs, double fallback)
+{
+    const json_t *eps = json_object_get(attrs, "eps");
+
+    return json_is_number(eps) ? json_number_value(eps) : fallback;
+}
 
 static uint32_t mlp_out(struct graph *g, const uint32_t *nodes, struct mlp_weights *w,
                         enum kern_fn activation)
@@ -25,7 +78,7 @@ static uint32_t build_mlp_gelu(struct graph *g, const json_t *attrs, const uint3
 {
     struct mlp_weights w = {GRAPH_NONE, nodes[1], nodes[2], nodes[3], nodes[4]};
 
-    (void)attrs;
+    check_said(g, attrs, "bias", nodes[3] != GRAPH_NONE || nodes[4] != GRAPH_NONE);
     return mlp_out(g, nodes, &w, KERN_GELU);
 }
 
@@ -35,25 +88,6 @@ static uint32_t build_mlp_swiglu(struct graph *g, const json_t *attrs, const uin
 
     (void)attrs;
     return mlp_out(g, nodes, &w, KERN_SILU);
-}
-
-static struct attention_opts attention_of(const json_t *attrs)
-{
-    const json_t *rope = json_object_get(attrs, "rope"), *causal = json_object_get(attrs, "causal");
-    const char *convention = json_string_value(json_array_get(rope, 1));
-
-    return (struct attention_opts){
-        .causal = !json_is_false(causal),
-        .rope_theta = json_number_value(json_array_get(rope, 0)),
-        .rope_interleaved = convention && !strcmp(convention, "interleaved"),
-    };
-}
-
-static double eps_of(const json_t *attrs, double fallback)
-{
-    const json_t *eps = json_object_get(attrs, "eps");
-
-    return json_is_number(eps) ? json_number_value(eps) : fallback;
 }
 
 static uint32_t as_out(struct graph *g, uint32_t y)
@@ -66,7 +100,7 @@ static uint32_t build_attention(struct graph *g, const json_t *attrs, const uint
 {
     const struct attention_weights w = {
         .q = nodes[1], .k = nodes[2], .v = nodes[3], .o = nodes[4]};
-    const struct attention_opts opts = attention_of(attrs);
+    const struct attention_opts opts = attention_of(g, attrs);
 
     return as_out(g, layer_attention(g, "attn", nodes[0], &w, &opts));
 }
@@ -80,8 +114,14 @@ static uint32_t build_block(struct graph *g, const json_t *attrs, const uint32_t
         .mlp = {nodes[6], gated ? nodes[7] : nodes[5], nodes[8], GRAPH_NONE, GRAPH_NONE},
         .norm1 = nodes[9],
         .norm2 = nodes[10]};
-    const struct attention_opts opts = attention_of(attrs);
+    const struct attention_opts opts = attention_of(g, attrs);
 
+    check_activation(g, attrs, "mlp", gated);
+    if (gated && nodes[5] != GRAPH_NONE)
+        return graph_fail(g, SHD_EINVAL, "block takes w1, or wg and wu; not both");
+    if (eps_of(attrs, BLOCK_NORM_EPS) != BLOCK_NORM_EPS)
+        return graph_fail(g, SHD_EUNSUPPORTED, "the norms of a block have an eps of %g",
+                          BLOCK_NORM_EPS);
     return as_out(g, layer_block(g, "block", nodes[0], &w, &opts, gated ? KERN_SILU : KERN_GELU));
 }
 
@@ -98,14 +138,16 @@ static uint32_t build_layer_norm(struct graph *g, const json_t *attrs, const uin
 
 static uint32_t build_rope(struct graph *g, const json_t *attrs, const uint32_t *nodes)
 {
-    const char *convention = json_string_value(json_object_get(attrs, "convention"));
+    bool interleaved = is_interleaved(g, json_object_get(attrs, "convention"));
     const json_t *theta = json_object_get(attrs, "theta");
     uint32_t x = nodes[0];
 
+    if (json_is_number(theta) && !(json_number_value(theta) > 0))
+        return graph_fail(g, SHD_ERANGE, "'theta' must be above 0");
     return as_out(g, graph_rope(g, "rope", x, g->nodes[x].dims[1], g->nodes[x].dims[3],
                                 json_integer_value(json_object_get(attrs, "pos0")),
                                 json_is_number(theta) ? json_number_value(theta) : 10000,
-                                convention && !strcmp(convention, "interleaved")));
+                                interleaved));
 }
 
 /* 1 where the mask's whole number is not 0. */
@@ -126,7 +168,10 @@ static uint32_t build_xent(struct graph *g, const json_t *attrs, const uint32_t 
     uint32_t logits = nodes[0], dims[2];
     struct xent x;
 
-    (void)attrs;
+    check_said(g, attrs, "from_hidden", logits == GRAPH_NONE);
+    check_said(g, attrs, "mask", nodes[4] != GRAPH_NONE);
+    if (logits != GRAPH_NONE && (nodes[1] != GRAPH_NONE || nodes[2] != GRAPH_NONE))
+        return graph_fail(g, SHD_EINVAL, "xent takes logits, or h and wv; not both");
     if (nodes[3] == GRAPH_NONE ||
         (logits == GRAPH_NONE && (nodes[1] == GRAPH_NONE || nodes[2] == GRAPH_NONE)))
         return graph_fail(g, SHD_EINVAL, "xent needs labels, and logits or h and wv");
@@ -220,8 +265,11 @@ static uint32_t build_moe(struct graph *g, const json_t *attrs, const uint32_t *
     struct moe m;
     uint32_t y;
 
+    check_activation(g, attrs, "act", gated);
     if (w.up == GRAPH_NONE)
         return graph_fail(g, SHD_EINVAL, "moe needs w1, or wg and wu");
+    if (gated && nodes[2] != GRAPH_NONE)
+        return graph_fail(g, SHD_EINVAL, "moe takes w1, or wg and wu; not both");
     if (g->err.status != SHD_OK)
         return GRAPH_NONE;
     if (top_k < 1 || top_k > g->dims[g->nodes[w.router].dims[1]].size)
@@ -238,6 +286,7 @@ static uint32_t build_moe(struct graph *g, const json_t *attrs, const uint32_t *
 const struct layer_kind layer_kinds[] = {
     {"mlp_gelu",
      "b1 b2",
+     "bias x_scale",
      {{"x", "batch seq embed"},
       {"w1", "embed mlp"},
       {"w2", "mlp embed"},
@@ -247,6 +296,7 @@ const struct layer_kind layer_kinds[] = {
      build_mlp_gelu},
     {"mlp_swiglu",
      "",
+     "x_scale",
      {{"x", "batch seq embed"},
       {"wg", "embed mlp"},
       {"wu", "embed mlp"},
@@ -255,6 +305,7 @@ const struct layer_kind layer_kinds[] = {
      build_mlp_swiglu},
     {"attention",
      "",
+     "causal rope x_scale",
      {{"x", "batch seq embed"},
       {"wq", "embed heads head_dim"},
       {"wk", "embed kv_heads head_dim"},
@@ -264,6 +315,7 @@ const struct layer_kind layer_kinds[] = {
      build_attention},
     {"block",
      "w1 wg wu",
+     "causal rope mlp eps x_scale",
      {{"x", "batch seq embed"},
       {"wq", "embed heads head_dim"},
       {"wk", "embed kv_heads head_dim"},
@@ -279,18 +331,22 @@ const struct layer_kind layer_kinds[] = {
      build_block},
     {"rmsnorm",
      "",
+     "eps x_scale",
      {{"x", "batch seq embed"}, {"g", "embed"}, {"ct", "batch seq embed"}},
      build_rms_norm},
     {"layernorm",
      "b",
+     "eps x_scale",
      {{"x", "batch seq embed"}, {"g", "embed"}, {"b", "embed"}, {"ct", "batch seq embed"}},
      build_layer_norm},
     {"rope",
      "",
+     "theta convention pos0 x_scale",
      {{"x", "batch seq heads head_dim"}, {"ct", "batch seq heads head_dim"}},
      build_rope},
     {"moe",
      "w1 wg wu",
+     "top_k renormalize act x_scale",
      {{"x", "tokens embed"},
       {"wr", "embed expert"},
       {"w1", "expert embed mlp"},
@@ -301,13 +357,14 @@ const struct layer_kind layer_kinds[] = {
      build_moe},
     {"xent",
      "logits h wv",
+     "from_hidden mask logit_scale",
      {{"logits", "tokens vocab"},
       {"h", "tokens embed"},
       {"wv", "embed vocab"},
       {"labels", "tokens"},
       {"mask", "tokens"}},
      build_xent},
-    {NULL, NULL, {{NULL, NULL}}, NULL}};
+    {NULL, NULL, NULL, {{NULL, NULL}}, NULL}};
 
 bool layer_is_data(const char *tensor)
 {
@@ -360,16 +417,96 @@ uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, in
     return (input ? graph_input : graph_param)(graph, t->name, dtype, dims, n, source);
 }
 
-static bool is_optional(const struct layer_kind *kind, const char *tensor)
+/* Whether `name` is one of `words`, which have spaces between them. */
+static bool is_among(const char *name, const char *words)
 {
     size_t length;
 
-    for (const char *word = kind->optional; *word; word += length + strspn(word + length, " ")) {
+    for (const char *word = words; *word; word += length + strspn(word + length, " ")) {
         length = strcspn(word, " ");
-        if (strlen(tensor) == length && !strncmp(word, tensor, length))
+        if (strlen(name) == length && !strncmp(word, name, length))
             return true;
     }
-    return layer_is_data(tensor);
+    return false;
+}
+
+static bool is_optional(const struct layer_kind *kind, const char *tensor)
+{
+    return is_among(tensor, kind->optional) || layer_is_data(tensor);
+}
+
+/* Sizes as questions name them, and the dimensions that have them. */
+static const struct size_name {
+    const char *key, *dim;
+} size_names[] = {{"batch", "batch"},       {"seq", "seq"},           {"d_model", "embed"},
+                  {"d_ff", "mlp"},          {"heads", "heads"},       {"kv_heads", "kv_heads"},
+                  {"head_dim", "head_dim"}, {"tokens", "tokens"},     {"experts", "expert"},
+                  {"vocab", "vocab"},       {NULL, NULL}};
+
+void layer_check_sizes(struct graph *graph, const json_t *sizes)
+{
+    for (const struct size_name *size = size_names; size->key; size++) {
+        const json_t *said = json_object_get(sizes, size->key);
+
+        for (uint32_t d = 0; d < graph->ndims && json_is_integer(said); d++)
+            if (!strcmp(graph->dims[d].name, size->dim) &&
+                graph->dims[d].size != json_integer_value(said))
+                graph_fail(graph, SHD_EINVAL, "'%s' is %lld, and that of the tensors is %lld",
+                           size->key, (long long)json_integer_value(said),
+                           (long long)graph->dims[d].size);
+    }
+}
+
+static bool is_size(const struct layer_kind *kind, const char *attr)
+{
+    for (const struct size_name *size = size_names; size->key; size++)
+        for (int t = 0; t < LAYER_TENSORS_MAX && kind->tensors[t].name; t++)
+            if (!strcmp(size->key, attr) && is_among(size->dim, kind->tensors[t].dims))
+                return true;
+    return false;
+}
+
+/* in[key] has names of the kind's tensors alone. */
+static int check_tensor_names(const struct layer_kind *kind, const json_t *in, const char *key,
+                              struct shd_error *err)
+{
+    const char *names[LAYER_TENSORS_MAX];
+    json_t *tensors = json_object_get(in, key);
+    size_t n = 0;
+    int status = SHD_OK;
+
+    while (n < LAYER_TENSORS_MAX && kind->tensors[n].name) {
+        names[n] = kind->tensors[n].name;
+        n++;
+    }
+    for (void *i = json_object_iter(tensors); i && status == SHD_OK;
+         i = json_object_iter_next(tensors, i))
+        if (layer_tensor_find(kind, json_object_iter_key(i)) < 0)
+            status = fields_unknown(json_object_iter_key(i), key, names, n, err);
+    return status;
+}
+
+int layer_check_names(const struct layer_kind *kind, const json_t *in, struct shd_error *err)
+{
+    static const char *const beside[] = {"labels", "mask"};
+    json_t *attrs = json_object_get(in, "attrs");
+    int status = check_tensor_names(kind, in, "tensors", err);
+
+    if (status == SHD_OK)
+        status = check_tensor_names(kind, in, "specs", err);
+    for (size_t i = 0; i < 2 && status == SHD_OK; i++)
+        if (json_is_object(json_object_get(in, beside[i])) &&
+            layer_tensor_find(kind, beside[i]) < 0)
+            status = shd_error_set(err, SHD_EINVAL, "%s has no %s", kind->name, beside[i]);
+    for (void *i = json_object_iter(attrs); i && status == SHD_OK;
+         i = json_object_iter_next(attrs, i)) {
+        const char *attr = json_object_iter_key(i);
+
+        if (!is_among(attr, kind->attrs) && !is_size(kind, attr))
+            status = shd_error_set(err, SHD_EINVAL, "%s has no attribute '%.60s'", kind->name,
+                                   attr);
+    }
+    return status;
 }
 
 uint32_t layer_build(struct graph *graph, const struct layer_kind *kind, const json_t *attrs,
@@ -383,6 +520,7 @@ uint32_t layer_build(struct graph *graph, const struct layer_kind *kind, const j
         if (nodes[t] == GRAPH_NONE && !is_optional(kind, name))
             return graph_fail(graph, SHD_EINVAL, "%s needs the tensor '%s'", kind->name, name);
     }
+    layer_check_sizes(graph, attrs);
     if (graph->err.status != SHD_OK)
         return GRAPH_NONE;
     result = kind->build(graph, attrs, nodes);

@@ -25,6 +25,7 @@ bool layer_is_data(const char *tensor);
 struct layer_kind {
     const char *name;
     const char *optional; /* tensors that it can do without, beside data: "b1 b2" */
+    const char *attrs;    /* attributes that it heeds, beside sizes: "causal rope" */
     struct layer_tensor tensors[LAYER_TENSORS_MAX];
     /* Add the computation and its outputs, all tensors that are not optional given; returns what
      * the loss is taken of: an array (the loss is its product with ct, summed) or, of rank 0, the
@@ -47,6 +48,14 @@ uint32_t layer_node(const struct layer_kind *kind, const uint32_t *nodes, const 
 uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, int tensor,
                           enum shd_dtype dtype, const int64_t *shape, size_t rank,
                           struct kern_source source);
+
+/* SHD_EINVAL: a question has what the kind does not heed: an attribute, a tensor, a spec. */
+SHD_MUST_CHECK int layer_check_names(const struct layer_kind *kind, const json_t *in,
+                                     struct shd_error *err);
+
+/* Sizes that are given beside the tensors ("d_model": 64) must be those that these have; else an
+ * error in the graph. */
+void layer_check_sizes(struct graph *graph, const json_t *sizes);
 
 /* What a kind's build() returns, or GRAPH_NONE and an error in the graph: a tensor is missing, or
  * they do not fit each other. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "query/axes.h"
+#include "query/fields.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -31,6 +32,11 @@ static void fini(struct analyze_question *q)
     layout_leaves_fini(&q->leaves);
 }
 
+static const struct query_field leaf_fields[] = {
+    {"shape", "shape", NULL, "Extents."},
+    {"dtype", "dtype", "\"float32\"", "Of its elements."},
+    {NULL, NULL, NULL, NULL}};
+
 static bool is_array_leaf(const json_t *node)
 {
     return json_is_array(json_object_get(node, "shape"));
@@ -46,7 +52,9 @@ static int add_leaf(struct analyze_question *q, const struct layout_leaf *place,
     if (!is_array_leaf(place->node))
         return shd_error_set(err, SHD_EINVAL, "'%.150s' is not an array {\"shape\", \"dtype\"}",
                              place->path);
-    status = layout_read_shape(shape, &leaf.rank, json_object_get(place->node, "shape"), err);
+    status = fields_check(leaf_fields, place->path, place->node, err);
+    if (status == SHD_OK)
+        status = layout_read_shape(shape, &leaf.rank, json_object_get(place->node, "shape"), err);
     if (status == SHD_OK)
         status = read_dtype(&leaf.dtype, place->node, "dtype", err);
     if (status == SHD_OK && !json_is_null(place->beside))

@@ -262,7 +262,7 @@ const struct query_op query_eformer_auto_ops[] = {
      .in =
          QUERY_FIELDS({"mesh", "mesh", NULL, "Suggestions use its axes named dp, fsdp, sp and tp."},
                       {"tree", "tree", NULL, "Leaves are shapes."},
-                      {"min_shard_size", "whole number", "1024",
+                      {"min_shard_size", "whole number of 64 bits", "1024",
                        "Read and checked as for eformer.auto_shard_pytree; has no effect here."},
                       {"strict", "boolean", "false", "Read as there; has no effect here."}),
      .gives = "list of objects",
@@ -278,7 +278,7 @@ const struct query_op query_eformer_auto_ops[] = {
      .in = QUERY_FIELDS(
          {"mesh", "mesh", NULL, "The axes named dp, fsdp, sp and tp are used."},
          {"tree", "tree", NULL, "Leaves are shapes; what is none is given back unchanged."},
-         {"min_shard_size", "whole number", "1024",
+         {"min_shard_size", "whole number of 64 bits", "1024",
           "Elements that a dimension needs to be sharded."},
          {"strict", "boolean", "false",
           "Shard by a pair of axes only what divides by each, and use no axis twice."}),
@@ -299,7 +299,7 @@ const struct query_op query_eformer_auto_ops[] = {
                         {"shape", "shape", NULL, "Extents of the array."},
                         {"methods", "list of lists of names", NULL,
                          "At most 64 lists of axes, of one or two each."},
-                        {"min_shard_size", "whole number", "1024",
+                        {"min_shard_size", "whole number of 64 bits", "1024",
                          "Elements that a dimension needs to be sharded."},
                         {"strict", "boolean", "false", "As in eformer.auto_shard_pytree."}),
      .gives = "spec",

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "query/axes.h"
+#include "query/fields.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
@@ -27,6 +28,12 @@ static const struct {
     {"str", SHD_VALUE_OTHER},         {"duck_none", SHD_VALUE_OTHER},
     {"sds", SHD_VALUE_OTHER},         {"none", SHD_VALUE_NONE},
 };
+
+static const struct query_field leaf_fields[] = {
+    {"leaf", "text", NULL, "Its kind."},
+    {"spec", "spec", NULL, "Of a kind that has one."},
+    {"shape", "shape", "none", "Has no effect."},
+    {NULL, NULL, NULL, NULL}};
 
 struct extract_question {
     struct layout_leaves leaves;
@@ -77,7 +84,9 @@ static int read_value(struct extract_question *q, size_t i, struct shd_error *er
         return SHD_OK;
     if (!name)
         return shd_error_set(err, SHD_ETYPE, "'%.150s' is not a leaf {\"leaf\"}", place->path);
-    status = find_kind(&value->kind, name, err);
+    status = fields_check(leaf_fields, place->path, place->node, err);
+    if (status == SHD_OK)
+        status = find_kind(&value->kind, name, err);
     if (status != SHD_OK || (value->kind != SHD_VALUE_PLACED && value->kind != SHD_VALUE_PLANNED &&
                              value->kind != SHD_VALUE_BARE))
         return status;
@@ -175,14 +184,20 @@ static int answer_specs(const json_t *in, struct json_out *out, struct shd_error
     {                                                                                         \
         "tree", "tree", NULL,                                                                 \
             "Leaves are {\"leaf\": kind}: jax_named, sds_named and duck_pspec, which have a " \
-            "'spec' too; jax_single, int, float, bool, numpy, str, duck_none, sds, none."     \
+            "'spec' too; jax_single, int, float, bool, numpy, str, duck_none, sds, none. A "  \
+            "'shape' has no effect."                                                          \
+    }
+
+#define UNUSED_MESH_FIELD                                                \
+    {                                                                    \
+        "mesh", "mesh", "none", "Has no effect: specs are not bound."    \
     }
 
 const struct query_op query_eformer_extract_ops[] = {
     {.name = "eformer.extract_sharding_structure",
      .answer = answer_structure,
      .about = "The spec of each device array of a tree of values, null for what has none.",
-     .in = QUERY_FIELDS(LEAVES_FIELD),
+     .in = QUERY_FIELDS(LEAVES_FIELD, UNUSED_MESH_FIELD),
      .gives = "object, by leaf",
      .out = QUERY_FIELDS(
          {"", "spec or null", NULL, "Only of jax_named: device arrays with a NamedSharding."}),
@@ -208,7 +223,7 @@ const struct query_op query_eformer_extract_ops[] = {
      .answer = answer_specs,
      .about = "The spec of every value of a tree: that of a device array, [] for a number; for "
               "anything else an error.",
-     .in = QUERY_FIELDS(LEAVES_FIELD),
+     .in = QUERY_FIELDS(LEAVES_FIELD, UNUSED_MESH_FIELD),
      .gives = "object, by leaf",
      .out = QUERY_FIELDS({"", "spec", NULL, "Its spec."}),
      .question =
@@ -217,7 +232,7 @@ const struct query_op query_eformer_extract_ops[] = {
     {.name = "eformer.get_shardings_with_structure",
      .answer = answer_structure,
      .about = "The same as eformer.extract_sharding_structure.",
-     .in = QUERY_FIELDS(LEAVES_FIELD),
+     .in = QUERY_FIELDS(LEAVES_FIELD, UNUSED_MESH_FIELD),
      .gives = "object, by leaf",
      .out = QUERY_FIELDS({"", "spec or null", NULL, "Only of jax_named."}),
      .question = "{'tree': {'w': {'leaf': 'jax_named', 'spec': ['tp']}, 'b': {'leaf': 'numpy'}}}",

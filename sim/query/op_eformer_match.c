@@ -11,9 +11,15 @@
 #include <string.h>
 
 #include "query/axes.h"
+#include "query/fields.h"
 #include "query/layout.h"
 #include "query/query.h"
 #include "query/read.h"
+
+static const struct query_field leaf_fields[] = {
+    {"$shape", "shape", NULL, "Extents."},
+    {"$scalar", "anything", NULL, "Instead: a number."},
+    {NULL, NULL, NULL, NULL}};
 
 static bool is_array_leaf(const json_t *node)
 {
@@ -30,13 +36,14 @@ static int write_leaf(struct json_out *out, const struct layout_leaf *place,
     struct shd_leaf leaf = {.name = place->path, .dtype = SHD_F32, .shape = shape};
     struct shd_match match;
     struct shd_spec *spec;
-    int status = SHD_OK;
+    int status;
 
     if (json_is_null(place->node)) {
         json_out_null(out);
         return SHD_OK;
     }
-    if (value)
+    status = fields_check(leaf_fields, place->path, place->node, err);
+    if (status == SHD_OK && value)
         status = layout_read_shape(shape, &leaf.rank, value, err);
     if (status == SHD_OK)
         status = shd_match_leaf(&match, rules, &leaf, options, err);
@@ -217,7 +224,8 @@ const struct query_op query_eformer_match_ops[] = {
          {"tree", "tree", NULL,
           "Leaves are {\"$shape\": shape} or {\"$scalar\": number}; {\"$list\": [...]} is a list; "
           "null stays null."},
-         {"min_sharding_size", "whole number", "16384", "Arrays of fewer elements are replicated."},
+         {"min_sharding_size", "whole number of 64 bits", "16384",
+          "Arrays of fewer elements are replicated."},
          {"strict", "boolean", "false",
           "A spec with more entries than the array has dimensions is an error, and is not cut."}),
      .gives = "object, by path",

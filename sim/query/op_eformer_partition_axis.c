@@ -156,7 +156,7 @@ const struct query_op query_eformer_partition_axis_ops[] = {
      .answer = answer_axis,
      .about = "A PartitionAxis with all its fields resolved: which mesh axes shard which axis of a "
               "model.",
-     .in = QUERY_FIELDS({"FIELD", "null, name or names", "\"...\"",
+     .in = QUERY_FIELDS({"*", "null, name or names", "\"...\"",
                          "Any field of the answer; '...' is its default, which follows the mesh "
                          "axes named above it."}),
      .gives = "object",
@@ -182,7 +182,8 @@ const struct query_op query_eformer_partition_axis_ops[] = {
           "For each dimension a field of PartitionAxis, with or without its '_axis'; null or '_': "
           "not sharded."},
          {"mode", "text", "\"training\"", "training or generation."},
-         {"partition_axis", "object", "{}", "Fields, as eformer.PartitionAxis takes them."}),
+         {"partition_axis", "object", "{}", "Fields, as eformer.PartitionAxis takes them."},
+         {"partition_axis.*", "null, name or names", "\"...\"", "As there."}),
      .gives = "spec",
      .errors = "duplicate-axis, not-found",
      .question = "{'names': ['batch', 'query_sequence', 'head', null]}",

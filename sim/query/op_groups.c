@@ -253,6 +253,28 @@ static int answer_uninitialised(const json_t *in, struct json_out *out, struct s
 }
 
 /* One op of a sequence: ["init", tensor, pipeline, context], ["destroy"], [getter]. */
+static int check_op(const json_t *op, struct shd_error *err)
+{
+    const char *name = json_string_value(json_array_get(op, 0));
+    size_t most = name && !strcmp(name, "init") ? 4 : 1;
+
+    if (!name)
+        return shd_error_set(err, SHD_ETYPE, "an op is a list that starts with its name");
+    if (json_array_size(op) > most)
+        return shd_error_set(err, SHD_EINVAL, "the op '%.60s' takes at most %zu numbers", name,
+                             most - 1);
+    for (size_t i = 1; i < json_array_size(op); i++) {
+        const json_t *size = json_array_get(op, i);
+
+        if (!json_is_integer(size))
+            return shd_error_set(err, SHD_ETYPE, "'init' takes whole numbers");
+        if (json_integer_value(size) < INT32_MIN || json_integer_value(size) > INT32_MAX)
+            return shd_error_set(err, SHD_ERANGE, "'init' of %lld ranks",
+                                 (long long)json_integer_value(size));
+    }
+    return SHD_OK;
+}
+
 static int run_op(struct shd_parallel *p, const json_t *op, struct json_out *out,
                   struct shd_error *err)
 {
@@ -328,9 +350,8 @@ static int answer_sequence(const json_t *in, struct json_out *out, struct shd_er
     struct shd_parallel p = {0};
     int status = read_process(&p, in, err);
 
-    for (size_t i = 0; i < json_array_size(ops); i++)
-        if (!json_is_string(json_array_get(json_array_get(ops, i), 0)))
-            return shd_error_set(err, SHD_ETYPE, "an op is a list that starts with its name");
+    for (size_t i = 0; i < json_array_size(ops) && status == SHD_OK; i++)
+        status = check_op(json_array_get(ops, i), err);
     if (status != SHD_OK)
         return status;
     json_out_begin_array(out);

@@ -27,6 +27,30 @@ static void fini(struct layer_run *run)
     layer_question_fini(&run->q);
 }
 
+/* Values that are given beside the seed must be what is made of it; of a mask, whether that is not
+ * 0. */
+static int check_values(const json_t *data, const struct kern_source *source, int64_t tokens,
+                        bool mask, struct shd_error *err)
+{
+    const json_t *values = json_object_get(data, "values");
+    int64_t n = (int64_t)json_array_size(values), one = 1;
+
+    if (values && n != tokens)
+        return shd_error_set(err, SHD_EINVAL, "%lld 'values' for %lld tokens", (long long)n,
+                             (long long)tokens);
+    for (int64_t i = 0; i < n; i++) {
+        const json_t *value = json_array_get(values, (size_t)i);
+        int32_t made;
+
+        kern_fill(source, SHD_I32, 1, &n, &i, &one, &made);
+        if (!json_is_integer(value) || json_integer_value(value) != (mask ? made != 0 : made))
+            return shd_error_set(err, SHD_EINVAL, "entry %lld of 'values' is not what seed and "
+                                 "mod make, which is %d",
+                                 (long long)i, (int)(mask ? made != 0 : made));
+    }
+    return SHD_OK;
+}
+
 /* labels and mask stand beside the tensors: whole numbers, one a token. */
 static int add_data(struct layer_question *q, const json_t *in, int t, struct shd_error *err)
 {
@@ -49,6 +73,9 @@ static int add_data(struct layer_question *q, const json_t *in, int t, struct sh
     if (status != SHD_OK)
         return status;
     source.modulus = (uint32_t)mod;
+    status = check_values(data, &source, tokens, !strcmp(name, "mask"), err);
+    if (status != SHD_OK)
+        return status;
     q->tensors[t] = layer_add_tensor(
         q->graph, q->kind, t, strcmp(name, "labels") ? SHD_F32 : SHD_I32, &tokens, 1, source);
     return SHD_OK;
@@ -93,7 +120,9 @@ static int build_graph(struct layer_question *q, const json_t *in, struct shd_er
     kind = layer_find(name);
     if (!kind)
         return shd_error_set(err, SHD_EUNSUPPORTED, "there is no kind of layer '%.60s'", name);
-    status = layer_question_begin(q, kind, err);
+    status = layer_check_names(kind, in, err);
+    if (status == SHD_OK)
+        status = layer_question_begin(q, kind, err);
     if (status == SHD_OK)
         status = add_tensors(q, in, err);
     if (status != SHD_OK)
@@ -109,9 +138,15 @@ static int read_specs(struct layer_question *q, const json_t *in, struct shd_err
     const json_t *specs = json_object_get(in, "specs");
     int status = layer_question_end(q, err);
 
-    for (int t = 0; status == SHD_OK && t < LAYER_TENSORS_MAX && q->kind->tensors[t].name; t++)
-        status = layer_question_bind(q, q->tensors[t],
-                                     json_object_get(specs, q->kind->tensors[t].name), err);
+    for (int t = 0; status == SHD_OK && t < LAYER_TENSORS_MAX && q->kind->tensors[t].name; t++) {
+        const char *name = q->kind->tensors[t].name;
+        const json_t *spec = json_object_get(specs, name);
+
+        if (spec && q->tensors[t] == GRAPH_NONE)
+            status = shd_error_set(err, SHD_EINVAL, "a spec for '%s', which is not given", name);
+        else
+            status = layer_question_bind(q, q->tensors[t], spec, err);
+    }
     return status;
 }
 
@@ -202,6 +237,14 @@ static int answer_run(const json_t *in, struct json_out *out, struct shd_error *
     return status;
 }
 
+#define DATA_FIELDS(name, about)                                                             \
+    {name ".seed", "whole number from 0 to 4294967295", "0", "As of a tensor."},              \
+        {name ".mod", "whole number from 1 to 4294967295", "1", "What numbers are below."},  \
+    {                                                                                        \
+        name ".values", "list of whole numbers", "none",                                     \
+            about ", which seed and mod must make; as many are run, or attrs.tokens."         \
+    }
+
 const struct query_op query_layer_ops[] = {
     {.name = "layer.run",
      .answer = answer_run,
@@ -215,16 +258,40 @@ const struct query_op query_layer_ops[] = {
           "Tensors by name: of mlp_gelu x, w1, w2, ct and perhaps b1, b2; of mlp_swiglu x, wg, wu, "
           "w2, ct; of attention x, wq, wk, wv, wo, ct; of block also w1 (or wg, wu), w2, g1, g2; "
           "of rmsnorm x, g, ct; of layernorm x, g, ct and perhaps b; of rope x, ct; of moe x, wr, "
-          "w1 (or wg, wu), w2, ct; of xent logits, or h and wv. Each is a tensor."},
-         {"labels", "object", "none",
-          "Of xent, besides: seed and mod (whole numbers below it), and values, a list of as many "
-          "entries as there are tokens, or attrs.tokens."},
+          "w1 (or wg, wu), w2, ct; of xent logits, or h and wv."},
+         {"tensors.*", "tensor", "none", "Each of them."},
+         {"labels", "object", "none", "Of xent, besides: a whole number a token."},
+         DATA_FIELDS("labels", "The labels"),
          {"mask", "object", "none",
-          "Of xent, besides: seed and mod, as labels; a token whose number is 0 is left out."},
-         {"attrs", "object", "{}",
-          "causal (true), rope [theta, \"half\" or \"interleaved\"] of attention; eps of norms "
-          "(1e-6, of layernorm 1e-5); theta (10000), convention ('half') and pos0 (0) of rope; "
-          "top_k (must be given) and renormalize (false) of moe; tokens of xent."},
+          "Of xent, besides: likewise; a token whose number is 0 is left out."},
+         DATA_FIELDS("mask", "0 where a token is left out, else 1"),
+         {"attrs", "object", "{}", "Of a kind: what its tensors do not say; or say, too."},
+         {"attrs.causal", "boolean", "true", "Of attention and block."},
+         {"attrs.rope", "list", "none",
+          "Of attention and block: [theta, \"half\" or \"interleaved\"]."},
+         {"attrs.eps", "number", "1e-6, of layernorm 1e-5", "Of norms; of block 1e-6."},
+         {"attrs.theta", "number", "10000", "Of rope."},
+         {"attrs.convention", "text", "\"half\"", "Of rope: half or interleaved."},
+         {"attrs.pos0", "whole number", "0", "Of rope: the position of the first token."},
+         {"attrs.top_k", "whole number", "none", "Of moe, which must have it."},
+         {"attrs.renormalize", "boolean", "false", "Of moe: gates are over their sum."},
+         {"attrs.tokens", "whole number", "as the tensors say", "Of moe and xent."},
+         {"attrs.mlp", "text", "as the tensors say", "Of block: gelu or swiglu; checked."},
+         {"attrs.act", "text", "as the tensors say", "Of moe: gelu or swiglu; checked."},
+         {"attrs.bias", "boolean", "as the tensors say", "Of mlp_gelu; checked."},
+         {"attrs.from_hidden", "boolean", "as the tensors say", "Of xent; checked."},
+         {"attrs.mask", "boolean", "as the tensors say", "Of xent; checked."},
+         {"attrs.batch", "whole number", "as the tensors say", "Checked against them."},
+         {"attrs.seq", "whole number", "as the tensors say", "Checked against them."},
+         {"attrs.d_model", "whole number", "as the tensors say", "Checked against them."},
+         {"attrs.d_ff", "whole number", "as the tensors say", "Checked against them."},
+         {"attrs.heads", "whole number", "as the tensors say", "Checked against them."},
+         {"attrs.kv_heads", "whole number", "as the tensors say", "Checked against them."},
+         {"attrs.head_dim", "whole number", "as the tensors say", "Checked against them."},
+         {"attrs.experts", "whole number", "as the tensors say", "Checked against them."},
+         {"attrs.vocab", "whole number", "as the tensors say", "Checked against them."},
+         {"attrs.x_scale", "number", "as the tensors say", "Has no effect."},
+         {"attrs.logit_scale", "number", "as the tensors say", "Has no effect."},
          {"mesh", "mesh", "one device", "The devices to run on."},
          {"specs", "object", "{}",
           "The spec of each tensor on the mesh; without one it is replicated."}),

@@ -389,7 +389,8 @@ const struct query_op query_moe_route_ops[] = {
          {"capacity_factor", "number or null", "null",
           "Slots of an expert are this times top_k * tokens / experts, rounded up; null: no token "
           "is dropped."},
-         {"seed", "whole number", "0", "Of the scores, whose values are as those of a tensor."},
+         {"seed", "whole number from 0 to 4294967295", "0",
+          "Of the scores, whose values are as those of a tensor."},
          {"scale", "number", "1", "Of the scores."},
          {"tie_quantum", "number or null", "null", "Scores are rounded to multiples of it."}),
      .gives = "object",

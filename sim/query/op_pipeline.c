@@ -162,13 +162,16 @@ const struct query_op query_pipeline_ops[] = {
      .in = QUERY_FIELDS({"schedule", "text", NULL,
                          "GPipe, 1F1B, Interleaved1F1B, LoopedBFS, ZBH1, InterleavedZeroBubble, "
                          "ZBVZeroBubble or DualPipeV."},
-                        {"pp", "whole number", "1", "Ranks of the pipeline."},
-                        {"stages_per_rank", "whole number", "1", "Stages of each rank."},
-                        {"microbatches", "whole number", "1", "Microbatches."},
-                        {"times", "object", "{}",
-                         "How long an action takes, in any unit: F forward (1), B backward (2), I "
-                         "backward of inputs (1), W backward of weights (1), FB a forward and a "
-                         "backward that overlap (their sum)."}),
+                        {"pp", "whole number from 1 to 2147483647", "1", "Ranks of the pipeline."},
+                        {"stages_per_rank", "whole number from 1 to 2147483647", "1", "Stages of each rank."},
+                        {"microbatches", "whole number from 1 to 2147483647", "1", "Microbatches."},
+                        {"times", "object", "{}", "How long an action takes, in any unit."},
+                        {"times.F", "number", "1", "Forward."},
+                        {"times.B", "number", "2", "Backward."},
+                        {"times.I", "number", "1", "Backward of inputs."},
+                        {"times.W", "number", "1", "Backward of weights."},
+                        {"times.FB", "number", "their sum",
+                         "A forward and a backward that overlap."}),
      .gives = "object",
      .out = QUERY_FIELDS(
          {"order", "list of lists", NULL,

@@ -219,8 +219,8 @@ const struct query_op query_ring_balance_ops[] = {
      .answer = answer_balance,
      .about = "How many pairs of query and key each rank has in each step of ring attention over a "
               "causal sequence. In step t rank r has the keys of rank r - t, modulo ranks.",
-     .in = QUERY_FIELDS({"ranks", "whole number", NULL, "Ranks, at most 1024."},
-                        {"tokens", "whole number", NULL,
+     .in = QUERY_FIELDS({"ranks", "whole number from 1 to 1024", NULL, "Ranks, at most 1024."},
+                        {"tokens", "whole number from 1 to 2147483647", NULL,
                          "Tokens of the sequence; they must divide over the ranks, for zigzag over "
                          "twice as many."},
                         {"assignment", "text", "\"contiguous\"",

@@ -168,12 +168,18 @@ static int answer_split(const json_t *in, struct json_out *out, struct shd_error
     return SHD_OK;
 }
 
+#define DIVISION_FIELDS                                                 \
+    {"numerator", "whole number of 64 bits", "0", "The number."},       \
+    {                                                                   \
+        "denominator", "whole number of 64 bits", "0",                  \
+            "What divides it; 0 is an error."                           \
+    }
+
 const struct query_op query_split_ops[] = {
     {.name = "ezpz.divide_and_check_no_remainder",
      .answer = answer_divide,
      .about = "A quotient, or the error indivisible.",
-     .in = QUERY_FIELDS({"numerator", "whole number", "0", "The number."},
-                        {"denominator", "whole number", "0", "What divides it; 0 is an error."}),
+     .in = QUERY_FIELDS(DIVISION_FIELDS),
      .gives = "whole number",
      .errors = "indivisible",
      .question = "{'numerator': 12, 'denominator': 4}",
@@ -181,8 +187,7 @@ const struct query_op query_split_ops[] = {
     {.name = "ezpz.ensure_divisibility",
      .answer = answer_ensure,
      .about = "Whether a number divides another without remainder.",
-     .in = QUERY_FIELDS({"numerator", "whole number", "0", "The number."},
-                        {"denominator", "whole number", "0", "What divides it; 0 is an error."}),
+     .in = QUERY_FIELDS(DIVISION_FIELDS),
      .gives = "null, or the error indivisible",
      .errors = "indivisible",
      .question = "{'numerator': 12, 'denominator': 5}",

@@ -153,8 +153,13 @@ static int bind_all(struct layer_question *q, uint32_t result, const json_t *in,
     {
         const char *tensor = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
 
+        uint32_t node = layer_node(q->kind, q->tensors, tensor);
+
+        if (status == SHD_OK && node == GRAPH_NONE)
+            status = shd_error_set(err, SHD_ENOTFOUND, "a spec for '%.60s', which has no shape",
+                                   name);
         if (status == SHD_OK)
-            status = layer_question_bind(q, layer_node(q->kind, q->tensors, tensor), spec, err);
+            status = layer_question_bind(q, node, spec, err);
     }
     for (uint32_t node = 0; node < q->graph->nnodes && status == SHD_OK; node++)
         if (q->graph->nodes[node].op == GRAPH_CONSTRAINT)
@@ -211,15 +216,31 @@ const struct query_op query_step_ops[] = {
          {"mesh", "mesh", NULL, "Axes of the device mesh."},
          {"mode", "text", "\"fwd\"",
           "fwd, or fwd_bwd: the forward pass, the loss sum(y * ct), and the gradients."},
-         {"config", "object", NULL,
-          "batch, seq and d_model (1 each if not given), dtype ('float32'), mlp ('gelu' or "
-          "'swiglu'), causal (true)."},
+         {"config", "object", NULL, "What shapes of parameters do not say; or say, too."},
+         {"config.batch", "whole number", "1", "Sequences."},
+         {"config.seq", "whole number", "1", "Tokens of a sequence."},
+         {"config.d_model", "whole number", "1", "Width of the model."},
+         {"config.dtype", "dtype", "\"float32\"", "Of all arrays."},
+         {"config.mlp", "text", "\"gelu\"", "gelu or swiglu."},
+         {"config.causal", "boolean", "true", "Of attention."},
+         {"config.rope", "list", "none", "Of attention: [theta, \"half\" or \"interleaved\"]."},
+         {"config.d_ff", "whole number", "as the shapes say", "Checked against them."},
+         {"config.heads", "whole number", "as the shapes say", "Checked against them."},
+         {"config.kv_heads", "whole number", "as the shapes say", "Checked against them."},
+         {"config.head_dim", "whole number", "as the shapes say", "Checked against them."},
          {"param_shapes", "object", NULL,
           "The shape of each parameter, names as in layer.run; what stands before a point in a "
           "name is left out."},
          {"param_specs", "object", "{}", "Specs of parameters."},
-         {"activation_specs", "object", "{}",
-          "Specs of x, mlp_in, attn_in, hidden, q, kv and out."},
+         {"activation_specs", "object", "{}", "Specs of what is between parameters."},
+         {"activation_specs.x", "spec", "none", "The input."},
+         {"activation_specs.mlp_in", "spec", "none", "The input of the MLP."},
+         {"activation_specs.attn_in", "spec", "none", "The input of attention."},
+         {"activation_specs.hidden", "spec", "none", "What is inside the MLP."},
+         {"activation_specs.q", "spec", "none", "Queries, and keys and values as many."},
+         {"activation_specs.kv", "spec", "none", "Keys and values as projected."},
+         {"activation_specs.out", "spec", "none", "The result of each half of a block."},
+         {"layout", "text", "none", "What the layout is called; has no effect."},
          {"result_spec", "spec", "none", "The spec of the result, and of ct."},
          {"placement", "text", "\"search\"",
           "search: what is not said is chosen for the fewest bytes; follow: it follows from what "

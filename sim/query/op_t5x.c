@@ -422,7 +422,8 @@ const struct query_op query_t5x_ops[] = {
           "For each dimension its logical axis; null: the array has none, and no spec."},
          {"rules", "logical rules", "[]",
           "Rules in order. One applies if its name is among the axes, not assigned yet, and none "
-          "of its mesh axes is taken."}),
+          "of its mesh axes is taken."},
+         {"rules_name", "text", "none", "What the rules are called; has no effect."}),
      .gives = "spec or null",
      .errors = "duplicate-axis",
      .question = "{'logical_axes': ['batch', 'embed', 'mlp'], 'rules': [['batch', 'data'], ['mlp', "
@@ -474,7 +475,9 @@ const struct query_op query_t5x_ops[] = {
      .answer = answer_params,
      .about = "The spec of every parameter of a list, from logical axes and the standard rules.",
      .in = QUERY_FIELDS({"params", "list", NULL, "[name, shape] of each parameter."},
-                        {"logical_axes", "object", "{}", "Logical axes by name."}, DIMS_FIELDS),
+                        {"logical_axes", "object", "{}", "Logical axes by name."},
+                        {"dtype", "dtype", "none", "Of all parameters; has no effect."},
+                        DIMS_FIELDS),
      .gives = "object",
      .out = QUERY_FIELDS({"specs", "object", NULL, "The spec of each parameter."}),
      .errors = "duplicate-axis",

@@ -357,6 +357,12 @@ static int answer_layout(const json_t *in, struct json_out *out, struct shd_erro
         "strict", "boolean", "false", "A negative batch is an error."                 \
     }
 
+#define DATA_BATCH_FIELD                                                     \
+    {                                                                        \
+        "batch_size", "whole number or null", "null",                        \
+            "As in t5x.get_data_layout; has no effect here."                 \
+    }
+
 #define HOST_FIELDS                                                                                \
     {"axis_names", "names", NULL, "Names of the mesh's axes."},                                    \
         {"mesh_shape", "list of whole numbers", NULL, "Their sizes."},                             \
@@ -371,7 +377,7 @@ const struct query_op query_t5x_chunk_ops[] = {
     {.name = "t5x.data_mesh_size",
      .answer = answer_mesh_size,
      .about = "The devices along the axes that shard the batch.",
-     .in = QUERY_FIELDS(DATA_FIELDS),
+     .in = QUERY_FIELDS(DATA_FIELDS, DATA_BATCH_FIELD),
      .gives = "whole number",
      .errors = "duplicate-axis, axis-not-in-mesh",
      .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
@@ -380,7 +386,7 @@ const struct query_op query_t5x_chunk_ops[] = {
     {.name = "t5x.data_shard_id",
      .answer = answer_data_shard_id,
      .about = "Which shard of the data is the host's.",
-     .in = QUERY_FIELDS(DATA_FIELDS),
+     .in = QUERY_FIELDS(DATA_FIELDS, DATA_BATCH_FIELD),
      .gives = "whole number",
      .errors = "duplicate-axis, axis-not-in-mesh",
      .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
@@ -389,7 +395,7 @@ const struct query_op query_t5x_chunk_ops[] = {
     {.name = "t5x.data_shards",
      .answer = answer_shards,
      .about = "The shards that hosts cut the data into.",
-     .in = QUERY_FIELDS(DATA_FIELDS),
+     .in = QUERY_FIELDS(DATA_FIELDS, DATA_BATCH_FIELD),
      .gives = "whole number",
      .errors = "duplicate-axis, axis-not-in-mesh",
      .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "

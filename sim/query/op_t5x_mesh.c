@@ -247,6 +247,23 @@ static int answer_default_hybrid(const json_t *in, struct json_out *out, struct 
     return status == SHD_OK ? answer_default(in, &topology, 1, out, err) : status;
 }
 
+#define TOPOLOGY_FIELDS                                                                            \
+    {"topology", "object", NULL, "The chips."},                                                    \
+        {"topology.kind", "text", "\"\"", "As JAX names it, 'TPU v4'."},                           \
+        {"topology.bounds", "list of whole numbers", NULL, "[x, y, z, cores]."},                   \
+    {                                                                                              \
+        "topology.host_layout", "list of whole numbers", NULL, "The box of one host, likewise."    \
+    }
+
+#define DEVICE_FIELDS                                                                            \
+    {"device", "object", NULL, "A chip, or a device of a process."},                             \
+        {"device.coords", "list of whole numbers", "none", "Of a chip."},                        \
+        {"device.core_on_chip", "whole number", "0", "Of a chip."},                              \
+        {"device.process_index", "whole number", "0", "The process of a device."},               \
+    {                                                                                            \
+        "device.id", "whole number", "0", "Of a device."                                         \
+    }
+
 #define HOSTS_FIELDS                                                          \
     {"platform", "text", "\"cpu\"", "cpu, gpu or tpu."},                      \
         {"process_count", "whole number", "1", "Processes."},                 \
@@ -288,7 +305,7 @@ const struct query_op query_t5x_mesh_ops[] = {
      .answer = answer_bounds,
      .about = "The extents of the hardware of which a device is the far corner.",
      .in = QUERY_FIELDS(
-         {"device", "object", NULL, "coords and core_on_chip of a chip; or process_index and id."},
+         DEVICE_FIELDS,
          {"process_count", "whole number", "1", "Processes."},
          {"local_device_count", "whole number", "1", "Devices of a process."}),
      .gives = "list of whole numbers",
@@ -326,8 +343,7 @@ const struct query_op query_t5x_mesh_ops[] = {
      .answer = answer_default_tpu,
      .about = "The default mesh of TPU chips.",
      .in = QUERY_FIELDS(
-         {"topology", "object", NULL,
-          "kind ('TPU v4'), bounds [x, y, z, cores] and host_layout, the box of one host."},
+         TOPOLOGY_FIELDS,
          {"num_partitions", "whole number", "0",
           "Devices of a model-parallel submesh; or model_parallel_submesh."},
          SHAPES_FIELDS),
@@ -342,7 +358,7 @@ const struct query_op query_t5x_mesh_ops[] = {
     {.name = "t5x.get_coords",
      .answer = answer_coords,
      .about = "The coordinates and core of a device; or its process and its number there.",
-     .in = QUERY_FIELDS({"device", "object", NULL, "As in t5x.bounds_from_last_device."},
+     .in = QUERY_FIELDS(DEVICE_FIELDS,
                         {"local_device_count", "whole number", "1", "Devices of a process."}),
      .gives = "list of whole numbers",
      .question = "{'device': {'process_index': 1, 'id': 9}, 'local_device_count': 8}",
@@ -351,9 +367,9 @@ const struct query_op query_t5x_mesh_ops[] = {
      .answer = answer_get_mesh,
      .about = "The mesh (data, model) of TPU chips for a model-parallel submesh.",
      .in = QUERY_FIELDS(
-         {"topology", "object", NULL,
-          "kind ('TPU v4'), bounds [x, y, z, cores] and host_layout, the box of one host."},
-         SUBMESH_FIELDS),
+         TOPOLOGY_FIELDS,
+         SUBMESH_FIELDS,
+         {"device_order", "text", "none", "Of the list of devices; has no effect."}),
      .gives = "object",
      .out = QUERY_FIELDS(MESH_FIELDS, {"coords", "list of lists", NULL,
                                        "Coordinates and core of each chip, row-major."}),

@@ -70,10 +70,17 @@ const struct query_op query_train_step_ops[] = {
      .about =
          "Memory, flops and time of one training step of a decoder, from its sizes and its layout.",
      .in = QUERY_FIELDS(
-         {"model", "object", NULL,
-          "hidden, layers, heads, mlp_dim, vocab and seq (tokens of a sequence), which must be "
-          "given; kv_heads (heads), head_dim (hidden / heads), gated_mlp (false: GELU with biases, "
-          "tied embeddings; true: SwiGLU, RMS norms, RoPE)."},
+         {"model", "object", NULL, "Sizes of the decoder."},
+         {"model.hidden", "whole number", NULL, "Width of the model."},
+         {"model.layers", "whole number", NULL, "Layers."},
+         {"model.heads", "whole number", NULL, "Heads of attention."},
+         {"model.mlp_dim", "whole number", NULL, "Width inside the MLP."},
+         {"model.vocab", "whole number", NULL, "Entries of the vocabulary."},
+         {"model.seq", "whole number", NULL, "Tokens of a sequence."},
+         {"model.kv_heads", "whole number", "heads", "Heads of keys and values."},
+         {"model.head_dim", "whole number", "hidden / heads", "Width of a head."},
+         {"model.gated_mlp", "boolean", "false",
+          "false: GELU with biases, tied embeddings; true: SwiGLU, RMS norms, RoPE."},
          {"hardware", "text", NULL, "A cluster by name, as 'shardsim show hardware' lists them."},
          {"devices", "whole number", NULL, "Devices; tp * pp * cp * dp of them."},
          {"tp", "whole number", "1", "Tensor parallelism."},
@@ -93,7 +100,7 @@ const struct query_op query_train_step_ops[] = {
          {"sequence_parallel", "boolean", "false",
           "Activations between layers are sharded over tp, too."},
          {"flash_attention", "boolean", "true", "Attention keeps no scores."},
-         {"zero_stage", "whole number", "0", "ZeRO: 0 to 3."}),
+         {"zero_stage", "whole number from 0 to 3", "0", "The stage of ZeRO."}),
      .gives = "object",
      .out = QUERY_FIELDS(
          {"step_seconds", "number", NULL, "Time of a step, in seconds."},

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "query/fields.h"
 #include "query/json_memory.h"
 
 static const struct query_op *const families[] = {query_easydel_ops,
@@ -110,7 +111,9 @@ static void answer_op(const struct query_op *op, const json_t *in, struct json_o
     int status;
 
     json_out_init_text(&value, &body, JSON_OUT_COMPACT);
-    status = op->answer(in, &value, &err);
+    status = fields_check(op->in, op->name, in, &err);
+    if (status == SHD_OK)
+        status = op->answer(in, &value, &err);
     if (status == SHD_OK) {
         if (json_out_fini(&value) != SHD_OK)
             status = shd_error_set(&err, SHD_ENOMEM, "no memory for the answer");
@@ -125,11 +128,21 @@ static void answer_op(const struct query_op *op, const json_t *in, struct json_o
     text_fini(&body);
 }
 
+/* What a question has; a file of questions with their answers may be asked as it is. */
+static const struct query_field question_fields[] = {
+    {"id", "anything", "null", "Given back."},
+    {"op", "name", NULL, "The op."},
+    {"in", "anything", NULL, "Its fields."},
+    {"out", "anything", "none", "An answer expected; not looked at."},
+    {"err", "anything", "none", "An error expected; not looked at."},
+    {NULL, NULL, NULL, NULL}};
+
 static void answer_request(const json_t *request, struct json_out *out)
 {
     const json_t *in = json_object_get(request, "in");
     const char *name = json_string_value(json_object_get(request, "op"));
     const struct query_op *op;
+    struct shd_error err;
     char message[SHD_ERROR_TEXT_MAX];
 
     write_id(out, json_object_get(request, "id"));
@@ -144,7 +157,9 @@ static void answer_request(const json_t *request, struct json_out *out)
         return;
     }
     op = query_op_find(name);
-    if (op)
+    if (fields_check(question_fields, "a question", request, &err) != SHD_OK)
+        write_error(out, "bad-request", err.text);
+    else if (op)
         answer_op(op, in, out);
     else
         write_error(out, "unknown-op", query_no_op(name, message, sizeof message));

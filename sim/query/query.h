@@ -15,10 +15,12 @@
 
 #include "base/json_out.h"
 
-/* A key of a question or an answer; without a name, what any value of the object is. */
+/* A key of a question or an answer; without a name, what any value of the object is.  Of a question
+ * it is the way to the key, "layout.zero.stage", where '*' is any; a question is held to its rows
+ * (fields.h). */
 struct query_field {
     const char *name;
-    const char *type; /* as man/query.txt explains them */
+    const char *type; /* as man/query.txt explains them; "whole number from 0 to 3" has a range */
     /* What counts where it is not given; NULL: it must be given, or is of an answer. */
     const char *fallback;
     const char *about; /* a sentence */

@@ -12,6 +12,7 @@
 #include "graph/optimizer/training.h"
 #include "graph/recompute.h"
 #include "model/pipeline.h"
+#include "query/layer.h"
 #include "query/read.h"
 #include "query/train_layout.h"
 
@@ -120,6 +121,8 @@ static uint32_t add_layers(struct building *b, uint32_t x)
     if (b->err.status == SHD_OK &&
         read_number(&attention.rope_theta, b->config, "rope", 0, &b->err) != SHD_OK)
         return GRAPH_NONE;
+    if (attention.rope_theta < 0)
+        (void)shd_error_set(&b->err, SHD_ERANGE, "'rope' must not be negative");
     for (int64_t i = 0; i < layers && b->err.status == SHD_OK; i++) {
         const struct block_weights w = layer_weights(b, i);
 
@@ -297,6 +300,26 @@ static int set_stages(struct train *t, const json_t *layout, struct shd_error *e
     return graph_status(t->graph, err);
 }
 
+static bool is_param(const struct graph *graph, const char *name)
+{
+    for (uint32_t node = 0; node < graph->nnodes; node++)
+        if (graph->nodes[node].op == GRAPH_PARAM && !strcmp(graph->nodes[node].name, name))
+            return true;
+    return false;
+}
+
+/* A tensor that the decoder does not have would change nothing. */
+static int check_tensors(const struct graph *graph, const json_t *in, struct shd_error *err)
+{
+    json_t *tensors = json_object_get(in, "tensors");
+
+    for (void *i = json_object_iter(tensors); i; i = json_object_iter_next(tensors, i))
+        if (!is_param(graph, json_object_iter_key(i)))
+            return shd_error_set(err, SHD_EINVAL, "the decoder has no tensor '%.60s'",
+                                 json_object_iter_key(i));
+    return SHD_OK;
+}
+
 static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
 {
     struct building b = {.graph = t->graph,
@@ -318,9 +341,12 @@ static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
     loss = add_forward(&b, in);
     if (b.err.status != SHD_OK)
         return shd_error_set(err, b.err.status, "%s", b.err.text);
+    layer_check_sizes(t->graph, b.config);
     /* As an output it is found again when nodes have other numbers. */
     graph_output(t->graph, GRAPH_LOSS, "loss", loss, GRAPH_NONE);
     status = graph_status(t->graph, err);
+    if (status == SHD_OK)
+        status = check_tensors(t->graph, in, err);
     if (status == SHD_OK)
         status = set_stages(t, json_object_get(in, "layout"), err);
     if (status != SHD_OK)
