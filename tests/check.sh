@@ -338,6 +338,33 @@ annotated() {
     says err "^::error file=[a-z_/]*.yaml,line=$1,title=" "$2"
 }
 
+# A rule that changed is at fault for its parameter, which is told first, and for what the optimizer
+# keeps of it, which is told in the same line.
+test_states() {
+    project p
+    rm -rf "$tmp/p/scenarios"/* "$tmp/p/results/baselines/scenarios"/*
+    cat >"$tmp/p/scenarios/adam.yaml" <<'END'
+version: 1
+mesh: {tp: 2}
+model: {kind: mlp, d_model: 8, d_ff: 8}
+batch: {size: 2, seq: 4}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+params:
+  - [mlp/up/kernel, [null, tp]]
+  - [.*, []]
+END
+    check --plan --update
+    edit scenarios/adam.yaml 's/null, tp/tp/'
+    annotated 8 "another rule: a remark at it, though arrays of the optimizer have it, too"
+    check --plan
+    says out "line 8: parameter '.*; with it 2 states of the optimizer\"" "another rule: states in the line of their parameter"
+    ! grep -q "'opt/[mv]/" "$tmp/out"
+    ok $? "another rule: no line of a state alone"
+    check --plan -v
+    says out "line 8: input 'opt/m/.* is sharded as" "another rule: -v tells of states at the rule of their parameter"
+}
+
 # A remark is at the key that changed, and one cause has no hundred reasons.
 test_causes() {
     project p
@@ -751,6 +778,7 @@ test_step
 test_given
 test_files
 test_left_out
+test_states
 test_causes
 test_renamed
 test_unreadable

@@ -32,11 +32,14 @@ static const char *kind_of(enum graph_op op)
     return op == GRAPH_PARAM ? "parameter" : op == GRAPH_INPUT ? "input" : "constraint";
 }
 
+/* Its place is that of the rule that shards it; of a state of the optimizer without one of its own,
+ * its parameter's. */
 static int add_array(struct baseline *now, const struct trial *t, uint32_t n)
 {
     const struct graph_node *node = &t->graph->nodes[n];
     const struct shd_sharding *s = t->shardings.nodes[n];
-    const struct scenario_rule *rule = t->shardings.rules[n];
+    bool follows = !t->shardings.rules[n] && node->state_of != GRAPH_NONE;
+    const struct scenario_rule *rule = t->shardings.rules[follows ? node->state_of : n];
     size_t size = shd_sharding_print(s, NULL, 0) + 1;
     char *sharding = malloc(size);
     int status = SHD_ENOMEM;

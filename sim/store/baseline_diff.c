@@ -1,7 +1,8 @@
 /* What changed, in words.
  *
  * Arrays and collectives of one name are taken in pairs, in their order; what is left over is new
- * or gone.
+ * or gone.  Parameters are told first, for a rule that changed is one of theirs; what the optimizer
+ * keeps of them changes with them, and is told in a line of its own only where all is.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,6 +31,7 @@ struct differ {
     struct diag *changes;
     const struct baseline *was, *is;
     struct place place;
+    bool folds; /* states of the optimizer into the lines of their parameters */
 };
 
 /* "12 more", "3 fewer" */
@@ -77,7 +79,48 @@ static void add_axes(struct text *out, const char *words, const char *in, const 
             text_addf(out, "%s%.*s", found++ ? "," : words, (int)n, a);
 }
 
-static void diff_array(struct differ *d, const struct baseline_array *was,
+static bool is_parameter(const struct baseline_array *a)
+{
+    return !strcmp(a->kind, "parameter");
+}
+
+/* Whether an array is what the optimizer keeps of a parameter: "opt/m/NAME". */
+static bool is_state_of(const struct baseline_array *a, const struct baseline_array *param)
+{
+    const char *name = strncmp(a->name, "opt/", 4) != 0 ? NULL : strchr(a->name + 4, '/');
+
+    return name && !strcmp(name + 1, param->name);
+}
+
+/* Arrays in which something changed: those of `list` that have no equal. */
+struct changed {
+    const struct baseline_array *list;
+    size_t n;
+    const bool *equal;
+};
+
+/* Whether it is told in the line of its parameter. */
+static bool is_folded(const struct differ *d, const struct changed *c,
+                      const struct baseline_array *a)
+{
+    for (size_t i = 0; d->folds && i < c->n; i++)
+        if (!c->equal[i] && is_parameter(&c->list[i]) && is_state_of(a, &c->list[i]))
+            return true;
+    return false;
+}
+
+static void add_states(struct text *out, const struct differ *d, const struct changed *c,
+                       const struct baseline_array *param)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; d->folds && i < c->n; i++)
+        n += !c->equal[i] && is_state_of(&c->list[i], param);
+    if (n > 0)
+        text_addf(out, "; with it %zu state%s of the optimizer", n, n == 1 ? "" : "s");
+}
+
+static void diff_array(struct differ *d, const struct changed *c, const struct baseline_array *was,
                        const struct baseline_array *is)
 {
     struct text t = TEXT_INIT;
@@ -97,16 +140,19 @@ static void diff_array(struct differ *d, const struct baseline_array *was,
     if (is->count != was->count)
         text_addf(&t, "; appears %s times, was %s", UINT128_DIGITS(is->count),
                   UINT128_DIGITS(was->count));
+    add_states(&t, d, c, is);
     say(d, is->place.file ? is->place : d->place, &t);
     text_fini(&t);
 }
 
-static void tell_array(struct differ *d, const struct baseline_array *a, const char *what)
+static void tell_array(struct differ *d, const struct changed *c, const struct baseline_array *a,
+                       const char *what)
 {
     struct text t = TEXT_INIT;
 
     text_addf(&t, "%s '%s', %s with %s bytes on a device, %s", a->kind, a->name, a->sharding,
               UINT128_DIGITS(a->bytes), what);
+    add_states(&t, d, c, a);
     say(d, a->place.file ? a->place : d->place, &t);
     text_fini(&t);
 }
@@ -132,8 +178,40 @@ static size_t find_array(const struct differ *d, const bool *taken, const struct
     return d->was->narrays;
 }
 
+/* Those of the arrays that are parameters, or those that are not. */
+static void diff_some(struct differ *d, bool *taken, const struct changed *c, bool parameters)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        size_t at;
+
+        if (c->equal[i] || is_parameter(&c->list[i]) != parameters)
+            continue;
+        at = find_array(d, taken, &c->list[i], false);
+        if (at < d->was->narrays)
+            taken[at] = true;
+        if (is_folded(d, c, &c->list[i]))
+            continue;
+        if (at < d->was->narrays)
+            diff_array(d, c, &d->was->arrays[at], &c->list[i]);
+        else
+            tell_array(d, c, &c->list[i], "is new");
+    }
+}
+
+static void tell_gone(struct differ *d, const bool *taken, bool parameters)
+{
+    const struct changed gone = {d->was->arrays, d->was->narrays, taken};
+
+    for (size_t i = 0; i < gone.n; i++)
+        if (!taken[i] && is_parameter(&gone.list[i]) == parameters &&
+            !is_folded(d, &gone, &gone.list[i]))
+            tell_array(d, &gone, &gone.list[i], "is gone");
+}
+
 static void diff_arrays(struct differ *d, bool *taken, bool *same)
 {
+    const struct changed changed = {d->is->arrays, d->is->narrays, same};
+
     for (size_t i = 0; i < d->is->narrays; i++) {
         size_t at = find_array(d, taken, &d->is->arrays[i], true);
 
@@ -141,21 +219,10 @@ static void diff_arrays(struct differ *d, bool *taken, bool *same)
         if (same[i])
             taken[at] = true;
     }
-    for (size_t i = 0; i < d->is->narrays; i++) {
-        size_t at = find_array(d, taken, &d->is->arrays[i], false);
-
-        if (same[i])
-            continue;
-        if (at == d->was->narrays) {
-            tell_array(d, &d->is->arrays[i], "is new");
-            continue;
-        }
-        taken[at] = true;
-        diff_array(d, &d->was->arrays[at], &d->is->arrays[i]);
+    for (int parameters = 1; parameters >= 0; parameters--) {
+        diff_some(d, taken, &changed, parameters);
+        tell_gone(d, taken, parameters);
     }
-    for (size_t i = 0; i < d->was->narrays; i++)
-        if (!taken[i])
-            tell_array(d, &d->was->arrays[i], "is gone");
 }
 
 /* ---- collectives ---- */
@@ -405,7 +472,7 @@ static void diff_given(struct differ *d, bool of_layout)
 void baseline_causes(struct diag *causes, const struct baseline *was, const struct baseline *is,
                      struct place place)
 {
-    struct differ d = {causes, was, is, place};
+    struct differ d = {causes, was, is, place, false};
 
     diff_given(&d, true);
 }
@@ -465,7 +532,7 @@ static void diff_parts(struct differ *d, struct diag parts[NPARTS], bool *marks)
 void baseline_diff(struct diag *changes, const struct baseline *was, const struct baseline *is,
                    struct place place, bool all)
 {
-    struct differ d = {changes, was, is, place};
+    struct differ d = {changes, was, is, place, !all};
     struct diag parts[NPARTS] = {DIAG_INIT, DIAG_INIT, DIAG_INIT};
     size_t n = was->narrays + is->narrays + was->ncollectives + is->ncollectives;
     bool *marks = calloc(n + 1, sizeof *marks);
