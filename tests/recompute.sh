@@ -165,6 +165,31 @@ assert kept["none"] - kept["selective"] >= 2 * 2 * scores, kept
 assert kept["full"] < kept["products"] < kept["none"], kept
 PY
 
+# What is computed again was computed before: the forward phase is all there, whatever patterns say
+# and however many microbatches sum their losses.
+cat >"$tmp/all.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2}
+model: {kind: llama3, d_model: 16, d_ff: 32, layers: 2, heads: 2, vocab: 32}
+batch: {size: 8, seq: 8, microbatches: 2}
+step: [forward, backward, update]
+optimizer: {kind: sgd}
+params: [[.*, [dp]]]
+axes: {batch: dp}
+strategies:
+  - {name: none}
+  - {name: full, recompute: full}
+  - {name: all, recompute: ['.*']}
+YAML
+shardsim plan --json "$tmp/all.yaml"
+holds "all is computed again: the forward phase has its bytes and flops all the same" <<'PY'
+s = {x["strategy"]: x for x in r}
+phase = lambda name: s[name]["received_bytes"]["by_phase"].get("forward", 0)
+assert phase("none") > 0 and phase("all") == phase("full") == phase("none"), [phase(n) for n in s]
+done = {name: x["work"]["done_flops"] for name, x in s.items()}
+assert done["all"] > done["full"] > done["none"], done
+PY
+
 # What is wrong.
 refuse() {
     shardsim plan -S none -s "recompute=$1" "$tmp/mlp.yaml"

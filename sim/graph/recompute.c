@@ -273,15 +273,23 @@ static void clone(struct cloning *c, uint32_t old)
         clone_one(c, c->list[i]);
 }
 
+/* Whether a node reads values as they are computed again.  What the forward phase gives, its loss, is
+ * summed over microbatches in the backward phase, too, but as it was computed first: else nobody
+ * would read that, and what is done once more would be all that is done. */
+static bool reads_again(const struct graph_node *node)
+{
+    return node->phase == GRAPH_BACKWARD && node->op != GRAPH_ACCUMULATE;
+}
+
 static void move(struct cloning *c, uint32_t old)
 {
     struct graph_node node = c->graph->nodes[old];
+    bool again = reads_again(&node);
 
     for (uint32_t k = 0; k < node.ninputs; k++) {
-        if (node.phase == GRAPH_BACKWARD && c->again[node.inputs[k]])
+        if (again && c->again[node.inputs[k]])
             clone(c, node.inputs[k]);
-        node.inputs[k] =
-            node.phase == GRAPH_BACKWARD ? read_again(c, node.inputs[k]) : c->moved[node.inputs[k]];
+        node.inputs[k] = again ? read_again(c, node.inputs[k]) : c->moved[node.inputs[k]];
     }
     node.forgotten = c->again[old];
     c->moved[old] = append(c, &node);
