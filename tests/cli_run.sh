@@ -266,6 +266,7 @@ YAML
     shardsim run -q "$tmp/nan.yaml"
     is 1 "an output that is not a number: status 1"
     says out '^  not finite  result y has elements that are infinite or not a number' "an output that is not a number: said"
+    says out '^verified  *the same, but not finite: 1 array' "an output that is not a number: not called wrong"
 }
 
 test_output_lost() {

@@ -234,7 +234,9 @@ static void set_verdicts(struct compare_row *row, const struct result *result)
         for (uint32_t i = 0; i < r->nchecks; i++)
             if (r->checks[i].error > worst)
                 worst = r->checks[i].error;
-        set_text(row, COMPARE_VERIFIED, row->good ? "ok" : "NOT OK");
+        set_text(row, COMPARE_VERIFIED, row->good           ? "ok"
+                                        : record_matches(r) ? "not finite"
+                                                            : "NOT OK");
         set_number(row, COMPARE_LARGEST_ERROR, worst);
     }
     if (result->memory_limit_bytes || r->modelled) {

@@ -201,7 +201,8 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bo
     compare_add_value(&value, rows, row, c);
     if (best)
         paint = GREEN;
-    else if (!strcmp(text_get(&value), "NO") || !strcmp(text_get(&value), "NOT OK"))
+    else if (!strcmp(text_get(&value), "NO") || !strcmp(text_get(&value), "NOT OK") ||
+             !strcmp(text_get(&value), "not finite"))
         paint = RED;
     else if (c == COMPARE_STRATEGY && row == rows->compare->base)
         paint = BOLD;

@@ -30,6 +30,7 @@ static const struct verdict verdicts[] = {
     {": fits", GREEN, true},
     {": does not fit", RED, true},
     {"NOT OK:", RED, false},
+    {"the same, but not finite:", RED, false},
     {"ok:", GREEN, false},
 };
 

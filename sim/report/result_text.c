@@ -396,6 +396,14 @@ static void print_drift(const struct record *r, uint64_t nopen, struct text *out
                   (unsigned long long)nopen_first, (unsigned long long)nopen);
 }
 
+/* What is not finite unsharded, too, is no fault of the layout, which is as it should be. */
+static const char *verdict_of(const struct record *r)
+{
+    if (record_verified_ok(r))
+        return "ok";
+    return record_matches(r) ? "the same, but not finite" : "NOT OK";
+}
+
 static void print_verify(const struct record *r, size_t columns, struct text *out)
 {
     struct text line = TEXT_INIT;
@@ -410,7 +418,7 @@ static void print_verify(const struct record *r, size_t columns, struct text *ou
             worst = i;
     }
     text_addf(&line, "%s: %u array%s against the unsharded computation in float64, ",
-              record_verified_ok(r) ? "ok" : "NOT OK", r->nchecks, r->nchecks == 1 ? "" : "s");
+              verdict_of(r), r->nchecks, r->nchecks == 1 ? "" : "s");
     if (r->training.nsteps > 1)
         text_addf(&line, "after the first of %u steps and after the last, ", r->training.nsteps);
     text_addf(&line, "%u steps each against what it was given; largest error %.2g of its bound (",

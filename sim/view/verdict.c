@@ -95,5 +95,6 @@ void verdict_print(const struct compare_rows *rows, struct text *out)
     }
     add_named(rows, COMPARE_FITS, "NO", "Does not fit its memory limit: ", out);
     add_named(rows, COMPARE_VERIFIED, "NOT OK", "Wrong numbers: ", out);
+    add_named(rows, COMPARE_VERIFIED, "not finite", "Not finite, unsharded as well: ", out);
     add_named(rows, COMPARE_VERIFIED, "ok", "Agrees with the unsharded computation: ", out);
 }
