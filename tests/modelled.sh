@@ -265,6 +265,27 @@ shardsim explain --roofline "$tmp/mlp.yaml"
 is 0 "--roofline: told"
 says out 'compute$' "what is bound by the rate of flops"
 says out 'network$' "and by the network"
+# Kernels that are over before the next can start: launching them is what takes the time, and so it
+# is said by all that say what bounds something.
+cat >"$tmp/small.yaml" <<'Y'
+version: 1
+hardware: h100-sxm
+mesh: {dp: 1}
+graph:
+  dims: {b: 8, d: 256, f: 256}
+  inputs: {x: [b, d]}
+  ops: ['y[b,d] = gelu(x)']
+step: [forward]
+Y
+shardsim explain --roofline "$tmp/small.yaml"
+says out 'gelu .* launch$' "--roofline: a small map is bound by its launch"
+shardsim plan -q "$tmp/small.yaml"
+says out '^  bound by    launching kernels (100 % of the step)$' "plan: so is a step of it"
+sed -i "s/^  ops: .*/  params: {w: [d, f]}\n  ops: ['y[b,f] = einsum(x, w)']\nparams: [[.*, []]]/" "$tmp/small.yaml"
+shardsim plan -q -s graph.dims.b=1 "$tmp/small.yaml"
+says out 'compute .*: products [1-9].*s, attention 0 s, elementwise 0 s$' "plan: a product of one row is a product"
+shardsim plan -q -s graph.dims.b=8192 -s graph.dims.d=8192 -s graph.dims.f=8192 "$tmp/small.yaml"
+says out "^  bound by    the devices' rate of flops" "plan: a large one is bound by the rate of flops"
 sed -i /hardware/d "$tmp/mlp.yaml"
 shardsim explain --roofline "$tmp/mlp.yaml"
 is 2 "--roofline without a cluster is refused"

@@ -232,6 +232,9 @@ static void keep_op(struct record_modelled *out, struct modelled *m, uint32_t i)
                                              [HARDWARE_ATTENTION] = RECORD_ATTENTION,
                                              [HARDWARE_ATTENTION_BACKWARD] = RECORD_ATTENTION,
                                              [HARDWARE_MEMORY] = RECORD_ELEMENTWISE};
+    static const uint8_t bounds[] = {[HARDWARE_BY_COMPUTE] = RECORD_BY_COMPUTE,
+                                     [HARDWARE_BY_MEMORY] = RECORD_BY_MEMORY,
+                                     [HARDWARE_BY_LAUNCH] = RECORD_BY_LAUNCH};
     const struct program_op *op = &m->program->ops[i];
     struct hardware_work work;
     int64_t ns = op_ns(m, (int32_t)out->row, i) * op->times;
@@ -240,7 +243,7 @@ static void keep_op(struct record_modelled *out, struct modelled *m, uint32_t i)
     out->exposed_ns[i] = m->exposed_ns[(size_t)out->row * m->program->nops + i];
     if (!op_seconds_work(&work, &m->seconds, i, m->positions[out->row]))
         return;
-    out->by_memory[i] = op_seconds_bound_by_memory(&m->seconds, i, m->positions[out->row]);
+    out->bound[i] = bounds[op_seconds_bound(&m->seconds, i, m->positions[out->row])];
     out->work_ns[op->part == PROGRAM_UPDATE ? RECORD_UPDATE : works[work.kind]] += ns;
     out->again_ns += op->again ? ns : 0;
 }

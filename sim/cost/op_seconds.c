@@ -9,28 +9,36 @@
 
 /* ---- kernels ---- */
 
-/* The extents of a product: dimensions of both operands and the result are its batch. */
-static void set_product(struct hardware_work *out, const struct kern_einsum *e)
+/* The extents of a product: dimensions of both operands and the result are its batch.  False: it is
+ * none, for an operand has no dimension of its own, or none is summed over; a row, a column or a
+ * term that is alone has a dimension, of extent 1. */
+static bool set_product(struct hardware_work *out, const struct kern_einsum *e)
 {
+    bool has_m = false, has_n = false, has_k = false;
+
     out->batch = out->m = out->n = out->k = 1;
     for (uint32_t d = 0; d < e->ndims; d++) {
         bool a = e->a_has >> d & 1, b = e->b_has >> d & 1, c = e->c_has >> d & 1;
         int64_t *to = a && b && c ? &out->batch : a && c ? &out->m : b && c ? &out->n : &out->k;
 
         *to *= e->extent[d];
+        has_m |= to == &out->m;
+        has_n |= to == &out->n;
+        has_k |= to == &out->k;
     }
+    return has_m && has_n && has_k;
 }
 
 static void set_kind(struct hardware_work *out, const struct program_op *op)
 {
     out->kind = HARDWARE_MEMORY;
     if (op->kernel == &kern_kernel_einsum) {
-        set_product(out, &op->desc.einsum);
         /* Of vectors it is a sum, and reads what it multiplies once. */
-        out->kind = out->k > 1 && out->m > 1 && out->n > 1 ? HARDWARE_MATMUL : HARDWARE_MEMORY;
+        if (set_product(out, &op->desc.einsum))
+            out->kind = HARDWARE_MATMUL;
         out->dtype = op->desc.einsum.dtype;
     } else if (op->kernel == &kern_kernel_grouped) {
-        set_product(out, &op->desc.grouped.einsum);
+        (void)set_product(out, &op->desc.grouped.einsum);
         out->kind = HARDWARE_MATMUL;
         out->dtype = op->desc.grouped.einsum.dtype;
     } else if (op->kernel == &kern_kernel_attention || op->kernel == &kern_kernel_attention_grad) {
@@ -178,15 +186,12 @@ static double kernel_seconds(const struct op_seconds *s, uint32_t i, int32_t pos
     return timed_work(&work, s, i, position) ? hardware_kernel_seconds(s->hardware, &work) : 0;
 }
 
-#define NEARLY_ALL 0.999 /* of a time, but for rounding */
-
-bool op_seconds_bound_by_memory(const struct op_seconds *s, uint32_t i, int32_t position)
+enum hardware_bound op_seconds_bound(const struct op_seconds *s, uint32_t i, int32_t position)
 {
     struct hardware_work work;
 
-    return timed_work(&work, s, i, position) &&
-           work.bytes / hardware_kernel_bytes_per_s(s->hardware, &work) >=
-               NEARLY_ALL * hardware_kernel_seconds(s->hardware, &work);
+    return timed_work(&work, s, i, position) ? hardware_kernel_bound(s->hardware, &work)
+                                             : HARDWARE_BY_MEMORY;
 }
 
 /* ---- collectives ---- */

@@ -36,9 +36,9 @@ void op_seconds_fini(struct op_seconds *seconds);
 bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds, uint32_t op,
                      int32_t position);
 
-/* Whether the memory's bandwidth, not the rate of flops, is what a kernel's time comes from. False:
- * the op has none. */
-bool op_seconds_bound_by_memory(const struct op_seconds *seconds, uint32_t op, int32_t position);
+/* What the time of an op's kernel comes from; of an op without one this says nothing. */
+enum hardware_bound op_seconds_bound(const struct op_seconds *seconds, uint32_t op,
+                                     int32_t position);
 
 /* The group of an op that communicates in groups. */
 void op_seconds_group(struct hardware_group *out, const struct op_seconds *seconds, uint32_t op);

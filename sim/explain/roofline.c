@@ -19,7 +19,7 @@ static const char *bound(const struct roofline_table *t, const struct roofline_l
 {
     if (program_communicates(&t->seconds.program->ops[line->op]))
         return "network";
-    return op_seconds_bound_by_memory(&t->seconds, line->op, position) ? "memory" : "compute";
+    return hardware_bound_name(op_seconds_bound(&t->seconds, line->op, position));
 }
 
 static void print_name(struct text *out, const struct program_op *op)

@@ -189,6 +189,21 @@ struct hardware_work {
 
 double hardware_kernel_seconds(const struct hardware *hardware, const struct hardware_work *work);
 
+/* What that time comes from: the rate of flops, the memory's bandwidth, or neither, for the kernel
+ * is over before the next can start. */
+enum hardware_bound {
+    HARDWARE_BY_COMPUTE,
+    HARDWARE_BY_MEMORY,
+    HARDWARE_BY_LAUNCH,
+    HARDWARE_NBOUNDS
+};
+
+enum hardware_bound hardware_kernel_bound(const struct hardware *hardware,
+                                          const struct hardware_work *work);
+
+/* "compute", "memory" or "launch" */
+const char *hardware_bound_name(enum hardware_bound bound);
+
 /* The rate at which its bytes are moved: the memory's, or where they fit it a cache's. */
 double hardware_kernel_bytes_per_s(const struct hardware *hardware,
                                    const struct hardware_work *work);

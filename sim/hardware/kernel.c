@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#define NEARLY_ALL 0.999 /* of a time, but for rounding */
+
 /* How much of the units' time the tiles of a product's result fill: each tile is computed whole,
  * and the last round of tiles keeps all units as long as a full one. */
 static double filled_by_tiles(const struct hardware_kernels *k, const struct hardware_work *work)
@@ -85,11 +87,40 @@ double hardware_kernel_bytes_per_s(const struct hardware *hardware,
     return hardware->memory_bytes_per_s * hardware->kernels.memory_efficiency;
 }
 
-double hardware_kernel_seconds(const struct hardware *hardware, const struct hardware_work *work)
+static double computing_seconds(const struct hardware *hardware, const struct hardware_work *work)
 {
     double rate = computing_rate(hardware, work);
-    double computing = rate > 0 ? work->flops / rate : 0;
-    double moving = work->bytes / hardware_kernel_bytes_per_s(hardware, work);
 
-    return fmax(hardware->kernels.launch_s, fmax(computing, moving));
+    return rate > 0 ? work->flops / rate : 0;
+}
+
+static double moving_seconds(const struct hardware *hardware, const struct hardware_work *work)
+{
+    return work->bytes / hardware_kernel_bytes_per_s(hardware, work);
+}
+
+double hardware_kernel_seconds(const struct hardware *hardware, const struct hardware_work *work)
+{
+    return fmax(hardware->kernels.launch_s,
+                fmax(computing_seconds(hardware, work), moving_seconds(hardware, work)));
+}
+
+enum hardware_bound hardware_kernel_bound(const struct hardware *hardware,
+                                          const struct hardware_work *work)
+{
+    double computing = computing_seconds(hardware, work), moving = moving_seconds(hardware, work);
+
+    if (hardware->kernels.launch_s > fmax(computing, moving))
+        return HARDWARE_BY_LAUNCH;
+    return moving >= NEARLY_ALL * computing ? HARDWARE_BY_MEMORY : HARDWARE_BY_COMPUTE;
+}
+
+const char *hardware_bound_name(enum hardware_bound bound)
+{
+    static const char *const names[HARDWARE_NBOUNDS] = {
+        [HARDWARE_BY_COMPUTE] = "compute",
+        [HARDWARE_BY_MEMORY] = "memory",
+        [HARDWARE_BY_LAUNCH] = "launch"};
+
+    return names[bound];
 }

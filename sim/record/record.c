@@ -200,8 +200,8 @@ struct record_modelled *record_modelled_create(uint32_t nops)
         return NULL;
     m->op_ns = calloc((size_t)nops + 1, sizeof *m->op_ns);
     m->exposed_ns = calloc((size_t)nops + 1, sizeof *m->exposed_ns);
-    m->by_memory = calloc((size_t)nops + 1, sizeof *m->by_memory);
-    if (m->op_ns && m->exposed_ns && m->by_memory)
+    m->bound = calloc((size_t)nops + 1, sizeof *m->bound);
+    if (m->op_ns && m->exposed_ns && m->bound)
         return m;
     record_modelled_destroy(m);
     return NULL;
@@ -214,7 +214,7 @@ void record_modelled_destroy(struct record_modelled *modelled)
     record_replay_destroy(modelled->timeline);
     free(modelled->op_ns);
     free(modelled->exposed_ns);
-    free(modelled->by_memory);
+    free(modelled->bound);
     free(modelled);
 }
 

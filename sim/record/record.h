@@ -101,6 +101,9 @@ enum record_work {
     RECORD_NWORKS
 };
 
+/* The rate of flops, the memory's bandwidth, or that kernels start one after the other. */
+enum record_bound { RECORD_BY_COMPUTE, RECORD_BY_MEMORY, RECORD_BY_LAUNCH, RECORD_NBOUNDS };
+
 struct hardware;
 
 /* A device that is slower than those like it. */
@@ -122,7 +125,7 @@ struct record_modelled {
     uint32_t row;                   /* the busiest lane */
     int64_t *op_ns;      /* [op] busy with it, all times; transfers: while bytes arrive */
     int64_t *exposed_ns; /* [op] that computations were kept from going on by it */
-    bool *by_memory;     /* [op] its kernel is bound by the memory's bandwidth */
+    uint8_t *bound;      /* [op] enum record_bound: what the time of its kernel comes from */
 };
 
 /* Where the devices' memory came from, and why from there (memory/backend.h). */

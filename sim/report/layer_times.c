@@ -60,6 +60,9 @@ static struct layer_time *find(struct layer_times *t, struct text *name)
 static void add_op(struct layer_times *t, const struct record *record, uint32_t i,
                    struct text *name)
 {
+    static const enum layer_bound bounds[RECORD_NBOUNDS] = {[RECORD_BY_COMPUTE] = LAYER_COMPUTE,
+                                                            [RECORD_BY_MEMORY] = LAYER_MEMORY,
+                                                            [RECORD_BY_LAUNCH] = LAYER_LAUNCH};
     const struct record_modelled *m = record->modelled;
     const struct program_op *op = &record->program->ops[i];
     struct layer_time *layer;
@@ -73,7 +76,7 @@ static void add_op(struct layer_times *t, const struct record *record, uint32_t 
     if (program_communicates(op))
         layer->hidden_ns += m->op_ns[i] > m->exposed_ns[i] ? m->op_ns[i] - m->exposed_ns[i] : 0;
     else
-        layer->bound_ns[m->by_memory[i] ? LAYER_MEMORY : LAYER_COMPUTE] += m->op_ns[i];
+        layer->bound_ns[bounds[m->bound[i]]] += m->op_ns[i];
 }
 
 /* ---- all of them ---- */
@@ -89,7 +92,7 @@ int64_t layer_time_ns(const struct layer_time *layer)
 
 const char *layer_time_bound(const struct layer_time *layer)
 {
-    static const char *const names[LAYER_NBOUNDS] = {"compute", "memory", "network"};
+    static const char *const names[LAYER_NBOUNDS] = {"compute", "memory", "launch", "network"};
     int most = 0;
 
     for (int b = 1; b < LAYER_NBOUNDS; b++)
@@ -152,13 +155,13 @@ static void add_row(struct table *table, const struct layer_time *layer, int64_t
 
 void layer_times_text(const struct layer_times *times, struct text *out)
 {
-    static const char *const heads[] = {"kind",       "compute", "memory",  "exposed",
-                                        "overlapped", "of step", "bound by"};
+    static const char *const heads[] = {"kind",    "compute",    "memory",  "launch",
+                                        "exposed", "overlapped", "of step", "bound by"};
     struct table table;
 
     text_add(out,
              "\nlayers        of the busiest device, kernels by what bounds them, and transfers\n");
-    table_init(&table, "lrrrrrl");
+    table_init(&table, "lrrrrrrl");
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
         table_add(&table, "%s", heads[i]);
     for (uint32_t i = 0; i < times->nlayers; i++)

@@ -1,5 +1,5 @@
 /* layer_times.h - a modelled step by kinds of layers: what each takes of the busiest device, and
- * whether the rate of flops, the memory's bandwidth or the network bounds it.
+ * whether the rate of flops, the memory's bandwidth, launching kernels or the network bounds it.
  *
  * Layers of one name but for their number are of one kind, and have the gradients of their
  * parameters; the optimizer is a kind of its own.  Of transfers that time counts which computations
@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "record/record.h"
 
-enum layer_bound { LAYER_COMPUTE, LAYER_MEMORY, LAYER_NETWORK, LAYER_NBOUNDS };
+enum layer_bound { LAYER_COMPUTE, LAYER_MEMORY, LAYER_LAUNCH, LAYER_NETWORK, LAYER_NBOUNDS };
 
 struct layer_time {
     struct text name;                /* "layers/N/mlp" */
@@ -37,7 +37,7 @@ void layer_times_fini(struct layer_times *times);
 
 int64_t layer_time_ns(const struct layer_time *layer);
 
-/* "compute", "memory" or "network": what most of its time goes by. */
+/* "compute", "memory", "launch" or "network": what most of its time goes by. */
 const char *layer_time_bound(const struct layer_time *layer);
 
 /* A section of the report. */

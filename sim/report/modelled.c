@@ -216,22 +216,25 @@ static const char *bound_of(const struct record *record, const struct modelled_f
                             char *buf, size_t size)
 {
     const struct record_modelled *m = record->modelled;
-    double products = (double)(m->work_ns[RECORD_MATMUL] + m->work_ns[RECORD_ATTENTION]) * 1e-9;
-    double memory = (double)m->work_ns[RECORD_ELEMENTWISE] * 1e-9 + f->update_s;
+    double kernels_s[RECORD_NBOUNDS] = {0};
     const struct {
-        double seconds;
+        const double *seconds;
         const char *what;
-    } parts[] = {{products, "the devices' rate of flops"},
-                 {memory, "the memory's bandwidth"},
-                 {f->exposed_s, "the network"},
-                 {f->bubble_s, "waiting for other devices"}};
+    } parts[] = {{&kernels_s[RECORD_BY_COMPUTE], "the devices' rate of flops"},
+                 {&kernels_s[RECORD_BY_MEMORY], "the memory's bandwidth"},
+                 {&kernels_s[RECORD_BY_LAUNCH], "launching kernels"},
+                 {&f->exposed_s, "the network"},
+                 {&f->bubble_s, "waiting for other devices"}};
     size_t most = 0;
 
+    for (uint32_t i = record->program->first_op; i < record->program->nops; i++)
+        if (!program_communicates(&record->program->ops[i]))
+            kernels_s[m->bound[i]] += (double)m->op_ns[i] * 1e-9;
     for (size_t k = 1; k < sizeof parts / sizeof parts[0]; k++)
-        if (parts[k].seconds > parts[most].seconds)
+        if (*parts[k].seconds > *parts[most].seconds)
             most = k;
     snprintf(buf, size, "%s (%.0f %% of the step)", parts[most].what,
-             f->step_s > 0 ? 100 * parts[most].seconds / f->step_s : 0);
+             f->step_s > 0 ? 100 * *parts[most].seconds / f->step_s : 0);
     return buf;
 }
 

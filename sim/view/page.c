@@ -169,7 +169,8 @@ static void print_layer(const struct layer_time *layer, int64_t step_ns, struct 
 /* What each kind of layer takes, and what bounds it. */
 static int print_layers(const struct result *r, size_t id, struct text *out, struct shd_error *err)
 {
-    static const char *const heads[] = {"compute", "memory", "exposed", "overlapped", "of step"};
+    static const char *const heads[] = {"compute", "memory",     "launch",
+                                        "exposed", "overlapped", "of step"};
     struct layer_times times;
     int status = layer_times_init(&times, r->record, err);
 
