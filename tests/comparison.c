@@ -301,7 +301,7 @@ static void test_planned(void)
            "\n"
            "Why flops are uneven in second\\|x: device 1 has it all.\n"
            "\n"
-           "- skipped `fifth`: 3 does not divide 4\n",
+           "- skipped fifth: 3 does not divide 4\n",
            "by bytes");
     c.compare.sort = compare_find_sort("pipeline_bubble"); /* which the second has not */
     prints(&c, COMPARE_CSV, 80,

@@ -247,9 +247,9 @@ static void test_chains(void)
     finish(p);
     s = seconds_of(p, h);
     is_near(op_seconds_of(&s, 3, 0), 3 * BYTES * MEMORY_S, "a sum: two arrays read, one written");
-    ok(op_seconds_bound_by_memory(&s, 3, 0), "a sum: by memory");
+    ok(op_seconds_bound(&s, 3, 0) == HARDWARE_BY_MEMORY, "a sum: by memory");
     h->elementwise_per_s[SHD_F32] = 1e6;
-    ok(!op_seconds_bound_by_memory(&s, 3, 0), "a sum: by the units, where they are that slow");
+    ok(op_seconds_bound(&s, 3, 0) == HARDWARE_BY_COMPUTE, "a sum: by the units, where they are that slow");
     h->elementwise_per_s[SHD_F32] = 0;
     op_seconds_fini(&s);
     h->software.fuses_elementwise = true;
