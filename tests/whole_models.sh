@@ -103,10 +103,44 @@ refused() {
     ok $? "$3: nothing else is told"
     grep -qF "$1.yaml" "$tmp/err" && diag <"$tmp/err"
 }
-refused gemma "1:16: error: blocks of this model_type are not modelled" "gemma" <<'JSON'
+planned='llama, mistral, qwen2, mixtral, gpt2, t5, deepseek_v2 and deepseek_v3'
+refused gemma "1:16: error: model_type is 'gemma'; models that can be planned are $planned" "gemma" <<'JSON'
 {"model_type": "gemma", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100}
 JSON
+refused strange "1:16: error: model_type is 'strange'; models that can be planned are $planned" "no model" <<'JSON'
+{"model_type": "strange", "hidden_size": 32}
+JSON
+refused eight "3:25: error: quantization_config: there are no types of 8 bits" "types of 8 bits" <<'JSON'
+{"model_type": "llama", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100,
+ "quantization_config": {"quant_method": "fp8"}}
+JSON
+refused by_layer "3:21: error: rope_parameters of each type of layer" "rope by layers" <<'JSON'
+{"model_type": "llama", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100,
+ "rope_parameters": {"full_attention": {"rope_theta": 5.0}}}
+JSON
+refused base "3:36: error: rope_theta is '-1'" "a base of rope" <<'JSON'
+{"model_type": "llama", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100,
+ "rope_parameters": {"rope_theta": -1}}
+JSON
+for place in '"rope_theta": 5000' '"rope_parameters": {"rope_type": "default", "rope_theta": 5000.0}'; do
+    cat >"$tmp/based.json" <<JSON
+{"model_type": "llama", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100, $place}
+JSON
+    printf 'version: 1\nmesh: {dp: 1}\nmodel: {from: based.json}\nbatch: {size: 1, seq: 8}\nparams: [[.*, []]]\n' \
+        >"$tmp/based.yaml"
+    shardsim export --to jax "$tmp/based.yaml"
+    grep -q 'theta=5000, interleaved=False' "$tmp/out"
+    ok $? "the base of rope: $place"
+done
+for page in README docs/models; do # which break lines elsewhere
+    tr '\n' ' ' <"$top_srcdir/$page.md" | grep -qF "$(echo "$planned" | sed 's/ and / or /')"
+    ok $? "$page.md: the models that can be planned"
+done
 refused choice "3:25: error: num_experts_per_tok: expected at most as many" "too many choices" <<'JSON'
 {"model_type": "mixtral", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100, "num_local_experts": 4,

@@ -20,6 +20,7 @@ struct size_key {
 struct family_row {
     const char *types[8];
     enum family family;
+    unsigned doors; /* of enum family_door */
     const struct size_key *sizes; /* ended by one without a key */
     bool tied;                    /* unless the config says otherwise */
     bool bias;                    /* of queries, keys and values, unless the config says otherwise */
@@ -27,6 +28,7 @@ struct family_row {
 
 struct reading {
     const struct yaml_node *root;
+    enum family_door door;
     const struct family_row *row;
     struct family_config *config;
     struct diag *diag;
@@ -80,35 +82,54 @@ static const struct size_key t5_sizes[] = {
     {FAMILY_VOCAB, "vocab_size", 32128},
     {FAMILY_END, NULL, 0}};
 
+#define BOTH (FAMILY_BLOCKS | FAMILY_ARRAYS)
+
 static const struct family_row families[] = {
-    {{"llama", "mistral"}, FAMILY_LLAMA, llama_sizes, false, false},
-    {{"qwen2"}, FAMILY_QWEN2, llama_sizes, false, true},
-    {{"qwen3"}, FAMILY_QWEN3, qwen3_sizes, false, false},
-    {{"mixtral"}, FAMILY_MIXTRAL, mixtral_sizes, false, false},
-    {{"gemma"}, FAMILY_GEMMA, gemma_sizes, true, false},
-    {{"gemma2"}, FAMILY_GEMMA2, gemma_sizes, true, false},
-    {{"gemma3_text"}, FAMILY_GEMMA3, gemma_sizes, true, false},
-    {{"gpt2"}, FAMILY_GPT2, gpt2_sizes, true, false},
-    {{"t5"}, FAMILY_T5, t5_sizes, true, false},
-    {{"deepseek_v2"}, FAMILY_DEEPSEEK_V2, deepseek_sizes, false, false},
-    {{"deepseek_v3"}, FAMILY_DEEPSEEK_V3, deepseek_sizes, false, false},
+    {{"llama", "mistral"}, FAMILY_LLAMA, BOTH, llama_sizes, false, false},
+    {{"qwen2"}, FAMILY_QWEN2, BOTH, llama_sizes, false, true},
+    {{"qwen3"}, FAMILY_QWEN3, FAMILY_ARRAYS, qwen3_sizes, false, false},
+    {{"mixtral"}, FAMILY_MIXTRAL, BOTH, mixtral_sizes, false, false},
+    {{"gemma"}, FAMILY_GEMMA, FAMILY_ARRAYS, gemma_sizes, true, false},
+    {{"gemma2"}, FAMILY_GEMMA2, FAMILY_ARRAYS, gemma_sizes, true, false},
+    {{"gemma3_text"}, FAMILY_GEMMA3, FAMILY_ARRAYS, gemma_sizes, true, false},
+    {{"gpt2"}, FAMILY_GPT2, BOTH, gpt2_sizes, true, false},
+    {{"t5"}, FAMILY_T5, BOTH, t5_sizes, true, false},
+    {{"deepseek_v2"}, FAMILY_DEEPSEEK_V2, FAMILY_BLOCKS, deepseek_sizes, false, false},
+    {{"deepseek_v3"}, FAMILY_DEEPSEEK_V3, FAMILY_BLOCKS, deepseek_sizes, false, false},
 };
 
 /* ---- reading ---- */
 
-static const struct family_row *find_family(const struct yaml_node *root, struct diag *diag)
+static const size_t nfamilies = sizeof(families) / sizeof(families[0]);
+
+void family_print_types(enum family_door door, struct text *out)
 {
-    const struct yaml_node *type = yaml_find(root, "model_type");
+    size_t left = 0, n = 0;
+
+    for (size_t f = 0; f < nfamilies; f++)
+        for (size_t t = 0; families[f].types[t]; t++)
+            left += (families[f].doors & door) != 0;
+    for (size_t f = 0; f < nfamilies; f++)
+        for (size_t t = 0; (families[f].doors & door) && families[f].types[t]; t++, n++)
+            text_addf(out, "%s%s", n == 0 ? "" : --left == 1 ? " and " : ", ",
+                      families[f].types[t]);
+}
+
+static const struct family_row *find_family(const struct reading *r)
+{
+    const struct yaml_node *type = yaml_find(r->root, "model_type");
+    struct text known = TEXT_INIT;
     char found[YAML_DESCRIPTION_MAX];
 
-    for (size_t f = 0; type && f < sizeof(families) / sizeof(families[0]); f++)
-        for (size_t t = 0; type->kind == YAML_TEXT && families[f].types[t]; t++)
-            if (!strcmp(families[f].types[t], type->text))
+    for (size_t f = 0; type && f < nfamilies; f++)
+        for (size_t t = 0; (families[f].doors & r->door) && families[f].types[t]; t++)
+            if (type->kind == YAML_TEXT && !strcmp(families[f].types[t], type->text))
                 return &families[f];
-    diag_error(diag, type ? type->place : root->place,
-               "model_type is %s; known are llama, mistral, mixtral, qwen2, qwen3, gemma, gemma2, "
-               "gemma3_text, gpt2, t5, deepseek_v2 and deepseek_v3",
-               type ? yaml_describe(type, found, sizeof(found)) : "missing");
+    family_print_types(r->door, &known);
+    diag_error(r->diag, type ? type->place : r->root->place, "model_type is %s; %s are %s",
+               type ? yaml_describe(type, found, sizeof(found)) : "missing",
+               r->door == FAMILY_BLOCKS ? "models that can be planned" : "known", text_get(&known));
+    text_fini(&known);
     return NULL;
 }
 
@@ -145,6 +166,19 @@ static bool read_dtype(struct reading *c)
         return true;
     diag_error(c->diag, node->place, "torch_dtype is %s; expected a type such as bfloat16",
                yaml_describe(node, found, sizeof(found)));
+    return false;
+}
+
+/* Weights that lie in 8 bits or fewer are larger than torch_dtype says, or smaller. */
+static bool check_quantization(const struct reading *c)
+{
+    const struct yaml_node *node = yaml_find(c->root, "quantization_config");
+
+    if (!node || yaml_is_null(node))
+        return true;
+    diag_error(c->diag, node->place,
+               "quantization_config: there are no types of 8 bits or fewer; leave it out to take "
+               "all arrays in torch_dtype");
     return false;
 }
 
@@ -218,17 +252,18 @@ bool family_read_number(double *out, const struct yaml_node *root, const char *k
     return false;
 }
 
-int family_read(struct family_config *out, const struct yaml_node *root, struct diag *diag)
+int family_read(struct family_config *out, const struct yaml_node *root, enum family_door door,
+                struct diag *diag)
 {
     struct family_config config = {.traits = 0};
-    struct reading r = {.root = root, .config = &config, .diag = diag};
+    struct reading r = {.root = root, .door = door, .config = &config, .diag = diag};
     bool good = true;
 
     if (root->kind != YAML_MAP) {
         diag_error(diag, root->place, "a config is a map");
         return SHD_EINVAL;
     }
-    r.row = find_family(root, diag);
+    r.row = find_family(&r);
     if (!r.row)
         return SHD_EINVAL;
     config.family = r.row->family;
@@ -236,6 +271,7 @@ int family_read(struct family_config *out, const struct yaml_node *root, struct 
         good = read_size(&r, key) && good;
     good = read_traits(&r) && good;
     good = read_dtype(&r) && good;
+    good = check_quantization(&r) && good;
     if (!good || !derive(&r))
         return SHD_EINVAL;
     *out = config;

@@ -16,6 +16,7 @@
 #include <shd/dtype.h>
 #include <shd/error.h>
 
+#include "base/text.h"
 #include "base/yaml.h"
 
 enum family_size {
@@ -71,6 +72,12 @@ enum family {
     FAMILY_DEEPSEEK_V3
 };
 
+/* What a config is read for: not all that is known of each family is. */
+enum family_door {
+    FAMILY_BLOCKS = 1, /* its blocks are planned */
+    FAMILY_ARRAYS = 2  /* the names and shapes of its arrays */
+};
+
 struct family_config {
     enum family family;
     int64_t sizes[FAMILY_NSIZES];
@@ -78,9 +85,13 @@ struct family_config {
     enum shd_dtype dtype; /* of its arrays: SHD_F32 where it does not say */
 };
 
-/* Read a config's map.  Reports every fault at its place; SHD_EINVAL when there was any. */
+/* Read a config's map, of a family that the door lets in.  Reports every fault at its place;
+ * SHD_EINVAL when there was any. */
 SHD_MUST_CHECK int family_read(struct family_config *out, const struct yaml_node *root,
-                               struct diag *diag);
+                               enum family_door door, struct diag *diag);
+
+/* The values of model_type that a door lets in, as "llama, mistral and t5". */
+void family_print_types(enum family_door door, struct text *out);
 
 /* One more flag of a config; `standard` when it is not there or null.  False after an error. */
 bool family_read_flag(bool *out, const struct yaml_node *root, const char *key, bool standard,

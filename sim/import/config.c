@@ -293,15 +293,10 @@ static int add_arrays(const struct config *c)
 int import_config(struct shd_tree *tree, const struct yaml_node *root, struct diag *diag)
 {
     struct config c = {.root = root, .tree = tree, .diag = diag};
-    int status = family_read(&c.family, root, diag);
+    int status = family_read(&c.family, root, FAMILY_ARRAYS, diag);
 
     if (status != SHD_OK)
         return status;
-    if (c.family.family >= sizeof(family_rows) / sizeof(family_rows[0])) {
-        diag_error(diag, yaml_find(root, "model_type")->place,
-                   "the arrays of this model_type are not known");
-        return SHD_EINVAL;
-    }
     c.rows = family_rows[c.family.family];
     return add_arrays(&c);
 }

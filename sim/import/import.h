@@ -39,8 +39,7 @@ SHD_MUST_CHECK int import_safetensors(struct shd_tree *tree, const char *path, c
 /* The length of the header that these 8 bytes announce, with themselves. */
 uint64_t import_safetensors_length(const char *bytes);
 
-/* A config.json of the families llama, mistral, mixtral, qwen2, qwen3, gemma, gemma2, gemma3_text,
- * gpt2 and t5. */
+/* A config.json of a family whose arrays are known (family_print_types()). */
 SHD_MUST_CHECK int import_config(struct shd_tree *tree, const struct yaml_node *root,
                                  struct diag *diag);
 
