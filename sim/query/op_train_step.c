@@ -96,7 +96,7 @@ const struct query_op query_train_step_ops[] = {
           "Microbatches of a replica; checked against global_batch / (micro_batch * dp)."},
          {"recompute", "text", "\"none\"",
           "none, full, selective, 'selective layer', 'selective op', 'per-op SAC' or minimal."},
-         {"dtype", "text", "\"bf16\"", "fp16, bf16, fp8 or fp32."},
+         {"dtype", "text", "\"bf16\"", "fp16, bf16 or fp32; those of 8 bits are not modelled."},
          {"sequence_parallel", "boolean", "false",
           "Activations between layers are sharded over tp, too."},
          {"flash_attention", "boolean", "true", "Attention keeps no scores."},

@@ -62,9 +62,8 @@ static int read_policy(const struct train_step_policy **out, const json_t *in,
 
 static int read_dtype_name(const char **out, const json_t *in, struct shd_error *err)
 {
-    /* Of float8 there are the products alone; what lies between them is of bfloat16. */
     static const char *const names[][2] = {
-        {"fp16", "float16"}, {"bf16", "bfloat16"}, {"fp8", "bfloat16"}, {"fp32", "float32"}};
+        {"fp16", "float16"}, {"bf16", "bfloat16"}, {"fp32", "float32"}};
     const char *name;
     int status = read_string(&name, in, "dtype", "bf16", err);
 
@@ -75,8 +74,13 @@ static int read_dtype_name(const char **out, const json_t *in, struct shd_error 
         }
     if (status != SHD_OK)
         return status;
+    if (!strncmp(name, "fp8", 3) || !strncmp(name, "mxfp8", 5) || !strncmp(name, "float8", 6))
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "dtype %.40s: products of 8 bits are not modelled; expected bf16, "
+                             "whose memory is about the same and whose products take longer",
+                             name);
     return shd_error_set(err, SHD_EUNSUPPORTED,
-                         "there is no dtype '%.60s'; expected fp16, bf16, fp8 or fp32", name);
+                         "there is no dtype '%.60s'; expected fp16, bf16 or fp32", name);
 }
 
 /* ---- reading ---- */
