@@ -1213,7 +1213,36 @@ static void test_options(void)
                               "attention, block, transformer, gpt2, llama3, t5, mixtral, "
                               "deepseek; default 1\n") != NULL,
        "options: help tells type, range and default");
+    ok(strstr(text_get(&help), "mixtral, deepseek; default false; of gpt2 true; of t5 true\n") &&
+           strstr(text_get(&help), "; default rms; of gpt2 layer\n"),
+       "options: help tells the defaults of kinds");
     text_fini(&help);
+}
+
+/* What help tells of a kind is what a scenario of that kind has. */
+static void test_defaults_by_kind(void)
+{
+    static const struct {
+        const char *kind, *has;
+    } cases[] = {{"gpt2", "\n  tied: true\n"}, {"t5", "\n  tied: true\n"},
+                 {"llama3", "\n  tied: false\n"}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scenario_file *file;
+        struct text in = TEXT_INIT, out = TEXT_INIT;
+
+        text_addf(&in,
+                  "version: 1\nmesh: {dp: 1}\nmodel: {kind: %s, d_model: 8, d_ff: 8, heads: 1, "
+                  "vocab: 8}\n" BATCH "params: [[.*, []]]\n",
+                  cases[i].kind);
+        file = load_good(text_get(&in), NULL, 0);
+        if (file)
+            scenario_print(&file->scenarios[0], &out);
+        ok(strstr(text_get(&out), cases[i].has) != NULL, "default of model.tied: %s", cases[i].kind);
+        scenario_file_destroy(file);
+        text_fini(&in);
+        text_fini(&out);
+    }
 }
 
 /* ---- sweeps ---- */
@@ -1325,6 +1354,7 @@ int main(void)
     test_load();
     test_shipped();
     test_options();
+    test_defaults_by_kind();
     test_sweep();
     test_bad_sweep();
     return done();

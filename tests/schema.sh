@@ -111,7 +111,7 @@ for line in open(options_path, encoding="utf-8"):
     if found:
         text = found[2]
         kinds = re.search(r"; for models ([a-z0-9, ]+)", text)
-        standard = re.search(r"; default (.*)", text)
+        standard = re.search(r"; default ([^;]*)", text)
         options.append({
             "path": found[1].split("."), "text": text, "required": "; required" in text,
             "kinds": kinds[1].split(", ") if kinds else list(bases),

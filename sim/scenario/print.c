@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/yaml.h"
+#include "scenario/published.h"
 #include "scenario/scenario.h"
 #include "scenario/table.h"
 
@@ -43,6 +44,25 @@ void scenario_print(const struct scenario *scenario, struct text *out)
     text_add(out, "}\n");
 }
 
+/* "; of gpt2 true; of t5 true": where a kind has another default than `standard`. */
+static void print_defaults_by_kind(const struct option *option, struct text *out)
+{
+    for (unsigned k = 0; published_is_trait(option) && k < SCENARIO_NKINDS; k++) {
+        const struct scenario_model *kind = published_kind((enum scenario_kind)k);
+        struct scenario s = {.strategy = NULL};
+        struct text value = TEXT_INIT;
+
+        if (kind)
+            s.model = *kind;
+        if (kind && option_is_of(option, k))
+            option->type->print(&s, option, &value);
+        if (value.length > 0 && strcmp(text_get(&value), option->standard) != 0)
+            text_addf(out, "; of %s %s", scenario_kind_name(k), text_get(&value));
+        out->failed |= value.failed;
+        text_fini(&value);
+    }
+}
+
 static void print_option_help(const struct option *option, struct text *out)
 {
     char path[OPTION_PATH_MAX];
@@ -58,8 +78,10 @@ static void print_option_help(const struct option *option, struct text *out)
             text_addf(out, "%s%s", n++ ? ", " : " ", scenario_kind_name(k));
     if (option->required)
         text_add(out, option->sized ? "; required without size or from" : "; required");
-    else if (option->standard)
+    else if (option->standard) {
         text_addf(out, "; default %s", option->standard);
+        print_defaults_by_kind(option, out);
+    }
     text_addf(out, "\n    %s\n", option->help);
 }
 

@@ -4,6 +4,7 @@
 #include "scenario/published.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "scenario/published_config.h"
 #include "scenario/table.h"
@@ -103,7 +104,18 @@ static void fill_experts(struct scenario *s, const struct scenario_model *from)
     FILL_IN("mla", "value_dim", mla.value_dim);
 }
 
-/* What holds of all models of a kind. */
+bool published_is_trait(const struct option *option)
+{
+    static const char *const traits[] = {"activation",     "norm", "norm_eps",  "bias",
+                                         "attention_bias", "rope", "positions", "tied"};
+
+    for (size_t i = 0; i < sizeof traits / sizeof *traits; i++)
+        if (option_is_in(option, "model") && !strcmp(option->key, traits[i]))
+            return true;
+    return false;
+}
+
+/* What holds of all models of a kind; published_is_trait() has the same keys. */
 static void fill_traits(struct scenario *s, const struct scenario_model *from)
 {
     FILL("activation", activation);

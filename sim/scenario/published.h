@@ -21,4 +21,7 @@ const struct scenario_model *published_model(size_t n, const char **name);
 /* What holds of a kind whatever its size; NULL: of none that is published. */
 const struct scenario_model *published_kind(enum scenario_kind kind);
 
+/* Whether it is by the kind what an option is when it is not given. */
+bool published_is_trait(const struct option *option);
+
 #endif /* SCENARIO_PUBLISHED_H */
