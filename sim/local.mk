@@ -423,10 +423,13 @@ libsim_la_SOURCES = \
 	%D%/import/layer_freq.c \
 	%D%/import/list.c \
 	%D%/import/megatron.c \
+	%D%/import/megatron.h \
 	%D%/import/megatron_options.c \
 	%D%/import/megatron_options.h \
+	%D%/import/megatron_program.c \
 	%D%/import/megatron_script.c \
 	%D%/import/megatron_script.h \
+	%D%/import/megatron_test.c \
 	%D%/import/python_text.c \
 	%D%/import/python_text.h \
 	%D%/import/rows.h \
@@ -472,6 +475,9 @@ libsim_la_SOURCES = \
 	%D%/import/statements.c \
 	%D%/import/statements.h \
 	%D%/import/torchtitan.c \
+	%D%/import/torchtitan.h \
+	%D%/import/torchtitan_json.c \
+	%D%/import/torchtitan_options.c \
 	%D%/import/value.c \
 	%D%/import/value.h \
 	%D%/kern/attention.c \

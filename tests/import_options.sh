@@ -216,7 +216,7 @@ for option in '--pipeline-model-parallel-layout Et*4|t*4L' '--mtp-num-layers 1' 
     grep -q "job.sh:1:[0-9]*: error: ${option%% *}.*: .*\(leave it out\|give\|expected\)" "$tmp/err"
     ok $? "megatron ${option%% *}: what to do"
 done
-cannot 'expected --vocab-size N, or --padded-vocab-size N' --bf16
+cannot 'expected --vocab-size N or --padded-vocab-size N in it, or --vocab N here' --bf16
 cannot 'expected one of alltoall' --vocab-size 256 --moe-token-dispatcher-type allgather
 cannot 'expected a multiple of --moe-ffn-hidden-size' --vocab-size 256 --num-experts 8 \
     --moe-ffn-hidden-size 48 --moe-shared-expert-intermediate-size 64
@@ -224,7 +224,7 @@ cannot 'does not divide the layers of each stage' --vocab-size 256 --num-experts
     --moe-layer-freq 3
 cannot 'is no list of 8 layers' --vocab-size 256 --num-experts 8 --moe-layer-freq '[1]*9'
 cannot 'expected such a list' --vocab-size 256 --num-experts 8 --moe-layer-freq '[1]*4+[0]*4'
-cannot 'as a scenario: loss_scale.growth_interval' --vocab-size 256 --fp16 --loss-scale-window 200000
+cannot 'as a scenario: loss_scale.growth_interval' --vocab-size 256 --loss-scale-window 200000
 job --vocab-size 256 --mtp-num-layers 0 --encoder-tensor-model-parallel-size 0
 ok $? "megatron: what is planned anyway is no error"
 
@@ -259,6 +259,113 @@ ok $? "megatron: what is sharded less than there is told, both ways"
 over dp --context-parallel-size 4
 grep -q "^# .* over 'cp', too: less memory" "$tmp/over.yaml"
 ok $? "megatron: the same of context"
+
+# ---- what Megatron-LM's words mean ----
+
+becomes '  d_ff: 128' --swiglu # two thirds of 4 x 64, in whole 64s
+# shellcheck disable=SC2086
+{
+    becomes '  renormalize: true' $experts --moe-router-score-function sigmoid --moe-router-pre-softmax
+    becomes '  renormalize: false' $experts --moe-router-pre-softmax
+    becomes '  renormalize: false' $experts --moe-router-score-function sigmoid --moe-router-topk 1
+}
+for option in '--fp8-param' '--transformer-engine-fp8' '--qk-layernorm' '--num-tokens-to-generate 3' \
+    '--decoder-num-layers 2' '--position-embedding-type relative' '--encoder-num-layers 2' \
+    '--model-provider mamba' '--fp16'; do
+    # shellcheck disable=SC2086
+    cannot "${option%% *}" --vocab-size 256 $option
+done
+
+# trains PROGRAM OPTION...: a small job of a program, in one type of 16 bits or none
+trains() {
+    printf '%s ' torchrun --nproc-per-node 4 "$@" --hidden-size 32 --num-attention-heads 4 --vocab-size 64 \
+        --micro-batch-size 1 --global-batch-size 4 --tensor-model-parallel-size 2 >"$tmp/job.sh"
+    "$shardsim" import --from megatron "$tmp/job.sh" >"$tmp/job.yaml" 2>"$tmp/err"
+}
+decoder='--num-layers 2 --seq-length 16'
+# types LINE OPTION...
+types() {
+    line=$1
+    shift
+    # shellcheck disable=SC2086
+    trains pretrain_gpt.py $decoder "$@" && grep -qxF -- "$line" "$tmp/job.yaml"
+    ok $? "megatron $*: $line"
+}
+types 'types: {parameters: float32, gradients: float16, reduce: float16}' --fp16
+types 'types: {parameters: float32, gradients: float16, reduce: float16}' --fp16 --grad-reduce-in-bf16
+types 'types: {parameters: float32} # and with them gradients and moments' --fp16 \
+    --accumulate-allreduce-grads-in-fp32
+types 'types: {parameters: float32} # and with them gradients and moments' --bf16
+types 'types: {parameters: float32, gradients: bfloat16, reduce: bfloat16}' --bf16 --grad-reduce-in-bf16
+
+trains a/pretrain_t5.py --encoder-num-layers 3 --decoder-num-layers 2 --encoder-seq-length 16 \
+    --decoder-seq-length 8 --bf16 --sequence-parallel &&
+    grep -qx '  kind: t5' "$tmp/job.yaml" && grep -qx '  decoder_layers: 2' "$tmp/job.yaml" &&
+    grep -qx 'batch: {size: 4, seq: 8, source: 16, microbatches: 2}' "$tmp/job.yaml" &&
+    grep -qxF '  - [relative/table, [null, tp]]' "$tmp/job.yaml" &&
+    grep -q '^# Positions of T5 are relative here, learned_absolute there' "$tmp/job.yaml" &&
+    "$shardsim" plan "$tmp/job.yaml" >"$tmp/plan" 2>&1
+ok $? "megatron: T5 is a model of two stacks, and what it has otherwise is told"
+trains pretrain_t5.py --num-layers 2 --seq-length 16 --position-embedding-type relative \
+    --relative-attention-num-buckets 16 && grep -qx '  buckets: 16' "$tmp/job.yaml" &&
+    grep -qx '  decoder_layers: 2' "$tmp/job.yaml" && ! grep -q 'Positions of T5' "$tmp/job.yaml"
+ok $? "megatron: T5 with relative positions"
+trains pretrain_t5.py --num-layers 2 --seq-length 16 --num-experts 4
+[ $? -eq 2 ] && grep -q 'T5 has no stages' "$tmp/err"
+ok $? "megatron: T5 without experts"
+for program in pretrain_bert.py /opt/m/pretrain_vlm.py pretrain_mamba.py pretrain_hybrid.py \
+    examples/multimodal/train.py train_rl.py gpt_static_inference.py; do
+    # shellcheck disable=SC2086
+    trains $program $decoder
+    [ $? -eq 2 ] && [ ! -s "$tmp/job.yaml" ] && grep -q "job.sh:1:29: error: ${program##*/}: .*; \(to plan\|expected\)" "$tmp/err"
+    ok $? "megatron: $program is no decoder, told at its place with what to do"
+done
+# shellcheck disable=SC2086
+trains mine.py $decoder && grep -qx '# Not a program of Megatron-LM, taken to train a causal decoder: mine.py' "$tmp/job.yaml"
+ok $? "megatron: a program of another name is told"
+# shellcheck disable=SC2086
+trains pretrain_gpt.py $decoder && ! grep -q '^# No\(t a\)\? program' "$tmp/job.yaml"
+ok $? "megatron: its own program is not"
+
+# tests of Megatron-LM: a map of options; the folder says the model
+mkdir -p "$tmp/bert/a" "$tmp/gpt/a" "$tmp/t5/a" "$tmp/other"
+# test_case FOLDER < OPTIONS
+test_case() {
+    { printf 'ENV_VARS:\n  A: 1\nBASE_MODEL_ARGS:\n  --num-layers: 9\nMODEL_ARGS:\n'; cat; echo 'TEST_TYPE: regular'; } \
+        >"$tmp/$1/model_config.yaml"
+    (cd "$tmp" && "$shardsim" import --from megatron --devices 4 --vocab 100 "$1/model_config.yaml") \
+        >"$tmp/job.yaml" 2>"$tmp/err"
+}
+sizes='  --hidden-size: 32
+  --num-attention-heads: 4
+  --micro-batch-size: 1
+  --global-batch-size: 4'
+# shellcheck disable=SC2016
+printf '%s\n' "$sizes" '  --num-layers: 2' '  --seq-length: 16' '  --bf16: true' '  --swiglu: false' \
+    '  --data-path: ${DATA}/a' '  --tensor-model-parallel-size: 2 # of four' | test_case gpt/a &&
+    grep -qx 'mesh: {dp: 2, tp: 2}' "$tmp/job.yaml" && grep -qx '  layers: 2' "$tmp/job.yaml" &&
+    grep -qx '  activation: gelu' "$tmp/job.yaml" && grep -qx '  vocab: 256' "$tmp/job.yaml" &&
+    ! grep -q 'No program' "$tmp/job.yaml"
+ok $? "a test of Megatron-LM: its map of options"
+diag <"$tmp/err"
+printf '%s\n' "$sizes" '  --num-layers: 2' '  --seq-length: 16' | test_case other &&
+    grep -qx '# No program is named: taken as pretrain_gpt.py.' "$tmp/job.yaml"
+ok $? "a test of Megatron-LM: in a folder of another name the model is told"
+printf '%s\n' "$sizes" '  --encoder-num-layers: 2' '  --decoder-num-layers: 2' '  --encoder-seq-length: 16' \
+    '  --decoder-seq-length: 8' | test_case other && grep -qx '  kind: t5' "$tmp/job.yaml"
+ok $? "a test of Megatron-LM: T5 by its options"
+printf '%s\n' "$sizes" '  --num-layers: 2' '  --seq-length: 16' | test_case bert/a
+[ $? -eq 2 ] && grep -q '^bert/a/model_config.yaml:1:1: error: bert: BERT attends both ways' "$tmp/err"
+ok $? "a test of Megatron-LM: BERT by its folder"
+printf '%s\n' "$sizes" '  --num-layers: 2' '  --data-path: my-bert_text' '  trainer.devices: 8' \
+    '  --seq-length: [1, 2]' '  --bf16: {a: 1}' | test_case other
+[ $? -eq 2 ] && [ ! -s "$tmp/job.yaml" ] && grep -o '^other[a-z_./]*:[0-9:]* error' "$tmp/err" | sed 's/.*yaml//' | tr '\n' ' ' >"$tmp/places" &&
+    [ "$(cat "$tmp/places")" = ':11:16: error :12:3: error :13:17: error :14:11: error ' ]
+ok $? "a test of Megatron-LM: faults at their places"
+diag <"$tmp/err"
+"$shardsim" import --from torchtitan --vocab 5 "$tmp/job.sh" >"$tmp/out" 2>&1
+[ $? -eq 2 ] && grep -q -- '--vocab is for megatron' "$tmp/out"
+ok $? "--vocab is for megatron"
 
 # faults SOURCE EXPECTED < TEXT
 faults() {
@@ -487,9 +594,6 @@ gives '# Left out, as it says nothing of the layout: metrics.log_freq training.s
     'log_freq = 10' '[training]' 'steps = 500000'
 gives '# Left out, as it is not known here; look whether it changes the layout: parallelism.of_a_fork' \
     '[parallelism]' 'of_a_fork = 2'
-file '[activation_checkpoint]' 'mode = "selective"' 'selective_ac_option = "op"'
-[ $? -eq 2 ] && grep -q "file.toml:6:23: error: .*'op'.* or mode none .* and full .*between them" "$tmp/err"
-ok $? "torchtitan: selective by ops lies between none and full"
 for line in 'model.converters = ["float8"]' 'training.enable_cpu_offload = true' \
     'parallelism.disable_loss_parallel = true' \
     'parallelism.pipeline_parallel_first_stage_less_layers = 2'; do
@@ -500,5 +604,95 @@ for line in 'model.converters = ["float8"]' 'training.enable_cpu_offload = true'
     file "[$section]" "${key%% *} = $(case $key in *conv*) echo '[]' ;; *stage*) echo 1 ;; *) echo false ;; esac)"
     ok $? "torchtitan ${line%% *} as it is planned"
 done
+
+# Keys that moved: the same line by the old key and by the new one.
+for pair in 'batch: {size: 48, seq: 2048, microbatches: 1}|[training]~batch_size = 3|[training]~local_batch_size = 3' \
+    'mesh: {dp: 4, tp: 4}|[training]~tensor_parallel_degree = 4|[parallelism]~"tensor_parallel_degree" = 4' \
+    'mesh: {replica: 2, dp: 8}|[training]~data_parallel_replicate_degree = 2|parallelism.data_parallel_replicate_degree = 2' \
+    'mesh: {pp: 2, dp: 8}|[experimental]~pipeline_parallel_degree = 2|[parallelism]~pipeline_parallel_degree = 2' \
+    'mesh: {dp: 8, cp: 2}|[experimental]~context_parallel_degree = 2|[ parallelism ]~context_parallel_degree = 2' \
+    'zero: {stage: 3, axis: dp, reshard_after_forward: false}|[training]~fsdp_reshard_after_forward = "never"|[parallelism]~fsdp_reshard_after_forward = "never"'; do
+    line=${pair%%|*} rest=${pair#*|}
+    for keys in "${rest%|*}" "${rest#*|}"; do
+        { case $keys in \[*) ;; *) printf '%s\n' "$keys" ;; esac
+            printf '[model]\nname = "llama3"\nflavor = "8B"\n'
+            case $keys in \[*) printf '%s\n' "$keys" | tr '~' '\n' ;; esac; } >"$tmp/file.toml"
+        "$shardsim" import --from torchtitan --devices 16 "$tmp/file.toml" >"$tmp/file.yaml" 2>"$tmp/err" &&
+            grep -qxF -- "$line" "$tmp/file.yaml" && ! grep -q 'not known here' "$tmp/file.yaml"
+        ok $? "torchtitan $keys: $line"
+        diag <"$tmp/err"
+    done
+done
+gives 'batch: {size: 64, seq: 2048, microbatches: 2}' '[experimental]' 'pipeline_parallel_degree = 2'
+gives 'batch: {size: 64, seq: 2048, microbatches: 4}' '[experimental]' 'pipeline_parallel_degree = 2' \
+    'pipeline_parallel_microbatches = 4'
+gives 'batch: {size: 64, seq: 2048, microbatches: 8}' '[parallelism]' 'pipeline_parallel_degree = 2'
+gives 'zero: {stage: 3, axis: dp, reshard_after_forward: false}' '[parallelism]' 'pipeline_parallel_degree = 2'
+gives 'zero: {stage: 3, axis: dp}' '[parallelism]' 'pipeline_parallel_degree = 2' \
+    'fsdp_reshard_after_forward = "always"'
+gives 'recompute: {kind: full, keep: [attn/(q|v|heads)$, mlp/(gate|down|out)$]}' '[activation_checkpoint]' \
+    'mode = "selective"' "selective_ac_option = 'op'"
+gives 'types: {parameters: float32, moments: bfloat16}' '[optimizer]' 'implementation = "fused_opt_states_bf16"'
+gives '# Left out, as it says nothing of the layout: float8.filter_fqns' '[float8]' 'filter_fqns = [ # a' \
+    '  "a=1", # ]' ']'
+# titan_cannot PLACE TEXT LINE...
+titan_cannot() {
+    place=$1 text=$2
+    shift 2
+    file "$@"
+    [ $? -eq 2 ] && [ ! -s "$tmp/file.yaml" ] && grep -q "file.toml:$place: error: .*$text" "$tmp/err"
+    ok $? "torchtitan $*: $text"
+    diag <"$tmp/err"
+}
+titan_cannot 5:24 '8 bits' '[float8]' 'enable_float8_linear = true'
+titan_cannot 5:14 '8 bits' '[training]' 'fp8_linear = "dynamic"'
+titan_cannot 6:1 'is given twice' '[training]' 'seq_len = 8' 'seq_len = 16'
+titan_cannot 6:1 'a list that does not end' '[float8]' 'filter_fqns = ["a",'
+titan_cannot 5:15 'several lines' '[job]' 'description = """a'
+titan_cannot 7:1 'expected headtail' '[parallelism]' 'context_parallel_degree = 2' \
+    'context_parallel_load_balancer = "ptrr"'
+for size in 16B 8B; do
+    printf '[model]\nname = "%s"\nflavor = "%s"\n[parallelism]\nexpert_parallel_degree = 2\ntensor_parallel_degree = 2\n[activation_checkpoint]\nmode = "none"\n' \
+        "$([ $size = 8B ] && echo llama9 || echo deepseek_v3)" "$size" >"$tmp/file.toml"
+    "$shardsim" import --from torchtitan --devices 16 "$tmp/file.toml" >"$tmp/file.yaml" 2>"$tmp/err"
+    [ $? -eq 2 ] && grep -q "\(expert_tensor_parallel_degree is 1; .*expected 2\|'llama9' of flavor '8B' is none that was\)" "$tmp/err"
+    ok $? "torchtitan: experts beside tensor parallelism, or a model that is none ($size)"
+done
+"$shardsim" import --from torchtitan --model llama3-8b --devices 16 "$tmp/file.toml" >"$tmp/file.yaml" 2>"$tmp/err"
+[ $? -eq 2 ] && ! grep -q "llama9" "$tmp/err"
+ok $? "torchtitan: --model says the model, whatever its name"
+
+# The JSON that a configuration in Python comes to, and the Python.
+# json TEXT: sections besides the model
+json() {
+    printf '{"model_spec": {"name": "llama3", "flavor": "8B", "model": {"dim": 1}},\n%s}\n' "$1" >"$tmp/file.json"
+    "$shardsim" import --from torchtitan --devices 16 "$tmp/file.json" >"$tmp/file.yaml" 2>"$tmp/err"
+}
+json '"training": {"num_tokens_per_microbatch_per_dp_rank": 64, "max_context_length": 32, "max_norm": 1.0},
+"parallelism": {"pipeline_parallel_degree": 2, "num_pp_microbatches": 4, "module_fqns_per_model_part": null},
+"activation_checkpoint": {"preserve_rng_state": true, "force_recompute_mm_shapes_by_fqns": ["moe.router.gate"]},
+"optimizer": {"param_groups": [{"pattern": ".*", "optimizer_name": "AdamW",
+  "optimizer_kwargs": {"lr": 0.25, "betas": [0.5, 0.75]}}], "implementation": "fused"},
+"loss": {"loss_fn": {"a": [1]}}, "dump_folder": "a", "compile": {"components": []}' &&
+    grep -qxF 'batch: {size: 64, seq: 32, microbatches: 4}' "$tmp/file.yaml" &&
+    grep -qxF 'recompute: {kind: full, keep: [attn/(q|v|heads)$, mlp/(gate|down|out)$]}' "$tmp/file.yaml" &&
+    grep -qx '  lr: 0.25' "$tmp/file.yaml" && grep -qxF '  betas: [0.5, 0.75]' "$tmp/file.yaml" &&
+    grep -q '^# Whether products are of 8 bits' "$tmp/file.yaml" && ! grep -q 'not known here' "$tmp/file.yaml"
+ok $? "torchtitan: the JSON of a configuration"
+diag <"$tmp/err"
+json '"activation_checkpoint": null' && grep -qx 'recompute: none' "$tmp/file.yaml" &&
+    json '"activation_checkpoint": {"debug": false}' && grep -qx 'recompute: full' "$tmp/file.yaml"
+ok $? "torchtitan: a policy by its options"
+json '"training": {"seq_len": {}, "local_batch_size": 0},
+"model_converters": {"converters": [{"recipe": 1}]},
+"optimizer": {"param_groups": []}, "activation_checkpoint": {"memory_budget": 0.5}'
+[ $? -eq 2 ] && [ ! -s "$tmp/file.yaml" ] && grep -c 'file.json:[0-9:]*: error' "$tmp/err" >"$tmp/count" &&
+    [ "$(cat "$tmp/count")" = 4 ] && grep -q '8 bits' "$tmp/err" && grep -q 'memory budget' "$tmp/err"
+ok $? "torchtitan: faults of that JSON"
+diag <"$tmp/err"
+printf '# a\nfrom torchtitan.trainer import Trainer\ndef a() -> Trainer.Config:\n    pass\n' >"$tmp/file.py"
+"$shardsim" import --from torchtitan "$tmp/file.py" >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 2 ] && grep -q 'in Python; .*--debug.save_config_file FILE' "$tmp/err"
+ok $? "torchtitan: Python is not run, and what to do is told"
 
 done_testing

@@ -36,6 +36,10 @@ static const struct {
                     "'shardsim calibrate --steps FILE' reads it"},
     [FILE_TORCHTITAN] = {"a file of options of torchtitan",
                          "'shardsim import --from torchtitan FILE' makes a scenario of it"},
+    [FILE_TITAN_PYTHON] = {"a configuration of torchtitan in Python",
+                           "it would have to be run: torchtitan itself writes what it comes to, as "
+                           "JSON, with --debug.save_config_file FILE; 'shardsim import --from "
+                           "torchtitan FILE' reads that"},
     [FILE_TRACE] = {"a trace",
                     "https://ui.perfetto.dev opens it, and 'shardsim replay FILE' counts the "
                     "collectives of one that PyTorch wrote"},
@@ -86,6 +90,8 @@ static enum file_kind guess_json(struct head head)
 {
     if (has(head, "\"schema\": \"shardsim."))
         return FILE_RESULT;
+    if (has(head, "\"parallelism\"") && has(head, "\"training\""))
+        return FILE_TORCHTITAN;
     if (has(head, "\"traceEvents\"") || has(head, "-chakra."))
         return FILE_TRACE;
     return has(head, "\"model_type\"") || has(head, "\"hidden_size\"") ? FILE_CONFIG : FILE_UNKNOWN;
@@ -96,6 +102,7 @@ static enum file_kind guess_lines(struct head head)
     static const char *const of_clusters[] = {"rates:", "tiers:", NULL};
     static const char *const of_scenarios[] = {"mesh:", "model:", "graph:", "strategies:", NULL};
     static const char *const of_torchtitan[] = {"[parallelism]", "[training]", "[model]", NULL};
+    static const char *const of_titan[] = {"from torchtitan", "import torchtitan", NULL};
     static const char *const of_python[] = {"import jax", "import torch", "from jax",
                                             "from torch", "def ",         NULL};
 
@@ -107,6 +114,8 @@ static enum file_kind guess_lines(struct head head)
         return FILE_TORCHTITAN;
     if (has_line(head, "from __gin__") || has(head, "PjitPartitioner"))
         return FILE_GIN;
+    if (has_any_line(head, of_titan) || has(head, "Trainer.Config("))
+        return FILE_TITAN_PYTHON;
     if (has(head, "get_partition_rules") || has(head, "partition_rules ="))
         return FILE_RULES;
     if (has_any_line(head, of_python))

@@ -31,7 +31,8 @@ enum file_kind {
     FILE_RUNS,   /* the database of --save */
     FILE_SCENARIO,
     FILE_STEPS,      /* steps that were measured, for calibrate */
-    FILE_TORCHTITAN, /* its options, as TOML */
+    FILE_TITAN_PYTHON, /* functions of torchtitan's options */
+    FILE_TORCHTITAN,   /* its options, as TOML or JSON */
     FILE_TRACE
 };
 

@@ -48,9 +48,22 @@ struct options {
     size_t ngiven;
     bool allow_unknown;
     struct import_request request;
+    int64_t vocab; /* 0: the file says it */
 };
 
-enum { KEY_ALLOW = 4299, KEY_BATCH, KEY_DEVICES, KEY_FROM, KEY_MESH, KEY_MIN, KEY_MODEL, KEY_NAMES, KEY_SEQ, KEY_SET };
+enum {
+    KEY_ALLOW = 4299,
+    KEY_BATCH,
+    KEY_DEVICES,
+    KEY_FROM,
+    KEY_MESH,
+    KEY_MIN,
+    KEY_MODEL,
+    KEY_NAMES,
+    KEY_SEQ,
+    KEY_SET,
+    KEY_VOCAB
+};
 
 #define SIZE_LIMIT (1L << 30)
 
@@ -119,6 +132,8 @@ static void check(const struct options *o, const struct argp_state *state)
                    o->of_rules, o->source->name);
     if (o->ngiven > 0 && o->source->read_job != import_megatron)
         args_error(state, "--set is for the variables of a script: of megatron");
+    if (o->vocab && o->source->read_job != import_megatron)
+        args_error(state, "--vocab is for megatron; %s says that in its file", o->source->name);
     if (o->source->read_rules == import_t5x &&
         (o->request.names != NAMES_EASYDEL || o->request.min_elements != SHD_MIN_SHARDING_ELEMENTS))
         args_error(state, "%s is for rules with patterns: of easydel and eformer", o->of_rules);
@@ -145,6 +160,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (o->ngiven == GIVEN_MAX)
             args_error(state, "over %d values by --set", GIVEN_MAX);
         o->given[o->ngiven++] = arg;
+        return 0;
+    case KEY_VOCAB:
+        o->vocab = args_parse_count("vocab", arg, 1, INT32_MAX, state);
         return 0;
     case 'o':
         o->output = arg;
@@ -186,6 +204,7 @@ static bool convert_job(const struct options *o, const struct text *file, struct
     job.devices = o->request.devices;
     job.given = o->given;
     job.ngiven = o->ngiven;
+    job.tokenizer_vocab = o->vocab;
     o->source->read_job(&job, (struct place){o->path, 1, 1}, text_get(file), diag);
     import_job_print(&job, o->source->name, out, diag);
     unknown = job.unknown.length > 0;
@@ -276,6 +295,10 @@ static int run(int argc, char **argv)
         {"set", KEY_SET, "NAME=VALUE", 0,
          "Of a launch script: a variable that it does not set, or that has this value whatever it "
          "sets; of 1, 2, ...: an argument",
+         0},
+        {"vocab", KEY_VOCAB, "N", 0,
+         "Of megatron: words of the vocabulary, before it is padded, where the command leaves that "
+         "to its tokenizer",
          0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp argp = {

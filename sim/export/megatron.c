@@ -210,6 +210,8 @@ static void add_model(struct command *c)
         text_addf(c->out, " \\\n    --window-size %" PRId64 ",0", m->window - 1);
     if (m->dtype != SHD_F32)
         add_flag(c, m->dtype == SHD_BF16 ? "--bf16" : "--fp16");
+    if (m->dtype == SHD_F16) /* with --bf16 it is so anyway */
+        add_flag(c, "--accumulate-allreduce-grads-in-fp32");
     add_number(c, "--attention-dropout", 0);
     add_number(c, "--hidden-dropout", 0);
 }

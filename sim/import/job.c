@@ -29,6 +29,7 @@ void import_job_init(struct import_job *job)
     text_init(&job->unknown);
     text_init(&job->taken);
     text_init(&job->notes);
+    text_init(&job->programs);
 }
 
 void import_job_fini(struct import_job *job)
@@ -36,11 +37,14 @@ void import_job_fini(struct import_job *job)
     free(job->layer_freq.text);
     free(job->window_size.text);
     free(job->every_layer.text);
+    free(job->model_name.text);
+    free(job->flavor.text);
     text_fini(&job->stage_layers);
     text_fini(&job->left_out);
     text_fini(&job->unknown);
     text_fini(&job->taken);
     text_fini(&job->notes);
+    text_fini(&job->programs);
 }
 
 const struct import_option *import_option_find(const struct import_option *table, const char *name)
@@ -52,7 +56,7 @@ const struct import_option *import_option_find(const struct import_option *table
 
         if (!strcmp(table->name, name))
             return table;
-        if (table->name[length - 1] == '.' && !strncmp(table->name, name, length))
+        if (strchr(".-", table->name[length - 1]) && !strncmp(table->name, name, length))
             of_all = table;
     }
     return of_all;
@@ -181,11 +185,22 @@ void import_job_set(struct import_job *job, const struct import_option *table,
         set_word(at, option, value, place, diag);
 }
 
+/* Whether another row that was said goes to the same place, as of a key that moved. */
+static bool is_said_elsewhere(const struct import_job *job, const struct import_option *table,
+                              const struct import_option *option)
+{
+    for (size_t i = 0; table[i].name; i++)
+        if (job->said[i] && table[i].offset == option->offset && !table[i].refused &&
+            table[i].type != IMPORT_QUIET)
+            return true;
+    return false;
+}
+
 void import_job_take_standards(struct import_job *job, const struct import_option *table,
                                struct diag *diag)
 {
     for (size_t i = 0; table[i].name; i++)
-        if (table[i].standard && !job->said[i]) {
+        if (table[i].standard && !job->said[i] && !is_said_elsewhere(job, table, &table[i])) {
             import_job_set(job, table, &table[i], table[i].name, table[i].standard, job->end, diag);
             text_addf(&job->taken, " %s %s", table[i].name, table[i].standard);
         }

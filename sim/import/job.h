@@ -21,7 +21,7 @@
 #define IMPORT_JOB_BYTES_MAX \
     ((size_t)1 << 20) /* of a file of options, far above what people write */
 
-#define IMPORT_OPTIONS_MAX 512 /* rows of a table */
+#define IMPORT_OPTIONS_MAX 1024 /* rows of a table */
 
 /* What is read later, when all options are known; owned. */
 struct import_text {
@@ -57,24 +57,33 @@ struct import_job {
     const char *recompute;
     int64_t recompute_layers, recompute_first, recompute_every; /* groups of; up to; each so many */
     bool recompute_whole; /* layers with what nobody reads again */
+    const char *recompute_keep; /* patterns of what is kept all the same, as a list; NULL: none */
     const char *optimizer, *decay;
     double lr, betas[2], eps, weight_decay, momentum, clip;
     int64_t loss_scale, loss_scale_window;
     bool dynamic_scale;
     const char *gradients, *moments; /* types; NULL: that of parameters */
     /* As one source says it; what it comes to stands above. */
-    const char *comm, *strategy, *method, *old_method, *model, *flavor, *type, *reshard, *backend,
+    const char *comm, *balancer, *strategy, *method, *old_method, *type, *reshard, *backend,
         *implementation, *dispatcher, *grads, *moment, *second_moment;
+    bool t5, known_program; /* what the program trains */
+    struct text programs;   /* those that are not known, each behind a space */
+    int64_t encoder_layers, decoder_layers, decoder_seq, buckets, distance;
     bool distributed, fsdp, fsdp2, unshard_once, rotary, unpositioned, selective, flash, half_sums,
-        aware, count_embedding, count_loss;
+        full_sums, aware, count_embedding, count_loss;
+    int64_t tokenizer_vocab; /* where the command does not say it; 0: not known */
     int64_t given_vocab, padded_vocab, divisor, shared_d_ff, expert_tensor, stage_depth,
         first_depth, last_depth, schedule_group;
     double dropout[2];
     struct import_text layer_freq, window_size, every_layer;
-    int64_t microbatch, local; /* sequences that a replica has in a step; 0: as the batch says */
+    int64_t microbatch, microbatches; /* sequences of one, and how many of them; 0: not said */
+    int64_t local; /* sequences that a replica has in a step; 0: as the batch says */
+    int64_t tokens, batch_tokens; /* of a microbatch of a replica, of a step; 0: by sequences */
+    int64_t old_stages;           /* stages, by a key of a time with other microbatches */
+    bool by_ops;                  /* what selective recomputation is by default */
+    struct import_text model_name, flavor;
     /* For comments: options that say nothing of the layout, that no table has (and files that are
-     * not read), and that were not said, with what they are taken as; what the system does
-     * otherwise, a line each. */
+     * not read), and that were not said, with what they are taken as; what the system does otherwise, a line each. */
     struct text left_out, unknown, taken, notes;
     const char *system;            /* its name, for these */
     bool said[IMPORT_OPTIONS_MAX]; /* by row */
@@ -92,7 +101,7 @@ enum import_type {
 };
 
 struct import_option {
-    const char *name; /* ending in '.': all whose names begin so and have no row of their own */
+    const char *name; /* ending in '.' or '-': all that begin so and have no row of their own */
     enum import_type type;
     size_t offset;            /* into struct import_job */
     int64_t min;              /* IMPORT_INT */

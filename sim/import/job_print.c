@@ -114,6 +114,32 @@ static void add_rope(const struct import_job *j, struct text *out)
               j->interleaved ? "true" : "false");
 }
 
+static void add_t5(const struct import_job *j, const char *dtype, struct text *out)
+{
+    text_addf(out,
+              "model:\n  kind: t5\n  dtype: %s\n  layers: %" PRId64 "\n  decoder_layers: %" PRId64
+              "\n  d_model: %" PRId64 "\n  d_ff: %" PRId64 "\n  heads: %" PRId64 "\n",
+              dtype, j->layers, j->decoder_layers, j->d_model, j->d_ff, j->heads);
+    add_count(out, "head_dim", j->head_dim, 0);
+    text_addf(out, "  vocab: %" PRId64 "\n  activation: %s\n  tied: %s\n", j->vocab,
+              j->swiglu ? "swiglu" : "gelu", j->untied ? "false" : "true");
+    add_count(out, "buckets", j->buckets, 0);
+    add_count(out, "distance", j->distance, 0);
+    if (j->norm_eps > 0)
+        add_fraction(out, "norm_eps", j->norm_eps);
+}
+
+/* T5 reads sequences of one length and writes those of another. */
+static void add_batch(const struct import_job *j, const struct shape *s, struct text *out)
+{
+    text_addf(out, "batch: {size: %" PRId64 ", seq: %" PRId64,
+              s->microbatches * j->sequences * s->replicas * s->data * s->experts,
+              j->t5 ? j->decoder_seq : j->seq);
+    if (j->t5)
+        text_addf(out, ", source: %" PRId64, j->seq);
+    text_addf(out, ", microbatches: %" PRId64 "}\n", s->microbatches);
+}
+
 static void add_model(const struct import_job *j, struct text *out)
 {
     const char *dtype = j->bf16 ? "bfloat16" : j->fp16 ? "float16" : "float32";
@@ -122,10 +148,14 @@ static void add_model(const struct import_job *j, struct text *out)
         text_addf(out, "model: {size: %s, dtype: %s}\n", j->size, dtype);
         return;
     }
+    if (j->t5) {
+        add_t5(j, dtype, out);
+        return;
+    }
     text_addf(out,
               "model:\n  kind: transformer\n  dtype: %s\n  layers: %" PRId64 "\n  d_model: %" PRId64
               "\n  d_ff: %" PRId64 "\n  heads: %" PRId64 "\n",
-              dtype, j->layers, j->d_model, j->d_ff > 0 ? j->d_ff : 4 * j->d_model, j->heads);
+              dtype, j->layers, j->d_model, j->d_ff, j->heads);
     if (j->grouped)
         text_addf(out, "  kv_heads: %" PRId64 "\n", j->kv_heads > 0 ? j->kv_heads : 1);
     if (j->head_dim > 0)
@@ -148,6 +178,12 @@ static void add_model(const struct import_job *j, struct text *out)
               j->untied ? "false" : "true");
 }
 
+/* Sigmoids of the chosen experts are always made to add up to 1, where there are several. */
+static bool divides_by_sum(const struct import_job *j)
+{
+    return j->score && !strcmp(j->score, "sigmoid") ? j->top_k != 1 : !j->pre_softmax;
+}
+
 static void add_experts(const struct import_job *j, struct text *out)
 {
     if (j->experts == 0)
@@ -156,7 +192,7 @@ static void add_experts(const struct import_job *j, struct text *out)
               "moe:\n  experts: %" PRId64 "\n  top_k: %" PRId64 "\n  d_ff: %" PRId64
               "\n  renormalize: %s\n",
               j->experts, j->top_k > 0 ? j->top_k : 2, j->expert_d_ff,
-              j->pre_softmax ? "false" : "true");
+              divides_by_sum(j) ? "true" : "false");
     add_count(out, "shared", j->shared, 0);
     add_count(out, "first_dense", j->first_dense, 0);
     add_count(out, "every", j->every, 1);
@@ -231,10 +267,13 @@ static void add_params(const struct import_job *j, const struct shape *s, struct
                   j->tensor > 1 ? "tp" : "null");
     }
     if (j->tensor > 1) {
-        text_add(out, "  - [(q|k|v)/kernel, [null, tp]]\n  - [attn/o/kernel, [tp]]\n");
-        if (!j->size && (!j->unbiased || j->qkv_bias))
+        text_addf(out, "  - [(q|k|v)/kernel, [null, tp]]\n  - [%s/o/kernel, [tp]]\n",
+                  j->t5 ? "(attn|cross)" : "attn");
+        if (j->t5)
+            text_add(out, "  - [relative/table, [null, tp]]\n");
+        if (!j->size && !j->t5 && (!j->unbiased || j->qkv_bias))
             text_add(out, "  - [(q|k|v)/bias, [tp]]\n");
-        if (!j->size && !j->unbiased && has_dense(j))
+        if (!j->size && !j->t5 && !j->unbiased && has_dense(j))
             text_add(out, "  - [mlp/up/bias, [tp]]\n");
         if (has_dense(j))
             text_add(out, "  - [mlp/(gate|up)/kernel, [null, tp]]\n"
@@ -258,7 +297,8 @@ static void add_constraints(const struct import_job *j, const struct shape *s, s
     text_addf(out, "axes: {batch: %s%s}\n", text_get(&batch), j->context > 1 ? ", seq: cp" : "");
     if (j->sequence && j->tensor > 1) {
         text_add(out, "constraints: # tokens are sharded between heads and widths\n");
-        text_addf(out, "  - [attn/(q|kv), [%s, %s, tp, null]]\n", text_get(&batch), seq);
+        text_addf(out, "  - [%s/(q|kv), [%s, %s, tp, null]]\n", j->t5 ? "(attn|cross)" : "attn",
+                  text_get(&batch), seq);
         if (has_dense(j))
             text_addf(out, "  - [mlp/hidden, [%s, %s, tp]]\n", text_get(&batch), seq);
         if (j->shared > 0)
@@ -317,7 +357,7 @@ static void add_recompute(const struct import_job *j, struct text *out)
         return;
     if (strcmp(j->recompute, "full") != 0 ||
         (j->recompute_layers == 1 && j->recompute_every == 1 && j->recompute_first == 0 &&
-         !j->recompute_whole)) {
+         !j->recompute_whole && !j->recompute_keep)) {
         text_addf(out, "recompute: %s\n", j->recompute);
         return;
     }
@@ -328,6 +368,8 @@ static void add_recompute(const struct import_job *j, struct text *out)
         text_addf(out, ", every: %" PRId64, j->recompute_every);
     if (j->recompute_first > 0)
         text_addf(out, ", first: %" PRId64, j->recompute_first);
+    if (j->recompute_keep)
+        text_addf(out, ", keep: %s", j->recompute_keep);
     text_add(out, j->recompute_whole ? ", whole: true}\n" : "}\n");
 }
 
@@ -431,9 +473,7 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
     add_mesh(job, &shape, out);
     add_model(job, out);
     add_experts(job, out);
-    text_addf(out, "batch: {size: %" PRId64 ", seq: %" PRId64 ", microbatches: %" PRId64 "}\n",
-              shape.microbatches * job->sequences * shape.replicas * shape.data * shape.experts,
-              job->seq, shape.microbatches);
+    add_batch(job, &shape, out);
     add_optimizer(job, out);
     add_params(job, &shape, out);
     add_constraints(job, &shape, out);
@@ -444,7 +484,7 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
     add_zero(job, &shape, out);
     add_recompute(job, out);
     if (job->left_out.failed || job->unknown.failed || job->taken.failed || job->notes.failed ||
-        job->stage_layers.failed)
+        job->programs.failed || job->stage_layers.failed)
         diag_no_memory(diag);
     check_scenario(job, out, diag);
 }

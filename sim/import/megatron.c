@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/job.h"
+#include "import/megatron.h"
 #include "import/megatron_options.h"
 #include "import/megatron_script.h"
 
@@ -20,6 +20,8 @@ static void find_vocab(struct import_job *job, struct diag *diag)
 
     if (job->size)
         return;
+    if (job->given_vocab == 0)
+        job->given_vocab = job->tokenizer_vocab;
     if (job->padded_vocab > 0)
         job->vocab = job->padded_vocab;
     else if (job->given_vocab > 0)
@@ -27,7 +29,7 @@ static void find_vocab(struct import_job *job, struct diag *diag)
     else
         diag_error(diag, job->end,
                    "no vocabulary, which the command leaves to its tokenizer; expected "
-                   "--vocab-size N, or --padded-vocab-size N");
+                   "--vocab-size N or --padded-vocab-size N in it, or --vocab N here");
     if (job->given_vocab > 0 && job->vocab != job->given_vocab && job->padded_vocab == 0)
         text_addf(&job->notes,
                   "# The vocabulary of %lld is padded to a multiple of %lld, "
@@ -55,8 +57,55 @@ static void find_window(struct import_job *job, struct diag *diag)
         job->window = before + 1;
 }
 
+/* T5 is known by its program, or by what no other has. */
+static void find_stacks(struct import_job *job, struct diag *diag)
+{
+    bool stacks = job->decoder_layers > 0 || job->decoder_seq > 0;
+
+    if (job->layers > 0 && job->encoder_layers > 0)
+        diag_error(diag, job->end, "--num-layers and --encoder-num-layers; expected one of them");
+    if (job->layers == 0)
+        job->layers = job->encoder_layers;
+    if (stacks && job->known_program && !job->t5)
+        diag_error(diag, job->end,
+                   "--decoder-num-layers and --decoder-seq-length are of pretrain_t5.py; leave "
+                   "them out");
+    job->t5 |= stacks && !job->known_program;
+    megatron_note_program(job);
+}
+
+/* The encoder and the decoder of T5, with what a scenario's T5 has otherwise. */
+static void find_t5(struct import_job *job, struct diag *diag)
+{
+    if (job->stages > 1 || job->context > 1 || job->experts > 0 || job->grouped)
+        diag_error(diag, job->end,
+                   "T5 has no stages, context parallelism, experts or query groups there; leave "
+                   "them out");
+    if (job->decoder_layers == 0)
+        job->decoder_layers = job->layers;
+    if (job->decoder_seq == 0) {
+        job->decoder_seq = job->seq;
+        text_addf(&job->taken, " --decoder-seq-length %lld (that of the encoder)",
+                  (long long)job->seq);
+    }
+    if (strcmp(job->position, "relative") != 0)
+        text_addf(&job->notes, "# Positions of T5 are relative here, %s there.\n", job->position);
+    text_add(&job->notes, "# Norms and kernels of T5 have no biases here; Megatron-LM's have.\n");
+}
+
+/* As Megatron-LM has it where a gate makes three kernels of two. */
+static void find_width(struct import_job *job)
+{
+    if (job->d_ff == 0 && job->swiglu)
+        job->d_ff = 8 * job->d_model / 3 / 64 * 64;
+    else if (job->d_ff == 0)
+        job->d_ff = 4 * job->d_model;
+}
+
 static void find_model(struct import_job *job, struct diag *diag)
 {
+    find_stacks(job, diag);
+    find_width(job);
     if (job->rotary && !job->position)
         job->position = "rope";
     if (!job->position)
@@ -69,6 +118,11 @@ static void find_model(struct import_job *job, struct diag *diag)
     if (!job->size && (job->layers == 0 || job->d_model == 0 || job->heads == 0))
         diag_error(diag, job->end,
                    "no model; expected --num-layers, --hidden-size, --num-attention-heads");
+    if (job->t5)
+        find_t5(job, diag);
+    else if (!strcmp(job->position, "relative"))
+        diag_error(diag, job->end,
+                   "--position-embedding-type relative is of T5 only; expected another one");
     find_vocab(job, diag);
     find_window(job, diag);
 }
@@ -138,7 +192,11 @@ static void find_types(struct import_job *job, struct diag *diag)
 {
     const char *second = type_name(job->second_moment);
 
-    job->gradients = job->half_sums ? "bfloat16" : type_name(job->grads);
+    job->gradients = job->fp16 && !job->full_sums  ? "float16" /* float32 is a default of bf16 */
+                     : job->half_sums && job->bf16 ? "bfloat16"
+                                                   : type_name(job->grads);
+    if (job->fp16 && job->bf16)
+        diag_error(diag, job->end, "--fp16 and --bf16; expected one of them");
     job->moments = type_name(job->moment);
     if ((job->moments || second) && (!job->moments || !second || strcmp(job->moments, second) != 0))
         diag_error(diag, job->end,
@@ -190,6 +248,9 @@ void import_megatron(struct import_job *job, struct place first, const char *tex
     job->dropout[0] = job->dropout[1] = 0.1;
     job->momentum = 0.9;
     job->end = first;
-    megatron_read_script(job, first, text, diag);
+    if (megatron_is_test(text))
+        megatron_read_test(job, first, text, diag);
+    else
+        megatron_read_script(job, first, text, diag);
     finish(job, diag);
 }

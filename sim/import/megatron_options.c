@@ -26,7 +26,7 @@
         .name = option, .type = IMPORT_TEXT, .offset = AT(field) \
     }
 
-static const char *const positions[] = {"learned_absolute", "rope", "none", NULL};
+static const char *const positions[] = {"learned_absolute", "rope", "none", "relative", NULL};
 static const char *const norms[] = {"RMSNorm", "LayerNorm", NULL};
 static const char *const backends[] = {"auto", "flash", "fused", "unfused", "local", NULL};
 static const char *const implementations[] = {"local", "transformer_engine", "inference_optimized",
@@ -45,6 +45,8 @@ static const char *const zero[] = {"0", NULL};
 static const char *const fp32[] = {"fp32", NULL};
 static const char *const core_attn[] = {"core_attn", NULL};
 static const char *const exchanges[] = {"alltoall", "alltoall_seq", "flex", NULL};
+static const char *const decoder[] = {"gpt", NULL};
+static const char *const automatic[] = {"auto", "fp32", NULL};
 static const char *const no_shard[] = {"no_shard", NULL};
 
 #define EIGHT_BITS "there are no types of 8 bits or fewer; leave it out to plan 16 bits"
@@ -53,6 +55,7 @@ static const char *const no_shard[] = {"no_shard", NULL};
 #define ONE_PIPELINE "a scenario has one pipeline with one layout; leave it out"
 #define ELSEWHERE "it takes options from elsewhere; give them as options here, and leave it out"
 #define NO_MODEL "no model of a scenario has such layers; leave it out to plan without them"
+#define OF_TRAINING "a scenario is a step of training; expected a program that does that"
 #define NO_ACTIVATION "there is no such activation; leave it out to plan gelu, or give --swiglu"
 #define GONE "Megatron-LM has it no more; expected "
 #define NO_TRICK "memory and traffic are planned without it; leave it out to plan so"
@@ -91,9 +94,36 @@ const struct import_option megatron_options[] = {
     FRACTION("--hidden-dropout", dropout[1]),
     FLAG("--bf16", bf16),
     FLAG("--fp16", fp16),
-    REFUSED("--encoder-num-layers", GONE "--num-layers"),
-    REFUSED("--decoder-num-layers", "expected a model of one stack, by --num-layers"),
-    REFUSED("--decoder-seq-length", "expected a model of one stack, by --seq-length"),
+    NUMBER("--encoder-num-layers", encoder_layers),
+    NUMBER("--decoder-num-layers", decoder_layers),
+    NUMBER("--decoder-seq-length", decoder_seq),
+    NUMBER("--relative-attention-num-buckets", buckets),
+    NUMBER("--relative-attention-max-distance", distance),
+    REFUSED("--bert-no-binary-head", "BERT attends both ways; expected a program of a decoder"),
+    REFUSED("--qk-layernorm", NO_MODEL),
+    REFUSED("--attention-output-gate", NO_MODEL),
+    REFUSED("--experimental-attention-variant", NO_MODEL),
+    REFUSED("--linear-attention-freq", NO_MODEL),
+    REFUSED("--moe-latent-size", NO_MODEL),
+    REFUSED("--moe-shared-expert-gate", NO_MODEL),
+    REFUSED("--mamba-head-dim", NO_MODEL),
+    REFUSED("--mamba-num-groups", NO_MODEL),
+    REFUSED("--mamba-num-heads", NO_MODEL),
+    REFUSED("--mamba-state-dim", NO_MODEL),
+    REFUSED("--flextron", NO_MODEL),
+    REFUSED("--img-h", "no model of a scenario sees images"),
+    REFUSED("--img-w", "no model of a scenario sees images"),
+    REFUSED("--patch-dim", "no model of a scenario sees images"),
+    REFUSED("--vision-pretraining", "no model of a scenario sees images"),
+    UNLESS("--model-provider", decoder, "expected gpt, a decoder"),
+    REFUSED("--num-tokens-to-generate", OF_TRAINING),
+    REFUSED("--prompts", OF_TRAINING),
+    REFUSED("--prompt-file", OF_TRAINING),
+    REFUSED("--perform-rl-step", OF_TRAINING),
+    REFUSED("--export-kd-cfg", "a teacher beside the model cannot be said; leave it out"),
+    REFUSED("--export-kd-teacher-load", "a teacher beside the model cannot be said; leave it out"),
+    REFUSED("--logits-load-dir", "a teacher beside the model cannot be said; leave it out"),
+    REFUSED("--freeze-all-layers", "all parameters are planned to be learned; leave it out"),
     REFUSED("--multi-latent-attention", "give the model by --model instead"),
     REFUSED("--window-attn-skip-freq", "a window is of all layers; leave it out to plan that"),
     REFUSED("--heterogeneous-layers-config-path", ELSEWHERE),
@@ -110,7 +140,13 @@ const struct import_option megatron_options[] = {
     REFUSED("--squared-relu", NO_ACTIVATION),
     REFUSED("--quick-geglu", NO_ACTIVATION),
     REFUSED("--fp8-format", EIGHT_BITS),
+    REFUSED("--fp8-param", EIGHT_BITS),
     REFUSED("--fp8-param-gather", EIGHT_BITS),
+    REFUSED("--fp8-e4m3", EIGHT_BITS),
+    REFUSED("--fp8-hybrid", EIGHT_BITS),
+    REFUSED("--transformer-engine-fp8", EIGHT_BITS),
+    REFUSED("--reuse-grad-buf-for-mxfp8-param-ag", EIGHT_BITS),
+    REFUSED("--te-precision-config-file", EIGHT_BITS),
     REFUSED("--fp4-format", EIGHT_BITS),
     REFUSED("--fp4-param-gather", EIGHT_BITS),
     REFUSED("--kitchen-config-file", EIGHT_BITS),
@@ -140,6 +176,7 @@ const struct import_option megatron_options[] = {
     REFUSED("--moe-router-topk-limited-devices",
             GONE "--moe-router-num-groups and --moe-router-group-topk"),
     REFUSED("--moe-enable-deepep", NO_TRICK),
+    REFUSED("--moe-flex-dispatcher-backend", NO_TRICK),
     REFUSED("--overlap-moe-expert-parallel-comm", NO_TRICK),
     REFUSED("--delay-wgrad-compute", NO_TRICK),
     /* ---- devices ---- */
@@ -195,6 +232,7 @@ const struct import_option megatron_options[] = {
     REFUSED("--batch-size", GONE "--micro-batch-size"),
     REFUSED("--rampup-batch-size",
             "a scenario has one batch; leave it out to plan that of --global-batch-size"),
+    REFUSED("--step-batch-size-schedule", "a scenario has one batch; leave it out"),
     REFUSED("--decrease-batch-size-if-needed", "a scenario has one batch; leave it out"),
     REFUSED("--checkpoint-activations",
             GONE "--recompute-granularity full --recompute-method uniform"),
@@ -212,12 +250,21 @@ const struct import_option megatron_options[] = {
     NUMBER("--loss-scale", loss_scale),
     NUMBER("--initial-loss-scale", loss_scale),
     NUMBER("--loss-scale-window", loss_scale_window),
+    FLAG("--accumulate-allreduce-grads-in-fp32", full_sums),
     FLAG("--grad-reduce-in-bf16", half_sums),
     FLAG("--use-precision-aware-optimizer", aware),
     WORD("--main-grads-dtype", grads, types),
     UNLESS("--main-params-dtype", fp32, "parameters are updated in float32; leave it out"),
     WORD("--exp-avg-dtype", moment, types),
     WORD("--exp-avg-sq-dtype", second_moment, types),
+    UNLESS("--megatron-fsdp-main-params-dtype", automatic,
+           "parameters are updated in float32; leave it out"),
+    UNLESS("--megatron-fsdp-main-grads-dtype", fp32, "expected fp32, which is planned"),
+    UNLESS("--megatron-fsdp-grad-comm-dtype", fp32, "expected fp32, which is planned"),
+    REFUSED("--fine-grained-activation-offloading",
+            "what lies in the host's memory cannot be said; leave it out"),
+    REFUSED("--cpu-offloading-num-layers",
+            "what lies in the host's memory cannot be said; leave it out"),
     REFUSED("--optimizer-cpu-offload",
             "state in the host's memory cannot be said; leave it out to plan it on devices"),
     /* ---- torchrun ---- */
@@ -290,7 +337,12 @@ const struct import_option megatron_options[] = {
     QUIET("--warmup"),
     QUIET("--weight-decay-incr-style"),
     /* ---- the tokenizer and data ---- */
-    QUIET("--bert-no-binary-head"),
+    QUIET("--fim-"),
+    QUIET("--dataloader-defer-npy-index-mmap"),
+    QUIET("--dataloader-fast-cache-load"),
+    QUIET("--no-use-tokenizer-model-from-checkpoint-args"),
+    QUIET("--per-dataset-sequences-path"),
+    QUIET("--allow-ambiguous-pad-tokens"),
     QUIET("--data-args-path"),
     QUIET("--data-cache-path"),
     QUIET("--data-impl"),
@@ -331,6 +383,23 @@ const struct import_option megatron_options[] = {
     QUIET("--vocab-extra-ids"),
     QUIET("--vocab-file"),
     /* ---- evaluation, checkpoints, logs ---- */
+    QUIET("--async-ckpt-use-cpu-shm"),
+    QUIET("--async-strategy"),
+    QUIET("--ckpt-drop-redundant-extra-state"),
+    QUIET("--ckpt-fully-parallel-load-per-rank-objects"),
+    QUIET("--no-ckpt-load-validate-sharding-integrity"),
+    QUIET("--dist-ckpt-workers"),
+    QUIET("--eval-global-batch-size"),
+    QUIET("--export-default-te-spec"),
+    QUIET("--export-model-type"),
+    QUIET("--export-te-mcore-model"),
+    QUIET("--inprocess-"),
+    QUIET("--log-memory-interval"),
+    QUIET("--logits-save-"),
+    QUIET("--no-record-throughput"),
+    QUIET("--otel-"),
+    QUIET("--verify-integrity"),
+    QUIET("--override-ckpt-iteration"),
     QUIET("--adlr-autoresume"),
     QUIET("--adlr-autoresume-interval"),
     QUIET("--app-tag-run-name"),
@@ -439,6 +508,13 @@ const struct import_option megatron_options[] = {
     QUIET("--wandb-project"),
     QUIET("--wandb-save-dir"),
     /* ---- how a process runs ---- */
+    QUIET("--cuda-graph-"),
+    QUIET("--enable-cuda-graph"),
+    QUIET("--external-cuda-graph"),
+    QUIET("--inference-"),
+    QUIET("--use-nccl-ub"),
+    QUIET("--refit-method"),
+    QUIET("--use-transformer-engine-op-fuser"),
     QUIET("--deterministic-mode"),
     QUIET("--disable-gloo-process-groups"),
     QUIET("--disable-msc"),
@@ -490,7 +566,18 @@ const struct import_option megatron_options[] = {
     QUIET("--tp-comm-overlap-cfg"),
     QUIET("--tp-comm-overlap-rs-dgrad"),
     /* ---- kernels and how values are computed ---- */
-    QUIET("--accumulate-allreduce-grads-in-fp32"),
+    QUIET("--muon-"),
+    QUIET("--use-mup"),
+    QUIET("--mup-"),
+    QUIET("--moe-enable-routing-replay"),
+    QUIET("--use-flashinfer-fused-rope"),
+    QUIET("--moe-hybridep-num-sms"),
+    QUIET("--moe-flex-dispatcher-num-sms"),
+    QUIET("--moe-router-padding-for-quantization"),
+    QUIET("--use-fused-weighted-squared-relu"),
+    QUIET("--yarn-"),
+    QUIET("--no-yarn-correction-range-round-to-int"),
+    QUIET("--mla-down-proj-fusion"),
     QUIET("--activation-func-clamp-value"),
     QUIET("--apply-layernorm-1p"),
     QUIET("--apply-query-key-layer-scaling"),
@@ -538,6 +625,14 @@ const struct import_option megatron_options[] = {
     QUIET("--use-rope-scaling"),
     QUIET("--use-te-activation-func"),
     /* ---- of options that are errors here themselves ---- */
+    QUIET("--apply-wd-to-qk-layernorm"),
+    QUIET("--dsa-"),
+    QUIET("--linear-"),
+    QUIET("--grpo-"),
+    QUIET("--rl-"),
+    QUIET("--langrl-env-config"),
+    QUIET("--mtp-use-repeated-layer"),
+    QUIET("--offload-modules"),
     QUIET("--first-last-layers-bf16"),
     QUIET("--fp4-recipe"),
     QUIET("--fp8-amax-compute-algo"),
@@ -564,3 +659,14 @@ const struct import_option megatron_options[] = {
 
 _Static_assert(sizeof megatron_options / sizeof *megatron_options <= IMPORT_OPTIONS_MAX,
                "each row has its flag");
+
+void megatron_set(struct import_job *job, const char *name, const char *value, struct place place,
+                  struct place of_value, struct diag *diag)
+{
+    const struct import_option *option = import_option_find(megatron_options, name);
+
+    if (!option)
+        import_job_unknown(job, megatron_options, name, place, diag);
+    else
+        import_job_set(job, megatron_options, option, name, value, value ? of_value : place, diag);
+}

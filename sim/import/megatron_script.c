@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/megatron.h"
 #include "import/megatron_options.h"
 #include "import/shell.h"
 
@@ -265,6 +266,9 @@ static void read_command(void *context, struct shell *s)
 
     if (!launches(s) || !is_first(script, s))
         return;
+    for (size_t i = 0; i < s->words.count; i++)
+        megatron_read_program(script->job, shell_words_text(&s->words, i),
+                              shell_place_at(s, shell_words_at(&s->words, i, 0)), s->diag);
     for (size_t i = 0; i < s->words.count && !diag_is_full(s->diag);)
         if (is_option(s, i))
             i = read_option(script->job, s, i, i >= launcher);

@@ -1,5 +1,5 @@
 /* A file of torchtitan: the part of TOML that such files are written in, sections with keys whose
- * values stand in one line.  What is not of the layout is left out, and named.
+ * values stand in one line, lists in several.  What is not of the layout is left out, and named.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,128 +10,7 @@
 #include <string.h>
 
 #include "family/flavors.h"
-#include "import/job.h"
-#include "import/rows.h"
-
-#define NUMBER(option, field, least)                                          \
-    {                                                                         \
-        .name = option, .type = IMPORT_INT, .offset = AT(field), .min = least \
-    }
-#define SIZE(option, field, taken)                                                           \
-    {                                                                                        \
-        .name = option, .type = IMPORT_INT, .offset = AT(field), .min = 1, .standard = taken \
-    }
-#define FRACTION(option, field, taken)                                                  \
-    {                                                                                   \
-        .name = option, .type = IMPORT_FRACTION, .offset = AT(field), .standard = taken \
-    }
-
-static const char *const types[] = {"float32", "bfloat16", NULL};
-static const char *const schedules[] = {
-    "1F1B",      "GPipe",         "Interleaved1F1B", "InterleavedZeroBubble",
-    "LoopedBFS", "ZBVZeroBubble", "DualPipeV",       NULL};
-static const char *const rotations[] = {"allgather", "alltoall", NULL};
-static const char *const modes[] = {"none", "full", "selective", NULL};
-static const char *const reshards[] = {"default", "always", "never", NULL};
-static const char *const optimizers[] = {"AdamW", NULL};
-static const char *const models[] = {"llama3", "deepseek_v3", NULL};
-static const char *const flavors[] = {"8B", "70B", "405B", "16B", "236B", "671B", "custom", NULL};
-
-/* What a scenario plans anyway. */
-static const char *const no[] = {"false", NULL};
-static const char *const one[] = {"1", NULL};
-static const char *const empty[] = {"[]", NULL};
-static const char *const no_file[] = {"", NULL};
-static const char *const float32[] = {"float32", NULL};
-static const char *const standard[] = {"standard", NULL};
-
-#define EQUAL_STAGES \
-    "expected stages of equal layers; leave it out, and give the scenario pipeline.layers"
-#define NO_TRICK "memory and traffic are planned without it; leave it out to plan so"
-
-static const struct import_option options[] = {
-    WORD("model.name", model, models),
-    WORD("model.flavor", flavor, flavors),
-    UNLESS("model.converters", empty, "there are no types of 8 bits; expected []"),
-    QUIET("model.hf_assets_path"),
-    QUIET("model.print_after_conversion"),
-    QUIET("model.tokenizer_path"),
-    SIZE("training.local_batch_size", sequences, "8"),
-    NUMBER("training.global_batch_size", batch, -1),
-    SIZE("training.seq_len", seq, "2048"),
-    WORD("training.mixed_precision_param", type, types),
-    {.name = "training.max_norm", .type = IMPORT_LIMIT, .offset = AT(clip), .standard = "1.0"},
-    UNLESS("training.dtype", float32, "parameters are updated in float32; leave it out"),
-    UNLESS("training.enable_cpu_offload", no,
-           "what lies in the host's memory cannot be said; expected false"),
-    QUIET("training.compile"),
-    QUIET("training.dataloader."),
-    QUIET("training.dataset"),
-    QUIET("training.dataset_path"),
-    QUIET("training.deterministic"),
-    QUIET("training.gc_debug"),
-    QUIET("training.gc_freq"),
-    QUIET("training.mixed_precision_reduce"),
-    QUIET("training.seed"),
-    QUIET("training.steps"),
-    WORD("optimizer.name", optimizer, optimizers),
-    FRACTION("optimizer.lr", lr, "0.0008"),
-    FRACTION("optimizer.beta1", betas[0], "0.9"),
-    FRACTION("optimizer.beta2", betas[1], "0.95"),
-    FRACTION("optimizer.eps", eps, "1e-08"),
-    FRACTION("optimizer.weight_decay", weight_decay, "0.1"),
-    UNLESS("optimizer.early_step_in_backward", no,
-           "gradients are planned to wait for the whole backward phase; expected false"),
-    QUIET("optimizer.fused"),
-    QUIET("optimizer.implementation"),
-    NUMBER("parallelism.data_parallel_replicate_degree", replicas, 1),
-    NUMBER("parallelism.data_parallel_shard_degree", shards, -1),
-    NUMBER("parallelism.tensor_parallel_degree", tensor, 1),
-    NUMBER("parallelism.context_parallel_degree", context, 1),
-    NUMBER("parallelism.pipeline_parallel_degree", stages, 1),
-    NUMBER("parallelism.expert_parallel_degree", expert_devices, 1),
-    WORD("parallelism.fsdp_reshard_after_forward", reshard, reshards),
-    WORD("parallelism.context_parallel_rotate_method", comm, rotations),
-    WORD("parallelism.pipeline_parallel_schedule", schedule, schedules),
-    NUMBER("parallelism.pipeline_parallel_microbatch_size", microbatch, 1),
-    UNLESS("parallelism.disable_loss_parallel", no,
-           "the loss is planned with words sharded over tensor parallelism; expected false"),
-    UNLESS("parallelism.expert_parallel_comm_backend", standard, NO_TRICK),
-    REFUSED("parallelism.module_fqns_per_model_part", EQUAL_STAGES),
-    UNLESS("parallelism.pipeline_parallel_first_stage_less_layers", one, EQUAL_STAGES),
-    UNLESS("parallelism.pipeline_parallel_last_stage_less_layers", one, EQUAL_STAGES),
-    REFUSED("parallelism.pipeline_parallel_layers_per_stage", EQUAL_STAGES),
-    UNLESS("parallelism.pipeline_parallel_schedule_csv", no_file,
-           "expected a schedule by its name, pipeline_parallel_schedule"),
-    UNLESS("parallelism.pipeline_parallel_split_points", empty, EQUAL_STAGES),
-    QUIET("parallelism.enable_async_tensor_parallel"),
-    QUIET("parallelism.enable_compiled_autograd"),
-    {.name = "activation_checkpoint.mode",
-     .type = IMPORT_WORD,
-     .offset = AT(recompute),
-     .words = modes,
-     .standard = "selective"},
-    {.name = "activation_checkpoint.selective_ac_option",
-     .type = IMPORT_TEXT,
-     .offset = AT(every_layer)},
-    QUIET("activation_checkpoint."),
-    UNLESS("fault_tolerance.enable", no, "the number of replicas does not change; expected false"),
-    QUIET("fault_tolerance."),
-    QUIET("checkpoint."),
-    QUIET("comm."),
-    QUIET("compile."),
-    QUIET("debug."),
-    QUIET("float8."), /* with the next two: what model.converters turns on */
-    QUIET("mx."),
-    QUIET("quantize."),
-    QUIET("job."),
-    QUIET("lr_scheduler."),
-    QUIET("memory_estimation."),
-    QUIET("metrics."),
-    QUIET("profiling."),
-    QUIET("validation."),
-    {.name = NULL},
-};
+#include "import/torchtitan.h"
 
 struct line {
     const char *from, *to; /* without spaces around and the comment behind */
@@ -172,7 +51,7 @@ static struct line part(const struct line *l, const char *from, const char *to)
     return p;
 }
 
-/* A value as plain text: strings without quotes, numbers without underscores. */
+/* A key or value as plain text: strings without quotes, numbers without underscores. */
 static void read_value(struct text *out, const struct line *value)
 {
     size_t length = (size_t)(value->to - value->from);
@@ -184,66 +63,116 @@ static void read_value(struct text *out, const struct line *value)
         return;
     }
     for (const char *c = value->from; c < value->to; c++)
-        if (*c != '_')
+        if (*c != '_' || !strchr("+-0123456789", *value->from))
             text_add_char(out, *c);
 }
 
-static void read_pair(struct import_job *job, const struct line *l, const struct text *section,
-                      const char *equals, struct diag *diag)
+/* How many brackets of a list stay open behind a text, outside strings. */
+static int open_brackets(const struct line *l)
+{
+    char quote = 0;
+    int depth = 0;
+
+    for (const char *c = l->from; c < l->to; c++) {
+        if (quote)
+            quote = *c == quote ? 0 : quote;
+        else if (*c == '"' || *c == '\'')
+            quote = *c;
+        else
+            depth += (*c == '[') - (*c == ']');
+    }
+    return depth;
+}
+
+struct toml {
+    struct import_job *job;
+    struct text section; /* with its point, or empty */
+    int depth;           /* brackets of a list that goes on */
+    struct diag *diag;
+};
+
+static void read_pair(struct toml *t, const struct line *l, const char *equals)
 {
     struct line key = part(l, l->from, equals), value = part(l, equals + 1, l->to);
     struct text name = TEXT_INIT, text = TEXT_INIT;
-    const struct import_option *option;
 
-    text_addf(&name, "%s.", text_get(section));
-    text_add_bytes(&name, key.from, (size_t)(key.to - key.from));
-    option = import_option_find(options, text_get(&name));
+    t->depth = *value.from == '[' ? open_brackets(&value) : 0;
+    text_add(&name, text_get(&t->section));
+    read_value(&name, &key);
     read_value(&text, &value);
     if (name.failed || text.failed)
-        diag_no_memory(diag);
-    else if (!option)
-        import_job_unknown(job, options, text_get(&name), key.place, diag);
+        diag_no_memory(t->diag);
+    else if (value.to - value.from >= 3 && !strncmp(value.from, "\"\"\"", 3))
+        diag_error(t->diag, value.place, "a string of several lines; expected one line");
     else
-        import_job_set(job, options, option, text_get(&name),
-                       value.from < value.to ? text_get(&text) : NULL, value.place, diag);
+        torchtitan_set(t->job, text_get(&name), value.from < value.to ? text_get(&text) : NULL,
+                       key.place, value.place, t->diag);
     text_fini(&name);
     text_fini(&text);
 }
 
-static void read_line(struct import_job *job, struct line l, struct text *section,
-                      struct diag *diag)
+static void read_section(struct toml *t, const struct line *l)
+{
+    struct line name = part(l, l->from + 1, l->to - 1);
+
+    text_clear(&t->section);
+    text_add_bytes(&t->section, name.from, (size_t)(name.to - name.from));
+    text_add_char(&t->section, '.');
+}
+
+static void read_line(struct toml *t, struct line l)
 {
     const char *equals;
 
     cut_comment(&l);
     trim(&l);
-    if (l.from == l.to || *l.from == ']' || *l.from == '"')
-        return; /* of a list over several lines, too: no option of the layout is one */
+    if (t->depth > 0) {
+        t->depth += open_brackets(&l);
+        return;
+    }
+    if (l.from == l.to)
+        return;
     if (*l.from == '[' && l.to[-1] == ']') {
-        text_clear(section);
-        text_add_bytes(section, l.from + 1, (size_t)(l.to - l.from) - 2);
+        read_section(t, &l);
         return;
     }
     equals = memchr(l.from, '=', (size_t)(l.to - l.from));
     if (equals)
-        read_pair(job, &l, section, equals, diag);
+        read_pair(t, &l, equals);
     else
-        diag_error(diag, l.place, "expected [SECTION] or KEY = VALUE");
+        diag_error(t->diag, l.place, "expected [SECTION] or KEY = VALUE");
 }
 
 /* ---- what follows from it ---- */
 
+/* A model with --model is that, whatever name it has there. */
 static void find_model(struct import_job *job, struct diag *diag)
 {
-    if (job->size)
-        return;
-    for (const struct family_flavor *f = family_flavors; f->size && job->model && job->flavor; f++)
-        if (!strcmp(f->model, job->model) && !strcmp(f->flavor, job->flavor))
+    const char *name = job->model_name.text, *flavor = job->flavor.text;
+
+    for (const struct family_flavor *f = family_flavors; !job->size && f->size; f++)
+        if (name && flavor && !strcmp(f->model, name) && !strcmp(f->flavor, flavor))
             job->size = f->size;
-    if (!job->size && diag->nerrors == 0)
-        diag_error(diag, job->end,
-                   "no published model; expected model.name and flavor of one (llama3 8B, 70B, "
-                   "405B; deepseek_v3 16B, 236B, 671B), or its size by --model");
+    if (!job->size && (name || flavor || diag->nerrors == 0))
+        diag_error(diag, flavor ? job->flavor.place : name ? job->model_name.place : job->end,
+                   "model '%.40s' of flavor '%.40s' is none that was published; expected llama3 "
+                   "8B, 70B, 405B, or deepseek_v3 16B, 236B, 671B; or a published size by --model",
+                   name ? name : "", flavor ? flavor : "");
+}
+
+/* Products of a layer in their order are q k v, o, gate up, down; every second is computed again.
+ * Which those are where experts have products, too, is not known here. */
+static void keep_every_second(struct import_job *job, struct place place, struct diag *diag)
+{
+    if (job->size && !strncmp(job->size, "llama", 5)) {
+        job->recompute_keep = "[attn/(q|v|heads)$, mlp/(gate|down|out)$]";
+        text_add(&job->notes, "# Kept as there: attention, and every second product of a layer.\n");
+    } else if (diag->nerrors == 0) {
+        diag_error(diag, place,
+                   "selective by ops keeps every second product, which can be said of llama only; "
+                   "expected mode none (more memory, less work) or full (less, more), which have "
+                   "it between them");
+    }
 }
 
 /* Its "selective" is by layers, every N-th of them whole, or by ops. */
@@ -254,16 +183,16 @@ static void find_recompute(struct import_job *job, struct diag *diag)
 
     if (!job->recompute || strcmp(job->recompute, "selective") != 0)
         return;
+    job->recompute = "full";
     if (!option) {
-        option = "2";
-        text_add(&job->taken, " activation_checkpoint.selective_ac_option 2");
+        option = job->by_ops ? "op" : "2";
+        text_addf(&job->taken, " activation_checkpoint.selective_ac_option %s", option);
     }
-    if (!strcmp(option, "op"))
-        diag_error(diag, place,
-                   "activation_checkpoint.selective_ac_option is 'op', which keeps every second "
-                   "product and cannot be said; expected a number of layers, or mode none (more "
-                   "memory, less work) and full (less, more), which have it between them");
-    else if (!*option || option[strspn(option, "0123456789")] || strlen(option) > 5)
+    if (!strcmp(option, "op")) {
+        keep_every_second(job, place, diag);
+        return;
+    }
+    if (!*option || option[strspn(option, "0123456789")] || strlen(option) > 5)
         diag_error(diag, place,
                    "activation_checkpoint.selective_ac_option is '%.40s'; expected op, or a number "
                    "of layers",
@@ -276,56 +205,147 @@ static void find_recompute(struct import_job *job, struct diag *diag)
         text_addf(&job->notes,
                   "# Of every %lld layers the first is computed again here, the last there.\n",
                   (long long)job->recompute_every);
-    job->recompute = "full";
+}
+
+/* The batch as tokens, as it has been since August 2026: of a microbatch, and of a step. */
+static void find_tokens(struct import_job *job, struct diag *diag)
+{
+    if (job->batch < 0)
+        job->batch = 0;
+    if (job->tokens == 0)
+        return;
+    if (job->tokens % job->seq || (job->batch_tokens > 0 && job->batch_tokens % job->seq))
+        diag_error(diag, job->end,
+                   "training.num_tokens_per_microbatch_per_dp_rank and num_tokens_per_train_step: "
+                   "expected whole sequences of max_context_length %lld",
+                   (long long)job->seq);
+    job->sequences = job->tokens / job->seq;
+    job->batch = job->batch_tokens > 0 ? job->batch_tokens / job->seq : 0;
+}
+
+/* How many sequences a microbatch of the pipeline has.  The batch of a replica is cut into so many
+ * microbatches (by default the stages, until April 2025), or into those of one size (1); where it
+ * is said in tokens they are those of a microbatch. */
+static void find_microbatches(struct import_job *job, struct diag *diag)
+{
+    int64_t count = job->microbatches ? job->microbatches : job->old_stages ? job->stages : 0;
+    int64_t local = job->sequences;
+
+    if (job->tokens > 0) {
+        job->local = local * (count ? count : 1);
+        return;
+    }
+    if (!count && !job->microbatch)
+        text_add(&job->taken, " parallelism.pipeline_parallel_microbatch_size 1");
+    if (count ? local % count : local % (job->microbatch ? job->microbatch : 1))
+        diag_error(diag, job->end,
+                   "a local batch of %lld sequences cannot be cut into microbatches: %lld of them, "
+                   "or of %lld sequences",
+                   (long long)local, (long long)count, (long long)job->microbatch);
+    job->local = local;
+    job->sequences = count ? local / count : job->microbatch ? job->microbatch : 1;
+    if (job->sequences == 0)
+        job->sequences = 1; /* after an error */
+}
+
+static void find_stages(struct import_job *job, struct diag *diag)
+{
+    if (job->old_stages > 0)
+        job->stages = job->old_stages;
+    if (!job->schedule)
+        job->schedule = "1F1B";
+    if (job->stages == 1)
+        return;
+    text_add(&job->notes, "# torchtitan counts the embedding and the head as a layer each: its "
+                          "first and last stage may have fewer than here.\n");
+    if (job->sequences > 0)
+        find_microbatches(job, diag);
+}
+
+/* Parameters stay gathered by default where microbatches would have them gathered again. */
+static void find_shards(struct import_job *job)
+{
+    if (!job->reshard) {
+        job->reshard = "default";
+        text_add(&job->taken, " parallelism.fsdp_reshard_after_forward default");
+    }
+    job->keep = !strcmp(job->reshard, "never") ||
+                (!strcmp(job->reshard, "default") && job->stages > 1);
+    job->zero = 3; /* where there are shards */
+}
+
+static void find_optimizer(struct import_job *job)
+{
+    if (job->optimizer && !strcmp(job->optimizer, "Adam"))
+        text_add(&job->notes, "# Adam there adds the decay to gradients, AdamW here takes it from "
+                              "parameters: the same memory and traffic.\n");
+    if (job->implementation && !strcmp(job->implementation, "fused_opt_states_bf16"))
+        job->moments = "bfloat16";
+    job->optimizer = "adam";
+}
+
+/* Experts on several devices are not sharded over tensor parallelism unless that is said. */
+static void check_experts(const struct import_job *job, struct diag *diag)
+{
+    int64_t expert_tensor = job->expert_tensor ? job->expert_tensor : 1;
+
+    if (job->expert_devices > 1 && job->tensor > 1 && expert_tensor != job->tensor)
+        diag_error(diag, job->end,
+                   "parallelism.expert_tensor_parallel_degree is %lld; experts are sharded as the "
+                   "mlp is: expected %lld",
+                   (long long)expert_tensor, (long long)job->tensor);
+    if (job->context > 1 && job->balancer && strcmp(job->balancer, "headtail") != 0)
+        diag_error(diag, job->end,
+                   "parallelism.context_parallel_load_balancer is %s; tokens are planned in zigzag "
+                   "order: expected headtail",
+                   job->balancer);
 }
 
 static void finish(struct import_job *job, struct diag *diag)
 {
-    import_job_take_standards(job, options, diag);
-    find_recompute(job, diag);
+    if (job->tokens > 0) /* which say the batch, too */
+        job->said[import_option_find(torchtitan_options, "training.local_batch_size") -
+                  torchtitan_options] = true;
+    import_job_take_standards(job, torchtitan_options, diag);
     find_model(job, diag);
+    find_recompute(job, diag);
+    find_tokens(job, diag);
+    find_stages(job, diag);
+    find_shards(job);
+    find_optimizer(job);
+    check_experts(job, diag);
     job->bf16 = !job->type || !strcmp(job->type, "bfloat16");
     job->sequence = job->tensor > 1;
     job->gathers = !job->comm || !strcmp(job->comm, "allgather");
-    job->optimizer = "adam";
-    if (!job->schedule)
-        job->schedule = "1F1B";
-    if (job->stages > 1)
-        text_add(&job->notes, "# torchtitan counts the embedding and the head as a layer each: its "
-                              "first and last stage may have fewer than here.\n");
-    job->keep = job->reshard && (!strcmp(job->reshard, "never") ||
-                                 (!strcmp(job->reshard, "default") && job->stages > 1));
-    job->zero = 3; /* where there are shards */
-    if (job->batch < 0)
-        job->batch = 0;
-    if (job->stages > 1 && job->sequences > 0) {
-        int64_t microbatch = job->microbatch > 0 ? job->microbatch : 1;
+}
 
-        if (job->sequences % microbatch)
-            diag_error(diag, job->end,
-                       "microbatches of %lld do not divide a local batch of %lld sequences",
-                       (long long)microbatch, (long long)job->sequences);
-        job->local = job->sequences;
-        job->sequences = microbatch;
+static void read_toml(struct import_job *job, struct place first, const char *text,
+                      struct diag *diag)
+{
+    struct toml t = {.job = job, .section = TEXT_INIT, .diag = diag};
+
+    job->end = first;
+    while (*text && !diag_is_full(diag)) {
+        size_t length = strcspn(text, "\n");
+
+        read_line(&t, (struct line){text, text + length, job->end});
+        text += length + (text[length] == '\n');
+        job->end.line++;
     }
+    if (t.depth > 0)
+        diag_error(diag, job->end, "a list that does not end");
+    if (t.section.failed)
+        diag_no_memory(diag);
+    text_fini(&t.section);
 }
 
 void import_torchtitan(struct import_job *job, struct place first, const char *text,
                        struct diag *diag)
 {
-    struct text section = TEXT_INIT;
-
     job->system = "torchtitan";
-    job->end = first;
-    while (*text && !diag_is_full(diag)) {
-        size_t length = strcspn(text, "\n");
-
-        read_line(job, (struct line){text, text + length, job->end}, &section, diag);
-        text += length + (text[length] == '\n');
-        job->end.line++;
-    }
-    if (section.failed)
-        diag_no_memory(diag);
-    text_fini(&section);
+    if (text[strspn(text, " \t\r\n")] == '{')
+        torchtitan_read_json(job, first, text, diag);
+    else
+        read_toml(job, first, text, diag);
     finish(job, diag);
 }

@@ -1,0 +1,26 @@
+/* import/torchtitan.h - what torchtitan's options mean for a layout, and its two kinds of files.
+ *
+ * The options are those of its TOML files of 2024 and 2025, and of the JSON that it writes of a
+ * configuration in Python since 2026; a key is that of the file with its section, as
+ * "training.seq_len".
+ *
+ * Thread class: the table is immutable; a job is owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef IMPORT_TORCHTITAN_H
+#define IMPORT_TORCHTITAN_H
+
+#include "import/job.h"
+
+extern const struct import_option torchtitan_options[]; /* ended by one without a name */
+
+/* One option; `value` is NULL where there is none.  One that counts is given once. */
+void torchtitan_set(struct import_job *job, const char *name, const char *value, struct place key,
+                    struct place place, struct diag *diag);
+
+/* The JSON of a whole configuration; job->end becomes its end. */
+void torchtitan_read_json(struct import_job *job, struct place first, const char *text,
+                          struct diag *diag);
+
+#endif /* IMPORT_TORCHTITAN_H */

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "import/torchtitan.h"
+
+#include "import/rows.h"
+
+#define NUMBER(option, field, least)                                          \
+    {                                                                         \
+        .name = option, .type = IMPORT_INT, .offset = AT(field), .min = least \
+    }
+#define SIZE(option, field, taken)                                                           \
+    {                                                                                        \
+        .name = option, .type = IMPORT_INT, .offset = AT(field), .min = 1, .standard = taken \
+    }
+#define FRACTION(option, field, taken)                                                  \
+    {                                                                                   \
+        .name = option, .type = IMPORT_FRACTION, .offset = AT(field), .standard = taken \
+    }
+#define TEXT(option, field)                                      \
+    {                                                            \
+        .name = option, .type = IMPORT_TEXT, .offset = AT(field) \
+    }
+
+static const char *const types[] = {"float32", "bfloat16", NULL};
+static const char *const schedules[] = {
+    "1F1B",      "GPipe",         "Interleaved1F1B", "InterleavedZeroBubble",
+    "LoopedBFS", "ZBVZeroBubble", "DualPipeV",       NULL};
+static const char *const rotations[] = {"allgather", "alltoall", NULL};
+static const char *const balancers[] = {"headtail", "ptrr", "null", NULL};
+static const char *const modes[] = {"none", "full", "selective", NULL};
+static const char *const reshards[] = {"default", "always", "never", NULL};
+static const char *const optimizers[] = {"AdamW", "Adam", NULL};
+static const char *const implementations[] = {"for-loop", "foreach", "fused",
+                                              "fused_opt_states_bf16", NULL};
+
+/* What a scenario plans anyway. */
+static const char *const no[] = {"false", "", NULL};
+static const char *const yes[] = {"true", NULL};
+static const char *const one[] = {"1", NULL};
+static const char *const empty[] = {"[]", "", NULL};
+static const char *const gate[] = {"[]", "[\"moe.router.gate\"]", NULL};
+static const char *const no_file[] = {"", "null", NULL};
+static const char *const nothing[] = {"null", NULL};
+static const char *const float32[] = {"float32", NULL};
+static const char *const standard[] = {"standard", "default", NULL};
+static const char *const sharded[] = {"fsdp", NULL};
+static const char *const causal[] = {"causal", NULL};
+static const char *const rms[] = {"rmsnorm", "fused_rmsnorm", "compiled_rmsnorm", NULL};
+
+#define EIGHT_BITS "there are no types of 8 bits or fewer; leave it out to plan 16 bits"
+#define EQUAL_STAGES \
+    "expected stages of equal layers; leave it out, and give the scenario pipeline.layers"
+#define NO_TRICK "memory and traffic are planned without it; leave it out to plan so"
+#define LOSS_PARALLEL "the loss is planned with words sharded over tensor parallelism; expected "
+
+/* Keys moved over the years: degrees from training to experimental (2024) to parallelism (March
+ * 2025), the batch from batch_size to local_batch_size (June 2025) to tokens (August 2026). */
+const struct import_option torchtitan_options[] = {
+    /* ---- the model ---- */
+    TEXT("model.name", model_name),
+    TEXT("model.flavor", flavor),
+    UNLESS("model.converters", empty, EIGHT_BITS),
+    UNLESS("model_converters.converters", empty, EIGHT_BITS),
+    UNLESS("model.norm_type", rms, "norms are planned as RMS norms; expected rmsnorm"),
+    UNLESS("model.attn_mask_type", causal, "a token attends to all before it; expected causal"),
+    QUIET("model.hf_assets_path"),
+    QUIET("model.print_after_conversion"),
+    QUIET("model.tokenizer_path"),
+    QUIET("model.use_flex_attn"),
+    QUIET("model_converters."),
+    /* ---- the batch and types ---- */
+    SIZE("training.local_batch_size", sequences, "8"),
+    NUMBER("training.batch_size", sequences, 1),
+    NUMBER("training.num_tokens_per_microbatch_per_dp_rank", tokens, 1),
+    NUMBER("training.global_batch_size", batch, -1),
+    NUMBER("training.num_tokens_per_train_step", batch_tokens, -1),
+    SIZE("training.seq_len", seq, "2048"),
+    NUMBER("training.max_context_length", seq, 1),
+    WORD("training.mixed_precision_param", type, types),
+    {.name = "training.max_norm", .type = IMPORT_LIMIT, .offset = AT(clip), .standard = "1.0"},
+    UNLESS("training.mixed_precision_reduce", float32,
+           "gradients are summed in float32; leave it out"),
+    UNLESS("training.dtype", float32, "parameters are updated in float32; leave it out"),
+    UNLESS("training.enable_cpu_offload", no,
+           "what lies in the host's memory cannot be said; expected false"),
+    UNLESS("training.fp8_linear", no, EIGHT_BITS),
+    UNLESS("training.enable_fp8_linear", no, EIGHT_BITS),
+    UNLESS("training.enable_float8_linear", no, EIGHT_BITS),
+    UNLESS("training.enable_selective_ac", no,
+           "expected the section [activation_checkpoint] with mode"),
+    QUIET("training.checkpoint_folder"),
+    QUIET("training.checkpoint_interval"),
+    QUIET("training.checkpoint_interval_type"),
+    QUIET("training.compile"),
+    QUIET("training.dataloader."),
+    QUIET("training.dataset"),
+    QUIET("training.dataset_path"),
+    QUIET("training.debug_moe_force_load_balance"),
+    QUIET("training.deterministic"),
+    QUIET("training.disable_cuda_graphs"),
+    QUIET("training.enable_fsdp_float8_all_gather"),
+    QUIET("training.enable_fsdp_fp8_all_gather"),
+    QUIET("training.gc_debug"),
+    QUIET("training.gc_freq"),
+    QUIET("training.precompute_float8_dynamic_scale_for_fsdp"),
+    QUIET("training.seed"),
+    QUIET("training.steps"),
+    QUIET("training.warmup_pct"),
+    QUIET("training.warmup_steps"),
+    /* ---- the optimizer ---- */
+    WORD("optimizer.name", optimizer, optimizers),
+    FRACTION("optimizer.lr", lr, "0.0008"),
+    FRACTION("optimizer.beta1", betas[0], "0.9"),
+    FRACTION("optimizer.beta2", betas[1], "0.95"),
+    FRACTION("optimizer.eps", eps, "1e-08"),
+    FRACTION("optimizer.weight_decay", weight_decay, "0.1"),
+    WORD("optimizer.implementation", implementation, implementations),
+    UNLESS("optimizer.early_step_in_backward", no,
+           "gradients are planned to wait for the whole backward phase; expected false"),
+    QUIET("optimizer.fused"),
+    QUIET("optimizer.optimizer_factory_kwargs_by_name"),
+    /* ---- devices ---- */
+    NUMBER("parallelism.data_parallel_replicate_degree", replicas, 1),
+    NUMBER("training.data_parallel_replicate_degree", replicas, 1),
+    NUMBER("parallelism.data_parallel_shard_degree", shards, -1),
+    NUMBER("training.data_parallel_shard_degree", shards, -1),
+    NUMBER("training.data_parallel_degree", shards, -1),
+    UNLESS("training.data_parallel_type", sharded,
+           "expected data_parallel_replicate_degree for replicas, and shards of 1"),
+    NUMBER("parallelism.tensor_parallel_degree", tensor, 1),
+    NUMBER("training.tensor_parallel_degree", tensor, 1),
+    NUMBER("training.sequence_parallel_degree", tensor, 1),
+    NUMBER("parallelism.context_parallel_degree", context, 1),
+    NUMBER("experimental.context_parallel_degree", context, 1),
+    NUMBER("parallelism.expert_parallel_degree", expert_devices, 1),
+    NUMBER("parallelism.expert_tensor_parallel_degree", expert_tensor, 1),
+    WORD("parallelism.fsdp_reshard_after_forward", reshard, reshards),
+    WORD("training.fsdp_reshard_after_forward", reshard, reshards),
+    WORD("parallelism.context_parallel_rotate_method", comm, rotations),
+    WORD("experimental.context_parallel_rotate_method", comm, rotations),
+    WORD("parallelism.context_parallel_load_balancer", balancer, balancers),
+    UNLESS("parallelism.enable_sequence_parallel", yes,
+           "tokens are planned sharded between layers; expected true"),
+    UNLESS("parallelism.disable_loss_parallel", no, LOSS_PARALLEL "false"),
+    UNLESS("training.disable_loss_parallel", no, LOSS_PARALLEL "false"),
+    UNLESS("training.enable_loss_parallel", yes, LOSS_PARALLEL "true"),
+    UNLESS("experimental.torch_spmd", no, "that is no layout of a scenario; expected false"),
+    UNLESS("parallelism.expert_parallel_a2a_impl", standard, NO_TRICK),
+    UNLESS("parallelism.expert_parallel_comm_backend", standard, NO_TRICK),
+    UNLESS("parallelism.hybridep_non_blocking_expert_capacity_factor", nothing, NO_TRICK),
+    UNLESS("override.imports", empty, "what it replaces cannot be read; leave it out"),
+    /* ---- stages ---- */
+    NUMBER("parallelism.pipeline_parallel_degree", stages, 1),
+    NUMBER("training.pipeline_parallel_degree", stages, 1),
+    NUMBER("experimental.pipeline_parallel_degree", old_stages, 1),
+    WORD("parallelism.pipeline_parallel_schedule", schedule, schedules),
+    WORD("experimental.pipeline_parallel_schedule", schedule, schedules),
+    NUMBER("parallelism.pipeline_parallel_microbatch_size", microbatch, 1),
+    NUMBER("parallelism.pipeline_parallel_microbatches", microbatches, 1),
+    NUMBER("experimental.pipeline_parallel_microbatches", microbatches, 1),
+    NUMBER("parallelism.num_pp_microbatches", microbatches, 1),
+    UNLESS("parallelism.module_fqns_per_model_part", nothing, EQUAL_STAGES),
+    UNLESS("parallelism.pipeline_parallel_first_stage_less_layers", one, EQUAL_STAGES),
+    UNLESS("parallelism.pipeline_parallel_last_stage_less_layers", one, EQUAL_STAGES),
+    UNLESS("parallelism.pipeline_parallel_layers_per_stage", nothing, EQUAL_STAGES),
+    UNLESS("parallelism.pipeline_parallel_schedule_csv", no_file,
+           "expected a schedule by its name, pipeline_parallel_schedule"),
+    UNLESS("experimental.pipeline_parallel_schedule_csv", no_file,
+           "expected a schedule by its name, pipeline_parallel_schedule"),
+    UNLESS("parallelism.pipeline_parallel_split_points", empty, EQUAL_STAGES),
+    UNLESS("experimental.pipeline_parallel_split_points", empty, EQUAL_STAGES),
+    QUIET("parallelism.context_parallel_ptrr_mask_key"),
+    QUIET("parallelism.enable_async_tensor_parallel"),
+    QUIET("parallelism.enable_compiled_autograd"),
+    QUIET("parallelism.enable_fsdp_symm_mem"),
+    QUIET("parallelism.full_dtensor"),
+    QUIET("parallelism.pipeline_parallel_expert_parallel_overlap"),
+    QUIET("parallelism.spmd_backend"),
+    QUIET("experimental.custom_args_module"),
+    QUIET("experimental.custom_import"),
+    QUIET("experimental.enable_async_tensor_parallel"),
+    QUIET("experimental.enable_compiled_autograd"),
+    QUIET("experimental.pipeline_parallel_split_mode"),
+    /* ---- what is computed again ---- */
+    {.name = "activation_checkpoint.mode",
+     .type = IMPORT_WORD,
+     .offset = AT(recompute),
+     .words = modes,
+     .standard = "selective"},
+    TEXT("activation_checkpoint.selective_ac_option", every_layer),
+    UNLESS("activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns", gate,
+           "which products are kept follows from their order; leave it out"),
+    UNLESS("activation_checkpoint.force_recompute_mm_shapes_by_fqns", gate,
+           "which products are kept follows from their order; leave it out"),
+    QUIET("activation_checkpoint."),
+    /* ---- types of 8 bits, where model.converters does not turn them on ---- */
+    UNLESS("float8.enable_float8_linear", no, EIGHT_BITS),
+    QUIET("float8."),
+    QUIET("mx."),
+    QUIET("quantize."),
+    /* ---- what says nothing of the layout ---- */
+    UNLESS("fault_tolerance.enable", no, "the number of replicas does not change; expected false"),
+    QUIET("fault_tolerance."),
+    QUIET("checkpoint."),
+    QUIET("comm."),
+    QUIET("compile."),
+    QUIET("dataloader."),
+    QUIET("debug."),
+    QUIET("dump_folder"),
+    QUIET("estimate."),
+    QUIET("global."),
+    QUIET("hf_assets_path"),
+    QUIET("job."),
+    QUIET("loss."),
+    QUIET("lr_scheduler."),
+    QUIET("memory_estimation."),
+    QUIET("metrics."),
+    QUIET("override."),
+    QUIET("profiler."),
+    QUIET("profiling."),
+    QUIET("tokenizer."),
+    QUIET("validation."),
+    QUIET("validator."),
+    {.name = NULL},
+};
+
+_Static_assert(sizeof torchtitan_options / sizeof *torchtitan_options <= IMPORT_OPTIONS_MAX,
+               "each row has its flag");
+
+void torchtitan_set(struct import_job *job, const char *name, const char *value, struct place key,
+                    struct place place, struct diag *diag)
+{
+    const struct import_option *option = import_option_find(torchtitan_options, name);
+
+    if (!option)
+        import_job_unknown(job, torchtitan_options, name, key, diag);
+    else if (option->type != IMPORT_QUIET && job->said[option - torchtitan_options])
+        diag_error(diag, key, "%s is given twice", name);
+    else
+        import_job_set(job, torchtitan_options, option, name, value, place, diag);
+}
