@@ -534,7 +534,7 @@ python3 - >"$tmp/bad" <<'END'
 print("A=aaaaaaaaaaaaaaaa\n" + 'A="$A$A"\n' * 1000 + "torchrun --num-layers $A")
 END
 "$shardsim" import --from megatron "$tmp/bad" >"$tmp/out" 2>"$tmp/err"
-[ $? -eq 2 ] && grep -q ':19:[0-9]*: error: variables and loops come to over 4 MiB' "$tmp/err"
+[ $? -eq 2 ] && grep -q ':17:[0-9]*: error: variables and loops come to over 1 MiB' "$tmp/err"
 ok $? "variables that double are bounded"
 python3 - >"$tmp/bad" <<'END'
 print("torchrun --num-layers " + "${A:-" * 100000 + "}" * 100000)

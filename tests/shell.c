@@ -206,7 +206,7 @@ static const struct {
     {"cat <<END\nx", "a text that does not end"},
     {"export \"$K=1\"", "a variable is set whose name is not known"},
     {"case a in a) x ;& b) y ;; esac", "a case that goes on with the next"},
-    {"N=1; while true; do N=$N$N; done", "over 4 MiB"},
+    {"N=1; while true; do N=$N$N; done", "over 1 MiB"},
     {"f() { f; f; }; f", "nested over 64 deep"},
     {"f() { g; g; }; g() { for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do f; done; "
      "done; }; f",

@@ -16,7 +16,7 @@
 #include "import/shell_redirect.h"
 #include "import/shell_test.h"
 
-#define ROUND_BYTES 256 /* what a round of a loop or a call costs, beside its text */
+#define ROUND_BYTES 64 /* what a round of a loop or a call costs, beside its text */
 
 static enum shell_tri run_list(struct shell *s);
 static enum shell_tri run_command(struct shell *s);
@@ -296,7 +296,7 @@ static void settle(struct shell *s, struct shell_state *before, bool doubtful)
 static void copy_state(struct shell *s, struct shell_state *to)
 {
     *to = (struct shell_state){.failed = true};
-    if (s->skipping == 0 && shell_spend(s, shell_state_bytes(&s->state) / 4))
+    if (s->skipping == 0 && shell_spend(s, shell_state_bytes(&s->state) / 16))
         shell_state_copy(to, &s->state);
     else
         to->failed = false;

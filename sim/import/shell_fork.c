@@ -7,7 +7,7 @@
 
 static void copy(struct shell *s, struct shell_state *to, const struct shell_state *from)
 {
-    if (shell_spend(s, shell_state_bytes(from) / 4)) /* no byte of which is looked at */
+    if (shell_spend(s, shell_state_bytes(from) / 16)) /* no byte of which is looked at */
         shell_state_copy(to, from);
     else
         *to = (struct shell_state){.failed = true};

@@ -72,7 +72,7 @@ bool shell_spend(struct shell *s, size_t nbytes)
     s->expanded += over ? 0 : nbytes;
     if (!over && s->expanded > SHELL_EXPANDED_BYTES_MAX)
         shell_report(s, s->in.at,
-                     "variables and loops come to over 4 MiB; expected the command with its "
+                     "variables and loops come to over 1 MiB; expected the command with its "
                      "values");
     return s->expanded <= SHELL_EXPANDED_BYTES_MAX;
 }

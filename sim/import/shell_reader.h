@@ -13,7 +13,7 @@
 
 /* Of all that variables come to, of the text that loops and functions read again, and of variables
  * that are copied before branches. */
-#define SHELL_EXPANDED_BYTES_MAX ((size_t)4 << 20)
+#define SHELL_EXPANDED_BYTES_MAX ((size_t)1 << 20)
 
 #define SHELL_DEPTH_MAX 16   /* ${A:-${B:-...}} */
 #define SHELL_NESTED_MAX 64  /* commands in commands, functions in functions */
