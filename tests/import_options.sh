@@ -424,6 +424,7 @@ torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py \
     --save $CHECKPOINT_PATH $EXTRA_ARGS "$@" 2>&1 | tee log.txt
 END
 "$shardsim" import --from megatron "$tmp/launch.sh" >"$tmp/launch.yaml" 2>"$tmp/err"
+# shellcheck disable=SC2016
 [ $? -eq 1 ] && head -n 1 "$tmp/launch.yaml" | grep -q 'not known here.*: \$EXTRA_ARGS$' &&
     "$shardsim" import --allow-unknown --from megatron "$tmp/launch.sh" >"$tmp/launch.yaml"
 # shellcheck disable=SC2181

@@ -217,7 +217,8 @@ static enum shell_tri run_case(struct shell *s)
         shell_words_fini(&word);
         return unsure(s);
     }
-    for (skip_lines(s); *shell_here(s) && !shell_at_word(s, "esac") && !shell_is_over(s); skip_lines(s)) {
+    for (skip_lines(s); *shell_here(s) && !shell_at_word(s, "esac") && !shell_is_over(s);
+         skip_lines(s)) {
         enum shell_tri condition;
 
         s->in.at += *shell_here(s) == '(';
@@ -226,9 +227,12 @@ static enum shell_tri run_case(struct shell *s)
             break;
         run_branch(s, &b, condition);
         if (*shell_here(s) == ';') {
-            if (shell_here(s)[1] == '&' || shell_here(s)[2] == '&')
+            bool goes_on = shell_here(s)[1] == '&' ||
+                           (shell_here(s)[1] == ';' && shell_here(s)[2] == '&');
+
+            if (goes_on)
                 shell_report(s, s->in.at, "a case that goes on with the next; expected ;;");
-            s->in.at += shell_here(s)[1] == ';' && shell_here(s)[2] == '&' ? 3 : 2;
+            s->in.at += shell_here(s)[1] == '\0' ? 1 : shell_here(s)[1] == ';' && goes_on ? 3 : 2;
         }
     }
     close_branches(s, &b);
@@ -647,7 +651,7 @@ static enum shell_tri run_simple(struct shell *s)
     read_words(s);
     if (s->in.at == from && !shell_is_over(s)) {
         shell_report(s, from, "a command was expected here, and none can begin so");
-        s->in.at++;
+        s->in.at += *shell_here(s) != '\0';
     } else if (*shell_here(s) == '(' && !shell_is_over(s)) {
         shell_report(s, s->in.at, "a bracket in a command, which a shell does not take; expected "
                                   "it in quotes");

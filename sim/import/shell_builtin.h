@@ -13,8 +13,8 @@ bool shell_builtin(struct shell *shell, enum shell_tri *status);
 /* Whether the words so far are of a command that sets variables, as export does. */
 bool shell_is_declaring(const struct shell *shell);
 
-/* The word that is a script in a command as sh -c SCRIPT, also behind another (srun bash -c SCRIPT);
- * 0: there is none.  Whether the command reads what stands behind << as a script. */
+/* The word that is a script in a command as sh -c SCRIPT, also behind another (srun bash -c
+ * SCRIPT); 0: there is none.  Whether the command reads what stands behind << as a script. */
 size_t shell_find_script(const struct shell *shell);
 bool shell_reads_script(const struct shell *shell);
 

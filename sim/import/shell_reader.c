@@ -105,7 +105,8 @@ bool shell_at_closing(const struct shell *s)
     for (size_t i = 0; closings[i]; i++)
         if (shell_at_word(s, closings[i]))
             return true;
-    return *shell_here(s) == ')' || !strncmp(shell_here(s), ";;", 2) || !strncmp(shell_here(s), ";&", 2);
+    return *shell_here(s) == ')' || !strncmp(shell_here(s), ";;", 2) ||
+           !strncmp(shell_here(s), ";&", 2);
 }
 
 bool shell_expect(struct shell *s, const char *word)

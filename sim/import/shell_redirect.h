@@ -1,4 +1,4 @@
-/* import/shell_redirect.h - files and texts that a command of a script reads and writes: 2>&1, <<END.
+/* import/shell_redirect.h - files and texts that a command reads and writes: 2>&1, <<END.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -339,7 +339,7 @@ enum shell_tri shell_test(struct shell *s, const struct shell_words *words, size
     uint16_t before = s->cause;
     enum shell_tri out = test_or(&t);
 
-    if (t.at < end || t.depth > SHELL_NESTED_MAX) { /* too many words are an error, which is false */
+    if (t.at < end || t.depth > SHELL_NESTED_MAX) { /* too many words, which is false */
         for (size_t i = first; i < end; i++)
             if (!is_known(words, i))
                 return unsure(s, words, i, SHELL_UNSURE);
@@ -384,7 +384,8 @@ enum shell_tri shell_read_test(struct shell *s)
     enum shell_tri out = SHELL_NO;
 
     s->in.at += 2;
-    for (skip_lines(s); *shell_here(s) && !shell_at_word(s, "]]") && !shell_is_over(s); skip_lines(s)) {
+    for (skip_lines(s); *shell_here(s) && !shell_at_word(s, "]]") && !shell_is_over(s);
+         skip_lines(s)) {
         if (!strncmp(shell_here(s), "&&", 2) || !strncmp(shell_here(s), "||", 2))
             put_operator(s, &words, 2);
         else if (strchr("()<>;&|", *shell_here(s)))

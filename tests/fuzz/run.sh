@@ -28,6 +28,7 @@ make -s -j"$jobs" libshd.la libsim.la >make.log
 libs=$(pkg-config --libs yaml-0.1 jansson libpcre2-8)
 
 # Something to start from: what the format looks like.
+# shellcheck disable=SC2016  # the dollars are the script's
 seed() {
     case $1 in
     spec) printf "P(('dp', 'fsdp'), None, 'tp')" ;;
