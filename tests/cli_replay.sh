@@ -204,11 +204,20 @@ looped() {
     rm "$tmp/entry"
 }
 
+# part NAME: lines of a body or a condition
+part() {
+    case $1 in
+    up) echo '  next = s32[] add(i, two)' ;;
+    down) echo '  next = s32[] subtract(i, two)' ;;
+    twice) echo '  next = s32[] multiply(i, two)' ;;
+    carried) echo '  b = s32[] copy(m)' ;;
+    *) echo "  b = s32[] constant($1)" ;;
+    esac
+}
+
 test_loops() {
-    up='  next = s32[] add(i, two)' down='  next = s32[] subtract(i, two)'
     while read -r name start relation bound body; do
-        loop "$name" "$start" "$(eval "echo \"\$$body\"")" \
-            "  b = s32[] constant($bound)
+        loop "$name" "$start" "$(part "$body")" "$(part "$bound")
   ROOT l = pred[] compare(i, b), direction=$relation"
     done >"$tmp/loops" <<'LOOPS'
 below 1 LT 8 up
@@ -222,9 +231,9 @@ never 9 LT 9 up
 LOOPS
     {
         cat "$tmp/loops"
-        loop turned 0 "$up" '  b = s32[] constant(7)
+        loop turned 0 "$(part up)" '  b = s32[] constant(7)
   ROOT l = pred[] compare(b, i), direction=GT'
-        loop ahead 0 "$up" '  k = s32[] constant(3)
+        loop ahead 0 "$(part up)" '  k = s32[] constant(3)
   j = s32[] add(i, k)
   b = s32[] constant(10)
   ROOT l = pred[] compare(j, b), direction=LT'
@@ -245,17 +254,17 @@ assert any("4 more loops" in n for n in r["notes"]), r["notes"]
 PY
     # What wraps around, multiplies, or hands on another bound does not count.
     while read -r name start relation bound body more; do
-        loop "$name" "$start" "$(eval "echo \"\$$body\"")" "$(eval "echo \"\$$bound\"")
-  ROOT l = pred[] compare(i, b), direction=$relation" $more | looped
+        loop "$name" "$start" "$(part "$body")" "$(part "$bound")
+  ROOT l = pred[] compare(i, b), direction=$relation" "$more" | looped
         shardsim replay "$tmp/m"
         is 2 "a loop that does not count, $name"
         says err "how often this loop" "a loop that does not count, $name: said"
     done <<'LOOPS'
-away 0 GT far up
-past 0 NE odd up
-doubled 1 LT far twice
-moved 0 LT item up %next
-given 0 LT other up
+away 9 GT 0 up
+past 0 NE 7 up
+doubled 1 LT 9 twice
+moved 0 LT carried up %next
+again 6 GE 6 up
 LOOPS
 }
 

@@ -119,7 +119,7 @@ static int32_t ranks_of_ratio(const struct table *t)
 
     /* Both figures are rounded to hundredths: ranks are told if no others round to the same. */
     return half > 0.01 && most > 0 && n < RANKS_MAX && 1 / most - 1 / least < 1 ? (int32_t)lround(n)
-                                                                               : 0;
+                                                                                : 0;
 }
 
 /* 0, with an error: they are not told, or the columns have others. */
@@ -135,14 +135,16 @@ static int32_t find_ranks(const struct log *log)
     if (n == 0)
         n = ranks_of_ratio(t);
     if (n == 0) {
-        diag_error(log->diag, place_of(log, t->largest),
-                   "this table does not say how many ranks there are; expected a line '# nranks 8'");
+        diag_error(
+            log->diag, place_of(log, t->largest),
+            "this table does not say how many ranks there are; expected a line '# nranks 8'");
         return 0;
     }
     if (n == 1) {
-        diag_error(log->diag, place_of(log, t->largest),
-                   "this table is of one rank, among which nothing moves; expected all ranks in one "
-                   "job (nccl-tests built with MPI=1, or -g 8)");
+        diag_error(
+            log->diag, place_of(log, t->largest),
+            "this table is of one rank, among which nothing moves; expected all ranks in one "
+            "job (nccl-tests built with MPI=1, or -g 8)");
         return 0;
     }
     if (fabs(ratio / factor(t->kind, n) - 1) > 0.05 + 0.02 / (row->algbw > 0 ? row->algbw : 1) ||

@@ -3,8 +3,8 @@
  *
  * A row of a table begins with a size in bytes, a count of elements and their type, wherever in the
  * line that stands; the line of the column names says where its time in microseconds is, and algbw
- * and busbw in GB/s (size/time, and what of that crosses a link), out of place.  Other lines tell at
- * most which collective it was (a name with _perf) and among how many ranks ("# Rank 7 ...", or
+ * and busbw in GB/s (size/time, and what of that crosses a link), out of place.  Other lines tell
+ * at most which collective it was (a name with _perf) and among how many ranks ("# Rank 7 ...", or
  * "# nranks 8"); where they do not, the columns do, if only one collective has such.  A file may
  * hold several tables.
  *

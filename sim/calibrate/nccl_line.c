@@ -69,10 +69,10 @@ static double element_bytes(const char *type)
     static const struct {
         const char *name;
         int bytes;
-    } types[] = {{"int8", 1},     {"uint8", 1},    {"char", 1},     {"f8e4m3", 1}, {"f8e5m2", 1},
-                 {"fp8_e4m3", 1}, {"fp8_e5m2", 1}, {"half", 2},     {"int", 4},    {"int32", 4},
-                 {"uint32", 4},   {"float", 4},    {"bfloat16", 2}, {"int64", 8},  {"uint64", 8},
-                 {"double", 8}};
+    } types[] = {{"int8", 1},     {"uint8", 1},    {"char", 1},     {"f8e4m3", 1},
+                 {"f8e5m2", 1},   {"fp8_e4m3", 1}, {"fp8_e5m2", 1}, {"half", 2},
+                 {"int", 4},      {"int32", 4},    {"uint32", 4},   {"float", 4},
+                 {"bfloat16", 2}, {"int64", 8},    {"uint64", 8},   {"double", 8}};
 
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (!strcmp(type, types[i].name))

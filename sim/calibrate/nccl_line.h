@@ -1,7 +1,8 @@
-/* nccl_line.h - the lines of a log of nccl-tests: rows, names of columns, and what tells of a table.
+/* nccl_line.h - the lines of a log of nccl-tests: rows, names of columns, and what tells of a
+ * table.
  *
- * What starts a program writes before its lines ("[1,0]<stdout>:", "0: "), and NCCL and others write
- * between them.  A row is found by how it begins: two whole numbers and the type of elements.
+ * What starts a program writes before its lines ("[1,0]<stdout>:", "0: "), and NCCL and others
+ * write between them.  A row is found by how it begins: two whole numbers and the type of elements.
  *
  * Thread class: pure functions of the line.
  *
@@ -22,8 +23,8 @@ struct nccl_columns {
 };
 
 /* As nccl-tests has them since 2.9. */
-#define NCCL_COLUMNS_INIT                                       \
-    {                                                           \
+#define NCCL_COLUMNS_INIT                                        \
+    {                                                            \
         .redop = 3, .root = 4, .time = 5, .algbw = 6, .busbw = 7 \
     }
 
@@ -37,7 +38,7 @@ struct nccl_row {
 enum nccl_line {
     NCCL_OTHER,
     NCCL_ROW,
-    NCCL_BAD_ROW,  /* begins as a row does */
+    NCCL_BAD_ROW, /* begins as a row does */
     NCCL_COLUMN_NAMES,
     NCCL_BAD_NAMES /* without the time of each size */
 };

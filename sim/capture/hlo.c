@@ -39,7 +39,7 @@ struct computation {
     uint32_t first_collective, end_collective;
     bool moves;      /* it or what it calls has a collective */
     bool is_reached; /* by calls from the entry, also of branches that are not taken */
-    uint128 bytes; /* that it and what it calls receive, once */
+    uint128 bytes;   /* that it and what it calls receive, once */
     uint64_t times;
 };
 
@@ -52,8 +52,8 @@ struct reader {
     const char *counted_to; /* lines are counted up to here */
     struct hlo_lists lists;
     bool is_scheduled;
-    int sharded_line; /* of a parameter or copy that has a sharding; 0: none */
-    int asks_line;    /* of what only a module has that is to be partitioned; 0: none */
+    int sharded_line;       /* of a parameter or copy that has a sharding; 0: none */
+    int asks_line;          /* of what only a module has that is to be partitioned; 0: none */
     struct hlo_names names; /* of computations */
     struct hlo_loops loops;
     struct computation *computations;
@@ -62,8 +62,8 @@ struct reader {
     uint32_t ncalls, calls_room;
     uint32_t nchoices;
     uint32_t nloops, nbranched; /* that are counted with a note */
-    uint32_t entry; /* number + 1; 0: none seen */
-    bool inside;    /* a computation */
+    uint32_t entry;             /* number + 1; 0: none seen */
+    bool inside;                /* a computation */
 };
 
 bool hlo_is_module(const char *text, size_t length)
@@ -118,8 +118,7 @@ static int read_module(struct reader *r, struct hlo_piece line)
     if (!hlo_take_name(&line, &name))
         return fault(r, SHD_EINVAL, "a module without a name");
     (void)hlo_take(&line, ',');
-    r->is_scheduled =
-        hlo_attribute(line, "is_scheduled", &value) && hlo_take_word(&value, "true");
+    r->is_scheduled = hlo_attribute(line, "is_scheduled", &value) && hlo_take_word(&value, "true");
     if (!module_number(&r->lists.devices.replicas, line, "replica_count") ||
         !module_number(&r->lists.devices.partitions, line, "num_partitions"))
         return fault(r, SHD_EINVAL,
@@ -297,11 +296,11 @@ static int note_given_loop(struct reader *r, struct hlo_piece name)
     int status = SHD_OK;
 
     if (r->nloops++ < NOTED_MAX)
-        status = capture_note(r->capture, &err,
-                              "Loop %.*s tells no count: it is taken to go round %llu times, as "
-                              "--trips says.",
-                              (int)(name.end - name.at), name.at,
-                              (unsigned long long)r->request->trips);
+        status =
+            capture_note(r->capture, &err,
+                         "Loop %.*s tells no count: it is taken to go round %llu times, as "
+                         "--trips says.",
+                         (int)(name.end - name.at), name.at, (unsigned long long)r->request->trips);
     return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
 }
 
@@ -344,9 +343,9 @@ static int read_while(struct reader *r, const struct hlo_statement *statement)
         status = count_trips(&trips, r, statement);
     if (status == SHD_OK)
         status = add_calls(r, attributes, "body", trips, 0);
-    return status == SHD_OK ? add_calls(r, attributes, "condition",
-                                        trips < UINT64_MAX ? trips + 1 : trips, 0)
-                            : status;
+    return status == SHD_OK
+               ? add_calls(r, attributes, "condition", trips < UINT64_MAX ? trips + 1 : trips, 0)
+               : status;
 }
 
 /* Which branch is taken is not in the text. */
@@ -374,11 +373,14 @@ static int note_others(struct reader *r)
     int status = SHD_OK;
 
     if (r->nloops > NOTED_MAX)
-        status = capture_note(r->capture, &err, "%u more loops tell no count, and are counted in the same way.",
+        status = capture_note(r->capture, &err,
+                              "%u more loops tell no count, and are counted in the same way.",
                               r->nloops - NOTED_MAX);
     if (status == SHD_OK && r->nbranched > NOTED_MAX)
-        status = capture_note(r->capture, &err, "%u more conditionals have branches of which the one that moves most is counted.",
-                              r->nbranched - NOTED_MAX);
+        status = capture_note(
+            r->capture, &err,
+            "%u more conditionals have branches of which the one that moves most is counted.",
+            r->nbranched - NOTED_MAX);
     return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
 }
 

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#define STEPS_MAX 20000 /* instructions that are looked at for a loop */
-#define FRAMES_MAX 256  /* fusions and calls that are entered for a loop */
+#define STEPS_MAX 20000  /* instructions that are looked at for a loop */
+#define FRAMES_MAX 256   /* fusions and calls that are entered for a loop */
 #define WHOLE UINT32_MAX /* a value that is no tuple */
 
 /* Sums of two of them fit. */
@@ -153,9 +153,9 @@ struct value {
 /* A computation that is looked at, and what its parameters are. */
 struct frame {
     uint32_t computation;
-    bool is_loop;                /* the parameter is the loop's state */
-    const struct frame *caller;  /* NULL: parameters are not known, unless it is a loop's */
-    struct hlo_piece operands;   /* of the call */
+    bool is_loop;               /* the parameter is the loop's state */
+    const struct frame *caller; /* NULL: parameters are not known, unless it is a loop's */
+    struct hlo_piece operands;  /* of the call */
 };
 
 struct look {
@@ -170,7 +170,7 @@ static const struct hlo_kept *find(struct look *look, const struct frame *frame,
     uint32_t number = hlo_names_find(&look->loops->names, name, frame->computation);
 
     return number != HLO_NO_NUMBER && look->nsteps++ < STEPS_MAX ? &look->loops->kept[number]
-                                                                  : NULL;
+                                                                 : NULL;
 }
 
 static const struct hlo_kept *root_of(const struct look *look, uint32_t computation)
@@ -289,13 +289,14 @@ enum relation { LT, LE, NE, EQ, GT, GE, NRELATIONS };
 static const struct {
     const char *direction, *words;
     enum relation mirrored; /* of the same with its sides exchanged */
-} relations[NRELATIONS] = {[LT] = {"LT", "less than", GT},   [LE] = {"LE", "at most", GE},
-                           [NE] = {"NE", "other than", NE},  [EQ] = {"EQ", "equal to", EQ},
-                           [GT] = {"GT", "more than", LT},   [GE] = {"GE", "at least", LE}};
+} relations[NRELATIONS] = {
+    [LT] = {"LT", "less than", GT}, [LE] = {"LE", "at most", GE},   [NE] = {"NE", "other than", NE},
+    [EQ] = {"EQ", "equal to", EQ},  [GT] = {"GT", "more than", LT}, [GE] = {"GE", "at least", LE}};
 
 /* How often a number that begins at `start` and has `step` added in each round is `relation` to the
  * bound.  False: it would go on until the number wraps around. */
-static bool rounds(uint64_t *out, enum relation relation, int64_t start, int64_t bound, int64_t step)
+static bool rounds(uint64_t *out, enum relation relation, int64_t start, int64_t bound,
+                   int64_t step)
 {
     int64_t distance;
 

@@ -1,9 +1,9 @@
 /* hlo_loops.h - how often a loop of a module goes round, from its condition and its body.
  *
- * A loop counts if its condition compares an item of its state with a number, its body adds a number
- * to that item, and the item's value before the loop is a number: all of them constants, also behind
- * copies, conversions, tuples, and the fusions that a compiler wraps them in.  The other side of the
- * comparison may be an item that the body hands on as it is.
+ * A loop counts if its condition compares an item of its state with a number, its body adds a
+ * number to that item, and the item's value before the loop is a number: all of them constants,
+ * also behind copies, conversions, tuples, and the fusions that a compiler wraps them in.  The
+ * other side of the comparison may be an item that the body hands on as it is.
  *
  * Kept are the instructions of which such numbers are made.
  *
@@ -22,7 +22,8 @@ struct hlo_statement {
 
 struct hlo_loops {
     struct hlo_kept *kept;
-    uint32_t *roots; /* by computation: number of the kept instruction that is its root; HLO_NO_NUMBER */
+    uint32_t
+        *roots; /* by computation: number of the kept instruction that is its root; HLO_NO_NUMBER */
     uint32_t nkept, kept_room, nroots, roots_room;
     struct hlo_names names;
     const struct hlo_names *computations; /* all in scope 0 */

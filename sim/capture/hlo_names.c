@@ -23,8 +23,7 @@ static size_t length(struct hlo_piece name)
 static struct hlo_name *slot_of(const struct hlo_names *names, struct hlo_piece name,
                                 uint32_t scope)
 {
-    uint64_t hash =
-        hash_bytes(hash_bytes(HASH_BEGIN, &scope, sizeof scope), name.at, length(name));
+    uint64_t hash = hash_bytes(hash_bytes(HASH_BEGIN, &scope, sizeof scope), name.at, length(name));
     size_t at = (size_t)(hash ^ hash >> 32) & (names->nslots - 1);
 
     for (;; at = (at + 1) & (names->nslots - 1)) {

@@ -16,9 +16,9 @@
 #include "capture/traces.h"
 
 struct reader_request {
-    int32_t devices; /* of the program; 0: as it says itself */
-    uint64_t trips;  /* as hlo_request has it */
-    int64_t step;    /* as traces_request has it */
+    int32_t devices;             /* of the program; 0: as it says itself */
+    uint64_t trips;              /* as hlo_request has it */
+    int64_t step;                /* as traces_request has it */
     const struct shd_mesh *mesh; /* of the program, as the caller says; NULL: not told */
 };
 

@@ -25,7 +25,6 @@ SHD_MUST_CHECK int sums_by_device(uint128 *out, const struct capture *capture,
 /* The same by sender: out[receiver][source], zeros before.  Members of a group receive evenly from
  * each other; of a broadcast or scatter each receives from the first, of a gather or reduce the
  * first from each. */
-SHD_MUST_CHECK int sums_matrix(uint128 *out, const struct capture *capture,
-                               struct shd_error *err);
+SHD_MUST_CHECK int sums_matrix(uint128 *out, const struct capture *capture, struct shd_error *err);
 
 #endif /* CAPTURE_SUMS_H */

@@ -188,8 +188,8 @@ static int64_t members_of_arrays(const struct torch_call *call)
 
 static bool agrees(const struct torch_trace *trace, const struct torch_call *call, uint32_t n)
 {
-    int64_t told = call->group_size > 0 && call->group_size != n ? call->group_size
-                                                                  : members_of_arrays(call);
+    int64_t told =
+        call->group_size > 0 && call->group_size != n ? call->group_size : members_of_arrays(call);
 
     if (told == TORCH_UNKNOWN || told == n)
         return true;
@@ -339,7 +339,8 @@ static void find_rank(struct torch_trace *trace, const uint32_t *groups, struct 
     for (uint32_t i = 0; i < trace->ncalls && trace->rank < 0; i++) {
         const struct torch_call *call = &trace->calls[i];
 
-        if (tells_own(call) && groups[i] != NOT_TOLD && call->own < trace->traces->groups[groups[i]].n)
+        if (tells_own(call) && groups[i] != NOT_TOLD &&
+            call->own < trace->traces->groups[groups[i]].n)
             trace->rank = trace->traces->groups[groups[i]].ids[call->own];
     }
     if (trace->rank < 0)

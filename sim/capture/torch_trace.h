@@ -81,7 +81,7 @@ struct torch_trace {
     char *description; /* of the groups, where it stood in a string; owned */
     int64_t rank, world;
     bool is_world_told;
-    uint64_t nnameless; /* kernels of NCCL that do not say which collective they are */
+    uint64_t nnameless;   /* kernels of NCCL that do not say which collective they are */
     int64_t guessed_size; /* of the last group that was guessed by its size; 0: none was */
     uint32_t guessed;     /* its number in the traces */
 };

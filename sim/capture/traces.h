@@ -67,8 +67,8 @@ struct traces {
      * guessed; that are not counted, as their name is not known, or whom a message goes to. */
     uint64_t nguessed, nsized, nall, nuntyped, nunknown, npeerless;
     uint64_t nnameless; /* kernels that do not say their collective, of ranks without calls */
-    bool is_reached; /* the world is as large as groups tell, and may be larger */
-    uint32_t unknown; /* a word: one of the names that are not known */
+    bool is_reached;    /* the world is as large as groups tell, and may be larger */
+    uint32_t unknown;   /* a word: one of the names that are not known */
 };
 
 void traces_init(struct traces *traces);

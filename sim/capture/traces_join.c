@@ -496,12 +496,13 @@ static int note_counts(struct join *j)
             "first of all; several could be meant.",
             (unsigned long long)t->nguessed);
     if (status == SHD_OK && t->nsized)
-        status = capture_note(j->capture, j->err,
-                              "%llu calls tell by their arrays how many ranks their process group "
-                              "has, but not which: they are taken to be %s.",
-                              (unsigned long long)t->nsized,
-                              t->mesh ? "those along an axis of --mesh of that size, else neighbours"
-                                      : "neighbours; --mesh names the axes");
+        status =
+            capture_note(j->capture, j->err,
+                         "%llu calls tell by their arrays how many ranks their process group "
+                         "has, but not which: they are taken to be %s.",
+                         (unsigned long long)t->nsized,
+                         t->mesh ? "those along an axis of --mesh of that size, else neighbours"
+                                 : "neighbours; --mesh names the axes");
     if (status == SHD_OK && t->nall)
         status = capture_note(j->capture, j->err,
                               "%llu calls tell neither which process group they are of nor how "

@@ -1,5 +1,5 @@
-/* Any bytes as the text of a compiled module: read or refused with a message, and what was read adds
- * up.  For libFuzzer.
+/* Any bytes as the text of a compiled module: read or refused with a message, and what was read
+ * adds up.  For libFuzzer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
