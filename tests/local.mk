@@ -437,6 +437,7 @@ EXTRA_DIST += \
 	%D%/fuzz/hlo_fuzz.c \
 	%D%/fuzz/import_rules_fuzz.c \
 	%D%/fuzz/launch_fuzz.c \
+	%D%/fuzz/nccl_fuzz.c \
 	%D%/fuzz/pattern_fuzz.c \
 	%D%/fuzz/query_fuzz.c \
 	%D%/fuzz/rules_fuzz.c \

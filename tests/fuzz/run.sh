@@ -11,7 +11,8 @@ set -eu
 src=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:?usage: run.sh SECONDS [NAME...]}
 shift
-[ $# -gt 0 ] || set -- spec rules pattern safetensors hlo torch import_rules launch graph_text hardware scenario query
+[ $# -gt 0 ] || set -- spec rules pattern safetensors hlo torch nccl import_rules launch graph_text hardware \
+    scenario query
 build=${SHD_FUZZ_BUILD:-build-fuzz}
 jobs=${SHD_JOBS:-2}
 : "${CLANG:=$(command -v clang-14 || command -v clang)}"
@@ -34,6 +35,12 @@ seed() {
     spec) printf "P(('dp', 'fsdp'), None, 'tp')" ;;
     rules) printf '[["mlp/(up|gate)", [null, [dp, tp]]], [".*", []]]' ;;
     pattern) printf 'attention|mlp->data,hidden->model.sp' ;;
+    nccl)
+        printf '[1,0]<stdout>:# Collective test starting: all_gather_perf\n#  Rank  3 Group  0 Pid 1 on a device 3\n'
+        printf '#  size count type redop root time algbw busbw #wrong\nNCCL version 2.1.2\n'
+        printf '[1,0]<stdout>: 65536 4096 float none -1 20.00 3.28 2.46 0\n'
+        printf '$ ./all_reduce_perf\n  65536 16384 float sum -1 20.00 3.28 4.92 0\n'
+        ;;
     query) printf '{"id":1,"op":"re.search","in":{"pattern":"a","string":"b"}}' ;;
     safetensors) printf '{"a.b":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}' ;;
     import_rules)
