@@ -273,8 +273,8 @@ static void clone(struct cloning *c, uint32_t old)
         clone_one(c, c->list[i]);
 }
 
-/* Whether a node reads values as they are computed again.  What the forward phase gives, its loss, is
- * summed over microbatches in the backward phase, too, but as it was computed first: else nobody
+/* Whether a node reads values as they are computed again.  What the forward phase gives, its loss,
+ * is summed over microbatches in the backward phase, too, but as it was computed first: else nobody
  * would read that, and what is done once more would be all that is done. */
 static bool reads_again(const struct graph_node *node)
 {

@@ -98,8 +98,9 @@ static int check_whole(const char *name, const char *type, const json_t *value,
         (void)sscanf(strstr(type, " from "), " from %lld to %lld", &least, &most);
     if (json_integer_value(value) >= least && json_integer_value(value) <= most)
         return SHD_OK;
-    return shd_error_set(err, SHD_ERANGE, "'%.60s' is %lld; expected at least %lld and at most %lld",
-                         name, (long long)json_integer_value(value), least, most);
+    return shd_error_set(err, SHD_ERANGE,
+                         "'%.60s' is %lld; expected at least %lld and at most %lld", name,
+                         (long long)json_integer_value(value), least, most);
 }
 
 /* Types that the page tells the form of; what else there is, the op reads. */

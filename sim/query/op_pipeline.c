@@ -163,7 +163,8 @@ const struct query_op query_pipeline_ops[] = {
                          "GPipe, 1F1B, Interleaved1F1B, LoopedBFS, ZBH1, InterleavedZeroBubble, "
                          "ZBVZeroBubble or DualPipeV."},
                         {"pp", "whole number from 1 to 2147483647", "1", "Ranks of the pipeline."},
-                        {"stages_per_rank", "whole number from 1 to 2147483647", "1", "Stages of each rank."},
+                        {"stages_per_rank", "whole number from 1 to 2147483647", "1",
+                         "Stages of each rank."},
                         {"microbatches", "whole number from 1 to 2147483647", "1", "Microbatches."},
                         {"times", "object", "{}", "How long an action takes, in any unit."},
                         {"times.F", "number", "1", "Forward."},
