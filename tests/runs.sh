@@ -169,7 +169,6 @@ db = sqlite3.connect(path, isolation_level=None)
 TABLE = ("CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT NOT NULL, "
          "version TEXT NOT NULL, result TEXT NOT NULL)")
 NASTY = "v\x1b]0;t\x07\u009b2J\u202e\n"
-# Behind each other, as SQLite keeps a comment in what it was given.
 schemas = {"view": "CREATE VIEW runs AS WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "
                    "SELECT id, 't' AS time, 'v' AS version, '{}' AS result FROM n",
            "columns": "CREATE TABLE runs (id, time, result)",
@@ -180,8 +179,8 @@ result = {"scenario": NASTY, "strategy": NASTY, "mode": "planned", "devices": 8,
 if what == "numbers":
     result.update(received_bytes={"total": -1e300}, memory={"peak_bytes": [1e300]}, devices="many",
                   time={"replayed": {"step_seconds": 1e300}}, work={"model_flops": [1]})
-text = '{"scenario": ' if what == "text" else json.dumps(result, ensure_ascii=False)
-if what in ("text", "escapes", "numbers", "trigger"):
+text = '{"scenario": ' if what == "nojson" else json.dumps(result, ensure_ascii=False)
+if what in ("nojson", "escapes", "numbers", "trigger"):
     db.execute("INSERT INTO runs (time, version, result) VALUES (?, ?, ?)", (NASTY, NASTY, text))
 if what == "trigger":
     db.execute("CREATE TRIGGER t AFTER INSERT ON runs BEGIN UPDATE runs SET version = 'by the trigger'; END")
@@ -215,16 +214,16 @@ for path in sys.argv[1:]:
 }
 
 test_hostile() {
-    for what in view columns generated text escapes numbers trigger cycle; do
-        python3 "$tmp/hostile.py" "$tmp/$what.db" "$what"
+    for kind in view columns generated nojson escapes numbers trigger cycle; do
+        python3 "$tmp/hostile.py" "$tmp/$kind.db" "$kind"
     done
-    for what in view columns generated; do
-        cannot "a $what of another's" 'its table of runs is not as this program makes it; name another file' \
-            runs list --file="$tmp/$what.db"
-        cannot "a $what of another's, --save" 'its table of runs is not as' plan --save="$tmp/$what.db" "$scenarios/fsdp.yaml"
+    for kind in view columns generated; do
+        cannot "a $kind of another's" 'its table of runs is not as this program makes it; name another file' \
+            runs list --file="$tmp/$kind.db"
+        cannot "a $kind of another's, --save" 'its table of runs is not as' plan --save="$tmp/$kind.db" "$scenarios/fsdp.yaml"
     done
-    cannot "no JSON" 'text.db: a result in it is not one' runs list --file="$tmp/text.db"
-    cannot "no JSON, shown" 'text.db: a result in it is not one' runs show 1 --file="$tmp/text.db"
+    cannot "no JSON" 'nojson.db: a result in it is not one' runs list --file="$tmp/nojson.db"
+    cannot "no JSON, shown" 'nojson.db: a result in it is not one' runs show 1 --file="$tmp/nojson.db"
     cannot "pages in a circle" 'cycle.db: it is damaged' runs list --file="$tmp/cycle.db"
     shardsim runs list --file="$tmp/escapes.db"
     is 0 "escapes: status 0"
