@@ -503,7 +503,8 @@ def check(case):
         got = " ".join(f.split())
         if not re.fullmatch(pattern, got):
             at = next((i for i in range(len(got)) if not got.startswith(w[:i])), len(got))
-            raise AssertionError("%s: expected\n%s\nnot (from %r on)\n%s" % (r["strategy"], w, got[max(at - 9, 0):at + 9], got))
+            raise AssertionError("%s: expected\n%s\nnot (from %r on)\n%s" % (
+                r["strategy"], w, got[max(at - 9, 0):at + 9], got))
     assert len(want) == len(found), (r["strategy"], [w[:12] for w in want], [f[:12] for f in found])
 
 
