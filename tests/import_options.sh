@@ -161,7 +161,7 @@ experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type al
     becomes 'recompute: selective' --recompute-granularity selective --recompute-modules core_attn
     becomes '  shared: 2' $experts --moe-shared-expert-intermediate-size 64
     becomes '  first_dense: 2' $experts --moe-layer-freq '[0]*2+[1]*6'
-    becomes '  every: 2' $experts --moe-layer-freq '([0]+[1])*4'
+    becomes '  every: 2' $experts --moe-layer-freq "'([0]+[1])*4'"
     becomes '  every: 4' $experts --moe-layer-freq 4 --pipeline-model-parallel-size 2
     becomes '  score: sigmoid' $experts --moe-router-score-function sigmoid
     becomes '  kept: 2' $experts --moe-router-num-groups 4 --moe-router-group-topk 2
@@ -377,8 +377,8 @@ faults() {
 }
 
 faults megatron 'bad:1:14: error bad:2:20: error bad:3:1: error ' <<'END'
---num-layers 2x --hidden-size 64 --num-attention-heads 4 --seq-length 8
---normalization    Batch --nproc-per-node 2 --micro-batch-size 1
+--num-layers 2x --hidden-size 64 --num-attention-heads 4 --seq-length 8 \
+--normalization    Batch --nproc-per-node 2 --micro-batch-size 1 \
 --fp8-format
 END
 # ---- launch scripts: variables, arrays, what a shell alone knows ----

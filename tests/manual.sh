@@ -118,7 +118,10 @@ PATH=$bin:$PATH
 export PATH
 unset CI GITHUB_ACTIONS
 while read -r example; do
-    sampled 3 || continue
+    case $example in
+        *mine.yaml* | *runs.db*) ;; # of which one makes what others read
+        *) sampled 3 || continue ;;
+    esac
     case $example in
         'shardsim check'*) folder=$tmp/checked ;;
         *) folder=$tmp/here ;;

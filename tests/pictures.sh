@@ -171,7 +171,7 @@ test_roofline() {
 import json, re, sys
 rows = []
 for line in open(sys.argv[1]):
-    m = re.match(r"(\S+).*? (\d+)  +([\d.]+) ?([kMGT]?)  +.*? ([\d.]+)  +([\d.]+) (\w+) +([\d.]+) %  (memory|compute)$", line)
+    m = re.match(r"(\S+).*? (\d+)  +([\d.]+) ?([kMGT]?)  +.*? ([\d.]+)  +([\d.]+) (\w+) +([\d.]+) %  (memory|compute|launch)$", line)
     if m and float(m[5]) >= 1:  # they have one digit behind the point
         flops = float(m[3]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[m[4]]
         seconds = float(m[6]) * {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[m[7]]
