@@ -94,7 +94,7 @@ damaged "a changed number" '3: this line of the journal is damaged'
 sed '3s/$/ /' "$tmp/whole" >"$tmp/bad"
 damaged "a longer line" '3: this line of the journal is damaged'
 sed '1s/.$/x/' "$tmp/whole" >"$tmp/bad"
-damaged "another scenario" '1: this is the journal of another scenario'
+damaged "another count of devices" '1: this is the journal of another count of devices'
 echo 'a list of things to buy' >"$tmp/bad"
 damaged "another file" '1: this is not the journal'
 printf 'eggs' >"$tmp/bad"

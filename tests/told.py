@@ -56,15 +56,6 @@ def head(r, case):
                    "parallelism (params)" % (axis["axis"], axis["times"], axis["axis"]))
 
 
-def bound(m):
-    parts = {"the devices' rate of flops": m["matmul_seconds"] + m["attention_seconds"],
-             "the memory's bandwidth": m["elementwise_seconds"] + m["update_seconds"],
-             "the network": m["exposed_communication_seconds"],
-             "waiting for other devices": m["bubble_seconds"]}
-    what = max(parts, key=parts.get)
-    return "%s (%.0f %% of the step)" % (what, 100 * parts[what] / m["step_seconds"])
-
-
 def modelled_memory(r, m, case):
     cluster, limit = case["cluster"], case["limit"]
     peak = r["balance"]["peak_memory"]["max"]
@@ -123,7 +114,7 @@ def modelled(r, case):
 
     yield "modelled %s a step on %s: %.0f tokens a second; MFU %.1f %%, HFU %.1f %%" % (
         of_seconds(step), m["hardware"], case["tokens"] / step, 100 * m["mfu"], 100 * m["hfu"])
-    yield "bound by " + bound(m)
+    yield "bound by WORDS % of the step)"  # of kernels, which JSON has not one by one: modelled.sh
     yield part("compute", m["compute_seconds"]) + ": " + ", ".join(
         "%s %s" % (name, of_seconds(m[key + "_seconds"]))
         for name, key in (("products", "matmul"), ("attention",) * 2, ("elementwise",) * 2))
@@ -473,15 +464,15 @@ def seconds_of(text):
 def check_layers(paragraph, r):
     """Rows add up, as far as three digits tell; what bounds each is its largest part."""
     time, m = r"([0-9.]+ [mun]?s)", r["time"]["modelled"]
-    rows = re.findall(r"(\S+) +%s +%s +%s +%s +([0-9.]+) %% +(\w+)$" % (time, time, time, time), paragraph, re.M)
+    rows = re.findall(r"(\S+) +%s +%s +%s +%s +%s +([0-9.]+) %% +(\w+)$" % ((time,) * 5), paragraph, re.M)
     assert len(rows) == paragraph.count("\n") - 1 > 2, paragraph
     shares = []
     for name, *times, share, what in rows:
-        parts = [seconds_of(t) for t in times[:3]]
+        parts = [seconds_of(t) for t in times[:4]]
         if name == "optimizer":  # whose kernels are bound by the bytes that they touch
             assert parts[0] == 0 and times[1] == of_seconds(m["update_seconds"]), paragraph
         assert abs(sum(parts) - float(share) / 100 * m["step_seconds"]) <= 0.006 * sum(parts) + 6e-4 * m["step_seconds"]
-        assert parts[("compute", "memory", "network").index(what)] == max(parts), paragraph
+        assert parts[("compute", "memory", "launch", "network").index(what)] == max(parts), paragraph
         shares.append(float(share))
     assert shares == sorted(shares, reverse=True), shares
     whole = 100 * (1 - m["bubble_seconds"] / m["step_seconds"])
