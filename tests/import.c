@@ -214,7 +214,7 @@ static void test_bad_yaml(void)
          "f:1:14: error: model_type is 'deepseek_v3'; known are llama, mistral, qwen2, qwen3, "
          "mixtral, gemma, gemma2, gemma3_text, gpt2 and t5"},
         {"types of 8 bits", "{model_type: llama, quantization_config: {a: fp8}, " SMALL "}", true,
-         "f:1:43: error: quantization_config: there are no types of 8 bits"},
+         "f:1:42: error: quantization_config: there are no types of 8 bits"},
         {"no family", "{" SMALL "}", true, "model_type is missing"},
         {"a size missing", "{model_type: llama, hidden_size: 64}", true,
          "'num_hidden_layers' is missing"},
