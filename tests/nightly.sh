@@ -53,5 +53,8 @@ stage "100,000 questions" env SHD_MUTATIONS=100000 sh "$source/tests/query_mutat
 stage "5,000 scenarios" env SHD_TEST_COUNT=5000 sh "$source/tests/random_scenarios.sh"
 stage "allocations" failures
 stage "faults" faults
-echo "nightly: ${failed:+failed: ${failed#, }}${failed:-all well}" | sed 's/\(failed: .*\), .*/\1/'
-[ -z "$failed" ]
+if [ -n "$failed" ]; then
+    echo "nightly: failed: ${failed#, }"
+    exit 1
+fi
+echo "nightly: all well"
