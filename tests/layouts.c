@@ -253,7 +253,7 @@ static void make_all(struct all *a)
 {
     static const char *const ranges[] = {"order=pp-dp-cp-tp",
                                          "recompute=none..selective",
-                                         "zero=0..1",
+                                         "zero=0..3",
                                          "schedule=1F1B",
                                          "microbatch=1..2",
                                          "!shards=2",
@@ -509,7 +509,8 @@ static const struct {
     enum space_choice choice;
     int32_t least, most;
 } kinds[] = {
-    {"ZeRO 0", SPACE_ZERO, 0, 0},  {"ZeRO 1", SPACE_ZERO, 1, 1},   {"tensor", SPACE_TP, 2, 4},
+    {"ZeRO 0", SPACE_ZERO, 0, 0},  {"ZeRO 1", SPACE_ZERO, 1, 1},   {"ZeRO 2", SPACE_ZERO, 2, 2},
+    {"FSDP", SPACE_ZERO, 3, 3},    {"tensor", SPACE_TP, 2, 4},
     {"no tensor", SPACE_TP, 1, 1}, {"pipeline", SPACE_PP, 2, 4},   {"no pipeline", SPACE_PP, 1, 1},
     {"context", SPACE_CP, 2, 4},   {"no context", SPACE_CP, 1, 1},
 };
@@ -604,14 +605,14 @@ static void test_all(void)
     test_best(&a, 3);
     test_short(&a);
     test_parts(&a);
-    test_families(&a, "ZeRO 1 fits, tensor fits, pipeline fits, context none");
+    test_families(&a, "ZeRO 1 fits, ZeRO 2 fits, FSDP fits, tensor fits, pipeline fits, context none");
     suppose_less(&a);
     for (size_t i = 0; i < a.n; i++)
         nbig += a.plans[i].state == PLAN_TOO_BIG;
     ok(nbig > 0 && nbig < a.n, "less memory: %zu of %zu do not fit", nbig, a.n);
     test_best(&a, 1);
-    test_families(&a, "ZeRO 0 too big, ZeRO 1 too big, no tensor too big, pipeline too big, "
-                      "context none");
+    test_families(&a, "ZeRO 0 too big, ZeRO 1 too big, ZeRO 2 too big, FSDP too big, "
+                      "no tensor too big, pipeline too big, context none");
     free_all(&a);
 }
 

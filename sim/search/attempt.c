@@ -132,18 +132,26 @@ int attempt_mesh(struct shd_mesh **out, const struct layout *layout, enum attemp
 
 /* ---- what else is set ---- */
 
-/* A piece has two microbatches, so that its gradients are summed as those of many are. */
+int64_t attempt_microbatches(const struct subject *subject, const struct layout *layout,
+                             enum attempt_kind kind)
+{
+    int64_t all = space_microbatches(&subject->space, layout);
+
+    if (kind == ATTEMPT_WHOLE)
+        return all;
+    return all < 2 ? 1 : 2;
+}
+
 static void set_batch(struct sets *s, struct text *out)
 {
     const struct space *space = &s->subject->space;
-    int64_t size = space->batch, microbatches = space_microbatches(space, s->layout);
+    int64_t microbatches = attempt_microbatches(s->subject, s->layout, s->kind);
+    int64_t size = space->batch;
 
-    if (s->kind != ATTEMPT_WHOLE)
-        microbatches = 2;
     if (s->kind == ATTEMPT_LAYERS)
-        size = 2 * (int64_t)value_of(s, SPACE_MICROBATCH) * value_of(s, SPACE_EP);
+        size = microbatches * value_of(s, SPACE_MICROBATCH) * value_of(s, SPACE_EP);
     else if (s->kind == ATTEMPT_REPLICAS)
-        size = 2 * (int64_t)value_of(s, SPACE_DP);
+        size = microbatches * value_of(s, SPACE_DP);
     text_addf(out, "batch={size: %" PRId64 ", seq: %" PRId64 ", microbatches: %" PRId64 "}", size,
               space->seq, microbatches);
 }

@@ -60,6 +60,12 @@ struct attempt {
 /* Whether the piece of a layout has gradients of weights in a phase of their own. */
 bool attempt_splits(const struct layout *layout, enum attempt_kind kind);
 
+/* Microbatches of its program: a piece has two where the layout has more, so that its gradients are
+ * summed as those of many are.  Those of one are not summed, and are of another type; so has a
+ * piece that is scaled, of more sequences than there are. */
+int64_t attempt_microbatches(const struct subject *subject, const struct layout *layout,
+                             enum attempt_kind kind);
+
 /* The mesh of a layout's program.  On success free it with shd_mesh_destroy(). */
 SHD_MUST_CHECK int attempt_mesh(struct shd_mesh **out, const struct layout *layout,
                                 enum attempt_kind kind, struct shd_error *err);

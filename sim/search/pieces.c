@@ -18,6 +18,7 @@ struct key {
     int32_t kind, tp, cp, dp, ep, microbatch, recompute, sp, zero, shards;
     int32_t staged; /* there is a pipeline */
     int32_t splits; /* whose schedule splits the backward phase */
+    int32_t microbatches;
 };
 
 struct entry {
@@ -70,6 +71,7 @@ static struct key key_of(const struct subject *subject, const struct layout *lay
     key.kind = kind;
     key.staged = v[SPACE_PP] > 1;
     key.splits = attempt_splits(layout, kind);
+    key.microbatches = (int32_t)attempt_microbatches(subject, layout, kind);
     key.tp = v[SPACE_TP];
     key.cp = v[SPACE_CP];
     key.stride[0] = stride_of(h, layout, SPACE_TP);
