@@ -14,6 +14,10 @@ static struct saving_totals totals_of(const struct record *record)
     };
 }
 
+/* The ways to cut an op, and so the time of a search, grow with a power of the axes: with fourteen it
+ * takes half a minute for a layer, which a remark is not worth. */
+#define SAVING_AXES_MAX 8
+
 int trial_saving(struct saving *out, const struct trial *trial, struct shd_error *err)
 {
     struct partition_request request = trial_request(trial);
@@ -22,7 +26,8 @@ int trial_saving(struct saving *out, const struct trial *trial, struct shd_error
     int status;
 
     out->known = false;
-    if (request.placement != PARTITION_FOLLOW || trial->scenario->price != SCENARIO_PRICE_BYTES)
+    if (request.placement != PARTITION_FOLLOW || trial->scenario->price != SCENARIO_PRICE_BYTES ||
+        trial->scenario->nmesh > SAVING_AXES_MAX)
         return SHD_OK;
     request.placement = PARTITION_SEARCH;
     status = partition_build(&program, &request, err);
