@@ -353,6 +353,7 @@ test_scripts = \
 	%D%/golden.sh \
 	%D%/headers.sh \
 	%D%/hostile.sh \
+	%D%/killed.sh \
 	%D%/layers.sh \
 	%D%/links.sh \
 	%D%/foreign_names.sh \

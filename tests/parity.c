@@ -74,7 +74,7 @@ static void test_scenario(const char *file, const struct scenario *scenario)
         if (differs)
             diag("they differ in %s", differs);
         ok(record_verified_ok(trial.record), "%s, %s: is verified", file, scenario->strategy);
-        if (sampled(4, nrun++)) /* two more runs */
+        if (sampled(8, nrun++)) /* two more runs */
             ok(same_each_time(scenario, &errors), "%s, %s: the same bits again", file,
                scenario->strategy);
     } else {
