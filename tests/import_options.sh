@@ -45,7 +45,8 @@ done
 there_and_back megatron train_microbatches.yaml tp-recompute -s 'recompute={whole: true}'
 there_and_back megatron train_microbatches.yaml tp-recompute \
     -s 'recompute={kind: full, group: 3, whole: true}'
-there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}'
+there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' \
+    -s moe.routing=uniform
 there_and_back megatron llama3.yaml default \
     -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
 there_and_back megatron gpt2.yaml default \

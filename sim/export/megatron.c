@@ -82,8 +82,9 @@ static int check_experts(struct command *c)
 
     if (moe->experts == 0)
         return SHD_OK;
-    if (moe->routing != SCENARIO_ROUTING_LEARNED)
-        return refuse(c, "workload in the place of a router; expected moe.routing learned");
+    if (moe->routing != SCENARIO_ROUTING_LEARNED && moe->routing != SCENARIO_ROUTING_UNIFORM)
+        return refuse(c, "workload in the place of a router; expected moe.routing learned, or "
+                         "uniform, as a balanced router's");
     if (moe->shared > 0 || moe->groups > 1 || moe->first_dense > 0 || moe->every > 1 ||
         moe->score != SCENARIO_SOFTMAX || moe->bias || moe->token_groups > 0)
         return shd_error_set(c->err, SHD_EUNSUPPORTED,

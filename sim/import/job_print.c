@@ -211,6 +211,9 @@ static void add_experts(const struct import_job *j, struct text *out)
         add_fraction(out, "z_loss", j->z_loss);
     if (j->capacity > 0)
         add_fraction(out, "capacity", j->capacity);
+    else /* software without a capacity holds the rows that come, which training keeps balanced */
+        text_add(out, "  routing: uniform   # balanced; with learned, memory has room for the worst "
+                      "case\n");
 }
 
 static void add_axis(struct text *out, size_t *n, const char *name, int64_t size)
