@@ -269,6 +269,8 @@ static const struct {
      "mesh: {pp: 2}\nparams: [[.*, []]]\n"
      "pipeline: {axis: pp, schedule: ZBVZeroBubble, layers: [1, 1, 2, 1]}\n",
      5, 4},
+    {"the embedding and the loss in stages without layers",
+     "mesh: {pp: 4}\nparams: [[.*, []]]\npipeline: {axis: pp, layers: [0, 1, 2, 0]}\n", 3, 4},
     {"one microbatch", "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp, schedule: GPipe}\n",
      2, 1},
     {"placed by name",

@@ -93,6 +93,7 @@ struct staging {
     bool *found;                 /* ... and whether each was */
     struct graph_layer *layers; /* so far, in the order of the model */
     uint32_t nlayers;
+    uint32_t nasked; /* layers of which a value was asked for */
 };
 
 static bool same_layer(const struct graph_layer *a, const struct graph_layer *b)
@@ -143,10 +144,22 @@ static uint32_t stage_of_layer(const struct staging *s, uint32_t layer)
     return (uint32_t)((uint64_t)layer * s->nstages / s->nlayers);
 }
 
-/* A graph_stage_fn. */
+/* An end stage that is given no layers has what is before the first of them, or behind the last. */
+static int64_t stage_of_end(const struct staging *s)
+{
+    const int64_t *counts = s->pipeline->layers;
+
+    if (counts && s->nasked == 0 && counts[0] == 0)
+        return 0;
+    if (counts && s->nasked == s->nlayers && counts[s->nstages - 1] == 0)
+        return (int64_t)s->nstages - 1;
+    return -1;
+}
+
+/* A graph_stage_fn; values are asked for in the order of the model. */
 static int64_t asked_stage(void *arg, const char *name)
 {
-    const struct staging *s = arg;
+    struct staging *s = arg;
     uint32_t layer = find_layer(s, name);
 
     for (size_t i = 0; i < s->pipeline->nplaces; i++) {
@@ -157,7 +170,10 @@ static int64_t asked_stage(void *arg, const char *name)
         s->found[i] = true;
         return s->pipeline->places[i].stage;
     }
-    return layer == GRAPH_NONE ? -1 : (int64_t)stage_of_layer(s, layer);
+    if (layer == GRAPH_NONE)
+        return stage_of_end(s);
+    s->nasked = layer >= s->nasked ? layer + 1 : s->nasked;
+    return (int64_t)stage_of_layer(s, layer);
 }
 
 static bool compile_places(struct staging *s, struct graph *graph)
