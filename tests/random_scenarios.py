@@ -231,6 +231,14 @@ def differences(planned, ran):
     return wrong
 
 
+def out_of_memory(planned, errors):
+    """A strategy without a result: its run ended where the plan has more than the limit."""
+    if not re.search(r": %s: device \d+ is out of memory" % planned["strategy"], errors):
+        return ["no result"]
+    memory = planned["memory"]
+    return [] if max(memory["peak_bytes"]) > memory["limit_bytes"] else ["out of memory, though the plan fits"]
+
+
 def plan_good(program, path, scenarios, tell):
     """Plan what is not refused; the answer, and the scenarios that are in it."""
     while scenarios:
@@ -261,7 +269,8 @@ def try_file(program, path, rng, first, n, tell):
     plans, runs = results(planned), results(ran)
     for scenario in scenarios:
         name = scenario["name"]
-        for wrong in differences(plans[name], runs[name]):
+        for wrong in differences(plans[name], runs[name]) if name in runs else out_of_memory(
+                plans[name], ran.stderr):
             tell(wrong, json.dumps(scenario))
     return len(scenarios)
 

@@ -80,13 +80,14 @@ def trust(r, case):
     if not sets:
         return "trust not validated: no measured step of this cluster is known"
     held = [s for s in sets if s["parameters_least"] <= n <= s["parameters_most"]
-            and s["devices_least"] <= r["devices"] <= s["devices_most"]]
+            and s["devices_least"] <= r["devices"] <= s["devices_most"]
+            and not r.get("experts") and not r.get("pipeline")]
     best = max(held or sets, key=lambda s: s["rows"])
     if held:
         return ("trust expect to be off by %.1f %%: %d measured steps of '%s', cross-validated"
                 % (100 * best["error"], best["rows"], best["set"]))
-    return ("trust extrapolated: validated (%.1f %% off on %d steps of '%s') for other models or numbers of "
-            "devices" % (100 * best["error"], best["rows"], best["set"]))
+    return ("trust extrapolated: validated (%.1f %% off on %d steps of '%s') for other models, numbers of "
+            "devices or kinds of parallelism" % (100 * best["error"], best["rows"], best["set"]))
 
 
 def straggler(m):

@@ -158,11 +158,12 @@ static void edit_fitted(struct edits *edits, const struct text *text, const stru
 struct range {
     double parameters_least, parameters_most;
     int64_t devices_least, devices_most;
+    bool pipelines;
 };
 
 static struct range range_of(const struct samples *samples, size_t set)
 {
-    struct range r = {INFINITY, 0, INT64_MAX, 0};
+    struct range r = {INFINITY, 0, INT64_MAX, 0, false};
 
     for (size_t i = 0; i < samples->n; i++) {
         const struct sample *s = &samples->items[i];
@@ -175,6 +176,7 @@ static struct range range_of(const struct samples *samples, size_t set)
             s->step->step.devices < r.devices_least ? s->step->step.devices : r.devices_least;
         r.devices_most =
             s->step->step.devices > r.devices_most ? s->step->step.devices : r.devices_most;
+        r.pipelines |= s->step->step.pp > 1;
     }
     return r;
 }
@@ -194,6 +196,8 @@ static void add_set(struct text *out, const struct samples *samples, const struc
               r.parameters_most);
     text_addf(out, "    devices_least: %" PRId64 "\n    devices_most: %" PRId64 "\n",
               r.devices_least, r.devices_most);
+    if (r.pipelines)
+        text_add(out, "    pipelines: true\n");
 }
 
 /* What the file said of sets that were not used now, as it stands there. */

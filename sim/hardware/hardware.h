@@ -100,6 +100,7 @@ struct hardware_validation {
     double mape, cross_validated_mape;        /* fractions, of step times */
     double parameters_least, parameters_most; /* of the models in the set */
     int64_t devices_least, devices_most;
+    bool pipelines, experts; /* whether rows had stages of a pipeline, and experts */
 };
 
 struct hardware {

@@ -140,5 +140,9 @@ const struct key validation_keys[] = {
      "of the largest"},
     {"devices_least", KEY_COUNT, true, AT(hardware_validation, devices_least), "of a row"},
     {"devices_most", KEY_COUNT, true, AT(hardware_validation, devices_most), "of a row"},
+    {"pipelines", KEY_YES_NO, false, AT(hardware_validation, pipelines),
+     "rows had stages of a pipeline; false if not given"},
+    {"experts", KEY_YES_NO, false, AT(hardware_validation, experts),
+     "rows had experts; false if not given"},
     SOURCE,
     END};

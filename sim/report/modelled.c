@@ -50,23 +50,41 @@ static double memory_bytes(const struct record *record)
 
 /* ---- how far to trust it ---- */
 
-/* The set of published steps that is nearest: of all that hold the step's model and devices the one
- * of the most rows, else the one of the most rows; NULL: the file has none. */
+static bool has_experts(const struct program *program)
+{
+    for (uint32_t i = program->first_op; i < program->nops; i++)
+        if (program->ops[i].kind == PROGRAM_ROWS)
+            return true;
+    return false;
+}
+
+/* Whether the steps of a set tell of such a one: its model and devices are among theirs, and none of
+ * them says anything of stages or of experts if none had any. */
+static bool holds(const struct hardware_validation *v, const struct record *record)
+{
+    double parameters = program_parameters(record->program);
+
+    return parameters >= v->parameters_least && parameters <= v->parameters_most &&
+           record->ndevices >= v->devices_least && record->ndevices <= v->devices_most &&
+           (v->pipelines || record->program->nranks == 1) &&
+           (v->experts || !has_experts(record->program));
+}
+
+/* The set of published steps that is nearest: of all that hold such a step the one of the most rows,
+ * else the one of the most rows; NULL: the file has none. */
 static const struct hardware_validation *validation_of(bool *inside, const struct record *record)
 {
     const struct hardware *h = record->modelled->hardware;
     const struct hardware_validation *best = NULL;
-    double parameters = program_parameters(record->program);
 
     *inside = false;
     for (int k = 0; k < h->nvalidations; k++) {
         const struct hardware_validation *v = &h->validations[k];
-        bool holds = parameters >= v->parameters_least && parameters <= v->parameters_most &&
-                     record->ndevices >= v->devices_least && record->ndevices <= v->devices_most;
+        bool held = holds(v, record);
 
-        if (!best || (holds && !*inside) || (holds == *inside && v->rows > best->rows))
+        if (!best || (held && !*inside) || (held == *inside && v->rows > best->rows))
             best = v;
-        *inside |= holds;
+        *inside |= held;
     }
     return best;
 }
@@ -205,8 +223,8 @@ static void print_trust(struct text *out, const struct record *record)
     else
         text_addf(out,
                   "  trust       extrapolated: validated (%.1f %% off on %" PRId64
-                  " steps of '%s') "
-                  "for other models\n              or numbers of devices\n",
+                  " steps of '%s')\n"
+                  "              for other models, numbers of devices or kinds of parallelism\n",
                   100 * v->cross_validated_mape, v->rows, v->set);
 }
 
