@@ -69,6 +69,8 @@ def model_of(rng, kind):
         model.update(some(rng, 0.2, lambda: {"attention": rng.choice(["fused", "unfused"])}))
         model.update(some(rng, 0.2, lambda: {"window": rng.choice([0, 3, 8, 100])}))
         model.update(some(rng, 0.2, lambda: {"attention_bias": rng.choice(["none", "qkv", "all"])}))
+    if kind not in ("mlp", "attention", "t5"):
+        model.update(some(rng, 0.2, lambda: {"qk_norm": rng.random() < 0.7}))
     if kind not in ("attention", "t5"):
         model.update(some(rng, 0.2, lambda: {"bias": rng.random() < 0.5}))
     if kind in ("attention", "block", "transformer", "llama3", "mixtral", "deepseek"):

@@ -244,6 +244,38 @@ PY
     done
 done
 
+# ---- heads that are normalised ----
+
+# A scale of head_dim, and for layer norms a shift, for the queries and for the keys of each layer:
+# float32, twice with its gradient.
+cat >"$tmp/heads.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2, tp: 2}
+model: {kind: transformer, d_model: 16, d_ff: 32, layers: 3, heads: 4, kv_heads: 2, vocab: 32, rope: {}}
+batch: {size: 4, seq: 8}
+params: [['(q|k|v)/kernel', [null, tp]], [attn/o/kernel, [tp]], [.*, []]]
+axes: {batch: dp}
+YAML
+shardsim plan --json "$tmp/heads.yaml" -s model.norm=layer
+cp "$tmp/out" "$tmp/plain"
+for vectors in 'layer 2' 'rms 1'; do
+    shardsim run -q --json "$tmp/heads.yaml" -s "model.norm=${vectors% *}" -s model.qk_norm=true
+    is 0 "heads by $vectors vectors each: right, sharded over tp"
+    shardsim plan --json "$tmp/heads.yaml" -s "model.norm=${vectors% *}" -s model.qk_norm=true
+    cp "$tmp/out" "$tmp/normed"
+    shardsim plan --json "$tmp/heads.yaml" -s "model.norm=${vectors% *}"
+    holds "heads by $vectors vectors each: gradients over tp and dp are those of them more" <<PY
+import json
+a = json.load(open("$tmp/normed"))["received_bytes"]["total"]
+# q and k of 3 layers, vectors of head_dim 4: all-reduced over 4 devices, direct: 2 (n - 1) parts
+want = r["received_bytes"]["total"] + 3 * 2 * ${vectors#* } * 4 * 4 * 2 * 3
+assert a == want, (a, want)
+PY
+done
+shardsim plan "$tmp/heads.yaml" -s mla.kv_rank=8 -s model.qk_norm=true
+is 2 "compressed attention has no norms of heads"
+says err 'compressed attention normalises its short vectors, not heads' "it says why"
+
 # ---- a text ----
 
 i=0

@@ -205,6 +205,8 @@ static void add_model(struct command *c)
         add_flag(c, "--disable-bias-linear");
     if (m->attention_bias == SCENARIO_BIAS_QKV)
         add_flag(c, "--add-qkv-bias");
+    if (m->qk_norm)
+        add_flag(c, "--qk-layernorm");
     if (!m->tied)
         add_flag(c, "--untie-embeddings-and-output-weights");
     if (m->window > 0)

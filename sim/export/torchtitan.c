@@ -62,6 +62,7 @@ static int check_llama(struct job *j)
         {m->moe.experts == 0, "no moe"},
         {m->positions == 0, "no positions"},
         {m->window == 0, "no window"},
+        {!m->qk_norm, "no qk_norm"},
     };
     struct text wanted = TEXT_INIT;
     int status = SHD_OK, n = 0;

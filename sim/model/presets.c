@@ -195,7 +195,8 @@ static void describe(struct text *out, const struct scenario *s)
             text_add(out, " on ");
             add_count(out, m->kv_heads, "key head");
         }
-        text_addf(out, "%s%s%s", m->causal ? ", causal" : "", m->rope.used ? ", rope" : "",
+        text_addf(out, "%s%s%s%s", m->causal ? ", causal" : "", m->rope.used ? ", rope" : "",
+                  m->qk_norm ? ", qk norm" : "",
                   m->attention == SCENARIO_UNFUSED ? ", unfused" : "");
     }
     if (m->moe.experts > 0)

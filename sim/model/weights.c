@@ -155,6 +155,27 @@ static uint32_t query_kernel(struct graph *g, const struct scenario *s, const ch
     return graph_param(g, name, s->model.dtype, dims, 3, model_source(s->seed, name, spread));
 }
 
+/* The norms of each head's query and key. */
+static struct attention_norms head_norms(struct graph *g, const struct scenario *s,
+                                         const char *layer, uint32_t head_dim)
+{
+    struct attention_norms n = {.used = s->model.qk_norm, .eps = s->model.norm_eps};
+
+    n.q = n.k = n.q_bias = n.k_bias = GRAPH_NONE;
+    if (!n.used)
+        return n;
+    n.centred = s->model.norm == SCENARIO_LAYER_NORM;
+    if (!(n.eps > 0))
+        n.eps = n.centred ? BLOCK_LAYER_NORM_EPS : BLOCK_NORM_EPS;
+    n.q = norm_vector(g, s, layer, "q_norm/scale", head_dim);
+    n.k = norm_vector(g, s, layer, "k_norm/scale", head_dim);
+    if (n.centred) {
+        n.q_bias = norm_vector(g, s, layer, "q_norm/bias", head_dim);
+        n.k_bias = norm_vector(g, s, layer, "k_norm/bias", head_dim);
+    }
+    return n;
+}
+
 struct attention_weights weights_attention(struct graph *graph, const struct scenario *scenario,
                                            const char *name, const struct weights_dims *dims)
 {
@@ -175,6 +196,7 @@ struct attention_weights weights_attention(struct graph *graph, const struct sce
     }
     if (w.o_biased)
         w.o_bias = bias(graph, scenario, name, "o/bias", &dims->embed, 1);
+    w.norms = head_norms(graph, scenario, name, dims->head_dim);
     return w;
 }
 

@@ -151,6 +151,9 @@ static void check_compressed(struct reader *r)
     if (s->model.mla.kv_rank > 0 && s->model.attention_bias != SCENARIO_BIAS_NONE)
         diag_error(r->diag, scenario_place(s, "model.attention_bias"),
                    "compressed attention has no biases; expected none");
+    if (s->model.mla.kv_rank > 0 && s->model.qk_norm)
+        diag_error(r->diag, scenario_place(s, "model.qk_norm"),
+                   "compressed attention normalises its short vectors, not heads; expected false");
 }
 
 /* Every token has a place that something was learned of. */

@@ -158,6 +158,7 @@ struct scenario_model {
     int64_t vocab;
     struct scenario_rope rope;
     enum scenario_attention_bias attention_bias;
+    bool qk_norm; /* queries and keys are normalised, each head by itself */
     enum scenario_attention attention;
     double norm_eps;   /* 0: that of the kind of norm */
     int64_t window;    /* the last so many tokens that a token sees, itself among them; 0: all */

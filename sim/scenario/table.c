@@ -359,6 +359,16 @@ const struct option option_table[] = {
     },
     {
         .section = "model",
+        .key = "qk_norm",
+        .type = &value_bool,
+        .kinds = OF_BLOCKS,
+        .offset = AT(model.qk_norm),
+        .standard = "false",
+        .help = "Whether queries and keys are normalised before positions are rotated into them, "
+                "each head by itself, with a scale of head_dim (as model.norm says).",
+    },
+    {
+        .section = "model",
         .key = "attention",
         .type = &value_word,
         .kinds = OF_SELF_ATTENTION,

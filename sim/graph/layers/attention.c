@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "graph/layers/norm.h"
 #include "graph/layers/softmax.h"
 
 #define MASKED (-1e30) /* a score that is no part of its row's softmax */
@@ -15,11 +16,12 @@ struct projection {
     uint32_t weights; /* [embed, heads, head_dim] */
     bool biased;
     uint32_t bias;
+    bool scored;           /* q or k: scores are made of it */
+    uint32_t scale, shift; /* of its norm */
 };
 
-/* x[batch, seq, embed] times [embed, heads, head_dim], with positions rotated in if asked for. */
-static uint32_t project(struct graph *g, const char *name, const struct projection *p, uint32_t x,
-                        const struct attention_opts *rope)
+/* x[batch, seq, embed] times [embed, heads, head_dim]. */
+static uint32_t project(struct graph *g, const char *name, const struct projection *p, uint32_t x)
 {
     const char *full = graph_text(g, "%s/%s", name, p->part);
     const struct graph_node *n, *m;
@@ -39,8 +41,21 @@ static uint32_t project(struct graph *g, const char *name, const struct projecti
     if (p->biased)
         y = graph_map(g, graph_text(g, "%s/bias", full), KERN_ADD, y, p->bias, 0);
     y = graph_constraint(g, graph_text(g, "%s/projected", name), y);
-    y = graph_constraint(g, graph_text(g, "%s/%s", name, p->place), y);
-    return rope ? attention_rotate(g, graph_text(g, "%s/rope", full), y, rope) : y;
+    return graph_constraint(g, graph_text(g, "%s/%s", name, p->place), y);
+}
+
+/* q or k[batch, seq, its heads, head_dim] as scores are made of it: each head normalised if the
+ * layer does that, positions rotated in if asked for. */
+static uint32_t prepare(struct graph *g, const char *name, const struct projection *p, uint32_t x,
+                        const struct attention_norms *norms, const struct attention_opts *opts)
+{
+    const char *norm = graph_text(g, "%s/%s/norm", name, p->part);
+
+    if (norms->used && norms->centred)
+        x = layer_layer_norm(g, norm, x, p->scale, p->shift, norms->eps);
+    else if (norms->used)
+        x = layer_rms_norm(g, norm, x, p->scale, norms->eps);
+    return attention_rotate(g, graph_text(g, "%s/%s/rope", name, p->part), x, opts);
 }
 
 uint32_t attention_rotate(struct graph *graph, const char *name, uint32_t x,
@@ -135,16 +150,19 @@ uint32_t attention_heads(struct graph *graph, const char *name, const uint32_t q
 static uint32_t attend(struct graph *g, const char *name, uint32_t x, uint32_t memory,
                        const struct attention_weights *w, const struct attention_opts *opts)
 {
-    const struct projection parts[3] = {{"q", "q", w->q, w->biased, w->q_bias},
-                                        {"k", "kv", w->k, w->biased, w->k_bias},
-                                        {"v", "kv", w->v, w->biased, w->v_bias}};
+    const struct projection parts[3] = {
+        {"q", "q", w->q, w->biased, w->q_bias, true, w->norms.q, w->norms.q_bias},
+        {"k", "kv", w->k, w->biased, w->k_bias, true, w->norms.k, w->norms.k_bias},
+        {"v", "kv", w->v, w->biased, w->v_bias, false, GRAPH_NONE, GRAPH_NONE}};
     const char *heads = graph_text(g, "%s/heads", name);
     uint32_t qkv[3], o, dims[3];
     double scale = 1;
 
-    qkv[0] = project(g, name, &parts[0], x, opts);
-    qkv[1] = project(g, name, &parts[1], memory, opts);
-    qkv[2] = project(g, name, &parts[2], memory, NULL);
+    for (int i = 0; i < 3; i++) {
+        qkv[i] = project(g, name, &parts[i], i == 0 ? x : memory);
+        if (parts[i].scored)
+            qkv[i] = prepare(g, name, &parts[i], qkv[i], &w->norms, opts);
+    }
     if (g->err.status != SHD_OK || qkv[0] == GRAPH_NONE)
         return GRAPH_NONE;
     if (!opts->unscaled)

@@ -15,6 +15,15 @@
 #include "graph/graph.h"
 #include "graph/layers/ring_attention.h"
 
+/* Norms of each head's query and key, behind the projections and before positions. */
+struct attention_norms {
+    bool used;
+    bool centred;            /* layer norms with the biases below, else RMS norms */
+    uint32_t q, k;           /* scales, [head_dim], the same for all heads */
+    uint32_t q_bias, k_bias; /* [head_dim] */
+    double eps;
+};
+
 struct attention_weights {
     uint32_t q;              /* [embed, heads, head_dim] */
     uint32_t k, v;           /* [embed, kv_heads, head_dim] */
@@ -24,6 +33,7 @@ struct attention_weights {
     uint32_t k_bias, v_bias; /* [kv_heads, head_dim] */
     bool o_biased;
     uint32_t o_bias; /* [embed] */
+    struct attention_norms norms;
 };
 
 struct attention_opts {
