@@ -427,6 +427,7 @@ libsim_la_SOURCES = \
 	%D%/import/megatron_options.c \
 	%D%/import/megatron_options.h \
 	%D%/import/megatron_program.c \
+	%D%/import/megatron_recompute.c \
 	%D%/import/megatron_script.c \
 	%D%/import/megatron_script.h \
 	%D%/import/megatron_test.c \
@@ -474,6 +475,8 @@ libsim_la_SOURCES = \
 	%D%/import/stages.c \
 	%D%/import/statements.c \
 	%D%/import/statements.h \
+	%D%/import/tokenizers.c \
+	%D%/import/tokenizers.h \
 	%D%/import/torchtitan.c \
 	%D%/import/torchtitan.h \
 	%D%/import/torchtitan_json.c \

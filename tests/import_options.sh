@@ -47,7 +47,7 @@ there_and_back megatron train_microbatches.yaml tp-recompute \
     -s 'recompute={kind: full, group: 3, whole: true}'
 there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' \
     -s moe.routing=uniform
-there_and_back megatron llama3.yaml default \
+there_and_back megatron llama3.yaml default -s model.qk_norm=true \
     -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
 there_and_back megatron gpt2.yaml default \
     -s 'step=[forward, backward, update]' -s optimizer.kind=adamw
@@ -209,7 +209,7 @@ cannot() {
 
 for option in '--pipeline-model-parallel-layout Et*4|t*4L' '--mtp-num-layers 1' \
     --optimizer-cpu-offload '--encoder-tensor-model-parallel-size 2' \
-    '--rampup-batch-size 16 16 100' '--recompute-modules mlp' '--fp8-format hybrid' \
+    '--fp8-format hybrid' '--grpo-kl-beta 0' \
     --checkpoint-activations --distribute-saved-activations --use-checkpoint-args \
     --fp32-residual-connection --moe-enable-deepep '--batch-size 4'; do
     # shellcheck disable=SC2086
@@ -228,6 +228,71 @@ cannot 'expected such a list' --vocab-size 256 --num-experts 8 --moe-layer-freq 
 cannot 'as a scenario: loss_scale.growth_interval' --vocab-size 256 --loss-scale-window 200000
 job --vocab-size 256 --mtp-num-layers 0 --encoder-tensor-model-parallel-size 0
 ok $? "megatron: what is planned anyway is no error"
+
+# ---- attention, recomputation and batches that a scenario says in its own words ----
+
+# shellcheck disable=SC2086
+{
+    becomes '  qk_norm: true' --qk-layernorm --pipeline-model-parallel-size 2
+    becomes 'mla: {kv_rank: 32, q_rank: 24, rope_dim: 8, value_dim: 16}' --multi-latent-attention \
+        --q-lora-rank 24 --qk-pos-emb-head-dim 8 --v-head-dim 16 --disable-bias-linear \
+        --position-embedding-type rope --normalization RMSNorm --qk-layernorm --sequence-parallel
+    grep -qx '  head_dim: 128' "$tmp/job.yaml" && ! grep -q 'qk_norm\|kv_heads' "$tmp/job.yaml" &&
+        grep -q '^# Not said.* --kv-lora-rank 32 --qk-head-dim 128$' "$tmp/job.yaml" &&
+        grep -qxF '  - [(q|k|v|q_rope)/kernel, [null, tp]]' "$tmp/job.yaml"
+    ok $? "megatron: compressed attention, its widths and its rules"
+    becomes "recompute: ['attn/heads', 'moe/']" $experts --moe-layer-recompute
+    becomes "recompute: ['mlp/', 'norm[12]']" --recompute-granularity selective --recompute-modules \
+        mlp moe layernorm
+    becomes '# --recompute-modules is for --recompute-granularity selective: left out.' \
+        --recompute-modules mlp
+    becomes '# The batch grows to 16 during the run: a step of the full one is planned.' \
+        --rampup-batch-size 4 4 1000
+    becomes 'batch: {size: 32, seq: 32, microbatches: 4}' --step-batch-size-schedule "'0:8 2B:32'" \
+        --global-batch-size 32
+}
+cannot "--step-batch-size-schedule is '0:8 2B:32'" --vocab-size 256 --step-batch-size-schedule "'0:8 2B:32'"
+cannot "--recompute-modules names 'mlps'; expected some of core_attn," --vocab-size 256 \
+    --recompute-activations --recompute-modules core_attn mlps
+cannot 'expected one of them' --vocab-size 256 --moe-layer-recompute --recompute-granularity full
+
+# A vocabulary that is left to a tokenizer: by its name, told; else an error.
+# takes LINE OPTION...
+takes() {
+    line=$1
+    shift
+    job "$@" && grep -qxF -- "$line" "$tmp/job.yaml" && grep -q '^# Not said, the vocabulary: [0-9]* tokens' "$tmp/job.yaml"
+    ok $? "megatron $*: $line"
+    diag <"$tmp/err"
+}
+takes '  vocab: 50432' --tokenizer-type GPT2BPETokenizer
+takes '  vocab: 50432' --merge-file "$tmp/a"
+takes '  vocab: 32000' --tokenizer-type Llama2Tokenizer --tokenizer-model /a/b --make-vocab-size-divisible-by 1
+takes '  vocab: 151936' --tokenizer-type HuggingFaceTokenizer --tokenizer-model me/qwen3-9B/ \
+    --make-vocab-size-divisible-by 1187
+becomes '# Left out, as it says nothing of the layout: --tokenizer-type' --tokenizer-type GPT2BPETokenizer
+# shellcheck disable=SC2016
+for hints in '--tokenizer-type HuggingFaceTokenizer --tokenizer-model /a/tokenizer' \
+    '--tokenizer-type SentencePieceTokenizer --tokenizer-model Qwen3-8B' '--tokenizer-type $1'; do
+    # shellcheck disable=SC2086
+    cannot 'or --vocab N here' $hints
+done
+# variables FILE: a job in a variable of a file that another reads, behind the lines of stdin
+variables() {
+    job --tokenizer-type HuggingFaceTokenizer
+    { cat; printf 'MODEL_ARGS="%s"\n' "$(sed 's/^torchrun//' "$tmp/job.sh")"; } >"$tmp/$1"
+    "$shardsim" import --from megatron "$tmp/$1" >"$tmp/job.yaml" 2>"$tmp/err"
+}
+variables conf.sh <<'END' && grep -q '^# Not said, the vocabulary: 151669 .* Qwen/Qwen3-8B has (TOKENIZER_MODEL)' "$tmp/job.yaml"
+if [ -z ${CKPT} ]; then TOKENIZER_MODEL=Qwen/Qwen3-8B; else TOKENIZER_MODEL=${CKPT}; fi
+END
+ok $? "megatron: a file of variables names its tokenizer"
+diag <"$tmp/err"
+variables conf.sh <<'END'
+if [ "$BIG" ]; then TOKENIZER_MODEL=Qwen3-8B; else TOKENIZER_MODEL=gpt2; fi
+END
+[ $? -eq 2 ] && grep -q 'or --vocab N here' "$tmp/err"
+ok $? "megatron: of two tokenizers neither is taken"
 
 # The optimizer's state over all ranks, where they hold different experts or other tokens.
 # over AXIS OPTION...
@@ -270,7 +335,7 @@ becomes '  d_ff: 128' --swiglu # two thirds of 4 x 64, in whole 64s
     becomes '  renormalize: false' $experts --moe-router-pre-softmax
     becomes '  renormalize: false' $experts --moe-router-score-function sigmoid --moe-router-topk 1
 }
-for option in '--fp8-param' '--transformer-engine-fp8' '--qk-layernorm' '--num-tokens-to-generate 3' \
+for option in '--fp8-param' '--transformer-engine-fp8' '--multi-latent-attention' '--num-tokens-to-generate 3' \
     '--decoder-num-layers 2' '--position-embedding-type relative' '--encoder-num-layers 2' \
     '--model-provider mamba' '--fp16'; do
     # shellcheck disable=SC2086
@@ -527,6 +592,49 @@ torchrun --lr 1'
     grep -q '^  activation: swiglu$' "$tmp/out" && grep -q 'seq: 16,' "$tmp/out" && grep -q -- '--wandb-project' "$tmp/out"
 ok $? "a file of variables alone, with what says nothing of the layout under a condition"
 diag <"$tmp/err"
+# Files that a script reads are read where they are given, and only then.
+mkdir -p "$tmp/with/a"
+# shellcheck disable=SC2016
+{
+    job --vocab-size 256
+    printf '# sizes\nN=$1\nL=" --num-layers $N"; return\nN=9\n' >"$tmp/with/a/sizes.sh"
+    printf 'HERE=$(pwd)\n. $HERE/a/sizes.sh\n%s $L\n' "$(cat "$tmp/job.sh")" >"$tmp/with/run.sh"
+}
+# with OPTION...: import of run.sh, from its folder
+with() {
+    (cd "$tmp/with" && "$shardsim" import --from megatron run.sh "$@") >"$tmp/out" 2>"$tmp/err"
+}
+with --set 1=6 --with a/sizes.sh && grep -qx '  layers: 6' "$tmp/out" && ! grep -q 'not known' "$tmp/out"
+ok $? "a file that the script reads is followed where it is given"
+diag <"$tmp/err"
+with --set 1=x --with a/sizes.sh
+[ $? -eq 2 ] && grep -q "^a/sizes.sh:3:17: error: --num-layers is 'x'\|error: --num-layers is 'x'" "$tmp/err"
+ok $? "what is wrong in it"
+diag <"$tmp/err"
+with --with a/sizes.sh
+[ $? -eq 2 ] && grep -q "^a/sizes.sh:2:3: error: '\$1' is not set in this file" "$tmp/err"
+ok $? "what is wrong in such a file is told at its place there"
+diag <"$tmp/err"
+with --set 1=6
+[ $? -eq 2 ] && grep -q 'run.sh:2:1: error: no other file is read, and sizes.sh (line 2) .*or the file, as --with FILE' "$tmp/err"
+ok $? "a file that is not given is not read, though it lies there"
+diag <"$tmp/err"
+with --set 1=6 --with a/sizes.sh --with run.sh
+[ $? -eq 2 ] && grep -q '^run.sh: error: the script reads no file of this name' "$tmp/err"
+ok $? "a file that is given for nothing is an error"
+with --with a/sizes.sh --with sizes.sh
+[ $? -eq 2 ] && grep -q 'sizes.sh: ' "$tmp/err"
+ok $? "a file that is not there"
+cp "$tmp/with/a/sizes.sh" "$tmp/with/sizes.sh"
+with --set 1=6 --with a/sizes.sh --with sizes.sh
+[ $? -eq 2 ] && grep -q '^sizes.sh: error: two files of this name' "$tmp/err"
+ok $? "two files of one name"
+# shellcheck disable=SC2016
+printf '. a.sh\n. ./a.sh\n' >"$tmp/with/a/a.sh"
+printf '. a.sh\n--num-layers 4\n' >"$tmp/with/run.sh"
+with --with a/a.sh
+[ $? -eq 2 ] && grep -q 'nested over 64 deep' "$tmp/err"
+ok $? "a file that reads itself is bounded"
 for given in TPP=2 =2 TP; do
     "$shardsim" import --from megatron "$tmp/variables.sh" --set "$given" >"$tmp/out" 2>"$tmp/err"
     [ $? -eq 2 ] && [ ! -s "$tmp/out" ] && grep -q -- "^.*error: --set ${given%=2*}" "$tmp/err"

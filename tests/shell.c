@@ -241,10 +241,42 @@ static void test_faults(void)
     }
 }
 
+/* Files are known by their last names; their functions and variables stay, what they return does
+ * not leave the script, and each is told where it is itself. */
+static void test_files(void)
+{
+    char *script = copy_of("f() { return; }; . $D/a.sh x y; run $A $1; source b.sh; g; . a.sh; run $A"),
+         *a = copy_of("A=$1\nreturn\nrun"), *b = copy_of("g() { run \"$A\"; }\nif");
+    struct text out = TEXT_INIT;
+    struct diag errors = DIAG_INIT;
+    struct shell s;
+
+    if (script && a && b && shell_reader_init(&s, (struct place){"sh", 1, 1}, script, &errors)) {
+        ok(shell_add_file(&s, "in/a.sh", a) && shell_add_file(&s, "b.sh", b) &&
+               !shell_add_file(&s, "c/a.sh", a) && errors.nerrors == 1,
+           "files: each name once");
+        shell_give(&s, "1=z");
+        shell_run(&s, add_command, &out);
+        shell_reader_fini(&s);
+    }
+    ok(!strcmp(text_get(&out), "[run][x][z] [run][x] [run][z] "), "files: a script goes on behind them");
+    text_clear(&out);
+    diag_print(&errors, &out);
+    ok(strstr(text_get(&out), "b.sh:2:3: error: expected 'then' here") != NULL,
+       "files: faults are told in the file that has them");
+    diag("%s", text_get(&out));
+    text_fini(&out);
+    diag_fini(&errors);
+    free(script);
+    free(a);
+    free(b);
+}
+
 int main(void)
 {
     plan(0);
     test_commands();
+    test_files();
     test_faults();
     return done();
 }

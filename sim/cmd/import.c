@@ -39,6 +39,7 @@ static const struct source {
 #define NAMES "easydel|easydel-apart|shardsim"
 
 #define GIVEN_MAX 100
+#define FILES_MAX 16 /* beside a script */
 
 struct options {
     const struct source *source;
@@ -46,6 +47,8 @@ struct options {
     const char *of_rules; /* the first option that only rules have, or NULL */
     const char *given[GIVEN_MAX]; /* "NAME=VALUE" for the variables of a script */
     size_t ngiven;
+    struct import_file with[FILES_MAX]; /* files that a script reads; their texts as they are read */
+    size_t nwith;
     bool allow_unknown;
     struct import_request request;
     int64_t vocab; /* 0: the file says it */
@@ -62,7 +65,8 @@ enum {
     KEY_NAMES,
     KEY_SEQ,
     KEY_SET,
-    KEY_VOCAB
+    KEY_VOCAB,
+    KEY_WITH
 };
 
 #define SIZE_LIMIT (1L << 30)
@@ -132,6 +136,8 @@ static void check(const struct options *o, const struct argp_state *state)
                    o->of_rules, o->source->name);
     if (o->ngiven > 0 && o->source->read_job != import_megatron)
         args_error(state, "--set is for the variables of a script: of megatron");
+    if (o->nwith > 0 && o->source->read_job != import_megatron)
+        args_error(state, "--with is for the files that a script reads: of megatron");
     if (o->vocab && o->source->read_job != import_megatron)
         args_error(state, "--vocab is for megatron; %s says that in its file", o->source->name);
     if (o->source->read_rules == import_t5x &&
@@ -160,6 +166,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (o->ngiven == GIVEN_MAX)
             args_error(state, "over %d values by --set", GIVEN_MAX);
         o->given[o->ngiven++] = arg;
+        return 0;
+    case KEY_WITH:
+        if (o->nwith == FILES_MAX)
+            args_error(state, "over %d files by --with", FILES_MAX);
+        o->with[o->nwith++].path = arg;
         return 0;
     case KEY_VOCAB:
         o->vocab = args_parse_count("vocab", arg, 1, INT32_MAX, state);
@@ -204,6 +215,8 @@ static bool convert_job(const struct options *o, const struct text *file, struct
     job.devices = o->request.devices;
     job.given = o->given;
     job.ngiven = o->ngiven;
+    job.files = o->with;
+    job.nfiles = o->nwith;
     job.tokenizer_vocab = o->vocab;
     o->source->read_job(&job, (struct place){o->path, 1, 1}, text_get(file), diag);
     import_job_print(&job, o->source->name, out, diag);
@@ -261,6 +274,20 @@ static int convert(const struct options *o, const struct text *file)
     return status;
 }
 
+/* Read a whole file to a text of its own; what is wrong is told.  An exit status. */
+static int read_file(struct text *out, const char *path)
+{
+    struct shd_error err;
+    int status;
+
+    text_init(out);
+    status = file_read(out, path, IMPORT_JOB_BYTES_MAX, &err);
+    if (status == SHD_OK)
+        return CMD_OK;
+    cmd_error("%s: %s", path, err.text);
+    return status == SHD_ENOMEM ? CMD_CANNOT : CMD_USAGE;
+}
+
 static int run(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
@@ -300,6 +327,10 @@ static int run(int argc, char **argv)
          "Of megatron: words of the vocabulary, before it is padded, where the command leaves that "
          "to its tokenizer",
          0},
+        {"with", KEY_WITH, "FILE", 0,
+         "Of a launch script: another file that it reads (source), known by its last name; none is "
+         "read that is not given",
+         0},
         {NULL, 0, NULL, 0, NULL, 0}};
     static const struct argp argp = {
         option_table,
@@ -330,19 +361,22 @@ static int run(int argc, char **argv)
         NULL,
         NULL};
     struct options o = {.request = {.min_elements = SHD_MIN_SHARDING_ELEMENTS}};
-    struct text file = TEXT_INIT;
-    struct shd_error err;
+    struct text file, with[FILES_MAX];
     int status;
 
     args_parse(&argp, argc, argv, &o);
-    status = file_read(&file, o.path, IMPORT_JOB_BYTES_MAX, &err);
-    if (status == SHD_OK)
-        status = convert(&o, &file);
-    else {
-        cmd_error("%s: %s", o.path, err.text);
-        status = cmd_exit_of(status) == CMD_CANNOT && status == SHD_ENOMEM ? CMD_CANNOT : CMD_USAGE;
+    status = read_file(&file, o.path);
+    for (size_t i = 0; i < o.nwith; i++) {
+        int one = read_file(&with[i], o.with[i].path);
+
+        o.with[i].text = text_get(&with[i]);
+        status = status == CMD_OK ? one : status;
     }
+    if (status == CMD_OK)
+        status = convert(&o, &file);
     text_fini(&file);
+    for (size_t i = 0; i < o.nwith; i++)
+        text_fini(&with[i]);
     return status;
 }
 

@@ -25,26 +25,32 @@ void import_job_init(struct import_job *job)
                                .betas = {0.9, 0.999},
                                .eps = 1e-8};
     text_init(&job->stage_layers);
+    text_init(&job->recompute_names);
     text_init(&job->left_out);
     text_init(&job->unknown);
     text_init(&job->taken);
     text_init(&job->notes);
     text_init(&job->programs);
+    text_init(&job->unread);
 }
 
 void import_job_fini(struct import_job *job)
 {
-    free(job->layer_freq.text);
-    free(job->window_size.text);
-    free(job->every_layer.text);
-    free(job->model_name.text);
-    free(job->flavor.text);
+    const struct import_text *const texts[] = {
+        &job->layer_freq, &job->window_size, &job->every_layer, &job->modules,    &job->rampup,
+        &job->batches,    &job->tokenizer,   &job->tokenizer_model, &job->merge_file,
+        &job->model_name, &job->flavor};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]->text);
     text_fini(&job->stage_layers);
+    text_fini(&job->recompute_names);
     text_fini(&job->left_out);
     text_fini(&job->unknown);
     text_fini(&job->taken);
     text_fini(&job->notes);
     text_fini(&job->programs);
+    text_fini(&job->unread);
 }
 
 const struct import_option *import_option_find(const struct import_option *table, const char *name)
@@ -140,21 +146,23 @@ static void set_text(struct import_text *at, const char *value, struct place pla
 {
     struct text text = TEXT_INIT;
 
-    text_add(&text, value);
     free(at->text);
+    *at = (struct import_text){.place = place};
+    if (!value)
+        return;
+    text_add(&text, value);
     at->text = text_take(&text);
-    at->place = place;
     if (!at->text)
         diag_no_memory(diag);
 }
 
-static void refuse(const struct import_option *o, const char *value, struct place place,
-                   struct diag *diag)
+static void refuse(const struct import_option *o, const char *name, const char *value,
+                   struct place place, struct diag *diag)
 {
     for (size_t i = 0; value && o->words && o->words[i]; i++)
         if (!strcmp(o->words[i], value))
             return;
-    diag_error(diag, place, "%s%s%.60s: %s", o->name, value ? " " : "", value ? value : "",
+    diag_error(diag, place, "%.60s%s%.60s: %s", name, value ? " " : "", value ? value : "",
                o->refused);
 }
 
@@ -168,9 +176,11 @@ void import_job_set(struct import_job *job, const struct import_option *table,
     if (option->type == IMPORT_QUIET)
         text_addf(&job->left_out, " %s", name);
     else if (option->refused)
-        refuse(option, value, place, diag);
+        refuse(option, name, value, place, diag);
     else if (option->type == IMPORT_FLAG)
         set_flag(at, option, value, place, diag);
+    else if (option->type == IMPORT_HINT)
+        set_text(at, value, place, diag);
     else if (!value)
         diag_error(diag, place, "%s has no value", option->name);
     else if (option->type == IMPORT_INT)
@@ -179,7 +189,7 @@ void import_job_set(struct import_job *job, const struct import_option *table,
         *(double *)at = 0;
     else if (option->type == IMPORT_FRACTION || option->type == IMPORT_LIMIT)
         set_fraction(at, option, value, place, diag);
-    else if (option->type == IMPORT_TEXT)
+    else if (option->type == IMPORT_TEXT || option->type == IMPORT_LIST)
         set_text(at, value, place, diag);
     else
         set_word(at, option, value, place, diag);

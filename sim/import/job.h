@@ -23,6 +23,11 @@
 
 #define IMPORT_OPTIONS_MAX 1024 /* rows of a table */
 
+/* A file that is given as a whole; a script knows it by what follows the last '/' of its path. */
+struct import_file {
+    const char *path, *text;
+};
+
 /* What is read later, when all options are known; owned. */
 struct import_text {
     char *text; /* NULL: not said */
@@ -33,9 +38,13 @@ struct import_text {
 struct import_job {
     const char *const *given; /* "NAME=VALUE" for variables of a script; not owned */
     size_t ngiven;
+    const struct import_file *files; /* that a script may read, beside itself; not owned */
+    size_t nfiles;
     const char *size; /* a published model, not owned; NULL: by the sizes */
     int64_t layers, d_model, d_ff, heads, kv_heads, head_dim, vocab, positions, window;
-    bool swiglu, unbiased, qkv_bias, untied, grouped, interleaved, unfused;
+    bool swiglu, unbiased, qkv_bias, untied, grouped, interleaved, unfused, qk_norm;
+    bool latent; /* keys and values of one short vector a token; its widths, 0: not said */
+    int64_t kv_rank, q_rank, rope_dim, value_dim, latent_head;
     const char *position, *norm;
     double theta, norm_eps;
     bool bf16, fp16;
@@ -58,6 +67,7 @@ struct import_job {
     int64_t recompute_layers, recompute_first, recompute_every; /* groups of; up to; each so many */
     bool recompute_whole; /* layers with what nobody reads again */
     const char *recompute_keep; /* patterns of what is kept all the same, as a list; NULL: none */
+    struct text recompute_names; /* patterns of what alone is computed again; empty: by `recompute` */
     const char *optimizer, *decay;
     double lr, betas[2], eps, weight_decay, momentum, clip;
     int64_t loss_scale, loss_scale_window;
@@ -68,6 +78,8 @@ struct import_job {
         *implementation, *dispatcher, *grads, *moment, *second_moment;
     bool t5, known_program; /* what the program trains */
     struct text programs;   /* those that are not known, each behind a space */
+    struct text unread;     /* other files that a script reads, which are not given */
+    struct place unread_at; /* the last of them */
     int64_t encoder_layers, decoder_layers, decoder_seq, buckets, distance;
     bool distributed, fsdp, fsdp2, unshard_once, rotary, unpositioned, selective, flash, half_sums,
         full_sums, aware, count_embedding, count_loss;
@@ -75,7 +87,10 @@ struct import_job {
     int64_t given_vocab, padded_vocab, divisor, shared_d_ff, expert_tensor, stage_depth,
         first_depth, last_depth, schedule_group;
     double dropout[2];
-    struct import_text layer_freq, window_size, every_layer;
+    struct import_text layer_freq, window_size, every_layer, modules, rampup, batches;
+    struct import_text tokenizer, tokenizer_model, merge_file; /* what may say the vocabulary */
+    const char *tokenizer_by; /* what tokenizer_model is of; NULL: its option */
+    bool moe_again;
     int64_t microbatch, microbatches; /* sequences of one, and how many of them; 0: not said */
     int64_t local; /* sequences that a replica has in a step; 0: as the batch says */
     int64_t tokens, batch_tokens; /* of a microbatch of a replica, of a step; 0: by sequences */
@@ -97,6 +112,8 @@ enum import_type {
     IMPORT_FLAG,
     IMPORT_WORD,
     IMPORT_TEXT, /* a struct import_text */
+    IMPORT_LIST, /* the same, of all words up to the next option, with a space between two */
+    IMPORT_HINT, /* the same, of one word; where it is in doubt it was not said, which is no error */
     IMPORT_QUIET /* known to say nothing of the layout: left out, and named */
 };
 

@@ -171,11 +171,18 @@ static void add_model(const struct import_job *j, struct text *out)
     add_count(out, "window", j->window, 0);
     if (j->unfused)
         text_add(out, "  attention: unfused\n");
+    if (j->qk_norm)
+        text_add(out, "  qk_norm: true\n");
     text_addf(out, "  bias: %s\n  attention_bias: %s\n  tied: %s\n", j->unbiased ? "false" : "true",
               !j->unbiased  ? "all"
               : j->qkv_bias ? "qkv"
                             : "none",
               j->untied ? "false" : "true");
+    if (j->latent)
+        text_addf(out,
+                  "mla: {kv_rank: %" PRId64 ", q_rank: %" PRId64 ", rope_dim: %" PRId64
+                  ", value_dim: %" PRId64 "}\n",
+                  j->kv_rank, j->q_rank, j->rope_dim, j->value_dim);
 }
 
 /* Sigmoids of the chosen experts are always made to add up to 1, where there are several. */
@@ -270,8 +277,8 @@ static void add_params(const struct import_job *j, const struct shape *s, struct
                   j->tensor > 1 ? "tp" : "null");
     }
     if (j->tensor > 1) {
-        text_addf(out, "  - [(q|k|v)/kernel, [null, tp]]\n  - [%s/o/kernel, [tp]]\n",
-                  j->t5 ? "(attn|cross)" : "attn");
+        text_addf(out, "  - [(q|k|v%s)/kernel, [null, tp]]\n  - [%s/o/kernel, [tp]]\n",
+                  j->latent ? "|q_rope" : "", j->t5 ? "(attn|cross)" : "attn");
         if (j->t5)
             text_add(out, "  - [relative/table, [null, tp]]\n");
         if (!j->size && !j->t5 && (!j->unbiased || j->qkv_bias))
@@ -358,6 +365,10 @@ static void add_recompute(const struct import_job *j, struct text *out)
 {
     if (!j->recompute)
         return;
+    if (j->recompute_names.length > 0) {
+        text_addf(out, "recompute: [%s]\n", text_get(&j->recompute_names));
+        return;
+    }
     if (strcmp(j->recompute, "full") != 0 ||
         (j->recompute_layers == 1 && j->recompute_every == 1 && j->recompute_first == 0 &&
          !j->recompute_whole && !j->recompute_keep)) {
@@ -487,7 +498,7 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
     add_zero(job, &shape, out);
     add_recompute(job, out);
     if (job->left_out.failed || job->unknown.failed || job->taken.failed || job->notes.failed ||
-        job->programs.failed || job->stage_layers.failed)
+        job->programs.failed || job->stage_layers.failed || job->recompute_names.failed || job->unread.failed)
         diag_no_memory(diag);
     check_scenario(job, out, diag);
 }

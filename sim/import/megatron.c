@@ -11,17 +11,54 @@
 #include "import/megatron.h"
 #include "import/megatron_options.h"
 #include "import/megatron_script.h"
+#include "import/tokenizers.h"
 
 /* ---- what options come to together ---- */
+
+/* The tokens of a tokenizer that is known by its name.  One that is given with a file of merges
+ * alone is GPT-2's, as it was before there was --tokenizer-type. */
+static int64_t vocab_by_name(struct import_job *job)
+{
+    const char *type = job->tokenizer.text, *by = "--tokenizer-type", *what = type;
+    int64_t tokens = tokenizers_of_type(type);
+
+    if (tokens == 0 && (!type || !strcmp(type, "HuggingFaceTokenizer"))) {
+        tokens = tokenizers_of_models(job->tokenizer_model.text);
+        by = job->tokenizer_by ? job->tokenizer_by : "--tokenizer-model";
+        what = job->tokenizer_model.text;
+    }
+    if (tokens == 0 && !type && job->merge_file.text) {
+        tokens = tokenizers_of_type("GPT2BPETokenizer");
+        by = "--merge-file";
+        what = "GPT2BPETokenizer";
+    }
+    if (tokens > 0)
+        text_addf(&job->notes,
+                  "# Not said, the vocabulary: %lld tokens are taken, as %.100s has (%s).\n",
+                  (long long)tokens, what, by);
+    return tokens;
+}
+
+/* Where the vocabulary is said, the tokenizer says nothing. */
+static void leave_hints(struct import_job *job)
+{
+    for (size_t i = 0; megatron_options[i].name; i++)
+        if (megatron_options[i].type == IMPORT_HINT && job->said[i])
+            text_addf(&job->left_out, " %s", megatron_options[i].name);
+}
 
 static void find_vocab(struct import_job *job, struct diag *diag)
 {
     int64_t of = (job->divisor > 0 ? job->divisor : 128) * job->tensor;
 
-    if (job->size)
-        return;
     if (job->given_vocab == 0)
         job->given_vocab = job->tokenizer_vocab;
+    if (job->size || job->given_vocab > 0 || job->padded_vocab > 0)
+        leave_hints(job);
+    else
+        job->given_vocab = vocab_by_name(job);
+    if (job->size)
+        return;
     if (job->padded_vocab > 0)
         job->vocab = job->padded_vocab;
     else if (job->given_vocab > 0)
@@ -77,10 +114,11 @@ static void find_stacks(struct import_job *job, struct diag *diag)
 /* The encoder and the decoder of T5, with what a scenario's T5 has otherwise. */
 static void find_t5(struct import_job *job, struct diag *diag)
 {
-    if (job->stages > 1 || job->context > 1 || job->experts > 0 || job->grouped)
+    if (job->stages > 1 || job->context > 1 || job->experts > 0 || job->grouped || job->latent ||
+        job->qk_norm)
         diag_error(diag, job->end,
-                   "T5 has no stages, context parallelism, experts or query groups there; leave "
-                   "them out");
+                   "T5 has no stages, context parallelism, experts, query groups or other "
+                   "attention there; leave them out");
     if (job->decoder_layers == 0)
         job->decoder_layers = job->layers;
     if (job->decoder_seq == 0) {
@@ -91,6 +129,35 @@ static void find_t5(struct import_job *job, struct diag *diag)
     if (strcmp(job->position, "relative") != 0)
         text_addf(&job->notes, "# Positions of T5 are relative here, %s there.\n", job->position);
     text_add(&job->notes, "# Norms and kernels of T5 have no biases here; Megatron-LM's have.\n");
+}
+
+/* Compressed attention; the widths that are not said are as there. */
+static void find_latent(struct import_job *job, struct diag *diag)
+{
+    const struct {
+        int64_t *width, standard;
+        const char *option;
+    } widths[] = {{&job->kv_rank, 32, "--kv-lora-rank"},
+                  {&job->latent_head, 128, "--qk-head-dim"},
+                  {&job->rope_dim, 64, "--qk-pos-emb-head-dim"},
+                  {&job->value_dim, 128, "--v-head-dim"}};
+
+    if (!job->latent)
+        return;
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        if (*widths[i].width == 0) {
+            *widths[i].width = widths[i].standard;
+            text_addf(&job->taken, " %s %lld", widths[i].option, (long long)widths[i].standard);
+        }
+    if (!job->unbiased || job->qkv_bias)
+        diag_error(diag, job->end,
+                   "--multi-latent-attention with biases; expected --disable-bias-linear and no "
+                   "--add-qkv-bias");
+    if (!job->qk_norm)
+        text_add(&job->notes, "# The short vectors of attention are normalised here; there only "
+                              "with --qk-layernorm.\n");
+    job->head_dim = job->latent_head;
+    job->qk_norm = job->grouped = false;
 }
 
 /* As Megatron-LM has it where a gate makes three kernels of two. */
@@ -118,6 +185,7 @@ static void find_model(struct import_job *job, struct diag *diag)
     if (!job->size && (job->layers == 0 || job->d_model == 0 || job->heads == 0))
         diag_error(diag, job->end,
                    "no model; expected --num-layers, --hidden-size, --num-attention-heads");
+    find_latent(job, diag);
     if (job->t5)
         find_t5(job, diag);
     else if (!strcmp(job->position, "relative"))
@@ -162,26 +230,6 @@ static void find_zero(struct import_job *job)
     job->keep = job->fsdp2 && job->unshard_once;
 }
 
-/* A layer that is computed again is called a second time, to its end. */
-static void find_recompute(struct import_job *job, struct diag *diag)
-{
-    const char *method = job->method ? job->method : job->old_method;
-
-    if (job->old_method)
-        job->recompute = "full";
-    else if (job->selective && !job->recompute)
-        job->recompute = "selective";
-    job->recompute_whole = job->recompute && !strcmp(job->recompute, "full");
-    if (!job->recompute_whole || !method || strcmp(method, "block") != 0)
-        return;
-    if (job->stages > 1)
-        diag_error(diag, job->end,
-                   "recomputation of the first layers of each stage (block) cannot be said; "
-                   "expected --recompute-method uniform, or one stage");
-    job->recompute_first = job->recompute_layers;
-    job->recompute_layers = 1;
-}
-
 /* The types that are kept beside a 16-bit model's. */
 static const char *type_name(const char *type)
 {
@@ -208,6 +256,30 @@ static void find_types(struct import_job *job, struct diag *diag)
     job->dynamic_scale = job->loss_scale_window > 0 || (job->fp16 && job->loss_scale == 0);
 }
 
+/* A batch that grows during the run: a step of the full one is planned. */
+static void find_growth(struct import_job *job, struct diag *diag)
+{
+    const char *last = job->batches.text ? strrchr(job->batches.text, ':') : NULL;
+    char *end = NULL;
+    long long full = last ? strtoll(last + 1, &end, 10) : 0;
+
+    if (job->batches.text && (!last || *end || full < 1 || full > INT32_MAX ||
+                              (job->batch > 0 && job->batch != full)))
+        diag_error(diag, job->batches.place,
+                   "--step-batch-size-schedule is '%.40s'; expected START:SEQUENCES with spaces "
+                   "between, the last as --global-batch-size says if that is given",
+                   job->batches.text);
+    else if (job->batches.text)
+        job->batch = full;
+    if (job->rampup.text && job->batch == 0)
+        diag_error(diag, job->rampup.place,
+                   "--rampup-batch-size without an end; expected --global-batch-size N, too");
+    if (job->rampup.text || job->batches.text)
+        text_addf(&job->notes,
+                  "# The batch grows to %lld during the run: a step of the full one is planned.\n",
+                  (long long)job->batch);
+}
+
 /* What is done otherwise there. */
 static void add_notes(struct import_job *job)
 {
@@ -231,7 +303,8 @@ static void finish(struct import_job *job, struct diag *diag)
     import_job_find_experts(job, diag);
     find_shared(job, diag);
     find_zero(job);
-    find_recompute(job, diag);
+    megatron_find_recompute(job, diag);
+    find_growth(job, diag);
     find_types(job, diag);
     if (job->expert_tensor > 0 && job->expert_tensor != job->tensor)
         diag_error(diag, job->end,
@@ -239,6 +312,20 @@ static void finish(struct import_job *job, struct diag *diag)
                    "%lld; leave it out",
                    (long long)job->expert_tensor, (long long)job->tensor);
     add_notes(job);
+}
+
+/* Other files may set what is missing, or set what is there otherwise. */
+static void tell_unread(struct import_job *job, struct diag *diag)
+{
+    if (job->unread.length == 0)
+        return;
+    if (diag->nerrors > 0)
+        diag_error(diag, job->unread_at,
+                   "no other file is read, and %s may set what is missing; give it, as --set "
+                   "NAME=VALUE, or the file, as --with FILE",
+                   text_get(&job->unread));
+    else
+        text_addf(&job->unknown, " %s", text_get(&job->unread));
 }
 
 void import_megatron(struct import_job *job, struct place first, const char *text,
@@ -253,4 +340,5 @@ void import_megatron(struct import_job *job, struct place first, const char *tex
     else
         megatron_read_script(job, first, text, diag);
     finish(job, diag);
+    tell_unread(job, diag);
 }

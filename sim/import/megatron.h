@@ -17,6 +17,9 @@ void megatron_read_program(struct import_job *job, const char *word, struct plac
 /* Whether no program is named that trains something known; that is told in a comment. */
 void megatron_note_program(struct import_job *job);
 
+/* What is computed again, of all options together; experts and stages are known by then. */
+void megatron_find_recompute(struct import_job *job, struct diag *diag);
+
 /* Whether a text is a model_config.yaml of Megatron-LM's functional tests. */
 bool megatron_is_test(const char *text);
 

@@ -21,6 +21,14 @@
     {                                                            \
         .name = option, .type = IMPORT_FLAG, .offset = AT(field) \
     }
+#define LIST(option, field)                                      \
+    {                                                            \
+        .name = option, .type = IMPORT_LIST, .offset = AT(field) \
+    }
+#define HINT(option, field)                                      \
+    {                                                            \
+        .name = option, .type = IMPORT_HINT, .offset = AT(field) \
+    }
 #define TEXT(option, field)                                      \
     {                                                            \
         .name = option, .type = IMPORT_TEXT, .offset = AT(field) \
@@ -43,7 +51,6 @@ static const char *const types[] = {"fp32", "bf16", "fp16", NULL};
 /* What a scenario plans anyway. */
 static const char *const zero[] = {"0", NULL};
 static const char *const fp32[] = {"fp32", NULL};
-static const char *const core_attn[] = {"core_attn", NULL};
 static const char *const exchanges[] = {"alltoall", "alltoall_seq", "flex", NULL};
 static const char *const decoder[] = {"gpt", NULL};
 static const char *const automatic[] = {"auto", "fp32", NULL};
@@ -100,7 +107,16 @@ const struct import_option megatron_options[] = {
     NUMBER("--relative-attention-num-buckets", buckets),
     NUMBER("--relative-attention-max-distance", distance),
     REFUSED("--bert-no-binary-head", "BERT attends both ways; expected a program of a decoder"),
-    REFUSED("--qk-layernorm", NO_MODEL),
+    FLAG("--qk-layernorm", qk_norm),
+    FLAG("--multi-latent-attention", latent),
+    NUMBER("--kv-lora-rank", kv_rank),
+    NUMBER("--q-lora-rank", q_rank),
+    NUMBER("--qk-head-dim", latent_head),
+    NUMBER("--qk-pos-emb-head-dim", rope_dim),
+    NUMBER("--v-head-dim", value_dim),
+    HINT("--tokenizer-type", tokenizer),
+    HINT("--tokenizer-model", tokenizer_model),
+    HINT("--merge-file", merge_file),
     REFUSED("--attention-output-gate", NO_MODEL),
     REFUSED("--experimental-attention-variant", NO_MODEL),
     REFUSED("--linear-attention-freq", NO_MODEL),
@@ -120,11 +136,12 @@ const struct import_option megatron_options[] = {
     REFUSED("--prompts", OF_TRAINING),
     REFUSED("--prompt-file", OF_TRAINING),
     REFUSED("--perform-rl-step", OF_TRAINING),
+    REFUSED("--grpo-", "no step of a scenario generates what it learns from; leave it out to plan the "
+                       "training of the model alone"),
     REFUSED("--export-kd-cfg", "a teacher beside the model cannot be said; leave it out"),
     REFUSED("--export-kd-teacher-load", "a teacher beside the model cannot be said; leave it out"),
     REFUSED("--logits-load-dir", "a teacher beside the model cannot be said; leave it out"),
     REFUSED("--freeze-all-layers", "all parameters are planned to be learned; leave it out"),
-    REFUSED("--multi-latent-attention", "give the model by --model instead"),
     REFUSED("--window-attn-skip-freq", "a window is of all layers; leave it out to plan that"),
     REFUSED("--heterogeneous-layers-config-path", ELSEWHERE),
     REFUSED("--heterogeneous-layers-config-encoded-json", ELSEWHERE),
@@ -171,7 +188,7 @@ const struct import_option megatron_options[] = {
     FRACTION("--moe-z-loss-coeff", z_loss),
     FRACTION("--moe-expert-capacity-factor", capacity),
     WORD("--moe-token-dispatcher-type", dispatcher, exchanges),
-    REFUSED("--moe-layer-recompute", "leave it out, and give the scenario recompute: [moe/]"),
+    FLAG("--moe-layer-recompute", moe_again),
     REFUSED("--moe-extended-tp", "experts are sharded as the mlp is; leave it out"),
     REFUSED("--moe-router-topk-limited-devices",
             GONE "--moe-router-num-groups and --moe-router-group-topk"),
@@ -227,12 +244,10 @@ const struct import_option megatron_options[] = {
     WORD("--activations-checkpoint-method", old_method, methods),
     NUMBER("--recompute-num-layers", recompute_layers),
     NUMBER("--activations-checkpoint-num-layers", recompute_layers),
-    UNLESS("--recompute-modules", core_attn,
-           "leave it out, and give the scenario recompute: [PATTERN]"),
+    LIST("--recompute-modules", modules),
     REFUSED("--batch-size", GONE "--micro-batch-size"),
-    REFUSED("--rampup-batch-size",
-            "a scenario has one batch; leave it out to plan that of --global-batch-size"),
-    REFUSED("--step-batch-size-schedule", "a scenario has one batch; leave it out"),
+    LIST("--rampup-batch-size", rampup),
+    LIST("--step-batch-size-schedule", batches),
     REFUSED("--decrease-batch-size-if-needed", "a scenario has one batch; leave it out"),
     REFUSED("--checkpoint-activations",
             GONE "--recompute-granularity full --recompute-method uniform"),
@@ -351,7 +366,6 @@ const struct import_option megatron_options[] = {
     QUIET("--eod-mask-loss"),
     QUIET("--legacy-tokenizer"),
     QUIET("--mask-prob"),
-    QUIET("--merge-file"),
     QUIET("--mid-level-dataset-surplus"),
     QUIET("--mock-data"),
     QUIET("--no-create-attention-mask-in-dataloader"),
@@ -374,9 +388,8 @@ const struct import_option megatron_options[] = {
     QUIET("--tiktoken-num-special-tokens"),
     QUIET("--tiktoken-pattern"),
     QUIET("--tiktoken-special-tokens"),
+    QUIET("--tokenizer-hf-include-special-tokens"),
     QUIET("--tokenizer-metadata"),
-    QUIET("--tokenizer-model"),
-    QUIET("--tokenizer-type"),
     QUIET("--train-data-path"),
     QUIET("--trust-remote-code"),
     QUIET("--valid-data-path"),
@@ -540,6 +553,7 @@ const struct import_option megatron_options[] = {
     QUIET("--use-ring-exchange-p2p"),
     QUIET("--use-sharp"),
     /* ---- transfers that go beside work, and in which pieces: the same bytes ---- */
+    QUIET("--DDP-impl"), /* until 2022 */
     QUIET("--align-grad-reduce"),
     QUIET("--align-param-gather"),
     QUIET("--ddp-average-in-collective"),
@@ -587,6 +601,7 @@ const struct import_option megatron_options[] = {
     QUIET("--cross-entropy-loss-fusion"),
     QUIET("--disable-bf16-reduced-precision-matmul"),
     QUIET("--glu-linear-offset"),
+    QUIET("--export-moe-apply-probs-on-input"),
     QUIET("--moe-apply-probs-on-input"),
     QUIET("--moe-deepep-num-sms"),
     QUIET("--moe-grouped-gemm"),
@@ -628,7 +643,6 @@ const struct import_option megatron_options[] = {
     QUIET("--apply-wd-to-qk-layernorm"),
     QUIET("--dsa-"),
     QUIET("--linear-"),
-    QUIET("--grpo-"),
     QUIET("--rl-"),
     QUIET("--langrl-env-config"),
     QUIET("--mtp-use-repeated-layer"),
@@ -640,7 +654,6 @@ const struct import_option megatron_options[] = {
     QUIET("--fp8-interval"),
     QUIET("--fp8-margin"),
     QUIET("--fp8-recipe"),
-    QUIET("--kv-lora-rank"),
     QUIET("--no-fp8-wgrad"),
     QUIET("--no-pin-cpu-grads"),
     QUIET("--no-pin-cpu-params"),
@@ -648,11 +661,7 @@ const struct import_option megatron_options[] = {
     QUIET("--num-layers-at-start-in-bf16"),
     QUIET("--optimizer-offload-fraction"),
     QUIET("--overlap-cpu-optimizer-d2h-h2d"),
-    QUIET("--q-lora-rank"),
-    QUIET("--qk-head-dim"),
-    QUIET("--qk-pos-emb-head-dim"),
     QUIET("--use-torch-optimizer-for-cpu-offload"),
-    QUIET("--v-head-dim"),
     QUIET("--wgrad-deferral-limit"),
     {.name = NULL},
 };

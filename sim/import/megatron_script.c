@@ -9,6 +9,7 @@
 #include "import/megatron.h"
 #include "import/megatron_options.h"
 #include "import/shell.h"
+#include "import/shell_expand.h"
 
 #define PRINTED                                                                             \
     "expected the command with its values, as it is printed with torchrun() { echo torchrun " \
@@ -123,6 +124,85 @@ static void set_value(struct import_job *job, const struct shell *s,
                    shell_place_at(s, shell_words_at(&s->words, word, byte)), s->diag);
 }
 
+/* The words that may be the value of an option in `word`, whose name has so many bytes: behind `=`,
+ * or those up to the next option. */
+struct values {
+    size_t first, end, byte; /* words; where the first of them begins */
+};
+
+static struct values values_of(const struct shell *s, size_t word, size_t length)
+{
+    struct values v = {word, word + 1, length + 1};
+
+    if (shell_words_text(&s->words, word)[length] == '=')
+        return v;
+    v = (struct values){word + 1, word + 1, 0};
+    while (v.end < s->words.count && !is_option(s, v.end))
+        v.end++;
+    return v;
+}
+
+/* The values of an option that takes several. */
+static void set_list(struct import_job *job, const struct shell *s,
+                     const struct import_option *option, const char *name, size_t word,
+                     const struct values *v)
+{
+    struct text all = TEXT_INIT;
+    bool known = true;
+
+    for (size_t i = v->first; i < v->end && known; i++) {
+        size_t byte = i == v->first ? v->byte : 0;
+
+        known = !report_part(s, i, byte, s->words.list[i].length);
+        text_addf(&all, "%s%s", i == v->first ? "" : " ", shell_words_text(&s->words, i) + byte);
+    }
+    if (known)
+        import_job_set(job, megatron_options, option, name,
+                       v->end > v->first ? text_get(&all) : NULL,
+                       shell_place_at(s, shell_words_at(&s->words, word, 0)), s->diag);
+    text_fini(&all);
+}
+
+/* The parts of words that are known, a space between two; no part of which a byte is not. */
+static void add_known(struct text *out, const struct shell *s, const struct values *v)
+{
+    for (size_t i = v->first; i < v->end; i++) {
+        const char *text = shell_words_text(&s->words, i);
+        size_t at = i == v->first ? v->byte : 0, n;
+
+        for (; text[at]; at += n + (text[at + n] == ' ')) {
+            bool known = true;
+
+            n = strcspn(text + at, " ");
+            for (size_t b = at; b < at + n; b++)
+                known &= shell_words_origin(&s->words, i, b).doubt != SHELL_UNKNOWN;
+            if (n == 0 || !known)
+                continue;
+            text_add(out, out->length > 0 ? " " : "");
+            text_add_bytes(out, text + at, n);
+        }
+    }
+}
+
+/* What is only a hint is none where it is in doubt whether it is given; of what its value may be,
+ * what is known counts. */
+static void set_hint(struct import_job *job, const struct shell *s,
+                     const struct import_option *option, const char *name, size_t word,
+                     size_t length, struct values v)
+{
+    bool sure = shell_words_doubt(&s->words, word, 0, length) == length && s->under == 0 &&
+                !s->doubtful;
+    struct text known = TEXT_INIT;
+
+    if (v.byte == 0 && v.end > v.first + 1)
+        v.end = v.first + 1;
+    if (sure)
+        add_known(&known, s, &v);
+    import_job_set(job, megatron_options, option, name, sure ? text_get(&known) : NULL,
+                   shell_place_at(s, shell_words_at(&s->words, word, 0)), s->diag);
+    text_fini(&known);
+}
+
 /* Whether the option itself is sure to be given; if not and it matters, that is reported. */
 static bool is_given(const struct shell *s, const struct import_option *option, size_t word,
                      size_t length, const char *name)
@@ -146,12 +226,17 @@ static void take_option(struct import_job *job, const struct shell *s,
                         size_t length, bool follows)
 {
     struct place place = shell_place_at(s, shell_words_at(&s->words, word, 0));
+    struct values values = values_of(s, word, length);
 
-    if (option->type == IMPORT_QUIET) {
+    if (option->type == IMPORT_HINT) {
+        set_hint(job, s, option, name, word, length, values);
+    } else if (option->type == IMPORT_QUIET) {
         if (!job->said[option - megatron_options])
             import_job_set(job, megatron_options, option, name, NULL, place, s->diag);
     } else if (!is_given(s, option, word, length, name)) {
         return;
+    } else if (option->type == IMPORT_LIST) {
+        set_list(job, s, option, name, word, &values);
     } else if (shell_words_text(&s->words, word)[length] == '=') {
         set_value(job, s, option, name, word, length + 1);
     } else if (option->type == IMPORT_FLAG || !follows) {
@@ -183,7 +268,9 @@ static size_t read_option(struct import_job *job, const struct shell *s, size_t 
     else if (ours)
         import_job_unknown(job, megatron_options, text_get(&name),
                            shell_place_at(s, shell_words_at(&s->words, word, 0)), s->diag);
-    if (follows && text[length] != '=' && (!option || option->type != IMPORT_FLAG))
+    if (option && option->type == IMPORT_LIST)
+        next = values_of(s, word, length).end;
+    else if (follows && text[length] != '=' && (!option || option->type != IMPORT_FLAG))
         next++;
     text_fini(&name);
     return next;
@@ -291,6 +378,25 @@ static void report_nothing(const struct script *script, const struct shell *s)
                    "pretrain_gpt.py --num-layers N");
 }
 
+/* The tokenizer that a file of variables names for the file that reads it. */
+static void take_tokenizer(struct import_job *job, struct shell *s)
+{
+    static const char name[] = "TOKENIZER_MODEL";
+    struct shell_variable *v = shell_state_find(&s->state, name, strlen(name));
+    struct text known = TEXT_INIT;
+
+    if (!v || !v->set || job->tokenizer_model.text)
+        return;
+    v->used = true;
+    shell_words_clear(&s->words);
+    shell_put_variable(s, &s->words, v);
+    add_known(&known, s, &(struct values){0, s->words.count, 0});
+    job->tokenizer_model.text = text_take(&known);
+    job->tokenizer_by = name;
+    if (!job->tokenizer_model.text)
+        diag_no_memory(s->diag);
+}
+
 /* Variables without a command are a file that another reads. */
 static void offer_variables(struct script *script, struct shell *s)
 {
@@ -305,6 +411,8 @@ static void offer_variables(struct script *script, struct shell *s)
     text_fini(&names);
     if (script->launched.length == 0 && s->diag->nerrors == 0)
         report_nothing(script, s);
+    else
+        take_tokenizer(script->job, s);
 }
 
 static void give_variables(struct import_job *job, struct shell *s)
@@ -317,20 +425,6 @@ static void give_variables(struct import_job *job, struct shell *s)
                        job->given[i]);
 }
 
-/* Other files may set what is missing, or set what is there otherwise. */
-static void tell_unread(struct import_job *job, const struct shell *s)
-{
-    if (s->unread.length == 0)
-        return;
-    if (s->diag->nerrors > 0)
-        diag_error(s->diag, shell_place_at(s, s->unread_at),
-                   "no other file is read, and %s may set what is missing; give it, as --set "
-                   "NAME=VALUE, or the files as one",
-                   text_get(&s->unread));
-    else
-        text_addf(&job->unknown, " %s", text_get(&s->unread));
-}
-
 void megatron_read_script(struct import_job *job, struct place first, const char *text,
                           struct diag *diag)
 {
@@ -341,12 +435,15 @@ void megatron_read_script(struct import_job *job, struct place first, const char
         return;
     text_init(&script.launched);
     give_variables(job, &s);
+    for (size_t i = 0; i < job->nfiles && shell_add_file(&s, job->files[i].path, job->files[i].text);)
+        i++;
     shell_run(&s, read_command, &script);
     job->end = shell_place_at(&s, (uint32_t)strlen(text));
     if (script.launched.length == 0 && diag->nerrors == 0)
         offer_variables(&script, &s);
     shell_check_given(&s);
-    tell_unread(job, &s);
+    text_add(&job->unread, text_get(&s.unread));
+    job->unread_at = shell_place_at(&s, s.unread_at);
     if (script.launched.failed)
         diag_no_memory(diag);
     text_fini(&script.launched);

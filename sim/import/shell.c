@@ -562,6 +562,32 @@ static enum shell_tri eval(struct shell *s)
     return unsure(s);
 }
 
+/* source FILE [ARGUMENT...], of a file that the caller gave. */
+static enum shell_tri run_file(struct shell *s, struct shell_file *file)
+{
+    struct shell_words arguments = {.count = 0};
+    struct shell_text outer = s->in;
+    bool with = s->words.count > 2;
+
+    file->read = true;
+    if (!is_shallow(s) || !shell_spend(s, ROUND_BYTES + strlen(s->text + file->from)))
+        return SHELL_UNSURE;
+    if (with) {
+        shell_get_arguments(s, &arguments);
+        shell_set_arguments(s, &s->words, 2);
+    }
+    s->nested++;
+    s->in = (struct shell_text){s->text, file->from, NULL};
+    run_script(s);
+    s->in = outer;
+    s->nested--;
+    s->leave = s->leave == SHELL_RETURNS ? SHELL_STAYS : s->leave;
+    if (with)
+        shell_set_arguments(s, &arguments, 0);
+    shell_words_fini(&arguments);
+    return unsure(s);
+}
+
 /* ---- simple commands ---- */
 
 static enum shell_tri tell(struct shell *s, size_t nhere)
@@ -591,10 +617,13 @@ static enum shell_tri execute(struct shell *s, size_t nhere)
 {
     const char *name = shell_words_text(&s->words, 0);
     const struct shell_function *f = find_function(s, name);
+    struct shell_file *file = shell_sourced(s);
     enum shell_tri status;
 
     if (f)
         return call(s, f);
+    if (file)
+        return run_file(s, file);
     if (shell_builtin(s, &status))
         return status;
     return !strcmp(name, "eval") ? eval(s) : tell(s, nhere);
@@ -867,9 +896,13 @@ void shell_offer_variables(struct shell *s, struct text *names)
 
 void shell_check_given(struct shell *s)
 {
+    for (size_t i = 1; i < s->nfiles; i++)
+        if (!s->files[i].read)
+            diag_error(s->diag, (struct place){s->files[i].path, 0, 0},
+                       "the script reads no file of this name");
     for (size_t i = 0; i < s->state.count; i++)
         if (s->state.list[i].given && !s->state.list[i].used)
-            diag_error(s->diag, (struct place){s->file, 0, 0},
+            diag_error(s->diag, (struct place){s->files[0].path, 0, 0},
                        "--set %.60s: nothing in the file uses such a variable",
                        s->state.list[i].name);
 }

@@ -95,19 +95,28 @@ static enum shell_tri set_words(struct shell *s)
     return SHELL_YES;
 }
 
+struct shell_file *shell_sourced(struct shell *s)
+{
+    const char *name = shell_words_text(&s->words, 0);
+
+    if (s->words.count < 2 || (strcmp(name, ".") != 0 && strcmp(name, "source") != 0))
+        return NULL;
+    return shell_find_file(s, shell_words_text(&s->words, 1));
+}
+
 /* Another file, which is not read; those of a shell's start set no options. */
 static enum shell_tri note_source(struct shell *s)
 {
     static const char *const harmless[] = {"activate",      ".bashrc", ".profile",
                                            ".bash_profile", "conda.sh", NULL};
     const char *path = s->words.count > 1 ? shell_words_text(&s->words, 1) : "";
-    const char *slash = strrchr(path, '/');
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     uint32_t at = shell_words_at(&s->words, 0, 0);
 
-    if (!shell_is_one_of(slash ? slash + 1 : path, harmless) && s->rehearsing == 0) {
+    if (!shell_is_one_of(name, harmless) && s->rehearsing == 0) {
         s->unread_at = at;
         text_addf(&s->unread, "%s%.100s (line %d)", s->unread.length > 0 ? ", " : "",
-                  slash ? slash + 1 : path, shell_place_at(s, at).line);
+                  !strcmp(name, "?") ? "a file" : name, shell_place_at(s, at).line);
     }
     return unsure(s);
 }

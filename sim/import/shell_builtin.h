@@ -10,6 +10,9 @@
 /* Do the command in shell->words, of at least one word; false: it is none of these. */
 bool shell_builtin(struct shell *shell, enum shell_tri *status);
 
+/* The file that the command reads as a script (`source FILE`), if the caller gave it; else NULL. */
+struct shell_file *shell_sourced(struct shell *shell);
+
 /* Whether the words so far are of a command that sets variables, as export does. */
 bool shell_is_declaring(const struct shell *shell);
 

@@ -57,7 +57,11 @@ struct shell_origin shell_origin(const struct shell *s, size_t at)
 
 struct place shell_place_at(const struct shell *s, uint32_t at)
 {
-    return (struct place){s->file, s->places[at].line, s->places[at].column};
+    size_t i = s->nfiles - 1;
+
+    while (i > 0 && s->files[i].from > at)
+        i--;
+    return (struct place){s->files[i].path, s->places[at].line, s->places[at].column};
 }
 
 void shell_report(const struct shell *s, size_t at, const char *what)
@@ -195,13 +199,30 @@ size_t shell_unknown_length(const char *text)
 
 /* ---- the whole ---- */
 
+/* The places of a file's bytes, and of its end. */
+static void set_places(struct shell_place *places, const char *text, int line, int column)
+{
+    for (size_t i = 0; i == 0 || text[i - 1]; i++) {
+        places[i] = (struct shell_place){line, column};
+        if (text[i] == '\n') {
+            line++;
+            column = 1;
+        } else if (((unsigned char)text[i] & 0xC0) != 0x80) {
+            column++;
+        }
+    }
+}
+
 bool shell_reader_init(struct shell *s, struct place first, const char *text, struct diag *diag)
 {
-    size_t length = strlen(text);
-
-    *s = (struct shell){.in = {.bytes = text}, .text = text, .file = first.file, .diag = diag};
+    *s = (struct shell){.in = {.bytes = text},
+                        .text = text,
+                        .files = {{.path = first.file}},
+                        .nfiles = 1,
+                        .length = strlen(text) + 1,
+                        .diag = diag};
     text_init(&s->unread);
-    s->places = malloc((length + 1) * sizeof *s->places);
+    s->places = malloc(s->length * sizeof *s->places);
     s->causes = calloc(SHELL_CAUSES_MAX, sizeof *s->causes);
     s->functions = calloc(SHELL_FUNCTIONS_MAX, sizeof *s->functions);
     s->ncauses = SHELL_UNNAMED + 1;
@@ -211,15 +232,52 @@ bool shell_reader_init(struct shell *s, struct place first, const char *text, st
         return false;
     }
     s->causes[0].is_empty = s->causes[SHELL_UNNAMED].is_empty = SHELL_UNSURE;
-    for (size_t i = 0; i <= length; i++) {
-        s->places[i] = (struct shell_place){first.line, first.column};
-        if (text[i] == '\n') {
-            first.line++;
-            first.column = 1;
-        } else if (((unsigned char)text[i] & 0xC0) != 0x80) {
-            first.column++;
-        }
+    set_places(s->places, text, first.line, first.column);
+    return true;
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+struct shell_file *shell_find_file(struct shell *s, const char *path)
+{
+    for (size_t i = 1; i < s->nfiles; i++)
+        if (!strcmp(last_name(s->files[i].path), last_name(path)))
+            return &s->files[i];
+    return NULL;
+}
+
+bool shell_add_file(struct shell *s, const char *path, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    struct shell_place *places;
+    char *joined;
+
+    if (s->nfiles > SHELL_FILES_MAX || shell_find_file(s, path)) {
+        diag_error(s->diag, (struct place){path, 0, 0}, "%s",
+                   s->nfiles > SHELL_FILES_MAX ? "over 16 files for a script to read"
+                                               : "two files of this name; expected one");
+        return false;
     }
+    joined = malloc(s->length + n);
+    places = realloc(s->places, (s->length + n) * sizeof *places);
+    s->places = places ? places : s->places;
+    if (!joined || !places) {
+        free(joined);
+        diag_no_memory(s->diag);
+        return false;
+    }
+    memcpy(joined, s->text, s->length);
+    memcpy(joined + s->length, text, n);
+    set_places(places + s->length, text, 1, 1);
+    s->files[s->nfiles++] = (struct shell_file){path, s->length, false};
+    free(s->joined);
+    s->text = s->in.bytes = s->joined = joined;
+    s->length += n;
     return true;
 }
 
@@ -234,6 +292,7 @@ void shell_reader_fini(struct shell *s)
     free(s->causes);
     free(s->functions);
     free(s->places);
+    free(s->joined);
     shell_state_fini(&s->state);
     shell_words_fini(&s->words);
     text_fini(&s->unread);

@@ -21,6 +21,7 @@
 #define SHELL_UNNAMED 1 /* the cause that no variable decides, such as a command */
 #define SHELL_FUNCTIONS_MAX 100
 #define SHELL_HERE_TEXTS_MAX 8 /* of one line */
+#define SHELL_FILES_MAX 16     /* that a script reads, given by the caller */
 
 enum shell_tri { SHELL_NO, SHELL_YES, SHELL_UNSURE };
 
@@ -57,10 +58,17 @@ struct shell_here {
 
 struct shell {
     struct shell_text in;
-    const char *file, *text; /* the file, which causes and places are of */
+    const char *text; /* of all files, each ended by NUL; causes and places are of it */
     struct shell_place {
         int line, column;
-    } * places; /* of each byte of the file, and of the end */
+    } * places; /* of each byte of it */
+    struct shell_file {
+        const char *path;
+        size_t from; /* in the text */
+        bool read;
+    } files[1 + SHELL_FILES_MAX]; /* the script itself first */
+    size_t nfiles, length;        /* of the text, with its last NUL */
+    char *joined;                 /* the text, if there are several files; NULL: it is the caller's */
     struct shell_state state;
     struct shell_words words; /* of the command */
     struct shell_cause *causes;
@@ -91,6 +99,14 @@ struct shell {
 bool shell_reader_init(struct shell *shell, struct place first, const char *text,
                        struct diag *diag);
 void shell_reader_fini(struct shell *shell);
+
+/* Give the text of a file that the script may read (`source`, `.`), before it is run; a file is
+ * known by what follows the last '/' of its path.  False, reported: over SHELL_FILES_MAX, another
+ * of that name, or no memory. */
+bool shell_add_file(struct shell *shell, const char *path, const char *text);
+
+/* The file that such a word names, or NULL. */
+struct shell_file *shell_find_file(struct shell *shell, const char *path);
 
 /* What is read next; ended by NUL. */
 const char *shell_here(const struct shell *shell);
