@@ -36,9 +36,8 @@ done
 for strategy in 1f1b interleaved tp-pp-dp; do
     there_and_back megatron train_pipeline.yaml "$strategy"
 done
-for strategy in 4d 4d-zero; do
-    there_and_back megatron train_4d.yaml "$strategy"
-done
+there_and_back megatron train_4d.yaml 4d
+there_and_back megatron train_4d.yaml 4d-zero -s 'zero.axis=[dp, cp]'
 for strategy in bfloat16 float16; do
     there_and_back megatron train_mixed.yaml "$strategy"
 done
@@ -309,22 +308,27 @@ over() {
     scenarios=$scenarios_made there_and_back megatron over.yaml default
 }
 
-becomes "# Megatron-LM shards parameters over 'cp', too: less memory than planned." --use-torch-fsdp2 \
-    --context-parallel-size 8
-! grep -q '^zero:' "$tmp/job.yaml"
-ok $? "megatron: parameters over context alone are left whole"
+becomes "zero: {stage: 3, axis: cp}" --use-torch-fsdp2 --context-parallel-size 8
 scenarios_made=$tmp
 over ep --expert-model-parallel-size 8
 over cp --context-parallel-size 8
 ! grep -q 'less memory' "$tmp/options"
 ok $? "megatron: all that is sharded there is, here"
-over dp --expert-model-parallel-size 4
-grep -q "^# .* all but experts over 'ep', too: less memory" "$tmp/over.yaml" &&
-    grep -q "^# .* all but experts over ranks of experts, too: less memory" "$tmp/options"
-ok $? "megatron: what is sharded less than there is told, both ways"
-over dp --context-parallel-size 4
-grep -q "^# .* over 'cp', too: less memory" "$tmp/over.yaml"
-ok $? "megatron: the same of context"
+over '[dp, ep]' --expert-model-parallel-size 4
+over '[dp, cp]' --context-parallel-size 4
+over '[dp, cp]' --context-parallel-size 4 --expert-model-parallel-size 4
+over '[dp, ep, cp]' --context-parallel-size 2 --expert-model-parallel-size 4
+! grep -q 'less memory' "$tmp/options" "$tmp/over.yaml"
+ok $? "megatron: over several axes, too"
+# What a scenario shards over fewer ranks than they do is told.
+fewer() {
+    shardsim export --to megatron "$tmp/over.yaml" -s zero.axis=dp
+    says out "^# .* $1, too: less memory" "megatron: ZeRO not over $1"
+}
+over '[dp, ep]' --expert-model-parallel-size 4
+fewer 'all but experts over ranks of experts'
+over '[dp, cp]' --context-parallel-size 4
+fewer 'over ranks of context'
 
 # ---- what Megatron-LM's words mean ----
 

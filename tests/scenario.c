@@ -404,7 +404,7 @@ static void test_partition_axis(void)
 
 static void test_training(void)
 {
-    static const char *const sets[] = {"optimizer.lr=0.5", "zero.axis=tp", "steps=7"};
+    static const char *const sets[] = {"optimizer.lr=0.5", "zero.axis=[tp, dp]", "steps=7"};
     struct scenario_file *file =
         load_good(HEAD UPDATE "steps: 300\noptimizer: {kind: adamw, lr: 3e-4, warmup: 6, decay: "
                               "cosine, betas: [0.5, 0], eps: 0, weight_decay: 0.1, momentum: 0.9, "
@@ -422,7 +422,8 @@ static void test_training(void)
            o->betas[1] == 0 && o->eps == 0 && o->weight_decay == 0.1 && o->momentum == 0.9 &&
            o->clip == 1.5,
        "training: the optimizer");
-    ok(s->zero.stage == 1 && !strcmp(s->zero.axis, "tp") && !s->zero.reshard &&
+    ok(s->zero.stage == 1 && s->zero.axes.n == 2 && !strcmp(s->zero.axes.names[0], "tp") &&
+           !strcmp(s->zero.axes.names[1], "dp") && !s->zero.reshard &&
            file->scenarios[1].zero.stage == 0,
        "training: zero, by strategy");
     ok(scenario_type(s, s->types.parameters) == SHD_F64 &&
@@ -773,7 +774,11 @@ static const struct {
      "5:31: error: pattern: "},
     {"zero over the stages", HEAD TRAIN UPDATE "pipeline: {axis: dp}\nzero: {stage: 1, axis: dp}\n",
      "8:24: error: zero is to shard over 'dp', which holds the stages of the pipeline"},
-    {"zero axis list", HEAD "zero: {axis: [dp]}\n", "5:14: error: axis is a list; expected"},
+    {"zero axis map", HEAD "zero: {axis: {dp: 1}}\n",
+     "5:14: error: zero.axis is a map; expected a mesh axis, a list of them, or null"},
+    {"zero axis of a list in a list", HEAD "zero: {axis: [[dp]]}\n", "5:15: error: axis is a list"},
+    {"zero over an axis twice", HEAD TRAIN UPDATE "zero: {stage: 2, axis: [dp, dp]}\n",
+     "7:24: error: axis 'dp' is used twice in zero.axis; expected it once"},
     {"step map", HEAD "step: {forward: true}\n", "5:7: error: step is a map; expected [forward]"},
     {"params map", HEAD "params: {a: [dp]}\n", "5:9: error: params is a map; expected a list of"},
     {"rule text", HEAD "params: [a]\n", "5:10: error: a rule of params is 'a'; expected [pattern"},

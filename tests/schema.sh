@@ -214,7 +214,7 @@ for path, values in [
         (["optimizer", "betas"], [([0, 0.5], 1), ([0.9], 0), ([0.9, 1], 0), ([-1, 0], 0), (0.9, 0)]),
         (["recompute"], [("none", 1), ([], 0), ({}, 0), ([1, {}], 0), ({"kind": "none"}, 0), ({"every": 0}, 0),
                          ({"first": "2"}, 0), ({"evry": 2}, 0), ("ful", 0)]),
-        (["zero", "axis"], [("tp", 1), (None, 1), (["tp"], 0)]),
+        (["zero", "axis"], [("tp", 1), (None, 1), (["tp"], 1), ([{"tp": 1}], 0)]),
         (["step"], [(["forward", "update"], 0), ("forward", 1), (["backward", "forward"], 1), (["backward"], 0), ([], 0),
                     (["forward", "forward"], 0)]),
         (["axes"], [({"batch": ["tp"]}, 1), ({"batch": None}, 1), ({"batch": {"tp": 1}}, 0)]),

@@ -162,6 +162,62 @@ shardsim plan -S zero-3 -s zero.prefetch=-1 "$tmp/mlp.yaml"
 is 2 "prefetch of no number of layers: status 2"
 says err "zero.prefetch is '-1'; expected a whole number from 0 to 1000" "prefetch of no number: said"
 
+# Over two axes: ranks of context have other tokens, those of experts other experts.  Whatever is
+# sharded is so over all axes that do not shard it already, and gradients are combined once.
+cat >"$tmp/axes.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2, cp: 2}
+model: {kind: llama3, d_model: 32, d_ff: 64, layers: 2, heads: 4, kv_heads: 2, vocab: 64,
+        dtype: float64}
+batch: {size: 4, seq: 16}
+step: [forward, backward, update]
+steps: 2
+optimizer: {kind: adamw, lr: 0.01, clip: 1.0}
+params: [[.*, []]]
+axes: {batch: dp, seq: cp}
+context: {axis: cp}
+tolerance: 1e-9
+strategies:
+  - {name: context-1, context: {method: ring, order: zigzag}, zero: {stage: 1, axis: [dp, cp]}}
+  - name: context-2
+    context: {method: ring}
+    batch: {microbatches: 2}
+    zero: {stage: 2, axis: [dp, cp]}
+  - {name: context-3, context: {method: ring}, zero: {stage: 3, axis: [dp, cp]}}
+  - name: experts-3
+    mesh: {dp: 2, ep: 2}
+    model: {kind: mixtral}
+    moe: {experts: 4, top_k: 2, d_ff: 32}
+    params: [['moe/(gate|up|down)/kernel', [ep]], [.*, []]]
+    axes: {batch: [dp, ep], seq: null}
+    context: {axis: null}
+    zero: {stage: 3, axis: [dp, ep]}
+YAML
+shardsim run -q --json "$tmp/axes.yaml"
+is 0 "several axes: executed, as without sharding"
+cp "$tmp/out" "$tmp/ran"
+shardsim plan --json "$tmp/axes.yaml"
+is 0 "several axes: planned"
+holds "several axes: all is cut over both, and gradients are scattered once" <<PY
+import json
+dense = 8 * (2 * 64 * 32 + 32 + 2 * (2 * 32 + 2 * 32 * 32 + 2 * 32 * 16 + 3 * 32 * 64))
+m = {"context-1": 1, "context-2": 2, "context-3": 1}
+for s, ran in zip(r, json.load(open("$tmp/ran"))):
+    if s["strategy"] in m:
+        assert s["received_bytes"] == ran["received_bytes"], s["strategy"]
+        assert s["memory"]["peak_bytes"] == ran["memory"]["peak_bytes"], s["strategy"]
+        ops = s["received_bytes"]["by_op"]
+        assert ops["reduce-scatter"] == m[s["strategy"]] * 3 * dense, (s["strategy"], ops)
+        assert ops["all-reduce"] == 2 * 2 * 3 * 8, (s["strategy"], ops) # loss and norm
+        assert s["memory"]["by_kind"]["optimizer"] == dense // 4 * 2, s["memory"]["by_kind"]
+    if s["strategy"] == "context-3":
+        assert 2 * 3 * dense - 3 * 8 * 64 * 32 <= ops["all-gather"] <= 2 * 3 * dense, ops
+    if s["strategy"] == "experts-3":
+        layer = 2 * 32 + 2 * 32 * 32 + 2 * 32 * 16 + 32 * 4 + 4 * 3 * 32 * 32
+        params = 8 * (2 * 64 * 32 + 32 + 2 * layer)
+        assert s["memory"]["by_kind"]["parameters"] == params // 4, (s["memory"]["by_kind"], params)
+PY
+
 # State by a rule of its own, and what a rule for state may not hit.
 shardsim plan --json -S dp -s "params=[['^opt/(m|v)/', [dp]], [.*, []]]" "$tmp/mlp.yaml"
 is 0 "rules for state: planned"

@@ -337,11 +337,6 @@ static void add_loss_scale(struct command *c)
     add_number(c, "--loss-scale-window", scale->growth_interval);
 }
 
-static bool zero_over_context(const struct scenario *s)
-{
-    return s->zero.axis && s->context.axis && !strcmp(s->zero.axis, s->context.axis);
-}
-
 /* What is done otherwise there, as comments. */
 static void add_notes(struct command *c)
 {
@@ -358,10 +353,11 @@ static void add_notes(struct command *c)
     else if (c->roles.size[EXPORT_TENSOR] > 1 || c->roles.size[EXPORT_CONTEXT] > 1)
         text_add(c->out, "# On Hopper and older devices set the variable "
                          "CUDA_DEVICE_MAX_CONNECTIONS=1: Megatron-LM demands it.\n");
-    if (c->roles.zero > 0 && c->roles.size[EXPORT_CONTEXT] > 1 && !zero_over_context(s))
+    if (c->roles.zero > 0 && c->roles.size[EXPORT_CONTEXT] > 1 &&
+        !scenario_has_axis(&s->zero.axes, s->context.axis))
         text_add(c->out, "# Megatron-LM shards the optimizer's state over ranks of context, too: "
                          "less memory than planned.\n");
-    if (c->roles.zero > 0 && c->roles.size[EXPORT_EXPERT] > 1 && c->roles.size[EXPORT_SHARD] > 1)
+    if (c->roles.zero > 0 && c->roles.size[EXPORT_EXPERT] > 1 && !c->roles.shards_over_experts)
         text_add(c->out, "# Megatron-LM shards the optimizer's state of all but experts over ranks "
                          "of experts, too: less memory than planned.\n");
     if (s->model.dtype != SHD_F32 && s->step.update &&

@@ -92,7 +92,8 @@ static enum export_role data_role(const struct scenario *s, const char *axis, co
         out->zero = 3;
         return EXPORT_SHARD;
     }
-    return s->zero.stage > 0 && is_axis(s->zero.axis, axis) ? EXPORT_SHARD : EXPORT_REPLICA;
+    return s->zero.stage > 0 && scenario_has_axis(&s->zero.axes, axis) ? EXPORT_SHARD
+                                                                       : EXPORT_REPLICA;
 }
 
 static int find_role(enum export_role *role, struct export_roles *out,
@@ -274,6 +275,9 @@ int export_roles_find(struct export_roles *out, const struct export_layout *layo
             status = add_axis(out, role, a, &order, layout, err);
         if (status != SHD_OK)
             return status;
+        out->shards_over_experts |=
+            role == EXPORT_EXPERT && scenario_has_axis(&layout->source->zero.axes,
+                                                       shd_mesh_axis_name(layout->mesh, a));
         out->sequence |= role == EXPORT_TENSOR && shards_tokens(layout, a);
     }
     find_experts(out, layout);

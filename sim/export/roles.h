@@ -31,6 +31,7 @@ struct export_roles {
     int64_t experts; /* devices that have different experts: those of EXPERT, with the context's
                         where it shards experts, too; 1: all have all */
     int64_t zero;    /* stage, 0 to 3; 3 also where rules shard parameters over the batch's axes */
+    bool shards_over_experts; /* ZeRO shards what is no expert over ranks of experts, too */
     bool sequence;   /* between heads and widths, tokens are sharded over the tensor axes */
     bool data_outside; /* the ranks of a pipeline are neighbours of each other, inside replicas */
 };

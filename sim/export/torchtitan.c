@@ -268,10 +268,11 @@ static void add_head(struct job *j)
         text_add(j->out, "# Planned without the optimizer, with which torchtitan always trains.\n");
     if (j->source->optimizer.kind != SCENARIO_NO_OPTIMIZER)
         text_add(j->out, EXPORT_OWN_RATES);
-    if (j->roles.size[EXPORT_CONTEXT] > 1)
+    if (j->roles.size[EXPORT_CONTEXT] > 1 &&
+        !scenario_has_axis(&j->source->zero.axes, j->source->context.axis))
         text_add(j->out, "# torchtitan shards parameters over ranks of context, too: less memory "
                          "than planned.\n");
-    if (j->roles.size[EXPORT_EXPERT] > 1 && j->roles.zero < 3)
+    if (j->roles.size[EXPORT_EXPERT] > 1 && !j->roles.shards_over_experts)
         text_add(j->out, "# torchtitan shards other parameters over ranks of experts, too: less "
                          "memory than planned.\n");
     if (j->source->recompute.kind == SCENARIO_RECOMPUTE_FULL && j->source->recompute.whole)

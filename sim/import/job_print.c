@@ -246,19 +246,29 @@ static void add_mesh(const struct import_job *j, const struct shape *s, struct t
     text_add(out, n ? "}\n" : "dp: 1}\n");
 }
 
-/* The axes of the batch, "dp" or "[dp, ep]", or null. */
-static void add_batch_axes(const struct shape *s, struct text *out)
+struct named_axis {
+    const char *name;
+    int64_t size;
+};
+
+/* Those with more than one device, with commas between them. */
+static void add_axes(struct text *out, const struct named_axis *axes, size_t naxes)
 {
-    const struct {
-        const char *name;
-        int64_t size;
-    } axes[] = {{"replica", s->replicas}, {"dp", s->data}, {"ep", s->experts}};
     size_t n = 0;
 
-    text_add(out, "[");
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+    for (size_t i = 0; i < naxes; i++)
         if (axes[i].size > 1)
             text_addf(out, "%s%s", n++ ? ", " : "", axes[i].name);
+}
+
+/* The axes of the batch, "[dp]" or "[dp, ep]". */
+static void add_batch_axes(const struct shape *s, struct text *out)
+{
+    const struct named_axis axes[] = {
+        {"replica", s->replicas}, {"dp", s->data}, {"ep", s->experts}};
+
+    text_add(out, "[");
+    add_axes(out, axes, sizeof axes / sizeof *axes);
     text_add(out, "]");
 }
 
@@ -301,7 +311,7 @@ static void add_params(const struct import_job *j, const struct shape *s, struct
 static void add_constraints(const struct import_job *j, const struct shape *s, struct text *out)
 {
     struct text batch = TEXT_INIT;
-    const char *seq = j->context > 1 && j->zero < 3 ? "cp" : "null";
+    const char *seq = j->context > 1 ? "cp" : "null";
 
     add_batch_axes(s, &batch);
     text_addf(out, "axes: {batch: %s%s}\n", text_get(&batch), j->context > 1 ? ", seq: cp" : "");
@@ -333,32 +343,21 @@ static void add_pipeline(const struct import_job *j, struct text *out)
     text_add(out, "}\n");
 }
 
-/* ZeRO has one axis; these systems shard over all ranks but the replicas.  Over ranks of context
- * parameters would not be gathered, as what they are multiplied with is sharded there, too. */
-static const char *zero_axis(const struct import_job *j, const struct shape *s)
-{
-    return j->zero == 0                    ? NULL
-           : s->data > 1                   ? "dp"
-           : s->experts > 1                ? "ep"
-           : j->context > 1 && j->zero < 3 ? "cp"
-                                           : NULL;
-}
-
+/* These systems shard over all ranks but the replicas: experts over those that have the same ones,
+ * as no array is sharded over an axis twice. */
 static void add_zero(const struct import_job *j, const struct shape *s, struct text *out)
 {
-    const char *axis = zero_axis(j, s);
-    const char *what = j->zero < 3 ? "the optimizer's state" : "parameters";
+    const struct named_axis axes[] = {{"dp", s->data}, {"ep", s->experts}, {"cp", j->context}};
+    size_t n = 0;
 
-    if (j->zero > 0 && s->data > 1 && s->experts > 1)
-        text_addf(out,
-                  "# %s shards %s of all but experts over 'ep', too: less memory than planned.\n",
-                  j->system, what);
-    if (j->zero > 0 && j->context > 1 && (!axis || strcmp(axis, "cp") != 0))
-        text_addf(out, "# %s shards %s over 'cp', too: less memory than planned.\n", j->system,
-                  what);
-    if (axis)
-        text_addf(out, "zero: {stage: %" PRId64 ", axis: %s%s}\n", j->zero, axis,
-                  j->keep ? ", reshard_after_forward: false" : "");
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+        n += axes[i].size > 1;
+    if (j->zero == 0 || n == 0)
+        return;
+    text_addf(out, "zero: {stage: %" PRId64 ", axis: ", j->zero);
+    text_add(out, n > 1 ? "[" : "");
+    add_axes(out, axes, sizeof axes / sizeof *axes);
+    text_addf(out, "%s%s}\n", n > 1 ? "]" : "", j->keep ? ", reshard_after_forward: false" : "");
 }
 
 static void add_recompute(const struct import_job *j, struct text *out)

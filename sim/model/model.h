@@ -51,6 +51,7 @@ struct model_shardings {
     const struct shd_sharding **nodes;
     const struct shd_sharding **outputs;
     const struct scenario_rule **rules; /* by node: which asked for it; NULL: none, or its shape */
+    uint32_t *stored; /* by node: the axes over which ZeRO alone shards it; bit a for axis a */
 };
 
 /* Resolve parameter rules, logical axes and constraints.  Reports to `diag`: a parameter that no

@@ -141,17 +141,30 @@ static bool is_state(const struct graph_node *n)
     return n->state_of != GRAPH_NONE;
 }
 
-/* Cut what is there over one more axis from ZeRO's `stage` on. */
+static struct zero_axes zero_axes_of(const struct binding *b)
+{
+    const struct scenario_axis_list *list = &b->scenario->zero.axes;
+    struct zero_axes axes = {0};
+
+    for (size_t i = 0; i < list->n; i++) {
+        int axis = shd_mesh_find_axis(b->mesh, list->names[i]);
+
+        if (axis >= 0)
+            axes.axes[axes.n++] = (uint8_t)axis;
+    }
+    return axes;
+}
+
+/* Cut what is there over more axes from ZeRO's `stage` on. */
 static void cut_from(struct binding *b, uint32_t node, int64_t stage)
 {
-    const struct scenario_zero *zero = &b->scenario->zero;
-    int axis = zero->axis ? shd_mesh_find_axis(b->mesh, zero->axis) : -1;
+    struct zero_axes axes = zero_axes_of(b);
     int64_t shape[GRAPH_RANK_MAX];
 
-    if (zero->stage < stage || axis < 0 || !b->out->nodes[node])
+    if (b->scenario->zero.stage < stage || !b->out->nodes[node])
         return;
     graph_shape(b->graph, node, shape);
-    (void)zero_cut(&b->out->storage[node], shape, (uint8_t)axis); /* where none divides: whole */
+    b->out->stored[node] |= zero_cut(&b->out->storage[node], shape, &axes);
 }
 
 static void note_batch_axes(struct binding *b, uint32_t node)
@@ -332,7 +345,9 @@ int model_shardings_init(struct model_shardings *out, const struct graph *graph)
     out->nodes = calloc((size_t)graph->nnodes + 1, sizeof *out->nodes);
     out->outputs = calloc((size_t)graph->noutputs + 1, sizeof *out->outputs);
     out->rules = calloc((size_t)graph->nnodes + 1, sizeof *out->rules);
-    return out->storage && out->nodes && out->outputs && out->rules ? SHD_OK : SHD_ENOMEM;
+    out->stored = calloc((size_t)graph->nnodes + 1, sizeof *out->stored);
+    return out->storage && out->nodes && out->outputs && out->rules && out->stored ? SHD_OK
+                                                                                   : SHD_ENOMEM;
 }
 
 int model_shardings(struct model_shardings *out, const struct graph *graph,
@@ -374,5 +389,6 @@ void model_shardings_fini(struct model_shardings *shardings)
     free(shardings->nodes);
     free(shardings->outputs);
     free(shardings->rules);
+    free(shardings->stored);
     memset(shardings, 0, sizeof *shardings);
 }

@@ -5,21 +5,51 @@
 
 #include <string.h>
 
-bool zero_cut(struct shd_sharding *sharding, const int64_t *shape, uint8_t axis)
+/* Those that do not shard the array. */
+static struct zero_axes left_axes(const struct shd_sharding *sharding,
+                                  const struct zero_axes *axes)
 {
-    int64_t size = shd_mesh_axis_size(sharding->mesh, axis), local[SHD_RANK_MAX];
+    uint32_t used = shd_sharding_axes(sharding);
+    struct zero_axes left = {0};
+
+    for (uint8_t i = 0; i < axes->n; i++)
+        if (!(used >> axes->axes[i] & 1))
+            left.axes[left.n++] = axes->axes[i];
+    return left;
+}
+
+/* Cut one dimension over all of the axes; false, and nothing done: none divides. */
+static bool cut_dim(struct shd_sharding *sharding, const int64_t *shape,
+                    const struct zero_axes *axes)
+{
+    int64_t size = 1, local[SHD_RANK_MAX];
+    struct shd_dim_axes *dim;
     int best = -1;
 
-    if (shd_sharding_axes(sharding) >> axis & 1)
-        return false;
+    for (uint8_t i = 0; i < axes->n; i++)
+        size *= shd_mesh_axis_size(sharding->mesh, axes->axes[i]);
     shd_sharding_shard_shape(sharding, shape, local);
     for (uint32_t d = 0; d < sharding->rank; d++)
         if (local[d] % size == 0 && local[d] > 0 && (best < 0 || local[d] > local[best]))
             best = (int)d;
     if (best < 0)
         return false;
-    sharding->dims[best].axes[sharding->dims[best].naxes++] = axis;
+    dim = &sharding->dims[best];
+    for (uint8_t i = 0; i < axes->n; i++)
+        dim->axes[dim->naxes++] = axes->axes[i];
     return true;
+}
+
+uint32_t zero_cut(struct shd_sharding *sharding, const int64_t *shape,
+                  const struct zero_axes *axes)
+{
+    uint32_t before = shd_sharding_axes(sharding);
+    struct zero_axes left = left_axes(sharding, axes);
+
+    if (!cut_dim(sharding, shape, &left))
+        for (uint8_t i = 0; i < left.n; i++)
+            (void)cut_dim(sharding, shape, &(struct zero_axes){1, {left.axes[i]}});
+    return shd_sharding_axes(sharding) & ~before;
 }
 
 bool zero_is_sum(const struct graph_node *node)

@@ -1,4 +1,4 @@
-/* zero.h - ZeRO's stages as shardings: what is sharded over one more axis, the data's.
+/* zero.h - ZeRO's stages as shardings: what is sharded over more axes, the data's.
  *
  * Stage 1 cuts the optimizer's state, stage 2 the gradients too (where they outlive the backward
  * phase), stage 3 the parameters too (Rajbhandari and others, arXiv 1910.02054).  That updates are
@@ -17,10 +17,18 @@
 
 #include "graph/graph.h"
 
-/* Cut an array of `shape` over one more axis of its mesh: along the dimension that is longest on a
- * device, of those that divide; of equals the first.  False, and nothing done: none divides, or the
- * axis shards the array already. */
-bool zero_cut(struct shd_sharding *sharding, const int64_t *shape, uint8_t axis);
+/* Axes of a mesh, the first the most major. */
+struct zero_axes {
+    uint8_t n;
+    uint8_t axes[SHD_MESH_AXES_MAX];
+};
+
+/* Cut an array of `shape` over those axes of its mesh that do not shard it yet: over all of them
+ * along the dimension that is longest on a device, of those that divide; of equals the first.
+ * Where none divides, over each of them that some dimension divides by.  Returns the axes by which
+ * it is cut now and was not: bit a for axis a. */
+uint32_t zero_cut(struct shd_sharding *sharding, const int64_t *shape,
+                  const struct zero_axes *axes);
 
 /* Whether a node is the name of a gradient where it is summed over microbatches, which is cut from
  * stage 2 on; before that nothing is asked of it, so that parts are added up as parts. */

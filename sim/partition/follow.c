@@ -19,6 +19,7 @@ struct claim {
 struct follow {
     struct placement *p;
     bool *weight;   /* by node: it depends on parameters only */
+    uint32_t *stored; /* by node that is such: the axes over which it is only kept sharded */
     uint32_t batch; /* a dimension number, or GRAPH_NONE */
     struct claim claims[CLAIMS_MAX];
     uint32_t nclaims;
@@ -78,20 +79,31 @@ static enum follow_claim operand_strength(const struct follow *f, uint32_t node,
     return f->p->graph->nodes[node].op == GRAPH_MAP ? CLAIM_MAP_WEIGHT : CLAIM_WEIGHT;
 }
 
+/* The axes of a weight that are no claims on an op with data: it is gathered over them before.  An
+ * update is made where the weight is kept, and so is what depends on weights alone. */
+static uint32_t gathered_axes(const struct follow *f, uint32_t node, uint32_t weight)
+{
+    bool stays = f->weight[node] || f->p->graph->nodes[node].phase == GRAPH_OPTIMIZER;
+
+    return stays ? 0 : f->stored[weight];
+}
+
 static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
 {
     const struct graph *graph = f->p->graph;
     const struct rule *rule = &f->p->nodes[node].rule;
     uint32_t operand = graph->nodes[node].inputs[k];
     const struct shd_sharding *s = price_sharding(f->p->price, f->p->nodes[operand].home);
+    uint32_t gathered = gathered_axes(f, node, operand);
 
     for (uint32_t d = 0; d < s->rank; d++) {
         int8_t factor = claimed_factor(rule, rule->operand[k][d]);
         uint32_t dim = graph->nodes[operand].dims[d];
 
         for (uint8_t a = 0; a < s->dims[d].naxes && factor != RULE_FREE; a++)
-            add_claim(f, operand_strength(f, node, operand, dim), s->dims[d].axes[a], factor,
-                      operand, elements_of(graph, operand));
+            if (!(gathered >> s->dims[d].axes[a] & 1))
+                add_claim(f, operand_strength(f, node, operand, dim), s->dims[d].axes[a], factor,
+                          operand, elements_of(graph, operand));
         if (s->dims[d].naxes > 1)
             assign_take_order(&f->assign, s);
     }
@@ -165,15 +177,17 @@ static void claim_by_experts(struct follow *f, uint32_t node, uint32_t value)
             claim_by_experts(f, node, reader);
         for (uint32_t k = 0; g->nodes[reader].op == GRAPH_GROUPED && k < 2; k++) {
             uint32_t weight = known_source(p, g->nodes[reader].inputs[k]);
-            const struct shd_sharding *s;
+            const struct shd_dim_axes *t;
 
             if (!f->weight[weight] || !graph_has_dim(&g->nodes[weight], experts) ||
                 p->nodes[weight].home == PLACEMENT_UNKNOWN)
                 continue;
-            s = price_sharding(p->price, p->nodes[weight].home);
-            for (uint8_t a = 0; a < s->dims[rule_place(&g->nodes[weight], experts)].naxes; a++)
-                add_claim(f, CLAIM_WEIGHT, s->dims[rule_place(&g->nodes[weight], experts)].axes[a],
-                          p->nodes[node].rule.result[0][0], weight, elements_of(g, weight));
+            t = &price_sharding(p->price, p->nodes[weight].home)
+                     ->dims[rule_place(&g->nodes[weight], experts)];
+            for (uint8_t a = 0; a < t->naxes; a++)
+                if (!(gathered_axes(f, node, weight) >> t->axes[a] & 1))
+                    add_claim(f, CLAIM_WEIGHT, t->axes[a], p->nodes[node].rule.result[0][0], weight,
+                              elements_of(g, weight));
         }
     }
 }
@@ -188,11 +202,13 @@ static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, co
     const struct graph_node *forward;
     const struct shd_sharding *s;
     enum follow_claim strength;
+    uint32_t gathered;
 
     if (n->gradient_of == GRAPH_NONE || p->nodes[n->gradient_of].home == PLACEMENT_UNKNOWN)
         return;
     forward = &p->graph->nodes[n->gradient_of];
     strength = f->weight[n->gradient_of] && !f->weight[node] ? CLAIM_WEIGHT : CLAIM_FORWARD;
+    gathered = gathered_axes(f, node, n->gradient_of);
     s = price_sharding(p->price, p->nodes[n->gradient_of].home);
     for (uint32_t d = 0; d < n->rank; d++)
         for (uint32_t e = 0; e < forward->rank; e++) {
@@ -201,7 +217,8 @@ static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, co
             if (forward->dims[e] != n->dims[d] || factor == RULE_FREE)
                 continue;
             for (uint8_t a = 0; a < s->dims[e].naxes; a++)
-                add_claim(f, strength, s->dims[e].axes[a], factor, n->gradient_of, 0);
+                if (!(gathered >> s->dims[e].axes[a] & 1))
+                    add_claim(f, strength, s->dims[e].axes[a], factor, n->gradient_of, 0);
         }
 }
 
@@ -380,6 +397,37 @@ static void follow_node(struct follow *f, uint32_t node)
     placement_settle(p, node);
 }
 
+/* The axes that shard the data of a step. */
+static uint32_t data_axes(const struct placement *p)
+{
+    uint32_t axes = 0;
+
+    for (uint32_t node = 0; node < p->graph->nnodes; node++) {
+        const struct graph_node *n = &p->graph->nodes[node];
+
+        if (n->op == GRAPH_INPUT && n->state_of == GRAPH_NONE)
+            axes |= shd_sharding_axes(price_sharding(p->price, p->nodes[node].home));
+    }
+    return axes;
+}
+
+/* A weight that is kept sharded over axes of the data is gathered where data is; over others it is
+ * as if a rule had sharded it. */
+static void find_stored(struct follow *f)
+{
+    const struct placement *p = f->p;
+    uint32_t axes = data_axes(p);
+
+    for (uint32_t node = 0; node < p->graph->nnodes && p->request->stored; node++) {
+        const struct graph_node *n = &p->graph->nodes[node];
+
+        if (n->op == GRAPH_PARAM)
+            f->stored[node] = p->request->stored[node] & axes;
+        for (uint32_t k = 0; k < n->ninputs && f->weight[node]; k++)
+            f->stored[node] |= f->stored[n->inputs[k]];
+    }
+}
+
 static void find_weights(struct follow *f)
 {
     const struct graph *graph = f->p->graph;
@@ -399,14 +447,22 @@ int follow_placement(struct placement *placement, struct shd_error *err)
 {
     struct follow f = {.p = placement, .batch = GRAPH_NONE};
 
-    f.weight = calloc((size_t)placement->graph->nnodes + 1, sizeof *f.weight);
-    if (!f.weight)
-        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops",
-                             placement->graph->nnodes);
-    find_weights(&f);
-    for (uint32_t node = 0; node < placement->graph->nnodes; node++)
+    size_t n = (size_t)placement->graph->nnodes + 1;
+    bool allocated;
+
+    f.weight = calloc(n, sizeof *f.weight);
+    f.stored = calloc(n, sizeof *f.stored);
+    allocated = f.weight && f.stored;
+    if (allocated) {
+        find_weights(&f);
+        find_stored(&f);
+    }
+    for (uint32_t node = 0; allocated && node < placement->graph->nnodes; node++)
         if (placement_is_free(placement, node))
             follow_node(&f, node);
     free(f.weight);
-    return SHD_OK;
+    free(f.stored);
+    return allocated ? SHD_OK
+                     : shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops",
+                                     placement->graph->nnodes);
 }

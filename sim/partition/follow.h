@@ -11,8 +11,9 @@
  *   4. other data, the larger array first;
  *   5. what is asked of the result.
  *
- * In an elementwise op weights follow the data.  The batch is the first dimension of the first
- * input; a weight is what depends on parameters only.
+ * A weight that ZeRO keeps sharded over axes of the data brings these to no op with data: it is
+ * gathered before.  In an elementwise op weights follow the data.  The batch is the first dimension
+ * of the first input; a weight is what depends on parameters only.
  *
  * A sum of parts is combined before it is read, except by ops that only add such sums up (the
  * gradients of an input that q, k and v share), and by products whose result is such a sum anyway

@@ -164,6 +164,14 @@ static const struct shd_sharding **refine_all(struct shd_sharding *storage,
     return pointers;
 }
 
+static const uint32_t *refine_stored(uint32_t *storage, const struct refined *refined,
+                                     const uint32_t *stored, uint32_t n)
+{
+    for (uint32_t i = 0; stored && i < n; i++)
+        storage[i] = refine_axes(refined, stored[i]);
+    return stored ? storage : NULL;
+}
+
 /* Build on the refined mesh, which becomes the program's own. */
 static int build_refined(struct program **out, const struct partition_request *request,
                          const struct refined *refined, struct shd_error *err)
@@ -172,13 +180,15 @@ static int build_refined(struct program **out, const struct partition_request *r
     size_t n = (size_t)nnodes + noutputs;
     struct shd_sharding *storage = calloc(n, sizeof *storage);
     const struct shd_sharding **pointers = calloc(n, sizeof *pointers);
+    uint32_t *stored = calloc((size_t)nnodes + 1, sizeof *stored);
     struct partition_request finer = *request;
     struct program_stages stages;
     const struct target target = {&finer, refined, request->mesh};
     int status;
 
-    if (storage && pointers) {
+    if (storage && pointers && stored) {
         finer.mesh = refined->mesh;
+        finer.stored = refine_stored(stored, refined, request->stored, nnodes);
         if (request->stages) {
             stages = *request->stages;
             stages.axis = refined->first[stages.axis];
@@ -193,6 +203,7 @@ static int build_refined(struct program **out, const struct partition_request *r
     }
     free(storage);
     free(pointers);
+    free(stored);
     return status;
 }
 

@@ -41,6 +41,9 @@ struct partition_request {
     /* By output of the graph: the sharding it is delivered in, or NULL for what comes cheapest
      * without partial sums. */
     const struct shd_sharding *const *outputs;
+    /* By node: the axes that shard a parameter only where it is kept (ZeRO's), bit a for axis a:
+     * what reads it beside data gets it gathered over them.  NULL: none do. */
+    const uint32_t *stored;
     enum partition_placement placement;
     const struct coll_algo *const
         *algos; /* by collective, NULL entries: the default; NULL allowed */

@@ -123,6 +123,16 @@ int refine_init(struct refined *out, const struct partition_request *request, st
     return shd_mesh_create(&out->mesh, names, sizes, n, err);
 }
 
+uint32_t refine_axes(const struct refined *refined, uint32_t axes)
+{
+    uint32_t finer = 0;
+
+    for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        if (axes >> a & 1)
+            finer |= ((UINT32_C(1) << refined->nparts[a]) - 1) << refined->first[a];
+    return finer;
+}
+
 void refine_sharding(struct shd_sharding *out, const struct refined *refined,
                      const struct shd_sharding *sharding)
 {

@@ -26,6 +26,9 @@ struct refined {
 SHD_MUST_CHECK int refine_init(struct refined *out, const struct partition_request *request,
                                struct shd_error *err);
 
+/* The same axes on the refined mesh: bit a for axis a. */
+uint32_t refine_axes(const struct refined *refined, uint32_t axes);
+
 /* The same sharding on the refined mesh. */
 void refine_sharding(struct shd_sharding *out, const struct refined *refined,
                      const struct shd_sharding *sharding);

@@ -44,6 +44,7 @@ static int partition(struct train_run *run, struct shd_error *err)
         .graph = run->train.graph,
         .mesh = run->train.mesh,
         .nodes = run->train.nodes,
+        .stored = run->train.stored,
         .stages = run->train.timetable && run->train.graph->nstages > 1 ? &run->train.stages
                                                                         : NULL};
     int status = partition_build(&run->program, &request, err);
@@ -228,7 +229,7 @@ const struct query_op query_train_ops[] = {
          {"layout.sequence", "boolean", "false", "Shard between layers over tensor, too."},
          {"layout.zero", "object", "none", "ZeRO."},
          {"layout.zero.stage", "whole number from 0 to 3", "0", "Its stage."},
-         {"layout.zero.axis", "name", "none", "Its axis."},
+         {"layout.zero.axis", "name or list of names", "none", "Its axis, or several."},
          {"layout.pipeline", "object", "none", "A pipeline of layers."},
          {"layout.pipeline.axis", "name", "\"pp\"", "Its axis."},
          {"layout.pipeline.schedule", "text", "\"1F1B\"", "Its schedule."},

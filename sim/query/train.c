@@ -375,6 +375,7 @@ void train_fini(struct train *train)
 {
     free(train->shardings);
     free(train->nodes);
+    free(train->stored);
     timetable_destroy(train->timetable);
     shd_mesh_destroy(train->mesh);
     graph_destroy(train->graph);

@@ -28,6 +28,7 @@ struct train {
     struct shd_mesh *mesh;
     struct shd_sharding *shardings;    /* by node */
     const struct shd_sharding **nodes; /* by node: what is asked for; NULL: nothing is */
+    uint32_t *stored; /* by node: the axes over which ZeRO alone shards it; bit a for axis a */
     struct timetable *timetable;       /* of a pipeline; NULL: there is none ... */
     struct program_stages stages;      /* ... else on its axis */
 };

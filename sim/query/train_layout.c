@@ -11,7 +11,8 @@
 
 /* Axes by number; -1: none. */
 struct axes {
-    int data, tensor, zero;
+    int data, tensor;
+    struct zero_axes zero;
     bool sequence;
     int64_t zero_stage;
 };
@@ -30,6 +31,39 @@ static int find_axis(int *out, const struct train *t, const json_t *in, const ch
                     : SHD_OK;
 }
 
+static int add_zero_axis(struct zero_axes *zero, const struct train *t, const json_t *in,
+                         struct shd_error *err)
+{
+    const char *name = json_string_value(in);
+    int axis = name ? shd_mesh_find_axis(t->mesh, name) : -1;
+
+    if (!name)
+        return shd_error_set(err, SHD_EINVAL, "'axis' of 'zero' must be a name or a list of names");
+    if (axis < 0)
+        return shd_error_set(err, SHD_ENOAXIS, "the mesh has no axis '%.60s'", name);
+    for (uint8_t i = 0; i < zero->n; i++)
+        if (zero->axes[i] == axis)
+            return shd_error_set(err, SHD_EDUPAXIS, "'zero' has axis '%.60s' twice", name);
+    zero->axes[zero->n++] = (uint8_t)axis;
+    return SHD_OK;
+}
+
+/* One axis, or a list of them. */
+static int read_zero_axes(struct zero_axes *zero, const struct train *t, const json_t *in,
+                          struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    *zero = (struct zero_axes){0};
+    if (!in || json_is_null(in))
+        return SHD_OK;
+    if (!json_is_array(in))
+        return add_zero_axis(zero, t, in, err);
+    for (size_t i = 0; i < json_array_size(in) && status == SHD_OK; i++)
+        status = add_zero_axis(zero, t, json_array_get(in, i), err);
+    return status;
+}
+
 static int read_axes(struct axes *axes, const struct train *t, const json_t *layout,
                      struct shd_error *err)
 {
@@ -41,12 +75,12 @@ static int read_axes(struct axes *axes, const struct train *t, const json_t *lay
     if (status == SHD_OK)
         status = read_bool(&axes->sequence, layout, "sequence", false, err);
     if (status == SHD_OK)
-        status = find_axis(&axes->zero, t, zero, "axis", err);
+        status = read_zero_axes(&axes->zero, t, json_object_get(zero, "axis"), err);
     if (status == SHD_OK)
         status = read_int(&axes->zero_stage, zero, "stage", 0, err);
     if (status == SHD_OK && (axes->zero_stage < 0 || axes->zero_stage > 3))
         status = shd_error_set(err, SHD_ERANGE, "'stage' must be from 0 to 3");
-    if (status == SHD_OK && axes->zero_stage > 0 && axes->zero < 0)
+    if (status == SHD_OK && axes->zero_stage > 0 && axes->zero.n == 0)
         status = shd_error_set(err, SHD_EINVAL, "'zero' needs an 'axis'");
     return status;
 }
@@ -81,8 +115,8 @@ static void place_param(struct train *t, const struct axes *axes, uint32_t node)
     for (uint32_t d = 0; d < n->rank; d++)
         if (is_tensor_dim(t->graph->dims[n->dims[d]].name))
             cut(s, shape, d, axes->tensor);
-    if (axes->zero >= 0 && axes->zero_stage == 3)
-        zero_cut(s, shape, (uint8_t)axes->zero);
+    if (axes->zero_stage == 3)
+        t->stored[node] = zero_cut(s, shape, &axes->zero);
 }
 
 /* The optimizer's state, and gradients as it reads them, lie as their parameter does, cut further
@@ -94,8 +128,8 @@ static void place_state(struct train *t, const struct axes *axes, uint32_t node)
 
     graph_shape(t->graph, node, shape);
     t->shardings[node] = t->shardings[n->state_of];
-    if (axes->zero >= 0 && axes->zero_stage > 0)
-        zero_cut(&t->shardings[node], shape, (uint8_t)axes->zero);
+    if (axes->zero_stage > 0)
+        (void)zero_cut(&t->shardings[node], shape, &axes->zero);
     if (n->op == GRAPH_CONSTRAINT && (shd_sharding_is_replicated(&t->shardings[node]) ||
                                       (zero_is_sum(n) && axes->zero_stage < 2)))
         t->nodes[node] = NULL; /* where parts are added up is for the partitioner to say */
@@ -153,14 +187,15 @@ static void place_node(struct train *t, const struct axes *axes, uint32_t node)
 
 int train_layout(struct train *train, const json_t *layout, struct shd_error *err)
 {
-    struct axes axes = {-1, -1, -1, false, 0};
+    struct axes axes = {.data = -1, .tensor = -1};
     int status = read_axes(&axes, train, layout, err);
 
     if (status != SHD_OK)
         return status;
     train->shardings = calloc((size_t)train->graph->nnodes + 1, sizeof *train->shardings);
     train->nodes = calloc((size_t)train->graph->nnodes + 1, sizeof *train->nodes);
-    if (!train->shardings || !train->nodes)
+    train->stored = calloc((size_t)train->graph->nnodes + 1, sizeof *train->stored);
+    if (!train->shardings || !train->nodes || !train->stored)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the shardings");
     for (uint32_t node = 0; node < train->graph->nnodes; node++)
         place_node(train, &axes, node);

@@ -297,8 +297,11 @@ static bool has_hybrid_shards(const struct train_step *s)
     return s->zero_stage > 0 && shards(s) < s->dp / s->slices;
 }
 
+/* Ranks of context have other tokens of the same parameters, and shard these as replicas do. */
 static const char *zero_axis(const struct train_step *s)
 {
+    if (s->cp > 1)
+        return has_hybrid_shards(s) ? "[shard, cp]" : "[dp, cp]";
     return has_hybrid_shards(s) ? "shard" : "dp";
 }
 

@@ -514,18 +514,20 @@ static void check_parts(struct reader *r)
 static void check_zero(struct reader *r)
 {
     const struct scenario *s = r->scenario;
+    struct names seen = {{NULL}, 0};
 
     if (s->zero.stage > 0 && !s->step.update)
         diag_error(r->diag, scenario_place(s, "zero.stage"),
                    "zero of stage %" PRId64 " for a step without update; expected an optimizer and "
                    "step: [forward, backward, update]",
                    s->zero.stage);
-    if (s->zero.stage > 0 && !s->zero.axis)
+    if (s->zero.stage > 0 && s->zero.axes.n == 0)
         diag_error(r->diag, scenario_place(s, "zero.stage"),
                    "zero of stage %" PRId64 " without an axis; expected zero.axis, a mesh axis",
                    s->zero.stage);
-    if (s->zero.axis && !r->mesh_unknown && !mesh_has(s, s->zero.axis))
-        mesh_report_no_axis(r, scenario_place(s, "zero.axis"), s->zero.axis, s->zero.axis);
+    for (size_t a = 0; a < s->zero.axes.n && !r->mesh_unknown; a++)
+        check_axis(r, &seen, scenario_place(s, "zero.axis"), s->zero.axes.names[a],
+                   s->zero.axes.names[a], "zero.axis");
 }
 
 static void check_pipeline(struct reader *r)
@@ -540,11 +542,11 @@ static void check_pipeline(struct reader *r)
     if (s->pipeline.axis && !r->mesh_unknown && !mesh_has(s, s->pipeline.axis))
         mesh_report_no_axis(r, scenario_place(s, "pipeline.axis"), s->pipeline.axis,
                             s->pipeline.axis);
-    if (s->pipeline.axis && s->zero.axis && !strcmp(s->pipeline.axis, s->zero.axis))
+    if (scenario_has_axis(&s->zero.axes, s->pipeline.axis))
         diag_error(r->diag, scenario_place(s, "zero.axis"),
                    "zero is to shard over '%s', which holds the stages of the pipeline; expected "
                    "another axis",
-                   s->zero.axis);
+                   s->pipeline.axis);
 }
 
 /* Types of what an update keeps, and a scale of its loss. */

@@ -82,6 +82,63 @@ static void schema_axis(const struct option *option, struct json_out *out)
                "[{\"type\": \"null\"}, {\"$ref\": \"#/definitions/" SCHEMA_NAME "\"}]");
 }
 
+static void clear_axis_list(struct scenario *scenario, const struct option *option)
+{
+    struct scenario_axis_list *list = field_of(scenario, option);
+
+    for (size_t i = 0; i < list->n; i++)
+        free(list->names[i]);
+    free(list->names);
+    *list = (struct scenario_axis_list){.n = 0};
+}
+
+static void add_axis(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    struct scenario_axis_list *list = field_of(r->scenario, option);
+    char *name = value_read_name(r, option->key, node), **added;
+
+    if (!name)
+        return;
+    added = value_append(r, &list->names, &list->n, sizeof *added, SHD_MESH_AXES_MAX, node);
+    if (added)
+        *added = name;
+    else
+        free(name);
+}
+
+static void read_axis_list(struct reader *r, const struct option *option,
+                           const struct yaml_node *node)
+{
+    if (node->kind == YAML_MAP) {
+        value_error(r, option, node);
+        return;
+    }
+    clear_axis_list(r->scenario, option);
+    if (node->kind == YAML_TEXT && !yaml_is_null(node))
+        add_axis(r, option, node);
+    for (size_t i = 0; node->kind == YAML_LIST && i < node->nitems; i++)
+        add_axis(r, option, node->items[i]);
+}
+
+static void print_axis_list(const struct scenario *scenario, const struct option *option,
+                            struct text *out)
+{
+    const struct scenario_axis_list *list = const_field_of(scenario, option);
+
+    text_add(out, list->n == 0 ? "null" : list->n > 1 ? "[" : "");
+    for (size_t i = 0; i < list->n; i++) {
+        text_add(out, i ? ", " : "");
+        yaml_print_string(out, list->names[i]);
+    }
+    text_add(out, list->n > 1 ? "]" : "");
+}
+
+static void schema_axis_list(const struct option *option, struct json_out *out)
+{
+    (void)option;
+    schema_refer(out, SCHEMA_LOGICAL);
+}
+
 static void read_int(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     int64_t value;
@@ -412,6 +469,14 @@ const struct value_type value_axis = {
     .print = print_axis,
     .clear = clear_name,
     .schema = schema_axis,
+};
+
+const struct value_type value_axis_list = {
+    .expected = "a mesh axis, a list of them, or null",
+    .read = read_axis_list,
+    .print = print_axis_list,
+    .clear = clear_axis_list,
+    .schema = schema_axis_list,
 };
 
 const struct value_type value_bool = {

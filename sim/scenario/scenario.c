@@ -69,6 +69,14 @@ const struct scenario_logical *scenario_find_logical(const struct scenario *scen
     return NULL;
 }
 
+bool scenario_has_axis(const struct scenario_axis_list *axes, const char *name)
+{
+    for (size_t i = 0; i < axes->n; i++)
+        if (name && !strcmp(axes->names[i], name))
+            return true;
+    return false;
+}
+
 const struct scenario_algorithm *scenario_find_algorithm(const struct scenario *scenario,
                                                          const char *kind)
 {

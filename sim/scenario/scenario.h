@@ -329,10 +329,16 @@ struct scenario_recompute {
 #define SCENARIO_STEPS_MAX 100000  /* each has a number for its loss, and a time on each device */
 #define SCENARIO_PREFETCH_MAX 1000 /* layers: all of a model at once */
 
-/* ZeRO: what else is sharded over the axis that shards the batch; model/zero.h. */
+/* Names of mesh axes, the first the most major. */
+struct scenario_axis_list {
+    size_t n;
+    char **names;
+};
+
+/* ZeRO: what else is sharded over the axes that shard the data; model/zero.h. */
 struct scenario_zero {
-    int64_t stage;    /* 0 to 3; 0: nothing */
-    char *axis;       /* NULL: none is named, which only stage 0 allows */
+    int64_t stage; /* 0 to 3; 0: nothing */
+    struct scenario_axis_list axes; /* none, which only stage 0 allows */
     bool reshard;     /* of stage 3: parameters gathered forward are gathered again backward */
     int64_t prefetch; /* layers; partition/overlap.h */
 };
@@ -533,6 +539,9 @@ void scenario_free_rules(struct scenario_rule *rules, size_t nrules);
 /* The logical axis of a name, or NULL. */
 const struct scenario_logical *scenario_find_logical(const struct scenario *scenario,
                                                      const char *name);
+
+/* Whether a list has an axis of this name; NULL is no name. */
+bool scenario_has_axis(const struct scenario_axis_list *axes, const char *name);
 
 /* The algorithm asked for a kind of collective ("all-reduce"), or NULL. */
 const struct scenario_algorithm *scenario_find_algorithm(const struct scenario *scenario,

@@ -1095,18 +1095,19 @@ const struct option option_table[] = {
         .min = 0,
         .max = 3,
         .standard = "0",
-        .help = "What is sharded over zero.axis too: 1 the optimizer's state, 2 also gradients, 3 "
-                "also parameters. 2 equals 1 where there is one microbatch, as gradients do not "
+        .help = "What is sharded over the axes of zero.axis too: 1 the optimizer's state, 2 also "
+                "gradients, 3 also parameters. 2 equals 1 where there is one microbatch, as gradients do not "
                 "outlive a step.",
     },
     {
         .section = "zero",
         .key = "axis",
-        .type = &value_axis,
-        .offset = AT(zero.axis),
+        .type = &value_axis_list,
+        .offset = AT(zero.axes),
         .standard = "null",
-        .help = "The mesh axis of ZeRO, mostly one that shards the batch; each array is sharded "
-                "along its longest dimension that the axis divides.",
+        .help = "The mesh axis of ZeRO or a list of them, mostly those that shard the batch and "
+                "the sequence; each array is sharded over those that do not shard it already, "
+                "along its longest dimension that they divide.",
     },
     {
         .section = "zero",

@@ -15,6 +15,7 @@ extern const struct value_type value_int;    /* int64_t or uint64_t, in min..max
 extern const struct value_type value_number; /* double, above 0 and at most max; null is 0 */
 extern const struct value_type value_amount; /* double, 0 to max */
 extern const struct value_type value_axis;   /* char *, owned: a mesh axis; null is NULL */
+extern const struct value_type value_axis_list; /* struct scenario_axis_list: one, several, none */
 extern const struct value_type value_bool;
 extern const struct value_type value_bytes; /* uint64_t; null is 0 */
 extern const struct value_type value_rate;  /* uint64_t bytes a second, at least 1 */

@@ -14,7 +14,7 @@ static void print_subject(struct text *out, const struct scenario *scenario)
     base.pipeline = (struct scenario_pipeline){.schedule = scenario->pipeline.schedule};
     base.context.axis = NULL;
     base.zero.stage = 0;
-    base.zero.axis = NULL;
+    base.zero.axes.n = 0;
     base.zero.prefetch = 1;
     scenario_print(&base, out);
 }

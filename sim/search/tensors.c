@@ -601,7 +601,7 @@ static int print_base(struct tensors *t, struct shd_error *err)
     struct scenario base = *t->scenario;
 
     base.zero.stage = 0;
-    base.zero.axis = NULL;
+    base.zero.axes.n = 0;
     base.zero.prefetch = 1;
     base.nconstraints = 0;
     base.nlogical = 0;

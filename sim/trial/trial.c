@@ -92,6 +92,7 @@ struct partition_request trial_request(const struct trial *trial)
         .mesh = trial->mesh,
         .nodes = trial->shardings.nodes,
         .outputs = trial->shardings.outputs,
+        .stored = trial->shardings.stored,
         .placement =
             trial->scenario->placement == SCENARIO_SEARCH ? PARTITION_SEARCH : PARTITION_FOLLOW,
         .algos = trial->algos,
