@@ -182,14 +182,22 @@ test_defaults() {
 
 test_answers() {
     "$shardsim" init --model gpt2-small --devices 8 --hardware b200 --batch 1k --seq 512 >meant
-    person 'gpt2-smal\n gpt2-small \n0\nx\n8\nh1000\nb200\n12\n1k\n4x\n512\n' no
+    person 'gpt2-smal\n gpt2-small \n0\nx\n8\nh1000\nb200\n1k\n4x\n512\n' no
     is 0 "answers: status 0"
     same "answers: what it writes with these as options"
     says out "did you mean 'gpt2-small'" "a bad model: what was meant, and it is asked again"
     says out "'x' is not a whole number from 1 to" "a bad number is told"
     says out "no hardware 'h1000'" "a bad cluster is told"
-    says out 'a batch of 12 sequences does not divide over 8 devices; expected a multiple of them, such as 16' \
+    # A vocabulary of 50,257 is not sharded over tp, so that replicas cannot be fewer.
+    shardsim init --model gpt2-small --devices 8 --batch 12 -o none.yaml
+    is 2 "a bad batch: status 2"
+    says err 'a batch of 12 sequences does not divide over 8 devices; expected a multiple of them, such as 16' \
         "a bad batch: one that divides"
+    [ ! -e none.yaml ]
+    ok $? "a bad batch: nothing is written"
+    shardsim init --model llama3-405b --devices 16384 --batch 2048 --seq 8192 -o few.yaml
+    grep -q '^mesh: {fsdp: 2048, tp: 8}' few.yaml && shardsim plan -q few.yaml && [ "$status" -le 1 ]
+    ok $? "a batch of fewer sequences than devices: replicas are fewer"
     person '?\n\n\n?\n\n\n\n' no
     is 0 "what there is: status 0"
     says out '^  llama3-70b$' "what there is: models"

@@ -26,7 +26,6 @@ struct layout {
     int64_t sequences; /* of a device's microbatch */
 };
 
-static const struct layout fsdp = {1, 1, 3, "full", 1};
 
 /* ---- the scenario ---- */
 
@@ -53,8 +52,9 @@ static void write_mesh(struct text *out, const struct first_asked *asked, const 
     if (l->ep > 1)
         text_add(out, "# Each device of ep has its part of a layer's experts.\n");
     if (l->tp > 1)
-        text_add(out, "# Heads and widths are sharded over tp, within a node: else it does not "
-                      "fit.\n");
+        text_addf(out, "# Heads and widths are sharded over tp, within a node: else %s.\n",
+                  asked->batch % asked->devices ? "the batch does not divide over replicas"
+                                                : "it does not fit");
     if (l->ep == 1 && l->tp == 1)
         text_add(out, "# One axis over all devices.  Another layout is another mesh, with rules "
                       "for what its\n"
@@ -385,9 +385,18 @@ static int choose(struct candidate *out, bool *found, struct choice *c)
     return status;
 }
 
+long first_tensor_parallel(long devices, long batch)
+{
+    for (long tp = 1; tp <= NODE && devices % tp == 0; tp *= 2)
+        if (batch % (devices / tp) == 0)
+            return tp;
+    return 0;
+}
+
 int first_write(struct text *out, struct first_need *need, const struct first_asked *asked,
                 struct diag *diag)
 {
+    const struct layout fsdp = {first_tensor_parallel(asked->devices, asked->batch), 1, 3, "full", 1};
     struct choice c = {.asked = asked};
     struct candidate best = {.layout = fsdp};
     bool found = false;

@@ -2,7 +2,7 @@
  *
  * Layouts of replicas are compared: experts over an axis of their own, ZeRO's stage, what is
  * recomputed, and sequences of a microbatch; and tensor parallelism, only as wide as it takes for
- * anything to fit.  Each is estimated from plans of few layers, which a step's time and memory
+ * the batch to divide, and for anything to fit.  Each is estimated from plans of few layers, which a step's time and memory
  * grow by evenly; then the best is planned whole.  No clock is read: the answer is always the same.
  *
  * Thread class: pure functions.
@@ -31,6 +31,9 @@ struct first_need {
     bool fits;
     int64_t width; /* of the model */
 };
+
+/* The least tensor parallelism of a node with which a batch divides over the replicas; 0: none. */
+long first_tensor_parallel(long devices, long batch);
 
 /* Write the scenario of the best layout that fits or, where none does, of one that saves memory.
  * SHD_OK; else `diag` says why what was written cannot be planned. */

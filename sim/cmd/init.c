@@ -89,8 +89,7 @@ static int check_seq(const struct options *o, long seq, struct shd_error *err)
                          o->model, longest, seq);
 }
 
-/* Of the devices that there are. */
-static int check_batch(const struct options *o, long batch, struct shd_error *err)
+static int check_whole(const struct options *o, long batch, struct shd_error *err)
 {
     if (batch % o->devices == 0)
         return SHD_OK;
@@ -98,6 +97,12 @@ static int check_batch(const struct options *o, long batch, struct shd_error *er
                          "a batch of %ld sequences does not divide over %ld devices; expected a "
                          "multiple of them, such as %ld",
                          batch, o->devices, (batch + o->devices - 1) / o->devices * o->devices);
+}
+
+/* Of the devices that there are, or of replicas of some of them. */
+static int check_batch(const struct options *o, long batch, struct shd_error *err)
+{
+    return first_tensor_parallel(o->devices, batch) > 0 ? SHD_OK : check_whole(o, batch, err);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -203,9 +208,13 @@ static int build_scenario(struct text *text, const struct options *o)
                                       .seq = o->seq};
     struct diag diag = DIAG_INIT;
     struct first_need need;
+    struct shd_error err;
     int exit = CMD_OK, status = first_write(text, &need, &asked, &diag);
 
-    if (status != SHD_OK) {
+    if (status != SHD_OK && status != SHD_ENOMEM && check_whole(o, o->batch, &err) != SHD_OK) {
+        cmd_error("%s", err.text); /* for tensor parallelism does not divide the model */
+        exit = CMD_USAGE;
+    } else if (status != SHD_OK) {
         diag_write(&diag, stderr);
         exit = status == SHD_ENOMEM || diag.no_memory ? CMD_CANNOT : CMD_OK;
     } else if (!need.fits) {
