@@ -45,7 +45,8 @@ PIECES = [b"'", b'"', b"\\", b"\n", b"\r", b"\t", b"`", b"$(a)", b"${a}", b";", 
           b"<!--", b"]]>", b"&amp;", b"#", b" #", b": ", b"- ", b"{", b"}", b"[", b"]", b",", b"%0A", b"::",
           b"=", b"+1", b"@", b"\x1b[31m", b"\x01", b"\x7f", b"\xc2\x85", b"\xe2\x80\xa8", b"\xef\xbb\xbf",
           b"\xf3\xa0\x81\x81", b"\xff", b"\xed\xa0\x80", b"\xc3", b"a", b"0", b"null", b"~", b"*", b"!", b"?",
-          b"'''", b'"""', b"-->", b"\xef\xbf\xbf", b"...", b"---", b"\xe4\xb8\xad", b"coding: x", b" "]
+          b"'''", b'"""', b"-->", b"\xef\xbf\xbf", b"...", b"---", b"\xe4\xb8\xad", b"coding: x", b" ", b"::error::a", b"##[add-mask]",
+          b"##vso[task.x]"]
 pick = random.Random(int(seed))
 names = [b"", *PIECES, *(b"".join(pick.choices(PIECES, k=pick.randint(1, 6))) for _ in range(2000))]
 
@@ -231,6 +232,23 @@ def checked(which):
 same_shape("check: TAP", checked, shape_of_tap)
 same_shape("check: JUnit", lambda which: open(which + ".xml", "rb").read(), shape_of_xml)
 ok(not any(os.path.exists(f) for f in ("pwned", "sly/pwned")), "nothing of it was run")
+
+# What a runner of CI takes for a command: GitHub's at the beginning of a line, older ones anywhere.
+COMMAND = re.compile(r"^\s*::|##[a-z]*\[", re.M)
+TOLD = ("::error::a", " ::add-mask::b ##vso[c]", "##[error]d", "\u00a0::e", "f" * 60 + " ::g")
+FILE = "::debug::.yaml"
+write(FILE, TOLD[0] + " " + TOLD[2], TOLD)
+os.environ["GITHUB_ACTIONS"] = ""
+for args in (["plan"], ["plan", "--json"], ["compare", "--plan", "--columns=all"], ["compare", "--plan", "--format=csv"],
+             ["compare", "--plan", "--format=markdown"], ["explain", "-S", TOLD[1]], ["export", "--to", "jax", "-S", TOLD[2]],
+             ["plan", "-S", "::x"], ["plan", "-s", "model.vocab=::0"], ["show", "names"]):
+    done = subprocess.run([program, *args, FILE], capture_output=True, text=True)
+    found = COMMAND.search(done.stdout + "\n" + done.stderr)
+    ok(not found and (done.stdout or done.stderr), " ".join(args).replace("#", "") + ": no line is a runner's command",
+       found and (done.stdout + done.stderr)[found.start():][:200])
+for language in ("python", "json", "xml", "csv", "markdown", "comment", "yaml", "flow", "quoted"):
+    found = COMMAND.search(document(language).decode("utf-8", "replace"))
+    ok(not found, language + ": no line is a runner's command", found)
 
 # A first scenario tells commands with its own name, and its cluster's in a comment.
 FILE = "x: {y # z'\"$(touch pwned).yaml"

@@ -109,6 +109,7 @@ static const struct {
     {"plain", "abc", 3, "\"abc\""},
     {"quotes", "a\"b\\c/", 6, "\"a\\\"b\\\\c/\""},
     {"controls", "\b\t\n\f\r\v\x01\x7f", 8, "\"\\b\\t\\n\\f\\r\\u000b\\u0001\\u007f\""},
+    {"a command of a runner", "::a ##[b] [c]", 13, "\"::a ##\\u005bb] [c]\""},
     {"NUL", "a\0b", 3, "\"a\\u0000b\""},
     {"UTF-8", "\xc3\xa9\xf0\x9f\x98\x80", 6, "\"\xc3\xa9\xf0\x9f\x98\x80\""},
     {"bad byte", "a\xff" "b", 3, "\"a\xef\xbf\xbd" "b\""},

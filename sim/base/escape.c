@@ -46,18 +46,38 @@ bool escape_is_needed(uint32_t code)
     return false;
 }
 
-/* The bytes of the character at `bytes`; what stands for it is in `shown`, "" where it stays. */
-static size_t read_char(char shown[SHOWN_MAX], const char *bytes, size_t length)
+/* Whether a colon begins "::" where a line may begin: at the beginning, or behind a space, where a
+ * sentence may be wrapped (what is not ASCII may be a space, too). */
+static bool begins_command(const char *bytes, size_t at, size_t length)
+{
+    return bytes[at] == ':' && at + 1 < length && bytes[at + 1] == ':' &&
+           (at == 0 || bytes[at - 1] == ' ' || (unsigned char)bytes[at - 1] >= 0x80);
+}
+
+bool escape_ends_command(const char *bytes, size_t at)
+{
+    size_t name = at;
+
+    if (bytes[at] != '[')
+        return false;
+    while (name > 0 && bytes[name - 1] >= 'a' && bytes[name - 1] <= 'z')
+        name--;
+    return name > 1 && bytes[name - 1] == '#' && bytes[name - 2] == '#';
+}
+
+/* The bytes of the character at `at`; what stands for it is in `shown`, "" where it stays. */
+static size_t read_char(char shown[SHOWN_MAX], const char *bytes, size_t at, size_t length)
 {
     uint32_t code;
-    size_t n = utf8_next(bytes, length, &code);
+    size_t n = utf8_next(bytes + at, length - at, &code);
 
     shown[0] = '\0';
     if (n == 0)
-        snprintf(shown, SHOWN_MAX, "\\x%02x", (unsigned)(unsigned char)bytes[0]);
+        snprintf(shown, SHOWN_MAX, "\\x%02x", (unsigned)(unsigned char)bytes[at]);
     else if (code == '\n' || code == '\r' || code == '\t')
         snprintf(shown, SHOWN_MAX, "\\%c", code == '\n' ? 'n' : code == '\r' ? 'r' : 't');
-    else if (escape_is_needed(code))
+    else if (escape_is_needed(code) || begins_command(bytes, at, length) ||
+             escape_ends_command(bytes, at))
         snprintf(shown, SHOWN_MAX,
                  code < 0x80      ? "\\x%02x"
                  : code < 0x10000 ? "\\u%04x"
@@ -72,7 +92,7 @@ void escape_add_bytes(struct text *out, const char *bytes, size_t length)
     size_t plain = 0; /* from here to `at` all stays */
 
     for (size_t at = 0; at < length;) {
-        size_t n = read_char(shown, bytes + at, length - at);
+        size_t n = read_char(shown, bytes, at, length);
 
         if (shown[0]) {
             text_add_bytes(out, bytes + plain, at - plain);
@@ -89,15 +109,12 @@ void escape_put(FILE *file, const char *string)
     size_t length = strlen(string);
     char shown[SHOWN_MAX];
 
-    while (length > 0) {
-        size_t n = read_char(shown, string, length);
-
+    for (size_t at = 0, n; at < length; at += n) {
+        n = read_char(shown, string, at, length);
         if (shown[0])
             fputs(shown, file);
         else
-            fwrite(string, 1, n, file);
-        string += n;
-        length -= n;
+            fwrite(string + at, 1, n, file);
     }
 }
 

@@ -4,7 +4,9 @@
  * editor or a log viewer acts upon: control characters (ESC, and U+009B, which stands for ESC [),
  * those that turn the direction of writing or cannot be seen, the ends of lines, and bytes that are
  * no UTF-8.  All that is shown to people passes through here, where these become \n, \r, \t, \x1b
- * (a byte), \u202e or \U000e0001 (characters).  Other text stays as it is, a backslash too.
+ * (a byte), \u202e or \U000e0001 (characters).  Other text stays as it is, a backslash too, but for
+ * what runners of CI take for commands to themselves: "::" where a line may begin, after spaces too
+ * (GitHub's, ::error::), and "##[" or "##vso[" anywhere (GitHub's, Azure's).
  *
  * Thread class: pure functions.
  *
@@ -22,6 +24,9 @@
 
 /* Whether a character is none to be shown as it is. */
 bool escape_is_needed(uint32_t code);
+
+/* Whether the byte at `at` is the bracket of "##[" or "##vso[". */
+bool escape_ends_command(const char *bytes, size_t at);
 
 /* Append a string as it may be shown; a NULL is "". */
 void escape_add(struct text *out, const char *string);

@@ -156,7 +156,7 @@ static void add_escaped(struct text *text, const char *at, size_t nbytes, uint32
     else if (escape_is_needed(code) && code > 0xffff) /* a pair of surrogates */
         text_addf(text, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (code >> 10)),
                   (unsigned)(0xdc00 + (code & 0x3ff)));
-    else if (escape_is_needed(code))
+    else if (escape_is_needed(code) || code == '[') /* of a command: add_string() */
         text_addf(text, "\\u%04x", (unsigned)code);
     else
         text_add_bytes(text, at, nbytes);
@@ -172,7 +172,8 @@ static void add_string(struct text *text, const char *bytes, size_t length)
     text_add_char(text, '"');
     for (size_t at = 0; at < length;) {
         size_t run = 0;
-        while (at + run < length && needs_no_escape((unsigned char)bytes[at + run]))
+        while (at + run < length && needs_no_escape((unsigned char)bytes[at + run]) &&
+               !escape_ends_command(bytes, at + run))
             run++;
         text_add_bytes(text, bytes + at, run);
         at += run;

@@ -21,7 +21,7 @@ void literal_add_python(struct text *out, const char *string)
 
         if (code == '"' || code == '\\')
             text_addf(out, "\\%c", (char)code);
-        else if (n == 0 || escape_is_needed(code))
+        else if (n == 0 || escape_is_needed(code) || escape_ends_command(string, at))
             text_addf(out,
                       code < 0x100     ? "\\x%02x"
                       : code < 0x10000 ? "\\u%04x"
@@ -52,10 +52,12 @@ void literal_add_shell(struct text *out, const char *string)
         return;
     }
     text_add_char(out, '\'');
-    for (; *string; string++) {
-        if (*string == '\'')
+    for (size_t at = 0; string[at]; at++) {
+        if (string[at] == '\'')
             text_add(out, "'\\'"); /* ends the quotes, and the next one begins them again */
-        text_add_char(out, *string);
+        else if (escape_ends_command(string, at))
+            text_add(out, "''");
+        text_add_char(out, string[at]);
     }
     text_add_char(out, '\'');
 }

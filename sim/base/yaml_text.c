@@ -170,7 +170,7 @@ static bool can_be_single_quoted(const char *text)
     for (size_t at = 0; at < length;) {
         uint32_t code;
         size_t n = utf8_next(text + at, length - at, &code);
-        if (n == 0 || escape_is_needed(code))
+        if (n == 0 || escape_is_needed(code) || escape_ends_command(text, at))
             return false;
         at += n;
     }
@@ -198,7 +198,7 @@ void yaml_print_quoted(struct text *out, const char *text)
         size_t n = utf8_next(text + at, length - at, &code);
         if (code == '"' || code == '\\')
             text_addf(out, "\\%c", (char)code);
-        else if (escape_is_needed(code))
+        else if (escape_is_needed(code) || escape_ends_command(text, at))
             text_addf(out, "\\U%08X", (unsigned)code);
         else if (n == 0)
             text_add(out, "\xef\xbf\xbd");
