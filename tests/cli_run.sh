@@ -208,6 +208,29 @@ assert v["ok"] is False and v["tolerance"] == 1e-30 and v["steps"] > 0
 assert len(v["wrong"]) == len(v["outputs"]) + len(v["gradients"])
 assert all(w["relative_error"] > 1e-30 and w["error"] <= 1 for w in v["wrong"])
 PY
+    # Biases of keys raise all scores of a row alike: their gradients are 0 in exact arithmetic.
+    cat >"$tmp/zero.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2}
+model: {kind: transformer, d_model: 16, d_ff: 32, layers: 2, heads: 2, vocab: 32, attention_bias: all}
+batch: {size: 4, seq: 8}
+step: [forward, backward]
+params: [[.*, []]]
+axes: {batch: dp}
+YAML
+    for dtype in float32 bfloat16 float64; do
+        shardsim run --json -s "model.dtype=$dtype" --set tolerance=0.1 "$tmp/zero.yaml"
+        is 0 "gradients that are 0 but for rounding, $dtype: within any tolerance"
+        holds "gradients that are 0 but for rounding, $dtype: those of the keys' biases alone" <<'PY'
+zeros = r["verify"]["zero_but_for_rounding"]
+assert sorted(zeros) == ["layers/%d/attn/k/bias" % i for i in (0, 1)], zeros
+assert all(0 < z < 1 for z in zeros.values())
+PY
+    done
+    shardsim run --set tolerance=0.1 "$tmp/zero.yaml"
+    tr -s ' \n' '  ' <"$tmp/out" | grep -q \
+        'the tolerance is not asked of gradient of layers/0/attn/k/bias and 1 more, 0 but for rounding, where [0-9.]*e-[0-9]* is allowed'
+    ok $? "gradients that are 0 but for rounding: told"
     shardsim plan --set limits.memory=1MiB "$scenarios/tensor_parallel.yaml"
     is 1 "plan over the memory limit: status 1"
     says out '^memory  *.* of 1.00 MiB: does not fit$' "plan over the memory limit: said"

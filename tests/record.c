@@ -80,6 +80,16 @@ static void test_sums(void)
     ok(record_verified_ok(r), "an error as large as the tolerance is within it");
     r->tolerance = 0.9e-4;
     ok(!record_verified_ok(r), "one error beyond the tolerance, within its bound");
+    r->checks[1].zero = true;
+    r->checks[1].relative = INFINITY;
+    r->checks[1].most = r->checks[1].widest = 1e-9;
+    ok(record_verified_ok(r), "no tolerance is asked of what is 0 but for rounding");
+    r->checks[1].most = 2e-9;
+    ok(!record_verified_ok(r), "but its widest bound, of elements without one, too");
+    r->checks[1].most = 0;
+    r->checks[1].error = 1.1;
+    ok(!record_verified_ok(r), "its bound is");
+    r->checks[1].error = 1;
     r->tolerance = 0;
     r->step.error = 1.1;
     ok(!record_verified_ok(r), "one step beyond its bound");

@@ -211,6 +211,7 @@ static void compare_one(double got, double want, double allowed, int64_t at,
         d->nopen++;
         return;
     }
+    d->widest = fmax(d->widest, allowed);
     ratio = ratio_of(got, want, allowed);
     if (ratio > d->ratio) {
         d->ratio = ratio;

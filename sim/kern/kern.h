@@ -215,6 +215,7 @@ struct kern_difference {
     int64_t at;         /* where that is: row-major, in the whole array */
     double got, want, allowed; /* there */
     double most, size;  /* the largest |got - want|, and |want|, where both are finite */
+    double widest;      /* the largest that is allowed, but for infinity */
     uint64_t nopen;     /* places where any value is allowed */
     uint64_t infinite, nan; /* places where `got` is infinite, and where it is not a number */
 };

@@ -358,7 +358,10 @@ struct record_check record_check_of(const struct record *record,
         check.nan += f->nan;
         most = fmax(most, f->most);
         size = fmax(size, f->size);
+        check.widest = fmax(check.widest, f->widest);
     }
+    check.most = most;
+    check.largest = size;
     check.relative = most == 0 ? 0 : most / size;
     return check;
 }
@@ -370,7 +373,10 @@ uint64_t record_check_nonfinite(const struct record_check *check)
 
 bool record_check_matches(const struct record *record, const struct record_check *check)
 {
-    return check->error <= 1 && (record->tolerance == 0 || check->relative <= record->tolerance);
+    bool within = check->zero ? check->most <= check->widest
+                              : check->relative <= record->tolerance;
+
+    return check->error <= 1 && (record->tolerance == 0 || within);
 }
 
 bool record_check_ok(const struct record *record, const struct record_check *check)

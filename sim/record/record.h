@@ -43,6 +43,11 @@ struct record_check {
     int64_t at;     /* where in the whole array, row-major */
     double got, want, allowed;
     double relative;  /* max |got - want| / max |want| of what is finite */
+    double most, largest; /* these two maxima */
+    double widest;    /* the largest bound of an element, but for infinity; of what is `zero` without
+                         one, what is allowed by what the unsharded run is off */
+    bool zero;        /* 0 in exact arithmetic, as far as its bounds tell: `want` is what rounding in
+                         float64 leaves, so that `relative` says nothing */
     double unsharded; /* the same of the unsharded computation in the program's own types; set
                          where the record is `beside_unsharded` */
     uint64_t nopen;   /* elements on all devices that cannot be judged: their bound is infinite */
@@ -176,7 +181,8 @@ struct record {
     struct record_modelled *modelled; /* NULL: of no stated cluster */
     struct record_training training;  /* executed */
     bool verified;
-    double tolerance; /* of the relative error, besides the bounds; 0: none was asked for */
+    double tolerance; /* of the relative error, besides the bounds, of what is not 0 in exact
+                         arithmetic; 0: none was asked for */
     struct record_check *checks; /* one for each result of the program */
     uint32_t nchecks;
     bool beside_unsharded; /* the program has 16-bit arrays, which are off without sharding, too */

@@ -256,6 +256,19 @@ static void write_relative_errors(struct json_out *out, const struct record *r)
     json_out_end_object(out);
 }
 
+/* Of which no tolerance is asked; by name, the largest bound of an element. */
+static void write_zeros(struct json_out *out, const struct record *r)
+{
+    if (r->tolerance == 0)
+        return;
+    json_out_key(out, "zero_but_for_rounding");
+    json_out_begin_object(out);
+    for (uint32_t i = 0; i < r->nchecks; i++)
+        if (r->checks[i].zero)
+            json_out_key_double(out, r->checks[i].name, r->checks[i].widest);
+    json_out_end_object(out);
+}
+
 static void write_verify(struct json_out *out, const struct record *r)
 {
     json_out_key(out, "verify");
@@ -264,6 +277,7 @@ static void write_verify(struct json_out *out, const struct record *r)
     json_out_bool(out, record_verified_ok(r));
     if (r->tolerance > 0)
         json_out_key_double(out, "tolerance", r->tolerance);
+    write_zeros(out, r);
     json_out_key_uint(out, "steps", r->nsteps);
     write_open(out, r);
     write_checks(out, r, "outputs");

@@ -361,16 +361,44 @@ static void print_wrong(const struct record *r, struct text *out)
     }
 }
 
-/* 16-bit arrays are off without sharding, too: of the array that is off most, both. */
-static void print_beside_unsharded(const struct record *r, struct text *out)
+/* The array that is off most of its largest element; one that is 0 but for rounding is not. */
+static uint32_t most_off(const struct record *r)
 {
     uint32_t most = 0;
 
+    for (uint32_t i = 0; i < r->nchecks; i++)
+        if (!r->checks[i].zero &&
+            (r->checks[most].zero || r->checks[i].relative > r->checks[most].relative))
+            most = i;
+    return most;
+}
+
+/* Arrays of which no tolerance is asked. */
+static void print_zeros(const struct record *r, struct text *out)
+{
+    uint32_t nzeros = 0, last = 0;
+
+    for (uint32_t i = 0; i < r->nchecks; i++)
+        if (r->checks[i].zero) {
+            nzeros++;
+            last = i;
+        }
+    if (r->tolerance == 0 || nzeros == 0)
+        return;
+    text_addf(out, "; the tolerance is not asked of %s%.200s",
+              kind_name(r->checks[last].kind), r->checks[last].name);
+    if (nzeros > 1)
+        text_addf(out, " and %u more", nzeros - 1);
+    text_addf(out, ", 0 but for rounding, where %.1e is allowed", r->checks[last].widest);
+}
+
+/* 16-bit arrays are off without sharding, too: of the array that is off most, both. */
+static void print_beside_unsharded(const struct record *r, struct text *out)
+{
+    uint32_t most = most_off(r);
+
     if (!r->beside_unsharded)
         return;
-    for (uint32_t i = 0; i < r->nchecks; i++)
-        if (r->checks[i].relative > r->checks[most].relative)
-            most = i;
     text_addf(out,
               "; %s%.200s is off by %.1e of its largest element, unsharded in the same types "
               "by %.1e",
@@ -382,13 +410,10 @@ static void print_beside_unsharded(const struct record *r, struct text *out)
 static void print_drift(const struct record *r, uint64_t nopen, struct text *out)
 {
     uint64_t nopen_first = 0;
-    uint32_t most = 0;
+    uint32_t most = most_off(r);
 
-    for (uint32_t i = 0; i < r->nchecks; i++) {
+    for (uint32_t i = 0; i < r->nchecks; i++)
         nopen_first += r->checks[i].nopen_first;
-        if (r->checks[i].relative > r->checks[most].relative)
-            most = i;
-    }
     text_addf(out, "; after the last step %s%.200s is off by %.1e of its largest element",
               kind_name(r->checks[most].kind), r->checks[most].name, r->checks[most].relative);
     if (nopen > 0)
@@ -430,6 +455,7 @@ static void print_verify(const struct record *r, size_t columns, struct text *ou
     else if (nopen > 0)
         text_addf(&line, "; %llu elements have no bound", (unsigned long long)nopen);
     print_beside_unsharded(r, &line);
+    print_zeros(r, &line);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "verified");
     para_print(out, columns, VALUE_COLUMN, text_get(&line));
     out->failed |= line.failed;

@@ -1330,7 +1330,7 @@ const struct option option_table[] = {
         .max = 1,
         .standard = "null",
         .help = "The largest max |a-b| / max |b| of results, in addition to the error bound of "
-                "each element.",
+                "each element; of none that is 0 in exact arithmetic.",
     },
     {
         .key = "seed",

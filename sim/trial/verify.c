@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kern/error.h"
 #include "partition/partition.h"
 #include "ranks/ranks.h"
 #include "ranks/spread.h"
@@ -271,7 +272,6 @@ static struct record_check check_of(const struct comparing *c, uint32_t r)
     uint32_t n = c->record->program->nresults;
     enum program_result_kind kind = c->record->program->results[r].kind;
     struct record_check last = record_check_of(c->record, c->last, n, r), first;
-
     if (kind != PROGRAM_LOSS && kind != PROGRAM_NEXT && program_has_state(c->record->program))
         last.infinite = last.nan = 0;
     if (kind == PROGRAM_OUTPUT)
@@ -284,6 +284,9 @@ static struct record_check check_of(const struct comparing *c, uint32_t r)
     first.nopen_first = last.nopen_first = first.nopen;
     first.nopen = last.nopen;
     first.relative = last.relative;
+    first.most = last.most;
+    first.largest = last.largest;
+    first.widest = last.widest;
     first.after_first = true;
     return first.error > last.error ? first : last;
 }
@@ -298,6 +301,23 @@ static void gather(const struct comparing *c, const struct spread *spread)
     curve_gather(c->record, spread);
 }
 
+/* Whether an array is 0 in exact arithmetic, as the gradient of keys' biases: what the reference has
+ * of it is within the roundings of float64.  Errors are about proportional to the unit roundoff, so
+ * those of float64 have the bounds of the array's own type, times the ratio of the two.  Without any
+ * bound it shows in the unsharded run of the same types, whose error is as much larger than such a
+ * reference, about; half as many digits are asked, and as many deviations allowed as elsewhere. */
+static void find_zero(struct record_check *check, enum shd_dtype dtype, double unsharded)
+{
+    double finer = kern_store_roundoff(SHD_F64) / kern_store_roundoff(dtype);
+
+    if (check->widest > 0) {
+        check->zero = check->largest <= check->widest * finer;
+    } else if (unsharded * sqrt(finer) > 1) {
+        check->zero = true;
+        check->widest = KERN_ERROR_ALLOWED * unsharded * check->largest;
+    }
+}
+
 static void fill_checks(struct record *record, const struct comparing *c)
 {
     record->nchecks = record->program->nresults;
@@ -309,6 +329,9 @@ static void fill_checks(struct record *record, const struct comparing *c)
         record->checks[r].name = record->program->results[r].name;
         if (c->reference->unsharded)
             record->checks[r].unsharded = c->reference->unsharded[r];
+        find_zero(&record->checks[r],
+                  record->program->buffers[record->program->results[r].buffer].dtype,
+                  record->checks[r].unsharded);
     }
 }
 
