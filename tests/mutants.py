@@ -29,6 +29,7 @@ TOP = os.path.realpath(os.environ.get("top_srcdir", os.path.join(os.path.dirname
 HOME = os.path.realpath("mutants")
 BUDGET = float(os.environ.get("SHD_MUTANT_SECONDS", "90"))
 JOBS = os.environ.get("SHD_JOBS", "2")
+AT_ONCE = 8 # tests that are linked together
 
 
 def tests():
@@ -53,6 +54,9 @@ def build(name, *options):
         shell("autoreconf -fi", source)
         shell(" ".join(("../../configure", "--with-mpi", *options)), folder)
         shell("make -j%s all && make -j%s check TESTS= && make tests/shardsim" % (JOBS, JOBS), folder)
+        # An archive that names its objects where they lie has what was compiled last.
+        shell("rm .libs/libsim.a && find sim -name 'libsim_la-*.o' -path '*/.libs/*' | xargs ar rcsT .libs/libsim.a",
+              folder)
         open(folder + "/built", "w").close()
     return folder
 
@@ -179,7 +183,7 @@ def place(source, mutant):
 
 
 def plant(folder, mutant, line):
-    """Compile the sources with the mutant, and bring it into both libraries; False: no program."""
+    """Compile the sources with the mutant; False: no program."""
     source = os.path.realpath(folder + "/../..")
     path = os.path.join(source, mutant["file"])
     text = open(path, encoding="utf-8").read().split("\n")
@@ -191,9 +195,7 @@ def plant(folder, mutant, line):
     if subprocess.run(["make", "-s", object_, "CFLAGS=-O1 -w"], cwd=folder, check=False,
                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
         return False
-    if library == "libsim":
-        shell("ar r .libs/libsim.a %s/.libs/%s_la-%s.o" % (stem, library, name), folder)
-    else:
+    if library == "libshd":
         shell("gcc -shared -fopenmp -o .libs/libshd.so.0.0.0 -Wl,-soname,libshd.so.0 "
               "$(find lib -name '*.o' -path '*/.libs/*') $(pkg-config --libs libpcre2-8) -lm -pthread", folder)
     return True
@@ -206,12 +208,13 @@ def restore(folder, mutant):
 
 
 def link(folder, chosen):
-    """The programs of these tests, and the program itself, with the libraries as they lie there."""
-    targets = ["tests/" + name for name in chosen if not name.endswith(".sh")] + ["tests/shardsim"]
+    """The programs of these tests, with the libraries as they lie there; for a script the program itself."""
+    targets = {"tests/shardsim" if name.endswith(".sh") else "tests/" + name for name in chosen}
     shell("rm -f " + " ".join(targets), folder)
     shell("make -o libsim.la -o libshd.la -o libtap.la " + " ".join(targets), folder)
-    for name in (".libs/shardsim", "shardsim"):
-        shell("cp tests/shardsim %s.new && mv -f %s.new %s" % (name, name, name), folder)
+    if "tests/shardsim" in targets:
+        for name in (".libs/shardsim", "shardsim"):
+            shell("cp tests/shardsim %s.new && mv -f %s.new %s" % (name, name, name), folder)
 
 
 def judge(worker, mutant, order):
@@ -225,13 +228,11 @@ def judge(worker, mutant, order):
     try:
         if not plant(folder, mutant, line):
             return "no program", "", 0
-        if reaching:
-            scripts = any(name.endswith(".sh") for name, _ in reaching)
-            link(folder, [name for name, _ in reaching if not name.endswith(".sh")][:40] if not scripts
-                 else [name for name, _ in reaching])
-        for name, usual in reaching:
+        for i, (name, usual) in enumerate(reaching):
             if spent + usual > BUDGET:
                 break
+            if i % AT_ONCE == 0: # the first few tests kill most mutants
+                link(folder, [name for name, _ in reaching[i:i + AT_ONCE]])
             passed, seconds = run_test(name, folder, int(usual * 20 + 30))
             spent += seconds
             if not passed:
