@@ -46,6 +46,10 @@ test_notations() {
         "$ar, replica_groups=mesh['a'=4,'b'=2], device_ids=([2,2,2]T(0,2,1)) {'b'}"
     received "the devices of a mesh, listed" 512 '["axis0"]' \
         "$ar, replica_groups=mesh['a'=4,'b'=2], device_ids=(0,4,1,5,2,6,3,7) {'b'}"
+    received "what goes on in the middle" 448 '["axis0"]' \
+        '%s = ((f32[16]{0}), f32[2]{0}) reduce-scatter-start(%x), channel_id=1, replica_groups={}, use_global_device_ids=true, dimensions={0}, to_apply=%add
+  %u = ((f32[16]{0}), f32[2]{0}) reduce-scatter-update(%s)
+  %r = f32[2]{0} reduce-scatter-done(%u)'
     received "pairs of a ring" 512 '["axis0"]' \
         '%r = f32[16]{0} collective-permute(%x), channel_id=1, source_target_pairs={{0,1},{1,2},{2,3},{3,4},{4,5},{5,6},{6,7},{7,0}}'
     received "a pair with itself moves nothing" 64 '["axis1"]' \
@@ -424,6 +428,12 @@ test_faults() {
     is 2 "text behind the module"
     says err "m:9:1: error: expected a computation" "text behind the module: where"
     faulty "no instruction" 8 "not an instruction" "%r is missing"
+    faulty "groups of all, of which it is not told how many" 8 'neither replica_count nor num_partitions' \
+        '%r = f32[16]{0} all-reduce(%x), replica_groups={}, to_apply=%add' ', is_scheduled=true'
+    faulty "no groups, of which it is not told how many" 8 'device.*; --devices=N says it' \
+        '%r = f32[32]{0} all-gather(%x), dimensions={0}' ', is_scheduled=true'
+    faulty "a permutation in place" 8 'in place, of slices' \
+        '%r = f32[16]{0} collective-permute(%x, %x, %x, %x), channel_id=1, source_target_pairs={{0,1}}, slice_sizes={{4}}' ', num_partitions=8'
     faulty "a collective that is not known" 8 "kind that is not known" "%r = f32[16] all-shift(%x)"
     faulty "no partitions" 1 "whole numbers from 1" "%r = f32[16] negate(%x)" ', num_partitions=0'
     faulty "more devices than can be" 1 "more devices" "%r = f32[] add(%x, %x)" \

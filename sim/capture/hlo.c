@@ -52,6 +52,7 @@ struct reader {
     const char *counted_to; /* lines are counted up to here */
     struct hlo_lists lists;
     bool is_scheduled;
+    bool is_counted;        /* how many devices there are is told, by the module or the caller */
     int sharded_line;       /* of a parameter or copy that has a sharding; 0: none */
     int asks_line;          /* of what only a module has that is to be partitioned; 0: none */
     struct hlo_names names; /* of computations */
@@ -126,6 +127,8 @@ static int read_module(struct reader *r, struct hlo_piece line)
     stated = (int64_t)r->lists.devices.replicas * r->lists.devices.partitions;
     if (stated > CAPTURE_DEVICES_MAX)
         return fault(r, SHD_EINVAL, "a module of more devices than can be read, 1048576");
+    r->is_counted = r->request->devices || hlo_attribute(line, "replica_count", &value) ||
+                    hlo_attribute(line, "num_partitions", &value);
     if (r->request->devices && stated == 1)
         r->lists.devices.partitions = r->request->devices;
     else if (r->request->devices && r->request->devices != stated)
@@ -431,6 +434,17 @@ static bool source_of(char **out, struct hlo_piece attributes)
     return true;
 }
 
+/* "{}" */
+static bool is_empty_list(struct hlo_piece value)
+{
+    struct hlo_piece inside;
+
+    if (!hlo_take_bracket(&value, &inside))
+        return false;
+    hlo_skip(&inside);
+    return inside.at == inside.end;
+}
+
 static int read_groups(uint32_t *out, struct reader *r, const struct hlo_op *op,
                        struct hlo_piece attributes)
 {
@@ -452,6 +466,10 @@ static int read_groups(uint32_t *out, struct reader *r, const struct hlo_op *op,
         status = hlo_pairs(out, &r->lists, value, ids, &err);
     } else {
         (void)hlo_attribute(attributes, "replica_groups", &value);
+        if (!r->is_counted && is_empty_list(value))
+            return fault(r, SHD_EINVAL,
+                         "a group of all devices, and neither replica_count nor num_partitions of "
+                         "the module tells how many there are; --devices=N says it");
         status = hlo_groups(out, &r->lists, value, ids, &err);
     }
     return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
@@ -462,12 +480,16 @@ static int read_collective(struct reader *r, const struct hlo_op *op, struct hlo
 {
     struct capture_collective c = {.kind = op->kind, .op = op->op, .line = r->line, .times = 1};
     const struct capture_groups *groups;
+    struct hlo_piece slices;
     struct shd_error err;
     bool has_where;
     int status = read_groups(&c.groups, r, op, attributes);
 
     if (status != SHD_OK)
         return status;
+    if (op->pairs && hlo_attribute(attributes, "slice_sizes", &slices))
+        return fault(r, SHD_EINVAL,
+                     "a collective-permute in place, of slices of its operand, is not read");
     c.async = strcmp(op->op, op->name) != 0;
     groups = &r->capture->groups[c.groups];
     if ((op->result_is_gathered || op->result_is_scattered) && !capture_groups_equal_size(groups))
@@ -562,7 +584,7 @@ static bool sounds_like_one(struct hlo_piece opcode)
     static const char *const words[] = {"all-", "collective-", "reduce-scatter", "ragged-all"};
     size_t length = (size_t)(opcode.end - opcode.at);
 
-    if (length > 5 && !memcmp(opcode.end - 5, "-done", 5))
+    if (length > 7 && (!memcmp(opcode.end - 5, "-done", 5) || !memcmp(opcode.end - 7, "-update", 7)))
         return false;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (length >= strlen(words[i]) && !memcmp(opcode.at, words[i], strlen(words[i])))
