@@ -32,7 +32,8 @@ static const struct {
     {"a surrogate", "\xed\xa0\x80", "\\xed\\xa0\\x80"},
     {"a runner's command", "::error::a::b", "\\x3a:error::a::b"},
     {"where a sentence may be wrapped", "a ::b: \u00a0::c d::e", "a \\x3a:b: \u00a0\\x3a:c d::e"},
-    {"a runner's older command", "##[set a]b ##vso[c] #[d] ##E[f]", "##\\x5bset a]b ##vso\\x5bc] #[d] ##E[f]"},
+    {"a runner's older command", "##[set a]b ##vso[c] #[d] ##E[f]",
+     "##\\x5bset a]b ##vso\\x5bc] #[d] ##E[f]"},
     {"a colon alone", ":", ":"},
     {"an overlong ESC", "\xc0\x9b", "\\xc0\\x9b"},
 };

@@ -245,7 +245,8 @@ static void test_faults(void)
  * not leave the script, and each is told where it is itself. */
 static void test_files(void)
 {
-    char *script = copy_of("f() { return; }; . $D/a.sh x y; run $A $1; source b.sh; g; . a.sh; run $A"),
+    char *script = copy_of("f() { return; }; . $D/a.sh x y; run $A $1; source b.sh; g; . a.sh; "
+                           "run $A"),
          *a = copy_of("A=$1\nreturn\nrun"), *b = copy_of("g() { run \"$A\"; }\nif");
     struct text out = TEXT_INIT;
     struct diag errors = DIAG_INIT;

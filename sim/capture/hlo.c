@@ -584,7 +584,8 @@ static bool sounds_like_one(struct hlo_piece opcode)
     static const char *const words[] = {"all-", "collective-", "reduce-scatter", "ragged-all"};
     size_t length = (size_t)(opcode.end - opcode.at);
 
-    if (length > 7 && (!memcmp(opcode.end - 5, "-done", 5) || !memcmp(opcode.end - 7, "-update", 7)))
+    if (length > 7 &&
+        (!memcmp(opcode.end - 5, "-done", 5) || !memcmp(opcode.end - 7, "-update", 7)))
         return false;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (length >= strlen(words[i]) && !memcmp(opcode.at, words[i], strlen(words[i])))

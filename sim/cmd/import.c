@@ -47,7 +47,7 @@ struct options {
     const char *of_rules; /* the first option that only rules have, or NULL */
     const char *given[GIVEN_MAX]; /* "NAME=VALUE" for the variables of a script */
     size_t ngiven;
-    struct import_file with[FILES_MAX]; /* files that a script reads; their texts as they are read */
+    struct import_file with[FILES_MAX]; /* files that a script reads, with their texts */
     size_t nwith;
     bool allow_unknown;
     struct import_request request;

@@ -67,7 +67,7 @@ struct import_job {
     int64_t recompute_layers, recompute_first, recompute_every; /* groups of; up to; each so many */
     bool recompute_whole; /* layers with what nobody reads again */
     const char *recompute_keep; /* patterns of what is kept all the same, as a list; NULL: none */
-    struct text recompute_names; /* patterns of what alone is computed again; empty: by `recompute` */
+    struct text recompute_names; /* patterns of what is computed again; empty: by `recompute` */
     const char *optimizer, *decay;
     double lr, betas[2], eps, weight_decay, momentum, clip;
     int64_t loss_scale, loss_scale_window;
@@ -113,7 +113,7 @@ enum import_type {
     IMPORT_WORD,
     IMPORT_TEXT, /* a struct import_text */
     IMPORT_LIST, /* the same, of all words up to the next option, with a space between two */
-    IMPORT_HINT, /* the same, of one word; where it is in doubt it was not said, which is no error */
+    IMPORT_HINT, /* the same, of one word; where it is in doubt it was not said: no error */
     IMPORT_QUIET /* known to say nothing of the layout: left out, and named */
 };
 

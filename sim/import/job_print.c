@@ -497,7 +497,8 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
     add_zero(job, &shape, out);
     add_recompute(job, out);
     if (job->left_out.failed || job->unknown.failed || job->taken.failed || job->notes.failed ||
-        job->programs.failed || job->stage_layers.failed || job->recompute_names.failed || job->unread.failed)
+        job->programs.failed || job->stage_layers.failed || job->recompute_names.failed ||
+        job->unread.failed)
         diag_no_memory(diag);
     check_scenario(job, out, diag);
 }

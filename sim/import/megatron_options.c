@@ -136,8 +136,9 @@ const struct import_option megatron_options[] = {
     REFUSED("--prompts", OF_TRAINING),
     REFUSED("--prompt-file", OF_TRAINING),
     REFUSED("--perform-rl-step", OF_TRAINING),
-    REFUSED("--grpo-", "no step of a scenario generates what it learns from; leave it out to plan the "
-                       "training of the model alone"),
+    REFUSED("--grpo-",
+            "no step of a scenario generates what it learns from; leave it out to plan the training "
+            "of the model alone"),
     REFUSED("--export-kd-cfg", "a teacher beside the model cannot be said; leave it out"),
     REFUSED("--export-kd-teacher-load", "a teacher beside the model cannot be said; leave it out"),
     REFUSED("--logits-load-dir", "a teacher beside the model cannot be said; leave it out"),

@@ -84,8 +84,8 @@ void megatron_find_recompute(struct import_job *job, struct diag *diag)
         diag_error(diag, job->end,
                    "--moe-layer-recompute beside full recomputation; expected one of them");
     else if (job->modules.text)
-        text_add(&job->notes, "# --recompute-modules is for --recompute-granularity selective: left "
-                              "out.\n");
+        text_add(&job->notes,
+                 "# --recompute-modules is for --recompute-granularity selective: left out.\n");
     job->recompute_whole = job->recompute && !strcmp(job->recompute, "full");
     if (!job->recompute_whole || !method || strcmp(method, "block") != 0)
         return;

@@ -435,8 +435,9 @@ void megatron_read_script(struct import_job *job, struct place first, const char
         return;
     text_init(&script.launched);
     give_variables(job, &s);
-    for (size_t i = 0; i < job->nfiles && shell_add_file(&s, job->files[i].path, job->files[i].text);)
-        i++;
+    for (size_t i = 0; i < job->nfiles; i++)
+        if (!shell_add_file(&s, job->files[i].path, job->files[i].text))
+            break;
     shell_run(&s, read_command, &script);
     job->end = shell_place_at(&s, (uint32_t)strlen(text));
     if (script.launched.length == 0 && diag->nerrors == 0)

@@ -68,7 +68,7 @@ struct shell {
         bool read;
     } files[1 + SHELL_FILES_MAX]; /* the script itself first */
     size_t nfiles, length;        /* of the text, with its last NUL */
-    char *joined;                 /* the text, if there are several files; NULL: it is the caller's */
+    char *joined;                 /* the text, of several files; NULL: it is the caller's */
     struct shell_state state;
     struct shell_words words; /* of the command */
     struct shell_cause *causes;

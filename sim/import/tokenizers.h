@@ -1,5 +1,5 @@
-/* import/tokenizers.h - how many tokens well-known tokenizers have, for jobs that name one and leave
- * the size of the vocabulary to it.
+/* import/tokenizers.h - how many tokens well-known tokenizers have, for jobs that name one and
+ * leave the size of the vocabulary to it.
  *
  * Thread class: the tables are immutable.
  *
