@@ -604,6 +604,8 @@ libsim_la_SOURCES = \
 	%D%/partition/alternatives.h \
 	%D%/partition/assign.c \
 	%D%/partition/assign.h \
+	%D%/partition/batch.c \
+	%D%/partition/batch.h \
 	%D%/partition/bucket.c \
 	%D%/partition/bucket.h \
 	%D%/partition/busy.c \

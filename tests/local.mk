@@ -350,6 +350,7 @@ test_scripts = \
 	%D%/export.sh \
 	%D%/exports.sh \
 	%D%/fit.sh \
+	%D%/fsdp.sh \
 	%D%/golden.sh \
 	%D%/headers.sh \
 	%D%/hostile.sh \

@@ -88,7 +88,7 @@ LAYOUTS = [
 ]
 
 
-def scenario(layout, kind, layers, placement):
+def scenario(layout, kind, layers, placement, heads):
     mesh = ", ".join(f"{axis}: {size}" for axis, size in layout["mesh"].items())
     vocab = f", vocab: {V}" if kind == "transformer" else ""
     rules = layout["rules"]
@@ -99,7 +99,7 @@ def scenario(layout, kind, layers, placement):
     else:
         more = more.replace("axes: {seq: tp}\n", "")
     return (f"version: 1\nname: textbook\nmesh: {{{mesh}}}\n"
-            f"model: {{kind: {kind}, d_model: {D}, d_ff: {F}, heads: {H}, layers: {layers}{vocab}}}\n"
+            f"model: {{kind: {kind}, d_model: {D}, d_ff: {F}, heads: {heads}, layers: {layers}{vocab}}}\n"
             f"batch: {{size: {B}, seq: {S}}}\nplacement: {placement}\nparams:\n{rules}{more}")
 
 
@@ -110,9 +110,9 @@ def planned(program, *words):
     return json.loads(out.stdout)["received_bytes"]["total"]
 
 
-def received(program, layout, kind, layers, placement="follow"):
+def received(program, layout, kind, layers, placement="follow", heads=H):
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write(scenario(layout, kind, layers, placement))
+        file.write(scenario(layout, kind, layers, placement, heads))
         file.flush()
         return planned(program, file.name)
 
@@ -135,6 +135,17 @@ def check(program):
             good = totals[3] - totals[2] == totals[2] - totals[1] == (totals[12] - totals[3]) / 9
             failed += not good
             print(f"{'' if good else 'not '}ok {n} - {layout['name']}: {kind}: equal layers, equal bytes")
+    # One key head, which all have: the gradients of keys and of values are summed, and nothing that
+    # is made of them again.
+    one = dict(LAYOUTS[2], rules="  - [attn/(k|v)/kernel, []]\n" + LAYOUTS[2]["rules"])
+    for layers in (1, 2):
+        n += 1
+        got = received(program, one, "block", layers, heads=f"{H}, kv_heads: 1")
+        want = layers * (tensor(8) + 2 * 2 * 7 * B * S * K * BYTES)
+        failed += got != want
+        print(f"{'' if got == want else 'not '}ok {n} - TP: one key head: block of {layers}")
+        if got != want:
+            print(f"# {got} bytes in {layers} layers, expected {want}")
     # The search knows what an algorithm moves: where all-reduces take n log n, others are worth it.
     n += 1
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scenarios",

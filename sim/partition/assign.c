@@ -155,6 +155,8 @@ bool assign_linear(const struct graph_node *node, uint32_t k)
     case GRAPH_COMBINE:
     case GRAPH_ROPE: /* the other operand is positions */
         return k == 0;
+    case GRAPH_EMBED_GRAD: /* the other operand is ids */
+        return k == 1;
     case GRAPH_REDUCE:
         return node->reduce == SHD_SUM;
     case GRAPH_MAP:

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/batch.h"
+
 struct claim {
     enum follow_claim strength;
     uint8_t axis;
@@ -15,12 +17,14 @@ struct claim {
 };
 
 #define CLAIMS_MAX (SHD_MESH_AXES_MAX * RULE_FACTORS_MAX) /* one for each axis and factor */
+#define NOT_ASKED UINT32_MAX
 
 struct follow {
     struct placement *p;
-    bool *weight;   /* by node: it depends on parameters only */
+    struct batch batch;
+    bool *weight;     /* by node: it depends on parameters only */
     uint32_t *stored; /* by node that is such: the axes over which it is only kept sharded */
-    uint32_t batch; /* a dimension number, or GRAPH_NONE */
+    uint32_t *sums;   /* by node: axes over which all its readers take parts of it; or NOT_ASKED */
     struct claim claims[CLAIMS_MAX];
     uint32_t nclaims;
     struct assign assign; /* of the op at hand */
@@ -75,7 +79,7 @@ static enum follow_claim operand_strength(const struct follow *f, uint32_t node,
         f->p->graph->nodes[operand].dtype == SHD_I32)
         return CLAIM_QUEUES;
     if (!f->weight[operand] || f->weight[node])
-        return dim == f->batch ? CLAIM_BATCH : CLAIM_DATA;
+        return f->batch.dims[dim] ? CLAIM_BATCH : CLAIM_DATA;
     return f->p->graph->nodes[node].op == GRAPH_MAP ? CLAIM_MAP_WEIGHT : CLAIM_WEIGHT;
 }
 
@@ -88,14 +92,29 @@ static uint32_t gathered_axes(const struct follow *f, uint32_t node, uint32_t we
     return stays ? 0 : f->stored[weight];
 }
 
+/* A table that is read by what is the same for the whole batch, as distances are, makes a larger
+ * array, which meets the batch later: there it must be whole along the axes of the batch.  So the
+ * table is gathered over these, which is smaller, as if it were only kept sharded over them. */
+static void gather_early(struct follow *f, uint32_t node, uint32_t operand)
+{
+    const struct graph *g = f->p->graph;
+    bool grows = batch_has(&f->batch, &g->nodes[node]) ||
+                 elements_of(g, node) > elements_of(g, operand);
+
+    if (f->weight[operand] && !f->weight[node] && !f->batch.varies[node] && grows)
+        f->stored[operand] |= f->batch.axes;
+}
+
 static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
 {
     const struct graph *graph = f->p->graph;
     const struct rule *rule = &f->p->nodes[node].rule;
     uint32_t operand = graph->nodes[node].inputs[k];
     const struct shd_sharding *s = price_sharding(f->p->price, f->p->nodes[operand].home);
-    uint32_t gathered = gathered_axes(f, node, operand);
+    uint32_t gathered;
 
+    gather_early(f, node, operand);
+    gathered = gathered_axes(f, node, operand);
     for (uint32_t d = 0; d < s->rank; d++) {
         int8_t factor = claimed_factor(rule, rule->operand[k][d]);
         uint32_t dim = graph->nodes[operand].dims[d];
@@ -192,7 +211,8 @@ static void claim_by_experts(struct follow *f, uint32_t node, uint32_t value)
     }
 }
 
-/* A gradient is sharded as what it is the gradient of: a weight's is computed where the weight is;
+/* A gradient is sharded as what it is the gradient of: a weight's is computed where the weight is,
+ * unless that was gathered for it;
  * other values' where nothing else is brought, so that parts of a sum that belong to a value cut by
  * sequence parallelism are scattered over the sequence. */
 static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors)
@@ -244,6 +264,7 @@ static bool is_valid(const struct follow *f, uint32_t node)
 /* Grant the claims in their order; one for which the factor does not divide is passed over. */
 static void grant_claims(struct follow *f, uint32_t node)
 {
+    memset(f->p->nodes[node].cause, 0, sizeof f->p->nodes[node].cause);
     for (uint32_t i = 0; i < f->nclaims; i++) {
         int8_t *place = &f->assign.place[f->claims[i].axis];
 
@@ -319,20 +340,7 @@ static void pass_sums(struct follow *f, uint32_t node)
                 f->assign.place[a] = ASSIGN_NONE;
 }
 
-/* Whether products alone read a value, under all its names. */
-static bool read_by_products(const struct placement *p, uint32_t node)
-{
-    const struct placement_node *n = &p->nodes[node];
-    bool all = n->output == GRAPH_NONE;
-
-    for (uint32_t r = 0; r < n->nreaders && all; r++) {
-        uint32_t reader = n->readers[r].node;
-
-        all = placement_is_alias(p, reader) ? read_by_products(p, reader)
-                                            : p->graph->nodes[reader].op == GRAPH_EINSUM;
-    }
-    return all;
-}
+/* ---- sums that products read ---- */
 
 /* The value that a name stands for. */
 static uint32_t named_value(const struct placement *p, uint32_t node)
@@ -342,37 +350,7 @@ static uint32_t named_value(const struct placement *p, uint32_t node)
     return node;
 }
 
-/* A product whose result is a sum over some axis anyway, or smaller than its operand, takes that
- * operand as the sum it is: the gradients of key heads that several devices hold are combined with
- * those of the queries, or as the gradient of the kernel. */
-static void pass_products(struct follow *f, uint32_t node)
-{
-    const struct placement *p = f->p;
-    const struct graph_node *n = &p->graph->nodes[node];
-    const struct assigned a = {p->graph, node, &p->nodes[node].rule, &f->assign, p->mesh};
-    struct shd_sharding result;
-
-    if (n->op != GRAPH_EINSUM)
-        return;
-    assign_result(&result, &a, 0);
-    for (uint32_t k = 0; k < n->ninputs; k++) {
-        const struct shd_sharding *s = price_sharding(p->price, p->nodes[n->inputs[k]].home);
-        bool passes = s->partial_op == SHD_SUM &&
-                      (result.partial ||
-                       elements_of(p->graph, node) <= elements_of(p->graph, n->inputs[k])) &&
-                      read_by_products(p, named_value(p, n->inputs[k]));
-
-        for (uint8_t axis = 0; axis < shd_mesh_naxes(p->mesh) && passes; axis++)
-            if (s->partial >> axis & 1 && f->assign.place[axis] == ASSIGN_NONE) {
-                f->assign.place[axis] = ASSIGN_PARTIAL;
-                f->assign.linear_operand = (uint8_t)k;
-            }
-        if (passes)
-            return;
-    }
-}
-
-static void follow_node(struct follow *f, uint32_t node)
+static void claim_all(struct follow *f, uint32_t node)
 {
     struct placement *p = f->p;
     const struct rule *rule = &p->nodes[node].rule;
@@ -392,9 +370,119 @@ static void follow_node(struct follow *f, uint32_t node)
     sort_claims(f);
     pass_sums(f, node);
     grant_claims(f, node);
+}
+
+/* Whether all operands of an op are placed. */
+static bool is_ready(const struct placement *p, uint32_t node)
+{
+    for (uint32_t k = 0; k < p->graph->nodes[node].ninputs; k++)
+        if (p->nodes[p->graph->nodes[node].inputs[k]].home == PLACEMENT_UNKNOWN)
+            return false;
+    return true;
+}
+
+/* What products that read a value say to its sum of parts. */
+struct asked {
+    uint32_t axes;   /* over which they all may take parts */
+    double elements; /* of their results that are sums only if they do */
+};
+
+/* Whether an operand has an op sharded over an axis, and the op is not only asked to be so. */
+static bool is_bound(const struct follow *f, uint32_t node, uint8_t axis)
+{
+    return f->assign.place[axis] != ASSIGN_NONE &&
+           f->p->nodes[node].cause[axis].claim > CLAIM_ASKED;
+}
+
+/* Drop the axes over which its operands have a product sharded: over these it needs the sum, where
+ * a product that is only asked to be sharded so may scatter the parts of its result.  Returns
+ * whether the result is a sum of parts anyway. */
+static bool drop_sharding(const struct follow *f, uint32_t node, struct asked *asked)
+{
+    struct follow scratch = *f;
+    const struct assigned a = {f->p->graph, node, &f->p->nodes[node].rule, &scratch.assign,
+                               f->p->mesh};
+    struct shd_sharding result;
+
+    claim_all(&scratch, node);
+    for (uint8_t axis = 0; axis < shd_mesh_naxes(f->p->mesh); axis++)
+        if (is_bound(&scratch, node, axis))
+            asked->axes &= ~(UINT32_C(1) << axis);
+    assign_result(&result, &a, 0);
+    return result.partial;
+}
+
+/* Of a product whose other operand comes later, in the backward phase, only the size is known. */
+static void ask_product(const struct follow *f, uint32_t node, uint32_t k, struct asked *asked)
+{
+    const struct graph *g = f->p->graph;
+    bool einsum = g->nodes[node].op == GRAPH_EINSUM, anyway = false;
+
+    if (!einsum && !(g->nodes[node].op == GRAPH_EMBED_GRAD && k == 1))
+        asked->axes = 0;
+    else if (is_ready(f->p, node))
+        anyway = drop_sharding(f, node, asked);
+    if (!einsum || !anyway)
+        asked->elements += elements_of(g, node);
+}
+
+/* Ask all readers of a value, under all its names. */
+static void ask_readers(const struct follow *f, uint32_t node, struct asked *asked)
+{
+    const struct placement_node *n = &f->p->nodes[node];
+
+    if (n->output != GRAPH_NONE)
+        asked->axes = 0;
+    for (uint32_t r = 0; r < n->nreaders && asked->axes; r++)
+        if (placement_is_alias(f->p, n->readers[r].node))
+            ask_readers(f, n->readers[r].node, asked);
+        else
+            ask_product(f, n->readers[r].node, n->readers[r].operand, asked);
+}
+
+/* The axes over which a value is a sum of parts that its readers, products all of them, take as
+ * parts: their results, which are combined instead, are sums anyway or together no larger.  Where
+ * one of them needs the sum all read it. */
+static uint32_t read_as_parts(struct follow *f, uint32_t value)
+{
+    const struct shd_sharding *s = price_sharding(f->p->price, f->p->nodes[value].home);
+    struct asked asked = {s->partial_op == SHD_SUM ? s->partial : 0, 0};
+
+    if (f->sums[value] != NOT_ASKED)
+        return f->sums[value];
+    ask_readers(f, value, &asked);
+    f->sums[value] = asked.elements <= elements_of(f->p->graph, value) ? asked.axes : 0;
+    return f->sums[value];
+}
+
+/* Products take an operand as the parts of a sum where all that read it do: the gradients of key
+ * heads that several devices hold are combined with those of the queries, or as the gradient of
+ * the kernel; those of distances as the gradient of their table. */
+static void pass_products(struct follow *f, uint32_t node)
+{
+    const struct graph_node *n = &f->p->graph->nodes[node];
+
+    if (n->op != GRAPH_EINSUM && n->op != GRAPH_EMBED_GRAD)
+        return;
+    for (uint32_t k = 0; k < n->ninputs; k++) {
+        uint32_t axes = read_as_parts(f, named_value(f->p, n->inputs[k]));
+
+        for (uint8_t axis = 0; axis < shd_mesh_naxes(f->p->mesh); axis++)
+            if (axes >> axis & 1 && !is_bound(f, node, axis)) {
+                f->assign.place[axis] = ASSIGN_PARTIAL;
+                f->assign.linear_operand = (uint8_t)k;
+            }
+        if (axes)
+            return;
+    }
+}
+
+static void follow_node(struct follow *f, uint32_t node)
+{
+    claim_all(f, node);
     pass_products(f, node);
-    p->nodes[node].assign = f->assign;
-    placement_settle(p, node);
+    f->p->nodes[node].assign = f->assign;
+    placement_settle(f->p, node);
 }
 
 /* The axes that shard the data of a step. */
@@ -438,31 +526,42 @@ static void find_weights(struct follow *f)
         f->weight[node] = n->op != GRAPH_INPUT;
         for (uint32_t k = 0; k < n->ninputs; k++)
             f->weight[node] &= f->weight[n->inputs[k]];
-        if (n->op == GRAPH_INPUT && n->rank > 0 && f->batch == GRAPH_NONE)
-            f->batch = n->dims[0];
     }
+}
+
+static int init(struct follow *f, struct placement *p, struct shd_error *err)
+{
+    size_t n = (size_t)p->graph->nnodes + 1;
+    int status = batch_init(&f->batch, p, err);
+
+    f->p = p;
+    f->weight = calloc(n, sizeof *f->weight);
+    f->stored = calloc(n, sizeof *f->stored);
+    f->sums = malloc(n * sizeof *f->sums);
+    if (status != SHD_OK || !f->weight || !f->stored || !f->sums)
+        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", p->graph->nnodes);
+    memset(f->sums, 0xff, n * sizeof *f->sums); /* NOT_ASKED */
+    find_weights(f);
+    find_stored(f);
+    return SHD_OK;
+}
+
+static void fini(struct follow *f)
+{
+    batch_fini(&f->batch);
+    free(f->weight);
+    free(f->stored);
+    free(f->sums);
 }
 
 int follow_placement(struct placement *placement, struct shd_error *err)
 {
-    struct follow f = {.p = placement, .batch = GRAPH_NONE};
+    struct follow f = {.p = placement};
+    int status = init(&f, placement, err);
 
-    size_t n = (size_t)placement->graph->nnodes + 1;
-    bool allocated;
-
-    f.weight = calloc(n, sizeof *f.weight);
-    f.stored = calloc(n, sizeof *f.stored);
-    allocated = f.weight && f.stored;
-    if (allocated) {
-        find_weights(&f);
-        find_stored(&f);
-    }
-    for (uint32_t node = 0; allocated && node < placement->graph->nnodes; node++)
+    for (uint32_t node = 0; status == SHD_OK && node < placement->graph->nnodes; node++)
         if (placement_is_free(placement, node))
             follow_node(&f, node);
-    free(f.weight);
-    free(f.stored);
-    return allocated ? SHD_OK
-                     : shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops",
-                                     placement->graph->nnodes);
+    fini(&f);
+    return status;
 }

@@ -5,19 +5,22 @@
  * of one op, one of them keeps it, and the other arrays are brought to that:
  *
  *   1. what a data operand brings and a constraint on the result, or its output, asks for too;
- *   2. the batch: weights that are sharded over the same axis are gathered, as in FSDP;
+ *   2. the batch (batch.h): weights that are sharded over the same axis are gathered, as in FSDP;
  *   3. a weight: it stays where its rule put it and the data comes to it, as in Megatron-LM's
  * tensor and sequence parallelism;
  *   4. other data, the larger array first;
  *   5. what is asked of the result.
  *
  * A weight that ZeRO keeps sharded over axes of the data brings these to no op with data: it is
- * gathered before.  In an elementwise op weights follow the data.  The batch is the first dimension
- * of the first input; a weight is what depends on parameters only.
+ * gathered before.  In an elementwise op weights follow the data; a weight is what depends on
+ * parameters only.  Where it meets what is the same for the whole batch (a table of distances; the
+ * gradient of a mean), and makes a larger array that meets the batch later, it is gathered over the
+ * axes of the batch first.
  *
  * A sum of parts is combined before it is read, except by ops that only add such sums up (the
- * gradients of an input that q, k and v share), and by products whose result is such a sum anyway
- * or smaller.
+ * gradients of an input that q, k and v share), and by products and look-ups whose results are such
+ * sums anyway or together no larger than it.  These decide together: once combined, a sum is read
+ * so by all.
  *
  * This is what GSPMD (arXiv 2105.04663, section 3.5) and Shardy propagate along, with their
  * priorities settled by what the arrays are instead of by the order of user annotations.

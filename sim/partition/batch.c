@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An optimizer's state is an input too, and no data. */
+static bool is_data(const struct graph_node *n)
+{
+    return n->op == GRAPH_INPUT && n->state_of == GRAPH_NONE && n->rank > 0;
+}
+
+/* Mark the dimensions that are an array's first, and those further behind in one. */
+static void mark_data(const struct graph *g, bool *first, bool *behind)
+{
+    for (uint32_t node = 0; node < g->nnodes; node++) {
+        const struct graph_node *n = &g->nodes[node];
+
+        if (!is_data(n))
+            continue;
+        first[n->dims[0]] = true;
+        for (uint32_t d = 1; d < n->rank; d++)
+            behind[n->dims[d]] = true;
+    }
+}
+
+/* Where each first dimension is behind another, all of them count. */
+static void leave_out(bool *first, const bool *behind, uint32_t ndims)
+{
+    bool any = false;
+
+    for (uint32_t dim = 0; dim < ndims; dim++)
+        any |= first[dim] && !behind[dim];
+    for (uint32_t dim = 0; dim < ndims && any; dim++)
+        first[dim] &= !behind[dim];
+}
+
+bool batch_has(const struct batch *b, const struct graph_node *n)
+{
+    for (uint32_t d = 0; d < n->rank; d++)
+        if (b->dims[n->dims[d]])
+            return true;
+    return false;
+}
+
+/* Mark the dimensions of an op's results that are sharded as the batch of its operands is. */
+static void pass_on(struct batch *b, const struct placement *p, uint32_t node)
+{
+    const struct graph *g = p->graph;
+    const struct rule *rule = &p->nodes[node].rule;
+    bool factors[RULE_FACTORS_MAX] = {false};
+
+    for (uint32_t k = 0; k < rule->noperands; k++) {
+        const struct graph_node *operand = &g->nodes[g->nodes[node].inputs[k]];
+
+        for (uint32_t d = 0; d < operand->rank; d++)
+            factors[rule->operand[k][d]] |= b->dims[operand->dims[d]];
+    }
+    for (uint32_t r = 0; r < rule->nresults; r++) {
+        const struct graph_node *result = &g->nodes[assign_result_node(g, node, r)];
+
+        for (uint32_t d = 0; d < result->rank; d++)
+            b->dims[result->dims[d]] |= factors[rule->result[r][d]];
+    }
+}
+
+/* What is made of an array that varies varies too. */
+static void find_varying(struct batch *b, const struct placement *p, uint32_t node)
+{
+    const struct graph_node *n = &p->graph->nodes[node];
+
+    b->varies[node] = is_data(n) && batch_has(b, n);
+    for (uint32_t k = 0; k < n->ninputs; k++)
+        b->varies[node] |= b->varies[n->inputs[k]];
+}
+
+static void add_axes(struct batch *b, const struct placement *p, uint32_t node)
+{
+    const struct graph_node *n = &p->graph->nodes[node];
+    const struct shd_sharding *s = price_sharding(p->price, p->nodes[node].home);
+
+    for (uint32_t d = 0; d < n->rank; d++)
+        for (uint8_t a = 0; a < s->dims[d].naxes && b->dims[n->dims[d]]; a++)
+            b->axes |= UINT32_C(1) << s->dims[d].axes[a];
+}
+
+int batch_init(struct batch *out, const struct placement *p, struct shd_error *err)
+{
+    const struct graph *g = p->graph;
+    bool *behind = calloc((size_t)g->ndims + 1, sizeof *behind);
+
+    *out = (struct batch){.dims = calloc((size_t)g->ndims + 1, sizeof *out->dims),
+                          .varies = calloc((size_t)g->nnodes + 1, sizeof *out->varies)};
+    if (!behind || !out->dims || !out->varies) {
+        free(behind);
+        return shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", g->nnodes);
+    }
+    mark_data(g, out->dims, behind);
+    leave_out(out->dims, behind, g->ndims);
+    free(behind);
+    for (uint32_t node = 0; node < g->nnodes; node++) {
+        pass_on(out, p, node);
+        find_varying(out, p, node);
+        if (is_data(&g->nodes[node]))
+            add_axes(out, p, node);
+    }
+    return SHD_OK;
+}
+
+void batch_fini(struct batch *batch)
+{
+    free(batch->dims);
+    free(batch->varies);
+    memset(batch, 0, sizeof *batch);
+}
