@@ -3,26 +3,27 @@
 
 #include <shd/dtype.h>
 
+#include <stdbool.h>
 #include <string.h>
 
 static const struct {
     const char *name;
     const char *short_name;
-    const char *other_name; /* in compilers and newer libraries; NULL: they have none */
+    const char *others[2]; /* in compilers, newer libraries and papers; NULL: no more */
     size_t size;
 } dtypes[SHD_NDTYPES] = {
-    [SHD_F32] = {"float32", "f32", NULL, 4},
-    [SHD_F64] = {"float64", "f64", NULL, 8},
-    [SHD_BF16] = {"bfloat16", "bf16", NULL, 2},
-    [SHD_F16] = {"float16", "f16", NULL, 2},
-    [SHD_I32] = {"int32", "i32", "s32", 4},
-    [SHD_I8] = {"int8", "i8", "s8", 1},
-    [SHD_U8] = {"uint8", "u8", NULL, 1},
-    [SHD_I16] = {"int16", "i16", "s16", 2},
-    [SHD_I64] = {"int64", "i64", "s64", 8},
-    [SHD_BOOL] = {"bool", "pred", "bool_", 1},
-    [SHD_F8E4M3] = {"float8_e4m3fn", "f8e4m3fn", "f8e4m3", 1},
-    [SHD_F8E5M2] = {"float8_e5m2", "f8e5m2", NULL, 1},
+    [SHD_F32] = {"float32", "f32", {NULL}, 4},
+    [SHD_F64] = {"float64", "f64", {NULL}, 8},
+    [SHD_BF16] = {"bfloat16", "bf16", {NULL}, 2},
+    [SHD_F16] = {"float16", "f16", {NULL}, 2},
+    [SHD_I32] = {"int32", "i32", {"s32"}, 4},
+    [SHD_I8] = {"int8", "i8", {"s8"}, 1},
+    [SHD_U8] = {"uint8", "u8", {NULL}, 1},
+    [SHD_I16] = {"int16", "i16", {"s16"}, 2},
+    [SHD_I64] = {"int64", "i64", {"s64"}, 8},
+    [SHD_BOOL] = {"bool", "pred", {"bool_"}, 1},
+    [SHD_F8E4M3] = {"float8_e4m3fn", "f8e4m3fn", {"f8e4m3", "e4m3"}, 1},
+    [SHD_F8E5M2] = {"float8_e5m2", "f8e5m2", {"e5m2"}, 1},
 };
 
 size_t shd_dtype_size(enum shd_dtype dtype)
@@ -35,17 +36,22 @@ const char *shd_dtype_name(enum shd_dtype dtype)
     return (unsigned)dtype < SHD_NDTYPES ? dtypes[dtype].name : "no type";
 }
 
+static bool is_called(int dtype, const char *name)
+{
+    bool called = !strcmp(name, dtypes[dtype].name) || !strcmp(name, dtypes[dtype].short_name);
+
+    for (int i = 0; i < 2 && dtypes[dtype].others[i]; i++)
+        called |= !strcmp(name, dtypes[dtype].others[i]);
+    return called;
+}
+
 int shd_dtype_parse(enum shd_dtype *out, const char *name, struct shd_error *err)
 {
-    for (int i = 0; i < SHD_NDTYPES; i++) {
-        const char *other = dtypes[i].other_name;
-
-        if (!strcmp(name, dtypes[i].name) || !strcmp(name, dtypes[i].short_name) ||
-            (other && !strcmp(name, other))) {
+    for (int i = 0; i < SHD_NDTYPES; i++)
+        if (is_called(i, name)) {
             *out = (enum shd_dtype)i;
             return SHD_OK;
         }
-    }
     return shd_error_set(err, SHD_ENOTFOUND, "'%.100s' is not a valid element type", name);
 }
 

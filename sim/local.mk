@@ -520,6 +520,7 @@ libsim_la_SOURCES = \
 	%D%/kern/map_fn.h \
 	%D%/kern/math32.h \
 	%D%/kern/move.c \
+	%D%/kern/moved.c \
 	%D%/kern/multiply.c \
 	%D%/kern/multiply.h \
 	%D%/kern/nest.c \

@@ -134,8 +134,12 @@ test_limits() {
           "ct": {"shape": [1, 16777216, 1]}}}'
     refused "reshard.plan: an array of 2^50 elements" range "not executed" reshard.plan \
         '{"mesh": [["a", 2]], "shape": [1125899906842624], "from": ["a"], "to": []}'
-    refused "reshard.plan: a type that is not computed with" unsupported "int8" reshard.plan \
-        '{"mesh": [["a", 2]], "shape": [4], "dtype": "int8", "from": ["a"], "to": []}'
+    refused "reshard.plan: sums of a type that is not computed with" unsupported "int8 are moved" \
+        reshard.plan '{"mesh": [["a", 2]], "shape": [4], "dtype": "int8", "from": [], "to": [],
+          "partial": ["a"]}'
+    refused "reshard.run: more elements than their type has numbers" range "to 8; expected" \
+        reshard.run '{"mesh": [["a", 2]], "shape": [10], "dtype": "float8_e5m2", "from": ["a"],
+          "to": []}'
     refused "reshard.run: elements of an answer" range "elements of all shards" reshard.run \
         '{"mesh": [["a", 512]], "shape": [524288], "from": ["a"], "to": []}'
     refused "step.plan: a type that is not computed with" unsupported "not computed" step.plan \
@@ -205,6 +209,35 @@ assert out["steps"] == ["exchange to [{}, {}]: 1792 B (1.75 KiB)"], out["steps"]
 PY
 }
 
+# Nothing is computed when an array is moved: every type will do.
+test_moved_types() {
+    for dtype in float32 float64 bfloat16 float16 int32 int8 uint8 int16 int64 bool \
+        float8_e4m3fn float8_e5m2; do
+        in="\"mesh\": [[\"a\", 2]], \"shape\": [2, 4], \"dtype\": \"$dtype\""
+        in="$in, \"from\": [\"a\"], \"to\": [null, \"a\"]"
+        printf '{"id": "%s", "op": "reshard.%s", "in": {%s}}\n' "$dtype" plan "$in" "$dtype" run "$in"
+    done >"$tmp/moved"
+    "$shardsim" query <"$tmp/moved" >"$tmp/lines"
+    python3 - "$tmp/lines" >"$tmp/wrong" 2>&1 <<'PY'
+import json, sys
+sizes = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "bfloat16": 2, "float16": 2, "int16": 2}
+lines = [json.loads(line) for line in open(sys.argv[1])]
+assert len(lines) == 24
+for plan, run in zip(lines[::2], lines[1::2]):
+    dtype = plan["id"]
+    size = sizes.get(dtype, 1)
+    moved = plan["out"]
+    assert moved["received_bytes"]["total"] == moved["executed_received_bytes"] == 4 * size, plan
+    assert moved["bound_bytes"] == 4 * size and moved["peak_bytes"] == 8 * size, plan
+    if dtype == "bool":
+        assert "err" in run, run
+    else:
+        assert run["out"]["shards"] == [[0, 1, 4, 5], [2, 3, 6, 7]], run
+PY
+    ok $? "reshard.plan, reshard.run: arrays of all types"
+    head -n 3 "$tmp/wrong" | diag
+}
+
 test_faults
 test_missing_tensors
 test_unknown
@@ -212,4 +245,5 @@ test_limits
 test_ids
 test_scenarios
 test_reshard
+test_moved_types
 done_testing

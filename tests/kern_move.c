@@ -390,6 +390,70 @@ static void test_int_of_double(void)
     ok(kern_i32_of_f64(NAN) == 0, "to int32: NaN is 0");
 }
 
+/* Every code of a float of 8 bits is its number's, and codes are in the order of their numbers. */
+static void test_small_floats(void)
+{
+    static const enum shd_dtype dtypes[] = {SHD_F8E4M3, SHD_F8E5M2};
+
+    for (int t = 0; t < 2; t++) {
+        double values[256];
+        uint8_t codes[256], back[256];
+        int nwrong = 0, nfinite = 0;
+
+        for (int c = 0; c < 256; c++)
+            codes[c] = (uint8_t)c;
+        kern_load_f64(dtypes[t], codes, 1, 256, values);
+        kern_store_f64(dtypes[t], back, 1, 256, values);
+        for (int c = 0; c < 256; c++) {
+            nwrong += !isnan(values[c]) && back[c] != c;
+            nwrong += isnan(values[c]) && (back[c] & 0x7f) <= 0x7c;
+            nwrong += c % 128 > 0 && isfinite(values[c]) && fabs(values[c]) <= fabs(values[c - 1]);
+            nfinite += isfinite(values[c]) != 0;
+        }
+        ok(nwrong == 0, "%s: codes and numbers", shd_dtype_name(dtypes[t]));
+        ok(nfinite == (t ? 248 : 254) && values[1] == (t ? 0x1p-16 : 0x1p-9) &&
+               values[0x3c] == (t ? 1 : 1.5),
+           "%s: which numbers there are", shd_dtype_name(dtypes[t]));
+    }
+}
+
+/* Of what a type does not hold. */
+static void test_moved(void)
+{
+    static const struct {
+        enum shd_dtype dtype;
+        double in, out;
+    } cases[] = {
+        {SHD_I8, 127.9, 127},       {SHD_I8, 200, 127},          {SHD_I8, -200, -128},
+        {SHD_U8, -1, 0},            {SHD_U8, 256, 255},          {SHD_I16, -1.5, -1},
+        {SHD_I16, 40000, 32767},    {SHD_I64, 0x1p53, 0x1p53},   {SHD_I64, 1e30, 0x1p63},
+        {SHD_I64, -1e30, -0x1p63},  {SHD_I64, NAN, 0},           {SHD_I8, NAN, 0},
+        {SHD_BOOL, 0.5, 1},         {SHD_BOOL, 0, 0},            {SHD_F8E4M3, 448, 448},
+        {SHD_F8E4M3, 464, 448},     {SHD_F8E4M3, 465, NAN},      {SHD_F8E4M3, INFINITY, NAN},
+        {SHD_F8E4M3, -17, -16},     {SHD_F8E4M3, 19, 20},        {SHD_F8E4M3, 0x1p-10, 0},
+        {SHD_F8E4M3, 0x3p-10, 0x1p-8}, {SHD_F8E5M2, 61439, 57344}, {SHD_F8E5M2, 61440, INFINITY},
+        {SHD_F8E5M2, -1e9, -INFINITY}, {SHD_F8E5M2, 0.9999, 1},  {SHD_F8E5M2, NAN, NAN},
+    };
+    int nwrong = 0;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t room[3] = {0};
+        double got[KERN_LANES];
+
+        kern_store_f64(cases[i].dtype, room, 2, 1, &cases[i].in);
+        kern_load_f64(cases[i].dtype, room, 2, 1, got);
+        if (isnan(cases[i].out) ? isnan(got[0]) : got[0] == cases[i].out)
+            continue;
+        diag("%s of %g: %g, not %g", shd_dtype_name(cases[i].dtype), cases[i].in, got[0],
+             cases[i].out);
+        nwrong++;
+    }
+    ok(nwrong == 0, "what types hold that are only moved");
+    for (enum shd_dtype dtype = 0; dtype < SHD_NDTYPES; dtype++)
+        nwrong += kern_size(dtype) != shd_dtype_size(dtype);
+    ok(nwrong == 0, "sizes of all types");
+}
+
 int main(void)
 {
     plan(0);
@@ -407,5 +471,7 @@ int main(void)
     test_ties();
     test_loads();
     test_int_of_double();
+    test_small_floats();
+    test_moved();
     return done();
 }

@@ -114,6 +114,10 @@ static void load_f64_unit(enum shd_dtype dtype, const void *base, size_t n, doub
 
 void kern_load_f64(enum shd_dtype dtype, const void *base, int64_t stride, size_t n, double *out)
 {
+    if (dtype >= SHD_NCOMPUTE_DTYPES) {
+        kern_load_moved(dtype, base, stride, n, out);
+        return;
+    }
     if (stride == 1 || n == 1) {
         load_f64_unit(dtype, base, n, out);
         return;
@@ -167,6 +171,10 @@ void kern_store_f32(enum shd_dtype dtype, void *base, int64_t stride, size_t n, 
 
 void kern_store_f64(enum shd_dtype dtype, void *base, int64_t stride, size_t n, const double *in)
 {
+    if (dtype >= SHD_NCOMPUTE_DTYPES) {
+        kern_store_moved(dtype, base, stride, n, in);
+        return;
+    }
     switch (dtype) {
     case SHD_F32:
         if (stride == 1)

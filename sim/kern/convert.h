@@ -1,4 +1,7 @@
-/* kern/convert.h - runs of elements of any computed type, to and from registers of float or double.
+/* kern/convert.h - runs of elements of any type, to and from registers of float or double.
+ *
+ * Registers of float are for types that are computed with; those of double for all, as arrays of
+ * other types are made and looked at, too.
  *
  * `stride` is in elements and may be 0 or negative.  Loads round up: a buffer has room for `n`
  * rounded up to KERN_LANES, and what lies past `n` is set to 0 or left alone.
@@ -18,10 +21,10 @@
 
 #include "kern/isa.h"
 
-/* Element size of a computed type. */
+/* Element size. */
 static inline size_t kern_size(enum shd_dtype dtype)
 {
-    static const uint8_t size[SHD_NCOMPUTE_DTYPES] = {4, 8, 2, 2, 4};
+    static const uint8_t size[SHD_NDTYPES] = {4, 8, 2, 2, 4, 1, 1, 2, 8, 1, 1, 1};
 
     return size[dtype];
 }
@@ -84,9 +87,13 @@ KERN_BODY uint16_t kern_f16_of_f32(float value)
 void kern_load_f32(enum shd_dtype dtype, const void *base, int64_t stride, size_t n, float *out);
 void kern_load_f64(enum shd_dtype dtype, const void *base, int64_t stride, size_t n, double *out);
 
-/* To int32 by truncation; out of range saturates and NaN is 0. */
+/* To whole numbers by truncation; out of range saturates and NaN is 0. */
 void kern_store_f32(enum shd_dtype dtype, void *base, int64_t stride, size_t n, const float *in);
 void kern_store_f64(enum shd_dtype dtype, void *base, int64_t stride, size_t n, const double *in);
+
+/* The same for types that nothing computes with, which the two for double call. */
+void kern_load_moved(enum shd_dtype dtype, const void *base, int64_t stride, size_t n, double *out);
+void kern_store_moved(enum shd_dtype dtype, void *base, int64_t stride, size_t n, const double *in);
 
 static inline int32_t kern_i32_of_f64(double value)
 {

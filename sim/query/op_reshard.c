@@ -4,11 +4,13 @@
  */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <shd/reshard_figures.h>
 
+#include "kern/convert.h"
 #include "query/limits.h"
 #include "query/moves.h"
 #include "query/query.h"
@@ -84,8 +86,9 @@ static int build(struct reshard_question *q, struct kern_source source, struct s
     struct shd_sharding from, to;
     int status;
 
-    if (q->dtype >= SHD_NCOMPUTE_DTYPES)
-        return shd_error_set(err, SHD_EUNSUPPORTED, "arrays of %s are not executed",
+    if (q->dtype >= SHD_NCOMPUTE_DTYPES && q->from.partial)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "arrays of %s are moved, not summed; expected no axis in 'partial'",
                              shd_dtype_name(q->dtype));
     shd_sharding_simplify(&from, &q->from);
     shd_sharding_simplify(&to, &q->to);
@@ -171,27 +174,31 @@ static int answer_plan(const json_t *in, struct json_out *out, struct shd_error 
 /* Shards of the result as devices hold them. */
 struct shards {
     const struct program_buffer *buffer;
-    float *values; /* [device][shard] */
+    char *bytes; /* [device][shard] */
 };
 
 static void keep_shard(void *arg, int32_t position, const void *const *shards)
 {
     const struct shards *s = arg;
 
-    memcpy((char *)s->values + (size_t)position * s->buffer->bytes, shards[0], s->buffer->bytes);
+    memcpy(s->bytes + (size_t)position * s->buffer->bytes, shards[0], s->buffer->bytes);
 }
 
 static void write_shards(struct json_out *out, const struct shards *s, int32_t ndevices)
 {
-    size_t count = s->buffer->bytes / sizeof *s->values;
+    enum shd_dtype dtype = s->buffer->dtype;
+    size_t size = shd_dtype_size(dtype), count = s->buffer->bytes / size;
+    double value[KERN_LANES];
 
     json_out_begin_object(out);
     json_out_key(out, "shards");
     json_out_begin_array(out);
     for (int32_t d = 0; d < ndevices; d++) {
         json_out_begin_array(out);
-        for (size_t i = 0; i < count; i++)
-            json_out_double(out, (double)s->values[(size_t)d * count + i]);
+        for (size_t i = 0; i < count; i++) {
+            kern_load_f64(dtype, s->bytes + ((size_t)d * count + i) * size, 1, 1, value);
+            json_out_double(out, value[0]);
+        }
         json_out_end_array(out);
     }
     json_out_end_array(out);
@@ -204,7 +211,8 @@ static int execute(struct reshard_question *q, struct json_out *out, struct shd_
     struct walk_opts opts = {.finish = keep_shard, .finish_arg = &shards};
     struct record *record;
     int status = limits_check(q->program, 1, false, err);
-    uint64_t nelements = (uint64_t)shd_mesh_size(q->mesh) * (shards.buffer->bytes / sizeof(float));
+    uint64_t nelements = (uint64_t)shd_mesh_size(q->mesh) *
+                         (shards.buffer->bytes / shd_dtype_size(q->dtype));
 
     if (status == SHD_OK && nelements > LIMIT_LISTED_ELEMENTS)
         status = shd_error_set(err, SHD_ERANGE, "the %llu elements of all shards are not listed",
@@ -213,15 +221,34 @@ static int execute(struct reshard_question *q, struct json_out *out, struct shd_
         status = record_create(&record, q->program, RECORD_EXECUTED, false, err);
     if (status != SHD_OK)
         return status;
-    shards.values = malloc((size_t)record->ndevices * shards.buffer->bytes + 1);
-    if (!shards.values)
+    shards.bytes = malloc((size_t)record->ndevices * shards.buffer->bytes + 1);
+    if (!shards.bytes)
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the shards");
     if (status == SHD_OK)
         status = walk_run(record, &opts, err);
     if (status == SHD_OK)
         write_shards(out, &shards, record->ndevices);
-    free(shards.values);
+    free(shards.bytes);
     record_destroy(record);
+    return status;
+}
+
+/* Each element is to hold its own number. */
+static int check_range(const struct reshard_question *q, struct shd_error *err)
+{
+    static const uint64_t largest[SHD_NDTYPES] = {
+        [SHD_F32] = UINT64_C(1) << 24, [SHD_F64] = UINT64_C(1) << 53, [SHD_BF16] = 256,
+        [SHD_F16] = 2048,              [SHD_I32] = INT32_MAX,         [SHD_I8] = INT8_MAX,
+        [SHD_U8] = UINT8_MAX,          [SHD_I16] = INT16_MAX,         [SHD_I64] = INT64_MAX,
+        [SHD_BOOL] = 1,                [SHD_F8E4M3] = 16,             [SHD_F8E5M2] = 8};
+    uint64_t bytes;
+    int status = shd_shape_bytes(&bytes, q->shape, q->rank, q->dtype, err);
+
+    if (status == SHD_OK && bytes / shd_dtype_size(q->dtype) > largest[q->dtype] + 1)
+        status = shd_error_set(err, SHD_ERANGE,
+                               "the elements are numbered from 0, and %s holds whole numbers to "
+                               "%" PRIu64 "; expected a smaller array or another dtype",
+                               shd_dtype_name(q->dtype), largest[q->dtype]);
     return status;
 }
 
@@ -231,8 +258,10 @@ static int answer_run(const json_t *in, struct json_out *out, struct shd_error *
     struct kern_source index = {.index = true};
     int status = read_question(&q, in, err);
 
-    if (status == SHD_OK && (q.dtype != SHD_F32 || q.from.partial))
-        status = shd_error_set(err, SHD_EUNSUPPORTED, "only whole float32 arrays are shown");
+    if (status == SHD_OK && q.from.partial)
+        status = shd_error_set(err, SHD_EUNSUPPORTED, "only whole arrays are shown");
+    if (status == SHD_OK)
+        status = check_range(&q, err);
     if (status == SHD_OK)
         status = build(&q, index, err);
     if (status == SHD_OK)
@@ -280,7 +309,8 @@ const struct query_op query_reshard_ops[] = {
          "Really reshards an array that holds 0, 1, 2 and so on, row-major, and gives the shards.",
      .in = QUERY_FIELDS({"mesh", "mesh", NULL, "Axes of the device mesh."},
                         {"shape", "shape", NULL, "Extents of the array."},
-                        {"dtype", "dtype", "\"float32\"", "Only float32."},
+                        {"dtype", "dtype", "\"float32\"",
+                         "Type of its elements, which holds the number of each."},
                         {"from", "spec", NULL, "Its sharding before."},
                         {"to", "spec", NULL, "Its sharding after."}),
      .gives = "object",

@@ -1,0 +1,125 @@
+/* Types that arrays are moved in and nothing computes with: whole numbers, truth, floats of 8 bits.
+ *
+ * The floats are those of P. Micikevicius et al., arXiv 2209.05433: of 4 exponent bits without
+ * infinities, of 5 as IEEE 754 has them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "kern/convert.h"
+
+/* A float of 8 bits: a sign, an exponent and `bits` of a fraction. */
+struct small_float {
+    int bits;
+    int least;      /* exponent of the least normal number */
+    double largest; /* finite number */
+    uint8_t beyond; /* the code of what is larger: infinity, or none where there is no infinity */
+    uint8_t none;   /* of what is no number */
+};
+
+static const struct small_float e4m3 = {3, -6, 448, 0x7f, 0x7f};
+static const struct small_float e5m2 = {2, -14, 57344, 0x7c, 0x7e};
+
+/* Rounded to nearest, ties to even. */
+static uint8_t small_of_f64(const struct small_float *f, double value)
+{
+    const int one = 1 << f->bits;
+    uint8_t sign = signbit(value) ? 0x80 : 0;
+    int exponent, units;
+    double size;
+
+    if (isnan(value))
+        return f->none;
+    if (isinf(value))
+        return sign | f->beyond;
+    (void)frexp(fabs(value), &exponent);
+    exponent = exponent - 1 > f->least && value != 0 ? exponent - 1 : f->least;
+    size = nearbyint(ldexp(fabs(value), f->bits - exponent)); /* in units of the last place */
+    if (ldexp(size, exponent - f->bits) > f->largest)
+        return sign | f->beyond;
+    units = (int)size; /* a carry into the exponent comes of the sum */
+    return (uint8_t)(sign | (units < one ? units : ((exponent - f->least) * one + units)));
+}
+
+static double f64_of_small(const struct small_float *f, uint8_t code)
+{
+    const int one = 1 << f->bits;
+    int magnitude = code & 0x7f, exponent = magnitude / one, units = magnitude % one;
+    double value;
+
+    if (exponent > 0) /* normal */
+        units += one;
+    value = ldexp(units, (exponent > 0 ? exponent - 1 : 0) + f->least - f->bits);
+    if (value > f->largest)
+        value = magnitude == f->beyond && f->beyond != f->none ? INFINITY : NAN;
+    return code & 0x80 ? -value : value;
+}
+
+/* By truncation, between two bounds; what is no number is 0. */
+static double whole(double value, double least, double largest)
+{
+    if (isnan(value))
+        return 0;
+    return value < least ? least : value > largest ? largest : trunc(value);
+}
+
+static int64_t i64_of_f64(double value)
+{
+    return value >= 0x1p63 ? INT64_MAX : (int64_t)whole(value, -0x1p63, 0x1p63);
+}
+
+void kern_store_moved(enum shd_dtype dtype, void *base, int64_t stride, size_t n, const double *in)
+{
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = (int64_t)i * stride;
+
+        switch (dtype) {
+        case SHD_I8:
+            ((int8_t *)base)[at] = (int8_t)whole(in[i], INT8_MIN, INT8_MAX);
+            break;
+        case SHD_U8:
+            ((uint8_t *)base)[at] = (uint8_t)whole(in[i], 0, UINT8_MAX);
+            break;
+        case SHD_I16:
+            ((int16_t *)base)[at] = (int16_t)whole(in[i], INT16_MIN, INT16_MAX);
+            break;
+        case SHD_I64:
+            ((int64_t *)base)[at] = i64_of_f64(in[i]);
+            break;
+        case SHD_BOOL:
+            ((uint8_t *)base)[at] = in[i] != 0;
+            break;
+        default:
+            ((uint8_t *)base)[at] = small_of_f64(dtype == SHD_F8E4M3 ? &e4m3 : &e5m2, in[i]);
+        }
+    }
+}
+
+void kern_load_moved(enum shd_dtype dtype, const void *base, int64_t stride, size_t n, double *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = (int64_t)i * stride;
+
+        switch (dtype) {
+        case SHD_I8:
+            out[i] = ((const int8_t *)base)[at];
+            break;
+        case SHD_I16:
+            out[i] = ((const int16_t *)base)[at];
+            break;
+        case SHD_I64:
+            out[i] = (double)((const int64_t *)base)[at];
+            break;
+        case SHD_U8:
+        case SHD_BOOL:
+            out[i] = ((const uint8_t *)base)[at];
+            break;
+        default:
+            out[i] = f64_of_small(dtype == SHD_F8E4M3 ? &e4m3 : &e5m2,
+                                  ((const uint8_t *)base)[at]);
+        }
+    }
+}
