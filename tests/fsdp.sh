@@ -1,6 +1,6 @@
 #!/bin/sh
-# FSDP whatever the model: parameters that are sharded over the axis of the batch are gathered and no
-# data moves, by ZeRO 3 and by rules that say the same.
+# FSDP whatever the model: parameters that are sharded over the axis of the batch are gathered, and
+# no data moves, by ZeRO 3 and by rules that say the same.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -28,6 +28,9 @@ strategies:
   - name: mixtral
     model: {kind: mixtral, heads: 4, kv_heads: 2, vocab: 32}
     moe: {experts: 4, top_k: 2, aux_loss: 0.01}
+  - name: more-experts-than-width
+    model: {kind: mixtral, heads: 4, kv_heads: 2, vocab: 32}
+    moe: {experts: 64, top_k: 2, d_ff: 8}
   - name: deepseek
     model: {kind: deepseek, heads: 4, head_dim: 4, vocab: 32}
     mla: {q_rank: 8, kv_rank: 8, rope_dim: 4, value_dim: 4}
@@ -86,8 +89,8 @@ YAML
 graph inputs 'x: [n, t, d], y: [n, t, d], far: [t, u], scale: [d], shift: [t]'
 graph turned 'shift: [t], scale: [d], far: [t, u], y: [n, t, d], x: [n, t, d]'
 
-# Twice the batch, the same bytes: at most those of two gathers and a scatter of each parameter, or of
-# one gather where copies are kept for the backward phase.
+# Twice the batch, the same bytes: at most those of two gathers and a scatter of each parameter, or
+# of one gather where copies are kept for the backward phase.
 bounded='
 def check(now, then, ngathers, microbatches=1):
     for s, t in zip(now, then):
@@ -128,6 +131,22 @@ first = json.load(open("$tmp/first"))
 assert [s["received_bytes"] for s in first] == [s["received_bytes"] for s in r]
 check(r[:1], first[:1], 2)
 check(r[1:], first[1:], 1)
+PY
+
+# By ZeRO also where the batch is not the first dimension.
+sed 's/\[n, t, d\]/[t, n, d]/g; s/\[n,t,/[t,n,/g; /words/d' "$tmp/inputs.yaml" >"$tmp/time.yaml"
+shardsim plan -q --json "$tmp/time.yaml"
+is 0 "a graph with the batch behind time: planned"
+holds "a batch that is not the first dimension" <<PY
+first = json.load(open("$tmp/first"))[0]
+assert r["received_bytes"] == first["received_bytes"], r["received_bytes"]
+PY
+
+# A queue that has the samples of two devices cannot be sharded over four: experts share the work.
+shardsim plan -q --json -S mixtral -s moe.token_groups=2 "$tmp/kinds.yaml"
+is 0 "queues of two devices' tokens: planned"
+holds "queues of two devices' tokens: work is shared" <<'PY'
+assert r["work"]["efficiency"] > 0.9, r["work"]
 PY
 
 # A table that other arrays of the data are made of meets no sample; an axis of tensor parallelism

@@ -301,6 +301,7 @@ static void tell_cause(const struct lesson *l, struct text *out, const char *tit
     static const struct {
         const char *before, *after; /* the array that brings the axis, if one does */
     } causes[] = {
+        [CLAIM_KEPT] = {"the weight ", " is kept so, and nothing else brings it"},
         [CLAIM_QUEUES] = {"", " is sharded so"},
         [CLAIM_MAP_WEIGHT] = {"", " is sharded so"},
         [CLAIM_FORWARD] = {"", ", whose gradient this makes, is sharded so"},

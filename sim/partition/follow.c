@@ -43,6 +43,8 @@ static void add_claim(struct follow *f, enum follow_claim strength, uint8_t axis
 {
     const struct claim claim = {strength, axis, factor, array, elements};
 
+    if (strength == CLAIM_NONE)
+        return;
     for (uint32_t i = 0; i < f->nclaims; i++)
         if (f->claims[i].axis == axis && f->claims[i].factor == factor) {
             if (before(&claim, &f->claims[i]))
@@ -92,6 +94,20 @@ static uint32_t gathered_axes(const struct follow *f, uint32_t node, uint32_t we
     return stays ? 0 : f->stored[weight];
 }
 
+/* The claim that an axis of a weight makes.  Where no data brings an axis of the batch to an op (a
+ * queue of experts has the samples of several devices), the op is sharded as the weight is kept,
+ * rather than done by each device. */
+static enum follow_claim weight_claim(const struct follow *f, uint32_t node, uint32_t weight,
+                                      uint8_t axis, enum follow_claim strength)
+{
+    if (!(gathered_axes(f, node, weight) >> axis & 1))
+        return strength;
+    return f->batch.axes >> axis & 1 && f->batch.varies[node] &&
+                   f->p->graph->nodes[node].op != GRAPH_MAP
+               ? CLAIM_KEPT
+               : CLAIM_NONE;
+}
+
 /* A table that is read by what is the same for the whole batch, as distances are, makes a larger
  * array, which meets the batch later: there it must be whole along the axes of the batch.  So the
  * table is gathered over these, which is smaller, as if it were only kept sharded over them. */
@@ -111,18 +127,17 @@ static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
     const struct rule *rule = &f->p->nodes[node].rule;
     uint32_t operand = graph->nodes[node].inputs[k];
     const struct shd_sharding *s = price_sharding(f->p->price, f->p->nodes[operand].home);
-    uint32_t gathered;
 
     gather_early(f, node, operand);
-    gathered = gathered_axes(f, node, operand);
     for (uint32_t d = 0; d < s->rank; d++) {
         int8_t factor = claimed_factor(rule, rule->operand[k][d]);
         uint32_t dim = graph->nodes[operand].dims[d];
 
         for (uint8_t a = 0; a < s->dims[d].naxes && factor != RULE_FREE; a++)
-            if (!(gathered >> s->dims[d].axes[a] & 1))
-                add_claim(f, operand_strength(f, node, operand, dim), s->dims[d].axes[a], factor,
-                          operand, elements_of(graph, operand));
+            add_claim(f,
+                      weight_claim(f, node, operand, s->dims[d].axes[a],
+                                   operand_strength(f, node, operand, dim)),
+                      s->dims[d].axes[a], factor, operand, elements_of(graph, operand));
         if (s->dims[d].naxes > 1)
             assign_take_order(&f->assign, s);
     }
@@ -204,17 +219,15 @@ static void claim_by_experts(struct follow *f, uint32_t node, uint32_t value)
             t = &price_sharding(p->price, p->nodes[weight].home)
                      ->dims[rule_place(&g->nodes[weight], experts)];
             for (uint8_t a = 0; a < t->naxes; a++)
-                if (!(gathered_axes(f, node, weight) >> t->axes[a] & 1))
-                    add_claim(f, CLAIM_WEIGHT, t->axes[a], p->nodes[node].rule.result[0][0], weight,
-                              elements_of(g, weight));
+                add_claim(f, weight_claim(f, node, weight, t->axes[a], CLAIM_WEIGHT), t->axes[a],
+                          p->nodes[node].rule.result[0][0], weight, elements_of(g, weight));
         }
     }
 }
 
 /* A gradient is sharded as what it is the gradient of: a weight's is computed where the weight is,
- * unless that was gathered for it;
- * other values' where nothing else is brought, so that parts of a sum that belong to a value cut by
- * sequence parallelism are scattered over the sequence. */
+ * unless that was gathered; other values' where nothing else is brought, so that parts of a sum
+ * that belong to a value cut by sequence parallelism are scattered over the sequence. */
 static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors)
 {
     const struct placement *p = f->p;
@@ -222,13 +235,11 @@ static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, co
     const struct graph_node *forward;
     const struct shd_sharding *s;
     enum follow_claim strength;
-    uint32_t gathered;
 
     if (n->gradient_of == GRAPH_NONE || p->nodes[n->gradient_of].home == PLACEMENT_UNKNOWN)
         return;
     forward = &p->graph->nodes[n->gradient_of];
     strength = f->weight[n->gradient_of] && !f->weight[node] ? CLAIM_WEIGHT : CLAIM_FORWARD;
-    gathered = gathered_axes(f, node, n->gradient_of);
     s = price_sharding(p->price, p->nodes[n->gradient_of].home);
     for (uint32_t d = 0; d < n->rank; d++)
         for (uint32_t e = 0; e < forward->rank; e++) {
@@ -237,8 +248,9 @@ static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, co
             if (forward->dims[e] != n->dims[d] || factor == RULE_FREE)
                 continue;
             for (uint8_t a = 0; a < s->dims[e].naxes; a++)
-                if (!(gathered >> s->dims[e].axes[a] & 1))
-                    add_claim(f, strength, s->dims[e].axes[a], factor, n->gradient_of, 0);
+                add_claim(f,
+                          weight_claim(f, node, n->gradient_of, s->dims[e].axes[a], strength),
+                          s->dims[e].axes[a], factor, n->gradient_of, 0);
         }
 }
 

@@ -37,6 +37,7 @@
 /* Why an axis may cut a factor of an op; of two claims the later one here holds. */
 enum follow_claim {
     CLAIM_NONE,
+    CLAIM_KEPT,       /* a weight is kept sharded so, and no data brings the axis */
     CLAIM_QUEUES,     /* ids that say which rows are filled: rows may lie anywhere */
     CLAIM_MAP_WEIGHT, /* a weight brings it to an elementwise op */
     CLAIM_FORWARD,    /* the value of which this is the gradient is sharded so */
