@@ -607,6 +607,8 @@ libsim_la_SOURCES = \
 	%D%/partition/assign.h \
 	%D%/partition/batch.c \
 	%D%/partition/batch.h \
+	%D%/partition/beside.c \
+	%D%/partition/beside.h \
 	%D%/partition/bucket.c \
 	%D%/partition/bucket.h \
 	%D%/partition/busy.c \
@@ -870,6 +872,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/read.c \
 	%D%/scenario/read.h \
 	%D%/scenario/recompute.c \
+	%D%/scenario/reshard.c \
 	%D%/scenario/resolve.c \
 	%D%/scenario/resolve.h \
 	%D%/scenario/rope.c \

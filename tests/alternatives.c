@@ -202,7 +202,7 @@ struct total {
 static bool emit_whole(struct total *out, struct placement *p, const char *name)
 {
     struct program *program = program_create(p->mesh);
-    bool emitted = program && emit_program(program, p, false, false, NULL) == SHD_OK;
+    bool emitted = program && emit_program(program, p, &(struct emit_opts){0}, NULL) == SHD_OK;
 
     *out = (struct total){0, 0, 0};
     for (uint32_t i = 0; emitted && i < program->nops; i++) {

@@ -35,7 +35,6 @@ strategies:
     constraints: [['out$', [null, tp]]]
     axes: {seq: tp}
     recompute: selective
-    limits: {memory: 1} # gathered inputs are gathered again, as in the paper
 YAML
 }
 

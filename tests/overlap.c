@@ -150,7 +150,7 @@ static bool look(struct seen *out, uint32_t prefetch)
         struct partition_request request = {.graph = graph,
                                             .mesh = mesh,
                                             .nodes = nodes,
-                                            .regather_params = true,
+                                            .params = PARTITION_AGAIN,
                                             .prefetch_layers = prefetch};
 
         place(nodes, storage, graph, mesh);

@@ -156,6 +156,7 @@ static void add_optimizer(struct text *t)
 static void add_layout(struct text *t, const struct drawn *d)
 {
     static const char *const again[] = {"none", "selective", "full"};
+    static const char *const reshards[] = {"default", "always", "never"};
 
     static const char *const contexts[] = {"contiguous", "zigzag", "striped"};
     const char *experts = d->tp > 1 && one_in(3)                ? "tp"
@@ -171,7 +172,9 @@ static void add_layout(struct text *t, const struct drawn *d)
                   one_in(3) ? ", documents: {mean: 3, seed: 1}" : "");
     if (d->dp > 1 && !one_in(3))
         text_addf(t, "zero: {stage: %u, axis: dp, reshard_after_forward: %s}\n", 1 + below(3),
-                  one_in(2) ? "true" : "false");
+                  d->dp % 2 == 0 && one_in(3) ? "2" : reshards[below(3)]);
+    if (d->tp > 1 && one_in(3))
+        text_add(t, "gathered: keep\n");
     if (d->pp > 1)
         text_addf(t, "pipeline: {axis: pp, schedule: %s}\n", d->schedule->name);
     text_addf(t, "recompute: %s\n", again[below(3)]);

@@ -423,7 +423,8 @@ static void test_training(void)
            o->clip == 1.5,
        "training: the optimizer");
     ok(s->zero.stage == 1 && s->zero.axes.n == 2 && !strcmp(s->zero.axes.names[0], "tp") &&
-           !strcmp(s->zero.axes.names[1], "dp") && !s->zero.reshard &&
+           !strcmp(s->zero.axes.names[1], "dp") &&
+           s->zero.reshard == SCENARIO_RESHARD_NEVER &&
            file->scenarios[1].zero.stage == 0,
        "training: zero, by strategy");
     ok(scenario_type(s, s->types.parameters) == SHD_F64 &&
@@ -590,9 +591,9 @@ static void test_print(void)
            "types:\n  parameters: compute\n  gradients: parameters\n  moments: parameters\n"
            "  reduce: parameters\nloss_scale:\n  kind: none\n  initial: 65536\n"
            "  growth_interval: 2000\nzero:\n  stage: 0\n  axis: null\n"
-           "  reshard_after_forward: true\n  prefetch: 1\n"
+           "  reshard_after_forward: default\n  prefetch: 1\n"
            "pipeline:\n  axis: null\n  schedule: '1F1B'\n  stages_per_rank: 0\n  layers: null\n"
-           "  place: []\nrecompute: none\nhardware: null\nslices: 1\nplacement: follow\nprice: bytes\nrules: params\nparams: []\naxes: {}\n"
+           "  place: []\nrecompute: none\ngathered: again\nhardware: null\nslices: 1\nplacement: follow\nprice: bytes\nrules: params\nparams: []\naxes: {}\n"
            "partition_axis: null\nconstraints: []\nalgorithms: {}\n"
            "straggler:\n  device: 0\n  compute: null\n  links: null\nlimits:\n  memory: null\n"
            "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
@@ -762,6 +763,16 @@ static const struct {
      "7:15: error: zero of stage 2 without an axis; expected zero.axis, a mesh axis"},
     {"zero over no axis", HEAD TRAIN UPDATE "zero: {stage: 2, axis: dq}\n",
      "7:24: error: axis 'dq' is not in the mesh (dp=2, tp=4); did you mean 'dp'?"},
+    {"a word of FSDP", HEAD TRAIN UPDATE "zero: {stage: 3, axis: dp, reshard_after_forward: often}\n",
+     "7:51: error: zero.reshard_after_forward is 'often'; expected default, always, never, or a "
+     "number of neighbours"},
+    {"no neighbours", HEAD TRAIN UPDATE "zero: {stage: 3, axis: dp, reshard_after_forward: 0}\n",
+     "7:51: error: zero.reshard_after_forward is '0'; expected default, always, never, or a"},
+    {"neighbours that do not divide",
+     HEAD TRAIN UPDATE "zero: {stage: 3, axis: tp, reshard_after_forward: 3}\n",
+     "7:51: error: 3 neighbours do not divide 'tp', which has 4 devices; expected a divisor of"},
+    {"gathered twice", HEAD "gathered: twice\n",
+     "5:11: error: gathered is 'twice'; expected one of again, keep"},
     {"pipeline over no axis", HEAD "pipeline: {axis: dq}\n",
      "5:18: error: axis 'dq' is not in the mesh (dp=2, tp=4); did you mean 'dp'?"},
     {"stages without an axis", HEAD "pipeline: {layers: [1, 2]}\n",

@@ -116,6 +116,20 @@ strategies:
       - [attn/(q|kv), [null, null, tp, null]]
       - [mlp/hidden, [null, null, tp]]
       - [out, [null, tp, null]]
+  - name: tp-sp-in # inputs of products are asked for whole, and so are their gradients
+    axes: {seq: tp}
+    constraints:
+      - [(attn|mlp)/in, []]
+      - [attn/(q|kv), [null, null, tp, null]]
+      - [mlp/hidden, [null, null, tp]]
+      - [out, [null, tp, null]]
+  - name: tp-sp-kept
+    gathered: keep
+    axes: {seq: tp}
+    constraints:
+      - [attn/(q|kv), [null, null, tp, null]]
+      - [mlp/hidden, [null, null, tp]]
+      - [out, [null, tp, null]]
 YAML
 
 # layers WHAT TP BATCH SEQ D_MODEL LAYERS
@@ -124,13 +138,15 @@ layers() {
 t, layers = $2, $6
 activation = 4 * $3 * $4 * $5
 norms = 4 * 2 * $5 * layers
-tp, sp = r
+tp = r[0]
 ops = tp["received_bytes"]["by_op"]
 assert ops == {"all-reduce": 4 * layers * 2 * (t - 1) * activation}, ops
-ops = sp["received_bytes"]["by_op"]
-assert ops == {"all-gather": 4 * layers * (t - 1) * activation,
-               "reduce-scatter": 4 * layers * (t - 1) * activation,
-               "all-reduce": 2 * (t - 1) * (norms + 4)}, ops  # and the loss
+# Both inputs of products are gathered a second time in the backward phase, unless they are kept.
+for s, gathers, scatters, reduces in zip(r[1:], (6, 6, 4), (4, 2, 4), (0, 2, 0)):
+    ops = s["received_bytes"]["by_op"]
+    assert ops["all-gather"] == gathers * layers * (t - 1) * activation, (s["strategy"], ops)
+    assert ops["reduce-scatter"] == scatters * layers * (t - 1) * activation, (s["strategy"], ops)
+    assert ops["all-reduce"] == 2 * (t - 1) * (reduces * layers * activation + norms + 4), ops
 PY
 }
 
@@ -146,6 +162,74 @@ for t in $SIZES; do
     is 0 "executed: tp $t computes the same"
     layers executed "$t" 2 8 32 2
 done
+
+# ---- FSDP in a pipeline: parameters gathered once a step, gradients scattered once ----
+
+cat >"$tmp/fsdp_stages.yaml" <<'YAML'
+version: 1
+mesh: {pp: 2, dp: 4}
+model: {kind: transformer, d_model: 32, d_ff: 64, layers: 4, heads: 2, vocab: 64, dtype: bfloat16}
+batch: {size: 16, seq: 8, microbatches: 4}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+types: {parameters: float32}
+axes: {batch: dp}
+params: [[.*, []]]
+pipeline: {axis: pp, schedule: 1F1B}
+zero: {stage: 3, axis: dp}
+strategies:
+  - {name: default}
+  - {name: never, zero: {reshard_after_forward: never}}
+  - {name: always, zero: {reshard_after_forward: always}}
+  - {name: neighbours, zero: {reshard_after_forward: 2}}
+  - {name: interleaved, pipeline: {schedule: Interleaved1F1B}}
+  - {name: zb, pipeline: {schedule: ZBH1}}
+  - {name: one-stage, pipeline: {axis: null}, mesh: {pp: 1, dp: 4}}
+  - {name: one-stage-neighbours, pipeline: {axis: null}, mesh: {pp: 1, dp: 4},
+     zero: {reshard_after_forward: 2}}
+YAML
+
+# fsdp_stages WHAT: what is gathered of P parameters of 2 bytes on n devices in m microbatches, and
+# scattered of their gradients of 4; N neighbours.  The embedding is not read backward.
+fsdp_stages() {
+    holds "$1: FSDP in a pipeline, by phase" <<'PY'
+n, m, N, narrays = 4, 4, 2, 4 * 8 + 3
+P = 4 * (4 * 32 * 32 + 2 * 32 * 64 + 2 * 32) + 2 * 64 * 32 + 32
+back = P - 64 * 32
+once, each = (n - 1) * 2 * P, n * (N - 1) // N * 2
+kept = {("all-gather", "forward"): once, ("reduce-scatter", "optimizer"): 2 * once}
+want = {"default": kept, "never": kept, "interleaved": kept, "zb": kept,
+        "always": {**kept, ("all-gather", "forward"): m * once,
+                   ("all-gather", "backward"): m * (n - 1) * 2 * back},
+        "neighbours": {**kept, ("all-gather", "forward"): once + m * each * P,
+                       ("all-gather", "backward"): m * each * back},
+        "one-stage": {("all-gather", "forward"): m * once,
+                      ("all-gather", "backward"): m * (n - 1) * 2 * back,
+                      ("reduce-scatter", "backward"): m * 2 * once},
+        "one-stage-neighbours": {("all-gather", "forward"): m * once,
+                                 ("all-gather", "backward"): m * each * back,
+                                 ("reduce-scatter", "backward"): m * 2 * once}}
+for s in r:
+    rows = [row for row in s["collectives"] if row["op"] in ("all-gather", "reduce-scatter")]
+    got = {}
+    for row in rows:
+        key = row["op"], row["phase"]
+        got[key] = got.get(key, 0) + row["received_bytes"]
+    assert got == want[s["strategy"]], (s["strategy"], got, want[s["strategy"]])
+    count = sum(row["count"] for row in rows if row["op"] == "all-gather")
+    assert want[s["strategy"]] is not kept or count == narrays, count
+    # One gathered copy and one sum of gradients, whole, whatever is alive.
+    ranks = s["memory"].get("by_rank", [])
+    held = sum(rank["by_kind"]["gathered"] for rank in ranks)
+    assert want[s["strategy"]] is not kept or held == 2 * P, (s["strategy"], held, P)
+PY
+}
+shardsim plan --json "$tmp/fsdp_stages.yaml"
+fsdp_stages planned
+grep -vE 'name: (never|always|zb|one-stage),' "$tmp/fsdp_stages.yaml" >"$tmp/fsdp_run.yaml"
+shardsim run -q --json "$tmp/fsdp_run.yaml"
+is 0 "executed: FSDP in a pipeline computes the same"
+fsdp_stages executed
 
 # ---- between the stages of a pipeline ----
 

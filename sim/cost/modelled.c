@@ -106,7 +106,8 @@ static bool sums_gradients(const struct program *program, const struct program_o
 }
 
 /* What reads only what was there from the begin could run at once, and its results would be in
- * memory long before they are wanted: it is issued where the program has it. */
+ * memory long before they are wanted: it is issued where the program has it.  So is what is gathered
+ * again. */
 static bool reads_arguments(const struct program *program, const struct program_op *op)
 {
     for (uint32_t k = 0; k < op->ninputs; k++)
@@ -120,6 +121,7 @@ static enum events_issue issue(void *arg, uint32_t op)
     const struct modelled *m = arg;
     const struct hardware_software *software = &m->hardware->software;
     const struct program_op *o = &m->program->ops[op];
+    bool again = program_gathers_again(m->program, o);
 
     if (o->kind == PROGRAM_SEND || o->kind == PROGRAM_RECV)
         return EVENTS_ISSUED;
@@ -128,8 +130,8 @@ static enum events_issue issue(void *arg, uint32_t op)
                : o->part == PROGRAM_UPDATE  ? EVENTS_ISSUED
                                             : EVENTS_BLOCKS;
     if (software->waits_for_collectives)
-        return EVENTS_BLOCKS;
-    return reads_arguments(m->program, o) ? EVENTS_ISSUED : EVENTS_IN_ORDER;
+        return again && software->overlaps_regathers ? EVENTS_ISSUED : EVENTS_BLOCKS;
+    return again || reads_arguments(m->program, o) ? EVENTS_ISSUED : EVENTS_IN_ORDER;
 }
 
 /* ---- who waits for whom ---- */

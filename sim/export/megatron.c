@@ -139,9 +139,11 @@ static int check_rest(struct command *c)
 {
     const struct scenario *s = c->source;
 
-    if (c->roles.zero == 3 && s->zero.stage == 3 && !s->zero.reshard)
+    if (c->roles.zero == 3 && s->zero.stage == 3 && s->zero.reshard > SCENARIO_RESHARD_DEFAULT)
         return refuse(
-            c, "sharded parameters that stay gathered; expected zero.reshard_after_forward true");
+            c, "sharded parameters that stay gathered; expected zero.reshard_after_forward always");
+    if (c->roles.sequence && s->gathered == SCENARIO_GATHERED_KEPT)
+        return refuse(c, "gathered inputs of products that are kept; expected gathered: again");
     if (export_roles_sequences(&c->roles, s) * export_roles_data(&c->roles) *
             s->batch.microbatches !=
         s->batch.size)

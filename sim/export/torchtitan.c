@@ -125,8 +125,13 @@ static int check_mesh(struct job *j)
     if (r->zero == 1 || r->zero == 2)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
                              "torchtitan has no ZeRO %d; expected zero.stage 0 or 3, or 3 with "
-                             "zero.reshard_after_forward false",
+                             "zero.reshard_after_forward never",
                              (int)r->zero);
+    if (r->zero == 3 && j->source->zero.reshard > SCENARIO_RESHARD_NEVER)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan's parameters do not stay sharded over %d neighbours; "
+                             "expected zero.reshard_after_forward default, always or never",
+                             (int)j->source->zero.reshard);
     if (r->size[EXPORT_TENSOR] > 1 && !r->sequence)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
                              "torchtitan's tensor parallelism shards sequences between layers; "
@@ -231,6 +236,14 @@ static void add_training(struct job *j)
     text_addf(j->out, "\n[lr_scheduler]\nwarmup_steps = %" PRId64 "\n", o->warmup);
 }
 
+/* The policy of FSDP; shards that only rules make are gathered again. */
+static const char *reshard_of(const struct scenario *s)
+{
+    if (s->zero.stage == 3 && s->zero.reshard == SCENARIO_RESHARD_DEFAULT)
+        return "default";
+    return s->zero.stage == 3 && s->zero.reshard == SCENARIO_RESHARD_NEVER ? "never" : "always";
+}
+
 static void add_parallelism(struct job *j)
 {
     const struct scenario *s = j->source;
@@ -246,7 +259,7 @@ static void add_parallelism(struct job *j)
         text_addf(j->out, "expert_parallel_degree = %" PRId64 "\n", r->experts);
     if (r->zero == 3)
         text_addf(j->out, "fsdp_reshard_after_forward = \"%s\"\n",
-                  s->zero.stage == 3 && !s->zero.reshard ? "never" : "always");
+                  reshard_of(s));
     if (r->size[EXPORT_CONTEXT] > 1)
         text_addf(j->out, "context_parallel_rotate_method = \"%s\"\n",
                   s->context.method == SCENARIO_RING ? "alltoall" : "allgather");
@@ -274,6 +287,9 @@ static void add_head(struct job *j)
                          "than planned.\n");
     if (j->roles.size[EXPORT_EXPERT] > 1 && !j->roles.shards_over_experts)
         text_add(j->out, "# torchtitan shards other parameters over ranks of experts, too: less "
+                         "memory than planned.\n");
+    if (j->roles.sequence && j->source->gathered == SCENARIO_GATHER_AGAIN)
+        text_add(j->out, "# torchtitan keeps what tensor parallelism gathers (gathered: keep): more "
                          "memory than planned.\n");
     if (j->source->recompute.kind == SCENARIO_RECOMPUTE_FULL && j->source->recompute.whole)
         text_add(j->out,

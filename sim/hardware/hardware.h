@@ -80,6 +80,7 @@ struct hardware_software {
     bool recomputes_layers;  /* recomputation redoes whole layers, with what nobody reads after */
     bool waits_for_collectives; /* computations of forward and backward wait for each, needed or
                                    not */
+    bool overlaps_regathers;    /* but not for what the backward phase gathers again */
     bool
         half_gradients; /* gradients of bfloat16 models are kept and summed in it, not in float32 */
     bool scatters_sends; /* what several devices of a node would send alike, each sends a part of,

@@ -112,6 +112,8 @@ const struct key software_keys[] = {
      "recomputation redoes whole layers, with what nobody reads after"},
     {"waits_for_collectives", KEY_YES_NO, false, AT(hardware_software, waits_for_collectives),
      "computations of forward and backward wait for each collective, needed or not"},
+    {"overlaps_regathers", KEY_YES_NO, false, AT(hardware_software, overlaps_regathers),
+     "but not for what the backward phase gathers again, which comes beside the product before"},
     {"half_gradients", KEY_YES_NO, false, AT(hardware_software, half_gradients),
      "gradients of bfloat16 models are kept and summed in it, not in float32"},
     {"scatters_sends", KEY_YES_NO, false, AT(hardware_software, scatters_sends),

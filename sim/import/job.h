@@ -61,7 +61,8 @@ struct import_job {
     const char *schedule;
     struct text stage_layers;      /* "2, 3, 3, 2"; empty: all have the same */
     int64_t zero;                  /* stage */
-    bool keep;                     /* of stage 3: gathered parameters are kept */
+    const char *resharded;         /* of stage 3: reshard_after_forward; NULL: the default */
+    bool keep_values;              /* what tensor parallelism gathers is kept */
     int64_t batch, sequences, seq; /* of all, of a microbatch on a device, tokens */
     const char *recompute;
     int64_t recompute_layers, recompute_first, recompute_every; /* groups of; up to; each so many */

@@ -357,11 +357,14 @@ static void add_zero(const struct import_job *j, const struct shape *s, struct t
     text_addf(out, "zero: {stage: %" PRId64 ", axis: ", j->zero);
     text_add(out, n > 1 ? "[" : "");
     add_axes(out, axes, sizeof axes / sizeof *axes);
-    text_addf(out, "%s%s}\n", n > 1 ? "]" : "", j->keep ? ", reshard_after_forward: false" : "");
+    text_addf(out, "%s%s%s}\n", n > 1 ? "]" : "", j->resharded ? ", reshard_after_forward: " : "",
+              j->resharded ? j->resharded : "");
 }
 
 static void add_recompute(const struct import_job *j, struct text *out)
 {
+    if (j->keep_values)
+        text_add(out, "gathered: keep\n");
     if (!j->recompute)
         return;
     if (j->recompute_names.length > 0) {

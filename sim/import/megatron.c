@@ -227,7 +227,7 @@ static void find_zero(struct import_job *job)
                                                        : 3;
     if (job->fsdp2)
         job->zero = 3;
-    job->keep = job->fsdp2 && job->unshard_once;
+    job->resharded = job->fsdp2 && job->unshard_once ? "never" : NULL;
 }
 
 /* The types that are kept beside a 16-bit model's. */

@@ -262,15 +262,14 @@ static void find_stages(struct import_job *job, struct diag *diag)
         find_microbatches(job, diag);
 }
 
-/* Parameters stay gathered by default where microbatches would have them gathered again. */
+/* The key's own default, "default", is that of scenarios. */
 static void find_shards(struct import_job *job)
 {
     if (!job->reshard) {
         job->reshard = "default";
         text_add(&job->taken, " parallelism.fsdp_reshard_after_forward default");
     }
-    job->keep = !strcmp(job->reshard, "never") ||
-                (!strcmp(job->reshard, "default") && job->stages > 1);
+    job->resharded = strcmp(job->reshard, "default") != 0 ? job->reshard : NULL;
     job->zero = 3; /* where there are shards */
 }
 
@@ -315,7 +314,7 @@ static void finish(struct import_job *job, struct diag *diag)
     find_optimizer(job);
     check_experts(job, diag);
     job->bf16 = !job->type || !strcmp(job->type, "bfloat16");
-    job->sequence = job->tensor > 1;
+    job->sequence = job->keep_values = job->tensor > 1; /* as autograd keeps what it was given */
     job->gathers = !job->comm || !strcmp(job->comm, "allgather");
 }
 

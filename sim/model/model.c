@@ -11,6 +11,7 @@
 #include "model/context.h"
 #include "model/pipeline.h"
 #include "model/recompute.h"
+#include "model/zero.h"
 
 static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,
                                                  &model_transformer, &model_gpt2, &model_llama3,
@@ -107,7 +108,7 @@ static bool has_params(const struct graph *g)
     return false;
 }
 
-static struct optimizer_opts optimizer_options(const struct scenario *s)
+static struct optimizer_opts optimizer_options(const struct graph *g, const struct scenario *s)
 {
     static const enum optimizer_decay decays[] = {
         [SCENARIO_CONSTANT] = OPTIMIZER_CONSTANT, [SCENARIO_COSINE] = OPTIMIZER_COSINE};
@@ -131,7 +132,7 @@ static struct optimizer_opts optimizer_options(const struct scenario *s)
         .eps = o->eps,
         .types = {scenario_type(s, s->types.parameters), scenario_type(s, s->types.gradients),
                   scenario_type(s, s->types.moments), scenario_type(s, s->types.reduce)},
-        .reduce_each = s->zero.stage >= 2,
+        .reduce_each = zero_scatters_each(g, s->zero.stage),
         .loss_scale = {scales[s->loss_scale.kind], (double)s->loss_scale.initial,
                        (uint32_t)s->loss_scale.growth_interval}};
 }
@@ -140,7 +141,7 @@ static struct optimizer_opts optimizer_options(const struct scenario *s)
  * are no outputs then: they would be kept to the end of a step after which nobody reads them. */
 static void add_update(struct graph *g, const struct scenario *scenario, struct diag *diag)
 {
-    const struct optimizer_opts opts = optimizer_options(scenario);
+    const struct optimizer_opts opts = optimizer_options(g, scenario);
     uint32_t loss;
 
     if (g->err.status != SHD_OK)

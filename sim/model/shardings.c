@@ -193,7 +193,8 @@ static void bind_state(struct binding *b, uint32_t node)
 
     if (!b->out->nodes[param])
         return;
-    if (zero_is_sum(&b->graph->nodes[node]) && b->scenario->zero.stage < 2)
+    if (zero_is_sum(&b->graph->nodes[node]) &&
+        !zero_scatters_each(b->graph, b->scenario->zero.stage))
         return;
     b->out->storage[node] = *b->out->nodes[param];
     b->out->nodes[node] = &b->out->storage[node];

@@ -56,3 +56,8 @@ bool zero_is_sum(const struct graph_node *node)
 {
     return node->op == GRAPH_CONSTRAINT && strncmp(node->name, "opt/sum/", 8) == 0;
 }
+
+bool zero_scatters_each(const struct graph *graph, int64_t stage)
+{
+    return stage >= 2 && (stage < 3 || graph->nstages == 1);
+}

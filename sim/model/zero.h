@@ -34,4 +34,9 @@ uint32_t zero_cut(struct shd_sharding *sharding, const int64_t *shape,
  * stage 2 on; before that nothing is asked of it, so that parts are added up as parts. */
 bool zero_is_sum(const struct graph_node *node);
 
+/* Whether gradients are scattered for each microbatch, or their sums once a step.  In a pipeline
+ * stage 3 is PyTorch's FSDP, which has gradients of all microbatches summed whole
+ * (set_requires_gradient_sync(False) in torch/distributed/pipelining/stage.py). */
+bool zero_scatters_each(const struct graph *graph, int64_t stage);
+
 #endif /* MODEL_ZERO_H */

@@ -41,7 +41,9 @@ static bool is_candidate(const struct buckets *b, uint32_t i)
 {
     const struct program_op *op = &b->program->ops[i];
 
-    return program_coll_kind(op) >= 0 && bytes_of(b->program, op->inputs, op->ninputs) > 0;
+    /* Of what is gathered at the begin of a step the first layer does not wait for the others'. */
+    return program_coll_kind(op) >= 0 && op->part != PROGRAM_START &&
+           bytes_of(b->program, op->inputs, op->ninputs) > 0;
 }
 
 /* Whether both are the same call on different arrays. */

@@ -20,6 +20,7 @@ struct version {
     uint32_t buffer;
     uint8_t phase; /* in which it was made */
     uint8_t part;
+    bool again;     /* of the forward phase, done once more */
     uint32_t stage; /* where it is */
     uint32_t next;  /* older version of the same node, or PROGRAM_NONE */
 };
@@ -41,8 +42,7 @@ struct emit {
     uint32_t first;
     uint32_t only;       /* a value: nothing but its own steps; GRAPH_NONE: everything */
     const bool *inlined; /* by node: computed inside its reader */
-    bool regather;       /* what was gathered in one phase is not kept for the next */
-    bool splits;         /* gradients of parameters alone are a part of their own */
+    struct emit_opts opts;
     struct shd_error *err;
 };
 
@@ -56,7 +56,7 @@ static struct spot spot_of(const struct emit *e, uint32_t node)
 {
     const struct graph_node *n = &e->graph->nodes[node];
     enum program_part part =
-        e->splits && n->weights ? PROGRAM_WEIGHTS : program_part_of_phase((uint8_t)n->phase);
+        e->opts.splits && n->weights ? PROGRAM_WEIGHTS : program_part_of_phase((uint8_t)n->phase);
 
     return (struct spot){(uint8_t)n->phase, (uint8_t)part, n->again, stage_of(e, node)};
 }
@@ -85,7 +85,8 @@ static int keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32
         e->room = room;
     }
     e->versions[e->nversions] = (struct version){
-        node, sharding, buffer, spot.phase, spot.part, spot.stage, e->newest[node - e->first]};
+        node,       sharding,   buffer, spot.phase, spot.part, spot.again,
+        spot.stage, e->newest[node - e->first]};
     e->newest[node - e->first] = e->nversions++;
     return SHD_OK;
 }
@@ -258,20 +259,85 @@ static int emit_step(struct emit *e, uint32_t node, const struct shd_reshard_ste
     return program_add_op(e->program, &op, e->err);
 }
 
-/* A gathered copy of an earlier phase, larger than the array's own shard, that is made again rather
- * than kept. */
-static bool forgotten(const struct emit *e, const struct version *v, uint8_t phase)
+static bool is_param(const struct emit *e, uint32_t node)
 {
-    const struct program_buffer *b = &e->program->buffers[v->buffer];
+    return e->graph->nodes[node].op == GRAPH_PARAM;
+}
+
+/* Whether a gathered copy of a node's array is left to the phase that gathered it.  Ids and slots
+ * are a few bytes beside the rows that they name: nobody gathers them twice. */
+static bool is_gathered_again(const struct emit *e, uint32_t node)
+{
+    const struct partition_request *r = e->placement->request;
+    enum partition_gathered asked = is_param(e, node) ? r->params : r->values;
+
+    if (e->graph->nodes[node].dtype == SHD_I32)
+        return false;
+    return asked == PARTITION_AGAIN || (asked == PARTITION_KEPT_IF_FITS && e->opts.short_of_memory);
+}
+
+/* Whether a version is of another phase than a reader's, or of the begin of the step.  A parameter
+ * that is gathered to compute values again is there for their gradients, too: FSDP frees it behind
+ * both.  A value that a product reads when it is done once more is gathered for that, and for the
+ * product's gradient. */
+static bool is_of_other_phase(const struct emit *e, const struct version *v, struct spot spot)
+{
+    return v->phase != spot.phase || (!is_param(e, v->node) && v->again != spot.again) ||
+           (v->part == PROGRAM_START && spot.part != PROGRAM_START);
+}
+
+/* Whether a sharding is another one gathered over some of its axes. */
+static bool is_gathered_from(const struct shd_sharding *sharding, const struct shd_sharding *home)
+{
+    uint32_t axes = shd_sharding_axes(sharding), of = shd_sharding_axes(home);
+
+    return !home->partial && axes != of && (axes & ~of) == 0;
+}
+
+/* Whether a value is its operand, taken to the sharding that a constraint asks for. */
+static bool is_asked(const struct emit *e, uint32_t node)
+{
+    return e->graph->nodes[node].op == GRAPH_CONSTRAINT && e->placement->nodes[node].fixed;
+}
+
+/* As the op that made a value left it, before constraints took it elsewhere; of one value's steps
+ * alone, as it is. */
+static const struct shd_sharding *made_as(const struct emit *e, uint32_t node)
+{
+    while (e->only == GRAPH_NONE && is_asked(e, node))
+        node = e->graph->nodes[node].inputs[0];
+    return price_sharding(e->placement->price, e->placement->nodes[node].home);
+}
+
+/* The sharding of a parameter among neighbours alone, in which it stays; PLACEMENT_UNKNOWN: there
+ * is none. */
+static uint32_t number_among_neighbours(const struct emit *e, uint32_t node)
+{
     const struct shd_sharding *home =
-        price_sharding(e->placement->price, e->placement->nodes[v->node].home);
+        price_sharding(e->placement->price, e->placement->nodes[node].home);
+    struct shd_sharding s;
 
-    bool regather = e->regather || (e->placement->request->regather_params &&
-                                    e->graph->nodes[v->node].op == GRAPH_PARAM);
+    if (!is_param(e, node) || !is_gathered_again(e, node) ||
+        !(shd_sharding_axes(home) & e->opts.outer_axes))
+        return PLACEMENT_UNKNOWN;
+    shd_sharding_init(&s, home->mesh, home->rank);
+    for (uint32_t d = 0; d < s.rank; d++)
+        for (uint8_t a = 0; a < home->dims[d].naxes; a++)
+            if (!(e->opts.outer_axes >> home->dims[d].axes[a] & 1))
+                s.dims[d].axes[s.dims[d].naxes++] = home->dims[d].axes[a];
+    return price_number(e->placement->price, &s);
+}
 
-    return regather && v->phase != phase && !home->partial &&
-           shd_sharding_axes(&b->sharding) != shd_sharding_axes(home) &&
-           (shd_sharding_axes(&b->sharding) & ~shd_sharding_axes(home)) == 0;
+/* A gathered copy of an earlier phase that is made again rather than kept. */
+static bool forgotten(const struct emit *e, const struct version *v, struct spot spot)
+{
+    const struct price *price = e->placement->price;
+    const struct shd_sharding *is = price_sharding(price, v->sharding);
+
+    return is_gathered_again(e, v->node) && is_of_other_phase(e, v, spot) &&
+           v->sharding != number_among_neighbours(e, v->node) &&
+           (is_gathered_from(is, price_sharding(price, e->placement->nodes[v->node].home)) ||
+            is_gathered_from(is, made_as(e, v->node)));
 }
 
 /* What a microbatch made of an array is gone when all are done: the update begins from what the
@@ -290,7 +356,7 @@ static bool is_past(const struct emit *e, const struct version *v, struct spot s
 /* Whether a version is there for a reader at a spot: in its stage, and made before it. */
 static bool is_there(const struct emit *e, const struct version *v, struct spot spot)
 {
-    return v->stage == spot.stage && !forgotten(e, v, spot.phase) && !is_past(e, v, spot) &&
+    return v->stage == spot.stage && !forgotten(e, v, spot) && !is_past(e, v, spot) &&
            !(v->part == PROGRAM_WEIGHTS && spot.part == PROGRAM_BACKWARD);
 }
 
@@ -487,24 +553,108 @@ static int come_to_stage(struct emit *e, uint32_t node, uint32_t need, struct sp
     return cross(e, node, need, reader, asker);
 }
 
-/* A node's array in the sharding that is needed, from the cheapest version there is. */
-static int bring(struct emit *e, uint32_t node, uint32_t need, struct spot reader,
-                 const char *asker, uint32_t *buffer)
+/* The steps from a version to a sharding; *buffer is the version's, and then the new one's. */
+static int emit_plan(struct emit *e, uint32_t node, const struct version *from, uint32_t need,
+                     struct spot spot, const char *asker, uint32_t *buffer)
 {
-    const struct version *from;
     struct shd_reshard_plan plan;
-    int status = come_to_stage(e, node, need, reader, asker);
+    int status;
 
-    if (status != SHD_OK)
-        return status;
-    from = cheapest(e, node, need, reader);
     *buffer = from->buffer;
     if (from->sharding == need)
         return SHD_OK;
     status = plan_steps(&plan, e, node, from->sharding, need);
     for (size_t s = 0; status == SHD_OK && s < plan.nsteps; s++)
-        status = emit_step(e, node, &plan.steps[s], reader, asker, buffer);
+        status = emit_step(e, node, &plan.steps[s], spot, asker, buffer);
     return status;
+}
+
+/* ---- parameters ---- */
+
+/* Where a reader's stage does something once a step, before the first microbatch. */
+static struct spot start_of(struct spot reader)
+{
+    return (struct spot){GRAPH_FORWARD, PROGRAM_START, false, reader.stage};
+}
+
+/* Whether a parameter stays gathered in a pipeline: one copy serves all microbatches, while as many
+ * as are under way would have one each. */
+static bool is_gathered_once(const struct emit *e, uint32_t node, struct spot reader)
+{
+    return is_param(e, node) && e->program->nstages > 1 && reader.phase != GRAPH_OPTIMIZER &&
+           !is_gathered_again(e, node);
+}
+
+/* Whether a parameter is to be there among neighbours, and is not yet. */
+static bool lacks_neighbours(const struct emit *e, uint32_t node, struct spot reader)
+{
+    uint32_t held = number_among_neighbours(e, node);
+    const struct version *from;
+
+    if (held == PLACEMENT_UNKNOWN || reader.phase != GRAPH_FORWARD)
+        return false;
+    from = cheapest(e, node, held, reader);
+    return from && from->sharding != held;
+}
+
+/* Have a parameter among neighbours: a part of what was gathered. */
+static int bring_to_neighbours(struct emit *e, uint32_t node, struct spot spot, const char *asker)
+{
+    uint32_t buffer, held = number_among_neighbours(e, node);
+
+    return emit_plan(e, node, cheapest(e, node, held, spot), held, spot, asker, &buffer);
+}
+
+/* ---- everything that is read ---- */
+
+/* Whether a constraint took its operand elsewhere for another phase only. */
+static bool is_to_ask_again(const struct emit *e, uint32_t node, uint32_t need, struct spot reader)
+{
+    return is_asked(e, node) && stage_of(e, node) == reader.stage &&
+           !cheapest(e, node, need, reader);
+}
+
+/* From the cheapest version in the stage of a spot; what is gathered of a parameter is left to its
+ * neighbours. */
+static int bring_to_spot(struct emit *e, uint32_t node, uint32_t need, struct spot spot,
+                         const char *asker, uint32_t *buffer)
+{
+    int status = emit_plan(e, node, cheapest(e, node, need, spot), need, spot, asker, buffer);
+
+    return status == SHD_OK && lacks_neighbours(e, node, spot)
+               ? bring_to_neighbours(e, node, spot, asker)
+               : status;
+}
+
+/* The same for a reader in that stage.  In a pipeline neighbours have their parts of a parameter
+ * from the begin of the step on. */
+static int bring_in_stage(struct emit *e, uint32_t node, uint32_t need, struct spot reader,
+                          const char *asker, uint32_t *buffer)
+{
+    int status = SHD_OK;
+
+    if (is_gathered_once(e, node, reader))
+        return bring_to_spot(e, node, need, start_of(reader), asker, buffer);
+    if (e->program->nstages > 1 && lacks_neighbours(e, node, reader))
+        status = bring_to_spot(e, node, need, start_of(reader), asker, buffer);
+    return status == SHD_OK ? bring_to_spot(e, node, need, reader, asker, buffer) : status;
+}
+
+/* A node's array in the sharding that is needed, from the cheapest version there is. */
+static int bring(struct emit *e, uint32_t node, uint32_t need, struct spot reader,
+                 const char *asker, uint32_t *buffer)
+{
+    uint32_t home = e->placement->nodes[node].home;
+    int status;
+
+    if (is_to_ask_again(e, node, need, reader)) {
+        status = bring(e, e->graph->nodes[node].inputs[0], home, reader, asker, buffer);
+        if (status == SHD_OK)
+            status = keep_version(e, node, home, *buffer, reader);
+    } else {
+        status = come_to_stage(e, node, need, reader, asker);
+    }
+    return status == SHD_OK ? bring_in_stage(e, node, need, reader, asker, buffer) : status;
 }
 
 /* ---- ops ---- */
@@ -808,8 +958,8 @@ static int emit_all(struct emit *e)
     return status;
 }
 
-int emit_program(struct program *program, struct placement *placement, bool regather, bool splits,
-                 struct shd_error *err)
+int emit_program(struct program *program, struct placement *placement,
+                 const struct emit_opts *opts, struct shd_error *err)
 {
     size_t n = (size_t)placement->graph->nnodes + 1;
     bool *inlined = calloc(n, sizeof *inlined);
@@ -819,8 +969,7 @@ int emit_program(struct program *program, struct placement *placement, bool rega
                      .newest = malloc(n * sizeof *e.newest),
                      .only = GRAPH_NONE,
                      .inlined = inlined,
-                     .regather = regather,
-                     .splits = splits,
+                     .opts = *opts,
                      .err = err};
     int status = SHD_OK;
 

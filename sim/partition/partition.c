@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "partition/beside.h"
 #include "partition/bucket.h"
 #include "partition/emit.h"
 #include "partition/place.h"
@@ -18,6 +19,7 @@ struct target {
     const struct partition_request *request;
     const struct refined *refined;     /* without a mesh: the request's is as it was asked for */
     const struct shd_mesh *asked_mesh; /* the one that people named the axes of */
+    uint32_t outer_axes; /* of the mesh that is built on: those between groups of neighbours */
 };
 
 /* So that texts name axes as people did. */
@@ -42,6 +44,32 @@ static bool splits_backward(const struct program_stages *stages)
     return false;
 }
 
+/* The parts of the axis of neighbours that are between their groups: the major ones. */
+static int find_outer(struct target *target, const struct partition_request *asked,
+                      struct shd_error *err)
+{
+    const struct refined *refined = target->refined;
+    uint8_t axis = asked->neighbours_axis;
+    int32_t groups;
+
+    if (asked->neighbours == 0)
+        return SHD_OK;
+    groups = shd_mesh_axis_size(asked->mesh, axis) / asked->neighbours;
+    for (uint8_t p = 0; refined->mesh && p < refined->nparts[axis] && groups > 1; p++) {
+        uint8_t part = (uint8_t)(refined->first[axis] + p);
+        int32_t size = shd_mesh_axis_size(refined->mesh, part);
+
+        groups = groups % size == 0 ? groups / size : 0;
+        target->outer_axes |= UINT32_C(1) << part;
+    }
+    if (groups == 1)
+        return SHD_OK;
+    return shd_error_set(err, SHD_EUNSUPPORTED,
+                         "groups of %d neighbours do not fit the parts of '%s' that other arrays "
+                         "are sharded over",
+                         (int)asked->neighbours, shd_mesh_axis_name(asked->mesh, axis));
+}
+
 /* What follows from the order of the ops: how long arrays live, and which are written over others.
  */
 static int settle(struct program *program, uint32_t microbatches, struct shd_error *err)
@@ -52,7 +80,7 @@ static int settle(struct program *program, uint32_t microbatches, struct shd_err
 }
 
 static int build(struct program **out, const struct target *target, struct placement *placement,
-                 bool regather, struct shd_error *err)
+                 bool short_of_memory, struct shd_error *err)
 {
     const struct partition_request *request = target->request;
     struct program *program = program_create(request->mesh);
@@ -62,7 +90,10 @@ static int build(struct program **out, const struct target *target, struct place
         return shd_error_set(err, SHD_ENOMEM, "no memory for the program");
     keep_asked_axes(program, target);
     program->nstages = request->stages ? request->graph->nstages : 1;
-    status = emit_program(program, placement, regather, splits_backward(request->stages), err);
+    status = emit_program(program, placement,
+                          &(struct emit_opts){short_of_memory, splits_backward(request->stages),
+                                              target->outer_axes},
+                          err);
     if (status == SHD_OK && program->nstages > 1)
         status = program_sort_ops(program, err);
     if (status != SHD_OK) {
@@ -77,6 +108,10 @@ static int build(struct program **out, const struct target *target, struct place
         status = overlap_transfers(program, request->prefetch_layers, err);
     if (status == SHD_OK) {
         program_set_lifetimes(program);
+        status = beside_products(program, err);
+    }
+    if (status == SHD_OK) {
+        program_set_lifetimes(program);
         status = program_set_order(program, request->graph->microbatches, request->stages, err);
     }
     if (status == SHD_OK)
@@ -88,6 +123,11 @@ static int build(struct program **out, const struct target *target, struct place
     return status;
 }
 
+static bool may_forget(const struct partition_request *request)
+{
+    return request->values == PARTITION_KEPT_IF_FITS || request->params == PARTITION_KEPT_IF_FITS;
+}
+
 /* Where the step does not fit: the one that gathers again, if that needs less. */
 static int make_fit(struct program **program, const struct target *target,
                     struct placement *placement, struct shd_error *err)
@@ -96,7 +136,7 @@ static int make_fit(struct program **program, const struct target *target,
     struct program *smaller;
     int status;
 
-    if (limit == 0 || program_peak_bytes(*program) <= limit)
+    if (limit == 0 || !may_forget(target->request) || program_peak_bytes(*program) <= limit)
         return SHD_OK;
     status = build(&smaller, target, placement, true, err);
     if (status != SHD_OK)
@@ -183,7 +223,7 @@ static int build_refined(struct program **out, const struct partition_request *r
     uint32_t *stored = calloc((size_t)nnodes + 1, sizeof *stored);
     struct partition_request finer = *request;
     struct program_stages stages;
-    const struct target target = {&finer, refined, request->mesh};
+    struct target target = {&finer, refined, request->mesh, 0};
     int status;
 
     if (storage && pointers && stored) {
@@ -197,7 +237,9 @@ static int build_refined(struct program **out, const struct partition_request *r
         finer.nodes = refine_all(storage, pointers, refined, request->nodes, nnodes);
         finer.outputs =
             refine_all(storage + nnodes, pointers + nnodes, refined, request->outputs, noutputs);
-        status = build_on(out, &target, err);
+        status = find_outer(&target, request, err);
+        if (status == SHD_OK)
+            status = build_on(out, &target, err);
     } else {
         status = shd_error_set(err, SHD_ENOMEM, "no memory to partition %u ops", nnodes);
     }
@@ -248,9 +290,10 @@ int partition_build(struct program **out, const struct partition_request *reques
     if (status != SHD_OK)
         return status;
     if (!refined.mesh) {
-        const struct target target = {request, &refined, request->mesh};
+        struct target target = {request, &refined, request->mesh, 0};
 
-        return build_on(out, &target, err);
+        status = find_outer(&target, request, err);
+        return status == SHD_OK ? build_on(out, &target, err) : status;
     }
     status = build_refined(out, request, &refined, err);
     if (status == SHD_OK)

@@ -31,6 +31,14 @@ enum partition_placement {
     PARTITION_SEARCH  /* for the fewest bytes, or the least time (search.h) */
 };
 
+/* What becomes of a gathered copy, larger than the array's own shard, after the phase that gathered
+ * it. */
+enum partition_gathered {
+    PARTITION_KEPT_IF_FITS, /* it stays for the next phase, unless the step is above memory_bytes */
+    PARTITION_KEPT,         /* it stays, whatever memory that takes */
+    PARTITION_AGAIN         /* the next phase that reads it gathers it again */
+};
+
 struct partition_request {
     const struct graph *graph;
     const struct shd_mesh *mesh;
@@ -47,10 +55,13 @@ struct partition_request {
     enum partition_placement placement;
     const struct coll_algo *const
         *algos; /* by collective, NULL entries: the default; NULL allowed */
-    /* Of a device; 0: no limit.  A step that would not fit gathers again in the backward phase what
-     * it would otherwise keep from the forward one. */
-    uint64_t memory_bytes;
-    bool regather_params;     /* a parameter gathered in one phase is not kept for the next */
+    uint64_t memory_bytes; /* of a device; 0: no limit */
+    /* Of values, for whose gradients a phase of recomputation is one of its own, and of parameters. */
+    enum partition_gathered values, params;
+    /* Parameters that are gathered again stay sharded over so many neighbours along an axis of the
+     * mesh, a divisor of its size, and are gathered among these; 0: over all. */
+    int32_t neighbours;
+    uint8_t neighbours_axis;
     uint32_t prefetch_layers; /* how much earlier than its reader a parameter is gathered */
     /* A cluster that is laid out for the mesh: of several ways the one is taken that takes the
      * least time on it (price.h).  NULL: the one that moves the fewest bytes. */

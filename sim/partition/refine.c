@@ -98,6 +98,10 @@ int refine_init(struct refined *out, const struct partition_request *request, st
         if (status != SHD_OK)
             return status;
     }
+    if (request->neighbours > 0)
+        add_cut(&cuts[request->neighbours_axis],
+                shd_mesh_axis_size(mesh, request->neighbours_axis),
+                shd_mesh_axis_size(mesh, request->neighbours_axis) / request->neighbours);
     if (request->stages)
         cuts[request->stages->axis].n = 0;
     for (size_t a = 0; a < naxes; a++)

@@ -22,7 +22,7 @@ struct refined {
 };
 
 /* Split what the graph's dimensions ask for: every axis that a search may put there, or that is
- * there by following.  SHD_ENOMEM, SHD_EINDIVISIBLE. */
+ * there by following; and the axis of neighbours.  SHD_ENOMEM, SHD_EINDIVISIBLE. */
 SHD_MUST_CHECK int refine_init(struct refined *out, const struct partition_request *request,
                                struct shd_error *err);
 

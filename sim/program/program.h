@@ -327,6 +327,10 @@ void program_set_lifetimes(struct program *program);
 /* The collective of a reshard step; -1 for the local ones (slice, mask). */
 int program_coll_kind(const struct program_op *op);
 
+/* Whether the op gathers in the backward phase what the forward phase made, or made again: it waits
+ * for nothing of the backward phase itself.  When lifetimes are set. */
+bool program_gathers_again(const struct program *program, const struct program_op *op);
+
 /* Whether the op moves bytes between devices. */
 bool program_communicates(const struct program_op *op);
 

@@ -73,6 +73,26 @@ const char *program_step_name(const struct program_op *op)
     return shd_reshard_kind_name(op->reshard.kind);
 }
 
+/* Whether an op of the backward phase itself makes a buffer. */
+static bool is_made_backward(const struct program *program, const struct program_buffer *buffer)
+{
+    const struct program_op *maker = &program->ops[buffer->first_op];
+
+    return maker->part > PROGRAM_FORWARD && !maker->again;
+}
+
+bool program_gathers_again(const struct program *program, const struct program_op *op)
+{
+    if ((op->part != PROGRAM_BACKWARD && op->part != PROGRAM_WEIGHTS) || op->again ||
+        program_coll_kind(op) != COLL_ALL_GATHER)
+        return false;
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        if (program->buffers[op->outputs[k]].use != PROGRAM_ACTIVATIONS ||
+            is_made_backward(program, &program->buffers[op->inputs[k]]))
+            return false;
+    return true;
+}
+
 bool program_communicates(const struct program_op *op)
 {
     if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)

@@ -379,7 +379,7 @@ static void add_zero(const struct train_step *s, const struct train_step_stack *
     if (s->zero_stage == 3 || kept)
         text_addf(out, "zero: {stage: 3, axis: %s%s%s}\n", zero_axis(s),
                   stack->prefetches ? ", prefetch: 1" : ", prefetch: 0",
-                  kept ? ", reshard_after_forward: false" : "");
+                  kept ? ", reshard_after_forward: never" : "");
     else
         text_addf(out, "zero: {stage: %" PRId64 ", axis: %s}\n", s->zero_stage, zero_axis(s));
 }

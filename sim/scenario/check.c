@@ -530,6 +530,27 @@ static void check_zero(struct reader *r)
                    s->zero.axes.names[a], "zero.axis");
 }
 
+/* Neighbours are equal groups of the devices that shard a parameter, along one axis. */
+static void check_reshard(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    const struct scenario_axis_list *axes = &s->zero.axes;
+    struct place place = scenario_place(s, "zero.reshard_after_forward");
+    int64_t n = s->zero.reshard;
+
+    if (n <= SCENARIO_RESHARD_NEVER)
+        return;
+    if (axes->n > 1)
+        diag_error(r->diag, place,
+                   "%" PRId64 " neighbours along which axis? expected one axis in zero.axis", n);
+    for (size_t a = 0; axes->n == 1 && !r->mesh_unknown && a < s->nmesh; a++)
+        if (!strcmp(s->mesh[a].name, axes->names[0]) && s->mesh[a].size % n != 0)
+            diag_error(r->diag, place,
+                       "%" PRId64 " neighbours do not divide '%s', which has %d devices; expected a "
+                       "divisor of them",
+                       n, axes->names[0], (int)s->mesh[a].size);
+}
+
 static void check_pipeline(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -621,6 +642,7 @@ void check_scenario(struct reader *r)
     check_parts(r);
     check_types(r);
     check_zero(r);
+    check_reshard(r);
     check_straggler(r);
     check_pipeline(r);
     if (r->mesh_unknown)

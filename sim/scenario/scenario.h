@@ -335,11 +335,16 @@ struct scenario_axis_list {
     char **names;
 };
 
+#define SCENARIO_RESHARD_ALWAYS (-1)
+#define SCENARIO_RESHARD_DEFAULT 0 /* never in a pipeline, else always: as PyTorch's training does */
+#define SCENARIO_RESHARD_NEVER 1
+
 /* ZeRO: what else is sharded over the axes that shard the data; model/zero.h. */
 struct scenario_zero {
     int64_t stage; /* 0 to 3; 0: nothing */
     struct scenario_axis_list axes; /* none, which only stage 0 allows */
-    bool reshard;     /* of stage 3: parameters gathered forward are gathered again backward */
+    int64_t reshard; /* of stage 3: SCENARIO_RESHARD_..., or how many neighbours parameters stay
+                        sharded over between their uses: 1 is never, all that shard them always */
     int64_t prefetch; /* layers; partition/overlap.h */
 };
 
@@ -382,6 +387,13 @@ enum scenario_rules_from {
 };
 
 /* How values are placed of which nothing is asked. */
+/* What becomes of a value that the forward phase gathered, where the backward phase reads it too. */
+enum scenario_gathered {
+    SCENARIO_GATHER_AGAIN, /* its shard is kept, and gathered again */
+    SCENARIO_GATHERED_KEPT,
+    SCENARIO_NGATHERED
+};
+
 enum scenario_placement {
     SCENARIO_FOLLOW, /* where operands, rules and constraints bring the axes */
     SCENARIO_SEARCH, /* where the fewest bytes are moved */
@@ -458,6 +470,7 @@ struct scenario {
     char *hardware; /* a cluster's name, or the path of its file; NULL: none */
     int64_t slices; /* of a torus, that the devices are */
     struct scenario_straggler straggler;
+    enum scenario_gathered gathered;
     enum scenario_placement placement;
     enum scenario_price price;
     enum scenario_rules_from rules;

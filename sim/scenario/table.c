@@ -123,6 +123,12 @@ static const char *const loss_scales[] = {
     [SCENARIO_NLOSS_SCALES] = NULL,
 };
 
+static const char *const gathered[] = {
+    [SCENARIO_GATHER_AGAIN] = "again",
+    [SCENARIO_GATHERED_KEPT] = "keep",
+    [SCENARIO_NGATHERED] = NULL,
+};
+
 static const char *const placements[] = {
     [SCENARIO_FOLLOW] = "follow",
     [SCENARIO_SEARCH] = "search",
@@ -1112,11 +1118,15 @@ const struct option option_table[] = {
     {
         .section = "zero",
         .key = "reshard_after_forward",
-        .type = &value_bool,
+        .type = &value_reshard,
         .offset = AT(zero.reshard),
-        .standard = "true",
-        .help = "With stage 3, whether parameters are gathered again for the backward phase (less "
-                "memory, half as many bytes again) or kept from the forward phase.",
+        .standard = "default",
+        .help = "With stage 3, whether gathered parameters are sharded again behind the forward "
+                "phase, and gathered again for the backward phase. always: less memory, half as "
+                "many bytes again. never: they are kept for the backward phase, and in a pipeline "
+                "gathered once a step, for all its microbatches. default: never in a pipeline, "
+                "else always. A number: they stay sharded over so many neighbours of zero.axis, "
+                "which gather them again among themselves. true and false are always and never.",
     },
     {
         .section = "zero",
@@ -1186,6 +1196,19 @@ const struct option option_table[] = {
                 "pattern. In a map, every: of each every-th group of so many layers; first: up to "
                 "the first so many; keep: except values that match; whole: also what nobody reads "
                 "again, as where a layer is called a second time.",
+    },
+    {
+        .key = "gathered",
+        .type = &value_word,
+        .offset = AT(gathered),
+        .words = gathered,
+        .standard = "again",
+        .help = "Values that were gathered for the forward phase, where the backward phase reads "
+                "them too, as the inputs of products under sequence parallelism. again: their "
+                "shards are kept and gathered once more, as Megatron does. keep: the whole arrays "
+                "are kept, as PyTorch does, for fewer bytes moved and more memory: of two inputs "
+                "of s b h elements a layer over t devices, 4 s b h (1 - 1/t) bytes in 16 bits, and "
+                "2 of 6 gathers less. Parameters: zero.reshard_after_forward.",
     },
     {
         .key = "hardware",

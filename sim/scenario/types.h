@@ -31,6 +31,7 @@ extern const struct value_type value_rope;                      /* rope.c */
 extern const struct value_type value_betas;                     /* betas.c */
 extern const struct value_type value_layers, value_places;      /* stages.c */
 extern const struct value_type value_recompute;                 /* recompute.c */
+extern const struct value_type value_reshard;                   /* reshard.c: int64_t */
 extern const struct value_type value_documents;                 /* documents.c */
 extern const struct value_type value_size;     /* published.c: int64_t, a row of its table */
 extern const struct value_type value_fraction; /* fraction.c: double, above 0 to 1 */

@@ -247,7 +247,6 @@ struct reader {
     const struct hardware_software *software;
     struct op_seconds seconds;
     double slower; /* the slowest of all nodes */
-    bool forgets;  /* of a device with a limit, what was gathered is not kept if all is above it */
     int dp, shard; /* axes of replicas; -1: none, which dp is in a piece of layers */
     struct stage stages[ATTEMPT_STAGES];
     struct hop hops[HOP_NWAYS];
@@ -285,6 +284,8 @@ static bool stops(const struct reader *r, uint32_t i)
     /* Gradients are summed where the program has it, or meanwhile. */
     if (is_gradient(r->program, op))
         return !r->software->overlaps_gradients;
+    if (program_gathers_again(r->program, op) && r->software->overlaps_regathers)
+        return false;
     if (r->software->waits_for_collectives)
         return true;
     return i > r->program->first_op && i + 1 < r->program->nops && computes(op - 1) &&
@@ -401,8 +402,7 @@ static void add_buffer(struct reader *r, uint32_t b, uint32_t stage)
              last == PROGRAM_UPDATE)
         r->stages[from->stage].gradient_bytes += (double)buffer->bytes;
     else if (buffer->use == PROGRAM_ACTIVATIONS && from->part == PROGRAM_FORWARD &&
-             is_backward(last) && buffer->over == PROGRAM_NONE &&
-             !(r->forgets && from->kind == PROGRAM_RESHARD))
+             is_backward(last) && buffer->over == PROGRAM_NONE)
         r->stages[from->stage].saved_bytes += (double)buffer->bytes;
 }
 
@@ -525,7 +525,6 @@ static int read_source(struct reader *out, const struct subject *subject,
                            .software = &hardware->software,
                            .seconds = source->seconds,
                            .slower = hardware_slowest(hardware, nodes_of(subject)),
-                           .forgets = source->attempt.trial.scenario->memory_limit_bytes > 0,
                            .dp = shd_mesh_find_axis(program->mesh, "dp"),
                            .shard = shd_mesh_find_axis(program->mesh, "shard")};
     out->seconds.mesh = mesh;

@@ -85,8 +85,35 @@ static void check_algos(const struct trial *t, const struct coll_algo *algos[COL
     }
 }
 
+/* What becomes of gathered parameters: of those that only rules shard nobody has said. */
+static enum partition_gathered kept_params(const struct trial *trial)
+{
+    const struct scenario_zero *zero = &trial->scenario->zero;
+
+    if (zero->stage < 3)
+        return PARTITION_KEPT_IF_FITS;
+    if (zero->reshard == SCENARIO_RESHARD_DEFAULT)
+        return trial->graph->nstages > 1 ? PARTITION_KEPT : PARTITION_AGAIN;
+    return zero->reshard == SCENARIO_RESHARD_NEVER ? PARTITION_KEPT : PARTITION_AGAIN;
+}
+
+/* The neighbours that parameters stay sharded over, fewer than all of ZeRO's axis; 0: there are
+ * none. */
+static int32_t neighbours_of(const struct trial *trial, int axis)
+{
+    const struct scenario_zero *zero = &trial->scenario->zero;
+
+    return zero->stage == 3 && axis >= 0 && zero->reshard > SCENARIO_RESHARD_NEVER &&
+                   zero->reshard < shd_mesh_axis_size(trial->mesh, (size_t)axis)
+               ? (int32_t)zero->reshard
+               : 0;
+}
+
 struct partition_request trial_request(const struct trial *trial)
 {
+    const struct scenario_axis_list *axes = &trial->scenario->zero.axes;
+    int axis = axes->n == 1 ? shd_mesh_find_axis(trial->mesh, axes->names[0]) : -1;
+
     return (struct partition_request){
         .graph = trial->graph,
         .mesh = trial->mesh,
@@ -97,7 +124,11 @@ struct partition_request trial_request(const struct trial *trial)
             trial->scenario->placement == SCENARIO_SEARCH ? PARTITION_SEARCH : PARTITION_FOLLOW,
         .algos = trial->algos,
         .memory_bytes = trial->scenario->memory_limit_bytes,
-        .regather_params = trial->scenario->zero.stage == 3 && trial->scenario->zero.reshard,
+        .values = trial->scenario->gathered == SCENARIO_GATHER_AGAIN ? PARTITION_AGAIN
+                                                                     : PARTITION_KEPT,
+        .params = kept_params(trial),
+        .neighbours = neighbours_of(trial, axis),
+        .neighbours_axis = (uint8_t)(axis < 0 ? 0 : axis),
         .stages = trial->timetable ? &trial->stages : NULL,
         .prefetch_layers =
             trial->scenario->zero.stage == 3 ? (uint32_t)trial->scenario->zero.prefetch : 0,

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/beside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct beside {
+    struct program *program;
+    bool *again;             /* [op] it gathers again */
+    bool *waits;             /* [buffer] it is made from what a gather brings */
+    struct program_op *late; /* [op] room for those that wait ... */
+    bool *late_again;        /* ... and whether they gather again */
+};
+
+static bool reads(const struct program_op *op, const struct program_op *from)
+{
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        for (uint32_t j = 0; j < from->noutputs; j++)
+            if (op->inputs[k] == from->outputs[j])
+                return true;
+    return false;
+}
+
+/* The first op behind the part of the step that op `i` is in. */
+static uint32_t end_of_part(const struct program *program, uint32_t i)
+{
+    uint32_t end = i + 1;
+
+    while (end < program->nops && program->ops[end].part == program->ops[i].part &&
+           program->ops[end].stage == program->ops[i].stage)
+        end++;
+    return end;
+}
+
+/* The first and the last op of its part that reads what op `i` makes; false: none does. */
+static bool find_readers(const struct program *program, uint32_t i, uint32_t *first, uint32_t *last)
+{
+    uint32_t end = end_of_part(program, i);
+
+    *first = *last = end;
+    for (uint32_t r = i + 1; r < end; r++)
+        if (reads(&program->ops[r], &program->ops[i])) {
+            *first = *first == end ? r : *first;
+            *last = r;
+        }
+    return *first < end;
+}
+
+/* Where a gather may come: behind all that its reader waits for besides, and its own operands. */
+static uint32_t earliest(const struct program *program, uint32_t i, uint32_t reader)
+{
+    const struct program_op *op = &program->ops[i];
+    uint32_t at = i;
+
+    while (at > 0 && op[0].part == program->ops[at - 1].part &&
+           op[0].stage == program->ops[at - 1].stage && !reads(op, &program->ops[at - 1]) &&
+           !reads(&program->ops[reader], &program->ops[at - 1]))
+        at--;
+    return at;
+}
+
+static void move_ahead(struct beside *b, uint32_t i, uint32_t at)
+{
+    struct program_op *ops = b->program->ops;
+    const struct program_op op = ops[i];
+
+    memmove(&ops[at + 1], &ops[at], (i - at) * sizeof op);
+    ops[at] = op;
+}
+
+/* Whether an op reads what waits, and so what it makes waits, too. */
+static bool waits(struct beside *b, const struct program_op *op)
+{
+    bool waiting = false;
+
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        waiting |= b->waits[op->inputs[k]];
+    for (uint32_t k = 0; k < op->noutputs && waiting; k++)
+        b->waits[op->outputs[k]] = true;
+    return waiting;
+}
+
+/* Of the ops behind a gather up to its last reader, those that wait for it come last; these and the
+ * others keep their order. */
+static void put_off(struct beside *b, uint32_t gather, uint32_t last)
+{
+    struct program_op *ops = b->program->ops;
+    uint32_t begin = gather + 1, n = begin, nlate = 0;
+
+    memset(b->waits, 0, b->program->nbuffers * sizeof *b->waits);
+    for (uint32_t k = 0; k < ops[gather].noutputs; k++)
+        b->waits[ops[gather].outputs[k]] = true;
+    for (uint32_t i = begin; i <= last; i++) {
+        if (waits(b, &ops[i])) {
+            b->late[nlate] = ops[i];
+            b->late_again[nlate++] = b->again[i];
+        } else {
+            b->again[n] = b->again[i];
+            ops[n++] = ops[i];
+        }
+    }
+    memcpy(&ops[n], b->late, nlate * sizeof *ops);
+    memcpy(&b->again[n], b->late_again, nlate * sizeof *b->again);
+}
+
+/* In the order of the program: what lies behind a gather that was moved is still to be looked at. */
+static void move_all(struct beside *b)
+{
+    for (uint32_t i = b->program->first_op; i < b->program->nops; i++) {
+        uint32_t first, last;
+
+        if (!b->again[i] || !find_readers(b->program, i, &first, &last))
+            continue;
+        put_off(b, i, last);
+        (void)find_readers(b->program, i, &first, &last);
+        move_ahead(b, i, earliest(b->program, i, first));
+    }
+}
+
+int beside_products(struct program *program, struct shd_error *err)
+{
+    size_t nops = program->nops;
+    bool *flags = calloc(2 * nops + program->nbuffers + 1, sizeof *flags);
+    struct beside b = {.program = program,
+                       .again = flags,
+                       .late_again = flags + nops,
+                       .waits = flags + 2 * nops,
+                       .late = malloc((nops + 1) * sizeof *b.late)};
+    bool allocated = flags && b.late;
+
+    for (uint32_t i = program->first_op; allocated && i < nops; i++)
+        b.again[i] = program_gathers_again(program, &program->ops[i]);
+    if (allocated)
+        move_all(&b);
+    free(flags);
+    free(b.late);
+    return allocated ? SHD_OK : shd_error_set(err, SHD_ENOMEM, "no memory for the program");
+}
