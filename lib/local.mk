@@ -76,6 +76,7 @@ libshd_la_SOURCES = \
 	%D%/reshard/bound.c \
 	%D%/reshard/bytes.c \
 	%D%/reshard/fetch.c \
+	%D%/reshard/flat.c \
 	%D%/reshard/measure.c \
 	%D%/reshard/move.c \
 	%D%/reshard/moved.c \

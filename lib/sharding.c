@@ -150,7 +150,16 @@ int shd_sharding_spec(struct shd_spec **out, const struct shd_sharding *sharding
 bool shd_sharding_equal(const struct shd_sharding *a, const struct shd_sharding *b)
 {
     return a->rank == b->rank && a->partial == b->partial && a->partial_op == b->partial_op &&
+           a->flat_dims == b->flat_dims && !memcmp(&a->flat, &b->flat, sizeof(a->flat)) &&
            !memcmp(a->dims, b->dims, sizeof(a->dims)) && shd_mesh_equal(a->mesh, b->mesh);
+}
+
+static void simplify_axes(struct shd_dim_axes *out, const struct shd_mesh *mesh,
+                          const struct shd_dim_axes *axes)
+{
+    for (uint8_t a = 0; a < axes->naxes; a++)
+        if (shd_mesh_axis_size(mesh, axes->axes[a]) > 1)
+            out->axes[out->naxes++] = axes->axes[a];
 }
 
 void shd_sharding_simplify(struct shd_sharding *out, const struct shd_sharding *sharding)
@@ -159,12 +168,9 @@ void shd_sharding_simplify(struct shd_sharding *out, const struct shd_sharding *
 
     shd_sharding_init(&s, sharding->mesh, sharding->rank);
     for (uint32_t d = 0; d < s.rank; d++)
-        for (uint8_t a = 0; a < sharding->dims[d].naxes; a++) {
-            uint8_t axis = sharding->dims[d].axes[a];
-
-            if (shd_mesh_axis_size(s.mesh, axis) > 1)
-                s.dims[d].axes[s.dims[d].naxes++] = axis;
-        }
+        simplify_axes(&s.dims[d], s.mesh, &sharding->dims[d]);
+    simplify_axes(&s.flat, s.mesh, &sharding->flat);
+    s.flat_dims = s.flat.naxes > 0 ? sharding->flat_dims : 0;
     for (size_t a = 0; a < shd_mesh_naxes(s.mesh); a++)
         if (sharding->partial >> a & 1 && shd_mesh_axis_size(s.mesh, a) > 1)
             s.partial |= (uint16_t)(1u << a);
@@ -181,28 +187,62 @@ uint32_t shd_sharding_axes(const struct shd_sharding *sharding)
         for (size_t i = 0; i < sharding->dims[d].naxes; i++)
             axes |= UINT32_C(1) << sharding->dims[d].axes[i];
     }
+    for (size_t i = 0; i < sharding->flat.naxes; i++)
+        axes |= UINT32_C(1) << sharding->flat.axes[i];
     return axes;
+}
+
+static int64_t count_parts(const struct shd_mesh *mesh, const struct shd_dim_axes *axes)
+{
+    int64_t nparts = 1;
+
+    for (size_t i = 0; i < axes->naxes; i++)
+        nparts *= shd_mesh_axis_size(mesh, axes->axes[i]);
+    return nparts;
+}
+
+static int64_t find_part(const struct shd_mesh *mesh, const struct shd_dim_axes *axes,
+                         int32_t position)
+{
+    int64_t index = 0;
+
+    for (size_t i = 0; i < axes->naxes; i++)
+        index = index * shd_mesh_axis_size(mesh, axes->axes[i]) +
+                shd_mesh_coord(mesh, position, axes->axes[i]);
+    return index;
 }
 
 int64_t shd_sharding_nshards(const struct shd_sharding *sharding, size_t dim)
 {
-    const struct shd_dim_axes *axes = &sharding->dims[dim];
-    int64_t nshards = 1;
-
-    for (size_t i = 0; i < axes->naxes; i++)
-        nshards *= shd_mesh_axis_size(sharding->mesh, axes->axes[i]);
-    return nshards;
+    return count_parts(sharding->mesh, &sharding->dims[dim]);
 }
 
 int64_t shd_sharding_index(const struct shd_sharding *sharding, size_t dim, int32_t position)
 {
-    const struct shd_dim_axes *axes = &sharding->dims[dim];
-    int64_t index = 0;
+    return find_part(sharding->mesh, &sharding->dims[dim], position);
+}
 
-    for (size_t i = 0; i < axes->naxes; i++)
-        index = index * shd_mesh_axis_size(sharding->mesh, axes->axes[i]) +
-                shd_mesh_coord(sharding->mesh, position, axes->axes[i]);
-    return index;
+int64_t shd_sharding_npieces(const struct shd_sharding *sharding)
+{
+    return count_parts(sharding->mesh, &sharding->flat);
+}
+
+int64_t shd_sharding_piece(const struct shd_sharding *sharding, int32_t position)
+{
+    return find_part(sharding->mesh, &sharding->flat, position);
+}
+
+/* Make the extents of a shard those of one of its pieces. */
+static void cut_flat(const struct shd_sharding *sharding, int64_t *local)
+{
+    int64_t npieces = shd_sharding_npieces(sharding), count = 1;
+
+    for (size_t d = 0; d < sharding->flat_dims; d++) {
+        count *= local[d];
+        local[d] = 1;
+    }
+    if (sharding->flat_dims > 0)
+        local[sharding->flat_dims - 1] = count / npieces + (count % npieces != 0);
 }
 
 void shd_sharding_shard_shape(const struct shd_sharding *sharding, const int64_t *shape,
@@ -210,18 +250,86 @@ void shd_sharding_shard_shape(const struct shd_sharding *sharding, const int64_t
 {
     for (size_t d = 0; d < sharding->rank; d++)
         out[d] = shape[d] / shd_sharding_nshards(sharding, d);
+    cut_flat(sharding, out);
 }
 
 void shd_sharding_offset(const struct shd_sharding *sharding, const int64_t *shape,
                          int32_t position, int64_t *out)
 {
+    int64_t local[SHD_RANK_MAX];
+
     for (size_t d = 0; d < sharding->rank; d++)
-        out[d] = shape[d] / shd_sharding_nshards(sharding, d) *
-                 shd_sharding_index(sharding, d, position);
+        local[d] = shape[d] / shd_sharding_nshards(sharding, d);
+    cut_flat(sharding, local);
+    for (size_t d = 0; d < sharding->rank; d++)
+        out[d] = local[d] * shd_sharding_index(sharding, d, position);
+    if (sharding->flat_dims > 0) {
+        size_t last = sharding->flat_dims - 1u;
+
+        out[last] = local[last] * (shd_sharding_index(sharding, last, position) *
+                                       shd_sharding_npieces(sharding) +
+                                   shd_sharding_piece(sharding, position));
+    }
+}
+
+/* The longest box of a shard that begins at element `from` of its first `n` dimensions taken as one
+ * and ends before `end`; returns how many of these elements it has. */
+static int64_t box_from(struct shd_box *box, const int64_t *local, size_t n, int64_t from,
+                        int64_t end)
+{
+    int64_t stride = 1;
+    size_t d = n;
+
+    /* Of the dimensions before which it begins at 0 the first that it covers an element of. */
+    while (d > 1 && from % (stride * local[d - 1]) == 0 && from + stride * local[d - 1] <= end)
+        stride *= local[--d];
+    d--;
+    for (size_t e = n; e-- > 0;) {
+        int64_t inner = 1;
+
+        for (size_t f = e + 1; f < n; f++)
+            inner *= local[f];
+        box->start[e] = e > d ? 0 : from / inner % local[e];
+        box->extent[e] = e > d ? local[e] : 1;
+    }
+    box->extent[d] = (end - from) / stride;
+    if (box->extent[d] > local[d] - box->start[d])
+        box->extent[d] = local[d] - box->start[d];
+    return box->extent[d] * stride;
+}
+
+size_t shd_sharding_boxes(const struct shd_sharding *sharding, const int64_t *shape,
+                          int32_t position, struct shd_box out[SHD_BOXES_MAX])
+{
+    struct shd_sharding whole = *sharding;
+    int64_t local[SHD_RANK_MAX], offset[SHD_RANK_MAX], count = 1, rest = 1, piece, from, end;
+    size_t n = 0;
+
+    whole.flat_dims = 0;
+    shd_sharding_shard_shape(&whole, shape, local);
+    shd_sharding_offset(&whole, shape, position, offset);
+    for (size_t d = 0; d < sharding->rank; d++)
+        *(d < sharding->flat_dims ? &count : &rest) *= local[d];
+    piece = count / shd_sharding_npieces(sharding) + (count % shd_sharding_npieces(sharding) != 0);
+    from = piece * shd_sharding_piece(sharding, position);
+    end = from + piece < count ? from + piece : count;
+    for (int64_t at = from; (at < end && rest > 0) || sharding->flat_dims == 0; n++) {
+        memcpy(out[n].start, offset, sharding->rank * sizeof *offset);
+        memcpy(out[n].extent, local, sharding->rank * sizeof *local);
+        out[n].at = (at - from) * rest;
+        if (sharding->flat_dims == 0)
+            return 1;
+        at += box_from(&out[n], local, sharding->flat_dims, at, end);
+        for (size_t d = 0; d < sharding->flat_dims; d++)
+            out[n].start[d] += offset[d];
+    }
+    return n;
 }
 
 bool shd_sharding_is_replicated(const struct shd_sharding *sharding)
 {
+    if (shd_sharding_npieces(sharding) != 1)
+        return false;
     for (size_t d = 0; d < sharding->rank; d++) {
         if (shd_sharding_nshards(sharding, d) != 1)
             return false;
@@ -288,6 +396,15 @@ static void print_partial(struct print *print, const struct shd_sharding *shardi
     print_add(print, "}");
 }
 
+static void print_flat(struct print *print, const struct shd_sharding *sharding)
+{
+    print_add(print, " %s over {", sharding->flat_dims == sharding->rank ? "flat" : "rows");
+    for (size_t i = 0; i < sharding->flat.naxes; i++)
+        print_add(print, "%s%s", i > 0 ? "," : "",
+                  shd_mesh_axis_name(sharding->mesh, sharding->flat.axes[i]));
+    print_add(print, "}");
+}
+
 size_t shd_sharding_print(const struct shd_sharding *sharding, char *buf, size_t size)
 {
     struct print print;
@@ -304,6 +421,8 @@ size_t shd_sharding_print(const struct shd_sharding *sharding, char *buf, size_t
         print_add(&print, "}");
     }
     print_add(&print, "]");
+    if (sharding->flat.naxes > 0)
+        print_flat(&print, sharding);
     if (sharding->partial)
         print_partial(&print, sharding);
     return print.length;

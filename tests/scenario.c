@@ -404,7 +404,8 @@ static void test_partition_axis(void)
 
 static void test_training(void)
 {
-    static const char *const sets[] = {"optimizer.lr=0.5", "zero.axis=[tp, dp]", "steps=7"};
+    static const char *const sets[] = {"optimizer.lr=0.5", "zero.axis=[tp, dp]", "steps=7",
+                                       "zero.layout=pad"};
     struct scenario_file *file =
         load_good(HEAD UPDATE "steps: 300\noptimizer: {kind: adamw, lr: 3e-4, warmup: 6, decay: "
                               "cosine, betas: [0.5, 0], eps: 0, weight_decay: 0.1, momentum: 0.9, "
@@ -424,7 +425,7 @@ static void test_training(void)
        "training: the optimizer");
     ok(s->zero.stage == 1 && s->zero.axes.n == 2 && !strcmp(s->zero.axes.names[0], "tp") &&
            !strcmp(s->zero.axes.names[1], "dp") &&
-           s->zero.reshard == SCENARIO_RESHARD_NEVER &&
+           s->zero.reshard == SCENARIO_RESHARD_NEVER && s->zero.layout == SCENARIO_PAD &&
            file->scenarios[1].zero.stage == 0,
        "training: zero, by strategy");
     ok(scenario_type(s, s->types.parameters) == SHD_F64 &&
@@ -591,7 +592,7 @@ static void test_print(void)
            "types:\n  parameters: compute\n  gradients: parameters\n  moments: parameters\n"
            "  reduce: parameters\nloss_scale:\n  kind: none\n  initial: 65536\n"
            "  growth_interval: 2000\nzero:\n  stage: 0\n  axis: null\n"
-           "  reshard_after_forward: default\n  prefetch: 1\n"
+           "  layout: flat\n  reshard_after_forward: default\n  prefetch: 1\n"
            "pipeline:\n  axis: null\n  schedule: '1F1B'\n  stages_per_rank: 0\n  layers: null\n"
            "  place: []\nrecompute: none\ngathered: again\nhardware: null\nslices: 1\nplacement: follow\nprice: bytes\nrules: params\nparams: []\naxes: {}\n"
            "partition_axis: null\nconstraints: []\nalgorithms: {}\n"
@@ -785,6 +786,8 @@ static const struct {
      "5:31: error: pattern: "},
     {"zero over the stages", HEAD TRAIN UPDATE "pipeline: {axis: dp}\nzero: {stage: 1, axis: dp}\n",
      "8:24: error: zero is to shard over 'dp', which holds the stages of the pipeline"},
+    {"zero layout", HEAD "zero: {layout: rows}\n",
+     "5:16: error: zero.layout is 'rows'; expected one of flat, pad"},
     {"zero axis map", HEAD "zero: {axis: {dp: 1}}\n",
      "5:14: error: zero.axis is a map; expected a mesh axis, a list of them, or null"},
     {"zero axis of a list in a list", HEAD "zero: {axis: [[dp]]}\n", "5:15: error: axis is a list"},

@@ -320,8 +320,10 @@ def breakdown(r, case):
                 of_bytes(b["transfer"]["bytes"]), b["transfer"]["op"])
     elif b["before_update"]:
         states = [(k, b["before_update"][k]) for k in SETS[1:4]]
-        yield "states %s: %s" % (of_bytes(sum(n for _, n in states)),
-                                 ", ".join("%s %s" % (k, of_bytes(n)) for k, n in states if n))
+        yield "states %s: %s%s" % (of_bytes(sum(n for _, n in states)),
+                                   ", ".join("%s %s" % (k, of_bytes(n)) for k, n in states if n),
+                                   "; of these %s pads pieces" % of_bytes(b["padding"])
+                                   if b["padding"] else "")
     parts = b["activations_at_peak"]
     told = parts if len(parts) <= 5 else parts[:4]
     words = ", ".join("%s %s" % (p["part"], of_bytes(p["bytes"])) for p in told)

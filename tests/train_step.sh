@@ -56,7 +56,7 @@ same "FSDP" '{"tp": 1, "pp": 1, "dp": 16, "zero_stage": 3, "recompute": "selecti
 same "gradients cut" '{"tp": 1, "pp": 1, "dp": 16, "zero_stage": 2, "micro_batch": 1, "recompute": "none"}' 'axes["dp"] == 16'
 same "slices" '{"tp": 2, "pp": 1, "dp": 8, "slices": 2, "zero_stage": 3, "recompute": "minimal", "model": {"gated_mlp": true}}' 'axes["slice"] == 2 and axes["dp"] == 4'
 same "every second layer, no dp given" '{"dp": null, "recompute": "selective layer", "dtype": "fp16"}' 'axes["dp"] == 4'
-same "a width that dp does not divide" '{"devices": 24, "dp": 6, "global_batch": 24}' 'axes["dp"] == 3 and axes["shard"] == 2'
+same "a width that dp does not divide" '{"devices": 24, "dp": 6, "global_batch": 24}' 'axes["dp"] == 6'
 same "a vocabulary that tp does not divide" '{"model": {"vocab": 511}}' 'axes["tp"] == 2'
 
 ask '{"recompute": "full"}'

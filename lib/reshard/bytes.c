@@ -66,6 +66,18 @@ uint64_t reshard_collective_received(const struct shd_reshard_step *step, uint64
     return reshard_mul(reshard_mul(times, (size - 1) * ngroups), count);
 }
 
+uint64_t shd_reshard_operand_count(const struct shd_reshard_step *step, const int64_t *shape)
+{
+    if (step->kind == SHD_RESHARD_REDUCE_SCATTER && shd_reshard_is_flat(step))
+        return reshard_mul(reshard_group_size(step), reshard_shard_count(&step->to, shape));
+    return reshard_shard_count(&step->from, shape);
+}
+
+bool shd_reshard_is_flat(const struct shd_reshard_step *step)
+{
+    return step->from.flat.naxes != step->to.flat.naxes;
+}
+
 uint64_t shd_reshard_step_received(const struct shd_reshard_step *step, const int64_t *shape,
                                    enum shd_dtype dtype, int32_t position)
 {
@@ -74,7 +86,7 @@ uint64_t shd_reshard_step_received(const struct shd_reshard_step *step, const in
     if (step->kind == SHD_RESHARD_SLICE || step->kind == SHD_RESHARD_MASK)
         return 0;
     if (reshard_is_collective(step))
-        count = member_received(step, reshard_shard_count(&step->from, shape),
+        count = member_received(step, shd_reshard_operand_count(step, shape),
                                 member_of(step, position));
     else
         count = reshard_shard_count(&step->to, shape) - reshard_held(step, shape, position);

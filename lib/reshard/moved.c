@@ -21,10 +21,12 @@
 
 uint64_t reshard_shard_count(const struct shd_sharding *sharding, const int64_t *shape)
 {
+    int64_t local[SHD_RANK_MAX];
     uint64_t count = 1;
 
+    shd_sharding_shard_shape(sharding, shape, local);
     for (size_t d = 0; d < sharding->rank; d++)
-        count *= (uint64_t)(shape[d] / shd_sharding_nshards(sharding, d));
+        count *= (uint64_t)local[d];
     return count;
 }
 

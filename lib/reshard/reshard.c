@@ -134,7 +134,9 @@ int shd_reshard_build_with(struct shd_reshard_plan *out, const struct shd_shardi
     struct reshard_ask q;
     int status = reshard_ask(&q, from, to, shape, dtype, opts, err);
 
-    if (!status && opts && (opts->ntiers > 0 || opts->seconds))
+    if (!status && (q.from.flat.naxes > 0 || q.to.flat.naxes > 0))
+        status = reshard_go_flat(&plan, &q, err);
+    else if (!status && opts && (opts->ntiers > 0 || opts->seconds))
         status = go_fastest(&plan, &q, opts, err);
     else if (!status)
         reshard_go_fewest(&plan, &q);
@@ -164,8 +166,11 @@ int shd_reshard_candidate(struct shd_reshard_plan *out, size_t i, const struct s
     struct shd_reshard_plan plan;
     struct reshard_ask q;
     int status = reshard_ask(&q, from, to, shape, dtype, opts, err);
-    size_t nways = status ? 0 : reshard_nways(&q, true);
+    bool flat = !status && (q.from.flat.naxes > 0 || q.to.flat.naxes > 0);
+    size_t nways = status || flat ? 0 : reshard_nways(&q, true);
 
+    if (flat && i == 0)
+        return shd_reshard_build(out, from, to, shape, dtype, err);
     for (size_t way = 0; way < nways; way++) {
         /* Named collectives stop at the limit of memory; here they may go on. */
         q.limit_bytes = UINT64_MAX;

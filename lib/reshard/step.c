@@ -165,6 +165,38 @@ void reshard_reduce_scatter(struct reshard_way *way, size_t dim, const uint8_t *
     finish(way, step, reshard_collective_received(step, way->count));
 }
 
+void reshard_gather_pieces(struct reshard_way *way)
+{
+    struct shd_reshard_step *step = begin(way, SHD_RESHARD_ALL_GATHER);
+
+    step->naxes = step->from.flat.naxes;
+    memcpy(step->axes, step->from.flat.axes, step->naxes);
+    memset(&step->to.flat, 0, sizeof(step->to.flat));
+    step->to.flat_dims = 0;
+    finish(way, step, reshard_collective_received(step, way->count));
+}
+
+void reshard_make_pieces(struct reshard_way *way, const struct shd_sharding *to)
+{
+    struct shd_reshard_step *step = begin(way, SHD_RESHARD_SLICE);
+    uint32_t axes = 0;
+    uint64_t count = 0;
+
+    for (uint8_t i = 0; i < to->flat.naxes; i++)
+        axes |= UINT32_C(1) << to->flat.axes[i];
+    step->to.flat = to->flat;
+    step->to.flat_dims = to->flat_dims;
+    if (axes & way->at.partial) {
+        step->kind = SHD_RESHARD_REDUCE_SCATTER;
+        step->naxes = to->flat.naxes;
+        memcpy(step->axes, to->flat.axes, step->naxes);
+        step->to.partial = (uint16_t)(step->to.partial & ~axes);
+        count = reshard_collective_received(step,
+                                            shd_reshard_operand_count(step, way->ask->shape));
+    }
+    finish(way, step, count);
+}
+
 /* Make the axes of a mask those of the step's groups. */
 static void set_axes(struct shd_reshard_step *step, uint32_t axes)
 {

@@ -102,6 +102,16 @@ void reshard_all_reduce(struct reshard_way *way, uint32_t axes);
 /* Add the step that makes the axes that are partial in `to`, and not yet, partial sums. */
 void reshard_mask(struct reshard_way *way, const struct shd_sharding *to);
 
+/* Add the step that makes shards of pieces; the one that makes pieces of shards as `to` has them: a
+ * reduce-scatter where all its flat axes are partial, else a slice, of which none may be. */
+void reshard_gather_pieces(struct reshard_way *way);
+void reshard_make_pieces(struct reshard_way *way, const struct shd_sharding *to);
+
+/* The plan of a reshard from or to pieces, which has one way.  SHD_EUNSUPPORTED, or as
+ * shd_reshard_build(). */
+SHD_MUST_CHECK int reshard_go_flat(struct shd_reshard_plan *plan, const struct reshard_ask *ask,
+                                   struct shd_error *err);
+
 /* Add one step to any other sharding with the same partial axes, on any mesh: an exchange, or a
  * permute where whole shards change their device, or a slice where no element moves. */
 void reshard_exchange(struct reshard_way *way, const struct shd_sharding *to);

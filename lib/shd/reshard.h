@@ -113,12 +113,14 @@ struct shd_reshard_plan {
 /* Plan the way from one sharding to another of an array.  `shape` is the extents of the whole
  * array, as many as the shardings' rank.  Of the ways that are tried, and that need no more memory
  * than the first operand and the last result together, the plan is the one that moves the fewest
- * bytes and, of those, has the fewest steps.  Where something has to be combined, or axes become
- * partial, and every way needs more memory than that, the limit does not count.
+ * bytes and, of those, has the fewest steps.  Pieces (a flat cut) are gathered before anything else
+ * and made after it, before what is left is combined.  Where something has to be combined, or axes
+ * become partial, and every way needs more memory than that, the limit does not count.
  *
  * Both shardings have equal ranks (SHD_EINVAL) and divide the shape (SHD_EINDIVISIBLE).  On equal
  * meshes, axes that are partial in both need the same operation (SHD_EINVAL); axes that become
- * partial need SHD_SUM (SHD_EUNSUPPORTED).  SHD_ERANGE when bytes do not fit a uint64_t. */
+ * partial need SHD_SUM, and pieces have one mesh (SHD_EUNSUPPORTED).  SHD_ERANGE when bytes do not
+ * fit a uint64_t. */
 SHD_API SHD_MUST_CHECK int shd_reshard_build(struct shd_reshard_plan *out,
                                              const struct shd_sharding *from,
                                              const struct shd_sharding *to, const int64_t *shape,
@@ -150,6 +152,16 @@ SHD_API SHD_MUST_CHECK int shd_reshard_shift(struct shd_reshard_step *out,
                                              const struct shd_sharding *sharding,
                                              const int64_t *shape, enum shd_dtype dtype, int dim,
                                              int64_t by, struct shd_error *err);
+
+/* Whether a step makes pieces of shards, or shards of pieces (struct shd_sharding's flat cut): an
+ * all-gather, a reduce-scatter or a slice, whose `dim` is -1.  Pieces lie in a row in the shard,
+ * with their padding behind its end. */
+SHD_API bool shd_reshard_is_flat(const struct shd_reshard_step *step);
+
+/* Elements of one device's operand as the collective of a step counts them: with the padding of all
+ * pieces where it makes pieces. */
+SHD_API uint64_t shd_reshard_operand_count(const struct shd_reshard_step *step,
+                                           const int64_t *shape);
 
 /* The axes along which devices exchange something in a step: of a collective its
  * own, of a permute or exchange those that cut a dimension otherwise afterwards, or the one that is

@@ -3,8 +3,14 @@
  *
  * A sharding is plain data by axis number.  A dimension sharded by axes (a, b) is cut into
  * size(a)*size(b) equal intervals, numbered with a the major digit.  Axes that shard nothing
- * replicate.  Axes in `partial` hold values still to be combined (summed, or by `partial_op`) over
- * them: the array's value is that combination over the devices of these axes.
+ * replicate.  What the dimensions' axes leave to a device may be cut once more, flat: its first
+ * `flat_dims` dimensions, taken as one in row-major order, are cut over the axes in `flat` into
+ * equal pieces, of which the last may be longer than what is left: what is behind the end is
+ * padding, zeros.  So optimizers shard arrays over any number of devices: by elements (all
+ * dimensions) as Megatron-LM and DeepSpeed do, or by rows (one dimension) as PyTorch's FSDP2.  A
+ * piece lies in a row in the shard that it is cut of.  Axes in `partial` hold values still to be
+ * combined (summed, or by `partial_op`) over them: the array's value is that combination over the
+ * devices of these axes.
  *
  * Thread class: a value; copy and share it freely as long as the mesh lives.
  *
@@ -40,6 +46,8 @@ struct shd_sharding {
     uint16_t partial;    /* bit a: still to be combined over axis a */
     uint16_t partial_op; /* enum shd_reduce_op; 0 when `partial` is 0 */
     struct shd_dim_axes dims[SHD_RANK_MAX];
+    struct shd_dim_axes flat; /* axes of the flat cut; none: there is none */
+    uint8_t flat_dims;        /* how many leading dimensions it takes as one; 0 without axes */
 };
 
 /* Set a sharding by which every device holds the whole array. */
@@ -53,7 +61,7 @@ SHD_API SHD_MUST_CHECK int shd_sharding_bind(struct shd_sharding *out, const str
                                              struct shd_error *err);
 
 /* SHD_OK when every dimension of `shape` (rank entries) divides by its axes, else
- * SHD_EINDIVISIBLE naming the first dimension that does not. */
+ * SHD_EINDIVISIBLE naming the first dimension that does not.  A flat cut takes any shape. */
 SHD_API SHD_MUST_CHECK int shd_sharding_check(const struct shd_sharding *sharding,
                                               const int64_t *shape, struct shd_error *err);
 
@@ -68,7 +76,7 @@ SHD_API bool shd_sharding_equal(const struct shd_sharding *a, const struct shd_s
 /* The same sharding without the axes of size 1, which cut nothing. */
 SHD_API void shd_sharding_simplify(struct shd_sharding *out, const struct shd_sharding *sharding);
 
-/* A mask of the axes that shard some dimension: bit a for axis a. */
+/* A mask of the axes that shard some dimension, or that cut flat: bit a for axis a. */
 SHD_API uint32_t shd_sharding_axes(const struct shd_sharding *sharding);
 
 /* Into how many intervals a dimension is cut, and which of them a position holds. */
@@ -76,13 +84,36 @@ SHD_API int64_t shd_sharding_nshards(const struct shd_sharding *sharding, size_t
 SHD_API int64_t shd_sharding_index(const struct shd_sharding *sharding, size_t dim,
                                    int32_t position);
 
-/* Extents of one shard.  The sharding must pass shd_sharding_check() for `shape`. */
+/* Into how many pieces shards are cut flat, and which of them a position holds; 1 and 0 without a
+ * flat cut. */
+SHD_API int64_t shd_sharding_npieces(const struct shd_sharding *sharding);
+SHD_API int64_t shd_sharding_piece(const struct shd_sharding *sharding, int32_t position);
+
+/* Extents of one shard, with its padding: of a flat cut the last of the dimensions that it takes as
+ * one has the extent of a piece, those before have 1.  The sharding must pass shd_sharding_check()
+ * for `shape`. */
 SHD_API void shd_sharding_shard_shape(const struct shd_sharding *sharding, const int64_t *shape,
                                       int64_t *out);
 
-/* First element, per dimension, of the shard at a position. */
+/* First element, per dimension, of the shard at a position.  Of a flat cut that is no place in the
+ * array, but tells the pieces apart: shd_sharding_boxes() has what a piece holds. */
 SHD_API void shd_sharding_offset(const struct shd_sharding *sharding, const int64_t *shape,
                                  int32_t position, int64_t *out);
+
+/* A box of an array's elements that a position holds. */
+struct shd_box {
+    int64_t start[SHD_RANK_MAX];  /* in the whole array */
+    int64_t extent[SHD_RANK_MAX]; /* at least 1, but for arrays without elements */
+    int64_t at; /* elements of the shard before it; the box's own follow in a row, row-major */
+};
+
+#define SHD_BOXES_MAX (2 * SHD_RANK_MAX)
+
+/* The boxes that a position holds, in the shard's order: one, or of a flat cut as many as the piece
+ * has whole rows, planes and so on, at both ends; none where it is padding alone.  Returns how
+ * many. */
+SHD_API size_t shd_sharding_boxes(const struct shd_sharding *sharding, const int64_t *shape,
+                                  int32_t position, struct shd_box out[SHD_BOXES_MAX]);
 
 /* Whether every device holds the whole array: all axes that shard have size 1.  Neither the shape
  * nor `partial` is looked at. */
@@ -97,7 +128,8 @@ SHD_API int32_t shd_sharding_replica_groups(const struct shd_sharding *sharding,
                                             int32_t *replica_ids);
 
 /* Write the axes of all dimensions, as in "[{dp}, {}, {fsdp,tp}]", into buf (cut if needed),
- * followed by " partial sum over {tp}" when there is any; returns the length of the whole text. */
+ * followed by " flat over {dp}" or " rows over {dp}" where there is a flat cut of all dimensions or
+ * of fewer, and " partial sum over {tp}" when there is any; returns the length of the whole text. */
 SHD_API size_t shd_sharding_print(const struct shd_sharding *sharding, char *buf, size_t size);
 
 #ifdef __cplusplus

@@ -109,8 +109,7 @@ static void write_layout(struct text *out, const struct first_asked *asked, cons
     write_mesh(out, asked, l);
     write_params(out, l);
     write_constraints(out, asked, l);
-    text_addf(out, "zero: {stage: %" PRId64 ", axis: %s%s\n", l->stage,
-              outer_of(asked, l) == 1 && l->ep > 1 ? "ep" : "fsdp",
+    text_addf(out, "zero: {stage: %" PRId64 ", axis: %s%s\n", l->stage, batch_axes(asked, l),
               l->stage == 3 ? ", prefetch: 1} # a layer is gathered while one is computed"
                             : "} # gradients and the optimizer's state; 3: parameters, too");
 }
@@ -416,6 +415,6 @@ int first_write(struct text *out, struct first_need *need, const struct first_as
         status = plan_text(&best.figures, NULL, asked, out, 0, diag);
     if (status == SHD_OK)
         *need = (struct first_need){best.figures.bytes, best.figures.limit_bytes,
-                                    fits(&best.figures), c.model.d_model};
+                                    fits(&best.figures)};
     return status;
 }

@@ -29,7 +29,6 @@ struct first_asked {
 struct first_need {
     double bytes, limit_bytes; /* of a device */
     bool fits;
-    int64_t width; /* of the model */
 };
 
 /* The least tensor parallelism of a node with which a batch divides over the replicas; 0: none. */

@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/divisor.h"
 #include "base/literal.h"
 #include "base/nearest.h"
 #include "base/units.h"
@@ -158,23 +157,6 @@ static const char *file_name(const struct options *o)
 
 /* ---- whether it fits ---- */
 
-/* Why nothing can be sharded over all devices, if so. */
-static void tell_undivided(const struct first_need *need, const struct options *o)
-{
-    int64_t width = need->width, above = divisor_above(width, o->devices);
-    char other[40] = "";
-
-    if (width % o->devices == 0)
-        return;
-    if (above > 0)
-        snprintf(other, sizeof other, " and %" PRId64, above);
-    fprintf(stderr,
-            "shardsim: the width of %s is %" PRId64 ", no multiple of %ld devices, so that ZeRO "
-            "cannot shard its parameters over all of them; nearest --devices that divide it: "
-            "%" PRId64 "%s\n",
-            o->model, width, o->devices, divisor_below(width, o->devices), other);
-}
-
 static void tell_need(struct text *text, const struct first_need *need, const struct options *o)
 {
     char bytes[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
@@ -219,7 +201,6 @@ static int build_scenario(struct text *text, const struct options *o)
         exit = status == SHD_ENOMEM || diag.no_memory ? CMD_CANNOT : CMD_OK;
     } else if (!need.fits) {
         tell_need(text, &need, o);
-        tell_undivided(&need, o);
     }
     diag_fini(&diag);
     return exit;

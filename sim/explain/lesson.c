@@ -3,6 +3,7 @@
 
 #include "explain/lesson.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,6 +172,45 @@ static void tell_boxes(const struct lesson *l, struct text *out, const struct pr
     }
 }
 
+/* "piece 2 of 3: elements 10 to 14 of 14 in a row, and 1 of padding": of the shard `whole`, what
+ * the device has as `pieces`. */
+static void add_piece(const struct lesson *l, struct text *t, const struct program_buffer *pieces,
+                      const struct program_buffer *whole)
+{
+    uint64_t piece = program_buffer_count(pieces), count = program_buffer_count(whole);
+    uint64_t number = (uint64_t)shd_sharding_piece(&pieces->sharding, l->position);
+    uint64_t from = number * piece < count ? number * piece : count;
+    uint64_t end = from + piece < count ? from + piece : count;
+
+    text_addf(t, "piece %" PRIu64 " of %" PRId64 " of %s: ", number,
+              shd_sharding_npieces(&pieces->sharding), whole->name);
+    if (end > from)
+        text_addf(t, "elements %" PRIu64 " to %" PRIu64 " of %" PRIu64 " in a row%s", from, end - 1,
+                  count, end - from < piece ? ", and " : "");
+    if (end - from < piece)
+        text_addf(t, "%" PRIu64 " of padding", piece - (end - from));
+}
+
+/* Steps that join the pieces of a shard, or cut it into them without combining. */
+static void tell_pieces(const struct lesson *l, struct text *out, const struct program_op *op)
+{
+    const struct program_buffer *buffers = l->record->program->buffers;
+    bool joins = op->reshard.kind == SHD_RESHARD_ALL_GATHER;
+    struct text t = TEXT_INIT;
+    char title[32];
+
+    snprintf(title, sizeof title, "device %d", (int)device_id(l, l->position));
+    for (uint32_t k = 0; k < op->noutputs; k++) {
+        const struct program_buffer *in = &buffers[op->inputs[k]], *to = &buffers[op->outputs[k]];
+
+        text_add(&t, k ? "; " : "");
+        add_piece(l, &t, joins ? in : to, joins ? to : in);
+    }
+    tell(l, out, title, joins ? "gives %s; gets the others" : "keeps %s", text_get(&t));
+    out->failed |= t.failed;
+    text_fini(&t);
+}
+
 /* The positions of the devices that one device receives from, one entry for each copy. */
 struct senders {
     uint32_t n;
@@ -228,8 +268,12 @@ static void tell_sums(const struct lesson *l, struct text *out, const struct pro
         for (uint32_t k = 0; k < op->noutputs; k++) {
             const struct program_buffer *b = &program->buffers[op->outputs[k]];
 
-            shd_sharding_offset(&b->sharding, b->shape, l->position, start);
             text_add(&what, k ? " and " : "");
+            if (shd_reshard_is_flat(&op->reshard)) {
+                add_piece(l, &what, b, &program->buffers[op->inputs[k]]);
+                continue;
+            }
+            shd_sharding_offset(&b->sharding, b->shape, l->position, start);
             add_box(&what, b, start, b->local);
         }
         tell(l, out, title, "sums %s; receives from %s (%s)", text_get(&what), text_get(&senders),
@@ -263,6 +307,8 @@ static void tell_moves(const struct lesson *l, struct text *out, uint32_t i)
     if (op->reshard.kind == SHD_RESHARD_ALL_REDUCE ||
         op->reshard.kind == SHD_RESHARD_REDUCE_SCATTER)
         tell_sums(l, out, op);
+    else if (shd_reshard_is_flat(&op->reshard))
+        tell_pieces(l, out, op);
     else if (op->reshard.kind != SHD_RESHARD_MASK)
         tell_boxes(l, out, op);
 }

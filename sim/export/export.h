@@ -74,6 +74,11 @@ void export_add_spec(struct text *out, const struct shd_sharding *sharding);
 /* The sharding that was asked for a parameter or input; NULL: replicated. */
 const struct shd_sharding *export_sharding(const struct export_layout *layout, uint32_t node);
 
+/* SHD_EUNSUPPORTED where a parameter is kept in pieces (shd/sharding.h), for which `what` has no
+ * word. */
+SHD_MUST_CHECK int export_check_pieces(const struct export_layout *layout, const char *what,
+                                       struct shd_error *err);
+
 /* Whether an output's gradient is asked for of this node. */
 bool export_wants_gradient(const struct graph *graph, uint32_t node);
 

@@ -409,6 +409,9 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
                              "the model has %u dimensions, for which there are not enough letters; "
                              "at most %d",
                              layout->graph->ndims, JAX_DIMS_MAX);
+    status = export_check_pieces(layout, "PartitionSpec", err);
+    if (status != SHD_OK)
+        return status;
     add_head(out, layout);
     text_add(out, preamble);
     text_add(out, recomputes(layout->graph) ? recompute_import : "");

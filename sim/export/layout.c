@@ -6,6 +6,8 @@
 
 #include "export/export.h"
 
+#include <inttypes.h>
+
 #include "base/escape.h"
 #include "base/json_out.h"
 #include "base/literal.h"
@@ -103,6 +105,23 @@ void export_add_spec(struct text *out, const struct shd_sharding *sharding)
 const struct shd_sharding *export_sharding(const struct export_layout *layout, uint32_t node)
 {
     return layout->shardings->nodes[node];
+}
+
+int export_check_pieces(const struct export_layout *layout, const char *what,
+                        struct shd_error *err)
+{
+    for (uint32_t i = 0; i < layout->graph->nnodes; i++) {
+        const struct graph_node *node = &layout->graph->nodes[i];
+        const struct shd_sharding *sharding = export_sharding(layout, i);
+
+        if (export_is_leaf(node, GRAPH_PARAM) && sharding && sharding->flat.naxes > 0)
+            return shd_error_set(err, SHD_EUNSUPPORTED,
+                                 "no dimension of '%.60s' divides into %" PRId64
+                                 " shards, and %s has no word for pieces of several; expected "
+                                 "devices that divide one, or zero.stage below 3",
+                                 node->name, shd_sharding_npieces(sharding), what);
+    }
+    return SHD_OK;
 }
 
 bool export_wants_gradient(const struct graph *graph, uint32_t node)

@@ -138,6 +138,9 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 {
     int status;
 
+    status = export_check_pieces(layout, "DTensor", err);
+    if (status != SHD_OK)
+        return status;
     add_mesh(out, layout);
     text_add(out, "# Each array: its shape, its type, and which dimension each axis shards.\n"
                   "PARAMS = {\n");

@@ -86,9 +86,11 @@ static double shard_bytes(const struct shd_sharding *sharding, const int64_t *sh
                           enum shd_dtype dtype)
 {
     double bytes = (double)shd_dtype_size(dtype);
+    int64_t local[SHD_RANK_MAX];
 
+    shd_sharding_shard_shape(sharding, shape, local);
     for (size_t d = 0; d < sharding->rank; d++)
-        bytes *= (double)(shape[d] / shd_sharding_nshards(sharding, d));
+        bytes *= (double)local[d];
     return bytes;
 }
 
@@ -155,7 +157,9 @@ bool hardware_transfer_of_array(struct hardware_transfer *out, const struct hard
         return false;
     if (step->kind == SHD_RESHARD_PERMUTE || step->kind == SHD_RESHARD_EXCHANGE)
         received = most_received(step, shape, dtype);
-    hardware_transfer_of(out, hardware, step, shard_bytes(&step->from, shape, dtype), received);
+    hardware_transfer_of(
+        out, hardware, step,
+        (double)shd_reshard_operand_count(step, shape) * (double)shd_dtype_size(dtype), received);
     return true;
 }
 

@@ -63,6 +63,7 @@ struct import_job {
     int64_t zero;                  /* stage */
     const char *resharded;         /* of stage 3: reshard_after_forward; NULL: the default */
     bool keep_values;              /* what tensor parallelism gathers is kept */
+    bool rows; /* what no dimension divides is sharded by rows, as FSDP2 does; else flat */
     int64_t batch, sequences, seq; /* of all, of a microbatch on a device, tokens */
     const char *recompute;
     int64_t recompute_layers, recompute_first, recompute_every; /* groups of; up to; each so many */

@@ -357,8 +357,8 @@ static void add_zero(const struct import_job *j, const struct shape *s, struct t
     text_addf(out, "zero: {stage: %" PRId64 ", axis: ", j->zero);
     text_add(out, n > 1 ? "[" : "");
     add_axes(out, axes, sizeof axes / sizeof *axes);
-    text_addf(out, "%s%s%s}\n", n > 1 ? "]" : "", j->resharded ? ", reshard_after_forward: " : "",
-              j->resharded ? j->resharded : "");
+    text_addf(out, "%s%s%s%s}\n", n > 1 ? "]" : "", j->rows ? ", layout: pad" : "",
+              j->resharded ? ", reshard_after_forward: " : "", j->resharded ? j->resharded : "");
 }
 
 static void add_recompute(const struct import_job *j, struct text *out)

@@ -228,6 +228,7 @@ static void find_zero(struct import_job *job)
     if (job->fsdp2)
         job->zero = 3;
     job->resharded = job->fsdp2 && job->unshard_once ? "never" : NULL;
+    job->rows = job->fsdp2;
 }
 
 /* The types that are kept beside a 16-bit model's. */

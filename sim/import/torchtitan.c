@@ -271,6 +271,7 @@ static void find_shards(struct import_job *job)
     }
     job->resharded = strcmp(job->reshard, "default") != 0 ? job->reshard : NULL;
     job->zero = 3; /* where there are shards */
+    job->rows = true;
 }
 
 static void find_optimizer(struct import_job *job)

@@ -144,7 +144,8 @@ static bool is_state(const struct graph_node *n)
 static struct zero_axes zero_axes_of(const struct binding *b)
 {
     const struct scenario_axis_list *list = &b->scenario->zero.axes;
-    struct zero_axes axes = {0};
+    struct zero_axes axes = {
+        .layout = b->scenario->zero.layout == SCENARIO_PAD ? ZERO_PAD : ZERO_FLAT};
 
     for (size_t i = 0; i < list->n; i++) {
         int axis = shd_mesh_find_axis(b->mesh, list->names[i]);

@@ -10,7 +10,7 @@ static struct zero_axes left_axes(const struct shd_sharding *sharding,
                                   const struct zero_axes *axes)
 {
     uint32_t used = shd_sharding_axes(sharding);
-    struct zero_axes left = {0};
+    struct zero_axes left = {.layout = axes->layout};
 
     for (uint8_t i = 0; i < axes->n; i++)
         if (!(used >> axes->axes[i] & 1))
@@ -40,15 +40,29 @@ static bool cut_dim(struct shd_sharding *sharding, const int64_t *shape,
     return true;
 }
 
+static void cut_flat(struct shd_sharding *sharding, const int64_t *shape,
+                     const struct zero_axes *axes)
+{
+    int64_t local[SHD_RANK_MAX], rows = 1;
+    uint8_t n = 0;
+
+    shd_sharding_shard_shape(sharding, shape, local);
+    for (uint8_t i = 0; i < axes->n; i++)
+        sharding->flat.axes[sharding->flat.naxes++] = axes->axes[i];
+    while (n < sharding->rank && (n == 0 || axes->layout == ZERO_FLAT ||
+                                  rows < shd_sharding_npieces(sharding)))
+        rows *= local[n++];
+    sharding->flat_dims = n;
+}
+
 uint32_t zero_cut(struct shd_sharding *sharding, const int64_t *shape,
                   const struct zero_axes *axes)
 {
     uint32_t before = shd_sharding_axes(sharding);
     struct zero_axes left = left_axes(sharding, axes);
 
-    if (!cut_dim(sharding, shape, &left))
-        for (uint8_t i = 0; i < left.n; i++)
-            (void)cut_dim(sharding, shape, &(struct zero_axes){1, {left.axes[i]}});
+    if (left.n > 0 && sharding->rank > 0 && !cut_dim(sharding, shape, &left))
+        cut_flat(sharding, shape, &left);
     return shd_sharding_axes(sharding) & ~before;
 }
 

@@ -17,15 +17,24 @@
 
 #include "graph/graph.h"
 
+/* How an array is cut of which no dimension divides. */
+enum zero_layout {
+    ZERO_FLAT, /* by elements, as Megatron-LM's and DeepSpeed's flat buffers are */
+    ZERO_PAD   /* by rows, as PyTorch's FSDP2 does: of dimension 0, or of as many leading ones
+                  together as have a row for each device */
+};
+
 /* Axes of a mesh, the first the most major. */
 struct zero_axes {
     uint8_t n;
     uint8_t axes[SHD_MESH_AXES_MAX];
+    enum zero_layout layout;
 };
 
-/* Cut an array of `shape` over those axes of its mesh that do not shard it yet: over all of them
- * along the dimension that is longest on a device, of those that divide; of equals the first.
- * Where none divides, over each of them that some dimension divides by.  Returns the axes by which
+/* Cut an array of `shape` over those axes of its mesh that do not shard it yet: along the dimension
+ * that is longest on a device, of those that all of them together divide; of equals the first.
+ * Where none divides, in pieces (shd/sharding.h), of which the last have padding.  A number is not
+ * cut.  Returns the axes by which
  * it is cut now and was not: bit a for axis a. */
 uint32_t zero_cut(struct shd_sharding *sharding, const int64_t *shape,
                   const struct zero_axes *axes);

@@ -16,8 +16,8 @@ void assign_init(struct assign *assign)
 
 void assign_take_order(struct assign *assign, const struct shd_sharding *sharding)
 {
-    for (uint32_t d = 0; d < sharding->rank; d++) {
-        const struct shd_dim_axes *t = &sharding->dims[d];
+    for (uint32_t d = 0; d <= sharding->rank; d++) {
+        const struct shd_dim_axes *t = d < sharding->rank ? &sharding->dims[d] : &sharding->flat;
         uint8_t next = 0;
 
         for (int i = 0; i < SHD_MESH_AXES_MAX && next < t->naxes; i++)
@@ -72,6 +72,10 @@ static void shard_array(struct shd_sharding *out, const struct assigned *a, uint
     shd_sharding_init(out, a->mesh, rank);
     for (uint32_t d = 0; d < rank; d++)
         axes_of(&out->dims[d], a, factors[d]);
+    if (rank == 0 || a->assign->flat_dims == 0)
+        return;
+    axes_on(&out->flat, a, ASSIGN_FLAT);
+    out->flat_dims = out->flat.naxes > 0 ? a->assign->flat_dims : 0;
 }
 
 /* Ops that add up whole arrays need all of them partial; products need one. */
@@ -106,6 +110,24 @@ void assign_result(struct shd_sharding *out, const struct assigned *a, uint32_t 
         out->partial_op = (uint16_t)a->rule->reduce;
 }
 
+/* As shd_sharding_shard_shape() has pieces. */
+static void cut_flat(int64_t *extents, const struct assigned *a)
+{
+    int64_t npieces = 1, count = 1;
+    struct shd_dim_axes axes;
+
+    axes_on(&axes, a, ASSIGN_FLAT);
+    for (uint8_t i = 0; i < axes.naxes; i++)
+        npieces *= shd_mesh_axis_size(a->mesh, axes.axes[i]);
+    if (axes.naxes == 0)
+        return;
+    for (uint32_t f = 0; f < a->assign->flat_dims; f++) {
+        count *= extents[f];
+        extents[f] = 1;
+    }
+    extents[a->assign->flat_dims - 1] = count / npieces + (count % npieces != 0);
+}
+
 void assign_extents(int64_t *extents, const struct assigned *a)
 {
     for (uint32_t f = 0; f < a->rule->nfactors; f++) {
@@ -116,6 +138,8 @@ void assign_extents(int64_t *extents, const struct assigned *a)
         for (uint8_t i = 0; i < axes.naxes; i++)
             extents[f] /= shd_mesh_axis_size(a->mesh, axes.axes[i]);
     }
+    if (a->assign->flat_dims > 0)
+        cut_flat(extents, a);
 }
 
 static bool linear_map(const struct graph_node *node, uint32_t k)
@@ -178,6 +202,10 @@ bool assign_valid(const struct assigned *a)
 
         if (place == ASSIGN_PARTIAL &&
             (n->ninputs == 0 || !assign_linear(n, a->assign->linear_operand)))
+            return false;
+        if (place == ASSIGN_FLAT &&
+            (!a->rule->flat || a->assign->flat_dims == 0 ||
+             a->assign->flat_dims > a->rule->nfactors))
             return false;
         if (place >= 0 &&
             (a->rule->factors[place].whole || a->rule->factors[place].follows != RULE_FREE))

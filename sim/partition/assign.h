@@ -17,10 +17,12 @@
 
 #define ASSIGN_NONE (-1)    /* the axis shards nothing: its devices do the same work */
 #define ASSIGN_PARTIAL (-2) /* the axis's devices hold parts of a sum, before and after */
+#define ASSIGN_FLAT (-3)    /* the axis cuts what the others leave of all arrays flat */
 
 struct assign {
     int8_t place[SHD_MESH_AXES_MAX];  /* by axis: a factor of the op's rule, or a constant above */
     uint8_t order[SHD_MESH_AXES_MAX]; /* all axes, major ones first: the order inside a tuple */
+    uint8_t flat_dims;                /* of flat cuts (shd/sharding.h); 0: there is none */
     uint8_t linear_operand;           /* which operand is partial where that matters */
 };
 

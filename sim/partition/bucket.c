@@ -53,7 +53,8 @@ static bool alike(const struct program *program, const struct program_op *x,
     const struct shd_reshard_step *a = &x->reshard, *b = &y->reshard;
 
     return x->part == y->part && x->stage == y->stage && a->kind == b->kind && a->dim == b->dim &&
-           a->dim2 == b->dim2 && a->naxes == b->naxes &&
+           a->dim2 == b->dim2 && shd_reshard_is_flat(a) == shd_reshard_is_flat(b) &&
+           a->naxes == b->naxes &&
            !memcmp(a->axes, b->axes, a->naxes * sizeof *a->axes) &&
            a->from.partial_op == b->from.partial_op &&
            program->buffers[x->inputs[0]].dtype == program->buffers[y->inputs[0]].dtype;

@@ -34,7 +34,8 @@ int64_t busy_sharers(const struct assign *assign, const struct shd_mesh *mesh)
     int64_t n = 1;
 
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
-        n *= assign->place[a] >= 0 ? shd_mesh_axis_size(mesh, a) : 1;
+        if (assign->place[a] >= 0 || assign->place[a] == ASSIGN_FLAT)
+            n *= shd_mesh_axis_size(mesh, a);
     return n;
 }
 

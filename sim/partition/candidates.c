@@ -50,6 +50,11 @@ static void add_neighbour(const struct placement *p, struct candidates *cs, uint
             add_option(cs, s->dims[d].axes[a], f->follows == RULE_FREE ? factors[d] : f->follows);
         tuple |= s->dims[d].naxes > 1;
     }
+    for (uint8_t a = 0; a < s->flat.naxes && rule->flat; a++) {
+        add_option(cs, s->flat.axes[a], ASSIGN_FLAT);
+        cs->flat_dims = s->flat_dims;
+        tuple |= s->flat.naxes > 1;
+    }
     if (tuple)
         add_order(cs, s);
 }

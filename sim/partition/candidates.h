@@ -14,6 +14,7 @@ struct candidates {
     uint32_t brought; /* bit a: axis a shards an operand at its home */
     uint32_t noptions[SHD_MESH_AXES_MAX];
     int8_t options[SHD_MESH_AXES_MAX][CANDIDATES_OPTIONS_MAX];
+    uint8_t flat_dims; /* of ASSIGN_FLAT */
     uint8_t linear_operand;
     uint32_t norders;
     uint8_t orders[CANDIDATES_ORDERS_MAX][SHD_MESH_AXES_MAX];

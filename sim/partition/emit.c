@@ -215,6 +215,11 @@ static const char *why(struct emit *e, uint32_t value, const struct shd_reshard_
         snprintf(sum, sizeof sum, "%s sums over %s, sharded over %s", summer, summed, axes);
     else
         snprintf(sum, sizeof sum, "%s is a sum of parts over %s", summer, axes);
+    if (shd_reshard_is_flat(step) && step->kind == SHD_RESHARD_REDUCE_SCATTER)
+        return program_text(e->program, "%s; %s needs it in pieces over %s", sum, reader, axes);
+    if (shd_reshard_is_flat(step) && step->kind == SHD_RESHARD_ALL_GATHER)
+        return program_text(e->program, "%s needs %s whole; it is kept in pieces over %s", reader,
+                            n->name, axes);
     switch (step->kind) {
     case SHD_RESHARD_ALL_REDUCE:
         return program_text(e->program, "%s; %s needs it replicated", sum, reader);
@@ -239,6 +244,24 @@ static const char *why(struct emit *e, uint32_t value, const struct shd_reshard_
 
 /* ---- steps ---- */
 
+/* The shard that a step makes of pieces, or that it cuts into pieces while it combines them, has
+ * room for the padding of the last piece. */
+static void make_room(struct program *program, const struct program_op *op)
+{
+    const struct shd_reshard_step *step = &op->reshard;
+    uint64_t piece;
+
+    if (step->kind == SHD_RESHARD_ALL_GATHER) {
+        piece = program->buffers[op->inputs[0]].bytes;
+        program_make_room(program, op->outputs[0],
+                          piece * (uint64_t)shd_sharding_npieces(&step->from));
+    } else if (step->kind == SHD_RESHARD_REDUCE_SCATTER) {
+        piece = program->buffers[op->outputs[0]].bytes;
+        program_make_room(program, op->inputs[0],
+                          piece * (uint64_t)shd_sharding_npieces(&step->to));
+    }
+}
+
 static int emit_step(struct emit *e, uint32_t node, const struct shd_reshard_step *step,
                      struct spot spot, const char *asker, uint32_t *buffer)
 {
@@ -255,6 +278,8 @@ static int emit_step(struct emit *e, uint32_t node, const struct shd_reshard_ste
     status = add_version(e, node, sharding, spot, &op.outputs[0]);
     if (status != SHD_OK)
         return status;
+    if (shd_reshard_is_flat(step))
+        make_room(e->program, &op);
     *buffer = op.outputs[0];
     return program_add_op(e->program, &op, e->err);
 }
@@ -797,7 +822,7 @@ static void set_work(struct program_op *op, const struct program_op *whole,
     op->unsharded_flops = whole->kernel->flops(&whole->desc, first);
     op->model_flops = kern_model_flops(whole->kernel, &whole->desc);
     for (uint32_t a = 0; a < SHD_MESH_AXES_MAX; a++)
-        if (assign->place[a] >= 0)
+        if (assign->place[a] >= 0 || assign->place[a] == ASSIGN_FLAT)
             op->cut_axes |= UINT32_C(1) << a;
     op->dense_flops = kern_dense_flops(op->kernel, &op->desc);
     if (op->kernel->workspace_bytes)

@@ -16,7 +16,8 @@ struct claim {
     double elements; /* of the array that brings it: of equal claims the largest array's holds */
 };
 
-#define CLAIMS_MAX (SHD_MESH_AXES_MAX * RULE_FACTORS_MAX) /* one for each axis and factor */
+/* One for each axis and factor, and for each flat cut. */
+#define CLAIMS_MAX (SHD_MESH_AXES_MAX * (RULE_FACTORS_MAX + 1))
 #define NOT_ASKED UINT32_MAX
 
 struct follow {
@@ -121,6 +122,16 @@ static void gather_early(struct follow *f, uint32_t node, uint32_t operand)
         f->stored[operand] |= f->batch.axes;
 }
 
+/* How arrays are cut flat that an op may cut so. */
+static void take_flat(struct follow *f, const struct rule *rule, const struct shd_sharding *s)
+{
+    if (!rule->flat || s->flat.naxes == 0)
+        return;
+    f->assign.flat_dims = s->flat_dims;
+    if (s->flat.naxes > 1)
+        assign_take_order(&f->assign, s);
+}
+
 static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
 {
     const struct graph *graph = f->p->graph;
@@ -141,6 +152,12 @@ static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
         if (s->dims[d].naxes > 1)
             assign_take_order(&f->assign, s);
     }
+    for (uint8_t a = 0; a < s->flat.naxes && rule->flat; a++)
+        add_claim(f,
+                  weight_claim(f, node, operand, s->flat.axes[a],
+                               operand_strength(f, node, operand, GRAPH_NONE)),
+                  s->flat.axes[a], ASSIGN_FLAT, operand, elements_of(graph, operand));
+    take_flat(f, rule, s);
 }
 
 /* A place that is asked for is stronger where data brings the axis there too. */
@@ -166,6 +183,9 @@ static void claim_by_sharding(struct follow *f, uint32_t node, const int8_t *fac
         if (asked->dims[d].naxes > 1)
             assign_take_order(&f->assign, asked);
     }
+    for (uint8_t a = 0; a < asked->flat.naxes && rule->flat; a++)
+        claim_asked_place(f, asked->flat.axes[a], ASSIGN_FLAT);
+    take_flat(f, rule, asked);
 }
 
 /* What is asked of a value, by whatever name: as an output, and by the constraints that read it. */
@@ -493,6 +513,8 @@ static void follow_node(struct follow *f, uint32_t node)
 {
     claim_all(f, node);
     pass_products(f, node);
+    if (!memchr(f->assign.place, ASSIGN_FLAT, sizeof f->assign.place))
+        f->assign.flat_dims = 0;
     f->p->nodes[node].assign = f->assign;
     placement_settle(f->p, node);
 }

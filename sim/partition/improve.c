@@ -51,6 +51,8 @@ static void consider_all(struct placement *p, uint32_t node, const struct candid
         assign.linear_operand = cs->linear_operand;
         for (a = 0; a < naxes; a++)
             assign.place[a] = cs->options[a][digits[a]];
+        if (memchr(assign.place, ASSIGN_FLAT, sizeof assign.place))
+            assign.flat_dims = cs->flat_dims;
         for (uint32_t o = 0; o < cs->norders; o++) {
             memcpy(assign.order, cs->orders[o], sizeof assign.order);
             consider(p, node, &assign, best);

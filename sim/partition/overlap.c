@@ -139,7 +139,7 @@ static bool is_backward(const struct program_op *op)
 
 static uint64_t elements(const struct program_buffer *b)
 {
-    return b->bytes / shd_dtype_size(b->dtype);
+    return program_buffer_count(b);
 }
 
 /* What makes less of more is not put off: until that is done the more takes memory. */

@@ -220,6 +220,7 @@ static void set_rule(struct placement *p, uint32_t node)
     if (!row)
         return;
     row->rule(&p->nodes[node].rule, p->graph, node);
+    rule_find_flat(&p->nodes[node].rule, p->graph, node);
     p->nodes[node].works = row->lower || row->fuses;
 }
 

@@ -107,6 +107,8 @@ static uint64_t hash_sharding(const struct shd_sharding *s)
         for (uint8_t a = 0; a < s->dims[d].naxes; a++)
             h = mix(h, s->dims[d].axes[a]);
     }
+    for (uint8_t a = 0; a < s->flat.naxes; a++)
+        h = mix(h, (uint64_t)s->flat_dims << 8 | s->flat.axes[a]);
     return h;
 }
 

@@ -137,15 +137,20 @@ uint32_t refine_axes(const struct refined *refined, uint32_t axes)
     return finer;
 }
 
+static void refine_tuple(struct shd_dim_axes *out, const struct refined *refined,
+                         const struct shd_dim_axes *axes)
+{
+    for (uint8_t i = 0; i < axes->naxes; i++)
+        for (uint8_t p = 0; p < refined->nparts[axes->axes[i]]; p++)
+            out->axes[out->naxes++] = (uint8_t)(refined->first[axes->axes[i]] + p);
+}
+
 void refine_sharding(struct shd_sharding *out, const struct refined *refined,
                      const struct shd_sharding *sharding)
 {
     shd_sharding_init(out, refined->mesh, sharding->rank);
     for (uint32_t d = 0; d < sharding->rank; d++)
-        for (uint8_t i = 0; i < sharding->dims[d].naxes; i++) {
-            uint8_t axis = sharding->dims[d].axes[i];
-
-            for (uint8_t p = 0; p < refined->nparts[axis]; p++)
-                out->dims[d].axes[out->dims[d].naxes++] = (uint8_t)(refined->first[axis] + p);
-        }
+        refine_tuple(&out->dims[d], refined, &sharding->dims[d]);
+    refine_tuple(&out->flat, refined, &sharding->flat);
+    out->flat_dims = sharding->flat_dims;
 }

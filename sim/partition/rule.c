@@ -45,6 +45,27 @@ void rule_by_names(struct rule *out, const struct graph *graph, uint32_t node)
         name_factors(out, graph, n->inputs[k], dims, out->operand[k]);
 }
 
+/* Whether an array is a number, or its dimensions are factors 0 to rank - 1. */
+static bool has_all_or_none(const struct graph_node *array, const int8_t *factors, uint32_t rank)
+{
+    for (uint32_t d = 0; d < array->rank; d++)
+        if (factors[d] != (int8_t)d)
+            return false;
+    return array->rank == 0 || array->rank == rank;
+}
+
+void rule_find_flat(struct rule *rule, const struct graph *graph, uint32_t node)
+{
+    const struct graph_node *n = &graph->nodes[node];
+
+    rule->flat = (n->op == GRAPH_MAP || n->op == GRAPH_CONSTRAINT || n->op == GRAPH_ACCUMULATE ||
+                  n->op == GRAPH_REDUCE || n->op == GRAPH_EINSUM) &&
+                 rule->nfactors > 0 && has_all_or_none(n, rule->result[0], rule->nfactors);
+    for (uint32_t k = 0; k < n->ninputs && rule->flat; k++)
+        rule->flat =
+            has_all_or_none(&graph->nodes[n->inputs[k]], rule->operand[k], rule->nfactors);
+}
+
 static int find_in(const struct graph_node *array, const int8_t *factors, uint32_t dim)
 {
     for (uint32_t d = 0; d < array->rank; d++)

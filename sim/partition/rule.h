@@ -38,6 +38,8 @@ struct rule {
     int8_t operand[GRAPH_INPUTS_MAX][GRAPH_RANK_MAX]; /* factor of each dimension */
     int8_t result[RULE_RESULTS_MAX][GRAPH_RANK_MAX];
     enum shd_reduce_op reduce; /* how results are partial */
+    bool flat; /* all arrays with dimensions have the same ones, factors 0, 1, ...: an axis may cut
+                  them flat (shd/sharding.h), as no element meets another but in a sum of all */
 };
 
 struct rule_op {
@@ -57,6 +59,9 @@ bool rule_moves_rows(enum graph_op op);
 
 /* The rule by names: every dimension is a factor of its own. */
 void rule_by_names(struct rule *out, const struct graph *graph, uint32_t node);
+
+/* Set `flat`. */
+void rule_find_flat(struct rule *rule, const struct graph *graph, uint32_t node);
 
 /* The factor that is a dimension number of an operand (or of result 0); -1 where there is none. */
 int rule_find(const struct rule *rule, const struct graph *graph, uint32_t node, uint32_t dim);

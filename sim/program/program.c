@@ -130,6 +130,16 @@ int program_add_buffer(uint32_t *out, struct program *program, const char *name,
     return SHD_OK;
 }
 
+void program_make_room(struct program *program, uint32_t buffer, uint64_t bytes)
+{
+    struct program_buffer *b = &program->buffers[buffer];
+
+    if (bytes <= b->bytes)
+        return;
+    b->room_bytes += bytes - b->bytes;
+    b->bytes = bytes;
+}
+
 enum program_part program_part_of_phase(uint8_t phase)
 {
     static const enum program_part parts[] = {PROGRAM_FORWARD, PROGRAM_BACKWARD, PROGRAM_UPDATE};
@@ -186,9 +196,11 @@ int program_add_next(struct program *program, const char *name, uint32_t buffer,
         return shd_error_set(err, SHD_EINVAL, "'%s' cannot become '%s' of the next step", b->name,
                              a->name);
     status = program_add_result(program, PROGRAM_NEXT, name, buffer, err);
-    if (status == SHD_OK)
-        program->results[program->nresults - 1].of = of;
-    return status;
+    if (status != SHD_OK)
+        return status;
+    program->results[program->nresults - 1].of = of;
+    program_make_room(program, of, program->buffers[buffer].bytes); /* it may be written there */
+    return SHD_OK;
 }
 
 bool program_has_state(const struct program *program)

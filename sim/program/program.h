@@ -61,13 +61,21 @@ struct program_buffer {
     int64_t shape[PROGRAM_RANK_MAX]; /* of the whole array */
     int64_t local[PROGRAM_RANK_MAX]; /* of the shard */
     struct shd_sharding sharding;
-    uint64_t bytes;             /* of the shard */
+    uint64_t bytes;             /* of the shard, and ... */
+    uint64_t room_bytes;        /* ... of these behind its elements: room for the padding of the
+                                   pieces that it is made of or cut into (reshard.h) */
     uint32_t first_op, last_op; /* the op that writes it, and the one after which it is freed; nops:
                                    never */
     bool argument;              /* filled before the step begins */
     uint32_t over; /* an argument whose memory it takes: written over what the next step
                       does not want; else PROGRAM_NONE */
 };
+
+/* Elements of a shard, without the room behind them. */
+static inline uint64_t program_buffer_count(const struct program_buffer *buffer)
+{
+    return (buffer->bytes - buffer->room_bytes) / shd_dtype_size(buffer->dtype);
+}
 
 #define PROGRAM_PHASE_UPDATE 2 /* of struct program_op's: what is done once a step */
 
@@ -246,6 +254,9 @@ const char *program_text(struct program *program, const char *fmt, ...) SHD_PRIN
 SHD_MUST_CHECK int program_add_buffer(uint32_t *out, struct program *program, const char *name,
                                       enum shd_dtype dtype, const int64_t *shape,
                                       const struct shd_sharding *sharding, struct shd_error *err);
+
+/* Let a buffer have so many bytes at least, room behind its elements. */
+void program_make_room(struct program *program, uint32_t buffer, uint64_t bytes);
 
 /* Append an op (copied). SHD_ENOMEM. */
 SHD_MUST_CHECK int program_add_op(struct program *program, const struct program_op *op,

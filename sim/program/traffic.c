@@ -192,12 +192,16 @@ void program_add_sharding(const struct program *program, const struct shd_shardi
         add_dim_axes(program, sharding->dims[d].axes, sharding->dims[d].naxes, out);
     }
     text_add(out, "]");
+    if (sharding->flat.naxes > 0) {
+        text_add(out, sharding->flat_dims == sharding->rank ? " flat over " : " rows over ");
+        add_dim_axes(program, sharding->flat.axes, sharding->flat.naxes, out);
+    }
     for (uint8_t a = 0; a < shd_mesh_naxes(program->mesh); a++)
         if (sharding->partial >> a & 1)
             partial[n++] = a;
-    op = n ? strstr(words, "] partial") : NULL;
-    if (op) { /* "] partial sum over {" */
-        text_add_bytes(out, op + 1, strcspn(op + 1, "{"));
+    op = n ? strstr(words, " partial") : NULL;
+    if (op) { /* " partial sum over {" */
+        text_add_bytes(out, op, strcspn(op, "{"));
         add_dim_axes(program, partial, n, out);
     }
 }
@@ -232,17 +236,26 @@ static const struct coll_algo *algo_of(const struct shd_reshard_step *step,
     return algo && coll_serves(algo, *nmembers) ? algo : coll_find((enum coll_kind)kind, NULL);
 }
 
+/* Elements of an operand, with the padding of the pieces that it is cut into. */
+static uint64_t operand_count(const struct program *program, const struct program_op *op,
+                              uint32_t k)
+{
+    const struct program_buffer *from = &program->buffers[op->inputs[k]];
+
+    if (op->reshard.kind == SHD_RESHARD_REDUCE_SCATTER && shd_reshard_is_flat(&op->reshard))
+        return program_buffer_count(&program->buffers[op->outputs[k]]) *
+               (uint64_t)shd_sharding_npieces(&op->reshard.to);
+    return program_buffer_count(from);
+}
+
 const struct coll_algo *program_algo(const struct program *program, const struct program_op *op,
                                      struct coll_shape *shape)
 {
-    enum shd_dtype dtype;
-
     if (program_coll_kind(op) < 0)
         return NULL;
-    dtype = program->buffers[op->inputs[0]].dtype;
     *shape = (struct coll_shape){.nmembers = 1};
     for (uint32_t k = 0; k < op->ninputs; k++)
-        shape->count += program->buffers[op->inputs[k]].bytes / shd_dtype_size(dtype);
+        shape->count += operand_count(program, op, k);
     return algo_of(&op->reshard, program->algos, &shape->nmembers);
 }
 
@@ -256,13 +269,12 @@ static uint128 bytes_of_groups(const struct shd_mesh *mesh, uint32_t nmembers, u
 uint128 program_step_received(const struct shd_reshard_step *step, const int64_t *shape,
                               enum shd_dtype dtype, const struct coll_algo *const *algos)
 {
-    struct coll_shape call = {.count = 1};
+    struct coll_shape call;
     const struct coll_algo *algo = algo_of(step, algos, &call.nmembers);
 
     if (!algo)
         return step->received_bytes;
-    for (uint32_t d = 0; d < step->from.rank; d++)
-        call.count *= (uint64_t)(shape[d] / shd_sharding_nshards(&step->from, d));
+    call.count = shd_reshard_operand_count(step, shape);
     return bytes_of_groups(step->from.mesh, call.nmembers, coll_received_by_all(algo, &call),
                            dtype);
 }
@@ -276,6 +288,11 @@ static uint32_t other_rank(const struct program *program, const struct program_o
     return program->rank_of_stage[program->ops[end].stage];
 }
 
+static uint64_t sent_bytes(const struct program_buffer *b)
+{
+    return b->bytes - b->room_bytes;
+}
+
 /* Of a send or a receive at a device of its rank.  What stays on its rank is not moved. */
 static struct program_moved moved_between_stages(const struct program *program,
                                                  const struct program_op *op)
@@ -285,9 +302,9 @@ static struct program_moved moved_between_stages(const struct program *program,
     if (!program->rank_of_stage || other_rank(program, op) == program->rank_of_stage[op->stage])
         return moved;
     if (op->kind == PROGRAM_SEND)
-        moved.sent = program->buffers[op->inputs[0]].bytes;
+        moved.sent = sent_bytes(&program->buffers[op->inputs[0]]);
     else
-        moved.received = program->buffers[op->outputs[0]].bytes;
+        moved.received = sent_bytes(&program->buffers[op->outputs[0]]);
     return moved;
 }
 

@@ -276,40 +276,15 @@ static const char *tensor(const struct train_step *s)
     return has_copies(s) ? "[tp, copy]" : "tp";
 }
 
-/* Replicas in a slice that hold parts of the same state, ZeRO's: as many as divide it, which is cut
- * along the width of the model.  The others have copies of these parts. */
-static int64_t shards(const struct train_step *s)
-{
-    int64_t a = s->hidden, b = s->dp / s->slices;
-
-    while (s->zero_stage > 0 && b > 0) {
-        int64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return s->zero_stage > 0 ? a : 1;
-}
-
-/* Whether some replicas in a slice have copies of ZeRO's parts: then they are two axes. */
-static bool has_hybrid_shards(const struct train_step *s)
-{
-    return s->zero_stage > 0 && shards(s) < s->dp / s->slices;
-}
-
 /* Ranks of context have other tokens of the same parameters, and shard these as replicas do. */
 static const char *zero_axis(const struct train_step *s)
 {
-    if (s->cp > 1)
-        return has_hybrid_shards(s) ? "[shard, cp]" : "[dp, cp]";
-    return has_hybrid_shards(s) ? "shard" : "dp";
+    return s->cp > 1 ? "[dp, cp]" : "dp";
 }
 
 /* What cuts the batch. */
 static const char *batch(const struct train_step *s)
 {
-    if (has_hybrid_shards(s))
-        return s->slices > 1 ? "[slice, dp, shard]" : "[dp, shard]";
     return s->slices > 1 ? "[slice, dp]" : "dp";
 }
 
@@ -321,11 +296,7 @@ static void add_mesh(const struct train_step *s, struct text *out)
         text_addf(out, "slice: %" PRId64 ", ", s->slices);
     if (s->pp > 1)
         text_addf(out, "pp: %" PRId64 ", ", s->pp);
-    if (has_hybrid_shards(s))
-        text_addf(out, "dp: %" PRId64 ", shard: %" PRId64, s->dp / s->slices / shards(s),
-                  shards(s));
-    else
-        text_addf(out, "dp: %" PRId64, s->dp / s->slices);
+    text_addf(out, "dp: %" PRId64, s->dp / s->slices);
     if (s->cp > 1)
         text_addf(out, ", cp: %" PRId64, s->cp);
     text_addf(out, ", tp: %" PRId64, has_copies(s) ? s->kv_heads : s->tp);
@@ -373,15 +344,17 @@ static void add_zero(const struct train_step *s, const struct train_step_stack *
                      struct text *out)
 {
     bool kept = s->zero_stage == 2 && stack->fsdp;
+    const char *layout = stack->fsdp ? ", layout: pad" : "";
 
     if (s->zero_stage == 0)
         return;
     if (s->zero_stage == 3 || kept)
-        text_addf(out, "zero: {stage: 3, axis: %s%s%s}\n", zero_axis(s),
+        text_addf(out, "zero: {stage: 3, axis: %s%s%s%s}\n", zero_axis(s), layout,
                   stack->prefetches ? ", prefetch: 1" : ", prefetch: 0",
                   kept ? ", reshard_after_forward: never" : "");
     else
-        text_addf(out, "zero: {stage: %" PRId64 ", axis: %s}\n", s->zero_stage, zero_axis(s));
+        text_addf(out, "zero: {stage: %" PRId64 ", axis: %s%s}\n", s->zero_stage, zero_axis(s),
+                  layout);
 }
 
 static void add_recompute(const struct train_step *s, const struct train_step_stack *stack,

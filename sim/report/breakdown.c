@@ -115,11 +115,25 @@ static void look(void *arg, uint32_t op, uint32_t microbatch)
     }
 }
 
-/* Elements of the parameters that a device of the rank holds from step to step. */
-static double held_parameters(const struct program *program, uint32_t rank)
+/* Padding of the pieces of a shard, all together. */
+static uint64_t padding_of(const struct program_buffer *b)
 {
-    double all = 0;
+    uint64_t count = program_buffer_count(b) * (uint64_t)shd_sharding_npieces(&b->sharding);
+    struct shd_sharding whole = b->sharding;
+    int64_t local[SHD_RANK_MAX];
+    uint64_t elements = 1;
 
+    whole.flat = (struct shd_dim_axes){0};
+    whole.flat_dims = 0;
+    shd_sharding_shard_shape(&whole, b->shape, local);
+    for (uint32_t d = 0; d < b->rank; d++)
+        elements *= (uint64_t)local[d];
+    return (count - elements) * shd_dtype_size(b->dtype);
+}
+
+/* Find what a device of the rank holds from step to step: elements of parameters, and padding. */
+static void find_held(struct breakdown *out, const struct program *program, uint32_t rank)
+{
     for (uint32_t i = 0; i < program->first_op; i++) {
         const struct program_op *op = &program->ops[i];
 
@@ -129,10 +143,12 @@ static double held_parameters(const struct program *program, uint32_t rank)
             const struct program_buffer *b = &program->buffers[op->outputs[k]];
 
             if (b->use == PROGRAM_PARAMETERS)
-                all += (double)(b->bytes / shd_dtype_size(b->dtype));
+                out->parameters += (double)program_buffer_count(b);
+            if (b->use == PROGRAM_PARAMETERS || b->use == PROGRAM_OPTIMIZER)
+                out->padding_bytes +=
+                    padding_of(b) / (uint64_t)shd_sharding_npieces(&b->sharding);
         }
     }
-    return all;
 }
 
 int breakdown_init(struct breakdown *out, const struct program *program, struct shd_error *err)
@@ -143,7 +159,7 @@ int breakdown_init(struct breakdown *out, const struct program *program, struct 
     *out = (struct breakdown){.program = program, .transfer = PROGRAM_NONE};
     out->rank = program_peak_rank(program);
     program_memory(&out->peak, program, out->rank);
-    out->parameters = held_parameters(program, out->rank);
+    find_held(out, program, out->rank);
     w.alive = calloc((size_t)program->nbuffers + 1, sizeof *w.alive);
     out->parts = calloc((size_t)program->nbuffers + 1, sizeof *out->parts);
     if (w.alive && out->parts)
@@ -272,6 +288,9 @@ static void print_states(const struct breakdown *b, struct text *out)
         if (b->states[order[i]] > 0)
             text_addf(&line, "%s %s %s", i ? "," : ":", program_use_name(order[i]),
                       units_print_bytes(bytes, sizeof bytes, b->states[order[i]]));
+    if (b->padding_bytes > 0)
+        text_addf(&line, "; of these %s pads pieces",
+                  units_print_bytes(bytes, sizeof bytes, b->padding_bytes));
     print_line(b, "  states ", &line, out);
 }
 
@@ -393,6 +412,7 @@ void breakdown_json(const struct breakdown *breakdown, const struct record *reco
         json_out_key(out, "before_update");
         json_out_null(out);
     }
+    json_out_key_uint(out, "padding", breakdown->padding_bytes);
     write_parts(out, breakdown);
     write_transfer(out, breakdown);
     json_out_key(out, "runtime_bytes");

@@ -36,6 +36,8 @@ struct breakdown {
     uint128 states[PROGRAM_NUSES]; /* when all gradients are there and the update begins */
     bool updates;                  /* there is an update: else `states` is not set */
     double parameters;             /* elements on the device */
+    uint128 padding_bytes;         /* of what stays from step to step: behind the ends of shards
+                                      that are kept in pieces; of a device, the mean */
     struct breakdown_part *parts;  /* of activations at the peak, the largest first */
     uint32_t nparts;
     uint32_t transfer;      /* op that has most bytes in hand; PROGRAM_NONE: nothing is sent */
@@ -54,8 +56,8 @@ void breakdown_text(const struct breakdown *breakdown, const struct record *reco
                     uint64_t limit_bytes, bool verbose, struct text *out);
 
 /* {"rank", "op", "phase", "parameters": {"model", "device"}, "at_peak", "most", "before_update",
- * "activations_at_peak": [{"part", "bytes"}], "transfer", "runtime_bytes"}; all in bytes but for
- * the two counts of parameters; null for what is not there. */
+ * "padding", "activations_at_peak": [{"part", "bytes"}], "transfer", "runtime_bytes"}; all in bytes
+ * but for the two counts of parameters; null for what is not there. */
 void breakdown_json(const struct breakdown *breakdown, const struct record *record,
                     struct json_out *out);
 

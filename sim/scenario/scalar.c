@@ -429,6 +429,7 @@ _Static_assert(sizeof(enum scenario_optimizer_kind) == sizeof(unsigned), "enum s
 _Static_assert(sizeof(enum scenario_type) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_loss_scale_kind) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_decay) == sizeof(unsigned), "enum size");
+_Static_assert(sizeof(enum scenario_zero_layout) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_rules_from) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum shd_dtype) == sizeof(unsigned), "enum size");
 

@@ -339,10 +339,14 @@ struct scenario_axis_list {
 #define SCENARIO_RESHARD_DEFAULT 0 /* never in a pipeline, else always: as PyTorch's training does */
 #define SCENARIO_RESHARD_NEVER 1
 
+/* How arrays are cut of which no dimension divides by the axes of ZeRO; model/zero.h. */
+enum scenario_zero_layout { SCENARIO_FLAT, SCENARIO_PAD };
+
 /* ZeRO: what else is sharded over the axes that shard the data; model/zero.h. */
 struct scenario_zero {
     int64_t stage; /* 0 to 3; 0: nothing */
     struct scenario_axis_list axes; /* none, which only stage 0 allows */
+    enum scenario_zero_layout layout;
     int64_t reshard; /* of stage 3: SCENARIO_RESHARD_..., or how many neighbours parameters stay
                         sharded over between their uses: 1 is never, all that shard them always */
     int64_t prefetch; /* layers; partition/overlap.h */

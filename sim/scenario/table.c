@@ -167,6 +167,12 @@ static const char *const decays[] = {
     [SCENARIO_NDECAYS] = NULL,
 };
 
+static const char *const zero_layouts[] = {
+    [SCENARIO_FLAT] = "flat",
+    [SCENARIO_PAD] = "pad",
+    NULL,
+};
+
 static const char *const rules_from[] = {
     [SCENARIO_RULES_PARAMS] = "params",
     [SCENARIO_RULES_AUTO] = "auto",
@@ -1102,8 +1108,8 @@ const struct option option_table[] = {
         .max = 3,
         .standard = "0",
         .help = "What is sharded over the axes of zero.axis too: 1 the optimizer's state, 2 also "
-                "gradients, 3 also parameters. 2 equals 1 where there is one microbatch, as gradients do not "
-                "outlive a step.",
+                "gradients, 3 also parameters. 2 equals 1 where there is one microbatch, as "
+                "gradients do not outlive a step.",
     },
     {
         .section = "zero",
@@ -1114,6 +1120,17 @@ const struct option option_table[] = {
         .help = "The mesh axis of ZeRO or a list of them, mostly those that shard the batch and "
                 "the sequence; each array is sharded over those that do not shard it already, "
                 "along its longest dimension that they divide.",
+    },
+    {
+        .section = "zero",
+        .key = "layout",
+        .type = &value_word,
+        .offset = AT(zero.layout),
+        .words = zero_layouts,
+        .standard = "flat",
+        .help = "How arrays are sharded of which no dimension divides: flat by elements, as "
+                "Megatron-LM and DeepSpeed do, pad by rows of the first dimension, as PyTorch's "
+                "FSDP2 does. Either way pieces are equal, the last with padding.",
     },
     {
         .section = "zero",

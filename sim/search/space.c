@@ -111,7 +111,6 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
                           .layers = m->layers,
                           .heads = m->heads,
                           .kv_heads = m->kv_heads > 0 ? m->kv_heads : m->heads,
-                          .hidden = m->d_model,
                           .mlp_dim = m->d_ff,
                           .vocab = m->vocab,
                           .seq = scenario->batch.seq,
@@ -297,7 +296,7 @@ static void list_orders(struct list *list, struct layout *layout)
     }
 }
 
-/* ZeRO cuts a parameter's width over one axis of the mesh. With experts these are the replicas that
+/* ZeRO cuts parameters over one axis of the mesh. With experts these are the replicas that
  * hold a layer's together, and the groups of them; else any part of the replicas can be one. */
 static bool is_an_axis(const struct layout *layout, int32_t shards)
 {
@@ -313,7 +312,7 @@ static void list_zero(struct list *list, struct layout *layout)
 
     for (int32_t z = 0; z <= 3; z++)
         for (int32_t shards = dp; shards >= 1; shards--) {
-            if (dp % shards != 0 || (z > 0) != (shards > 1) || s->hidden % shards != 0 ||
+            if (dp % shards != 0 || (z > 0) != (shards > 1) ||
                 (z > 0 && !is_an_axis(layout, shards)) || !space_allows(s, SPACE_ZERO, z) ||
                 !space_allows(s, SPACE_SHARDS, shards))
                 continue;

@@ -81,7 +81,7 @@ struct space_range {
 
 /* What does not change from layout to layout. */
 struct space {
-    int64_t devices, layers, heads, kv_heads, hidden, mlp_dim, vocab, seq, batch;
+    int64_t devices, layers, heads, kv_heads, mlp_dim, vocab, seq, batch;
     int64_t experts;            /* of a layer; 0: there are none, and what follows means nothing */
     int64_t first_dense, every; /* layers without: the first, and all but each every-th */
     int64_t expert_dim, shared_dim; /* widths; shared 0: there is none */

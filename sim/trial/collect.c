@@ -52,21 +52,31 @@ static bool first_replica(const struct program *program, const struct shd_shardi
     return true;
 }
 
-static void place(const struct program_buffer *b, int32_t position, const void *shard, void *whole)
+static void place_box(const struct program_buffer *b, const struct shd_box *box, const void *shard,
+                      void *whole)
 {
-    int64_t from[PROGRAM_RANK_MAX], to[PROGRAM_RANK_MAX], offset[SHD_RANK_MAX];
+    int64_t from[PROGRAM_RANK_MAX], to[PROGRAM_RANK_MAX];
     int64_t local = 1, all = 1, at = 0;
     size_t size = shd_dtype_size(b->dtype);
 
-    shd_sharding_offset(&b->sharding, b->shape, position, offset);
     for (uint32_t d = b->rank; d-- > 0;) {
         from[d] = local;
         to[d] = all;
-        at += offset[d] * all;
-        local *= b->local[d];
+        at += box->start[d] * all;
+        local *= box->extent[d];
         all *= b->shape[d];
     }
-    kern_copy_box(size, b->rank, b->local, (char *)whole + (size_t)at * size, to, shard, from);
+    kern_copy_box(size, b->rank, box->extent, (char *)whole + (size_t)at * size, to,
+                  (const char *)shard + (size_t)box->at * size, from);
+}
+
+static void place(const struct program_buffer *b, int32_t position, const void *shard, void *whole)
+{
+    struct shd_box boxes[SHD_BOXES_MAX];
+    size_t n = shd_sharding_boxes(&b->sharding, b->shape, position, boxes);
+
+    for (size_t i = 0; i < n; i++)
+        place_box(b, &boxes[i], shard, whole);
 }
 
 void collect_place(const struct program *program, const struct program_buffer *buffer,

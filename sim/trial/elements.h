@@ -13,7 +13,7 @@
 
 static inline uint64_t elements_of(const struct program_buffer *b)
 {
-    return b->bytes / shd_dtype_size(b->dtype);
+    return program_buffer_count(b);
 }
 
 #endif /* TRIAL_ELEMENTS_H */

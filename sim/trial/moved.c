@@ -174,6 +174,30 @@ static void add_shifted(struct gathering *g, const struct shd_reshard_step *step
     add_shard(g, there, shard);
 }
 
+/* Add what a shard and the result share where one of the two is a piece of the other's kind of
+ * shard: `first` is the place of the result's first element among those of the whole shard, `there`
+ * that of the other's. */
+static void add_pieces(struct gathering *g, uint64_t first, uint64_t there, const char *shard)
+{
+    uint64_t size = shd_dtype_size(g->in->dtype);
+    uint64_t begin = first > there ? first : there, end = there + elements_of(g->in);
+    double x[BLOCK + KERN_LANES];
+
+    if (end > first + elements_of(g->out))
+        end = first + elements_of(g->out);
+    for (uint64_t at = begin, n; at < end; at += n) {
+        n = end - at < BLOCK ? end - at : BLOCK;
+        kern_load_f64(g->in->dtype, shard + (at - there) * size, 1, (size_t)n, x);
+        add_run(g, (int64_t)(at - first), 1, x, (int64_t)n);
+    }
+}
+
+/* Where the piece of a position begins in the shard that it is of; 0: the buffer has no pieces. */
+static uint64_t piece_begin(const struct program_buffer *b, int32_t position)
+{
+    return elements_of(b) * (uint64_t)shd_sharding_piece(&b->sharding, position);
+}
+
 static void add_shards(struct gathering *g, const struct program *program,
                        const struct program_op *op, int32_t device, uint32_t part,
                        const void *const *const *shards)
@@ -187,8 +211,13 @@ static void add_shards(struct gathering *g, const struct program *program,
     for (int32_t m = 0; m < groups.nmembers; m++) {
         int32_t other = shd_groups_position(&groups, group, m);
 
-        if (is_part(from, to, device, other))
+        if (!is_part(from, to, device, other))
+            continue;
+        if (!shd_reshard_is_flat(&op->reshard))
             add_shifted(g, &op->reshard, other, shards[other][op->inputs[part]]);
+        else if (op->reshard.naxes > 0 || other == device) /* a slice is of the device's own shard */
+            add_pieces(g, piece_begin(g->out, device), piece_begin(g->in, other),
+                       shards[other][op->inputs[part]]);
     }
 }
 

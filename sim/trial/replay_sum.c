@@ -49,6 +49,17 @@ static void load_chunks(const struct replay *r, const struct program_buffer *b, 
                           in + chunk * joined + first + row * run);
 }
 
+/* A shard that is cut into pieces: these follow each other in it, zeros behind its end. */
+static void load_pieces(const struct replay *r, const struct program_buffer *b, const void *shard,
+                        uint64_t piece, uint64_t first, uint64_t joined, double *in)
+{
+    uint64_t count = elements_of(b), size = shd_dtype_size(b->dtype);
+
+    for (uint64_t chunk = 0, at = 0; chunk < r->shape.nmembers && at < count; chunk++, at += piece)
+        kern_load_f64(b->dtype, (const char *)shard + at * size, 1,
+                      count - at < piece ? count - at : piece, in + chunk * joined + first);
+}
+
 static void load_member(const struct replay *r, uint32_t member, const void *const *shards)
 {
     const struct program_buffer *buffers = r->program->buffers;
@@ -58,7 +69,13 @@ static void load_member(const struct replay *r, uint32_t member, const void *con
         const struct program_buffer *b = &buffers[r->op->inputs[k]];
         const void *shard = shards[r->op->inputs[k]];
 
-        if (r->algo->kind == COLL_REDUCE_SCATTER) {
+        if (r->algo->kind == COLL_REDUCE_SCATTER && shd_reshard_is_flat(&r->op->reshard)) {
+            uint64_t piece = elements_of(&buffers[r->op->outputs[k]]);
+
+            load_pieces(r, b, shard, piece, at, r->shape.count / r->shape.nmembers,
+                        buf_at(r, member, COLL_IN, 0));
+            at += piece;
+        } else if (r->algo->kind == COLL_REDUCE_SCATTER) {
             load_chunks(r, b, shard, at, r->shape.count / r->shape.nmembers,
                         buf_at(r, member, COLL_IN, 0));
             at += elements_of(b) / r->shape.nmembers;

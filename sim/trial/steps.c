@@ -172,18 +172,21 @@ static bool judge_fill(const struct steps *s, int32_t device, uint32_t i)
     const struct program_buffer *b = &s->program->buffers[op->outputs[0]];
     const void *left = left_for(s, device, op->outputs[0]);
     struct kern_source source = op->source;
-    int64_t offset[SHD_RANK_MAX];
+    struct shd_box boxes[SHD_BOXES_MAX];
     void *values;
+    size_t n;
     bool done;
 
     if (left)
         return judge_exact(s, device, i, op->outputs[0], left);
-    values = malloc(b->bytes + 1);
+    values = calloc(b->bytes + 1, 1); /* padding is zeros */
     if (!values)
         return false;
     source.step = s->step[device];
-    shd_sharding_offset(&b->sharding, b->shape, device, offset);
-    kern_fill(&source, b->dtype, b->rank, b->shape, offset, b->local, values);
+    n = shd_sharding_boxes(&b->sharding, b->shape, device, boxes);
+    for (size_t k = 0; k < n; k++)
+        kern_fill(&source, b->dtype, b->rank, b->shape, boxes[k].start, boxes[k].extent,
+                  (char *)values + (uint64_t)boxes[k].at * shd_dtype_size(b->dtype));
     done = judge_exact(s, device, i, op->outputs[0], values);
     free(values);
     return done;

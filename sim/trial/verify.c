@@ -181,13 +181,16 @@ static void compare_result(const struct comparing *c, uint32_t r, int32_t positi
 {
     const struct program *program = c->record->program;
     const struct program_buffer *b = &program->buffers[program->results[r].buffer];
-    int64_t offset[SHD_RANK_MAX];
+    struct shd_box boxes[SHD_BOXES_MAX];
+    size_t n;
 
     if (!program_holds(program, program_rank(program, position), &program->ops[b->first_op]))
         return;
-    shd_sharding_offset(&b->sharding, b->shape, position, offset);
-    kern_compare(b->dtype, b->rank, b->shape, offset, b->local, shard, want, allowed,
-                 &found[(size_t)position * program->nresults + r]);
+    n = shd_sharding_boxes(&b->sharding, b->shape, position, boxes);
+    for (size_t i = 0; i < n; i++)
+        kern_compare(b->dtype, b->rank, b->shape, boxes[i].start, boxes[i].extent,
+                     (const char *)shard + (uint64_t)boxes[i].at * shd_dtype_size(b->dtype), want,
+                     allowed, &found[(size_t)position * program->nresults + r]);
 }
 
 /* Where the rank has the whole reference, every device's thread compares what it has. */

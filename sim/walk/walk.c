@@ -114,12 +114,33 @@ static int do_fetch(struct walker *w, const struct program_op *op, uint64_t *rec
                           op->name, fetch_boxes, &f, received, err);
 }
 
+/* The piece that a device keeps of its own shard, with zeros behind the shard's end. */
+static void cut_piece(const struct walker *w, const struct program_op *op)
+{
+    const struct program_buffer *in = &w->program->buffers[op->inputs[0]];
+    const struct program_buffer *out = &w->program->buffers[op->outputs[0]];
+    uint64_t size = shd_dtype_size(out->dtype), piece = program_buffer_count(out);
+    uint64_t from = piece * (uint64_t)shd_sharding_piece(&out->sharding, w->position);
+    uint64_t end = program_buffer_count(in), n = 0;
+
+    if (from < end)
+        n = piece < end - from ? piece : end - from;
+    memcpy(w->shards[op->outputs[0]], (const char *)w->shards[op->inputs[0]] + from * size,
+           n * size);
+    memset((char *)w->shards[op->outputs[0]] + n * size, 0, (piece - n) * size);
+}
+
 /* The box that a device keeps of its own shard. */
 static void do_slice(struct walker *w, const struct program_op *op)
 {
     const struct program_buffer *in = &w->program->buffers[op->inputs[0]];
     const struct program_buffer *out = &w->program->buffers[op->outputs[0]];
     struct shd_fetch box;
+
+    if (shd_reshard_is_flat(&op->reshard)) {
+        cut_piece(w, op);
+        return;
+    }
 
     if (shd_reshard_fetch_count(&op->reshard, out->shape, w->position) == 0)
         return; /* no elements */
@@ -266,7 +287,7 @@ static struct coll_view view_along(const struct program_buffer *b, void *base, i
                                    uint32_t parts)
 {
     struct coll_view view = {.base = base};
-    uint64_t inner = 1, count = b->bytes / shd_dtype_size(b->dtype);
+    uint64_t inner = 1, count = program_buffer_count(b);
 
     for (uint32_t d = (uint32_t)dim + 1; d < b->rank; d++)
         inner *= (uint64_t)b->local[d];
@@ -279,9 +300,22 @@ static struct coll_view view_along(const struct program_buffer *b, void *base, i
 /* All of it in a row. */
 static struct coll_view view_whole(const struct program_buffer *b, void *base)
 {
-    uint64_t count = b->bytes / shd_dtype_size(b->dtype);
+    uint64_t count = program_buffer_count(b);
 
     return (struct coll_view){.base = base, .chunk = count, .run = count, .stride = count};
+}
+
+/* The pieces of a shard, and the padding of the last: chunks in a row. */
+static struct coll_view view_pieces(uint64_t piece, uint32_t npieces, void *base)
+{
+    return (struct coll_view){
+        .base = base, .chunk = piece, .run = piece, .stride = piece * npieces};
+}
+
+/* The padding of the pieces that a shard is cut into is zeros. */
+static void clear_room(const struct program_buffer *b, void *base)
+{
+    memset((char *)base + b->bytes - b->room_bytes, 0, b->room_bytes);
 }
 
 /* Views of a step's operands and results.  Where the step joins the chunks of `nmembers` devices
@@ -297,11 +331,16 @@ static void view_arrays(const struct walker *w, const struct program_op *op, uin
 
         in[k] = view_whole(b, w->shards[op->inputs[k]]);
         out[k] = view_whole(to, w->shards[op->outputs[k]]);
-        if (step->kind == SHD_RESHARD_REDUCE_SCATTER)
+        if (step->kind == SHD_RESHARD_REDUCE_SCATTER && shd_reshard_is_flat(step)) {
+            clear_room(b, in[k].base);
+            in[k] = view_pieces(program_buffer_count(to), nmembers, in[k].base);
+        } else if (step->kind == SHD_RESHARD_REDUCE_SCATTER)
             in[k] = view_along(b, in[k].base, step->dim, nmembers);
         if (step->kind == SHD_RESHARD_ALL_TO_ALL)
             in[k] = view_along(b, in[k].base, step->dim2, nmembers);
-        if (step->kind == SHD_RESHARD_ALL_GATHER || step->kind == SHD_RESHARD_ALL_TO_ALL)
+        if (step->kind == SHD_RESHARD_ALL_GATHER && shd_reshard_is_flat(step))
+            out[k] = view_pieces(program_buffer_count(b), nmembers, out[k].base);
+        else if (step->kind == SHD_RESHARD_ALL_GATHER || step->kind == SHD_RESHARD_ALL_TO_ALL)
             out[k] = view_along(to, out[k].base, step->dim, nmembers);
         if (k > 0) {
             in[k - 1].next = &in[k];
@@ -351,6 +390,11 @@ static void stand_in(struct walker *w, const struct program_op *op)
 
 /* ---- steps between stages ---- */
 
+static uint64_t sent_bytes(const struct program *program, uint32_t buffer)
+{
+    return program->buffers[buffer].bytes - program->buffers[buffer].room_bytes;
+}
+
 static int do_send(struct walker *w, const struct program_op *op, struct shd_error *err)
 {
     const struct program *program = w->program;
@@ -360,7 +404,7 @@ static int do_send(struct walker *w, const struct program_op *op, struct shd_err
     if (w->walk->alone >= 0)
         return SHD_OK;
     return channel_send(w->dev, program_doer(program, recv, w->position), tag,
-                        w->shards[op->inputs[0]], program->buffers[op->inputs[0]].bytes, err);
+                        w->shards[op->inputs[0]], sent_bytes(program, op->inputs[0]), err);
 }
 
 static int do_receive(struct walker *w, const struct program_op *op, uint64_t *received,
@@ -369,7 +413,7 @@ static int do_receive(struct walker *w, const struct program_op *op, uint64_t *r
     const struct program *program = w->program;
     const struct program_op *send = &program->ops[program->channels[op->channel].send];
     const struct message_tag tag = {op->channel, w->microbatch};
-    uint64_t bytes = program->buffers[op->outputs[0]].bytes;
+    uint64_t bytes = sent_bytes(program, op->outputs[0]);
 
     if (w->walk->alone < 0)
         return channel_take(w->dev, program_doer(program, send, w->position), tag,
@@ -402,12 +446,18 @@ static void do_fill(struct walker *w, const struct program_op *op)
 {
     const struct program_buffer *b = &w->program->buffers[op->outputs[0]];
     struct kern_source source = op->source;
-    int64_t offset[SHD_RANK_MAX];
+    struct shd_box boxes[SHD_BOXES_MAX];
+    size_t n;
 
     source.step = w->repeat;
     source.microbatch = w->microbatch;
-    shd_sharding_offset(&b->sharding, b->shape, w->position, offset);
-    kern_fill(&source, b->dtype, b->rank, b->shape, offset, b->local, w->shards[op->outputs[0]]);
+    n = shd_sharding_boxes(&b->sharding, b->shape, w->position, boxes);
+    if (b->sharding.flat_dims > 0)
+        memset(w->shards[op->outputs[0]], 0, b->bytes); /* the padding */
+    for (size_t i = 0; i < n; i++)
+        kern_fill(&source, b->dtype, b->rank, b->shape, boxes[i].start, boxes[i].extent,
+                  (char *)w->shards[op->outputs[0]] +
+                      (uint64_t)boxes[i].at * shd_dtype_size(b->dtype));
 }
 
 /* Returns the flops that the kernel's loops counted. */
