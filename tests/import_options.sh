@@ -173,8 +173,8 @@ experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type al
     becomes '  every: 4' $experts --moe-layer-freq 4 --pipeline-model-parallel-size 2
     becomes '  score: sigmoid' $experts --moe-router-score-function sigmoid
     becomes '  kept: 2' $experts --moe-router-num-groups 4 --moe-router-group-topk 2
-    becomes 'zero: {stage: 3, axis: dp}' --use-torch-fsdp2
-    becomes 'zero: {stage: 3, axis: dp, reshard_after_forward: never}' --use-torch-fsdp2 \
+    becomes 'zero: {stage: 3, axis: dp, layout: pad}' --use-torch-fsdp2
+    becomes 'zero: {stage: 3, axis: dp, layout: pad, reshard_after_forward: never}' --use-torch-fsdp2 \
         --torch-fsdp2-no-reshard-after-forward
     becomes 'zero: {stage: 2, axis: dp}' --use-custom-fsdp \
         --data-parallel-sharding-strategy optim_grads
@@ -316,7 +316,7 @@ over() {
     scenarios=$scenarios_made there_and_back megatron over.yaml default
 }
 
-becomes "zero: {stage: 3, axis: cp}" --use-torch-fsdp2 --context-parallel-size 8
+becomes "zero: {stage: 3, axis: cp, layout: pad}" --use-torch-fsdp2 --context-parallel-size 8
 scenarios_made=$tmp
 over ep --expert-model-parallel-size 8
 over cp --context-parallel-size 8
@@ -733,7 +733,7 @@ for pair in 'batch: {size: 48, seq: 2048, microbatches: 1}|[training]~batch_size
     'mesh: {replica: 2, dp: 8}|[training]~data_parallel_replicate_degree = 2|parallelism.data_parallel_replicate_degree = 2' \
     'mesh: {pp: 2, dp: 8}|[experimental]~pipeline_parallel_degree = 2|[parallelism]~pipeline_parallel_degree = 2' \
     'mesh: {dp: 8, cp: 2}|[experimental]~context_parallel_degree = 2|[ parallelism ]~context_parallel_degree = 2' \
-    'zero: {stage: 3, axis: dp, reshard_after_forward: never}|[training]~fsdp_reshard_after_forward = "never"|[parallelism]~fsdp_reshard_after_forward = "never"'; do
+    'zero: {stage: 3, axis: dp, layout: pad, reshard_after_forward: never}|[training]~fsdp_reshard_after_forward = "never"|[parallelism]~fsdp_reshard_after_forward = "never"'; do
     line=${pair%%|*} rest=${pair#*|}
     for keys in "${rest%|*}" "${rest#*|}"; do
         { case $keys in \[*) ;; *) printf '%s\n' "$keys" ;; esac
@@ -749,10 +749,10 @@ gives 'batch: {size: 64, seq: 2048, microbatches: 2}' '[experimental]' 'pipeline
 gives 'batch: {size: 64, seq: 2048, microbatches: 4}' '[experimental]' 'pipeline_parallel_degree = 2' \
     'pipeline_parallel_microbatches = 4'
 gives 'batch: {size: 64, seq: 2048, microbatches: 8}' '[parallelism]' 'pipeline_parallel_degree = 2'
-gives 'zero: {stage: 3, axis: dp}' '[parallelism]' 'pipeline_parallel_degree = 2'
-gives 'zero: {stage: 3, axis: dp}' '[parallelism]' 'pipeline_parallel_degree = 2' \
+gives 'zero: {stage: 3, axis: dp, layout: pad}' '[parallelism]' 'pipeline_parallel_degree = 2'
+gives 'zero: {stage: 3, axis: dp, layout: pad}' '[parallelism]' 'pipeline_parallel_degree = 2' \
     'fsdp_reshard_after_forward = "default"'
-gives 'zero: {stage: 3, axis: dp, reshard_after_forward: always}' '[parallelism]' 'pipeline_parallel_degree = 2' \
+gives 'zero: {stage: 3, axis: dp, layout: pad, reshard_after_forward: always}' '[parallelism]' 'pipeline_parallel_degree = 2' \
     'fsdp_reshard_after_forward = "always"'
 gives 'gathered: keep' '[parallelism]' 'tensor_parallel_degree = 2'
 gives 'recompute: {kind: full, keep: [attn/(q|v|heads)$, mlp/(gate|down|out)$]}' '[activation_checkpoint]' \
