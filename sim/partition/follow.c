@@ -75,6 +75,7 @@ static double elements_of(const struct graph *graph, uint32_t node)
     return elements;
 }
 
+/* GRAPH_NONE: a flat cut, which is of no one dimension. */
 static enum follow_claim operand_strength(const struct follow *f, uint32_t node, uint32_t operand,
                                           uint32_t dim)
 {
@@ -82,7 +83,7 @@ static enum follow_claim operand_strength(const struct follow *f, uint32_t node,
         f->p->graph->nodes[operand].dtype == SHD_I32)
         return CLAIM_QUEUES;
     if (!f->weight[operand] || f->weight[node])
-        return f->batch.dims[dim] ? CLAIM_BATCH : CLAIM_DATA;
+        return dim != GRAPH_NONE && f->batch.dims[dim] ? CLAIM_BATCH : CLAIM_DATA;
     return f->p->graph->nodes[node].op == GRAPH_MAP ? CLAIM_MAP_WEIGHT : CLAIM_WEIGHT;
 }
 
