@@ -237,10 +237,10 @@ def kept(strategy):
                   json.load(open("$tmp/mixtral_%d" % n)) if r["strategy"] == strategy) for n in (4, 5))
     return five - four
 
-# Bytes for each of Sh.  Norms' inputs, the first one's result gathered, the second one's, q, k and v,
+# Bytes for each of Sh.  Norms' inputs, their results, q, k and v,
 # attention's result; rows as they come, gate, up, silu and product of two rows, rows as they go back.
 Sh, f = 4096 * 4096, 3.5
-want = (2 + 2 + 1 + 1 + 0.5 + 1 + 4 + 4 * 2 * f + 2) * Sh
+want = (2 + 1 + 1 + 1 + 0.5 + 1 + 4 + 4 * 2 * f + 2) * Sh
 assert want <= kept("kept") < 1.002 * want, (kept("kept"), want)
 assert kept("kept") - kept("again") == 2 * f * Sh
 PY

@@ -396,8 +396,8 @@ test_causes() {
     [ "$(grep -c '^    - ' "$tmp/out")" -ge 50 ]
     ok $? "another mesh: -v tells all reasons"
     cp "$tmp/train" "$tmp/p/scenarios/train.yaml"
-    edit scenarios/strategies.yaml '21s/dp: 8/dp: 4/'
-    annotated 21 "another mesh of a strategy: a remark there"
+    edit scenarios/strategies.yaml '22s/dp: 8/dp: 4/'
+    annotated 22 "another mesh of a strategy: a remark there"
     project p
     edit scenarios/dp_tp.yaml 's/layers: 2/layers: 1/'
     check --plan

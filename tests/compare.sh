@@ -186,7 +186,7 @@ test_columns() {
     shardsim compare --plan --columns= "$scenarios/strategies.yaml"
     is 2 "--columns of nothing: status 2"
     shardsim compare --plan --format=csv --sort peak_memory_bytes --top 3 "$scenarios/strategies.yaml"
-    [ "$(cut -d, -f2 "$tmp/out" | tr '\n' ' ')" = "strategy data-and-tensor tensor-sequence tensor " ]
+    [ "$(cut -d, -f2 "$tmp/out" | tr '\n' ' ')" = "strategy tensor-sequence data-and-tensor tensor " ]
     ok $? "--sort and --top: the three of least peak memory, in order"
     shardsim compare --plan --sort mesh "$scenarios/strategies.yaml"
     is 2 "--sort by words: status 2"

@@ -90,8 +90,8 @@ test_selected() {
     ok $? "--collectives: of equal layers one, and no other ops"
     folded=$(wc -l <"$tmp/out")
     shardsim explain "$scenarios/llama3.yaml" --collectives -v
-    [ "$(grep -c '^ *[0-9][0-9]*  [a-z]' "$tmp/out")" -eq 27 ] && [ "$(wc -l <"$tmp/out")" -gt "$folded" ]
-    ok $? "--collectives -v: each of 27"
+    [ "$(grep -c '^ *[0-9][0-9]*  [a-z]' "$tmp/out")" -eq 32 ] && [ "$(wc -l <"$tmp/out")" -gt "$folded" ]
+    ok $? "--collectives -v: each of 32"
     [ "$(lines "$scenarios/llama3.yaml" --ops -s model.layers=16)" -lt \
         $(($(lines "$scenarios/llama3.yaml" --ops -s model.layers=8) + 20)) ]
     ok $? "--ops: does not grow with the layers"

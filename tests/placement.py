@@ -82,9 +82,10 @@ LAYOUTS = [
          source="both of the above"),
     dict(name="TP + SP", golden=None, mesh={"tp": 8}, rules=MEGATRON.format(cols="null"),
          more="axes: {seq: tp}\nconstraints: [['(attn|mlp|embed)/out', [null, tp]]]\n",
-         layer=("8(t-1)A + 2(t-1)N", tensor(8) + 2 * 7 * NORMS),
-         block=scalar(8), whole=vocabulary(8) + 2 * 7 * FINAL,
-         source="4 all-gathers and 4 reduce-scatters: arXiv 2205.05198, section 4.2.2"),
+         layer=("10(t-1)A + 2(t-1)N", tensor(8) + 2 * 7 * ACTIVATION + 2 * 7 * NORMS),
+         block=scalar(8), whole=vocabulary(8) + 7 * ACTIVATION + 2 * 7 * FINAL,
+         source="6 all-gathers, 2 of them again in the backward phase, and 4 reduce-scatters: arXiv "
+                "2205.05198, section 4.2.2"),
 ]
 
 

@@ -151,7 +151,7 @@ for option in options:
         must(put(base, path, -1), name + ": a negative number", name in ("name", "pipeline.schedule"))
     if "null" not in text:
         must(put(base, path, None), name + ": null", False)
-    if "true or false" not in text and name not in ("name", "zero.axis", "pipeline.axis", "context.axis", "pipeline.schedule", *FILES):
+    if "true or false" not in text and name not in ("name", "zero.axis", "zero.reshard_after_forward", "pipeline.axis", "context.axis", "pipeline.schedule", *FILES):
         must(put(base, path, True), name + ": true", False)
     limits = re.search(r"from (\d+) to (\d+)", text)
     if limits:

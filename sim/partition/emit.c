@@ -294,7 +294,7 @@ static bool is_param(const struct emit *e, uint32_t node)
 static bool is_gathered_again(const struct emit *e, uint32_t node)
 {
     const struct partition_request *r = e->placement->request;
-    enum partition_gathered asked = is_param(e, node) ? r->params : r->values;
+    enum partition_gathered asked = is_param(e, node) ? r->params : partition_values(r);
 
     if (e->graph->nodes[node].dtype == SHD_I32)
         return false;

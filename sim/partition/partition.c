@@ -125,7 +125,8 @@ static int build(struct program **out, const struct target *target, struct place
 
 static bool may_forget(const struct partition_request *request)
 {
-    return request->values == PARTITION_KEPT_IF_FITS || request->params == PARTITION_KEPT_IF_FITS;
+    return partition_values(request) == PARTITION_KEPT_IF_FITS ||
+           request->params == PARTITION_KEPT_IF_FITS;
 }
 
 /* Where the step does not fit: the one that gathers again, if that needs less. */

@@ -70,6 +70,15 @@ struct partition_request {
     const struct program_stages *stages;
 };
 
+/* What becomes of gathered values: a search prices one gather for all phases, so that it keeps what
+ * it is not asked to keep as long as the step fits. */
+static inline enum partition_gathered partition_values(const struct partition_request *request)
+{
+    return request->placement == PARTITION_SEARCH && request->values == PARTITION_AGAIN
+               ? PARTITION_KEPT_IF_FITS
+               : request->values;
+}
+
 /* Build the program; free it with program_destroy().  The program points into the graph's names and
  * the mesh, which must outlive it.  SHD_EINDIVISIBLE when a sharding asked for does not divide,
  * SHD_ENOMEM. */

@@ -1225,7 +1225,8 @@ const struct option option_table[] = {
                 "shards are kept and gathered once more, as Megatron does. keep: the whole arrays "
                 "are kept, as PyTorch does, for fewer bytes moved and more memory: of two inputs "
                 "of s b h elements a layer over t devices, 4 s b h (1 - 1/t) bytes in 16 bits, and "
-                "2 of 6 gathers less. Parameters: zero.reshard_after_forward.",
+                "2 of 6 gathers less. With placement search, which prices one gather, they are kept "
+                "if the step fits. Parameters: zero.reshard_after_forward.",
     },
     {
         .key = "hardware",
