@@ -395,7 +395,8 @@ long first_tensor_parallel(long devices, long batch)
 int first_write(struct text *out, struct first_need *need, const struct first_asked *asked,
                 struct diag *diag)
 {
-    const struct layout fsdp = {first_tensor_parallel(asked->devices, asked->batch), 1, 3, "full", 1};
+    const int64_t tp = first_tensor_parallel(asked->devices, asked->batch);
+    const struct layout fsdp = {tp, 1, 3, "full", 1};
     struct choice c = {.asked = asked};
     struct candidate best = {.layout = fsdp};
     bool found = false;

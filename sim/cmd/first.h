@@ -2,8 +2,9 @@
  *
  * Layouts of replicas are compared: experts over an axis of their own, ZeRO's stage, what is
  * recomputed, and sequences of a microbatch; and tensor parallelism, only as wide as it takes for
- * the batch to divide, and for anything to fit.  Each is estimated from plans of few layers, which a step's time and memory
- * grow by evenly; then the best is planned whole.  No clock is read: the answer is always the same.
+ * the batch to divide, and for anything to fit.  Each is estimated from plans of few layers, which
+ * a step's time and memory grow by evenly; then the best is planned whole.  No clock is read: the
+ * answer is always the same.
  *
  * Thread class: pure functions.
  *

@@ -100,7 +100,8 @@ struct import_job {
     bool by_ops;                  /* what selective recomputation is by default */
     struct import_text model_name, flavor;
     /* For comments: options that say nothing of the layout, that no table has (and files that are
-     * not read), and that were not said, with what they are taken as; what the system does otherwise, a line each. */
+     * not read), and that were not said, with what they are taken as; what the system does
+     * otherwise, a line each. */
     struct text left_out, unknown, taken, notes;
     const char *system;            /* its name, for these */
     bool said[IMPORT_OPTIONS_MAX]; /* by row */
