@@ -126,7 +126,7 @@ static void place(const struct shd_sharding **nodes, struct shd_sharding *storag
             continue;
         shd_sharding_init(&storage[n], mesh, g->nodes[n].rank);
         graph_shape(g, n, shape);
-        (void)zero_cut(&storage[n], shape, 0);
+        (void)zero_cut(&storage[n], shape, &(struct zero_axes){.n = 1});
         nodes[n] = &storage[n];
     }
 }

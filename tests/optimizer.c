@@ -151,7 +151,7 @@ static void place(const struct shd_sharding **nodes, struct shd_sharding *storag
         if (g->nodes[n].state_of == GRAPH_NONE)
             storage[n].dims[0] = (struct shd_dim_axes){1, {0}};
         else
-            (void)zero_cut(&storage[n], shape, 0);
+            (void)zero_cut(&storage[n], shape, &(struct zero_axes){.n = 1});
         nodes[n] = &storage[n];
     }
 }

@@ -59,7 +59,7 @@ static void place(const struct shd_sharding **nodes, struct shd_sharding *storag
             continue;
         shd_sharding_init(&storage[n], mesh, g->nodes[n].rank);
         graph_shape(g, n, shape);
-        (void)zero_cut(&storage[n], shape, 0);
+        (void)zero_cut(&storage[n], shape, &(struct zero_axes){.n = 1});
         nodes[n] = &storage[n];
     }
 }
@@ -188,7 +188,7 @@ static void place_sums(const struct shd_sharding **nodes, struct shd_sharding *s
         shd_sharding_init(&storage[n], mesh, g->nodes[n].rank);
         graph_shape(g, n, shape);
         if (is_data || (is_sum && cut))
-            (void)zero_cut(&storage[n], shape, 0);
+            (void)zero_cut(&storage[n], shape, &(struct zero_axes){.n = 1});
         nodes[n] = &storage[n];
     }
 }
