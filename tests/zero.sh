@@ -371,4 +371,23 @@ tr -s ' \n' ' ' <"$tmp/out" | grep -q 'after the first of 3 steps and after the 
 ok $? "report: what was verified"
 shardsim run -q -S zero-1 -s tolerance=1e-12 "$tmp/mlp.yaml"
 is 1 "a tolerance holds where bounds say nothing any more"
+
+# ---- neighbours of what does not divide ----
+cat >"$tmp/neighbours.yaml" <<'YAML'
+version: 1
+mesh: {dp: 6}
+model: {kind: mlp, d_model: 10, d_ff: 14, layers: 2}
+batch: {size: 6, seq: 4}
+step: [forward, backward, update]
+optimizer: {kind: sgd, lr: 0.1}
+axes: {batch: dp}
+params: [[.*, []]]
+zero: {stage: 3, axis: dp, reshard_after_forward: 3}
+YAML
+shardsim run -q --json "$tmp/neighbours.yaml"
+is 0 "three neighbours, nothing divides: status 0"
+holds "three neighbours, nothing divides: gathered among these for the backward phase" <<'PY'
+again = [c for c in r["collectives"] if c["op"] == "all-gather" and c["phase"] == "backward"]
+assert again and all(c["group_size"] == 3 for c in again), again
+PY
 done_testing

@@ -334,6 +334,13 @@ static const struct shd_sharding *made_as(const struct emit *e, uint32_t node)
     return price_sharding(e->placement->price, e->placement->nodes[node].home);
 }
 
+static void keep_inner(struct shd_dim_axes *out, const struct shd_dim_axes *axes, uint32_t outer)
+{
+    for (uint8_t a = 0; a < axes->naxes; a++)
+        if (!(outer >> axes->axes[a] & 1))
+            out->axes[out->naxes++] = axes->axes[a];
+}
+
 /* The sharding of a parameter among neighbours alone, in which it stays; PLACEMENT_UNKNOWN: there
  * is none. */
 static uint32_t number_among_neighbours(const struct emit *e, uint32_t node)
@@ -347,9 +354,9 @@ static uint32_t number_among_neighbours(const struct emit *e, uint32_t node)
         return PLACEMENT_UNKNOWN;
     shd_sharding_init(&s, home->mesh, home->rank);
     for (uint32_t d = 0; d < s.rank; d++)
-        for (uint8_t a = 0; a < home->dims[d].naxes; a++)
-            if (!(e->opts.outer_axes >> home->dims[d].axes[a] & 1))
-                s.dims[d].axes[s.dims[d].naxes++] = home->dims[d].axes[a];
+        keep_inner(&s.dims[d], &home->dims[d], e->opts.outer_axes);
+    keep_inner(&s.flat, &home->flat, e->opts.outer_axes);
+    s.flat_dims = s.flat.naxes > 0 ? home->flat_dims : 0;
     return price_number(e->placement->price, &s);
 }
 
