@@ -10,7 +10,7 @@
 
 #include "step.h"
 
-static uint32_t axes_from(const struct shd_dim_axes *dim, uint8_t first)
+uint32_t reshard_axes_from(const struct shd_dim_axes *dim, uint8_t first)
 {
     uint32_t axes = 0;
 
@@ -31,7 +31,7 @@ static uint32_t changed_axes(const struct shd_reshard_step *step)
 
         while (common < from->naxes && common < to->naxes && from->axes[common] == to->axes[common])
             common++;
-        axes |= axes_from(from, common) | axes_from(to, common);
+        axes |= reshard_axes_from(from, common) | reshard_axes_from(to, common);
     }
     return axes;
 }
@@ -48,7 +48,7 @@ size_t shd_reshard_step_axes(const struct shd_reshard_step *step, uint8_t axes[S
         memcpy(axes, step->axes, step->naxes * sizeof *axes);
         return step->naxes;
     }
-    mask = step->shift > 0 ? axes_from(&step->to.dims[step->dim], 0) : changed_axes(step);
+    mask = step->shift > 0 ? reshard_axes_from(&step->to.dims[step->dim], 0) : changed_axes(step);
     for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
         if (mask >> a & 1)
             axes[n++] = a;

@@ -18,15 +18,6 @@ static bool same_pieces(const struct shd_sharding *a, const struct shd_sharding 
            !memcmp(a->dims, b->dims, sizeof(a->dims));
 }
 
-static uint32_t axes_of(const struct shd_dim_axes *dim)
-{
-    uint32_t axes = 0;
-
-    for (uint8_t i = 0; i < dim->naxes; i++)
-        axes |= UINT32_C(1) << dim->axes[i];
-    return axes;
-}
-
 /* Go on, without pieces, to the dimensions' axes of the goal; what is partial stays so. */
 static int move_shards(struct reshard_way *way, struct shd_error *err)
 {
@@ -62,7 +53,7 @@ static int move_shards(struct reshard_way *way, struct shd_error *err)
 /* Parts over some of the axes of the cut, but not over all, are combined before. */
 static void combine_some(struct reshard_way *way)
 {
-    uint32_t cut = axes_of(&way->ask->to.flat), some = cut & way->at.partial;
+    uint32_t cut = reshard_axes_from(&way->ask->to.flat, 0), some = cut & way->at.partial;
 
     if (some && some != cut)
         reshard_all_reduce(way, some);

@@ -179,11 +179,9 @@ void reshard_gather_pieces(struct reshard_way *way)
 void reshard_make_pieces(struct reshard_way *way, const struct shd_sharding *to)
 {
     struct shd_reshard_step *step = begin(way, SHD_RESHARD_SLICE);
-    uint32_t axes = 0;
+    uint32_t axes = reshard_axes_from(&to->flat, 0);
     uint64_t count = 0;
 
-    for (uint8_t i = 0; i < to->flat.naxes; i++)
-        axes |= UINT32_C(1) << to->flat.axes[i];
     step->to.flat = to->flat;
     step->to.flat_dims = to->flat_dims;
     if (axes & way->at.partial) {

@@ -102,6 +102,9 @@ void reshard_all_reduce(struct reshard_way *way, uint32_t axes);
 /* Add the step that makes the axes that are partial in `to`, and not yet, partial sums. */
 void reshard_mask(struct reshard_way *way, const struct shd_sharding *to);
 
+/* The axes that cut a dimension, from its tuple's entry `first` on: bit a for axis a. */
+uint32_t reshard_axes_from(const struct shd_dim_axes *dim, uint8_t first);
+
 /* Add the step that makes shards of pieces; the one that makes pieces of shards as `to` has them: a
  * reduce-scatter where all its flat axes are partial, else a slice, of which none may be. */
 void reshard_gather_pieces(struct reshard_way *way);

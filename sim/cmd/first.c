@@ -26,7 +26,6 @@ struct layout {
     int64_t sequences; /* of a device's microbatch */
 };
 
-
 /* ---- the scenario ---- */
 
 static int64_t replicas_of(const struct first_asked *asked, const struct layout *l)

@@ -121,7 +121,7 @@ static enum events_issue issue(void *arg, uint32_t op)
     const struct modelled *m = arg;
     const struct hardware_software *software = &m->hardware->software;
     const struct program_op *o = &m->program->ops[op];
-    bool again = program_gathers_again(m->program, o);
+    bool again;
 
     if (o->kind == PROGRAM_SEND || o->kind == PROGRAM_RECV)
         return EVENTS_ISSUED;
@@ -129,6 +129,7 @@ static enum events_issue issue(void *arg, uint32_t op)
         return software->overlaps_gradients ? EVENTS_FILLS
                : o->part == PROGRAM_UPDATE  ? EVENTS_ISSUED
                                             : EVENTS_BLOCKS;
+    again = program_gathers_again(m->program, o);
     if (software->waits_for_collectives)
         return again && software->overlaps_regathers ? EVENTS_ISSUED : EVENTS_BLOCKS;
     return again || reads_arguments(m->program, o) ? EVENTS_ISSUED : EVENTS_IN_ORDER;

@@ -159,11 +159,12 @@ static struct zero_axes zero_axes_of(const struct binding *b)
 /* Cut what is there over more axes from ZeRO's `stage` on. */
 static void cut_from(struct binding *b, uint32_t node, int64_t stage)
 {
-    struct zero_axes axes = zero_axes_of(b);
+    struct zero_axes axes;
     int64_t shape[GRAPH_RANK_MAX];
 
     if (b->scenario->zero.stage < stage || !b->out->nodes[node])
         return;
+    axes = zero_axes_of(b);
     graph_shape(b->graph, node, shape);
     b->out->stored[node] |= zero_cut(&b->out->storage[node], shape, &axes);
 }

@@ -34,8 +34,7 @@ struct zero_axes {
 /* Cut an array of `shape` over those axes of its mesh that do not shard it yet: along the dimension
  * that is longest on a device, of those that all of them together divide; of equals the first.
  * Where none divides, in pieces (shd/sharding.h), of which the last have padding.  A number is not
- * cut.  Returns the axes by which
- * it is cut now and was not: bit a for axis a. */
+ * cut.  Returns the axes by which it is cut now and was not: bit a for axis a. */
 uint32_t zero_cut(struct shd_sharding *sharding, const int64_t *shape,
                   const struct zero_axes *axes);
 

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An optimizer's state is an input too, and no data. */
-static bool is_data(const struct graph_node *n)
+bool batch_is_data(const struct graph_node *n)
 {
     return n->op == GRAPH_INPUT && n->state_of == GRAPH_NONE && n->rank > 0;
 }
@@ -18,7 +17,7 @@ static void mark_data(const struct graph *g, bool *first, bool *behind)
     for (uint32_t node = 0; node < g->nnodes; node++) {
         const struct graph_node *n = &g->nodes[node];
 
-        if (!is_data(n))
+        if (!batch_is_data(n))
             continue;
         first[n->dims[0]] = true;
         for (uint32_t d = 1; d < n->rank; d++)
@@ -71,7 +70,7 @@ static void find_varying(struct batch *b, const struct placement *p, uint32_t no
 {
     const struct graph_node *n = &p->graph->nodes[node];
 
-    b->varies[node] = is_data(n) && batch_has(b, n);
+    b->varies[node] = batch_is_data(n) && batch_has(b, n);
     for (uint32_t k = 0; k < n->ninputs; k++)
         b->varies[node] |= b->varies[n->inputs[k]];
 }
@@ -103,7 +102,7 @@ int batch_init(struct batch *out, const struct placement *p, struct shd_error *e
     for (uint32_t node = 0; node < g->nnodes; node++) {
         pass_on(out, p, node);
         find_varying(out, p, node);
-        if (is_data(&g->nodes[node]))
+        if (batch_is_data(&g->nodes[node]))
             add_axes(out, p, node);
     }
     return SHD_OK;

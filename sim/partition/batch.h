@@ -21,6 +21,9 @@ struct batch {
     uint32_t axes; /* that shard the batch of the data: bit a for axis a */
 };
 
+/* Whether a node is an array of data: an optimizer's state is an input too, and no data. */
+bool batch_is_data(const struct graph_node *node);
+
 /* Look at a placement that is set up.  The caller ends it with batch_fini(), also after an error.
  * SHD_ENOMEM. */
 SHD_MUST_CHECK int batch_init(struct batch *out, const struct placement *placement,

@@ -8,40 +8,36 @@
 
 struct beside {
     struct program *program;
+    uint32_t moved_to;       /* the last op that was put off: readers are no later than it, or than
+                                lifetimes say */
     bool *again;             /* [op] it gathers again */
-    bool *waits;             /* [buffer] it is made from what a gather brings */
+    uint32_t *waits;         /* [buffer] the gather from whose result it is made; 0: none */
     struct program_op *late; /* [op] room for those that wait ... */
     bool *late_again;        /* ... and whether they gather again */
 };
 
-static bool reads(const struct program_op *op, const struct program_op *from)
+/* The op behind the last one that may read what op `i` makes. */
+static uint32_t end_of_readers(const struct beside *b, uint32_t i)
 {
-    for (uint32_t k = 0; k < op->ninputs; k++)
-        for (uint32_t j = 0; j < from->noutputs; j++)
-            if (op->inputs[k] == from->outputs[j])
-                return true;
-    return false;
-}
+    const struct program_op *op = &b->program->ops[i];
+    uint32_t last = b->moved_to;
 
-/* The first op behind the part of the step that op `i` is in. */
-static uint32_t end_of_part(const struct program *program, uint32_t i)
-{
-    uint32_t end = i + 1;
-
-    while (end < program->nops && program->ops[end].part == program->ops[i].part &&
-           program->ops[end].stage == program->ops[i].stage)
-        end++;
-    return end;
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        if (b->program->buffers[op->outputs[k]].last_op > last)
+            last = b->program->buffers[op->outputs[k]].last_op;
+    return last < b->program->nops ? last + 1 : b->program->nops;
 }
 
 /* The first and the last op of its part that reads what op `i` makes; false: none does. */
-static bool find_readers(const struct program *program, uint32_t i, uint32_t *first, uint32_t *last)
+static bool find_readers(const struct beside *b, uint32_t i, uint32_t *first, uint32_t *last)
 {
-    uint32_t end = end_of_part(program, i);
+    const struct program_op *ops = b->program->ops;
+    uint32_t end = end_of_readers(b, i);
 
     *first = *last = end;
-    for (uint32_t r = i + 1; r < end; r++)
-        if (reads(&program->ops[r], &program->ops[i])) {
+    for (uint32_t r = i + 1; r < end && ops[r].part == ops[i].part && ops[r].stage == ops[i].stage;
+         r++)
+        if (program_reads(&ops[r], &ops[i])) {
             *first = *first == end ? r : *first;
             *last = r;
         }
@@ -55,8 +51,8 @@ static uint32_t earliest(const struct program *program, uint32_t i, uint32_t rea
     uint32_t at = i;
 
     while (at > 0 && op[0].part == program->ops[at - 1].part &&
-           op[0].stage == program->ops[at - 1].stage && !reads(op, &program->ops[at - 1]) &&
-           !reads(&program->ops[reader], &program->ops[at - 1]))
+           op[0].stage == program->ops[at - 1].stage && !program_reads(op, &program->ops[at - 1]) &&
+           !program_reads(&program->ops[reader], &program->ops[at - 1]))
         at--;
     return at;
 }
@@ -71,14 +67,14 @@ static void move_ahead(struct beside *b, uint32_t i, uint32_t at)
 }
 
 /* Whether an op reads what waits, and so what it makes waits, too. */
-static bool waits(struct beside *b, const struct program_op *op)
+static bool waits(struct beside *b, uint32_t gather, const struct program_op *op)
 {
     bool waiting = false;
 
     for (uint32_t k = 0; k < op->ninputs; k++)
-        waiting |= b->waits[op->inputs[k]];
+        waiting |= b->waits[op->inputs[k]] == gather;
     for (uint32_t k = 0; k < op->noutputs && waiting; k++)
-        b->waits[op->outputs[k]] = true;
+        b->waits[op->outputs[k]] = gather;
     return waiting;
 }
 
@@ -89,11 +85,10 @@ static void put_off(struct beside *b, uint32_t gather, uint32_t last)
     struct program_op *ops = b->program->ops;
     uint32_t begin = gather + 1, n = begin, nlate = 0;
 
-    memset(b->waits, 0, b->program->nbuffers * sizeof *b->waits);
     for (uint32_t k = 0; k < ops[gather].noutputs; k++)
-        b->waits[ops[gather].outputs[k]] = true;
+        b->waits[ops[gather].outputs[k]] = gather;
     for (uint32_t i = begin; i <= last; i++) {
-        if (waits(b, &ops[i])) {
+        if (waits(b, gather, &ops[i])) {
             b->late[nlate] = ops[i];
             b->late_again[nlate++] = b->again[i];
         } else {
@@ -111,10 +106,11 @@ static void move_all(struct beside *b)
     for (uint32_t i = b->program->first_op; i < b->program->nops; i++) {
         uint32_t first, last;
 
-        if (!b->again[i] || !find_readers(b->program, i, &first, &last))
+        if (!b->again[i] || !find_readers(b, i, &first, &last))
             continue;
         put_off(b, i, last);
-        (void)find_readers(b->program, i, &first, &last);
+        b->moved_to = last > b->moved_to ? last : b->moved_to;
+        (void)find_readers(b, i, &first, &last);
         move_ahead(b, i, earliest(b->program, i, first));
     }
 }
@@ -122,19 +118,20 @@ static void move_all(struct beside *b)
 int beside_products(struct program *program, struct shd_error *err)
 {
     size_t nops = program->nops;
-    bool *flags = calloc(2 * nops + program->nbuffers + 1, sizeof *flags);
+    bool *flags = calloc(2 * nops + 1, sizeof *flags);
     struct beside b = {.program = program,
                        .again = flags,
                        .late_again = flags + nops,
-                       .waits = flags + 2 * nops,
+                       .waits = calloc((size_t)program->nbuffers + 1, sizeof *b.waits),
                        .late = malloc((nops + 1) * sizeof *b.late)};
-    bool allocated = flags && b.late;
+    bool allocated = flags && b.waits && b.late;
 
     for (uint32_t i = program->first_op; allocated && i < nops; i++)
         b.again[i] = program_gathers_again(program, &program->ops[i]);
     if (allocated)
         move_all(&b);
     free(flags);
+    free(b.waits);
     free(b.late);
     return allocated ? SHD_OK : shd_error_set(err, SHD_ENOMEM, "no memory for the program");
 }

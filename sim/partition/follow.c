@@ -528,7 +528,7 @@ static uint32_t data_axes(const struct placement *p)
     for (uint32_t node = 0; node < p->graph->nnodes; node++) {
         const struct graph_node *n = &p->graph->nodes[node];
 
-        if (n->op == GRAPH_INPUT && n->state_of == GRAPH_NONE)
+        if (batch_is_data(n))
             axes |= shd_sharding_axes(price_sharding(p->price, p->nodes[node].home));
     }
     return axes;

@@ -71,10 +71,15 @@ struct program_buffer {
                       does not want; else PROGRAM_NONE */
 };
 
-/* Elements of a shard, without the room behind them. */
+/* Bytes and elements of a shard, without the room behind them. */
+static inline uint64_t program_buffer_filled(const struct program_buffer *buffer)
+{
+    return buffer->bytes - buffer->room_bytes;
+}
+
 static inline uint64_t program_buffer_count(const struct program_buffer *buffer)
 {
-    return (buffer->bytes - buffer->room_bytes) / shd_dtype_size(buffer->dtype);
+    return program_buffer_filled(buffer) / shd_dtype_size(buffer->dtype);
 }
 
 #define PROGRAM_PHASE_UPDATE 2 /* of struct program_op's: what is done once a step */
@@ -341,6 +346,9 @@ int program_coll_kind(const struct program_op *op);
 /* Whether the op gathers in the backward phase what the forward phase made, or made again: it waits
  * for nothing of the backward phase itself.  When lifetimes are set. */
 bool program_gathers_again(const struct program *program, const struct program_op *op);
+
+/* Whether an op reads what another one makes. */
+bool program_reads(const struct program_op *op, const struct program_op *from);
 
 /* Whether the op moves bytes between devices. */
 bool program_communicates(const struct program_op *op);

@@ -93,6 +93,15 @@ bool program_gathers_again(const struct program *program, const struct program_o
     return true;
 }
 
+bool program_reads(const struct program_op *op, const struct program_op *from)
+{
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        for (uint32_t j = 0; j < from->noutputs; j++)
+            if (op->inputs[k] == from->outputs[j])
+                return true;
+    return false;
+}
+
 bool program_communicates(const struct program_op *op)
 {
     if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
@@ -288,11 +297,6 @@ static uint32_t other_rank(const struct program *program, const struct program_o
     return program->rank_of_stage[program->ops[end].stage];
 }
 
-static uint64_t sent_bytes(const struct program_buffer *b)
-{
-    return b->bytes - b->room_bytes;
-}
-
 /* Of a send or a receive at a device of its rank.  What stays on its rank is not moved. */
 static struct program_moved moved_between_stages(const struct program *program,
                                                  const struct program_op *op)
@@ -302,9 +306,9 @@ static struct program_moved moved_between_stages(const struct program *program,
     if (!program->rank_of_stage || other_rank(program, op) == program->rank_of_stage[op->stage])
         return moved;
     if (op->kind == PROGRAM_SEND)
-        moved.sent = sent_bytes(&program->buffers[op->inputs[0]]);
+        moved.sent = program_buffer_filled(&program->buffers[op->inputs[0]]);
     else
-        moved.received = sent_bytes(&program->buffers[op->outputs[0]]);
+        moved.received = program_buffer_filled(&program->buffers[op->outputs[0]]);
     return moved;
 }
 

@@ -60,14 +60,12 @@ static bool has_experts(const struct program *program)
 
 /* Whether the steps of a set tell of such a one: its model and devices are among theirs, and none of
  * them says anything of stages or of experts if none had any. */
-static bool holds(const struct hardware_validation *v, const struct record *record)
+static bool holds(const struct hardware_validation *v, const struct record *record,
+                  double parameters, bool experts)
 {
-    double parameters = program_parameters(record->program);
-
     return parameters >= v->parameters_least && parameters <= v->parameters_most &&
            record->ndevices >= v->devices_least && record->ndevices <= v->devices_most &&
-           (v->pipelines || record->program->nranks == 1) &&
-           (v->experts || !has_experts(record->program));
+           (v->pipelines || record->program->nranks == 1) && (v->experts || !experts);
 }
 
 /* The set of published steps that is nearest: of all that hold such a step the one of the most rows,
@@ -76,11 +74,13 @@ static const struct hardware_validation *validation_of(bool *inside, const struc
 {
     const struct hardware *h = record->modelled->hardware;
     const struct hardware_validation *best = NULL;
+    double parameters = program_parameters(record->program);
+    bool experts = h->nvalidations > 0 && has_experts(record->program);
 
     *inside = false;
     for (int k = 0; k < h->nvalidations; k++) {
         const struct hardware_validation *v = &h->validations[k];
-        bool held = holds(v, record);
+        bool held = holds(v, record, parameters, experts);
 
         if (!best || (held && !*inside) || (held == *inside && v->rows > best->rows))
             best = v;

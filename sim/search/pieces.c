@@ -258,15 +258,6 @@ static bool computes(const struct program_op *op)
     return op->kind != PROGRAM_FILL && !program_communicates(op);
 }
 
-static bool reads(const struct program_op *op, const struct program_op *from)
-{
-    for (uint32_t k = 0; k < op->ninputs; k++)
-        for (uint32_t j = 0; j < from->noutputs; j++)
-            if (op->inputs[k] == from->outputs[j])
-                return true;
-    return false;
-}
-
 static bool is_gradient(const struct program *program, const struct program_op *op)
 {
     return program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS;
@@ -290,8 +281,8 @@ static bool stops(const struct reader *r, uint32_t i)
         return true;
     return i > r->program->first_op && i + 1 < r->program->nops && computes(op - 1) &&
            computes(op + 1) && op[-1].part == op->part && op[1].part == op->part &&
-           op[-1].stage == op->stage && op[1].stage == op->stage && reads(op, op - 1) &&
-           reads(op + 1, op);
+           op[-1].stage == op->stage && op[1].stage == op->stage && program_reads(op, op - 1) &&
+           program_reads(op + 1, op);
 }
 
 static bool runs_over(const struct program_op *op, int axis)

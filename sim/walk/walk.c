@@ -315,7 +315,7 @@ static struct coll_view view_pieces(uint64_t piece, uint32_t npieces, void *base
 /* The padding of the pieces that a shard is cut into is zeros. */
 static void clear_room(const struct program_buffer *b, void *base)
 {
-    memset((char *)base + b->bytes - b->room_bytes, 0, b->room_bytes);
+    memset((char *)base + program_buffer_filled(b), 0, b->room_bytes);
 }
 
 /* Views of a step's operands and results.  Where the step joins the chunks of `nmembers` devices
@@ -390,11 +390,6 @@ static void stand_in(struct walker *w, const struct program_op *op)
 
 /* ---- steps between stages ---- */
 
-static uint64_t sent_bytes(const struct program *program, uint32_t buffer)
-{
-    return program->buffers[buffer].bytes - program->buffers[buffer].room_bytes;
-}
-
 static int do_send(struct walker *w, const struct program_op *op, struct shd_error *err)
 {
     const struct program *program = w->program;
@@ -404,7 +399,7 @@ static int do_send(struct walker *w, const struct program_op *op, struct shd_err
     if (w->walk->alone >= 0)
         return SHD_OK;
     return channel_send(w->dev, program_doer(program, recv, w->position), tag,
-                        w->shards[op->inputs[0]], sent_bytes(program, op->inputs[0]), err);
+                        w->shards[op->inputs[0]], program_buffer_filled(&program->buffers[op->inputs[0]]), err);
 }
 
 static int do_receive(struct walker *w, const struct program_op *op, uint64_t *received,
@@ -413,7 +408,7 @@ static int do_receive(struct walker *w, const struct program_op *op, uint64_t *r
     const struct program *program = w->program;
     const struct program_op *send = &program->ops[program->channels[op->channel].send];
     const struct message_tag tag = {op->channel, w->microbatch};
-    uint64_t bytes = sent_bytes(program, op->outputs[0]);
+    uint64_t bytes = program_buffer_filled(&program->buffers[op->outputs[0]]);
 
     if (w->walk->alone < 0)
         return channel_take(w->dev, program_doer(program, send, w->position), tag,
