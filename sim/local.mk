@@ -163,8 +163,6 @@ libsim_la_SOURCES = \
 	%D%/cmd/import.c \
 	%D%/cmd/init.c \
 	%D%/cmd/main.c \
-	%D%/cmd/pages.c \
-	%D%/cmd/pages.h \
 	%D%/cmd/picture.c \
 	%D%/cmd/picture.h \
 	%D%/cmd/plan.c \

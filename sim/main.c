@@ -11,10 +11,10 @@
 #include <jemalloc/jemalloc.h>
 #include <stdbool.h>
 
-/* One jemalloc arena for the host's own memory, large arrays too, pages given back at once:
- * resident memory is what lives.  No cache of 25 KiB for each thread either: devices allocate next
- * to nothing here. */
-const char *malloc_conf = "narenas:1,oversize_threshold:0,retain:false,dirty_decay_ms:0,"
+/* One jemalloc arena for the host's own memory, large arrays too, whose pages stay: to map and clear
+ * them anew for each plan, or each operation that is verified, takes longer than the work itself.
+ * No cache of 25 KiB for each thread: devices allocate next to nothing here. */
+const char *malloc_conf = "narenas:1,oversize_threshold:0,retain:false,dirty_decay_ms:-1,"
                           "muzzy_decay_ms:0,tcache:false";
 
 /* But one for the thread that reads, partitions and reports. */

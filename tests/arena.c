@@ -155,7 +155,7 @@ static void test_choice(void)
 
     ok(takes("mmap", 8, 0, "mmap", "asked for"), "choice: what was asked for");
     ok(!backend_choose(&c, "mallox", 8, 0), "choice: not what there is none of");
-    if (SANITIZED) {
+    if (BLOCKS_FOLLOWED) {
         ok(takes(NULL, 8, 0, "malloc", "sanitizer"),
            "choice: malloc, which a sanitizer can follow");
     } else if (!backend_find("jemalloc")) {

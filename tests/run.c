@@ -27,28 +27,18 @@ struct ref {
     enum shd_reduce_op op;
     uint64_t bytes; /* of each buffer */
     char *buf[DEVICES_MAX][3];
+    char *out; /* what the call itself gives */
 };
 
-static bool ref_init(struct ref *ref, uint64_t bytes)
+/* All of it is one block: a sanitizer maps and unmaps large ones each time. */
+static bool ref_init(struct ref *ref, uint64_t ndevices, uint64_t count)
 {
-    bool good = true;
+    uint64_t bytes = ndevices * sizeof(double) * (count + ndevices);
 
-    *ref = (struct ref){.bytes = bytes};
-    for (int m = 0; m < DEVICES_MAX; m++) {
-        for (int b = 0; b < 3; b++) {
-            ref->buf[m][b] = calloc(1, bytes);
-            good = good && ref->buf[m][b];
-        }
-    }
-    return good;
-}
-
-static void ref_fini(struct ref *ref)
-{
-    for (int m = 0; m < DEVICES_MAX; m++) {
-        for (int b = 0; b < 3; b++)
-            free(ref->buf[m][b]);
-    }
+    *ref = (struct ref){.bytes = bytes, .out = calloc(3 * ndevices + 1, bytes)};
+    for (uint64_t i = 0; i < 3 * ndevices && ref->out; i++)
+        ref->buf[i / 3][i % 3] = ref->out + (i + 1) * bytes;
+    return ref->out != NULL;
 }
 
 static void fill(const struct ref *ref, uint32_t position, uint64_t count, void *out)
@@ -101,6 +91,7 @@ static void ref_walk(struct ref *ref, uint32_t me, uint64_t *received)
 struct suite {
     const char *algorithm; /* where there is one that serves all groups */
     bool pow2;             /* all groups are powers of two */
+    int32_t ndevices;
     const char *axes[5];
     uint64_t counts[4];
     uint64_t ncounts;
@@ -171,20 +162,19 @@ static int test_call(struct shd_device *dev, struct suite *suite, const char *ax
 {
     int32_t position = shd_device_position(dev);
     uint64_t received[DEVICES_MAX] = {0};
-    void *out = calloc(1, ref->bytes);
     int status;
 
+    memset(ref->out, 0, ref->bytes);
     for (uint32_t m = 0; m < ref->shape.nmembers; m++) {
         fill(ref, (uint32_t)positions[m], ref->shape.count, ref->buf[m][COLL_IN]);
         memset(ref->buf[m][COLL_OUT], 0, ref->bytes);
     }
     ref_walk(ref, me, received);
-    status = call_kind(dev, axes, ref, ref->buf[me][COLL_IN], out, err);
-    if (status == SHD_OK && memcmp(out, ref->buf[me][COLL_OUT], ref->bytes) != 0)
+    status = call_kind(dev, axes, ref, ref->buf[me][COLL_IN], ref->out, err);
+    if (status == SHD_OK && memcmp(ref->out, ref->buf[me][COLL_OUT], ref->bytes) != 0)
         suite->nwrong[position]++;
     for (uint32_t m = 0; m < ref->shape.nmembers; m++)
         suite->received[position][positions[m]] += received[m];
-    free(out);
     return status;
 }
 
@@ -234,15 +224,17 @@ static int test_axes(struct shd_device *dev, struct suite *suite, const char *ax
 static int suite_main(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     struct suite *suite = arg;
+    uint64_t most = 0;
     struct ref ref;
     int status = SHD_OK;
 
-    if (!ref_init(&ref, DEVICES_MAX * sizeof(double) *
-                            (suite->counts[suite->ncounts - 1] + DEVICES_MAX)))
+    for (uint64_t c = 0; c < suite->ncounts; c++)
+        most = suite->counts[c] > most ? suite->counts[c] : most;
+    if (!ref_init(&ref, (uint64_t)suite->ndevices, most))
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the reference");
     for (int i = 0; i < 5 && status == SHD_OK && (i == 0 || suite->axes[i]); i++)
         status = test_axes(dev, suite, suite->axes[i], &ref, err);
-    ref_fini(&ref);
+    free(ref.out);
     return status;
 }
 
@@ -322,6 +314,7 @@ static void run_suite(const struct mesh_case *c, const char *algorithm, int64_t 
     int status;
 
     suite->algorithm = algorithm;
+    suite->ndevices = shd_mesh_size(mesh);
     memcpy(suite->axes, c->axes, sizeof(suite->axes));
     opts.fuse_bytes = fuse_bytes;
     suite->pow2 = all_pow2(c);

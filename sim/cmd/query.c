@@ -12,7 +12,6 @@
 
 #include "cmd/args.h"
 #include "cmd/cmd.h"
-#include "cmd/pages.h"
 #include "query/manual.h"
 
 enum { KEY_LIST = 4400 };
@@ -127,7 +126,6 @@ static int run(int argc, char **argv)
     args_parse(&argp, argc, argv, &options);
     if (options.list)
         return list(&options);
-    pages_keep();
     status = query_serve(stdin, stdout, &cmd_stop_request, &err);
     if (status != SHD_OK && !cmd_stop_request)
         cmd_error("%s", err.text);

@@ -15,7 +15,6 @@
 #include "cmd/args.h"
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
-#include "cmd/pages.h"
 #include "cmd/picture.h"
 #include "cmd/search_picture.h"
 #include "cmd/search_report.h"
@@ -564,7 +563,6 @@ static int run(int argc, char **argv)
     log_init(&log, stderr);
     args_parse(&argp, argc, argv, &o);
     log.quiet = o.quiet;
-    pages_keep();
     exit = search_with_ranks(&o);
     chosen_fini(&o.chosen);
     return exit;

@@ -89,11 +89,23 @@ uint8_t kern_marks(const double *values, const double *variances, uint64_t n)
 
 double *kern_squared(const double *values, uint64_t n)
 {
-    double *out = calloc(n + 1, sizeof *out);
+    double *out = malloc((size_t)(n + 1) * sizeof *out);
 
-    for (uint64_t i = 0; out && i < n; i++)
+    if (!out)
+        return NULL;
+    for (uint64_t i = 0; i < n; i++)
         out[i] = values[i] * values[i];
+    out[n] = 0;
     return out;
+}
+
+void *kern_zeroed(uint64_t bytes)
+{
+    void *memory = bytes < SIZE_MAX ? malloc((size_t)bytes + 1) : NULL;
+
+    if (memory)
+        memset(memory, 0, (size_t)bytes); /* not all: compilers take that for calloc() */
+    return memory;
 }
 
 /* Run a kernel on other arrays: operand `at` replaced. */
@@ -126,7 +138,7 @@ bool kern_error_added(const struct kern_kernel *kernel, const union kern_desc *d
                       double n, double compute)
 {
     const double *x = e->args->in[added], *total = e->args->out[0];
-    double *x2 = kern_squared(x, nin), *squares = calloc(nout + 1, sizeof *squares);
+    double *x2 = kern_squared(x, nin), *squares = malloc((size_t)(nout + 1) * sizeof *squares);
     bool done = x2 && squares;
 
     if (done) {

@@ -230,7 +230,7 @@ static bool are_dear(char why[BACKEND_WHY_MAX], int32_t narenas, uint64_t bytes)
 static const char *usual_name(struct backend_choice *out, int32_t narenas, uint64_t bytes)
 {
     out->usual = false;
-    if (SANITIZED)
+    if (BLOCKS_FOLLOWED)
         snprintf(out->why, sizeof out->why, "what the sanitizer of this build can follow");
     else if (!backend_find("jemalloc"))
         snprintf(out->why, sizeof out->why, "this program is not linked with jemalloc");
@@ -239,7 +239,7 @@ static const char *usual_name(struct backend_choice *out, int32_t narenas, uint6
         out->usual = true;
         return "jemalloc";
     }
-    return SANITIZED ? "malloc" : "mmap";
+    return BLOCKS_FOLLOWED ? "malloc" : "mmap";
 }
 
 bool backend_choose(struct backend_choice *out, const char *name, int32_t narenas, uint64_t bytes)

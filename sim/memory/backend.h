@@ -65,7 +65,7 @@ struct backend_choice {
 /* The backend for `narenas` arenas at a time, each with at most `bytes` in blocks (0: not known):
  * the one asked for by name, or where that is NULL jemalloc, as long as its arenas take no more
  * than the blocks do (or BACKEND_ARENAS_BYTES_FREE) and there are enough of them; otherwise mmap.
- * Builds with a sanitizer take malloc.  False: the program has none of that name. */
+ * Builds with the address sanitizer take malloc.  False: the program has none of that name. */
 bool backend_choose(struct backend_choice *out, const char *name, int32_t narenas, uint64_t bytes);
 
 #endif /* MEMORY_BACKEND_H */

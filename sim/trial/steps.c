@@ -49,7 +49,19 @@ struct steps {
 
 static double *zeros(uint64_t n)
 {
-    return calloc(n + 1, sizeof(double));
+    return kern_zeroed(n * sizeof(double));
+}
+
+/* In float64, and behind them as many zeros as a vector has lanes. */
+static double *loaded(enum shd_dtype dtype, const void *values, uint64_t n)
+{
+    double *out = malloc((size_t)(n + KERN_LANES) * sizeof *out);
+
+    if (out) {
+        kern_load_f64(dtype, values, 1, (size_t)n, out);
+        memset(out + n, 0, KERN_LANES * sizeof *out);
+    }
+    return out;
 }
 
 /* Compare a shard with what it must be. */
@@ -68,11 +80,10 @@ static bool judge_exact(const struct steps *s, int32_t device, uint32_t op, uint
                         const void *values)
 {
     const struct program_buffer *b = &s->program->buffers[buffer];
-    double *want = zeros(elements_of(b) + KERN_LANES);
+    double *want = loaded(b->dtype, values, elements_of(b));
 
     if (!want)
         return false;
-    kern_load_f64(b->dtype, values, 1, (size_t)elements_of(b), want);
     judge(s, device, op, buffer, want, NULL);
     free(want);
     return true;
@@ -179,7 +190,7 @@ static bool judge_fill(const struct steps *s, int32_t device, uint32_t i)
 
     if (left)
         return judge_exact(s, device, i, op->outputs[0], left);
-    values = calloc(b->bytes + 1, 1); /* padding is zeros */
+    values = kern_zeroed(b->bytes); /* padding is zeros */
     if (!values)
         return false;
     source.step = s->step[device];
@@ -217,15 +228,13 @@ static bool again_read(struct again *a, const struct steps *s, int32_t device,
     }
     for (uint32_t k = 0; k < op->ninputs; k++) {
         const struct program_buffer *b = &s->program->buffers[op->inputs[k]];
-        size_t n = (size_t)elements_of(b);
 
         a->in[first + k] = s->shards[device][op->inputs[k]];
         if (b->dtype == SHD_I32)
             continue;
-        a->read[first + k] = zeros(n + KERN_LANES);
+        a->read[first + k] = loaded(b->dtype, a->in[first + k], elements_of(b));
         if (!a->read[first + k])
             return false;
-        kern_load_f64(b->dtype, a->in[first + k], 1, n, a->read[first + k]);
         a->in[first + k] = a->read[first + k];
     }
     return true;
@@ -308,7 +317,7 @@ static bool judge_bits(const struct steps *s, int32_t device, uint32_t i)
 
     program_op_offsets(s->program, op, device, offsets);
     for (uint32_t k = 0; k < op->noutputs; k++) {
-        out[k] = calloc(s->program->buffers[op->outputs[k]].bytes + 1, 1);
+        out[k] = kern_zeroed(s->program->buffers[op->outputs[k]].bytes);
         done = done && out[k];
     }
     if (op->accumulates) /* the first microbatch adds to zeros */
