@@ -249,18 +249,11 @@ static void plan_all(struct all *a)
             exit(99);
 }
 
-static void make_all(struct all *a)
+/* All layouts in so many ranges, planned. */
+static void make_all(struct all *a, const char *text, int64_t devices, const char *const *ranges,
+                     size_t nranges)
 {
-    static const char *const ranges[] = {"order=pp-dp-cp-tp",
-                                         "recompute=none..selective",
-                                         "zero=0..3",
-                                         "schedule=1F1B",
-                                         "microbatch=1..2",
-                                         "!shards=2",
-                                         "sp=no",
-                                         "!tp=2"};
-
-    ask(&a->asked, small, 4, ranges, COUNT(ranges));
+    ask(&a->asked, text, devices, ranges, nranges);
     if (space_list(&a->layouts, &a->n, &a->asked.subject.space, NULL) != SHD_OK ||
         !(a->plans = calloc(a->n, sizeof *a->plans)))
         exit(99);
@@ -509,10 +502,10 @@ static const struct {
     enum space_choice choice;
     int32_t least, most;
 } kinds[] = {
-    {"ZeRO 0", SPACE_ZERO, 0, 0},  {"ZeRO 1", SPACE_ZERO, 1, 1},   {"ZeRO 2", SPACE_ZERO, 2, 2},
-    {"FSDP", SPACE_ZERO, 3, 3},    {"tensor", SPACE_TP, 2, 4},
-    {"no tensor", SPACE_TP, 1, 1}, {"pipeline", SPACE_PP, 2, 4},   {"no pipeline", SPACE_PP, 1, 1},
-    {"context", SPACE_CP, 2, 4},   {"no context", SPACE_CP, 1, 1},
+    {"ZeRO 0", SPACE_ZERO, 0, 0},   {"ZeRO 1", SPACE_ZERO, 1, 1},    {"ZeRO 2", SPACE_ZERO, 2, 2},
+    {"FSDP", SPACE_ZERO, 3, 3},     {"tensor", SPACE_TP, 2, 4},      {"no tensor", SPACE_TP, 1, 1},
+    {"pipeline", SPACE_PP, 2, 4},   {"no pipeline", SPACE_PP, 1, 1}, {"context", SPACE_CP, 2, 4},
+    {"no context", SPACE_CP, 1, 1},
 };
 
 /* The part of the space that a kind is. */
@@ -597,15 +590,24 @@ static void suppose_less(struct all *a)
 
 static void test_all(void)
 {
+    static const char *const ranges[] = {"order=pp-dp-cp-tp",
+                                         "recompute=none..selective",
+                                         "zero=0..3",
+                                         "schedule=1F1B",
+                                         "microbatch=1..2",
+                                         "!shards=2",
+                                         "sp=no",
+                                         "!tp=2"};
     struct all a = {.n = 0};
     size_t nbig = 0;
 
-    make_all(&a);
+    make_all(&a, small, 4, ranges, COUNT(ranges));
     diag("%zu layouts", a.n);
     test_best(&a, 3);
     test_short(&a);
     test_parts(&a);
-    test_families(&a, "ZeRO 1 fits, ZeRO 2 fits, FSDP fits, tensor fits, pipeline fits, context none");
+    test_families(&a,
+                  "ZeRO 1 fits, ZeRO 2 fits, FSDP fits, tensor fits, pipeline fits, context none");
     suppose_less(&a);
     for (size_t i = 0; i < a.n; i++)
         nbig += a.plans[i].state == PLAN_TOO_BIG;
@@ -613,6 +615,42 @@ static void test_all(void)
     test_best(&a, 1);
     test_families(&a, "ZeRO 0 too big, ZeRO 1 too big, ZeRO 2 too big, FSDP too big, "
                       "no tensor too big, pipeline too big, context none");
+    free_all(&a);
+}
+
+/* A pipeline of software that waits for each collective.  Its first rank gathers positions of each
+ * microbatch beside a sum of the vocabulary's parts; with ZeRO 3 it gathers all at the start. */
+static void test_waiting(void)
+{
+    static const char text[] =
+        "version: 1\nname: waiting\nhardware: a100-80g-selene\nmesh: {pp: 4, dp: 16, tp: 2}\n"
+        "model: {kind: gpt2, d_model: 2048, d_ff: 8192, layers: 8, heads: 16, vocab: 51200,\n"
+        "        positions: 2048, dtype: bfloat16}\n"
+        "batch: {size: 256, seq: 2048}\nstep: [forward, backward, update]\n"
+        "optimizer: {kind: adamw}\nparams: [['.*', []]]\naxes: {batch: dp}\n";
+    static const char *const ranges[] = {"order=pp-dp-cp-tp", "recompute=none", "zero=0..3",
+                                         "microbatch=1",      "pp=2..4",        "tp=2..4",
+                                         "!shards=2",         "!shards=4",      "!schedule=ZBH1"};
+    const struct search_opts opts = {.ntop = 1000, .nthreads = 1};
+    struct all a = {.n = 0};
+    struct search s;
+    size_t nabove = 0;
+    double least = 1;
+
+    make_all(&a, text, 128, ranges, COUNT(ranges));
+    run(&s, &a, &opts);
+    for (size_t i = 0; i < a.n; i++) {
+        double part = s.items[i].bound_s / a.plans[i].figures.step_s;
+
+        if (a.plans[i].state != PLAN_FITS)
+            continue;
+        nabove += part > 1;
+        least = part < least ? part : least;
+    }
+    ok(nabove == 0 && least > 0.9,
+       "waiting: of %zu layouts no bound is above the step, nor far below", a.n);
+    diag("%zu are above; the least is %.3f of its step", nabove, least);
+    search_fini(&s);
     free_all(&a);
 }
 
@@ -653,6 +691,7 @@ int main(void)
     test_words();
     test_undivided();
     test_all();
+    test_waiting();
     test_tensors();
     return done();
 }

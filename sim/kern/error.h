@@ -49,12 +49,12 @@ struct kern_error {
     double *const *out;             /* by result, to be written: variances */
     enum shd_dtype type;            /* that the results are asked for in */
     double parts; /* devices that may each have summed a part, stored before they are added */
-    /* Where the operands are parts of arrays, what the rule has to know of the whole ones; NULL: they
-     * are whole. */
+    /* Where the operands are parts of arrays, what the rule has to know of the whole ones; NULL:
+     * they are whole. */
     const uint8_t *marks; /* by operand, of those with variances */
     const double *square; /* mean square of the one that kern_map_squared() tells */
-    bool kept;    /* set by the rule: results are exact or elements there were, and storing them
-                     loses nothing */
+    bool kept; /* set by the rule: results are exact or elements there were, and storing them
+                  loses nothing */
 };
 
 /* Unit roundoff of a type, and of the one that kernels compute it in.  Of float64 twice that, for
@@ -104,8 +104,8 @@ static inline double kern_agreement(double squares, double total)
 /* An operand with its variances in float64, squared: NULL when there is no memory. */
 double *kern_squared(const double *values, uint64_t n);
 
-/* Zeros, to be freed; NULL: no memory.  calloc() has the system take pages back and clear others, which
- * for arrays that come and go with each operation takes longer than to clear these. */
+/* Zeros, to be freed; NULL: no memory.  calloc() has the system take pages back and clear others,
+ * which for arrays that come and go with each operation takes longer than to clear these. */
 void *kern_zeroed(uint64_t bytes);
 
 /* The rule of kernels that only put elements elsewhere: variances move as the elements do.

@@ -80,15 +80,33 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
  * least. */
 struct load {
     double own_s;
+    double start_s;    /* before it does anything else */
+    double gathered_s; /* of the step, with what it gathers at the start */
     struct pair first, all;
     int64_t layers;
 };
+
+/* The argument: until a rank has what it gathers at the start, one transfer after the other, it can
+ * only have done forward phases before the first one of its last stage, and the layers before in
+ * that one.  `forward_s`: what all of its stages take for a microbatch. */
+static double gathered_seconds(const struct stages *s, const struct load *load, double forward_s,
+                               bool first)
+{
+    const struct cut *cut = &s->cut;
+    bool in_turn = s->layout->value[SPACE_SCHEDULE] == SPACE_INTERLEAVED;
+    double before = 1;
+
+    if (cut->stages > cut->pp)
+        before = (double)(in_turn ? smaller(cut->pp, cut->microbatches) : cut->microbatches);
+    return stages_start(s, load->layers, first, STAGES_GATHERED) +
+           (double)cut->microbatches * load->own_s - before * forward_s;
+}
 
 static void load_of(struct load *out, const struct stages *s, int64_t rank)
 {
     const struct cut *cut = &s->cut;
     int64_t most = stages_most(cut);
-    double nstages = (double)(cut->stages / cut->pp), n, one;
+    double nstages = (double)(cut->stages / cut->pp), n, one, forward_s;
     int64_t from = (rank > 0 ? rank : cut->pp) - 1, to = rank + 1 < cut->pp ? rank + 1 : 0;
     double before = cut->pp > 1 ? stages_wait(s, HOP_FORWARD, from, rank, most) : 0;
     double behind = cut->pp > 1 ? stages_wait(s, HOP_BACK, to, rank, most) : 0;
@@ -100,32 +118,40 @@ static void load_of(struct load *out, const struct stages *s, int64_t rank)
     all.forward = n * s->parts[PIECE_LAYER].forward + nstages * s->parts[PIECE_STAGE].forward;
     all.backward = n * s->parts[PIECE_LAYER].backward + nstages * s->parts[PIECE_STAGE].backward;
     all.weights = n * s->parts[PIECE_LAYER].weights + nstages * s->parts[PIECE_STAGE].weights;
+    all.late = n * s->parts[PIECE_LAYER].late + nstages * s->parts[PIECE_STAGE].late;
     if (first) {
         all.forward += s->parts[PIECE_FRONT].forward;
         all.backward += s->parts[PIECE_FRONT].backward;
         all.weights += s->parts[PIECE_FRONT].weights;
+        all.late += s->parts[PIECE_FRONT].late;
     }
     if (last) {
         all.forward += s->parts[PIECE_BACK].forward;
         all.backward += s->parts[PIECE_BACK].backward;
         all.weights += s->parts[PIECE_BACK].weights;
+        all.late += s->parts[PIECE_BACK].late;
     }
     out->own_s = all.forward + all.backward + all.weights +
                  (first ? nstages - 1 : nstages) * larger(before, 0) +
                  (last ? nstages - 1 : nstages) * larger(behind, 0);
+    forward_s = all.forward + (first ? nstages - 1 : nstages) * larger(before, 0);
     all.forward += (first ? nstages - 1 : nstages) * before;
-    all.backward += (last ? nstages - 1 : nstages) * behind;
+    all.backward += (last ? nstages - 1 : nstages) * behind - all.late;
     out->all = all;
     one = (double)(stages_before(cut, rank + 1) - stages_before(cut, rank));
-    out->first = (struct pair){
-        one * s->parts[PIECE_LAYER].forward + s->parts[PIECE_STAGE].forward,
-        one * s->parts[PIECE_LAYER].backward + s->parts[PIECE_STAGE].backward + behind, 0};
+    out->first =
+        (struct pair){one * s->parts[PIECE_LAYER].forward + s->parts[PIECE_STAGE].forward,
+                      one * (s->parts[PIECE_LAYER].backward - s->parts[PIECE_LAYER].late) +
+                          s->parts[PIECE_STAGE].backward - s->parts[PIECE_STAGE].late + behind,
+                      0, 0};
     if (first) {
         out->first.forward += s->parts[PIECE_FRONT].forward;
-        out->first.backward += s->parts[PIECE_FRONT].backward;
+        out->first.backward += s->parts[PIECE_FRONT].backward - s->parts[PIECE_FRONT].late;
     } else {
         out->first.forward += before;
     }
+    out->start_s = stages_start(s, out->layers, first, STAGES_WAITED);
+    out->gathered_s = gathered_seconds(s, out, forward_s, first);
 }
 
 /* What a stage may compute behind its send is no part of a microbatch's way. */
@@ -185,7 +211,7 @@ double bound_time(const struct subject *subject, const struct layout *layout,
                   const struct piece *replicas, const struct piece *layers)
 {
     bool splits = space_splits_backward(layout);
-    struct pair ahead = {0, 0, 0};
+    struct pair ahead = {0, 0, 0, 0};
     struct stages s;
     int64_t most = 0, least;
     double seconds = 0, way = 0, late;
@@ -199,9 +225,11 @@ double bound_time(const struct subject *subject, const struct layout *layout,
         struct load load;
 
         load_of(&load, &s, rank);
-        seconds =
-            larger(seconds, larger(ahead.forward, 0) + (double)s.cut.microbatches * load.own_s +
-                                (splits ? 0 : larger(ahead.backward - late, 0)));
+        ahead.forward = larger(ahead.forward, load.start_s);
+        seconds = larger(seconds,
+                         larger(larger(ahead.forward, 0) + (double)s.cut.microbatches * load.own_s,
+                                load.gathered_s) +
+                             (splits ? 0 : larger(ahead.backward - late, 0)));
         ahead.forward += load.first.forward - late;
         ahead.backward += load.first.backward - late;
         way += load.all.forward + (splits ? 0 : load.all.backward);

@@ -3,6 +3,7 @@
 
 #include "search/pieces.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -224,6 +225,8 @@ void piece_scale(struct piece *out, const struct piece *piece, double part)
         out->parts[p].backward_s *= part;
         out->parts[p].weights_s *= part;
         out->parts[p].waits_s *= part;
+        out->parts[p].late_s *= part;
+        out->parts[p].last_s *= part;
         out->parts[p].saved_bytes = 0;
         for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
             out->parts[p].streams_s[k] *= part;
@@ -238,8 +241,11 @@ void piece_scale(struct piece *out, const struct piece *piece, double part)
 
 /* What a stage of a piece takes, or all of a piece without stages. */
 struct stage {
-    double forward_s, backward_s, weights_s, waits_s, saved_bytes, state_bytes, gradient_bytes;
+    double forward_s, backward_s, weights_s, saved_bytes, state_bytes, gradient_bytes;
+    double waits_s, late_s, last_s;
+    bool sent; /* back */
     double update_s[PIECE_NLINES], streams_s[EVENTS_STREAMS_MAX], once_s[EVENTS_STREAMS_MAX];
+    double start_s[EVENTS_STREAMS_MAX];
 };
 
 struct reader {
@@ -251,6 +257,13 @@ struct reader {
     struct stage stages[ATTEMPT_STAGES];
     struct hop hops[HOP_NWAYS];
     double update_message_s[HARDWARE_TIERS_MAX];
+    /* Transfers that computations wait for, with none between them, by stream: those that count
+     * here, and those of the other piece of a layout.  All streams run side by side. */
+    struct {
+        double own_s[EVENTS_STREAMS_MAX], others_s[EVENTS_STREAMS_MAX];
+        enum program_part part;
+        uint32_t stage;
+    } row;
 };
 
 static bool computes(const struct program_op *op)
@@ -330,8 +343,48 @@ static void add_once(struct reader *r, uint32_t i, double seconds)
         return;
     stream = op_seconds_stream(&r->seconds, i);
     stage->once_s[stream] += seconds;
+    stage->start_s[stream] += op->part == PROGRAM_START ? seconds : 0;
     if (op->part == PROGRAM_UPDATE && !r->software->overlaps_gradients)
         stage->update_s[PIECE_STREAMS + stream] += seconds;
+}
+
+static double *seconds_of_part(struct stage *stage, enum program_part part)
+{
+    return part == PROGRAM_FORWARD    ? &stage->forward_s
+           : part == PROGRAM_BACKWARD ? &stage->backward_s
+                                      : &stage->weights_s;
+}
+
+/* A row of transfers takes what its longest stream takes: more than without those that count here.
+ */
+static void end_row(struct reader *r, bool computed)
+{
+    struct stage *stage = &r->stages[r->row.stage];
+    double all = 0, others = 0;
+
+    for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
+        all = fmax(all, r->row.own_s[k] + r->row.others_s[k]);
+        others = fmax(others, r->row.others_s[k]);
+        r->row.own_s[k] = r->row.others_s[k] = 0;
+    }
+    stage->waits_s += all - others;
+    if (stage->sent && r->row.part == PROGRAM_BACKWARD)
+        stage->late_s += all - others;
+    if (!computed)
+        stage->last_s = fmax(stage->last_s, all - others);
+    *seconds_of_part(stage, r->row.part) += all - others;
+}
+
+static void add_wait(struct reader *r, uint32_t i, double seconds, bool counts)
+{
+    const struct program_op *op = &r->program->ops[i];
+    unsigned stream = op_seconds_stream(&r->seconds, i);
+
+    if (r->row.stage != op->stage || r->row.part != op->part)
+        end_row(r, false);
+    r->row.stage = op->stage;
+    r->row.part = (enum program_part)op->part;
+    *(counts ? &r->row.own_s[stream] : &r->row.others_s[stream]) += seconds;
 }
 
 static void add_op(struct reader *r, uint32_t i)
@@ -339,7 +392,12 @@ static void add_op(struct reader *r, uint32_t i)
     const struct program_op *op = &r->program->ops[i];
     struct stage *stage = &r->stages[op->stage];
     double seconds = op_seconds_of(&r->seconds, i, 0) * (computes(op) ? r->slower : 1);
+    bool counts;
 
+    if (op->kind == PROGRAM_SEND && op->part == PROGRAM_BACKWARD) {
+        stage->sent = true;
+        stage->late_s = 0;
+    }
     if (op->kind == PROGRAM_FILL || op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return;
     if (op->part == PROGRAM_UPDATE || op->part == PROGRAM_START) {
@@ -347,21 +405,23 @@ static void add_op(struct reader *r, uint32_t i)
             add_once(r, i, seconds);
         return;
     }
-    /* Of replicas only what runs between them counts: all else is in the piece of layers, but for
-     * gradients that devices sum which hold experts together, as all replicas sum them. */
-    if ((op->part != PROGRAM_FORWARD && op->part != PROGRAM_BACKWARD &&
-         op->part != PROGRAM_WEIGHTS) ||
-        (r->dp >= 0 ? !runs_over(op, r->dp) && !runs_over(op, r->shard)
-                    : transfers(op) && is_gradient(r->program, op)))
+    if (op->part != PROGRAM_FORWARD && op->part != PROGRAM_BACKWARD && op->part != PROGRAM_WEIGHTS)
         return;
-    if (transfers(op))
+    /* Of replicas only what runs between them counts, and sums over microbatches, which ZeRO 2 has
+     * of shards: all else is in the piece of layers, but for gradients that devices sum which hold
+     * experts together, as all replicas sum them. */
+    counts = r->dp >= 0 ? runs_over(op, r->dp) || runs_over(op, r->shard) || op->accumulates
+                        : !(transfers(op) && is_gradient(r->program, op)) && !op->accumulates;
+    if (counts && transfers(op))
         stage->streams_s[op_seconds_stream(&r->seconds, i)] += seconds;
-    if (stops(r, i))
-        stage->waits_s += seconds;
-    if ((r->dp < 0 && computes(op)) || stops(r, i))
-        *(op->part == PROGRAM_FORWARD    ? &stage->forward_s
-          : op->part == PROGRAM_BACKWARD ? &stage->backward_s
-                                         : &stage->weights_s) += seconds;
+    if (!computes(op)) {
+        if (stops(r, i))
+            add_wait(r, i, seconds, counts);
+        return;
+    }
+    end_row(r, r->row.stage == op->stage && r->row.part == op->part);
+    if (counts && (r->dp < 0 || op->accumulates))
+        *seconds_of_part(stage, (enum program_part)op->part) += seconds;
 }
 
 /* The stage of each array that was there before the step: that of the first who reads it. */
@@ -409,6 +469,8 @@ static void set_part(struct piece *out, enum piece_part part, const struct stage
     out->parts[part].backward_s = more->backward_s - less->backward_s;
     out->parts[part].weights_s = more->weights_s - less->weights_s;
     out->parts[part].waits_s = more->waits_s - less->waits_s;
+    out->parts[part].late_s = more->late_s - less->late_s;
+    out->parts[part].last_s = more->last_s - less->last_s;
     out->parts[part].saved_bytes = above(more->saved_bytes, less->saved_bytes);
     out->parts[part].state_bytes = above(more->state_bytes, less->state_bytes);
     out->parts[part].gradient_bytes = above(more->gradient_bytes, less->gradient_bytes);
@@ -417,6 +479,7 @@ static void set_part(struct piece *out, enum piece_part part, const struct stage
     for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
         out->parts[part].streams_s[k] = above(more->streams_s[k], less->streams_s[k]);
         out->parts[part].once_s[k] = above(more->once_s[k], less->once_s[k]);
+        out->parts[part].start_s[k] = above(more->start_s[k], less->start_s[k]);
     }
 }
 
@@ -430,6 +493,8 @@ static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAG
     out->parts[PIECE_STAGE].backward_s = stages[1].backward_s - out->parts[PIECE_LAYER].backward_s;
     out->parts[PIECE_STAGE].weights_s = stages[1].weights_s - out->parts[PIECE_LAYER].weights_s;
     out->parts[PIECE_STAGE].waits_s = stages[1].waits_s - out->parts[PIECE_LAYER].waits_s;
+    out->parts[PIECE_STAGE].late_s = stages[1].late_s - out->parts[PIECE_LAYER].late_s;
+    out->parts[PIECE_STAGE].last_s = stages[1].last_s - out->parts[PIECE_LAYER].last_s;
     set_part(out, PIECE_FRONT, &stages[0], &stages[1]);
     set_part(out, PIECE_BACK, &stages[ATTEMPT_STAGES - 1], &stages[1]);
 }
@@ -452,6 +517,7 @@ static void set_unstaged(struct piece *out, const struct stage *two, const struc
     for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
         layers.streams_s[k] = 2 * out->parts[PIECE_LAYER].streams_s[k];
         layers.once_s[k] = 2 * out->parts[PIECE_LAYER].once_s[k];
+        layers.start_s[k] = 2 * out->parts[PIECE_LAYER].start_s[k];
     }
     set_part(out, PIECE_FRONT, two, &layers);
 }
@@ -521,6 +587,7 @@ static int read_source(struct reader *out, const struct subject *subject,
     out->seconds.mesh = mesh;
     for (uint32_t i = program->first_op; i < program->nops; i++)
         add_op(out, i);
+    end_row(out, false);
     for (uint32_t b = 0; b < program->nbuffers; b++)
         add_buffer(out, b, source->stages[b]);
     if (staged && out->dp < 0)

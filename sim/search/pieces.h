@@ -28,7 +28,9 @@ struct piece {
     char why[160];
     struct {
         double forward_s, backward_s; /* of a microbatch */
-        double waits_s;               /* of both: transfers that computations wait for */
+        double waits_s;               /* of both: transfers that computations wait for, ... */
+        double late_s;                /* ... those back that come behind the stage's message, ... */
+        double last_s;                /* ... and those behind all that it computes */
         double weights_s;      /* where a schedule splits the backward phase, what it does later */
         double saved_bytes;    /* of one, that lie there from forward to backward */
         double state_bytes;    /* parameters and the optimizer's state */
@@ -36,6 +38,7 @@ struct piece {
         double update_s[PIECE_NLINES];        /* once a step, when all gradients are there */
         double streams_s[EVENTS_STREAMS_MAX]; /* of a microbatch: transfers, waited for or not */
         double once_s[EVENTS_STREAMS_MAX];    /* of a step: transfers at any time of it */
+        double start_s[EVENTS_STREAMS_MAX]; /* of these what is gathered before it is first read */
     } parts[PIECE_NPARTS];
     /* With a pipeline: of a piece of layers, and of one of replicas. */
     struct hop hops[HOP_NWAYS];

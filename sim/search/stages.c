@@ -3,6 +3,8 @@
 
 #include "search/stages.h"
 
+#include <math.h>
+
 /* ---- which layers ---- */
 
 struct cut stages_cut(const struct space *space, const struct layout *layout)
@@ -103,7 +105,8 @@ void stages_of(struct stages *out, const struct subject *subject, const struct l
 
         out->parts[p] = (struct pair){layers->parts[p].forward_s + replicas->parts[p].forward_s,
                                       layers->parts[p].backward_s + (splits ? 0 : backward),
-                                      layers->parts[p].weights_s + (splits ? backward : 0)};
+                                      layers->parts[p].weights_s + (splits ? backward : 0),
+                                      splits ? 0 : replicas->parts[p].late_s};
     }
 }
 
@@ -112,21 +115,29 @@ static double of_stage(double one, double each, int64_t layers)
     return one + (double)(layers > 1 ? layers - 1 : 0) * each;
 }
 
+/* What a phase of any stage waits for at its end. */
+static double last_seconds(const struct piece *piece)
+{
+    double stage = piece->parts[PIECE_LAYER].last_s + piece->parts[PIECE_STAGE].last_s;
+
+    return stage + fmax(0, fmax(piece->parts[PIECE_FRONT].last_s, piece->parts[PIECE_BACK].last_s));
+}
+
 double stages_wait(const struct stages *s, enum hop_way way, int64_t from, int64_t rank,
                    int64_t layers)
 {
     const struct hop *hop = &s->layers->hops[way];
     int tier = hardware_tier_between(s->subject->hardware, from * s->stride, rank * s->stride);
-
-    return hop->message_s[tier] - of_stage(hop->free_s, hop->free_layer_s, layers);
+    return hop->message_s[tier] - of_stage(hop->free_s, hop->free_layer_s, layers) -
+           last_seconds(s->layers) - last_seconds(s->replicas);
 }
 
 /* `waits` NULL: there is no message to wait for. */
 static struct phase phase_of(const struct stages *s, enum hop_way way, int64_t layers,
-                             double seconds, const double *waits)
+                             double seconds, double late_besides, const double *waits)
 {
     const struct hop *hop = &s->layers->hops[way];
-    double late = of_stage(hop->late_s, hop->late_layer_s, layers), end;
+    double late = of_stage(hop->late_s, hop->late_layer_s, layers) + late_besides, end;
 
     end = seconds + (waits ? *waits : 0);
     return (struct phase){.own_s = seconds + (waits && *waits > 0 ? *waits : 0),
@@ -145,6 +156,7 @@ struct phases stages_phases(const struct stages *s, int64_t stage)
     double forward = (double)n * s->parts[PIECE_LAYER].forward + s->parts[PIECE_STAGE].forward;
     double backward = (double)n * s->parts[PIECE_LAYER].backward + s->parts[PIECE_STAGE].backward;
     double weights = (double)n * s->parts[PIECE_LAYER].weights + s->parts[PIECE_STAGE].weights;
+    double late = (double)n * s->parts[PIECE_LAYER].late + s->parts[PIECE_STAGE].late;
     double before = stages_wait(s, HOP_FORWARD, from, rank, n);
     double behind = stages_wait(s, HOP_BACK, to, rank, n);
 
@@ -152,15 +164,34 @@ struct phases stages_phases(const struct stages *s, int64_t stage)
         forward += s->parts[PIECE_FRONT].forward;
         backward += s->parts[PIECE_FRONT].backward;
         weights += s->parts[PIECE_FRONT].weights;
+        late += s->parts[PIECE_FRONT].late;
     }
     if (last) {
         forward += s->parts[PIECE_BACK].forward;
         backward += s->parts[PIECE_BACK].backward;
         weights += s->parts[PIECE_BACK].weights;
+        late += s->parts[PIECE_BACK].late;
     }
-    return (struct phases){phase_of(s, HOP_FORWARD, n, forward, from == rank ? NULL : &before),
-                           phase_of(s, HOP_BACK, n, backward, to == rank ? NULL : &behind),
+    return (struct phases){phase_of(s, HOP_FORWARD, n, forward, 0, from == rank ? NULL : &before),
+                           phase_of(s, HOP_BACK, n, backward, late, to == rank ? NULL : &behind),
                            weights > 0 ? weights : 0};
+}
+
+double stages_start(const struct stages *s, int64_t layers, bool front, enum stages_start what)
+{
+    const struct piece *r = s->replicas;
+    double most = 0, sum = 0;
+
+    for (int k = 0; k < EVENTS_STREAMS_MAX; k++) {
+        double line = (double)layers * r->parts[PIECE_LAYER].start_s[k] +
+                      (front ? r->parts[PIECE_FRONT].start_s[k] : 0);
+
+        most = line > most ? line : most;
+        sum += line;
+    }
+    if (what == STAGES_GATHERED)
+        return most;
+    return s->subject->hardware->software.waits_for_collectives ? sum : 0;
 }
 
 /* The stream of messages is the tier's; a torus has others. */

@@ -43,6 +43,7 @@ int64_t stages_rank(const struct cut *cut, int64_t stage);
  * phase, what it does later aside. */
 struct pair {
     double forward, backward, weights;
+    double late; /* of `backward`, what replicas wait for when the message was sent */
 };
 
 struct stages {
@@ -54,11 +55,17 @@ struct stages {
     int64_t stride; /* from rank to rank */
 };
 
+/* What a rank of so many layers, the first one or not, gathers before the first microbatch reads
+ * it: all that it takes, or what the rank waits for before it does anything else. */
+enum stages_start { STAGES_GATHERED, STAGES_WAITED };
+double stages_start(const struct stages *s, int64_t layers, bool front, enum stages_start what);
+
 void stages_of(struct stages *out, const struct subject *subject, const struct layout *layout,
                const struct piece *replicas, const struct piece *layers);
 
 /* What a phase of a stage of so many layers on a rank waits for the message from another rank, from
- * when that is sent; negative where it has more to do meanwhile. */
+ * when that is sent; negative where it has more to do meanwhile.  What replicas wait for at the end
+ * of the phase before, they wait for beside the message. */
 double stages_wait(const struct stages *stages, enum hop_way way, int64_t from, int64_t rank,
                    int64_t layers);
 

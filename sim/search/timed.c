@@ -103,6 +103,9 @@ static bool allocate(struct walk *w)
     for (uint32_t stage = 0; stage < w->timetable->nstages; stage++)
         w->phases[stage] = stages_phases(w->stages, stage);
     memcpy(w->next, w->timetable->first, w->timetable->nranks * sizeof *w->next);
+    for (uint32_t rank = 0; rank < w->timetable->nranks; rank++)
+        w->ends[rank] =
+            stages_start(w->stages, stages_layers(&w->stages->cut, rank), rank == 0, STAGES_WAITED);
     return true;
 }
 

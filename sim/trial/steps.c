@@ -34,17 +34,17 @@ struct steps {
     uint32_t *step; /* by device: which of the steps that follow each other it is in */
     void **left;    /* [device][result]: copies of what takes an argument's place in the next; NULL
                        elsewhere */
-    const void *const **shards;    /* [device][buffer]; each device's own array, known from the
-                                      first op on */
+    const void *const **shards; /* [device][buffer]; each device's own array, known from the
+                                   first op on */
     void ***peers; /* [device][buffer]: copies of what devices of other ranks had; NULL: none */
     struct kern_difference *found; /* [device][op] */
-    void **sent;        /* [device][channel][SENT_KEPT]: copies of what it sent and is judged */
-    uint32_t *times;    /* [device][op]: that it was done in the step at hand */
+    void **sent;     /* [device][channel][SENT_KEPT]: copies of what it sent and is judged */
+    uint32_t *times; /* [device][op]: that it was done in the step at hand */
     uint32_t *judged_arguments; /* by device: the step of which it has judged them */
-    int32_t *number;    /* by device: its number among those of its rank */
-    bool *judged;       /* [op]; written by the lowest device that judges it */
-    int32_t stride;     /* from one device that judges an op to the next */
-    atomic_bool failed; /* there was no memory */
+    int32_t *number;            /* by device: its number among those of its rank */
+    bool *judged;               /* [op]; written by the lowest device that judges it */
+    int32_t stride;             /* from one device that judges an op to the next */
+    atomic_bool failed;         /* there was no memory */
 };
 
 static double *zeros(uint64_t n)
@@ -637,7 +637,8 @@ static void free_peers(struct steps *s)
 int steps_verify(struct record *record, const struct walk_opts *opts, struct shd_error *err)
 {
     size_t n = (size_t)record->ndevices, nops = record->program->nops;
-    size_t nleft = n * record->program->nresults, nsent = n * record->program->nchannels * SENT_KEPT;
+    size_t nleft = n * record->program->nresults,
+           nsent = n * record->program->nchannels * SENT_KEPT;
     struct steps s = {.program = record->program, .stride = stride_of(record->program)};
     int status;
 
