@@ -70,12 +70,14 @@ static struct program *make_program(const struct graph *g, const struct shd_mesh
 }
 
 /* A walk_observe_fn: one device chooses another expert for its first token. */
-static void choose_wrong(void *arg, int32_t device, uint32_t op, const void *const *shards)
+static void choose_wrong(void *arg, int32_t device, uint32_t op, uint32_t microbatch,
+                         const void *const *shards)
 {
     const struct program *program = arg;
     const struct program_op *o = &program->ops[op];
     int32_t *ids;
 
+    (void)microbatch;
     if (device != 1 || o->kind != PROGRAM_KERNEL || o->kernel != &kern_kernel_topk)
         return;
     ids = (int32_t *)(uintptr_t)shards[o->outputs[0]]; /* the device's own memory */

@@ -8,8 +8,8 @@
  * from outside, by what a device's thread is called with between its ops (walk_observe_fn): the
  * program that is tested has no switch for it.
  *
- * A fault that leaves every result as it was, to the last bit, is not counted as tried.  One that is
- * not seen must be explained: wherever it changed something, the change is within what the
+ * A fault that leaves every result as it was, to the last bit, is not counted as tried.  One that
+ * is not seen must be explained: wherever it changed something, the change is within what the
  * element's bound allows, or the element cannot be judged.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -29,8 +29,8 @@
 #include "trial/verify.h"
 #include "walk/walk.h"
 
-#define SEED 31000000u /* the first program's, if none is given */
-#define FAULTS_A_PROGRAM 10 /* of each kind */
+#define SEED 31000000u         /* the first program's, if none is given */
+#define FAULTS_A_PROGRAM 10    /* of each kind */
 #define OTHER_DATA 0x9e3779b9u /* added to the seeds of what is filled in */
 
 enum fault_kind { MISSING, STALE, EXCHANGED, LESSER, ELEMENT, NKINDS };
@@ -47,8 +47,8 @@ static uint64_t first_seed = SEED;
 
 struct fault {
     enum fault_kind kind;
-    uint32_t op; /* that goes wrong */
-    uint32_t part; /* which of its arrays */
+    uint32_t op;           /* that goes wrong */
+    uint32_t part;         /* which of its arrays */
     int32_t device, other; /* where, and whose shard is there instead */
     int64_t element;
 };
@@ -65,11 +65,13 @@ static void **kept_at(const struct history *h, int32_t device, uint32_t op, uint
     return &h->shards[((size_t)device * h->program->nops + op) * PROGRAM_OUTPUTS_MAX + output];
 }
 
-static void keep(void *arg, int32_t device, uint32_t i, const void *const *shards)
+static void keep(void *arg, int32_t device, uint32_t i, uint32_t microbatch,
+                 const void *const *shards)
 {
     const struct history *h = arg;
     const struct program_op *op = &h->program->ops[i];
 
+    (void)microbatch;
     for (uint32_t k = 0; k < op->noutputs; k++) {
         uint64_t bytes = h->program->buffers[op->outputs[k]].bytes;
         void *copy = malloc(bytes + 1);
@@ -119,10 +121,9 @@ static void run_with_history(struct subject *s, struct history *h)
     struct record *record;
 
     h->program = s->program;
-    h->shards = calloc((size_t)shd_mesh_size(s->program->mesh) * s->program->nops *
-                               PROGRAM_OUTPUTS_MAX +
-                           1,
-                       sizeof *h->shards);
+    h->shards =
+        calloc((size_t)shd_mesh_size(s->program->mesh) * s->program->nops * PROGRAM_OUTPUTS_MAX + 1,
+               sizeof *h->shards);
     if (!h->shards || record_create(&record, s->program, RECORD_EXECUTED, false, NULL) != SHD_OK ||
         walk_run(record, &opts, NULL) != SHD_OK)
         abort();
@@ -198,14 +199,14 @@ static void run_twice(struct subject *s)
 struct planting {
     const struct subject *s;
     struct fault fault;
-    void **saved; /* by device: the operand of a sum that is put back after it */
+    void **saved;           /* by device: the operand of a sum that is put back after it */
     struct effect *effects; /* by device */
 };
 
 /* What a fault did to the results of one device. */
 struct effect {
     bool changed;
-    double most;   /* |with the fault - without| / allowed, at its largest */
+    double most;    /* |with the fault - without| / allowed, at its largest */
     uint64_t nopen; /* places changed that cannot be judged */
 };
 
@@ -321,20 +322,22 @@ static void measure(const struct subject *s, int32_t device, uint32_t r, const c
         if (allowed && isinf(allowed[at]))
             effect->nopen++;
         else
-            effect->most = fmax(effect->most, isfinite(x[0]) && allowed
-                                                  ? fabs(x[0] - y[0]) / allowed[at]
-                                                  : INFINITY);
+            effect->most =
+                fmax(effect->most,
+                     isfinite(x[0]) && allowed ? fabs(x[0] - y[0]) / allowed[at] : INFINITY);
     }
 }
 
 /* A walk_observe_fn.  What it is called with is the device's own memory, which it may write: other
  * devices read it within collectives only. */
-static void plant(void *arg, int32_t device, uint32_t i, const void *const *shards)
+static void plant(void *arg, int32_t device, uint32_t i, uint32_t microbatch,
+                  const void *const *shards)
 {
     const struct planting *p = arg;
     const struct program *program = p->s->program;
     const struct program_op *op = &program->ops[p->fault.op];
 
+    (void)microbatch;
     if (i + 1 == p->fault.op && op->kind == PROGRAM_RESHARD) {
         uint32_t operand = op->inputs[p->fault.part];
 
@@ -364,8 +367,9 @@ struct count {
 
 static bool is_sum(const struct program_op *op)
 {
-    return op->kind == PROGRAM_RESHARD && (op->reshard.kind == SHD_RESHARD_ALL_REDUCE ||
-                                           op->reshard.kind == SHD_RESHARD_REDUCE_SCATTER) &&
+    return op->kind == PROGRAM_RESHARD &&
+           (op->reshard.kind == SHD_RESHARD_ALL_REDUCE ||
+            op->reshard.kind == SHD_RESHARD_REDUCE_SCATTER) &&
            op->reshard.from.partial_op == SHD_SUM;
 }
 
@@ -401,7 +405,8 @@ static bool draw_fault(struct random *random, const struct program *program, enu
 static void tell(const struct subject *s, uint64_t seed, const struct fault *f,
                  const struct effect *all)
 {
-    fprintf(stderr, "# seed %llu, %s, not seen: %s at op %u (%s for %s), array %u, device %d: "
+    fprintf(stderr,
+            "# seed %llu, %s, not seen: %s at op %u (%s for %s), array %u, device %d: "
             "changes a result by up to %.2g of its bound, %llu open\n",
             (unsigned long long)seed, shd_dtype_name(s->dtype), kind_names[f->kind], f->op,
             program_step_name(&s->program->ops[f->op]), s->program->ops[f->op].name, f->part,
@@ -505,8 +510,7 @@ static void judge_right(struct alarms *a, const struct subject *s, uint64_t seed
                 "its bound (%g, not %g)\n",
                 (unsigned long long)seed, shd_dtype_name(s->dtype), run->step_op,
                 program_step_name(&s->program->ops[run->step_op]),
-                s->program->ops[run->step_op].name, run->step.error, run->step.got,
-                run->step.want);
+                s->program->ops[run->step_op].name, run->step.error, run->step.got, run->step.want);
     for (uint32_t r = 0; r < run->nchecks; r++)
         if (run->checks[r].error > 1)
             fprintf(stderr, "#   %s is at %g of its bound: %g, not %g within %g\n",
@@ -579,8 +583,8 @@ static void test_type(enum shd_dtype dtype, const struct count counts[NKINDS],
     for (int k = 0; k < NKINDS; k++) {
         ok(counts[k].unexplained == 0, "%s, %s: what is not seen is within bounds", type,
            kind_names[k]);
-        ok(nearly_all(&counts[k]), "%s, %s: seen %lu of %lu", type, kind_names[k],
-           counts[k].seen, counts[k].tried);
+        ok(nearly_all(&counts[k]), "%s, %s: seen %lu of %lu", type, kind_names[k], counts[k].seen,
+           counts[k].tried);
     }
     ok(programs->alarms == 0, "%s: %lu programs without a fault are not called wrong", type,
        programs->runs);
@@ -593,9 +597,7 @@ int main(int argc, char **argv)
     static const enum shd_dtype types[] = {SHD_F32, SHD_BF16, SHD_F16};
     const char *sanitizer = getenv("SHD_SANITIZER");
     /* Under the thread sanitizer a few are enough: threads do the same in all of them. */
-    unsigned long few = sanitizer && !strcmp(sanitizer, "thread") ? 2
-                        : small_size()                            ? 5
-                                                                  : 25;
+    unsigned long few = sanitizer && !strcmp(sanitizer, "thread") ? 2 : small_size() ? 5 : 25;
     unsigned long nfaults = argc > 3 ? strtoul(argv[1], NULL, 10) : few;
     unsigned long nprograms = argc > 3 ? strtoul(argv[2], NULL, 10) : 2 * few;
     unsigned long npresets = argc > 3 ? strtoul(argv[3], NULL, 10) : few;

@@ -227,11 +227,13 @@ struct watching {
 };
 
 /* A walk_observe_fn. */
-static void watch(void *arg, int32_t position, uint32_t i, const void *const *shards)
+static void watch(void *arg, int32_t position, uint32_t i, uint32_t microbatch,
+                  const void *const *shards)
 {
     struct watching *w = arg;
     struct done d = {.program = w->program, .op = &w->program->ops[i], .shards = shards};
 
+    (void)microbatch;
     (void)position;
     if (d.op->kind != PROGRAM_KERNEL || d.op->accumulates || w->failed)
         return;

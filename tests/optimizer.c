@@ -223,10 +223,12 @@ struct planting {
     uint32_t seen; /* steps that device 0 has begun */
 };
 
-static void plant(void *arg, int32_t device, uint32_t op, const void *const *shards)
+static void plant(void *arg, int32_t device, uint32_t op, uint32_t microbatch,
+                  const void *const *shards)
 {
     struct planting *p = arg;
 
+    (void)microbatch;
     if (device == 0 && op == p->program->first_op && p->seen++ == p->step)
         for (uint32_t r = 0; r < p->program->nresults; r++)
             if (!strcmp(p->program->results[r].name, "w"))

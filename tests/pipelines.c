@@ -62,13 +62,15 @@ struct seen {
 
 /* A walk_observe_fn: a new segment begins where the stage or the part is another, or an op comes
  * that is not behind the one before. */
-static void see(void *arg, int32_t position, uint32_t op, const void *const *shards)
+static void see(void *arg, int32_t position, uint32_t op, uint32_t microbatch,
+                const void *const *shards)
 {
     struct seen *s = arg;
     const struct program_op *o = &s->program->ops[op];
     struct segment_done *done = &s->done[(size_t)position * s->room];
     size_t *n = &s->ndone[position];
 
+    (void)microbatch;
     (void)shards;
     if (o->part < PROGRAM_FORWARD || o->part > PROGRAM_WEIGHTS)
         return;
@@ -265,6 +267,10 @@ static const struct {
      "mesh: {pp: 2}\nparams: [[.*, []]]\npipeline: {axis: pp}\n"
      "recompute: full\n",
      4, 4},
+    {"routers that decide once more, the last microbatch first",
+     "mesh: {pp: 2}\nparams: [[.*, []]]\nmoe: {experts: 8, top_k: 1}\nrecompute: full\n"
+     "pipeline: {axis: pp, schedule: LoopedBFS}\n",
+     4, 3},
     {"uneven stages, the head on the first rank",
      "mesh: {pp: 2}\nparams: [[.*, []]]\n"
      "pipeline: {axis: pp, schedule: ZBVZeroBubble, layers: [1, 1, 2, 1]}\n",

@@ -1,5 +1,5 @@
 /* Steps of training put together at random: stages and schedules, microbatches, tensor, data,
- * context and expert parallelism, ZeRO, types, recomputation, documents, workloads of experts.  Each
+ * context and expert parallelism, ZeRO, types, recomputation, documents, workloads of experts. Each
  * is executed, has the unsharded numbers, and does what its plan says, to the byte.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -35,12 +35,11 @@ static bool one_in(uint32_t n)
 
 /* What a case is made of. */
 struct drawn {
-    uint32_t dp, tp, pp, cp; /* 1: the mesh has no such axis */
-    uint32_t experts;        /* 0: layers have an mlp */
-    bool latent;             /* attention is compressed */
+    uint32_t dp, tp, pp, cp;                   /* 1: the mesh has no such axis */
+    uint32_t experts;                          /* 0: layers have an mlp */
+    bool latent;                               /* attention is compressed */
     const struct timetable_schedule *schedule; /* pp > 1 */
     uint32_t microbatches, layers;
-
 };
 
 static void draw_pipeline(struct drawn *d)
@@ -60,11 +59,19 @@ static void draw_pipeline(struct drawn *d)
 
 static void draw(struct drawn *d)
 {
+    static const uint32_t odd[] = {3, 5, 6, 7}; /* that divide next to nothing here */
+
     *d = (struct drawn){.dp = 1 + below(2), .tp = 1 + below(2), .pp = 1 << below(3), .cp = 1};
+    if (one_in(3)) {
+        d->dp = odd[below(4)];
+        d->pp = 1 << below(2);
+    }
     if (one_in(2))
         d->cp = 1 << below(3);
-    while (d->dp * d->tp * d->pp * d->cp > 16)
+    while (d->cp > 1 && d->dp * d->tp * d->pp * d->cp > 16)
         d->cp /= 2;
+    if (d->dp * d->tp * d->pp > 16)
+        d->tp = 1;
     d->experts = one_in(2) ? 2 << below(3) : 0;
     d->latent = one_in(6);
     d->microbatches = one_in(2) ? 1 : 1 + below(4);
@@ -97,15 +104,19 @@ static void add_mesh(struct text *t, const struct drawn *d)
 /* Experts, and who is routed to them. */
 static void add_experts(struct text *t, const struct drawn *d)
 {
-    static const char *const routings[] = {"learned", "learned", "learned",  "uniform", "zipf",
-                                           "hot-expert", "hot-rank", "ragged", "empty", "rotating"};
+    static const char *const routings[] = {"learned", "learned",    "learned",  "uniform",
+                                           "zipf",    "hot-expert", "hot-rank", "ragged",
+                                           "empty",   "rotating"};
     uint32_t top_k = 1 + below(2);
 
     if (d->experts == 0)
         return;
     text_addf(t, "moe: {experts: %u, top_k: %u, routing: %s, ranks: 2, capacity: %s, drop: %s",
               d->experts, top_k < d->experts ? top_k : 1, routings[below(10)],
-              one_in(2) ? "0" : one_in(2) ? "1.0" : "1.5", one_in(2) ? "tokens" : "choices");
+              one_in(2)   ? "0"
+              : one_in(2) ? "1.0"
+                          : "1.5",
+              one_in(2) ? "tokens" : "choices");
     text_addf(t, ", score: %s, renormalize: %s, shared: %u, aux_loss: %s, z_loss: %s",
               one_in(3) ? "sigmoid" : "softmax", one_in(2) ? "true" : "false", below(2),
               one_in(2) ? "1e-2" : "0", one_in(3) ? "1e-3" : "0");
@@ -113,7 +124,7 @@ static void add_experts(struct text *t, const struct drawn *d)
         text_add(t, ", bias: true, scale: 2.5");
     if (one_in(4) && d->experts >= 4)
         text_add(t, ", groups: 2, kept: 1");
-    if (one_in(3))
+    if (one_in(3) && d->dp <= 2)
         text_addf(t, ", token_groups: %u", 1 + below(2));
     text_add(t, "}\n");
 }
@@ -134,11 +145,11 @@ static void add_model(struct text *t, const struct drawn *d)
         text_addf(t, "mla: {kv_rank: 8, q_rank: %u, rope_dim: 4, value_dim: 8}\n", 8 * below(2));
     add_experts(t, d);
     text_addf(t, "batch: {size: %u, seq: %u, microbatches: %u}\n",
-              2 * d->microbatches * (1 + below(2)), (d->cp > 1 ? 8 : 4) + 8 * below(2),
-              d->microbatches);
+              (d->dp > 2 ? d->dp : 2) * d->microbatches * (1 + below(2)),
+              (d->cp > 1 ? 8 : 4) + 8 * below(2), d->microbatches);
     if (half && !one_in(4)) {
-        text_addf(t, "types: {parameters: float32%s%s}\n",
-                  one_in(3) ? ", reduce: compute" : "", one_in(3) ? ", moments: compute" : "");
+        text_addf(t, "types: {parameters: float32%s%s}\n", one_in(3) ? ", reduce: compute" : "",
+                  one_in(3) ? ", moments: compute" : "");
         if (one_in(2))
             text_addf(t, "loss_scale: {kind: %s}\n", one_in(2) ? "dynamic" : "static");
     }
@@ -153,15 +164,30 @@ static void add_optimizer(struct text *t)
               one_in(2) ? "adamw" : "sgd", one_in(2) ? "0.1" : "0", one_in(2) ? "1.0" : "0");
 }
 
+/* Shards of what no dimension divides are flat or padded ones. */
+static void add_zero(struct text *t, const struct drawn *d)
+{
+    static const char *const reshards[] = {"default", "always", "never"};
+    static const char *const layouts[] = {"", ", layout: flat", ", layout: pad"};
+
+    bool several = d->cp > 1 && one_in(3);
+
+    if (d->dp == 1 || (d->dp == 2 && one_in(3)))
+        return;
+    text_addf(t, "zero: {stage: %u, axis: %s, reshard_after_forward: %s%s}\n", 1 + below(3),
+              several ? "[dp, cp]" : "dp",
+              d->dp % 2 == 0 && !several && one_in(3) ? "2" : reshards[below(3)],
+              layouts[below(3)]);
+}
+
 static void add_layout(struct text *t, const struct drawn *d)
 {
     static const char *const again[] = {"none", "selective", "full"};
-    static const char *const reshards[] = {"default", "always", "never"};
-
     static const char *const contexts[] = {"contiguous", "zigzag", "striped"};
-    const char *experts = d->tp > 1 && one_in(3)                ? "tp"
-                          : d->cp > 1 && d->cp <= d->experts && (d->dp == 1 || one_in(2)) ? "cp"
-                                                                   : "dp";
+    const char *experts = d->tp > 1 && one_in(3)                                          ? "tp"
+                          : d->cp > 1 && d->cp <= d->experts && (d->dp != 2 || one_in(2)) ? "cp"
+                          : d->dp == 2                                                    ? "dp"
+                                                                                          : "";
 
     if (d->dp > 1 || d->cp > 1)
         text_addf(t, "axes: {%s%s%s}\n", d->dp > 1 ? "batch: dp" : "",
@@ -170,16 +196,14 @@ static void add_layout(struct text *t, const struct drawn *d)
         text_addf(t, "context: {axis: cp, method: %s, order: %s%s}\n",
                   one_in(2) ? "ring" : "gather", contexts[below(3)],
                   one_in(3) ? ", documents: {mean: 3, seed: 1}" : "");
-    if (d->dp > 1 && !one_in(3))
-        text_addf(t, "zero: {stage: %u, axis: dp, reshard_after_forward: %s}\n", 1 + below(3),
-                  d->dp % 2 == 0 && one_in(3) ? "2" : reshards[below(3)]);
+    add_zero(t, d);
     if (d->tp > 1 && one_in(3))
         text_add(t, "gathered: keep\n");
     if (d->pp > 1)
         text_addf(t, "pipeline: {axis: pp, schedule: %s}\n", d->schedule->name);
     text_addf(t, "recompute: %s\n", again[below(3)]);
     text_add(t, "params:\n");
-    if (d->experts > 0 && (d->dp > 1 || (d->cp > 1 && d->cp <= d->experts)) && !one_in(4))
+    if (d->experts > 0 && strcmp(experts, "") != 0 && !one_in(4))
         text_addf(t, "  - [moe/(gate|up|down)/kernel, [%s]]\n", experts);
     else if (d->experts > 0 && d->tp > 1)
         text_add(t, "  - [moe/(gate|up)/kernel, [null, null, tp]]\n"

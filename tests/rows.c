@@ -459,13 +459,15 @@ struct fault {
     bool *planted; /* else all rows there are alike */
 };
 
-static void plant(void *arg, int32_t device, uint32_t i, const void *const *shards)
+static void plant(void *arg, int32_t device, uint32_t i, uint32_t microbatch,
+                  const void *const *shards)
 {
     const struct fault *f = arg;
     const struct program_buffer *b;
     double *shard;
     int64_t width, n;
 
+    (void)microbatch;
     if (i != f->op || device != program_doer(f->program, &f->program->ops[i],
                                              shd_mesh_size(f->program->mesh) - 1))
         return;

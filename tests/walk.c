@@ -32,10 +32,12 @@ static struct graph *make_graph(void)
     return g;
 }
 
-static void look(void *arg, int32_t device, uint32_t op, const void *const *shards)
+static void look(void *arg, int32_t device, uint32_t op, uint32_t microbatch,
+                 const void *const *shards)
 {
     uint32_t *nseen = arg;
 
+    (void)microbatch;
     (void)op;
     (void)shards;
     if (device == 0)

@@ -71,11 +71,13 @@ static void keep(struct values *v, char **slot, uint32_t buffer, const void *con
         *slot = print_shard(v, &v->program->buffers[buffer], shards[buffer]);
 }
 
-void values_observe(void *arg, int32_t position, uint32_t op, const void *const *shards)
+void values_observe(void *arg, int32_t position, uint32_t op, uint32_t microbatch,
+                    const void *const *shards)
 {
     struct values *v = arg;
     const struct program_op *o = &v->program->ops[op];
 
+    (void)microbatch;
     for (uint32_t k = 0; k < o->ninputs; k++)
         keep(v, slot_of(v, op, k, position), o->inputs[k], shards);
     for (uint32_t k = 0; k < o->noutputs; k++)

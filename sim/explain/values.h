@@ -19,7 +19,7 @@
 struct values {
     const struct program *program; /* not owned */
     int32_t ndevices;
-    char **texts; /* [op][operand or result][device], owned; NULL: not kept */
+    char **texts;       /* [op][operand or result][device], owned; NULL: not kept */
     atomic_bool failed; /* set by devices: there was no memory for some text */
 };
 
@@ -29,7 +29,8 @@ SHD_MUST_CHECK int values_init(struct values *out, const struct program *program
 void values_fini(struct values *values);
 
 /* A walk_observe_fn; `arg` is the struct values. */
-void values_observe(void *arg, int32_t position, uint32_t op, const void *const *shards);
+void values_observe(void *arg, int32_t position, uint32_t op, uint32_t microbatch,
+                    const void *const *shards);
 
 /* Operand k of an op on a device, and result k; NULL where the shard is too large. */
 const char *values_input(const struct values *values, uint32_t op, uint32_t k, int32_t position);

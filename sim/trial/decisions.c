@@ -54,19 +54,21 @@ static bool allocate(struct decisions *d)
     return true;
 }
 
-/* A walk_observe_fn.  Ranks of a pipeline do microbatches in their order. */
-static void keep(void *arg, int32_t position, uint32_t op, const void *const *shards)
+/* A walk_observe_fn. */
+static void keep(void *arg, int32_t position, uint32_t op, uint32_t microbatch,
+                 const void *const *shards)
 {
     const struct decisions *d = arg;
 
     for (uint32_t k = 0; k < d->nops; k++) {
         const struct program_op *o = &d->program->ops[op];
-        uint32_t *time = &d->times[(size_t)position * d->nops + k];
+        uint32_t *time = &d->times[(size_t)position * d->nops + k], at;
 
         if (d->ops[k] != op)
             continue;
+        at = *time / o->times * o->times + (o->times > 1 ? microbatch : 0);
         collect_place(d->program, ids_of(d->program, o), position, shards[o->outputs[0]],
-                      d->ids[k] + *time * (elements_in_all(d, o) / d->nsteps / o->times));
+                      d->ids[k] + at * (elements_in_all(d, o) / d->nsteps / o->times));
         ++*time;
     }
 }
@@ -75,8 +77,8 @@ static void keep(void *arg, int32_t position, uint32_t op, const void *const *sh
 static void gather(const struct decisions *d)
 {
     for (uint32_t k = 0; k < d->nops; k++)
-        ranks_merge(d->ids[k],
-                    elements_in_all(d, &d->program->ops[d->ops[k]]) * sizeof **d->ids, RANKS_JOIN);
+        ranks_merge(d->ids[k], elements_in_all(d, &d->program->ops[d->ops[k]]) * sizeof **d->ids,
+                    RANKS_JOIN);
 }
 
 static int run(struct decisions *d, const struct walk_opts *opts, struct shd_error *err)

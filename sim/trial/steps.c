@@ -464,13 +464,15 @@ static bool judge_op(struct steps *s, int32_t device, uint32_t i, uint32_t time)
     }
 }
 
-static void judge_step(void *arg, int32_t device, uint32_t i, const void *const *shards)
+static void judge_step(void *arg, int32_t device, uint32_t i, uint32_t microbatch,
+                       const void *const *shards)
 {
     struct steps *s = arg;
     size_t at = (size_t)device * s->program->nops + i;
     bool sends = s->program->ops[i].kind == PROGRAM_SEND, done;
     uint32_t time = s->times[at]++;
 
+    (void)microbatch;
     if (!s->shards[device]) /* written at the first op, where devices do not meet, and only read
                                where they do */
         s->shards[device] = shards;

@@ -109,9 +109,9 @@ static int do_fetch(struct walker *w, const struct program_op *op, uint64_t *rec
 
     if (status != SHD_OK)
         return status;
-    return run_pull_phase(w->dev, seat, w->shards[op->inputs[0]],
-                          w->program->buffers[op->inputs[0]].bytes, (uint64_t)(op - w->program->ops),
-                          op->name, fetch_boxes, &f, received, err);
+    return run_pull_phase(
+        w->dev, seat, w->shards[op->inputs[0]], w->program->buffers[op->inputs[0]].bytes,
+        (uint64_t)(op - w->program->ops), op->name, fetch_boxes, &f, received, err);
 }
 
 /* The piece that a device keeps of its own shard, with zeros behind the shard's end. */
@@ -237,9 +237,8 @@ static int pull_rows(struct run_pull *pull, void *arg, struct shd_error *err)
 {
     const struct pulling *p = arg;
     const struct walker *w = p->walker;
-    struct program_rows_walk rows =
-        program_rows_walk(w->program, p->op, w->position, w->shards[p->op->inputs[1]],
-                          w->shards[p->op->inputs[2]]);
+    struct program_rows_walk rows = program_rows_walk(
+        w->program, p->op, w->position, w->shards[p->op->inputs[1]], w->shards[p->op->inputs[2]]);
     struct program_rows_place place;
 
     (void)err;
@@ -276,8 +275,8 @@ static int do_rows(struct walker *w, const struct program_op *op, uint64_t *rece
     if (status != SHD_OK)
         return status;
     return run_pull_phase(w->dev, seat, w->shards[op->inputs[0]],
-                          w->program->buffers[op->inputs[0]].bytes, (uint64_t)(op - w->program->ops),
-                          op->name, pull_rows, &p, received, err);
+                          w->program->buffers[op->inputs[0]].bytes,
+                          (uint64_t)(op - w->program->ops), op->name, pull_rows, &p, received, err);
 }
 
 /* ---- steps that are collectives ---- */
@@ -399,7 +398,8 @@ static int do_send(struct walker *w, const struct program_op *op, struct shd_err
     if (w->walk->alone >= 0)
         return SHD_OK;
     return channel_send(w->dev, program_doer(program, recv, w->position), tag,
-                        w->shards[op->inputs[0]], program_buffer_filled(&program->buffers[op->inputs[0]]), err);
+                        w->shards[op->inputs[0]],
+                        program_buffer_filled(&program->buffers[op->inputs[0]]), err);
 }
 
 static int do_receive(struct walker *w, const struct program_op *op, uint64_t *received,
@@ -581,9 +581,9 @@ static int bring_shards(struct walker *w, uint32_t i, struct shd_error *err)
     for (uint32_t k = 0; k < n && status == SHD_OK; k++) {
         struct showing s = {w, i, op->inputs[k]};
 
-        status = run_pull_phase(w->dev, seat, w->shards[s.buffer],
-                                w->program->buffers[s.buffer].bytes, i, op->name, show_peers, &s,
-                                NULL, err);
+        status =
+            run_pull_phase(w->dev, seat, w->shards[s.buffer], w->program->buffers[s.buffer].bytes,
+                           i, op->name, show_peers, &s, NULL, err);
     }
     return status;
 }
@@ -649,17 +649,18 @@ static int show(struct walker *w, uint32_t i, struct shd_error *err)
     int status = SHD_OK;
 
     if (opts->observe)
-        opts->observe(opts->observe_arg, w->position, i, shards);
+        opts->observe(opts->observe_arg, w->position, i, w->microbatch, shards);
     if (meet)
         status = meet_rank(w, op->name, err);
     if (status == SHD_OK)
         status = bring_from_others(w, i, meet, err);
     if (opts->inspect && status == SHD_OK)
-        opts->inspect(opts->inspect_arg, w->position, i, shards);
+        opts->inspect(opts->inspect_arg, w->position, i, w->microbatch, shards);
     if (meet && status == SHD_OK)
         status = meet_rank(w, op->name, err);
     /* All have looked. */
-    if (meet && opts->spread && w->position == spread_first(opts->spread, w->walk->record->ndevices))
+    if (meet && opts->spread &&
+        w->position == spread_first(opts->spread, w->walk->record->ndevices))
         opts->peer(opts->inspect_arg, w->position, i, -1, 0, NULL);
     return status;
 }
@@ -779,7 +780,8 @@ static void refill(struct walker *w)
             continue;
         do_fill(w, &w->program->ops[i]);
         if (opts->observe)
-            opts->observe(opts->observe_arg, w->position, i, (const void *const *)w->shards);
+            opts->observe(opts->observe_arg, w->position, i, w->microbatch,
+                          (const void *const *)w->shards);
     }
 }
 

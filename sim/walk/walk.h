@@ -15,10 +15,10 @@
  * `shards[r]` is the device's shard of result r, row-major. */
 typedef void (*walk_finish_fn)(void *arg, int32_t position, const void *const *shards);
 
-/* Called in each device's thread after each op, for each microbatch, while what the op read is
- * still there: `shards[b]` is the device's shard of buffer b, NULL where it is not alive. Arguments
- * that are filled in anew are such ops again. */
-typedef void (*walk_observe_fn)(void *arg, int32_t position, uint32_t op,
+/* Called in each device's thread after each op, for each microbatch in the order of its schedule,
+ * while what the op read is still there: `shards[b]` is the device's shard of buffer b, NULL where
+ * it is not alive. Arguments that are filled in anew are such ops again. */
+typedef void (*walk_observe_fn)(void *arg, int32_t position, uint32_t op, uint32_t microbatch,
                                 const void *const *shards);
 
 /* Called in each device's thread after each step, 0 the first, with the device's shards of results,
@@ -38,8 +38,9 @@ typedef void (*walk_together_fn)(void *arg, uint32_t step, const void *const *co
 
 /* Where a run is spread over ranks: called in the thread of the device at `position`, before
  * `inspect` is of any device of its rank, with what `peer`, a device of another rank, has of a
- * buffer that the op reads.  (Of an op that receives: what `peer` sent.)  `shard` is there until the
- * function returns.  NULL, and -1 for the peer: all have looked at an op at which devices meet. */
+ * buffer that the op reads.  (Of an op that receives: what `peer` sent.)  `shard` is there until
+ * the function returns.  NULL, and -1 for the peer: all have looked at an op at which devices meet.
+ */
 typedef void (*walk_peer_fn)(void *arg, int32_t position, uint32_t op, int32_t peer,
                              uint32_t buffer, const void *shard);
 
@@ -48,9 +49,9 @@ struct spread;
 struct walk_opts {
     const struct spread *spread; /* over which ranks; NULL: all devices are here.  Callbacks are of
                                     this rank's devices; the record is filled on all ranks */
-    uint64_t memory_bytes;   /* limit of a device; 0: none */
-    int nthreads;            /* inside kernels; 0: one */
-    const char *memory;      /* as in shd_run_opts; NULL: by backend_choose() */
+    uint64_t memory_bytes;       /* limit of a device; 0: none */
+    int nthreads;                /* inside kernels; 0: one */
+    const char *memory;          /* as in shd_run_opts; NULL: by backend_choose() */
     uint32_t repeats;        /* of the step; 0: one.  Each begins with the arguments of the first,
                                 but for what a step leaves to the next (PROGRAM_NEXT) and data that
                                 changes from step to step */
@@ -69,7 +70,7 @@ struct walk_opts {
     walk_observe_fn inspect; /* called after `observe`; at a step between devices all of them are
                                 there at once, and may read each other's shards; NULL: nothing to
                                 do */
-    walk_peer_fn peer; /* needed with `inspect` where there is a spread; has its argument */
+    walk_peer_fn peer;       /* needed with `inspect` where there is a spread; has its argument */
     void *inspect_arg;
 };
 
