@@ -1047,7 +1047,7 @@ CLEANFILES += %D%/hardware/shipped_files.c
 libsim_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS) $(JANSSON_CFLAGS) $(NLOPT_CFLAGS) $(SQLITE_CFLAGS) \
 	$(JEMALLOC_CFLAGS) $(MPI_CFLAGS)
 SIM_LIBS = $(YAML_LIBS) $(JANSSON_LIBS) $(NLOPT_LIBS) $(SQLITE_LIBS) $(MPI_LIBS) -lm
-libsim_la_LIBADD = libshd.la $(SIM_LIBS)
+libsim_la_LIBADD = $(SIM_LIBS)
 libsim_la_LINK = $(INSTALLED_LINK)
 
 # The only file that knows of MPI, and what takes its place.
@@ -1061,8 +1061,11 @@ endif
 lib_LTLIBRARIES += libshdsim.la
 pkgconfig_DATA += %D%/libshdsim.pc
 libshdsim_la_SOURCES =
-libshdsim_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info $(LIBSHDSIM_VERSION_INFO)
-libshdsim_la_LIBADD = libsim.la libshd.la
+# The other library goes to the linker: libtool would note where it lies, and a folder's name may have spaces.
+libshdsim_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info $(LIBSHDSIM_VERSION_INFO) \
+	-Wl,.libs/libshd.so
+libshdsim_la_LIBADD = libsim.la
+libshdsim_la_DEPENDENCIES = libsim.la libshd.la
 
 bin_PROGRAMS += shardsim
 shardsim_SOURCES = %D%/main.c

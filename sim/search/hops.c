@@ -18,7 +18,7 @@ struct reading {
  * not have replicas as such, so do they. */
 static uint32_t axes_along(const struct program *program)
 {
-    static const char *const names[] = {"tp", "cp", "dp"};
+    static const char *const names[] = {"tp", "cp", "ep", "dp", "shard"};
     uint32_t along = 0;
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

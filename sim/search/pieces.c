@@ -227,6 +227,7 @@ void piece_scale(struct piece *out, const struct piece *piece, double part)
         out->parts[p].waits_s *= part;
         out->parts[p].late_s *= part;
         out->parts[p].last_s *= part;
+        out->parts[p].sums_s *= part;
         out->parts[p].saved_bytes = 0;
         for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
             out->parts[p].streams_s[k] *= part;
@@ -242,7 +243,7 @@ void piece_scale(struct piece *out, const struct piece *piece, double part)
 /* What a stage of a piece takes, or all of a piece without stages. */
 struct stage {
     double forward_s, backward_s, weights_s, saved_bytes, state_bytes, gradient_bytes;
-    double waits_s, late_s, last_s;
+    double waits_s, late_s, last_s, sums_s;
     bool sent; /* back */
     double update_s[PIECE_NLINES], streams_s[EVENTS_STREAMS_MAX], once_s[EVENTS_STREAMS_MAX];
     double start_s[EVENTS_STREAMS_MAX];
@@ -407,11 +408,10 @@ static void add_op(struct reader *r, uint32_t i)
     }
     if (op->part != PROGRAM_FORWARD && op->part != PROGRAM_BACKWARD && op->part != PROGRAM_WEIGHTS)
         return;
-    /* Of replicas only what runs between them counts, and sums over microbatches, which ZeRO 2 has
-     * of shards: all else is in the piece of layers, but for gradients that devices sum which hold
-     * experts together, as all replicas sum them. */
-    counts = r->dp >= 0 ? runs_over(op, r->dp) || runs_over(op, r->shard) || op->accumulates
-                        : !(transfers(op) && is_gradient(r->program, op)) && !op->accumulates;
+    /* Of replicas only what runs between them counts: all else is in the piece of layers, but for
+     * gradients that devices sum which hold experts together, as all replicas sum them. */
+    counts = r->dp >= 0 ? runs_over(op, r->dp) || runs_over(op, r->shard)
+                        : !(transfers(op) && is_gradient(r->program, op));
     if (counts && transfers(op))
         stage->streams_s[op_seconds_stream(&r->seconds, i)] += seconds;
     if (!computes(op)) {
@@ -420,8 +420,10 @@ static void add_op(struct reader *r, uint32_t i)
         return;
     }
     end_row(r, r->row.stage == op->stage && r->row.part == op->part);
-    if (counts && (r->dp < 0 || op->accumulates))
-        *seconds_of_part(stage, (enum program_part)op->part) += seconds;
+    if (r->dp >= 0)
+        return;
+    stage->sums_s += op->accumulates ? seconds : 0;
+    *seconds_of_part(stage, (enum program_part)op->part) += seconds;
 }
 
 /* The stage of each array that was there before the step: that of the first who reads it. */
@@ -471,6 +473,7 @@ static void set_part(struct piece *out, enum piece_part part, const struct stage
     out->parts[part].waits_s = more->waits_s - less->waits_s;
     out->parts[part].late_s = more->late_s - less->late_s;
     out->parts[part].last_s = more->last_s - less->last_s;
+    out->parts[part].sums_s = more->sums_s - less->sums_s;
     out->parts[part].saved_bytes = above(more->saved_bytes, less->saved_bytes);
     out->parts[part].state_bytes = above(more->state_bytes, less->state_bytes);
     out->parts[part].gradient_bytes = above(more->gradient_bytes, less->gradient_bytes);
@@ -495,6 +498,7 @@ static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAG
     out->parts[PIECE_STAGE].waits_s = stages[1].waits_s - out->parts[PIECE_LAYER].waits_s;
     out->parts[PIECE_STAGE].late_s = stages[1].late_s - out->parts[PIECE_LAYER].late_s;
     out->parts[PIECE_STAGE].last_s = stages[1].last_s - out->parts[PIECE_LAYER].last_s;
+    out->parts[PIECE_STAGE].sums_s = stages[1].sums_s - out->parts[PIECE_LAYER].sums_s;
     set_part(out, PIECE_FRONT, &stages[0], &stages[1]);
     set_part(out, PIECE_BACK, &stages[ATTEMPT_STAGES - 1], &stages[1]);
 }

@@ -31,6 +31,7 @@ struct piece {
         double waits_s;               /* of both: transfers that computations wait for, ... */
         double late_s;                /* ... those back that come behind the stage's message, ... */
         double last_s;                /* ... and those behind all that it computes */
+        double sums_s;         /* back: gradients are added to those of microbatches before */
         double weights_s;      /* where a schedule splits the backward phase, what it does later */
         double saved_bytes;    /* of one, that lie there from forward to backward */
         double state_bytes;    /* parameters and the optimizer's state */

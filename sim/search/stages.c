@@ -103,6 +103,11 @@ void stages_of(struct stages *out, const struct subject *subject, const struct l
         bool splits = attempt_splits(layout, ATTEMPT_LAYERS);
         double backward = replicas->parts[p].backward_s;
 
+        /* Where each microbatch's gradients are scattered, shards are added, in a part of the time:
+         * with ZeRO 2, and with ZeRO 3 unless a pipeline gathers once a step. */
+        if (layout->value[SPACE_ZERO] == 2 ||
+            (layout->value[SPACE_ZERO] == 3 && layout->value[SPACE_PP] == 1))
+            backward -= layers->parts[p].sums_s;
         out->parts[p] = (struct pair){layers->parts[p].forward_s + replicas->parts[p].forward_s,
                                       layers->parts[p].backward_s + (splits ? 0 : backward),
                                       layers->parts[p].weights_s + (splits ? backward : 0),
