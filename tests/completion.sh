@@ -6,7 +6,8 @@
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 completion=$top_srcdir/contrib/completion
-unset ARGP_HELP_FMT
+# The letters are the user's.
+unset ARGP_HELP_FMT LC_COLLATE
 # zsh wakes a job that stops, and the search for leaks stops its own process by ptrace: between them
 # both wait for ever.  Leaks of these commands are looked for in other tests.
 ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
@@ -88,7 +89,7 @@ completes() {
 
 # said [COMMAND...]: the long options of its help, on one line
 said() {
-    "$shardsim" "$@" --help | sed -n 's/^ *\(-[^-], \)\{0,1\}\(--[a-z-]*\).*/\2/p' | tr '\n' ' ' | sed 's/ $//'
+    "$shardsim" "$@" --help | LC_ALL=C sed -n 's/^ *\(-[^-], \)\{0,1\}\(--[a-z-]*\).*/\2/p' | tr '\n' ' ' | sed 's/ $//'
 }
 
 shells=

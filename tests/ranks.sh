@@ -141,7 +141,8 @@ within() {
 }
 
 test_memory() {
-    large="run -q $scenarios/tensor_parallel.yaml --set step=[forward] --set model.d_model=1024
+    cp "$scenarios/tensor_parallel.yaml" "$tmp/large.yaml"
+    large="run -q $tmp/large.yaml --set step=[forward] --set model.d_model=1024
         --set model.d_ff=6144 --set batch.size=4 --set batch.seq=4"
     if ! within "$shardsim" --version >"$tmp/out" 2>"$tmp/err"; then
         skip "a reference that is too large for one process" "sanitizers need addresses"

@@ -60,6 +60,7 @@ make_folder() {
     for name in fsdp tensor_parallel strategies train_zero bad_layout ring; do
         cp "$scenarios/$name.yaml" "$tmp/layouts"
     done
+    chmod -R u+w "$tmp/layouts"
     ( unset CI && shardsim check -q --plan --update --baselines "$tmp/base" "$tmp/layouts" )
     sed 's/tp: 8/tp: 4/' "$scenarios/tensor_parallel.yaml" >"$tmp/layouts/tensor_parallel.yaml"
     echo "mesh: [" >"$tmp/layouts/broken.yaml"
@@ -126,7 +127,8 @@ test_sweeps() {
     same "plan of what is wrong"
 }
 
-search="search $scenarios/train_zero.yaml -S dp -s hardware=b200 -q --json --top 3 --no-prune
+cp "$scenarios/train_zero.yaml" "$tmp"
+search="search $tmp/train_zero.yaml -S dp -s hardware=b200 -q --json --top 3 --no-prune
     --range tp=1 --range cp=1 --range microbatch=1 --range virtual=1 --range recompute=none"
 
 # shellcheck disable=SC2086

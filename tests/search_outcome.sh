@@ -222,7 +222,8 @@ refused 'counts must rise' --devices 64..8
 refused 'is not a valid count; expected' --devices 8,x
 refused 'ask for one count' --devices 8..32 --sensitivity
 # Cut short by time or by a signal, at whatever moment: what there is by then is told as that.
-large="$top_srcdir/scenarios/models/llama3-405b.yaml -S 8k -q --range tp=8 --range pp=16 --no-prune"
+cp "$top_srcdir/scenarios/models/llama3-405b.yaml" "$tmp"
+large="$tmp/llama3-405b.yaml -S 8k -q --range tp=8 --range pp=16 --no-prune"
 # shellcheck disable=SC2086
 {
     shardsim search $large --json --seconds 1

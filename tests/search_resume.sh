@@ -7,10 +7,11 @@
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# The words of $search are meant to split from here on.
+# The words of $search are meant to split from here on; what is in the sources may have spaces in its path.
+cp "$scenarios/train_zero.yaml" "$tmp"
 # shellcheck disable=SC2086
 set_search() {
-    search="search $scenarios/train_zero.yaml -S dp -s hardware=b200 -q --json --top 3 --no-prune
+    search="search $tmp/train_zero.yaml -S dp -s hardware=b200 -q --json --top 3 --no-prune
         --range tp=1 --range cp=1 --range microbatch=1 --range virtual=1"
     small_size && search="$search --range recompute=none"
 }
@@ -123,7 +124,7 @@ damaged "another program" '2: this layout is planned otherwise now'
 
 cluster=$tmp/cluster.yaml
 cp "$top_srcdir/scenarios/hardware/b200.yaml" "$cluster"
-few="search $scenarios/train_zero.yaml -S dp -s hardware=$cluster -q --json --top 1 --range tp=1 --range cp=1
+few="search $tmp/train_zero.yaml -S dp -s hardware=$cluster -q --json --top 1 --range tp=1 --range cp=1
     --range pp=1 --range microbatch=1 --range recompute=none --range zero=1"
 
 # another WHAT PATTERN ARGUMENT...: $tmp/head is not that of this search

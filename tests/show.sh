@@ -171,9 +171,9 @@ test_colours() {
         skip "colours: not with NO_COLOR" "no pseudo-terminal"
         return
     }
-    script -qc "$shardsim show mesh dp=2" /dev/null >"$tmp/out" 2>&1 </dev/null
+    script -qc "'$shardsim' show mesh dp=2" /dev/null >"$tmp/out" 2>&1 </dev/null
     says out "$escape.30;48;5;" "colours: on a terminal"
-    NO_COLOR=1 script -qc "$shardsim show mesh dp=2" /dev/null >"$tmp/out" 2>&1 </dev/null
+    NO_COLOR=1 script -qc "'$shardsim' show mesh dp=2" /dev/null >"$tmp/out" 2>&1 </dev/null
     ! grep -q "$escape.30" "$tmp/out"
     ok $? "colours: not with NO_COLOR"
 }

@@ -4,6 +4,17 @@
 # SPDX-License-Identifier: Apache-2.0
 tap_count=0
 
+# awk writes numbers with the locale's comma, and [a-z] is not all of these letters everywhere.  All else
+# is as whoever runs the tests has it.
+if [ -n "${LC_ALL:-}" ]; then
+    LANG=$LC_ALL
+    export LANG
+    unset LC_ALL
+fi
+LC_NUMERIC=C
+LC_COLLATE=C
+export LC_NUMERIC LC_COLLATE
+
 # ok STATUS TEXT: passed when STATUS is 0
 ok() {
     tap_count=$((tap_count + 1))
