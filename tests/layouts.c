@@ -629,7 +629,7 @@ static void test_waiting(void)
         "batch: {size: 256, seq: 2048}\nstep: [forward, backward, update]\n"
         "optimizer: {kind: adamw}\nparams: [['.*', []]]\naxes: {batch: dp}\n";
     static const char *const ranges[] = {"order=pp-dp-cp-tp", "recompute=none", "zero=0..3",
-                                         "microbatch=1",      "pp=2..4",        "tp=2..4",
+                                         "microbatch=1",      "pp=4",           "tp=2",
                                          "!shards=2",         "!shards=4",      "!schedule=ZBH1"};
     const struct search_opts opts = {.ntop = 1000, .nthreads = 1};
     struct all a = {.n = 0};

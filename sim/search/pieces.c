@@ -513,6 +513,7 @@ static void set_unstaged(struct piece *out, const struct stage *two, const struc
     layers = (struct stage){.forward_s = 2 * out->parts[PIECE_LAYER].forward_s,
                             .backward_s = 2 * out->parts[PIECE_LAYER].backward_s,
                             .waits_s = 2 * out->parts[PIECE_LAYER].waits_s,
+                            .sums_s = 2 * out->parts[PIECE_LAYER].sums_s,
                             .saved_bytes = 2 * out->parts[PIECE_LAYER].saved_bytes,
                             .state_bytes = 2 * out->parts[PIECE_LAYER].state_bytes,
                             .gradient_bytes = 2 * out->parts[PIECE_LAYER].gradient_bytes};
