@@ -1061,9 +1061,10 @@ endif
 lib_LTLIBRARIES += libshdsim.la
 pkgconfig_DATA += %D%/libshdsim.pc
 libshdsim_la_SOURCES =
-# The other library goes to the linker: libtool would note where it lies, and a folder's name may have spaces.
+# The other library goes to the linker, and is looked for beside this one: libtool would note where it lies,
+# and a folder's name may have spaces.
 libshdsim_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info $(LIBSHDSIM_VERSION_INFO) \
-	-Wl,.libs/libshd.so
+	-Wl,.libs/libshd.so '-Wl,-rpath,$$ORIGIN'
 libshdsim_la_LIBADD = libsim.la
 libshdsim_la_DEPENDENCIES = libsim.la libshd.la
 
