@@ -99,12 +99,12 @@ double *kern_squared(const double *values, uint64_t n)
     return out;
 }
 
-void *kern_zeroed(uint64_t bytes)
+void *kern_zeroed(uint64_t n, size_t size)
 {
-    void *memory = bytes < SIZE_MAX ? malloc((size_t)bytes + 1) : NULL;
+    void *memory = n < SIZE_MAX / size ? malloc((size_t)(n + 1) * size) : NULL;
 
     if (memory)
-        memset(memory, 0, (size_t)bytes); /* not all: compilers take that for calloc() */
+        memset(memory, 0, (size_t)n * size); /* not all: compilers take that for calloc() */
     return memory;
 }
 

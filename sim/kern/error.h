@@ -104,9 +104,9 @@ static inline double kern_agreement(double squares, double total)
 /* An operand with its variances in float64, squared: NULL when there is no memory. */
 double *kern_squared(const double *values, uint64_t n);
 
-/* Zeros, to be freed; NULL: no memory.  calloc() has the system take pages back and clear others,
- * which for arrays that come and go with each operation takes longer than to clear these. */
-void *kern_zeroed(uint64_t bytes);
+/* As calloc(), which has the system take pages back and clear others: for arrays that come and go
+ * with each operation that takes longer than to clear these. */
+void *kern_zeroed(uint64_t n, size_t size);
 
 /* The rule of kernels that only put elements elsewhere: variances move as the elements do.
  * `moved` is the operand with elements, `noperands` of them. */

@@ -271,9 +271,9 @@ bool moved_init(struct moved *out, const struct program *program, const struct p
     g.in_order = adds && program_algo(program, op, &shape) ==
                              coll_find((enum coll_kind)program_coll_kind(op), NULL);
     bounded = adds && !g.in_order;
-    g.want = kern_zeroed(n * sizeof(double));
-    g.squares = bounded ? kern_zeroed(n * sizeof(double)) : NULL;
-    g.sizes = bounded ? kern_zeroed(n * sizeof(double)) : NULL;
+    g.want = kern_zeroed(n, sizeof(double));
+    g.squares = bounded ? kern_zeroed(n, sizeof(double)) : NULL;
+    g.sizes = bounded ? kern_zeroed(n, sizeof(double)) : NULL;
     done = g.want && (!bounded || (g.squares && g.sizes));
     for (uint64_t i = 0; i < n && done && combined && !adds; i++)
         g.want[i] = from->partial_op == SHD_MAX ? -INFINITY : INFINITY;
@@ -404,7 +404,7 @@ bool moved_rows(struct moved *out, const struct program *program, const struct p
     struct giver *givers = malloc((size_t)shd_mesh_size(program->mesh) * sizeof *givers);
     bool done;
 
-    g.want = kern_zeroed(elements_of(g.out) * sizeof(double));
+    g.want = kern_zeroed(elements_of(g.out), sizeof(double));
     done = g.want && givers;
     shd_sharding_offset(&g.out->sharding, g.out->shape, device, g.offset);
     if (done)

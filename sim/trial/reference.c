@@ -116,7 +116,7 @@ static int make_array(struct reference *ref, uint32_t buffer, struct pieces lies
     uint64_t n = elements_here(ref, &lies);
 
     free_array(ref, buffer);
-    a->values = kern_zeroed(n * size_of(ref, buffer));
+    a->values = kern_zeroed(n, size_of(ref, buffer));
     if (!a->values)
         return no_memory(err);
     a->lies = lies;
@@ -130,7 +130,7 @@ static bool make_variances(struct reference *ref, uint32_t buffer)
     uint64_t n = elements_here(ref, &a->lies);
 
     if (!a->variances) {
-        a->variances = kern_zeroed(n * sizeof *a->variances);
+        a->variances = kern_zeroed(n, sizeof *a->variances);
         count_bytes(ref, a->variances ? n * sizeof *a->variances : 0);
     }
     return a->variances != NULL;

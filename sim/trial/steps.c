@@ -49,7 +49,7 @@ struct steps {
 
 static double *zeros(uint64_t n)
 {
-    return kern_zeroed(n * sizeof(double));
+    return kern_zeroed(n, sizeof(double));
 }
 
 /* In float64, and behind them as many zeros as a vector has lanes. */
@@ -190,7 +190,7 @@ static bool judge_fill(const struct steps *s, int32_t device, uint32_t i)
 
     if (left)
         return judge_exact(s, device, i, op->outputs[0], left);
-    values = kern_zeroed(b->bytes); /* padding is zeros */
+    values = kern_zeroed(b->bytes, 1); /* padding is zeros */
     if (!values)
         return false;
     source.step = s->step[device];
@@ -317,7 +317,7 @@ static bool judge_bits(const struct steps *s, int32_t device, uint32_t i)
 
     program_op_offsets(s->program, op, device, offsets);
     for (uint32_t k = 0; k < op->noutputs; k++) {
-        out[k] = kern_zeroed(s->program->buffers[op->outputs[k]].bytes);
+        out[k] = kern_zeroed(s->program->buffers[op->outputs[k]].bytes, 1);
         done = done && out[k];
     }
     if (op->accumulates) /* the first microbatch adds to zeros */
