@@ -105,51 +105,26 @@ static double gathered_seconds(const struct stages *s, const struct load *load, 
 static void load_of(struct load *out, const struct stages *s, int64_t rank)
 {
     const struct cut *cut = &s->cut;
-    int64_t most = stages_most(cut);
-    double nstages = (double)(cut->stages / cut->pp), n, one, forward_s;
+    int64_t most = stages_most(cut), turns = cut->stages / cut->pp;
     int64_t from = (rank > 0 ? rank : cut->pp) - 1, to = rank + 1 < cut->pp ? rank + 1 : 0;
     double before = cut->pp > 1 ? stages_wait(s, HOP_FORWARD, from, rank, most) : 0;
     double behind = cut->pp > 1 ? stages_wait(s, HOP_BACK, to, rank, most) : 0;
     bool first = rank == 0, last = rank == cut->pp - 1;
-    struct pair all;
+    double received = (double)(first ? turns - 1 : turns);
+    double received_back = (double)(last ? turns - 1 : turns);
+    int64_t layers = stages_before(cut, rank + 1) - stages_before(cut, rank);
+    struct pair all, one = stages_work(s, layers, 1, first, false);
+    double forward_s;
 
     out->layers = stages_layers(cut, rank);
-    n = (double)out->layers;
-    all.forward = n * s->parts[PIECE_LAYER].forward + nstages * s->parts[PIECE_STAGE].forward;
-    all.backward = n * s->parts[PIECE_LAYER].backward + nstages * s->parts[PIECE_STAGE].backward;
-    all.weights = n * s->parts[PIECE_LAYER].weights + nstages * s->parts[PIECE_STAGE].weights;
-    all.late = n * s->parts[PIECE_LAYER].late + nstages * s->parts[PIECE_STAGE].late;
-    if (first) {
-        all.forward += s->parts[PIECE_FRONT].forward;
-        all.backward += s->parts[PIECE_FRONT].backward;
-        all.weights += s->parts[PIECE_FRONT].weights;
-        all.late += s->parts[PIECE_FRONT].late;
-    }
-    if (last) {
-        all.forward += s->parts[PIECE_BACK].forward;
-        all.backward += s->parts[PIECE_BACK].backward;
-        all.weights += s->parts[PIECE_BACK].weights;
-        all.late += s->parts[PIECE_BACK].late;
-    }
-    out->own_s = all.forward + all.backward + all.weights +
-                 (first ? nstages - 1 : nstages) * larger(before, 0) +
-                 (last ? nstages - 1 : nstages) * larger(behind, 0);
-    forward_s = all.forward + (first ? nstages - 1 : nstages) * larger(before, 0);
-    all.forward += (first ? nstages - 1 : nstages) * before;
-    all.backward += (last ? nstages - 1 : nstages) * behind - all.late;
+    all = stages_work(s, out->layers, turns, first, last);
+    forward_s = all.forward + received * larger(before, 0);
+    out->own_s = forward_s + all.backward + all.weights + received_back * larger(behind, 0);
+    all.forward += received * before;
+    all.backward += received_back * behind - all.late;
     out->all = all;
-    one = (double)(stages_before(cut, rank + 1) - stages_before(cut, rank));
     out->first =
-        (struct pair){one * s->parts[PIECE_LAYER].forward + s->parts[PIECE_STAGE].forward,
-                      one * (s->parts[PIECE_LAYER].backward - s->parts[PIECE_LAYER].late) +
-                          s->parts[PIECE_STAGE].backward - s->parts[PIECE_STAGE].late + behind,
-                      0, 0};
-    if (first) {
-        out->first.forward += s->parts[PIECE_FRONT].forward;
-        out->first.backward += s->parts[PIECE_FRONT].backward - s->parts[PIECE_FRONT].late;
-    } else {
-        out->first.forward += before;
-    }
+        (struct pair){one.forward + (first ? 0 : before), one.backward - one.late + behind, 0, 0};
     out->start_s = stages_start(s, out->layers, first, STAGES_WAITED);
     out->gathered_s = gathered_seconds(s, out, forward_s, first);
 }

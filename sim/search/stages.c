@@ -115,6 +115,28 @@ void stages_of(struct stages *out, const struct subject *subject, const struct l
     }
 }
 
+static void add_work(struct pair *sum, const struct pair *part, double times)
+{
+    sum->forward += times * part->forward;
+    sum->backward += times * part->backward;
+    sum->weights += times * part->weights;
+    sum->late += times * part->late;
+}
+
+struct pair stages_work(const struct stages *s, int64_t layers, int64_t nstages, bool front,
+                        bool back)
+{
+    struct pair sum = {0, 0, 0, 0};
+
+    add_work(&sum, &s->parts[PIECE_LAYER], (double)layers);
+    add_work(&sum, &s->parts[PIECE_STAGE], (double)nstages);
+    if (front)
+        add_work(&sum, &s->parts[PIECE_FRONT], 1);
+    if (back)
+        add_work(&sum, &s->parts[PIECE_BACK], 1);
+    return sum;
+}
+
 static double of_stage(double one, double each, int64_t layers)
 {
     return one + (double)(layers > 1 ? layers - 1 : 0) * each;
@@ -158,28 +180,14 @@ struct phases stages_phases(const struct stages *s, int64_t stage)
     bool first = stage == 0, last = stage + 1 == cut->stages;
     int64_t from = first ? rank : stages_rank(cut, stage - 1);
     int64_t to = last ? rank : stages_rank(cut, stage + 1);
-    double forward = (double)n * s->parts[PIECE_LAYER].forward + s->parts[PIECE_STAGE].forward;
-    double backward = (double)n * s->parts[PIECE_LAYER].backward + s->parts[PIECE_STAGE].backward;
-    double weights = (double)n * s->parts[PIECE_LAYER].weights + s->parts[PIECE_STAGE].weights;
-    double late = (double)n * s->parts[PIECE_LAYER].late + s->parts[PIECE_STAGE].late;
+    struct pair work = stages_work(s, n, 1, first, last);
     double before = stages_wait(s, HOP_FORWARD, from, rank, n);
     double behind = stages_wait(s, HOP_BACK, to, rank, n);
 
-    if (first) {
-        forward += s->parts[PIECE_FRONT].forward;
-        backward += s->parts[PIECE_FRONT].backward;
-        weights += s->parts[PIECE_FRONT].weights;
-        late += s->parts[PIECE_FRONT].late;
-    }
-    if (last) {
-        forward += s->parts[PIECE_BACK].forward;
-        backward += s->parts[PIECE_BACK].backward;
-        weights += s->parts[PIECE_BACK].weights;
-        late += s->parts[PIECE_BACK].late;
-    }
-    return (struct phases){phase_of(s, HOP_FORWARD, n, forward, 0, from == rank ? NULL : &before),
-                           phase_of(s, HOP_BACK, n, backward, late, to == rank ? NULL : &behind),
-                           weights > 0 ? weights : 0};
+    return (struct phases){
+        phase_of(s, HOP_FORWARD, n, work.forward, 0, from == rank ? NULL : &before),
+        phase_of(s, HOP_BACK, n, work.backward, work.late, to == rank ? NULL : &behind),
+        work.weights > 0 ? work.weights : 0};
 }
 
 double stages_start(const struct stages *s, int64_t layers, bool front, enum stages_start what)

@@ -55,6 +55,11 @@ struct stages {
     int64_t stride; /* from rank to rank */
 };
 
+/* What so many layers in so many stages take; with what comes before the first layer, or behind the
+ * last. */
+struct pair stages_work(const struct stages *s, int64_t layers, int64_t nstages, bool front,
+                        bool back);
+
 /* What a rank of so many layers, the first one or not, gathers before the first microbatch reads
  * it: all that it takes, or what the rank waits for before it does anything else. */
 enum stages_start { STAGES_GATHERED, STAGES_WAITED };
