@@ -675,6 +675,14 @@ static bool needs_others(void)
     return needs;
 }
 
+static bool has_flight_with(int rank)
+{
+    for (const struct flight *flight = courier.flights; flight; flight = flight->next)
+        if (flight->parcel->peer == rank)
+            return true;
+    return false;
+}
+
 static void look_for_silence(void)
 {
     int64_t now_ns = wait_clock_ns(), passed_ns = now_ns - courier.looked_ns;
@@ -686,7 +694,7 @@ static void look_for_silence(void)
     for (int r = 0; r < courier.count; r++) {
         courier.silent_ns[r] += passed_ns;
         courier.left_ns[r] += courier.left[r] ? passed_ns : 0;
-        if (needs && courier.left_ns[r] > LEFT_NS)
+        if (courier.left_ns[r] > LEFT_NS && (needs || has_flight_with(r)))
             lose(r, "has ended while others need it");
         if (listens_to(r) && !courier.left[r] &&
             courier.silent_ns[r] > SILENCE_NS + courier.me * BEAT_NS / 4)
