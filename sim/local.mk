@@ -387,6 +387,8 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/rows.c \
 	%D%/graph/ops/shift.c \
 	%D%/graph/ops/window.c \
+	%D%/graph/pad.c \
+	%D%/graph/pad.h \
 	%D%/graph/recompute.c \
 	%D%/graph/stage_copies.c \
 	%D%/graph/stages.c \
@@ -679,6 +681,8 @@ libsim_la_SOURCES = \
 	%D%/program/program.h \
 	%D%/program/rows.c \
 	%D%/program/rows.h \
+	%D%/program/shard.c \
+	%D%/program/shard.h \
 	%D%/program/traffic.c \
 	%D%/program/work.c \
 	%D%/query/axes.c \

@@ -87,6 +87,7 @@ check_PROGRAMS += \
 	%D%/pipelines \
 	%D%/program \
 	%D%/random_layers \
+	%D%/random_padding \
 	%D%/random_programs \
 	%D%/random_training \
 	%D%/rank_order \
@@ -273,6 +274,16 @@ LDADD = .libs/libtap.a .libs/libsim.a -L.libs -lshd $(SIM_LIBS) $(PCRE2_LIBS) $(
 	%D%/random_program.h \
 	%D%/step.c \
 	%D%/step.h
+%C%_random_padding_SOURCES = \
+	%D%/random_check.c \
+	%D%/random_check.h \
+	%D%/random_layer_ops.c \
+	%D%/random_padding.c \
+	%D%/random_ops.c \
+	%D%/random_program.c \
+	%D%/random_program.h \
+	%D%/step.c \
+	%D%/step.h
 %C%_random_programs_SOURCES = \
 	%D%/random_check.c \
 	%D%/random_check.h \
@@ -398,6 +409,7 @@ test_scripts = \
 	%D%/show.sh \
 	%D%/show_memory.sh \
 	%D%/show_timetable.sh \
+	%D%/padding.sh \
 	%D%/pictures.sh \
 	%D%/show_names.sh \
 	%D%/show_tree.sh \

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/pad.h"
 #include "step.h"
 #include "tap.h"
 #include "trial/verify.h"
@@ -220,6 +221,121 @@ static void tell_seen(void)
     diag("meshes with axes split in parts: %u", random_seen.split);
     diag("ops: %u; programs with gradients: %u, in float32: %u", random_seen.ops,
          random_seen.backward, random_seen.f32);
+}
+
+/* ---- padding ---- */
+
+/* Of each dimension a multiple of what cuts it, and sometimes of more. */
+static void draw_multiples(int64_t *multiples, struct random_program *p)
+{
+    for (uint32_t d = 0; d < p->graph->ndims; d++)
+        multiples[d] = random_chance(&p->random, 30) ? 2 + random_below(&p->random, 4) : 1;
+    for (uint32_t n = 0; n < p->graph->nnodes; n++)
+        for (uint32_t d = 0; p->nodes[n] && d < p->graph->nodes[n].rank; d++) {
+            int64_t *multiple = &multiples[p->graph->nodes[n].dims[d]];
+            int64_t nshards = shd_sharding_nshards(p->nodes[n], d), step = *multiple;
+
+            while (*multiple % nshards)
+                *multiple += step;
+        }
+}
+
+/* What is asked of leaves is asked of those of the padded graph. */
+static void ask_leaves(const struct shd_sharding **nodes, const struct random_program *p,
+                       const struct graph *padded)
+{
+    uint32_t leaf = 0;
+
+    for (uint32_t n = 0; n < padded->nnodes; n++) {
+        nodes[n] = NULL;
+        if (padded->nodes[n].op > GRAPH_PARAM)
+            continue;
+        while (p->graph->nodes[leaf].op > GRAPH_PARAM)
+            leaf++;
+        nodes[n] = p->nodes[leaf++];
+    }
+}
+
+static bool test_padded_graph(const struct random_program *p, const struct graph *padded)
+{
+    const struct shd_sharding **nodes = malloc(((size_t)padded->nnodes + 1) * sizeof *nodes);
+    struct partition_request request = {.graph = padded,
+                                        .mesh = p->mesh,
+                                        .nodes = nodes,
+                                        .placement =
+                                            p->seed % 2 ? PARTITION_SEARCH : PARTITION_FOLLOW};
+    struct step step;
+    bool good;
+
+    if (!nodes)
+        return false;
+    ask_leaves(nodes, p, padded);
+    good = step_init(&step, &request);
+    if (good && step_disagreement(step.planned, step.executed)) {
+        diag("plan and run differ in %s", step_disagreement(step.planned, step.executed));
+        good = false;
+    }
+    good = good && check_results(p, &step);
+    step_fini(&step);
+    free(nodes);
+    return good;
+}
+
+static void count_masks(const struct graph *padded)
+{
+    random_seen.padded++;
+    for (uint32_t n = 0; n < padded->nnodes; n++)
+        random_seen.masks += padded->nodes[n].op == GRAPH_CAUSAL &&
+                             padded->nodes[n].attr.causal.query_dim == GRAPH_NONE;
+}
+
+static void test_padding(struct random_program *p)
+{
+    int64_t *multiples = malloc(2 * ((size_t)p->graph->ndims + 1) * sizeof *multiples);
+    struct graph *padded = NULL;
+    struct shd_error err = {SHD_ENOMEM, ""};
+    int status = SHD_ENOMEM;
+    bool good;
+
+    if (multiples) {
+        draw_multiples(multiples, p);
+        status = graph_padded_sizes(multiples + p->graph->ndims, p->graph, multiples, &err);
+    }
+    if (status == SHD_OK)
+        status = graph_pad(&padded, p->graph, multiples + p->graph->ndims, &err);
+    if (status == SHD_EUNSUPPORTED || status == SHD_EINDIVISIBLE) {
+        random_seen.not_padded++;
+    } else {
+        good = status == SHD_OK && test_padded_graph(p, padded);
+        ok(good, "seed %llu, padded%s%s", (unsigned long long)p->seed, status ? ": " : "",
+           status ? err.text : "");
+        if (padded)
+            count_masks(padded);
+        for (uint32_t d = 0; padded && !good && d < padded->ndims; d++)
+            if (padded->dims[d].size > padded->dims[d].held)
+                diag("%s: %lld padded to %lld", padded->dims[d].name,
+                     (long long)padded->dims[d].held, (long long)padded->dims[d].size);
+        if (!good)
+            random_dump(p);
+    }
+    graph_destroy(padded);
+    free(multiples);
+    random_program_destroy(p);
+}
+
+void random_test_padding(struct random_program *(*make)(uint64_t seed), unsigned long seed,
+                         unsigned long count)
+{
+    seed = from_env("SHD_TEST_SEED", seed);
+    count = from_env("SHD_TEST_COUNT", small_size() ? count / 5 : count);
+    diag("SHD_TEST_SEED=%lu, %lu programs", seed, count);
+    for (unsigned long i = 0; i < count; i++)
+        if (sampled(2, i))
+            test_padding(make(seed + i));
+    diag("padded graphs: %u, with %u masks; refused: %u", random_seen.padded, random_seen.masks,
+         random_seen.not_padded);
+    ok(random_seen.padded > 0 && random_seen.masks > 0 && random_seen.not_padded > 0,
+       "occurred: graphs that are padded, with masks, and refused ones");
 }
 
 bool random_test(struct random_program *(*make)(uint64_t seed), unsigned long seed,

@@ -27,6 +27,7 @@ struct random_seen {
     unsigned converted;         /* values in another type */
     unsigned mixed_sums;        /* sums over microbatches in another type than what they add */
     unsigned backward, f32, ops;
+    unsigned padded, masks, not_padded; /* graphs, what they have in place of padding, refused */
 };
 
 extern struct random_seen random_seen;
@@ -36,5 +37,9 @@ extern struct random_seen random_seen;
  * were enough to see everything. */
 bool random_test(struct random_program *(*make)(uint64_t seed), unsigned long seed,
                  unsigned long count);
+
+/* The same of graphs some of whose dimensions are padded: they compute what they did. */
+void random_test_padding(struct random_program *(*make)(uint64_t seed), unsigned long seed,
+                         unsigned long count);
 
 #endif /* RANDOM_CHECK_H */

@@ -121,6 +121,19 @@ def pipeline_of(rng, mesh, scenario):
     scenario["batch"]["microbatches"] = rng.choice([2, 4])
 
 
+def uneven(rng, scenario):
+    """Sizes that divide by next to nothing, and are padded."""
+    scenario["uneven"] = "pad"
+    scenario["batch"]["size"] = scenario["batch"].get("microbatches", 1) * rng.choice([3, 5, 6])
+    for key, values in ("d_ff", [17, 30]), ("vocab", [31, 50]), ("heads", [3, 5, 6]):
+        if key in scenario["model"]:
+            scenario["model"][key] = rng.choice(values)
+    if "heads" in scenario["model"]:
+        scenario["model"].update(head_dim=4, kv_heads=rng.choice([1, scenario["model"]["heads"]]))
+    if scenario["model"]["kind"] == "t5":
+        del scenario["model"]["kv_heads"]
+
+
 def scenario_of(rng, name):
     kind = rng.choice(["mlp", "attention", "block", "t5"] + TRANSFORMERS)
     mesh = mesh_of(rng)
@@ -147,6 +160,8 @@ def scenario_of(rng, name):
             scenario["batch"]["microbatches"] = rng.choice([2, 4])
         if rng.random() < 0.3:
             pipeline_of(rng, mesh, scenario)
+    if rng.random() < 0.3:
+        uneven(rng, scenario)
     return more_options(rng, scenario, mesh, kind)
 
 

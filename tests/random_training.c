@@ -1,6 +1,7 @@
 /* Steps of training put together at random: stages and schedules, microbatches, tensor, data,
- * context and expert parallelism, ZeRO, types, recomputation, documents, workloads of experts. Each
- * is executed, has the unsharded numbers, and does what its plan says, to the byte.
+ * context and expert parallelism, ZeRO, types, recomputation, documents, workloads of experts,
+ * sizes that do not divide and are padded. Each is executed, has the numbers of the unsharded and
+ * unpadded computation, and does what its plan says, to the byte.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,6 +39,7 @@ struct drawn {
     uint32_t dp, tp, pp, cp;                   /* 1: the mesh has no such axis */
     uint32_t experts;                          /* 0: layers have an mlp */
     bool latent;                               /* attention is compressed */
+    bool uneven;                               /* sizes divide by next to nothing, and are padded */
     const struct timetable_schedule *schedule; /* pp > 1 */
     uint32_t microbatches, layers;
 };
@@ -74,6 +76,7 @@ static void draw(struct drawn *d)
         d->tp = 1;
     d->experts = one_in(2) ? 2 << below(3) : 0;
     d->latent = one_in(6);
+    d->uneven = one_in(3);
     d->microbatches = one_in(2) ? 1 : 1 + below(4);
     d->layers = 1 + below(2);
     if (d->pp > 1)
@@ -135,17 +138,22 @@ static void add_model(struct text *t, const struct drawn *d)
     const char *type = types[below(5)];
     bool half = strcmp(type, "bfloat16") == 0 || strcmp(type, "float16") == 0;
 
-    text_addf(t,
-              "model: {kind: transformer, d_model: 16, d_ff: %u, layers: %u, heads: 2, vocab: 16, "
-              "activation: %s, dtype: %s%s%s}\n",
-              16 + 16 * below(2), d->layers, one_in(2) ? "gelu" : "swiglu", type,
-              d->latent || one_in(2) ? ", rope: {theta: 10000}" : "",
-              one_in(5) ? ", window: 3" : "");
+    text_addf(
+        t, "model: {kind: transformer, d_model: 16, layers: %u, activation: %s, dtype: %s%s%s",
+        d->layers, one_in(2) ? "gelu" : "swiglu", type,
+        d->latent || one_in(2) ? ", rope: {theta: 10000}" : "", one_in(5) ? ", window: 3" : "");
+    if (d->uneven)
+        text_addf(t, ", d_ff: %u, heads: %u, head_dim: 4, vocab: %u}\nuneven: pad\n", 15 + below(5),
+                  2 + below(4), 14 + below(7));
+    else
+        text_addf(t, ", d_ff: %u, heads: 2, vocab: 16}\n", 16 + 16 * below(2));
     if (d->latent)
         text_addf(t, "mla: {kv_rank: 8, q_rank: %u, rope_dim: 4, value_dim: 8}\n", 8 * below(2));
     add_experts(t, d);
     text_addf(t, "batch: {size: %u, seq: %u, microbatches: %u}\n",
-              (d->dp > 2 ? d->dp : 2) * d->microbatches * (1 + below(2)),
+              d->uneven && d->experts == 0
+                  ? d->microbatches * (d->dp + below(4))
+                  : (d->dp > 2 ? d->dp : 2) * d->microbatches * (1 + below(2)),
               (d->cp > 1 ? 8 : 4) + 8 * below(2), d->microbatches);
     if (half && !one_in(4)) {
         text_addf(t, "types: {parameters: float32%s%s}\n", one_in(3) ? ", reduce: compute" : "",

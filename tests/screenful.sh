@@ -105,7 +105,7 @@ ok $? "a few: nothing is folded"
 shardsim plan -q -S tp-dp -s 'mesh={dp: 128, tp: 3}' "$model"
 is 2 "a fault in all layers"
 line=$(grep -n '(q|k|v)/kernel' "$model" | cut -d: -f1)
-says err ":$line:26: error: 'layers/0/attn/q/kernel': .* 3 shards; 2 or 4 would do; and 31 more like it\$" \
+says err ":$line:26: error: 'layers/0/attn/q/kernel': .* 3 shards; 2 or 4 would do, or 'uneven: pad'; and 31 more like it\$" \
     "a fault in all layers: once, how many more, and what would do"
 [ "$(grep -c "attn/q/kernel'" "$tmp/err")" -eq 1 ]
 ok $? "a fault in all layers: of each kind one"

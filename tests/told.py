@@ -322,7 +322,7 @@ def breakdown(r, case):
         states = [(k, b["before_update"][k]) for k in SETS[1:4]]
         yield "states %s: %s%s" % (of_bytes(sum(n for _, n in states)),
                                    ", ".join("%s %s" % (k, of_bytes(n)) for k, n in states if n),
-                                   "; of these %s pads pieces" % of_bytes(b["padding"])
+                                   "; of these %s is padding" % of_bytes(b["padding"])
                                    if b["padding"] else "")
     parts = b["activations_at_peak"]
     told = parts if len(parts) <= 5 else parts[:4]

@@ -281,7 +281,7 @@ PY
 done
 shardsim plan -S flat-3 "$tmp/odd.yaml"
 tr -s ' \n' ' ' <"$tmp/out" >"$tmp/line"
-grep -q '; of these [0-9]* B pads pieces ' "$tmp/line"
+grep -q '; of these [0-9]* B is padding ' "$tmp/line"
 ok $? "pieces: padding is told"
 grep -q 'needs layers/./mlp/up/kernel whole; it is kept in pieces over dp' "$tmp/line"
 ok $? "pieces: why they are gathered"

@@ -88,7 +88,12 @@ static int export_trial(const struct options *o)
 
     model_describe(&what, trial->scenario);
     layout.what = text_get(&what);
-    status = o->target->write(&layout, &out, &err);
+    if (trial->unpadded) /* each system pads in a way of its own, or not at all */
+        status = shd_error_set(&err, SHD_EUNSUPPORTED,
+                               "dimensions are padded, which exported code is not; expected sizes "
+                               "that divide");
+    else
+        status = o->target->write(&layout, &out, &err);
     if (status == SHD_OK && (out.failed || what.failed))
         status = shd_error_set(&err, SHD_ENOMEM, "no memory for the code");
     status = status == SHD_OK ? put(o->output, &out) : show_failure(o->chosen.path, &err);

@@ -188,7 +188,7 @@ uint32_t graph_dim(struct graph *graph, const char *name, int64_t size)
     if (!dims)
         return GRAPH_NONE;
     graph->dims = dims;
-    dims[graph->ndims] = (struct graph_dim){graph_text(graph, "%s", name), size};
+    dims[graph->ndims] = (struct graph_dim){graph_text(graph, "%s", name), size, size};
     return graph->ndims++;
 }
 

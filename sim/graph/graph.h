@@ -43,7 +43,7 @@ enum graph_op {
     GRAPH_ATTENTION,      /* q, k, v, [spans, positions], [o, lse so far] -> o, lse */
     GRAPH_ATTENTION_GRAD, /* q, k, v, o, lse, do, [spans, positions] -> dq, dk, dv */
     GRAPH_ROPE,           /* rotary position embedding */
-    GRAPH_CAUSAL,         /* mask of what lies ahead */
+    GRAPH_CAUSAL,         /* mask of what lies ahead, or of padding */
     GRAPH_EMBED,          /* table, ids -> rows */
     GRAPH_EMBED_GRAD,     /* ids, g -> d table */
     GRAPH_PICK,           /* x, ids -> the element at each id */
@@ -87,7 +87,7 @@ union graph_attr {
         bool interleaved, inverse;
     } rope;
     struct {
-        uint32_t query_dim, key_dim;
+        uint32_t query_dim, key_dim; /* without queries (GRAPH_NONE) what lies ahead is padding */
         double masked;
     } causal;
     struct {
@@ -121,6 +121,7 @@ enum graph_phase { GRAPH_FORWARD, GRAPH_BACKWARD, GRAPH_OPTIMIZER, GRAPH_NPHASES
 struct graph_dim {
     const char *name; /* a logical axis name: "batch", "embed" */
     int64_t size;
+    int64_t held; /* elements; what is behind them, up to the size, is padding (pad.h) */
 };
 
 struct graph_node {

@@ -1,4 +1,5 @@
-/* The causal mask: per query, the keys that it sees are copied and the others overwritten.
+/* The causal mask: per query, the keys that it sees are copied and the others overwritten; and
+ * that of padding, behind the last key that there is.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,6 +57,17 @@ static uint64_t task(void *arg, int64_t id)
     return 0;
 }
 
+static bool has_queries(const struct kern_causal *c)
+{
+    return c->query_dim < c->ndims;
+}
+
+/* Keys that the first query sees, if there are so many. */
+static int64_t first_seen(const struct kern_causal *c, const int64_t *offsets)
+{
+    return has_queries(c) ? offsets[0] - offsets[1] + 1 : c->held - offsets[1];
+}
+
 static uint64_t run_causal(const union kern_desc *desc, const struct kern_args *args)
 {
     const struct kern_causal *c = &desc->causal;
@@ -64,7 +76,7 @@ static uint64_t run_causal(const union kern_desc *desc, const struct kern_args *
     if (kern_elements(c->ndims, c->extent, UINT32_MAX) == 0)
         return 0;
     kern_store_f64(c->dtype, &run.masked, 1, 1, &c->masked);
-    run.diagonal = args->offsets[0] - args->offsets[1] + 1;
+    run.diagonal = first_seen(c, args->offsets);
     run.rows.narrays = 2;
     for (uint32_t d = 0; d < c->ndims; d++) {
         if (d != c->key_dim)
@@ -87,7 +99,7 @@ static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
  * until they see all. */
 static uint64_t nseen(const struct kern_causal *c, int64_t diagonal)
 {
-    int64_t nqueries = c->extent[c->query_dim], nkeys = c->extent[c->key_dim];
+    int64_t nqueries = has_queries(c) ? c->extent[c->query_dim] : 1, nkeys = c->extent[c->key_dim];
     int64_t first = diagonal < 1 ? 1 - diagonal : 0; /* query that sees a key */
     int64_t all = nkeys - diagonal;                  /* query that sees all of them */
     uint64_t rising, sum;
@@ -107,12 +119,13 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_causal *c = &desc->causal;
     uint32_t others = UINT32_MAX & ~(1u << c->query_dim) & ~(1u << c->key_dim);
+    int64_t diagonal = first_seen(c, offsets);
     uint64_t count = kern_elements(c->ndims, c->extent, UINT32_MAX);
 
     if (count == 0)
         return 0;
-    count = kern_sat_add(count, kern_sat_mul(kern_elements(c->ndims, c->extent, others),
-                                             nseen(c, offsets[0] - offsets[1] + 1)));
+    count = kern_sat_add(
+        count, kern_sat_mul(kern_elements(c->ndims, c->extent, others), nseen(c, diagonal)));
     return kern_sat_mul(kern_size(c->dtype), count);
 }
 
@@ -145,7 +158,7 @@ static struct kern_cut_nest nest_of(union kern_desc *desc, struct kern_cut *arra
     struct kern_cut_nest nest = {.ndims = c->ndims,
                                  .extent = c->extent,
                                  .whole = 1u << c->key_dim,
-                                 .apart = 1u << c->query_dim};
+                                 .apart = has_queries(c) ? 1u << c->query_dim : 0};
 
     kern_cut_add(&nest, UINT32_MAX, c->stride, &arrays->out[0]);
     return nest;
@@ -161,7 +174,7 @@ static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t firs
                  int64_t *offsets)
 {
     (void)count;
-    if (cut->dim == desc->causal.query_dim)
+    if (has_queries(&desc->causal) && cut->dim == desc->causal.query_dim)
         offsets[0] = first;
 }
 
@@ -173,3 +186,12 @@ const struct kern_kernel kern_kernel_causal = {.name = "causal",
                                                .nest = nest_of,
                                                .cut = cut,
                                                .part = part};
+
+const struct kern_kernel kern_kernel_padding = {.name = "padding mask",
+                                                .run = run_causal,
+                                                .flops = flops,
+                                                .bytes = bytes,
+                                                .error = error,
+                                                .nest = nest_of,
+                                                .cut = cut,
+                                                .part = part};

@@ -111,7 +111,7 @@ extern const struct kern_kernel kern_kernel_attention;      /* in: q, k, v, with
 extern const struct kern_kernel kern_kernel_attention_grad; /* in: q, k, v, o, lse, do, with a sight
                                                              * spans, positions; out: dq, dk, dv */
 extern const struct kern_kernel kern_kernel_rope;
-extern const struct kern_kernel kern_kernel_causal;
+extern const struct kern_kernel kern_kernel_causal, kern_kernel_padding;
 extern const struct kern_kernel kern_kernel_embed;      /* in: table, ids */
 extern const struct kern_kernel kern_kernel_embed_grad; /* in: ids, g; out: d table */
 extern const struct kern_kernel kern_kernel_pick;       /* in: x, ids */

@@ -36,13 +36,15 @@ struct kern_rope {
     bool given; /* positions are in[1], int32[extent of position_dim]; there are no offsets */
 };
 
-/* out = in where key <= query, else `masked`; offsets[0]: first query, offsets[1]: first key. */
+/* out = in where key <= query, else `masked`; offsets[0]: first query, offsets[1]: first key.
+ * Of padding, which has no queries (query_dim is ndims): in where key < `held`. */
 struct kern_causal {
     enum shd_dtype dtype;
     uint32_t ndims;
     int64_t extent[KERN_SELECT_DIMS_MAX];
     int64_t stride[KERN_SELECT_DIMS_MAX]; /* of in and out */
     uint32_t query_dim, key_dim;
+    int64_t held;
     double masked;
 };
 

@@ -60,6 +60,12 @@ struct model_shardings {
 SHD_MUST_CHECK int model_shardings(struct model_shardings *out, const struct graph *graph,
                                    const struct shd_mesh *mesh, const struct scenario *scenario,
                                    struct diag *diag);
+/* The graph with the dimensions padded that do not divide by what is asked for (graph/pad.h), of
+ * which `graph` keeps the names; NULL where all divide.  Reports to `diag`. */
+SHD_MUST_CHECK int model_pad(struct graph **out, const struct graph *graph,
+                             const struct shd_mesh *mesh, const struct scenario *scenario,
+                             struct diag *diag);
+
 /* Nothing asked for yet (SHD_ENOMEM); and, when nodes have what is asked for, what follows from it:
  * gradients are sharded as what they belong to, cotangents as their outputs. */
 SHD_MUST_CHECK int model_shardings_init(struct model_shardings *out, const struct graph *graph);

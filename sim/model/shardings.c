@@ -17,9 +17,13 @@
 #include <shd/auto_shard.h>
 
 #include "base/nearest.h"
+#include "graph/pad.h"
 #include "model/match.h"
 #include "model/model.h"
 #include "model/zero.h"
+
+/* An extent that does not divide is padded to a multiple of no more than this. */
+#define MULTIPLES_MAX 65536
 
 struct binding {
     const struct graph *graph;
@@ -29,6 +33,8 @@ struct binding {
     struct diag *diag;
     size_t nindivisible; /* of the errors reported, those for a dimension that does not divide */
     uint32_t batch_axes; /* bit a: axis a shards the first dimension of an input */
+    int64_t *multiples;  /* NULL, or by dimension: of how many a multiple is asked for is noted,
+                            instead of an error where it is none */
 };
 
 /* What a reader would miss in "extent 32" who has written a batch of 512. */
@@ -45,30 +51,70 @@ static const char *microbatch_of(char *buf, size_t size, const struct binding *b
     return buf;
 }
 
+/* Behind the numbers of shards that would do, another way. */
+static const char *padding_of(const struct binding *b, const struct shd_error *err)
+{
+    return b->scenario->uneven == SCENARIO_REFUSED && strstr(err->text, "would do")
+               ? ", or 'uneven: pad'"
+               : "";
+}
+
 static void report_binding(struct binding *b, struct place place, const struct graph_node *node,
                            const struct shd_error *err)
 {
     size_t before = b->diag->nerrors;
     char why[128];
 
-    diag_failure(b->diag, place, err->status, "'%s': %s%s", node->name, err->text,
-                 microbatch_of(why, sizeof why, b, node, err));
+    diag_failure(b->diag, place, err->status, "'%s': %s%s%s", node->name, err->text,
+                 padding_of(b, err), microbatch_of(why, sizeof why, b, node, err));
     if (err->status == SHD_EINDIVISIBLE)
         b->nindivisible += b->diag->nerrors - before;
+}
+
+static int64_t common_multiple(int64_t a, int64_t b)
+{
+    int64_t rest = a, divisor = b;
+
+    while (rest) {
+        int64_t next = divisor % rest;
+
+        divisor = rest;
+        rest = next;
+    }
+    return a / divisor * b;
+}
+
+/* Whether a sharding divides an array, SHD_OK; or what would is noted. */
+static int check_division(struct binding *b, uint32_t node, struct shd_error *err)
+{
+    const struct shd_sharding *s = &b->out->storage[node];
+    const struct graph_node *n = &b->graph->nodes[node];
+    int64_t shape[GRAPH_RANK_MAX];
+
+    graph_shape(b->graph, node, shape);
+    if (!b->multiples)
+        return shd_sharding_check(s, shape, err);
+    for (uint32_t d = 0; d < n->rank; d++) {
+        int64_t *multiple = &b->multiples[n->dims[d]];
+
+        *multiple = common_multiple(*multiple, shd_sharding_nshards(s, d));
+        if (*multiple > MULTIPLES_MAX)
+            return shd_error_set(err, SHD_EINDIVISIBLE,
+                                 "dimension %" PRIu32 " would be padded to a multiple of %" PRId64,
+                                 d, *multiple);
+    }
+    return SHD_OK;
 }
 
 static void bind_spec(struct binding *b, uint32_t node, const struct shd_spec *spec,
                       struct place place)
 {
     const struct graph_node *n = &b->graph->nodes[node];
-    int64_t shape[GRAPH_RANK_MAX];
     struct shd_error err;
-    int status;
+    int status = shd_sharding_bind(&b->out->storage[node], b->mesh, spec, n->rank, &err);
 
-    graph_shape(b->graph, node, shape);
-    status = shd_sharding_bind(&b->out->storage[node], b->mesh, spec, n->rank, &err);
     if (status == SHD_OK)
-        status = shd_sharding_check(&b->out->storage[node], shape, &err);
+        status = check_division(b, node, &err);
     if (status == SHD_OK)
         b->out->nodes[node] = &b->out->storage[node];
     else
@@ -106,11 +152,9 @@ static void bind_logical(struct binding *b, uint32_t node)
 {
     const struct graph_node *n = &b->graph->nodes[node];
     struct shd_sharding *s = &b->out->storage[node];
-    int64_t shape[GRAPH_RANK_MAX];
     struct shd_error err;
 
     shd_sharding_init(s, b->mesh, n->rank);
-    graph_shape(b->graph, node, shape);
     for (uint32_t d = 0; d < n->rank; d++) {
         const struct scenario_logical *l =
             scenario_find_logical(b->scenario, b->graph->dims[n->dims[d]].name);
@@ -121,7 +165,7 @@ static void bind_logical(struct binding *b, uint32_t node)
             if (axis >= 0 && !(shd_sharding_axes(s) >> axis & 1))
                 s->dims[d].axes[s->dims[d].naxes++] = (uint8_t)axis;
         }
-        if (l && shd_sharding_check(s, shape, &err) != SHD_OK)
+        if (l && check_division(b, node, &err) != SHD_OK)
             report_binding(b, l->place, n, &err);
     }
     b->out->nodes[node] = s;
@@ -162,7 +206,7 @@ static void cut_from(struct binding *b, uint32_t node, int64_t stage)
     struct zero_axes axes;
     int64_t shape[GRAPH_RANK_MAX];
 
-    if (b->scenario->zero.stage < stage || !b->out->nodes[node])
+    if (b->scenario->zero.stage < stage || !b->out->nodes[node] || b->multiples)
         return;
     axes = zero_axes_of(b);
     graph_shape(b->graph, node, shape);
@@ -353,10 +397,11 @@ int model_shardings_init(struct model_shardings *out, const struct graph *graph)
                                                                                    : SHD_ENOMEM;
 }
 
-int model_shardings(struct model_shardings *out, const struct graph *graph,
+/* `multiples` NULL: what is asked for has to divide. */
+static int bind_all(struct model_shardings *out, int64_t *multiples, const struct graph *graph,
                     const struct shd_mesh *mesh, const struct scenario *scenario, struct diag *diag)
 {
-    struct binding b = {graph, mesh, scenario, out, diag, 0, 0};
+    struct binding b = {graph, mesh, scenario, out, diag, 0, 0, multiples};
     struct match params = MATCH_INIT, constraints = MATCH_INIT;
     size_t before = diag->nerrors;
     int status = model_shardings_init(out, graph);
@@ -383,6 +428,58 @@ int model_shardings(struct model_shardings *out, const struct graph *graph,
     match_fini(&constraints);
     if (status != SHD_OK)
         model_shardings_fini(out);
+    return status;
+}
+
+int model_shardings(struct model_shardings *out, const struct graph *graph,
+                    const struct shd_mesh *mesh, const struct scenario *scenario, struct diag *diag)
+{
+    return bind_all(out, NULL, graph, mesh, scenario, diag);
+}
+
+/* What is asked for, by dimension, and what is then to be padded to which size. */
+static int find_sizes(int64_t *sizes, int64_t *multiples, const struct graph *graph,
+                      const struct shd_mesh *mesh, const struct scenario *scenario,
+                      struct diag *diag)
+{
+    struct model_shardings asked;
+    struct shd_error err;
+    int status;
+
+    for (uint32_t d = 0; d < graph->ndims; d++)
+        multiples[d] = 1;
+    status = bind_all(&asked, multiples, graph, mesh, scenario, diag);
+    if (status != SHD_OK)
+        return status;
+    model_shardings_fini(&asked);
+    status = graph_padded_sizes(sizes, graph, multiples, &err);
+    if (status != SHD_OK)
+        diag_failure(diag, scenario_place(scenario, "uneven"), status, "%s", err.text);
+    return status;
+}
+
+int model_pad(struct graph **out, const struct graph *graph, const struct shd_mesh *mesh,
+              const struct scenario *scenario, struct diag *diag)
+{
+    int64_t *sizes = malloc(2 * ((size_t)graph->ndims + 1) * sizeof *sizes);
+    struct shd_error err;
+    bool longer = false;
+    int status = SHD_OK;
+
+    *out = NULL;
+    if (!sizes) {
+        diag_no_memory(diag);
+        return SHD_ENOMEM;
+    }
+    status = find_sizes(sizes, sizes + graph->ndims, graph, mesh, scenario, diag);
+    for (uint32_t d = 0; d < graph->ndims && status == SHD_OK; d++)
+        longer = longer || sizes[d] > graph->dims[d].size;
+    if (longer) {
+        status = graph_pad(out, graph, sizes, &err);
+        if (status != SHD_OK)
+            diag_failure(diag, scenario_place(scenario, "uneven"), status, "%s", err.text);
+    }
+    free(sizes);
     return status;
 }
 

@@ -123,9 +123,8 @@ static enum program_use use_of(const struct emit *e, uint32_t node)
                                        : PROGRAM_ACTIVATIONS;
 }
 
-/* A new buffer for a node's array in a sharding, kept as its newest version. */
-static int add_version(struct emit *e, uint32_t node, uint32_t sharding, struct spot spot,
-                       uint32_t *buffer)
+/* A buffer that is no version of anything. */
+static int add_alone(struct emit *e, uint32_t node, uint32_t sharding, uint32_t *buffer)
 {
     const struct graph_node *n = &e->graph->nodes[node];
     int64_t shape[GRAPH_RANK_MAX];
@@ -134,6 +133,18 @@ static int add_version(struct emit *e, uint32_t node, uint32_t sharding, struct 
     graph_shape(e->graph, node, shape);
     status = program_add_buffer(buffer, e->program, n->name, n->dtype, shape,
                                 price_sharding(e->placement->price, sharding), e->err);
+    for (uint32_t d = 0; d < n->rank && status == SHD_OK; d++)
+        e->program->buffers[*buffer].held[d] = e->graph->dims[n->dims[d]].held;
+    return status;
+}
+
+/* A new buffer for a node's array in a sharding, kept as its newest version. */
+static int add_version(struct emit *e, uint32_t node, uint32_t sharding, struct spot spot,
+                       uint32_t *buffer)
+{
+    const struct graph_node *n = &e->graph->nodes[node];
+    int status = add_alone(e, node, sharding, buffer);
+
     if (status != SHD_OK)
         return status;
     e->program->buffers[*buffer].stored = n->stored;
@@ -836,10 +847,25 @@ static void set_work(struct program_op *op, const struct program_op *whole,
         op->workspace_bytes = op->kernel->workspace_bytes(&op->desc);
 }
 
-static void whole_extents(int64_t *extents, const struct rule *rule)
+/* Of what an array holds, without padding. */
+static void set_held(int64_t *extents, const struct graph *graph, uint32_t array,
+                     const int8_t *factors)
+{
+    const struct graph_node *n = &graph->nodes[array];
+
+    for (uint32_t d = 0; d < n->rank; d++)
+        if (graph->dims[n->dims[d]].held < graph->dims[n->dims[d]].size)
+            extents[factors[d]] = graph->dims[n->dims[d]].held;
+}
+
+static void whole_extents(int64_t *extents, const struct graph *graph, uint32_t node,
+                          const struct rule *rule)
 {
     for (uint32_t f = 0; f < rule->nfactors; f++)
         extents[f] = rule->factors[f].size;
+    set_held(extents, graph, node, rule->result[0]);
+    for (uint32_t k = 0; k < rule->noperands; k++)
+        set_held(extents, graph, graph->nodes[node].inputs[k], rule->operand[k]);
 }
 
 /* Everything of a kernel but its arrays. */
@@ -854,7 +880,7 @@ static int set_kernel(struct program_op *op, const struct placement *p, uint32_t
     op->kind = PROGRAM_KERNEL;
     memset(&op->desc, 0, sizeof op->desc);
     whole = *op;
-    whole_extents(extents, &c->rule);
+    whole_extents(extents, p->graph, node, &c->rule);
     lower(&whole, p, node, fused, extents);
     assign_extents(extents, &a);
     lower(op, p, node, fused, extents);
@@ -1036,17 +1062,6 @@ static uint32_t next_reader(const struct emit *e, uint32_t value, uint32_t after
             next = reader;
     }
     return next;
-}
-
-/* A buffer that is no version of anything. */
-static int add_alone(struct emit *e, uint32_t node, uint32_t sharding, uint32_t *buffer)
-{
-    const struct graph_node *n = &e->graph->nodes[node];
-    int64_t shape[GRAPH_RANK_MAX];
-
-    graph_shape(e->graph, node, shape);
-    return program_add_buffer(buffer, e->program, n->name, n->dtype, shape,
-                              price_sharding(e->placement->price, sharding), e->err);
 }
 
 /* The op that moves rows of a value, which is there as op->inputs[0], is a step of its own. */

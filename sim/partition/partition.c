@@ -168,6 +168,31 @@ static int note_limits(struct program *program, const struct limits *limits, str
     return SHD_OK;
 }
 
+#define PADDED_TOLD 8 /* dimensions that are named */
+
+/* Say which dimensions are longer than what they hold. */
+static int note_padding(struct program *program, const struct graph *graph, struct shd_error *err)
+{
+    const char *before = program->note, *note = before;
+    uint32_t npadded = 0;
+
+    for (uint32_t d = 0; d < graph->ndims; d++) {
+        const struct graph_dim *dim = &graph->dims[d];
+
+        if (dim->held == dim->size || npadded++ >= PADDED_TOLD)
+            continue;
+        note = program_text(program, "%s%s%s %" PRId64 " to %" PRId64, note ? note : "",
+                            npadded > 1 ? ", "
+                            : before    ? "; padded with zeros: "
+                                        : "padded with zeros: ",
+                            dim->name, dim->held, dim->size);
+    }
+    if (npadded > PADDED_TOLD)
+        note = program_text(program, "%s and %" PRIu32 " more", note, npadded - PADDED_TOLD);
+    program->note = note;
+    return program->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the program") : SHD_OK;
+}
+
 static int build_on(struct program **out, const struct target *target, struct shd_error *err)
 {
     struct program *program = NULL;
@@ -181,6 +206,8 @@ static int build_on(struct program **out, const struct target *target, struct sh
         status = make_fit(&program, target, &placement, err);
     if (status == SHD_OK)
         status = note_limits(program, &placement.limits, err);
+    if (status == SHD_OK)
+        status = note_padding(program, target->request->graph, err);
     placement_fini(&placement);
     if (status == SHD_OK)
         *out = program;

@@ -117,6 +117,7 @@ int program_add_buffer(uint32_t *out, struct program *program, const char *name,
                              name, b.rank, PROGRAM_RANK_MAX);
     b.sharding = *sharding;
     memcpy(b.shape, shape, b.rank * sizeof *shape);
+    memcpy(b.held, shape, b.rank * sizeof *shape);
     shd_sharding_shard_shape(sharding, shape, b.local);
     status = shd_shape_bytes(&b.bytes, b.local, b.rank, dtype, &why);
     if (status != SHD_OK || b.bytes > PROGRAM_SHARD_BYTES_MAX)

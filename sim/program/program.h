@@ -58,7 +58,8 @@ struct program_buffer {
     enum shd_dtype dtype;
     enum shd_dtype stored; /* the type that was asked for, where it is computed in another */
     uint32_t rank;
-    int64_t shape[PROGRAM_RANK_MAX]; /* of the whole array */
+    int64_t shape[PROGRAM_RANK_MAX]; /* of the whole array, with padding (graph/pad.h) */
+    int64_t held[PROGRAM_RANK_MAX];  /* without it */
     int64_t local[PROGRAM_RANK_MAX]; /* of the shard */
     struct shd_sharding sharding;
     uint64_t bytes;             /* of the shard, and ... */

@@ -95,7 +95,7 @@ double program_parameters(const struct program *program)
         double elements = 1;
 
         for (uint32_t d = 0; d < b->rank; d++)
-            elements *= (double)b->shape[d];
+            elements *= (double)b->held[d];
         all += b->argument && b->use == PROGRAM_PARAMETERS ? elements : 0;
     }
     return all;

@@ -3,6 +3,7 @@
 
 #include "report/breakdown.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,9 +116,11 @@ static void look(void *arg, uint32_t op, uint32_t microbatch)
     }
 }
 
-/* Padding of the pieces of a shard, all together. */
+/* Padding of a device's shard, the mean: that of dimensions, and of the pieces of what they leave.
+ */
 static uint64_t padding_of(const struct program_buffer *b)
 {
+    double held = 1;
     uint64_t count = program_buffer_count(b) * (uint64_t)shd_sharding_npieces(&b->sharding);
     struct shd_sharding whole = b->sharding;
     int64_t local[SHD_RANK_MAX];
@@ -126,9 +129,12 @@ static uint64_t padding_of(const struct program_buffer *b)
     whole.flat = (struct shd_dim_axes){0};
     whole.flat_dims = 0;
     shd_sharding_shard_shape(&whole, b->shape, local);
-    for (uint32_t d = 0; d < b->rank; d++)
+    for (uint32_t d = 0; d < b->rank; d++) {
         elements *= (uint64_t)local[d];
-    return (count - elements) * shd_dtype_size(b->dtype);
+        held *= b->shape[d] > 0 ? (double)b->held[d] / (double)b->shape[d] : 1;
+    }
+    count -= (uint64_t)llround((double)elements * held);
+    return count * shd_dtype_size(b->dtype) / (uint64_t)shd_sharding_npieces(&b->sharding);
 }
 
 /* Find what a device of the rank holds from step to step: elements of parameters, and padding. */
@@ -145,8 +151,7 @@ static void find_held(struct breakdown *out, const struct program *program, uint
             if (b->use == PROGRAM_PARAMETERS)
                 out->parameters += (double)program_buffer_count(b);
             if (b->use == PROGRAM_PARAMETERS || b->use == PROGRAM_OPTIMIZER)
-                out->padding_bytes +=
-                    padding_of(b) / (uint64_t)shd_sharding_npieces(&b->sharding);
+                out->padding_bytes += padding_of(b);
         }
     }
 }
@@ -289,7 +294,7 @@ static void print_states(const struct breakdown *b, struct text *out)
             text_addf(&line, "%s %s %s", i ? "," : ":", program_use_name(order[i]),
                       units_print_bytes(bytes, sizeof bytes, b->states[order[i]]));
     if (b->padding_bytes > 0)
-        text_addf(&line, "; of these %s pads pieces",
+        text_addf(&line, "; of these %s is padding",
                   units_print_bytes(bytes, sizeof bytes, b->padding_bytes));
     print_line(b, "  states ", &line, out);
 }

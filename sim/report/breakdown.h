@@ -36,8 +36,8 @@ struct breakdown {
     uint128 states[PROGRAM_NUSES]; /* when all gradients are there and the update begins */
     bool updates;                  /* there is an update: else `states` is not set */
     double parameters;             /* elements on the device */
-    uint128 padding_bytes;         /* of what stays from step to step: behind the ends of shards
-                                      that are kept in pieces; of a device, the mean */
+    uint128 padding_bytes;         /* of what stays from step to step: behind the ends of
+                                      dimensions and of pieces; of a device, the mean */
     struct breakdown_part *parts;  /* of activations at the peak, the largest first */
     uint32_t nparts;
     uint32_t transfer;      /* op that has most bytes in hand; PROGRAM_NONE: nothing is sent */

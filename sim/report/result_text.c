@@ -292,7 +292,7 @@ static void print_result_place(struct text *out, const struct record *r, uint32_
     const struct program_buffer *b = &r->program->buffers[r->program->results[i].buffer];
 
     text_addf(out, "%s%.200s", kind_name(r->checks[i].kind), r->checks[i].name);
-    print_index(out, b->shape, b->rank, r->checks[i].at);
+    print_index(out, b->held, b->rank, r->checks[i].at);
 }
 
 static void print_values(struct text *out, const struct record_check *check)

@@ -424,6 +424,7 @@ _Static_assert(sizeof(enum scenario_activation) == sizeof(unsigned), "enum size"
 _Static_assert(sizeof(enum scenario_norm) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_gathered) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_placement) == sizeof(unsigned), "enum size");
+_Static_assert(sizeof(enum scenario_uneven) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_price) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_optimizer_kind) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_type) == sizeof(unsigned), "enum size");

@@ -404,6 +404,13 @@ enum scenario_placement {
     SCENARIO_NPLACEMENTS
 };
 
+/* What becomes of dimensions that do not divide by the axes that rules put on them. */
+enum scenario_uneven {
+    SCENARIO_REFUSED, /* they are errors */
+    SCENARIO_PADDED,  /* they are made longer: graph/pad.h */
+    SCENARIO_NUNEVENS
+};
+
 /* What the partitioner compares ways by. */
 enum scenario_price {
     SCENARIO_PRICE_BYTES, /* what all devices receive */
@@ -476,6 +483,7 @@ struct scenario {
     struct scenario_straggler straggler;
     enum scenario_gathered gathered;
     enum scenario_placement placement;
+    enum scenario_uneven uneven;
     enum scenario_price price;
     enum scenario_rules_from rules;
     size_t nparams; /* 0 where specs come from shapes */

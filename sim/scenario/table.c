@@ -129,6 +129,12 @@ static const char *const gathered[] = {
     [SCENARIO_NGATHERED] = NULL,
 };
 
+static const char *const unevens[] = {
+    [SCENARIO_REFUSED] = "refuse",
+    [SCENARIO_PADDED] = "pad",
+    [SCENARIO_NUNEVENS] = NULL,
+};
+
 static const char *const placements[] = {
     [SCENARIO_FOLLOW] = "follow",
     [SCENARIO_SEARCH] = "search",
@@ -1220,13 +1226,14 @@ const struct option option_table[] = {
         .offset = AT(gathered),
         .words = gathered,
         .standard = "again",
-        .help = "Values that were gathered for the forward phase, where the backward phase reads "
-                "them too, as the inputs of products under sequence parallelism. again: their "
-                "shards are kept and gathered once more, as Megatron does. keep: the whole arrays "
-                "are kept, as PyTorch does, for fewer bytes moved and more memory: of two inputs "
-                "of s b h elements a layer over t devices, 4 s b h (1 - 1/t) bytes in 16 bits, and "
-                "2 of 6 gathers less. With placement search, which prices one gather, they are kept "
-                "if the step fits. Parameters: zero.reshard_after_forward.",
+        .help =
+            "Values that were gathered for the forward phase, where the backward phase reads "
+            "them too, as the inputs of products under sequence parallelism. again: their "
+            "shards are kept and gathered once more, as Megatron does. keep: the whole arrays "
+            "are kept, as PyTorch does, for fewer bytes moved and more memory: of two inputs "
+            "of s b h elements a layer over t devices, 4 s b h (1 - 1/t) bytes in 16 bits, and "
+            "2 of 6 gathers less. With placement search, which prices one gather, they are kept "
+            "if the step fits. Parameters: zero.reshard_after_forward.",
     },
     {
         .key = "hardware",
@@ -1255,6 +1262,17 @@ const struct option option_table[] = {
         .help =
             "How arrays are sharded that no rule names: follow takes mesh axes only from rules, "
             "constraints and operands; search minimizes bytes, or with price: time the time.",
+    },
+    {
+        .key = "uneven",
+        .type = &value_word,
+        .offset = AT(uneven),
+        .words = unevens,
+        .standard = "refuse",
+        .help = "What becomes of a dimension that does not divide by the axes that rules, axes and "
+                "constraints put on it, as 50257 words over 8: an error, or with pad it is made "
+                "longer by zeros until it divides, as partitioners of whole programs do; what "
+                "padding costs is counted and told, and it changes no result.",
     },
     {
         .key = "price",

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "program/shard.h"
+
 static const struct program_buffer *buffer_of(const struct program *program, uint32_t result)
 {
     return &program->buffers[program->results[result].buffer];
@@ -19,7 +21,7 @@ int collect_init(struct collect *out, const struct program *program, struct shd_
         const struct program_buffer *b = buffer_of(program, r);
         uint64_t bytes;
 
-        status = shd_shape_bytes(&bytes, b->shape, b->rank, b->dtype, err);
+        status = shd_shape_bytes(&bytes, b->held, b->rank, b->dtype, err);
         if (status == SHD_OK && !(c.wholes[r] = malloc(bytes + 1)))
             status = shd_error_set(err, SHD_ENOMEM, "no memory for a result of %llu bytes",
                                    (unsigned long long)bytes);
@@ -64,7 +66,7 @@ static void place_box(const struct program_buffer *b, const struct shd_box *box,
         to[d] = all;
         at += box->start[d] * all;
         local *= box->extent[d];
-        all *= b->shape[d];
+        all *= b->held[d];
     }
     kern_copy_box(size, b->rank, box->extent, (char *)whole + (size_t)at * size, to,
                   (const char *)shard + (size_t)box->at * size, from);
@@ -72,11 +74,11 @@ static void place_box(const struct program_buffer *b, const struct shd_box *box,
 
 static void place(const struct program_buffer *b, int32_t position, const void *shard, void *whole)
 {
-    struct shd_box boxes[SHD_BOXES_MAX];
-    size_t n = shd_sharding_boxes(&b->sharding, b->shape, position, boxes);
+    struct program_boxes boxes = program_boxes_begin(b, position);
+    struct shd_box box;
 
-    for (size_t i = 0; i < n; i++)
-        place_box(b, &boxes[i], shard, whole);
+    while (program_boxes_next(&boxes, &box))
+        place_box(b, &box, shard, whole);
 }
 
 void collect_place(const struct program *program, const struct program_buffer *buffer,

@@ -10,6 +10,7 @@
 
 #include "kern/convert.h"
 #include "kern/error.h"
+#include "program/shard.h"
 #include "ranks/ranks.h"
 #include "ranks/spread.h"
 #include "trial/elements.h"
@@ -183,21 +184,16 @@ static bool judge_fill(const struct steps *s, int32_t device, uint32_t i)
     const struct program_buffer *b = &s->program->buffers[op->outputs[0]];
     const void *left = left_for(s, device, op->outputs[0]);
     struct kern_source source = op->source;
-    struct shd_box boxes[SHD_BOXES_MAX];
     void *values;
-    size_t n;
     bool done;
 
     if (left)
         return judge_exact(s, device, i, op->outputs[0], left);
-    values = kern_zeroed(b->bytes, 1); /* padding is zeros */
+    values = kern_zeroed(b->bytes, 1);
     if (!values)
         return false;
     source.step = s->step[device];
-    n = shd_sharding_boxes(&b->sharding, b->shape, device, boxes);
-    for (size_t k = 0; k < n; k++)
-        kern_fill(&source, b->dtype, b->rank, b->shape, boxes[k].start, boxes[k].extent,
-                  (char *)values + (uint64_t)boxes[k].at * shd_dtype_size(b->dtype));
+    program_shard_fill(values, b, device, &source);
     done = judge_exact(s, device, i, op->outputs[0], values);
     free(values);
     return done;

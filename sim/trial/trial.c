@@ -244,6 +244,19 @@ static int find_hardware(struct trial *t, struct diag *diag)
     return status;
 }
 
+/* Where dimensions do not divide, the program is that of a graph in which they do. */
+static int pad(struct trial *t, struct diag *diag)
+{
+    struct graph *padded;
+    int status = model_pad(&padded, t->graph, t->mesh, t->scenario, diag);
+
+    if (status == SHD_OK && padded) {
+        t->unpadded = t->graph;
+        t->graph = padded;
+    }
+    return status;
+}
+
 static int build(struct trial *t, struct diag *diag)
 {
     const struct scenario *scenario = t->scenario;
@@ -256,6 +269,8 @@ static int build(struct trial *t, struct diag *diag)
         status = find_hardware(t, diag);
     if (status == SHD_OK)
         status = model_graph(&t->graph, scenario, diag);
+    if (status == SHD_OK && scenario->uneven == SCENARIO_PADDED)
+        status = pad(t, diag);
     if (status == SHD_OK)
         status = build_timetable(t, diag);
     if (status == SHD_OK)
@@ -291,6 +306,7 @@ void trial_fini(struct trial *trial)
     model_shardings_fini(&trial->shardings);
     timetable_destroy(trial->timetable);
     graph_destroy(trial->graph);
+    graph_destroy(trial->unpadded);
     hardware_destroy(trial->hardware);
     shd_mesh_destroy(trial->mesh);
     memset(trial, 0, sizeof *trial);
@@ -355,7 +371,8 @@ static int execute(struct trial *trial, const int *stop_request, struct shd_erro
         return status;
     verify.nthreads = reference_threads(trial->program);
     verify.decisions = &decisions;
-    status = verify_reference(&reference, trial->graph, &verify, err);
+    status = verify_reference(&reference, trial->unpadded ? trial->unpadded : trial->graph, &verify,
+                              err);
     decisions_fini(&decisions);
     if (status != SHD_OK)
         return status;

@@ -27,6 +27,7 @@ struct trial {
     const struct scenario *scenario; /* not owned */
     struct shd_mesh *mesh;
     struct graph *graph;
+    struct graph *unpadded; /* what `graph` is a padded form of (graph/pad.h); NULL: nothing */
     struct timetable *timetable;  /* of a pipeline; NULL: there is one stage ... */
     struct program_stages stages; /* ... else on its axis */
     struct model_shardings shardings;

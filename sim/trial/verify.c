@@ -9,6 +9,7 @@
 
 #include "kern/error.h"
 #include "partition/partition.h"
+#include "program/shard.h"
 #include "ranks/ranks.h"
 #include "ranks/spread.h"
 #include "trial/curve.h"
@@ -181,16 +182,10 @@ static void compare_result(const struct comparing *c, uint32_t r, int32_t positi
 {
     const struct program *program = c->record->program;
     const struct program_buffer *b = &program->buffers[program->results[r].buffer];
-    struct shd_box boxes[SHD_BOXES_MAX];
-    size_t n;
 
-    if (!program_holds(program, program_rank(program, position), &program->ops[b->first_op]))
-        return;
-    n = shd_sharding_boxes(&b->sharding, b->shape, position, boxes);
-    for (size_t i = 0; i < n; i++)
-        kern_compare(b->dtype, b->rank, b->shape, boxes[i].start, boxes[i].extent,
-                     (const char *)shard + (uint64_t)boxes[i].at * shd_dtype_size(b->dtype), want,
-                     allowed, &found[(size_t)position * program->nresults + r]);
+    if (program_holds(program, program_rank(program, position), &program->ops[b->first_op]))
+        program_shard_compare(shard, b, position, want, allowed,
+                              &found[(size_t)position * program->nresults + r]);
 }
 
 /* Where the rank has the whole reference, every device's thread compares what it has. */

@@ -10,6 +10,7 @@
 
 #include "memory/backend.h"
 #include "program/rows.h"
+#include "program/shard.h"
 #include "ranks/ranks.h"
 #include "ranks/spread.h"
 #include "run/channel.h"
@@ -441,18 +442,10 @@ static void do_fill(struct walker *w, const struct program_op *op)
 {
     const struct program_buffer *b = &w->program->buffers[op->outputs[0]];
     struct kern_source source = op->source;
-    struct shd_box boxes[SHD_BOXES_MAX];
-    size_t n;
 
     source.step = w->repeat;
     source.microbatch = w->microbatch;
-    n = shd_sharding_boxes(&b->sharding, b->shape, w->position, boxes);
-    if (b->sharding.flat_dims > 0)
-        memset(w->shards[op->outputs[0]], 0, b->bytes); /* the padding */
-    for (size_t i = 0; i < n; i++)
-        kern_fill(&source, b->dtype, b->rank, b->shape, boxes[i].start, boxes[i].extent,
-                  (char *)w->shards[op->outputs[0]] +
-                      (uint64_t)boxes[i].at * shd_dtype_size(b->dtype));
+    program_shard_fill(w->shards[op->outputs[0]], b, w->position, &source);
 }
 
 /* Returns the flops that the kernel's loops counted. */

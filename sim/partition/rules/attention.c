@@ -124,7 +124,7 @@ static void describe(struct program_op *op, const struct graph *graph, uint32_t 
         .dtype = graph->nodes[n->inputs[Q]].dtype,
         .batch = extents[BATCH],
         .queries = all > 1 ? size_of(graph, n->inputs[Q], 1) / all * blocks : extents[QUERIES],
-        .keys = size_of(graph, n->inputs[K], 1) / all * blocks,
+        .keys = all > 1 ? size_of(graph, n->inputs[K], 1) / all * blocks : extents[KEYS],
         .heads = extents[HEADS],
         .kv_heads = extents[KV_HEADS],
         .head_dim = extents[HEAD_DIM],

@@ -1,4 +1,5 @@
-/* The causal mask: everything may be cut; devices know which queries and keys are theirs.
+/* The causal mask, and that of padding: everything may be cut; devices know which queries and keys
+ * are theirs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,17 +13,20 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     const struct graph_node *n = &graph->nodes[node];
     struct kern_causal *c = &op->desc.causal;
 
-    op->kernel = &kern_kernel_causal;
+    bool queries = n->attr.causal.query_dim != GRAPH_NONE;
+
+    op->kernel = queries ? &kern_kernel_causal : &kern_kernel_padding;
     c->dtype = n->dtype;
     c->ndims = n->rank;
     for (uint32_t d = 0; d < n->rank; d++)
         c->extent[d] = extents[rule->result[0][d]];
     rule_strides(c->stride, n->rank, rule->result[0], extents);
-    c->query_dim = rule_place(n, n->attr.causal.query_dim);
+    c->query_dim = queries ? rule_place(n, n->attr.causal.query_dim) : n->rank;
     c->key_dim = rule_place(n, n->attr.causal.key_dim);
+    c->held = graph->dims[n->attr.causal.key_dim].held;
     c->masked = n->attr.causal.masked;
     op->noffsets = 2;
-    op->offsets[0] = (struct program_offset){op->outputs[0], c->query_dim};
+    op->offsets[0] = (struct program_offset){op->outputs[0], queries ? c->query_dim : c->key_dim};
     op->offsets[1] = (struct program_offset){op->outputs[0], c->key_dim};
 }
 

@@ -1,0 +1,36 @@
+/* program/shard.h - which elements of an array a device holds, and what its arguments are filled
+ * with.
+ *
+ * Thread class: pure functions of their arguments.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PROGRAM_SHARD_H
+#define PROGRAM_SHARD_H
+
+#include "program/program.h"
+
+/* A walk through what the device at a position holds, in the shard's order: boxes that lie in a row
+ * in the shard and have no padding, neither of pieces (shd/sharding.h) nor of dimensions
+ * (graph/pad.h). */
+struct program_boxes {
+    const struct program_buffer *buffer;
+    struct shd_box boxes[SHD_BOXES_MAX];
+    size_t nboxes, box; /* the next one, and ... */
+    int64_t row;        /* ... of its rows that are parted by padding */
+};
+
+struct program_boxes program_boxes_begin(const struct program_buffer *buffer, int32_t position);
+bool program_boxes_next(struct program_boxes *boxes, struct shd_box *out); /* false: the end */
+
+/* Fill a shard from its source; its padding is zeros. */
+void program_shard_fill(void *values, const struct program_buffer *buffer, int32_t position,
+                        const struct kern_source *source);
+
+/* Compare a shard with the whole array, which has no padding (kern_compare()). */
+struct kern_difference;
+void program_shard_compare(const void *values, const struct program_buffer *buffer,
+                           int32_t position, const void *whole, const double *allowed,
+                           struct kern_difference *found);
+
+#endif /* PROGRAM_SHARD_H */

@@ -1,0 +1,88 @@
+#!/bin/sh
+# Sizes that do not divide: refused with what would do, or padded, which is told and counted and changes
+# no result.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+cat >"$tmp/model.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2, tp: 4}
+uneven: pad
+model: {kind: gpt2, d_model: 24, heads: 6, head_dim: 4, layers: 2, vocab: 50, d_ff: 50}
+batch: {size: 3, seq: 8}
+step: [forward, backward, update]
+steps: 2
+optimizer: {kind: adamw, clip: 1.0, weight_decay: 0.1}
+axes: {batch: dp}
+params: &tp
+  - [embed/table, [tp]]
+  - [attn/(q|k|v)/kernel, [null, tp]]
+  - [attn/o/kernel, [tp]]
+  - [mlp/(up|gate)/kernel, [null, tp]]
+  - [mlp/down/kernel, [tp]]
+  - [.*, []]
+strategies:
+  - {name: gpt2}
+  - {name: zero-3, zero: {stage: 3, axis: dp}}
+  - {name: sequence, axes: {batch: dp, seq: tp}, batch: {size: 3, seq: 7}, params: [[.*, []]]}
+  - {name: several, mesh: {dp: 5, tp: 3}, batch: {size: 14, microbatches: 2}, recompute: full}
+  - {name: stages, mesh: {pp: 2, dp: 2, tp: 4}, pipeline: {axis: pp, schedule: 1f1b}, batch: {size: 6, microbatches: 2}}
+  - {name: groups, model: {kind: llama3, heads: 6, kv_heads: 2, d_ff: 50, vocab: 50}}
+  - {name: one-key-head, model: {kind: llama3, heads: 6, kv_heads: 1, d_ff: 50, vocab: 50},
+     params: [[attn/(k|v)/kernel, []], [embed/table, [tp]], [attn/q/kernel, [null, tp]], [attn/o/kernel, [tp]], [.*, []]]}
+  - {name: relative, model: {kind: t5, heads: 6, d_ff: 50, vocab: 50},
+     params: [[embed/table, [tp]], ['(q|k|v)/kernel', [null, tp]], [/o/kernel, [tp]], [.*, []]]}
+  - {name: experts, model: {kind: mixtral, heads: 6, kv_heads: 6, d_ff: 50, vocab: 50}, moe: {experts: 2}, batch: {size: 4},
+     params: [[moe/(gate|up)/kernel, [null, null, tp]], [moe/down/kernel, [null, tp]], [embed/table, [tp]], [.*, []]]}
+YAML
+sed 's/ &tp//' "$tmp/model.yaml" >"$tmp/m.yaml" && mv "$tmp/m.yaml" "$tmp/model.yaml"
+
+shardsim plan --json "$tmp/model.yaml"
+is 0 "planned"
+cp "$tmp/out" "$tmp/planned"
+shardsim run -q --json "$tmp/model.yaml"
+is 0 "executed: results are those without sharding and padding"
+holds "what is executed is what was planned, and the padding is told" <<PY
+plan = json.load(open("$tmp/planned", encoding="utf-8"))
+for p, s in zip(plan, r, strict=True):
+    for key in "received_bytes", "flops":
+        assert p[key] == s[key], (p["strategy"], key)
+    assert p["memory"]["peak_bytes"] == s["memory"]["peak_bytes"], p["strategy"]
+    assert p["note"] == s["note"] and p["note"].startswith("padded with zeros: "), p["strategy"]
+notes = {s["strategy"]: dict(part.replace(" to ", " ").split(" ", 1) for part in s["note"][19:].split(", ")) for s in r}
+assert notes["gpt2"] == {"batch": "3 4", "vocab": "50 52", "heads": "6 8", "kv_heads": "6 8", "mlp": "50 52"}, notes["gpt2"]
+assert notes["groups"]["heads"] == "6 12" and notes["groups"]["kv_heads"] == "2 4", notes["groups"]
+assert notes["sequence"] == {"batch": "3 4", "seq": "7 8"}, notes["sequence"]
+assert "kv_heads" not in notes["one-key-head"] and notes["one-key-head"]["heads"] == "6 8", notes["one-key-head"]
+PY
+
+shardsim plan --json -S gpt2 "$tmp/model.yaml"
+cp "$tmp/out" "$tmp/padded"
+shardsim plan --json -S gpt2 -s batch.size=4 -s model.heads=8 -s model.vocab=52 -s model.d_ff=52 "$tmp/model.yaml"
+holds "bytes that devices receive are those of the padded sizes; the work of the model is not" <<PY
+padded = json.load(open("$tmp/padded", encoding="utf-8"))
+a, b = (padded[0] if isinstance(padded, list) else padded), (r[0] if isinstance(r, list) else r)
+assert a["received_bytes"]["total"] == b["received_bytes"]["total"]
+assert "note" not in b
+assert a["work"]["model_flops"] < 0.75 * b["work"]["model_flops"], (a["work"], b["work"])
+PY
+
+shardsim plan -S gpt2 -s uneven=refuse "$tmp/model.yaml"
+is 2 "refused without being asked for"
+says err "'embed/table': dimension 0 of extent 50 does not divide into 4 shards; 2 or 5 would do, or 'uneven: pad'" \
+    "the message names the option"
+shardsim plan -S experts -s batch.size=3 "$tmp/model.yaml"
+is 2 "tokens of experts are counted: a padded batch of them is refused"
+says err "'batch' of 3 elements would be padded to 4, and " "with what would be padded, and where"
+shardsim plan -S sequence -s model.causal=false "$tmp/model.yaml"
+[ "$status" -ne 0 ]
+ok $? "positions that all others see are not padded"
+for to in jax pytorch; do
+    shardsim export --to $to -S gpt2 "$tmp/model.yaml"
+    is 2 "export --to $to: not without a word"
+    says err "dimensions are padded, which exported code is not" "export --to $to: why"
+done
+done_testing

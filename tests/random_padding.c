@@ -1,0 +1,19 @@
+/* Random programs of which dimensions are padded: whatever lies in the padding, results are those
+ * of the graph without it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "random_check.h"
+#include "tap.h"
+
+#define SEED 20261126u
+#define NPROGRAMS 300
+
+int main(void)
+{
+    plan(0);
+    random_test_padding(random_layer_program, SEED, NPROGRAMS);
+    return done();
+}
