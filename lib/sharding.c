@@ -119,7 +119,9 @@ int shd_sharding_check(const struct shd_sharding *sharding, const int64_t *shape
 {
     char hint[64];
 
-    for (size_t d = 0; d < sharding->rank; d++) {
+    if (sharding->uneven && sharding->flat.naxes > 0)
+        return shd_error_set(err, SHD_EUNSUPPORTED, "pieces of shards that do not divide");
+    for (size_t d = 0; d < sharding->rank && !sharding->uneven; d++) {
         int64_t nshards = shd_sharding_nshards(sharding, d);
 
         if (shape[d] % nshards != 0)
@@ -150,7 +152,8 @@ int shd_sharding_spec(struct shd_spec **out, const struct shd_sharding *sharding
 bool shd_sharding_equal(const struct shd_sharding *a, const struct shd_sharding *b)
 {
     return a->rank == b->rank && a->partial == b->partial && a->partial_op == b->partial_op &&
-           a->flat_dims == b->flat_dims && !memcmp(&a->flat, &b->flat, sizeof(a->flat)) &&
+           a->flat_dims == b->flat_dims && a->uneven == b->uneven &&
+           !memcmp(&a->flat, &b->flat, sizeof(a->flat)) &&
            !memcmp(a->dims, b->dims, sizeof(a->dims)) && shd_mesh_equal(a->mesh, b->mesh);
 }
 
@@ -171,6 +174,7 @@ void shd_sharding_simplify(struct shd_sharding *out, const struct shd_sharding *
         simplify_axes(&s.dims[d], s.mesh, &sharding->dims[d]);
     simplify_axes(&s.flat, s.mesh, &sharding->flat);
     s.flat_dims = s.flat.naxes > 0 ? sharding->flat_dims : 0;
+    s.uneven = sharding->uneven;
     for (size_t a = 0; a < shd_mesh_naxes(s.mesh); a++)
         if (sharding->partial >> a & 1 && shd_mesh_axis_size(s.mesh, a) > 1)
             s.partial |= (uint16_t)(1u << a);
@@ -232,6 +236,15 @@ int64_t shd_sharding_piece(const struct shd_sharding *sharding, int32_t position
     return find_part(sharding->mesh, &sharding->flat, position);
 }
 
+/* Of one interval, the longest. */
+static int64_t interval_extent(const struct shd_sharding *sharding, const int64_t *shape,
+                               size_t dim)
+{
+    int64_t nshards = shd_sharding_nshards(sharding, dim);
+
+    return shape[dim] / nshards + (shape[dim] % nshards != 0);
+}
+
 /* Make the extents of a shard those of one of its pieces. */
 static void cut_flat(const struct shd_sharding *sharding, int64_t *local)
 {
@@ -249,7 +262,7 @@ void shd_sharding_shard_shape(const struct shd_sharding *sharding, const int64_t
                               int64_t *out)
 {
     for (size_t d = 0; d < sharding->rank; d++)
-        out[d] = shape[d] / shd_sharding_nshards(sharding, d);
+        out[d] = interval_extent(sharding, shape, d);
     cut_flat(sharding, out);
 }
 
@@ -259,10 +272,13 @@ void shd_sharding_offset(const struct shd_sharding *sharding, const int64_t *sha
     int64_t local[SHD_RANK_MAX];
 
     for (size_t d = 0; d < sharding->rank; d++)
-        local[d] = shape[d] / shd_sharding_nshards(sharding, d);
+        local[d] = interval_extent(sharding, shape, d);
     cut_flat(sharding, local);
-    for (size_t d = 0; d < sharding->rank; d++)
+    for (size_t d = 0; d < sharding->rank; d++) {
         out[d] = local[d] * shd_sharding_index(sharding, d, position);
+        if (sharding->uneven && out[d] > shape[d])
+            out[d] = shape[d];
+    }
     if (sharding->flat_dims > 0) {
         size_t last = sharding->flat_dims - 1u;
 
@@ -298,6 +314,19 @@ static int64_t box_from(struct shd_box *box, const int64_t *local, size_t n, int
     return box->extent[d] * stride;
 }
 
+/* Cut off what is behind the array's end; false where all is. */
+static bool cut_off(const struct shd_sharding *sharding, const int64_t *shape, struct shd_box *box)
+{
+    bool any = true;
+
+    for (size_t d = 0; d < sharding->rank; d++) {
+        if (box->extent[d] > shape[d] - box->start[d])
+            box->extent[d] = shape[d] - box->start[d];
+        any = any && (box->extent[d] > 0 || shape[d] == 0);
+    }
+    return any;
+}
+
 size_t shd_sharding_boxes(const struct shd_sharding *sharding, const int64_t *shape,
                           int32_t position, struct shd_box out[SHD_BOXES_MAX])
 {
@@ -318,7 +347,7 @@ size_t shd_sharding_boxes(const struct shd_sharding *sharding, const int64_t *sh
         memcpy(out[n].extent, local, sharding->rank * sizeof *local);
         out[n].at = (at - from) * rest;
         if (sharding->flat_dims == 0)
-            return 1;
+            return cut_off(sharding, shape, &out[n]);
         at += box_from(&out[n], local, sharding->flat_dims, at, end);
         for (size_t d = 0; d < sharding->flat_dims; d++)
             out[n].start[d] += offset[d];

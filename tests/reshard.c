@@ -888,6 +888,51 @@ static void test_large(void)
     shd_mesh_destroy(large);
 }
 
+/* Random axes on random dimensions of an array that need not divide. */
+static void draw_uneven(struct shd_sharding *out, const struct shd_mesh *on, size_t rank)
+{
+    shd_sharding_init(out, on, rank);
+    out->uneven = true;
+    for (size_t a = 0; a < shd_mesh_naxes(on); a++) {
+        struct shd_dim_axes *dim = &out->dims[random_below((uint32_t)rank)];
+
+        if (random_below(4))
+            dim->axes[dim->naxes++] = (uint8_t)a;
+    }
+}
+
+/* Where shards do not divide: all that is received is sent, and is in boxes. */
+static void test_uneven(void)
+{
+    int wrong = 0;
+
+    for (int i = 0; i < 500; i++) {
+        const int32_t sizes[] = {1 + (int32_t)random_below(4), 1 + (int32_t)random_below(5),
+                                 1 + (int32_t)random_below(3)};
+        const int64_t shape[] = {1 + random_below(13), 1 + random_below(13)};
+        struct shd_sharding from, to;
+        struct shd_reshard_plan plan;
+        struct shd_reshard_figures figures;
+        struct shd_mesh *on = NULL;
+        uint64_t received = 0, sent = 0;
+
+        if (shd_mesh_create(&on, axis_names, sizes, 3, NULL))
+            continue;
+        draw_uneven(&from, on, 2);
+        draw_uneven(&to, on, 2);
+        wrong += shd_reshard_build(&plan, &from, &to, shape, SHD_I8, NULL) != SHD_OK;
+        wrong += shd_reshard_measure(&figures, &plan, shape, NULL, NULL) != SHD_OK;
+        for (int32_t p = 0; p < shd_mesh_size(on); p++)
+            for (size_t s = 0; s < plan.nsteps; s++) {
+                received += shd_reshard_step_received(&plan.steps[s], shape, SHD_I8, p);
+                sent += shd_reshard_step_sent(&plan.steps[s], shape, SHD_I8, p);
+            }
+        wrong += received != plan.received_bytes || sent != received;
+        shd_mesh_destroy(on);
+    }
+    ok(wrong == 0, "500 reshards that do not divide: what is received is planned, and sent");
+}
+
 int main(void)
 {
     const char *const names[] = {"a", "b", "c", "d"};
@@ -905,6 +950,7 @@ int main(void)
     test_figures();
     test_words();
     test_large();
+    test_uneven();
     test_random();
     shd_mesh_destroy(mesh);
     return done();

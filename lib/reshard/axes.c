@@ -48,7 +48,12 @@ size_t shd_reshard_step_axes(const struct shd_reshard_step *step, uint8_t axes[S
         memcpy(axes, step->axes, step->naxes * sizeof *axes);
         return step->naxes;
     }
-    mask = step->shift > 0 ? reshard_axes_from(&step->to.dims[step->dim], 0) : changed_axes(step);
+    if (step->shift > 0)
+        mask = reshard_axes_from(&step->to.dims[step->dim], 0);
+    else if (step->from.uneven || step->to.uneven) /* intervals of one are not parts of another's */
+        mask = shd_sharding_axes(&step->from) | shd_sharding_axes(&step->to);
+    else
+        mask = changed_axes(step);
     for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
         if (mask >> a & 1)
             axes[n++] = a;

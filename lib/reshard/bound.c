@@ -45,7 +45,7 @@ static uint64_t count_met(const struct shd_sharding *from, const struct shd_shar
                           const int64_t *shape, uint64_t nelements)
 {
     uint64_t n = (uint64_t)shd_mesh_size(to->mesh);
-    uint64_t held = reshard_mul(reshard_shard_count(to, shape), n) - reshard_moved(from, to, shape);
+    uint64_t held = reshard_count_all(to, shape) - reshard_moved(from, to, shape);
     struct reshard_pair pair;
 
     reshard_pair_init(&pair, from, to, NULL);
@@ -82,7 +82,7 @@ uint64_t shd_reshard_bound_at(const struct shd_sharding *from, const struct shd_
 {
     struct shd_reshard_step step = {.from = *from, .to = *to};
     struct sums sums = sums_of(from, to);
-    uint64_t count = reshard_shard_count(to, shape);
+    uint64_t count = reshard_count_at(to, shape, position);
 
     if (sums.nbecome > 1)
         return 0;
@@ -244,7 +244,12 @@ static int bound_entering(uint64_t *out, const struct shd_sharding *from,
 {
     struct grouped old;
     struct grouped new;
-    int status = group_devices(&old, from, ndevices, err);
+    int status;
+
+    if (reshard_is_uneven(from, shape) || reshard_is_uneven(to, shape))
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "what groups of devices receive of shards that do not divide");
+    status = group_devices(&old, from, ndevices, err);
 
     if (!status)
         status = group_devices(&new, to, ndevices, err);

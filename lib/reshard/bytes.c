@@ -89,7 +89,7 @@ uint64_t shd_reshard_step_received(const struct shd_reshard_step *step, const in
         count = member_received(step, shd_reshard_operand_count(step, shape),
                                 member_of(step, position));
     else
-        count = reshard_shard_count(&step->to, shape) - reshard_held(step, shape, position);
+        count = reshard_count_at(&step->to, shape, position) - reshard_held(step, shape, position);
     return count * shd_dtype_size(dtype);
 }
 

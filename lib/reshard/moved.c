@@ -9,7 +9,8 @@
  *   - what is left, such as two dimensions that swap their axes, is counted by digits of
  *     coordinates (tangle.h), or, where intervals straddle, over all coordinates of its
  *     axes.
- * Meshes without a common one are gone through device by device.
+ * Meshes without a common one, and intervals of which the last are shorter, are gone through device
+ * by device.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,6 +19,49 @@
 #include "pair.h"
 #include "step.h"
 #include "tangle.h"
+
+int64_t reshard_extent(const struct shd_sharding *sharding, const int64_t *shape, size_t dim)
+{
+    int64_t nshards = shd_sharding_nshards(sharding, dim);
+
+    return shape[dim] / nshards + (shape[dim] % nshards != 0);
+}
+
+bool reshard_is_uneven(const struct shd_sharding *sharding, const int64_t *shape)
+{
+    for (size_t d = 0; d < sharding->rank; d++)
+        if (shape[d] % shd_sharding_nshards(sharding, d) != 0)
+            return true;
+    return false;
+}
+
+uint64_t reshard_count_at(const struct shd_sharding *sharding, const int64_t *shape,
+                          int32_t position)
+{
+    struct shd_box boxes[SHD_BOXES_MAX];
+    uint64_t count = 1;
+
+    if (!reshard_is_uneven(sharding, shape))
+        return reshard_shard_count(sharding, shape);
+    if (shd_sharding_boxes(sharding, shape, position, boxes) == 0)
+        return 0;
+    for (size_t d = 0; d < sharding->rank; d++)
+        count *= (uint64_t)boxes[0].extent[d];
+    return count;
+}
+
+uint64_t reshard_count_all(const struct shd_sharding *sharding, const int64_t *shape)
+{
+    uint64_t ndevices = (uint64_t)shd_mesh_size(sharding->mesh), count = 1;
+
+    if (!reshard_is_uneven(sharding, shape))
+        return reshard_mul(reshard_shard_count(sharding, shape), ndevices);
+    for (size_t d = 0; d < sharding->rank; d++) {
+        count = reshard_mul(count, (uint64_t)shape[d]);
+        ndevices /= (uint64_t)shd_sharding_nshards(sharding, d); /* each element's holders */
+    }
+    return reshard_mul(count, ndevices);
+}
 
 uint64_t reshard_shard_count(const struct shd_sharding *sharding, const int64_t *shape)
 {
@@ -209,11 +253,13 @@ static uint64_t count_held_each(const struct shd_sharding *from, const struct sh
 uint64_t reshard_moved(const struct shd_sharding *from, const struct shd_sharding *to,
                        const int64_t *shape)
 {
-    uint64_t all = reshard_mul(reshard_shard_count(to, shape), (uint64_t)shd_mesh_size(to->mesh));
+    uint64_t all = reshard_count_all(to, shape);
     struct reshard_pair pair;
 
     if (all == 0 || all == UINT64_MAX)
         return all;
+    if (reshard_is_uneven(from, shape) || reshard_is_uneven(to, shape))
+        return all - count_held_each(from, to, shape);
     reshard_pair_init(&pair, from, to, NULL);
     /* What is held is no more than all, so it fits too. */
     return all -

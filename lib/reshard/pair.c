@@ -91,6 +91,7 @@ static void split_axes(struct shd_sharding *out, const struct shd_sharding *shar
             out->partial = (uint16_t)(out->partial | parts_of(mesh, sharding->mesh, a, NULL));
     }
     out->partial_op = sharding->partial_op;
+    out->uneven = sharding->uneven;
 }
 
 /* Whether equal positions are equal devices. */

@@ -125,6 +125,27 @@ static int go_fastest(struct shd_reshard_plan *best, const struct reshard_ask *q
     return SHD_OK;
 }
 
+static bool is_uneven(const struct reshard_ask *q)
+{
+    return reshard_is_uneven(&q->from, q->shape) || reshard_is_uneven(&q->to, q->shape);
+}
+
+/* Shards that do not divide have one way: what is to be combined is combined where it lies, and one
+ * exchange, which moves the fewest bytes, brings the rest. */
+static void go_uneven(struct shd_reshard_plan *plan, const struct reshard_ask *q)
+{
+    uint32_t combined = q->from.partial & (q->cross ? UINT32_MAX : ~(uint32_t)q->to.partial);
+    struct reshard_way way;
+
+    reshard_begin(&way, plan, q);
+    if (combined)
+        reshard_all_reduce(&way, combined);
+    if (q->cross || memcmp(way.at.dims, q->to.dims, sizeof(way.at.dims)) != 0)
+        reshard_exchange(&way, &q->to);
+    if (q->to.partial & ~(uint32_t)way.at.partial)
+        reshard_mask(&way, &q->to);
+}
+
 int shd_reshard_build_with(struct shd_reshard_plan *out, const struct shd_sharding *from,
                            const struct shd_sharding *to, const int64_t *shape,
                            enum shd_dtype dtype, const struct shd_reshard_opts *opts,
@@ -136,6 +157,8 @@ int shd_reshard_build_with(struct shd_reshard_plan *out, const struct shd_shardi
 
     if (!status && (q.from.flat.naxes > 0 || q.to.flat.naxes > 0))
         status = reshard_go_flat(&plan, &q, err);
+    else if (!status && is_uneven(&q))
+        go_uneven(&plan, &q);
     else if (!status && opts && (opts->ntiers > 0 || opts->seconds))
         status = go_fastest(&plan, &q, opts, err);
     else if (!status)
@@ -166,10 +189,10 @@ int shd_reshard_candidate(struct shd_reshard_plan *out, size_t i, const struct s
     struct shd_reshard_plan plan;
     struct reshard_ask q;
     int status = reshard_ask(&q, from, to, shape, dtype, opts, err);
-    bool flat = !status && (q.from.flat.naxes > 0 || q.to.flat.naxes > 0);
-    size_t nways = status || flat ? 0 : reshard_nways(&q, true);
+    bool alone = !status && (q.from.flat.naxes > 0 || q.to.flat.naxes > 0 || is_uneven(&q));
+    size_t nways = status || alone ? 0 : reshard_nways(&q, true);
 
-    if (flat && i == 0)
+    if (alone && i == 0)
         return shd_reshard_build(out, from, to, shape, dtype, err);
     for (size_t way = 0; way < nways; way++) {
         /* Named collectives stop at the limit of memory; here they may go on. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "pair.h"
+#include "step.h"
 
 /* A device that asks for a box, and the old shard that the box lies in.  Both shardings are on one
  * mesh, except where they have no common one.  To count what a device sends, the device that asks
@@ -41,12 +42,13 @@ int32_t reshard_position_in(const struct shd_mesh *mesh, const struct shd_mesh *
 /* No extent is 0 here: nobody asks for a box of an empty array. */
 static struct range range_of(const struct asking *q, size_t dim)
 {
-    int64_t old_extent = q->shape[dim] / shd_sharding_nshards(q->from, dim);
-    int64_t extent = q->shape[dim] / shd_sharding_nshards(q->to, dim);
-    int64_t start = q->old[dim] * old_extent;
+    int64_t old_extent = reshard_extent(q->from, q->shape, dim);
+    int64_t extent = reshard_extent(q->to, q->shape, dim);
+    int64_t start = q->old[dim] * old_extent, last = start + old_extent - 1;
 
-    return (struct range){(uint64_t)(start / extent),
-                          (uint64_t)((start + old_extent - 1) / extent) + 1,
+    if (last >= q->shape[dim])
+        last = q->shape[dim] - 1;
+    return (struct range){(uint64_t)(start / extent), (uint64_t)(last / extent) + 1,
                           (uint64_t)shd_sharding_index(q->to, dim, q->position)};
 }
 
@@ -356,9 +358,11 @@ static uint64_t count_turns(const struct asking *q)
  * lies within one of the longer; 0 where some straddle two of them. */
 static uint64_t extent_nested(const struct asking *q, size_t dim)
 {
-    uint64_t a = (uint64_t)(q->shape[dim] / shd_sharding_nshards(q->from, dim));
-    uint64_t b = (uint64_t)(q->shape[dim] / shd_sharding_nshards(q->to, dim));
+    uint64_t a = (uint64_t)reshard_extent(q->from, q->shape, dim);
+    uint64_t b = (uint64_t)reshard_extent(q->to, q->shape, dim);
 
+    if (reshard_is_uneven(q->from, q->shape) || reshard_is_uneven(q->to, q->shape))
+        return 0;
     if (a > b)
         return a % b ? 0 : b;
     return b % a ? 0 : a;
@@ -376,10 +380,12 @@ static int32_t asker(const struct asking *q, uint64_t n, uint64_t *count)
     for (size_t d = q->to->rank; d-- > 0;) {
         struct range range = range_of(q, d);
         int64_t interval = (int64_t)(range.first + n % (range.end - range.first));
-        int64_t old_extent = q->shape[d] / shd_sharding_nshards(q->from, d);
-        int64_t extent = q->shape[d] / shd_sharding_nshards(q->to, d);
+        int64_t old_extent = reshard_extent(q->from, q->shape, d);
+        int64_t extent = reshard_extent(q->to, q->shape, d);
         int64_t start = interval * extent, old_start = q->old[d] * old_extent;
         int64_t stop = start + extent, old_stop = old_start + old_extent;
+
+        stop = stop < q->shape[d] ? stop : q->shape[d];
 
         n /= range.end - range.first;
         set_coords(q->to, d, interval, coords);
@@ -444,8 +450,8 @@ uint64_t reshard_given(const struct shd_reshard_step *step, const int64_t *shape
 
     for (size_t d = 0; d < step->from.rank; d++) {
         old[d] = shd_sharding_index(&step->from, d, position);
-        if (shape[d] == 0)
-            return 0;
+        if (old[d] * reshard_extent(&step->from, shape, d) >= shape[d])
+            return 0; /* it has nothing to give */
     }
     reshard_pair_init(&pair, &step->from, &step->to, step->near);
     if (!pair.from || step->near[0] > 0)

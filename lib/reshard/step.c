@@ -232,6 +232,7 @@ void reshard_exchange(struct reshard_way *way, const struct shd_sharding *to)
         if (shd_sharding_nshards(&way->at, d) != shd_sharding_nshards(to, d))
             step->kind = SHD_RESHARD_EXCHANGE;
     }
+    step->to.uneven = to->uneven;
     memcpy(step->near, way->ask->near, sizeof(step->near));
     step->to.mesh = to->mesh;
     memcpy(step->to.dims, to->dims, sizeof(to->dims));

@@ -56,7 +56,18 @@ void reshard_begin(struct reshard_way *way, struct shd_reshard_plan *plan,
 uint64_t reshard_mul(uint64_t a, uint64_t b);
 uint64_t reshard_add(uint64_t a, uint64_t b);
 
-/* Elements of one shard. */
+/* Of one interval of a dimension, the longest. */
+int64_t reshard_extent(const struct shd_sharding *sharding, const int64_t *shape, size_t dim);
+
+/* Whether some dimension does not divide: intervals lie in one another then in no regular way. */
+bool reshard_is_uneven(const struct shd_sharding *sharding, const int64_t *shape);
+
+/* Elements that the shard at a position has, and those that all have together. */
+uint64_t reshard_count_at(const struct shd_sharding *sharding, const int64_t *shape,
+                          int32_t position);
+uint64_t reshard_count_all(const struct shd_sharding *sharding, const int64_t *shape);
+
+/* Elements of one shard, the longest, with its padding. */
 uint64_t reshard_shard_count(const struct shd_sharding *sharding, const int64_t *shape);
 
 /* The elements of their new shards that devices do not hold in their old ones, summed over all

@@ -2,15 +2,16 @@
  * what.
  *
  * A sharding is plain data by axis number.  A dimension sharded by axes (a, b) is cut into
- * size(a)*size(b) equal intervals, numbered with a the major digit.  Axes that shard nothing
- * replicate.  What the dimensions' axes leave to a device may be cut once more, flat: its first
- * `flat_dims` dimensions, taken as one in row-major order, are cut over the axes in `flat` into
- * equal pieces, of which the last may be longer than what is left: what is behind the end is
- * padding, zeros.  So optimizers shard arrays over any number of devices: by elements (all
- * dimensions) as Megatron-LM and DeepSpeed do, or by rows (one dimension) as PyTorch's FSDP2.  A
- * piece lies in a row in the shard that it is cut of.  Axes in `partial` hold values still to be
- * combined (summed, or by `partial_op`) over them: the array's value is that combination over the
- * devices of these axes.
+ * size(a)*size(b) equal intervals, numbered with a the major digit; where it need not divide
+ * (`uneven`), all are as long as the extent divided by their number, rounded up, but for the last
+ * ones, which are shorter or empty, as PyTorch's DTensor cuts.  Axes that shard nothing replicate.
+ * What the dimensions' axes leave to a device may be cut once more, flat: its first `flat_dims`
+ * dimensions, taken as one in row-major order, are cut over the axes in `flat` into equal pieces,
+ * of which the last may be longer than what is left: what is behind the end is padding, zeros.  So
+ * optimizers shard arrays over any number of devices: by elements (all dimensions) as Megatron-LM
+ * and DeepSpeed do, or by rows (one dimension) as PyTorch's FSDP2.  A piece lies in a row in the
+ * shard that it is cut of.  Axes in `partial` hold values still to be combined (summed, or by
+ * `partial_op`) over them: the array's value is that combination over the devices of these axes.
  *
  * Thread class: a value; copy and share it freely as long as the mesh lives.
  *
@@ -48,6 +49,7 @@ struct shd_sharding {
     struct shd_dim_axes dims[SHD_RANK_MAX];
     struct shd_dim_axes flat; /* axes of the flat cut; none: there is none */
     uint8_t flat_dims;        /* how many leading dimensions it takes as one; 0 without axes */
+    bool uneven;              /* dimensions need not divide by their axes */
 };
 
 /* Set a sharding by which every device holds the whole array. */
@@ -60,8 +62,9 @@ SHD_API SHD_MUST_CHECK int shd_sharding_bind(struct shd_sharding *out, const str
                                              const struct shd_spec *spec, size_t rank,
                                              struct shd_error *err);
 
-/* SHD_OK when every dimension of `shape` (rank entries) divides by its axes, else
- * SHD_EINDIVISIBLE naming the first dimension that does not.  A flat cut takes any shape. */
+/* SHD_OK when every dimension of `shape` (rank entries) divides by its axes, or need not, else
+ * SHD_EINDIVISIBLE naming the first dimension that does not.  A flat cut takes any shape, of what
+ * has been cut evenly (SHD_EUNSUPPORTED). */
 SHD_API SHD_MUST_CHECK int shd_sharding_check(const struct shd_sharding *sharding,
                                               const int64_t *shape, struct shd_error *err);
 
@@ -89,14 +92,15 @@ SHD_API int64_t shd_sharding_index(const struct shd_sharding *sharding, size_t d
 SHD_API int64_t shd_sharding_npieces(const struct shd_sharding *sharding);
 SHD_API int64_t shd_sharding_piece(const struct shd_sharding *sharding, int32_t position);
 
-/* Extents of one shard, with its padding: of a flat cut the last of the dimensions that it takes as
- * one has the extent of a piece, those before have 1.  The sharding must pass shd_sharding_check()
- * for `shape`. */
+/* Extents of one shard, with its padding, which are the same for all: of a flat cut the last of the
+ * dimensions that it takes as one has the extent of a piece, those before have 1.  The sharding
+ * must pass shd_sharding_check() for `shape`. */
 SHD_API void shd_sharding_shard_shape(const struct shd_sharding *sharding, const int64_t *shape,
                                       int64_t *out);
 
-/* First element, per dimension, of the shard at a position.  Of a flat cut that is no place in the
- * array, but tells the pieces apart: shd_sharding_boxes() has what a piece holds. */
+/* First element, per dimension, of the shard at a position; the extent where it is empty.  Of a
+ * flat cut that is no place in the array, but tells the pieces apart: shd_sharding_boxes() has what
+ * a piece holds. */
 SHD_API void shd_sharding_offset(const struct shd_sharding *sharding, const int64_t *shape,
                                  int32_t position, int64_t *out);
 
@@ -104,14 +108,15 @@ SHD_API void shd_sharding_offset(const struct shd_sharding *sharding, const int6
 struct shd_box {
     int64_t start[SHD_RANK_MAX];  /* in the whole array */
     int64_t extent[SHD_RANK_MAX]; /* at least 1, but for arrays without elements */
-    int64_t at; /* elements of the shard before it; the box's own follow in a row, row-major */
+    int64_t at; /* elements of the shard before it; the box's own follow in a row, row-major, but
+                   that of an uneven cut lies in the shard as if it had the shard's extents */
 };
 
 #define SHD_BOXES_MAX (2 * SHD_RANK_MAX)
 
 /* The boxes that a position holds, in the shard's order: one, or of a flat cut as many as the piece
- * has whole rows, planes and so on, at both ends; none where it is padding alone.  Returns how
- * many. */
+ * has whole rows, planes and so on, at both ends; none where it is padding alone, or empty. Returns
+ * how many. */
 SHD_API size_t shd_sharding_boxes(const struct shd_sharding *sharding, const int64_t *shape,
                                   int32_t position, struct shd_box out[SHD_BOXES_MAX]);
 

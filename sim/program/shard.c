@@ -9,7 +9,8 @@
 
 static bool has_padding(const struct program_buffer *b)
 {
-    return b->sharding.flat_dims > 0 || memcmp(b->held, b->shape, b->rank * sizeof *b->shape) != 0;
+    return b->sharding.flat_dims > 0 || b->sharding.uneven ||
+           memcmp(b->held, b->shape, b->rank * sizeof *b->shape) != 0;
 }
 
 struct program_boxes program_boxes_begin(const struct program_buffer *buffer, int32_t position)
@@ -20,11 +21,18 @@ struct program_boxes program_boxes_begin(const struct program_buffer *buffer, in
     return boxes;
 }
 
+/* The extents that a box lies in: its own, or the shard's. */
+static const int64_t *room_of(const struct program_buffer *b, const struct shd_box *box)
+{
+    return b->sharding.uneven ? b->local : box->extent;
+}
+
 /* The extents of a box without padding, and the dimensions outside which its rows are parted by it;
  * false where it is padding alone. */
 static bool held_extents(int64_t *extent, uint32_t *parted, const struct program_buffer *b,
                          const struct shd_box *box)
 {
+    const int64_t *room = room_of(b, box);
     bool any = true;
 
     *parted = 0;
@@ -32,7 +40,7 @@ static bool held_extents(int64_t *extent, uint32_t *parted, const struct program
         int64_t left = b->held[d] - box->start[d];
 
         extent[d] = left < box->extent[d] ? left : box->extent[d];
-        if (extent[d] < box->extent[d])
+        if (extent[d] < room[d])
             *parted = d;
         any = any && (extent[d] > 0 || box->extent[d] == 0);
     }
@@ -56,7 +64,7 @@ bool program_boxes_next(struct program_boxes *boxes, struct shd_box *out)
             continue;
         *out = *box;
         memcpy(out->extent, extent, b->rank * sizeof *extent);
-        for (uint32_t d = b->rank; d-- > 0; inner *= box->extent[d]) {
+        for (uint32_t d = b->rank; d-- > 0; inner *= room_of(b, box)[d]) {
             if (d >= parted)
                 continue;
             out->start[d] += rest % extent[d];

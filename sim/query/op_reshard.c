@@ -11,6 +11,7 @@
 #include <shd/reshard_figures.h>
 
 #include "kern/convert.h"
+#include "program/shard.h"
 #include "query/limits.h"
 #include "query/moves.h"
 #include "query/query.h"
@@ -24,6 +25,7 @@ struct reshard_question {
     int64_t shape[SHD_RANK_MAX];
     size_t rank;
     enum shd_dtype dtype;
+    bool pads; /* shards that do not divide are as long as the longest, else as long as they are */
     struct shd_reshard_plan plan;
     struct program *program;
 };
@@ -53,8 +55,39 @@ static int read_partial(struct reshard_question *q, const json_t *in, struct shd
     return SHD_OK;
 }
 
+static const char *const uneven_words[] = {"refuse", "chunk", "pad"};
+
+/* What becomes of dimensions that do not divide: an index of the words. */
+static int read_uneven(int *out, const json_t *in, struct shd_error *err)
+{
+    const json_t *value = json_object_get(in, "uneven");
+    const char *word = value ? json_string_value(value) : uneven_words[0];
+
+    for (*out = 0; *out < 3 && word; ++*out)
+        if (!strcmp(word, uneven_words[*out]))
+            return SHD_OK;
+    return shd_error_set(err, SHD_EINVAL, "'uneven' is %s%.60s%s; expected refuse, chunk or pad",
+                         word ? "'" : "", word ? word : "no text", word ? "'" : "");
+}
+
+static int read_side(struct shd_sharding *out, const struct reshard_question *q, const json_t *in,
+                     const char *key, bool uneven, struct shd_error *err)
+{
+    struct shd_error why;
+    int status = read_sharding_spec(out, json_object_get(in, key), q->mesh, q->rank, err);
+
+    if (status != SHD_OK)
+        return status;
+    status = shd_sharding_check(out, q->shape, &why);
+    if (status == SHD_EINDIVISIBLE && !uneven)
+        return shd_error_set(err, status, "%s; with 'uneven' chunk or pad any does", why.text);
+    out->uneven = status == SHD_EINDIVISIBLE;
+    return shd_sharding_check(out, q->shape, err);
+}
+
 static int read_question(struct reshard_question *q, const json_t *in, struct shd_error *err)
 {
+    int uneven = 0;
     int status = read_mesh(&q->mesh, in, "mesh", err);
 
     if (status == SHD_OK)
@@ -62,11 +95,12 @@ static int read_question(struct reshard_question *q, const json_t *in, struct sh
     if (status == SHD_OK)
         status = read_dtype(&q->dtype, in, "dtype", err);
     if (status == SHD_OK)
-        status = read_sharding_value(&q->from, json_object_get(in, "from"), q->mesh, q->shape,
-                                     q->rank, err);
+        status = read_uneven(&uneven, in, err);
+    q->pads = uneven == 2;
     if (status == SHD_OK)
-        status =
-            read_sharding_value(&q->to, json_object_get(in, "to"), q->mesh, q->shape, q->rank, err);
+        status = read_side(&q->from, q, in, "from", uneven > 0, err);
+    if (status == SHD_OK)
+        status = read_side(&q->to, q, in, "to", uneven > 0, err);
     return status == SHD_OK ? read_partial(q, in, err) : status;
 }
 
@@ -184,21 +218,47 @@ static void keep_shard(void *arg, int32_t position, const void *const *shards)
     memcpy(s->bytes + (size_t)position * s->buffer->bytes, shards[0], s->buffer->bytes);
 }
 
-static void write_shards(struct json_out *out, const struct shards *s, int32_t ndevices)
+/* Elements in a row of what a device has. */
+static void write_run(struct json_out *out, const struct shards *s, int32_t device, uint64_t at,
+                      uint64_t count)
 {
-    enum shd_dtype dtype = s->buffer->dtype;
-    size_t size = shd_dtype_size(dtype), count = s->buffer->bytes / size;
+    size_t size = shd_dtype_size(s->buffer->dtype);
     double value[KERN_LANES];
+
+    for (uint64_t i = 0; i < count; i++) {
+        kern_load_f64(s->buffer->dtype,
+                      s->bytes + (size_t)device * s->buffer->bytes + (at + i) * size, 1, 1, value);
+        json_out_double(out, value[0]);
+    }
+}
+
+/* Without padding, box by box. */
+static void write_boxes(struct json_out *out, const struct shards *s, int32_t device)
+{
+    struct program_boxes boxes = program_boxes_begin(s->buffer, device);
+    struct shd_box box;
+
+    while (program_boxes_next(&boxes, &box)) {
+        uint64_t count = 1;
+
+        for (uint32_t d = 0; d < s->buffer->rank; d++)
+            count *= (uint64_t)box.extent[d];
+        write_run(out, s, device, (uint64_t)box.at, count);
+    }
+}
+
+static void write_shards(struct json_out *out, const struct shards *s, bool pads, int32_t ndevices)
+{
 
     json_out_begin_object(out);
     json_out_key(out, "shards");
     json_out_begin_array(out);
     for (int32_t d = 0; d < ndevices; d++) {
         json_out_begin_array(out);
-        for (size_t i = 0; i < count; i++) {
-            kern_load_f64(dtype, s->bytes + ((size_t)d * count + i) * size, 1, 1, value);
-            json_out_double(out, value[0]);
-        }
+        if (pads)
+            write_run(out, s, d, 0, program_buffer_count(s->buffer));
+        else
+            write_boxes(out, s, d);
         json_out_end_array(out);
     }
     json_out_end_array(out);
@@ -227,7 +287,7 @@ static int execute(struct reshard_question *q, struct json_out *out, struct shd_
     if (status == SHD_OK)
         status = walk_run(record, &opts, err);
     if (status == SHD_OK)
-        write_shards(out, &shards, record->ndevices);
+        write_shards(out, &shards, q->pads, record->ndevices);
     free(shards.bytes);
     record_destroy(record);
     return status;
@@ -270,6 +330,14 @@ static int answer_run(const json_t *in, struct json_out *out, struct shd_error *
     return status;
 }
 
+#define UNEVEN_FIELD                                                                               \
+    {                                                                                              \
+        "uneven", "text", "\"refuse\"",                                                            \
+            "What becomes of dimensions that do not divide: refuse, chunk (shards are as long as " \
+            "the extent divided by their number, rounded up, but the last ones shorter or "        \
+            "empty) or pad (the same with zeros behind their ends)."                               \
+    }
+
 const struct query_op query_reshard_ops[] = {
     {.name = "reshard.plan",
      .answer = answer_plan,
@@ -281,7 +349,8 @@ const struct query_op query_reshard_ops[] = {
          {"dtype", "dtype", "\"float32\"", "Type of its elements."},
          {"from", "spec", NULL, "Its sharding before."},
          {"to", "spec", NULL, "Its sharding after."},
-         {"partial", "names", "[]", "Mesh axes over which the array is still to be summed."}),
+         {"partial", "names", "[]", "Mesh axes over which the array is still to be summed."},
+         UNEVEN_FIELD),
      .gives = "object",
      .out = QUERY_FIELDS(
          {"received_bytes", "object", NULL, "total, and per_device, as planned."},
@@ -307,12 +376,12 @@ const struct query_op query_reshard_ops[] = {
      .answer = answer_run,
      .about =
          "Really reshards an array that holds 0, 1, 2 and so on, row-major, and gives the shards.",
-     .in = QUERY_FIELDS({"mesh", "mesh", NULL, "Axes of the device mesh."},
-                        {"shape", "shape", NULL, "Extents of the array."},
-                        {"dtype", "dtype", "\"float32\"",
-                         "Type of its elements, which holds the number of each."},
-                        {"from", "spec", NULL, "Its sharding before."},
-                        {"to", "spec", NULL, "Its sharding after."}),
+     .in = QUERY_FIELDS(
+         {"mesh", "mesh", NULL, "Axes of the device mesh."},
+         {"shape", "shape", NULL, "Extents of the array."},
+         {"dtype", "dtype", "\"float32\"", "Type of its elements, which holds the number of each."},
+         {"from", "spec", NULL, "Its sharding before."},
+         {"to", "spec", NULL, "Its sharding after."}, UNEVEN_FIELD),
      .gives = "object",
      .out = QUERY_FIELDS(
          {"shards", "list of lists", NULL, "For each device the numbers of its shard, row-major."}),

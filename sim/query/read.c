@@ -73,8 +73,8 @@ int read_spec_value(struct shd_spec **out, const json_t *value, struct shd_error
     return shd_spec_create(out, entries, n, err);
 }
 
-int read_sharding_value(struct shd_sharding *out, const json_t *value, const struct shd_mesh *mesh,
-                        const int64_t *shape, size_t rank, struct shd_error *err)
+int read_sharding_spec(struct shd_sharding *out, const json_t *value, const struct shd_mesh *mesh,
+                       size_t rank, struct shd_error *err)
 {
     struct shd_spec *spec;
     int status = read_spec_value(&spec, value, err);
@@ -82,10 +82,16 @@ int read_sharding_value(struct shd_sharding *out, const json_t *value, const str
     if (status != SHD_OK)
         return status;
     status = shd_sharding_bind(out, mesh, spec, rank, err);
-    if (status == SHD_OK)
-        status = shd_sharding_check(out, shape, err);
     shd_spec_destroy(spec);
     return status;
+}
+
+int read_sharding_value(struct shd_sharding *out, const json_t *value, const struct shd_mesh *mesh,
+                        const int64_t *shape, size_t rank, struct shd_error *err)
+{
+    int status = read_sharding_spec(out, value, mesh, rank, err);
+
+    return status == SHD_OK ? shd_sharding_check(out, shape, err) : status;
 }
 
 int read_shape(int64_t *out, size_t *rank, const json_t *in, const char *key, struct shd_error *err)

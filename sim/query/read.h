@@ -24,7 +24,12 @@ SHD_MUST_CHECK int read_mesh(struct shd_mesh **out, const json_t *in, const char
 SHD_MUST_CHECK int read_spec_value(struct shd_spec **out, const json_t *value,
                                    struct shd_error *err);
 
-/* A spec bound to a mesh for an array of a shape, which must divide. */
+/* A spec bound to a mesh for an array of a rank. */
+SHD_MUST_CHECK int read_sharding_spec(struct shd_sharding *out, const json_t *value,
+                                      const struct shd_mesh *mesh, size_t rank,
+                                      struct shd_error *err);
+
+/* The same of an array of a shape, which must divide. */
 SHD_MUST_CHECK int read_sharding_value(struct shd_sharding *out, const json_t *value,
                                        const struct shd_mesh *mesh, const int64_t *shape,
                                        size_t rank, struct shd_error *err);

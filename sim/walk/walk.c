@@ -101,6 +101,15 @@ static int seat_on_rank(struct run_seat *out, struct walker *w, struct shd_error
     return run_group_over_axes(out, w->dev, axes, naxes, err);
 }
 
+/* Behind the ends of dimensions that do not divide are zeros. */
+static void clear_padding(struct walker *w, const struct program_op *op)
+{
+    const struct program_buffer *out = &w->program->buffers[op->outputs[0]];
+
+    if (out->sharding.uneven)
+        memset(w->shards[op->outputs[0]], 0, out->bytes);
+}
+
 static int do_fetch(struct walker *w, const struct program_op *op, uint64_t *received,
                     struct shd_error *err)
 {
@@ -110,6 +119,7 @@ static int do_fetch(struct walker *w, const struct program_op *op, uint64_t *rec
 
     if (status != SHD_OK)
         return status;
+    clear_padding(w, op);
     return run_pull_phase(
         w->dev, seat, w->shards[op->inputs[0]], w->program->buffers[op->inputs[0]].bytes,
         (uint64_t)(op - w->program->ops), op->name, fetch_boxes, &f, received, err);
@@ -143,6 +153,7 @@ static void do_slice(struct walker *w, const struct program_op *op)
         return;
     }
 
+    clear_padding(w, op);
     if (shd_reshard_fetch_count(&op->reshard, out->shape, w->position) == 0)
         return; /* no elements */
     shd_reshard_fetch(&op->reshard, out->shape, w->position, 0, &box);
