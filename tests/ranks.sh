@@ -62,7 +62,7 @@ test_scenarios() {
         return
     fi
     for name in tensor_parallel fsdp_tp train_pipeline train_mixed experts ring bad_layout block_64_devices; do
-        sampled 8 || continue
+        sampled 8 || [ $name = train_pipeline ] || continue # messages between stages go to ranks there alone
         one $name
         same 3 $name
     done
