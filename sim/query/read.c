@@ -120,7 +120,7 @@ int read_shape(int64_t *out, size_t *rank, const json_t *in, const char *key, st
 
 int read_dtype(enum shd_dtype *out, const json_t *in, const char *key, struct shd_error *err)
 {
-    const char *name;
+    const char *name = NULL;
     int status = read_string(&name, in, key, "float32", err);
 
     return status == SHD_OK ? shd_dtype_parse(out, name, err) : status;
