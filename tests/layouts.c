@@ -618,26 +618,49 @@ static void test_all(void)
     free_all(&a);
 }
 
-/* A pipeline of software that waits for each collective.  Its first rank gathers positions of each
- * microbatch beside a sum of the vocabulary's parts; with ZeRO 3 it gathers all at the start. */
-static void test_waiting(void)
+/* Where bounds are nearest to steps: under software that waits for its collectives, by all stages
+ * of ZeRO; and under software that makes chains of elementwise ops, whose parts in the update
+ * depend on how many layers there are. */
+static const struct near {
+    const char *what, *text;
+    int64_t devices;
+    const char *ranges[10];
+    size_t nranges;
+    double least; /* part of its step that each bound has */
+} nears[] = {
+    {"waiting",
+     "version: 1\nname: waiting\nhardware: a100-80g-selene\nmesh: {pp: 4, dp: 16, tp: 2}\n"
+     "model: {kind: gpt2, d_model: 2048, d_ff: 8192, layers: 8, heads: 16, vocab: 51200,\n"
+     "        positions: 2048, dtype: bfloat16}\n"
+     "batch: {size: 256, seq: 2048}\nstep: [forward, backward, update]\n"
+     "optimizer: {kind: adamw}\nparams: [['.*', []]]\naxes: {batch: dp}\n",
+     128,
+     {"order=pp-dp-cp-tp", "recompute=none", "zero=0..3", "microbatch=1", "pp=4", "tp=2",
+      "!shards=2", "!shards=4", "!schedule=ZBH1"},
+     9,
+     0.9},
+    {"chains",
+     "version: 1\nname: chains\nhardware: tpu-v5p\nmesh: {dp: 32}\n"
+     "model: {kind: llama3, d_model: 2048, d_ff: 5632, layers: 8, heads: 16, kv_heads: 8,\n"
+     "        vocab: 32768, dtype: bfloat16}\n"
+     "batch: {size: 64, seq: 2048}\nstep: [forward, backward, update]\n"
+     "optimizer: {kind: adamw}\ntypes: {parameters: float32}\nparams: [['.*', []]]\n"
+     "axes: {batch: dp}\n",
+     32,
+     {"order=pp-dp-cp-tp", "recompute=none", "zero=0", "tp=1", "pp=1", "cp=2"},
+     6,
+     0.8},
+};
+
+static void test_near(const struct near *near)
 {
-    static const char text[] =
-        "version: 1\nname: waiting\nhardware: a100-80g-selene\nmesh: {pp: 4, dp: 16, tp: 2}\n"
-        "model: {kind: gpt2, d_model: 2048, d_ff: 8192, layers: 8, heads: 16, vocab: 51200,\n"
-        "        positions: 2048, dtype: bfloat16}\n"
-        "batch: {size: 256, seq: 2048}\nstep: [forward, backward, update]\n"
-        "optimizer: {kind: adamw}\nparams: [['.*', []]]\naxes: {batch: dp}\n";
-    static const char *const ranges[] = {"order=pp-dp-cp-tp", "recompute=none", "zero=0..3",
-                                         "microbatch=1",      "pp=4",           "tp=2",
-                                         "!shards=2",         "!shards=4",      "!schedule=ZBH1"};
     const struct search_opts opts = {.ntop = 1000, .nthreads = 1};
     struct all a = {.n = 0};
     struct search s;
     size_t nabove = 0;
     double least = 1;
 
-    make_all(&a, text, 128, ranges, COUNT(ranges));
+    make_all(&a, near->text, near->devices, near->ranges, near->nranges);
     run(&s, &a, &opts);
     for (size_t i = 0; i < a.n; i++) {
         double part = s.items[i].bound_s / a.plans[i].figures.step_s;
@@ -647,8 +670,8 @@ static void test_waiting(void)
         nabove += part > 1;
         least = part < least ? part : least;
     }
-    ok(nabove == 0 && least > 0.9,
-       "waiting: of %zu layouts no bound is above the step, nor far below", a.n);
+    ok(nabove == 0 && least > near->least,
+       "%s: of %zu layouts no bound is above the step, nor far below", near->what, a.n);
     diag("%zu are above; the least is %.3f of its step", nabove, least);
     search_fini(&s);
     free_all(&a);
@@ -691,7 +714,8 @@ int main(void)
     test_words();
     test_undivided();
     test_all();
-    test_waiting();
+    for (size_t i = 0; i < COUNT(nears); i++)
+        test_near(&nears[i]);
     test_tensors();
     return done();
 }

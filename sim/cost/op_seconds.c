@@ -150,6 +150,22 @@ static void find_chains(struct op_seconds *s, uint32_t first, uint32_t end)
     }
 }
 
+double op_seconds_chain(const struct op_seconds *s, uint32_t first, uint32_t *end)
+{
+    const struct program_op *ops = s->program->ops;
+    struct hardware_work work;
+    uint32_t i = first;
+
+    while (s->hardware->software.fuses_elementwise && i < s->program->nops && may_chain(s, i) &&
+           ops[i].part == ops[first].part && ops[i].stage == ops[first].stage)
+        i++;
+    *end = i;
+    if (i == first || !op_seconds_work(&work, s, first, program_doer(s->program, &ops[first], 0)))
+        return 0;
+    work.bytes = outer_bytes(s->program, first, i);
+    return hardware_kernel_seconds(s->hardware, &work);
+}
+
 int op_seconds_init(struct op_seconds *out, const struct program *program,
                     const struct hardware *hardware, struct shd_error *err)
 {

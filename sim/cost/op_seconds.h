@@ -57,6 +57,10 @@ double op_seconds_message(const struct op_seconds *seconds, int64_t from, int64_
  */
 double op_seconds_of(const struct op_seconds *seconds, uint32_t op, int32_t position);
 
+/* Seconds of the chain that begins with an op, if it might be of any length: no less than it takes,
+ * however it is parted.  *end is the op behind it; 0, and the op itself: none begins there. */
+double op_seconds_chain(const struct op_seconds *seconds, uint32_t op, uint32_t *end);
+
 /* Whether these are the same at every device of the rank. */
 bool op_seconds_even(const struct op_seconds *seconds, uint32_t op);
 

@@ -349,6 +349,19 @@ static void add_once(struct reader *r, uint32_t i, double seconds)
         stage->update_s[PIECE_STREAMS + stream] += seconds;
 }
 
+/* Of a chain of the update what it takes at least: where its parts begin and end depends on how
+ * many layers there are.  Returns the op behind it; the op itself, if there is none. */
+static uint32_t add_chain(struct reader *r, uint32_t i)
+{
+    const struct program_op *op = &r->program->ops[i];
+    uint32_t end = i;
+
+    if (r->dp >= 0 && op->part == PROGRAM_UPDATE)
+        r->stages[op->stage].update_s[PIECE_COMPUTE] +=
+            op_seconds_chain(&r->seconds, i, &end) * r->slower;
+    return end;
+}
+
 static double *seconds_of_part(struct stage *stage, enum program_part part)
 {
     return part == PROGRAM_FORWARD    ? &stage->forward_s
@@ -590,8 +603,11 @@ static int read_source(struct reader *out, const struct subject *subject,
                            .dp = shd_mesh_find_axis(program->mesh, "dp"),
                            .shard = shd_mesh_find_axis(program->mesh, "shard")};
     out->seconds.mesh = mesh;
-    for (uint32_t i = program->first_op; i < program->nops; i++)
-        add_op(out, i);
+    for (uint32_t i = program->first_op, end; i < program->nops; i = end) {
+        end = add_chain(out, i);
+        if (end == i)
+            add_op(out, end++);
+    }
     end_row(out, false);
     for (uint32_t b = 0; b < program->nbuffers; b++)
         add_buffer(out, b, source->stages[b]);
