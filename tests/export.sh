@@ -10,7 +10,7 @@
 
 # What stands in a file that was exported, beside what `show names` tells.
 cat >"$tmp/tables.py" <<'PY'
-import ast, json, re, sys
+import ast, builtins, json, re, sys
 
 tree = ast.parse(open(sys.argv[1], encoding="utf-8").read())
 names = json.load(open(sys.argv[2], encoding="utf-8"))
@@ -65,6 +65,32 @@ if forward and not isinstance(tables["GRADIENTS"].elts[0], ast.Starred):
     returned = {k.value for k in forward[0].body[-1].value.keys}
     outputs = {k.value for k in tables["OUTPUTS"].keys}
     assert "loss" in returned and returned == outputs, (returned, outputs)
+
+# Every name that is read is there, and the functions that stand here are called as they say.
+defined = set(dir(builtins)) | {"__file__", "__name__"}
+functions = {n.name: n.args for n in tree.body if isinstance(n, ast.FunctionDef)}
+for n in ast.walk(tree):
+    if isinstance(n, (ast.FunctionDef, ast.ClassDef)):
+        defined.add(n.name)
+    elif isinstance(n, ast.alias):
+        defined.add((n.asname or n.name).split(".")[0])
+    elif isinstance(n, ast.arg):
+        defined.add(n.arg)
+    elif isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load):
+        defined.add(n.id)
+    elif isinstance(n, ast.ExceptHandler):
+        defined.add(n.name)
+unknown = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - defined
+assert not unknown, unknown
+for n in ast.walk(tree):
+    takes = functions.get(getattr(n.func, "id", "")) if isinstance(n, ast.Call) else None
+    if takes and not any(isinstance(a, ast.Starred) for a in n.args) and all(k.arg for k in n.keywords):
+        names_of = [a.arg for a in takes.posonlyargs + takes.args]
+        given = names_of[:len(n.args)] + [k.arg for k in n.keywords]
+        needed = names_of[:len(names_of) - len(takes.defaults)]
+        needed += [a.arg for a, d in zip(takes.kwonlyargs, takes.kw_defaults) if d is None]
+        assert len(n.args) <= len(names_of) and len(set(given)) == len(given) and set(needed) <= set(given) and (
+            set(given) <= set(names_of) | {a.arg for a in takes.kwonlyargs}), ast.unparse(n)
 
 # Each place by a rule is constrained to what that rule says; others are not.
 calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "constrain"]
