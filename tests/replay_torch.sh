@@ -361,6 +361,36 @@ test_steps() {
     says err "those that have some are #1 to #4" "a step without collectives: which have some"
 }
 
+# Where a call is made: in the innermost annotation, from its begin until before its end; without the
+# numbers that are no part of a name.
+test_places() {
+    {
+        begin 0 2 ''
+        while read -r at dur place; do
+            event user_annotation "$place" "$at" "$dur"
+            call "$at" allreduce "$at" "$at" Float 2 "[0, 1]"
+        done <<'PLACES'
+100 100 Block2.layers.7
+200 90 stage_3/h12_b4.5
+210 20 07x.8y
+300 90 A9-Z0-_1-a6-z5
+PLACES
+        end
+    } >"$tmp/t.json"
+    shardsim replay --json "$tmp/t.json"
+    is 0 "places"
+    holds "places: of each call its own" <<'PY'
+found = {c["operand_bytes"] // 4: c["where"] for c in r["collectives"]}
+assert found == {100: "Block2.layers.*", 200: "stage_3/h12_b4.*", 210: "*x.*y", 300: "A9-Z0-_1-a6-z5"}, found
+PY
+}
+
+# A step in which nothing is called.
+test_none() {
+    { begin 0 2 '' && event user_annotation ProfilerStep#1 1 100 && end; } >"$tmp/t.json"
+    replayed "a step without calls" 0 ''
+}
+
 # Members that recorded different things, in size and in number.
 test_members() {
     mkdir "$tmp/members"
@@ -478,6 +508,8 @@ test_sizes
 test_world
 test_messages
 test_steps
+test_places
+test_none
 test_members
 test_chakra
 test_faults
