@@ -375,13 +375,15 @@ test_places() {
 210 20 07x.8y
 300 90 A9-Z0-_1-a6-z5
 PLACES
+        call 390 allreduce 390 390 Float 2 "[0, 1]"
         end
     } >"$tmp/t.json"
     shardsim replay --json "$tmp/t.json"
     is 0 "places"
     holds "places: of each call its own" <<'PY'
 found = {c["operand_bytes"] // 4: c["where"] for c in r["collectives"]}
-assert found == {100: "Block2.layers.*", 200: "stage_3/h12_b4.*", 210: "*x.*y", 300: "A9-Z0-_1-a6-z5"}, found
+assert found == {100: "Block2.layers.*", 200: "stage_3/h12_b4.*", 210: "*x.*y", 300: "A9-Z0-_1-a6-z5",
+                 390: None}, found
 PY
 }
 
