@@ -107,6 +107,9 @@ test_executed() {
 for i in range(len(r)):
     _, cells = p.heat(i)
     assert len(cells) == 64
+    heads = [th.text().strip() for th in p.section(i, "heat").all("th")]
+    assert heads[1:] == [str(d) for d in range(8)] * 2, heads
+    assert [sum(b for to, _, b in cells if to == d) for d in range(8)] == r[i]["received_bytes"]["per_device"]
     lanes = p.section(i, "when").all("li")
     assert len(lanes) == 8 and "replayed" in p.section(i, "when").text()
     step = int(p.section(i, "when").all("ul")[0].attrs["data-step-ns"])
@@ -234,6 +237,8 @@ test_many() {
     page "1024 devices: 64 by 64 cells, and every device in the mesh" <<'PY'
 _, cells = p.heat(0)
 assert len(cells) == 64 * 64
+heads = [th.text().strip() for th in p.section(0, "heat").all("th")]
+assert heads[1:] == ["%d\u2013%d" % (d, d + 15) for d in range(0, 1024, 16)] * 2, heads
 assert [int(td.text()) for td in p.section(0, "mesh").all("td")] == list(range(1024))
 assert "Colours are places along" in p.section(0, "mesh").text()
 assert len(p.section(0, "when").all("li")) == 2
