@@ -532,6 +532,13 @@ test_others() {
     [ -s "$tmp/p/results/baselines/layouts/mine.yaml" ] &&
         [ "$(find "$tmp/p/results/baselines/scenarios" -name '*.yaml' | wc -l)" -eq 2 ]
     ok $? "another folder: the baselines of the first are there still"
+    check --plan --update --baselines=some/b layouts
+    [ -s "$tmp/p/some/b/layouts/mine.yaml" ]
+    ok $? "--baselines: below that folder, by the name of the scenarios'"
+    edit some/b/layouts/mine.yaml 's/^version: 1/version: 7/'
+    check --plan --baselines=some/b// layouts
+    says out '^  file: "some/b/layouts/mine.yaml"$' "--baselines: a slash behind it is no part of it"
+    rm -r "$tmp/p/some"
     check --plan scenarios/
     is 0 "another folder: none of the first one's business"
 

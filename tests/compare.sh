@@ -338,6 +338,11 @@ PY
     ! grep -q 'the base [a-z]' "$tmp/out"
     ok $? "several files: no heading touches the next"
     says out 'the base  *bytes received\|the base$' "several files: headings are there"
+    ! grep -q 'attention, experts:' "$tmp/out"
+    ok $? "several files: attention that is even everywhere has no column"
+    shardsim compare --plan --columns=attention_balance,expert_balance "$scenarios/ring.yaml" -S gather -S ring
+    says out '^ring  *0\.5' "attention that is uneven has one"
+    says out '^attention, experts: ' "attention that is uneven: said"
 }
 
 # A file and what was made of it have one name: by their files they are told apart.
