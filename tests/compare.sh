@@ -180,6 +180,12 @@ test_columns() {
     shardsim compare --plan --columns=flops,received_bytes "$scenarios/strategies.yaml"
     is 0 "--columns: status 0"
     says out 'in total  *most  *balance' "--columns: a heading stands for its columns"
+    shardsim compare --plan --columns=attention_balance,flops "$scenarios/ring.yaml" -S gather -S zigzag
+    says out '^gather .* 0\.548 ' "attention that is uneven in one of them: a column"
+    says out '^attention, experts: ' "attention that is uneven: what the column is"
+    shardsim compare --plan --columns=attention_balance,flops "$scenarios/ring.yaml" -S zigzag
+    ! grep -q ' attention \|^attention, ' "$tmp/out"
+    ok $? "attention that is even in all: none"
     shardsim compare --plan --columns=recieved_bytes "$scenarios/strategies.yaml"
     is 2 "--columns of no column: status 2"
     says err "did you mean 'received_bytes" "--columns: what was meant"
@@ -338,11 +344,6 @@ PY
     ! grep -q 'the base [a-z]' "$tmp/out"
     ok $? "several files: no heading touches the next"
     says out 'the base  *bytes received\|the base$' "several files: headings are there"
-    ! grep -q 'attention, experts:' "$tmp/out"
-    ok $? "several files: attention that is even everywhere has no column"
-    shardsim compare --plan --columns=attention_balance,expert_balance "$scenarios/ring.yaml" -S gather -S ring
-    says out '^ring  *0\.5' "attention that is uneven has one"
-    says out '^attention, experts: ' "attention that is uneven: said"
 }
 
 # A file and what was made of it have one name: by their files they are told apart.
