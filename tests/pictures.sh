@@ -205,6 +205,10 @@ PY
     drawn "roofline: what is computed again is told" <<'PY'
 assert "forward, done again" in p.words() and any(w.endswith(" again") for w in p.words() if "/" in w), p.words()
 PY
+    shardsim explain "$scenarios/llama_gqa_block.yaml" -s hardware=b200 -s batch.seq=8388608 --roofline -o "$tmp/a.svg"
+    drawn "roofline: an axis over nine decades, in thousands and millions" <<'PY'
+assert all(w in p.words() for w in "0.1 1 10 100 1000 10k 100k 1M 10M".split()), p.words()
+PY
     shardsim explain "$scenarios/llama3.yaml" -o "$tmp/a.svg"
     is 2 "roofline: a lesson is no picture"
     says err 'a picture such as .* goes with --roofline' "roofline: what is one"
