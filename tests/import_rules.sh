@@ -131,7 +131,7 @@ has "eformer: names for values, NamedSharding, words for axes, layers that diffe
     "  - ['^final_norm/scale\$', [fsdp]] # model/norm/kernel"
 plans "eformer: that is planned"
 
-printf 'rules = [("attn/(q|k|v)/kernel", P(None, "tp")), (".*", P())]\n' >"$tmp/own.py"
+printf 'import jax\nrules = [("attn/(q|k|v)/kernel", P(None, "tp")), (".*", P())]\n' >"$tmp/own.py"
 shardsim import --from eformer "$tmp/own.py" --names shardsim --mesh '{dp: -1, tp: 2}' --devices 4 \
     --model '{kind: block, d_model: 64, d_ff: 128, heads: 4, layers: 1, norm: rms}' --seq 16 \
     --min-elements 0
@@ -262,6 +262,10 @@ ok $? "faults of --mesh at their places in it"
 "$shardsim" import --from megatron "$tmp/own.py" --mesh dp:2 2>"$tmp/err"
 [ $? -eq 2 ] && grep -q -e '--mesh is for rules' "$tmp/err"
 ok $? "options of rules are for rules"
+of_easydel '1:1' 'this is a scenario; expected a list of partition rules' <"$scenarios/dp_tp.yaml"
+of_t5x '1:1' 'this is the config.json of a model; expected a gin file of T5X' <<'END'
+{"model_type": "t5"}
+END
 shardsim plan "$examples/t5x.gin"
 is 2 "a gin file is no scenario"
 says err "import --from t5x FILE" "and what reads it is told"
