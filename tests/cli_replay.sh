@@ -151,6 +151,16 @@ test_calls() {
     says err "m:27:1: error: how often this loop goes round is not told.*--trips=N" \
         "a loop that does not count: where, and what to do"
     counted "the same, by the option" 9 --trips 9
+    # Two loops of one name, in two computations, are of one remark.
+    loop='%w = f32[16]{0} while(%x), condition=%condition, body=%body'
+    calling "$loop
+  ROOT %r = f32[16]{0} call(%w), to_apply=%other"
+    awk -v "loop=$loop" '/^ENTRY/ { print "%other (x: f32[16]) -> f32[16] {\n  ROOT " loop "\n}\n" } { print }' \
+        "$tmp/m" >"$tmp/two" && mv "$tmp/two" "$tmp/m"
+    counted "two loops of one name" 18 --trips 9
+    holds "two loops of one name: told once" <<'PY'
+assert len([n for n in r["notes"] if "Loop w tells no count" in n]) == 1, r["notes"]
+PY
     calling 'ROOT %r = f32[16]{0} while(%x), condition=%condition, body=%body, backend_config={"known_trip_count":{}}, x="7"'
     shardsim replay "$tmp/m"
     is 2 "a count without a number"
