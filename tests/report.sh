@@ -219,6 +219,14 @@ PY
 
 test_many() {
     result plan "$scenarios/block_1024_devices.yaml"
+    holds "1024 devices, by classes: each device once, the first of each in order, each value once" <<'PY'
+for rows in r["received_bytes"]["per_device"], r["memory"]["peak_bytes"], r["flops"]:
+    firsts = [x["first"] for x in rows]
+    assert sum(x["devices"] for x in rows) == 1024 and firsts[0] == 0 and firsts == sorted(set(firsts)), rows
+    assert len({x["value"] for x in rows}) == len(rows), rows
+total = r["received_bytes"]
+assert sum(x["devices"] * x["value"] for x in total["per_device"]) == total["total"], total
+PY
     began=$(date +%s%N)
     shardsim report -q --plan -o "$tmp/page.html" "$scenarios/block_1024_devices.yaml" \
         -s hardware=h100-sxm
