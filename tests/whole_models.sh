@@ -31,6 +31,18 @@ config qwen2 <<'JSON'
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100,
  "sliding_window": 8, "use_sliding_window": false}
 JSON
+# Heads that are not as wide as the model by their number, each normalised; no biases, but where said.
+config qwen3 <<'JSON'
+{"model_type": "qwen3", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "head_dim": 16, "intermediate_size": 48, "vocab_size": 100,
+ "attention_bias": false, "rms_norm_eps": 1e-06, "rope_theta": 1000000, "hidden_act": "silu",
+ "sliding_window": 8, "use_sliding_window": false, "max_window_layers": 2, "tie_word_embeddings": true}
+JSON
+config qwen3_biased <<'JSON'
+{"model_type": "qwen3", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100,
+ "attention_bias": true, "sliding_window": null}
+JSON
 config gpt2 <<'JSON'
 {"model_type": "gpt2", "n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 100,
  "n_positions": 64, "activation_function": "gelu_new"}
@@ -65,6 +77,9 @@ want() {
     case $1 in
     llama) echo $((100 * 32 + 2 * (2 * 32 + 2 * 32 * 32 + 2 * 32 * 16 + 3 * 32 * 48) + 32)) ;;
     qwen2) echo $((2 * 100 * 32 + 2 * (2 * 32 + 2 * 32 * 32 + 2 * 32 * 16 + 64 + 3 * 32 * 48) + 32)) ;;
+    qwen3) echo $((100 * 32 + 2 * (2 * 32 + 2 * 16 + 2 * 32 * 64 + 2 * 32 * 32 + 3 * 32 * 48) + 32)) ;;
+    qwen3_biased) echo $((2 * 100 * 32 + (2 * 32 + 2 * 128 + 2 * 32 * 512 + 2 * 32 * 256 + 512 + 2 * 256 + 32 + \
+        3 * 32 * 48) + 32)) ;;
     gpt2) echo $((164 * 32 + 2 * (12 * 32 * 32 + 13 * 32) + 64)) ;;
     t5) echo $((2 * 100 * 32 + 2 * (2 * 32 + 4 * 32 * 64 + 3 * 32 * 48) + 2 * (3 * 32 + 8 * 32 * 64 + \
         3 * 32 * 48) + 2 * 32 * 4 + 64)) ;;
@@ -79,7 +94,7 @@ want() {
     esac
 }
 
-for model in llama qwen2 gpt2 t5 mixtral deepseek2 deepseek3; do
+for model in llama qwen2 qwen3 qwen3_biased gpt2 t5 mixtral deepseek2 deepseek3; do
     shardsim plan --json "$tmp/$model.yaml"
     is 0 "from $model: planned"
     holds "from $model: as many parameters as by hand" <<PY
@@ -103,10 +118,19 @@ refused() {
     ok $? "$3: nothing else is told"
     grep -qF "$1.yaml" "$tmp/err" && diag <"$tmp/err"
 }
-planned='llama, mistral, qwen2, mixtral, gpt2, t5, deepseek_v2 and deepseek_v3'
+planned='llama, mistral, qwen2, qwen3, mixtral, gpt2, t5, deepseek_v2 and deepseek_v3'
 refused gemma "1:16: error: model_type is 'gemma'; models that can be planned are $planned" "gemma" <<'JSON'
 {"model_type": "gemma", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100}
+JSON
+refused windows "3:25: error: attention to a window of 8 in sequences of 16" "a window, used" <<'JSON'
+{"model_type": "qwen3", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100, "use_sliding_window": true,
+      "sliding_window": 8}
+JSON
+refused key_heads "1:1: error: 'num_key_value_heads' is missing" "key heads not said" <<'JSON'
+{"model_type": "qwen3", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "intermediate_size": 48, "vocab_size": 100}
 JSON
 refused strange "1:16: error: model_type is 'strange'; models that can be planned are $planned" "no model" <<'JSON'
 {"model_type": "strange", "hidden_size": 32}

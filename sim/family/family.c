@@ -36,15 +36,17 @@ struct reading {
 
 /* ---- the families ---- */
 
-#define LLAMA_SIZES                                                                                \
+#define LLAMA_SIZES_OF(kv_heads)                                                                   \
     {FAMILY_HIDDEN, "hidden_size", 0}, {FAMILY_LAYERS, "num_hidden_layers", 0},                                  \
-    {FAMILY_HEADS, "num_attention_heads", 0}, {FAMILY_KV_HEADS, "num_key_value_heads", -1},                      \
+    {FAMILY_HEADS, "num_attention_heads", 0}, {FAMILY_KV_HEADS, "num_key_value_heads", kv_heads},                \
     {FAMILY_FF, "intermediate_size", 0}, {FAMILY_VOCAB, "vocab_size", 0}
+#define LLAMA_SIZES LLAMA_SIZES_OF(-1)
 
 static const struct size_key llama_sizes[] = {
     LLAMA_SIZES, {FAMILY_HEAD_DIM, "head_dim", -1}, {FAMILY_END, NULL, 0}};
+/* Its default of key heads, 32, is of one of its models: they must be said. */
 static const struct size_key qwen3_sizes[] = {
-    LLAMA_SIZES, {FAMILY_HEAD_DIM, "head_dim", 128}, {FAMILY_END, NULL, 0}};
+    LLAMA_SIZES_OF(0), {FAMILY_HEAD_DIM, "head_dim", 128}, {FAMILY_END, NULL, 0}};
 static const struct size_key gemma_sizes[] = {
     LLAMA_SIZES, {FAMILY_HEAD_DIM, "head_dim", 256}, {FAMILY_END, NULL, 0}};
 static const struct size_key mixtral_sizes[] = {
@@ -87,7 +89,7 @@ static const struct size_key t5_sizes[] = {
 static const struct family_row families[] = {
     {{"llama", "mistral"}, FAMILY_LLAMA, BOTH, llama_sizes, false, false},
     {{"qwen2"}, FAMILY_QWEN2, BOTH, llama_sizes, false, true},
-    {{"qwen3"}, FAMILY_QWEN3, FAMILY_ARRAYS, qwen3_sizes, false, false},
+    {{"qwen3"}, FAMILY_QWEN3, BOTH, qwen3_sizes, false, false},
     {{"mixtral"}, FAMILY_MIXTRAL, BOTH, mixtral_sizes, false, false},
     {{"gemma"}, FAMILY_GEMMA, FAMILY_ARRAYS, gemma_sizes, true, false},
     {{"gemma2"}, FAMILY_GEMMA2, FAMILY_ARRAYS, gemma_sizes, true, false},

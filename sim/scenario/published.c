@@ -107,7 +107,8 @@ static void fill_experts(struct scenario *s, const struct scenario_model *from)
 bool published_is_trait(const struct option *option)
 {
     static const char *const traits[] = {"activation",     "norm", "norm_eps",  "bias",
-                                         "attention_bias", "rope", "positions", "tied"};
+                                         "attention_bias", "qk_norm", "rope", "positions",
+                                         "tied"};
 
     for (size_t i = 0; i < sizeof traits / sizeof *traits; i++)
         if (option_is_in(option, "model") && !strcmp(option->key, traits[i]))
@@ -123,6 +124,7 @@ static void fill_traits(struct scenario *s, const struct scenario_model *from)
     FILL("norm_eps", norm_eps);
     FILL("bias", bias);
     FILL("attention_bias", attention_bias);
+    FILL("qk_norm", qk_norm);
     FILL("rope", rope);
     FILL("positions", positions);
     FILL("tied", tied);

@@ -74,7 +74,7 @@ static bool check_window(const struct config *c, int64_t seq)
     const struct yaml_node *window = yaml_find(c->root, "sliding_window");
     const struct yaml_node *used = yaml_find(c->root, "use_sliding_window");
     int64_t size;
-    bool on = c->family.family != FAMILY_QWEN2;
+    bool on = c->family.family != FAMILY_QWEN2 && c->family.family != FAMILY_QWEN3;
 
     if (used)
         (void)yaml_read_bool(used, &on);
@@ -103,12 +103,13 @@ static bool read_theta(double *theta, const struct config *c)
     return family_read_number(theta, rope, "rope_theta", 10000, c->diag);
 }
 
-/* Llama, and what has the same blocks. */
+/* Llama, and what has the same blocks; Qwen3 normalises its heads. */
 static bool read_llama(struct scenario_model *m, const struct config *c, int64_t seq)
 {
     m->kind = SCENARIO_LLAMA3;
     m->norm = SCENARIO_RMS;
     m->rope.used = true;
+    m->qk_norm = c->family.family == FAMILY_QWEN3;
     if (c->family.traits & FAMILY_BIAS)
         m->attention_bias =
             c->family.family == FAMILY_QWEN2 ? SCENARIO_BIAS_QKV : SCENARIO_BIAS_ALL;
@@ -283,6 +284,7 @@ static bool read_config(struct scenario_model *m, const struct config *c, int64_
     switch (c->family.family) {
     case FAMILY_LLAMA:
     case FAMILY_QWEN2:
+    case FAMILY_QWEN3:
         return read_llama(m, c, seq);
     case FAMILY_MIXTRAL:
         return read_mixtral(m, c, seq);
