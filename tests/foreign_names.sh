@@ -246,7 +246,7 @@ for args in (["plan"], ["plan", "--json"], ["compare", "--plan", "--columns=all"
     found = COMMAND.search(done.stdout + "\n" + done.stderr)
     ok(not found and (done.stdout or done.stderr), " ".join(args).replace("#", "") + ": no line is a runner's command",
        found and (done.stdout + done.stderr)[found.start():][:200])
-for language in ("python", "json", "xml", "csv", "markdown", "comment", "yaml", "flow", "quoted"):
+for language in ("python", "shell", "json", "xml", "csv", "markdown", "comment", "yaml", "flow", "quoted"):
     found = COMMAND.search(document(language).decode("utf-8", "replace"))
     ok(not found, language + ": no line is a runner's command", found)
 
@@ -257,6 +257,14 @@ with open(FILE, encoding="utf-8") as file:
     lines = file.read().split("\n")
 tried("init: its commands name the file", lambda: "" if shlex.split(lines[1].removeprefix("#"))[2] == FILE else lines[:4])
 tried("init: what it wrote is planned", lambda: run("plan", FILE) and "")
+# Remarks with names that have lines of their own are one line, which a shell reads as the name or its escapes.
+with open("a\n::error::x \t::b ##[e].gz", "wb") as file:
+    file.write(b"\x1f\x8b\x08")
+for args in (["replay", "a\n::error::x \t::b ##[e].gz"], ["init", "--model", "llama3-405b", "--devices", "8", "--batch", "8", "--seq",
+             "64", "--hardware", "h100-sxm", "-o", "a\n::error::x \t::b ##[e].yaml"]):
+    done = subprocess.run([program, *args], capture_output=True, text=True)
+    found = COMMAND.search(done.stdout + "\n" + done.stderr)
+    ok(not found and "error::x" in done.stderr, args[0] + ": a remark is no runner's command", done)
 print("1..%d" % count)
 PY
 

@@ -77,6 +77,8 @@ static const struct {
     {"shell: nothing", "", "''", literal_add_shell},
     {"shell: a home", "~a", "'~a'", literal_add_shell},
     {"shell: a quote", "a'b $(c)", "'a'\\''b $(c)'", literal_add_shell},
+    {"shell: a runner's command", "::error::a", "'::error::a'", literal_add_shell},
+    {"shell: one on a line of its own", "a\n::b\t::c::d", "'a\n''::b\t''::c::d'", literal_add_shell},
     {"XML: all it reserves", "<a&\"'>", "&lt;a&amp;&quot;&#39;&gt;", literal_add_xml},
     {"XML: no character of it", "\x01\uffff", "\\x01\\uffff", literal_add_xml},
     {"CSV: a comma and a quote", "a,\"b", "\"a,\"\"b\"", literal_add_csv},

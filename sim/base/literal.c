@@ -34,10 +34,16 @@ void literal_add_python(struct text *out, const char *string)
     text_add_char(out, '"');
 }
 
-/* What no shell acts upon, also as the first character of a word. */
+/* Whether "::" stands here where a line may begin, at which a runner of CI takes a command. */
+static bool begins_command(const char *string, size_t at)
+{
+    return !strncmp(string + at, "::", 2) && (at == 0 || !isgraph((unsigned char)string[at - 1]));
+}
+
+/* What no shell acts upon, also as the first character of a word, and no runner of CI. */
 static bool is_plain_word(const char *string)
 {
-    if (!*string || *string == '~' || *string == '=')
+    if (!*string || *string == '~' || *string == '=' || begins_command(string, 0))
         return false;
     for (; *string; string++)
         if (!isalnum((unsigned char)*string) && !strchr("_-./:=,+@%^~", *string))
@@ -55,7 +61,7 @@ void literal_add_shell(struct text *out, const char *string)
     for (size_t at = 0; string[at]; at++) {
         if (string[at] == '\'')
             text_add(out, "'\\'"); /* ends the quotes, and the next one begins them again */
-        else if (escape_ends_command(string, at))
+        else if (escape_ends_command(string, at) || (at > 0 && begins_command(string, at)))
             text_add(out, "''");
         text_add_char(out, string[at]);
     }
