@@ -207,6 +207,8 @@ static void test_bounds(void)
     } rows[] = {
         {"abcdefgh", "abcdefxy", true},      /* a third of the letters, rounded down */
         {"abcdexyz", "abcdefgh", false},     /* one more */
+        {"abcdefghi", "xabcydezfghi", true}, /* as many letters more */
+        {"xabcydezfghi", "abcdefghi", true}, /* and fewer */
         {"abcdefgh", "abcdef12345", true},   /* the same three quarters of the word */
         {"abcdefghi", "abcdef12345", false}, /* two thirds of it */
         {"xy", "xz", true},                  /* a letter of two, but no letter more */
