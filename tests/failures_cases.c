@@ -186,7 +186,7 @@ const struct failure_case failure_cases[] = {
     {"run --json", "run -q --json a.yaml --repeat 2", A_IS(MLP)},
     {"run block", "run -q a.yaml", A_IS(BLOCK)},
     {"run graph", "run -q a.yaml", A_IS(GRAPH)},
-    {"plan", "plan -q a.yaml", A_IS(BLOCK)},
+    {"plan -v", "plan -q -v a.yaml -s hardware=b200", A_IS(BLOCK)},
     {"plan padded", "plan -q a.yaml -s mesh.tp=3 -s batch.size=3 -s uneven=pad", A_IS(BLOCK)},
     {"plan --color", "plan -q --color a.yaml", A_IS(MLP)},
     {"plan search", "plan -q a.yaml -s placement=search -s limits.memory=1KiB", A_IS(BLOCK),
