@@ -594,7 +594,7 @@ static void test_print(void)
            "  growth_interval: 2000\nzero:\n  stage: 0\n  axis: null\n"
            "  layout: flat\n  reshard_after_forward: default\n  prefetch: 1\n"
            "pipeline:\n  axis: null\n  schedule: '1F1B'\n  stages_per_rank: 0\n  layers: null\n"
-           "  place: []\nrecompute: none\ngathered: again\nhardware: null\nslices: 1\nplacement: follow\nprice: bytes\nrules: params\nparams: []\naxes: {}\n"
+           "  place: []\nrecompute: none\ngathered: again\nhardware: null\nslices: 1\nplacement: follow\nuneven: refuse\nprice: bytes\nrules: params\nparams: []\naxes: {}\n"
            "partition_axis: null\nconstraints: []\nalgorithms: {}\n"
            "straggler:\n  device: 0\n  compute: null\n  links: null\nlimits:\n  memory: null\n"
            "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
