@@ -178,20 +178,12 @@ static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t firs
         offsets[0] = first;
 }
 
-const struct kern_kernel kern_kernel_causal = {.name = "causal",
-                                               .run = run_causal,
-                                               .flops = flops,
-                                               .bytes = bytes,
-                                               .error = error,
-                                               .nest = nest_of,
-                                               .cut = cut,
-                                               .part = part};
+/* Both are one kernel, told by whether there are queries. */
+#define KERNEL(called)                                                                    \
+    {                                                                                     \
+        .name = (called), .run = run_causal, .flops = flops, .bytes = bytes,              \
+        .error = error, .nest = nest_of, .cut = cut, .part = part                         \
+    }
 
-const struct kern_kernel kern_kernel_padding = {.name = "padding mask",
-                                                .run = run_causal,
-                                                .flops = flops,
-                                                .bytes = bytes,
-                                                .error = error,
-                                                .nest = nest_of,
-                                                .cut = cut,
-                                                .part = part};
+const struct kern_kernel kern_kernel_causal = KERNEL("causal");
+const struct kern_kernel kern_kernel_padding = KERNEL("padding mask");
