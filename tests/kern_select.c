@@ -133,7 +133,7 @@ static void test_rope(void)
 
 static void check_causal(enum shd_dtype dtype, int64_t query0, int64_t key0, bool in_place)
 {
-    union kern_desc d = {.causal = {dtype, 3, {3, 7, 9}, {0}, 0, 0, -1e4}};
+    union kern_desc d = {.causal = {dtype, 3, {3, 7, 9}, {0}, 0, 0, 0, -1e4}};
     struct kern_causal *c = &d.causal;
     int64_t offsets[] = {query0, key0}, span, nbad = 0;
     void *in, *out;
@@ -373,7 +373,8 @@ static const struct {
     uint64_t flops, bytes;
 } counts[] = {
     {&kern_kernel_rope, {.rope = {SHD_F32, 2, {3, 8}, {8, 1}, 0, 1, 0, 10, 0, 0, 0}}, 72, 192},
-    {&kern_kernel_causal, {.causal = {SHD_F16, 2, {3, 8}, {8, 1}, 0, 1, 0}}, 0, 2 * (6 + 24)},
+    {&kern_kernel_causal, {.causal = {SHD_F16, 2, {3, 8}, {8, 1}, 0, 1, 0, 0}}, 0, 2 * (6 + 24)},
+    {&kern_kernel_padding, {.causal = {SHD_F16, 2, {3, 8}, {8, 1}, 2, 1, 5, 0}}, 0, 2 * (15 + 24)},
     {&kern_kernel_embed, {.embed = {SHD_BF16, 7, 5, 3}}, 0, 2 * 30 + 20},
     {&kern_kernel_embed_grad, {.embed = {SHD_BF16, 7, 5, 3}}, 15, 30 + 42 + 20},
     {&kern_kernel_pick, {.pick = {SHD_F64, 5, 7, 2, 1}}, 0, 2 * 80 + 40},
