@@ -303,6 +303,8 @@ static void test_rows(void)
     struct kern_cut cut = cut_of(same, 3);
 
     ok(cut.rows == 4 && cut.dim == 0 && cut.merged == 0, "rows: the outermost are enough");
+    cut = cut_of(same, 4);
+    ok(cut.rows == 4 && cut.dim == 0 && cut.merged == 0, "rows: just as many as are wanted");
     cut = cut_of(same, 20);
     ok(cut.rows == 20 && cut.dim == 1 && cut.merged == 1 && cut.in[1].inner == 6 &&
            cut.in[1].outer == 1,
@@ -316,6 +318,29 @@ static void test_rows(void)
     cut = cut_of(column, 20);
     ok(cut.rows == 20 && cut.dim == 1 && cut.in[1].inner == 1 && cut.in[1].each == 1,
        "rows: the inner dimension, which an operand lacks, is left whole");
+}
+
+/* Kernels that choose between two dimensions, of 4 and of 8, themselves. */
+static void test_outermost(void)
+{
+    const union kern_desc window = {.window = {SHD_F32, 1, 4, 8, 3, {3}, {0}, {0}, {3}}};
+    const union kern_desc attention = {.attention = {.dtype = SHD_F32,
+                                                     .batch = 4,
+                                                     .queries = 2,
+                                                     .keys = 2,
+                                                     .heads = 8,
+                                                     .kv_heads = 8,
+                                                     .head_dim = 1,
+                                                     .value_dim = 1,
+                                                     .repeat = 1,
+                                                     .blocks = 1}};
+
+    ok(kern_cut_of(&kern_kernel_window, &window, 4).rows == 4 &&
+           kern_cut_of(&kern_kernel_window, &window, 5).rows == 8,
+       "rows: a window's outermost, where they are enough");
+    ok(kern_cut_of(&kern_kernel_attention, &attention, 4).rows == 4 &&
+           kern_cut_of(&kern_kernel_attention, &attention, 5).rows == 8,
+       "rows: an attention's batch, where it is enough");
 }
 
 /* A nest of the dimensions [2][3][4] of an array, given inside out, and what another array makes of
@@ -356,6 +381,7 @@ int main(void)
 {
     plan(0);
     test_rows();
+    test_outermost();
     test_nest();
     for (unsigned long i = 0; i < NPROGRAMS; i++)
         test_program(i % 4 ? random_layer_program(SEED + i) : random_ops_program(SEED + i));

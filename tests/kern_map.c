@@ -9,6 +9,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "kern/error.h"
 #include "kern/isa.h"
 #include "kern_data.h"
 
@@ -500,6 +501,80 @@ static void test_counts(void)
            kern_fns[fn].name);
 }
 
+/* ---- what a result may be off ---- */
+
+#define NERRORS 2
+
+/* Asks the rule of an expression over two elements of each operand, which are 3 and -1. */
+static void ask_rule(const struct kern_map *m, double parts, const double *variance, double *out)
+{
+    static const double values[NERRORS] = {3, -1};
+    const union kern_desc desc = {.map = *m};
+    const void *in[KERN_MAP_INPUTS_MAX];
+    const double *variances[KERN_MAP_INPUTS_MAX];
+    double result[NERRORS], *outs[] = {out};
+    const struct kern_args args = {in, (void *[]){result}, NULL, NULL, 1};
+    struct kern_error error = {.args = &args,
+                               .variances = variances,
+                               .out = outs,
+                               .type = SHD_BF16,
+                               .parts = parts};
+
+    for (uint32_t i = 0; i < m->ninputs; i++) {
+        in[i] = values;
+        variances[i] = variance;
+    }
+    kern_map_error(&desc, &error);
+}
+
+/* Each of two devices may have stored a part of what is converted, as large as the array's elements
+ * are in the root of the mean. */
+static void test_error_of_parts(void)
+{
+    const struct kern_map m = {.dtype = SHD_F64,
+                               .in_dtype = {SHD_F64},
+                               .ndims = 1,
+                               .extent = {NERRORS},
+                               .out_stride = {1},
+                               .ninputs = 1,
+                               .in_stride = {{1}},
+                               .ninstrs = 1,
+                               .instrs = {{KERN_CONVERT, {0, 0}, 0}}};
+    double whole[NERRORS], parts[NERRORS], store = kern_store_roundoff(SHD_BF16);
+
+    ask_rule(&m, 1, NULL, whole);
+    ask_rule(&m, 2, NULL, parts);
+    for (int i = 0; i < NERRORS; i++) {
+        double least = 2 * store * store * ((i ? 1 : 9) + 5);
+
+        ok(whole[i] < least / 1000 && parts[i] >= least && parts[i] < 1.01 * least,
+           "error: of a sum, and of one that two devices store parts of (%d)", i);
+    }
+}
+
+/* The operands may be off together, so that their deviations add up. */
+static void test_error_of_many(void)
+{
+    struct kern_map m = {.dtype = SHD_F64,
+                         .ndims = 1,
+                         .extent = {NERRORS},
+                         .out_stride = {1},
+                         .ninputs = KERN_MAP_INPUTS_MAX,
+                         .ninstrs = KERN_MAP_INPUTS_MAX - 1};
+    const double variance[NERRORS] = {0.01, 0};
+    double out[NERRORS], least = variance[0] * KERN_MAP_INPUTS_MAX * KERN_MAP_INPUTS_MAX;
+
+    for (uint32_t i = 0; i < m.ninputs; i++) {
+        m.in_dtype[i] = SHD_F64;
+        m.in_stride[i][0] = 1;
+    }
+    for (uint32_t i = 0; i < m.ninstrs; i++)
+        m.instrs[i] = (struct kern_instr){KERN_ADD, {i ? m.ninputs + i - 1 : 0, i + 1}, 0};
+    ask_rule(&m, 1, variance, out);
+    ok(out[0] >= least && out[0] < 1.1 * least && out[1] < least / 100,
+       "error: of the sum of as many operands as there can be");
+}
+
 int main(void)
 {
     plan(0);
@@ -515,5 +590,7 @@ int main(void)
     test_shapes();
     test_bits();
     test_counts();
+    test_error_of_parts();
+    test_error_of_many();
     return done();
 }

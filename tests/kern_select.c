@@ -136,6 +136,7 @@ static void check_causal(enum shd_dtype dtype, int64_t query0, int64_t key0, boo
     union kern_desc d = {.causal = {dtype, 3, {3, 7, 9}, {0}, 0, 0, 0, -1e4}};
     struct kern_causal *c = &d.causal;
     int64_t offsets[] = {query0, key0}, span, nbad = 0;
+    uint64_t nseen = 0;
     void *in, *out;
 
     c->query_dim = random_below(3);
@@ -152,9 +153,13 @@ static void check_causal(enum shd_dtype dtype, int64_t query0, int64_t key0, boo
         double want = seen ? get_elem(dtype, in, at) : rounded(dtype, c->masked);
 
         nbad += get_elem(dtype, out, at) != want;
+        nseen += seen;
     }
     ok(nbad == 0, "%s: causal: queries from %d, keys from %d%s", shd_dtype_name(dtype), (int)query0,
        (int)key0, in_place ? ", in place" : "");
+    ok(kern_kernel_causal.bytes(&d, offsets) == (3 * 7 * 9 + nseen) * shd_dtype_size(dtype),
+       "%s: causal: the %d that are seen are read, and all are written", shd_dtype_name(dtype),
+       (int)nseen);
     free(in);
     free(out);
 }

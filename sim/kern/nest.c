@@ -3,10 +3,13 @@
 
 #include "kern/nest.h"
 
+#include <assert.h>
+
 void kern_nest_add(struct kern_nest *nest, int64_t extent, const int64_t *strides)
 {
     if (extent == 1)
         return;
+    assert(nest->narrays <= KERN_NEST_ARRAYS_MAX && nest->ndims < KERN_DIMS_MAX);
     nest->extent[nest->ndims] = extent;
     for (uint32_t a = 0; a < nest->narrays; a++)
         nest->stride[a][nest->ndims] = strides[a];
