@@ -460,6 +460,37 @@ static void test_pipeline(void)
     scenario_file_destroy(file);
 }
 
+/* Each entry that is not what a word alone means is printed, whatever the others are. */
+static void test_recompute_entries(void)
+{
+    static const char *const entries[] = {"group=2", "every=2", "first=2", "whole=true",
+                                          "keep=[x]"};
+
+    for (size_t i = 0; i < COUNT(entries); i++) {
+        char set[64];
+        struct text printed = TEXT_INIT;
+        struct scenario_file *file, *again;
+        const struct scenario_recompute *was, *is;
+
+        snprintf(set, sizeof set, "recompute.%s", entries[i]);
+        file = load_good(HEAD UPDATE "optimizer: {kind: sgd}\nrecompute: selective\n",
+                         (const char *[]){set}, 1);
+        was = &file->scenarios[0].recompute;
+        scenario_print(&file->scenarios[0], &printed);
+        again = load_good(text_get(&printed), NULL, 0);
+        is = &again->scenarios[0].recompute;
+        ok(is->kind == SCENARIO_RECOMPUTE_SELECTIVE && is->group == was->group &&
+               is->every == was->every && is->first == was->first && is->whole == was->whole &&
+               is->nkept == was->nkept,
+           "recompute: %s is kept where it is printed", entries[i]);
+        ok(is->group + is->every + is->first + is->whole + (int64_t)is->nkept > 2,
+           "recompute: and it is %s", entries[i]);
+        text_fini(&printed);
+        scenario_file_destroy(file);
+        scenario_file_destroy(again);
+    }
+}
+
 static void test_recompute(void)
 {
     static const char *const sets[] = {"recompute.first=3"};
@@ -1032,6 +1063,10 @@ static const struct {
     {"model.layres=1", "--set:1:1: error: no option 'model.layres'; expected KEY=VALUE with an "
                        "option of a scenario; did you mean 'model.layers'?\n"},
     {"seed.x=1", "--set:1:1: error: no option 'seed.x'; expected KEY=VALUE"},
+    {"seed.=1", "--set:1:1: error: no option 'seed.'; expected KEY=VALUE"},
+    {"model.=1", "--set:1:1: error: no option 'model.'; expected KEY=VALUE"},
+    {"model..d_ff=1", "--set:1:1: error: no option 'model..d_ff'; expected KEY=VALUE"},
+    {"model.d_ff.=1", "--set:1:1: error: no option 'model.d_ff.'; expected KEY=VALUE"},
     {"version=1", "--set:1:1: error: no option 'version'; expected KEY=VALUE"},
     {"strategies=[]", "--set:1:1: error: no option 'strategies'; expected KEY=VALUE"},
     {"seed=", "--set:1:6: error: nothing in here; expected"},
@@ -1362,6 +1397,7 @@ int main(void)
     test_training();
     test_pipeline();
     test_recompute();
+    test_recompute_entries();
     test_context();
     test_training_errors();
     test_sets();

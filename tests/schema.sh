@@ -222,7 +222,9 @@ for path, values in [
     for value, accepted in values:
         must(put(bases["mlp"], path, value), "%s is %r" % (".".join(path), value), bool(accepted))
 for path, value in [(["graph", "ops"], []), (["graph", "ops"], ["x" * 2001]), (["graph", "dims", "0b"], 2),
-                    (["graph", "dims", "b"], 0), (["graph", "inputs", "x", "dims"], ...),
+                    (["graph", "dims", "b"], 0), (["graph", "dims"], 3), (["graph", "dims"], ["b"]),
+                    (["graph", "inputs"], 3), (["graph", "inputs"], ["x"]), (["graph", "ops"], "y = x"),
+                    (["graph", "inputs", "x"], 3), (["graph", "inputs", "x", "dims"], ...),
                     (["graph", "inputs", "x", "dims"], ["b"] * 9), (["graph", "inputs", "x", "scale"], 0),
                     (["graph", "inputs", "x", "below"], 3), (["graph", "inputs", "x y"], ["b"])]:
     must(put(graph, path, value), "%s is %s" % (path, value), False)
