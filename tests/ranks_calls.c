@@ -97,6 +97,23 @@ static void make_plan(struct plan *plan, uint64_t seed)
     }
 }
 
+/* Reductions of more than two blocks of a chain, which are numbered through. */
+static void make_long_plan(struct plan *plan)
+{
+    static const int kinds[] = {COLL_ALL_REDUCE, COLL_REDUCE, COLL_REDUCE_SCATTER};
+
+    memset(plan, 0, sizeof *plan);
+    for (int in_place = 0; in_place < 2; in_place++)
+        for (int k = 0; k < 3; k++)
+            plan->calls[plan->ncalls++] = (struct call){.kind = kinds[k],
+                                                        .axes = k == 2 ? "a" : "a,b,c",
+                                                        .dtype = SHD_F64,
+                                                        .op = SHD_SUM,
+                                                        .count = COUNT_MAX,
+                                                        .root = 5,
+                                                        .in_place = in_place != 0};
+}
+
 static void fill(void *memory, const struct call *c, int32_t position, int i, uint64_t n)
 {
     size_t size = shd_dtype_size(c->dtype);
@@ -298,7 +315,7 @@ static bool same_counts(const struct shd_run_stats *a, const struct shd_run_stat
            same(a->matrix, b->matrix, (size_t)NDEVICES * NDEVICES);
 }
 
-static void compare(const struct shd_mesh *mesh, const char *axis, uint64_t seed,
+static void compare(const struct shd_mesh *mesh, const char *axis, const struct plan *plan,
                     const struct shd_run_opts *opts, const char *what)
 {
     struct spread *spread;
@@ -308,8 +325,7 @@ static void compare(const struct shd_mesh *mesh, const char *axis, uint64_t seed
 
     if (!here || !there || spread_create(&spread, mesh, axis, &err) != SHD_OK)
         abort();
-    make_plan(here, seed);
-    make_plan(there, seed);
+    *here = *there = *plan;
     run(&one, here, mesh, NULL, opts);
     run(&several, there, mesh, spread, opts);
     ok(all(one.status == SHD_OK && several.status == SHD_OK), "%s: both run (%s)", what,
@@ -321,6 +337,27 @@ static void compare(const struct shd_mesh *mesh, const char *axis, uint64_t seed
     spread_destroy(spread);
     free(here);
     free(there);
+}
+
+static void compare_drawn(const struct shd_mesh *mesh, const char *axis, uint64_t seed,
+                          const struct shd_run_opts *opts, const char *what)
+{
+    struct plan plan;
+
+    make_plan(&plan, seed);
+    compare(mesh, axis, &plan, opts, what);
+}
+
+/* By the axes that are not the first, all-reduces go by chain. */
+static void compare_long(const struct shd_mesh *mesh)
+{
+    const struct shd_run_opts usual = SHD_RUN_OPTS_INIT;
+    struct plan plan;
+
+    make_long_plan(&plan);
+    compare(mesh, NULL, &plan, &usual, "long, in the order of devices");
+    if (ranks_count() <= 3)
+        compare(mesh, "b", &plan, &usual, "long, by the middle axis");
 }
 
 static void compare_faults(const struct shd_mesh *mesh)
@@ -430,14 +467,15 @@ int main(void)
     by_steps.fuse_bytes = -1;
     rings.algorithms = "all-reduce=ring,all-gather=ring,reduce-scatter=ring";
     for (uint64_t seed = 1; seed <= 3; seed++) {
-        compare(mesh, NULL, seed, &usual, "in the order of devices");
+        compare_drawn(mesh, NULL, seed, &usual, "in the order of devices");
         if (ranks_count() <= 3)
-            compare(mesh, "b", seed, &usual, "by the middle axis");
+            compare_drawn(mesh, "b", seed, &usual, "by the middle axis");
         if (ranks_count() <= 2)
-            compare(mesh, "c", seed, &usual, "by the last axis");
-        compare(mesh, NULL, seed + 100, &by_steps, "step by step");
-        compare(mesh, NULL, seed + 200, &rings, "by rings");
+            compare_drawn(mesh, "c", seed, &usual, "by the last axis");
+        compare_drawn(mesh, NULL, seed + 100, &by_steps, "step by step");
+        compare_drawn(mesh, NULL, seed + 200, &rings, "by rings");
     }
+    compare_long(mesh);
     compare_faults(mesh);
     compare_stops(mesh);
     compare_start(mesh);
