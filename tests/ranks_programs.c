@@ -379,6 +379,33 @@ static void test_unknown(void)
     graph_destroy(g);
 }
 
+/* Each of ten arrays is a row less than the one before; of those before that hardly any is there. */
+static void test_peak(void)
+{
+    const struct verify_opts opts = {.ndevices = 1, .nthreads = 1};
+    struct verify_reference alone;
+    struct graph *g = graph_create();
+    uint32_t dims[2] = {graph_dim(g, "rows", 96), graph_dim(g, "columns", 64)}, x;
+    const uint64_t two = (UINT64_C(96) + 95) * 64 * 2 * sizeof(double); /* what each is off, too */
+
+    x = graph_param(g, "x", SHD_F32, dims, 2, (struct kern_source){.scale = 1});
+    for (int rows = 95; rows > 86; rows--) {
+        const char *name = graph_text(g, "rows_%d", rows);
+        uint32_t fewer = graph_dim(g, name, rows);
+
+        x = graph_slice(g, name, x, dims[0], fewer, 1);
+        dims[0] = fewer;
+    }
+    graph_output(g, GRAPH_OUTPUT, "x", x, GRAPH_NONE);
+    if (all(verify_reference(&alone, g, &opts, NULL) == SHD_OK)) {
+        ok(all(alone.work.peak_bytes >= two && alone.work.peak_bytes < two + two / 2),
+           "a reference drops what has been read: %llu bytes at most",
+           (unsigned long long)alone.work.peak_bytes);
+        verify_reference_fini(&alone);
+    }
+    graph_destroy(g);
+}
+
 /* ---- both ---- */
 
 /* An axis along which devices can be spread; NULL: in their order. */
@@ -451,6 +478,7 @@ int main(void)
     plan(0);
     test_pieces();
     test_unknown();
+    test_peak();
     for (unsigned long i = 0; i < n; i++) {
         random_program_type(types[i % (sizeof types / sizeof *types)]);
         test_program(i % 2 ? random_layer_program(seed + i) : random_ops_program(seed + i));
