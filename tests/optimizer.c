@@ -255,6 +255,45 @@ static bool see_planted(void *arg, const struct graph *graph, const struct progr
     return seen;
 }
 
+static uint32_t find_result(const struct program *program, const char *name)
+{
+    uint32_t r = 0;
+
+    while (strcmp(program->results[r].name, name) != 0)
+        r++;
+    return r;
+}
+
+/* Whether what several steps leave after the first is what one step alone leaves, and is compared:
+ * where it is wrong, and all after it right, that is seen. */
+static bool see_first(void *arg, const struct graph *graph, const struct program *program)
+{
+    struct verify_opts one_step = {.ndevices = shd_mesh_size(program->mesh), .nsteps = 1},
+                       steps = {.ndevices = one_step.ndevices, .nsteps = STEPS};
+    const struct walk_opts opts = {.repeats = STEPS};
+    uint32_t w = find_result(program, "w");
+    struct verify_reference one, all;
+    struct record *record;
+    double *first;
+    bool seen;
+
+    (void)arg;
+    if (verify_reference(&one, graph, &one_step, NULL) != SHD_OK ||
+        verify_reference(&all, graph, &steps, NULL) != SHD_OK || all.first.n <= w)
+        return false;
+    first = all.first.arrays[w].values;
+    seen = !one.first.arrays &&
+           !memcmp(first, one.last.arrays[w].values, IN * OUT * sizeof(double)) &&
+           memcmp(first, all.last.arrays[w].values, IN * OUT * sizeof(double)) != 0;
+    first[0] += 1;
+    seen = record_create(&record, program, RECORD_EXECUTED, false, NULL) == SHD_OK &&
+           verify_run(record, &all, &opts, NULL) == SHD_OK && record->checks[w].error > 1 && seen;
+    record_destroy(record);
+    verify_reference_fini(&one);
+    verify_reference_fini(&all);
+    return seen;
+}
+
 static bool train(const struct optimizer_opts *opts, int32_t ndevices, use_fn use, void *arg)
 {
     const struct shd_sharding *nodes[NODES_MAX] = {NULL};
@@ -324,6 +363,7 @@ static void check_verification(const struct optimizer_opts *opts, const char *wh
        "%s: one bit of a parameter that a step did not leave so is seen", what);
     ok(!train(opts, 4, see_planted, (void *)(uintptr_t)&never), "%s: and nothing where it did",
        what);
+    ok(train(opts, 4, see_first, NULL), "%s: what the first step leaves is compared, too", what);
 }
 
 int main(void)
