@@ -8,11 +8,14 @@
  */
 #include "config.h"
 
+#include "partition/partition.h"
 #include "random_check.h"
 #include "tap.h"
+#include "trial/verify.h"
 
 #define SEED 20260707u
 #define NPROGRAMS 300
+#define NJUDGED 40 /* results of steps that have several */
 
 static void test_seen(void)
 {
@@ -31,6 +34,70 @@ static void test_seen(void)
     ok(random_seen.backward > 0 && random_seen.f32 > 0, "occurred: gradients, float32");
 }
 
+/* ---- each of a step's results is judged ---- */
+
+/* One bit of a result is another on device 0, each time. */
+struct planted {
+    const struct program *program;
+    uint32_t op, result;
+};
+
+static void plant(void *arg, int32_t device, uint32_t op, uint32_t microbatch,
+                  const void *const *shards)
+{
+    const struct planted *p = arg;
+
+    (void)microbatch;
+    if (device == 0 && op == p->op)
+        *(unsigned char *)(uintptr_t)shards[p->program->ops[op].outputs[p->result]] ^= 1;
+}
+
+static bool is_seen(const struct planted *p, const struct verify_reference *reference)
+{
+    const struct walk_opts opts = {.observe = plant, .observe_arg = (void *)(uintptr_t)p};
+    struct record *record;
+    bool seen = record_create(&record, p->program, RECORD_EXECUTED, false, NULL) == SHD_OK &&
+                verify_run(record, reference, &opts, NULL) == SHD_OK && record->step.error > 1;
+
+    record_destroy(record);
+    return seen;
+}
+
+static void judge_program(struct random_program *p, unsigned *ntried, unsigned *nseen)
+{
+    const struct partition_request request = {
+        .graph = p->graph, .mesh = p->mesh, .nodes = p->nodes, .outputs = p->outputs};
+    const struct verify_opts opts = {.ndevices = shd_mesh_size(p->mesh), .nthreads = 1};
+    struct verify_reference reference;
+    struct program *program;
+
+    if (partition_build(&program, &request, NULL) != SHD_OK ||
+        verify_reference(&reference, p->graph, &opts, NULL) != SHD_OK)
+        abort();
+    for (uint32_t i = program->first_op; i < program->nops; i++)
+        for (uint32_t k = 1; k < program->ops[i].noutputs && *ntried < NJUDGED; k++) {
+            const struct planted planted = {program, i, k};
+
+            if (program->buffers[program->ops[i].outputs[k]].bytes == 0)
+                continue;
+            ++*ntried;
+            *nseen += is_seen(&planted, &reference);
+        }
+    verify_reference_fini(&reference);
+    program_destroy(program);
+    random_program_destroy(p);
+}
+
+static void test_judged(void)
+{
+    unsigned ntried = 0, nseen = 0;
+
+    for (uint64_t seed = SEED; ntried < NJUDGED; seed++)
+        judge_program(random_layer_program(seed), &ntried, &nseen);
+    ok(nseen == ntried, "one bit of a result that is not a step's first: seen %u times of %u",
+       nseen, ntried);
+}
+
 int main(void)
 {
     bool enough;
@@ -43,5 +110,6 @@ int main(void)
          random_layers.in_blocks, random_layers.goes_on);
     if (enough)
         test_seen();
+    test_judged();
     return done();
 }

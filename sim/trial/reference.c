@@ -297,6 +297,7 @@ static bool add_moves(struct reference *ref, const struct share *s, uint32_t k,
     const struct array *a = &ref->arrays[buffer];
     struct pieces to = lies_as(ref, s, buffer, &s->cut.in[k]);
 
+    assert(k < s->noperands);
     if (is_inexact(ref, buffer) && !make_variances(ref, buffer))
         return false;
     if (pieces_same(&a->lies, &to))
@@ -319,6 +320,7 @@ static void take_moves(struct reference *ref, struct share *s, uint32_t k,
     struct operand *o = &s->operands[k];
     bool inexact = is_inexact(ref, buffer);
 
+    assert(k < s->noperands);
     o->values = a->values;
     o->variances = inexact ? a->variances : NULL;
     s->marks[k] = ref->marks[buffer];
