@@ -61,6 +61,34 @@ static bool runs(const struct program *program, bool inspected)
     return status == SHD_OK && nseen == (inspected ? program->nops : 0);
 }
 
+/* Who did ops, and how many. */
+struct doers {
+    int32_t device;
+    uint32_t nops, nothers;
+};
+
+static void count_doers(void *arg, int32_t device, uint32_t op, uint32_t microbatch,
+                        const void *const *shards)
+{
+    struct doers *d = arg;
+
+    (void)op, (void)microbatch, (void)shards;
+    d->nops += device == d->device;
+    d->nothers += device != d->device;
+}
+
+static bool walks_alone(const struct program *program, int32_t device)
+{
+    struct doers doers = {.device = device};
+    const struct walk_opts opts = {.observe = count_doers, .observe_arg = &doers};
+    struct record *record;
+    bool good = record_create(&record, program, RECORD_EXECUTED, false, NULL) == SHD_OK &&
+                walk_alone(record, device, &opts, NULL) == SHD_OK;
+
+    record_destroy(record);
+    return good && doers.nops == program->nops && doers.nothers == 0;
+}
+
 int main(void)
 {
     const int32_t ndevices = DEVICES;
@@ -93,6 +121,8 @@ int main(void)
     ok(nlocal > 0 && nbetween > 0, "a step within devices, and one between them");
     ok(runs(program, false), "turns: none is kept at a step between devices");
     ok(runs(program, true), "turns: nor, where devices are inspected, at one within them");
+    ok(walks_alone(program, 0) && walks_alone(program, DEVICES - 1),
+       "alone: a device does its own ops, whichever it is");
     program_destroy(program);
     graph_destroy(graph);
     shd_mesh_destroy(mesh);
