@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "search/bound.h"
 #include "search/families.h"
 #include "search/search.h"
 #include "search/tensors.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #include "tap.h"
+#include "timetable/timetable.h"
 #include "trial/trial.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -677,6 +679,58 @@ static void test_near(const struct near *near)
     free_all(&a);
 }
 
+/* Forward phases of rank 0 before its first backward phase, in the timetable itself; -1: there is
+ * none of these sizes. */
+static int64_t count_ahead(int32_t schedule, const struct timetable_sizes *sizes)
+{
+    const struct timetable_schedule *s;
+    struct timetable *t;
+    int64_t n = 0;
+
+    if (timetable_find(&s, space_schedule_name(schedule), NULL) != SHD_OK ||
+        timetable_build(&t, s, sizes, NULL) != SHD_OK)
+        return -1;
+    while (t->actions[n].kind == TIMETABLE_FORWARD)
+        n++;
+    timetable_destroy(t);
+    return n;
+}
+
+/* Just so many by 1F1B; interleaved, where microbatches come in groups as large as the pipeline. */
+static bool is_known(int32_t schedule, const struct timetable_sizes *sizes)
+{
+    return schedule == SPACE_1F1B ||
+           (schedule == SPACE_INTERLEAVED && sizes->stages_per_rank > 1 &&
+            sizes->nmicrobatches % sizes->nranks == 0);
+}
+
+static void test_ahead(void)
+{
+    static const int32_t schedules[] = {SPACE_1F1B, SPACE_INTERLEAVED, SPACE_ZBH1,
+                                        SPACE_INTERLEAVED_ZERO_BUBBLE};
+
+    for (size_t i = 0; i < COUNT(schedules); i++) {
+        unsigned ntried = 0, nabove = 0, nbelow = 0;
+
+        for (uint32_t n = 0; n < 6 * 4 * 12; n++) {
+            const struct timetable_sizes sizes = {2 + n % 6, 1 + n / 6 % 4, 1 + n / 24};
+            int64_t ahead = count_ahead(schedules[i], &sizes), bound;
+            struct layout layout = {0};
+
+            layout.value[SPACE_PP] = (int32_t)sizes.nranks;
+            layout.value[SPACE_VIRTUAL] = (int32_t)sizes.stages_per_rank;
+            layout.value[SPACE_SCHEDULE] = schedules[i];
+            bound = bound_ahead(&layout, sizes.nmicrobatches);
+            ntried += ahead >= 0;
+            nabove += ahead >= 0 && bound > ahead;
+            nbelow += bound < ahead && is_known(schedules[i], &sizes);
+        }
+        ok(ntried > 0 && nabove == 0 && nbelow == 0,
+           "%s: stages done before the first backward phase, of %u sizes: %u above, %u below",
+           space_schedule_name(schedules[i]), ntried, nabove, nbelow);
+    }
+}
+
 /* ---- tensors ---- */
 
 /* Two kinds of two dimensions, each whole or cut one way, by a batch that is cut or not. */
@@ -716,6 +770,7 @@ int main(void)
     test_all();
     for (size_t i = 0; i < COUNT(nears); i++)
         test_near(&nears[i]);
+    test_ahead();
     test_tensors();
     return done();
 }

@@ -13,19 +13,14 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Stages of rank 0, each for a microbatch, that are done forward before it begins a backward phase:
- * what it saved in each is there then. */
-static double ahead_of(const struct space *space, const struct layout *layout)
+int64_t bound_ahead(const struct layout *layout, int64_t microbatches)
 {
     int64_t pp = layout->value[SPACE_PP], v = layout->value[SPACE_VIRTUAL];
-    int64_t microbatches = space_microbatches(space, layout);
-
     int64_t each = layout->value[SPACE_SCHEDULE] == SPACE_INTERLEAVED ? 2 : 1;
 
     if (v == 1)
-        return (double)smaller(pp, microbatches);
-    return (double)smaller(each * (pp - 1) + (v - 1) * smaller(pp, microbatches) + 1,
-                           microbatches * v);
+        return smaller(pp, microbatches);
+    return smaller(each * (pp - 1) + (v - 1) * smaller(pp, microbatches) + 1, microbatches * v);
 }
 
 /* The argument, wherever stages lie: the fullest rank has no less than the mean of all, each when
@@ -60,9 +55,11 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
         double saved = 0;
 
         if (rank == 0) {
+            int64_t ahead = bound_ahead(layout, space_microbatches(&subject->space, layout));
+
             there += replicas->parts[PIECE_FRONT].state_bytes;
             later += replicas->parts[PIECE_FRONT].gradient_bytes;
-            saved = layers ? ahead_of(&subject->space, layout) * (double)stages_least(&cut) *
+            saved = layers ? (double)ahead * (double)stages_least(&cut) *
                                  layers->parts[PIECE_LAYER].saved_bytes
                            : 0;
         }

@@ -228,7 +228,6 @@ void piece_scale(struct piece *out, const struct piece *piece, double part)
         out->parts[p].late_s *= part;
         out->parts[p].last_s *= part;
         out->parts[p].sums_s *= part;
-        out->parts[p].saved_bytes = 0;
         for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
             out->parts[p].streams_s[k] *= part;
     }

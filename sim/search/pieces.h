@@ -53,7 +53,7 @@ void pieces_destroy(struct pieces *pieces);                  /* NULL is allowed 
 
 /* Of a piece of layers for a layout of so many sequences at a time, what it costs at the least,
  * from one of more sequences (a multiple): a kernel of more work is no slower for each part of it,
- * and a collective neither.  Without the bytes. */
+ * and a collective neither.  The bytes are those of the piece of more. */
 void piece_scale(struct piece *out, const struct piece *piece, double part);
 
 /* The number of the piece of a layout; a new one is not built yet.  UINT32_MAX: no memory. */
