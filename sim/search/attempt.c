@@ -195,12 +195,11 @@ static void add_split(const struct space *space, struct text *out)
     text_add(out, "]");
 }
 
+/* The subject has no pipeline. */
 static void set_pipeline(struct sets *s, struct text *out)
 {
-    if (value_of(s, SPACE_PP) == 1) {
-        text_add(out, "pipeline={}");
+    if (value_of(s, SPACE_PP) == 1)
         return;
-    }
     if (s->kind != ATTEMPT_WHOLE) {
         text_addf(out,
                   "pipeline={axis: pp, schedule: %s, stages_per_rank: 4, layers: [1, 1, 2, 1]}",
@@ -281,9 +280,8 @@ static void set_all(struct sets *s)
     set_zero(s, &t[SET_ZERO]);
     set_recompute(s, &t[SET_RECOMPUTE]);
     set_pipeline(s, &t[SET_PIPELINE]);
-    text_add(&t[SET_CONTEXT], value_of(s, SPACE_CP) > 1
-                                  ? "context={axis: cp, method: ring, order: zigzag}"
-                                  : "context={}");
+    if (value_of(s, SPACE_CP) > 1)
+        text_add(&t[SET_CONTEXT], "context={axis: cp, method: ring, order: zigzag}");
     set_params(s, &t[SET_PARAMS]);
     set_axes(s, &t[SET_AXES]);
     set_alike(s);
