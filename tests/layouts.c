@@ -679,6 +679,41 @@ static void test_near(const struct near *near)
     free_all(&a);
 }
 
+#define GIVEN(mesh, more)                                                                 \
+    "version: 1\nname: given\nhardware: h100-sxm\nmesh: " mesh                           \
+    "\nmodel: {kind: llama3, d_model: 256, d_ff: 512, layers: 2, heads: 4, vocab: 512,\n" \
+    "        dtype: bfloat16}\nbatch: {size: 8, seq: 64, microbatches: 2}\n"             \
+    "step: [forward, backward, update]\noptimizer: {kind: adamw}\n"                      \
+    "params: [['.*', []]]\naxes: {batch: dp}\n" more
+
+/* How a scenario is laid out itself says nothing of the layouts that are looked at. */
+static void test_given(void)
+{
+    static const char plain[] = GIVEN("{dp: 4}", "");
+    static const char given[] =
+        GIVEN("{pp: 2, cp: 2, dp: 2}", "zero: {stage: 3, axis: dp, prefetch: 0}\n"
+                                       "pipeline: {axis: pp, schedule: GPipe}\n"
+                                       "context: {axis: cp, method: ring, order: striped}\n");
+    static const char *const ranges[] = {"tp=1",         "pp=1..2", "cp=1..2",
+                                         "microbatch=1", "zero=1",  "order=pp-dp-cp-tp"};
+    struct all a = {.n = 0}, b = {.n = 0};
+    size_t nfit = 0, nsame = 0;
+
+    make_all(&a, plain, 8, ranges, COUNT(ranges));
+    make_all(&b, given, 8, ranges, COUNT(ranges));
+    for (size_t i = 0; i < a.n && i < b.n; i++) {
+        nfit += a.plans[i].state == PLAN_FITS;
+        nsame += a.plans[i].state == b.plans[i].state &&
+                 a.plans[i].figures.step_s == b.plans[i].figures.step_s &&
+                 a.plans[i].figures.memory_bytes == b.plans[i].figures.memory_bytes;
+    }
+    ok(a.n > 4 && nfit == a.n && b.n == a.n && nsame == a.n,
+       "given: of %zu layouts %zu fit; of a scenario with a layout of its own %zu are the same", a.n,
+       nfit, nsame);
+    free_all(&a);
+    free_all(&b);
+}
+
 /* Forward phases of rank 0 before its first backward phase, in the timetable itself; -1: there is
  * none of these sizes. */
 static int64_t count_ahead(int32_t schedule, const struct timetable_sizes *sizes)
@@ -770,6 +805,7 @@ int main(void)
     test_all();
     for (size_t i = 0; i < COUNT(nears); i++)
         test_near(&nears[i]);
+    test_given();
     test_ahead();
     test_tensors();
     return done();

@@ -12,7 +12,7 @@ static void print_subject(struct text *out, const struct scenario *scenario)
     struct scenario base = *scenario;
 
     base.pipeline = (struct scenario_pipeline){.schedule = scenario->pipeline.schedule};
-    base.context.axis = NULL;
+    base.context = (struct scenario_context){.documents = scenario->context.documents};
     base.zero.stage = 0;
     base.zero.axes.n = 0;
     base.zero.prefetch = 1;
