@@ -708,8 +708,8 @@ static void test_given(void)
                  a.plans[i].figures.memory_bytes == b.plans[i].figures.memory_bytes;
     }
     ok(a.n > 4 && nfit == a.n && b.n == a.n && nsame == a.n,
-       "given: of %zu layouts %zu fit; of a scenario with a layout of its own %zu are the same", a.n,
-       nfit, nsame);
+       "given: of %zu layouts %zu fit; of a scenario with a layout of its own %zu are the same",
+       a.n, nfit, nsame);
     free_all(&a);
     free_all(&b);
 }

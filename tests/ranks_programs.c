@@ -379,7 +379,7 @@ static void test_unknown(void)
     graph_destroy(g);
 }
 
-/* Each of ten arrays is a row less than the one before; of those before that hardly any is there. */
+/* Each of ten arrays is a row less than the one before; of those before hardly any is there. */
 static void test_peak(void)
 {
     const struct verify_opts opts = {.ndevices = 1, .nthreads = 1};
