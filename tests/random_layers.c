@@ -8,6 +8,8 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "partition/partition.h"
 #include "random_check.h"
 #include "tap.h"

@@ -19,6 +19,7 @@
 #include "run/group.h"
 #include "run/relayout.h"
 #include "run/span.h"
+#include "threads/wait.h"
 #include "walk/gather.h"
 
 _Static_assert(sizeof((struct record_memory *)0)->why >= BACKEND_WHY_MAX, "the why fits");
@@ -31,6 +32,11 @@ struct moment {
 /* A kernel of so many floating-point operations, some 50 us of them, is worth a turn. */
 #define TURN_FLOPS ((uint64_t)1 << 20)
 
+/* Devices that look at the shards of others, or are about to; and an event: one has looked. */
+struct looks {
+    _Atomic uint32_t n, done;
+};
+
 struct walk {
     struct record *record;
     const struct program *program;
@@ -40,6 +46,7 @@ struct walk {
     struct moment *first, *last; /* [repeat][device] */
     int64_t *sorted;             /* room for two times a repeat */
     const void *const **results; /* [device]: those who wait for others to look at them */
+    struct looks *looks;
 };
 
 /* One device on its way through the program. */
@@ -644,24 +651,51 @@ static int bring_from_others(struct walker *w, uint32_t i, bool meets, struct sh
     return meets ? bring_shards(w, i, err) : SHD_OK;
 }
 
-static int show(struct walker *w, uint32_t i, struct shd_error *err)
+/* A device that ends, as it was stopped where all were to meet, keeps its shards while others look
+ * at them: these may have met before. */
+static void await_looks(struct looks *looks)
+{
+    for (;;) {
+        uint32_t seen = atomic_load(&looks->done);
+
+        if (atomic_load(&looks->n) == 0)
+            return;
+        wait_event(&looks->done, seen, -1);
+    }
+}
+
+static int inspect(struct walker *w, uint32_t i, bool meet, struct shd_error *err)
 {
     const struct walk_opts *opts = w->walk->opts;
-    const void *const *shards = (const void *const *)w->shards;
-    const struct program_op *op = &w->program->ops[i];
-    bool meet = opts->inspect && program_reads_others(op);
-    int status = SHD_OK;
+    int status = meet ? meet_rank(w, w->program->ops[i].name, err) : SHD_OK;
 
-    if (opts->observe)
-        opts->observe(opts->observe_arg, w->position, i, w->microbatch, shards);
-    if (meet)
-        status = meet_rank(w, op->name, err);
     if (status == SHD_OK)
         status = bring_from_others(w, i, meet, err);
     if (opts->inspect && status == SHD_OK)
-        opts->inspect(opts->inspect_arg, w->position, i, w->microbatch, shards);
+        opts->inspect(opts->inspect_arg, w->position, i, w->microbatch,
+                      (const void *const *)w->shards);
+    return status;
+}
+
+static int show(struct walker *w, uint32_t i, struct shd_error *err)
+{
+    const struct walk_opts *opts = w->walk->opts;
+    const struct program_op *op = &w->program->ops[i];
+    struct looks *looks = w->walk->looks;
+    bool meet = opts->inspect && program_reads_others(op);
+    int status;
+
+    if (opts->observe)
+        opts->observe(opts->observe_arg, w->position, i, w->microbatch,
+                      (const void *const *)w->shards);
+    atomic_fetch_add(&looks->n, 1);
+    status = inspect(w, i, meet, err);
+    atomic_fetch_sub(&looks->n, 1);
+    wait_signal(&looks->done);
     if (meet && status == SHD_OK)
         status = meet_rank(w, op->name, err);
+    if (status != SHD_OK)
+        await_looks(looks);
     /* All have looked. */
     if (meet && opts->spread &&
         w->position == spread_first(opts->spread, w->walk->record->ndevices))
@@ -1095,13 +1129,15 @@ static struct shd_run_opts run_options(const struct walk_opts *opts)
     return out;
 }
 
-static struct walk make_walk(struct record *record, const struct walk_opts *opts)
+static struct walk make_walk(struct record *record, const struct walk_opts *opts,
+                             struct looks *looks)
 {
     return (struct walk){.record = record,
                          .program = record->program,
                          .opts = opts,
                          .repeats = opts->repeats ? opts->repeats : 1,
-                         .alone = -1};
+                         .alone = -1,
+                         .looks = looks};
 }
 
 static void free_walk(struct walk *walk)
@@ -1129,7 +1165,8 @@ static int choose_memory(struct record *record, const struct walk_opts *opts,
 
 int walk_run(struct record *record, const struct walk_opts *opts, struct shd_error *err)
 {
-    struct walk walk = make_walk(record, opts);
+    struct looks looks = {0, 0};
+    struct walk walk = make_walk(record, opts, &looks);
     struct shd_run_opts run_opts = run_options(opts);
     struct shd_run_stats stats;
     int status = choose_memory(record, opts, &run_opts, err);
@@ -1155,7 +1192,8 @@ int walk_alone(struct record *record, int32_t position, const struct walk_opts *
                struct shd_error *err)
 {
     struct walk_opts here = *opts; /* whichever rank it is */
-    struct walk walk = make_walk(record, &here);
+    struct looks looks = {0, 0};
+    struct walk walk = make_walk(record, &here, &looks);
     struct shd_run_opts run_opts = run_options(opts);
     struct shd_mesh *one;
     int status = shd_mesh_create(&one, NULL, NULL, 0, err);
