@@ -98,7 +98,7 @@ static int check_division(struct binding *b, uint32_t node, struct shd_error *er
         int64_t *multiple = &b->multiples[n->dims[d]];
 
         *multiple = common_multiple(*multiple, shd_sharding_nshards(s, d));
-        if (*multiple > MULTIPLES_MAX)
+        if (*multiple > MULTIPLES_MAX && shape[d] % *multiple != 0)
             return shd_error_set(err, SHD_EINDIVISIBLE,
                                  "dimension %" PRIu32 " would be padded to a multiple of %" PRId64,
                                  d, *multiple);
