@@ -68,7 +68,7 @@ test_text() {
     COLUMNS=200
     drawn "a wide screen" "$(question 1F1B 4 1 12)" 1F1B --stages 4 --microbatches 12
     COLUMNS=80
-    says out '^rank 3 .*F0──B0──*F1──' "a wide screen: bars are apart"
+    says out '^rank 3 .*F0──B0─\(─\)*F1──' "a wide screen: bars are apart"
     shardsim show timetable 1F1B -r 4 -m 8
     says out '^F0: the forward of microbatch 0; each microbatch has' "how a label is read"
     says out 'Time: 33 from .* (F 1, B 2); each rank is idle 9 of$' "verdict: time"
