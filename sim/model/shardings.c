@@ -100,8 +100,10 @@ static int check_division(struct binding *b, uint32_t node, struct shd_error *er
         *multiple = common_multiple(*multiple, shd_sharding_nshards(s, d));
         if (*multiple > MULTIPLES_MAX && shape[d] % *multiple != 0)
             return shd_error_set(err, SHD_EINDIVISIBLE,
-                                 "dimension %" PRIu32 " would be padded to a multiple of %" PRId64,
-                                 d, *multiple);
+                                 "dimension %" PRIu32 " of extent %" PRId64
+                                 " would be padded to a multiple of %" PRId64
+                                 "; expected one of at most %d",
+                                 d, shape[d], *multiple, MULTIPLES_MAX);
     }
     return SHD_OK;
 }
