@@ -236,33 +236,35 @@ int64_t shd_sharding_piece(const struct shd_sharding *sharding, int32_t position
     return find_part(sharding->mesh, &sharding->flat, position);
 }
 
-/* Of one interval, the longest. */
-static int64_t interval_extent(const struct shd_sharding *sharding, const int64_t *shape,
-                               size_t dim)
+/* Of `nparts` that are alike but for the last ones the longest. */
+static int64_t longest_part(int64_t extent, int64_t nparts)
 {
-    int64_t nshards = shd_sharding_nshards(sharding, dim);
+    return extent / nparts + (extent % nparts != 0);
+}
 
-    return shape[dim] / nshards + (shape[dim] % nshards != 0);
+int64_t shd_sharding_extent(const struct shd_sharding *sharding, const int64_t *shape, size_t dim)
+{
+    return longest_part(shape[dim], shd_sharding_nshards(sharding, dim));
 }
 
 /* Make the extents of a shard those of one of its pieces. */
 static void cut_flat(const struct shd_sharding *sharding, int64_t *local)
 {
-    int64_t npieces = shd_sharding_npieces(sharding), count = 1;
+    int64_t count = 1;
 
     for (size_t d = 0; d < sharding->flat_dims; d++) {
         count *= local[d];
         local[d] = 1;
     }
     if (sharding->flat_dims > 0)
-        local[sharding->flat_dims - 1] = count / npieces + (count % npieces != 0);
+        local[sharding->flat_dims - 1] = longest_part(count, shd_sharding_npieces(sharding));
 }
 
 void shd_sharding_shard_shape(const struct shd_sharding *sharding, const int64_t *shape,
                               int64_t *out)
 {
     for (size_t d = 0; d < sharding->rank; d++)
-        out[d] = interval_extent(sharding, shape, d);
+        out[d] = shd_sharding_extent(sharding, shape, d);
     cut_flat(sharding, out);
 }
 
@@ -272,7 +274,7 @@ void shd_sharding_offset(const struct shd_sharding *sharding, const int64_t *sha
     int64_t local[SHD_RANK_MAX];
 
     for (size_t d = 0; d < sharding->rank; d++)
-        local[d] = interval_extent(sharding, shape, d);
+        local[d] = shd_sharding_extent(sharding, shape, d);
     cut_flat(sharding, local);
     for (size_t d = 0; d < sharding->rank; d++) {
         out[d] = local[d] * shd_sharding_index(sharding, d, position);
@@ -339,7 +341,7 @@ size_t shd_sharding_boxes(const struct shd_sharding *sharding, const int64_t *sh
     shd_sharding_offset(&whole, shape, position, offset);
     for (size_t d = 0; d < sharding->rank; d++)
         *(d < sharding->flat_dims ? &count : &rest) *= local[d];
-    piece = count / shd_sharding_npieces(sharding) + (count % shd_sharding_npieces(sharding) != 0);
+    piece = longest_part(count, shd_sharding_npieces(sharding));
     from = piece * shd_sharding_piece(sharding, position);
     end = from + piece < count ? from + piece : count;
     for (int64_t at = from; (at < end && rest > 0) || sharding->flat_dims == 0; n++) {

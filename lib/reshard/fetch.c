@@ -29,8 +29,8 @@ static int64_t shift_of(const struct shd_reshard_step *step, size_t dim)
 static struct span span_of(const struct shd_reshard_step *step, const int64_t *shape,
                            int32_t position, size_t dim)
 {
-    int64_t extent = reshard_extent(&step->to, shape, dim);
-    struct span span = {.old_extent = reshard_extent(&step->from, shape, dim)};
+    int64_t extent = shd_sharding_extent(&step->to, shape, dim);
+    struct span span = {.old_extent = shd_sharding_extent(&step->from, shape, dim)};
 
     span.start = extent * shd_sharding_index(&step->to, dim, position);
     if (extent > shape[dim] - span.start) /* the last one, or behind it */

@@ -20,13 +20,6 @@
 #include "step.h"
 #include "tangle.h"
 
-int64_t reshard_extent(const struct shd_sharding *sharding, const int64_t *shape, size_t dim)
-{
-    int64_t nshards = shd_sharding_nshards(sharding, dim);
-
-    return shape[dim] / nshards + (shape[dim] % nshards != 0);
-}
-
 bool reshard_is_uneven(const struct shd_sharding *sharding, const int64_t *shape)
 {
     for (size_t d = 0; d < sharding->rank; d++)

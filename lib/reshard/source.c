@@ -42,8 +42,8 @@ int32_t reshard_position_in(const struct shd_mesh *mesh, const struct shd_mesh *
 /* No extent is 0 here: nobody asks for a box of an empty array. */
 static struct range range_of(const struct asking *q, size_t dim)
 {
-    int64_t old_extent = reshard_extent(q->from, q->shape, dim);
-    int64_t extent = reshard_extent(q->to, q->shape, dim);
+    int64_t old_extent = shd_sharding_extent(q->from, q->shape, dim);
+    int64_t extent = shd_sharding_extent(q->to, q->shape, dim);
     int64_t start = q->old[dim] * old_extent, last = start + old_extent - 1;
 
     if (last >= q->shape[dim])
@@ -358,8 +358,8 @@ static uint64_t count_turns(const struct asking *q)
  * lies within one of the longer; 0 where some straddle two of them. */
 static uint64_t extent_nested(const struct asking *q, size_t dim)
 {
-    uint64_t a = (uint64_t)reshard_extent(q->from, q->shape, dim);
-    uint64_t b = (uint64_t)reshard_extent(q->to, q->shape, dim);
+    uint64_t a = (uint64_t)shd_sharding_extent(q->from, q->shape, dim);
+    uint64_t b = (uint64_t)shd_sharding_extent(q->to, q->shape, dim);
 
     if (reshard_is_uneven(q->from, q->shape) || reshard_is_uneven(q->to, q->shape))
         return 0;
@@ -380,8 +380,8 @@ static int32_t asker(const struct asking *q, uint64_t n, uint64_t *count)
     for (size_t d = q->to->rank; d-- > 0;) {
         struct range range = range_of(q, d);
         int64_t interval = (int64_t)(range.first + n % (range.end - range.first));
-        int64_t old_extent = reshard_extent(q->from, q->shape, d);
-        int64_t extent = reshard_extent(q->to, q->shape, d);
+        int64_t old_extent = shd_sharding_extent(q->from, q->shape, d);
+        int64_t extent = shd_sharding_extent(q->to, q->shape, d);
         int64_t start = interval * extent, old_start = q->old[d] * old_extent;
         int64_t stop = start + extent, old_stop = old_start + old_extent;
 
@@ -450,7 +450,7 @@ uint64_t reshard_given(const struct shd_reshard_step *step, const int64_t *shape
 
     for (size_t d = 0; d < step->from.rank; d++) {
         old[d] = shd_sharding_index(&step->from, d, position);
-        if (old[d] * reshard_extent(&step->from, shape, d) >= shape[d])
+        if (old[d] * shd_sharding_extent(&step->from, shape, d) >= shape[d])
             return 0; /* it has nothing to give */
     }
     reshard_pair_init(&pair, &step->from, &step->to, step->near);

@@ -56,9 +56,6 @@ void reshard_begin(struct reshard_way *way, struct shd_reshard_plan *plan,
 uint64_t reshard_mul(uint64_t a, uint64_t b);
 uint64_t reshard_add(uint64_t a, uint64_t b);
 
-/* Of one interval of a dimension, the longest. */
-int64_t reshard_extent(const struct shd_sharding *sharding, const int64_t *shape, size_t dim);
-
 /* Whether some dimension does not divide: intervals lie in one another then in no regular way. */
 bool reshard_is_uneven(const struct shd_sharding *sharding, const int64_t *shape);
 

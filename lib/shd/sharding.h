@@ -87,6 +87,10 @@ SHD_API int64_t shd_sharding_nshards(const struct shd_sharding *sharding, size_t
 SHD_API int64_t shd_sharding_index(const struct shd_sharding *sharding, size_t dim,
                                    int32_t position);
 
+/* Elements of one of these intervals, the longest. */
+SHD_API int64_t shd_sharding_extent(const struct shd_sharding *sharding, const int64_t *shape,
+                                    size_t dim);
+
 /* Into how many pieces shards are cut flat, and which of them a position holds; 1 and 0 without a
  * flat cut. */
 SHD_API int64_t shd_sharding_npieces(const struct shd_sharding *sharding);
