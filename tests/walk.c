@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "partition/partition.h"
@@ -89,6 +90,48 @@ static bool walks_alone(const struct program *program, int32_t device)
     return good && doers.nops == program->nops && doers.nothers == 0;
 }
 
+/* One device is stopped as soon as it has looked; another looks at it for long. */
+struct stopped {
+    const struct program *program;
+    int request;
+    _Atomic(const void *const *) first; /* shards of device 1 */
+    bool gone;                          /* while device 0 looked at them */
+};
+
+enum { LOOKS = 50, PAUSE_US = 2000 };
+
+static void look_for_long(void *arg, int32_t device, uint32_t i, uint32_t microbatch,
+                          const void *const *shards)
+{
+    struct stopped *s = arg;
+    const struct program_op *op = &s->program->ops[i];
+
+    (void)microbatch;
+    if (device == 1)
+        atomic_store(&s->first, shards);
+    if (!program_reads_others(op))
+        return;
+    if (device == 1)
+        __atomic_store_n(&s->request, 1, __ATOMIC_RELAXED);
+    for (int k = 0; device == 0 && k < LOOKS && !s->gone; k++) {
+        s->gone = !atomic_load(&s->first)[op->inputs[0]];
+        usleep(PAUSE_US);
+    }
+}
+
+static bool keeps_shards(const struct program *program)
+{
+    struct stopped stopped = {.program = program};
+    const struct walk_opts opts = {
+        .inspect = look_for_long, .inspect_arg = &stopped, .stop_request = &stopped.request};
+    struct record *record;
+    bool good = record_create(&record, program, RECORD_EXECUTED, false, NULL) == SHD_OK &&
+                walk_run(record, &opts, NULL) == SHD_ESTOPPED;
+
+    record_destroy(record);
+    return good && !stopped.gone;
+}
+
 int main(void)
 {
     const int32_t ndevices = DEVICES;
@@ -123,6 +166,7 @@ int main(void)
     ok(runs(program, true), "turns: nor, where devices are inspected, at one within them");
     ok(walks_alone(program, 0) && walks_alone(program, DEVICES - 1),
        "alone: a device does its own ops, whichever it is");
+    ok(keeps_shards(program), "stopped: a device keeps its shards while another looks at them");
     program_destroy(program);
     graph_destroy(graph);
     shd_mesh_destroy(mesh);

@@ -642,7 +642,7 @@ static int bring_from_others(struct walker *w, uint32_t i, bool meets, struct sh
 {
     const struct program_op *op = &w->program->ops[i];
 
-    if (!w->walk->opts->spread || !w->walk->opts->inspect)
+    if (!w->walk->opts->spread)
         return SHD_OK;
     if (op->kind == PROGRAM_SEND)
         return send_shown(w, op, err);
@@ -664,38 +664,52 @@ static void await_looks(struct looks *looks)
     }
 }
 
-static int inspect(struct walker *w, uint32_t i, bool meet, struct shd_error *err)
+/* Look at what an op did, and has of others. */
+static int look(struct walker *w, uint32_t i, bool met, struct shd_error *err)
 {
     const struct walk_opts *opts = w->walk->opts;
-    int status = meet ? meet_rank(w, w->program->ops[i].name, err) : SHD_OK;
+    int status = bring_from_others(w, i, met, err);
 
     if (status == SHD_OK)
-        status = bring_from_others(w, i, meet, err);
-    if (opts->inspect && status == SHD_OK)
         opts->inspect(opts->inspect_arg, w->position, i, w->microbatch,
                       (const void *const *)w->shards);
     return status;
 }
 
+/* The same where devices look at each other's shards: all meet before, and when all have looked.
+ * While some still bring what others have, none looks yet. */
+static int look_together(struct walker *w, uint32_t i, struct shd_error *err)
+{
+    const char *where = w->program->ops[i].name;
+    struct looks *looks = w->walk->looks;
+    int met, looked = SHD_OK;
+
+    atomic_fetch_add(&looks->n, 1);
+    met = meet_rank(w, where, err);
+    if (met == SHD_OK)
+        looked = look(w, i, true, err);
+    atomic_fetch_sub(&looks->n, 1);
+    wait_signal(&looks->done);
+    if (looked != SHD_OK)
+        return looked;
+    if (met == SHD_OK)
+        met = meet_rank(w, where, err);
+    if (met != SHD_OK)
+        await_looks(looks);
+    return met;
+}
+
 static int show(struct walker *w, uint32_t i, struct shd_error *err)
 {
     const struct walk_opts *opts = w->walk->opts;
-    const struct program_op *op = &w->program->ops[i];
-    struct looks *looks = w->walk->looks;
-    bool meet = opts->inspect && program_reads_others(op);
-    int status;
+    bool meet = opts->inspect && program_reads_others(&w->program->ops[i]);
+    int status = SHD_OK;
 
     if (opts->observe)
         opts->observe(opts->observe_arg, w->position, i, w->microbatch,
                       (const void *const *)w->shards);
-    atomic_fetch_add(&looks->n, 1);
-    status = inspect(w, i, meet, err);
-    atomic_fetch_sub(&looks->n, 1);
-    wait_signal(&looks->done);
-    if (meet && status == SHD_OK)
-        status = meet_rank(w, op->name, err);
-    if (status != SHD_OK)
-        await_looks(looks);
+    if (opts->inspect)
+        status = meet ? look_together(w, i, err) : look(w, i, false, err);
     /* All have looked. */
     if (meet && opts->spread &&
         w->position == spread_first(opts->spread, w->walk->record->ndevices))
