@@ -651,8 +651,8 @@ static int bring_from_others(struct walker *w, uint32_t i, bool meets, struct sh
     return meets ? bring_shards(w, i, err) : SHD_OK;
 }
 
-/* A device that ends, as it was stopped where all were to meet, keeps its shards while others look
- * at them: these may have met before. */
+/* A stopped device keeps its shards until no device looks at shards any more: the meeting that
+ * broke off for the stopped device may have let others pass. */
 static void await_looks(struct looks *looks)
 {
     for (;;) {
@@ -664,7 +664,7 @@ static void await_looks(struct looks *looks)
     }
 }
 
-/* Look at what an op did, and has of others. */
+/* Bring what devices of other ranks have, and call the inspector. */
 static int look(struct walker *w, uint32_t i, bool met, struct shd_error *err)
 {
     const struct walk_opts *opts = w->walk->opts;
@@ -676,8 +676,9 @@ static int look(struct walker *w, uint32_t i, bool met, struct shd_error *err)
     return status;
 }
 
-/* The same where devices look at each other's shards: all meet before, and when all have looked.
- * While some still bring what others have, none looks yet. */
+/* Of an op between devices, where inspectors read the shards of all devices: the devices meet before
+ * the inspectors are called, and behind them.  While shards of other ranks are still brought, no
+ * inspector runs, so that a device which fails at that has nobody to wait for. */
 static int look_together(struct walker *w, uint32_t i, struct shd_error *err)
 {
     const char *where = w->program->ops[i].name;
