@@ -132,24 +132,14 @@ static double outer_bytes(const struct program *program, uint32_t first, uint32_
  * read twice does not grow. */
 #define CHAIN_MAX 16
 
-/* The op behind the chain that begins with `first`, before `limit`; `first`: none does. */
-static uint32_t chain_end(const struct op_seconds *s, uint32_t first, uint32_t limit)
-{
-    const struct program_op *ops = s->program->ops;
-    uint32_t end = first;
-
-    while (end < limit && may_chain(s, end) && ops[end].part == ops[first].part &&
-           ops[end].stage == ops[first].stage)
-        end++;
-    return end;
-}
-
 static void find_chains(struct op_seconds *s, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end;) {
         uint32_t from = i;
 
-        i = chain_end(s, from, end - from < CHAIN_MAX ? end : from + CHAIN_MAX);
+        while (i < end && i - from < CHAIN_MAX && may_chain(s, i) &&
+               s->program->ops[i].stage == s->program->ops[from].stage)
+            i++;
         if (i == from) {
             i++;
             continue;
@@ -162,14 +152,17 @@ static void find_chains(struct op_seconds *s, uint32_t first, uint32_t end)
 
 double op_seconds_chain(const struct op_seconds *s, uint32_t first, uint32_t *end)
 {
-    const struct program *program = s->program;
+    const struct program_op *ops = s->program->ops;
     struct hardware_work work;
+    uint32_t i = first;
 
-    *end = s->hardware->software.fuses_elementwise ? chain_end(s, first, program->nops) : first;
-    if (*end == first ||
-        !op_seconds_work(&work, s, first, program_doer(program, &program->ops[first], 0)))
+    while (s->hardware->software.fuses_elementwise && i < s->program->nops && may_chain(s, i) &&
+           ops[i].part == ops[first].part && ops[i].stage == ops[first].stage)
+        i++;
+    *end = i;
+    if (i == first || !op_seconds_work(&work, s, first, program_doer(s->program, &ops[first], 0)))
         return 0;
-    work.bytes = outer_bytes(program, first, *end);
+    work.bytes = outer_bytes(s->program, first, i);
     return hardware_kernel_seconds(s->hardware, &work);
 }
 
