@@ -89,7 +89,7 @@ done
 # Shards that do not divide, from one sharding to another: what arrives is what was missing, element by
 # element, and no more.
 cat >"$tmp/uneven.py" <<'PY'
-import itertools, json, random, subprocess, sys
+import itertools, json, math, random, subprocess, sys
 
 program, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 rng = random.Random(seed)
@@ -135,28 +135,48 @@ while len(cases) < count:
         continue
     names = [name for name, _ in mesh]
     question = {"mesh": mesh, "shape": shape, "dtype": "float32", "from": spec(names, rank), "to": spec(names, rank)}
+    if rng.random() < 0.3: # a sum, often into shards over the axes of its parts
+        parts = [name for name in names if rng.random() < 0.7]
+        question["from"] = [[axis for axis in axes if axis not in parts] for axes in question["from"]]
+        question["partial"] = parts
+        if rng.random() < 0.5:
+            question["from"], question["to"] = [[] for _ in shape], [[] for _ in shape]
+            rng.choice(question["to"]).extend(parts)
     cases.append((question, devices))
     for op, uneven in ("reshard.plan", "chunk"), ("reshard.run", "chunk"), ("reshard.run", "pad"):
         lines.append(json.dumps({"op": op, "in": {**question, "uneven": uneven}}))
 done = subprocess.run([program, "query"], input="\n".join(lines), capture_output=True, text=True, check=True)
 answers = [json.loads(line) for line in done.stdout.splitlines()]
-uneven = moved = 0
+uneven = moved = scattered = 0
 for (q, devices), plan, chunks, pads in zip(cases, answers[::3], answers[1::3], answers[2::3], strict=True):
     olds = [held(q["mesh"], q["shape"], q["from"], d) for d in range(devices)]
     news = [held(q["mesh"], q["shape"], q["to"], d) for d in range(devices)]
     missing = [4 * len(set(new) - set(old)) for old, new in zip(olds, news)]
+    assert "out" in plan, (q, plan)
     out = plan["out"]
-    assert out["received_bytes"] == {"total": sum(missing), "per_device": missing}, (q, missing, out)
-    assert out["executed_received_bytes"] == out["bound_bytes"] == sum(missing), (q, out)
-    assert chunks["out"]["shards"] == news, (q, chunks)
+    parts = math.prod(dict(q["mesh"])[axis] for axis in q.get("partial", []))
+    if parts > 1: # parts that are combined everywhere, and chunks of a sum that no other axis cuts
+        count = math.prod(-(-n // math.prod(dict(q["mesh"])[axis] for axis in axes)) for n, axes in zip(q["shape"], q["from"]))
+        whole = [(d, axes) for d, axes in enumerate(q["to"]) if sorted(axes) == sorted(q["partial"])]
+        assert out["executed_received_bytes"] == out["received_bytes"]["total"] >= out["bound_bytes"], (q, out)
+        assert 4 * devices // parts * (2 * parts - 2) * count + sum(missing) >= out["received_bytes"]["total"], (q, out)
+        if len(whole) == 1 and not any(q["from"]) and not any(a for d, a in enumerate(q["to"]) if d != whole[0][0]):
+            chunks_of = math.prod(q["shape"]) // q["shape"][whole[0][0]] * -(-q["shape"][whole[0][0]] // parts)
+            assert out["received_bytes"]["total"] <= 4 * devices * (parts - 1) * chunks_of, (q, out)
+            scattered += 1
+        news = [[parts * x for x in new] for new in news]
+    else:
+        assert out["received_bytes"] == {"total": sum(missing), "per_device": missing}, (q, missing, out)
+        assert out["executed_received_bytes"] == out["bound_bytes"] == sum(missing), (q, out)
+    assert "out" in chunks and chunks["out"]["shards"] == news, (q, chunks)
     longest = len(news[0])
     for new, pad in zip(news, pads["out"]["shards"]):
         assert len(pad) == longest, (q, pads)
         assert sorted(x for x in pad if x) == [x for x in sorted(new) if x], (q, pads)
     uneven += len({len(new) for new in news + olds}) > 1
     moved += sum(missing) > 0
-print(uneven, moved)
-assert uneven > count / 5 and moved > count / 4
+print(uneven, moved, scattered)
+assert uneven > count / 5 and moved > count / 4 and scattered > 0
 PY
 n=150
 small_size && n=30

@@ -68,7 +68,7 @@ uint64_t reshard_collective_received(const struct shd_reshard_step *step, uint64
 
 uint64_t shd_reshard_operand_count(const struct shd_reshard_step *step, const int64_t *shape)
 {
-    if (step->kind == SHD_RESHARD_REDUCE_SCATTER && shd_reshard_is_flat(step))
+    if (step->kind == SHD_RESHARD_REDUCE_SCATTER)
         return reshard_mul(reshard_group_size(step), reshard_shard_count(&step->to, shape));
     return reshard_shard_count(&step->from, shape);
 }

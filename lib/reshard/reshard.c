@@ -130,20 +130,60 @@ static bool is_uneven(const struct reshard_ask *q)
     return reshard_is_uneven(&q->from, q->shape) || reshard_is_uneven(&q->to, q->shape);
 }
 
-/* Shards that do not divide have one way: what is to be combined is combined where it lies, and one
- * exchange, which moves the fewest bytes, brings the rest. */
-static void go_uneven(struct shd_reshard_plan *plan, const struct reshard_ask *q)
+/* How many axes of `combined` a dimension can get by a reduce-scatter: those that follow its own in
+ * the goal, if so many equal chunks, of which the last are shorter or empty, are the new shards. */
+static size_t nscattered(const struct reshard_way *way, size_t dim, uint32_t combined)
+{
+    const struct shd_dim_axes *at = &way->at.dims[dim], *goal = &way->ask->to.dims[dim];
+    const int64_t *shape = way->ask->shape;
+    int64_t chunks = shd_sharding_extent(&way->ask->to, shape, dim);
+    size_t n = at->naxes;
+
+    if (reshard_common(at, goal) < at->naxes)
+        return 0;
+    while (n < goal->naxes && combined >> goal->axes[n] & 1)
+        chunks *= shd_mesh_axis_size(way->at.mesh, goal->axes[n++]);
+    if (n < goal->naxes || (at->naxes > 0 && chunks != shd_sharding_extent(&way->at, shape, dim)))
+        return 0;
+    return n - at->naxes;
+}
+
+/* Combine into the shards that are asked for where these are chunks of the old ones, and the rest
+ * where it lies; one exchange, which moves the fewest bytes, brings what is missing then. */
+static void go_uneven_by(struct shd_reshard_plan *plan, const struct reshard_ask *q, bool scatters)
 {
     uint32_t combined = q->from.partial & (q->cross ? UINT32_MAX : ~(uint32_t)q->to.partial);
     struct reshard_way way;
 
     reshard_begin(&way, plan, q);
+    for (size_t d = 0; d < q->to.rank && scatters; d++) {
+        size_t n = nscattered(&way, d, combined);
+        const uint8_t *axes = q->to.dims[d].axes + way.at.dims[d].naxes;
+
+        if (n > 0)
+            reshard_reduce_scatter(&way, d, axes, n);
+        combined &= way.at.partial;
+    }
     if (combined)
         reshard_all_reduce(&way, combined);
     if (q->cross || memcmp(way.at.dims, q->to.dims, sizeof(way.at.dims)) != 0)
         reshard_exchange(&way, &q->to);
     if (q->to.partial & ~(uint32_t)way.at.partial)
         reshard_mask(&way, &q->to);
+}
+
+/* A reduce-scatter moves the padding of its chunks, too: of five rows over four devices, combining
+ * all of them everywhere may be less. */
+static void go_uneven(struct shd_reshard_plan *plan, const struct reshard_ask *q)
+{
+    struct shd_reshard_plan other;
+
+    go_uneven_by(plan, q, false);
+    if (q->cross || !q->from.partial)
+        return;
+    go_uneven_by(&other, q, true);
+    if (reshard_is_better(q, &other, plan))
+        reshard_copy_plan(plan, &other);
 }
 
 int shd_reshard_build_with(struct shd_reshard_plan *out, const struct shd_sharding *from,

@@ -154,6 +154,7 @@ void reshard_all_to_all(struct reshard_way *way, size_t dim, size_t dim2, size_t
 void reshard_reduce_scatter(struct reshard_way *way, size_t dim, const uint8_t *axes, size_t naxes)
 {
     struct shd_reshard_step *step = begin(way, SHD_RESHARD_REDUCE_SCATTER);
+    uint64_t count;
 
     step->dim = (int)dim;
     step->naxes = (uint8_t)naxes;
@@ -162,7 +163,11 @@ void reshard_reduce_scatter(struct reshard_way *way, size_t dim, const uint8_t *
         step->to.partial = (uint16_t)(step->to.partial & ~(1U << axes[i]));
     }
     append_axes(step, dim);
-    finish(way, step, reshard_collective_received(step, way->count));
+    step->to.uneven = step->from.uneven || way->ask->to.uneven;
+    count = shd_reshard_operand_count(step, way->ask->shape);
+    if (count > way->count) /* a copy whose chunks are padded */
+        way->count = reshard_add(way->count, count);
+    finish(way, step, reshard_collective_received(step, count));
 }
 
 void reshard_gather_pieces(struct reshard_way *way)

@@ -159,7 +159,7 @@ SHD_API SHD_MUST_CHECK int shd_reshard_shift(struct shd_reshard_step *out,
 SHD_API bool shd_reshard_is_flat(const struct shd_reshard_step *step);
 
 /* Elements of one device's operand as the collective of a step counts them: with the padding of all
- * pieces where it makes pieces. */
+ * pieces, or of chunks that do not divide, where a reduce-scatter makes these. */
 SHD_API uint64_t shd_reshard_operand_count(const struct shd_reshard_step *step,
                                            const int64_t *shape);
 

@@ -255,24 +255,6 @@ static const char *why(struct emit *e, uint32_t value, const struct shd_reshard_
 
 /* ---- steps ---- */
 
-/* The shard that a step makes of pieces, or that it cuts into pieces while it combines them, has
- * room for the padding of the last piece. */
-static void make_room(struct program *program, const struct program_op *op)
-{
-    const struct shd_reshard_step *step = &op->reshard;
-    uint64_t piece;
-
-    if (step->kind == SHD_RESHARD_ALL_GATHER) {
-        piece = program->buffers[op->inputs[0]].bytes;
-        program_make_room(program, op->outputs[0],
-                          piece * (uint64_t)shd_sharding_npieces(&step->from));
-    } else if (step->kind == SHD_RESHARD_REDUCE_SCATTER) {
-        piece = program->buffers[op->outputs[0]].bytes;
-        program_make_room(program, op->inputs[0],
-                          piece * (uint64_t)shd_sharding_npieces(&step->to));
-    }
-}
-
 static int emit_step(struct emit *e, uint32_t node, const struct shd_reshard_step *step,
                      struct spot spot, const char *asker, uint32_t *buffer)
 {
@@ -289,8 +271,7 @@ static int emit_step(struct emit *e, uint32_t node, const struct shd_reshard_ste
     status = add_version(e, node, sharding, spot, &op.outputs[0]);
     if (status != SHD_OK)
         return status;
-    if (shd_reshard_is_flat(step))
-        make_room(e->program, &op);
+    program_make_step_room(e->program, &op);
     *buffer = op.outputs[0];
     return program_add_op(e->program, &op, e->err);
 }

@@ -141,6 +141,22 @@ void program_make_room(struct program *program, uint32_t buffer, uint64_t bytes)
     b->bytes = bytes;
 }
 
+void program_make_step_room(struct program *program, const struct program_op *op)
+{
+    const struct shd_reshard_step *step = &op->reshard;
+    uint64_t in = program->buffers[op->inputs[0]].bytes;
+    uint64_t out = program->buffers[op->outputs[0]].bytes;
+
+    if (step->kind == SHD_RESHARD_ALL_GATHER && shd_reshard_is_flat(step))
+        program_make_room(program, op->outputs[0],
+                          in * (uint64_t)shd_sharding_npieces(&step->from));
+    if (step->kind == SHD_RESHARD_REDUCE_SCATTER && shd_reshard_is_flat(step))
+        program_make_room(program, op->inputs[0],
+                          out * (uint64_t)shd_sharding_npieces(&step->to));
+    else if (program_pads_chunks(program, op, 0))
+        program_make_room(program, op->inputs[0], in + out * program_step_nmembers(op));
+}
+
 enum program_part program_part_of_phase(uint8_t phase)
 {
     static const enum program_part parts[] = {PROGRAM_FORWARD, PROGRAM_BACKWARD, PROGRAM_UPDATE};

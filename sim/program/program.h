@@ -64,7 +64,8 @@ struct program_buffer {
     struct shd_sharding sharding;
     uint64_t bytes;             /* of the shard, and ... */
     uint64_t room_bytes;        /* ... of these behind its elements: room for the padding of the
-                                   pieces that it is made of or cut into (reshard.h) */
+                                   pieces that it is made of or cut into (reshard.h), or for a
+                                   copy whose chunks are padded */
     uint32_t first_op, last_op; /* the op that writes it, and the one after which it is freed; nops:
                                    never */
     bool argument;              /* filled before the step begins */
@@ -264,6 +265,11 @@ SHD_MUST_CHECK int program_add_buffer(uint32_t *out, struct program *program, co
 /* Let a buffer have so many bytes at least, room behind its elements. */
 void program_make_room(struct program *program, uint32_t buffer, uint64_t bytes);
 
+/* The same for what a step of one array, with its buffers, needs behind the elements of these: the
+ * padding of the last of the pieces of a shard that it makes, or cuts while it combines them; a
+ * copy of an operand whose chunks have to be padded. */
+void program_make_step_room(struct program *program, const struct program_op *op);
+
 /* Append an op (copied). SHD_ENOMEM. */
 SHD_MUST_CHECK int program_add_op(struct program *program, const struct program_op *op,
                                   struct shd_error *err);
@@ -343,6 +349,13 @@ void program_set_lifetimes(struct program *program);
 
 /* The collective of a reshard step; -1 for the local ones (slice, mask). */
 int program_coll_kind(const struct program_op *op);
+
+/* How many devices a step's collective joins. */
+uint32_t program_step_nmembers(const struct program_op *op);
+
+/* Whether a step cuts its operand `k` into chunks that do not divide while it combines it: these
+ * are exchanged padded, from a copy. */
+bool program_pads_chunks(const struct program *program, const struct program_op *op, uint32_t k);
 
 /* Whether the op gathers in the backward phase what the forward phase made, or made again: it waits
  * for nothing of the backward phase itself.  When lifetimes are set. */

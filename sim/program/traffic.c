@@ -229,6 +229,30 @@ uint32_t program_flops_axes(const struct program *program, const struct program_
     return axes;
 }
 
+static uint32_t nmembers_of(const struct shd_reshard_step *step)
+{
+    uint32_t n = 1;
+
+    for (uint8_t a = 0; a < step->naxes; a++)
+        n *= (uint32_t)shd_mesh_axis_size(step->from.mesh, step->axes[a]);
+    return n;
+}
+
+uint32_t program_step_nmembers(const struct program_op *op)
+{
+    return nmembers_of(&op->reshard);
+}
+
+bool program_pads_chunks(const struct program *program, const struct program_op *op, uint32_t k)
+{
+    const struct program_buffer *from = &program->buffers[op->inputs[k]];
+    const struct program_buffer *to = &program->buffers[op->outputs[k]];
+    int dim = op->reshard.dim;
+
+    return op->reshard.kind == SHD_RESHARD_REDUCE_SCATTER && dim >= 0 &&
+           to->local[dim] * (int64_t)program_step_nmembers(op) != from->local[dim];
+}
+
 /* The algorithm of a step's collective over groups of `nmembers`. */
 static const struct coll_algo *algo_of(const struct shd_reshard_step *step,
                                        const struct coll_algo *const *algos, uint32_t *nmembers)
@@ -238,23 +262,19 @@ static const struct coll_algo *algo_of(const struct shd_reshard_step *step,
 
     if (kind < 0)
         return NULL;
-    *nmembers = 1;
-    for (uint8_t a = 0; a < step->naxes; a++)
-        *nmembers *= (uint32_t)shd_mesh_axis_size(step->from.mesh, step->axes[a]);
+    *nmembers = nmembers_of(step);
     algo = algos[kind];
     return algo && coll_serves(algo, *nmembers) ? algo : coll_find((enum coll_kind)kind, NULL);
 }
 
-/* Elements of an operand, with the padding of the pieces that it is cut into. */
+/* Elements of an operand, with the padding of the pieces or chunks that it is cut into. */
 static uint64_t operand_count(const struct program *program, const struct program_op *op,
                               uint32_t k)
 {
-    const struct program_buffer *from = &program->buffers[op->inputs[k]];
-
-    if (op->reshard.kind == SHD_RESHARD_REDUCE_SCATTER && shd_reshard_is_flat(&op->reshard))
+    if (op->reshard.kind == SHD_RESHARD_REDUCE_SCATTER)
         return program_buffer_count(&program->buffers[op->outputs[k]]) *
-               (uint64_t)shd_sharding_npieces(&op->reshard.to);
-    return program_buffer_count(from);
+               program_step_nmembers(op);
+    return program_buffer_count(&program->buffers[op->inputs[k]]);
 }
 
 const struct coll_algo *program_algo(const struct program *program, const struct program_op *op,

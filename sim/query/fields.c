@@ -103,6 +103,17 @@ static int check_whole(const char *name, const char *type, const json_t *value,
                          (long long)json_integer_value(value), least, most);
 }
 
+/* Whether a value of that type is a list, and nothing else but null. */
+static bool is_list(const char *type)
+{
+    const char *otherwise = strstr(type, " or ");
+
+    if (otherwise && strcmp(otherwise, " or null") != 0)
+        return false;
+    return starts_with(type, "list") || starts_with(type, "names") || starts_with(type, "mesh") ||
+           starts_with(type, "shape");
+}
+
 /* Types that the page tells the form of; what else there is, the op reads. */
 static int check_type(const struct query_field *row, const json_t *value, struct shd_error *err)
 {
@@ -121,6 +132,8 @@ static int check_type(const struct query_field *row, const json_t *value, struct
         expected = "a text";
     else if ((!strcmp(type, "object") || !strcmp(type, "tensor")) && !json_is_object(value))
         expected = "an object";
+    else if (is_list(type) && !json_is_array(value))
+        expected = "a list";
     if (expected)
         return shd_error_set(err, SHD_ETYPE, "'%.60s' must be %s", row->name, expected);
     if (!strcmp(type, "list of whole numbers"))

@@ -16,7 +16,7 @@
 #include "query/query.h"
 
 /* `where` is what the object is, for messages: the op, or "a leaf".  SHD_EINVAL: an unknown key;
- * SHD_ETYPE: a whole number, number, text, boolean or object that is none (null is as if it were
+ * SHD_ETYPE: a whole number, number, text, boolean, object or list that is none (null is as if it were
  * not there); SHD_ERANGE: a whole number out of the range of its row. */
 SHD_MUST_CHECK int fields_check(const struct query_field *fields, const char *where,
                                 const json_t *in, struct shd_error *err);

@@ -144,6 +144,8 @@ static int build(struct reshard_question *q, struct kern_source source, struct s
                                  .inputs = {op.outputs[0]},
                                  .reshard = q->plan.steps[s]};
         status = add_array(q, &q->plan.steps[s].to, &op, err);
+        if (status == SHD_OK)
+            program_make_step_room(q->program, &q->program->ops[q->program->nops - 1]);
     }
     if (status == SHD_OK)
         status = program_add_result(q->program, PROGRAM_OUTPUT, "array", op.outputs[0], err);
@@ -293,7 +295,7 @@ static int execute(struct reshard_question *q, struct json_out *out, struct shd_
     return status;
 }
 
-/* Each element is to hold its own number. */
+/* Each element is to hold its own number, or that of all parts of it. */
 static int check_range(const struct reshard_question *q, struct shd_error *err)
 {
     static const uint64_t largest[SHD_NDTYPES] = {
@@ -301,10 +303,13 @@ static int check_range(const struct reshard_question *q, struct shd_error *err)
         [SHD_F16] = 2048,              [SHD_I32] = INT32_MAX,         [SHD_I8] = INT8_MAX,
         [SHD_U8] = UINT8_MAX,          [SHD_I16] = INT16_MAX,         [SHD_I64] = INT64_MAX,
         [SHD_BOOL] = 1,                [SHD_F8E4M3] = 16,             [SHD_F8E5M2] = 8};
-    uint64_t bytes;
+    uint64_t bytes, nparts = 1;
     int status = shd_shape_bytes(&bytes, q->shape, q->rank, q->dtype, err);
 
-    if (status == SHD_OK && bytes / shd_dtype_size(q->dtype) > largest[q->dtype] + 1)
+    for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
+        if (q->from.partial >> a & 1)
+            nparts *= (uint64_t)shd_mesh_axis_size(q->mesh, a);
+    if (status == SHD_OK && bytes / shd_dtype_size(q->dtype) > largest[q->dtype] / nparts + 1)
         status = shd_error_set(err, SHD_ERANGE,
                                "the elements are numbered from 0, and %s holds whole numbers to "
                                "%" PRIu64 "; expected a smaller array or another dtype",
@@ -318,8 +323,6 @@ static int answer_run(const json_t *in, struct json_out *out, struct shd_error *
     struct kern_source index = {.index = true};
     int status = read_question(&q, in, err);
 
-    if (status == SHD_OK && q.from.partial)
-        status = shd_error_set(err, SHD_EUNSUPPORTED, "only whole arrays are shown");
     if (status == SHD_OK)
         status = check_range(&q, err);
     if (status == SHD_OK)
@@ -381,7 +384,10 @@ const struct query_op query_reshard_ops[] = {
          {"shape", "shape", NULL, "Extents of the array."},
          {"dtype", "dtype", "\"float32\"", "Type of its elements, which holds the number of each."},
          {"from", "spec", NULL, "Its sharding before."},
-         {"to", "spec", NULL, "Its sharding after."}, UNEVEN_FIELD),
+         {"to", "spec", NULL, "Its sharding after."},
+         {"partial", "names", "[]",
+          "Mesh axes over which it is still to be summed: each part has these numbers."},
+         UNEVEN_FIELD),
      .gives = "object",
      .out = QUERY_FIELDS(
          {"shards", "list of lists", NULL, "For each device the numbers of its shard, row-major."}),

@@ -336,6 +336,28 @@ static void clear_room(const struct program_buffer *b, void *base)
     memset((char *)base + program_buffer_filled(b), 0, b->room_bytes);
 }
 
+/* A copy, in the room behind a shard, of which each row is as long as its chunks along `dim`. */
+static struct coll_view view_padded(const struct program_buffer *b, void *shard, int dim,
+                                    int64_t chunk, uint32_t nchunks)
+{
+    uint64_t inner = shd_dtype_size(b->dtype), filled = program_buffer_filled(b), row, long_row;
+    char *base = (char *)shard + filled;
+    struct coll_view view = {.base = base};
+
+    for (uint32_t d = (uint32_t)dim + 1; d < b->rank; d++)
+        inner *= (uint64_t)b->local[d];
+    row = (uint64_t)b->local[dim] * inner;
+    long_row = (uint64_t)chunk * nchunks * inner;
+    for (uint64_t from = 0, to = 0; from < filled; from += row, to += long_row) {
+        memcpy(base + to, (const char *)shard + from, row);
+        memset(base + to + row, 0, long_row - row);
+    }
+    view.stride = long_row / shd_dtype_size(b->dtype);
+    view.run = view.stride / nchunks;
+    view.chunk = filled / row * view.run;
+    return view;
+}
+
 /* Views of a step's operands and results.  Where the step joins the chunks of `nmembers` devices
  * along a dimension, or cuts it into so many, the view numbers elements chunk by chunk. */
 static void view_arrays(const struct walker *w, const struct program_op *op, uint32_t nmembers,
@@ -352,7 +374,9 @@ static void view_arrays(const struct walker *w, const struct program_op *op, uin
         if (step->kind == SHD_RESHARD_REDUCE_SCATTER && shd_reshard_is_flat(step)) {
             clear_room(b, in[k].base);
             in[k] = view_pieces(program_buffer_count(to), nmembers, in[k].base);
-        } else if (step->kind == SHD_RESHARD_REDUCE_SCATTER)
+        } else if (program_pads_chunks(w->program, op, k))
+            in[k] = view_padded(b, in[k].base, step->dim, to->local[step->dim], nmembers);
+        else if (step->kind == SHD_RESHARD_REDUCE_SCATTER)
             in[k] = view_along(b, in[k].base, step->dim, nmembers);
         if (step->kind == SHD_RESHARD_ALL_TO_ALL)
             in[k] = view_along(b, in[k].base, step->dim2, nmembers);
