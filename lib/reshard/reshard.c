@@ -150,12 +150,18 @@ static size_t nscattered(const struct reshard_way *way, size_t dim, uint32_t com
 
 /* Combine into the shards that are asked for where these are chunks of the old ones, and the rest
  * where it lies; one exchange, which moves the fewest bytes, brings what is missing then. */
-static void go_uneven_by(struct shd_reshard_plan *plan, const struct reshard_ask *q, bool scatters)
+static void go_uneven_by(struct shd_reshard_plan *plan, const struct reshard_ask *q, bool slices,
+                         bool scatters)
 {
     uint32_t combined = q->from.partial & (q->cross ? UINT32_MAX : ~(uint32_t)q->to.partial);
+    struct shd_sharding next;
     struct reshard_way way;
 
     reshard_begin(&way, plan, q);
+    if (slices && reshard_sliced(&next, &way, &q->to)) {
+        next.uneven = true;
+        reshard_exchange(&way, &next); /* the parts of intervals that do not nest move */
+    }
     for (size_t d = 0; d < q->to.rank && scatters; d++) {
         size_t n = nscattered(&way, d, combined);
         const uint8_t *axes = q->to.dims[d].axes + way.at.dims[d].naxes;
@@ -178,12 +184,12 @@ static void go_uneven(struct shd_reshard_plan *plan, const struct reshard_ask *q
 {
     struct shd_reshard_plan other;
 
-    go_uneven_by(plan, q, false);
-    if (q->cross || !q->from.partial)
-        return;
-    go_uneven_by(&other, q, true);
-    if (reshard_is_better(q, &other, plan))
-        reshard_copy_plan(plan, &other);
+    go_uneven_by(plan, q, false, false);
+    for (int way = 1; way < 4 && !q->cross && q->from.partial; way++) {
+        go_uneven_by(&other, q, way & 1, way & 2);
+        if (reshard_is_better(q, &other, plan))
+            reshard_copy_plan(plan, &other);
+    }
 }
 
 int shd_reshard_build_with(struct shd_reshard_plan *out, const struct shd_sharding *from,

@@ -90,15 +90,16 @@ void reshard_slice_to(struct reshard_way *way, const struct shd_sharding *to)
     finish(way, step, 0);
 }
 
-void reshard_slice(struct reshard_way *way, const struct shd_sharding *to)
+bool reshard_sliced(struct shd_sharding *next, const struct reshard_way *way,
+                    const struct shd_sharding *to)
 {
-    struct shd_sharding next = way->at;
     uint32_t free_axes = reshard_free_axes(&way->at);
     bool any = false;
 
+    *next = way->at;
     for (size_t d = 0; d < to->rank; d++) {
         const struct shd_dim_axes *goal = &to->dims[d];
-        struct shd_dim_axes *dim = &next.dims[d];
+        struct shd_dim_axes *dim = &next->dims[d];
 
         if (reshard_common(dim, goal) < dim->naxes)
             continue;
@@ -108,7 +109,14 @@ void reshard_slice(struct reshard_way *way, const struct shd_sharding *to)
             any = true;
         }
     }
-    if (any)
+    return any;
+}
+
+void reshard_slice(struct reshard_way *way, const struct shd_sharding *to)
+{
+    struct shd_sharding next;
+
+    if (reshard_sliced(&next, way, to))
         reshard_slice_to(way, &next);
 }
 

@@ -91,9 +91,13 @@ uint32_t reshard_free_axes(const struct shd_sharding *sharding);
 /* How many axes two dimensions have in common at the front, before their first difference. */
 size_t reshard_common(const struct shd_dim_axes *a, const struct shd_dim_axes *b);
 
-/* Add a slice, which moves nothing, that leads as far towards `to` as a slice can: a dimension
- * whose axes are the first of those that it has in `to` gets the axes that follow there, as long as
- * they are free.  Adds no step when no dimension gets an axis. */
+/* As far towards `to` as a slice, which moves nothing, can lead: a dimension whose axes are the
+ * first of those that it has in `to` gets the axes that follow there, as long as they are free.
+ * False where no dimension gets an axis. */
+bool reshard_sliced(struct shd_sharding *next, const struct reshard_way *way,
+                    const struct shd_sharding *to);
+
+/* Add that slice, if there is one. */
 void reshard_slice(struct reshard_way *way, const struct shd_sharding *to);
 
 /* Add a slice to a sharding in which each dimension has its present axes and then, perhaps, free
