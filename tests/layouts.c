@@ -97,6 +97,45 @@ static void lists(const struct space *space, const char *const *want, size_t nwa
     free(layouts);
 }
 
+/* Experts lie over some of the replicas: ZeRO cuts what is not an expert over all replicas, or all
+ * of a layer over those that hold the same experts; over those that hold different ones where it
+ * is asked for. */
+static void test_experts(void)
+{
+    static const char moe[] =
+        "version: 1\nname: moe\nhardware: h100-sxm\nmesh: {dp: 8}\n"
+        "model: {kind: mixtral, d_model: 64, d_ff: 128, layers: 2, heads: 4, kv_heads: 4,\n"
+        "        vocab: 512, dtype: bfloat16}\nmoe: {experts: 4}\nbatch: {size: 8, seq: 64}\n"
+        "step: [forward, backward, update]\noptimizer: {kind: adamw}\n"
+        "params: [['.*', []]]\naxes: {batch: dp}\n";
+    static const char *const ranges[] = {"tp=1",           "pp=1",   "cp=1",         "ep=4",
+                                         "recompute=none", "zero=2", "microbatch=1", "shards=1..8"};
+    static const char *const want[] = {"t1 p1 d8 e4 v1 mb1 z2 recompute-none pp-dp-cp-tp",
+                                       "t1 p1 d8 e4 v1 mb1 z2/4 recompute-none pp-dp-cp-tp",
+                                       "t1 p1 d8 e4 v1 mb1 z2/2 recompute-none pp-dp-cp-tp"};
+    static const char *const usual[] = {"t1 p1 d8 e4 v1 mb1 z2 recompute-none pp-dp-cp-tp",
+                                        "t1 p1 d8 e4 v1 mb1 z2/2 recompute-none pp-dp-cp-tp"};
+    static const enum space_zero_axes axes[] = {SPACE_ZERO_BOTH, SPACE_ZERO_INNER,
+                                                SPACE_ZERO_OUTER};
+    struct layout *layouts;
+    struct asked asked;
+    size_t n;
+    bool good = true;
+
+    ask(&asked, moe, 8, ranges, COUNT(ranges) - 1);
+    lists(&asked.subject.space, usual, COUNT(usual), "experts and ZeRO");
+    forget(&asked);
+    ask(&asked, moe, 8, ranges, COUNT(ranges));
+    lists(&asked.subject.space, want, COUNT(want), "experts and any parts of ZeRO");
+    if (space_list(&layouts, &n, &asked.subject.space, NULL) != SHD_OK)
+        exit(99);
+    for (size_t i = 0; i < n; i++)
+        good = good && space_zero_axes(&layouts[i]) == axes[i];
+    ok(good, "experts: over both axes, the inner and the outer");
+    free(layouts);
+    forget(&asked);
+}
+
 /* Two devices: what follows from the rules, one by one. */
 static void test_list(void)
 {
@@ -652,6 +691,18 @@ static const struct near {
      {"order=pp-dp-cp-tp", "recompute=none", "zero=0", "tp=1", "pp=1", "cp=2"},
      6,
      0.93},
+    {"experts",
+     "version: 1\nname: experts\nhardware: h100-sxm\nmesh: {dp: 8}\n"
+     "model: {kind: mixtral, d_model: 256, d_ff: 512, layers: 4, heads: 8, kv_heads: 4,\n"
+     "        vocab: 512, dtype: bfloat16}\nmoe: {experts: 8, top_k: 2}\n"
+     "batch: {size: 16, seq: 256}\nstep: [forward, backward, update]\n"
+     "optimizer: {kind: adamw}\ntypes: {parameters: float32}\nparams: [['.*', []]]\n"
+     "axes: {batch: dp}\n",
+     8,
+     {"order=pp-dp-cp-tp", "recompute=none", "zero=1..3", "microbatch=1", "tp=1", "pp=1..2", "cp=1",
+      "ep=2..4"},
+     8,
+     0.5},
 };
 
 static void test_near(const struct near *near)
@@ -800,6 +851,7 @@ int main(void)
 {
     plan(0);
     test_list();
+    test_experts();
     test_words();
     test_undivided();
     test_all();

@@ -159,12 +159,13 @@ static void set_batch(struct sets *s, struct text *out)
 static void set_zero(struct sets *s, struct text *out)
 {
     int32_t stage = has_replicas(s) ? value_of(s, SPACE_ZERO) : 0;
+    const char *const axes[] = {"dp", inner_axis(s), "[dp, ep]"};
 
     if (stage == 0)
         text_add(out, "zero={stage: 0}");
     else
         text_addf(out, "zero={stage: %" PRId32 ", axis: %s%s}", stage,
-                  space_shards_inside(s->layout) ? inner_axis(s) : "dp",
+                  axes[space_zero_axes(s->layout)],
                   stage < 3                                         ? ""
                   : s->subject->hardware->software.overlaps_weights ? ", prefetch: 1"
                                                                     : ", prefetch: 0");

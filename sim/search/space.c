@@ -296,13 +296,15 @@ static void list_orders(struct list *list, struct layout *layout)
     }
 }
 
-/* ZeRO cuts parameters over one axis of the mesh. With experts these are the replicas that
- * hold a layer's together, and the groups of them; else any part of the replicas can be one. */
-static bool is_an_axis(const struct layout *layout, int32_t shards)
+/* ZeRO cuts parameters over axes of the mesh.  With experts these are the replicas that hold a
+ * layer's together and the groups of them, or the groups alone; the former alone, which leaves
+ * experts whole, where the parts are ranged.  Else any part of the replicas can be an axis. */
+static bool are_axes(const struct space *space, const struct layout *layout, int32_t shards)
 {
     int32_t dp = layout->value[SPACE_DP], ep = layout->value[SPACE_EP];
 
-    return ep == 1 || shards == ep || shards == dp / ep;
+    return ep == 1 || shards == dp || shards == dp / ep ||
+           (shards == ep && is_ranged(space, SPACE_SHARDS));
 }
 
 static void list_zero(struct list *list, struct layout *layout)
@@ -313,7 +315,7 @@ static void list_zero(struct list *list, struct layout *layout)
     for (int32_t z = 0; z <= 3; z++)
         for (int32_t shards = dp; shards >= 1; shards--) {
             if (dp % shards != 0 || (z > 0) != (shards > 1) ||
-                (z > 0 && !is_an_axis(layout, shards)) || !space_allows(s, SPACE_ZERO, z) ||
+                (z > 0 && !are_axes(s, layout, shards)) || !space_allows(s, SPACE_ZERO, z) ||
                 !space_allows(s, SPACE_SHARDS, shards))
                 continue;
             layout->value[SPACE_ZERO] = z;
@@ -573,14 +575,16 @@ int32_t space_inner(const struct layout *layout)
     return v[SPACE_ZERO] > 0 && v[SPACE_SHARDS] < v[SPACE_DP] ? v[SPACE_SHARDS] : 1;
 }
 
-bool space_shards_inside(const struct layout *layout)
+enum space_zero_axes space_zero_axes(const struct layout *layout)
 {
-    int32_t inner = space_inner(layout);
+    int32_t inner = space_inner(layout), shards = layout->value[SPACE_SHARDS];
+    int32_t outer = layout->value[SPACE_DP] / inner;
 
-    /* Where both axes are as long, ZeRO cuts over the outer one, so that it cuts experts, too. */
-    return layout->value[SPACE_EP] == 1
-               ? inner > 1
-               : layout->value[SPACE_SHARDS] != layout->value[SPACE_DP] / inner;
+    if (layout->value[SPACE_EP] == 1)
+        return inner > 1 ? SPACE_ZERO_INNER : SPACE_ZERO_OUTER;
+    if (shards == outer) /* where both are as long: experts are cut by the outer one, too */
+        return SPACE_ZERO_OUTER;
+    return shards == inner ? SPACE_ZERO_INNER : SPACE_ZERO_BOTH;
 }
 
 int64_t space_stride(const struct layout *layout, enum space_choice axis)

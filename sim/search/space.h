@@ -154,8 +154,11 @@ bool space_splits_backward(const struct layout *layout);
  * those that hold ZeRO's parts, if there are more groups of them than one; else 1. */
 int32_t space_inner(const struct layout *layout);
 
-/* Whether it is the inner axis, not the outer one, that ZeRO cuts over. */
-bool space_shards_inside(const struct layout *layout);
+/* Which of dp and the axis inside it ZeRO cuts over; experts, which the inner one cuts already, are
+ * cut by the outer one alone. */
+enum space_zero_axes { SPACE_ZERO_OUTER, SPACE_ZERO_INNER, SPACE_ZERO_BOTH };
+
+enum space_zero_axes space_zero_axes(const struct layout *layout);
 
 /* How far apart, in devices, neighbours along an axis are; of dp those of the inner axis. */
 int64_t space_stride(const struct layout *layout, enum space_choice axis);
