@@ -51,16 +51,17 @@ check() {
                 room = word[1]
                 known[room] = 1
                 for (i = 2; i <= n; i++) {
-                    if (word[i] == "*") {
-                        for (above in known)
-                            allowed[room, above] = 1
-                    } else if (word[i] != "") {
-                        if (room != "lib" && !(word[i] in known))
-                            print "sim/LAYERS:" nline ": " room " names " word[i] ", which is not above it"
-                        allowed[room, word[i]] = 1
-                    }
+                    if (word[i] == "")
+                        continue
+                    if (room != "lib" && !(word[i] in known))
+                        print "sim/LAYERS:" nline ": " room " names " word[i] ", which is not above it"
+                    allowed[room, word[i]] = nline
                 }
             }
+        }
+        function takes(room, owner) {
+            taken[room, owner] = 1
+            return (room, owner) in allowed
         }
         # Why `room`, in `file`, may not include `target` (with its quotes); "" when it may.
         function fault(room, file, target,    name, owner, in_lib) {
@@ -75,7 +76,7 @@ check() {
                 if (!in_lib || owner == "")
                     return ""
             } else if (target ~ /^</)
-                return !in_lib || ("lib", name) in allowed ? "" : "lib may not include " target
+                return !in_lib || takes("lib", name) ? "" : "lib may not include " target
             else if (name !~ /\//) {
                 sub(/[^\/]*$/, name, file)
                 if (exists(root "/" file))
@@ -85,7 +86,7 @@ check() {
                 owner = "lib/core"
             } else
                 owner = room_of((in_lib ? "lib/" : "sim/") name)
-            if (owner == room || (room, owner) in allowed)
+            if (owner == room || takes(room, owner))
                 return ""
             return room " may not include " target
         }
@@ -121,6 +122,13 @@ check() {
                 print $2 ": no line in sim/LAYERS"
         }
         $1 == "source" { check_source($2) }
+        END {
+            for (arrow in allowed) {
+                split(arrow, end, SUBSEP)
+                if (!(arrow in taken))
+                    print "sim/LAYERS:" allowed[arrow] ": " end[1] " names " end[2] ", and includes nothing of it"
+            }
+        }
     '
 }
 
@@ -137,13 +145,13 @@ tree() {
     mkdir -p "$dir/$1/sim/base" "$dir/$1/sim/run/shd" "$dir/$1/sim/cost"
     {
         printf 'lib: stdio.h\nlib/core:\nlib/reshard: lib/core\nlib/t5x: lib/core\n'
-        printf 'base:\nrun: base\ncost: base\nmain: *\n'
+        printf 'base:\nrun: base\ncost:\nmain: run\n'
     } >"$dir/$1/sim/LAYERS"
     printf '#include <stdio.h>\n#include <shd/mesh.h>\n' >"$dir/$1/lib/mesh.c"
     echo '#include <shd/error.h>' >"$dir/$1/lib/shd/mesh.h"
     printf '#include <shd/reshard_figures.h>\n#include "step.h"\n' >"$dir/$1/lib/reshard/reshard.c"
     printf '#include <shd/mesh.h>\n#include "print.h"\n' >"$dir/$1/lib/reshard/step.h"
-    : >"$dir/$1/lib/t5x/chunk.c"
+    echo '#include <shd/mesh.h>' >"$dir/$1/lib/t5x/chunk.c"
     : >"$dir/$1/lib/print.h"
     printf '#include "config.h"\n#include <pthread.h>\n#include "base/log.h"\n' >"$dir/$1/sim/run/run.c"
     echo '#include <shd/mesh.h>' >"$dir/$1/sim/run/shd/run.h"
@@ -174,6 +182,8 @@ tree "a header of another folder by its bare name" sim/run/run.c '#include "log.
 finds "a header of another folder by its bare name" '^sim/run/run.c:4: '
 tree "a room below the line that names it" sim/LAYERS 'store: query'
 finds "a room below the line that names it" '^sim/LAYERS:9: store names query'
+tree "an arrow that no include needs" sim/LAYERS 'cost: base'
+finds "an arrow that no include needs" '^sim/LAYERS:9: cost names base, and includes nothing of it'
 tree "a folder without a line" sim/LAYERS ''
 mkdir "$dir/a folder without a line/sim/util"
 finds "a folder without a line" '^sim/util: '
