@@ -15,7 +15,7 @@
 
 #include "ranks/ranks.h"
 #include "run/device.h"
-#include "threads/wait.h"
+#include "base/wait.h"
 
 #define SAMPLES 5
 #define SAMPLE_NS 5000000

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 shdinclude_HEADERS += \
-	%D%/api/shd/params.h \
-	%D%/api/shd/partition.h \
-	%D%/api/shd/store.h \
+	%D%/run/shd/params.h \
+	%D%/run/shd/partition.h \
+	%D%/run/shd/store.h \
 	%D%/run/shd/run.h \
 	%D%/trial/shd/graph.h
 
@@ -13,13 +13,6 @@ shdinclude_HEADERS += \
 noinst_LTLIBRARIES += libsim.la
 
 libsim_la_SOURCES = \
-	%D%/api/call.c \
-	%D%/api/params.c \
-	%D%/api/params.h \
-	%D%/api/partition.c \
-	%D%/api/partition.h \
-	%D%/api/store.c \
-	%D%/api/store.h \
 	%D%/base/diag.c \
 	%D%/base/diag.h \
 	%D%/base/diag_pack.c \
@@ -203,10 +196,10 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_tree.c \
 	%D%/cmd/sides.c \
 	%D%/cmd/sides.h \
-	%D%/cmd/timetable_lanes.c \
-	%D%/cmd/timetable_lanes.h \
 	%D%/cmd/sweep.c \
 	%D%/cmd/sweep.h \
+	%D%/cmd/timetable_lanes.c \
+	%D%/cmd/timetable_lanes.h \
 	%D%/cmd/trace.c \
 	%D%/cmd/tree_layout.c \
 	%D%/cmd/tree_layout.h \
@@ -329,10 +322,6 @@ libsim_la_SOURCES = \
 	%D%/export/roles.h \
 	%D%/export/targets.h \
 	%D%/export/torchtitan.c \
-	%D%/family/family.c \
-	%D%/family/family.h \
-	%D%/family/flavors.c \
-	%D%/family/flavors.h \
 	%D%/graph/gradient.c \
 	%D%/graph/gradient.h \
 	%D%/graph/graph.c \
@@ -343,14 +332,14 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/attention.h \
 	%D%/graph/layers/block.c \
 	%D%/graph/layers/block.h \
-	%D%/graph/layers/mlp.c \
-	%D%/graph/layers/mlp.h \
-	%D%/graph/layers/norm.c \
-	%D%/graph/layers/norm.h \
 	%D%/graph/layers/latent_attention.c \
 	%D%/graph/layers/latent_attention.h \
+	%D%/graph/layers/mlp.c \
+	%D%/graph/layers/mlp.h \
 	%D%/graph/layers/moe.c \
 	%D%/graph/layers/moe.h \
+	%D%/graph/layers/norm.c \
+	%D%/graph/layers/norm.h \
 	%D%/graph/layers/ring_attention.c \
 	%D%/graph/layers/ring_attention.h \
 	%D%/graph/layers/softmax.c \
@@ -359,6 +348,22 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/xent.h \
 	%D%/graph/names.c \
 	%D%/graph/names.h \
+	%D%/graph/ops/accumulate.c \
+	%D%/graph/ops/attention.c \
+	%D%/graph/ops/attention_reverse.c \
+	%D%/graph/ops/causal.c \
+	%D%/graph/ops/embed.c \
+	%D%/graph/ops/grouped.c \
+	%D%/graph/ops/pick.c \
+	%D%/graph/ops/repeat.c \
+	%D%/graph/ops/reverse.c \
+	%D%/graph/ops/reverse.h \
+	%D%/graph/ops/rope.c \
+	%D%/graph/ops/rows.c \
+	%D%/graph/ops/shift.c \
+	%D%/graph/ops/slots.c \
+	%D%/graph/ops/topk.c \
+	%D%/graph/ops/window.c \
 	%D%/graph/optimizer/adamw.c \
 	%D%/graph/optimizer/early.c \
 	%D%/graph/optimizer/early.h \
@@ -371,29 +376,13 @@ libsim_la_SOURCES = \
 	%D%/graph/optimizer/state.h \
 	%D%/graph/optimizer/training.c \
 	%D%/graph/optimizer/training.h \
-	%D%/graph/ops/accumulate.c \
-	%D%/graph/ops/attention.c \
-	%D%/graph/ops/attention_reverse.c \
-	%D%/graph/ops/causal.c \
-	%D%/graph/ops/embed.c \
-	%D%/graph/ops/grouped.c \
-	%D%/graph/ops/slots.c \
-	%D%/graph/ops/topk.c \
-	%D%/graph/ops/pick.c \
-	%D%/graph/ops/repeat.c \
-	%D%/graph/ops/reverse.c \
-	%D%/graph/ops/reverse.h \
-	%D%/graph/ops/rope.c \
-	%D%/graph/ops/rows.c \
-	%D%/graph/ops/shift.c \
-	%D%/graph/ops/window.c \
 	%D%/graph/pad.c \
 	%D%/graph/pad.h \
 	%D%/graph/recompute.c \
-	%D%/graph/stage_copies.c \
-	%D%/graph/stages.c \
 	%D%/graph/recompute.h \
+	%D%/graph/stage_copies.c \
 	%D%/graph/stage_copies.h \
+	%D%/graph/stages.c \
 	%D%/graph/stages.h \
 	%D%/hardware/collective.c \
 	%D%/hardware/constant.c \
@@ -485,6 +474,17 @@ libsim_la_SOURCES = \
 	%D%/import/value.h \
 	%D%/kern/attention.c \
 	%D%/kern/attention.h \
+	%D%/run/call.c \
+	%D%/run/params.c \
+	%D%/run/params.h \
+	%D%/run/partition.c \
+	%D%/run/partition.h \
+	%D%/run/store.c \
+	%D%/run/store.h \
+	%D%/scenario/family.c \
+	%D%/scenario/family.h \
+	%D%/scenario/flavors.c \
+	%D%/scenario/flavors.h \
 	%D%/kern/attention_backward.inc \
 	%D%/kern/attention_error.c \
 	%D%/kern/attention_forward.inc \
@@ -537,8 +537,20 @@ libsim_la_SOURCES = \
 	%D%/kern/repeat.c \
 	%D%/kern/rope.c \
 	%D%/kern/rope_pairs.inc \
-	%D%/kern/grouped.c \
+	%D%/base/turns.c \
+	%D%/base/turns.h \
+	%D%/base/wait.c \
+	%D%/base/wait.h \
+	%D%/calibrate/least_squares.c \
+	%D%/calibrate/least_squares.h \
+	%D%/calibrate/machine.c \
+	%D%/calibrate/machine.h \
+	%D%/calibrate/print.c \
+	%D%/calibrate/probe.c \
+	%D%/calibrate/probe.h \
+	%D%/calibrate/scenarios.h \
 	%D%/kern/experts.h \
+	%D%/kern/grouped.c \
 	%D%/kern/routing.c \
 	%D%/kern/routing.h \
 	%D%/kern/select.h \
@@ -547,28 +559,10 @@ libsim_la_SOURCES = \
 	%D%/kern/slots.c \
 	%D%/kern/topk.c \
 	%D%/kern/window.c \
-	%D%/machine/fit.c \
-	%D%/machine/fit.h \
-	%D%/machine/machine.c \
-	%D%/machine/machine.h \
-	%D%/machine/print.c \
-	%D%/machine/probe.c \
-	%D%/machine/probe.h \
-	%D%/machine/scenarios.h \
-	%D%/measure/measure.c \
-	%D%/measure/measure.h \
-	%D%/memory/arena.c \
-	%D%/memory/arena.h \
-	%D%/memory/backend.c \
-	%D%/memory/backend.h \
-	%D%/memory/heap.c \
-	%D%/memory/heap.h \
 	%D%/model/calls.c \
 	%D%/model/context.c \
 	%D%/model/context.h \
 	%D%/model/elementwise.c \
-	%D%/model/routed.c \
-	%D%/model/routed.h \
 	%D%/model/expr.c \
 	%D%/model/expr.h \
 	%D%/model/graph_text.c \
@@ -586,10 +580,12 @@ libsim_la_SOURCES = \
 	%D%/model/presets.c \
 	%D%/model/recompute.c \
 	%D%/model/recompute.h \
-	%D%/model/shardings.c \
-	%D%/model/source.c \
 	%D%/model/relative.c \
 	%D%/model/relative.h \
+	%D%/model/routed.c \
+	%D%/model/routed.h \
+	%D%/model/shardings.c \
+	%D%/model/source.c \
 	%D%/model/t5.c \
 	%D%/model/tokens.c \
 	%D%/model/tokens.h \
@@ -629,14 +625,14 @@ libsim_la_SOURCES = \
 	%D%/partition/mend.h \
 	%D%/partition/optimum.c \
 	%D%/partition/optimum.h \
+	%D%/partition/overlap.c \
+	%D%/partition/overlap.h \
 	%D%/partition/partition.c \
 	%D%/partition/partition.h \
 	%D%/partition/place.c \
 	%D%/partition/place.h \
 	%D%/partition/placement.c \
 	%D%/partition/placement.h \
-	%D%/partition/overlap.c \
-	%D%/partition/overlap.h \
 	%D%/partition/price.c \
 	%D%/partition/price.h \
 	%D%/partition/refine.c \
@@ -656,8 +652,8 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/repeat.c \
 	%D%/partition/rules/rope.c \
 	%D%/partition/rules/rows.c \
-	%D%/partition/rules/table.c \
 	%D%/partition/rules/shift.c \
+	%D%/partition/rules/table.c \
 	%D%/partition/rules/window.c \
 	%D%/partition/search.c \
 	%D%/partition/search.h \
@@ -679,6 +675,8 @@ libsim_la_SOURCES = \
 	%D%/program/order.c \
 	%D%/program/program.c \
 	%D%/program/program.h \
+	%D%/program/record.c \
+	%D%/program/record.h \
 	%D%/program/rows.c \
 	%D%/program/rows.h \
 	%D%/program/shard.c \
@@ -750,8 +748,6 @@ libsim_la_SOURCES = \
 	%D%/ranks/ranks.h \
 	%D%/ranks/spread.c \
 	%D%/ranks/spread.h \
-	%D%/record/record.c \
-	%D%/record/record.h \
 	%D%/report/attention.c \
 	%D%/report/attention.h \
 	%D%/report/attention_pairs.c \
@@ -762,6 +758,7 @@ libsim_la_SOURCES = \
 	%D%/report/by_device.h \
 	%D%/report/class_traffic.c \
 	%D%/report/class_traffic.h \
+	%D%/report/collectives.c \
 	%D%/report/collectives_text.c \
 	%D%/report/collectives_text.h \
 	%D%/report/compare.c \
@@ -776,17 +773,26 @@ libsim_la_SOURCES = \
 	%D%/report/compare_verdict.h \
 	%D%/report/experts.c \
 	%D%/report/experts.h \
+	%D%/report/files.h \
 	%D%/report/fit.c \
 	%D%/report/fit.h \
+	%D%/report/heat.c \
+	%D%/report/html.c \
+	%D%/report/html.h \
 	%D%/report/layer_times.c \
 	%D%/report/layer_times.h \
+	%D%/report/memory.c \
+	%D%/report/mesh.c \
 	%D%/report/modelled.c \
 	%D%/report/modelled.h \
 	%D%/report/outcome.c \
 	%D%/report/outcome.h \
 	%D%/report/outcome_pack.c \
+	%D%/report/page.c \
+	%D%/report/page.h \
 	%D%/report/para.c \
 	%D%/report/para.h \
+	%D%/report/parts.h \
 	%D%/report/ranks.c \
 	%D%/report/ranks.h \
 	%D%/report/replayed.c \
@@ -798,12 +804,21 @@ libsim_la_SOURCES = \
 	%D%/report/result_text.c \
 	%D%/report/saving.c \
 	%D%/report/saving.h \
+	%D%/report/strategies.c \
 	%D%/report/table.c \
 	%D%/report/table.h \
+	%D%/report/trace.c \
+	%D%/report/trace.h \
 	%D%/report/traffic.c \
 	%D%/report/traffic.h \
 	%D%/report/uneven.c \
 	%D%/report/uneven.h \
+	%D%/report/verdict.c \
+	%D%/report/when.c \
+	%D%/run/arena.c \
+	%D%/run/arena.h \
+	%D%/run/backend.c \
+	%D%/run/backend.h \
 	%D%/run/chain.c \
 	%D%/run/chain.h \
 	%D%/run/channel.c \
@@ -818,8 +833,12 @@ libsim_la_SOURCES = \
 	%D%/run/fused.h \
 	%D%/run/group.c \
 	%D%/run/group.h \
+	%D%/run/heap.c \
+	%D%/run/heap.h \
 	%D%/run/mailbox.c \
 	%D%/run/mailbox.h \
+	%D%/run/measure.c \
+	%D%/run/measure.h \
 	%D%/run/meet.c \
 	%D%/run/meet.h \
 	%D%/run/mismatch.c \
@@ -948,10 +967,6 @@ libsim_la_SOURCES = \
 	%D%/store/runs.h \
 	%D%/store/write.c \
 	%D%/store/write.h \
-	%D%/threads/turns.c \
-	%D%/threads/turns.h \
-	%D%/threads/wait.c \
-	%D%/threads/wait.h \
 	%D%/timetable/bubble.c \
 	%D%/timetable/bubble.h \
 	%D%/timetable/dualpipev.c \
@@ -999,21 +1014,6 @@ libsim_la_SOURCES = \
 	%D%/trial/trial.h \
 	%D%/trial/verify.c \
 	%D%/trial/verify.h \
-	%D%/view/collectives.c \
-	%D%/view/files.h \
-	%D%/view/heat.c \
-	%D%/view/html.c \
-	%D%/view/html.h \
-	%D%/view/memory.c \
-	%D%/view/mesh.c \
-	%D%/view/page.c \
-	%D%/view/page.h \
-	%D%/view/parts.h \
-	%D%/view/strategies.c \
-	%D%/view/trace.c \
-	%D%/view/trace.h \
-	%D%/view/verdict.c \
-	%D%/view/when.c \
 	%D%/walk/gather.c \
 	%D%/walk/gather.h \
 	%D%/walk/walk.c \
@@ -1080,11 +1080,11 @@ shardsim_LINK = $(INSTALLED_LINK)
 EXTRA_DIST += %D%/LAYERS
 
 # So do the style and the script of a report.
-VIEW_FILES = %D%/view/style.css %D%/view/script.js
-EXTRA_DIST += $(VIEW_FILES) %D%/view/embed.sh
-nodist_libsim_la_SOURCES += %D%/view/page_files.c
-CLEANFILES += %D%/view/page_files.c
-%D%/view/page_files.c: $(VIEW_FILES) %D%/view/embed.sh
-	$(AM_V_GEN)$(MKDIR_P) %D%/view && \
-	$(SHELL) $(srcdir)/%D%/view/embed.sh $(srcdir)/%D%/view/style.css \
-		$(srcdir)/%D%/view/script.js >$@.tmp && mv $@.tmp $@
+VIEW_FILES = %D%/report/style.css %D%/report/script.js
+EXTRA_DIST += $(VIEW_FILES) %D%/report/embed.sh
+nodist_libsim_la_SOURCES += %D%/report/page_files.c
+CLEANFILES += %D%/report/page_files.c
+%D%/report/page_files.c: $(VIEW_FILES) %D%/report/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) %D%/report && \
+	$(SHELL) $(srcdir)/%D%/report/embed.sh $(srcdir)/%D%/report/style.css \
+		$(srcdir)/%D%/report/script.js >$@.tmp && mv $@.tmp $@

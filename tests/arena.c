@@ -1,4 +1,4 @@
-/* What memory/arena.h promises, for each backend that this program has.
+/* What run/arena.h promises, for each backend that this program has.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/arena.h"
+#include "run/arena.h"
 #include "tap.h"
 
 #define NBLOCKS 200

@@ -43,7 +43,7 @@ have_cxx() {
 }
 
 # Where the public headers of each room lie.
-set -- -I "$top_srcdir/lib" -I "$top_srcdir/sim/api" -I "$top_srcdir/sim/run" \
+set -- -I "$top_srcdir/lib" -I "$top_srcdir/sim/run" \
     -I "$top_srcdir/sim/trial"
 
 for header in "$top_srcdir"/lib/shd/*.h "$top_srcdir"/sim/*/shd/*.h; do

@@ -1,4 +1,4 @@
-/* What memory/heap.h promises: blocks of mapped pages, and what was touched is used again.
+/* What run/heap.h promises: blocks of mapped pages, and what was touched is used again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "memory/heap.h"
+#include "run/heap.h"
 #include "tap.h"
 
 #define NBLOCKS 100

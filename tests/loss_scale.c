@@ -13,7 +13,7 @@
 #include "kern/convert.h"
 #include "model/zero.h"
 #include "partition/partition.h"
-#include "record/record.h"
+#include "program/record.h"
 #include "tap.h"
 #include "walk/walk.h"
 

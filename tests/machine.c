@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "hardware/hardware.h"
-#include "machine/fit.h"
+#include "calibrate/least_squares.h"
 #include "tap.h"
 
 static bool near(double got, double want)

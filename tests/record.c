@@ -1,10 +1,10 @@
-/* What record/record.h promises.
+/* What program/record.h promises.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "record/record.h"
+#include "program/record.h"
 
 #include <math.h>
 #include <stdlib.h>

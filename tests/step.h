@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "partition/partition.h"
-#include "record/record.h"
+#include "program/record.h"
 #include "trial/collect.h"
 
 struct step {

@@ -1,4 +1,4 @@
-/* What threads/turns.h promises.
+/* What base/turns.h promises.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "threads/turns.h"
+#include "base/turns.h"
 
 #define NTHREADS 24
 #define NTURNS 400

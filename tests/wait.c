@@ -1,4 +1,4 @@
-/* What threads/wait.h promises of arrivals that are given up, and of events.
+/* What base/wait.h promises of arrivals that are given up, and of events.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "threads/wait.h"
+#include "base/wait.h"
 
 #define NSLEEPERS 6
 #define NROUNDS 300

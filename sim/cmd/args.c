@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "memory/backend.h"
+#include "run/backend.h"
 #include "scenario/scenario.h"
 #include "search/space.h"
 

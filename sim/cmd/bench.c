@@ -16,7 +16,7 @@
 #include "cmd/args.h"
 #include "cmd/bench_hardware.h"
 #include "cmd/cmd.h"
-#include "measure/measure.h"
+#include "run/measure.h"
 #include "report/table.h"
 
 #define SIZES_MAX 64 /* of one table: from 1 byte to 2^63 by factors of two */

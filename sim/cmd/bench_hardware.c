@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "cmd/cmd.h"
-#include "machine/machine.h"
+#include "calibrate/machine.h"
 #include "store/write.h"
 
 /* A machine_opts.begins. */

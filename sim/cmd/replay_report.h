@@ -15,7 +15,7 @@
 #include "capture/rows.h"
 #include "draw/figure.h"
 #include "hardware/hardware.h"
-#include "record/record.h"
+#include "program/record.h"
 
 struct replay_report {
     const struct capture *capture;

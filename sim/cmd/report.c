@@ -7,7 +7,7 @@
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/sides.h"
-#include "view/page.h"
+#include "report/page.h"
 
 /* For the rounds of all strategies together; replayed times are as steady as it allows. */
 #define ROUNDS_NS INT64_C(5000000000)

@@ -9,7 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/sides.h"
 #include "cost/timeline.h"
-#include "view/trace.h"
+#include "report/trace.h"
 
 /* As long as one waits for one step; replayed times are as steady as it allows. */
 #define ROUNDS_NS INT64_C(2000000000)

@@ -5,7 +5,7 @@
 #ifndef CMD_TRIALS_H
 #define CMD_TRIALS_H
 
-#include "record/record.h"
+#include "program/record.h"
 
 /* Parse a subcommand's arguments and go through all strategies of all files; returns the exit
  * status.  `doc` is the --help text. */

@@ -18,7 +18,7 @@
 #ifndef COST_EVENTS_H
 #define COST_EVENTS_H
 
-#include "record/record.h"
+#include "program/record.h"
 
 #define EVENTS_STREAMS_MAX 4 /* of transfers, on a lane */
 

@@ -13,7 +13,7 @@
 #define COST_MODELLED_H
 
 #include "cost/op_seconds.h"
-#include "record/record.h"
+#include "program/record.h"
 
 /* Fill record->modelled of a planned step; with a straggler (NULL: there is none), beside the step
  * without it.  SHD_EINVAL: the cluster has no rate for a product's type; SHD_ENOMEM. */

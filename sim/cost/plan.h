@@ -8,7 +8,7 @@
 #ifndef COST_PLAN_H
 #define COST_PLAN_H
 
-#include "record/record.h"
+#include "program/record.h"
 
 /* Make a record of mode RECORD_PLANNED and fill it.  SHD_ENOMEM. */
 SHD_MUST_CHECK int plan_create(struct record **out, const struct program *program,

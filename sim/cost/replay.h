@@ -21,7 +21,7 @@
 #ifndef COST_REPLAY_H
 #define COST_REPLAY_H
 
-#include "record/record.h"
+#include "program/record.h"
 
 /* Fill record->replay from its times and received bytes, in time and memory O(devices x ops).
  * SHD_EINVAL: no times were recorded, or the rate is 0.  SHD_ENOMEM. */

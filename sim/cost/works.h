@@ -24,7 +24,7 @@
 #ifndef COST_WORKS_H
 #define COST_WORKS_H
 
-#include "record/record.h"
+#include "program/record.h"
 
 struct works; /* opaque */
 

@@ -14,7 +14,7 @@
 #include "explain/fold.h"
 #include "explain/values.h"
 #include "partition/alternatives.h"
-#include "record/record.h"
+#include "program/record.h"
 
 #define LESSON_ALL UINT32_MAX
 

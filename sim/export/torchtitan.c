@@ -12,7 +12,7 @@
 
 #include "export/roles.h"
 #include "export/targets.h"
-#include "family/flavors.h"
+#include "scenario/flavors.h"
 #include "scenario/published.h"
 
 struct job {

@@ -1,7 +1,7 @@
 /* A Hugging Face config.json: which arrays a model of that family holds.
  *
  * A family is a table of arrays with their extents by meaning; sizes come from the config
- * (family/family.h).  Names and the order of extents are those of the modules whose weights such
+ * (scenario/family.h).  Names and the order of extents are those of the modules whose weights such
  * checkpoints hold.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "family/family.h"
+#include "scenario/family.h"
 #include "import/import.h"
 
 /* Short names for the tables. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "family/flavors.h"
+#include "scenario/flavors.h"
 #include "import/torchtitan.h"
 
 struct line {

@@ -16,7 +16,7 @@
 #include "query/moves.h"
 #include "query/query.h"
 #include "query/read.h"
-#include "record/record.h"
+#include "program/record.h"
 #include "walk/walk.h"
 
 struct reshard_question {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "ranks/ranks.h"
-#include "threads/wait.h"
+#include "base/wait.h"
 
 int ranks_begin(struct shd_error *err)
 {

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "ranks/ranks.h"
-#include "threads/wait.h"
+#include "base/wait.h"
 
 /* Letters have a tag of their own; parcels have those above it. */
 #define LETTER_TAG 0

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "ranks/ranks.h"
-#include "threads/wait.h"
+#include "base/wait.h"
 
 /* How often who waits looks whether it is to stop: a signal wakes nobody. */
 #define LOOK_NS 20000000

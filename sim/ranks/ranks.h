@@ -107,7 +107,7 @@ void ranks_merge(void *data, uint64_t bytes, enum ranks_merge how);
 
 /* ---- while somebody waits ---- */
 
-/* wait_event() (threads/wait.h) for an event that another rank's letter or parcel will move: this
+/* wait_event() (base/wait.h) for an event that another rank's letter or parcel will move: this
  * thread may look for it itself.  It must hold nothing that a listener takes. */
 void ranks_wait(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns);
 

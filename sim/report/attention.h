@@ -18,7 +18,7 @@
 
 #include "base/json_out.h"
 #include "base/text.h"
-#include "record/record.h"
+#include "program/record.h"
 
 /* An attention or its gradient: one op, or the steps of a ring, which follow each other. */
 struct attention_row {

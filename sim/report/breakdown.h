@@ -19,7 +19,7 @@
 
 #include "base/json_out.h"
 #include "base/text.h"
-#include "record/record.h"
+#include "program/record.h"
 
 /* What names of arrays begin with, up to a slash: "layers", "loss"; of a buffer of the program. */
 struct breakdown_part {

@@ -8,7 +8,7 @@
 #include <shd/error.h>
 
 #include "base/json_out.h"
-#include "record/record.h"
+#include "program/record.h"
 
 /* An array of the numbers of all devices, of which `rows` has one for each row of the record; in
  * large plans one for all devices that have the same, with the first of them.  SHD_ENOMEM. */

@@ -8,7 +8,7 @@
 #ifndef REPORT_CLASS_TRAFFIC_H
 #define REPORT_CLASS_TRAFFIC_H
 
-#include "record/record.h"
+#include "program/record.h"
 
 struct class_traffic {
     uint32_t nclasses, naxes;

@@ -16,7 +16,7 @@
 
 #include "base/json_out.h"
 #include "base/text.h"
-#include "record/record.h"
+#include "program/record.h"
 
 /* Numbers of which one is the largest. */
 struct experts_load {

@@ -14,7 +14,7 @@
 #define REPORT_LAYER_TIMES_H
 
 #include "base/text.h"
-#include "record/record.h"
+#include "program/record.h"
 
 enum layer_bound { LAYER_COMPUTE, LAYER_MEMORY, LAYER_LAUNCH, LAYER_NETWORK, LAYER_NBOUNDS };
 

@@ -8,7 +8,7 @@
 
 #include "base/json_out.h"
 #include "base/text.h"
-#include "record/record.h"
+#include "program/record.h"
 
 /* Figures of a modelled step.  Fractions are of the cluster's peak rate for the type of the step's
  * products, or of the step. */

@@ -9,7 +9,7 @@
 
 #include "base/json_out.h"
 #include "base/text.h"
-#include "record/record.h"
+#include "program/record.h"
 
 /* What one op of the model takes of the critical path, over all devices it leads through. */
 struct replayed_share {

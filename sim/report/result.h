@@ -7,7 +7,7 @@
 
 #include "base/json_out.h"
 #include "base/text.h"
-#include "record/record.h"
+#include "program/record.h"
 #include "report/fit.h"
 #include "report/saving.h"
 

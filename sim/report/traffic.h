@@ -12,7 +12,7 @@
 #define REPORT_TRAFFIC_H
 
 #include "base/json_out.h"
-#include "record/record.h"
+#include "program/record.h"
 
 struct traffic_row {
     const char *op; /* "all-gather" */

@@ -9,7 +9,7 @@
 #include <shd/error.h>
 
 #include "base/text.h"
-#include "record/record.h"
+#include "program/record.h"
 
 /* Add why the device with most flops has so many, in a sentence.  Nothing is added where flops are
  * even, or where it is neither attention nor experts that most of it comes from.  SHD_ENOMEM. */

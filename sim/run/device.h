@@ -16,11 +16,11 @@
 #include <shd/run.h>
 
 #include "coll/coll.h"
-#include "memory/arena.h"
+#include "run/arena.h"
 #include "ranks/spread.h"
 #include "run/group.h"
-#include "threads/turns.h"
-#include "threads/wait.h"
+#include "base/turns.h"
+#include "base/wait.h"
 
 enum device_state {
     DEVICE_LIVE,

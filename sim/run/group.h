@@ -17,7 +17,7 @@
 #include <shd/error.h>
 
 #include "run/fused.h"
-#include "threads/wait.h"
+#include "base/wait.h"
 
 struct coll_call;
 struct message;

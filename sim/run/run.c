@@ -25,7 +25,7 @@
 #define DEFAULT_FUSE_BYTES 4096
 /* Room for one "collective=algorithm"; the longest in the table has half of it. */
 #define ALGO_TEXT_MAX 64
-/* How often a thread gives its core away before it sleeps, see linger() in threads/wait.c. */
+/* How often a thread gives its core away before it sleeps, see linger() in base/wait.c. */
 #define NYIELDS 4
 
 /* ---- options ---- */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "run/device.h"
-#include "threads/wait.h"
+#include "base/wait.h"
 
 /* ---- the ranks of a group ---- */
 

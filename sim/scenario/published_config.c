@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "family/family.h"
+#include "scenario/family.h"
 
 struct config {
     const struct yaml_node *root;

@@ -17,7 +17,7 @@
 #include "base/diag.h"
 #include "base/text.h"
 #include "base/uint128.h"
-#include "record/record.h"
+#include "program/record.h"
 
 #define BASELINE_VERSION 1 /* of the form of these files; another is refused */
 

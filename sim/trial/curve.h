@@ -7,7 +7,7 @@
 #ifndef TRIAL_CURVE_H
 #define TRIAL_CURVE_H
 
-#include "record/record.h"
+#include "program/record.h"
 
 /* Keep the numbers of a step, whose results the device at a position has in `shards`, in
  * record->training, for which record_train() has made room. */

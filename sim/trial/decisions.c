@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ranks/ranks.h"
-#include "record/record.h"
+#include "program/record.h"
 #include "trial/collect.h"
 
 static bool decides(const struct program_op *op)

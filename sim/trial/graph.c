@@ -14,7 +14,7 @@
 #include "model/model.h"
 #include "partition/partition.h"
 #include "program/program.h"
-#include "record/record.h"
+#include "program/record.h"
 #include "trial/verify.h"
 #include "walk/walk.h"
 

@@ -17,7 +17,7 @@
 #ifndef TRIAL_STEPS_H
 #define TRIAL_STEPS_H
 
-#include "record/record.h"
+#include "program/record.h"
 #include "walk/walk.h"
 
 /* Execute the record's program once more, unmeasured, and fill `step`, `step_op` and `nsteps` of

@@ -19,7 +19,7 @@
 #include "model/model.h"
 #include "partition/partition.h"
 #include "program/program.h"
-#include "record/record.h"
+#include "program/record.h"
 #include "scenario/scenario.h"
 #include "trial/timing.h"
 

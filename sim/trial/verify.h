@@ -8,7 +8,7 @@
 #define TRIAL_VERIFY_H
 
 #include "graph/graph.h"
-#include "record/record.h"
+#include "program/record.h"
 #include "trial/decisions.h"
 #include "trial/reference.h"
 #include "walk/walk.h"

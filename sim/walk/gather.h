@@ -8,7 +8,7 @@
 #define WALK_GATHER_H
 
 #include "ranks/spread.h"
-#include "record/record.h"
+#include "program/record.h"
 
 /* The times of ops, moved to the clock of rank 0 where a rank has another. */
 void gather_times(struct record *record, const struct spread *spread);

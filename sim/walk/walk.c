@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "memory/backend.h"
+#include "run/backend.h"
 #include "program/rows.h"
 #include "program/shard.h"
 #include "ranks/ranks.h"
@@ -19,7 +19,7 @@
 #include "run/group.h"
 #include "run/relayout.h"
 #include "run/span.h"
-#include "threads/wait.h"
+#include "base/wait.h"
 #include "walk/gather.h"
 
 _Static_assert(sizeof((struct record_memory *)0)->why >= BACKEND_WHY_MAX, "the why fits");

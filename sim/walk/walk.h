@@ -9,7 +9,7 @@
 
 #include <shd/run.h>
 
-#include "record/record.h"
+#include "program/record.h"
 
 /* Called in each device's thread when its step is done and the results are still there.
  * `shards[r]` is the device's shard of result r, row-major. */

@@ -1,0 +1,35 @@
+/* probe.h - what the ops of a program take on this machine, seen as devices walk it.
+ *
+ * A probe is a scenario whose step is executed several times in a row, unverified.  Of each op that
+ * computes it keeps the least time in which its thread had a core (cost/works.h), so that others on
+ * the machine disturb little; steps are wall time.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CALIBRATE_PROBE_H
+#define CALIBRATE_PROBE_H
+
+#include "hardware/hardware.h"
+#include "trial/trial.h"
+
+struct probe {
+    struct scenario_file *file;
+    struct trial trial;
+    struct works *works;
+    uint32_t *ids; /* by works_number() */
+    struct record *record;
+    uint32_t repeats; /* that were seen, but for the first, which touches pages */
+};
+
+/* Execute the first strategy of a scenario, `name` in messages, `repeats` times (at least 2).
+ * `stop_request` as in shd_run_opts.  Errors as shd_run(). */
+SHD_MUST_CHECK int probe_run(struct probe *out, const char *name, const char *scenario,
+                             uint32_t repeats, const int *stop_request, struct shd_error *err);
+void probe_fini(struct probe *probe);
+
+/* The work of an op, and what it took device 0, in seconds.  False: it computes nothing. */
+bool probe_op(const struct probe *probe, uint32_t op, struct hardware_work *work, double *seconds);
+
+#endif /* CALIBRATE_PROBE_H */

@@ -1,0 +1,90 @@
+/* scenarios.h - the scenarios whose ops are measured to describe this machine.
+ *
+ * Sizes are those of the small models that people run here: products of a millisecond, arrays that
+ * the caches hold and some that they do not.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef CALIBRATE_SCENARIOS_H
+#define CALIBRATE_SCENARIOS_H
+
+/* Products of many inner dimensions, forward and backward. */
+#define MACHINE_PRODUCTS                                                       \
+    "version: 1\n"                                                             \
+    "name: products\n"                                                         \
+    "mesh: {dp: 1}\n"                                                          \
+    "graph:\n"                                                                 \
+    "  dims: {b: 1, s: 512, d: 512, k: 128, l: 1024, m: 192, n: 768}\n"        \
+    "  inputs: {x: [b, s, d]}\n"                                               \
+    "  params: {w1: [d, k], w2: [k, l], w3: [l, m], w4: [m, n], w5: [n, d]}\n" \
+    "  ops:\n"                                                                 \
+    "    - y1[b,s,k] = einsum(x[b,s,d], w1[d,k])\n"                            \
+    "    - y2[b,s,l] = einsum(y1[b,s,k], w2[k,l])\n"                           \
+    "    - y3[b,s,m] = einsum(y2[b,s,l], w3[l,m])\n"                           \
+    "    - y4[b,s,n] = einsum(y3[b,s,m], w4[m,n])\n"                           \
+    "    - y5[b,s,d] = einsum(y4[b,s,n], w5[n,d])\n"                           \
+    "step: [forward, backward]\n"                                              \
+    "params: [[.*, []]]\n"
+
+/* Products of small inner dimensions; %d is one. */
+#define MACHINE_SMALL_PRODUCTS                        \
+    "version: 1\n"                                    \
+    "name: small-products\n"                          \
+    "mesh: {dp: 1}\n"                                 \
+    "graph:\n"                                        \
+    "  dims: {b: 1, s: 512, d: 512, k: %d, f: 512}\n" \
+    "  inputs: {x: [b, s, d]}\n"                      \
+    "  params: {w1: [d, k], w2: [k, f]}\n"            \
+    "  ops:\n"                                        \
+    "    - y1[b,s,k] = einsum(x[b,s,d], w1[d,k])\n"   \
+    "    - y2[b,s,f] = einsum(y1[b,s,k], w2[k,f])\n"  \
+    "step: [forward, backward]\n"                     \
+    "params: [[.*, []]]\n"
+
+/* Attention of so many heads and positions. */
+#define MACHINE_ATTENTION                                            \
+    "version: 1\n"                                                   \
+    "name: attention\n"                                              \
+    "mesh: {dp: 1}\n"                                                \
+    "model: {kind: attention, d_model: 256, heads: %d, layers: 1}\n" \
+    "batch: {size: 2, seq: %d}\n"                                    \
+    "step: [forward, backward]\n"                                    \
+    "params: [[.*, []]]\n"
+
+/* A transformer of a type, width, hidden width, rows and positions. */
+#define MACHINE_TRANSFORMER                                                   \
+    "version: 1\n"                                                            \
+    "name: transformer\n"                                                     \
+    "mesh: {dp: 1}\n"                                                         \
+    "model: {kind: transformer, d_model: %d, d_ff: %d, heads: 4, layers: 1, " \
+    "vocab: 512, dtype: %s}\n"                                                \
+    "batch: {size: %d, seq: %d}\n"                                            \
+    "step: [forward, backward]\n"                                             \
+    "params: [[.*, []]]\n"
+
+/* Sums of two arrays of 256 columns and so many rows. */
+#define MACHINE_SUMS            \
+    "version: 1\n"              \
+    "name: sums\n"              \
+    "mesh: {dp: 1}\n"           \
+    "graph:\n"                  \
+    "  dims: {s: %d, d: 256}\n" \
+    "  inputs: {x: [s, d]}\n"   \
+    "  params: {w: [s, d]}\n"   \
+    "  ops:\n"                  \
+    "    - a[s,d] = x + w\n"    \
+    "    - y[s,d] = a + x\n"    \
+    "step: [forward]\n"         \
+    "params: [[.*, []]]\n"
+
+/* Hundreds of ops that do next to nothing. */
+#define MACHINE_NOTHING                                                       \
+    "version: 1\n"                                                            \
+    "name: nothing\n"                                                         \
+    "mesh: {dp: 1}\n"                                                         \
+    "model: {kind: mlp, d_model: 4, d_ff: 4, activation: relu, layers: 32}\n" \
+    "batch: {size: 1, seq: 4}\n"                                              \
+    "step: [forward, backward]\n"                                             \
+    "params: [[.*, []]]\n"
+
+#endif /* CALIBRATE_SCENARIOS_H */

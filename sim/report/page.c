@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "report/page.h"
+
+#include <string.h>
+
+#include "base/literal.h"
+#include "base/units.h"
+#include "report/compare_rows.h"
+#include "report/layer_times.h"
+#include "report/modelled.h"
+#include "report/files.h"
+#include "report/html.h"
+#include "report/parts.h"
+
+#define BARS_MAX 6000 /* of all timelines of a page, some 100 bytes each */
+#define ROWS_MAX 64   /* of a heat map */
+#define ROWS_MANY 16  /* the same where there are many strategies ... */
+#define MANY 8        /* ... more than these */
+#define OPEN_MAX 4    /* with more strategies all but the first are folded */
+
+static void add_lines(struct text *out, const char *const *lines)
+{
+    for (; *lines; lines++)
+        text_add(out, *lines);
+}
+
+static void add_title(const struct compare *c, struct text *out)
+{
+    for (size_t i = 0; i < c->nresults; i++) {
+        bool known = false;
+
+        for (size_t k = 0; k < i; k++)
+            known |= !strcmp(c->results[k].scenario, c->results[i].scenario);
+        if (!known)
+            html_addf(out, "%s%s", i ? ", " : "", c->results[i].scenario);
+    }
+}
+
+static void print_head(const struct compare *c, struct text *out)
+{
+    text_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                  "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
+                  "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                  "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                  "<link rel=\"icon\" href=\"data:,\">\n<title>");
+    add_title(c, out);
+    text_add(out, " - shardsim report</title>\n<style>\n");
+    add_lines(out, files_style);
+    text_add(out, "</style>\n</head>\n<body>\n");
+}
+
+static void print_links(const struct compare_rows *rows, struct text *out)
+{
+    text_add(out, "<nav aria-label=\"Strategies\"><ul>\n");
+    for (size_t i = 0; i < rows->compare->nresults; i++) {
+        struct text name = TEXT_INIT;
+
+        compare_add_name(rows, i, &name);
+        text_addf(out, "<li><a href=\"#s%zu\">", i + 1);
+        literal_add_xml(out, text_get(&name));
+        text_add(out, "</a></li>\n");
+        out->failed |= name.failed;
+        text_fini(&name);
+    }
+    text_add(out, "</ul></nav>\n");
+}
+
+static void print_skipped(const struct compare *c, struct text *out)
+{
+    if (c->nskipped == 0)
+        return;
+    text_add(out, "<p>Skipped, as sizes do not divide:</p>\n<ul>\n");
+    for (size_t i = 0; i < c->nskipped; i++) {
+        text_add(out, "<li>");
+        html_addf(out, "%s: %s", c->skipped[i].strategy, c->skipped[i].why);
+        text_add(out, "</li>\n");
+    }
+    text_add(out, "</ul>\n");
+}
+
+static void print_summary(const struct compare_rows *rows, struct text *out)
+{
+    const struct compare *c = rows->compare;
+
+    text_add(out, "<header>\n<h1>");
+    add_title(c, out);
+    text_add(out, "</h1>\n<p class=verdict>");
+    verdict_print(rows, out);
+    text_addf(out, "</p>\n<p>%zu %s, %s", c->nresults, c->nresults == 1 ? "strategy" : "strategies",
+              c->results[0].record->mode == RECORD_EXECUTED ? "executed" : "planned");
+    if (compare_same_model(rows))
+        html_addf(out, "; %s", c->results[0].what);
+    text_add(out, "</p>\n</header>\n");
+    print_links(rows, out);
+}
+
+/* A heading and what comes after it; to a screen reader it has the strategy's name, too, for all
+ * strategies have the same parts. */
+static void begin_part(struct text *out, size_t id, const char *part, const char *heading)
+{
+    text_addf(out, "<section aria-labelledby=\"%s%zu name%zu\">\n<h3 id=\"%s%zu\">%s</h3>\n", part,
+              id, id, part, id, heading);
+}
+
+/* Columns that modelled_text() has for a line's label; a line without one goes on with the last. */
+#define LABEL_COLUMNS 14
+
+static void print_fact(const char *line, int length, bool first, struct text *out)
+{
+    int label = length < LABEL_COLUMNS ? length : LABEL_COLUMNS, indent = 0;
+
+    while (indent < label && line[indent] == ' ')
+        indent++;
+    if (indent == label) {
+        text_add(out, "<br>");
+        html_addf(out, "%.*s", length - label, line + label);
+        return;
+    }
+    while (label > indent && line[label - 1] == ' ')
+        label--;
+    text_add(out, first ? "<dt>" : "</dd>\n<dt>");
+    html_addf(out, "%.*s", label - indent, line + indent);
+    text_add(out, "</dt><dd>");
+    if (length > LABEL_COLUMNS)
+        html_addf(out, "%.*s", length - LABEL_COLUMNS, line + LABEL_COLUMNS);
+}
+
+/* What `plan` says of time and memory on the scenario's cluster, and how far to trust it. */
+static void print_cluster(const struct result *r, size_t id, struct text *out)
+{
+    struct text words = TEXT_INIT;
+    bool first = true;
+
+    modelled_text(&words, r->record, r->tokens, r->memory_limit_bytes);
+    begin_part(out, id, "cluster", "Time and memory on the cluster");
+    text_add(out, "<dl>\n");
+    for (const char *line = text_get(&words) + strspn(text_get(&words), "\n"); *line;
+         line += strspn(line, "\n")) {
+        int length = (int)strcspn(line, "\n");
+
+        print_fact(line, length, first, out);
+        first = false;
+        line += length;
+    }
+    text_add(out, "</dd>\n</dl>\n</section>\n");
+    out->failed |= words.failed;
+    text_fini(&words);
+}
+
+static void print_layer(const struct layer_time *layer, int64_t step_ns, struct text *out)
+{
+    char time[UNITS_TEXT_MAX];
+    int64_t ns = layer_time_ns(layer);
+
+    text_add(out, "<tr><th scope=row class=label>");
+    literal_add_xml(out, text_get(&layer->name));
+    text_add(out, "</th>");
+    for (int b = 0; b < LAYER_NBOUNDS; b++)
+        text_addf(out, "<td class=n data-v=%lld>%s</td>", (long long)layer->bound_ns[b],
+                  units_print_seconds(time, sizeof time, (double)layer->bound_ns[b] * 1e-9));
+    text_addf(out, "<td class=n>%s</td><td class=n>%.1f %%</td><td>%s</td></tr>\n",
+              units_print_seconds(time, sizeof time, (double)layer->hidden_ns * 1e-9),
+              step_ns > 0 ? 100 * (double)ns / (double)step_ns : 0, layer_time_bound(layer));
+}
+
+/* What each kind of layer takes, and what bounds it. */
+static int print_layers(const struct result *r, size_t id, struct text *out, struct shd_error *err)
+{
+    static const char *const heads[] = {"compute", "memory",     "launch",
+                                        "exposed", "overlapped", "of step"};
+    struct layer_times times;
+    int status = layer_times_init(&times, r->record, err);
+
+    if (status == SHD_OK) {
+        begin_part(out, id, "layers", "What the layers take, and what bounds them");
+        text_addf(
+            out,
+            "<div class=wide role=region aria-label=\"Layers of strategy %zu\" tabindex=0>\n"
+            "<table class=list><caption>Of the busiest device: kernels by what bounds them, "
+            "transfers that computations wait for (exposed) and others (overlapped).</caption>"
+            "\n<thead><tr><th scope=col>kind</th>",
+            id);
+        for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+            text_addf(out, "<th scope=col class=n>%s</th>", heads[i]);
+        text_add(out, "<th scope=col>bound by</th></tr></thead>\n<tbody>\n");
+        for (uint32_t i = 0; i < times.nlayers; i++)
+            print_layer(&times.layers[i], times.step_ns, out);
+        text_add(out, "</tbody></table></div>\n</section>\n");
+    }
+    layer_times_fini(&times);
+    return status;
+}
+
+static int print_parts(const struct result *r, size_t id, size_t nstrategies, struct text *out,
+                       struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    if (r->record->modelled) {
+        print_cluster(r, id, out);
+        status = print_layers(r, id, out, err);
+    }
+    if (status == SHD_OK) {
+        begin_part(out, id, "heat", "Who receives how much from whom");
+        status = heat_print(r, id, nstrategies > MANY ? ROWS_MANY : ROWS_MAX, out, err);
+        text_add(out, "</section>\n");
+    }
+    if (status == SHD_OK) {
+        begin_part(out, id, "when", "Who does what when");
+        status = when_print(r, id, BARS_MAX / nstrategies, out, err);
+        text_add(out, "</section>\n");
+    }
+    if (status == SHD_OK) {
+        begin_part(out, id, "memory", "Memory over the step");
+        status = memory_print(r, id, out, err);
+        text_add(out, "</section>\n");
+    }
+    if (status == SHD_OK) {
+        begin_part(out, id, "collectives", "Collectives, and why they are there");
+        status = collectives_print(r, id, out, err);
+        text_add(out, "</section>\n");
+    }
+    if (status == SHD_OK) {
+        begin_part(out, id, "mesh", "The mesh");
+        status = mesh_print(r, id, out, err);
+        text_add(out, "</section>\n");
+    }
+    return status;
+}
+
+static int print_strategy(const struct compare_rows *rows, size_t i, struct text *out,
+                          struct shd_error *err)
+{
+    size_t n = rows->compare->nresults;
+    const struct result *r = &rows->compare->results[i];
+    struct text name = TEXT_INIT;
+    int status;
+
+    compare_add_name(rows, i, &name);
+    text_addf(out, "<details data-strategy=%zu%s><summary><h2 id=\"name%zu\">", i + 1,
+              i == 0 || n <= OPEN_MAX ? " open" : "", i + 1);
+    literal_add_xml(out, text_get(&name));
+    text_addf(out, "</h2></summary>\n<div id=\"s%zu\">\n<p>", i + 1);
+    html_addf(out, "%s; %s.", r->what, r->record->mode == RECORD_EXECUTED ? "executed" : "planned");
+    text_add(out, "</p>\n");
+    status = print_parts(r, i + 1, n, out, err);
+    text_add(out, "</div></details>\n");
+    out->failed |= name.failed;
+    text_fini(&name);
+    return status;
+}
+
+static int print_body(const struct compare_rows *rows, struct text *out, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    print_summary(rows, out);
+    text_add(out, "<main>\n<section aria-labelledby=\"strategies\">\n"
+                  "<h2 id=\"strategies\">Strategies side by side</h2>\n");
+    strategies_print(rows, out);
+    print_skipped(rows->compare, out);
+    text_add(out, "</section>\n");
+    for (size_t i = 0; i < rows->compare->nresults && status == SHD_OK; i++)
+        status = print_strategy(rows, i, out, err);
+    text_add(out, "</main>\n<footer><p>Made by shardsim " PACKAGE_VERSION ".</p></footer>\n");
+    return status;
+}
+
+int page_print(const struct compare *compare, struct text *out, struct shd_error *err)
+{
+    struct compare_rows rows;
+    int status = compare_rows_init(&rows, compare, err);
+
+    if (status == SHD_OK) {
+        print_head(compare, out);
+        status = print_body(&rows, out, err);
+        text_add(out, "<script>\n");
+        add_lines(out, files_script);
+        text_add(out, "</script>\n</body>\n</html>\n");
+    }
+    compare_rows_fini(&rows);
+    if (status == SHD_OK && out->failed)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the page");
+    return status;
+}

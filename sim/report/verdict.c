@@ -1,0 +1,100 @@
+/* The answer first: which strategy to take, and what speaks against the others.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "report/compare_text.h"
+#include "report/compare_value.h"
+#include "report/compare_verdict.h"
+#include "report/html.h"
+#include "report/parts.h"
+
+/* Sentences that were made apart; freed. */
+static void add_line(struct text *out, struct text *line, const char *end)
+{
+    if (line->length > 0)
+        html_addf(out, "%s%s ", text_get(line), end);
+    out->failed |= line->failed;
+    text_fini(line);
+}
+
+/* The strategies that have the best of a column, where it is not the same in all. */
+static void add_best(const struct compare_rows *rows, enum compare_id c, const char *what,
+                     struct text *out)
+{
+    struct text line = TEXT_INIT;
+    char buf[UNITS_TEXT_MAX];
+    uint128 best = 0;
+
+    for (size_t i = 0; i < rows->compare->nresults; i++) {
+        if (!compare_is_marked(rows, i, c, out))
+            continue;
+        text_add(&line, line.length ? ", " : what);
+        compare_add_name(rows, i, &line);
+        best = rows->rows[i].values[c].whole;
+    }
+    if (line.length > 0)
+        text_addf(&line, " (%s)", units_print_bytes(buf, sizeof buf, best));
+    add_line(out, &line, ".");
+}
+
+static void add_named(const struct compare_rows *rows, enum compare_id c, const char *value,
+                      const char *what, struct text *out)
+{
+    struct text line = TEXT_INIT;
+
+    for (size_t i = 0; i < rows->compare->nresults; i++) {
+        const struct compare_value *v = &rows->rows[i].values[c];
+
+        if (!v->known || strcmp(text_get(&v->text), value) != 0)
+            continue;
+        text_add(&line, line.length ? ", " : what);
+        compare_add_name(rows, i, &line);
+    }
+    add_line(out, &line, ".");
+}
+
+/* Of one strategy there is no winner: what it comes to. */
+static void add_one(const struct compare_rows *rows, struct text *out)
+{
+    static const struct {
+        enum compare_id c;
+        const char *what;
+    } figures[] = {{COMPARE_STEP, "Replayed step"},
+                   {COMPARE_MODELLED, "Modelled step"},
+                   {COMPARE_RECEIVED, "Total bytes received in a step"},
+                   {COMPARE_PEAK, "Peak memory of a device"}};
+
+    for (size_t k = 0; k < sizeof figures / sizeof figures[0]; k++) {
+        struct text value = TEXT_INIT;
+
+        if (!rows->rows[0].values[figures[k].c].known)
+            continue;
+        compare_add_value(&value, rows, 0, figures[k].c);
+        html_addf(out, "%s: %s. ", figures[k].what, text_get(&value));
+        out->failed |= value.failed;
+        text_fini(&value);
+    }
+}
+
+void verdict_print(const struct compare_rows *rows, struct text *out)
+{
+    struct text line = TEXT_INIT;
+
+    if (rows->compare->nresults > 1) {
+        compare_verdict(rows, &line);
+        add_line(out, &line, "");
+        add_best(rows, COMPARE_RECEIVED, "Fewest bytes received: ", out);
+        add_best(rows, COMPARE_PEAK, "Least peak memory: ", out);
+    } else {
+        add_one(rows, out);
+    }
+    add_named(rows, COMPARE_FITS, "NO", "Does not fit its memory limit: ", out);
+    add_named(rows, COMPARE_VERIFIED, "NOT OK", "Wrong numbers: ", out);
+    add_named(rows, COMPARE_VERIFIED, "not finite", "Not finite, unsharded as well: ", out);
+    add_named(rows, COMPARE_VERIFIED, "ok", "Agrees with the unsharded computation: ", out);
+}
