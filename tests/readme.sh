@@ -93,6 +93,9 @@ missing=$(sed -n 's/^\([a-z]*\):.*/\1/p' "$top_srcdir/sim/LAYERS" | while read -
 done)
 [ -z "$missing" ]
 ok $? "ARCHITECTURE.md: every room${missing:+, not $missing}"
+python3 "$top_srcdir/docs/rooms.py" "$top_srcdir/sim/LAYERS" "$map" >"$tmp/shown"
+cp "$top_srcdir/docs/rooms.svg" "$tmp/real"
+same "docs/rooms.svg is what docs/rooms.py draws"
 for page in ARCHITECTURE docs/search; do
     # shellcheck disable=SC2016
     missing=$(grep -o '`[a-z_/]*\.[chmdy][aml]*`' "$top_srcdir/$page.md" | tr -d '`' | sort -u | while read -r file; do
