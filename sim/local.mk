@@ -399,6 +399,8 @@ libsim_la_SOURCES = \
 	%D%/hardware/reshard.h \
 	%D%/hardware/shipped.c \
 	%D%/hardware/shipped.h \
+	%D%/hardware/steps.c \
+	%D%/hardware/steps.h \
 	%D%/hardware/tiers.c \
 	%D%/hardware/torus.c \
 	%D%/hardware/torus.h \

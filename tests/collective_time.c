@@ -5,8 +5,10 @@
 #include "config.h"
 
 #include "hardware/hardware.h"
+#include "hardware/steps.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tap.h"
@@ -184,6 +186,61 @@ static void test_one_tier(const struct hardware *h)
     is_near(hardware_message_seconds(h, 5, 5, 100e6), 0, "message: to itself");
 }
 
+/* ---- algorithms that are asked for ---- */
+
+static double asked_time(const struct hardware *h, enum coll_kind kind, const char *name,
+                         const int32_t *sizes, const uint8_t *axes, size_t naxes, double bytes)
+{
+    struct hardware_steps steps[HARDWARE_NSTEPS];
+    struct shd_mesh *mesh = mesh_of(sizes);
+    struct shd_groups groups;
+
+    if (shd_groups_init(&groups, mesh, axes, naxes, NULL) != SHD_OK)
+        exit(99);
+    hardware_steps_of(steps, h, coll_find(kind, name), &groups);
+    shd_mesh_destroy(mesh);
+    return hardware_steps_seconds(steps, bytes);
+}
+
+/* A ring through n members of which some are at the border of the outermost domains, at each step.
+ */
+static double outer_ring(double n, double bytes)
+{
+    return 40e-6 + 2 * (n - 1) * (4e-6 + bytes / n / 10e9);
+}
+
+static void test_asked(const struct hardware *h)
+{
+    static const int32_t few[] = {4, 2, 4}, many[] = {32, 2, 4}, more[] = {64, 2, 4};
+    static const uint8_t z[] = {2}, yz[] = {1, 2}, all[] = {0, 1, 2};
+    static const struct {
+        enum coll_kind kind;
+        const char *name;
+        double bytes, seconds; /* four devices by 100 GB/s: 1 ms for 100 MB, and messages of 1 us */
+    } rows[] = {
+        {COLL_ALL_REDUCE, "ring", 100e6, 10e-6 + 6e-6 + 1.5e-3},
+        {COLL_ALL_REDUCE, "halving-doubling", 100e6, 10e-6 + 4e-6 + 1.5e-3},
+        {COLL_ALL_REDUCE, "recursive-doubling", 100e6, 10e-6 + 2e-6 + 2e-3},
+        {COLL_ALL_REDUCE, "direct", 100e6, 10e-6 + 6e-6 + 1.5e-3},
+        {COLL_ALL_GATHER, "ring", 25e6, 10e-6 + 3e-6 + 0.75e-3},
+        {COLL_ALL_GATHER, "bruck", 25e6, 10e-6 + 2e-6 + 0.75e-3},
+        {COLL_REDUCE_SCATTER, "recursive-halving", 100e6, 10e-6 + 2e-6 + 0.75e-3},
+        {COLL_ALL_TO_ALL, "pairwise", 100e6, 10e-6 + 3e-6 + 0.75e-3},
+        {COLL_ALL_TO_ALL, "bruck", 100e6, 10e-6 + 2e-6 + 1e-3},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        is_near(asked_time(h, rows[i].kind, rows[i].name, few, z, 1, rows[i].bytes),
+                rows[i].seconds, rows[i].name);
+    is_near(asked_time(h, COLL_ALL_REDUCE, "ring", few, yz, 2, 800e6),
+            20e-6 + 14 * (2e-6 + 100e6 / 40e9), "asked: one ring enters a domain by one device");
+    is_near(asked_time(h, COLL_ALL_REDUCE, "ring", many, all, 3, 256e6), outer_ring(256, 256e6),
+            "asked: 256 members, all walked");
+    is_near(asked_time(h, COLL_ALL_REDUCE, "ring", more, all, 3, 256e6), outer_ring(512, 256e6),
+            "asked: 512 members, some walked");
+    is_near(asked_time(h, COLL_ALL_REDUCE, "ring", few, z, 0, 100e6), 0, "asked: one member");
+}
+
 static void test_two_tiers(const struct hardware *h)
 {
     static const int32_t sizes[] = {4, 2, 4};
@@ -306,6 +363,7 @@ int main(void)
     test_kernels(h);
     test_groups(h);
     test_one_tier(h);
+    test_asked(h);
     test_two_tiers(h);
     test_slices();
     test_torus(t);

@@ -93,6 +93,32 @@ m = modelled(r)
 near(m["exposed_by_axes"]["tp"], 4 * 2 * 3 / 4 * ARRAY)
 PY
 
+# The schedule of an algorithm is timed as it is executed: n = 4.
+for case in direct:1.5 ring:1.5 halving-doubling:1.5 recursive-doubling:2; do
+    mlp waits '{tp: 4}' <<Y
+params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]
+algorithms: {all-reduce: ${case%:*}}
+Y
+    check "algorithms: ${case%:*}" <<PY
+near(modelled(r)["exposed_by_axes"]["tp"], 4 * ${case#*:} * ARRAY)
+PY
+done
+cat >"$tmp/asked.yaml" <<'Y'
+version: 1
+hardware: a100-80g-selene
+mesh: {dp: 8, tp: 8}
+model: {kind: gpt2, d_model: 12288, d_ff: 49152, heads: 96, layers: 12, vocab: 51200, positions: 2048, dtype: bfloat16}
+batch: {size: 64, seq: 2048}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+params: [['(q|k|v|up)/kernel', [null, tp]], ['(o|down)/kernel', [tp]], [.*, []]]
+axes: {batch: dp}
+Y
+shardsim plan "$tmp/asked.yaml"
+says out "expect to be off by" "a step of a cluster that was measured: how far it may be off"
+shardsim plan "$tmp/asked.yaml" -s 'algorithms={all-reduce: ring}'
+says out "not with 'algorithms'" "with an algorithm that is asked for: that is not claimed"
+
 spread=', spread: 0.1' hardware spread
 sed -i 's/name: wire, /name: node, devices: 1, rate: 1GB\/s, latency: 0s, step: 0s}, {name: wire, /' "$tmp/spread.yaml"
 mlp spread '{tp: 4}' <<'Y'

@@ -4,6 +4,7 @@
 #include "cost/op_seconds.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "hardware/reshard.h"
 
@@ -169,13 +170,14 @@ double op_seconds_chain(const struct op_seconds *s, uint32_t first, uint32_t *en
 int op_seconds_init(struct op_seconds *out, const struct program *program,
                     const struct hardware *hardware, struct shd_error *err)
 {
-    *out = (struct op_seconds){.program = program, .hardware = hardware, .mesh = program->mesh};
+    *out = (struct op_seconds){.program = program, .hardware = hardware};
     out->chain_bytes = calloc((size_t)program->nops + 1, sizeof *out->chain_bytes);
     if (!out->chain_bytes)
         return shd_error_set(err, SHD_ENOMEM, "no memory to time a program");
     if (hardware->software.fuses_elementwise)
         for (uint32_t k = 0; k < program->nsegments; k++)
             find_chains(out, program->segments[k].first_op, program->segments[k].end_op);
+    op_seconds_lay(out, program->mesh);
     return SHD_OK;
 }
 
@@ -212,14 +214,21 @@ enum hardware_bound op_seconds_bound(const struct op_seconds *s, uint32_t i, int
 
 /* ---- collectives ---- */
 
-/* The group along axes of the program's mesh, as they lie in the mesh that counts. */
+/* Axes of the program's mesh as those of the mesh that counts. */
+static void find_axes(const struct op_seconds *s, uint8_t *axes, size_t naxes)
+{
+    if (s->mesh == s->program->mesh)
+        return;
+    for (size_t a = 0; a < naxes; a++)
+        axes[a] =
+            (uint8_t)shd_mesh_find_axis(s->mesh, shd_mesh_axis_name(s->program->mesh, axes[a]));
+}
+
+/* The group along axes of the program's mesh. */
 static void group_along(struct hardware_group *out, const struct op_seconds *s, uint8_t *axes,
                         size_t naxes)
 {
-    if (s->mesh != s->program->mesh)
-        for (size_t a = 0; a < naxes; a++)
-            axes[a] =
-                (uint8_t)shd_mesh_find_axis(s->mesh, shd_mesh_axis_name(s->program->mesh, axes[a]));
+    find_axes(s, axes, naxes);
     hardware_group_of(out, s->hardware, s->mesh, axes, naxes);
 }
 
@@ -272,18 +281,78 @@ static void set_transfer(struct hardware_transfer *out, const struct op_seconds 
     out->operand_bytes = n > 1 ? received * n / (n - 1) : 0;
 }
 
+/* ---- algorithms that are asked for ---- */
+
+/* False: the op is left to the cluster's library. */
+static bool asks(struct op_schedule *out, const struct op_seconds *s, const struct program_op *op)
+{
+    int kind = program_coll_kind(op);
+    struct coll_shape shape;
+    uint8_t axes[SHD_MESH_AXES_MAX];
+
+    if (kind < 0 || kind == COLL_PERMUTE || !s->program->algos[kind])
+        return false;
+    out->algo = program_algo(s->program, op, &shape);
+    memcpy(axes, op->reshard.axes, op->reshard.naxes * sizeof *axes);
+    find_axes(s, axes, op->reshard.naxes);
+    return out->algo == s->program->algos[kind] &&
+           shd_groups_init(&out->groups, s->mesh, axes, op->reshard.naxes, NULL) == SHD_OK;
+}
+
+static const struct op_schedule *find_schedule(const struct op_seconds *s,
+                                               const struct op_schedule *asked)
+{
+    for (size_t k = 0; k < s->nschedules; k++)
+        if (s->schedules[k].algo == asked->algo &&
+            s->schedules[k].groups.naxes == asked->groups.naxes &&
+            !memcmp(s->schedules[k].groups.axes, asked->groups.axes, asked->groups.naxes))
+            return &s->schedules[k];
+    return NULL;
+}
+
+void op_seconds_lay(struct op_seconds *s, const struct shd_mesh *mesh)
+{
+    s->mesh = mesh;
+    s->nschedules = 0;
+    for (uint32_t i = 0; i < s->program->nops && s->nschedules < OP_SCHEDULES_MAX; i++) {
+        struct op_schedule *next = &s->schedules[s->nschedules];
+
+        if (!asks(next, s, &s->program->ops[i]) || find_schedule(s, next))
+            continue;
+        hardware_steps_of(next->steps, s->hardware, next->algo, &next->groups);
+        s->nschedules++;
+    }
+}
+
+/* ---- their seconds ---- */
+
+static double transfer_seconds(const struct op_seconds *s, const struct program_op *op,
+                               const struct hardware_transfer *transfer, double bytes)
+{
+    const struct op_schedule *known;
+    struct op_schedule asked;
+
+    if (!asks(&asked, s, op))
+        return hardware_collective_seconds(s->hardware, transfer->kind, &transfer->group, bytes);
+    known = find_schedule(s, &asked);
+    if (known)
+        return hardware_steps_seconds(known->steps, bytes);
+    hardware_steps_of(asked.steps, s->hardware, asked.algo, &asked.groups);
+    return hardware_steps_seconds(asked.steps, bytes);
+}
+
 /* Seconds of it; of what fills a bucket in part, its part of the whole bucket's. */
 static double collective_seconds(const struct op_seconds *s, uint32_t i, int32_t position)
 {
+    const struct program_op *op = &s->program->ops[i];
     double bucket = s->hardware->software.bucket_bytes, bytes;
     struct hardware_transfer transfer;
 
     set_transfer(&transfer, s, i, position);
     bytes = transfer.operand_bytes;
-    if (bytes <= 0 || bytes >= bucket || !is_bucketed(s->program, &s->program->ops[i]))
-        return hardware_collective_seconds(s->hardware, transfer.kind, &transfer.group, bytes);
-    return hardware_collective_seconds(s->hardware, transfer.kind, &transfer.group, bucket) *
-           (bytes / bucket);
+    if (bytes <= 0 || bytes >= bucket || !is_bucketed(s->program, op))
+        return transfer_seconds(s, op, &transfer, bytes);
+    return transfer_seconds(s, op, &transfer, bucket) * (bytes / bucket);
 }
 
 /* The device that an op's message comes from. */

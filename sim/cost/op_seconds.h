@@ -16,13 +16,23 @@
 #define COST_OP_SECONDS_H
 
 #include "hardware/hardware.h"
+#include "hardware/steps.h"
 #include "program/program.h"
+
+/* The steps of an algorithm that a scenario asks for, over groups along some axes of the mesh. */
+struct op_schedule {
+    const struct coll_algo *algo;
+    struct shd_groups groups; /* on the mesh that counts */
+    struct hardware_steps steps[HARDWARE_NSTEPS];
+};
+#define OP_SCHEDULES_MAX 16 /* kept; those of more are walked again for each op */
 
 struct op_seconds {
     const struct program *program;   /* not owned */
     const struct hardware *hardware; /* not owned */
-    const struct shd_mesh *mesh;     /* not owned: the program's, or one of the same axes in another
-                                        order, by which groups lie on the cluster instead */
+    const struct shd_mesh *mesh;     /* not owned: the program's, or that of op_seconds_lay() */
+    struct op_schedule schedules[OP_SCHEDULES_MAX];
+    size_t nschedules;
     double *chain_bytes; /* [op] of the chain that begins there; 0: none does; negative: the op is
                             part of one that began before it */
 };
@@ -31,6 +41,10 @@ struct op_seconds {
 SHD_MUST_CHECK int op_seconds_init(struct op_seconds *out, const struct program *program,
                                    const struct hardware *hardware, struct shd_error *err);
 void op_seconds_fini(struct op_seconds *seconds);
+
+/* Let groups lie on the cluster as in a mesh of the same axes in another order, which is not owned.
+ */
+void op_seconds_lay(struct op_seconds *seconds, const struct shd_mesh *mesh);
 
 /* What the kernel of an op does on the device at a position, done once.  False: the op has none. */
 bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds, uint32_t op,

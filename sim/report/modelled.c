@@ -58,6 +58,15 @@ static bool has_experts(const struct program *program)
     return false;
 }
 
+/* Whether the scenario asks for algorithms of collectives: a measured step had its library's. */
+static bool asks_for_algorithms(const struct program *program)
+{
+    for (int kind = 0; kind < COLL_NKINDS; kind++)
+        if (program->algos[kind])
+            return true;
+    return false;
+}
+
 /* Whether the steps of a set tell of such a one: its model and devices are among theirs, and none of
  * them says anything of stages or of experts if none had any. */
 static bool holds(const struct hardware_validation *v, const struct record *record,
@@ -65,7 +74,8 @@ static bool holds(const struct hardware_validation *v, const struct record *reco
 {
     return parameters >= v->parameters_least && parameters <= v->parameters_most &&
            record->ndevices >= v->devices_least && record->ndevices <= v->devices_most &&
-           (v->pipelines || record->program->nranks == 1) && (v->experts || !experts);
+           (v->pipelines || record->program->nranks == 1) && (v->experts || !experts) &&
+           !asks_for_algorithms(record->program);
 }
 
 /* The set of published steps that is nearest: of all that hold such a step the one of the most rows,
@@ -224,8 +234,11 @@ static void print_trust(struct text *out, const struct record *record)
         text_addf(out,
                   "  trust       extrapolated: validated (%.1f %% off on %" PRId64
                   " steps of '%s')\n"
-                  "              for other models, numbers of devices or kinds of parallelism\n",
-                  100 * v->cross_validated_mape, v->rows, v->set);
+                  "              %s\n",
+                  100 * v->cross_validated_mape, v->rows, v->set,
+                  asks_for_algorithms(record->program)
+                      ? "with the collectives of the cluster's library, not with 'algorithms'"
+                      : "for other models, numbers of devices or kinds of parallelism");
 }
 
 /* ---- what bounds the step ---- */

@@ -601,7 +601,7 @@ static int read_source(struct reader *out, const struct subject *subject,
                            .slower = hardware_slowest(hardware, nodes_of(subject)),
                            .dp = shd_mesh_find_axis(program->mesh, "dp"),
                            .shard = shd_mesh_find_axis(program->mesh, "shard")};
-    out->seconds.mesh = mesh;
+    op_seconds_lay(&out->seconds, mesh);
     for (uint32_t i = program->first_op, end; i < program->nops; i = end) {
         end = add_chain(out, i);
         if (end == i)
