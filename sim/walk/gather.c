@@ -8,7 +8,7 @@
 
 #include "ranks/ranks.h"
 
-/* Clocks that are further apart than this are of different machines. */
+/* Monotonic clocks that differ by more belong to different machines. */
 #define SAME_CLOCK_NS INT64_C(1000000000)
 
 static int64_t clock_ns(void)
@@ -19,7 +19,7 @@ static int64_t clock_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* By how much this rank's clock is ahead of that of rank 0, read by all at about the same time. */
+/* How far this rank's clock is ahead of rank 0's, read by all ranks at about the same time. */
 static int64_t clock_ahead_ns(const struct spread *spread)
 {
     int64_t met = 0, zero_ns, mine_ns, ahead_ns;
@@ -48,7 +48,7 @@ void gather_times(struct record *record, const struct spread *spread)
     spread_merge_rows(spread, record->times, nops * sizeof *record->times);
 }
 
-/* Tables of ops that dispatch tokens, each with a row for each device. */
+/* Gather the expert tables of ops that dispatch tokens; each has a row per device. */
 static void gather_experts(struct record *record, const struct spread *spread)
 {
     for (uint32_t i = 0; i < record->program->nops; i++) {

@@ -1,4 +1,4 @@
-/* gather.h - where a run is spread over ranks: what each has recorded becomes known to all.
+/* gather.h - exchange records between ranks: afterwards each rank has the figures of all devices.
  *
  * Thread class: one thread of each rank, all ranks together.
  *
@@ -10,10 +10,10 @@
 #include "ranks/spread.h"
 #include "program/record.h"
 
-/* The times of ops, moved to the clock of rank 0 where a rank has another. */
+/* Gather the times of ops, converted to rank 0's clock if a rank's clock differs. */
 void gather_times(struct record *record, const struct spread *spread);
 
-/* All that devices record besides. */
+/* Gather everything recorded per device: bytes, flops, expert rows, times. */
 void gather_record(struct record *record, const struct spread *spread);
 
 #endif /* WALK_GATHER_H */

@@ -24,15 +24,15 @@
 
 _Static_assert(sizeof((struct record_memory *)0)->why >= BACKEND_WHY_MAX, "the why fits");
 
-/* When a device began or ended a step, and the CPU time of the whole process by then. */
+/* Wall-clock and process CPU time at which a device began or ended a step. */
 struct moment {
     int64_t wall_ns, cpu_ns;
 };
 
-/* A kernel of so many floating-point operations, some 50 us of them, is worth a turn. */
+/* Smallest kernel worth waiting for a core for: about 50 us of work. */
 #define TURN_FLOPS ((uint64_t)1 << 20)
 
-/* Devices that look at the shards of others, or are about to; and an event: one has looked. */
+/* n: devices that inspect shards or are about to; done: event signalled after each inspection. */
 struct looks {
     _Atomic uint32_t n, done;
 };
@@ -42,30 +42,31 @@ struct walk {
     const struct program *program;
     const struct walk_opts *opts;
     uint32_t repeats;
-    int32_t alone;               /* the one device that walks; -1: all do */
+    int32_t alone;               /* the only device to walk; -1: all walk */
     struct moment *first, *last; /* [repeat][device] */
-    int64_t *sorted;             /* room for two times a repeat */
-    const void *const **results; /* [device]: those who wait for others to look at them */
+    int64_t *sorted;             /* wall and CPU time of each repeat, to take medians */
+    const void *const **results; /* [device]: result shards while `together` reads them */
     struct looks *looks;
 };
 
-/* One device on its way through the program. */
+/* State of one device while it walks the program. */
 struct walker {
     const struct walk *walk;
     const struct program *program;
     struct shd_device *dev;
     int32_t position;
-    uint32_t rank;        /* of the pipeline */
-    void **shards;        /* by buffer; NULL while not alive.  Of what each microbatch has of its
-                             own: those of the microbatch at hand */
-    void ***frames;       /* [microbatch][frame]: of the others; NULL: that has none */
-    void **spare_frame;   /* to be used again */
+    uint32_t rank;        /* in the pipeline */
+    void **shards;        /* shard of each buffer, NULL while not alive.  Of buffers in `frames`:
+                             the current microbatch's */
+    void ***frames;       /* [microbatch][frame]: buffers of the suspended microbatches; NULL:
+                             none */
+    void **spare_frame;   /* freed frame, kept for reuse */
     const void **results; /* room for the shards of results */
     int nthreads;
-    uint32_t repeat;     /* of the step, from 0 */
-    uint32_t microbatch; /* of that, from 0 */
-    bool first;          /* sums over microbatches begin with it */
-    int core;            /* the core of its turn, or TURNS_NONE */
+    uint32_t repeat;     /* step number, from 0 */
+    uint32_t microbatch; /* current microbatch, from 0 */
+    bool first;          /* the segment's first microbatch: accumulated buffers start from zero */
+    int core;            /* core held while computing, or TURNS_NONE */
 };
 
 static int64_t clock_ns(clockid_t clock)
@@ -99,7 +100,7 @@ static int fetch_boxes(struct run_pull *pull, void *arg, struct shd_error *err)
     return SHD_OK;
 }
 
-/* The group of all devices that do what the device does: those of its rank. */
+/* The group of all devices on this device's pipeline rank. */
 static int seat_on_rank(struct run_seat *out, struct walker *w, struct shd_error *err)
 {
     uint8_t axes[SHD_MESH_AXES_MAX];
@@ -108,7 +109,7 @@ static int seat_on_rank(struct run_seat *out, struct walker *w, struct shd_error
     return run_group_over_axes(out, w->dev, axes, naxes, err);
 }
 
-/* Behind the ends of dimensions that do not divide are zeros. */
+/* Zero the padding behind the last shard of a dimension that does not divide evenly. */
 static void clear_padding(struct walker *w, const struct program_op *op)
 {
     const struct program_buffer *out = &w->program->buffers[op->outputs[0]];
@@ -132,7 +133,7 @@ static int do_fetch(struct walker *w, const struct program_op *op, uint64_t *rec
         (uint64_t)(op - w->program->ops), op->name, fetch_boxes, &f, received, err);
 }
 
-/* The piece that a device keeps of its own shard, with zeros behind the shard's end. */
+/* Copy the piece that the device keeps of its own shard; zeros behind the shard's end. */
 static void cut_piece(const struct walker *w, const struct program_op *op)
 {
     const struct program_buffer *in = &w->program->buffers[op->inputs[0]];
@@ -148,7 +149,7 @@ static void cut_piece(const struct walker *w, const struct program_op *op)
     memset((char *)w->shards[op->outputs[0]] + n * size, 0, (piece - n) * size);
 }
 
-/* The box that a device keeps of its own shard. */
+/* Copy the box that the device keeps of its own shard. */
 static void do_slice(struct walker *w, const struct program_op *op)
 {
     const struct program_buffer *in = &w->program->buffers[op->inputs[0]];
@@ -183,16 +184,17 @@ static void do_mask(struct walker *w, const struct program_op *op)
 
 /* ---- rows of experts ---- */
 
-/* One device pulls the rows that it wants. */
+/* A device that pulls the rows routed to it. */
 struct pulling {
     const struct walker *walker;
     const struct program_op *op;
     struct program_rows_arrays arrays;
-    uint64_t *rows;  /* that came to each expert of the device; NULL: they are not counted */
-    uint64_t *links; /* bytes that came from each device; NULL: they are not counted */
+    uint64_t *rows;  /* rows received by each of the device's experts; NULL: not counted */
+    uint64_t *links; /* bytes received from each device; NULL: not counted */
 };
 
-/* The elements of an entry, or of its row, in the shard of a position; NULL: they are not there. */
+/* Address of a routing entry, or of its row, in the shard at `position`; NULL if the shard lacks
+ * it. */
 static char *row_at(const struct pulling *p, const struct program_buffer *b, int32_t position,
                     const void *shard, const struct program_rows_place *place)
 {
@@ -212,7 +214,7 @@ static char *row_at(const struct pulling *p, const struct program_buffer *b, int
     return (char *)(uintptr_t)shard + (uint64_t)row * p->arrays.row_bytes;
 }
 
-/* The shard of the operand in which a row lies. */
+/* Number of the operand's shard that contains a row. */
 static int64_t shard_of(const struct pulling *p, const struct program_rows_place *place)
 {
     if (p->op->rows.combines)
@@ -220,8 +222,9 @@ static int64_t shard_of(const struct pulling *p, const struct program_rows_place
     return program_rows_shard(p->arrays.from, place->batch, place->seq);
 }
 
-/* Pull the row of an entry, if the device's result has it.  It counts as received where it lies in
- * the whole array as the ids say, and as astray where the source has no such row. */
+/* Pull the row of an entry if this device's result contains the entry.  A row found at the
+ * source is counted as received; if the source lacks the row, run_pull_count() counts the bytes
+ * as astray. */
 static void pull_row(const struct pulling *p, struct run_pull *pull,
                      const struct program_rows_place *place)
 {
@@ -251,7 +254,7 @@ static void pull_row(const struct pulling *p, struct run_pull *pull,
         p->rows[place->expert % p->arrays.to->local[0]]++;
 }
 
-/* `pull` is NULL where all rows are the device's own. */
+/* `pull` is NULL if all rows are the device's own. */
 static int pull_rows(struct run_pull *pull, void *arg, struct shd_error *err)
 {
     const struct pulling *p = arg;
@@ -300,7 +303,7 @@ static int do_rows(struct walker *w, const struct program_op *op, uint64_t *rece
 
 /* ---- steps that are collectives ---- */
 
-/* The whole array as the schedule numbers it, cut along `dim` into `parts` chunks. */
+/* View of a shard that numbers elements chunk by chunk, cut along `dim` into `parts` chunks. */
 static struct coll_view view_along(const struct program_buffer *b, void *base, int dim,
                                    uint32_t parts)
 {
@@ -315,7 +318,7 @@ static struct coll_view view_along(const struct program_buffer *b, void *base, i
     return view;
 }
 
-/* All of it in a row. */
+/* View of a shard as one chunk. */
 static struct coll_view view_whole(const struct program_buffer *b, void *base)
 {
     uint64_t count = program_buffer_count(b);
@@ -323,20 +326,21 @@ static struct coll_view view_whole(const struct program_buffer *b, void *base)
     return (struct coll_view){.base = base, .chunk = count, .run = count, .stride = count};
 }
 
-/* The pieces of a shard, and the padding of the last: chunks in a row. */
+/* View of a shard's pieces, with the padding of the last, as consecutive chunks. */
 static struct coll_view view_pieces(uint64_t piece, uint32_t npieces, void *base)
 {
     return (struct coll_view){
         .base = base, .chunk = piece, .run = piece, .stride = piece * npieces};
 }
 
-/* The padding of the pieces that a shard is cut into is zeros. */
+/* Zero the padding behind the pieces that a shard is cut into. */
 static void clear_room(const struct program_buffer *b, void *base)
 {
     memset((char *)base + program_buffer_filled(b), 0, b->room_bytes);
 }
 
-/* A copy, in the room behind a shard, of which each row is as long as its chunks along `dim`. */
+/* Copy a shard into the room behind itself, each row padded to whole chunks along `dim`; returns a
+ * view of the copy. */
 static struct coll_view view_padded(const struct program_buffer *b, void *shard, int dim,
                                     int64_t chunk, uint32_t nchunks)
 {
@@ -358,8 +362,9 @@ static struct coll_view view_padded(const struct program_buffer *b, void *shard,
     return view;
 }
 
-/* Views of a step's operands and results.  Where the step joins the chunks of `nmembers` devices
- * along a dimension, or cuts it into so many, the view numbers elements chunk by chunk. */
+/* Views of a step's operands and results.  If the step joins chunks of `nmembers` devices along
+ * a dimension, or cuts an operand into `nmembers` chunks, the view numbers elements chunk by
+ * chunk. */
 static void view_arrays(const struct walker *w, const struct program_op *op, uint32_t nmembers,
                         struct coll_view *in, struct coll_view *out)
 {
@@ -414,7 +419,7 @@ static int do_collective(struct walker *w, const struct program_op *op, uint64_t
     return status;
 }
 
-/* Fill the results with the device's own bytes, over and over, in place of what others would send.
+/* Fill the results with the device's own bytes, repeated, in place of bytes from other devices.
  */
 static void stand_in(struct walker *w, const struct program_op *op)
 {
@@ -544,8 +549,8 @@ static int do_op(struct walker *w, const struct program_op *op, void *workspace,
     }
 }
 
-/* Without the memory that is got for it and given back: accounting for devices is no work of
- * theirs. */
+/* Time an op.  Its memory is allocated and freed outside, so that bookkeeping is not counted as the
+ * device's work. */
 static int do_timed_op(struct walker *w, const struct program_op *op, void *workspace,
                        uint64_t *received, struct shd_error *err)
 {
@@ -558,7 +563,7 @@ static int do_timed_op(struct walker *w, const struct program_op *op, void *work
     if (!record->times)
         return do_op(w, op, workspace, received, err);
     t = &record->times[(size_t)w->position * w->program->nops + i];
-    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID); /* a system call; the other clock is none */
+    cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID); /* a system call, unlike CLOCK_MONOTONIC */
     t->start_ns = clock_ns(CLOCK_MONOTONIC);
     status = do_op(w, op, workspace, received, err);
     t->end_ns = clock_ns(CLOCK_MONOTONIC);
@@ -566,7 +571,7 @@ static int do_timed_op(struct walker *w, const struct program_op *op, void *work
     return status;
 }
 
-/* Wait for all devices that do the same. */
+/* Wait for all devices of this pipeline rank. */
 static int meet_rank(struct walker *w, const char *where, struct shd_error *err)
 {
     struct coll_call call = {.kind = COLL_BARRIER, .where = where};
@@ -582,7 +587,8 @@ struct showing {
     uint32_t op, buffer;
 };
 
-/* The lowest device of the rank in the group tells for all. */
+/* The group's lowest device on this rank shows the shards of other ranks' devices to the
+ * inspector. */
 static int show_peers(struct run_pull *pull, void *arg, struct shd_error *err)
 {
     const struct showing *s = arg;
@@ -601,7 +607,7 @@ static int show_peers(struct run_pull *pull, void *arg, struct shd_error *err)
             continue;
         opts->peer(opts->inspect_arg, w->position, s->op, group->members[m], s->buffer,
                    run_pull_peer(pull, m));
-        span_forget(group->span, m); /* nobody else looks at it */
+        span_forget(group->span, m); /* no other device of this rank reads the copy */
     }
     return SHD_OK;
 }
@@ -609,7 +615,8 @@ static int show_peers(struct run_pull *pull, void *arg, struct shd_error *err)
 static int bring_shards(struct walker *w, uint32_t i, struct shd_error *err)
 {
     const struct program_op *op = &w->program->ops[i];
-    uint32_t n = op->kind == PROGRAM_ROWS ? 1 : op->ninputs; /* of rows only tokens are others' */
+    uint32_t n = op->kind == PROGRAM_ROWS ? 1 : op->ninputs; /* only the tokens of PROGRAM_ROWS
+                                                                come from other devices */
     struct run_seat seat;
     int status = seat_on_rank(&seat, w, err);
 
@@ -623,8 +630,7 @@ static int bring_shards(struct walker *w, uint32_t i, struct shd_error *err)
     return status;
 }
 
-/* What is sent between stages goes to other ranks once more, beside the message, by a tag that no
- * message has. */
+/* Tag bit of the second copy of a message between stages, sent to inspectors on another rank. */
 #define SHOWN (UINT64_C(1) << 32)
 
 static int send_shown(struct walker *w, const struct program_op *op, struct shd_error *err)
@@ -688,7 +694,7 @@ static void await_looks(struct looks *looks)
     }
 }
 
-/* Bring what devices of other ranks have, and call the inspector. */
+/* Fetch the shards of other ranks' devices, then call the inspector. */
 static int look(struct walker *w, uint32_t i, bool met, struct shd_error *err)
 {
     const struct walk_opts *opts = w->walk->opts;
@@ -700,9 +706,9 @@ static int look(struct walker *w, uint32_t i, bool met, struct shd_error *err)
     return status;
 }
 
-/* Of an op between devices, where inspectors read the shards of all devices: the devices meet before
- * the inspectors are called, and behind them.  While shards of other ranks are still brought, no
- * inspector runs, so that a device which fails at that has nobody to wait for. */
+/* Inspect an op at which inspectors read the shards of all devices: the devices meet before and
+ * after inspection.  Shards of other ranks are fetched before any inspector runs, so that no device
+ * waits for one that failed to fetch. */
 static int look_together(struct walker *w, uint32_t i, struct shd_error *err)
 {
     const char *where = w->program->ops[i].name;
@@ -735,14 +741,14 @@ static int show(struct walker *w, uint32_t i, struct shd_error *err)
                       (const void *const *)w->shards);
     if (opts->inspect)
         status = meet ? look_together(w, i, err) : look(w, i, false, err);
-    /* All have looked. */
+    /* Every device has been inspected. */
     if (meet && opts->spread &&
         w->position == spread_first(opts->spread, w->walk->record->ndevices))
         opts->peer(opts->inspect_arg, w->position, i, -1, 0, NULL);
     return status;
 }
 
-/* Of all microbatches of a step. */
+/* Add up received bytes over the microbatches of a step. */
 static void count_received(struct walker *w, uint32_t i, uint64_t received)
 {
     uint64_t *all = &w->walk->record->op_received[(size_t)w->position * w->program->nops + i];
@@ -750,13 +756,13 @@ static void count_received(struct walker *w, uint32_t i, uint64_t received)
     *all = received + (w->first ? 0 : *all);
 }
 
-/* Those who look at what an op read must find it there: then nothing is written over it. */
+/* Inspectors need an op's inputs intact: then no result overwrites an argument in place. */
 static bool is_watched(const struct walker *w)
 {
     return w->walk->opts->observe || w->walk->opts->inspect;
 }
 
-/* Memory for a result of an op. */
+/* Allocate memory for a result of an op, or reuse the argument's that it overwrites. */
 static int get_memory(struct walker *w, const struct program_op *op, uint32_t output,
                       struct shd_error *err)
 {
@@ -770,7 +776,7 @@ static int get_memory(struct walker *w, const struct program_op *op, uint32_t ou
     return SHD_OK;
 }
 
-/* Allocate what an op writes, do the op, and free what was read for the last time. */
+/* Allocate the op's results and workspace, run the op, and free buffers that no later op reads. */
 static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
 {
     const struct program_op *op = &w->program->ops[i];
@@ -784,7 +790,8 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
         status = get_memory(w, op, k, err);
     if (status == SHD_OK && op->workspace_bytes)
         status = shd_device_alloc(w->dev, op->workspace_bytes, "workspace", &workspace, err);
-    /* What is sent is shown before it is there for others to look at what became of it. */
+    /* A message is shown to the inspector before it is sent, so that the sent array is known when
+     * the receiver's is inspected. */
     if (status == SHD_OK && op->kind == PROGRAM_SEND)
         status = show(w, i, err);
     if (status == SHD_OK)
@@ -800,9 +807,9 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
     return status;
 }
 
-/* Take a turn to compute.  A device keeps it until it meets others.  Where every device can have a
- * core there is nothing to wait for, and the threads of a device that has several are not bound to
- * one. */
+/* Wait for a core before a large kernel; the device keeps the core until it next meets other
+ * devices.  No wait if every device can have a core, or if the device has several threads: those
+ * are not bound to a core. */
 static void take_turn(struct walker *w, const struct program_op *op)
 {
     struct run *run = w->dev->run;
@@ -823,8 +830,8 @@ static int walk_op_in_turn(struct walker *w, uint32_t i, struct shd_error *err)
 {
     const struct program_op *op = &w->program->ops[i];
 
-    /* Inspected devices meet at local steps too.  One that kept its turn there would hold up the
-     * devices that it waits for. */
+    /* Inspected devices meet at local steps too.  A device that kept its core there would hold up
+     * the devices that it waits for. */
     if (program_communicates(op) || (w->walk->opts->inspect && program_reads_others(op)))
         give_turn(w);
     take_turn(w, op);
@@ -846,7 +853,7 @@ static void finish(struct walker *w)
         opts->finish(opts->finish_arg, w->position, results_of(w));
 }
 
-/* Fill in anew what changes from step to step, or from microbatch to microbatch. */
+/* Refill arguments that change from step to step or from microbatch to microbatch. */
 static void refill(struct walker *w)
 {
     const struct walk_opts *opts = w->walk->opts;
@@ -862,9 +869,9 @@ static void refill(struct walker *w)
     }
 }
 
-/* ---- what each microbatch has of its own ---- */
+/* ---- buffers that each microbatch has of its own ---- */
 
-/* Put away the arrays of the microbatch at hand. */
+/* Move the current microbatch's own buffers into its frame. */
 static void store_frame(struct walker *w)
 {
     void **frame = w->frames[w->microbatch];
@@ -901,7 +908,7 @@ static int load_frame(struct walker *w, uint32_t microbatch, struct shd_error *e
     return SHD_OK;
 }
 
-/* Go on with another microbatch. */
+/* Make another microbatch the current one and refill its data. */
 static int switch_to(struct walker *w, uint32_t microbatch, struct shd_error *err)
 {
     int status = SHD_OK;
@@ -926,17 +933,18 @@ static int walk_action(struct walker *w, const struct program_action *a, struct 
     return status == SHD_OK ? walk_op_in_turn(w, a->op, err) : status;
 }
 
-/* All actions, timed as one step. */
+/* Walk all actions of the step and take its time. */
 static int walk_step(struct walker *w, struct shd_error *err)
 {
     const struct walk *walk = w->walk;
     size_t at = (size_t)w->repeat * (size_t)walk->record->ndevices + (size_t)w->position;
     struct program_walk actions = program_walk_begin(w->program, w->rank);
     struct program_action action;
-    int status = shd_device_barrier(w->dev, NULL, err); /* so that the time is that of the step */
+    int status = shd_device_barrier(w->dev, NULL, err); /* so that waiting for other devices is
+                                                           not timed */
 
     if (status == SHD_OK && w->repeat > 0 && w->repeat + 1 == walk->repeats) {
-        device_count_anew(w->dev); /* what is recorded is of the last step */
+        device_count_anew(w->dev); /* only the last repeat is recorded */
         status = shd_device_barrier(w->dev, NULL, err);
     }
     walk->record->flops[w->position] = 0;
@@ -954,7 +962,7 @@ static int walk_step(struct walker *w, struct shd_error *err)
     return status;
 }
 
-/* One device of each rank looks at what all have. */
+/* Call `together` in one device's thread of each rank while all devices wait. */
 static int show_together(struct walker *w, struct shd_error *err)
 {
     const struct walk *walk = w->walk;
@@ -970,8 +978,9 @@ static int show_together(struct walker *w, struct shd_error *err)
     return status == SHD_OK ? shd_device_barrier(w->dev, NULL, err) : status;
 }
 
-/* All devices have ended the repeat, and none begins the next before device 0, which tells here,
- * comes to the barrier at its beginning. */
+/* Report a finished repeat.  With `repeated` set, all devices meet first, and none starts the next
+ * step's clock before the rank's first device, which calls `repeated`, reaches walk_step()'s
+ * barrier. */
 static int end_repeat(struct walker *w, struct shd_error *err)
 {
     const struct walk_opts *opts = w->walk->opts;
@@ -989,8 +998,8 @@ static int end_repeat(struct walker *w, struct shd_error *err)
     return status;
 }
 
-/* What a step left becomes what the next one begins with: its results are freed but those that take
- * the place of arguments, and data that changes from step to step is filled in anew. */
+/* Prepare the next step: results of kind PROGRAM_NEXT replace their arguments, all other results
+ * are freed, and data that changes from step to step is refilled. */
 static int begin_next(struct walker *w, struct shd_error *err)
 {
     const struct program *program = w->program;
@@ -1074,7 +1083,7 @@ static int compare_ns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* From the first device's beginning to the last one's end; of the devices on this rank. */
+/* Time from the first device's start to the last device's end, among devices of this rank. */
 static struct moment span_here(const struct walk *walk, uint32_t repeat)
 {
     size_t n = (size_t)walk->record->ndevices, at = repeat * n;
@@ -1094,7 +1103,7 @@ static struct moment span_here(const struct walk *walk, uint32_t repeat)
     return (struct moment){last.wall_ns - first.wall_ns, last.cpu_ns - first.cpu_ns};
 }
 
-/* Ranks begin and end a step together, and each has a process of its own. */
+/* A step's time over all ranks: wall time is the longest rank's, CPU time the sum over ranks. */
 static struct moment span_of(const struct walk *walk, uint32_t repeat)
 {
     struct moment span = span_here(walk, repeat);
@@ -1126,7 +1135,7 @@ static void take_times(struct record *record, struct walk *walk)
     record->cpu_ns = cpu_ns[n / 2];
 }
 
-/* Bytes that were really moved fit a uint64_t. */
+/* Widen byte counts; bytes moved in an execution fit a uint64_t. */
 static void take(uint128 *out, const uint64_t *counted, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -1164,7 +1173,8 @@ static struct shd_run_opts run_options(const struct walk_opts *opts)
 
     out.memory_bytes = opts->memory_bytes;
     out.stop_request = opts->stop_request;
-    out.wait_limit_s = -1; /* devices share cores: only the detector of circles judges */
+    out.wait_limit_s = -1; /* devices share cores, so waits may be long: only the deadlock
+                              detector judges */
     return out;
 }
 
@@ -1186,7 +1196,7 @@ static void free_walk(struct walk *walk)
     free(walk->results);
 }
 
-/* Choose the kind of memory by the most bytes that a device holds according to the plan. */
+/* Choose the kind of device memory by the plan's peak bytes. */
 static int choose_memory(struct record *record, const struct walk_opts *opts,
                          struct shd_run_opts *out, struct shd_error *err)
 {
@@ -1230,7 +1240,7 @@ int walk_run(struct record *record, const struct walk_opts *opts, struct shd_err
 int walk_alone(struct record *record, int32_t position, const struct walk_opts *opts,
                struct shd_error *err)
 {
-    struct walk_opts here = *opts; /* whichever rank it is */
+    struct walk_opts here = *opts; /* without the caller's spread */
     struct looks looks = {0, 0};
     struct walk walk = make_walk(record, &here, &looks);
     struct shd_run_opts run_opts = run_options(opts);

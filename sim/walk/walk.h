@@ -11,35 +11,35 @@
 
 #include "program/record.h"
 
-/* Called in each device's thread when its step is done and the results are still there.
+/* Called in each device's thread at the end of the last step, before its buffers are freed:
  * `shards[r]` is the device's shard of result r, row-major. */
 typedef void (*walk_finish_fn)(void *arg, int32_t position, const void *const *shards);
 
-/* Called in each device's thread after each op, for each microbatch in the order of its schedule,
- * while what the op read is still there: `shards[b]` is the device's shard of buffer b, NULL where
- * it is not alive. Arguments that are filled in anew are such ops again. */
+/* Called in each device's thread after each op, once per microbatch in the schedule's order, before
+ * the op's inputs are freed: `shards[b]` is the device's shard of buffer b, NULL while buffer b is
+ * not alive.  Also called for each argument that is refilled for a new step or microbatch. */
 typedef void (*walk_observe_fn)(void *arg, int32_t position, uint32_t op, uint32_t microbatch,
                                 const void *const *shards);
 
-/* Called in each device's thread after each step, 0 the first, with the device's shards of results,
- * as above. */
+/* Called in each device's thread after each step, counted from 0, with the device's shards of the
+ * results (as for walk_finish_fn). */
 typedef void (*walk_stepped_fn)(void *arg, int32_t position, uint32_t step,
                                 const void *const *shards);
 
-/* Called in one device's thread of each rank after each repeat of the step, 0 the first, while all
- * others wait:
- * the record's times are those of this repeat. */
+/* Called in one device's thread of each rank after each repeat of the step, counted from 0, while
+ * all other devices wait.  The record then holds the times of this repeat. */
 typedef void (*walk_repeated_fn)(void *arg, uint32_t repeat);
 
-/* Called in one device's thread of each rank after the first step and after the last, 0 the first,
- * while all devices wait: `results[d]` are the device's shards of results, as above; NULL where it
- * is another rank's. */
+/* Called in one device's thread of each rank after the first and after the last step, counted from
+ * 0, while all devices wait: `results[d]` are device d's shards of the results (as for
+ * walk_finish_fn); NULL for devices of other ranks. */
 typedef void (*walk_together_fn)(void *arg, uint32_t step, const void *const *const *results);
 
-/* Where a run is spread over ranks: called in the thread of the device at `position`, before
- * `inspect` is of any device of its rank, with what `peer`, a device of another rank, has of a
- * buffer that the op reads.  (Of an op that receives: what `peer` sent.)  `shard` is there until
- * the function returns.  NULL, and -1 for the peer: all have looked at an op at which devices meet.
+/* Inspects a run that is spread over ranks.  Called in the thread of the device at `position`,
+ * before `inspect` is called for any device of its rank: `shard` is what device `peer` of another
+ * rank holds of a buffer that the op reads, or, for PROGRAM_RECV, the message that `peer` sent.
+ * `shard` is valid until the function returns.  A NULL shard with peer -1 says that all devices
+ * have inspected an op at which they meet.
  */
 typedef void (*walk_peer_fn)(void *arg, int32_t position, uint32_t op, int32_t peer,
                              uint32_t buffer, const void *shard);
@@ -47,13 +47,15 @@ typedef void (*walk_peer_fn)(void *arg, int32_t position, uint32_t op, int32_t p
 struct spread;
 
 struct walk_opts {
-    const struct spread *spread; /* over which ranks; NULL: all devices are here.  Callbacks are of
-                                    this rank's devices; the record is filled on all ranks */
-    uint64_t memory_bytes;       /* limit of a device; 0: none */
-    int nthreads;                /* inside kernels; 0: one */
-    const char *memory;          /* as in shd_run_opts; NULL: by backend_choose() */
-    uint32_t repeats;        /* of the step; 0: one.  Each begins with the arguments of the first,
-                                but for what a step leaves to the next (PROGRAM_NEXT) and data that
+    const struct spread *spread; /* ranks that share the devices; NULL: this process has all.
+                                    Callbacks are called for this rank's devices; the record is
+                                    filled on all ranks */
+    uint64_t memory_bytes;       /* memory limit of a device; 0: none */
+    int nthreads;                /* threads inside kernels; 0: one */
+    const char *memory;          /* kind of device memory, as in shd_run_opts; NULL:
+                                    backend_choose() decides */
+    uint32_t repeats;        /* how often the step runs; 0: once.  Each repeat starts from the
+                                initial arguments, except for state (PROGRAM_NEXT) and data that
                                 changes from step to step */
     const int *stop_request; /* as in shd_run_opts; NULL: none */
     walk_finish_fn finish;   /* NULL: nothing to do */
@@ -62,31 +64,32 @@ struct walk_opts {
     void *stepped_arg;
     walk_together_fn together; /* NULL: nothing to do */
     void *together_arg;
-    walk_observe_fn observe; /* NULL: nothing to do.  With it, or `inspect`, nothing is written over
-                                arguments: a step takes more memory than planned */
+    walk_observe_fn observe; /* NULL: nothing to do.  With `observe` or `inspect`, no result
+                                overwrites an argument in place, so a step takes more memory than
+                                planned */
     void *observe_arg;
     walk_repeated_fn repeated; /* NULL: nothing to do */
     void *repeated_arg;
-    walk_observe_fn inspect; /* called after `observe`; at a step between devices all of them are
-                                there at once, and may read each other's shards; NULL: nothing to
-                                do */
-    walk_peer_fn peer;       /* needed with `inspect` where there is a spread; has its argument */
+    walk_observe_fn inspect; /* called after `observe`.  At an op between devices all devices are
+                                inspected at once and may read each other's shards; NULL: nothing
+                                to do */
+    walk_peer_fn peer;       /* required if `inspect` and `spread` are set; its argument is
+                                inspect_arg */
     void *inspect_arg;
 };
 
-/* Run the step and fill a record of mode RECORD_EXECUTED.  Errors as shd_run(); the record is
- * filled as far as devices came.
+/* Run the step and fill a record of mode RECORD_EXECUTED.  Errors as shd_run(); on an error the
+ * record is filled as far as the devices came.
  *
- * Of a step that is repeated, bytes, flops and the times of ops are those of the last one.
- * The time of a step has the filling in of data for all microbatches but the first.
+ * If the step is repeated, bytes, flops and op times are those of the last repeat.  The step's time
+ * includes filling in the data of every microbatch but the first.
  */
 SHD_MUST_CHECK int walk_run(struct record *record, const struct walk_opts *opts,
                             struct shd_error *err);
 
-/* Run the step of one device with the machine to itself: what it would receive is stood in for by
- * what it has, so that no other device is needed and the numbers are of the right size but wrong.
- * Only the times of this device in the record are filled; of the options, `finish` and
- * `stepped` are not called.
+/* Run the step of one device with the machine to itself.  The device's own bytes replace everything
+ * it would receive, so no other device is needed: array sizes are right, values are wrong.  Fills
+ * only this device's times in the record; `finish` and `stepped` are not called.
  */
 SHD_MUST_CHECK int walk_alone(struct record *record, int32_t position, const struct walk_opts *opts,
                               struct shd_error *err);
