@@ -1,4 +1,4 @@
-/* The collectives of a step, and why each is there.
+/* The page's table of a step's collectives, with the reason for each.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

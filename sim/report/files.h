@@ -1,6 +1,6 @@
-/* files.h - the page's style and script, which lie in the program as text.
+/* files.h - the page's style sheet and script, compiled into the program as text.
  *
- * They are files of this folder, and C text of them is made when the program is built.
+ * The build makes C text of the two files in this folder.
  *
  * Thread class: constants.
  *
@@ -9,7 +9,7 @@
 #ifndef REPORT_FILES_H
 #define REPORT_FILES_H
 
-/* Lines with their ends; NULL after the last. */
+/* Lines, each with its newline; NULL after the last. */
 extern const char *const files_style[];
 extern const char *const files_script[];
 

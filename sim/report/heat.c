@@ -1,5 +1,5 @@
-/* Bytes from device to device as a table that is coloured: of many devices a cell stands for as
- * many receivers as senders, that follow each other in the mesh.
+/* Heat map of bytes from device to device.  With many devices a cell adds up a block of consecutive
+ * receivers and senders.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,14 +15,14 @@
 #include "report/html.h"
 #include "report/parts.h"
 
-#define LEVELS 9        /* of colour, besides that of nothing */
-#define READABLE_MAX 16 /* of so many devices cells have room for their numbers */
-#define LABELLED 8      /* else each so many column has a name that is seen */
+#define LEVELS 9        /* colour levels above zero */
+#define READABLE_MAX 16 /* up to this many rows, cells show their numbers */
+#define LABELLED 8      /* with more rows, every eighth column is labelled */
 
 struct heat {
     const struct shd_mesh *mesh;
-    uint32_t n;   /* rows, and columns */
-    int32_t each; /* devices of one */
+    uint32_t n;   /* rows and columns */
+    int32_t each; /* devices of a row or column */
     int32_t ndevices;
     uint128 *cells; /* [receiver][sender] */
     uint128 most, total;
@@ -41,7 +41,7 @@ static void fill(struct heat *h, const uint128 *matrix)
     }
 }
 
-/* By what is printed, so that what reads the same looks the same. */
+/* Colour level of a cell, by bytes as printed, so that equal texts have equal colours. */
 static int level_of(const struct heat *h, uint128 bytes)
 {
     return bytes == 0 ? 0
@@ -49,7 +49,7 @@ static int level_of(const struct heat *h, uint128 bytes)
                                        (units_printed_bytes(bytes) / units_printed_bytes(h->most)));
 }
 
-/* "3", or the first and the last device of several. */
+/* Label of a row: "3", or the first and last device of several. */
 static void add_label(const struct heat *h, uint32_t i, struct text *out)
 {
     int32_t first = (int32_t)i * h->each, last = first + h->each - 1;
@@ -132,7 +132,8 @@ static void print_heat(const struct heat *h, size_t id, struct text *out)
     text_add(out, "</tbody></table></div>\n");
 }
 
-/* Of more devices than there is a matrix of: what one of each class receives, by axes. */
+/* With too many devices for a matrix: bytes that one device of each class receives, by mesh
+ * axes. */
 static void print_classes(const struct class_traffic *t, const struct record *record, size_t id,
                           struct text *out)
 {

@@ -1,6 +1,4 @@
-/* html.h - text for pages, by base/literal.h: whatever comes from users is escaped.
- *
- * Thread class: pure functions.
+/* html.h - text for pages; base/literal.h escapes whatever comes from users.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,10 +8,10 @@
 #include "base/text.h"
 #include "base/uint128.h"
 
-/* Append what a format makes, as it may stand between tags and in quoted attributes. */
+/* Append formatted text, escaped for use between tags and in quoted attributes. */
 void html_addf(struct text *out, const char *fmt, ...) SHD_PRINTF(2, 3);
 
-/* Bytes for people: "1.50 MiB". */
+/* Append bytes for people: "1.50 MiB". */
 void html_add_bytes(struct text *out, uint128 bytes);
 
 #endif /* REPORT_HTML_H */

@@ -1,4 +1,5 @@
-/* What memory is for over a step, of each rank of the pipeline: its devices have the same.
+/* Memory by use over the step, one picture for each rank of the pipeline: all devices of a rank use
+ * the same memory.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,10 +12,10 @@
 #include "report/html.h"
 #include "report/parts.h"
 
-#define WIDTH 240 /* columns: of more moments a column is the fullest of its own */
+#define WIDTH 240 /* columns; with more moments a column shows the fullest of its moments */
 #define HEIGHT 100
-#define LIMIT_TIMES 3 /* a limit so many times the peak is above the picture */
-#define TICKS_MAX 4   /* there are more than half as many, unless the scale has fewer bytes */
+#define LIMIT_TIMES 3 /* a memory limit above this multiple of the peak is not drawn */
+#define TICKS_MAX 4   /* and more than half as many, unless the scale ends below that many bytes */
 
 struct film {
     const struct program *program;
@@ -24,7 +25,7 @@ struct film {
     const struct program_moment *columns[WIDTH];
     const struct program_moment *peak;
     uint128 limit;
-    double top; /* of the picture, bytes: the same for all ranks */
+    double top; /* of the picture, in bytes; the same for all ranks */
 };
 
 static void choose_columns(struct film *f)
@@ -44,8 +45,8 @@ static void choose_columns(struct film *f)
     }
 }
 
-/* Where the scale of the first ranks ends: a little above the most of any, so that the highest line
- * is seen. */
+/* Top of the common scale of the first `nranks` ranks: 4 % above the highest peak or drawn
+ * limit. */
 static double top_of(const struct result *result, uint32_t nranks)
 {
     double most = 0, limit = (double)result->memory_limit_bytes;
@@ -82,7 +83,7 @@ static double height_of(const struct film *f, double bytes)
     return HEIGHT - HEIGHT * bytes / f->top;
 }
 
-/* Bytes of the lowest `nkinds` at a column. */
+/* Bytes of the lowest `nkinds` areas at a column. */
 static double stacked(const struct film *f, size_t column, int nkinds)
 {
     double bytes = 0;
@@ -92,7 +93,7 @@ static double stacked(const struct film *f, size_t column, int nkinds)
     return bytes;
 }
 
-/* The colour of a kind, as the picture of `show memory` has it. */
+/* Colour of a kind of memory, as in `show memory`. */
 static void add_colour(struct text *out, int kind)
 {
     struct colour c = colour_of(kind);
@@ -100,7 +101,7 @@ static void add_colour(struct text *out, int kind)
     text_addf(out, "#%02x%02x%02x", c.red, c.green, c.blue);
 }
 
-/* The area of a kind: along its upper edge, then back along its lower. */
+/* Area of a kind of memory: the path runs along its upper edge and back along its lower edge. */
 static void print_area(const struct film *f, int kind, struct text *out)
 {
     bool any = false;
@@ -140,7 +141,7 @@ static void add_peak(const struct film *f, struct text *out)
     }
 }
 
-/* Ticks are powers of two apart, so that all of them are round. */
+/* Distance of ticks: a power of two of bytes, so that all ticks are round. */
 static uint128 tick_of(const struct film *f)
 {
     uint128 tick = 1;
@@ -234,7 +235,7 @@ static void print_head(size_t id, struct text *out)
     text_add(out, "</tr></thead>\n<tbody>\n");
 }
 
-/* Pictures go to `out`, rows to `rows`. */
+/* Pictures go to `out`, table rows to `rows`. */
 static int print_rank(const struct result *result, uint32_t rank, double top, struct text *out,
                       struct text *rows, struct shd_error *err)
 {
@@ -249,7 +250,7 @@ static int print_rank(const struct result *result, uint32_t rank, double top, st
     return status;
 }
 
-/* What the pictures show, and what not. */
+/* Say what the pictures show and what they leave out. */
 static void print_words(const struct program *program, uint32_t shown, struct text *out)
 {
     text_add(out, "<p>From op to op of the step, not to scale in time, on paper; it is the same on "

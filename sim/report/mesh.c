@@ -1,4 +1,4 @@
-/* The mesh: device ids by coordinates, a colour each, as `show mesh` draws them.
+/* The mesh as a table: device ids by coordinates, coloured as in `show mesh`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 #include "report/html.h"
 #include "report/parts.h"
 
-#define DEVICES_SHOWN_MAX 1024 /* of more there is nothing to see */
+#define DEVICES_SHOWN_MAX 1024 /* larger meshes are not drawn */
 
 static void print_cell(const struct figure *f, const struct figure_cell *cell, struct text *out)
 {

@@ -14,11 +14,11 @@
 #include "report/html.h"
 #include "report/parts.h"
 
-#define BARS_MAX 6000 /* of all timelines of a page, some 100 bytes each */
-#define ROWS_MAX 64   /* of a heat map */
-#define ROWS_MANY 16  /* the same where there are many strategies ... */
-#define MANY 8        /* ... more than these */
-#define OPEN_MAX 4    /* with more strategies all but the first are folded */
+#define BARS_MAX 6000 /* in all timelines of a page; a bar takes about 100 bytes */
+#define ROWS_MAX 64   /* rows of a heat map */
+#define ROWS_MANY 16  /* rows of a heat map if the page has more than ... */
+#define MANY 8        /* ... this many strategies */
+#define OPEN_MAX 4    /* with more strategies, all but the first are folded */
 
 static void add_lines(struct text *out, const char *const *lines)
 {
@@ -97,15 +97,16 @@ static void print_summary(const struct compare_rows *rows, struct text *out)
     print_links(rows, out);
 }
 
-/* A heading and what comes after it; to a screen reader it has the strategy's name, too, for all
- * strategies have the same parts. */
+/* Begin a section with its heading.  Screen readers also announce the strategy's name, because all
+ * strategies have the same sections. */
 static void begin_part(struct text *out, size_t id, const char *part, const char *heading)
 {
     text_addf(out, "<section aria-labelledby=\"%s%zu name%zu\">\n<h3 id=\"%s%zu\">%s</h3>\n", part,
               id, id, part, id, heading);
 }
 
-/* Columns that modelled_text() has for a line's label; a line without one goes on with the last. */
+/* Width of the label column in the output of modelled_text(); a line without a label continues the
+ * line before. */
 #define LABEL_COLUMNS 14
 
 static void print_fact(const char *line, int length, bool first, struct text *out)
@@ -128,7 +129,8 @@ static void print_fact(const char *line, int length, bool first, struct text *ou
         html_addf(out, "%.*s", length - LABEL_COLUMNS, line + LABEL_COLUMNS);
 }
 
-/* What `plan` says of time and memory on the scenario's cluster, and how far to trust it. */
+/* Modelled time and memory on the scenario's cluster, as `plan` prints them, with how far to trust
+ * them. */
 static void print_cluster(const struct result *r, size_t id, struct text *out)
 {
     struct text words = TEXT_INIT;
@@ -166,7 +168,7 @@ static void print_layer(const struct layer_time *layer, int64_t step_ns, struct 
               step_ns > 0 ? 100 * (double)ns / (double)step_ns : 0, layer_time_bound(layer));
 }
 
-/* What each kind of layer takes, and what bounds it. */
+/* Time of each kind of layer, and what bounds that time. */
 static int print_layers(const struct result *r, size_t id, struct text *out, struct shd_error *err)
 {
     static const char *const heads[] = {"compute", "memory",     "launch",

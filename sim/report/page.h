@@ -1,13 +1,12 @@
-/* page.h - strategies as one HTML page, which needs nothing but itself.
+/* page.h - strategies as one self-contained HTML page.
  *
- * The verdict comes first, then a table of the strategies, then of each: who sends how much to
- * whom, who does what when, what memory is for, the collectives and why they are there, and the
- * mesh. Devices that a program treats alike are shown once; a picture of many devices has a part
- * for several.  All of it can be read without the script, which sorts, searches and walks through
- * cells.
+ * The verdict comes first, then a table of the strategies, then for each strategy: bytes from
+ * device to device, timeline, memory by use, collectives with their reasons, and the mesh.  Devices
+ * that a program treats alike are shown once; with many devices a cell or bar stands for several.
+ * The whole page can be read without its script, which sorts, searches and walks through cells.
  *
- * Names may come from anybody: they are escaped, and the page's own policy forbids it to load
- * anything.
+ * Names may come from anybody: they are escaped, and the page's content security policy forbids it
+ * to load anything.
  *
  * Thread class: pure function.
  *

@@ -1,7 +1,7 @@
-/* parts.h - the parts of a page, one of a strategy each; page.h puts them in order.
+/* parts.h - the sections of a page, each about one strategy; page.h puts them in order.
  *
- * A part is what stands in a section: `id` is the strategy's number, which makes the names of its
- * elements its own.  Without memory the text has failed, or SHD_ENOMEM is returned.
+ * `id` is the strategy's number, which makes the ids of a section's elements unique.  Without
+ * memory the text has failed, or SHD_ENOMEM is returned.
  *
  * Thread class: pure functions.
  *
@@ -13,7 +13,7 @@
 #include "report/compare_rows.h"
 #include "report/result.h"
 
-/* The verdict: sentences. */
+/* The verdict, in sentences. */
 void verdict_print(const struct compare_rows *rows, struct text *out);
 
 /* A row for each strategy. */
@@ -23,7 +23,7 @@ void strategies_print(const struct compare_rows *rows, struct text *out);
 SHD_MUST_CHECK int heat_print(const struct result *result, size_t id, int32_t nrows,
                               struct text *out, struct shd_error *err);
 
-/* Who does what when; `nbars` may be drawn. */
+/* Timeline of each device or class of devices, drawn with at most `nbars` bars. */
 #define LANES_SHOWN_MAX 32
 SHD_MUST_CHECK int when_print(const struct result *result, size_t id, size_t nbars,
                               struct text *out, struct shd_error *err);

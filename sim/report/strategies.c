@@ -1,4 +1,4 @@
-/* Strategies side by side, as `compare` has them.
+/* Table of the strategies side by side, with the columns of `compare`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,14 +13,15 @@
 #include "report/compare_value.h"
 #include "report/parts.h"
 
-#define SHORT_MAX 16 /* bytes of a name that is kept on one line */
+#define SHORT_MAX 16 /* bytes; longer names may break over lines */
 
 static bool is_text(size_t c)
 {
     return compare_columns[c].kind == COMPARE_TEXT;
 }
 
-/* What decides comes first.  One strategy alone is compared with nothing. */
+/* Choose columns in compare's order, the deciding ones first; a single strategy has no column that
+ * compares it. */
 static size_t choose_columns(size_t chosen[COMPARE_NCOLUMNS], const struct compare_rows *rows)
 {
     size_t order[COMPARE_NCOLUMNS], n = compare_column_order(order, rows), nchosen = 0;
@@ -43,7 +44,7 @@ static void print_head(const size_t *columns, size_t ncolumns, struct text *out)
     text_add(out, "</tr></thead>\n");
 }
 
-/* What the script sorts by: the exact number. */
+/* Add the exact number, by which the script sorts. */
 static void print_number(const struct compare_value *v, struct text *out)
 {
     char number[32];
@@ -58,7 +59,7 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, st
     bool best = compare_is_marked(rows, row, c, out);
     struct text value = TEXT_INIT;
 
-    if (c == COMPARE_DEVICES) /* to the last one */
+    if (c == COMPARE_DEVICES) /* all digits */
         text_add(&value, UINT128_DIGITS(v->whole));
     else
         compare_add_value(&value, rows, row, c);

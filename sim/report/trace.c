@@ -11,21 +11,21 @@
 #include "report/class_traffic.h"
 #include "report/traffic.h"
 
-#define COMPUTE 0           /* the thread of computations; those of transfers follow */
-#define ARROW_SOURCES_MAX 8 /* into one receive: more are one dark bundle */
+#define COMPUTE 0           /* number of the computation thread; threads of transfers follow */
+#define ARROW_SOURCES_MAX 8 /* arrows into one receive; more would be a dark bundle */
 
 enum kind { SLICE, ARROW_OUT, ARROW_IN, MEMORY, RECEIVED };
 
 struct event {
     enum kind kind;
     int64_t at_ns, ns;
-    uint64_t sequence, part; /* of one time, in this order: an arrow's begin is a part of its slice,
-                                which is how viewers find it */
+    uint64_t sequence, part; /* orders events of equal time: an arrow's begin is a part of its
+                                slice, so that viewers find the slice */
     uint32_t lane, op, microbatch;
-    uint128 value; /* MEMORY: bytes; RECEIVED: more bytes; of an arrow its number */
+    uint128 value; /* MEMORY: bytes in use; RECEIVED: bytes added; arrows: their number */
 };
 
-/* Transfers along the same axes in one stream. */
+/* Thread of the transfers along the same axes in one stream. */
 struct thread {
     char *axes;
     int stream;
@@ -37,15 +37,15 @@ struct trace {
     struct timeline *timeline;
     struct event *events;
     size_t nevents, room;
-    struct thread *threads; /* without that of computations */
+    struct thread *threads; /* transfer threads only */
     uint32_t nthreads;
     uint32_t *thread_of; /* [op] */
-    uint64_t **slice_of; /* [lane][action]: the sequence of its first slice */
+    uint64_t **slice_of; /* [lane][action]: sequence number of the action's first slice */
     uint64_t narrows;
     bool failed;
 };
 
-/* Returns the event's place in the sequence. */
+/* Append an event; returns its index, 0 if there was no memory. */
 static uint64_t add(struct trace *t, struct event event)
 {
     if (t->nevents == t->room) {
@@ -72,7 +72,7 @@ static int stream_of(const struct timeline_lane *lane, size_t action)
     return lane->actions[action].stream;
 }
 
-/* The thread of an op that communicates: found, or made. */
+/* Find or make the thread of an op that communicates. */
 static void find_thread(struct trace *t, uint32_t op, int stream)
 {
     char *axes = traffic_axes(t->program, &t->program->ops[op]);
@@ -115,8 +115,8 @@ static uint64_t add_slice(struct trace *t, uint32_t lane, const struct events_se
                                  .microbatch = seen->microbatch});
 }
 
-/* Computations that take time, and transfers that take none, as those of a sender do: there arrows
- * begin. */
+/* Add a slice for each computation that takes time, each transfer that takes none (a sender's:
+ * arrows begin there), and each stretch of the other transfers. */
 static void add_slices(struct trace *t, uint32_t l)
 {
     const struct timeline_lane *lane = &t->timeline->lanes[l];
@@ -139,7 +139,7 @@ static void add_slices(struct trace *t, uint32_t l)
 
 /* ---- arrows ---- */
 
-/* The sources of one device in an op, as lanes, each once. */
+/* The devices that send to one device in an op, as lanes, each once. */
 struct sources {
     const struct trace *trace;
     uint32_t lanes[ARROW_SOURCES_MAX];
@@ -176,8 +176,8 @@ static void find_sources(struct sources *s, const struct trace *t, uint32_t lane
         program_transfers(t->program, op, position, add_source, s);
 }
 
-/* From the begin of a sender's slice to the end of a receiver's; where a class stands for several
- * devices its sender may come too late for that. */
+/* Draw an arrow from the begin of the sender's slice to the end of the receiver's.  Of a class only
+ * one device is timed, so its slice may begin too late; then there is no arrow. */
 static void add_arrow(struct trace *t, uint32_t from, uint32_t to, uint32_t sent,
                       const struct events_seen *received)
 {
@@ -219,8 +219,8 @@ static void add_arrows(struct trace *t, uint32_t l)
 
 /* ---- counters ---- */
 
-/* The bytes that one of an op's `times` brings: they are told together, and what is left of an even
- * part comes with the last. */
+/* Bytes that the k-th of an op's `times` executions receives: the record has their sum, and the
+ * last execution takes the remainder of the division. */
 static uint128 part_of(uint128 bytes, uint32_t times, uint32_t k)
 {
     return k + 1 == times ? bytes - bytes / times * k : bytes / times;
@@ -248,7 +248,7 @@ static void add_received(struct trace *t, uint32_t l)
 static void add_memory(struct trace *t, uint32_t l, const struct program_moments *moments)
 {
     const struct timeline_lane *lane = &t->timeline->lanes[l];
-    int64_t core_ns = 0; /* computations are done until then */
+    int64_t core_ns = 0; /* end of the last computation */
     uint128 before = 0;
 
     for (size_t i = 0; i < lane->nactions; i++) {
@@ -286,10 +286,10 @@ static int add_memories(struct trace *t, struct shd_error *err)
 
 static uint32_t process_of(uint32_t lane)
 {
-    return lane + 1; /* viewers take process 0 for the system's own */
+    return lane + 1; /* viewers reserve process 0 for the system */
 }
 
-#define THREADS_OF_PROCESS 1000 /* numbers of threads are not to meet those of other processes */
+#define THREADS_OF_PROCESS 1000 /* thread numbers of different processes must differ */
 
 static void write_head(struct json_out *out, const char *phase, uint32_t lane)
 {

@@ -1,4 +1,4 @@
-/* The answer first: which strategy to take, and what speaks against the others.
+/* The verdict: the best strategy, and the drawbacks of the others.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 #include "report/html.h"
 #include "report/parts.h"
 
-/* Sentences that were made apart; freed. */
+/* Append a line, if it has text, and free it. */
 static void add_line(struct text *out, struct text *line, const char *end)
 {
     if (line->length > 0)
@@ -22,7 +22,7 @@ static void add_line(struct text *out, struct text *line, const char *end)
     text_fini(line);
 }
 
-/* The strategies that have the best of a column, where it is not the same in all. */
+/* Name the strategies that are best in a column; nothing if all have the same value. */
 static void add_best(const struct compare_rows *rows, enum compare_id c, const char *what,
                      struct text *out)
 {
@@ -58,7 +58,7 @@ static void add_named(const struct compare_rows *rows, enum compare_id c, const 
     add_line(out, &line, ".");
 }
 
-/* Of one strategy there is no winner: what it comes to. */
+/* A single strategy has no winner: print its figures. */
 static void add_one(const struct compare_rows *rows, struct text *out)
 {
     static const struct {

@@ -1,8 +1,8 @@
-/* Who does what when: a lane for each device, or for devices alike, its computations above and its
- * transfers below.
+/* Timeline of a step: a lane for each device or class of devices, computations above, transfers
+ * below.
  *
- * A lane has only so many columns.  What follows each other in one column, or without a gap that
- * could be seen, is one bar, of the phase that begins it.
+ * A lane has a limited number of columns.  Ops that fall into one column, or follow each other
+ * without a visible gap, are drawn as one bar in the colour of the first op's phase.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,21 +17,21 @@
 #include "report/html.h"
 #include "report/parts.h"
 
-#define WIDTH 1000 /* of the picture's coordinates; it is stretched */
+#define WIDTH 1000 /* in the picture's coordinates; browsers stretch it */
 #define HEIGHT 20
 #define COLUMNS_LEAST 100
 #define TICKS 4
 
 struct bar {
     int64_t start_ns, end_ns;
-    uint32_t op; /* the first of it */
+    uint32_t op; /* its first op */
     size_t nops;
 };
 
 struct when {
     const struct record *record;
     struct timeline *timeline;
-    int64_t column_ns; /* shorter is not drawn alone */
+    int64_t column_ns; /* time of a column; shorter bars are merged */
 };
 
 static const char *class_of(const struct when *w, const struct bar *bar)
@@ -73,7 +73,7 @@ static void print_bar(const struct when *w, const struct bar *bar, struct text *
     text_add(out, "</title></rect>");
 }
 
-/* Go on with a bar, or print it and begin the next. */
+/* Extend the current bar, or print it and begin the next. */
 static void add_bar(const struct when *w, struct bar *bar, const struct events_seen *seen,
                     struct text *out)
 {
@@ -186,7 +186,7 @@ static void add_cell(struct text *out, int64_t ns)
     text_add(out, "</td>");
 }
 
-/* The same in numbers. */
+/* The timeline's times as a table. */
 static void print_table(const struct when *w, size_t id, struct text *out)
 {
     static const char *const heads[] = {"busy", "communication", "exposed communication", "waiting",
