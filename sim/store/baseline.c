@@ -108,7 +108,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* One more item; `array` is a pointer to the array. */
+/* Append a zeroed item of `size` bytes; `array` points to the pointer to the items. */
 static void *append(void *array, size_t *count, size_t size)
 {
     void **items = array, *more = realloc(*items, (*count + 1) * size);

@@ -1,7 +1,7 @@
-/* baseline.h - what a scenario's strategies were when they were accepted, as text that reviews well
- * in a diff: YAML with a line for each array and each collective, sorted, in whole numbers.
+/* baseline.h - the accepted state of a scenario's strategies, as text that reviews well in a diff:
+ * YAML, sorted, with a line for each array and each collective, in whole numbers.
  *
- * Numbers in names of layers are replaced by '*', and what is then alike is one line with a count.
+ * Layer numbers in names are replaced by '*'; lines that become equal are one line with a count.
  *
  * Thread class: owned by one thread.
  *
@@ -19,49 +19,50 @@
 #include "base/uint128.h"
 #include "program/record.h"
 
-#define BASELINE_VERSION 1 /* of the form of these files; another is refused */
+#define BASELINE_VERSION 1 /* format of baseline files; files of other versions are refused */
 
 /* A parameter, an input, or a value with a constraint. */
 struct baseline_array {
     char *kind, *name;
     char *sharding;     /* "[{dp}, {}]" */
-    uint128 count;      /* layers that have it */
+    uint128 count;      /* layers that have the array */
     uint128 bytes;      /* of a device's shard */
-    struct place place; /* of the rule that says so; no part of the baseline */
+    struct place place; /* of the rule that shards the array; not kept in the baseline */
 };
 
-/* Collectives that are alike; bytes received by all devices, all `count` times. */
+/* A set of equal collectives. received_bytes: by all devices, of all `count` collectives. */
 struct baseline_collective {
     char *phase, *op, *axes, *where;
     uint128 groups, group_size, count, operand_bytes, result_bytes, received_bytes;
 };
 
 struct baseline_totals {
-    uint128 received_bytes, received_bytes_most;       /* all devices; one of them */
-    uint128 peak_memory_bytes, peak_memory_bytes_most; /* likewise */
+    uint128 received_bytes, received_bytes_most;       /* of all devices; of the device with most */
+    uint128 peak_memory_bytes, peak_memory_bytes_most; /* sum of all devices' peaks; highest peak */
     uint128 flops, flops_most;
 };
 
-/* A modelled step on the cluster that the scenario names.  It is computed from the program and the
- * cluster's file alone, so that every machine comes to the same but for the rounding of floating
- * point, for which BASELINE_CLOSE is allowed. */
+/* Modelled step on the cluster that the scenario names.  Computed from the program and the
+ * cluster's file alone, so every machine gets the same figures within floating-point rounding
+ * (BASELINE_CLOSE). */
 struct baseline_modelled {
-    uint128 step_ns;      /* 0: no cluster is named, or the baseline is older than this */
-    uint128 memory_bytes; /* of the fullest device, with what its runtime keeps */
+    uint128 step_ns;      /* 0: the scenario names no cluster, or the baseline predates this
+                             figure */
+    uint128 memory_bytes; /* of the fullest device, with its runtime's memory */
 };
-#define BASELINE_CLOSE 0.001 /* a fraction */
+#define BASELINE_CLOSE 0.001 /* relative difference */
 
-/* An option of the scenario that is not as by default. */
+/* An option of the scenario with a value other than its default. */
 struct baseline_given {
     char *key, *value;
-    struct place place; /* no part of the baseline */
+    struct place place; /* not kept in the baseline */
 };
 
 struct baseline {
     char *name; /* of the strategy */
     char *mesh;
-    struct place mesh_place; /* no part of the baseline */
-    bool has_given;          /* false: of an older one, which has neither these nor a step */
+    struct place mesh_place; /* not kept in the baseline */
+    bool has_given;          /* false: an old baseline, without given options and modelled step */
     struct baseline_given *given;
     size_t ngiven;
     struct baseline_modelled modelled;
@@ -70,7 +71,7 @@ struct baseline {
     size_t narrays;
     struct baseline_collective *collectives;
     size_t ncollectives;
-    char **findings; /* of lint, accepted */
+    char **findings; /* accepted findings of lint */
     size_t nfindings;
 };
 
@@ -79,8 +80,8 @@ struct baseline_file {
     size_t count;
 };
 
-/* The totals and collectives of a record; arrays and findings are added by the caller, in any
- * order, and baseline_sort() comes last.  SHD_ENOMEM.  Free with baseline_fini() either way. */
+/* Take totals and collectives from a record.  The caller then adds arrays and findings in any order
+ * and ends with baseline_sort().  SHD_ENOMEM.  Free with baseline_fini() either way. */
 SHD_MUST_CHECK int baseline_init(struct baseline *out, const char *strategy,
                                  const struct record *record, struct shd_error *err);
 SHD_MUST_CHECK int baseline_add_array(struct baseline *baseline, const char *kind, const char *name,
@@ -88,45 +89,47 @@ SHD_MUST_CHECK int baseline_add_array(struct baseline *baseline, const char *kin
 SHD_MUST_CHECK int baseline_add_given(struct baseline *baseline, const char *key, const char *value,
                                       struct place place);
 SHD_MUST_CHECK int baseline_add_finding(struct baseline *baseline, const char *finding);
-/* Of a record that has a modelled step; others leave it alone. */
+/* Take the modelled step of a record; does nothing if the record has none. */
 void baseline_set_modelled(struct baseline *baseline, const struct record *record);
-/* Where the modelled step is as it was but for rounding, take it as it was. */
+/* Keep the old modelled step if the new one differs by rounding only. */
 void baseline_keep_close(struct baseline *is, const struct baseline *was);
 void baseline_sort(struct baseline *baseline);
 void baseline_fini(struct baseline *baseline);
 
-/* `of` is the scenario's file, for the comment on top. */
+/* Print baselines with a heading that names the scenario's file `of`. */
 void baseline_print(const struct baseline *list, size_t count, const char *of, struct text *out);
 
-/* Whether a file begins with that comment: only such a file is ever replaced or removed. */
+/* Whether a file begins with baseline_print()'s heading; only such files are replaced or
+ * removed. */
 bool baseline_is_own(const struct text *text);
 
-/* What baseline_print() wrote.  Errors go to `diag`. */
+/* Read what baseline_print() wrote.  Errors go to `diag`. */
 SHD_MUST_CHECK int baseline_parse(struct baseline_file *out, const char *path,
                                   const struct text *text, struct diag *diag);
 void baseline_file_fini(struct baseline_file *file);
 
 struct baseline *baseline_find(const struct baseline_file *file, const char *strategy);
 
-/* Say in words what is not as it was, the cause first: what was given, the mesh, arrays, then
- * collectives, then totals and findings.  Each has the place of its rule or option, or else
- * `place`.  Unless `all` are wanted, of arrays and what follows about ten are told, and how many
- * more there are. */
+/* Describe the differences, causes first: given options, the mesh, arrays, then collectives,
+ * totals and findings.  Each message has the place of its rule or option, else `place`.  Unless
+ * `all` is set, about ten messages on arrays, collectives and totals are given, and the number
+ * of the rest. */
 void baseline_diff(struct diag *changes, const struct baseline *was, const struct baseline *is,
                    struct place place, bool all);
 
-/* Options of the layout that are not as they were: why there is a difference, but none by
+/* Describe changed options of the layout: possible causes of a difference, not differences
  * themselves. */
 void baseline_causes(struct diag *causes, const struct baseline *was, const struct baseline *is,
                      struct place place);
 
-/* Whether two figures of a model are the same but for rounding. */
+/* Whether two modelled figures are equal within BASELINE_CLOSE. */
 bool baseline_is_close(uint128 a, uint128 b);
 
-/* One sentence on whether the layout is worse or better than it was, by the modelled step, by what
- * all devices receive and by the largest peak memory and flops of a device: "worse: total received
- * +12.0 % (1.20 GiB, was 1.07 GiB)".  A longer step is worse, whatever else is less.  Where another
- * model, batch, step or cluster is given, that is said instead. */
+/* One sentence on whether the layout became worse or better, judged by the modelled step, bytes
+ * received by all devices, and the largest peak memory and flops of a device: "worse: total
+ * received +12.0 % (1.20 GiB, was 1.07 GiB)".  A longer step is worse, whatever else shrinks.  If
+ * the model, batch, step or cluster changed, the sentence says that and judges neither worse nor
+ * better. */
 void baseline_verdict(struct text *out, const struct baseline *was, const struct baseline *is);
 
 #endif /* STORE_BASELINE_H */

@@ -1,8 +1,9 @@
-/* What changed, in words.
+/* Differences between two baselines, in words.
  *
- * Arrays and collectives of one name are taken in pairs, in their order; what is left over is new
- * or gone.  Parameters are told first, for a rule that changed is one of theirs; what the optimizer
- * keeps of them changes with them, and is told in a line of its own only where all is.
+ * Arrays and collectives of equal name are compared in pairs, in their order; those without a
+ * partner are new or gone.  Parameters are reported first, because changed rules are rules of
+ * parameters.  An optimizer state changes with its parameter and is reported in the parameter's
+ * line, unless `all` messages are wanted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,12 +19,13 @@
 
 #define AXES_MAX 256
 
-/* "gradient of head/kernel and 3 more": as traffic.h names what is moved together */
+/* Parts of "gradient of head/kernel and 3 more", as traffic.h names arrays that are moved
+ * together. */
 #define AND " and "
 #define MORE " more"
 
-/* What is told apart, and how many lines each may have when not all are wanted; what one does not
- * need the others may have. */
+/* Kinds of messages, and how many each kind may have unless all are wanted.  A kind may use lines
+ * that other kinds leave over. */
 enum part { ARRAYS, COLLECTIVES, TOTALS, NPARTS };
 static const size_t shares[NPARTS] = {4, 3, 4};
 
@@ -31,7 +33,7 @@ struct differ {
     struct diag *changes;
     const struct baseline *was, *is;
     struct place place;
-    bool folds; /* states of the optimizer into the lines of their parameters */
+    bool folds; /* report optimizer states in the lines of their parameters */
 };
 
 /* "12 more", "3 fewer" */
@@ -51,7 +53,7 @@ static void say(struct differ *d, struct place place, const struct text *text)
 
 /* ---- arrays ---- */
 
-/* The next axis named in a sharding's text, "[{dp}, {fsdp,tp}]"; NULL behind the last. */
+/* Next axis named in a sharding's text, "[{dp}, {fsdp,tp}]"; NULL at the end. */
 static const char *next_axis(const char *text, size_t *length)
 {
     text += strspn(text, "[]{}, ");
@@ -69,7 +71,7 @@ static bool names_axis(const char *text, const char *axis, size_t length)
     return false;
 }
 
-/* ", no longer sharded over tp" */
+/* Add axes named in `in` but not in `not_in`: ", no longer sharded over tp" */
 static void add_axes(struct text *out, const char *words, const char *in, const char *not_in)
 {
     size_t n, found = 0;
@@ -84,7 +86,7 @@ static bool is_parameter(const struct baseline_array *a)
     return !strcmp(a->kind, "parameter");
 }
 
-/* Whether an array is what the optimizer keeps of a parameter: "opt/m/NAME". */
+/* Whether an array is optimizer state of a parameter: "opt/m/NAME". */
 static bool is_state_of(const struct baseline_array *a, const struct baseline_array *param)
 {
     const char *name = strncmp(a->name, "opt/", 4) != 0 ? NULL : strchr(a->name + 4, '/');
@@ -92,14 +94,14 @@ static bool is_state_of(const struct baseline_array *a, const struct baseline_ar
     return name && !strcmp(name + 1, param->name);
 }
 
-/* Arrays in which something changed: those of `list` that have no equal. */
+/* Candidates for changed arrays: those of `list` without `equal` have changed. */
 struct changed {
     const struct baseline_array *list;
     size_t n;
     const bool *equal;
 };
 
-/* Whether it is told in the line of its parameter. */
+/* Whether an array's change is reported in the line of its parameter. */
 static bool is_folded(const struct differ *d, const struct changed *c,
                       const struct baseline_array *a)
 {
@@ -162,7 +164,8 @@ static bool is_same_array(const struct baseline_array *a, const struct baseline_
     return !strcmp(a->kind, b->kind) && !strcmp(a->name, b->name);
 }
 
-/* The first of the old arrays that has the same name, or all the same, and is not taken yet. */
+/* First old array, not yet taken, of the same name and kind; with `exact`, also equal in sharding,
+ * count and bytes. */
 static size_t find_array(const struct differ *d, const bool *taken, const struct baseline_array *is,
                          bool exact)
 {
@@ -178,7 +181,7 @@ static size_t find_array(const struct differ *d, const bool *taken, const struct
     return d->was->narrays;
 }
 
-/* Those of the arrays that are parameters, or those that are not. */
+/* Report changes of the parameters, or of all arrays that are not parameters. */
 static void diff_some(struct differ *d, bool *taken, const struct changed *c, bool parameters)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -274,10 +277,10 @@ static void diff_collective(struct differ *d, const struct baseline_collective *
     text_fini(&t);
 }
 
-/* How alike two collectives must be to be taken for one. */
+/* Degrees of similarity at which two collectives are paired. */
 enum likeness { ALL_THE_SAME, OF_ONE_NAME, OF_ONE_FIRST_ARRAY, NLIKENESSES };
 
-/* The length of a place without " and 3 more". */
+/* Length of a collective's place without " and 3 more". */
 static size_t first_array(const char *where)
 {
     size_t n = strlen(where), end = n;
@@ -321,7 +324,7 @@ static size_t find_collective(const struct differ *d, const bool *taken,
     return d->was->ncollectives;
 }
 
-/* Pairs first, of which those that are most alike come first. */
+/* Pair old and new collectives, the most similar first, then report those without a partner. */
 static void diff_collectives(struct differ *d, bool *taken, bool *paired)
 {
     for (enum likeness like = ALL_THE_SAME; like < NLIKENESSES; like++)
@@ -407,7 +410,8 @@ static void diff_totals(struct differ *d)
     diff_total(d, "flops of all devices", was->flops, is->flops);
 }
 
-/* The verdict names the step as well, but only where figures can be compared. */
+/* Report a changed modelled step and memory.  The verdict repeats the step if both baselines have
+ * one. */
 static void diff_modelled(struct differ *d)
 {
     const struct baseline_modelled *was = &d->was->modelled, *is = &d->is->modelled;
@@ -442,7 +446,7 @@ static bool has_finding(const struct baseline *b, const char *finding)
     return false;
 }
 
-/* New findings are not told here: the lint reports them, at their own places. */
+/* Report accepted findings that are gone; lint reports new ones at their own places. */
 static void diff_findings(struct differ *d)
 {
     for (size_t i = 0; i < d->was->nfindings; i++)
@@ -451,7 +455,7 @@ static void diff_findings(struct differ *d)
                        d->was->findings[i]);
 }
 
-/* What was given: what is computed and on what, or how it is laid out. */
+/* Report changed options: those that decide what is computed and where, or those of the layout. */
 static void diff_given(struct differ *d, bool of_layout)
 {
     struct text t = TEXT_INIT;
@@ -477,7 +481,7 @@ void baseline_causes(struct diag *causes, const struct baseline *was, const stru
     diff_given(&d, true);
 }
 
-/* Lines of each part that are told. */
+/* Choose how many messages of each part are printed. */
 static void share_out(size_t told[NPARTS], const struct diag parts[NPARTS])
 {
     size_t left = 0;

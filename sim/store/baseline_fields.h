@@ -1,4 +1,5 @@
-/* baseline_fields.h - what a baseline's maps hold: printed, read, freed and compared by one table.
+/* baseline_fields.h - the fields of a baseline's maps, as tables by which they are printed, read,
+ * freed and compared.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,11 +11,11 @@
 
 struct baseline_field {
     const char *key;
-    bool is_text; /* char *, owned; else uint128 */
+    bool is_text; /* char *, owned; false: uint128 */
     size_t offset;
 };
 
-/* Each ends with a row without key. */
+/* Each table ends with a row without key. */
 extern const struct baseline_field baseline_array_fields[];
 extern const struct baseline_field baseline_collective_fields[];
 extern const struct baseline_field baseline_total_fields[];

@@ -23,8 +23,8 @@ static bool is_dots(const char *name)
     return !name[0] || !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-/* Cut a path into the folder that it is in ("" for the working one) and its name there, as it was
- * given: a link counts for itself.  A path without a name, as "x/..", is looked up first. */
+/* Split a path into its folder ("" for the working folder) and its name there.  Links are not
+ * followed; a path without a name, like "x/..", is resolved first. */
 static int split(char **path, char **name, const char *given, struct shd_error *err)
 {
     char *copy = strdup(given), *slash;
@@ -49,7 +49,7 @@ static int split(char **path, char **name, const char *given, struct shd_error *
     return *path && *name ? SHD_OK : no_memory(err);
 }
 
-/* Go one component further: from a path without links, "." and "..". */
+/* Append one component to a path without links, "." and "..". */
 static void step_into(struct text *path, const char *name, size_t length)
 {
     if (length == 0 || (length == 1 && name[0] == '.'))
@@ -63,8 +63,8 @@ static void step_into(struct text *path, const char *name, size_t length)
     text_addf(path, "/%.*s", (int)length, name);
 }
 
-/* The longest part of a path that is there, without links; *length: how much of the path it is.
- * NULL: not even the working folder is. */
+/* Real path of the longest existing prefix of `path`; *length: the prefix's length.  NULL: not even
+ * the working folder exists. */
 static char *find_real(const char *path, size_t *length)
 {
     for (size_t n = strlen(path);;) {
@@ -82,7 +82,7 @@ static char *find_real(const char *path, size_t *length)
     }
 }
 
-/* The way from the root without links.  What is not there yet will be made as it is called. */
+/* Absolute path without links.  Components that do not exist yet are kept as given. */
 static int resolve(struct text *out, const char *path, struct shd_error *err)
 {
     size_t length;
@@ -101,8 +101,8 @@ static int resolve(struct text *out, const char *path, struct shd_error *err)
     return out->failed ? no_memory(err) : SHD_OK;
 }
 
-/* Whether the folder is, or lies in, another one that is there: by what they are, not by what they
- * are called, for there are links, mounts, and file systems that do not tell A from a. */
+/* Whether the folder is `other`, an existing folder, or lies inside `other`.  Compares device and
+ * inode, not names: there are links, mounts, and file systems that ignore case. */
 static int is_within(bool *out, const char *path, const struct stat *other, struct shd_error *err)
 {
     struct text way = TEXT_INIT;

@@ -1,7 +1,7 @@
-/* baseline_folder.h - where the baselines of a folder of scenarios are.
+/* baseline_folder.h - find the baselines of a folder of scenarios.
  *
- * Each folder of scenarios has a folder of its own among the baselines, of the same name, so that
- * what belongs to one is never taken for what another left over.
+ * Each folder of scenarios has a baseline folder of the same name, so that baselines of one folder
+ * are never taken for leftovers of another.
  *
  * Thread class: pure functions of the file system.
  *
@@ -12,12 +12,12 @@
 
 #include <shd/error.h>
 
-/* The folder for the baselines of the folder `scenarios`, which is there: "ROOT/NAME".  `root` NULL
- * stands for results/baselines beside the scenarios.  It need not be there yet.  The caller frees
- * *out.
+/* Path of the baseline folder, "ROOT/NAME", of the existing folder `scenarios`.  `root` NULL:
+ * results/baselines beside the scenarios.  The baseline folder need not exist yet.  The caller
+ * frees *out.
  *
- * SHD_EINVAL: one of the two is, or lies in, the other, by whatever links and names, so that a
- * scenario might be taken for a baseline; SHD_ENOMEM, SHD_ESYSTEM. */
+ * SHD_EINVAL: one of the two folders is the other or lies in the other, after resolving links, so
+ * that a scenario might be taken for a baseline; SHD_ENOMEM, SHD_ESYSTEM. */
 SHD_MUST_CHECK int baseline_folder_find(char **out, const char *scenarios, const char *root,
                                         struct shd_error *err);
 

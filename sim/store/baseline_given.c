@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLD_MAX 3 /* options in a sentence */
+#define TOLD_MAX 3 /* options named in a sentence */
 
-/* Options, or sections of them, that say what is computed, or on what: where one changes, figures
- * of before are of something else.  All others are the layout's. */
+/* Options, or sections of options, that decide what is computed, or on which cluster: when one
+ * changes, old figures describe something else.  All other options belong to the layout. */
 static const struct {
     const char *key, *subject;
 } subjects[] = {
@@ -55,7 +55,7 @@ bool baseline_given_change(struct baseline_change *out, const struct baseline *w
     key = k < is->ngiven ? is->given[k].key : was->given[k - is->ngiven].key;
     a = find(was, key);
     b = find(is, key);
-    if (k >= is->ngiven && b) /* it was counted already */
+    if (k >= is->ngiven && b) /* already counted among the options of `is` */
         return false;
     *out = (struct baseline_change){key, a ? a->value : NULL, b ? b->value : NULL, subject_of(key),
                                     b ? b->place : a->place};

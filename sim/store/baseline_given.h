@@ -1,5 +1,5 @@
-/* baseline_given.h - what was given to a strategy beside the rules of its layout, then and now:
- * what is computed, on which cluster, and how.
+/* baseline_given.h - options given to a strategy besides its sharding rules, compared with its
+ * baseline: what is computed, on which cluster, and how.
  *
  * Thread class: pure functions.
  *
@@ -13,21 +13,22 @@
 struct baseline_change {
     const char *key;
     const char *was, *is; /* NULL: the default */
-    const char *subject;  /* "the model", where figures of before are of something else; or NULL */
+    const char *subject;  /* "the model", if old figures describe something else after this
+                             change; or NULL */
     struct place place;
 };
 
-/* Whether the k-th option that was or is given, from 0 to was->ngiven + is->ngiven, has changed; an
- * option that both have counts once.  `place` is where there is none of its own. */
+/* Whether the k-th given option has changed, with k from 0 to was->ngiven + is->ngiven; an option
+ * given both times counts once.  `place` is used for a change without a place of its own. */
 bool baseline_given_change(struct baseline_change *out, const struct baseline *was,
                            const struct baseline *is, size_t k, struct place place);
 
-/* "the model and the batch changed: model.layers is 1, was 2, batch.size is 8, was 4"; false, and
- * nothing added: neither did. */
+/* Add "the model and the batch changed: model.layers is 1, was 2, batch.size is 8, was 4"; false,
+ * with nothing added, if no such option changed. */
 bool baseline_given_subjects(struct text *out, const struct baseline *was,
                              const struct baseline *is);
 
-/* "model.layers is 1, was 2" */
+/* Add "model.layers is 1, was 2". */
 void baseline_given_print(struct text *out, const struct baseline_change *change);
 
 #endif /* STORE_BASELINE_GIVEN_H */

@@ -1,4 +1,4 @@
-/* A baseline as text, and back.
+/* Baselines printed as text and parsed back.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,7 +46,7 @@ static void print_list(const char *key, const void *items, size_t n, size_t size
     }
 }
 
-/* As a map of keys, one a line. */
+/* Print given options as a map, one key a line. */
 static void print_given(const struct baseline *b, struct text *out)
 {
     if (!b->has_given)
@@ -96,7 +96,7 @@ static void print_one(const struct baseline *b, struct text *out)
 void baseline_print(const struct baseline *list, size_t count, const char *of, struct text *out)
 {
     text_add(out, HEADER_BEGIN);
-    escape_add(out, of); /* which may have a line's end in it */
+    escape_add(out, of); /* may contain a newline */
     text_addf(out, HEADER_END "\nversion: %d\nstrategies:%s\n", BASELINE_VERSION,
               count ? "" : " []");
     for (size_t i = 0; i < count; i++)
@@ -121,7 +121,7 @@ static const struct yaml_node *find(const struct yaml_node *map, const char *key
     const struct yaml_node *node = map->kind == YAML_MAP ? yaml_find(map, key) : NULL;
 
     if (!node && map->kind == YAML_MAP && !strcmp(key, "sharding"))
-        node = yaml_find(map, "lies"); /* its name in older baselines */
+        node = yaml_find(map, "lies"); /* the key in older baselines */
     if (node && node->kind == kind)
         return node;
     diag_error(diag, node ? node->place : map->place, "no '%s' as a baseline has it", key);
@@ -163,7 +163,7 @@ static void read_fields(void *item, const struct baseline_field *fields,
     }
 }
 
-/* The items of a list; those that could not be read are there all the same. */
+/* Read the items of a list; items with errors are kept, zeroed where unread. */
 static void *read_list(size_t *count, const struct yaml_node *map, const char *key, size_t size,
                        const struct baseline_field *fields, struct diag *diag)
 {
@@ -178,7 +178,7 @@ static void *read_list(size_t *count, const struct yaml_node *map, const char *k
     return items;
 }
 
-/* Both are missing in older baselines. */
+/* Read given options; older baselines have none. */
 static void read_given(struct baseline *b, const struct yaml_node *map, struct diag *diag)
 {
     bool is_there = map->kind == YAML_MAP && yaml_find(map, GIVEN);

@@ -1,4 +1,4 @@
-/* Worse or better, in one sentence.
+/* Verdict on a changed layout, worse or better, in one sentence.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 enum unit { BYTES, FLOPS, NANOSECONDS };
 
-/* What is judged: less is better. */
+/* A figure to compare; less is better. */
 struct figure {
     const char *name;
     uint128 was, is;
@@ -32,7 +32,7 @@ static const char *print(char *buf, const struct figure *f, uint128 n)
     }
 }
 
-/* Of a step nothing is to be said that one of the two does not have, nor what rounding did. */
+/* The modelled step, shown as unchanged if either baseline lacks it or the change is rounding. */
 static struct figure step_figure(const struct baseline *was, const struct baseline *is)
 {
     struct figure f = {"modelled step", was->modelled.step_ns, is->modelled.step_ns, NANOSECONDS};
@@ -42,7 +42,8 @@ static struct figure step_figure(const struct baseline *was, const struct baseli
     return f;
 }
 
-/* A change that rounds to nothing is told in full: "+0.0004 % (14680120, was 14680064)". */
+/* Add a figure with its change.  A change that rounds away is printed in full: "+0.0004 %
+ * (14680120, was 14680064)". */
 static void add_figure(struct text *out, const struct figure *f, const char *before)
 {
     char was[UNITS_TEXT_MAX], is[UNITS_TEXT_MAX];
@@ -58,7 +59,7 @@ static void add_figure(struct text *out, const struct figure *f, const char *bef
                   UINT128_DIGITS(f->was));
 }
 
-/* A longer step is worse, whatever else is less: it is what the rest is for. */
+/* A longer step is worse, whatever else shrinks: all other costs matter only through step time. */
 static const char *judge(const struct figure *figures, size_t n)
 {
     size_t nmore = 0, nless = 0;
@@ -76,7 +77,7 @@ void baseline_verdict(struct text *out, const struct baseline *was, const struct
 {
     const struct baseline_totals *a = &was->totals, *b = &is->totals;
     const struct figure figures[] = {
-        step_figure(was, is), /* the first to be said */
+        step_figure(was, is), /* printed first */
         {"total received", a->received_bytes, b->received_bytes, BYTES},
         {"peak memory", a->peak_memory_bytes_most, b->peak_memory_bytes_most, BYTES},
         {"flops of a device", a->flops_most, b->flops_most, FLOPS},

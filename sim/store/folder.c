@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 
-#define DEPTH_MAX 64 /* folders in each other, and calls of walk() */
+#define DEPTH_MAX 64 /* nested folders, which are calls of walk() */
 
 struct walk {
     struct folder *out;
@@ -33,7 +33,7 @@ bool folder_ends_in(const char *name, const char *const *endings)
     return false;
 }
 
-/* The same in letters of any case. */
+/* As folder_ends_in(), ignoring case. */
 static bool seems_to_end_in(const char *name, const char *const *endings)
 {
     for (; *endings; endings++) {
@@ -83,7 +83,7 @@ static int leave_out(struct walk *w, const char *path)
     return add(w, &w->out->left_out, &w->out->nleft_out, path);
 }
 
-/* Calls itself for the folders in a folder. */
+/* Visit the files in a folder, recursively. */
 static int walk(struct walk *w, const char *below, unsigned depth, bool within);
 
 static int visit_file(struct walk *w, const char *path, const char *name, bool within)
@@ -105,7 +105,8 @@ static int visit_folder(struct walk *w, const char *path, const char *name, unsi
     return walk(w, path, depth + 1, within && !is_in(w->without, name));
 }
 
-/* `path` is relative to the root folder; `within`: not left out. */
+/* Visit a file or folder.  `path` is relative to the root; `within`: wanted, not below an excluded
+ * folder. */
 static int visit(struct walk *w, const char *path, const char *name, unsigned depth, bool within)
 {
     struct text full = TEXT_INIT;
@@ -119,7 +120,7 @@ static int visit(struct walk *w, const char *path, const char *name, unsigned de
     is_there = stat(text_get(&full), &info) == 0;
     text_fini(&full);
     if (!is_there)
-        return SHD_OK; /* gone meanwhile, or a link to nothing */
+        return SHD_OK; /* removed meanwhile, or a dangling link */
     if (S_ISDIR(info.st_mode) && is_link)
         return name[0] == '.' ? SHD_OK : leave_out(w, path);
     if (S_ISDIR(info.st_mode))

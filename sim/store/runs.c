@@ -12,7 +12,7 @@
 #include "base/json_out.h"
 #include "store/write.h"
 
-#define APPLICATION_ID 1936221298 /* "shdr" in the file's header, which `file` shows */
+#define APPLICATION_ID 1936221298 /* "shdr" in the file's header, as `file` shows */
 #define FORMAT 1
 #define BUSY_MS 2000
 #define TABLE                                                                                     \
@@ -24,7 +24,8 @@ struct runs {
     char *path;
 };
 
-/* What a list tells, read from the JSON: exact there, rounded here anyway. */
+/* Columns of a listed run, read from its JSON.  The JSON is exact; a list rounds its figures
+ * anyway. */
 #define ROW_COLUMNS                                                                           \
     "SELECT id, time, result ->> '$.scenario', result ->> '$.strategy', result ->> '$.mode'," \
     " version, result ->> '$.devices', result ->> '$.received_bytes.total',"                  \
@@ -49,11 +50,11 @@ int runs_default_path(struct text *out, struct shd_error *err)
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for a path") : SHD_OK;
 }
 
-/* What to do about a failure, as the end of its message. */
+/* End of an error message: what to do about a failure. */
 static const char *remedy(int code)
 {
     switch (code) {
-    case SQLITE_ERROR: /* all else that a statement of ours can fail by */
+    case SQLITE_ERROR: /* any other failure of our statements */
         return "a result in it is not one; move it away, or bring back a copy";
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -88,7 +89,7 @@ static int execute(struct runs *runs, const char *sql, struct shd_error *err)
     return code == SQLITE_OK ? SHD_OK : refuse(runs, code, err);
 }
 
-/* The number that a pragma or a count answers. */
+/* Read the number that a pragma or count returns. */
 static int read_number(struct runs *runs, const char *sql, int64_t *out, struct shd_error *err)
 {
     sqlite3_stmt *statement = NULL;
@@ -102,8 +103,8 @@ static int read_number(struct runs *runs, const char *sql, int64_t *out, struct 
     return code == SQLITE_ROW ? SHD_OK : refuse(runs, code, err);
 }
 
-/* The table is the one that this program makes, not a view or what else answers to its name: what such
- * a one does may never end. */
+/* Whether the table is the one that this program creates.  A view or another table of its name is
+ * refused: reading from a view may never end. */
 static int check_table(struct runs *runs, struct shd_error *err)
 {
     int64_t ours = 0;
@@ -119,7 +120,7 @@ static int check_table(struct runs *runs, struct shd_error *err)
                          runs->path);
 }
 
-/* Two programs may come here at once: the second finds the table made. */
+/* Create the table.  Another program may do so at the same time: the second finds it created. */
 static int make_table(struct runs *runs, struct shd_error *err)
 {
     int64_t tables = 0;
@@ -136,7 +137,7 @@ static int make_table(struct runs *runs, struct shd_error *err)
                             : status;
 }
 
-/* An empty file gets a table; another's database is left alone. */
+/* Create the table in an empty file; refuse a database of another program. */
 static int prepare(struct runs *runs, bool create, struct shd_error *err)
 {
     int64_t application = 0, format = 0, tables = 0;
@@ -160,7 +161,7 @@ static int prepare(struct runs *runs, bool create, struct shd_error *err)
     return make_table(runs, err);
 }
 
-/* What is there, if anything, can be a database: a pipe would be waited for. */
+/* The path is free or a regular file: opening a pipe would block. */
 static int check_file(const char *path, struct shd_error *err)
 {
     struct stat st;
@@ -171,8 +172,8 @@ static int check_file(const char *path, struct shd_error *err)
                          S_ISDIR(st.st_mode) ? "a folder" : "no regular file");
 }
 
-/* Also who only reads may have to write: to roll back what a program left that was killed while it
- * wrote.  Nothing of the file's own is run. */
+/* Open the database.  Readers too need write access, to roll back after a writer that was killed.
+ * Triggers and views of the file are disabled. */
 static int connect(struct runs *runs, bool create)
 {
     int code = sqlite3_open_v2(runs->path, &runs->db,
@@ -220,7 +221,7 @@ void runs_close(struct runs *runs)
 {
     if (!runs)
         return;
-    sqlite3_close(runs->db); /* what was not committed is rolled back */
+    sqlite3_close(runs->db); /* rolls back what was not committed */
     free(runs->path);
     free(runs);
 }
@@ -295,7 +296,7 @@ int runs_each(struct runs *runs, runs_fn fn, void *context, struct shd_error *er
     while (code == SQLITE_OK || code == SQLITE_ROW) {
         code = sqlite3_step(statement);
         if (code == SQLITE_ROW && sqlite3_column_int64(statement, 0) <= last)
-            code = SQLITE_CORRUPT; /* pages that are read again and again, without an end */
+            code = SQLITE_CORRUPT; /* damaged pages may form an endless cycle */
         else if (code == SQLITE_ROW && (status = tell(statement, fn, context)) != SHD_OK)
             break;
         else if (code == SQLITE_ROW)
@@ -307,7 +308,7 @@ int runs_each(struct runs *runs, runs_fn fn, void *context, struct shd_error *er
     return code == SQLITE_DONE ? SHD_OK : refuse(runs, code, err);
 }
 
-/* One row of a statement that asks for the run `id`. */
+/* Step to the row of a statement that selects run `id`. */
 static int step_to(struct runs *runs, sqlite3_stmt **statement, const char *sql, int64_t id,
                    struct shd_error *err)
 {
@@ -341,14 +342,15 @@ int runs_find(struct runs *runs, int64_t id, runs_fn fn, void *context, struct s
     return status;
 }
 
-/* A file may come from anybody: what a terminal acts upon is escaped, as JSON has it. */
+/* Add a stored result.  The file may come from anybody, so control characters, on which a terminal
+ * would act, are escaped as in JSON. */
 static void add_json(struct text *out, const char *result)
 {
     struct json_out json;
 
     json_out_init_text(&json, out, JSON_OUT_COMPACT);
     json_out_raw(&json, result, strlen(result));
-    (void)json_out_fini(&json); /* a lack of memory is in the text */
+    (void)json_out_fini(&json); /* `out` records a lack of memory */
 }
 
 int runs_json(struct runs *runs, int64_t id, struct text *out, struct shd_error *err)

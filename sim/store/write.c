@@ -15,7 +15,7 @@
 
 #include "ranks/ranks.h"
 
-#define TRIES 100 /* others that write the same file at once */
+#define TRIES 100 /* before giving up on a file that other processes write at once */
 
 static int fail(struct shd_error *err, const char *path)
 {
@@ -42,7 +42,7 @@ static int write_all(int fd, const struct text *text)
     return 0;
 }
 
-/* A file that is there keeps its mode; a new one has the usual one. */
+/* Mode of an existing file; for a new file the default mode. */
 static mode_t mode_for(const char *path)
 {
     struct stat info;
@@ -52,7 +52,7 @@ static mode_t mode_for(const char *path)
     return stat(path, &info) == 0 ? info.st_mode & 07777 : 0666 & ~mask;
 }
 
-/* What a file is to hold, onto the disk. */
+/* Write the text to the file and sync it to disk. */
 static int fill(int fd, const char *path, const struct text *text, struct shd_error *err)
 {
     int status = SHD_OK;
@@ -62,9 +62,9 @@ static int fill(int fd, const char *path, const struct text *text, struct shd_er
     return status;
 }
 
-/* Give a file without a name its name.  If that name is taken the file gets a hidden one for a
- * moment, as only rename() replaces a file.  The hidden name is always the same, so that what a
- * kill in between leaves behind is reused by the next write. */
+/* Link a nameless file (O_TMPFILE) to its path.  If the path exists, the file is linked to a hidden
+ * name first, because only rename() replaces a file.  The hidden name is always the same, so that
+ * the next write reuses what a kill in between leaves behind. */
 static int name_file(int fd, const char *path, const char *beside)
 {
     char self[64];
@@ -81,14 +81,14 @@ static int name_file(int fd, const char *path, const char *beside)
             failed = rename(beside, path);
         else if (errno == EEXIST && unlink(beside) == 0)
             errno = EEXIST;
-        if (failed && errno == ENOENT) /* another one who writes the same took it */
+        if (failed && errno == ENOENT) /* another writer of the same file renamed it */
             errno = EEXIST;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed;
 }
 
-/* Through a file without a name, which is gone with the process. */
+/* Write through a nameless file, which vanishes with the process. */
 static int replace_nameless(int fd, const char *path, const char *beside, const struct text *text,
                             struct shd_error *err)
 {
@@ -102,7 +102,7 @@ static int replace_nameless(int fd, const char *path, const char *beside, const 
     return status;
 }
 
-/* Where the file system has no files without a name. */
+/* Write through a hidden temporary file, for file systems without nameless files. */
 static int replace_named(const char *path, char *beside, const struct text *text,
                          struct shd_error *err)
 {
@@ -150,7 +150,7 @@ static int write_through(const char *path, const struct text *text, struct shd_e
     return status;
 }
 
-/* Of several ranks, which all have the same, the first one writes. */
+/* All ranks have the same text; the first rank writes it. */
 int store_write(const char *path, const struct text *text, struct shd_error *err)
 {
     struct stat info;

@@ -1,4 +1,4 @@
-/* write.h - files that are kept: whole or not at all.
+/* write.h - write files whole or not at all.
  *
  * Thread class: pure functions of the file system.
  *
@@ -11,18 +11,17 @@
 
 #include "base/text.h"
 
-/* Write a text to a file: to a new one without a name first, which takes its name when all is on
- * the disk.  Whatever happens, the file is the old one or the new one, and nothing is left beside
- * it (but by a kill between two system calls, and then until the next write, a hidden file).  What
- * is no regular file (a pipe, /dev/stdout) is written to as it is.  SHD_ENOMEM (the text failed),
- * SHD_ESYSTEM. */
+/* Write a text to a file: first to a nameless file, which takes the name once all is on the disk.
+ * After any failure the file is the old one or the new one.  Only a kill between two system calls
+ * leaves a hidden file beside it, until the next write.  A path that is no regular file (a pipe,
+ * /dev/stdout) is written to directly.  SHD_ENOMEM (the text failed), SHD_ESYSTEM. */
 SHD_MUST_CHECK int store_write(const char *path, const struct text *text, struct shd_error *err);
 
-/* Whether a text could be written there, so that work whose result would be lost is not begun: the
- * folder is there and may be written, and the path is no folder.  SHD_ESYSTEM. */
+/* Whether a text could be written to the path, to be checked before long work: its folder exists
+ * and is writable, and the path is no folder.  SHD_ESYSTEM. */
 SHD_MUST_CHECK int store_check(const char *path, struct shd_error *err);
 
-/* Make the folder that a file is to be in, and those above it.  SHD_ESYSTEM. */
+/* Make the folder of a file, and the folders above.  SHD_ESYSTEM. */
 SHD_MUST_CHECK int store_make_folder(const char *path, struct shd_error *err);
 
 #endif /* STORE_WRITE_H */
