@@ -1,4 +1,4 @@
-/* affected.h - nodes whose costs a move of the search may change, each once.
+/* affected.h - the set of nodes whose costs a move of the search may change.
  *
  * Thread class: a value.
  *
@@ -15,10 +15,10 @@
 struct affected {
     uint32_t n;
     uint32_t nodes[AFFECTED_MAX];
-    bool full; /* some were left out: the move is judged without them */
+    bool full; /* the set overflowed: the move is judged without the nodes left out */
 };
 
-/* True when the node was not there yet and there was room. */
+/* Add a node; true if it is new to the set and the set had room. */
 bool affected_add(struct affected *set, uint32_t node);
 
 #endif /* PARTITION_AFFECTED_H */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* A node's colour, to be sorted by. */
+/* A node with its colour, to sort by colour. */
 struct coloured {
     uint64_t colour;
     uint32_t node;
@@ -17,7 +17,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
     return h ^ (h >> 32);
 }
 
-/* What a node is by itself, and what is asked of it. */
+/* Initial colour: the node's op, type and extents, and the shardings asked for it. */
 static uint64_t own_colour(struct placement *p, uint32_t node)
 {
     const struct graph_node *g = &p->graph->nodes[node];
@@ -34,7 +34,7 @@ static uint64_t own_colour(struct placement *p, uint32_t node)
     return mix(h, n->output == GRAPH_NONE);
 }
 
-/* What a node is together with its neighbours: operands by their place, readers in any order. */
+/* Next colour: the node's with its neighbours'.  Operands count by place, readers in any order. */
 static uint64_t next_colour(const struct placement *p, uint32_t node, const uint64_t *colours)
 {
     const struct graph_node *g = &p->graph->nodes[node];

@@ -12,17 +12,18 @@
 #include "partition/refine.h"
 #include "program/rows.h"
 
-/* An op that leaves a choice. */
+/* An op whose assignment is a choice. */
 struct named {
     const char *name;
     uint8_t phase;
     uint32_t node;
 };
 
-/* All that changes when one op is cut otherwise, so that a deep model's alternatives cost no more
- * than a shallow one's: the expressions that it may be part of, and the values whose way to their
- * readers may be another.  Those are what the expressions' ops read and make, by all their names;
- * any other value has the same home, the same readers in the same order, and the same needs. */
+/* The part of a program that changes if one op is sharded otherwise, so that alternatives of a deep
+ * model cost no more to try than a shallow one's: the expressions that the op may be fused into,
+ * and the values whose reshards may change.  These are the values that the expressions' ops read or
+ * make, with all their aliases; any other value keeps its home, its readers in the same order, and
+ * their needs. */
 struct surroundings {
     uint32_t node;
     uint32_t *fusing; /* the op and the maps that may be fused with it, ascending */
@@ -41,12 +42,12 @@ struct alternatives {
     struct named *named; /* by name and phase */
     uint32_t nnamed;
     struct surroundings around;
-    struct program_rows_counts *rows_counts; /* kept from one measurement to the next */
-    bool any;    /* there is a choice to look at */
+    struct program_rows_counts *rows_counts; /* the graph is placed, with no axis split */
+    bool any;    /* some op has a choice */
     bool failed; /* no memory */
 };
 
-/* What the surroundings of an op move, and what it computes. */
+/* Bytes that the surroundings of an op move, and the op's flops. */
 struct outcome {
     uint128 bytes, flops;
 };
@@ -60,7 +61,7 @@ static void add_fusing(struct surroundings *s, uint32_t node)
     s->seen[node] |= SEEN_FUSING;
 }
 
-/* A value and its aliases. */
+/* Add a value and its aliases. */
 static void add_value(struct surroundings *s, const struct placement *p, uint32_t node)
 {
     const struct placement_node *n = &p->nodes[node];
@@ -125,7 +126,7 @@ static void mark_inlined(struct alternatives *a)
         fuse_mark_inputs(a->inlined, &a->placement, a->around.fusing[i]);
 }
 
-/* How often a step does what is not yet an op of a whole program. */
+/* How often a step does an op that is not yet in a whole program. */
 static uint32_t times_of(const struct graph *graph, const struct program_op *op)
 {
     return program_part_times((enum program_part)op->part, graph->microbatches);
@@ -154,7 +155,7 @@ static int measure_steps(struct outcome *out, struct alternatives *a)
     return status;
 }
 
-/* The work of the kernels of the op's name. */
+/* Add the work of the kernels that the op's expression becomes. */
 static int measure_work(struct outcome *out, const struct alternatives *a)
 {
     const struct graph_node *n = &a->placement.graph->nodes[a->around.node];
@@ -173,7 +174,8 @@ static int measure_work(struct outcome *out, const struct alternatives *a)
     return status;
 }
 
-/* Emit the surroundings as they stand and add up; false when that cannot be. */
+/* Emit the surroundings with the current assignments and add up bytes and flops; false if the
+ * current assignments cannot be emitted. */
 static bool measure(struct outcome *out, struct alternatives *a)
 {
     int status;
@@ -197,7 +199,7 @@ static int compare_named(const void *a, const void *b)
     return order ? order : (int)x->phase - (int)y->phase;
 }
 
-/* So that the first of a name is the first in the graph. */
+/* Orders nodes of one name as the graph does. */
 static int compare_listed(const void *a, const void *b)
 {
     const struct named *x = a, *y = b;
@@ -275,8 +277,8 @@ void alternatives_destroy(struct alternatives *alternatives)
     free(alternatives);
 }
 
-/* The first op of that name; GRAPH_NONE unless exactly one kernel has it.  The ops of one
- * expression may share a name. */
+/* First op of a name and phase; GRAPH_NONE unless exactly one kernel has the name.  Ops fused into
+ * one expression may share a name. */
 static uint32_t find_node(const struct alternatives *a, const char *name, uint8_t phase)
 {
     const struct named key = {name, phase, GRAPH_NONE};
@@ -295,7 +297,7 @@ static uint32_t find_node(const struct alternatives *a, const char *name, uint8_
 
 /* ---- alternatives ---- */
 
-/* Give a node another assignment, if it is a valid one; all else stays. */
+/* Give a node another assignment, if valid; all other nodes keep theirs. */
 static bool place_node(struct placement *placement, uint32_t node, const struct assign *assign)
 {
     struct placement_node *n = &placement->nodes[node];
@@ -308,7 +310,7 @@ static bool place_node(struct placement *placement, uint32_t node, const struct 
     return true;
 }
 
-/* The name of a factor: that of a dimension which it is. */
+/* Name of a factor: the name of a dimension with that factor. */
 static const char *factor_name(const struct alternatives *a, uint32_t node, int factor,
                                bool *reduced)
 {
@@ -328,7 +330,8 @@ static const char *factor_name(const struct alternatives *a, uint32_t node, int 
     return NULL;
 }
 
-/* What a search chose has no cause but the bytes of the step. */
+/* Set why the chosen placement was chosen.  A placement by search has no cause but the step's
+ * bytes. */
 static void set_cause(struct alternative *out, const struct alternatives *a, uint32_t node,
                       int place)
 {

@@ -26,7 +26,7 @@ void assign_take_order(struct assign *assign, const struct shd_sharding *shardin
     }
 }
 
-/* The axes put on a factor, in the assignment's order. */
+/* The axes assigned to a factor, in the assignment's order. */
 static void axes_on(struct shd_dim_axes *out, const struct assigned *a, int factor)
 {
     size_t naxes = shd_mesh_naxes(a->mesh);
@@ -40,7 +40,8 @@ static void axes_on(struct shd_dim_axes *out, const struct assigned *a, int fact
     }
 }
 
-/* The axes that cut a factor: its own, or of those it follows as many as divide it. */
+/* The axes that cut a factor: the axes assigned to the factor, or, if the factor follows another,
+ * the other's axes as far as they divide its size. */
 static void axes_of(struct shd_dim_axes *out, const struct assigned *a, int factor)
 {
     const struct rule_factor *f = &a->rule->factors[factor];
@@ -78,7 +79,7 @@ static void shard_array(struct shd_sharding *out, const struct assigned *a, uint
     out->flat_dims = out->flat.naxes > 0 ? a->assign->flat_dims : 0;
 }
 
-/* Ops that add up whole arrays need all of them partial; products need one. */
+/* Whether a partial result needs all operands partial (sums) or one (products). */
 static bool all_partial(const struct graph_node *node)
 {
     return node->op == GRAPH_MAP && (node->fn == KERN_ADD || node->fn == KERN_SUB);
@@ -96,7 +97,7 @@ void assign_operand(struct shd_sharding *out, const struct assigned *a, uint32_t
             out->partial |= (uint16_t)(1u << axis);
 }
 
-/* An axis at work that does not shard the result leaves it partial. */
+/* An axis that does work without sharding the result leaves the result partial. */
 void assign_result(struct shd_sharding *out, const struct assigned *a, uint32_t r)
 {
     uint32_t cuts;
@@ -110,7 +111,7 @@ void assign_result(struct shd_sharding *out, const struct assigned *a, uint32_t 
         out->partial_op = (uint16_t)a->rule->reduce;
 }
 
-/* As shd_sharding_shard_shape() has pieces. */
+/* Cut the leading extents flat into pieces, as shd_sharding_shard_shape() does. */
 static void cut_flat(int64_t *extents, const struct assigned *a)
 {
     int64_t npieces = 1, count = 1;
@@ -146,7 +147,7 @@ static bool linear_map(const struct graph_node *node, uint32_t k)
 {
     switch (node->fn) {
     case KERN_COPY:
-    case KERN_CONVERT: /* each device rounds the part that it has */
+    case KERN_CONVERT: /* each device rounds its own part */
     case KERN_NEG:
     case KERN_SCALE:
     case KERN_ADD:
@@ -177,9 +178,9 @@ bool assign_linear(const struct graph_node *node, uint32_t k)
         return true;
     case GRAPH_DISPATCH:
     case GRAPH_COMBINE:
-    case GRAPH_ROPE: /* the other operand is positions */
+    case GRAPH_ROPE: /* operand 1 is positions */
         return k == 0;
-    case GRAPH_EMBED_GRAD: /* the other operand is ids */
+    case GRAPH_EMBED_GRAD: /* operand 0 is ids */
         return k == 1;
     case GRAPH_REDUCE:
         return node->reduce == SHD_SUM;

@@ -1,4 +1,5 @@
-/* assign.h - which mesh axis cuts which factor of one op, and what that asks of its arrays.
+/* assign.h - an op's assignment: the factor that each mesh axis cuts, and the shardings of operands
+ * and results that follow.
  *
  * Thread class: values and pure functions.
  *
@@ -15,18 +16,21 @@
 #include "graph/graph.h"
 #include "partition/rule.h"
 
-#define ASSIGN_NONE (-1)    /* the axis shards nothing: its devices do the same work */
-#define ASSIGN_PARTIAL (-2) /* the axis's devices hold parts of a sum, before and after */
-#define ASSIGN_FLAT (-3)    /* the axis cuts what the others leave of all arrays flat */
+#define ASSIGN_NONE (-1)    /* the axis shards nothing: its devices repeat the work */
+#define ASSIGN_PARTIAL (-2) /* the axis's devices hold partial sums, of an operand and the result */
+#define ASSIGN_FLAT (-3)    /* the axis cuts all arrays flat, after the other axes */
 
 struct assign {
     int8_t place[SHD_MESH_AXES_MAX];  /* by axis: a factor of the op's rule, or a constant above */
-    uint8_t order[SHD_MESH_AXES_MAX]; /* all axes, major ones first: the order inside a tuple */
-    uint8_t flat_dims;                /* of flat cuts (shd/sharding.h); 0: there is none */
-    uint8_t linear_operand;           /* which operand is partial where that matters */
+    uint8_t order[SHD_MESH_AXES_MAX]; /* all axes, major ones first: their order within a
+                                         dimension */
+    uint8_t flat_dims;                /* leading dimensions that are cut flat (shd/sharding.h);
+                                         0: none */
+    uint8_t linear_operand;           /* the operand that is partial, for ASSIGN_PARTIAL in a
+                                         product */
 };
 
-/* An op's assignment in its surroundings. */
+/* An op's assignment with the graph and mesh it applies to. */
 struct assigned {
     const struct graph *graph;
     uint32_t node;
@@ -35,30 +39,32 @@ struct assigned {
     const struct shd_mesh *mesh;
 };
 
-/* Nothing assigned, axes in mesh order. */
+/* Assign nothing, with the axes in mesh order. */
 void assign_init(struct assign *assign);
 
-/* Put the axes in an order, changed as little as makes the tuples of a sharding come in theirs. */
+/* Reorder the axes, as little as needed for the sharding's order of axes within each dimension. */
 void assign_take_order(struct assign *assign, const struct shd_sharding *sharding);
 
-/* The sharding that operand `k` must have, and the one that result `r` gets. */
+/* The sharding that the op needs of operand `k`, and the sharding of result `r`. */
 void assign_operand(struct shd_sharding *out, const struct assigned *a, uint32_t k);
 void assign_result(struct shd_sharding *out, const struct assigned *a, uint32_t r);
 
-/* The node that is result `r` of another: itself, then its extras. */
+/* The node that is result `r` of an op: the op's own node, then its extras. */
 uint32_t assign_result_node(const struct graph *graph, uint32_t node, uint32_t r);
 
-/* Local extents of all factors. */
+/* Extents of all factors on one device. */
 void assign_extents(int64_t *extents, const struct assigned *a);
 
-/* Whether the op may pass a partial sum of operand `k` on: it is linear in it. */
+/* Whether the op is linear in operand `k`, so that a partial operand may give a partial result. */
 bool assign_linear(const struct graph_node *node, uint32_t k);
 
-/* Whether the op converts a gradient, which is combined in the type that it becomes: a sum of parts
- * stays one.  Other values are combined first, so that they are rounded once. */
+/* Whether the op converts a gradient's type.  A partial gradient stays partial and is combined
+ * in the new type; other partial values are combined before conversion, so that they are rounded
+ * once. */
 bool assign_converts_sum(const struct graph_node *node);
 
-/* Every factor may be cut, divides by the axes put on it, and partial sums go only where they may.
+/* Whether every factor may be cut and divides by its axes, and only ops linear in an operand pass
+ * its partial sums on.
  */
 bool assign_valid(const struct assigned *a);
 

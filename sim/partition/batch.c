@@ -11,7 +11,7 @@ bool batch_is_data(const struct graph_node *n)
     return n->op == GRAPH_INPUT && n->state_of == GRAPH_NONE && n->rank > 0;
 }
 
-/* Mark the dimensions that are an array's first, and those further behind in one. */
+/* Mark each data array's first dimension in `first` and all its later dimensions in `behind`. */
 static void mark_data(const struct graph *g, bool *first, bool *behind)
 {
     for (uint32_t node = 0; node < g->nnodes; node++) {
@@ -25,7 +25,7 @@ static void mark_data(const struct graph *g, bool *first, bool *behind)
     }
 }
 
-/* Where each first dimension is behind another, all of them count. */
+/* A dimension that is also a later one is not the batch, unless all first dimensions are. */
 static void leave_out(bool *first, const bool *behind, uint32_t ndims)
 {
     bool any = false;
@@ -44,7 +44,7 @@ bool batch_has(const struct batch *b, const struct graph_node *n)
     return false;
 }
 
-/* Mark the dimensions of an op's results that are sharded as the batch of its operands is. */
+/* Mark the dimensions of results whose factor is a batch dimension of an operand. */
 static void pass_on(struct batch *b, const struct placement *p, uint32_t node)
 {
     const struct graph *g = p->graph;
@@ -65,7 +65,7 @@ static void pass_on(struct batch *b, const struct placement *p, uint32_t node)
     }
 }
 
-/* What is made of an array that varies varies too. */
+/* Mark the node as varying if it is data with the batch, or made of a varying value. */
 static void find_varying(struct batch *b, const struct placement *p, uint32_t node)
 {
     const struct graph_node *n = &p->graph->nodes[node];

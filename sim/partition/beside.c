@@ -8,15 +8,15 @@
 
 struct beside {
     struct program *program;
-    uint32_t moved_to;       /* the last op that was put off: readers are no later than it, or than
-                                lifetimes say */
-    bool *again;             /* [op] it gathers again */
-    uint32_t *waits;         /* [buffer] the gather from whose result it is made; 0: none */
-    struct program_op *late; /* [op] room for those that wait ... */
-    bool *late_again;        /* ... and whether they gather again */
+    uint32_t moved_to;       /* last op that was moved behind a gather: a reader lies at most
+                                here, or where the buffer's lifetime ends */
+    bool *again;             /* [op] gathers again in the backward phase */
+    uint32_t *waits;         /* [buffer] the gather that the buffer depends on; 0: none */
+    struct program_op *late; /* [op] scratch: ops that depend on the gather ... */
+    bool *late_again;        /* ... and whether each gathers again */
 };
 
-/* The op behind the last one that may read what op `i` makes. */
+/* One past the last op that may read a result of op `i`. */
 static uint32_t end_of_readers(const struct beside *b, uint32_t i)
 {
     const struct program_op *op = &b->program->ops[i];
@@ -28,7 +28,7 @@ static uint32_t end_of_readers(const struct beside *b, uint32_t i)
     return last < b->program->nops ? last + 1 : b->program->nops;
 }
 
-/* The first and the last op of its part that reads what op `i` makes; false: none does. */
+/* First and last reader of op `i`'s results in the op's part of the step; false: none. */
 static bool find_readers(const struct beside *b, uint32_t i, uint32_t *first, uint32_t *last)
 {
     const struct program_op *ops = b->program->ops;
@@ -44,7 +44,8 @@ static bool find_readers(const struct beside *b, uint32_t i, uint32_t *first, ui
     return *first < end;
 }
 
-/* Where a gather may come: behind all that its reader waits for besides, and its own operands. */
+/* Earliest place of a gather: behind its own operands, and all other ops that its reader waits
+ * for. */
 static uint32_t earliest(const struct program *program, uint32_t i, uint32_t reader)
 {
     const struct program_op *op = &program->ops[i];
@@ -66,7 +67,7 @@ static void move_ahead(struct beside *b, uint32_t i, uint32_t at)
     ops[at] = op;
 }
 
-/* Whether an op reads what waits, and so what it makes waits, too. */
+/* Whether an op depends on the gather; if so, its results depend on it too. */
 static bool waits(struct beside *b, uint32_t gather, const struct program_op *op)
 {
     bool waiting = false;
@@ -78,8 +79,8 @@ static bool waits(struct beside *b, uint32_t gather, const struct program_op *op
     return waiting;
 }
 
-/* Of the ops behind a gather up to its last reader, those that wait for it come last; these and the
- * others keep their order. */
+/* Among the ops from a gather to its last reader, move those that depend on the gather behind the
+ * others; both keep their order. */
 static void put_off(struct beside *b, uint32_t gather, uint32_t last)
 {
     struct program_op *ops = b->program->ops;
@@ -100,7 +101,8 @@ static void put_off(struct beside *b, uint32_t gather, uint32_t last)
     memcpy(&b->again[n], b->late_again, nlate * sizeof *b->again);
 }
 
-/* In the order of the program: what lies behind a gather that was moved is still to be looked at. */
+/* Visit gathers in program order: an op that is moved goes behind the gather being visited, so it
+ * is still visited. */
 static void move_all(struct beside *b)
 {
     for (uint32_t i = b->program->first_op; i < b->program->nops; i++) {

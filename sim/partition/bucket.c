@@ -9,11 +9,11 @@
 
 struct buckets {
     struct program *program;
-    uint128 *live; /* [op] bytes while it runs */
+    uint128 *live; /* [op] live bytes while the op runs */
     uint128 peak;
-    uint32_t *first_read; /* [buffer] the first op that reads it; PROGRAM_NONE: none does */
-    bool *gone;           /* [op] merged into a later one */
-    uint32_t *candidates; /* so far, in the program's order */
+    uint32_t *first_read; /* [buffer] first op that reads the buffer; PROGRAM_NONE: none */
+    bool *gone;           /* [op] merged into a later op */
+    uint32_t *candidates; /* candidates so far, in program order */
     uint32_t ncandidates;
 };
 
@@ -26,7 +26,7 @@ static uint64_t bytes_of(const struct program *program, const uint32_t *buffers,
     return bytes;
 }
 
-/* What an op's results take: nothing where they are written over an argument. */
+/* Bytes of an op's results; results written over an argument take none. */
 static uint64_t bytes_made(const struct program *program, const struct program_op *op)
 {
     uint64_t bytes = 0;
@@ -41,12 +41,13 @@ static bool is_candidate(const struct buckets *b, uint32_t i)
 {
     const struct program_op *op = &b->program->ops[i];
 
-    /* Of what is gathered at the begin of a step the first layer does not wait for the others'. */
+    /* Gathers at the start of a step stay apart: the first layer need not wait for the other
+     * layers'. */
     return program_coll_kind(op) >= 0 && op->part != PROGRAM_START &&
            bytes_of(b->program, op->inputs, op->ninputs) > 0;
 }
 
-/* Whether both are the same call on different arrays. */
+/* Whether both ops are the same collective on different arrays. */
 static bool alike(const struct program *program, const struct program_op *x,
                   const struct program_op *y)
 {
@@ -60,7 +61,7 @@ static bool alike(const struct program *program, const struct program_op *x,
            program->buffers[x->inputs[0]].dtype == program->buffers[y->inputs[0]].dtype;
 }
 
-/* Whether op `i` may be made as late as op `until`, and both fit in one. */
+/* Whether op `i` may be delayed to op `until`, and one op has room for the arrays of both. */
 static bool can_wait(const struct buckets *b, uint32_t i, uint32_t until)
 {
     const struct program *program = b->program;
@@ -74,8 +75,8 @@ static bool can_wait(const struct buckets *b, uint32_t i, uint32_t until)
                BUCKET_BYTES_MAX;
 }
 
-/* What op `i` reads lives on to op `until`, and what it writes is not there before: add the
- * difference to the live bytes at op `at`, one of those behind `i`. */
+/* Live bytes at op `at`, behind `i`, if op `i` is delayed to op `until`: its inputs live longer,
+ * its results start later. */
 static uint128 live_when_late(const struct buckets *b, uint32_t i, uint32_t until, uint32_t at)
 {
     const struct program *program = b->program;
@@ -101,7 +102,7 @@ static bool fits(const struct buckets *b, uint32_t i, uint32_t until)
     return true;
 }
 
-/* Make op `i` with the later op `into`: its arrays come first. */
+/* Merge op `i` into the later op `into`; op `i`'s arrays come first. */
 static void merge(struct buckets *b, uint32_t i, uint32_t into)
 {
     struct program *program = b->program;
@@ -116,7 +117,7 @@ static void merge(struct buckets *b, uint32_t i, uint32_t into)
     memmove(to->outputs + from->noutputs, to->outputs, to->noutputs * sizeof *to->outputs);
     memcpy(to->inputs, from->inputs, from->ninputs * sizeof *to->inputs);
     memcpy(to->outputs, from->outputs, from->noutputs * sizeof *to->outputs);
-    /* The reasons of all gradients of a layer would be a page. */
+    /* Listing the reasons of all gradients of a layer would fill a page. */
     to->why = from->ninputs == 1
                   ? program_text(program, "%s; with it: %s", to->why, from->why)
                   : program_text(program, "%s; with it: %u more arrays", to->why, from->ninputs);
@@ -125,7 +126,7 @@ static void merge(struct buckets *b, uint32_t i, uint32_t into)
     b->gone[i] = true;
 }
 
-/* The one before it of its kind, if that may wait. */
+/* Merge the nearest earlier collective of the same kind into op `i`, if it can be delayed. */
 static void collect(struct buckets *b, uint32_t i)
 {
     const struct program *program = b->program;
@@ -141,7 +142,7 @@ static void collect(struct buckets *b, uint32_t i)
     }
 }
 
-/* "gradient of head/kernel and 3 more" */
+/* Name a merged op "gradient of head/kernel and 3 more". */
 static void name_bucket(struct program *program, struct program_op *op)
 {
     if (program_coll_kind(op) >= 0 && op->ninputs > 1)

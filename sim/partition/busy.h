@@ -1,9 +1,9 @@
-/* busy.h - which axes of the mesh an op has to put to work.
+/* busy.h - which mesh axes an op must share its work over.
  *
- * Devices among which an operand is cut share heavy work: to gather it and compute everything
- * everywhere may move less, but is not what a cluster is for.  Only where they cannot, they repeat
- * it.  And no fewer devices share it than by following (follow.h), or arrays could be gathered just
- * ahead of it.
+ * If axes shard an operand, their devices share heavy work: gathering the operand and computing
+ * everything everywhere may move fewer bytes, but wastes a cluster.  They repeat the work only if
+ * no valid assignment shares it.  At least as many devices share the work as by following
+ * (follow.h), or arrays could be gathered just ahead of the op.
  *
  * Thread class: pure functions.
  *
@@ -17,21 +17,22 @@
 /* Whether the op's work grows faster than its arrays. */
 bool busy_is_heavy(enum graph_op op);
 
-/* The axes that shard operand `k` at its home, and might cut the op there: bit a for axis a. */
+/* The axes that shard operand `k` at its home on a dimension that the op could cut: bit a for axis
+ * a. */
 uint32_t busy_brought(const struct rule *rule, uint32_t k, const struct shd_sharding *home);
 
-/* The axes that an assignment puts to work. */
+/* The axes over which an assignment shares the work. */
 uint32_t busy_axes(const struct assign *assign, size_t naxes);
 
-/* How many devices share the work by an assignment: no two of them do the same. */
+/* Number of devices that share the work under an assignment, each with a different part. */
 int64_t busy_sharers(const struct assign *assign, const struct shd_mesh *mesh);
 
-/* By factor, the axes that cut it in all the operands that have it, two at least: what the op needs
- * of them lies together.  `homes[k]`: where operand k lies. */
+/* By factor, the axes that cut it in all operands that have the factor, if there are at least two:
+ * over these axes the operands' shards match.  `homes[k]`: home sharding of operand k. */
 void busy_agreed(uint32_t agreed[RULE_FACTORS_MAX], const struct rule *rule,
                  const struct shd_sharding *const homes[GRAPH_INPUTS_MAX]);
 
-/* Whether an assignment cuts each factor by the axes on which operands agree. */
+/* Whether an assignment cuts each factor by the axes that its operands agree on. */
 bool busy_keeps_agreed(const struct assign *assign, const uint32_t agreed[RULE_FACTORS_MAX]);
 
 #endif /* PARTITION_BUSY_H */

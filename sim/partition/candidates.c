@@ -7,7 +7,8 @@
 
 #include "partition/busy.h"
 
-/* Option 0 of every axis is ASSIGN_NONE, but where a sum of parts has to stay one. */
+/* Add an option for an axis, once.  Option 0 is ASSIGN_NONE, except for a sum that must stay
+ * partial. */
 static void add_option(struct candidates *cs, size_t axis, int place)
 {
     for (uint32_t i = 0; i < cs->noptions[axis]; i++)
@@ -17,7 +18,8 @@ static void add_option(struct candidates *cs, size_t axis, int place)
         cs->options[axis][cs->noptions[axis]++] = (int8_t)place;
 }
 
-/* The mesh's order, changed as little as makes the tuples of one sharding come in theirs. */
+/* Add the mesh's order of axes, changed as little as needed for the sharding's order within each
+ * dimension. */
 static void add_order(struct candidates *cs, const struct shd_sharding *s)
 {
     struct assign assign;
@@ -31,8 +33,8 @@ static void add_order(struct candidates *cs, const struct shd_sharding *s)
         memcpy(cs->orders[cs->norders++], assign.order, sizeof assign.order);
 }
 
-/* Take the places that a neighbouring sharding of an array has for its axes; `factors` are the
- * op's for the dimensions of that array. */
+/* Add the places that the axes have in a neighbour's sharding of an array; `factors` are the op's
+ * factors of that array's dimensions. */
 static void add_neighbour(const struct placement *p, struct candidates *cs, uint32_t node,
                           const int8_t *factors, uint32_t number)
 {
@@ -59,8 +61,8 @@ static void add_neighbour(const struct placement *p, struct candidates *cs, uint
         add_order(cs, s);
 }
 
-/* An operand that is a partial sum may be passed on as it is, or be scattered over any dimension:
- * that moves half of what bringing it about everywhere does. */
+/* A partial operand may be passed on as it is, or be scattered over any dimension: a reduce-scatter
+ * moves half the bytes of an all-reduce. */
 static void add_partial(const struct placement *p, struct candidates *cs, uint32_t node, uint32_t k)
 {
     const struct graph_node *g = &p->graph->nodes[node];
@@ -89,7 +91,8 @@ static void add_partial(const struct placement *p, struct candidates *cs, uint32
         cs->linear_operand = (uint8_t)k;
 }
 
-/* What is asked of a value, by whatever name; `factors` are those of the op that makes it. */
+/* Add the shardings asked for a value or its aliases, as an output or by constraints; `factors` are
+ * those of the op that makes the value. */
 static void add_asked(struct placement *p, struct candidates *cs, uint32_t node, uint32_t value,
                       const int8_t *factors)
 {

@@ -13,22 +13,22 @@
 #include "partition/fuse.h"
 #include "program/rows.h"
 
-/* One array in one sharding, as a buffer of the program. */
+/* A version of a value: the value in one sharding, as a buffer of the program. */
 struct version {
     uint32_t node;
-    uint32_t sharding; /* number */
+    uint32_t sharding; /* sharding number */
     uint32_t buffer;
-    uint8_t phase; /* in which it was made */
+    uint8_t phase; /* phase that made the version */
     uint8_t part;
-    bool again;     /* of the forward phase, done once more */
-    uint32_t stage; /* where it is */
+    bool again;     /* made by a recomputed op of the forward phase */
+    uint32_t stage; /* stage that holds the version */
     uint32_t next;  /* older version of the same node, or PROGRAM_NONE */
 };
 
-/* Where in a step an op is: its phase and part, and its stage. */
+/* Place of an op in a step: phase, part and stage. */
 struct spot {
     uint8_t phase, part;
-    bool again; /* of the forward phase, done once more */
+    bool again; /* a recomputed op of the forward phase */
     uint32_t stage;
 };
 
@@ -40,13 +40,13 @@ struct emit {
     uint32_t nversions, room;
     uint32_t *newest; /* by node, from `first` on */
     uint32_t first;
-    uint32_t only;       /* a value: nothing but its own steps; GRAPH_NONE: everything */
+    uint32_t only;       /* emit only this value's steps; GRAPH_NONE: emit everything */
     const bool *inlined; /* by node: computed inside its reader */
     struct emit_opts opts;
     struct shd_error *err;
 };
 
-/* Without a schedule, all is one stage. */
+/* Without a schedule there is one stage. */
 static uint32_t stage_of(const struct emit *e, uint32_t node)
 {
     return e->program && e->program->nstages > 1 ? e->graph->nodes[node].stage : 0;
@@ -61,7 +61,7 @@ static struct spot spot_of(const struct emit *e, uint32_t node)
     return (struct spot){(uint8_t)n->phase, (uint8_t)part, n->again, stage_of(e, node)};
 }
 
-/* An op of a name at a spot. */
+/* An op of a kind and name at a spot. */
 static struct program_op op_at(enum program_op_kind kind, const char *name, struct spot spot)
 {
     return (struct program_op){.kind = kind,
@@ -91,7 +91,7 @@ static int keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32
     return SHD_OK;
 }
 
-/* What the array that a step leaves to the next is for: what it takes the place of. */
+/* Use of an array that the next step reads: the use of the argument that it replaces. */
 static enum program_use use_of_next(const struct emit *e, uint32_t node, enum program_use otherwise)
 {
     for (uint32_t o = e->placement->nodes[node].output; o < e->graph->noutputs; o++) {
@@ -104,7 +104,7 @@ static enum program_use use_of_next(const struct emit *e, uint32_t node, enum pr
     return otherwise;
 }
 
-/* What a new array of a node's value is for. */
+/* Use of a new array of a node's value. */
 static enum program_use use_of(const struct emit *e, uint32_t node)
 {
     const struct graph_node *n = &e->graph->nodes[node];
@@ -123,7 +123,7 @@ static enum program_use use_of(const struct emit *e, uint32_t node)
                                        : PROGRAM_ACTIVATIONS;
 }
 
-/* A buffer that is no version of anything. */
+/* Add a buffer that is not registered as a version. */
 static int add_alone(struct emit *e, uint32_t node, uint32_t sharding, uint32_t *buffer)
 {
     const struct graph_node *n = &e->graph->nodes[node];
@@ -138,7 +138,7 @@ static int add_alone(struct emit *e, uint32_t node, uint32_t sharding, uint32_t 
     return status;
 }
 
-/* A new buffer for a node's array in a sharding, kept as its newest version. */
+/* Add a buffer for a node's array in a sharding, registered as its newest version. */
 static int add_version(struct emit *e, uint32_t node, uint32_t sharding, struct spot spot,
                        uint32_t *buffer)
 {
@@ -154,7 +154,8 @@ static int add_version(struct emit *e, uint32_t node, uint32_t sharding, struct 
 
 /* ---- why a step is there ---- */
 
-/* The names of what the op behind a partial value sums over.  Whole numbers only say which. */
+/* Names of the dimensions that the op behind a partial value sums over.  Operands of integers (ids)
+ * are skipped. */
 static void summed_names(char *out, size_t size, const struct emit *e, uint32_t node)
 {
     const struct graph_node *n = &e->graph->nodes[node];
@@ -172,7 +173,7 @@ static void summed_names(char *out, size_t size, const struct emit *e, uint32_t 
         }
 }
 
-/* The op that made a value which several constraints may have named since. */
+/* The op that made a value, behind constraints that only rename the value. */
 static uint32_t maker_of(const struct emit *e, uint32_t node)
 {
     while (e->graph->nodes[node].op == GRAPH_CONSTRAINT && !e->placement->nodes[node].fixed)
@@ -180,7 +181,7 @@ static uint32_t maker_of(const struct emit *e, uint32_t node)
     return node;
 }
 
-/* Whether an operand is a sum of parts over an axis of a step, which its op passes on. */
+/* Whether operand `k` is partial over an axis of a step and the op passes its partial sums on. */
 static bool passes_parts(const struct emit *e, uint32_t node, uint32_t k,
                          const struct shd_reshard_step *step)
 {
@@ -194,8 +195,8 @@ static bool passes_parts(const struct emit *e, uint32_t node, uint32_t k,
     return false;
 }
 
-/* The op that made the parts which a step combines, and the names of what it sums over: ops that
- * are linear may have passed them on since. */
+/* The op that made the partial sums which a step combines, and the names of the dimensions that it
+ * sums over.  Linear ops in between passed the partial sums on. */
 static uint32_t summer_of(char *names, size_t size, const struct emit *e, uint32_t value,
                           const struct shd_reshard_step *step)
 {
@@ -249,7 +250,7 @@ static const char *why(struct emit *e, uint32_t value, const struct shd_reshard_
     case SHD_RESHARD_EXCHANGE:
         return program_text(e->program, "%s needs %s in another sharding", reader, n->name);
     default:
-        return NULL; /* nothing is communicated */
+        return NULL; /* local step, nothing is communicated */
     }
 }
 
@@ -281,8 +282,8 @@ static bool is_param(const struct emit *e, uint32_t node)
     return e->graph->nodes[node].op == GRAPH_PARAM;
 }
 
-/* Whether a gathered copy of a node's array is left to the phase that gathered it.  Ids and slots
- * are a few bytes beside the rows that they name: nobody gathers them twice. */
+/* Whether a gathered copy of a node's array is freed after the phase that gathered it.  Ids and
+ * slots are kept: they are few bytes beside the rows they index. */
 static bool is_gathered_again(const struct emit *e, uint32_t node)
 {
     const struct partition_request *r = e->placement->request;
@@ -293,17 +294,17 @@ static bool is_gathered_again(const struct emit *e, uint32_t node)
     return asked == PARTITION_AGAIN || (asked == PARTITION_KEPT_IF_FITS && e->opts.short_of_memory);
 }
 
-/* Whether a version is of another phase than a reader's, or of the begin of the step.  A parameter
- * that is gathered to compute values again is there for their gradients, too: FSDP frees it behind
- * both.  A value that a product reads when it is done once more is gathered for that, and for the
- * product's gradient. */
+/* Whether a version belongs to another phase than its reader, or to the start of the step.  A
+ * parameter gathered for recomputed values is kept for their gradients: FSDP frees it after both.
+ * A value gathered for a recomputed product is freed, and gathered again for the product's
+ * gradient. */
 static bool is_of_other_phase(const struct emit *e, const struct version *v, struct spot spot)
 {
     return v->phase != spot.phase || (!is_param(e, v->node) && v->again != spot.again) ||
            (v->part == PROGRAM_START && spot.part != PROGRAM_START);
 }
 
-/* Whether a sharding is another one gathered over some of its axes. */
+/* Whether `sharding` results from gathering `home` over some of its axes. */
 static bool is_gathered_from(const struct shd_sharding *sharding, const struct shd_sharding *home)
 {
     uint32_t axes = shd_sharding_axes(sharding), of = shd_sharding_axes(home);
@@ -311,14 +312,14 @@ static bool is_gathered_from(const struct shd_sharding *sharding, const struct s
     return !home->partial && axes != of && (axes & ~of) == 0;
 }
 
-/* Whether a value is its operand, taken to the sharding that a constraint asks for. */
+/* Whether a value is its operand, resharded as a constraint asks. */
 static bool is_asked(const struct emit *e, uint32_t node)
 {
     return e->graph->nodes[node].op == GRAPH_CONSTRAINT && e->placement->nodes[node].fixed;
 }
 
-/* As the op that made a value left it, before constraints took it elsewhere; of one value's steps
- * alone, as it is. */
+/* The sharding that a value's maker gave it, before constraints resharded it.  If only one value's
+ * steps are emitted, the value's home. */
 static const struct shd_sharding *made_as(const struct emit *e, uint32_t node)
 {
     while (e->only == GRAPH_NONE && is_asked(e, node))
@@ -333,8 +334,8 @@ static void keep_inner(struct shd_dim_axes *out, const struct shd_dim_axes *axes
             out->axes[out->naxes++] = axes->axes[a];
 }
 
-/* The sharding of a parameter among neighbours alone, in which it stays; PLACEMENT_UNKNOWN: there
- * is none. */
+/* The sharding in which a parameter is kept among neighbours (sharded over the inner axes only);
+ * PLACEMENT_UNKNOWN: none. */
 static uint32_t number_among_neighbours(const struct emit *e, uint32_t node)
 {
     const struct shd_sharding *home =
@@ -352,7 +353,8 @@ static uint32_t number_among_neighbours(const struct emit *e, uint32_t node)
     return price_number(e->placement->price, &s);
 }
 
-/* A gathered copy of an earlier phase that is made again rather than kept. */
+/* Whether a version is a gathered copy of an earlier phase, which is gathered again instead of
+ * kept. */
 static bool forgotten(const struct emit *e, const struct version *v, struct spot spot)
 {
     const struct price *price = e->placement->price;
@@ -364,8 +366,8 @@ static bool forgotten(const struct emit *e, const struct version *v, struct spot
             is_gathered_from(is, made_as(e, v->node)));
 }
 
-/* What a microbatch made of an array is gone when all are done: the update begins from what the
- * step began with, and from the sums over microbatches. */
+/* Whether a version belongs to one microbatch, and the reader to the update: the update reads
+ * arguments of the step, and the sums over microbatches. */
 static bool is_past(const struct emit *e, const struct version *v, struct spot spot)
 {
     const struct program_buffer *b = &e->program->buffers[v->buffer];
@@ -377,14 +379,14 @@ static bool is_past(const struct emit *e, const struct version *v, struct spot s
            !(made->op == GRAPH_ACCUMULATE && v->next == PROGRAM_NONE);
 }
 
-/* Whether a version is there for a reader at a spot: in its stage, and made before it. */
+/* Whether a reader at a spot can use a version: same stage, and made before. */
 static bool is_there(const struct emit *e, const struct version *v, struct spot spot)
 {
     return v->stage == spot.stage && !forgotten(e, v, spot) && !is_past(e, v, spot) &&
            !(v->part == PROGRAM_WEIGHTS && spot.part == PROGRAM_BACKWARD);
 }
 
-/* The version from which a sharding costs least at a spot; NULL: none is there. */
+/* The usable version with the least reshard cost to `need`; NULL: none. */
 static const struct version *cheapest(const struct emit *e, uint32_t node, uint32_t need,
                                       struct spot spot)
 {
@@ -417,7 +419,8 @@ static int plan_steps(struct shd_reshard_plan *plan, const struct emit *e, uint3
 
 /* ---- between stages ---- */
 
-/* How many of the steps are made before a value is sent: it is sent where its shards are least. */
+/* Number of steps to take before a value is sent to another stage: sent where its shards are
+ * smallest. */
 static size_t steps_before_send(const struct emit *e, uint32_t node,
                                 const struct shd_reshard_plan *plan)
 {
@@ -442,8 +445,8 @@ static size_t steps_before_send(const struct emit *e, uint32_t node,
     return best;
 }
 
-/* Where the stage of a value sends it for a reader: as soon as it is there; once a step, before the
- * first microbatch, what all of them read. */
+/* Where a value's stage sends it to a reader's: as soon as it is made; an argument that all
+ * microbatches read, once, before the first microbatch. */
 static struct spot spot_of_send(const struct emit *e, const struct version *from,
                                 struct spot reader)
 {
@@ -456,7 +459,8 @@ static struct spot spot_of_send(const struct emit *e, const struct version *from
     return spot;
 }
 
-/* Most values go to a neighbour, and then layers of all stages have the same reason. */
+/* Why a value is sent.  A neighbour is named by direction, so that layers of all stages have equal
+ * reasons. */
 static const char *why_sent(struct emit *e, const char *name, struct spot from, struct spot to,
                             const char *asker)
 {
@@ -498,7 +502,7 @@ static bool comes_too_late(struct spot send, struct spot reader)
                : send.part == PROGRAM_BACKWARD && send.stage < reader.stage;
 }
 
-/* Have a value sent from its own stage to a reader's. */
+/* Send a value from its stage to the reader's stage. */
 static int cross(struct emit *e, uint32_t node, uint32_t need, struct spot reader,
                  const char *asker)
 {
@@ -532,8 +536,8 @@ static int cross(struct emit *e, uint32_t node, uint32_t need, struct spot reade
     return status == SHD_OK ? emit_send(e, node, buffer, send, reader, asker) : status;
 }
 
-/* Data that differs from microbatch to microbatch, or from step to step, is filled in where it is
- * read, for each microbatch that is under way. */
+/* Whether a value is data that changes by microbatch or step.  In a pipeline each reading stage
+ * fills in its own, for each microbatch in flight. */
 static bool is_filled_anew(const struct emit *e, uint32_t node)
 {
     const struct graph_node *n = &e->graph->nodes[node];
@@ -541,8 +545,8 @@ static bool is_filled_anew(const struct emit *e, uint32_t node)
     return e->program->nstages > 1 && n->op == GRAPH_INPUT && kern_source_changes(&n->source);
 }
 
-/* What tells attention what it sees is known wherever it is read: it is made there as it is wanted,
- * and nobody sends it. */
+/* Whether a value is a mask input of attention: generated on every device that reads it, and never
+ * communicated. */
 static bool is_known_everywhere(const struct emit *e, uint32_t node)
 {
     return e->graph->nodes[node].op == GRAPH_INPUT && e->graph->nodes[node].source.sight;
@@ -562,7 +566,7 @@ static int emit_fill(struct emit *e, uint32_t node, uint32_t sharding, struct sp
     return program_add_op(e->program, &op, e->err);
 }
 
-/* Have a version of a value in the stage of a reader. */
+/* Make a version of a value available in the reader's stage. */
 static int come_to_stage(struct emit *e, uint32_t node, uint32_t need, struct spot reader,
                          const char *asker)
 {
@@ -577,7 +581,7 @@ static int come_to_stage(struct emit *e, uint32_t node, uint32_t need, struct sp
     return cross(e, node, need, reader, asker);
 }
 
-/* The steps from a version to a sharding; *buffer is the version's, and then the new one's. */
+/* Emit the steps from a version to a sharding; *buffer becomes the buffer of the result. */
 static int emit_plan(struct emit *e, uint32_t node, const struct version *from, uint32_t need,
                      struct spot spot, const char *asker, uint32_t *buffer)
 {
@@ -595,21 +599,21 @@ static int emit_plan(struct emit *e, uint32_t node, const struct version *from, 
 
 /* ---- parameters ---- */
 
-/* Where a reader's stage does something once a step, before the first microbatch. */
+/* The spot in the reader's stage before the first microbatch, once a step. */
 static struct spot start_of(struct spot reader)
 {
     return (struct spot){GRAPH_FORWARD, PROGRAM_START, false, reader.stage};
 }
 
-/* Whether a parameter stays gathered in a pipeline: one copy serves all microbatches, while as many
- * as are under way would have one each. */
+/* Whether a parameter in a pipeline is gathered once a step: one gathered copy then serves all
+ * microbatches, instead of one copy for each microbatch in flight. */
 static bool is_gathered_once(const struct emit *e, uint32_t node, struct spot reader)
 {
     return is_param(e, node) && e->program->nstages > 1 && reader.phase != GRAPH_OPTIMIZER &&
            !is_gathered_again(e, node);
 }
 
-/* Whether a parameter is to be there among neighbours, and is not yet. */
+/* Whether a parameter is to be kept sharded among neighbours, and no such version exists yet. */
 static bool lacks_neighbours(const struct emit *e, uint32_t node, struct spot reader)
 {
     uint32_t held = number_among_neighbours(e, node);
@@ -621,7 +625,7 @@ static bool lacks_neighbours(const struct emit *e, uint32_t node, struct spot re
     return from && from->sharding != held;
 }
 
-/* Have a parameter among neighbours: a part of what was gathered. */
+/* Make the version of a parameter that is sharded among neighbours, a part of the gathered copy. */
 static int bring_to_neighbours(struct emit *e, uint32_t node, struct spot spot, const char *asker)
 {
     uint32_t buffer, held = number_among_neighbours(e, node);
@@ -629,17 +633,18 @@ static int bring_to_neighbours(struct emit *e, uint32_t node, struct spot spot, 
     return emit_plan(e, node, cheapest(e, node, held, spot), held, spot, asker, &buffer);
 }
 
-/* ---- everything that is read ---- */
+/* ---- operands ---- */
 
-/* Whether a constraint took its operand elsewhere for another phase only. */
+/* Whether a constraint's resharded value was made for another phase only, so that it must be made
+ * again. */
 static bool is_to_ask_again(const struct emit *e, uint32_t node, uint32_t need, struct spot reader)
 {
     return is_asked(e, node) && stage_of(e, node) == reader.stage &&
            !cheapest(e, node, need, reader);
 }
 
-/* From the cheapest version in the stage of a spot; what is gathered of a parameter is left to its
- * neighbours. */
+/* Reshard from the cheapest version in the spot's stage.  After a parameter is gathered, keep the
+ * neighbours' part of it. */
 static int bring_to_spot(struct emit *e, uint32_t node, uint32_t need, struct spot spot,
                          const char *asker, uint32_t *buffer)
 {
@@ -650,8 +655,8 @@ static int bring_to_spot(struct emit *e, uint32_t node, uint32_t need, struct sp
                : status;
 }
 
-/* The same for a reader in that stage.  In a pipeline neighbours have their parts of a parameter
- * from the begin of the step on. */
+/* As bring_to_spot(), for a reader in the same stage.  In a pipeline, neighbours hold their parts
+ * of a parameter from the start of the step. */
 static int bring_in_stage(struct emit *e, uint32_t node, uint32_t need, struct spot reader,
                           const char *asker, uint32_t *buffer)
 {
@@ -664,7 +669,7 @@ static int bring_in_stage(struct emit *e, uint32_t node, uint32_t need, struct s
     return status == SHD_OK ? bring_to_spot(e, node, need, reader, asker, buffer) : status;
 }
 
-/* A node's array in the sharding that is needed, from the cheapest version there is. */
+/* Make a node's array available in the needed sharding, from the cheapest version. */
 static int bring(struct emit *e, uint32_t node, uint32_t need, struct spot reader,
                  const char *asker, uint32_t *buffer)
 {
@@ -683,8 +688,7 @@ static int bring(struct emit *e, uint32_t node, uint32_t need, struct spot reade
 
 /* ---- ops ---- */
 
-/* Whether devices hand the elements of a shift on to each other: it goes along a dimension that is
- * cut. */
+/* Whether a shift moves elements between devices: the shifted dimension is sharded. */
 static bool shifts_between_devices(const struct emit *e, uint32_t node)
 {
     const struct graph_node *n = &e->graph->nodes[node];
@@ -694,7 +698,7 @@ static bool shifts_between_devices(const struct emit *e, uint32_t node)
     return n->op == GRAPH_SHIFT && home->dims[rule_place(n, n->attr.shift.dim)].naxes > 0;
 }
 
-/* The op that an array is shifted for: not one that shifts it further. */
+/* Name of the op that reads a shifted array, past further shifts. */
 static const char *reader_of_shift(const struct emit *e, uint32_t node)
 {
     const struct placement_node *p = &e->placement->nodes[node];
@@ -705,7 +709,8 @@ static const char *reader_of_shift(const struct emit *e, uint32_t node)
     return e->graph->nodes[node].name;
 }
 
-/* A sum that is gathered around a ring is read by what adds to it, which has its name. */
+/* Why an array is shifted.  A sum that moves around a ring is read by the op that adds to it, which
+ * has the same name. */
 static const char *why_shifted(struct emit *e, uint32_t node)
 {
     const char *name = e->graph->nodes[e->graph->nodes[node].inputs[0]].name;
@@ -716,7 +721,7 @@ static const char *why_shifted(struct emit *e, uint32_t node)
     return program_text(e->program, "%s needs the next block of %s", reader, name);
 }
 
-/* A step that moves a shard on in the place of a kernel, whose operand and result are set. */
+/* Turn an op, whose operand and result are set, into a step that shifts shards between devices. */
 static int set_shift(struct program_op *op, struct emit *e, uint32_t node)
 {
     const struct graph_node *n = &e->graph->nodes[node];
@@ -728,7 +733,7 @@ static int set_shift(struct program_op *op, struct emit *e, uint32_t node)
                              (int)rule_place(n, n->attr.shift.dim), n->attr.shift.by, e->err);
 }
 
-/* Once for each sharding that it is read in. */
+/* Generate a mask input once for each sharding in which it is read. */
 static int emit_known(struct emit *e, uint32_t node, struct spot spot)
 {
     const struct placement_node *n = &e->placement->nodes[node];
@@ -755,7 +760,8 @@ static int emit_leaf(struct emit *e, uint32_t node)
     return emit_fill(e, node, e->placement->nodes[node].home, spot);
 }
 
-/* Bring all that an op reads to where it wants it: what is inlined into it is computed with it. */
+/* Reshard all operands of an op as it needs them; operands of inlined maps are operands of the
+ * op. */
 static int bring_inputs(struct emit *e, uint32_t node, const struct fused *fused,
                         struct program_op *op)
 {
@@ -769,7 +775,7 @@ static int bring_inputs(struct emit *e, uint32_t node, const struct fused *fused
     return status;
 }
 
-/* What the op of a node that is not inlined reads, and the expression if it is one. */
+/* Collect the operands of a node that is not inlined, and its expression if it has one. */
 static void collect_inputs(struct fused *out, const struct placement *p, const bool *inlined,
                            uint32_t node)
 {
@@ -784,7 +790,7 @@ static void collect_inputs(struct fused *out, const struct placement *p, const b
     memcpy(out->needs, p->nodes[node].needs, n->ninputs * sizeof *out->needs);
 }
 
-/* Buffers for all results of an op. */
+/* Add buffers for all results of an op. */
 static int add_outputs(struct emit *e, uint32_t node, struct program_op *op)
 {
     const struct placement_node *c = &e->placement->nodes[node];
@@ -800,7 +806,7 @@ static int add_outputs(struct emit *e, uint32_t node, struct program_op *op)
     return status;
 }
 
-/* The kernel of a node on arrays of some extents. */
+/* Set the kernel of a node for given extents. */
 static void lower(struct program_op *op, const struct placement *p, uint32_t node,
                   const struct fused *fused, const int64_t *extents)
 {
@@ -812,7 +818,7 @@ static void lower(struct program_op *op, const struct placement *p, uint32_t nod
         row->lower(op, p->graph, node, &p->nodes[node].rule, extents);
 }
 
-/* The op as one device would do it with whole arrays: `whole` is lowered to that. */
+/* Set the work of the unsharded op: `whole` is the op lowered to one device with whole arrays. */
 static void set_work(struct program_op *op, const struct program_op *whole,
                      const struct assign *assign)
 {
@@ -828,7 +834,7 @@ static void set_work(struct program_op *op, const struct program_op *whole,
         op->workspace_bytes = op->kernel->workspace_bytes(&op->desc);
 }
 
-/* Of what an array holds, without padding. */
+/* Set the extents of an array's dimensions without their padding. */
 static void set_held(int64_t *extents, const struct graph *graph, uint32_t array,
                      const int8_t *factors)
 {
@@ -849,7 +855,7 @@ static void whole_extents(int64_t *extents, const struct graph *graph, uint32_t 
         set_held(extents, graph, graph->nodes[node].inputs[k], rule->operand[k]);
 }
 
-/* Everything of a kernel but its arrays. */
+/* Set all of a kernel except its buffers. */
 static int set_kernel(struct program_op *op, const struct placement *p, uint32_t node,
                       const struct fused *fused, struct shd_error *err)
 {
@@ -866,7 +872,8 @@ static int set_kernel(struct program_op *op, const struct placement *p, uint32_t
     assign_extents(extents, &a);
     lower(op, p, node, fused, extents);
     set_work(op, &whole, &c->assign);
-    if (op->dense_flops == UINT64_MAX || op->workspace_bytes == UINT64_MAX) /* where kernels stop */
+    if (op->dense_flops == UINT64_MAX || op->workspace_bytes == UINT64_MAX) /* the value at which
+                                                                               kernels saturate */
         return shd_error_set(
             err, SHD_ERANGE, "'%.80s' (%s) is too large for one device: %s are 2^64 or more",
             op->name, program_phase_name(op->phase),
@@ -879,7 +886,7 @@ static struct program_op op_of(const struct emit *e, uint32_t node)
     return op_at(PROGRAM_KERNEL, e->graph->nodes[node].name, spot_of(e, node));
 }
 
-/* An op that moves rows, all else being set. */
+/* Complete an op that moves rows; all else is set. */
 static int set_rows(struct emit *e, struct program_op *op, uint32_t node)
 {
     const struct graph *g = e->graph;
@@ -918,7 +925,7 @@ static int emit_op(struct emit *e, uint32_t node)
     status = bring_inputs(e, node, &fused, &op);
     if (status != SHD_OK)
         return status;
-    if (!c->works) /* the same array under another name */
+    if (!c->works) /* an alias */
         return keep_version(e, node, c->home, op.inputs[0], spot_of(e, node));
     status = add_outputs(e, node, &op);
     if (status == SHD_OK)
@@ -929,7 +936,7 @@ static int emit_op(struct emit *e, uint32_t node)
     return status == SHD_OK ? program_add_op(e->program, &op, e->err) : status;
 }
 
-/* The buffer of an input or a parameter as it is sharded when the step begins: its oldest. */
+/* The buffer of an input or parameter as the step begins: its oldest version. */
 static uint32_t argument_of(const struct emit *e, uint32_t node)
 {
     uint32_t v = e->newest[node - e->first];
@@ -952,7 +959,7 @@ static int add_result(struct emit *e, const struct graph_output *output, uint32_
     return program_add_result(e->program, kinds[output->kind], output->name, buffer, e->err);
 }
 
-/* Deliver a node to the outputs that it is, as soon as it is there. */
+/* Deliver a node's value to the outputs it belongs to, once the value is made. */
 static int emit_outputs(struct emit *e, uint32_t node)
 {
     static const char *const askers[] = {[GRAPH_OUTPUT] = "result",
@@ -1027,8 +1034,8 @@ int emit_program(struct program *program, struct placement *placement,
 
 /* ---- parts of a program ---- */
 
-/* The first op behind `after` that reads a value, itself or as part of its expression; GRAPH_NONE:
- * no more. */
+/* The next op after `after` that reads a value, directly or in its expression; GRAPH_NONE: no
+ * more. */
 static uint32_t next_reader(const struct emit *e, uint32_t value, uint32_t after)
 {
     const struct placement_node *n = &e->placement->nodes[value];
@@ -1045,7 +1052,7 @@ static uint32_t next_reader(const struct emit *e, uint32_t value, uint32_t after
     return next;
 }
 
-/* The op that moves rows of a value, which is there as op->inputs[0], is a step of its own. */
+/* Emit an op that moves rows of a value, op->inputs[0], as a step by itself. */
 static int emit_rows(struct emit *e, uint32_t node, struct program_op *op)
 {
     const struct placement_node *c = &e->placement->nodes[node];
@@ -1092,7 +1099,7 @@ int emit_steps(struct program *program, struct placement *placement, const bool 
                      .err = err};
     int status;
 
-    if (inlined[value]) /* never an array */
+    if (inlined[value]) /* an inlined map has no array */
         return SHD_OK;
     status = add_version(&e, value, placement->nodes[value].home, spot_of(&e, value), &buffer);
     if (status == SHD_OK)

@@ -1,4 +1,4 @@
-/* emit.h - from what was chosen to a program: ops on shards, and the steps between them.
+/* emit.h - turn a placement into a program: ops on shards, and the steps between them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,27 +8,26 @@
 #include "partition/placement.h"
 
 struct emit_opts {
-    bool short_of_memory; /* what the request has kept if it fits is gathered again: less memory for
-                             more bytes */
-    bool splits; /* what only gradients of parameters come of is a part of its own
+    bool short_of_memory; /* gather again what PARTITION_KEPT_IF_FITS keeps: less memory for more
+                             bytes */
+    bool splits; /* ops that only gradients of parameters depend on become a part of their own
                     (PROGRAM_WEIGHTS) */
-    uint32_t outer_axes; /* bit a: parameters that are gathered again are gathered over axis a of
-                            the mesh once a microbatch, in a pipeline once a step, and stay sharded
-                            over their other axes; 0: they are sharded as they begin */
+    uint32_t outer_axes; /* bit a: parameters that are gathered again are gathered over mesh axis
+                            a once a microbatch (in a pipeline once a step) and stay sharded over
+                            their other axes; 0: they keep their home sharding */
 };
 
-/* Append everything to an empty program. */
+/* Emit all of a placement into an empty program. */
 SHD_MUST_CHECK int emit_program(struct program *program, struct placement *placement,
                                 const struct emit_opts *opts, struct shd_error *err);
 
-/* Parts of that, for whoever changes one op and asks what else changes; `inlined` as by
- * fuse_mark().  First, append the steps that bring one value from its home to all that read it, with
- * the ops that pull its rows, and nothing else: they are those of the whole program, made without
- * `short_of_memory`. */
+/* Emit parts of the program, to price a change to one op; `inlined` as by fuse_mark(). emit_steps()
+ * appends only the steps that bring one value from its home to all its readers, and the ops that
+ * pull its rows.  They are the same as in the whole program without `short_of_memory`. */
 SHD_MUST_CHECK int emit_steps(struct program *program, struct placement *placement,
                               const bool *inlined, uint32_t value, struct shd_error *err);
 
-/* Second, the kernel of a node that works and is not inlined, without its arrays. */
+/* emit_kernel() makes the kernel of a node that works and is not inlined, without its buffers. */
 SHD_MUST_CHECK int emit_kernel(struct program_op *out, const struct placement *placement,
                                const bool *inlined, uint32_t node, struct shd_error *err);
 

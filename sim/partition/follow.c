@@ -12,33 +12,35 @@ struct claim {
     enum follow_claim strength;
     uint8_t axis;
     int8_t factor;
-    uint32_t array;  /* that brings it, or GRAPH_NONE */
-    double elements; /* of the array that brings it: of equal claims the largest array's holds */
+    uint32_t array;  /* the array that brings the axis, or GRAPH_NONE */
+    double elements; /* elements of that array: of equal claims the largest array's wins */
 };
 
-/* One for each axis and factor, and for each flat cut. */
+/* One claim for each axis and factor, and for each axis cut flat. */
 #define CLAIMS_MAX (SHD_MESH_AXES_MAX * (RULE_FACTORS_MAX + 1))
 #define NOT_ASKED UINT32_MAX
 
 struct follow {
     struct placement *p;
     struct batch batch;
-    bool *weight;     /* by node: it depends on parameters only */
-    uint32_t *stored; /* by node that is such: the axes over which it is only kept sharded */
-    uint32_t *sums;   /* by node: axes over which all its readers take parts of it; or NOT_ASKED */
+    bool *weight;     /* by node: depends on parameters only */
+    uint32_t *stored; /* by weight: axes over which it is only stored sharded */
+    uint32_t *sums;   /* by node: axes over which all readers take the value as partial sums; or
+                         NOT_ASKED */
     struct claim claims[CLAIMS_MAX];
     uint32_t nclaims;
-    struct assign assign; /* of the op at hand */
+    struct assign assign; /* assignment of the current op */
 };
 
-/* The strongest claim first; of equals the largest array's, and of these the first that was made.
+/* Whether claim `a` wins over `b`: by strength, then by the array's size; ties go to the older
+ * claim.
  */
 static bool before(const struct claim *a, const struct claim *b)
 {
     return a->strength != b->strength ? a->strength > b->strength : a->elements > b->elements;
 }
 
-/* Of several claims of an axis to a factor the strongest counts. */
+/* Add a claim; of several claims of an axis to a factor the strongest is kept. */
 static void add_claim(struct follow *f, enum follow_claim strength, uint8_t axis, int8_t factor,
                       uint32_t array, double elements)
 {
@@ -55,7 +57,7 @@ static void add_claim(struct follow *f, enum follow_claim strength, uint8_t axis
     f->claims[f->nclaims++] = claim;
 }
 
-/* The factor that an axis on a dimension claims, RULE_FREE where the op needs it unsharded. */
+/* The factor that an axis on a dimension claims; RULE_FREE if the op needs the dimension whole. */
 static int8_t claimed_factor(const struct rule *rule, int8_t factor)
 {
     const struct rule_factor *f = &rule->factors[factor];
@@ -75,7 +77,7 @@ static double elements_of(const struct graph *graph, uint32_t node)
     return elements;
 }
 
-/* GRAPH_NONE: a flat cut, which is of no one dimension. */
+/* Strength of an operand's claim; `dim` GRAPH_NONE: a flat cut, which belongs to no dimension. */
 static enum follow_claim operand_strength(const struct follow *f, uint32_t node, uint32_t operand,
                                           uint32_t dim)
 {
@@ -87,8 +89,8 @@ static enum follow_claim operand_strength(const struct follow *f, uint32_t node,
     return f->p->graph->nodes[node].op == GRAPH_MAP ? CLAIM_MAP_WEIGHT : CLAIM_WEIGHT;
 }
 
-/* The axes of a weight that are no claims on an op with data: it is gathered over them before.  An
- * update is made where the weight is kept, and so is what depends on weights alone. */
+/* Axes over which a weight is gathered before an op with data, so that they make no claim.  An
+ * update and ops on weights alone run where the weight is stored. */
 static uint32_t gathered_axes(const struct follow *f, uint32_t node, uint32_t weight)
 {
     bool stays = f->weight[node] || f->p->graph->nodes[node].phase == GRAPH_OPTIMIZER;
@@ -96,9 +98,9 @@ static uint32_t gathered_axes(const struct follow *f, uint32_t node, uint32_t we
     return stays ? 0 : f->stored[weight];
 }
 
-/* The claim that an axis of a weight makes.  Where no data brings an axis of the batch to an op (a
- * queue of experts has the samples of several devices), the op is sharded as the weight is kept,
- * rather than done by each device. */
+/* Strength of the claim that a weight's axis makes.  If no data brings an axis of the batch to an
+ * op (a queue of experts has samples of several devices), the op is sharded as its weight is
+ * stored, instead of being repeated on each device. */
 static enum follow_claim weight_claim(const struct follow *f, uint32_t node, uint32_t weight,
                                       uint8_t axis, enum follow_claim strength)
 {
@@ -110,9 +112,9 @@ static enum follow_claim weight_claim(const struct follow *f, uint32_t node, uin
                : CLAIM_NONE;
 }
 
-/* A table that is read by what is the same for the whole batch, as distances are, makes a larger
- * array, which meets the batch later: there it must be whole along the axes of the batch.  So the
- * table is gathered over these, which is smaller, as if it were only kept sharded over them. */
+/* A table indexed by values that are the same for the whole batch, such as distances, makes a
+ * larger array that meets the batch later and must then be whole along the batch's axes.  Gathering
+ * the table is cheaper, so its batch axes count as stored only. */
 static void gather_early(struct follow *f, uint32_t node, uint32_t operand)
 {
     const struct graph *g = f->p->graph;
@@ -123,7 +125,7 @@ static void gather_early(struct follow *f, uint32_t node, uint32_t operand)
         f->stored[operand] |= f->batch.axes;
 }
 
-/* How arrays are cut flat that an op may cut so. */
+/* Take over an operand's flat cut, if the op may be cut flat. */
 static void take_flat(struct follow *f, const struct rule *rule, const struct shd_sharding *s)
 {
     if (!rule->flat || s->flat.naxes == 0)
@@ -161,7 +163,8 @@ static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
     take_flat(f, rule, s);
 }
 
-/* A place that is asked for is stronger where data brings the axis there too. */
+/* Add a claim for an asked place; if data brings the axis to the same place, the claim becomes
+ * CLAIM_AGREED. */
 static void claim_asked_place(struct follow *f, uint8_t axis, int8_t factor)
 {
     for (uint32_t i = 0; i < f->nclaims; i++)
@@ -189,7 +192,8 @@ static void claim_by_sharding(struct follow *f, uint32_t node, const int8_t *fac
     take_flat(f, rule, asked);
 }
 
-/* What is asked of a value, by whatever name: as an output, and by the constraints that read it. */
+/* Add claims of the shardings asked for a value or its aliases: as an output, and by
+ * constraints. */
 static void claim_by_readers(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors)
 {
     struct placement *p = f->p;
@@ -208,8 +212,8 @@ static void claim_by_readers(struct follow *f, uint32_t node, uint32_t value, co
     }
 }
 
-/* The value that an array is made of whose home is not known yet: weights, before they are taken to
- * another type. */
+/* The nearest value with a known home that an array is made of: the weights before type
+ * conversion. */
 static uint32_t known_source(const struct placement *p, uint32_t node)
 {
     while (p->nodes[node].home == PLACEMENT_UNKNOWN && p->graph->nodes[node].ninputs > 0)
@@ -217,7 +221,7 @@ static uint32_t known_source(const struct placement *p, uint32_t node)
     return node;
 }
 
-/* Rows go to where the weights of their experts lie. */
+/* Claim the axes of the experts' weights: rows go to the devices that hold their expert. */
 static void claim_by_experts(struct follow *f, uint32_t node, uint32_t value)
 {
     const struct placement *p = f->p;
@@ -246,9 +250,10 @@ static void claim_by_experts(struct follow *f, uint32_t node, uint32_t value)
     }
 }
 
-/* A gradient is sharded as what it is the gradient of: a weight's is computed where the weight is,
- * unless that was gathered; other values' where nothing else is brought, so that parts of a sum
- * that belong to a value cut by sequence parallelism are scattered over the sequence. */
+/* Claim the sharding of the value that this is the gradient of.  A weight's gradient is computed
+ * where the weight is, unless the weight was gathered.  Other gradients claim only what no operand
+ * brings, so that partial sums of a value cut by sequence parallelism are scattered over the
+ * sequence. */
 static void claim_by_forward(struct follow *f, uint32_t node, uint32_t value, const int8_t *factors)
 {
     const struct placement *p = f->p;
@@ -294,7 +299,7 @@ static bool is_valid(const struct follow *f, uint32_t node)
     return assign_valid(&a);
 }
 
-/* Grant the claims in their order; one for which the factor does not divide is passed over. */
+/* Grant claims in their order; skip a claim whose axis does not divide its factor. */
 static void grant_claims(struct follow *f, uint32_t node)
 {
     memset(f->p->nodes[node].cause, 0, sizeof f->p->nodes[node].cause);
@@ -312,9 +317,9 @@ static void grant_claims(struct follow *f, uint32_t node)
     }
 }
 
-/* ---- sums that wait ---- */
+/* ---- partial sums that are passed on ---- */
 
-/* Whether one op alone reads a value, under all its names. */
+/* Whether exactly one op reads a value or its aliases. */
 static bool read_once(const struct placement *p, uint32_t node)
 {
     for (;; node = p->graph->nodes[node].inputs[0]) {
@@ -325,7 +330,7 @@ static bool read_once(const struct placement *p, uint32_t node)
     }
 }
 
-/* The axes over which an operand is a sum that may wait for this op. */
+/* The axes over which an operand is a partial sum that this op may combine later. */
 static uint32_t waiting_axes(const struct placement *p, uint32_t operand)
 {
     const struct shd_sharding *s = price_sharding(p->price, p->nodes[operand].home);
@@ -333,7 +338,7 @@ static uint32_t waiting_axes(const struct placement *p, uint32_t operand)
     return s->partial_op == SHD_SUM && read_once(p, operand) ? s->partial : 0;
 }
 
-/* Whether an op only adds, moves or scales: its result is no larger and no less a sum. */
+/* Whether an op only adds, moves or scales: its result is no larger, and still a sum of parts. */
 static bool only_sums(const struct graph_node *n)
 {
     switch (n->op) {
@@ -362,7 +367,8 @@ static void pass_sums(struct follow *f, uint32_t node)
     if (!only_sums(n))
         return;
     for (uint32_t k = 0; k < n->ninputs; k++)
-        if (f->p->graph->nodes[n->inputs[k]].dtype != SHD_I32) /* ids and positions are no sums */
+        if (f->p->graph->nodes[n->inputs[k]].dtype != SHD_I32) /* ids and positions are never
+                                                                  partial */
             axes &= waiting_axes(f->p, n->inputs[k]);
     for (uint8_t a = 0; a < shd_mesh_naxes(f->p->mesh); a++)
         if (axes >> a & 1 && f->assign.place[a] == ASSIGN_NONE)
@@ -373,9 +379,9 @@ static void pass_sums(struct follow *f, uint32_t node)
                 f->assign.place[a] = ASSIGN_NONE;
 }
 
-/* ---- sums that products read ---- */
+/* ---- partial sums that products read ---- */
 
-/* The value that a name stands for. */
+/* The value behind an alias. */
 static uint32_t named_value(const struct placement *p, uint32_t node)
 {
     while (placement_is_alias(p, node))
@@ -405,7 +411,7 @@ static void claim_all(struct follow *f, uint32_t node)
     grant_claims(f, node);
 }
 
-/* Whether all operands of an op are placed. */
+/* Whether all operands of an op have a home. */
 static bool is_ready(const struct placement *p, uint32_t node)
 {
     for (uint32_t k = 0; k < p->graph->nodes[node].ninputs; k++)
@@ -414,22 +420,22 @@ static bool is_ready(const struct placement *p, uint32_t node)
     return true;
 }
 
-/* What products that read a value say to its sum of parts. */
+/* Answers of a value's readers on reading it as partial sums. */
 struct asked {
-    uint32_t axes;   /* over which they all may take parts */
-    double elements; /* of their results that are sums only if they do */
+    uint32_t axes;   /* axes over which all readers can take partial sums */
+    double elements; /* elements of their results that only then become partial */
 };
 
-/* Whether an operand has an op sharded over an axis, and the op is not only asked to be so. */
+/* Whether an operand's claim put the axis in the op, not only an asked sharding of the result. */
 static bool is_bound(const struct follow *f, uint32_t node, uint8_t axis)
 {
     return f->assign.place[axis] != ASSIGN_NONE &&
            f->p->nodes[node].cause[axis].claim > CLAIM_ASKED;
 }
 
-/* Drop the axes over which its operands have a product sharded: over these it needs the sum, where
- * a product that is only asked to be sharded so may scatter the parts of its result.  Returns
- * whether the result is a sum of parts anyway. */
+/* Drop the axes over which a product's operands shard it: over these it needs the combined sum.  A
+ * product whose sharding is only asked for may scatter its partial result instead.  Returns whether
+ * the result is partial anyway. */
 static bool drop_sharding(const struct follow *f, uint32_t node, struct asked *asked)
 {
     struct follow scratch = *f;
@@ -445,7 +451,8 @@ static bool drop_sharding(const struct follow *f, uint32_t node, struct asked *a
     return result.partial;
 }
 
-/* Of a product whose other operand comes later, in the backward phase, only the size is known. */
+/* Ask a product.  If its other operand is placed later, in the backward phase, only the size of the
+ * result is known. */
 static void ask_product(const struct follow *f, uint32_t node, uint32_t k, struct asked *asked)
 {
     const struct graph *g = f->p->graph;
@@ -459,7 +466,7 @@ static void ask_product(const struct follow *f, uint32_t node, uint32_t k, struc
         asked->elements += elements_of(g, node);
 }
 
-/* Ask all readers of a value, under all its names. */
+/* Ask all readers of a value and its aliases. */
 static void ask_readers(const struct follow *f, uint32_t node, struct asked *asked)
 {
     const struct placement_node *n = &f->p->nodes[node];
@@ -473,9 +480,9 @@ static void ask_readers(const struct follow *f, uint32_t node, struct asked *ask
             ask_product(f, n->readers[r].node, n->readers[r].operand, asked);
 }
 
-/* The axes over which a value is a sum of parts that its readers, products all of them, take as
- * parts: their results, which are combined instead, are sums anyway or together no larger.  Where
- * one of them needs the sum all read it. */
+/* The axes over which all readers of a value, products, take it as partial sums: their results,
+ * which are combined instead, are partial anyway or together no larger.  If one reader needs the
+ * sum, all read the sum. */
 static uint32_t read_as_parts(struct follow *f, uint32_t value)
 {
     const struct shd_sharding *s = price_sharding(f->p->price, f->p->nodes[value].home);
@@ -488,9 +495,9 @@ static uint32_t read_as_parts(struct follow *f, uint32_t value)
     return f->sums[value];
 }
 
-/* Products take an operand as the parts of a sum where all that read it do: the gradients of key
- * heads that several devices hold are combined with those of the queries, or as the gradient of
- * the kernel; those of distances as the gradient of their table. */
+/* Let products read partial sums if all readers of the operand can.  Gradients of key heads that
+ * several devices hold are combined with those of the queries, or as the kernel's gradient;
+ * gradients of distances as their table's gradient. */
 static void pass_products(struct follow *f, uint32_t node)
 {
     const struct graph_node *n = &f->p->graph->nodes[node];
@@ -520,7 +527,7 @@ static void follow_node(struct follow *f, uint32_t node)
     placement_settle(f->p, node);
 }
 
-/* The axes that shard the data of a step. */
+/* The axes that shard the step's data. */
 static uint32_t data_axes(const struct placement *p)
 {
     uint32_t axes = 0;
@@ -534,8 +541,8 @@ static uint32_t data_axes(const struct placement *p)
     return axes;
 }
 
-/* A weight that is kept sharded over axes of the data is gathered where data is; over others it is
- * as if a rule had sharded it. */
+/* Find weights that are stored sharded over axes of the data: these are gathered for ops with data.
+ * Over other axes, a stored sharding counts like one given by a rule. */
 static void find_stored(struct follow *f)
 {
     const struct placement *p = f->p;

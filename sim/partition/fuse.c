@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Size of the expression that a node would be. */
+/* Size of the expression that a node would become. */
 struct size {
     uint32_t inputs, instrs;
 };
@@ -31,7 +31,7 @@ static bool same_dims(const struct graph_node *a, const struct graph_node *b)
     return a->rank == b->rank && !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims);
 }
 
-/* Whether the value is rounded to a smaller type: then it is an array, wherever it is read. */
+/* Whether the value is rounded to a smaller type: then every reader needs it as an array. */
 static bool is_rounded(const struct graph *graph, const struct graph_node *n)
 {
     return n->fn == KERN_CONVERT && !kern_holds(n->stored, graph->nodes[n->inputs[0]].stored);
@@ -45,8 +45,8 @@ static bool reads_attention_grad(const struct graph *graph, const struct graph_n
     return false;
 }
 
-/* The gradients of an attention's parts are summed as they come: one sum of all would have the
- * first wait for the last. */
+/* Whether both ops add partial gradients of attention.  These are not fused: each part is added
+ * when it is ready, while one fused sum would make the first part wait for the last. */
 static bool sums_parts(const struct graph *graph, const struct graph_node *r,
                        const struct graph_node *n)
 {
@@ -66,7 +66,7 @@ bool fuse_can_ever(const struct placement *placement, uint32_t node, uint32_t k)
            !is_rounded(placement->graph, n) && !sums_parts(placement->graph, r, n);
 }
 
-/* Whether operand `k` of a map can be computed inside it, limits apart. */
+/* Whether operand `k` of a map can be inlined, apart from limits. */
 static bool can_inline(const struct placement *c, uint32_t reader, uint32_t k)
 {
     const struct placement_node *cn = &c->nodes[c->graph->nodes[reader].inputs[k]];
@@ -99,7 +99,7 @@ void fuse_mark(bool *inlined, const struct placement *placement)
         fuse_mark_inputs(inlined, placement, node);
 }
 
-/* While collecting, source numbers below this are inputs, others are instructions. */
+/* While collecting, source numbers below INSTR are inputs, others are instructions. */
 #define INSTR 128
 
 static uint8_t add_input(struct fused *f, const struct placement *c, uint32_t reader, uint32_t k,
@@ -141,7 +141,7 @@ void fuse_collect(struct fused *out, const struct placement *placement, const bo
                 out->instrs[i].src[k] = (uint8_t)(out->instrs[i].src[k] - INSTR + out->ninputs);
 }
 
-/* All the expression's ops have the same dimensions in the same order, hence the same factors. */
+/* All ops of the expression have the same dimensions in the same order, hence the same factors. */
 void fuse_lower(struct program_op *op, const struct fused *fused, const struct placement *placement,
                 uint32_t node, const int64_t *extents)
 {

@@ -36,8 +36,8 @@ static uint32_t first_digit(uint32_t axis, uint32_t busy)
     return busy >> axis & 1;
 }
 
-/* Try every combination of the axes' options, in every order of axes; axes in `busy` must cut
- * something. */
+/* Try every combination of the axes' options, in every order of axes; axes in `busy` must cut a
+ * factor. */
 static void consider_all(struct placement *p, uint32_t node, const struct candidates *cs,
                          uint32_t busy, struct best *best)
 {
@@ -65,9 +65,9 @@ static void consider_all(struct placement *p, uint32_t node, const struct candid
     p->limits.hits[LIMIT_COMBINATIONS]++;
 }
 
-/* Give a node, and all that are alike, its best assignment as things stand, the one it has unless
- * another is better; true when that changed its shardings.  Where nothing that neighbours suggest
- * is shared by enough devices, following knew how to. */
+/* Give a node, and all alike nodes, the best assignment with all other ops unchanged; true if its
+ * shardings changed.  The present assignment wins ties.  If no candidate is shared by enough
+ * devices, the node is assigned as by following. */
 bool improve_node(struct placement *p, uint32_t node)
 {
     struct placement_node *n = &p->nodes[node];

@@ -1,4 +1,4 @@
-/* improve.h - a step of the search: one op chooses again.
+/* improve.h - a step of the search: give one op its best assignment.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,11 +7,11 @@
 
 #include "partition/placement.h"
 
-/* Give a node, and all that are alike, its best assignment as things stand; true when that changed
- * its shardings. */
+/* Give a node, and all alike nodes, the best assignment with all other ops unchanged; true if its
+ * shardings changed. */
 bool improve_node(struct placement *placement, uint32_t node);
 
-/* Whether a node keeps the axes busy that it should. */
+/* Whether a node shares its work over the axes that it must (busy.h). */
 bool improve_keeps_busy(const struct placement *placement, uint32_t node);
 
 #endif /* PARTITION_IMPROVE_H */

@@ -10,41 +10,41 @@
 #include "partition/region.h"
 #include "partition/tally.h"
 
-/* A small graph can be looked at in windows as large as itself, which takes a few hundredths of a
- * second.  A large one is to take hardly longer than it does without: there is less for each op the
- * more there are, down to a least. */
+/* Effort for a graph.  A small graph gets windows as large as itself, which takes a few hundredths
+ * of a second.  A large graph may take hardly longer than without mending: the effort per op falls
+ * with the number of ops, down to EFFORT_OF_OP. */
 #define EFFORT_MAX 1e6
-#define EFFORT_BY_OPS 5e7 /* divided by how many there are */
+#define EFFORT_BY_OPS 5e7 /* divided by the number of ops */
 #define EFFORT_OF_OP 2.0
 
-/* In looks at a price that is known: to add up what bringing one value costs. */
+/* Effort of adding up the reshards of one value, in look-ups of a known price. */
 #define EFFORT_OF_VALUE 5
 
-/* Windows of so many ops are tried, one size after the other. */
+/* Window sizes in ops, tried in this order. */
 static const uint32_t sizes[] = {3, 6, 12, 24, 48, 96};
 #define OPS_MAX 96
 #define NSIZES (sizeof sizes / sizeof sizes[0])
 
-/* Of more ways to cut an op, or partial placements of a window, it costs more to try them than
- * smaller windows do. */
+/* Above these numbers of assignments of an op, and of partial placements of a window, smaller
+ * windows find more for the same effort. */
 #define WAYS_TO_TRY 128
 #define PARTIAL_MAX 1000
 
-/* Steps that cost a smaller part of the whole than this are not worth the effort. */
+/* Centres with less than this part of the total cost are not worth the effort. */
 #define PART_MIN 1e-4
 
 struct window {
     uint32_t n, nodes[OPS_MAX];
 };
 
-/* An op to look around, with what is paid to bring its operands and results about, in all that are
- * alike. */
+/* An op to put a window around, with the reshard cost of its operands and results, added up over
+ * all alike ops. */
 struct centre {
     uint32_t node;
     double paid;
 };
 
-/* Of bringing values about, and of computing. */
+/* Cost of reshards, and of computing. */
 struct cost {
     double moved, work;
 };
@@ -54,10 +54,10 @@ struct mender {
     struct region *region;
     struct centre *centres;
     uint32_t ncentres;
-    uint32_t *sums, sum; /* by node: the last sum that has it */
-    double total;        /* the price of the whole placement */
-    double effort;       /* that is left */
-    bool beside;         /* windows reach beyond arrays from outside */
+    uint32_t *sums, sum; /* by node: the last sum that counted the node */
+    double total;        /* of the whole placement */
+    double effort;       /* effort left */
+    bool beside;         /* windows reach ops that share only parameters or inputs with them */
     bool changed;
 };
 
@@ -71,7 +71,7 @@ static bool is_alike(const struct placement *p, uint32_t a, uint32_t b)
     return a == b;
 }
 
-/* Ops that are alike choose the same, so that one of them is enough. */
+/* Add an op to the window, unless an alike op is there: alike ops choose the same. */
 static void add(struct window *w, const struct placement *p, uint32_t node, uint32_t size)
 {
     if (!placement_is_free(p, node) || w->n == size)
@@ -82,7 +82,7 @@ static void add(struct window *w, const struct placement *p, uint32_t node, uint
     w->nodes[w->n++] = node;
 }
 
-/* The op that makes a value, whatever it is called. */
+/* The op that makes a value, behind aliases and extras. */
 static uint32_t maker_of(const struct placement *p, uint32_t value)
 {
     while (placement_is_alias(p, value))
@@ -101,7 +101,7 @@ static void add_readers(struct window *w, const struct placement *p, uint32_t va
             add(w, p, n->readers[r].node, size);
 }
 
-/* The ops that make what an op reads, and those that read what it makes. */
+/* Add the ops that make an op's operands, and the readers of its results. */
 static void add_neighbours(struct window *w, const struct placement *p, uint32_t node,
                            uint32_t size)
 {
@@ -113,7 +113,7 @@ static void add_neighbours(struct window *w, const struct placement *p, uint32_t
         add_readers(w, p, assign_result_node(p->graph, node, r), size);
 }
 
-/* The ops that read what an op reads. */
+/* Add the other readers of an op's operands. */
 static void add_beside(struct window *w, const struct placement *p, uint32_t node, uint32_t size)
 {
     const struct graph_node *g = &p->graph->nodes[node];
@@ -122,7 +122,7 @@ static void add_beside(struct window *w, const struct placement *p, uint32_t nod
         add_readers(w, p, g->inputs[k], size);
 }
 
-/* The nearest ops around one. */
+/* Fill a window with the nearest ops around one. */
 static void look_around(struct window *w, const struct placement *p, uint32_t node, uint32_t size)
 {
     w->n = 0;
@@ -131,8 +131,8 @@ static void look_around(struct window *w, const struct placement *p, uint32_t no
         add_neighbours(w, p, w->nodes[i], size);
 }
 
-/* Fill up a window with ops that share only arrays from outside with those it has, and the ops
- * around these; false: there are none, or there is no room. */
+/* Fill up a window with ops that share only parameters or inputs with its ops, and the ops around
+ * these; false if no op was added. */
 static bool look_beside(struct window *w, const struct placement *p, uint32_t size)
 {
     uint32_t n = w->n, around = n;
@@ -145,7 +145,7 @@ static bool look_beside(struct window *w, const struct placement *p, uint32_t si
     return w->n > n;
 }
 
-/* ---- what a window costs with all that are alike ---- */
+/* ---- cost of a window, with all alike ops ---- */
 
 static double value_cost(struct mender *m, uint32_t node)
 {
@@ -156,7 +156,7 @@ static double value_cost(struct mender *m, uint32_t node)
     return tally_value(m->p, node);
 }
 
-/* A value and its aliases. */
+/* Cost of a value and its aliases. */
 static double named_cost(struct mender *m, uint32_t node)
 {
     const struct placement_node *n = &m->p->nodes[node];
@@ -180,7 +180,7 @@ static double moved_around(struct mender *m, uint32_t node)
     return cost;
 }
 
-/* All that changes when the ops of a window and those alike do, each once. */
+/* Add up the costs that change when the window's ops and their alike ops change, each once. */
 static struct cost window_cost(struct mender *m, const struct window *w)
 {
     struct cost cost = {0, 0};
@@ -208,7 +208,8 @@ static void place(struct mender *m, const struct window *w, const struct assign 
     }
 }
 
-/* Bytes are what is asked to be few: less work is not worth more of them.  Seconds are alike. */
+/* Without a cluster, bytes are to be minimized: less work does not justify more bytes.  With a
+ * cluster both are seconds and add up. */
 static bool is_better(const struct mender *m, struct cost now, struct cost before)
 {
     if (!m->p->request->hardware && now.moved > before.moved)
@@ -216,7 +217,8 @@ static bool is_better(const struct mender *m, struct cost now, struct cost befor
     return now.moved + now.work < (before.moved + before.work) * (1 - REGION_ROUNDING);
 }
 
-/* Do what was found for one window in all that are alike, if it pays in all of them together. */
+/* Apply a window's new assignments to all alike ops, if that lowers their cost in sum; else restore
+ * the old ones. */
 static void take(struct mender *m, const struct window *w, const struct assign *before)
 {
     struct assign found[OPS_MAX];
@@ -236,7 +238,8 @@ static void take(struct mender *m, const struct window *w, const struct assign *
     }
 }
 
-/* Place a window anew over some axes; what is too much to try is tried in half.  False: no memory.
+/* Find the best placement of a window over some axes; halve the window until the search is small
+ * enough to complete.  False: no memory.
  */
 static bool mend(struct mender *m, const struct window *around, uint32_t axes)
 {
@@ -269,7 +272,7 @@ static bool is_small(const struct mender *m, const struct window *w)
     return true;
 }
 
-/* Over all axes at once, or where that is too much over any two. */
+/* Mend a window over all axes at once; over each pair of axes if all axes are too many. */
 static bool mend_around(struct mender *m, uint32_t node, uint32_t size)
 {
     size_t naxes = shd_mesh_naxes(m->p->mesh);
@@ -307,7 +310,7 @@ static double paid_around(struct placement *p, uint32_t node)
     return paid * count;
 }
 
-/* The dearest first. */
+/* List the centres, the most expensive first. */
 static void list_centres(struct mender *m)
 {
     double least = m->total * PART_MIN;
@@ -325,7 +328,7 @@ static void list_centres(struct mender *m)
     qsort(m->centres, m->ncentres, sizeof *m->centres, compare_centres);
 }
 
-/* Around all that pay, in windows of one size. */
+/* Mend windows of one size around all centres. */
 static bool mend_by(struct mender *m, uint32_t size)
 {
     bool good = true;
@@ -336,7 +339,7 @@ static bool mend_by(struct mender *m, uint32_t size)
     return good;
 }
 
-/* Of all sizes, and again as long as that finds something. */
+/* Mend with windows of all sizes, repeatedly while something changes. */
 static bool mend_all(struct mender *m)
 {
     bool good = true;
@@ -350,7 +353,7 @@ static bool mend_all(struct mender *m)
     return good;
 }
 
-/* What there is for a graph. */
+/* Effort available for a graph. */
 static double effort_for(const struct graph *graph)
 {
     double n = graph->nnodes + 1.0;
@@ -370,7 +373,7 @@ int mend_placement(struct placement *p, double *total, struct shd_error *err)
     bool good = m.region && m.centres && m.sums;
 
     good = good && mend_all(&m);
-    m.beside = true; /* with the effort that is left */
+    m.beside = true; /* with the effort left */
     good = good && mend_all(&m);
     *total = m.total;
     region_destroy(m.region);

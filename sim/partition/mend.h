@@ -1,15 +1,15 @@
-/* mend.h - the end of a search: small windows of ops choose again together, each at its best.
+/* mend.h - the end of a search: small windows of ops are placed again together, each optimally.
  *
- * Going downhill one op at a time misses a step between shardings that would be cheaper some ops
- * earlier or later, where no op alone gains by moving.  So around the ops that pay most a few
- * neighbours are taken and placed anew, all others staying, by a proof that there is nothing
- * cheaper (region.h); the windows grow as long as the effort lasts.  What is left of it goes to
- * windows that reach beyond arrays from outside: two readers of a parameter may have no other op in
- * common, but pay for one reshard of it together.
+ * Descent op by op gets stuck where moving a reshard some ops earlier or later would be cheaper,
+ * but no op alone gains.  So windows of a few ops around the most expensive ones are placed
+ * optimally, with all other ops fixed (region.h proves the optimum); the windows grow as long as
+ * the effort lasts.  The rest of the effort goes to windows of ops that share only parameters or
+ * inputs: two readers of a parameter may have no other op in common, but share one reshard of the
+ * parameter.
  *
- * Effort is counted in looks at a price, not in time, so that a search ends the same everywhere.
- * What is there for a large graph is little beside what the rest of a search takes: only the
- * dearest steps are looked at, in small windows.
+ * Effort counts price look-ups, not time, so that a search ends the same on every machine.  For a
+ * large graph the effort is small compared with the rest of the search: only the most expensive ops
+ * get windows, and small ones.
  *
  * Thread class: owned by one thread.
  *
@@ -21,8 +21,8 @@
 #include "partition/placement.h"
 
 /* Mend a placement in which every op has an assignment.  Each change lowers `total`, which is
- * tally_total() before and after.  Where costs are bytes no change adds to what is moved, whatever
- * work it saves.  SHD_ENOMEM. */
+ * tally_total() before and after.  If costs are bytes, no change moves more bytes, whatever work it
+ * saves.  SHD_ENOMEM. */
 SHD_MUST_CHECK int mend_placement(struct placement *placement, double *total,
                                   struct shd_error *err);
 

@@ -37,7 +37,8 @@ int optimum_find(struct region_best *out, struct placement *placement, double be
     return SHD_OK;
 }
 
-/* The optimum of one of the two kinds, where it is below what is known. */
+/* Find the optimum with gradients of constraints fixed or free, if it is below the best price so
+ * far. */
 static int compare_kind(struct optimum_gap *gap, const struct partition_request *request,
                         bool gradients_free, uint64_t nodes_max, struct shd_error *err)
 {

@@ -10,13 +10,14 @@
 
 struct overlap {
     struct program *program;
-    uint32_t *layer;  /* [op] its layer's number, or GRAPH_NO_LAYER */
-    uint32_t *group;  /* [op] ops of one layer, and of none between layers; counted from 0 */
-    uint32_t *target; /* [op] the group at whose begin it is to be; PROGRAM_NONE: it stays */
-    uint32_t *later;  /* [op] the group at whose end it is to be; PROGRAM_NONE: it stays */
+    uint32_t *layer;  /* [op] layer number, or GRAPH_NO_LAYER */
+    uint32_t *group;  /* [op] group number, from 0: a group is the ops of a layer, or those
+                         between two layers */
+    uint32_t *target; /* [op] group to whose start the op moves; PROGRAM_NONE: it stays */
+    uint32_t *later;  /* [op] group to whose end the op moves; PROGRAM_NONE: it stays */
     uint32_t *maker;  /* [buffer] the op that writes it */
-    bool *ready;      /* [buffer] parameters, or made of them alone */
-    bool *waits;      /* [op] no computation of its phase but such waits for it */
+    bool *ready;      /* [buffer] a parameter, or made of parameters only */
+    bool *waits;      /* [op] a kernel whose result only such kernels and the update read */
     uint32_t ngroups;
 };
 
@@ -28,7 +29,7 @@ static bool same_part(const struct program *program, uint32_t a, uint32_t b)
            program->ops[a].stage == program->ops[b].stage;
 }
 
-/* The next layer that is named behind op `i` in its part of the step. */
+/* The next layer named by an op behind op `i` in the same part of the step. */
 static uint32_t next_layer(const struct overlap *p, uint32_t i)
 {
     uint32_t next = i + 1;
@@ -41,7 +42,7 @@ static uint32_t next_layer(const struct overlap *p, uint32_t i)
     return GRAPH_NO_LAYER;
 }
 
-/* An op whose name tells no layer, in the middle of one, is of that. */
+/* An op whose name tells no layer belongs to the layer of the ops on both sides. */
 static void find_layers(struct overlap *p)
 {
     const struct program *program = p->program;
@@ -65,7 +66,7 @@ static void find_groups(struct overlap *p)
     p->ngroups += p->program->nops > 0;
 }
 
-/* ---- what moves ---- */
+/* ---- gathers of parameters ---- */
 
 static bool all_ready(const struct overlap *p, const struct program_op *op)
 {
@@ -97,7 +98,7 @@ static bool gathers(const struct program_op *op)
            program_coll_kind(op) == COLL_ALL_GATHER;
 }
 
-/* The group `layers` before that of an op, in its part of the step. */
+/* The group `layers` before the group of op `i`, or the first of its part of the step. */
 static uint32_t earlier_group(const struct overlap *p, uint32_t i, uint32_t layers)
 {
     uint32_t first = i;
@@ -108,7 +109,7 @@ static uint32_t earlier_group(const struct overlap *p, uint32_t i, uint32_t laye
     return p->group[first];
 }
 
-/* Gathers, and backwards from them what they are made from. */
+/* Set the targets of gathers of parameters, and of the ops that their inputs depend on. */
 static void find_targets(struct overlap *p, uint32_t layers)
 {
     for (uint32_t i = p->program->nops; i-- > 0;) {
@@ -130,7 +131,7 @@ static void find_targets(struct overlap *p, uint32_t layers)
     }
 }
 
-/* ---- what waits for sums of gradients ---- */
+/* ---- readers of summed gradients ---- */
 
 static bool is_backward(const struct program_op *op)
 {
@@ -142,7 +143,8 @@ static uint64_t elements(const struct program_buffer *b)
     return program_buffer_count(b);
 }
 
-/* What makes less of more is not put off: until that is done the more takes memory. */
+/* Whether a result is smaller than an input.  Such an op is not delayed: the larger input would
+ * take memory for longer. */
 static bool shrinks(const struct program *program, const struct program_op *op)
 {
     for (uint32_t k = 0; k < op->ninputs; k++)
@@ -152,7 +154,8 @@ static bool shrinks(const struct program *program, const struct program_op *op)
     return false;
 }
 
-/* Readers come behind what they read, so that all of an op's are known when it is come to. */
+/* Find the kernels whose results only such kernels and the update read.  Visited from the end, so
+ * that all readers of an op are decided before the op. */
 static void find_waiting(struct overlap *p)
 {
     const struct program *program = p->program;
@@ -170,7 +173,7 @@ static void find_waiting(struct overlap *p)
     }
 }
 
-/* The group behind an op's in its part of the step, or its own where that is the last. */
+/* The group behind the group of op `i` in its part of the step; the last group itself. */
 static uint32_t next_group(const struct overlap *p, uint32_t i)
 {
     uint32_t last = i;
@@ -192,7 +195,7 @@ static bool sums_gradients(const struct program *program, const struct program_o
     return kind == COLL_REDUCE_SCATTER || kind == COLL_ALL_REDUCE;
 }
 
-/* From sums of gradients on, all that only waits. */
+/* Delay waiting kernels that read a summed gradient, and those that read their results. */
 static void find_later(struct overlap *p)
 {
     const struct program *program = p->program;
@@ -211,9 +214,9 @@ static void find_later(struct overlap *p)
 
 /* ---- moving ---- */
 
-#define PLACES 3 /* of a group: before it, in it, behind it */
+#define PLACES 3 /* places of a group: before its ops, among them, behind them */
 
-/* What moves to a group comes before, or behind, what is in it. */
+/* Sort key of an op: moved ops come before or behind the ops of their new group. */
 static uint32_t place_of(const struct overlap *p, uint32_t i)
 {
     if (p->target[i] != PROGRAM_NONE)
@@ -223,7 +226,7 @@ static uint32_t place_of(const struct overlap *p, uint32_t i)
     return PLACES * p->group[i] + 1;
 }
 
-/* Sort by place, by counting, so that ops of one place keep their order. */
+/* Sort ops by place with a counting sort, which keeps the order within a place. */
 static void move(struct overlap *p, struct program_op *sorted, uint32_t *begin)
 {
     struct program *program = p->program;

@@ -14,15 +14,15 @@
 #include "partition/refine.h"
 #include "timetable/timetable.h"
 
-/* What is built: the request on its own mesh, or on one with axes split. */
+/* A request to build: on the mesh asked for, or on a mesh with axes split. */
 struct target {
     const struct partition_request *request;
-    const struct refined *refined;     /* without a mesh: the request's is as it was asked for */
-    const struct shd_mesh *asked_mesh; /* the one that people named the axes of */
-    uint32_t outer_axes; /* of the mesh that is built on: those between groups of neighbours */
+    const struct refined *refined;     /* its mesh is NULL if no axis is split */
+    const struct shd_mesh *asked_mesh; /* the mesh whose axis names users know */
+    uint32_t outer_axes; /* of the mesh built on: the axes between groups of neighbours */
 };
 
-/* So that texts name axes as people did. */
+/* Keep the asked mesh in the program, so that texts name the user's axes. */
 static void keep_asked_axes(struct program *program, const struct target *target)
 {
     if (!target->refined->mesh)
@@ -33,7 +33,7 @@ static void keep_asked_axes(struct program *program, const struct target *target
             program->asked_axis[target->refined->first[a] + p] = a;
 }
 
-/* Whether a schedule does gradients of weights apart. */
+/* Whether the schedule computes gradients of weights as separate actions. */
 static bool splits_backward(const struct program_stages *stages)
 {
     const struct timetable *t = stages ? stages->timetable : NULL;
@@ -44,7 +44,7 @@ static bool splits_backward(const struct program_stages *stages)
     return false;
 }
 
-/* The parts of the axis of neighbours that are between their groups: the major ones. */
+/* Find the parts of the neighbours' axis that lie between groups of neighbours: the major parts. */
 static int find_outer(struct target *target, const struct partition_request *asked,
                       struct shd_error *err)
 {
@@ -70,7 +70,7 @@ static int find_outer(struct target *target, const struct partition_request *ask
                          (int)asked->neighbours, shd_mesh_axis_name(asked->mesh, axis));
 }
 
-/* What follows from the order of the ops: how long arrays live, and which are written over others.
+/* Set lifetimes and in-place updates, which depend on the order of ops.
  */
 static int settle(struct program *program, uint32_t microbatches, struct shd_error *err)
 {
@@ -129,7 +129,8 @@ static bool may_forget(const struct partition_request *request)
            request->params == PARTITION_KEPT_IF_FITS;
 }
 
-/* Where the step does not fit: the one that gathers again, if that needs less. */
+/* If the step exceeds the memory limit, rebuild it with values gathered again; keep the smaller
+ * program. */
 static int make_fit(struct program **program, const struct target *target,
                     struct placement *placement, struct shd_error *err)
 {
@@ -151,7 +152,7 @@ static int make_fit(struct program **program, const struct target *target,
     return SHD_OK;
 }
 
-/* Say what the search left out. */
+/* Note in the program what the search's limits left out. */
 static int note_limits(struct program *program, const struct limits *limits, struct shd_error *err)
 {
     for (enum limit l = 0; l < LIMIT_COUNT; l++) {
@@ -168,9 +169,9 @@ static int note_limits(struct program *program, const struct limits *limits, str
     return SHD_OK;
 }
 
-#define PADDED_TOLD 8 /* dimensions that are named */
+#define PADDED_TOLD 8 /* dimensions named in the note */
 
-/* Say which dimensions are longer than what they hold. */
+/* Note in the program which dimensions are padded. */
 static int note_padding(struct program *program, const struct graph *graph, struct shd_error *err)
 {
     const char *before = program->note, *note = before;
@@ -216,7 +217,7 @@ static int build_on(struct program **out, const struct target *target, struct sh
     return status;
 }
 
-/* Shardings asked for, on the refined mesh; `asked` may be NULL, as may its entries. */
+/* Translate asked shardings to the refined mesh; `asked` and its entries may be NULL. */
 static const struct shd_sharding **refine_all(struct shd_sharding *storage,
                                               const struct shd_sharding **pointers,
                                               const struct refined *refined,
@@ -240,7 +241,7 @@ static const uint32_t *refine_stored(uint32_t *storage, const struct refined *re
     return stored ? storage : NULL;
 }
 
-/* Build on the refined mesh, which becomes the program's own. */
+/* Build on the refined mesh, which the program then owns. */
 static int build_refined(struct program **out, const struct partition_request *request,
                          const struct refined *refined, struct shd_error *err)
 {
@@ -277,7 +278,8 @@ static int build_refined(struct program **out, const struct partition_request *r
     return status;
 }
 
-/* The axis of stages shards nothing, and has as many coordinates as there are ranks. */
+/* Check that the axis of stages shards no array and has as many coordinates as the timetable has
+ * ranks. */
 static int check_stages(const struct partition_request *request, struct shd_error *err)
 {
     const struct program_stages *s = request->stages;

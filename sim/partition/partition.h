@@ -1,14 +1,13 @@
-/* partition.h - a graph and shardings -> a program: what GSPMD and Shardy do for XLA.
+/* partition.h - turn a graph with some shardings into a program, as GSPMD and Shardy do for XLA.
  *
- * Some values have a sharding that is asked for (inputs, parameters, constraints, results); the
- * partitioner chooses the rest so that the whole step costs least, and inserts the steps that take
- * a value from the sharding it has to the one that its reader needs.  It knows dimensions and
- * axes, and no strategy by name.
+ * Some values have an asked sharding (inputs, parameters, constraints, results).  The partitioner
+ * chooses the others so that the whole step costs least, and inserts the steps that reshard a value
+ * from its home to what each reader needs.  It knows dimensions and axes, and no strategy by name.
  *
- * How: every op is given an assignment, which mesh axis cuts which of its dimensions.  An axis on a
+ * Every op is given an assignment: which mesh axis cuts which of its dimensions.  An axis on a
  * dimension that the op sums over leaves a partial result; linear ops may pass a partial value on.
- * Candidates come from the neighbours' shardings.  The first choice follows the data; then ops
- * are revisited, forwards and backwards, as long as the cost falls (partition/search.h).
+ * Candidates come from the neighbours' shardings.  The first choice follows the data; then ops are
+ * revisited, forwards and backwards, as long as the cost falls (partition/search.h).
  *
  * Thread class: pure functions.
  *
@@ -25,53 +24,54 @@
 #include "hardware/hardware.h"
 #include "program/program.h"
 
-/* How the partitioner places what nobody asked for. */
+/* How the partitioner places values without an asked sharding. */
 enum partition_placement {
     PARTITION_FOLLOW, /* axes go where operands, rules and constraints bring them (follow.h) */
     PARTITION_SEARCH  /* for the fewest bytes, or the least time (search.h) */
 };
 
-/* What becomes of a gathered copy, larger than the array's own shard, after the phase that gathered
+/* What happens to a gathered copy, larger than the array's own shard, after the phase that gathered
  * it. */
 enum partition_gathered {
-    PARTITION_KEPT_IF_FITS, /* it stays for the next phase, unless the step is above memory_bytes */
-    PARTITION_KEPT,         /* it stays, whatever memory that takes */
-    PARTITION_AGAIN         /* the next phase that reads it gathers it again */
+    PARTITION_KEPT_IF_FITS, /* kept for the next phase, unless the step then exceeds memory_bytes */
+    PARTITION_KEPT,         /* kept, whatever memory it takes */
+    PARTITION_AGAIN         /* freed, and gathered again by the next phase that reads the value */
 };
 
 struct partition_request {
     const struct graph *graph;
     const struct shd_mesh *mesh;
-    /* By node: the sharding asked for, or NULL.  Inputs and parameters are sharded so from the
-     * start (NULL: replicated); a constraint's value is taken to it; for other nodes it is not
-     * looked at. */
+    /* By node: the asked sharding, or NULL.  Inputs and parameters start in it (NULL: replicated);
+     * a constraint's value is resharded to it; ignored for other nodes. */
     const struct shd_sharding *const *nodes;
-    /* By output of the graph: the sharding it is delivered in, or NULL for what comes cheapest
-     * without partial sums. */
+    /* By output of the graph: the sharding it is delivered in; NULL: the cheapest one without
+     * partial sums. */
     const struct shd_sharding *const *outputs;
-    /* By node: the axes that shard a parameter only where it is kept (ZeRO's), bit a for axis a:
-     * what reads it beside data gets it gathered over them.  NULL: none do. */
+    /* By node: the axes that shard a parameter only in storage (ZeRO), bit a for axis a: readers
+     * with data get it gathered over these axes.  NULL: none. */
     const uint32_t *stored;
     enum partition_placement placement;
     const struct coll_algo *const
         *algos; /* by collective, NULL entries: the default; NULL allowed */
     uint64_t memory_bytes; /* of a device; 0: no limit */
-    /* Of values, for whose gradients a phase of recomputation is one of its own, and of parameters. */
+    /* For gathered values and for parameters.  Recomputation counts as a phase of its own for
+     * values. */
     enum partition_gathered values, params;
-    /* Parameters that are gathered again stay sharded over so many neighbours along an axis of the
-     * mesh, a divisor of its size, and are gathered among these; 0: over all. */
+    /* Parameters that are gathered again stay sharded over this many neighbours along an axis of
+     * the mesh, a divisor of its size, and are gathered among the neighbours; 0: over all
+     * devices. */
     int32_t neighbours;
     uint8_t neighbours_axis;
-    uint32_t prefetch_layers; /* how much earlier than its reader a parameter is gathered */
-    /* A cluster that is laid out for the mesh: of several ways the one is taken that takes the
-     * least time on it (price.h).  NULL: the one that moves the fewest bytes. */
+    uint32_t prefetch_layers; /* how many layers before its reader a parameter is gathered */
+    /* A cluster laid out for the mesh: shardings are chosen for the least time on the cluster
+     * (price.h).  NULL: for the fewest bytes. */
     const struct hardware *hardware;
-    /* Where the graph's stages are, on an axis that shards nothing; NULL where it has one. */
+    /* Placement of the graph's stages, on an axis that shards nothing; NULL: one stage. */
     const struct program_stages *stages;
 };
 
-/* What becomes of gathered values: a search prices one gather for all phases, so that it keeps what
- * it is not asked to keep as long as the step fits. */
+/* Whether gathered values are kept.  A search prices one gather for all phases, so it keeps
+ * gathered values that need not be kept, as long as the step fits. */
 static inline enum partition_gathered partition_values(const struct partition_request *request)
 {
     return request->placement == PARTITION_SEARCH && request->values == PARTITION_AGAIN
@@ -80,7 +80,7 @@ static inline enum partition_gathered partition_values(const struct partition_re
 }
 
 /* Build the program; free it with program_destroy().  The program points into the graph's names and
- * the mesh, which must outlive it.  SHD_EINDIVISIBLE when a sharding asked for does not divide,
+ * the mesh, which must outlive it.  SHD_EINDIVISIBLE if an asked sharding does not divide,
  * SHD_ENOMEM. */
 SHD_MUST_CHECK int partition_build(struct program **out, const struct partition_request *request,
                                    struct shd_error *err);

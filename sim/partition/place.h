@@ -1,6 +1,4 @@
-/* place.h - a placement as a request asks for it: by following, or by search.
- *
- * Thread class: owned by one thread.
+/* place.h - place a graph as the request asks: by following, or by search.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -47,8 +47,8 @@ bool placement_is_free(const struct placement *p, uint32_t node)
     return p->nodes[node].live && !p->nodes[node].fixed && p->nodes[node].works;
 }
 
-/* Complete what an op asks of an operand: dimensions that it takes as they lie are cut as they are
- * at home, but for axes that the op puts elsewhere. */
+/* Complete the sharding that an op needs of an operand: dimensions that the op takes as they lie
+ * keep their home axes, except for axes that the op places elsewhere. */
 static void take_home(struct shd_sharding *s, const struct placement *p, uint32_t node, uint32_t k)
 {
     const struct rule *rule = &p->nodes[node].rule;
@@ -138,7 +138,8 @@ static void mark_live(struct placement *p)
     }
 }
 
-/* Extras come with the op that is their operand and read nothing of it. */
+/* Whether a node reads its operands.  Extras are results of the op that is their operand, and read
+ * nothing. */
 static bool reads(const struct placement *p, uint32_t node)
 {
     return p->nodes[node].live && p->graph->nodes[node].op != GRAPH_EXTRA;
@@ -172,7 +173,7 @@ static int list_readers(struct placement *p, struct shd_error *err)
     return SHD_OK;
 }
 
-/* Leaves and constraints: what was asked for, where something was. */
+/* Set the home of a leaf or constraint to its asked sharding; a leaf without one is replicated. */
 static int set_fixed(struct placement *p, uint32_t node, struct shd_error *err)
 {
     const struct graph_node *g = &p->graph->nodes[node];

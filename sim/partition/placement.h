@@ -1,10 +1,10 @@
-/* placement.h - how every value and every op of a graph is sharded.
+/* placement.h - the sharding of every value and the assignment of every op of a graph.
  *
- * The state that follow.h and search.h fill: a home sharding for every value and, for every
- * operand, the sharding that its reader needs.  A value's cost is what it takes to bring it from
- * its home to all that is needed, each from the cheapest version there is by then; an op's cost is
- * its work (tally.h).  Both are those of a whole step: what it does for each microbatch counts that
- * often.  Changing one op changes only its own cost and that of its operands and results.
+ * follow.h and search.h fill this state: a home sharding for every value and, for every operand,
+ * the sharding that its reader needs.  A value's cost is that of resharding it from its home to all
+ * needs, each from the cheapest version available by then; an op's cost is its work (tally.h).
+ * Both are for a whole step: ops that run for each microbatch count that often.  Changing one op
+ * changes only the costs of the op, its operands and its results.
  *
  * Thread class: owned by one thread.
  *
@@ -24,29 +24,32 @@ struct placement_reader {
     uint32_t node, operand;
 };
 
-/* What brought an axis to an op that was placed by following. */
+/* Why an axis cuts an op that was placed by following. */
 struct placement_cause {
     uint8_t claim;  /* enum follow_claim */
-    uint32_t array; /* the node that brought it, or GRAPH_NONE */
+    uint32_t array; /* the node that brought the axis, or GRAPH_NONE */
 };
 
 struct placement_node {
-    bool live;  /* some output depends on it */
+    bool live;  /* some output depends on the node */
     bool fixed; /* the home is given */
-    bool works; /* it becomes a kernel */
+    bool works; /* the op becomes a kernel */
     struct rule rule;
     struct assign assign;
-    struct assign followed; /* in a search, of heavy work: how it is cut by following ... */
-    int64_t sharers;        /* ... and how many devices are to share it, as they do by that; or 0 */
+    struct assign followed; /* set by a search for heavy ops: the assignment by following ... */
+    int64_t sharers;        /* ... and how many devices must share the work, as many as by
+                               following; 0: no minimum */
     struct placement_cause cause[SHD_MESH_AXES_MAX]; /* by axis */
-    uint32_t home;                                   /* sharding numbers */
-    uint32_t gift; /* a version that costs nothing for now, or PLACEMENT_UNKNOWN */
+    uint32_t home;                                   /* sharding number, as in `needs` */
+    uint32_t gift; /* a resharded copy priced at zero while share.c tests whether its readers
+                      would share it, or PLACEMENT_UNKNOWN */
     uint32_t needs[GRAPH_INPUTS_MAX];
     uint32_t nreaders;
-    struct placement_reader *readers; /* live ones, in order */
-    uint32_t next_alike;              /* a ring of nodes that get the same assignment: alike.h */
-    bool first_alike, stands_for;     /* of its ring: the first; the middle one, which chooses */
-    uint32_t output; /* index of the first output that is this node, or GRAPH_NONE */
+    struct placement_reader *readers; /* live readers, in the order of nodes */
+    uint32_t next_alike;              /* ring of nodes with equal assignments: alike.h */
+    bool first_alike, stands_for;     /* in the ring: the first node; the middle node, which
+                                         chooses for all */
+    uint32_t output; /* index of the first output that delivers the node, or GRAPH_NONE */
 };
 
 struct placement {
@@ -55,41 +58,45 @@ struct placement {
     const struct partition_request *request;
     struct price *price;
     struct placement_node *nodes;
-    struct placement_reader *readers; /* storage of all lists */
-    bool scatters;                    /* partial values may go to shardings that nobody asked for */
-    bool gradients_free;              /* those of constraints need not be sharded as these are */
+    struct placement_reader *readers; /* storage of all nodes' lists */
+    bool scatters;                    /* partial values may be scattered to shardings that nobody
+                                         asked for */
+    bool gradients_free;              /* gradients of constraints need not have the constraint's
+                                         sharding */
     struct limits limits;
 };
 
-/* What is asked for stands in its place, all else is unknown.  The caller ends it with
+/* Set up a placement: asked shardings are set, all others unknown.  The caller ends it with
  * placement_fini().  SHD_ENOMEM, SHD_EINDIVISIBLE. */
 SHD_MUST_CHECK int placement_init(struct placement *out, const struct partition_request *request,
                                   struct shd_error *err);
 void placement_fini(struct placement *placement);
 
-/* Make the shardings of a node, and of its extras, follow its assignment. */
+/* Set the shardings of a node and its extras from its assignment. */
 void placement_settle(struct placement *placement, uint32_t node);
 
-/* The same for the assignment of a node and all that are alike. */
+/* Copy a node's assignment to all alike nodes, and settle them all. */
 void placement_settle_alike(struct placement *placement, uint32_t node);
 
-/* A value's aliases are sharded as it is. */
+/* Give a value's aliases the value's home. */
 void placement_settle_aliases(struct placement *placement, uint32_t node);
 
-/* Whether an op takes an operand as it is sharded, and its need follows the operand's home. */
+/* Whether an op takes an operand in its home sharding, so that its need changes with the operand's
+ * home. */
 bool placement_takes_home(const struct placement *placement, uint32_t node, uint32_t operand);
 
-/* How often a step does an op, and the steps that bring its operands: once, or for each microbatch.
+/* How often a step runs an op and the reshards of its operands: once, or for each microbatch.
  */
 uint32_t placement_times(const struct placement *placement, uint32_t node);
 
-/* The sharding number in which an output is delivered. */
+/* Number of the sharding in which an output is delivered. */
 uint32_t placement_output_need(struct placement *placement, uint32_t output);
 
-/* A constraint of which nothing is asked is another name for its operand. */
+/* Whether a node is an alias: a constraint without asked sharding, which only renames its
+ * operand. */
 bool placement_is_alias(const struct placement *placement, uint32_t node);
 
-/* Whether the node is to be given an assignment. */
+/* Whether a node needs an assignment. */
 bool placement_is_free(const struct placement *placement, uint32_t node);
 
 #endif /* PARTITION_PLACEMENT_H */

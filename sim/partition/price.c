@@ -11,10 +11,10 @@
 
 #define ENTRIES_MAX (1u << 26)
 
-/* Open addressing, power-of-two capacity, at most half full. */
+/* Entry of a hash table with open addressing, power-of-two capacity, at most half full. */
 struct entry {
-    uint32_t from, to; /* numbers; from == UINT32_MAX: free */
-    uint64_t array;    /* rank, extents and type, hashed */
+    uint32_t from, to; /* sharding numbers; from == UINT32_MAX: free */
+    uint64_t array;    /* hash of rank, extents and type */
     double cost;
 };
 
@@ -155,7 +155,7 @@ uint32_t price_number(struct price *price, const struct shd_sharding *sharding)
         if (shd_sharding_equal(&price->shardings[number], sharding))
             return number;
     }
-    /* Both before the number is given out: the index must keep free places, or nothing is found. */
+    /* Grow both tables first: a look-up in an index without free places never ends. */
     if ((price->nshardings == price->room && !grow_shardings(price)) ||
         (2 * (price->nshardings + 1) > price->nindex && !grow_index(price))) {
         price->failed = true;
@@ -197,7 +197,7 @@ static struct entry *find_entry(struct entry *entries, uint32_t n, uint64_t arra
     }
 }
 
-/* On failure the table stays as it is. */
+/* Double the table; on failure it is unchanged. */
 static bool grow_entries(struct price *p)
 {
     uint32_t n = p->nentries * 2;
@@ -221,8 +221,8 @@ static bool grow_entries(struct price *p)
 int price_plan(struct shd_reshard_plan *out, const struct price *p, uint32_t node, uint32_t from,
                uint32_t to, struct shd_error *err)
 {
-    /* Without the cluster's tiers boxes come from the same holders as ever: which is the nearest
-     * would make what a device sends depend on where its node ends. */
+    /* Without a cluster, every box comes from a fixed holder.  With tiers, the nearest holder would
+     * make a device's sent bytes depend on where its node ends. */
     const struct shd_reshard_opts opts = {.seconds = p->hardware ? hardware_reshard_seconds : NULL,
                                           .seconds_arg = p->hardware};
     int64_t shape[GRAPH_RANK_MAX];
@@ -240,7 +240,7 @@ double price_step(const struct price *p, const struct shd_reshard_step *step, co
     return (double)program_step_received(step, shape, dtype, p->algos);
 }
 
-/* What a step costs whatever it moves; seconds have it in them. */
+/* Fixed cost of a step, in bytes; modelled seconds include latency already. */
 static double cost_of_any_step(const struct price *p)
 {
     return p->hardware ? 0 : PRICE_STEP_BYTES;
@@ -265,8 +265,8 @@ double price_fetch(const struct price *p, const struct shd_sharding *cut, double
                                            (double)(group.members - 1));
 }
 
-/* Of how a product's tiles come out nothing is known here; layouts differ by how often work is
- * done, and that the rates tell. */
+/* Cost of work at the cluster's rates.  Tile efficiency of products is not modelled here: layouts
+ * differ in how often work is repeated, which the rates show. */
 double price_work(const struct price *p, enum shd_dtype dtype, double flops, double bytes)
 {
     const struct hardware *h = p->hardware;
@@ -314,7 +314,7 @@ double price_reshard(struct price *price, uint32_t node, uint32_t from, uint32_t
     price->worked_out++;
     if (2 * (price->used + 1) > price->nentries) {
         if (price->nentries >= ENTRIES_MAX || !grow_entries(price))
-            return cost; /* not remembered: a full table would be searched without end */
+            return cost; /* not remembered: a search in a full table never ends */
         e = find_entry(price->entries, price->nentries, price->arrays[node], from, to);
     }
     *e = (struct entry){from, to, price->arrays[node], cost};

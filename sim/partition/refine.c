@@ -11,13 +11,13 @@
 
 #define PARTS_MAX 8
 
-/* Where one axis is split: the sizes of its leading parts multiplied up, each dividing the next. */
+/* Where an axis is split: products of the sizes of its leading parts, each dividing the next. */
 struct cuts {
     uint32_t n;
     int64_t at[PARTS_MAX];
 };
 
-/* Add a cut where it fits between those there are. */
+/* Add a cut, if it divides, and is divided by, its neighbours. */
 static void add_cut(struct cuts *cuts, int64_t size, int64_t at)
 {
     uint32_t i = 0;
@@ -32,8 +32,8 @@ static void add_cut(struct cuts *cuts, int64_t size, int64_t at)
     cuts->n++;
 }
 
-/* Factors that follow another are cut by as much of an axis as divides them.  `placed`: only axes
- * that are on the factor followed; NULL: any. */
+/* Cut axes for factors that follow another: a follower takes the common divisor of axis and factor.
+ * `placed`: only axes that cut the followed factor; NULL: all axes. */
 static void cut_followers(struct cuts *cuts, const struct rule *rule, const struct shd_mesh *mesh,
                           const struct assign *placed)
 {
@@ -47,7 +47,7 @@ static void cut_followers(struct cuts *cuts, const struct rule *rule, const stru
         }
 }
 
-/* Returns whether there is a cut. */
+/* Find all cuts; returns whether there is one. */
 static bool find_cuts(struct cuts *cuts, const struct graph *graph, const struct shd_mesh *mesh,
                       const struct placement *placed)
 {
@@ -68,7 +68,7 @@ static bool find_cuts(struct cuts *cuts, const struct graph *graph, const struct
     return n > 0;
 }
 
-/* Following puts axes where they are brought, so that few have to be split: see which. */
+/* Find cuts for a placement by following, which uses few axes, so that few have to be split. */
 static int find_followed_cuts(struct cuts *cuts, const struct partition_request *request,
                               struct shd_error *err)
 {

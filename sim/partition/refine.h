@@ -1,4 +1,4 @@
-/* refine.h - the mesh with axes split where a dimension divides by a part of an axis only.
+/* refine.h - the mesh with axes split, for dimensions that only a part of an axis divides.
  *
  * Four key heads on an axis of eight devices: pairs of devices share a head.  On the mesh (4, 2)
  * instead of (8) that is an ordinary sharding: the heads over the first part, replicas or partial
@@ -18,11 +18,11 @@
 struct refined {
     struct shd_mesh *mesh;             /* owned; NULL: no axis is split */
     uint8_t first[SHD_MESH_AXES_MAX];  /* by axis of the old mesh: its first part ... */
-    uint8_t nparts[SHD_MESH_AXES_MAX]; /* ... and how many there are */
+    uint8_t nparts[SHD_MESH_AXES_MAX]; /* ... and its number of parts */
 };
 
-/* Split what the graph's dimensions ask for: every axis that a search may put there, or that is
- * there by following; and the axis of neighbours.  SHD_ENOMEM, SHD_EINDIVISIBLE. */
+/* Split the axes that the graph's dimensions need split (in a search: for any place of an axis; in
+ * following: for its actual place), and the neighbours' axis.  SHD_ENOMEM, SHD_EINDIVISIBLE. */
 SHD_MUST_CHECK int refine_init(struct refined *out, const struct partition_request *request,
                                struct shd_error *err);
 

@@ -11,72 +11,74 @@
 #include "partition/supply.h"
 #include "partition/tally.h"
 
-/* A value that an op makes: a result, or an alias of one. */
+/* A result of an op of the region, or an alias of a result. */
 struct made {
     uint32_t node, result;
 };
 
-/* Partial placements up to some op, as many as have different states of the values to be read. */
+/* Partial placements up to an op, one for each combination of states of the values still to be
+ * read. */
 struct layer {
     uint32_t nslots, *slots; /* nodes of these values */
     uint32_t n, room;
     uint32_t *states; /* nslots each */
     double *paid, *bound;
-    uint32_t *parent, *way; /* in the layer before, and of the op between */
+    uint32_t *parent, *way; /* index in the layer before, and the way of the op between */
     uint32_t *index;        /* hash table of placements */
     uint32_t nindex;
 };
 
-/* In looks at a price that is known: to work one out, to try an assignment of an op, and to go on
- * from a partial placement by one way. */
+/* Effort, in look-ups of a known price: of computing a price, of trying an assignment of an op, and
+ * of extending a partial placement by one way. */
 #define EFFORT_OF_PRICE 30.0
-#define PRICES_MAX 1e15 /* so many as no one will ever */
+#define PRICES_MAX 1e15 /* more than any search computes */
 #define EFFORT_OF_WAY 20.0
 #define EFFORT_OF_TRY 2.0
 
-/* What finding scribbles on, as it was. */
+/* Placement fields that region_find() overwrites, saved for restoring. */
 struct kept {
     uint32_t home, needs[GRAPH_INPUTS_MAX];
     struct assign assign;
 };
 
-/* Nodes in ascending order, each once. */
+/* Nodes in ascending order, without repeats. */
 struct list {
     uint32_t n, *nodes;
 };
 
-/* What a node is to the region: bits. */
+/* Roles of a node in the region, as bits. */
 enum {
     ROLE_CHOOSES = 1, /* an op of the region */
-    ROLE_VALUE = 2,   /* its value counts */
-    ROLE_MADE = 4,    /* by an op of the region: its home is a choice */
-    ROLE_READS = 8, /* an op outside, or a constraint that is asked for, that reads such a value */
+    ROLE_VALUE = 2,   /* the node's value counts in the price */
+    ROLE_MADE = 4,    /* made by an op of the region: its home is a choice */
+    ROLE_READS = 8, /* a reader of such a value: an op, or a constraint with an asked sharding */
     ROLE_KEEPS = 16 /* an op outside that keeps the rules of the search so far */
 };
 
 struct region {
     struct placement *p;
     uint8_t *roles;     /* by node */
-    bool *given;        /* by node: a value of the region whose home is no choice */
+    bool *given;        /* by node: a value of the region with a fixed home */
     struct list around; /* all nodes with a role */
-    struct list steps;  /* ops that read something of the region */
+    struct list steps;  /* ops that read a value of the region */
     struct kept *kept;
     uint32_t nkept;
-    bool *agrees;            /* by node: heavy work that is cut as its operands agree to */
-    uint32_t *sums;          /* by node: axes over which its value may be a sum of parts */
-    struct ways *ways;       /* by node; of an op outside, the one it has */
-    double **later;          /* by node and way: what follows, a part for each payer */
+    bool *agrees;            /* by node: a heavy op that is cut by the axes its operands agree on */
+    uint32_t *sums;          /* by node: axes over which the value may be partial */
+    struct ways *ways;       /* by node; an op outside has its present way only */
+    double **later;          /* by node and way: lower bound of downstream costs, divided among
+                                the operands that count it */
     struct supply *supplies; /* by node; of the region's values */
-    uint32_t *at;            /* by node: its slot in a layer */
-    struct made *made;       /* of the op at hand */
+    uint32_t *at;            /* by node: the value's slot in a layer */
+    struct made *made;       /* values made by the current op */
     uint32_t nmade;
-    struct layer *layers; /* one more than steps */
+    struct layer *layers; /* one more than `steps` */
     double below;
     const struct region_limits *limits;
     struct region_best *out;
 };
 
-/* ---- what belongs to it ---- */
+/* ---- the nodes of a region ---- */
 
 static void add_role(struct region *f, uint32_t node, uint8_t role)
 {
@@ -85,7 +87,8 @@ static void add_role(struct region *f, uint32_t node, uint8_t role)
     f->roles[node] |= role;
 }
 
-/* A value, its readers and its other names, which may be sharded otherwise if it is made here. */
+/* Add a value with its readers.  Aliases of a value made in the region are added too, since their
+ * home changes with the value's. */
 static void add_value(struct region *f, uint32_t node, uint8_t made)
 {
     const struct placement_node *n = &f->p->nodes[node];
@@ -152,8 +155,9 @@ double region_price(struct region *f)
 
 /* ---- rules ---- */
 
-/* The rules of the search: which axes must be kept busy, over which a sum must stay one, and how
- * many devices share the work at least.  And by factor, the axes that are to cut it. */
+/* Rules of the search for an op: axes that must share its work, axes over which its result must
+ * stay partial, the least number of devices that share the work, and by factor the axes that must
+ * cut it. */
 struct rules {
     uint32_t busy, sums;
     int64_t sharers;
@@ -169,7 +173,7 @@ static bool keeps(const struct way *way, const struct rules *rules)
            busy_keeps_agreed(&way->assign, rules->agreed);
 }
 
-/* By where the operands lie. */
+/* The rules for given homes of the operands. */
 static struct rules rules_by(const struct region *f, uint32_t node,
                              const struct shd_sharding *const homes[GRAPH_INPUTS_MAX])
 {
@@ -187,7 +191,7 @@ static struct rules rules_by(const struct region *f, uint32_t node,
     return rules;
 }
 
-/* Where the operands of an op lie as things stand. */
+/* The present homes of an op's operands. */
 static void find_homes(const struct shd_sharding *homes[GRAPH_INPUTS_MAX], const struct region *f,
                        uint32_t node)
 {
@@ -197,7 +201,7 @@ static void find_homes(const struct shd_sharding *homes[GRAPH_INPUTS_MAX], const
         homes[k] = price_sharding(f->p->price, f->p->nodes[g->inputs[k]].home);
 }
 
-/* Whether an op keeps the rules as things stand. */
+/* Whether a way keeps the rules with the present homes of the operands. */
 static bool keeps_now(const struct region *f, uint32_t node, const struct way *way)
 {
     const struct shd_sharding *homes[GRAPH_INPUTS_MAX];
@@ -210,7 +214,7 @@ static bool keeps_now(const struct region *f, uint32_t node, const struct way *w
 
 /* ---- setting up ---- */
 
-/* Whether heavy work that has an assignment is cut as its operands agree to. */
+/* Whether a heavy op with an assignment is cut by the axes that its operands agree on. */
 static bool agrees_now(const struct region *f, uint32_t node)
 {
     const struct placement_node *n = &f->p->nodes[node];
@@ -249,7 +253,7 @@ static void put_back(struct region *f)
     }
 }
 
-/* The results of an op, with all their aliases. */
+/* Add a result of an op and all its aliases. */
 static void add_made(struct region *f, uint32_t node, uint32_t result)
 {
     const struct placement_node *n = &f->p->nodes[node];
@@ -260,7 +264,7 @@ static void add_made(struct region *f, uint32_t node, uint32_t result)
             add_made(f, n->readers[r].node, result);
 }
 
-/* What an op makes, if that is a choice. */
+/* List the values that an op of the region makes. */
 static void list_made(struct region *f, uint32_t node)
 {
     f->nmade = 0;
@@ -324,7 +328,7 @@ static bool find_ways_of(struct region *f, uint32_t node)
     return true;
 }
 
-/* Those outside first, as they stand. */
+/* List the ways of the ops outside first, while their present assignments stand. */
 static bool find_ways(struct region *f)
 {
     for (uint32_t i = 0; i < f->steps.n; i++) {
@@ -340,7 +344,7 @@ static bool find_ways(struct region *f)
     return true;
 }
 
-/* The homes that a value may have by the ways of the op that makes it, each once. */
+/* List the homes that a value may have under the ways of its op, without repeats. */
 static uint32_t list_homes(const struct ways *ways, uint32_t result, uint32_t *homes)
 {
     uint32_t n = 0;
@@ -385,8 +389,8 @@ static double bound_of(const struct supply *s, uint32_t state)
     return state == SUPPLY_DONE ? 0 : s->states[state].bound;
 }
 
-/* What it takes at least to bring about the operands that lie where they do, if others pay for what
- * follows. */
+/* Lower bound on resharding operands whose sharding is given, when another operand carries the
+ * downstream cost. */
 static double floor_of(struct region *f, uint32_t node, const struct way *way)
 {
     const struct graph_node *g = &f->p->graph->nodes[node];
@@ -407,7 +411,7 @@ static double floor_of(struct region *f, uint32_t node, const struct way *way)
     return cost;
 }
 
-/* What follows each way of an op whose results' supplies are known. */
+/* For each way of an op, bound the downstream cost; the supplies of its results must be known. */
 static bool find_later(struct region *f, uint32_t node)
 {
     const struct ways *ways = &f->ways[node];
@@ -430,7 +434,8 @@ static bool find_later(struct region *f, uint32_t node)
     return true;
 }
 
-/* The supplies of what an op makes, whose readers are all behind it, then what follows it. */
+/* Set up the supplies of an op's results, whose readers all come later, then the op's downstream
+ * costs. */
 static bool find_supplies_of_op(struct region *f, uint32_t node)
 {
     const struct ways *ways = &f->ways[node];
@@ -577,14 +582,14 @@ static bool grow_layer(struct layer *l)
     return true;
 }
 
-/* A partial placement on its way into a layer. */
+/* A partial placement that is being added to a layer. */
 struct partial {
     double paid, bound;
     uint32_t parent, way;
     const uint32_t *states;
 };
 
-/* Keep it, unless one with the same states costs no more. */
+/* Add a partial placement, unless the layer has one with equal states that costs no more. */
 static bool add_partial(struct layer *l, const struct partial *x)
 {
     uint64_t at = hash_states(x->states, l->nslots);
@@ -609,7 +614,7 @@ static bool add_partial(struct layer *l, const struct partial *x)
     return true;
 }
 
-/* The values that are given, nothing else paid but for their outputs. */
+/* The first layer: given values in their start states; only their outputs are paid. */
 static bool first_layer(struct region *f)
 {
     struct layer *l = &f->layers[0];
@@ -640,16 +645,16 @@ static bool first_layer(struct region *f)
 
 #define OUTSIDE UINT32_MAX
 
-/* An op, and what is the same for all partial placements. */
+/* An op to place next, with data common to all partial placements. */
 struct step {
     uint32_t node;
-    const struct ways *ways; /* NULL: a constraint that is asked for */
-    uint32_t noperands;      /* different ones */
+    const struct ways *ways; /* NULL: a constraint with an asked sharding */
+    uint32_t noperands;      /* without repeats */
     uint32_t operands[GRAPH_INPUTS_MAX], slots[GRAPH_INPUTS_MAX];
-    uint32_t which[GRAPH_INPUTS_MAX]; /* by operand of the op, or OUTSIDE */
-    double *start_paid, *start_bound; /* by way: of what is made */
-    uint32_t nmade, *starts;          /* by way, then by what is made: its state */
-    uint32_t *from;                   /* by slot of the next layer: SLOT_..., and a number */
+    uint32_t which[GRAPH_INPUTS_MAX]; /* by operand of the op: index in `operands`, or OUTSIDE */
+    double *start_paid, *start_bound; /* by way: of the values made */
+    uint32_t nmade, *starts;          /* by way, then by value made: its start state */
+    uint32_t *from;                   /* by slot of the next layer: FROM_..., and an index */
 };
 
 enum { FROM_SLOT, FROM_OPERAND, FROM_MADE, FROM_KINDS };
@@ -688,7 +693,7 @@ static void add_slot(struct step *s, struct layer *next, uint32_t node, uint32_t
     next->slots[next->nslots++] = node;
 }
 
-/* Which values the next layer has, and where their states come from. */
+/* Find the values in the next layer, and where their states come from. */
 static void find_slots(struct region *f, struct step *s, const struct layer *now,
                        struct layer *next)
 {
@@ -756,7 +761,7 @@ static void fini_step(struct step *s)
     free(s->starts);
 }
 
-/* As they are for a partial placement. */
+/* The rules for an op, with the homes of a partial placement. */
 static struct rules rules_of(const struct region *f, const struct step *s, const uint32_t *states)
 {
     const struct graph_node *g = &f->p->graph->nodes[s->node];
@@ -784,8 +789,8 @@ static bool can_keep(const struct region *f, const struct step *s, const struct 
     return any;
 }
 
-/* Where no way keeps all of them, only that enough devices share the work, or none; but for an op
- * outside that keeps them so far. */
+/* The rules that apply: all, if some way keeps them; else only the number of sharing devices; else
+ * none.  An op outside keeps all if it keeps them so far. */
 static struct rules rules_that_count(const struct region *f, const struct step *s,
                                      const uint32_t *states)
 {
@@ -797,8 +802,8 @@ static struct rules rules_that_count(const struct region *f, const struct step *
     return can_keep(f, s, &rules) ? rules : (struct rules){0};
 }
 
-/* Let an op read its operands by a way: their states afterwards, what was paid, and how the bound
- * changes. */
+/* Let an op read its operands by a way: update the operands' states, the price paid and the
+ * bound. */
 static bool read_operands(struct region *f, const struct step *s, uint32_t way,
                           uint32_t states[GRAPH_INPUTS_MAX], struct partial *x)
 {
@@ -839,7 +844,7 @@ static uint32_t state_from(const struct step *s, uint32_t from, const uint32_t *
     return from % FROM_KINDS == FROM_OPERAND ? operands[i] : s->starts[(size_t)way * s->nmade + i];
 }
 
-/* Go on from one partial placement by one way; `states` has room for those of the next layer. */
+/* Extend a partial placement by one way; `states` has room for a state of the next layer. */
 static bool try_way(struct region *f, const struct step *s, uint32_t number, uint32_t parent,
                     uint32_t way, uint32_t *states)
 {
@@ -882,7 +887,7 @@ static bool try_all(struct region *f, const struct step *s, uint32_t number, uin
     return true;
 }
 
-/* What is only needed to go on; parents and ways stay, to go back by. */
+/* Free what only extending needs; parents and ways stay for backtracking. */
 static void drop_states(struct layer *l)
 {
     free(l->states);
@@ -908,7 +913,7 @@ static bool take_step(struct region *f, uint32_t number)
     return good;
 }
 
-/* Give the ops the ways that led to the only placement of the last layer. */
+/* Assign the ways that led to the single placement of the last layer. */
 static void place_found(struct region *f)
 {
     uint32_t at = 0;

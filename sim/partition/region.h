@@ -1,14 +1,14 @@
-/* region.h - the cheapest placement of some ops of a graph, while all others stay as they are.
+/* region.h - the cheapest placement of some ops of a graph, while all other ops stay.
  *
- * Prices are the search's own (price.h, tally.h), and so are its rules (busy.h).  One more: heavy
- * work that has an assignment, and is cut as its operands agree to, stays cut as they do.  What is
- * chosen among is every way to cut every op of the region (ways.h).
+ * Prices (price.h, tally.h) and rules (busy.h) are the search's own, with one more rule: a heavy op
+ * that is cut by the axes its operands agree on stays cut so.  Every way to cut every op of the
+ * region (ways.h) is considered.
  *
- * Dynamic programming along the order of the ops: what is still to be paid depends on what was
- * chosen only by the states of the values that are still to be read (supply.h), so of two choices
- * that lead to the same states the dearer one is dropped.  And branch and bound: so is one that
- * costs, with a lower bound of what is still to be paid, as much as a placement that is known.
- * Every placement is dropped for one of the two reasons, which is the proof.
+ * Dynamic programming along the order of the ops: earlier choices affect the remaining cost only
+ * through the states of the values still to be read (supply.h), so of two partial placements with
+ * equal states the more expensive is dropped.  Branch and bound: a partial placement is also
+ * dropped if its price plus a lower bound of the remaining cost reaches that of a known placement.
+ * Every other placement is dropped for one of these two reasons, which proves the optimum.
  *
  * Thread class: owned by one thread.
  *
@@ -20,41 +20,41 @@
 #include "partition/placement.h"
 #include "partition/ways.h"
 
-/* A price that is lower by less than this part is the same: sums are rounded. */
+/* Prices that differ by less than this relative amount are equal: sums are rounded. */
 #define REGION_ROUNDING 1e-9
 
-/* What may be looked at before it is given up. */
+/* Limits after which the search of a region gives up. */
 struct region_limits {
     struct ways_limits ways; /* of one op */
-    uint64_t nodes;          /* partial placements that are looked into further */
+    uint64_t nodes;          /* partial placements that are extended */
     double effort;
 };
 
 struct region_best {
-    bool proven;    /* all was looked at; else it was given up */
-    bool found;     /* a placement below the price that was given */
+    bool proven;    /* the search was complete; false: a limit stopped it */
+    bool found;     /* a placement below the given price exists */
     double price;   /* its price */
-    uint64_t nodes; /* partial placements that were looked into further */
-    double effort;  /* what it took, in looks at a price: the same on every machine */
+    uint64_t nodes; /* partial placements that were extended */
+    double effort;  /* effort in price look-ups, equal on every machine */
 };
 
 struct region; /* opaque */
 
-/* Room for regions of a placement, which must outlive it.  NULL: no memory. */
+/* Create an object for regions of a placement, which must outlive it.  NULL: no memory. */
 struct region *region_create(struct placement *placement);
 void region_destroy(struct region *region); /* NULL is allowed */
 
-/* Take other nodes: the free ones among them choose anew, each listed once; of others the value
- * counts.  The price of a region is what it takes to bring these values, and all that the free ops
- * read and make, to their readers, and the work of the free ops. */
+/* Set the region's nodes, each listed once: free nodes choose anew; of other nodes only the value's
+ * cost counts.  The price of a region is the cost of resharding these values, and all values that
+ * the free ops read and make, for their readers, and the work of the free ops. */
 void region_take(struct region *region, const uint32_t *nodes, uint32_t nnodes);
 
-/* That price as things stand. */
+/* The region's price in the present placement. */
 double region_price(struct region *region);
 
-/* Find the cheapest placement of a region that costs less than `below` (INFINITY: any).  Where one
- * is found, its ops have those assignments; else all is as it was.  Ops outside must have an
- * assignment if they read a value of the region.  False: no memory. */
+/* Find the cheapest placement of the region that costs less than `below` (INFINITY: any).  If
+ * found, the region's ops have its assignments; else the placement is unchanged.  Ops outside that
+ * read a value of the region must have an assignment.  False: no memory. */
 SHD_MUST_CHECK bool region_find(struct region_best *out, struct region *region, double below,
                                 const struct region_limits *limits);
 

@@ -11,7 +11,8 @@ int8_t rule_add_factor(struct rule *rule, int64_t size)
     return (int8_t)rule->nfactors++;
 }
 
-/* Factors of one array: those of the same dimension number that exist, else new ones. */
+/* Set the factors of an array's dimensions: existing factors of equal dimension numbers, else new
+ * ones. */
 static void name_factors(struct rule *rule, const struct graph *graph, uint32_t array,
                          uint32_t *dims, int8_t *out)
 {
@@ -45,7 +46,7 @@ void rule_by_names(struct rule *out, const struct graph *graph, uint32_t node)
         name_factors(out, graph, n->inputs[k], dims, out->operand[k]);
 }
 
-/* Whether an array is a number, or its dimensions are factors 0 to rank - 1. */
+/* Whether an array is a scalar, or its dimensions are factors 0 to rank - 1. */
 static bool has_all_or_none(const struct graph_node *array, const int8_t *factors, uint32_t rank)
 {
     for (uint32_t d = 0; d < array->rank; d++)

@@ -1,13 +1,13 @@
 /* rule.h - the sharding rule of an op: which dimensions of its arrays must be cut alike.
  *
- * An op is described by factors, the extents that it loops over.  Each dimension of an operand or
- * result is one factor; cutting a factor cuts all dimensions that are it.  A factor that a result
+ * An op is described by factors, the extents of its loops.  Each dimension of an operand or result
+ * is one factor; cutting a factor cuts all dimensions with that factor.  A factor that a result
  * lacks is reduced over: an axis on it leaves that result partial.  A factor may have to be whole
- * (the op looks across it), or follow another (key heads follow the query heads that read them: as
+ * (the op looks across it), or follow another (key heads follow the query heads that read them as
  * far as they divide; beyond, devices hold the same key heads and their gradient is partial).
  *
- * Every op of the graph is one row of a table: its rule, and how it becomes a kernel on shards. The
- * rule is what Shardy calls an op sharding rule.
+ * Every op of the graph is one row of a table: its rule, and how it becomes a kernel on shards.
+ * The rule is what Shardy calls an op sharding rule.
  *
  * Thread class: values and pure functions.
  *
@@ -26,9 +26,10 @@
 struct rule_factor {
     int64_t size;
     bool whole;     /* no axis may cut it */
-    bool as_it_lies; /* whole for the op, which takes an operand cut as its home is: rows are pulled
-                        from wherever they are */
-    int8_t follows; /* another factor whose axes cut it as far as they divide, or RULE_FREE */
+    bool as_it_lies; /* whole for the op, but an operand is taken with its home's cut: rows are
+                        pulled from wherever they are */
+    int8_t follows; /* another factor whose axes also cut this factor, as far as they divide its
+                       size; or RULE_FREE */
 };
 
 struct rule {
@@ -37,53 +38,53 @@ struct rule {
     uint32_t noperands, nresults; /* result 0 is the node itself, then its extras */
     int8_t operand[GRAPH_INPUTS_MAX][GRAPH_RANK_MAX]; /* factor of each dimension */
     int8_t result[RULE_RESULTS_MAX][GRAPH_RANK_MAX];
-    enum shd_reduce_op reduce; /* how results are partial */
-    bool flat; /* all arrays with dimensions have the same ones, factors 0, 1, ...: an axis may cut
-                  them flat (shd/sharding.h), as no element meets another but in a sum of all */
+    enum shd_reduce_op reduce; /* how partial results are combined */
+    bool flat; /* all arrays with dimensions have the same ones, factors 0, 1, ...: an axis may
+                  cut them flat (shd/sharding.h), since elements meet only in a sum of all */
 };
 
 struct rule_op {
     void (*rule)(struct rule *out, const struct graph *graph, uint32_t node);
-    /* Fill in kernel, description, offsets; `extents` are the factors' local ones, the op's buffers
-     * are set.  NULL: the op is no work (constraint), or made into one with others (`fuses`). */
+    /* Set kernel, description and offsets; `extents` are the factors' local extents, the op's
+     * buffers are set.  NULL: the op does no work (constraint), or is fused with others
+     * (`fuses`). */
     void (*lower)(struct program_op *op, const struct graph *graph, uint32_t node,
                   const struct rule *rule, const int64_t *extents);
     bool fuses; /* elementwise: see fuse.h */
 };
 
-/* The row of an op; NULL for those that come with another (leaves, extras). */
+/* The row of an op; NULL for leaves and extras, which are no ops of their own. */
 const struct rule_op *rule_of(enum graph_op op);
 
 /* Whether an op moves rows instead of computing: lower() makes it a PROGRAM_ROWS, not a kernel. */
 bool rule_moves_rows(enum graph_op op);
 
-/* The rule by names: every dimension is a factor of its own. */
+/* The rule by names: dimensions of equal number are one factor. */
 void rule_by_names(struct rule *out, const struct graph *graph, uint32_t node);
 
 /* Set `flat`. */
 void rule_find_flat(struct rule *rule, const struct graph *graph, uint32_t node);
 
-/* The factor that is a dimension number of an operand (or of result 0); -1 where there is none. */
+/* The factor of a dimension number in an operand or result 0; -1: none. */
 int rule_find(const struct rule *rule, const struct graph *graph, uint32_t node, uint32_t dim);
 
-/* Which dimension of an array, that has it, is a dimension number. */
+/* Index of a dimension number in an array that has it. */
 uint32_t rule_place(const struct graph_node *array, uint32_t dim);
 
-/* For rules that differ from the one by names: append a factor; give the dimensions equal to `dim`
- * of an operand the factor. */
+/* For rules that differ from the rule by names: append a factor. */
 int8_t rule_add_factor(struct rule *rule, int64_t size);
 
 /* Local extents and row-major strides of an array whose dimensions are `factors`. */
 void rule_strides(int64_t *stride, uint32_t rank, const int8_t *factors, const int64_t *extents);
 
-/* The same strides by factor, of those the array has; returns their bits. */
+/* The same strides by factor; returns the bits of the factors that the array has. */
 uint32_t rule_factor_strides(int64_t *out, uint32_t rank, const int8_t *factors,
                              const int64_t *extents);
 
 /* Product of the local extents of dimensions [first, last) of an array. */
 int64_t rule_product(const int8_t *factors, const int64_t *extents, uint32_t first, uint32_t last);
 
-/* Rows of rules/. */
+/* Rows defined in rules/. */
 extern const struct rule_op rule_einsum, rule_reduce, rule_attention, rule_attention_grad,
     rule_rope, rule_causal, rule_embed, rule_embed_grad, rule_pick, rule_pick_grad, rule_repeat,
     rule_repeat_sum, rule_topk, rule_slots, rule_count, rule_grouped, rule_dispatch, rule_combine,

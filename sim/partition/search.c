@@ -15,28 +15,28 @@
 #include "partition/share.h"
 #include "partition/tally.h"
 
-/* Where a search starts and what it may do on its way downhill. */
+/* A tactic: where a search starts, and which moves it may make while descending. */
 struct tactic {
     const char *name;
-    bool follows;  /* starts from where the axes are brought, not from the cheapest op by op */
-    bool scatters; /* partial sums may be scattered to where nobody asked for them */
-    bool frees_gradients; /* the gradients of constraints may be sharded otherwise than the
-                             constraints */
+    bool follows;  /* starts from the placement by following, not from each op's cheapest
+                      assignment */
+    bool scatters; /* partial sums may be scattered to shardings that nobody asked for */
+    bool frees_gradients; /* gradients of constraints need not have the constraint's sharding */
 };
 
-/* The first of equals is taken. */
+/* Of tactics with equal results the first is taken. */
 static const struct tactic tactics[] = {
     {"as asked", false, false, false},         {"scatter sums", false, true, false},
     {"move gradients", false, false, true},    {"scatter sums, move gradients", false, true, true},
     {"from what follows", true, false, false},
 };
 
-/* A constraint's gradient moves for a gain of 2 % only. */
+/* Price penalty for moving gradients of constraints: only a gain above 2 % pays. */
 #define FREE_HANDICAP 0.02
 
 #define NTACTICS (sizeof tactics / sizeof tactics[0])
 
-/* Revisit all nodes, backwards and forwards in turn, as long as something changes. */
+/* Revisit all nodes, backwards and forwards in turn, until nothing changes. */
 static void sweep(struct placement *p)
 {
     uint32_t nnodes = p->graph->nnodes;
@@ -54,8 +54,8 @@ static void sweep(struct placement *p)
     p->limits.hits[LIMIT_SWEEPS] += changed;
 }
 
-/* A constraint says how the value is sharded.  Its gradient starts there too, a good guess, but may
- * move: what a forward gather brought together, the backward step can scatter. */
+/* Free the gradients of constraints: each keeps its constraint's sharding as a start, but may move.
+ * What a forward gather joined, the backward phase can scatter. */
 bool search_free_gradients(struct placement *p)
 {
     bool any = false;
@@ -74,7 +74,7 @@ bool search_free_gradients(struct placement *p)
     return any;
 }
 
-/* Each op in the order of the data takes what is cheapest for it. */
+/* Start: each op, in graph order, takes its cheapest assignment. */
 static void start_cheapest(struct placement *p)
 {
     for (uint32_t node = 0; node < p->graph->nnodes; node++)
@@ -99,8 +99,9 @@ struct best {
     bool gradients_free;
 };
 
-/* A pass may end dearer than it began: an op that takes what is cheapest for itself can bring an
- * axis to one that then has to keep it busy. */
+/* Keep a placement if it is the cheapest so far and keeps the axes busy.  A pass may end with a
+ * higher cost: an op that takes its own cheapest assignment can bring an axis to another op, which
+ * must then share its work over the axis. */
 static void keep(struct best *best, struct placement *p)
 {
     double price = search_price(p);
@@ -154,7 +155,7 @@ static int mend_more(struct placement *p, double total, struct best *best, struc
     return status;
 }
 
-/* Mend the best, as it is and with gradients of constraints let go. */
+/* Mend the best placement, then once more with gradients of constraints freed. */
 static int mend_best(struct placement *p, struct best *best, struct shd_error *err)
 {
     int status;
@@ -167,7 +168,8 @@ static int mend_best(struct placement *p, struct best *best, struct shd_error *e
     return status;
 }
 
-/* A sum that is passed on is no work shared. */
+/* Record the assignment by following and its number of sharers.  Passing a partial sum on shares no
+ * work. */
 static void share_as_followed(struct placement_node *out, const struct placement_node *followed,
                               const struct shd_mesh *mesh)
 {
@@ -178,8 +180,8 @@ static void share_as_followed(struct placement_node *out, const struct placement
     out->sharers = busy_sharers(&out->followed, mesh);
 }
 
-/* Place all ops by following, and find how many devices are to share the work of each, there and
- * in `start`: the nodes as they were. */
+/* Place all ops by following, and record how many devices must share each heavy op's work, there
+ * and in `start`, the nodes before following. */
 static int follow_first(struct placement *p, struct placement_node *start, struct shd_error *err)
 {
     int status = follow_placement(p, err);
@@ -216,7 +218,7 @@ int search_find_sharers(struct placement *p, struct shd_error *err)
     return status;
 }
 
-/* Where tactics start. */
+/* The placements that tactics start from. */
 struct starts {
     struct placement_node *unknown, *followed;
 };

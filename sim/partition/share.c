@@ -7,7 +7,7 @@
 #include "partition/improve.h"
 #include "partition/tally.h"
 
-/* A value and its aliases. */
+/* Add a value and its aliases. */
 static void affect_named(struct affected *set, const struct placement *p, uint32_t node)
 {
     const struct placement_node *n = &p->nodes[node];
@@ -45,8 +45,9 @@ static double affected_cost(struct placement *p, const struct affected *set)
     return cost;
 }
 
-/* Let all readers of a value placement as if it lay in another sharding as well; keep that when it
- * pays for bringing the value there once.  One by one each would find its own way around. */
+/* Let all readers of a value choose while a copy in another sharding costs nothing; keep their
+ * choices if they pay for one reshard to that sharding.  One by one, each reader would find its own
+ * way around the reshard. */
 static bool share(struct placement *p, uint32_t node, const struct shd_sharding *as)
 {
     struct placement_node *n = &p->nodes[node];
@@ -74,7 +75,7 @@ static bool share(struct placement *p, uint32_t node, const struct shd_sharding 
     return better;
 }
 
-/* The same sharding without an axis; false when the axis shards nothing. */
+/* The same sharding without an axis; false if the axis shards nothing. */
 static bool without_axis(struct shd_sharding *out, const struct shd_sharding *s, size_t axis)
 {
     bool cuts = false;
@@ -89,7 +90,7 @@ static bool without_axis(struct shd_sharding *out, const struct shd_sharding *s,
     return cuts;
 }
 
-/* Every value with several readers: its home less one of the axes that cut it, or combined. */
+/* Try every value with several readers: with its home combined, and with its home less one axis. */
 bool share_all(struct placement *p)
 {
     bool changed = false;

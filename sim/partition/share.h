@@ -1,5 +1,5 @@
-/* share.h - a step of the search for what one op alone would not do: all readers of a value choose
- * again together.
+/* share.h - a step of the search in which all readers of a value choose together, for gains that no
+ * single op can make.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 
 #include "partition/placement.h"
 
-/* Let all readers of each value choose together, where that pays; true when some did. */
+/* Let all readers of each value choose together; true if some value's readers changed. */
 bool share_all(struct placement *placement);
 
 #endif /* PARTITION_SHARE_H */

@@ -10,7 +10,7 @@
 #include "partition/busy.h"
 #include "partition/tally.h"
 
-/* ---- what follows a reader ---- */
+/* ---- downstream costs of a reader ---- */
 
 static bool is_repeated(const struct graph_node *g, uint32_t k)
 {
@@ -54,7 +54,8 @@ static uint32_t find_or_add(struct supply *s, uint32_t number, uint32_t times)
     return s->nneeds++;
 }
 
-/* From one need that is there to another: a version is there for those who read as often. */
+/* Reshard cost between two needed shardings; impossible if they are used at different frequencies
+ * (per step, per microbatch). */
 static double cost_between(const struct supply *s, struct placement *p, uint32_t from, uint32_t to)
 {
     return s->times[from] == s->times[to]
@@ -62,7 +63,7 @@ static double cost_between(const struct supply *s, struct placement *p, uint32_t
                : PRICE_IMPOSSIBLE;
 }
 
-/* An alias is sharded as its operand is and costs nothing: it is no reader. */
+/* Number of readers without aliases, which cost nothing. */
 static uint32_t count_readers(const struct placement *p, uint32_t node)
 {
     const struct placement_node *n = &p->nodes[node];
@@ -78,7 +79,7 @@ static uint32_t nways_of(const struct supply_reader *r)
     return r->ways ? r->ways->n : 1;
 }
 
-/* The sharding number that a reader needs by a way, of a value whose home stands in the placement.
+/* Sharding number that a reader needs under a way, with the value's home as set in the placement.
  */
 static uint32_t number_of(struct placement *p, const struct supply_reader *r, uint32_t way,
                           double *rows)
@@ -96,8 +97,8 @@ static uint32_t number_of(struct placement *p, const struct supply_reader *r, ui
     return n->needs[r->operand];
 }
 
-/* What a reader looks at of a value's home besides its price: the axes that keep it busy, the sum
- * that it has to pass on, or all. */
+/* What a reader sees of a value's home besides reshard prices: the axes that must share its work,
+ * the partial sum that it must pass on, or the whole home. */
 static uint32_t sight_of(const struct placement *p, const struct supply_reader *r, bool agrees,
                          uint32_t home)
 {
@@ -167,8 +168,8 @@ static bool may_go_on(struct supply *s, const struct placement *p)
     return !s->given_up;
 }
 
-/* A need that a reader before may have had as well costs nothing then; prices are looked up only
- * between others that are still to come. */
+/* Lower bound of each need's cost after a reader.  A need that the reader may itself have had costs
+ * nothing; prices are looked up only for needs that a later reader may have. */
 static void find_relief(struct supply *s, struct placement *p, uint32_t reader)
 {
     const struct supply_reader *r = &s->readers[reader];
@@ -265,9 +266,9 @@ double supply_floor(struct placement *p, const struct supply_spec *spec, uint32_
     return least;
 }
 
-/* ---- states ---- */
+/* ---- states of a value ---- */
 
-/* The cheapest way of a reader to go on. */
+/* Lower bound for one reader: its cheapest way. */
 static double bound_of_reader(const struct supply_reader *r, uint32_t home, const double *costs)
 {
     uint32_t nways = nways_of(r), at = r->by_home ? home * nways : 0;
@@ -279,7 +280,7 @@ static double bound_of_reader(const struct supply_reader *r, uint32_t home, cons
     return least;
 }
 
-/* Of all readers still to come; `costs` is used up. */
+/* Lower bound for all remaining readers; overwrites `costs`. */
 static double bound_of(const struct supply *s, uint32_t reader, uint32_t home, double *costs)
 {
     double bound = 0;
@@ -364,7 +365,7 @@ static bool add_state(struct supply *s, uint32_t reader, uint32_t home, const do
     return true;
 }
 
-/* The first home that all readers to come see as they see this one. */
+/* Lowest-numbered home that all remaining readers treat like `home`. */
 static uint32_t same_home(const struct supply *s, uint32_t reader, uint32_t home)
 {
     for (uint32_t h = 0; h < home; h++) {
@@ -378,7 +379,7 @@ static uint32_t same_home(const struct supply *s, uint32_t reader, uint32_t home
     return home;
 }
 
-/* The number of a state; costs of needs that nobody can have any more become 0. */
+/* Find or add a state; costs of needs that no remaining reader can have become 0. */
 static bool find_state(struct supply *s, uint32_t reader, uint32_t home, double *costs,
                        uint32_t *out)
 {

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Of something done so many times. */
+/* Cost of doing something `times` times. */
 static double cost_of_all(double cost, uint32_t times)
 {
     return fmin(cost * times, PRICE_IMPOSSIBLE);
@@ -56,8 +56,8 @@ double tally_bring(struct placement *p, uint32_t node, struct tally_versions *v,
     return best;
 }
 
-/* What devices pull in an op that moves rows, if all rows are alike: of each device's as many come
- * from itself as it has of the operand. */
+/* Cost of rows pulled by an op that moves rows, if all rows are alike: a device finds the fraction
+ * 1 / (shards of the operand) of its rows on itself. */
 static double cost_of_rows(const struct placement *p, uint32_t node)
 {
     const struct graph_node *g = &p->graph->nodes[node];
@@ -129,7 +129,7 @@ static double local_elements(const struct graph_node *array, const int8_t *facto
     return (double)rule_product(factors, extents, 0, array->rank);
 }
 
-/* What devices hand on to each other in a shift. */
+/* Cost of passing elements between devices in a shift. */
 static double cost_of_shift(const struct placement *p, uint32_t node)
 {
     const struct graph_node *g = &p->graph->nodes[node];
@@ -145,8 +145,8 @@ static double cost_of_shift(const struct placement *p, uint32_t node)
     return step.kind == SHD_RESHARD_SLICE ? 0 : price_step(p->price, &step, shape, g->dtype);
 }
 
-/* Flops and bytes touched.  What counts is how often work is done twice, so the loop's extents will
- * do for every kernel. */
+/* Cost of a kernel's flops and touched bytes.  Only repeated work matters, so the extents of the
+ * loop are accurate enough for every kernel. */
 static double cost_of_kernel(const struct placement *p, uint32_t node)
 {
     const struct graph_node *g = &p->graph->nodes[node];
@@ -176,7 +176,7 @@ double tally_work(const struct placement *p, uint32_t node)
                        placement_times(p, node));
 }
 
-/* The cost of a value and of its aliases. */
+/* Cost of a value and its aliases. */
 static double named_cost(struct placement *p, uint32_t node)
 {
     const struct placement_node *n = &p->nodes[node];
@@ -188,7 +188,7 @@ static double named_cost(struct placement *p, uint32_t node)
     return cost;
 }
 
-/* All that changes when the assignment of `node` does. */
+/* Add up all costs that change when the assignment of `node` changes. */
 double tally_near(struct placement *p, uint32_t node)
 {
     const struct graph_node *g = &p->graph->nodes[node];

@@ -1,5 +1,4 @@
-/* tally.h - what a state of the search costs: steps that bring values where they are read, and
- * work.
+/* tally.h - the cost of a placement: reshards of values for their readers, and work.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,45 +7,46 @@
 
 #include "partition/placement.h"
 
-/* The shardings in which a value is there by now.  What is made for each microbatch is gone when
- * the step does what it does once: that begins from the value's home. */
+/* The shardings in which a value is available so far.  Versions made for each microbatch are gone
+ * when ops run once a step: these reshard from the value's home. */
 struct tally_versions {
     uint32_t count;
     uint32_t numbers[VERSIONS_MAX];
-    uint32_t times[VERSIONS_MAX]; /* that a step makes it: who reads as often has it; or ... */
+    uint32_t times[VERSIONS_MAX]; /* how often a step makes this version; only readers that run
+                                     equally often may use it ... */
 };
 
-#define TALLY_ALWAYS 0 /* ... all have it */
+#define TALLY_ALWAYS 0 /* ... or all readers may */
 
-/* What a step pays that takes a value from one sharding to another so many times. */
+/* Cost per step of resharding a value `times` times. */
 double tally_reshard(struct placement *placement, uint32_t node, uint32_t from, uint32_t to,
                      uint32_t times);
 
-/* The least that a step pays which needs a value in a sharding so many times. */
+/* Lowest cost per step of making a needed sharding `times` times from the existing versions. */
 double tally_least(struct placement *placement, uint32_t node,
                    const struct tally_versions *versions, uint32_t need, uint32_t times);
 
-/* Bring one more version of a value about; returns what that costs. */
+/* Make a further version of a value from the cheapest existing one; returns the cost. */
 double tally_bring(struct placement *placement, uint32_t node, struct tally_versions *versions,
                    uint32_t need, uint32_t times);
 
-/* Start with a value's home, and bring about what its outputs are delivered in. */
+/* Start with a value's home, and reshard for its outputs; returns the cost. */
 double tally_outputs(struct placement *placement, uint32_t node, struct tally_versions *versions);
 
-/* The bytes that an op which moves rows pulls of an operand that it takes as it is sharded; 0 for
- * any other reader. */
+/* Cost of the rows that an op pulls from an operand taken in its home sharding; 0 for any other
+ * reader. */
 double tally_rows(const struct placement *placement, uint32_t reader, uint32_t operand);
 
-/* Bringing a value from its home to all that is needed of it. */
+/* Cost of resharding a value from its home to all its needs. */
 double tally_value(struct placement *placement, uint32_t node);
 
-/* The work of an op, on all devices. */
+/* Cost of an op's work, on all devices. */
 double tally_work(const struct placement *placement, uint32_t node);
 
-/* All that changes when the assignment of a node does: its own, its results' and operands'. */
+/* All costs that change with the assignment of a node: its own, its results' and operands'. */
 double tally_near(struct placement *placement, uint32_t node);
 
-/* The whole step. */
+/* Cost of the whole step. */
 double tally_total(struct placement *placement);
 
 #endif /* PARTITION_TALLY_H */

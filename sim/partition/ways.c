@@ -9,7 +9,7 @@
 #include "partition/busy.h"
 #include "partition/tally.h"
 
-/* Whether an axis may cut anything: it has several devices, and holds no stages. */
+/* Whether an axis may cut arrays: it has several devices and is not the axis of stages. */
 static bool may_cut(const struct placement *p, size_t axis)
 {
     const struct program_stages *stages = p->request->stages;
@@ -21,10 +21,10 @@ struct maker {
     struct ways *ways;
     struct placement *p;
     uint32_t node;
-    uint32_t naxes;                  /* those that may move ... */
-    uint8_t axes[SHD_MESH_AXES_MAX]; /* ... and which they are */
-    uint32_t sums;                   /* of the operand that is partial */
-    struct assign assign;            /* the one being made */
+    uint32_t naxes;                  /* axes that may move ... */
+    uint8_t axes[SHD_MESH_AXES_MAX]; /* ... and their numbers */
+    uint32_t sums;                   /* axes over which the linear operand is partial */
+    struct assign assign;            /* the assignment under construction */
     uint32_t max;
     bool failed;
 };
@@ -63,7 +63,7 @@ static void keep(struct maker *m, const struct way *way)
     ways->list[ways->n++] = *way;
 }
 
-/* What the assignment that stands asks of the arrays. */
+/* Read the needs and homes of an op's present assignment. */
 static void read_way(struct way *way, const struct placement *p, uint32_t node)
 {
     const struct placement_node *n = &p->nodes[node];
@@ -78,7 +78,7 @@ static void read_way(struct way *way, const struct placement *p, uint32_t node)
     way->sharers = busy_sharers(&n->assign, p->mesh);
 }
 
-/* The way that an assignment is, if it is a valid one. */
+/* Add the current assignment as a way, if valid and new. */
 static void add_way(struct maker *m)
 {
     struct placement *p = m->p;
@@ -116,7 +116,7 @@ static bool has_tuple(const struct maker *m)
     return false;
 }
 
-/* The axes from position `at` of the order on in every order. */
+/* Try every order of the axes from position `at` on. */
 static void add_orders(struct maker *m, uint32_t at)
 {
     uint8_t *order = m->assign.order;
@@ -136,7 +136,7 @@ static void add_orders(struct maker *m, uint32_t at)
     }
 }
 
-/* The axes from number `at` on in every place. */
+/* Try every place of the axes from number `at` on. */
 static void add_places(struct maker *m, uint32_t at)
 {
     const struct rule *rule = &m->p->nodes[m->node].rule;
@@ -157,7 +157,7 @@ static void add_places(struct maker *m, uint32_t at)
     }
 }
 
-/* Whether an axis that stays leaves the operand that comes as a sum no choice. */
+/* Whether an axis that may not move passes a partial sum on, which fixes the linear operand. */
 static bool passes_sum(const struct maker *m)
 {
     for (size_t a = 0; a < shd_mesh_naxes(m->p->mesh); a++)
@@ -166,7 +166,7 @@ static bool passes_sum(const struct maker *m)
     return false;
 }
 
-/* The assignment that all begin with: nothing on the axes that may move. */
+/* Start from an assignment with movable axes unplaced and all others as they are. */
 static void start(struct maker *m, const struct ways_limits *limits)
 {
     const struct assign *now = &m->p->nodes[m->node].assign;

@@ -1,5 +1,5 @@
-/* Sums over microbatches: by names, and linear, so that parts are added up as parts and combined
- * once a step.
+/* Sharding rule of sums over microbatches: by names, and linear, so that partial sums are
+ * accumulated as they are and combined once a step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,8 +7,7 @@
 
 #include "partition/rule.h"
 
-/* The kernel adds its operand to what it wrote before: that is its first input, see struct
- * program_op. */
+/* The kernel adds its operand to its own earlier result, its first input (struct program_op). */
 static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
                   const struct rule *rule, const int64_t *extents)
 {

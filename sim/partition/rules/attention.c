@@ -1,7 +1,7 @@
-/* Attention: batch, queries and heads may be cut; keys and the elements of a head are whole; key
- * heads follow the heads.  Of an attention by blocks queries and keys are cut alike, in whole
- * blocks. What says what is seen is sharded as the queries and the keys do.  The gradients of k and
- * v are partial over what cuts the queries, but not over what cuts both.
+/* Sharding rule of attention: batch, queries and heads may be cut; keys and head elements are
+ * whole; key heads follow the query heads.  In attention by blocks, queries and keys are cut alike,
+ * in whole blocks.  Mask inputs are sharded like the queries and keys they describe.  Gradients of
+ * k and v are partial over axes that cut only the queries.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -58,7 +58,7 @@ static void set(int8_t *out, int8_t a, int8_t b, int8_t c, int8_t d)
 
 static void set_query_side(int8_t *out, enum factor width)
 {
-    set(out, BATCH, QUERIES, HEADS, (int8_t)width); /* of lse the first three */
+    set(out, BATCH, QUERIES, HEADS, (int8_t)width); /* lse takes the first three */
 }
 
 static void set_key_side(int8_t *out, const struct graph_node *n, enum factor width)
@@ -66,7 +66,8 @@ static void set_key_side(int8_t *out, const struct graph_node *n, enum factor wi
     set(out, BATCH, blocks_of(n) > 1 ? QUERIES : KEYS, KV_HEADS, (int8_t)width);
 }
 
-/* q, k and v, and what comes after `first` others: what is seen.  Returns how many there are. */
+/* Set the factors of q, k and v, and of the mask inputs, which come after `first` others.  Returns
+ * the number of operands. */
 static uint32_t set_operands(struct rule *out, const struct graph_node *n, uint32_t first)
 {
     const struct kern_sight *sight = n->attr.attention.sight;
@@ -92,7 +93,7 @@ static void rule_forward(struct rule *out, const struct graph *graph, uint32_t n
     factors(out, graph, n);
     out->noperands = n->ninputs;
     for (k = set_operands(out, n, 3); k < n->ninputs; k++)
-        set_query_side(out->operand[k], VALUE_DIM); /* o and lse so far */
+        set_query_side(out->operand[k], VALUE_DIM); /* partial o and lse of earlier blocks */
     out->nresults = 2;
     set_query_side(out->result[0], VALUE_DIM);
     set_query_side(out->result[1], VALUE_DIM);
@@ -142,7 +143,8 @@ static void describe(struct program_op *op, const struct graph *graph, uint32_t 
     op->offsets[KERN_ATTENTION_QUERY0] = (struct program_offset){op->inputs[Q], 1};
     op->offsets[KERN_ATTENTION_HEAD0] = (struct program_offset){op->inputs[Q], 2};
     op->offsets[KERN_ATTENTION_KV_HEAD0] = (struct program_offset){op->inputs[K], 2};
-    if (n->attr.attention.sight && n->attr.attention.sight->rows > 0) /* the only one that asks */
+    if (n->attr.attention.sight && n->attr.attention.sight->rows > 0) /* only kernels with a mask
+                                                                         by rows use it */
         op->offsets[op->noffsets++] = (struct program_offset){op->inputs[Q], 0};
 }
 

@@ -1,5 +1,5 @@
-/* The causal mask, and that of padding: everything may be cut; devices know which queries and keys
- * are theirs.
+/* Sharding rule of the causal mask and the padding mask: every dimension may be cut; devices know
+ * which queries and keys they hold.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

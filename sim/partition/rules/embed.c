@@ -1,5 +1,5 @@
-/* Look-up: rows may be cut, each device brings the rows it has and zeros for the others, a partial
- * sum.  The gradient of the table is partial over what cuts the tokens.
+/* Sharding rule of embedding look-up: rows may be cut; a device returns the rows it has and zeros
+ * for others, a partial sum.  The table's gradient is partial over axes that cut the tokens.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

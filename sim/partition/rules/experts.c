@@ -1,7 +1,8 @@
-/* Mixtures of experts: who is chosen, and the product of what experts got.
+/* Sharding rules of mixture-of-experts ops: choice of experts, slots in queues, counts, and
+ * products of dispatched rows.
  *
- * Queues go through all tokens of a group: the batch is cut between groups at most, and nothing
- * else is.  A group's counts lie with it, as do its slots: cut along groups, whole inside.
+ * A group's queues go through all its tokens: only the batch is cut, and only between groups.  A
+ * group's counts and slots are sharded with the group: cut between groups, whole inside.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -70,7 +71,7 @@ static void lower_slots(struct program_op *op, const struct graph *graph, uint32
 
 /* ---- counts ---- */
 
-/* ids[tokens..., choice] -> [classes], a sum of parts over what cuts the ids. */
+/* ids[tokens..., choice] -> [classes], partial over axes that cut the ids. */
 static void lower_count(struct program_op *op, const struct graph *graph, uint32_t node,
                         const struct rule *rule, const int64_t *extents)
 {
@@ -87,7 +88,7 @@ static void lower_count(struct program_op *op, const struct graph *graph, uint32
 
 /* ---- products ---- */
 
-/* The dimension of groups of the counts is the one of slots, in units of a group's. */
+/* The counts' dimension of groups is the rows' dimension of slots, counted in groups. */
 static void rule_grouped_of(struct rule *out, const struct graph *graph, uint32_t node)
 {
     const struct graph_node *n = &graph->nodes[node];
@@ -97,7 +98,7 @@ static void rule_grouped_of(struct rule *out, const struct graph *graph, uint32_
     slot = rule_find(out, graph, node, n->attr.experts.slot_dim);
     out->factors[slot].size = n->attr.experts.groups;
     out->operand[2][0] = (int8_t)slot;
-    out->nfactors--; /* the last one, which only the counts had */
+    out->nfactors--; /* the factor of the counts' groups by name */
 }
 
 static void lower_grouped(struct program_op *op, const struct graph *graph, uint32_t node,

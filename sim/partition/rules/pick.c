@@ -1,4 +1,5 @@
-/* Choice by label: classes may be cut, each device chooses among its own, a partial sum.
+/* Sharding rule of choice by label: classes may be cut; each device picks among its own classes, a
+ * partial sum.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,14 +7,14 @@
 
 #include "partition/rule.h"
 
-/* Of ids: those behind x's own dimensions. */
+/* Number of ids per token: those behind x's own dimensions. */
 static int64_t choices(const struct graph_node *ids, const struct graph_node *x,
                        const int8_t *factors, const int64_t *extents)
 {
     return rule_product(factors, extents, x->rank - 1, ids->rank);
 }
 
-/* x[tokens..., classes, inner...] with the place of the classes. */
+/* Describe x[tokens..., classes, inner...] by the place of its classes. */
 static void describe(struct program_op *op, const struct graph_node *x, enum shd_dtype dtype,
                      uint32_t dim, const int8_t *factors, const int64_t *extents, uint32_t buffer,
                      int64_t nchoices)

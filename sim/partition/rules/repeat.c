@@ -1,4 +1,4 @@
-/* Repetition: the shorter dimension follows the longer one as far as it divides.
+/* Sharding rule of repetition: the shorter dimension follows the longer one as far as it divides.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@ static void rule(struct rule *out, const struct graph *graph, uint32_t node)
     out->factors[shorter].follows = (int8_t)longer;
 }
 
-/* `longer` and `shorter` are the buffers, each with the repeated dimension at the same place. */
+/* `longer` and `shorter` are buffers that have the repeated dimension at the same place. */
 static void describe(struct program_op *op, const struct graph *graph, uint32_t node,
                      const struct rule *rule, const int64_t *extents, uint32_t longer,
                      uint32_t shorter)

@@ -1,5 +1,5 @@
-/* Rotary embedding: pairs must be whole; positions may be cut, each device knows where its start,
- * or has them as data that are sharded alike.
+/* Sharding rule of rotary embedding: pairs are whole; positions may be cut, since each device knows
+ * where its own begin, or gets them as data with the same sharding.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,9 +1,9 @@
-/* Tokens to rows of experts, and back: the result is sharded as is asked, the operand stays as it
- * is, as its rows are pulled from wherever they are.  Only the width, which nobody moves, is cut
- * alike.
+/* Sharding rules of dispatch and combine: the result is sharded as asked, the operand keeps its
+ * sharding, as its rows are pulled from whichever device has them.  Only the width, which is not
+ * moved, is cut alike.
  *
- * The ids are there for all tokens that may come to a device's rows: the slots of a group are
- * filled from the whole group.  Where rows go back to tokens, each device has the ids of its own.
+ * A dispatch needs the ids of all tokens that may come to a device's rows: a group's slots are
+ * filled from the whole group.  In a combine each device needs its own tokens' ids only.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* Elements moved on cyclically: all dimensions may be cut.  Where the one along which they move is
- * whole, a kernel copies the two parts of a shard; where it is cut, devices hand them on (emit.c).
+/* Sharding rule of cyclic shifts: all dimensions may be cut.  If the shifted dimension is whole, a
+ * kernel copies a shard in two parts; if it is cut, devices pass elements on (emit.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     int64_t extent = extents[rule->result[0][at]], by = extent > 0 ? n->attr.shift.by % extent : 0;
 
     op->kernel = &kern_kernel_window;
-    op->ninputs = 2; /* the shard twice: what stays behind its beginning, and what goes there */
+    op->ninputs = 2; /* the shard twice: elements that move up, and elements that wrap around */
     op->inputs[1] = op->inputs[0];
     op->desc.window = (struct kern_window){
         .dtype = n->dtype,

@@ -1,4 +1,4 @@
-/* The rule of each op.
+/* Table of the sharding rules of all ops.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* Slices and concatenations: the dimension along which they go is whole, all others may be cut.
+/* Sharding rule of slices and concatenations: their dimension is whole, all others may be cut.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
