@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/wait.h"
 #include "ranks/ranks.h"
 #include "run/device.h"
-#include "base/wait.h"
 
 #define SAMPLES 5
 #define SAMPLE_NS 5000000

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hardware/hardware.h"
 #include "calibrate/least_squares.h"
+#include "hardware/hardware.h"
 #include "tap.h"
 
 static bool near(double got, double want)

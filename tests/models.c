@@ -16,9 +16,9 @@
 #include "model/model.h"
 #include "model/relative.h"
 #include "scenario/scenario.h"
-#include "trial/trial.h"
 #include "step.h"
 #include "tap.h"
+#include "trial/trial.h"
 
 /* As published with the weights (the sum over all arrays; a tied head counts once). */
 static const struct {

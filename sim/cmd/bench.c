@@ -16,8 +16,8 @@
 #include "cmd/args.h"
 #include "cmd/bench_hardware.h"
 #include "cmd/cmd.h"
-#include "run/measure.h"
 #include "report/table.h"
+#include "run/measure.h"
 
 #define SIZES_MAX 64 /* of one table: from 1 byte to 2^63 by factors of two */
 #define OPS_MAX COLL_NKINDS

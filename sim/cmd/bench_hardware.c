@@ -4,8 +4,8 @@
 #include "cmd/bench_hardware.h"
 
 #include "base/log.h"
-#include "cmd/cmd.h"
 #include "calibrate/machine.h"
+#include "cmd/cmd.h"
 #include "store/write.h"
 
 /* A machine_opts.begins. */

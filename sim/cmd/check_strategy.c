@@ -9,8 +9,8 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "model/lint.h"
 #include "hardware/hardware.h"
+#include "model/lint.h"
 #include "program/rows.h"
 #include "report/modelled.h"
 #include "report/result.h"

@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scenario/family.h"
 #include "import/import.h"
+#include "scenario/family.h"
 
 /* Short names for the tables. */
 enum {

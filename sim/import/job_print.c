@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/json_out.h"
 #include "base/escape.h"
+#include "base/json_out.h"
 #include "import/job.h"
 #include "scenario/scenario.h"
 

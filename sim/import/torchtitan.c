@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario/flavors.h"
 #include "import/torchtitan.h"
+#include "scenario/flavors.h"
 
 struct line {
     const char *from, *to; /* without spaces around and the comment behind */

@@ -9,8 +9,8 @@
 #include "partition/beside.h"
 #include "partition/bucket.h"
 #include "partition/emit.h"
-#include "partition/place.h"
 #include "partition/overlap.h"
+#include "partition/place.h"
 #include "partition/refine.h"
 #include "timetable/timetable.h"
 

@@ -11,12 +11,12 @@
 #include <shd/reshard_figures.h>
 
 #include "kern/convert.h"
+#include "program/record.h"
 #include "program/shard.h"
 #include "query/limits.h"
 #include "query/moves.h"
 #include "query/query.h"
 #include "query/read.h"
-#include "program/record.h"
 #include "walk/walk.h"
 
 struct reshard_question {

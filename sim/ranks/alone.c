@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ranks/ranks.h"
 #include "base/wait.h"
+#include "ranks/ranks.h"
 
 int ranks_begin(struct shd_error *err)
 {

@@ -22,8 +22,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "ranks/ranks.h"
 #include "base/wait.h"
+#include "ranks/ranks.h"
 
 /* Letters have a tag of their own; parcels have those above it. */
 #define LETTER_TAG 0

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks/ranks.h"
 #include "base/wait.h"
+#include "ranks/ranks.h"
 
 /* How often who waits looks whether it is to stop: a signal wakes nobody. */
 #define LOOK_NS 20000000

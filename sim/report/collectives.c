@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/literal.h"
-#include "report/traffic.h"
 #include "report/html.h"
 #include "report/parts.h"
+#include "report/traffic.h"
 
 static void add_word(struct text *out, const char *word)
 {

@@ -8,10 +8,10 @@
 #include "base/literal.h"
 #include "base/units.h"
 #include "report/compare_rows.h"
-#include "report/layer_times.h"
-#include "report/modelled.h"
 #include "report/files.h"
 #include "report/html.h"
+#include "report/layer_times.h"
+#include "report/modelled.h"
 #include "report/parts.h"
 
 #define BARS_MAX 6000 /* in all timelines of a page; a bar takes about 100 bytes */

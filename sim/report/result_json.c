@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/json_mesh.h"
-#include "report/ranks.h"
 #include "report/modelled.h"
+#include "report/ranks.h"
 #include "report/replayed.h"
 #include "report/traffic.h"
 

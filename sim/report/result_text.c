@@ -3,8 +3,8 @@
 
 #include "report/attention.h"
 #include "report/breakdown.h"
-#include "report/experts.h"
 #include "report/collectives_text.h"
+#include "report/experts.h"
 #include "report/result.h"
 
 #include <math.h>
@@ -14,10 +14,10 @@
 
 #include "base/escape.h"
 #include "base/units.h"
-#include "report/ranks.h"
 #include "report/layer_times.h"
 #include "report/modelled.h"
 #include "report/para.h"
+#include "report/ranks.h"
 #include "report/replayed.h"
 #include "report/table.h"
 #include "report/traffic.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/device.h"
 #include "run/params.h"
 #include "run/partition.h"
-#include "run/device.h"
 #include "run/relayout.h"
 
 /* What all devices of a call share.  Of the shards of arguments and results a device writes those

@@ -15,12 +15,12 @@
 #include <shd/mesh.h>
 #include <shd/run.h>
 
-#include "coll/coll.h"
-#include "run/arena.h"
-#include "ranks/spread.h"
-#include "run/group.h"
 #include "base/turns.h"
 #include "base/wait.h"
+#include "coll/coll.h"
+#include "ranks/spread.h"
+#include "run/arena.h"
+#include "run/group.h"
 
 enum device_state {
     DEVICE_LIVE,

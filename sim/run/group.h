@@ -16,8 +16,8 @@
 
 #include <shd/error.h>
 
-#include "run/fused.h"
 #include "base/wait.h"
+#include "run/fused.h"
 
 struct coll_call;
 struct message;

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/wait.h"
 #include "kern/convert.h"
 #include "kern/kern.h"
 #include "run/collective.h"
-#include "base/wait.h"
 
 /* Operands repeat after so many elements; sums of so many are exact in all types. */
 #define PERIOD 8

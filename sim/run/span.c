@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "run/device.h"
 #include "base/wait.h"
+#include "run/device.h"
 
 /* ---- the ranks of a group ---- */
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks/ranks.h"
 #include "program/record.h"
+#include "ranks/ranks.h"
 #include "trial/collect.h"
 
 static bool decides(const struct program_op *op)

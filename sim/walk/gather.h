@@ -7,8 +7,8 @@
 #ifndef WALK_GATHER_H
 #define WALK_GATHER_H
 
-#include "ranks/spread.h"
 #include "program/record.h"
+#include "ranks/spread.h"
 
 /* Gather the times of ops, converted to rank 0's clock if a rank's clock differs. */
 void gather_times(struct record *record, const struct spread *spread);

@@ -8,18 +8,18 @@
 #include <string.h>
 #include <time.h>
 
-#include "run/backend.h"
+#include "base/wait.h"
 #include "program/rows.h"
 #include "program/shard.h"
 #include "ranks/ranks.h"
 #include "ranks/spread.h"
+#include "run/backend.h"
 #include "run/channel.h"
 #include "run/collective.h"
 #include "run/device.h"
 #include "run/group.h"
 #include "run/relayout.h"
 #include "run/span.h"
-#include "base/wait.h"
 #include "walk/gather.h"
 
 _Static_assert(sizeof((struct record_memory *)0)->why >= BACKEND_WHY_MAX, "the why fits");
