@@ -1018,8 +1018,12 @@ libsim_la_SOURCES = \
 	%D%/trial/verify.h \
 	%D%/walk/gather.c \
 	%D%/walk/gather.h \
+	%D%/walk/inspect.c \
+	%D%/walk/moves.c \
+	%D%/walk/step_times.c \
 	%D%/walk/walk.c \
-	%D%/walk/walk.h
+	%D%/walk/walk.h \
+	%D%/walk/walker.h
 
 # The clusters that are shipped lie in the library as text.
 HARDWARE_FILES = \
