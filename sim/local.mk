@@ -607,6 +607,7 @@ libsim_la_SOURCES = \
 	%D%/partition/batch.h \
 	%D%/partition/beside.c \
 	%D%/partition/beside.h \
+	%D%/partition/bring.c \
 	%D%/partition/bucket.c \
 	%D%/partition/bucket.h \
 	%D%/partition/busy.c \
@@ -665,8 +666,11 @@ libsim_la_SOURCES = \
 	%D%/partition/supply.h \
 	%D%/partition/tally.c \
 	%D%/partition/tally.h \
+	%D%/partition/versions.c \
+	%D%/partition/versions.h \
 	%D%/partition/ways.c \
 	%D%/partition/ways.h \
+	%D%/partition/why.c \
 	%D%/program/bubble.c \
 	%D%/program/classes.c \
 	%D%/program/classes.h \

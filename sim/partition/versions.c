@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/versions.h"
+
+#include <stdlib.h>
+
+uint32_t emit_stage_of(const struct emit *e, uint32_t node)
+{
+    return e->program && e->program->nstages > 1 ? e->graph->nodes[node].stage : 0;
+}
+
+struct spot emit_spot_of(const struct emit *e, uint32_t node)
+{
+    const struct graph_node *n = &e->graph->nodes[node];
+    enum program_part part =
+        e->opts.splits && n->weights ? PROGRAM_WEIGHTS : program_part_of_phase((uint8_t)n->phase);
+
+    return (struct spot){(uint8_t)n->phase, (uint8_t)part, n->again, emit_stage_of(e, node)};
+}
+
+struct program_op emit_op_at(enum program_op_kind kind, const char *name, struct spot spot)
+{
+    return (struct program_op){.kind = kind,
+                               .name = name,
+                               .phase = spot.phase,
+                               .part = spot.part,
+                               .again = spot.again,
+                               .stage = spot.stage};
+}
+
+int emit_keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t buffer,
+                        struct spot spot)
+{
+    if (e->nversions == e->room) {
+        uint32_t room = e->room ? 2 * e->room : 64;
+        struct version *more = realloc(e->versions, room * sizeof *more);
+
+        if (!more)
+            return shd_error_set(e->err, SHD_ENOMEM, "no memory for the program");
+        e->versions = more;
+        e->room = room;
+    }
+    e->versions[e->nversions] = (struct version){
+        node,       sharding,   buffer, spot.phase, spot.part, spot.again,
+        spot.stage, e->newest[node - e->first]};
+    e->newest[node - e->first] = e->nversions++;
+    return SHD_OK;
+}
+
+/* Use of an array that the next step reads: the use of the argument that it replaces. */
+static enum program_use use_of_next(const struct emit *e, uint32_t node, enum program_use otherwise)
+{
+    for (uint32_t o = e->placement->nodes[node].output; o < e->graph->noutputs; o++) {
+        const struct graph_output *output = &e->graph->outputs[o];
+
+        if (output->node == node && output->kind == GRAPH_NEXT)
+            return e->graph->nodes[output->of].op == GRAPH_PARAM ? PROGRAM_PARAMETERS
+                                                                 : PROGRAM_OPTIMIZER;
+    }
+    return otherwise;
+}
+
+/* Use of a new array of a node's value. */
+static enum program_use use_of(const struct emit *e, uint32_t node)
+{
+    const struct graph_node *n = &e->graph->nodes[node];
+    bool first = e->newest[node - e->first] == PROGRAM_NONE;
+
+    if (n->op == GRAPH_PARAM)
+        return first ? PROGRAM_PARAMETERS : PROGRAM_GATHERED;
+    if (n->op == GRAPH_INPUT && n->state_of != GRAPH_NONE)
+        return PROGRAM_OPTIMIZER;
+    if (n->op == GRAPH_INPUT && first)
+        return PROGRAM_DATA;
+    if (n->op == GRAPH_ACCUMULATE ||
+        (n->gradient_of != GRAPH_NONE && e->graph->nodes[n->gradient_of].op == GRAPH_PARAM))
+        return PROGRAM_GRADIENTS;
+    return n->phase == GRAPH_OPTIMIZER ? use_of_next(e, node, PROGRAM_WORKSPACE)
+                                       : PROGRAM_ACTIVATIONS;
+}
+
+int emit_add_alone(struct emit *e, uint32_t node, uint32_t sharding, uint32_t *buffer)
+{
+    const struct graph_node *n = &e->graph->nodes[node];
+    int64_t shape[GRAPH_RANK_MAX];
+    int status;
+
+    graph_shape(e->graph, node, shape);
+    status = program_add_buffer(buffer, e->program, n->name, n->dtype, shape,
+                                price_sharding(e->placement->price, sharding), e->err);
+    for (uint32_t d = 0; d < n->rank && status == SHD_OK; d++)
+        e->program->buffers[*buffer].held[d] = e->graph->dims[n->dims[d]].held;
+    return status;
+}
+
+int emit_add_version(struct emit *e, uint32_t node, uint32_t sharding, struct spot spot,
+                       uint32_t *buffer)
+{
+    const struct graph_node *n = &e->graph->nodes[node];
+    int status = emit_add_alone(e, node, sharding, buffer);
+
+    if (status != SHD_OK)
+        return status;
+    e->program->buffers[*buffer].stored = n->stored;
+    e->program->buffers[*buffer].use = use_of(e, node);
+    return emit_keep_version(e, node, sharding, *buffer, spot);
+}
