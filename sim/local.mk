@@ -13,6 +13,8 @@ shdinclude_HEADERS += \
 noinst_LTLIBRARIES += libsim.la
 
 libsim_la_SOURCES = \
+	%D%/base/array.c \
+	%D%/base/array.h \
 	%D%/base/diag.c \
 	%D%/base/diag.h \
 	%D%/base/diag_pack.c \

@@ -12,6 +12,7 @@ check_PROGRAMS += \
 	%D%/alternatives \
 	%D%/analyze \
 	%D%/arena \
+	%D%/array \
 	%D%/arguments \
 	%D%/attention_specs \
 	%D%/auto_shard \

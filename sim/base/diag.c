@@ -8,6 +8,7 @@
 
 #include <shd/error.h>
 
+#include "base/array.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -71,19 +72,6 @@ static struct diag_message *find_alike(const struct diag *diag, struct place pla
     return NULL;
 }
 
-static int grow(struct diag *diag)
-{
-    if (diag->nmessages < diag->capacity)
-        return 0;
-    size_t capacity = diag->capacity ? 2 * diag->capacity : 8;
-    struct diag_message *messages = realloc(diag->messages, capacity * sizeof(*messages));
-    if (!messages)
-        return -1;
-    diag->messages = messages;
-    diag->capacity = capacity;
-    return 0;
-}
-
 /* An error is counted even if there is no memory for its message: it must not pass for success. */
 static void keep(struct diag *diag, struct place place, struct text *text, struct text *of_any)
 {
@@ -94,7 +82,8 @@ static void keep(struct diag *diag, struct place place, struct text *text, struc
         alike->nalike++;
         return;
     }
-    if (text->failed || grow(diag) < 0) {
+    if (text->failed ||
+        !array_make_room(&diag->messages, diag->nmessages, sizeof *diag->messages)) {
         diag->no_memory = true;
         return;
     }

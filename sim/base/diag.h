@@ -43,14 +43,13 @@ struct diag_message {
 struct diag {
     struct diag_message *messages;
     size_t nmessages;
-    size_t capacity;
     size_t nerrors; /* reported, stored or not: 0 means all is well */
     bool no_memory; /* for the work or for a message: no other message is to be believed */
 };
 
-#define DIAG_INIT            \
-    {                        \
-        NULL, 0, 0, 0, false \
+#define DIAG_INIT         \
+    {                     \
+        NULL, 0, 0, false \
     }
 
 void diag_init(struct diag *diag);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void diag_pack(const struct diag *diag, struct text *out)
 {
     pack_uint(out, diag->nerrors);
@@ -43,15 +45,17 @@ static bool unpack_message(struct diag_message *m, struct unpack *from)
 bool diag_unpack(struct diag *out, struct unpack *from)
 {
     bool ok = true;
+    size_t n;
 
     out->nerrors = unpack_uint(from);
-    out->capacity = unpack_uint(from);
-    if (out->capacity > DIAG_KEPT_MAX)
+    n = unpack_uint(from);
+    if (n > DIAG_KEPT_MAX)
         return false;
-    out->messages = calloc(out->capacity + 1, sizeof *out->messages);
-    if (!out->messages)
-        return false;
-    for (; out->nmessages < out->capacity; out->nmessages++)
+    for (; out->nmessages < n; out->nmessages++) {
+        if (!array_make_room(&out->messages, out->nmessages, sizeof *out->messages))
+            return false;
+        out->messages[out->nmessages] = (struct diag_message){.text = NULL};
         ok &= unpack_message(&out->messages[out->nmessages], from);
+    }
     return ok;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -48,7 +49,6 @@ struct builder {
     struct open_node open[YAML_DOC_DEPTH_MAX];
     const struct yaml_node **stack; /* items; of maps, keys and values in turn */
     size_t nstack;
-    size_t stack_capacity;
     bool has_document;
     int status; /* SHD_OK while all is well */
 };
@@ -102,15 +102,9 @@ static void out_of_memory(struct builder *b)
 
 static bool push(struct builder *b, const struct yaml_node *node)
 {
-    if (b->nstack == b->stack_capacity) {
-        size_t capacity = b->stack_capacity ? 2 * b->stack_capacity : 64;
-        void *stack = realloc(b->stack, capacity * sizeof(*b->stack));
-        if (!stack) {
-            out_of_memory(b);
-            return false;
-        }
-        b->stack = stack;
-        b->stack_capacity = capacity;
+    if (!array_make_room(&b->stack, b->nstack, sizeof *b->stack)) {
+        out_of_memory(b);
+        return false;
     }
     b->stack[b->nstack++] = node;
     return true;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/nearest.h"
 
 /* ---- what may become of a constant ---- */
@@ -101,14 +102,13 @@ static void report_unknown(const char *path, const struct hardware *hardware, st
 static void add(struct constants *out, const struct hardware *hardware, const char *path,
                 struct diag *diag)
 {
-    struct constant *c = realloc(out->items, (out->n + 1) * sizeof *c);
+    struct constant *c;
 
-    if (!c) {
+    if (!array_make_room(&out->items, out->n, sizeof *out->items)) {
         diag_no_memory(diag);
         return;
     }
-    out->items = c;
-    c += out->n;
+    c = out->items + out->n;
     *c = (struct constant){.path = NULL};
     if (!hardware_constant_find(&c->key, hardware, path)) {
         report_unknown(path, hardware, diag);

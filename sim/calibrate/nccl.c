@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/file_kind.h"
 #include "calibrate/nccl_line.h"
@@ -22,7 +23,7 @@ struct table {
     int32_t listed; /* the highest rank of the lines "# Rank", plus one */
     struct nccl_row *rows;
     int *lines;
-    size_t n, room;
+    size_t n;
     size_t largest; /* of the rows, whose figures have most digits */
     enum coll_kind kind;
 };
@@ -256,20 +257,12 @@ static bool fits(const struct nccl_row *row)
 static void add_row(struct log *log, const struct nccl_row *row, int line)
 {
     struct table *t = &log->table;
-    size_t room = t->room ? t->room * 2 : 32;
-    struct nccl_row *rows = t->n < t->room ? t->rows : realloc(t->rows, room * sizeof *rows);
-    int *lines;
 
-    if (rows)
-        t->rows = rows;
-    lines = t->n < t->room ? t->lines : realloc(t->lines, room * sizeof *lines);
-    if (lines)
-        t->lines = lines;
-    if (!rows || !lines) {
+    if (!array_make_room(&t->rows, t->n, sizeof *t->rows) ||
+        !array_make_room(&t->lines, t->n, sizeof *t->lines)) {
         diag_no_memory(log->diag);
         return;
     }
-    t->room = t->n < t->room ? t->room : room;
     t->rows[t->n] = *row;
     t->lines[t->n] = line;
     if (row->bytes > t->rows[t->largest].bytes)

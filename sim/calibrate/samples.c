@@ -6,21 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cost/modelled.h"
 
 size_t samples_set(struct samples *samples, const char *name)
 {
-    struct sample_set *sets;
-
     for (size_t i = 0; i < samples->nsets; i++)
         if (!strcmp(samples->sets[i].name, name))
             return i;
-    sets = realloc(samples->sets, (samples->nsets + 1) * sizeof *sets);
-    if (!sets)
+    if (!array_make_room(&samples->sets, samples->nsets, sizeof *samples->sets))
         return SIZE_MAX;
-    samples->sets = sets;
-    sets[samples->nsets] = (struct sample_set){.name = strdup(name)};
-    return sets[samples->nsets].name ? samples->nsets++ : SIZE_MAX;
+    samples->sets[samples->nsets] = (struct sample_set){.name = strdup(name)};
+    return samples->sets[samples->nsets].name ? samples->nsets++ : SIZE_MAX;
 }
 
 static void free_sample(struct sample *sample)
@@ -33,15 +30,12 @@ static void free_sample(struct sample *sample)
 
 bool samples_add(struct samples *samples, struct sample *sample)
 {
-    struct sample *items = realloc(samples->items, (samples->n + 1) * sizeof *items);
-
-    if (!items) {
+    if (!array_make_room(&samples->items, samples->n, sizeof *samples->items)) {
         free_sample(sample);
         return false;
     }
-    samples->items = items;
     sample->index = samples->sets[sample->set].n++;
-    items[samples->n++] = *sample;
+    samples->items[samples->n++] = *sample;
     return true;
 }
 

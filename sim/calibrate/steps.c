@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/file_kind.h"
 
@@ -86,13 +87,12 @@ static void add_line(struct rows *rows, const char *line, size_t length, struct 
         json_decref(json);
         return;
     }
-    items = realloc(rows->items, (rows->n + 1) * sizeof *items);
-    if (!items) {
+    if (!array_make_room(&rows->items, rows->n, sizeof *rows->items)) {
         json_decref(json);
         diag_no_memory(diag);
         return;
     }
-    rows->items = items;
+    items = rows->items;
     items[rows->n] = (struct row){.json = json, .line = place.line};
     items[rows->n].set = json_string_value(json_object_get(json, "set"));
     if (!items[rows->n].set)

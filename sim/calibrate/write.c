@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/yaml.h"
 
 /* Bytes from..end of the file, and what stands there now. */
@@ -24,15 +25,12 @@ struct edits {
 
 static struct text *add_edit(struct edits *edits, size_t from, size_t end)
 {
-    struct edit *items = realloc(edits->items, (edits->n + 1) * sizeof *items);
-
-    if (!items) {
+    if (!array_make_room(&edits->items, edits->n, sizeof *edits->items)) {
         edits->failed = true;
         return NULL;
     }
-    edits->items = items;
-    items[edits->n] = (struct edit){from, end, TEXT_INIT};
-    return &items[edits->n++].text;
+    edits->items[edits->n] = (struct edit){from, end, TEXT_INIT};
+    return &edits->items[edits->n++].text;
 }
 
 /* ---- places ---- */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 #define AXIS_NAME_MAX 32
@@ -87,7 +88,7 @@ const char *axes_print(char *buf, size_t size, const struct shd_mesh *mesh, uint
 
 struct strides {
     int64_t *values; /* ascending, distinct; the devices are the last */
-    size_t n, room;
+    size_t n;
 };
 
 static int add_stride(struct strides *s, int64_t value, struct shd_error *err)
@@ -98,14 +99,8 @@ static int add_stride(struct strides *s, int64_t value, struct shd_error *err)
         at++;
     if (at < s->n && s->values[at] == value)
         return SHD_OK;
-    if (s->n == s->room) {
-        int64_t *more = reallocarray(s->values, s->room * 2 + 8, sizeof *more);
-
-        if (!more)
-            return shd_error_set(err, SHD_ENOMEM, "no memory for the strides of groups");
-        s->values = more;
-        s->room = s->room * 2 + 8;
-    }
+    if (!array_make_room(&s->values, s->n, sizeof *s->values))
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the strides of groups");
     memmove(s->values + at + 1, s->values + at, (s->n - at) * sizeof *s->values);
     s->values[at] = value;
     s->n++;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 void capture_init(struct capture *capture)
@@ -39,27 +40,18 @@ void capture_fini(struct capture *capture)
 }
 
 /* Room for one more item of `size` bytes behind the first n.  SHD_ENOMEM. */
-static int grow(void **items, uint32_t *room, uint32_t n, size_t size, struct shd_error *err)
+static int grow(void *items, uint32_t n, size_t size, struct shd_error *err)
 {
-    uint32_t wanted = *room ? *room * 2 : 16;
-    void *more;
-
-    if (n < *room)
-        return SHD_OK;
-    more = *room > UINT32_MAX / 2 ? NULL : reallocarray(*items, wanted, size);
-    if (!more)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for what was captured");
-    *items = more;
-    *room = wanted;
-    return SHD_OK;
+    return n < UINT32_MAX / 2 && array_make_room(items, n, size)
+               ? SHD_OK
+               : shd_error_set(err, SHD_ENOMEM, "no memory for what was captured");
 }
 
 int capture_add_groups(uint32_t *out, struct capture *capture, uint32_t ngroups, size_t nids,
                        struct shd_error *err)
 {
     struct capture_groups groups = {.ngroups = ngroups};
-    int status = grow((void **)&capture->groups, &capture->groups_room, capture->ngroups,
-                      sizeof *capture->groups, err);
+    int status = grow(&capture->groups, capture->ngroups, sizeof *capture->groups, err);
 
     if (status != SHD_OK)
         return status;
@@ -82,8 +74,8 @@ void capture_drop_groups(struct capture *capture)
 int capture_add(struct capture *capture, const struct capture_collective *collective,
                 struct shd_error *err)
 {
-    int status = grow((void **)&capture->collectives, &capture->collectives_room,
-                      capture->ncollectives, sizeof *capture->collectives, err);
+    int status =
+        grow(&capture->collectives, capture->ncollectives, sizeof *capture->collectives, err);
 
     if (status != SHD_OK) {
         free(collective->name);
@@ -108,8 +100,7 @@ int capture_note(struct capture *capture, struct shd_error *err, const char *fmt
             text_fini(&text);
             return SHD_OK;
         }
-    status = grow((void **)&capture->notes, &capture->notes_room, capture->nnotes,
-                  sizeof *capture->notes, err);
+    status = grow(&capture->notes, capture->nnotes, sizeof *capture->notes, err);
     if (status == SHD_OK) {
         capture->notes[capture->nnotes] = text_take(&text);
         if (capture->notes[capture->nnotes])

@@ -60,13 +60,13 @@ struct capture {
     char *title; /* of the module; owned */
     int32_t ndevices;
     struct capture_groups *groups;
-    uint32_t ngroups, groups_room;
+    uint32_t ngroups;
     struct capture_collective *collectives; /* in the order of the text */
-    uint32_t ncollectives, collectives_room;
+    uint32_t ncollectives;
     int32_t *traced; /* devices that have told what they do, ascending; NULL: all have */
     uint32_t ntraced;
     char **notes; /* what was assumed, sentences; owned */
-    uint32_t nnotes, notes_room;
+    uint32_t nnotes;
 };
 
 void capture_init(struct capture *capture);

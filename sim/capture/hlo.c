@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "capture/hlo_groups.h"
 #include "capture/hlo_loops.h"
 #include "capture/hlo_ops.h"
@@ -58,9 +59,9 @@ struct reader {
     struct hlo_names names; /* of computations */
     struct hlo_loops loops;
     struct computation *computations;
-    uint32_t ncomputations, computations_room;
+    uint32_t ncomputations;
     struct call *calls;
-    uint32_t ncalls, calls_room;
+    uint32_t ncalls;
     uint32_t nchoices;
     uint32_t nloops, nbranched; /* that are counted with a note */
     uint32_t entry;             /* number + 1; 0: none seen */
@@ -80,19 +81,10 @@ static int fault(struct reader *r, int status, const char *message)
     return status;
 }
 
-static int grow(struct reader *r, void **items, uint32_t *room, uint32_t n, size_t size)
+static int grow(struct reader *r, void *items, uint32_t n, size_t size)
 {
-    uint32_t wanted = *room ? *room * 2 : 64;
-    void *more;
-
-    if (n < *room)
-        return SHD_OK;
-    more = *room > UINT32_MAX / 2 ? NULL : reallocarray(*items, wanted, size);
-    if (!more)
-        return fault(r, SHD_ENOMEM, "");
-    *items = more;
-    *room = wanted;
-    return SHD_OK;
+    return n < UINT32_MAX / 2 && array_make_room(items, n, size) ? SHD_OK
+                                                                 : fault(r, SHD_ENOMEM, "");
 }
 
 /* ---- the module's first line ---- */
@@ -151,8 +143,7 @@ static int begin_computation(struct reader *r, struct hlo_piece head)
 
     if (!hlo_take_name(&head, &name))
         return fault(r, SHD_EINVAL, "a computation without a name");
-    status = grow(r, (void **)&r->computations, &r->computations_room, r->ncomputations,
-                  sizeof *r->computations);
+    status = grow(r, &r->computations, r->ncomputations, sizeof *r->computations);
     if (status == SHD_OK && !hlo_names_put(&r->names, name, 0, r->ncomputations))
         status = fault(r, SHD_ENOMEM, "");
     if (status != SHD_OK)
@@ -224,7 +215,7 @@ static int add_call(struct reader *r, struct hlo_piece name, uint64_t times, uin
         return fault(r, SHD_EINVAL,
                      "calls a computation that does not stand before it; is this the whole text of "
                      "the module?");
-    status = grow(r, (void **)&r->calls, &r->calls_room, r->ncalls, sizeof *r->calls);
+    status = grow(r, &r->calls, r->ncalls, sizeof *r->calls);
     if (status != SHD_OK)
         return status;
     r->calls[r->ncalls++] = (struct call){callee, times, choice};

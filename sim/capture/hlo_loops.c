@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 #define STEPS_MAX 20000  /* instructions that are looked at for a loop */
 #define FRAMES_MAX 256   /* fusions and calls that are entered for a loop */
 #define WHOLE UINT32_MAX /* a value that is no tuple */
@@ -68,32 +70,14 @@ static bool op_of(enum op *out, struct hlo_piece opcode)
     return false;
 }
 
-/* Room for `wanted` items of `size` bytes.  False: no memory. */
-static bool grow(void **items, uint32_t *room, uint32_t wanted, size_t size)
-{
-    uint32_t doubled = *room ? *room * 2 : 64;
-    void *more;
-
-    if (wanted <= *room)
-        return true;
-    if (*room > UINT32_MAX / 2)
-        return false;
-    doubled = doubled < wanted ? wanted : doubled;
-    more = reallocarray(*items, doubled, size);
-    if (!more)
-        return false;
-    *items = more;
-    *room = doubled;
-    return true;
-}
-
-/* Room for the root of a computation; it and those before it that had no root yet have none. */
+/* Let a computation have a root; it and those before it that had none yet have none. */
 static bool make_root(struct hlo_loops *loops, uint32_t computation)
 {
-    if (!grow((void **)&loops->roots, &loops->roots_room, computation + 1, sizeof *loops->roots))
-        return false;
-    while (loops->nroots <= computation)
+    while (loops->nroots <= computation) {
+        if (!array_make_room(&loops->roots, loops->nroots, sizeof *loops->roots))
+            return false;
         loops->roots[loops->nroots++] = HLO_NO_NUMBER;
+    }
     return true;
 }
 
@@ -104,7 +88,7 @@ bool hlo_loops_keep(struct hlo_loops *loops, uint32_t computation,
 
     if (!op_of(&kept.op, statement->opcode))
         return true;
-    if (!grow((void **)&loops->kept, &loops->kept_room, loops->nkept + 1, sizeof *loops->kept) ||
+    if (!array_make_room(&loops->kept, loops->nkept, sizeof *loops->kept) ||
         !make_root(loops, computation) ||
         !hlo_names_put(&loops->names, statement->name, computation, loops->nkept))
         return false;

@@ -24,7 +24,7 @@ struct hlo_loops {
     struct hlo_kept *kept;
     uint32_t
         *roots; /* by computation: number of the kept instruction that is its root; HLO_NO_NUMBER */
-    uint32_t nkept, kept_room, nroots, roots_room;
+    uint32_t nkept, nroots;
     struct hlo_names names;
     const struct hlo_names *computations; /* all in scope 0 */
 };

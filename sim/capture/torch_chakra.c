@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "capture/torch_arrays.h"
 #include "capture/torch_trace.h"
 
@@ -33,7 +34,7 @@ struct node {
 struct reader {
     struct torch_trace trace;
     struct node *nodes;
-    size_t nnodes, nodes_room;
+    size_t nnodes;
 };
 
 /* A node, before its parts are looked at. */
@@ -264,16 +265,9 @@ static bool add_call(struct reader *r, struct torch_event *event, const struct f
 
 static bool add_node(struct reader *r, const struct fields *f)
 {
-    if (r->nnodes == r->nodes_room) {
-        size_t room = r->nodes_room ? r->nodes_room * 2 : 256;
-        struct node *more = reallocarray(r->nodes, room, sizeof *more);
-
-        if (!more) {
-            diag_no_memory(r->trace.diag);
-            return false;
-        }
-        r->nodes = more;
-        r->nodes_room = room;
+    if (!array_make_room(&r->nodes, r->nnodes, sizeof *r->nodes)) {
+        diag_no_memory(r->trace.diag);
+        return false;
     }
     r->nodes[r->nnodes++] = (struct node){f->id, f->parent, f->id + 1};
     return true;

@@ -35,8 +35,7 @@ static bool read_group(struct torch_trace *trace, struct json_text *j)
         if (!taken)
             (void)json_text_skip(j);
     }
-    if (j->fault || !torch_trace_grow(trace, (void **)&trace->groups, &trace->groups_room,
-                                      trace->ngroups, sizeof *trace->groups))
+    if (j->fault || !torch_trace_grow(trace, &trace->groups, trace->ngroups, sizeof *trace->groups))
         return false;
     trace->groups[trace->ngroups++] = group;
     return true;
@@ -78,7 +77,7 @@ static bool add_rank(struct torch_trace *trace, struct torch_ranks *ranks, int64
 {
     if (rank < 0 || rank >= CAPTURE_DEVICES_MAX)
         return false;
-    if (!torch_trace_grow(trace, (void **)&ranks->ids, &ranks->room, ranks->n, sizeof *ranks->ids))
+    if (!torch_trace_grow(trace, &ranks->ids, ranks->n, sizeof *ranks->ids))
         return false;
     ranks->ids[ranks->n++] = (int32_t)rank;
     return true;

@@ -15,7 +15,7 @@
 /* Room for the ranks of a group, used again and again; free ids. */
 struct torch_ranks {
     int32_t *ids;
-    uint32_t n, room;
+    uint32_t n;
 };
 
 /* Whether a call says its group: by name, or by its ranks. */

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "capture/torch_trace.h"
 
 #define NAME_MAX_SHOWN 60
@@ -30,22 +31,12 @@ void torch_trace_fini(struct torch_trace *trace)
     *trace = (struct torch_trace){.file = NULL};
 }
 
-bool torch_trace_grow(struct torch_trace *trace, void **items, uint32_t *room, uint32_t n,
-                      size_t size)
+bool torch_trace_grow(struct torch_trace *trace, void *items, uint32_t n, size_t size)
 {
-    uint32_t wanted = *room ? *room * 2 : 64;
-    void *more;
-
-    if (n < *room)
+    if (n < UINT32_MAX / 2 && array_make_room(items, n, size))
         return true;
-    more = *room > UINT32_MAX / 4 ? NULL : reallocarray(*items, wanted, size);
-    if (!more) {
-        diag_no_memory(trace->diag);
-        return false;
-    }
-    *items = more;
-    *room = wanted;
-    return true;
+    diag_no_memory(trace->diag);
+    return false;
 }
 
 bool torch_trace_failed(struct torch_trace *trace, int status, const struct shd_error *err)

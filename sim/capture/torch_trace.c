@@ -10,8 +10,7 @@
 
 bool torch_trace_add_event(struct torch_trace *trace, const struct torch_event *event)
 {
-    if (!torch_trace_grow(trace, (void **)&trace->events, &trace->events_room, trace->nevents,
-                          sizeof *trace->events))
+    if (!torch_trace_grow(trace, &trace->events, trace->nevents, sizeof *trace->events))
         return false;
     trace->events[trace->nevents++] = *event;
     return true;
@@ -20,8 +19,7 @@ bool torch_trace_add_event(struct torch_trace *trace, const struct torch_event *
 bool torch_trace_add_call(struct torch_trace *trace, const struct torch_call *call,
                           struct torch_event *event)
 {
-    if (!torch_trace_grow(trace, (void **)&trace->calls, &trace->calls_room, trace->ncalls,
-                          sizeof *trace->calls))
+    if (!torch_trace_grow(trace, &trace->calls, trace->ncalls, sizeof *trace->calls))
         return false;
     event->call = trace->ncalls;
     trace->calls[trace->ncalls] = *call;

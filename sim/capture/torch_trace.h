@@ -77,7 +77,7 @@ struct torch_trace {
     struct torch_event *events;
     struct torch_call *calls;
     struct torch_group *groups;
-    uint32_t nevents, events_room, ncalls, calls_room, ngroups, groups_room;
+    uint32_t nevents, ncalls, ngroups;
     char *description; /* of the groups, where it stood in a string; owned */
     int64_t rank, world;
     bool is_world_told;
@@ -91,10 +91,9 @@ void torch_trace_init(struct torch_trace *trace, const char *file, struct traces
                       struct diag *diag);
 void torch_trace_fini(struct torch_trace *trace);
 
-/* Room for one more item of `size` bytes behind the first n.  False: no memory, which is reported.
- */
-bool torch_trace_grow(struct torch_trace *trace, void **items, uint32_t *room, uint32_t n,
-                      size_t size);
+/* Room for one more item of `size` bytes behind the first n, as array_make_room().  False: no
+ * memory, which is reported. */
+bool torch_trace_grow(struct torch_trace *trace, void *items, uint32_t n, size_t size);
 
 /* Whether a call failed, which is reported. */
 bool torch_trace_failed(struct torch_trace *trace, int status, const struct shd_error *err);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 
 void traces_init(struct traces *traces)
@@ -36,19 +37,9 @@ static int no_memory(struct shd_error *err)
 }
 
 /* Room for one more item of `size` bytes behind the first n.  SHD_ENOMEM. */
-static int grow(void **items, uint32_t *room, uint32_t n, size_t size, struct shd_error *err)
+static int grow(void *items, uint32_t n, size_t size, struct shd_error *err)
 {
-    uint32_t wanted = *room ? *room * 2 : 16;
-    void *more;
-
-    if (n < *room)
-        return SHD_OK;
-    more = *room > UINT32_MAX / 4 ? NULL : reallocarray(*items, wanted, size);
-    if (!more)
-        return no_memory(err);
-    *items = more;
-    *room = wanted;
-    return SHD_OK;
+    return n < UINT32_MAX / 2 && array_make_room(items, n, size) ? SHD_OK : no_memory(err);
 }
 
 /* ---- found by hash ---- */
@@ -104,8 +95,7 @@ static uint64_t hash_group(const struct traces *traces, uint32_t item)
 int traces_add_rank(struct traces *traces, const char *file, int32_t rank, struct shd_error *err)
 {
     struct traces_rank added = {.rank = rank};
-    int status = grow((void **)&traces->ranks, &traces->ranks_room, traces->nranks,
-                      sizeof *traces->ranks, err);
+    int status = grow(&traces->ranks, traces->nranks, sizeof *traces->ranks, err);
 
     if (status != SHD_OK)
         return status;
@@ -118,8 +108,7 @@ int traces_add_rank(struct traces *traces, const char *file, int32_t rank, struc
 
 static int append_word(struct traces *traces, struct json_piece word, struct shd_error *err)
 {
-    int status = grow((void **)&traces->words, &traces->words_room, traces->nwords,
-                      sizeof *traces->words, err);
+    int status = grow(&traces->words, traces->nwords, sizeof *traces->words, err);
     char *copy;
 
     if (status == SHD_OK)
@@ -196,8 +185,7 @@ int traces_add_group(uint32_t *out, struct traces *traces, const int32_t *ids, u
         free(group.ids);
         return SHD_OK;
     }
-    status = grow((void **)&traces->groups, &traces->groups_room, traces->ngroups,
-                  sizeof *traces->groups, err);
+    status = grow(&traces->groups, traces->ngroups, sizeof *traces->groups, err);
     if (status == SHD_OK)
         status = widen(&traces->group_index, traces, traces->ngroups, hash_group, err);
     if (status != SHD_OK) {
@@ -212,8 +200,7 @@ int traces_add_group(uint32_t *out, struct traces *traces, const int32_t *ids, u
 
 int traces_add_call(struct traces *traces, const struct traces_call *call, struct shd_error *err)
 {
-    int status = grow((void **)&traces->calls, &traces->calls_room, traces->ncalls,
-                      sizeof *traces->calls, err);
+    int status = grow(&traces->calls, traces->ncalls, sizeof *traces->calls, err);
 
     if (status != SHD_OK)
         return status;

@@ -61,7 +61,7 @@ struct traces {
     struct traces_group *groups;
     char **words; /* the first is "" */
     struct traces_call *calls;
-    uint32_t nranks, ranks_room, ngroups, groups_room, nwords, words_room, ncalls, calls_room;
+    uint32_t nranks, ngroups, nwords, ncalls;
     struct traces_index group_index, word_index;
     /* Calls whose group was guessed, of which the size alone is told, or nothing; whose type was
      * guessed; that are not counted, as their name is not known, or whom a message goes to. */

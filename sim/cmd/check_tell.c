@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/escape.h"
 #include "cmd/check_file.h"
 #include "cmd/cmd.h"
@@ -51,12 +52,9 @@ static int print_outcome(struct check_tell *t, const struct outcome *o)
 /* Room for one more, which is not counted yet. */
 static struct outcome *next_outcome(struct check_tell *t)
 {
-    struct outcome *more = realloc(t->outcomes, (t->noutcomes + 1) * sizeof *more);
-
-    if (!more)
-        return NULL;
-    t->outcomes = more;
-    return &more[t->noutcomes];
+    return array_make_room(&t->outcomes, t->noutcomes, sizeof *t->outcomes)
+               ? &t->outcomes[t->noutcomes]
+               : NULL;
 }
 
 int check_tell_words(struct check_tell *t, enum outcome_kind kind, const char *file,

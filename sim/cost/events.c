@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define NONE PROGRAM_NONE
 
 struct span {
@@ -21,7 +23,7 @@ struct busy {
 /* A lane's stream of transfers: stretches that do not overlap, in the order of time. */
 struct stream {
     struct busy *busy;
-    uint32_t nbusy, room;
+    uint32_t nbusy;
 };
 
 struct lane {
@@ -172,16 +174,9 @@ static uint32_t first_after(const struct stream *s, int64_t ns)
 
 static void insert(struct events *r, struct stream *s, uint32_t at, struct busy b)
 {
-    if (s->nbusy == s->room) {
-        uint32_t room = s->room ? 2 * s->room : 16;
-        struct busy *more = room > s->room ? realloc(s->busy, room * sizeof *more) : NULL;
-
-        if (!more) {
-            r->failed = true;
-            return;
-        }
-        s->busy = more;
-        s->room = room;
+    if (!array_make_room(&s->busy, s->nbusy, sizeof *s->busy)) {
+        r->failed = true;
+        return;
     }
     memmove(&s->busy[at + 1], &s->busy[at], (s->nbusy - at) * sizeof *s->busy);
     s->busy[at] = b;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/escape.h"
 
 void figure_init(struct figure *figure)
@@ -32,33 +33,21 @@ void figure_fini(struct figure *figure)
     figure_init(figure);
 }
 
-/* Room for one more of `n` things of `size` bytes, doubling at powers of two. */
-static bool grow(struct figure *f, void **list, size_t n, size_t size)
+/* Room for one more of `n` things of `size` bytes. */
+static bool grow(struct figure *f, void *list, size_t n, size_t size)
 {
-    void *more;
-
-    if (f->failed)
-        return false;
-    if (n & (n - 1))
-        return true;
-    more = realloc(*list, (n ? 2 * n : 1) * size);
-    if (more)
-        *list = more;
-    else
-        f->failed = true;
-    return more;
+    f->failed = f->failed || !array_make_room(list, n, size);
+    return !f->failed;
 }
 
 const char *figure_print(struct figure *figure, const char *fmt, ...)
 {
     struct text text = TEXT_INIT;
-    void *list = figure->strings;
     va_list args;
     char *string;
 
-    if (!grow(figure, &list, figure->nstrings, sizeof *figure->strings))
+    if (!grow(figure, &figure->strings, figure->nstrings, sizeof *figure->strings))
         return "";
-    figure->strings = list;
     text_add(&text, "");
     va_start(args, fmt);
     text_addv(&text, fmt, args);
@@ -87,11 +76,9 @@ struct colour figure_colour(int32_t colour)
 
 void figure_add_note(struct figure *figure, const char *note)
 {
-    void *list = figure->notes;
 
-    if (!grow(figure, &list, figure->nnotes, sizeof *figure->notes))
+    if (!grow(figure, &figure->notes, figure->nnotes, sizeof *figure->notes))
         return;
-    figure->notes = list;
     figure->notes[figure->nnotes++] = note;
 }
 
@@ -99,11 +86,9 @@ struct figure_grid *figure_add_grid(struct figure *figure, uint32_t nrows, uint3
 {
     struct figure_grid grid = {"",   "",   "",    nrows, ncolumns,    NULL,
                                NULL, NULL, false, 0,     {"", "", ""}};
-    void *list = figure->grids;
 
-    if (!grow(figure, &list, figure->ngrids, sizeof *figure->grids))
+    if (!grow(figure, &figure->grids, figure->ngrids, sizeof *figure->grids))
         return NULL;
-    figure->grids = list;
     grid.row_labels = calloc((size_t)nrows + 1, sizeof *grid.row_labels);
     grid.column_labels = calloc((size_t)ncolumns + 1, sizeof *grid.column_labels);
     grid.cells = calloc((size_t)nrows * ncolumns + 1, sizeof *grid.cells);
@@ -127,22 +112,18 @@ struct figure_cell *figure_cell(struct figure *figure, struct figure_grid *grid,
 void figure_add_part(struct figure *figure, struct figure_cell *cell, int32_t colour,
                      const char *text)
 {
-    void *list = figure->parts;
 
-    if (!grow(figure, &list, figure->nparts, sizeof *figure->parts))
+    if (!grow(figure, &figure->parts, figure->nparts, sizeof *figure->parts))
         return;
-    figure->parts = list;
     figure->parts[figure->nparts++] = (struct figure_part){text, colour};
     cell->nparts++;
 }
 
 struct figure_circle *figure_add_circle(struct figure *figure, const char *title, uint32_t nmembers)
 {
-    void *list = figure->circles;
 
-    if (!grow(figure, &list, figure->ncircles, sizeof *figure->circles))
+    if (!grow(figure, &figure->circles, figure->ncircles, sizeof *figure->circles))
         return NULL;
-    figure->circles = list;
     figure->circles[figure->ncircles] =
         (struct figure_circle){.title = title, .nmembers = nmembers};
     return &figure->circles[figure->ncircles++];
@@ -151,10 +132,8 @@ struct figure_circle *figure_add_circle(struct figure *figure, const char *title
 void figure_add_arrow(struct figure *figure, struct figure_circle *circle, uint32_t from,
                       uint32_t to)
 {
-    void *list = circle->arrows;
 
-    if (!grow(figure, &list, circle->narrows, sizeof *circle->arrows))
+    if (!grow(figure, &circle->arrows, circle->narrows, sizeof *circle->arrows))
         return;
-    circle->arrows = list;
     circle->arrows[circle->narrows++] = (struct figure_arrow){from, to};
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/wrap.h"
 #include "draw/colour.h"
 
@@ -333,11 +334,8 @@ static size_t count_lines(const struct layout *l, uint32_t from, uint32_t n)
 static void add_band(struct blocks *all, const struct layout *l, uint32_t from, uint32_t n)
 {
     struct block b = {calloc(count_lines(l, from, n), sizeof *b.lines), 0, band_width(l, n)};
-    struct block *more = realloc(all->list, (all->n + 1) * sizeof *more);
 
-    if (more)
-        all->list = more;
-    if (!more || !b.lines) {
+    if (!b.lines || !array_make_room(&all->list, all->n, sizeof *all->list)) {
         free(b.lines);
         all->failed = true;
         return;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kern/pairs.h"
 
 /* Texts, and numbers, that live as long as their graph. */
@@ -148,17 +149,13 @@ size_t graph_room(uint32_t n)
     return room;
 }
 
-/* Room for one more element behind `count`: capacities are powers of two. */
-static void *grown(struct graph *graph, void *array, uint32_t count, size_t size)
+/* Room for one more element behind `count`. */
+static bool make_room(struct graph *graph, void *array, uint32_t count, size_t size)
 {
-    void *more;
-
-    if (count & (count - 1) || (count == 0 && array))
-        return array;
-    more = realloc(array, (count ? (size_t)count * 2 : 1) * size);
-    if (!more)
-        graph_fail(graph, SHD_ENOMEM, "no memory for a graph of %u nodes", count);
-    return more;
+    if (array_make_room(array, count, size))
+        return true;
+    graph_fail(graph, SHD_ENOMEM, "no memory for a graph of %u nodes", count);
+    return false;
 }
 
 uint32_t graph_find_dim(const struct graph *graph, const char *name)
@@ -172,7 +169,6 @@ uint32_t graph_find_dim(const struct graph *graph, const char *name)
 uint32_t graph_dim(struct graph *graph, const char *name, int64_t size)
 {
     uint32_t found = graph_find_dim(graph, name);
-    struct graph_dim *dims;
 
     if (graph->err.status != SHD_OK)
         return GRAPH_NONE;
@@ -184,11 +180,9 @@ uint32_t graph_dim(struct graph *graph, const char *name, int64_t size)
     }
     if (size < 0)
         return graph_fail(graph, SHD_EINVAL, "dimension '%s' has size %lld", name, (long long)size);
-    dims = grown(graph, graph->dims, graph->ndims, sizeof *dims);
-    if (!dims)
+    if (!make_room(graph, &graph->dims, graph->ndims, sizeof *graph->dims))
         return GRAPH_NONE;
-    graph->dims = dims;
-    dims[graph->ndims] = (struct graph_dim){graph_text(graph, "%s", name), size, size};
+    graph->dims[graph->ndims] = (struct graph_dim){graph_text(graph, "%s", name), size, size};
     return graph->ndims++;
 }
 
@@ -248,10 +242,9 @@ static uint32_t add_node(struct graph *graph, const struct graph_node *node, con
 
     if (!check_dims(graph, name, node->dims, node->rank))
         return GRAPH_NONE;
-    nodes = grown(graph, graph->nodes, graph->nnodes, sizeof *nodes);
-    if (!nodes)
+    if (!make_room(graph, &graph->nodes, graph->nnodes, sizeof *graph->nodes))
         return GRAPH_NONE;
-    graph->nodes = nodes;
+    nodes = graph->nodes;
     nodes[graph->nnodes] = *node;
     nodes[graph->nnodes].name = graph_text(graph, "%s", name);
     nodes[graph->nnodes].phase = graph->phase;
@@ -460,15 +453,11 @@ uint32_t graph_constraint(struct graph *graph, const char *name, uint32_t a)
 void graph_output(struct graph *graph, enum graph_output_kind kind, const char *name, uint32_t node,
                   uint32_t of)
 {
-    struct graph_output *outputs;
-
     if (!usable(graph, node))
         return;
-    outputs = grown(graph, graph->outputs, graph->noutputs, sizeof *outputs);
-    if (!outputs)
+    if (!make_room(graph, &graph->outputs, graph->noutputs, sizeof *graph->outputs))
         return;
-    graph->outputs = outputs;
-    outputs[graph->noutputs++] =
+    graph->outputs[graph->noutputs++] =
         (struct graph_output){kind, graph_text(graph, "%s", name), node, of};
 }
 

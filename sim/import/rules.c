@@ -11,6 +11,7 @@
 
 #include <shd/create_mesh.h>
 
+#include "base/array.h"
 #include "base/nearest.h"
 
 void import_rules_init(struct import_rules *rules, const struct import_request *request)
@@ -199,7 +200,7 @@ bool import_rules_add(struct import_rules *rules, struct place place, struct pla
                       const char *name, const struct shd_spec_entry *entries, size_t nentries,
                       struct diag *diag)
 {
-    struct import_rule *list = realloc(rules->list, (rules->nrules + 1) * sizeof *list);
+    bool room = array_make_room(&rules->list, rules->nrules, sizeof *rules->list);
     struct text spec = TEXT_INIT;
     char *copy = strdup(name), *printed;
 
@@ -210,9 +211,7 @@ bool import_rules_add(struct import_rules *rules, struct place place, struct pla
     text_add(&spec, "");
     printed = text_take(&spec);
     text_fini(&spec);
-    if (list)
-        rules->list = list;
-    if (!list || !copy || !printed) {
+    if (!room || !copy || !printed) {
         free(copy);
         free(printed);
         diag_no_memory(diag);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void shell_state_fini(struct shell_state *state)
 {
     for (size_t i = 0; i < state->count; i++) {
@@ -27,17 +29,8 @@ struct shell_variable *shell_state_find(const struct shell_state *state, const c
 
 static bool make_room(struct shell_state *state)
 {
-    size_t more = state->room ? 2 * state->room : 32;
-    struct shell_variable *list;
-
-    if (state->count < state->room)
-        return true;
-    list = state->count < SHELL_VARIABLES_MAX ? realloc(state->list, more * sizeof *list) : NULL;
-    if (!list)
-        return false;
-    state->list = list;
-    state->room = more;
-    return true;
+    return state->count < SHELL_VARIABLES_MAX &&
+           array_make_room(&state->list, state->count, sizeof *state->list);
 }
 
 struct shell_variable *shell_state_add(struct shell_state *state, const char *name, size_t length)

@@ -23,7 +23,7 @@ struct shell_variable {
 /* Only ever grows, so that a copy has the same variables at the same indexes. */
 struct shell_state {
     struct shell_variable *list;
-    size_t count, room;
+    size_t count;
     bool failed; /* no memory, or over SHELL_VARIABLES_MAX */
 };
 

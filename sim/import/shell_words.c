@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void shell_words_fini(struct shell_words *words)
 {
     text_fini(&words->bytes);
@@ -33,16 +35,9 @@ void shell_words_open(struct shell_words *words, uint32_t at)
 {
     if (words->open || words->failed)
         return;
-    if (words->count == words->room) {
-        size_t more = words->room ? 2 * words->room : 16;
-        struct shell_word *list = realloc(words->list, more * sizeof *list);
-
-        if (!list) {
-            words->failed = true;
-            return;
-        }
-        words->list = list;
-        words->room = more;
+    if (!array_make_room(&words->list, words->count, sizeof *words->list)) {
+        words->failed = true;
+        return;
     }
     words->list[words->count++] = (struct shell_word){words->bytes.length, 0, at};
     words->open = true;

@@ -38,7 +38,7 @@ struct shell_words {
     struct text bytes;
     struct text origins;     /* a struct shell_origin for each of `bytes` */
     struct shell_word *list; /* `open`: the last is being written */
-    size_t count, room;
+    size_t count;
     bool open;
     bool failed; /* no memory; for good */
 };

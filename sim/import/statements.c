@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "import/python_text.h"
 
 #define HOPS_MAX 32 /* of a name that stands for a name */
@@ -55,19 +56,16 @@ static bool add(struct reader *r, const char *name, bool include, struct place p
                 struct value *value)
 {
     struct statements *all = r->out;
-    struct statement *list = realloc(all->list, (all->count + 1) * sizeof *list);
     const char *scope = strrchr(name, '/');
     char *copy = strdup(scope ? scope + 1 : name);
 
-    if (list)
-        all->list = list;
-    if (all->count == STATEMENTS_MAX && list && copy) {
+    if (all->count == STATEMENTS_MAX && copy) {
         diag_error(r->source.diag, place, "over %d statements", STATEMENTS_MAX);
         free(copy);
         value_destroy(value);
         return false;
     }
-    if (!list || !copy) {
+    if (!copy || !array_make_room(&all->list, all->count, sizeof *all->list)) {
         free(copy);
         value_destroy(value);
         diag_no_memory(r->source.diag);

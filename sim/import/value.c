@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "import/python_text.h"
 
 static struct value *value_new(struct source *s, enum value_kind kind, struct place place)
@@ -43,23 +44,12 @@ void value_destroy(struct value *value)
 /* Add an item, which is then the value's; `key` too.  False, both freed, without memory. */
 static bool add_item(struct source *s, struct value *v, struct value *item, char *key)
 {
-    size_t room = v->nitems;
-
-    if ((room & (room - 1)) == 0) { /* 0 and powers of 2: full */
-        size_t more = room ? 2 * room : 1;
-        struct value **items = realloc(v->items, more * sizeof(struct value *));
-        char **keys = items && v->kind == VALUE_CALL ? realloc(v->keys, more * sizeof *keys) : NULL;
-
-        if (items)
-            v->items = items;
-        if (keys)
-            v->keys = keys;
-        if (!items || (v->kind == VALUE_CALL && !keys)) {
-            diag_no_memory(s->diag);
-            value_destroy(item);
-            free(key);
-            return false;
-        }
+    if (!array_make_room(&v->items, v->nitems, sizeof *v->items) ||
+        (v->kind == VALUE_CALL && !array_make_room(&v->keys, v->nitems, sizeof *v->keys))) {
+        diag_no_memory(s->diag);
+        value_destroy(item);
+        free(key);
+        return false;
     }
     if (v->keys)
         v->keys[v->nitems] = key;

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 uint32_t emit_stage_of(const struct emit *e, uint32_t node)
 {
     return e->program && e->program->nstages > 1 ? e->graph->nodes[node].stage : 0;
@@ -32,15 +34,8 @@ struct program_op emit_op_at(enum program_op_kind kind, const char *name, struct
 int emit_keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t buffer,
                         struct spot spot)
 {
-    if (e->nversions == e->room) {
-        uint32_t room = e->room ? 2 * e->room : 64;
-        struct version *more = realloc(e->versions, room * sizeof *more);
-
-        if (!more)
-            return shd_error_set(e->err, SHD_ENOMEM, "no memory for the program");
-        e->versions = more;
-        e->room = room;
-    }
+    if (!array_make_room(&e->versions, e->nversions, sizeof *e->versions))
+        return shd_error_set(e->err, SHD_ENOMEM, "no memory for the program");
     e->versions[e->nversions] = (struct version){
         node,       sharding,   buffer, spot.phase, spot.part, spot.again,
         spot.stage, e->newest[node - e->first]};

@@ -38,7 +38,7 @@ struct emit {
     struct placement *placement;
     const struct graph *graph;
     struct version *versions;
-    uint32_t nversions, room;
+    uint32_t nversions;
     uint32_t *newest; /* by node, from `first` on */
     uint32_t first;
     uint32_t only;       /* emit only this value's steps; GRAPH_NONE: emit everything */

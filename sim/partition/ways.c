@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "partition/busy.h"
 #include "partition/tally.h"
 
@@ -49,16 +50,9 @@ static void keep(struct maker *m, const struct way *way)
         ways->incomplete = true;
         return;
     }
-    if (ways->n == ways->room) {
-        uint32_t room = ways->room ? 2 * ways->room : 64;
-        struct way *more = realloc(ways->list, room * sizeof *more);
-
-        if (!more) {
-            m->failed = true;
-            return;
-        }
-        ways->list = more;
-        ways->room = room;
+    if (!array_make_room(&ways->list, ways->n, sizeof *ways->list)) {
+        m->failed = true;
+        return;
     }
     ways->list[ways->n++] = *way;
 }

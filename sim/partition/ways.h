@@ -27,7 +27,7 @@ struct way {
 };
 
 struct ways {
-    uint32_t n, room;
+    uint32_t n;
     struct way *list;
     uint32_t sums;   /* bit a: some way leaves result 0 a partial sum over axis a */
     uint32_t tried;  /* assignments tried */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "program/rows.h"
 
 /* ---- what depends on which axes ---- */
@@ -215,7 +216,6 @@ static int cut_by_figures(struct program_classes *c, const struct program_op *op
 static int add_moves(struct program_classes *c, uint32_t i, bool *is_new)
 {
     const struct program_op *ops = c->program->ops;
-    struct program_moves *more;
 
     *is_new = false;
     for (uint32_t k = 0; k < c->nmoves; k++)
@@ -223,12 +223,8 @@ static int add_moves(struct program_classes *c, uint32_t i, bool *is_new)
             c->moves[k].times += ops[i].times;
             return SHD_OK;
         }
-    if ((c->nmoves & (c->nmoves - 1)) == 0) {
-        more = realloc(c->moves, (c->nmoves ? 2 * (size_t)c->nmoves : 1) * sizeof *more);
-        if (!more)
-            return SHD_ENOMEM;
-        c->moves = more;
-    }
+    if (!array_make_room(&c->moves, c->nmoves, sizeof *c->moves))
+        return SHD_ENOMEM;
     c->moves[c->nmoves++] =
         (struct program_moves){i, ops[i].times, program_moves_axes(c->program, &ops[i])};
     *is_new = true;
@@ -267,7 +263,6 @@ static bool work_alike(const struct program *program, const struct program_op *a
 static int add_works(struct program_classes *c, uint32_t i, uint32_t axes, bool *is_new)
 {
     const struct program_op *ops = c->program->ops;
-    struct program_works *more;
 
     *is_new = false;
     for (uint32_t k = 0; k < c->nworks; k++)
@@ -275,12 +270,8 @@ static int add_works(struct program_classes *c, uint32_t i, uint32_t axes, bool 
             c->works[k].times += ops[i].times;
             return SHD_OK;
         }
-    if ((c->nworks & (c->nworks - 1)) == 0) {
-        more = realloc(c->works, (c->nworks ? 2 * (size_t)c->nworks : 1) * sizeof *more);
-        if (!more)
-            return SHD_ENOMEM;
-        c->works = more;
-    }
+    if (!array_make_room(&c->works, c->nworks, sizeof *c->works))
+        return SHD_ENOMEM;
     c->works[c->nworks++] = (struct program_works){i, ops[i].times, axes};
     *is_new = true;
     return SHD_OK;

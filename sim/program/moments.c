@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 const enum program_use program_use_order[PROGRAM_NUSES] = {
     PROGRAM_PARAMETERS, PROGRAM_OPTIMIZER,   PROGRAM_GRADIENTS, PROGRAM_DATA,
     PROGRAM_GATHERED,   PROGRAM_ACTIVATIONS, PROGRAM_WORKSPACE};
@@ -13,7 +15,6 @@ const enum program_use program_use_order[PROGRAM_NUSES] = {
 struct walker {
     struct program_moments *out;
     uint128 uses[PROGRAM_NUSES]; /* now */
-    size_t room;
     bool failed;
 };
 
@@ -27,18 +28,10 @@ static void change(void *arg, uint32_t buffer, bool alive)
 
 static bool make_room(struct walker *w)
 {
-    size_t room = w->room ? 2 * w->room : 256;
-    struct program_moment *more;
+    size_t n = w->out->n;
 
-    if (w->out->n < w->room)
-        return true;
-    more = room < PROGRAM_NONE ? realloc(w->out->each, room * sizeof *more) : NULL;
-    w->failed |= !more;
-    if (!more)
-        return false;
-    w->out->each = more;
-    w->room = room;
-    return true;
+    w->failed |= n >= PROGRAM_NONE / 2 || !array_make_room(&w->out->each, n, sizeof *w->out->each);
+    return !w->failed;
 }
 
 /* The number of an op's action for a microbatch, of those that do the op. */

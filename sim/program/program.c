@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/array.h"
 #include "program/rows.h"
 
 #include <stdarg.h>
@@ -83,18 +84,12 @@ const char *program_text(struct program *program, const char *fmt, ...)
     return text->chars;
 }
 
-/* Room for one more element behind `count`: capacities are powers of two. */
-static int make_room(void **array, uint32_t count, size_t size, struct shd_error *err)
+/* Room for one more element behind `count`. */
+static int make_room(void *array, uint32_t count, size_t size, struct shd_error *err)
 {
-    void *more;
-
-    if (*array && (count & (count - 1)))
-        return SHD_OK;
-    more = realloc(*array, (count ? (size_t)count * 2 : 1) * size);
-    if (!more)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for a program of %u ops", count);
-    *array = more;
-    return SHD_OK;
+    return array_make_room(array, count, size)
+               ? SHD_OK
+               : shd_error_set(err, SHD_ENOMEM, "no memory for a program of %u ops", count);
 }
 
 int program_add_buffer(uint32_t *out, struct program *program, const char *name,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "query/read.h"
 
@@ -115,15 +116,8 @@ static int out_of_memory(struct shd_error *err)
 static int add_leaf(struct layout_leaves *leaves, const char *path, const json_t *node,
                     const json_t *beside, struct shd_error *err)
 {
-    if (leaves->n == leaves->size) {
-        size_t size = leaves->size ? 2 * leaves->size : 16;
-        struct layout_leaf *grown = realloc(leaves->leaves, size * sizeof *grown);
-
-        if (!grown)
-            return out_of_memory(err);
-        leaves->leaves = grown;
-        leaves->size = size;
-    }
+    if (!array_make_room(&leaves->leaves, leaves->n, sizeof *leaves->leaves))
+        return out_of_memory(err);
 
     struct layout_leaf leaf = {strdup(path), node, beside};
 
@@ -266,7 +260,7 @@ int layout_collect(struct layout_leaves *out, const json_t *tree, const json_t *
     struct walk walk = {out, is_leaf, TEXT_INIT, beside != NULL};
     int status;
 
-    *out = (struct layout_leaves){0, 0, NULL};
+    *out = (struct layout_leaves){0, NULL};
     if (!tree)
         return shd_error_set(err, SHD_ETYPE, "there is no tree");
     status = walk_node(&walk, tree, beside, err);

@@ -48,7 +48,7 @@ struct layout_leaf {
 };
 
 struct layout_leaves {
-    size_t n, size;
+    size_t n;
     struct layout_leaf *leaves;
 };
 

@@ -223,7 +223,7 @@ static int write_shards(struct json_out *out, const struct layout_leaves *leaves
 /* A question on a tree: read it and answer in one of two ways. */
 static int answer_tree(const json_t *in, bool place, struct json_out *out, struct shd_error *err)
 {
-    struct layout_leaves leaves = {0, 0, NULL};
+    struct layout_leaves leaves = {0, NULL};
     struct shd_auto_options options;
     struct shd_tree *tree = NULL;
     struct shd_mesh *mesh = NULL;

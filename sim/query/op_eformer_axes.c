@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
@@ -156,7 +157,7 @@ struct name_set {
         const char *start; /* a name may be one character of a string */
         size_t length;
     } * names;
-    size_t n, size;
+    size_t n;
 };
 
 static int compare_names(const char *a, size_t na, const char *b, size_t nb)
@@ -175,14 +176,8 @@ static int add_name(struct name_set *set, const char *start, size_t length, stru
         i--;
     if (i > 0 && !compare_names(set->names[i - 1].start, set->names[i - 1].length, start, length))
         return SHD_OK;
-    if (set->n == set->size) {
-        void *grown = realloc(set->names, (2 * set->size + 16) * sizeof *set->names);
-
-        if (!grown)
-            return shd_error_set(err, SHD_ENOMEM, "no memory for names");
-        set->names = grown;
-        set->size = 2 * set->size + 16;
-    }
+    if (!array_make_room(&set->names, set->n, sizeof *set->names))
+        return shd_error_set(err, SHD_ENOMEM, "no memory for names");
     memmove(&set->names[i + 1], &set->names[i], (set->n - i) * sizeof *set->names);
     set->names[i].start = start;
     set->names[i].length = length;
@@ -244,7 +239,7 @@ static int add_names(struct name_set *set, const json_t *value, bool is_spec,
 
 static int answer_spec_names(const json_t *in, struct json_out *out, struct shd_error *err)
 {
-    struct name_set set = {NULL, 0, 0};
+    struct name_set set = {NULL, 0};
     const char *kind;
     int status = read_string(&kind, in, "kind", "spec", err);
 

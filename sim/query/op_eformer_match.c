@@ -77,7 +77,7 @@ static int write_leaves(struct json_out *out, const struct layout_leaves *leaves
 
 static int answer_match(const json_t *in, struct json_out *out, struct shd_error *err)
 {
-    struct layout_leaves leaves = {0, 0, NULL};
+    struct layout_leaves leaves = {0, NULL};
     struct shd_match_options options = shd_match_defaults();
     struct shd_rules *rules = NULL;
     int status = read_int(&options.min_elements, in, "min_sharding_size", options.min_elements,

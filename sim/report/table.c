@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/escape.h"
 
 void table_init(struct table *table, const char *columns)
@@ -27,16 +28,9 @@ void table_add(struct table *table, const char *fmt, ...)
     struct text cell = TEXT_INIT;
     va_list args;
 
-    if (table->ncells == table->room) {
-        size_t room = table->room ? 2 * table->room : 64;
-        char **more = realloc(table->cells, room * sizeof *more);
-
-        if (!more) {
-            table->failed = 1;
-            return;
-        }
-        table->cells = more;
-        table->room = room;
+    if (!array_make_room(&table->cells, table->ncells, sizeof *table->cells)) {
+        table->failed = 1;
+        return;
     }
     text_add(&cell, "");
     va_start(args, fmt);

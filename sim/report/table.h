@@ -18,7 +18,7 @@ struct table {
     const char *columns;
     size_t ncolumns;
     char **cells; /* row by row, owned */
-    size_t ncells, room;
+    size_t ncells;
     int failed; /* no memory: printing it fails the text */
 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cost/timeline.h"
 #include "program/moments.h"
 #include "report/class_traffic.h"
@@ -36,7 +37,7 @@ struct trace {
     const struct program *program;
     struct timeline *timeline;
     struct event *events;
-    size_t nevents, room;
+    size_t nevents;
     struct thread *threads; /* transfer threads only */
     uint32_t nthreads;
     uint32_t *thread_of; /* [op] */
@@ -48,16 +49,9 @@ struct trace {
 /* Append an event; returns its index, 0 if there was no memory. */
 static uint64_t add(struct trace *t, struct event event)
 {
-    if (t->nevents == t->room) {
-        size_t room = t->room ? 2 * t->room : 1024;
-        struct event *more =
-            room < SIZE_MAX / sizeof *more ? realloc(t->events, room * sizeof *more) : NULL;
-
-        t->failed |= !more;
-        if (!more)
-            return 0;
-        t->events = more;
-        t->room = room;
+    if (!array_make_room(&t->events, t->nevents, sizeof *t->events)) {
+        t->failed = true;
+        return 0;
     }
     if (event.part == 0)
         event.sequence = t->nevents;

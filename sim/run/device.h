@@ -52,7 +52,7 @@ struct shd_device {
     struct device_seat *seats[DEVICE_SEAT_BUCKETS];
 
     struct run_group **groups; /* those it is a member of; guarded by the run's lock */
-    size_t ngroups, groups_room;
+    size_t ngroups;
 
     _Atomic int state; /* enum device_state; all but LIVE are final; set under the run's lock */
     int gave_up; /* the status of a wait that was given up, which refuses all further ones */

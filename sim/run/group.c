@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "run/chain.h"
 #include "run/device.h"
 #include "run/mailbox.h"
@@ -109,16 +110,9 @@ static bool reserve_lists(struct run_group *group)
 {
     for (uint32_t m = 0; m < group->nmembers; m++) {
         struct shd_device *dev = group->devices[m];
-        size_t room = dev->groups_room ? 2 * dev->groups_room : 8;
-        struct run_group **groups;
 
-        if (dev->ngroups < dev->groups_room)
-            continue;
-        groups = realloc(dev->groups, room * sizeof(struct run_group *));
-        if (!groups)
+        if (!array_make_room(&dev->groups, dev->ngroups, sizeof *dev->groups))
             return false;
-        dev->groups = groups;
-        dev->groups_room = room;
     }
     return true;
 }

@@ -9,6 +9,7 @@
 
 #include <shd/mesh.h>
 
+#include "base/array.h"
 #include "base/nearest.h"
 #include "scenario/scenario.h"
 
@@ -33,11 +34,9 @@ struct wheels {
 static void *keep(struct expansion *e, size_t size)
 {
     struct sweep *s = e->sweep;
-    void **blocks = realloc(s->blocks, (s->nblocks + 1) * sizeof *blocks);
-    void *block = blocks ? calloc(1, size) : NULL;
+    bool room = array_make_room(&s->blocks, s->nblocks, sizeof *s->blocks);
+    void *block = room ? calloc(1, size) : NULL;
 
-    if (blocks)
-        s->blocks = blocks;
     if (block) {
         s->blocks[s->nblocks++] = block;
         return block;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/nearest.h"
 
 static void hint_word(const struct option *option, const struct yaml_node *node, struct text *out)
@@ -105,19 +106,18 @@ char *value_read_name(struct reader *r, const char *what, const struct yaml_node
 void *value_append(struct reader *r, void *array, size_t *count, size_t item_size, size_t max,
                    const struct yaml_node *node)
 {
-    void **items = array;
+    char *item;
 
     if (*count >= max) {
         diag_error(r->diag, node->place, "too many entries; at most %zu are read", max);
         return NULL;
     }
-    void *grown = realloc(*items, (*count + 1) * item_size);
-    if (!grown) {
+    if (!array_make_room(array, *count, item_size)) {
         value_no_memory(r);
         return NULL;
     }
-    *items = grown;
-    void *item = (char *)grown + *count * item_size;
+    memcpy(&item, array, sizeof item);
+    item += *count * item_size;
     memset(item, 0, item_size);
     ++*count;
     return item;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
 
@@ -192,18 +193,11 @@ static int damaged(const struct journal *j, size_t line, const char *what, struc
 /* Each line ends with a newline; what is behind the last one was cut short. */
 static int parse_rows(struct journal *j, char *text, size_t line, struct shd_error *err)
 {
-    size_t room = 0;
     char *end;
 
     for (; (end = strchr(text, '\n')); text = end + 1, line++) {
-        if (j->nrows == room) {
-            struct row *rows = realloc(j->rows, (room ? 2 * room : 64) * sizeof *rows);
-
-            if (!rows)
-                return shd_error_set(err, SHD_ENOMEM, "no memory for %s", j->path);
-            j->rows = rows;
-            room = room ? 2 * room : 64;
-        }
+        if (!array_make_room(&j->rows, j->nrows, sizeof *j->rows))
+            return shd_error_set(err, SHD_ENOMEM, "no memory for %s", j->path);
         *end = '\0';
         if (!parse_row(&j->rows[j->nrows], text))
             return damaged(j, line, "this line of the journal is damaged", err);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "report/modelled.h"
 #include "report/traffic.h"
 #include "store/baseline_fields.h"
@@ -111,12 +112,12 @@ static int compare_texts(const void *a, const void *b)
 /* Append a zeroed item of `size` bytes; `array` points to the pointer to the items. */
 static void *append(void *array, size_t *count, size_t size)
 {
-    void **items = array, *more = realloc(*items, (*count + 1) * size);
+    char *items;
 
-    if (!more)
+    if (!array_make_room(array, *count, size))
         return NULL;
-    *items = more;
-    return memset((char *)more + (*count)++ * size, 0, size);
+    memcpy(&items, array, sizeof items);
+    return memset(items + (*count)++ * size, 0, size);
 }
 
 static char *any_layer(const char *name)

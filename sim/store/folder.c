@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 #define DEPTH_MAX 64 /* nested folders, which are calls of walk() */
@@ -60,16 +61,13 @@ static bool is_dots(const char *name)
 
 static int add(struct walk *w, char ***list, size_t *count, const char *path)
 {
-    char **paths = realloc(*list, (*count + 1) * sizeof *paths);
     char *copy = strdup(path);
 
-    if (paths)
-        *list = paths;
-    if (!paths || !copy) {
+    if (!copy || !array_make_room(list, *count, sizeof **list)) {
         free(copy);
         return shd_error_set(w->err, SHD_ENOMEM, "no memory for the names of files");
     }
-    paths[(*count)++] = copy;
+    (*list)[(*count)++] = copy;
     return SHD_OK;
 }
 

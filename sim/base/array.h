@@ -1,0 +1,23 @@
+/* array.h - arrays that grow by one item after the other.
+ *
+ * How much room an array has is not stored: it is the power of two from its count on, so that a
+ * count that is itself a power of two says that the array is full.
+ *
+ * Thread class: whoever owns the array.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef BASE_ARRAY_H
+#define BASE_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <shd/error.h>
+
+/* Room for one more item of `size` bytes behind `count` items.  `array` is the address of the
+ * pointer to the first item, which is NULL as long as there is none; its owner frees it.  All items
+ * come this way, so that the room is known.  False: no memory, and the array is as it was. */
+SHD_MUST_CHECK bool array_make_room(void *array, size_t count, size_t size);
+
+#endif /* BASE_ARRAY_H */
