@@ -23,7 +23,7 @@ bool bound_fill(double **out, const struct program_buffer *buffer, const double 
     return true;
 }
 
-/* Whether nothing is known of some element of an operand.  What is infinite then may be so by that
+/* Whether an operand has an element of unknown value: then an infinite result may stem from that
  * element. */
 static bool has_unknown(const struct bound_op *bound)
 {
@@ -60,9 +60,9 @@ bool bound_kernel(double *const *out, const struct bound_op *bound)
     return true;
 }
 
-/* The parts of a value, each rounded to another type, may be as large as an array's elements are on
- * the whole: what is added then, squared, to the elements' own sizes.  In its own type a part was
- * rounded when it was made, and that is known. */
+/* Whether partial sums are rounded to another type.  A device's part may be as large as the array's
+ * elements, so its squared size counts in addition to theirs.  Parts that stay in their own type
+ * were rounded when they were made, and that rounding is counted already. */
 bool bound_adds_parts(const struct program *program, const struct program_op *op, double parts)
 {
     const struct program_buffer *buffers = program->buffers;
@@ -70,7 +70,7 @@ bool bound_adds_parts(const struct program *program, const struct program_op *op
     return buffers[op->outputs[0]].stored != buffers[op->inputs[0]].stored && parts > 1;
 }
 
-/* Each addition rounds, in the parts that devices add up apart. */
+/* Add the rounding of each addition, in the partial sums of all devices. */
 void bound_accumulate(double *variances, const struct bound_op *bound, double squares)
 {
     const struct program_buffer *b = &bound->program->buffers[bound->op->outputs[0]];

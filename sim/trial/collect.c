@@ -41,8 +41,8 @@ void collect_fini(struct collect *collect)
     collect->wholes = NULL;
 }
 
-/* The device with coordinate 0 on every axis that does not shard the array, of those of the rank
- * that has it. */
+/* Whether the device is the first replica of its shard: coordinate 0 on every axis that does not
+ * shard the array, except the axis of stages. */
 static bool first_replica(const struct program *program, const struct shd_sharding *s,
                           int32_t position)
 {

@@ -1,7 +1,7 @@
-/* collect.h - bring the results of an executed program back whole.
+/* collect.h - collect the results of an executed program as whole arrays.
  *
- * Thread class: collect_finish() is called by every device thread at once; each writes elements
- * that no other one does (of replicas only the first writes).
+ * Thread class: collect_finish() is called by every device thread at once; threads write different
+ * elements (of replicas only the first writes).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 
 struct collect {
     const struct program *program; /* not owned */
-    void **wholes;                 /* by result: the whole array, row-major, in its own type */
+    void **wholes;                 /* by result: the whole array, row-major, in the result's type */
 };
 
 /* SHD_ENOMEM. */
@@ -23,8 +23,8 @@ void collect_fini(struct collect *collect);
 /* A walk_finish_fn; `arg` is the struct collect. */
 void collect_finish(void *arg, int32_t position, const void *const *shards);
 
-/* Put a device's shard of a buffer where it belongs in the whole array, if it is the first of its
- * replicas. */
+/* Copy a device's shard of a buffer to its place in the whole array, if the device is the shard's
+ * first replica. */
 void collect_place(const struct program *program, const struct program_buffer *buffer,
                    int32_t position, const void *shard, void *whole);
 

@@ -17,14 +17,14 @@ static double number_of(const struct program_buffer *b, const void *shard)
     return number[0];
 }
 
-/* Whether no device before this one has a buffer. */
+/* Whether the device is the first that has a buffer. */
 static bool is_first(const struct program *program, uint32_t buffer, int32_t position)
 {
     return position ==
            program_doer(program, &program->ops[program->buffers[buffer].first_op], 0);
 }
 
-/* Numbers without dimensions are the same on all devices that have them. */
+/* Scalars are equal on all devices that have them, so the first device's value is kept. */
 void curve_keep(struct record *record, int32_t position, uint32_t step, const void *const *shards)
 {
     const struct program *program = record->program;

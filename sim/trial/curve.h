@@ -1,6 +1,7 @@
-/* curve.h - the numbers of each step of a training: its loss, and the norm of all gradients.
+/* curve.h - figures of each training step: the loss, and the norm of all gradients.
  *
- * Thread class: curve_keep() is called by device threads; device 0 alone writes.
+ * Thread class: curve_keep() is called by device threads; of each figure one device writes the
+ * value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,11 +10,12 @@
 
 #include "program/record.h"
 
-/* Keep the numbers of a step, whose results the device at a position has in `shards`, in
- * record->training, for which record_train() has made room. */
+/* Keep the figures of a step in record->training, for which record_train() has made room.
+ * `shards`: the results on the device at a position. */
 void curve_keep(struct record *record, int32_t position, uint32_t step, const void *const *shards);
 
-/* Where a run is spread over ranks: make them known to all (`spread` NULL: nothing to do). */
+/* If a run is spread over ranks, share the figures with all ranks (`spread` NULL: nothing to
+ * do). */
 struct spread;
 void curve_gather(struct record *record, const struct spread *spread);
 

@@ -21,14 +21,14 @@ static const struct program_buffer *ids_of(const struct program *program,
     return &program->buffers[op->outputs[0]];
 }
 
-/* All that an op decides in all steps, one array behind the other. */
+/* Elements of an op's decisions in all steps and microbatches, one array after another. */
 static uint64_t elements_in_all(const struct decisions *d, const struct program_op *op)
 {
     const struct program_buffer *b = ids_of(d->program, op);
     uint64_t n = (uint64_t)d->nsteps * op->times;
 
     for (uint32_t k = 0; k < b->rank; k++)
-        n *= (uint64_t)b->shape[k]; /* of arrays that devices hold, some times over */
+        n *= (uint64_t)b->shape[k]; /* devices hold these arrays, so the product fits */
     return n;
 }
 
@@ -73,7 +73,8 @@ static void keep(void *arg, int32_t position, uint32_t op, uint32_t microbatch,
     }
 }
 
-/* Each rank has placed what its own devices decided; what several decided is the same. */
+/* Merge the decisions of all ranks' devices; decisions of several devices on one token are
+ * equal. */
 static void gather(const struct decisions *d)
 {
     for (uint32_t k = 0; k < d->nops; k++)
@@ -127,7 +128,7 @@ void decisions_fini(struct decisions *decisions)
     *decisions = (struct decisions){.nops = 0};
 }
 
-/* The op of the run that decides what one of another program does. */
+/* Index of the op of the run that decides the same as an op of another program. */
 static uint32_t same_op(const struct decisions *d, const struct program_op *op)
 {
     uint32_t k = 0;

@@ -1,6 +1,4 @@
-/* elements.h - how many elements a device's shard of a buffer has.
- *
- * Thread class: pure functions.
+/* elements.h - number of elements in a device's shard of a buffer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,10 @@
-/* Changes stand on ladders, of which each rung needs less memory than the one below, as a rule:
- * more microbatches, more that is computed again, more that ZeRO cuts, more devices along an axis.
- * Of each ladder the lowest rung that fits is told; where there is none on as many devices, the
- * ladders are tried two at a time from their tops, those first whose tops need least.  More devices
- * are tried for themselves.
+/* Search for scenario changes with which a step fits memory (fit.h).
+ *
+ * Changes are ordered in ladders; each rung usually needs less memory than the one below: more
+ * microbatches, more recomputation, a higher ZeRO stage, more devices along an axis.  Of each
+ * ladder the lowest rung that fits is reported.  If no rung with as many devices fits, ladders are
+ * tried two at a time from their tops, first the pairs whose tops need least.  More devices are
+ * tried separately.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,21 +19,21 @@
 
 #define RUNGS_MAX 6
 #define LADDERS_MAX 24
-#define DOUBLINGS_MAX 3 /* of an axis */
+#define DOUBLINGS_MAX 3 /* how often an axis is doubled */
 #define ZERO_STAGE_MAX 3
 
-/* Ladders of one kind set the same values, and are not tried together. */
+/* Ladders of one kind set the same values, and are not combined. */
 enum kind { MICROBATCHES, RECOMPUTE, ZERO, MESH, DEVICES };
 
 struct ladder {
     enum kind kind;
     struct fit_change rungs[RUNGS_MAX];
-    uint32_t nrungs; /* of which those that cannot be planned are left out when they are tried */
+    uint32_t nrungs; /* climb() removes rungs that cannot be planned */
 };
 
 struct search {
     const struct scenario *scenario;
-    struct text text; /* of the scenario */
+    struct text text; /* the scenario as text */
     struct fit *fit;
     struct ladder ladders[LADDERS_MAX];
     uint32_t nladders;
@@ -66,7 +68,8 @@ static void add_number(struct fit_change *rung, const char *key, const char *sub
     add_set(rung, key, sub, text);
 }
 
-/* Of a batch that is cut into them; a graph's own dimensions are those of a microbatch. */
+/* Double the number of microbatches, for a batch that is cut into microbatches; the dimensions of a
+ * `graph:` are those of a microbatch. */
 static void add_microbatches(struct search *s)
 {
     const struct scenario_batch *batch = &s->scenario->batch;
@@ -99,8 +102,8 @@ static void add_zero_over(struct search *s, const char *axis)
     }
 }
 
-/* Over the axis that it has, or one that shards the batch, or in a graph, which does not say which
- * dimension that is, any. */
+/* Raise the ZeRO stage over the present ZeRO axis; else over each axis that shards the batch; for a
+ * `graph:`, which does not name its batch, over any axis. */
 static void add_zero(struct search *s)
 {
     const struct scenario_logical *batch = scenario_find_logical(s->scenario, "batch");
@@ -116,7 +119,7 @@ static void add_zero(struct search *s)
             add_zero_over(s, s->scenario->mesh[a].name);
 }
 
-/* An axis doubled, with as many devices by halving another (NULL: with more devices). */
+/* Double an axis, with as many devices by halving another axis (NULL: with more devices). */
 static void add_doublings(struct search *s, const struct scenario_axis *axis,
                           const struct scenario_axis *halved)
 {
@@ -169,8 +172,8 @@ static int plan(struct trial *trial, struct saving_totals *totals, int32_t *ndev
     return SHD_OK;
 }
 
-/* Plan the scenario with a change; *planned is false where the change is none that it can have, or
- * where enough plans are made. */
+/* Plan the scenario with a change; *planned is false if the scenario cannot have the change, or the
+ * number of plans is used up. */
 static int try_change(struct search *s, struct fit_change *change, bool *planned)
 {
     const char *sets[FIT_SETS_MAX];
@@ -220,7 +223,7 @@ static void keep(struct search *s, const struct fit_change *change)
 
 /* ---- single changes ---- */
 
-/* Up a ladder to the first rung that fits; those above it are not looked at. */
+/* Climb a ladder to the first rung that fits. */
 static int climb(struct search *s, struct ladder *ladder)
 {
     uint32_t n = 0;
@@ -247,7 +250,7 @@ static int climb(struct search *s, struct ladder *ladder)
     return SHD_OK;
 }
 
-/* Those for as many devices, or those for more. */
+/* Climb the ladders that add devices (`more`), or all others. */
 static int climb_all(struct search *s, bool more)
 {
     int status = SHD_OK;
@@ -262,7 +265,7 @@ static int climb_all(struct search *s, bool more)
 
 struct pair {
     uint32_t a, b;  /* ladders */
-    double product; /* of what their tops need */
+    double product; /* product of the memory that the top rungs need */
 };
 
 static int by_product(const void *left, const void *right)
@@ -309,7 +312,8 @@ static int try_both(struct search *s, const struct fit_change *a, const struct f
     return SHD_OK;
 }
 
-/* From the tops of two ladders down, first the one, then the other, as far as it still fits. */
+/* Go down from the tops of two ladders, first one, then the other, as far as the step still
+ * fits. */
 static int descend(struct search *s, const struct pair *pair)
 {
     const struct ladder *la = &s->ladders[pair->a], *lb = &s->ladders[pair->b];
@@ -351,7 +355,7 @@ static int try_pairs(struct search *s)
 
 /* ---- all ---- */
 
-/* With as few devices as may be, then bytes moved, then work. */
+/* Order by number of devices, then bytes moved, then flops. */
 static int by_cost(const void *left, const void *right)
 {
     const struct fit_change *a = left, *b = right;

@@ -1,4 +1,4 @@
-/* The public graph builder, on top of graph, model, partition, walk and verify.
+/* The public graph builder (shd_graph_...), on top of graph, model, partition, walk and verify.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -79,7 +79,7 @@ static bool can_build(struct shd_graph *graph)
     return graph->graph->err.status == SHD_OK;
 }
 
-/* "b,s,d" -> numbers; spaces are passed over. */
+/* Parse dimension names, "b,s,d", into dimension numbers; spaces are skipped. */
 static bool read_dims(struct graph *g, const char *name, const char *text, uint32_t *dims,
                       uint32_t *rank)
 {
@@ -211,7 +211,7 @@ void shd_graph_backward(struct shd_graph *graph)
 
 /* ---- running ---- */
 
-/* Ask for one spec wherever its name stands. */
+/* Ask for a spec on all values of its name. */
 static int bind_spec(struct model_shardings *s, const struct graph *g, const struct shd_mesh *mesh,
                      const struct shd_graph_spec *asked, struct shd_error *err)
 {
@@ -242,14 +242,14 @@ static int bind_spec(struct model_shardings *s, const struct graph *g, const str
     return status;
 }
 
-/* One piece of memory holds the arrays of all counts. */
+/* Copy counts per device into one allocation. */
 static int collect_stats(struct shd_graph_stats *out, const struct record *record,
                          struct shd_error *err)
 {
     size_t n = (size_t)record->ndevices;
     struct shd_graph_stats s = {.ndevices = record->ndevices};
 
-    /* What was really moved, kept and computed fits a uint64_t. */
+    /* Counts of an execution fit a uint64_t. */
     s.received_bytes = calloc(4 * n, sizeof *s.received_bytes);
     if (!s.received_bytes)
         return shd_error_set(err, SHD_ENOMEM, "no memory for what was counted");
@@ -333,6 +333,6 @@ int shd_graph_run(struct shd_graph *graph, const struct shd_mesh *mesh,
 
 void shd_graph_stats_fini(struct shd_graph_stats *stats)
 {
-    free(stats->received_bytes); /* of all arrays */
+    free(stats->received_bytes); /* the allocation of all arrays */
     memset(stats, 0, sizeof *stats);
 }

@@ -14,28 +14,28 @@
 #include "kern/nest.h"
 #include "trial/elements.h"
 
-#define BLOCK 256 /* elements of a shard at a time, on the stack */
+#define BLOCK 256 /* elements of a shard that are converted at a time, on the stack */
 
-/* The shard of a result, as the shards that there were are added to it one by one. */
+/* The expected shard of a result, while shards are added to it one by one. */
 struct gathering {
     const struct program_buffer *in, *out;
     int64_t offset[PROGRAM_RANK_MAX]; /* of the result's shard in the whole array */
-    double *want;                     /* the elements so far */
-    double *squares, *sizes; /* of each, the sums of the squares and absolute values of its parts;
-                                NULL where nothing may be off */
-    bool combines;           /* an element has several parts; else it is a copy of one */
-    bool in_order; /* parts are added in the order of the group, each partial sum rounded */
+    double *want;                     /* the result so far */
+    double *squares, *sizes; /* by element: sums of the squares and absolute values of its parts;
+                                NULL if the result must be exact */
+    bool combines;           /* elements have several parts; false: an element is a copy */
+    bool in_order; /* parts are added in the group's order, each partial sum rounded */
 };
 
-/* ---- whose shards a result is made of ---- */
+/* ---- sources of a result ---- */
 
 static uint32_t replica_axes(const struct shd_sharding *s)
 {
     return ~(shd_sharding_axes(s) | s->partial);
 }
 
-/* Whether the shard of `other` is part of the result at `device`.  Along an axis of replicas, or
- * one whose parts stay parts, only the shard at the device's own coordinate is. */
+/* Whether the shard of `other` contributes to the result at `device`.  Along an axis of replicas,
+ * or an axis that stays partial, only the device's own coordinate contributes. */
 static bool is_part(const struct shd_sharding *from, const struct shd_sharding *to, int32_t device,
                     int32_t other)
 {
@@ -48,8 +48,8 @@ static bool is_part(const struct shd_sharding *from, const struct shd_sharding *
     return true;
 }
 
-/* Whether the device's result is zeros: where a whole array becomes parts along an axis, only the
- * first device keeps it. */
+/* Whether the device's result is zeros: if a whole array becomes partial over an axis, only the
+ * first device keeps the values. */
 static bool is_masked(const struct shd_sharding *from, const struct shd_sharding *to,
                       int32_t device)
 {
@@ -61,8 +61,8 @@ static bool is_masked(const struct shd_sharding *from, const struct shd_sharding
     return false;
 }
 
-/* The groups of devices among which a step moves shards, members in the order in which the default
- * algorithms combine them.  A step that names no axes may move them between any devices. */
+/* Groups of devices among which a step moves shards, members in the order in which the default
+ * algorithms combine them.  A step without axes may move shards between any devices. */
 static struct shd_groups groups_of(const struct program *program,
                                    const struct shd_reshard_step *step)
 {
@@ -72,11 +72,11 @@ static struct shd_groups groups_of(const struct program *program,
 
     if (shd_groups_init(&groups, step->from.mesh, step->naxes ? step->axes : all,
                         step->naxes ? step->naxes : nall, NULL) != SHD_OK)
-        abort(); /* they are axes of the mesh, each once */
+        abort(); /* cannot fail: axes of the mesh, without repeats */
     return groups;
 }
 
-/* ---- what they come to ---- */
+/* ---- adding shards up ---- */
 
 static double combine(enum shd_reduce_op op, double a, double b)
 {
@@ -87,7 +87,7 @@ static double combine(enum shd_reduce_op op, double a, double b)
     return a + b;
 }
 
-/* Add `n` elements of a shard to those of the result from `at` on, `step` elements apart. */
+/* Add `n` elements of a shard to the result's elements from `at` on, `step` apart. */
 static void add_run(struct gathering *g, int64_t at, int64_t step, const double *x, int64_t n)
 {
     enum shd_reduce_op op = (enum shd_reduce_op)g->in->sharding.partial_op;
@@ -103,9 +103,8 @@ static void add_run(struct gathering *g, int64_t at, int64_t step, const double 
     }
 }
 
-/* The box that the shard of `other` and the result's shard share, `there` being where the former
- * comes to lie: where it begins in the two arrays and how it lies there (array 0 is the result).
- * False: they share nothing. */
+/* The box that a shard and the result's shard share, if the shard begins at `there` in the whole
+ * array: its begin and strides in both (array 0 is the result).  False: they share nothing. */
 static bool shared_box(struct kern_nest *nest, int64_t begin[2], const struct gathering *g,
                        const int64_t *there)
 {
@@ -134,7 +133,7 @@ static bool shared_box(struct kern_nest *nest, int64_t begin[2], const struct ga
     return true;
 }
 
-/* Add that part of another device's shard which lies in the result's. */
+/* Add the part of another device's shard that lies in the result's shard. */
 static void add_shard(struct gathering *g, const int64_t *there, const char *shard)
 {
     size_t size = shd_dtype_size(g->in->dtype);
@@ -157,8 +156,7 @@ static void add_shard(struct gathering *g, const int64_t *there, const char *sha
     }
 }
 
-/* Add a shard where it lies, or comes to lie when it is shifted: what then lies behind the array's
- * end goes to its beginning. */
+/* Add a shard at its place, or shifted; elements shifted past the array's end wrap around. */
 static void add_shifted(struct gathering *g, const struct shd_reshard_step *step, int32_t other,
                         const char *shard)
 {
@@ -174,9 +172,9 @@ static void add_shifted(struct gathering *g, const struct shd_reshard_step *step
     add_shard(g, there, shard);
 }
 
-/* Add what a shard and the result share where one of the two is a piece of the other's kind of
- * shard: `first` is the place of the result's first element among those of the whole shard, `there`
- * that of the other's. */
+/* Add the common elements of a shard and the result if one is a piece of the other kind of shard:
+ * `first` and `there` are the positions of the result's and the shard's first element in the whole
+ * shard. */
 static void add_pieces(struct gathering *g, uint64_t first, uint64_t there, const char *shard)
 {
     uint64_t size = shd_dtype_size(g->in->dtype);
@@ -192,7 +190,7 @@ static void add_pieces(struct gathering *g, uint64_t first, uint64_t there, cons
     }
 }
 
-/* Where the piece of a position begins in the shard that it is of; 0: the buffer has no pieces. */
+/* Position of a device's piece in its shard; 0: the buffer has no pieces. */
 static uint64_t piece_begin(const struct program_buffer *b, int32_t position)
 {
     return elements_of(b) * (uint64_t)shd_sharding_piece(&b->sharding, position);
@@ -215,13 +213,14 @@ static void add_shards(struct gathering *g, const struct program *program,
             continue;
         if (!shd_reshard_is_flat(&op->reshard))
             add_shifted(g, &op->reshard, other, shards[other][op->inputs[part]]);
-        else if (op->reshard.naxes > 0 || other == device) /* a slice is of the device's own shard */
+        else if (op->reshard.naxes > 0 || other == device) /* a slice takes from the device's own
+                                                              shard only */
             add_pieces(g, piece_begin(g->out, device), piece_begin(g->in, other),
                        shards[other][op->inputs[part]]);
     }
 }
 
-/* ---- how far a sum may be off ---- */
+/* ---- allowed error of a sum ---- */
 
 static double nparts_along(const struct shd_mesh *mesh, uint32_t axes)
 {
@@ -232,9 +231,9 @@ static double nparts_along(const struct shd_mesh *mesh, uint32_t axes)
     return n;
 }
 
-/* The roundings of a sum of n parts, each partial sum kept in the array's own type: at worst each
- * loses a roundoff of all that there is, and rarely so much as if they were independent.  The
- * bounds take the place of the squares. */
+/* Allowed error of a sum of n parts whose partial sums are rounded to the array's type: the worst
+ * case is a roundoff of the total per addition; the likely error treats roundings as independent.
+ * The smaller of the two bounds replaces `squares`. */
 static void allow_sum(struct gathering *g, double n)
 {
     double roundoff = kern_store_roundoff(g->out->dtype);
@@ -247,13 +246,13 @@ static void allow_sum(struct gathering *g, double n)
 
         g->squares[i] = (worst < likely ? worst : likely) * KERN_ERROR_SLACK + least;
         if (!isfinite(g->want[i]))
-            g->squares[i] = 0; /* compared by place */
+            g->squares[i] = 0; /* infinities and NaNs are compared by place */
         else if (g->sizes[i] + g->squares[i] > kern_largest(g->out->dtype))
             g->squares[i] = INFINITY;
     }
 }
 
-/* ---- all of it ---- */
+/* ---- expected shards ---- */
 
 bool moved_init(struct moved *out, const struct program *program, const struct program_op *op,
                 int32_t device, uint32_t part, const void *const *const *shards)
@@ -295,8 +294,8 @@ bool moved_init(struct moved *out, const struct program *program, const struct p
 
 /* ---- rows of experts ---- */
 
-/* A device that may give rows to another, and where its shard begins: they are at the same place
- * along all axes that do not cut the two dimensions in which rows are numbered. */
+/* A device that may hold rows for another, and the offset of its shard: both have equal coordinates
+ * on all axes that do not cut the two dimensions by which rows are numbered. */
 struct giver {
     int32_t device;
     int64_t offset[SHD_RANK_MAX];
@@ -316,7 +315,7 @@ static bool gives_rows(const struct program_buffer *in, int32_t device, int32_t 
     return true;
 }
 
-/* All of them; returns how many. */
+/* List the devices that may hold rows for a device; returns how many. */
 static size_t list_givers(struct giver *givers, const struct program_buffer *in, int32_t device)
 {
     size_t n = 0;
@@ -330,8 +329,8 @@ static size_t list_givers(struct giver *givers, const struct program_buffer *in,
     return n;
 }
 
-/* Where an element of three leading dimensions begins in a shard, or -1.  An array that lacks the
- * third one is the same along it. */
+/* Index in a shard of an element given by three leading dimensions, or -1.  Arrays without the
+ * third dimension are equal along it. */
 static int64_t element_of(const struct program_buffer *b, const int64_t *offset,
                           const int64_t at[3])
 {
@@ -345,9 +344,9 @@ static int64_t element_of(const struct program_buffer *b, const int64_t *offset,
     return i * b->local[b->rank - 1];
 }
 
-/* What becomes of one choice of a token in a device's result. */
+/* Copy of a token's row for one of its choices. */
 struct row_copy {
-    const int64_t *from, *to; /* numbers along the leading dimensions of operand and result */
+    const int64_t *from, *to; /* indices of operand and result along their leading dimensions */
 };
 
 static void add_row(struct gathering *g, const struct row_copy *copy, const struct giver *givers,
@@ -371,7 +370,7 @@ static void add_row(struct gathering *g, const struct row_copy *copy, const stru
     }
 }
 
-/* Go through all ids that the device has. */
+/* Copy the rows of all ids that the device has. */
 static void add_rows(struct gathering *g, const struct program *program,
                      const struct program_op *op, int32_t device, const struct giver *givers,
                      size_t ngivers, const void *const *const *shards)

@@ -1,9 +1,8 @@
-/* moved.h - what a step between shardings must leave in a device's shard of its result.
+/* moved.h - the expected shard of a result after a step between shardings.
  *
- * It follows from the shards that the devices had before the step, of which each element of the
- * result is a copy, an extreme or a sum.  Copies and extremes are known to the last bit, and so is
- * a sum that is added in the order of the group, as the default algorithms do; of a sum in another
- * order there is a bound (and replay_sum.h).
+ * It follows from all devices' shards before the step: each element of the result is a copy, an
+ * extreme or a sum.  Copies and extremes are exact, and so are sums added in the group's order, as
+ * the default algorithms do; for sums in another order there is an error bound (and replay_sum.h).
  *
  * Thread class: any thread; shards are only read.
  *
@@ -17,18 +16,18 @@
 
 #include "program/program.h"
 
-/* Of one device's shard, row-major. */
+/* Expected elements of one device's shard, row-major. */
 struct moved {
     double *want;
-    double *allowed; /* how far each element may be off; NULL: not at all */
+    double *allowed; /* allowed deviation by element; NULL: exact */
 };
 
-/* What array `part` of a PROGRAM_RESHARD op must be at `device`, given all shards before the op
+/* The expected array `part` of a PROGRAM_RESHARD op at `device`, given all shards before the op
  * ([device][buffer]).  False, with nothing to free: no memory. */
 bool moved_init(struct moved *out, const struct program *program, const struct program_op *op,
                 int32_t device, uint32_t part, const void *const *const *shards);
 
-/* The same of a PROGRAM_ROWS op: each element is a copy, or 0. */
+/* The same for a PROGRAM_ROWS op: each element is a copy, or 0. */
 bool moved_rows(struct moved *out, const struct program *program, const struct program_op *op,
                 int32_t device, const void *const *const *shards);
 void moved_fini(struct moved *moved);

@@ -14,16 +14,17 @@
 #include "trial/bound.h"
 #include "trial/elements.h"
 
-/* Elements of an array from which on sending its pieces takes less than computing it whole. */
+/* Arrays with fewer elements are computed whole by every rank: exchanging pieces would take
+ * longer. */
 #define LEAST 1024
 
-/* Rows that an op is to be cut in, for each rank: their number divides evenly enough. */
+/* Rows to cut an op into, per rank, so that shares are nearly equal. */
 #define ROWS_EACH 16
 
 struct array {
     struct pieces lies;
     void *values;      /* this rank's piece; NULL: the array is not alive */
-    double *variances; /* as long; NULL: exact, as far as it is here */
+    double *variances; /* by element of the piece; NULL: the piece is exact */
 };
 
 struct reference {
@@ -33,32 +34,32 @@ struct reference {
     int me;
     uint64_t least;
     struct array *arrays; /* by buffer */
-    uint8_t *marks;       /* by buffer, of whole arrays (enum kern_mark) ... */
-    bool unsettled;       /* ... but those of pieces that others have */
-    uint32_t *times;      /* [op]: that it was done so far */
+    uint8_t *marks;       /* by buffer: marks of whole arrays (enum kern_mark) ... */
+    bool unsettled;       /* ... unless set: then of this rank's pieces only */
+    uint32_t *times;      /* [op]: how often the op ran so far */
     uint32_t step, microbatch;
     uint64_t live_bytes;
     struct reference_work work;
 };
 
-/* An operand, as the op at hand needs it. */
+/* An operand as the current op needs it. */
 struct operand {
     const void *values;
     const double *variances;
-    void *own[2]; /* memory of the two, where another piece was needed than there is */
+    void *own[2]; /* memory of values and variances that were moved from other pieces */
     uint64_t bytes;
 };
 
-/* An op as this rank does it. */
+/* This rank's share of an op. */
 struct share {
     const struct program_op *op;
     uint32_t number;
-    bool first; /* of the microbatches */
+    bool first; /* first microbatch */
     struct kern_cut cut;
-    uint32_t nparts; /* ranks that do it; 0: all do all of it */
-    uint32_t rank;   /* the first of them */
+    uint32_t nparts; /* ranks that share the op; 0: every rank computes all of it */
+    uint32_t rank;   /* the first of these ranks */
     uint32_t noperands;
-    uint32_t buffers[PROGRAM_INPUTS_MAX]; /* of operands as the kernel counts them */
+    uint32_t buffers[PROGRAM_INPUTS_MAX]; /* operands in the kernel's order */
     struct operand operands[PROGRAM_INPUTS_MAX];
     uint8_t marks[PROGRAM_INPUTS_MAX];
 };
@@ -108,7 +109,7 @@ static void free_array(struct reference *ref, uint32_t buffer)
     *a = (struct array){.values = NULL};
 }
 
-/* Memory for a result, zeroed. */
+/* Allocate a result, zeroed. */
 static int make_array(struct reference *ref, uint32_t buffer, struct pieces lies,
                       struct shd_error *err)
 {
@@ -136,9 +137,9 @@ static bool make_variances(struct reference *ref, uint32_t buffer)
     return a->variances != NULL;
 }
 
-/* ---- what is known of whole arrays ---- */
+/* ---- marks of whole arrays ---- */
 
-/* Marks of what this rank has of an op's result. */
+/* Set the marks of an op's result from this rank's piece. */
 static void mark(struct reference *ref, uint32_t buffer)
 {
     const struct array *a = &ref->arrays[buffer];
@@ -156,7 +157,7 @@ static void settle_marks(struct reference *ref)
     ref->unsettled = false;
 }
 
-/* ---- who does what ---- */
+/* ---- shares of an op ---- */
 
 static bool is_small(const struct reference *ref, const struct program_op *op)
 {
@@ -169,7 +170,7 @@ static bool is_small(const struct reference *ref, const struct program_op *op)
     return true;
 }
 
-/* Rows are moved by the width that they all have; all ids tell where to. */
+/* Cut an op that moves rows by their common width; every rank needs all ids. */
 static struct kern_cut cut_of_rows(const struct reference *ref, const struct program_op *op)
 {
     const struct program_buffer *in = buffer_of(ref, op->inputs[0]);
@@ -184,7 +185,7 @@ static struct kern_cut cut_of_rows(const struct reference *ref, const struct pro
     return cut;
 }
 
-/* Data, by rows of the outermost dimensions. */
+/* Cut a fill by rows of the outermost dimensions. */
 static struct kern_cut cut_of_fill(const struct reference *ref, const struct program_op *op,
                                    int64_t wanted)
 {
@@ -209,12 +210,12 @@ static struct kern_cut cut_of(const struct reference *ref, const struct program_
     case PROGRAM_ROWS:
         return cut_of_rows(ref, op);
     default:
-        assert(op->kind == PROGRAM_KERNEL); /* one device has nobody to talk to */
+        assert(op->kind == PROGRAM_KERNEL); /* a program of one device does not communicate */
         return kern_cut_of(op->kernel, &op->desc, wanted);
     }
 }
 
-/* The same on all ranks. */
+/* Decide how ranks share an op; every rank decides the same. */
 static void deal(struct share *s, const struct reference *ref)
 {
     uint64_t nparts;
@@ -226,11 +227,11 @@ static void deal(struct share *s, const struct reference *ref)
     s->nparts = nparts < ref->nranks ? (uint32_t)nparts : ref->nranks;
     if (s->nparts > 1)
         return;
-    s->nparts = 1; /* others have other ops */
+    s->nparts = 1; /* one rank computes the op; the next op goes to another rank */
     s->rank = s->number % ref->nranks;
 }
 
-/* Which elements of an array the ranks have or need for a share. */
+/* The pieces of an array that the ranks need for a share, or get from it. */
 static struct pieces lies_as(const struct reference *ref, const struct share *s, uint32_t buffer,
                              const struct kern_cut_array *array)
 {
@@ -248,7 +249,7 @@ static struct pieces lies_as(const struct reference *ref, const struct share *s,
                            .first = s->rank};
 }
 
-/* The rows of the op that are this rank's. */
+/* Number of the op's rows that this rank computes; *first: the first row. */
 static int64_t own_rows(const struct reference *ref, const struct share *s, int64_t *first)
 {
     const struct pieces rows = {.outer = 1,
@@ -263,7 +264,7 @@ static int64_t own_rows(const struct reference *ref, const struct share *s, int6
     return (int64_t)n;
 }
 
-/* Whether this rank does anything of an op. */
+/* Whether this rank computes any part of an op. */
 static bool takes_part(const struct reference *ref, const struct share *s)
 {
     int64_t first;
@@ -275,7 +276,7 @@ static bool takes_part(const struct reference *ref, const struct share *s)
 
 /* ---- operands ---- */
 
-/* A sum goes on in the result that is there. */
+/* List operands in the kernel's order; an accumulating op also reads its result so far. */
 static void list_operands(struct share *s)
 {
     if (s->op->accumulates)
@@ -289,7 +290,7 @@ static bool is_inexact(const struct reference *ref, uint32_t buffer)
     return !is_exact(ref, buffer) && (ref->marks[buffer] & KERN_MARK_INEXACT);
 }
 
-/* What an operand is moved by: values, and variances where it has some. */
+/* Add the moves of an operand: its values, and its variances if it has some. */
 static bool add_moves(struct reference *ref, const struct share *s, uint32_t k,
                       struct pieces_move *moves, uint32_t *nmoves)
 {
@@ -310,7 +311,7 @@ static bool add_moves(struct reference *ref, const struct share *s, uint32_t k,
     return true;
 }
 
-/* Take what add_moves() asked for, in the same order. */
+/* Take what the moves of add_moves() brought, in the same order. */
 static void take_moves(struct reference *ref, struct share *s, uint32_t k,
                        const struct pieces_move *moves, uint32_t *nmoves)
 {
@@ -388,7 +389,7 @@ static void do_fill(const struct reference *ref, const struct share *s)
               ref->arrays[s->op->outputs[0]].values);
 }
 
-/* Copy the rows that ids and slots tell, `width` elements of each. */
+/* Copy the rows that ids and slots name, `width` elements of each. */
 static void copy_rows(const struct reference *ref, const struct share *s, const void *from,
                       void *to, size_t size)
 {
@@ -411,7 +412,7 @@ static void copy_rows(const struct reference *ref, const struct share *s, const 
     }
 }
 
-/* Copies are off as far as what they are copies of; rows that nobody came to are exact zeros. */
+/* Copy rows with their variances; rows that no token went to are exact zeros. */
 static int do_rows(struct reference *ref, const struct share *s, struct shd_error *err)
 {
     struct array *to = &ref->arrays[s->op->outputs[0]];
@@ -426,7 +427,7 @@ static int do_rows(struct reference *ref, const struct share *s, struct shd_erro
     return SHD_OK;
 }
 
-/* The mean square of a whole array. */
+/* Mean square of a whole array. */
 static int find_square(double *out, const struct reference *ref, uint32_t buffer,
                        struct shd_error *err)
 {
@@ -445,7 +446,7 @@ static int find_square(double *out, const struct reference *ref, uint32_t buffer
     return status;
 }
 
-/* The kernel, with what was decided, as a part of the whole. */
+/* A kernel's arguments for this rank's share. */
 struct part {
     union kern_desc desc;
     int64_t offsets[KERN_OFFSETS_MAX];
@@ -485,7 +486,7 @@ static int part_init(struct part *p, const struct reference *ref, const struct s
     return p->workspace ? SHD_OK : no_memory(err);
 }
 
-/* What was decided takes the place of what an op has just decided. */
+/* Replace an op's decision by the recorded one. */
 static int impose(struct reference *ref, const struct share *s, struct shd_error *err)
 {
     const int32_t *ids = decisions_find(ref->opts->decisions, s->op, ref->times[s->number]);
@@ -507,7 +508,7 @@ static int impose(struct reference *ref, const struct share *s, struct shd_error
     return SHD_OK;
 }
 
-/* Mean squares that rules ask for, of whole arrays. */
+/* The mean squares of whole arrays that a kernel's error rule needs. */
 static int find_squares(double *out, const struct reference *ref, const struct share *s,
                         struct shd_error *err)
 {
@@ -575,7 +576,7 @@ static int do_kernel(struct reference *ref, const struct share *s, struct shd_er
     return status;
 }
 
-/* ---- the order of all ---- */
+/* ---- order of ops and steps ---- */
 
 static int do_share(struct reference *ref, struct share *s, struct shd_error *err)
 {
@@ -621,7 +622,7 @@ static int do_op(struct reference *ref, uint32_t i, bool first, struct shd_error
     return status;
 }
 
-/* Fill in anew what changes from step to step, or from microbatch to microbatch. */
+/* Refill arguments that change from step to step or from microbatch to microbatch. */
 static int refill(struct reference *ref, struct shd_error *err)
 {
     int status = SHD_OK;
@@ -649,7 +650,7 @@ static int do_step(struct reference *ref, struct shd_error *err)
     return status;
 }
 
-/* What a step left becomes what the next one begins with. */
+/* Results of kind PROGRAM_NEXT replace their arguments for the next step. */
 static int begin_next(struct reference *ref, struct shd_error *err)
 {
     const struct program *program = ref->program;
@@ -701,7 +702,7 @@ static bool keep_result(struct reference_array *out, struct reference *ref, uint
     return out->allowed != NULL;
 }
 
-/* Copies: what takes an argument's place is there for the next step. */
+/* Keep copies of the results: those that replace arguments are needed by the next step. */
 static int keep_results(struct reference_results *out, struct reference *ref, bool last,
                         struct shd_error *err)
 {
@@ -752,7 +753,7 @@ int reference_compute(struct reference_results *last, struct reference_results *
                             .least = opts->least ? opts->least : LEAST};
     int status = SHD_OK;
 
-    assert(program->nframes == 0 && program->nranks == 1); /* stages are no matter here */
+    assert(program->nframes == 0 && program->nranks == 1); /* the program has no pipeline stages */
     ref.arrays = calloc((size_t)program->nbuffers + 1, sizeof *ref.arrays);
     ref.marks = calloc((size_t)program->nbuffers + 1, sizeof *ref.marks);
     ref.times = calloc((size_t)program->nops + 1, sizeof *ref.times);

@@ -19,7 +19,7 @@ struct replay {
     const struct coll_algo *algo;
     struct coll_shape shape;
     struct shd_groups groups;
-    int32_t group; /* the group of the device in question */
+    int32_t group; /* the group of the device that is checked */
     enum shd_dtype dtype;
     double **bufs; /* [member][enum coll_buf] */
 };
@@ -29,16 +29,18 @@ static double *buf_at(const struct replay *r, uint32_t member, enum coll_buf buf
     return r->bufs[(size_t)member * NBUFS + (size_t)buf] + at;
 }
 
-/* ---- what the members have ---- */
+/* ---- the members' operands ---- */
 
-/* A shard as a reduce-scatter numbers it: chunk by chunk of the dimension that is cut.  Chunks of
- * several arrays lie behind each other, `joined` elements a chunk, this array's `first` in each. */
+/* Load a shard chunk by chunk, as a reduce-scatter numbers its elements, cut along a dimension.
+ * Chunks of several arrays are joined: `joined` elements a chunk, of which this array's begin at
+ * `first`. */
 static void load_chunks(const struct replay *r, const struct program_buffer *b, const void *shard,
                         uint64_t first, uint64_t joined, double *in)
 {
     uint64_t n = r->shape.nmembers, size = shd_dtype_size(b->dtype);
     uint64_t dim = (uint64_t)r->op->reshard.dim;
-    uint64_t run = (uint64_t)b->local[dim] / n, nruns; /* of elements of a chunk in a row */
+    uint64_t run = (uint64_t)b->local[dim] / n, nruns; /* consecutive elements of a chunk, and
+                                                          their number */
 
     for (uint64_t d = dim + 1; d < b->rank; d++)
         run *= (uint64_t)b->local[d];
@@ -49,7 +51,7 @@ static void load_chunks(const struct replay *r, const struct program_buffer *b, 
                           in + chunk * joined + first + row * run);
 }
 
-/* A shard that is cut into pieces: these follow each other in it, zeros behind its end. */
+/* Load a shard that is cut into consecutive pieces, with zeros behind its end. */
 static void load_pieces(const struct replay *r, const struct program_buffer *b, const void *shard,
                         uint64_t piece, uint64_t first, uint64_t joined, double *in)
 {
@@ -87,7 +89,7 @@ static void load_member(const struct replay *r, uint32_t member, const void *con
     }
 }
 
-/* ---- making the moves ---- */
+/* ---- executing the moves ---- */
 
 static void add(enum shd_dtype dtype, double *to, const double *from, uint64_t n)
 {
@@ -121,7 +123,7 @@ static void make_moves(const struct replay *r)
             }
 }
 
-/* ---- all of it ---- */
+/* ---- the replay ---- */
 
 static void fini(struct replay *r)
 {
@@ -136,7 +138,7 @@ static bool init(struct replay *r, int32_t position)
     uint32_t n = r->shape.nmembers;
 
     if (shd_groups_init(&r->groups, step->from.mesh, step->axes, step->naxes, NULL) != SHD_OK)
-        abort(); /* they are axes of the mesh, each once */
+        abort(); /* cannot fail: axes of the mesh, without repeats */
     r->group = shd_groups_find(&r->groups, position);
     r->dtype = r->program->buffers[r->op->inputs[0]].dtype;
     r->bufs = calloc((size_t)n * NBUFS, sizeof *r->bufs);

@@ -1,13 +1,13 @@
-/* replay_sum.h - the sum that a collective's schedule makes of given parts, to the last bit.
+/* replay_sum.h - replay a collective's schedule on given parts, for the exact bits of its sum.
  *
- * A sum of rounded parts depends on the order of its additions.  What the devices had before a step
- * is known, and so is the schedule.  So its moves are made once more here, one after the other in
- * one thread, without the code that moves and adds on devices.  What comes out is what a device
- * must have, unless it or another one was wrong.
+ * A sum of rounded parts depends on the order of its additions.  The devices' parts before a step
+ * and the schedule are known, so the moves are repeated here, one after the other in one thread,
+ * without the code that moves and adds on devices.  A device's result must have these bits, unless
+ * some device was wrong.
  *
  * Shapes: one call of an algorithm that reduces, of one array or several (joined as in
- * run/collective.h).  Values are float64, rounded to the arrays' type after each addition.
- * Thread class: any thread; it reads the parts only.
+ * run/collective.h).  Values are float64, rounded to the arrays' type after each addition.  Thread
+ * class: any thread; it reads the parts only.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,14 +18,14 @@
 
 #include "program/program.h"
 
-/* A replay of more elements than this, counted over all members, takes longer than it is worth. */
+/* Largest replay, in elements over all members; larger ones take too long. */
 #define REPLAY_SUM_ELEMENTS_MAX (UINT64_C(1) << 20)
 
-/* Whether the op is such a call, and small enough. */
+/* Whether the op is a reducing collective that is small enough to replay. */
 bool replay_sum_serves(const struct program *program, const struct program_op *op);
 
-/* Store in `want` (room for the result's elements) what the device at `position` has of array
- * `part` after the op, given all shards before it ([position][buffer]).  False: no memory. */
+/* Store in `want` (room for the result's elements) array `part` of the result at `position`, given
+ * all shards before the op ([position][buffer]).  False: no memory. */
 SHD_MUST_CHECK bool replay_sum(const struct program *program, const struct program_op *op,
                                int32_t position, uint32_t part, const void *const *const *shards,
                                double *want);

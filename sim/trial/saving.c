@@ -14,8 +14,8 @@ static struct saving_totals totals_of(const struct record *record)
     };
 }
 
-/* The ways to cut an op, and so the time of a search, grow with a power of the axes: with fourteen it
- * takes half a minute for a layer, which a remark is not worth. */
+/* The number of ways to cut an op, and so the time of a search, grows exponentially with the axes:
+ * with fourteen axes a layer takes half a minute, too long for a remark. */
 #define SAVING_AXES_MAX 8
 
 int trial_saving(struct saving *out, const struct trial *trial, struct shd_error *err)

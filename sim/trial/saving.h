@@ -1,4 +1,4 @@
-/* saving.h - what the same step comes to where a search places what nobody asked for.
+/* saving.h - figures of the same step with placement by search, for comparison.
  *
  * Thread class: owned by one thread.
  *
@@ -10,8 +10,8 @@
 #include "report/saving.h"
 #include "trial/trial.h"
 
-/* Fill in `out` for a trial that is planned or executed; `known` stays false where the trial was
- * placed by search itself, or its price is time.  SHD_ENOMEM. */
+/* Fill in `out` for a trial that is planned or executed; `known` stays false if the trial itself
+ * was placed by search, its price is time, or its mesh has too many axes.  SHD_ENOMEM. */
 SHD_MUST_CHECK int trial_saving(struct saving *out, const struct trial *trial,
                                 struct shd_error *err);
 

@@ -17,35 +17,34 @@
 #include "trial/moved.h"
 #include "trial/replay_sum.h"
 
-/* All devices judge all ops where that takes no more work than this, in floating-point operations
- * and elements: some tenths of a second of a core.  Where it takes more, every so many-th device
- * judges an op, others from op to op, but never fewer than JUDGES_LEAST: so the second run costs a
- * few times the first, not a hundred times. */
+/* Up to this work, in floating-point operations and elements (some tenths of a second of a core),
+ * all devices judge all ops.  Above it, every n-th device judges an op, a different set for each
+ * op, but at least JUDGES_LEAST devices: so the second run takes a few times as long as the first,
+ * not a hundred times. */
 #define WORK_MAX (UINT64_C(1) << 28)
 #define JUDGES_LEAST 16
 
-/* What it takes to judge an op that has no elements. */
+/* Work of judging an op without elements. */
 #define WORK_OF_OP 4096
 
-/* Of the microbatches of a step the first is judged, and one other. */
+/* The first microbatch of a step is judged, and one other. */
 #define SENT_KEPT 2
 
 struct steps {
     const struct program *program;
-    uint32_t *step; /* by device: which of the steps that follow each other it is in */
-    void **left;    /* [device][result]: copies of what takes an argument's place in the next; NULL
-                       elsewhere */
-    const void *const **shards; /* [device][buffer]; each device's own array, known from the
-                                   first op on */
-    void ***peers; /* [device][buffer]: copies of what devices of other ranks had; NULL: none */
+    uint32_t *step; /* by device: the step that it is in */
+    void **left;    /* [device][result]: copies of results that replace arguments in the next
+                       step; NULL for others */
+    const void *const **shards; /* [device][buffer]; each device's own array, set at its first op */
+    void ***peers; /* [device][buffer]: copies of shards of other ranks' devices; NULL: none */
     struct kern_difference *found; /* [device][op] */
-    void **sent;     /* [device][channel][SENT_KEPT]: copies of what it sent and is judged */
-    uint32_t *times; /* [device][op]: that it was done in the step at hand */
-    uint32_t *judged_arguments; /* by device: the step of which it has judged them */
-    int32_t *number;            /* by device: its number among those of its rank */
-    bool *judged;               /* [op]; written by the lowest device that judges it */
-    int32_t stride;             /* from one device that judges an op to the next */
-    atomic_bool failed;         /* there was no memory */
+    void **sent;     /* [device][channel][SENT_KEPT]: copies of sent messages that are judged */
+    uint32_t *times; /* [device][op]: how often the op ran in the current step */
+    uint32_t *judged_arguments; /* by device: the last step whose arguments it judged */
+    int32_t *number;            /* by device: its number among the devices of its pipeline rank */
+    bool *judged;               /* [op]; set by the lowest-numbered device that judges the op */
+    int32_t stride;             /* distance between devices that judge an op */
+    atomic_bool failed;         /* memory ran out */
 };
 
 static double *zeros(uint64_t n)
@@ -53,7 +52,7 @@ static double *zeros(uint64_t n)
     return kern_zeroed(n, sizeof(double));
 }
 
-/* In float64, and behind them as many zeros as a vector has lanes. */
+/* Load values as float64, followed by as many zeros as a vector has lanes. */
 static double *loaded(enum shd_dtype dtype, const void *values, uint64_t n)
 {
     double *out = malloc((size_t)(n + KERN_LANES) * sizeof *out);
@@ -65,7 +64,7 @@ static double *loaded(enum shd_dtype dtype, const void *values, uint64_t n)
     return out;
 }
 
-/* Compare a shard with what it must be. */
+/* Compare a shard with the expected values. */
 static void judge(const struct steps *s, int32_t device, uint32_t op, uint32_t buffer,
                   const double *want, const double *allowed)
 {
@@ -76,7 +75,7 @@ static void judge(const struct steps *s, int32_t device, uint32_t op, uint32_t b
                  allowed, &s->found[(size_t)device * s->program->nops + op]);
 }
 
-/* Compare a shard with what it must be to the last bit: `values` are of its own type. */
+/* Compare a shard with expected values bit by bit: `values` are in the shard's type. */
 static bool judge_exact(const struct steps *s, int32_t device, uint32_t op, uint32_t buffer,
                         const void *values)
 {
@@ -90,15 +89,14 @@ static bool judge_exact(const struct steps *s, int32_t device, uint32_t op, uint
     return true;
 }
 
-/* The type that a kernel of arrays of a type computes in: inside one of 16-bit arrays all is
- * float32. */
+/* The type in which a kernel computes: kernels of 16-bit arrays compute in float32. */
 static enum shd_dtype computed_in(enum shd_dtype dtype)
 {
     return dtype == SHD_F64 ? SHD_F64 : SHD_F32;
 }
 
-/* What a 16-bit array holds of a value that may be `off` before it is stored is one of a few
- * numbers, mostly of one: the least to the greatest that it is rounded to. */
+/* A value that may deviate by `off` before it is stored in 16 bits rounds to one of few numbers,
+ * mostly to one: allow the range from the smallest to the largest. */
 static void allow_rounded(enum shd_dtype dtype, double *value, double off, double *allowed)
 {
     double least = kern_round(dtype, *value - off), most = kern_round(dtype, *value + off);
@@ -107,8 +105,8 @@ static void allow_rounded(enum shd_dtype dtype, double *value, double off, doubl
     *allowed = (most - least) / 2;
 }
 
-/* Turn the variances of what a kernel does before it stores into how far each element may be off
- * from its value, which may be moved to the middle of what is allowed.  `kept`: storing loses
+/* Turn the variances of a kernel's results before storing into the allowed deviation of each
+ * element; the expected value may move to the middle of the allowed range.  `kept`: storing loses
  * nothing. */
 static void allow(double *variances, double *values, const struct program_buffer *b, bool kept)
 {
@@ -125,7 +123,7 @@ static void allow(double *variances, double *values, const struct program_buffer
             off += kern_store_loss(computed, values[i]);
         off *= KERN_ERROR_SLACK;
         if (!isfinite(values[i]))
-            variances[i] = 0; /* compared by place */
+            variances[i] = 0; /* infinities and NaNs are compared by place */
         else if (!(fabs(values[i]) + off <= kern_largest(b->dtype)))
             variances[i] = INFINITY;
         else if (computed == b->dtype)
@@ -146,7 +144,7 @@ static void *copy_of(const void *bytes, uint64_t n)
     return copy;
 }
 
-/* A walk_stepped_fn: remember what the first step leaves to the second. */
+/* A walk_stepped_fn: keep the results of the first step that replace arguments in the second. */
 static void end_step(void *arg, int32_t device, uint32_t step, const void *const *shards)
 {
     struct steps *s = arg;
@@ -156,7 +154,7 @@ static void end_step(void *arg, int32_t device, uint32_t step, const void *const
         const struct program_result *result = &program->results[r];
         void **left = &s->left[(size_t)device * program->nresults + r];
 
-        if (result->kind != PROGRAM_NEXT || !shards[r]) /* another rank's */
+        if (result->kind != PROGRAM_NEXT || !shards[r]) /* another rank's device */
             continue;
         *left = copy_of(shards[r], program->buffers[result->buffer].bytes);
         if (!*left)
@@ -166,7 +164,7 @@ static void end_step(void *arg, int32_t device, uint32_t step, const void *const
     s->step[device] = step + 1;
 }
 
-/* What the step before left in the place of an argument; NULL: nothing. */
+/* The previous step's result that replaces an argument; NULL: none. */
 static const void *left_for(const struct steps *s, int32_t device, uint32_t argument)
 {
     const struct program *program = s->program;
@@ -177,7 +175,7 @@ static const void *left_for(const struct steps *s, int32_t device, uint32_t argu
     return NULL;
 }
 
-/* An argument is what its source says in this step, or what the step before left. */
+/* Judge an argument: it must equal its source in this step, or the previous step's result. */
 static bool judge_fill(const struct steps *s, int32_t device, uint32_t i)
 {
     const struct program_op *op = &s->program->ops[i];
@@ -201,11 +199,11 @@ static bool judge_fill(const struct steps *s, int32_t device, uint32_t i)
 
 /* ---- kernels ---- */
 
-/* A kernel run again in float64, on what it read. */
+/* A kernel run again in float64, on the shards that the device read. */
 struct again {
     union kern_desc desc;
     const void *in[PROGRAM_INPUTS_MAX];
-    double *read[PROGRAM_INPUTS_MAX]; /* operands in float64; NULL: the operand is whole numbers */
+    double *read[PROGRAM_INPUTS_MAX]; /* operands in float64; NULL: integers */
     void *values[PROGRAM_OUTPUTS_MAX];
     double *variances[PROGRAM_OUTPUTS_MAX];
     int64_t offsets[KERN_OFFSETS_MAX];
@@ -215,7 +213,8 @@ struct again {
 static bool again_read(struct again *a, const struct steps *s, int32_t device,
                        const struct program_op *op)
 {
-    uint32_t first = op->accumulates; /* its own input 0 stays zeros: the first microbatch's */
+    uint32_t first = op->accumulates; /* the accumulated input 0 stays zeros, as in the first
+                                         microbatch */
 
     if (first) {
         a->in[0] = a->read[0] = zeros(elements_of(&s->program->buffers[op->outputs[0]]));
@@ -267,7 +266,7 @@ static void again_fini(struct again *a)
     free(a->workspace);
 }
 
-/* Run the kernel and its rule of errors, and judge all results. */
+/* Run the kernel and its error rule, and judge all results. */
 static bool judge_again(const struct steps *s, int32_t device, uint32_t i, const struct again *a)
 {
     static const double *const exact[PROGRAM_INPUTS_MAX] = {NULL};
@@ -299,8 +298,9 @@ static bool judge_bounds(const struct steps *s, int32_t device, uint32_t i)
     return done;
 }
 
-/* Run the kernel once more, as the device did, on what it read: a kernel has the same bits each
- * time, so that a shard that was put in the place of its result is seen however alike they are. */
+/* Run the kernel again in its own types on the shards that the device read.  Kernels are
+ * deterministic to the bit, so a shard that was mixed up with the result is found even if the two
+ * are nearly equal. */
 static bool judge_bits(const struct steps *s, int32_t device, uint32_t i)
 {
     const struct program_op *op = &s->program->ops[i];
@@ -371,7 +371,7 @@ static bool judge_rows(const struct steps *s, int32_t device, uint32_t i)
 
 /* ---- steps between stages ---- */
 
-/* Where a device keeps what it sends the `time`-th time. */
+/* Where a device's message of the `time`-th microbatch is kept. */
 static void **sent_by(const struct steps *s, int32_t device, const struct program_op *op,
                       uint32_t time)
 {
@@ -390,7 +390,7 @@ static bool keep_sent(struct steps *s, int32_t device, uint32_t i, uint32_t time
     return *sent != NULL;
 }
 
-/* Ranks do microbatches in the same order: what is received n-th was sent n-th. */
+/* Both ranks run microbatches in the same order, so the n-th message received is the n-th sent. */
 static bool judge_received(const struct steps *s, int32_t device, uint32_t i, uint32_t time)
 {
     const struct program *program = s->program;
@@ -401,15 +401,15 @@ static bool judge_received(const struct steps *s, int32_t device, uint32_t i, ui
                        *sent_by(s, program_doer(program, send, device), op, time));
 }
 
-/* ---- all steps ---- */
+/* ---- judging ops during a run ---- */
 
 static bool is_judge(const struct steps *s, int32_t device, uint32_t op)
 {
     return ((int64_t)s->number[device] + op) % s->stride == 0;
 }
 
-/* Arguments are filled once, before the first step; those of the next are judged when its first op
- * has been. */
+/* Judge the arguments once per step, at the device's first op: before the first step they are
+ * filled, and before later steps replaced or refilled. */
 static bool judge_arguments(struct steps *s, int32_t device)
 {
     const struct program *program = s->program;
@@ -425,9 +425,9 @@ static bool judge_arguments(struct steps *s, int32_t device)
     return done;
 }
 
-/* Which time, besides the first (0), an op is judged: another for each op, device and step; the two
- * ends of a channel agree.  0: no other, where what is to come of it depends on the microbatch
- * (data), or on those before (sums). */
+/* The microbatch, besides the first (0), for which an op is judged: it varies by op, device and
+ * step; both ends of a channel agree. 0: no other microbatch, for ops whose expected result depends
+ * on the microbatch (data), or on earlier ones (sums). */
 static uint32_t other_time(const struct steps *s, int32_t device, uint32_t i)
 {
     const struct program_op *op = &s->program->ops[i];
@@ -469,8 +469,8 @@ static void judge_step(void *arg, int32_t device, uint32_t i, uint32_t microbatc
     uint32_t time = s->times[at]++;
 
     (void)microbatch;
-    if (!s->shards[device]) /* written at the first op, where devices do not meet, and only read
-                               where they do */
+    if (!s->shards[device]) /* set at the first op, where devices do not meet; other devices read
+                               the entry only after they met */
         s->shards[device] = shards;
     done = judge_arguments(s, device);
     if (!done)
@@ -494,7 +494,7 @@ static void forget_peers(const struct steps *s, const struct program_op *op)
         }
 }
 
-/* A walk_peer_fn: keep a copy of what a device of another rank has, until it has something else. */
+/* A walk_peer_fn: keep a copy of another rank's shard until a newer one replaces it. */
 static void keep_peer(void *arg, int32_t position, uint32_t i, int32_t peer, uint32_t buffer,
                       const void *shard)
 {
@@ -536,13 +536,13 @@ static void fill_record(struct record *record, const struct steps *s)
         record->nsteps += s->judged[i];
         if (record->step.error > 1 || check.error <= record->step.error)
             continue;
-        record->step = check; /* of an op that writes something, or there is nothing wrong */
+        record->step = check; /* of an op with results; else nothing differs */
         record->step.name = s->program->buffers[s->program->ops[i].outputs[0]].name;
         record->step_op = i;
     }
 }
 
-/* Each rank judges what its own devices do. */
+/* Merge what each rank judged on its own devices. */
 static void gather(struct steps *s, const struct spread *spread)
 {
     int64_t failed = atomic_load(&s->failed);
@@ -569,7 +569,7 @@ static int run_again(struct record *record, struct steps *s, const struct walk_o
     run.stepped_arg = s;
     run.finish = NULL;
     run.repeated = NULL;  /* this run is not measured */
-    run.memory_bytes = 0; /* and keeps what is else written over */
+    run.memory_bytes = 0; /* and takes memory for shards that are otherwise overwritten */
     run.inspect = judge_step;
     run.inspect_arg = s;
     run.peer = keep_peer;
@@ -584,7 +584,7 @@ static int run_again(struct record *record, struct steps *s, const struct walk_o
     return status;
 }
 
-/* What judging costs one device, in floating-point operations and elements. */
+/* Work of judging all ops on one device, in floating-point operations and elements. */
 static uint64_t work_of_device(const struct program *program)
 {
     uint64_t work = 0;
@@ -610,7 +610,7 @@ static int32_t stride_of(const struct program *program)
     return (int32_t)(wanted < most ? wanted : most);
 }
 
-/* Number the devices of each rank, in the order of their positions. */
+/* Number the devices of each pipeline rank, in the order of their positions. */
 static void number_devices(int32_t *number, const struct program *program)
 {
     for (uint32_t rank = 0; rank < program->nranks; rank++) {

@@ -1,14 +1,14 @@
-/* steps.h - judge every step of a run by what it was given.
+/* steps.h - judge every op of a run by the shards that it read.
  *
- * The results of a run are judged by the unsharded computation (verify.h), within what the whole of
- * it may be off.  Here each step of each device is judged alone: a kernel by the same kernel in
- * float64 on the shards that it read, within its own roundings, and by the same kernel in its own
- * types, to the last bit; what moves shards by the shards that the devices had, to the last bit; a
- * sum of parts by the parts, added in its algorithm's order.  So that what one step does wrong is
- * seen there, whatever later ones make of it.
+ * verify.h judges a run's final results by the unsharded computation, within the error bounds of
+ * the whole computation.  Here each op of each device is judged alone: a kernel by the same kernel
+ * in float64 on the shards that it read, within its own rounding, and by the same kernel in its own
+ * types, to the bit; a reshard by the devices' shards before it, to the bit; a sum of parts by the
+ * parts, added in the algorithm's order.  So an error is found at the op that makes it, whatever
+ * later ops do with it.
  *
- * Where a training step leaves something to the next, two of them are judged: the second must
- * begin, to the last bit, with what the first left, and from there on all is as it was.
+ * If a training step passes state to the next, two steps are judged: the second must begin, to the
+ * bit, with the state that the first left.
  *
  * Thread class: called by one thread; it runs devices of its own.
  *
@@ -20,8 +20,8 @@
 #include "program/record.h"
 #include "walk/walk.h"
 
-/* Execute the record's program once more, unmeasured, and fill `step`, `step_op` and `nsteps` of
- * the record.  Errors as walk_run(). */
+/* Execute the record's program again, unmeasured, and fill `step`, `step_op` and `nsteps` of the
+ * record.  Errors as walk_run(). */
 SHD_MUST_CHECK int steps_verify(struct record *record, const struct walk_opts *opts,
                                 struct shd_error *err);
 

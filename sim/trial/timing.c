@@ -7,7 +7,7 @@
 
 #include "cost/steady.h"
 
-/* Devices that have work which those before them have not. */
+/* Count the devices with a work that no earlier device has. */
 static bool count_walkers(struct timing *t)
 {
     bool *seen = calloc((size_t)works_count(t->works) + 1, sizeof *seen);
@@ -60,7 +60,7 @@ static void take(struct timing *t, uint32_t column, int32_t first, int32_t strid
     works_take(t->works, column, t->ids, t->walked, first, stride);
 }
 
-/* A walk_repeated_fn. */
+/* A walk_repeated_fn: take the times of a repeat. */
 static void take_repeat(void *arg, uint32_t repeat)
 {
     struct timing *t = arg;
@@ -90,7 +90,7 @@ void timing_watch(struct timing *timing, struct walk_opts *opts)
     opts->repeated_arg = timing;
 }
 
-/* Whether the device has work that the round has not seen. */
+/* Whether the device has a work that is not yet measured in the round. */
 static bool has_unseen(const struct timing *t, int32_t device)
 {
     size_t nops = t->record->program->nops;
@@ -109,7 +109,8 @@ int64_t timing_round_ns(const struct timing *timing)
     return r->cpu_ns / r->ndevices * timing->nwalkers * TIMING_ROUND_REPEATS;
 }
 
-/* In a record of its own: bytes and flops of a device alone are not those of the step. */
+/* Measure a round in a record of its own: bytes and flops of single devices are not those of the
+ * step. */
 int timing_round(struct timing *timing, uint32_t round, const struct walk_opts *opts,
                  struct shd_error *err)
 {
@@ -132,7 +133,8 @@ int timing_round(struct timing *timing, uint32_t round, const struct walk_opts *
     return status;
 }
 
-/* One device and one repeat have but one half: their spread is not known. */
+/* Whether there are two columns to compare: with one device and one repeat, the spread is
+ * unknown. */
 static bool has_halves(const struct timing *t, uint32_t nrounds)
 {
     return nrounds > 0 || t->nmeasured > 1 || t->record->ndevices > 1;

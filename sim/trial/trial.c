@@ -19,7 +19,7 @@
 #include "trial/curve.h"
 #include "trial/verify.h"
 
-/* The algorithms that a scenario asks for, by collective. */
+/* Find the algorithms that a scenario asks for, by collective. */
 static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct scenario *scenario,
                        struct diag *diag)
 {
@@ -50,7 +50,7 @@ static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct 
     }
 }
 
-/* Where the scenario asks for the algorithm of a collective. */
+/* The scenario's entry for the algorithm of a collective. */
 static const struct scenario_algorithm *asked_algo(const struct scenario *scenario, int kind)
 {
     for (size_t i = 0; i < scenario->nalgorithms; i++)
@@ -59,7 +59,7 @@ static const struct scenario_algorithm *asked_algo(const struct scenario *scenar
     return NULL;
 }
 
-/* Whether each algorithm serves the groups that it is asked for; said once a kind where not. */
+/* Check that each asked algorithm serves its groups; an error is reported once per collective. */
 static void check_algos(const struct trial *t, const struct coll_algo *algos[COLL_NKINDS],
                         struct diag *diag)
 {
@@ -85,7 +85,7 @@ static void check_algos(const struct trial *t, const struct coll_algo *algos[COL
     }
 }
 
-/* What becomes of gathered parameters: of those that only rules shard nobody has said. */
+/* Whether gathered parameters are kept.  Without ZeRO stage 3 the scenario does not say. */
 static enum partition_gathered kept_params(const struct trial *trial)
 {
     const struct scenario_zero *zero = &trial->scenario->zero;
@@ -97,8 +97,7 @@ static enum partition_gathered kept_params(const struct trial *trial)
     return zero->reshard == SCENARIO_RESHARD_NEVER ? PARTITION_KEPT : PARTITION_AGAIN;
 }
 
-/* The neighbours that parameters stay sharded over, fewer than all of ZeRO's axis; 0: there are
- * none. */
+/* Number of neighbours over which parameters stay sharded, fewer than ZeRO's axis has; 0: none. */
 static int32_t neighbours_of(const struct trial *trial, int axis)
 {
     const struct scenario_zero *zero = &trial->scenario->zero;
@@ -136,7 +135,7 @@ struct partition_request trial_request(const struct trial *trial)
     };
 }
 
-/* The modelled step of a program, in seconds; INFINITY where it needs more memory than it may. */
+/* Modelled step time of a program, in seconds; INFINITY if the program exceeds the memory limit. */
 static int find_seconds(double *out, const struct trial *t, const struct program *program,
                         struct shd_error *err)
 {
@@ -155,8 +154,8 @@ static int find_seconds(double *out, const struct trial *t, const struct program
     return status;
 }
 
-/* The partitioner adds up steps one after the other, and knows neither which are made together nor
- * what goes on beside them.  Of its choice by time and that by bytes the faster step is taken. */
+/* The partitioner's price adds up steps in sequence and ignores merged collectives and overlap.  So
+ * build the choice by time and the choice by bytes, model both, and keep the faster program. */
 static int partition_by_time(struct trial *t, struct shd_error *err)
 {
     struct partition_request request = trial_request(t);
@@ -207,7 +206,7 @@ static int build_program(struct trial *t, struct diag *diag)
     return diag_status(diag, before);
 }
 
-/* The order in which the ranks of a pipeline do what. */
+/* Build the order in which the ranks of a pipeline run microbatches. */
 static int build_timetable(struct trial *t, struct diag *diag)
 {
     const struct pipeline pipeline = pipeline_of(t->scenario);
@@ -226,7 +225,7 @@ static int build_timetable(struct trial *t, struct diag *diag)
     return status;
 }
 
-/* The cluster, its devices laid out as the mesh's are. */
+/* Find the cluster, with its devices laid out for the mesh. */
 static int find_hardware(struct trial *t, struct diag *diag)
 {
     struct place place = scenario_place(t->scenario, "hardware");
@@ -244,7 +243,7 @@ static int find_hardware(struct trial *t, struct diag *diag)
     return status;
 }
 
-/* Where dimensions do not divide, the program is that of a graph in which they do. */
+/* If dimensions do not divide, use the graph with padded dimensions. */
 static int pad(struct trial *t, struct diag *diag)
 {
     struct graph *padded;
@@ -282,8 +281,8 @@ static int build(struct trial *t, struct diag *diag)
 
 int trial_init(struct trial *out, const struct scenario *scenario, struct diag *diag)
 {
-    /* The errors of this trial alone: a message that another strategy of the file gave before is
-     * not counted again, and whether there was one here decides what is done next. */
+    /* Collect the errors of this trial alone: a message that another strategy of the file already
+     * gave is not counted again, and an error here decides what is done next. */
     struct diag own = DIAG_INIT;
     struct trial t = {.scenario = scenario};
     int status = build(&t, &own);
@@ -312,7 +311,7 @@ void trial_fini(struct trial *trial)
     memset(trial, 0, sizeof *trial);
 }
 
-/* Steps that leave something to the next are those of the scenario; others are repeated. */
+/* Steps with state run as often as the scenario says; others are repeated for timing. */
 static uint32_t repeats_of(const struct trial *trial)
 {
     return program_has_state(trial->program) ? (uint32_t)trial->scenario->steps : trial->repeats;
@@ -328,17 +327,17 @@ static struct walk_opts walk_options(const struct trial *trial, const int *stop_
                               .repeats = repeats_of(trial)};
 }
 
-/* Where a device has several threads, the time of one is not all of the op's. */
+/* Whether ops are timed: if a device has several threads, one thread's time is not the op's. */
 static bool is_timed(const struct trial *trial)
 {
     return trial->nthreads <= 1;
 }
 
-/* For less work than this on whole arrays, a fraction of a second, the other threads' waiting for
- * their parts takes longer than their parts: OpenMP's threads wait by spinning. */
+/* Below this work on whole arrays, a fraction of a second, one thread is faster: OpenMP's threads
+ * wait by spinning, which costs more than their parts. */
 #define SERIAL_FLOPS_MAX (UINT64_C(1) << 30)
 
-/* Threads of the unsharded computation: those cores that are not other ranks'. */
+/* Threads of the unsharded computation: the cores per rank on this machine. */
 static int reference_threads(const struct program *program)
 {
     struct program_work work;
@@ -348,7 +347,7 @@ static int reference_threads(const struct program *program)
     return ncores > 1 && work.unsharded_flops > SERIAL_FLOPS_MAX ? (int)ncores : 1;
 }
 
-/* Whether the text that tokens were read from was there to its end. */
+/* Check that the file of tokens was read to its end. */
 static int check_data(const struct trial *trial, struct shd_error *err)
 {
     const struct file_bytes *file = trial->scenario->data.bytes;
@@ -383,7 +382,7 @@ static int execute(struct trial *trial, const int *stop_request, struct shd_erro
     return status == SHD_OK ? check_data(trial, err) : status;
 }
 
-/* Find out which devices are this rank's. */
+/* Find this rank's devices. */
 static int spread_out(struct trial *trial, struct shd_error *err)
 {
     if (!trial->over_ranks || trial->spread)
@@ -410,7 +409,7 @@ int trial_execute(struct trial *trial, const int *stop_request, struct shd_error
     return status;
 }
 
-/* A walk_stepped_fn. */
+/* A walk_stepped_fn: keep the step's loss and gradient norm. */
 static void keep_numbers(void *arg, int32_t position, uint32_t step, const void *const *shards)
 {
     curve_keep(arg, position, step, shards);
@@ -453,7 +452,7 @@ int trial_replay(struct trial *trial, uint32_t nrounds, struct shd_error *err)
     return timing_replay(&trial->timing, nrounds, &transfers, err);
 }
 
-/* NULL: the scenario has none. */
+/* The scenario's straggler; NULL: none. */
 static const struct record_straggler *find_straggler(struct record_straggler *out,
                                                      const struct scenario *scenario)
 {

@@ -29,7 +29,7 @@ static struct reference_opts reference_options(const struct verify_opts *opts, b
                                    .stop_request = opts->stop_request};
 }
 
-/* ---- the same in 16 bits ---- */
+/* ---- the unsharded computation in 16 bits ---- */
 
 static bool has_16_bits(const struct graph *graph)
 {
@@ -39,7 +39,7 @@ static bool has_16_bits(const struct graph *graph)
     return false;
 }
 
-/* The largest difference and the largest element of what this rank has of a result. */
+/* Largest difference and largest element in this rank's piece of a result. */
 static int measure(double out[2], const struct program_buffer *b, struct reference_array *got,
                    const struct reference_array *want, struct shd_error *err)
 {
@@ -65,7 +65,7 @@ static int measure(double out[2], const struct program_buffer *b, struct referen
     return status;
 }
 
-/* Of all ranks; a row of [result][2] each. */
+/* Merge the measures of all ranks; each rank has a row of [result][2]. */
 static void merge_measures(double *all, uint32_t nresults, bool shared)
 {
     size_t row = (size_t)nresults * 2;
@@ -173,7 +173,7 @@ struct comparing {
     const struct verify_reference *reference;
     struct kern_difference *first, *last; /* [device][result], after the first step and the last */
     uint32_t nsteps;
-    struct shd_error err; /* of looking at all devices of the rank together */
+    struct shd_error err; /* error of compare_together() */
 };
 
 static void compare_result(const struct comparing *c, uint32_t r, int32_t position,
@@ -188,7 +188,7 @@ static void compare_result(const struct comparing *c, uint32_t r, int32_t positi
                               &found[(size_t)position * program->nresults + r]);
 }
 
-/* Where the rank has the whole reference, every device's thread compares what it has. */
+/* If each rank has the whole reference, every device's thread compares its own shards. */
 static void compare_results(const struct comparing *c, const struct reference_results *want,
                             int32_t position, const void *const *shards,
                             struct kern_difference *found)
@@ -198,7 +198,8 @@ static void compare_results(const struct comparing *c, const struct reference_re
                        found);
 }
 
-/* Else one of them does it for all: the ranks bring each result together, one after the other. */
+/* If ranks share the reference, one thread of each rank compares the shards of all its devices:
+ * ranks gather one result after the other. */
 static int compare_all(const struct comparing *c, const struct reference_results *want,
                        const void *const *const *results, struct kern_difference *found,
                        struct shd_error *err)
@@ -222,7 +223,7 @@ static int compare_all(const struct comparing *c, const struct reference_results
     return SHD_OK;
 }
 
-/* A walk_together_fn. */
+/* A walk_together_fn: compare after the first and the last step. */
 static void compare_together(void *arg, uint32_t step, const void *const *const *results)
 {
     struct comparing *c = arg;
@@ -234,7 +235,7 @@ static void compare_together(void *arg, uint32_t step, const void *const *const 
         (void)compare_all(c, &c->reference->last, results, c->last, &c->err);
 }
 
-/* A walk_finish_fn. */
+/* A walk_finish_fn: compare the results of the last step. */
 static void compare_last(void *arg, int32_t position, const void *const *shards)
 {
     const struct comparing *c = arg;
@@ -242,8 +243,8 @@ static void compare_last(void *arg, int32_t position, const void *const *shards)
     compare_results(c, &c->reference->last, position, shards, c->last);
 }
 
-/* A walk_stepped_fn: keep the loss of each step and the norm of its gradients, and compare what the
- * first of several leaves. */
+/* A walk_stepped_fn: keep the loss of each step and the norm of its gradients, and compare the
+ * results of the first of several steps. */
 static void end_trained_step(void *arg, int32_t position, uint32_t step, const void *const *shards)
 {
     const struct comparing *c = arg;
@@ -253,7 +254,7 @@ static void end_trained_step(void *arg, int32_t position, uint32_t step, const v
         compare_results(c, &c->reference->first, position, shards, c->first);
 }
 
-/* Where steps leave something to the next, look at each. */
+/* If steps have state, watch each step. */
 static int watch_training(struct comparing *c, struct walk_opts *run, struct shd_error *err)
 {
     if (!program_has_state(c->record->program))
@@ -263,8 +264,8 @@ static int watch_training(struct comparing *c, struct walk_opts *run, struct shd
     return record_train(c->record, run->repeats ? run->repeats : 1, err);
 }
 
-/* Of one result: the worse of both comparisons.  What is off in the first step grows from there, so
- * `relative` is of the last. */
+/* Check of a result: the worse of the comparisons after the first and the last step.  An error of
+ * the first step grows in later ones, so `relative` is taken from the last step. */
 static struct record_check check_of(const struct comparing *c, uint32_t r)
 {
     uint32_t n = c->record->program->nresults;
@@ -277,7 +278,7 @@ static struct record_check check_of(const struct comparing *c, uint32_t r)
     if (!c->reference->first.arrays)
         return last;
     first = record_check_of(c->record, c->first, n, r);
-    first.infinite = last.infinite; /* what is not finite stays so */
+    first.infinite = last.infinite; /* infinities and NaNs persist */
     first.nan = last.nan;
     first.nopen_first = last.nopen_first = first.nopen;
     first.nopen = last.nopen;
@@ -289,7 +290,7 @@ static struct record_check check_of(const struct comparing *c, uint32_t r)
     return first.error > last.error ? first : last;
 }
 
-/* Each rank compares what its own devices have. */
+/* Merge what each rank compared on its own devices. */
 static void gather(const struct comparing *c, const struct spread *spread)
 {
     uint64_t row = c->record->program->nresults * sizeof *c->first;
@@ -299,11 +300,12 @@ static void gather(const struct comparing *c, const struct spread *spread)
     curve_gather(c->record, spread);
 }
 
-/* Whether an array is 0 in exact arithmetic, as the gradient of keys' biases: what the reference has
- * of it is within the roundings of float64.  Errors are about proportional to the unit roundoff, so
- * those of float64 have the bounds of the array's own type, times the ratio of the two.  Without any
- * bound it shows in the unsharded run of the same types, whose error is as much larger than such a
- * reference, about; half as many digits are asked, and as many deviations allowed as elsewhere. */
+/* Whether an array is 0 in exact arithmetic, like the gradient of keys' biases: then the
+ * reference's values are float64 rounding errors.  Errors are about proportional to the unit
+ * roundoff, so float64's bounds are those of the array's type times the ratio of the two roundoffs.
+ * Without bounds, a zero shows in the unsharded run of the same types, whose error exceeds the
+ * reference by about that ratio; half of the digits (its square root) suffice, and the usual number
+ * of deviations is allowed. */
 static void find_zero(struct record_check *check, enum shd_dtype dtype, double unsharded)
 {
     double finer = kern_store_roundoff(SHD_F64) / kern_store_roundoff(dtype);

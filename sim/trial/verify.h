@@ -16,33 +16,33 @@
 struct verify_reference {
     uint32_t nresults;
     struct reference_results last;  /* after all steps */
-    struct reference_results first; /* after the first, where there are more; else empty */
-    double *unsharded; /* by result: max |a-b| / max |b| of the unsharded computation in the graph's
-                          own types, where some have 16 bits; else NULL */
-    bool shared;       /* each rank has pieces of it */
-    struct reference_work work; /* that it took in float64 */
+    struct reference_results first; /* after the first of several steps; else empty */
+    double *unsharded; /* by result: max |a-b| / max |b| of the unsharded computation in the
+                          graph's own types, if some have 16 bits; else NULL */
+    bool shared;       /* each rank has pieces of the results */
+    struct reference_work work; /* work of the float64 computation */
 };
 
 struct verify_opts {
-    int32_t ndevices;                  /* that the computation to be verified is sharded over */
-    uint32_t nsteps;                   /* that follow each other; 0: one */
-    int nthreads;                      /* in each kernel of the reference */
-    const struct decisions *decisions; /* that it is to make; NULL: its own */
+    int32_t ndevices;                  /* devices over which the verified computation is sharded */
+    uint32_t nsteps;                   /* consecutive steps; 0: one */
+    int nthreads;                      /* threads in each kernel of the reference */
+    const struct decisions *decisions; /* decisions to use; NULL: its own */
     const int *stop_request;
     bool shared;    /* all ranks verify together: each computes a share of the reference */
     uint64_t least; /* as in struct reference_opts */
 };
 
-/* Compute a graph's results without sharding, and what a computation in the graph's own types may
- * be off.  Takes some three times as long as without the bounds, and twice the memory. */
+/* Compute a graph's results without sharding, with error bounds for a computation in the graph's
+ * own types.  Takes about three times as long as without bounds, and twice the memory. */
 SHD_MUST_CHECK int verify_reference(struct verify_reference *out, const struct graph *graph,
                                     const struct verify_opts *opts, struct shd_error *err);
 void verify_reference_fini(struct verify_reference *reference);
 
-/* Execute the record's program as often as the options say, which is as many steps as the reference
- * took where a step leaves something to the next, and fill the record's checks; then execute it
- * again, unmeasured, and judge every step by what it was given (steps.h).  Of a reference that is
- * shared, a whole result is there at a time. */
+/* Execute the record's program as often as the options say (for steps with state, as many steps as
+ * the reference took), and fill the record's checks; then execute it again, unmeasured, and judge
+ * every op by what it read (steps.h).  Of a shared reference, one whole result at a time is in
+ * memory. */
 SHD_MUST_CHECK int verify_run(struct record *record, const struct verify_reference *reference,
                               const struct walk_opts *opts, struct shd_error *err);
 
