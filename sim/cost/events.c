@@ -14,13 +14,13 @@ struct span {
     int64_t start_ns, end_ns;
 };
 
-/* A stretch in which a stream is busy with a transfer. */
+/* An interval in which a stream is busy with a transfer. */
 struct busy {
     int64_t start_ns, end_ns;
     uint32_t action;
 };
 
-/* A lane's stream of transfers: stretches that do not overlap, in the order of time. */
+/* A lane's stream of transfers: disjoint busy intervals in order of time. */
 struct stream {
     struct busy *busy;
     uint32_t nbusy;
@@ -28,7 +28,7 @@ struct stream {
 
 struct lane {
     struct rank *rank;
-    int64_t core_ns; /* computations are done until then */
+    int64_t core_ns; /* end of the last computation so far */
     struct stream streams[EVENTS_STREAMS_MAX];
 };
 
@@ -38,27 +38,29 @@ struct events {
     struct record_replay *out;
     int32_t nlanes;
     struct rank *ranks; /* [rank] */
-    uint32_t nactions;  /* of the rank that has most */
-    struct span *spans; /* [lane][action], in the order of the lane's rank */
+    uint32_t nactions;  /* largest number of actions of a rank */
+    struct span *spans; /* [lane][action], numbered as in the lane's rank */
     struct lane *lanes; /* [lane] */
-    int64_t *arrival;   /* [lane], at the transfer at hand */
-    int64_t *start;     /* [lane], likewise */
-    bool failed;        /* there was no memory for a stretch */
+    int64_t *arrival;   /* [lane], for the current transfer */
+    int64_t *start;     /* [lane], for the current transfer */
+    bool failed;        /* no memory for a busy interval */
 };
 
-/* What lanes of one rank have in common: the actions that they do, in order. */
+/* Data common to all lanes of a rank: the actions that they do, in order. */
 struct rank {
     struct program_walk walk;
     struct program_action *actions;
     uint32_t nactions; /* so far */
     int32_t *lanes;
     int32_t nlanes;
-    uint64_t *base; /* by op: where its actions begin in `when`; program_number_actions() */
-    uint32_t *when; /* by action's number: which of `actions` it is */
+    uint64_t *base; /* by op: index of its first action in `when`; program_number_actions() */
+    uint32_t *when; /* by action number: index in `actions` */
     uint32_t
-        *before; /* [action]: the one that its stream does before it; NONE: none, or it fills */
-    uint32_t *issued; /* [action]: the computation that it is issued after, or NONE */
-    uint32_t core, last[EVENTS_STREAMS_MAX]; /* the last action of computations and of streams */
+        *before; /* [action]: the action before it on its stream; NONE: none, or the action fills
+                    gaps */
+    uint32_t *issued; /* [action]: the computation after which it is issued, or NONE */
+    uint32_t core, last[EVENTS_STREAMS_MAX]; /* last actions of the computation stream and of the
+                                                transfer streams */
 };
 
 static struct rank *rank_of(const struct events *r, int32_t lane)
@@ -77,22 +79,21 @@ static const struct program_op *op_at(const struct events *r, const struct rank 
     return &r->program->ops[rank->actions[action].op];
 }
 
-/* Where `when` has the action of a rank that does an op, for a microbatch or once a step. */
+/* Number of the action that does an op for a microbatch, or once a step. */
 static uint64_t number_of(const struct events *r, const struct rank *rank, uint32_t op,
                           uint32_t microbatch)
 {
     return rank->base[op] + (r->program->ops[op].times > 1 ? microbatch : 0);
 }
 
-/* The action of a rank that does an op for a microbatch; NONE: it is an argument's, or was not done
- * yet. */
+/* The action that does an op for a microbatch; NONE: an argument's, or not done yet. */
 static uint32_t action_of(const struct events *r, const struct rank *rank, uint32_t op,
                           uint32_t microbatch)
 {
     return rank->base[op] == UINT64_MAX ? NONE : rank->when[number_of(r, rank, op, microbatch)];
 }
 
-/* The last of the microbatches for which an op was done. */
+/* The op's last action, over all microbatches done so far. */
 static uint32_t last_action_of(const struct events *r, const struct rank *rank, uint32_t op)
 {
     uint32_t last = NONE;
@@ -106,7 +107,8 @@ static uint32_t last_action_of(const struct events *r, const struct rank *rank, 
     return last;
 }
 
-/* The action that wrote operand `k` of an action's op; NONE: it was there from the begin. */
+/* The action that wrote operand `k` of an action's op; NONE: the operand is there from the
+ * start. */
 static uint32_t maker_of(const struct events *r, const struct rank *rank, uint32_t action,
                          uint32_t k)
 {
@@ -118,8 +120,7 @@ static uint32_t maker_of(const struct events *r, const struct rank *rank, uint32
     return last_action_of(r, rank, first);
 }
 
-/* At the other end of a receive: its send, on the lane that it comes from; the action is NONE where
- * that was not done yet. */
+/* The send of a receive, and the lane that sends; NONE: the send is not done yet. */
 static uint32_t send_of(const struct events *r, const struct program_op *recv, uint32_t microbatch,
                         int32_t lane, int32_t *source)
 {
@@ -139,7 +140,7 @@ static int64_t min_ns(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* When all inputs of an action's op are there. */
+/* Time at which all inputs of an action's op are available. */
 static int64_t ready_ns(const struct events *r, int32_t lane, uint32_t action)
 {
     const struct rank *rank = rank_of(r, lane);
@@ -156,7 +157,7 @@ static int64_t ready_ns(const struct events *r, int32_t lane, uint32_t action)
 
 /* ---- streams of transfers ---- */
 
-/* The first stretch that ends after a time; nbusy: none does. */
+/* First busy interval that ends after a time; nbusy: none. */
 static uint32_t first_after(const struct stream *s, int64_t ns)
 {
     uint32_t from = 0, to = s->nbusy;
@@ -183,7 +184,7 @@ static void insert(struct events *r, struct stream *s, uint32_t at, struct busy 
     s->nbusy++;
 }
 
-/* Lay `ns` of a transfer into the gaps of a stream from a time on; returns its span. */
+/* Put `ns` of a transfer into the gaps of a stream from a time on; returns the transfer's span. */
 static struct span fill(struct events *r, struct stream *s, uint32_t action, int64_t from_ns,
                         int64_t ns)
 {
@@ -207,8 +208,8 @@ static struct span fill(struct events *r, struct stream *s, uint32_t action, int
     return span;
 }
 
-/* The transfer that a lane is busy with at a time, of those that of which of all streams ends last;
- * NULL: none, and *next is when one begins, if that is before. */
+/* The transfer in progress on the lane at `ns`; of several, the one that ends last.  NULL if none:
+ * then *next is the next start, if earlier. */
 static const struct busy *busy_at(const struct lane *lane, int64_t ns, int64_t *next)
 {
     const struct busy *found = NULL;
@@ -236,7 +237,7 @@ static void expose(const struct events *r, int32_t lane, uint32_t action, int64_
             ns;
 }
 
-/* Computations have nothing to do until `until`: what they are kept from by transfers. */
+/* Let computations wait until `until`; the wait is exposed to the transfers that run meanwhile. */
 static void pass(struct events *r, int32_t lane, int64_t until)
 {
     struct lane *l = &r->lanes[lane];
@@ -287,7 +288,7 @@ static void arrive(struct events *r, const struct rank *rank, uint32_t i)
     }
 }
 
-/* A message is there from its send's end on. */
+/* A message is available from its send's end on. */
 static void start_receives(struct events *r, const struct rank *rank, uint32_t i)
 {
     for (int32_t k = 0; k < rank->nlanes; k++) {
@@ -338,7 +339,7 @@ static void transfer(struct events *r, struct rank *rank, uint32_t i)
 
 /* ---- the critical path ---- */
 
-/* The input that came last, or NONE. */
+/* The input that was ready last, or NONE. */
 static uint32_t last_input(const struct events *r, int32_t lane, uint32_t action)
 {
     const struct rank *rank = rank_of(r, lane);
@@ -355,8 +356,8 @@ static uint32_t last_input(const struct events *r, int32_t lane, uint32_t action
     return last;
 }
 
-/* The transfer between a computation and the one before it that kept it until `at_ns`; where none
- * did, the one before it. */
+/* The blocking transfer, issued between a computation and the one before it, that ended at `at_ns`;
+ * else the computation before. */
 static uint32_t kept_by(const struct events *r, int32_t lane, uint32_t i, int64_t at_ns)
 {
     const struct rank *rank = rank_of(r, lane);
@@ -369,8 +370,8 @@ static uint32_t kept_by(const struct events *r, int32_t lane, uint32_t i, int64_
     return before;
 }
 
-/* What an action that is ready at `at_ns` had to wait for on its own lane: an input sooner than the
- * stream, and that sooner than what it is issued after. */
+/* The action on its own lane that an action ready at `at_ns` waited for: an input first, else the
+ * action before it on its stream, else the computation after which it is issued. */
 static uint32_t cause(const struct events *r, int32_t lane, uint32_t i, int64_t at_ns)
 {
     const struct rank *rank = rank_of(r, lane);
@@ -385,7 +386,7 @@ static uint32_t cause(const struct events *r, int32_t lane, uint32_t i, int64_t 
     return before;
 }
 
-/* The lane that a transfer waited for: the first that came last. */
+/* The lane that a transfer waited for: the first of those that arrived last. */
 static int32_t last_member(struct events *r, uint32_t i, int32_t lane)
 {
     const struct rank *rank = rank_of(r, lane);
@@ -395,7 +396,8 @@ static int32_t last_member(struct events *r, uint32_t i, int32_t lane)
     return r->view->last(r->view->arg, &meeting, lane);
 }
 
-/* Where a receive waited for its send, go on from that: true, and both are changed. */
+/* If a receive waited for its send, continue with the send: true, and lane and action are
+ * changed. */
 static bool trace_send(const struct events *r, int32_t *lane, uint32_t *action)
 {
     const struct rank *rank = rank_of(r, *lane);
@@ -413,9 +415,9 @@ static bool trace_send(const struct events *r, int32_t *lane, uint32_t *action)
     return true;
 }
 
-/* From the action that ended last back to the begin; every stretch is of an earlier action than the
- * one that it caused.  Lanes of a rank do the same actions, so that there are at most as many as
- * actions of all ranks. */
+/* Trace the critical path from the action that ended last back to the start; each action was caused
+ * by an earlier one.  Lanes of a rank do the same actions, so the path has at most as many actions
+ * as all ranks. */
 static void trace(struct events *r, int32_t lane, uint32_t action)
 {
     struct record_replay *out = r->out;
@@ -445,7 +447,7 @@ static void trace(struct events *r, int32_t lane, uint32_t action)
 
 /* ---- the whole ---- */
 
-/* Transfers go on when computations are done: when the last of a lane ends. */
+/* End of a lane's last transfer, which may be after its last computation. */
 static int64_t transfers_end_ns(const struct lane *lane)
 {
     int64_t end = 0;
@@ -456,7 +458,7 @@ static int64_t transfers_end_ns(const struct lane *lane)
     return end;
 }
 
-/* Returns the last action of the step, and where it is in *lane. */
+/* Returns the last action of the step, and its lane in *lane. */
 static uint32_t end_step(struct events *r, int32_t *lane)
 {
     uint32_t last = NONE;
@@ -476,7 +478,7 @@ static uint32_t end_step(struct events *r, int32_t *lane)
     return last;
 }
 
-/* Whether a rank can do an action now: what it receives was sent. */
+/* Whether a rank can do an action now: a receive needs its send to be done. */
 static bool can_do(const struct events *r, const struct rank *rank, const struct program_action *a)
 {
     const struct program_op *op = &r->program->ops[a->op];
@@ -486,7 +488,7 @@ static bool can_do(const struct events *r, const struct rank *rank, const struct
            send_of(r, op, a->microbatch, rank->lanes[0], &source) != NONE;
 }
 
-/* Put an action behind those before it. */
+/* Append an action to its stream. */
 static void place(struct events *r, struct rank *rank, uint32_t i, bool moves)
 {
     uint32_t op = rank->actions[i].op;
@@ -513,7 +515,7 @@ static void do_action(struct events *r, struct rank *rank, const struct program_
         compute(r, rank, i);
 }
 
-/* Go on with a rank until it has to wait for another; whether it did anything. */
+/* Do actions of a rank until it must wait for another rank; whether any was done. */
 static bool advance(struct events *r, struct rank *rank)
 {
     struct program_walk next = rank->walk;
@@ -543,7 +545,7 @@ static void lay_out(struct events *r)
     trace(r, lane, last);
 }
 
-/* ---- what was laid out ---- */
+/* ---- reporting to a watch ---- */
 
 static void tell_actions(struct events *r, int32_t lane)
 {

@@ -16,16 +16,18 @@ struct modelled {
     const struct record *record;
     const struct hardware *hardware;
     struct op_seconds seconds;
-    const struct program_classes *classes; /* a lane each */
-    struct program_classes *own;           /* with a straggler: as the record's, but for that */
+    const struct program_classes *classes; /* one lane per class */
+    struct program_classes *own;           /* with a straggler: the record's classes, with the
+                                              straggler in a class by itself */
     struct record_straggler straggler;
-    int32_t slow; /* the straggler's lane; -1: there is none */
+    int32_t slow; /* the straggler's lane; -1: none */
     uint32_t nlanes;
-    bool *even;          /* [op]: it takes the same at every lane */
+    bool *even;          /* [op]: takes the same time on every lane */
     uint8_t *streams;    /* [op] */
-    int64_t *op_ns;      /* [lane][op]; of an even op lane 0's are all lanes' */
-    int32_t *positions;  /* [lane]: the first device that it stands for */
-    int32_t *last;       /* [lane]: at a meeting, the last lane of the group that begins there */
+    int64_t *op_ns;      /* [lane][op]; for an even op lane 0's time holds for all lanes */
+    int32_t *positions;  /* [lane]: the first device of its class */
+    int32_t *last;       /* [lane]: in a meeting, the lane that arrives last in the group whose
+                            first lane this is */
     int64_t *exposed_ns; /* [lane][op] */
     const struct events_watch *watch;
 };
@@ -45,8 +47,8 @@ static int32_t doer(void *arg, uint32_t op, int32_t lane)
     return (int32_t)program_classes_find(m->classes, position);
 }
 
-/* The first lane of those that differ from one along the axes of a transfer alone.  What is fetched
- * in boxes may come from any of these. */
+/* First lane of the group that a lane belongs to in a transfer: lanes whose coordinates differ only
+ * along the transfer's axes.  Boxes may be fetched from any lane of the group. */
 static uint32_t group_of(const struct modelled *m, uint32_t op, int32_t lane)
 {
     const struct program_op *o = &m->program->ops[op];
@@ -59,7 +61,7 @@ static uint32_t group_of(const struct modelled *m, uint32_t op, int32_t lane)
     return program_classes_project(m->classes, (uint32_t)lane, others);
 }
 
-/* Whether the straggler is at one of the two ends of a message. */
+/* Whether the straggler sends or receives a message. */
 static bool meets_slow(const struct modelled *m, uint32_t op, int32_t lane)
 {
     const struct program_channel *channel = &m->program->channels[m->program->ops[op].channel];
@@ -68,8 +70,8 @@ static bool meets_slow(const struct modelled *m, uint32_t op, int32_t lane)
            doer((void *)m, channel->recv, lane) == m->slow;
 }
 
-/* How many times as long an op takes for the straggler: all that take part in a transfer go on when
- * the slowest of them has its part. */
+/* Slowdown of an op by the straggler.  All lanes of a transfer end when the slowest has its
+ * part. */
 static double slower_of(const struct modelled *m, uint32_t op, int32_t lane)
 {
     const struct program_op *o = &m->program->ops[op];
@@ -96,8 +98,8 @@ static unsigned stream(void *arg, uint32_t op)
     return ((const struct modelled *)arg)->streams[op];
 }
 
-/* Sums of gradients that no part of the backward phase reads: whether they run beside it is a
- * matter of the software. */
+/* Whether an op sums gradients that no op of the backward phase reads: the cluster's software
+ * decides whether such a sum overlaps with the backward phase. */
 static bool sums_gradients(const struct program *program, const struct program_op *op)
 {
     return op->kind == PROGRAM_RESHARD &&
@@ -105,9 +107,9 @@ static bool sums_gradients(const struct program *program, const struct program_o
             program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS);
 }
 
-/* What reads only what was there from the begin could run at once, and its results would be in
- * memory long before they are wanted: it is issued where the program has it.  So is what is gathered
- * again. */
+/* Whether an op reads only arguments.  Such an op could run at the start, and its results would
+ * take memory long before they are used: so it is issued at its place in the program, like repeated
+ * gathers. */
 static bool reads_arguments(const struct program *program, const struct program_op *op)
 {
     for (uint32_t k = 0; k < op->ninputs; k++)
@@ -135,7 +137,7 @@ static enum events_issue issue(void *arg, uint32_t op)
     return again || reads_arguments(m->program, o) ? EVENTS_ISSUED : EVENTS_IN_ORDER;
 }
 
-/* ---- who waits for whom ---- */
+/* ---- meetings ---- */
 
 static void find_last(const struct modelled *m, const struct events_meeting *meeting)
 {
@@ -169,14 +171,14 @@ static int32_t last(void *arg, const struct events_meeting *meeting, int32_t lan
     return m->last[group_of(m, meeting->op, lane)];
 }
 
-/* ---- the whole ---- */
+/* ---- the modelled step ---- */
 
 static int64_t nanoseconds(double seconds)
 {
     return llround(seconds * 1e9);
 }
 
-/* Domains of the innermost tier. */
+/* Number of domains of the innermost tier. */
 static int64_t nodes_of(const struct modelled *m)
 {
     int64_t devices = shd_mesh_size(m->program->mesh), each = m->hardware->tiers[0].devices;
@@ -184,7 +186,7 @@ static int64_t nodes_of(const struct modelled *m)
     return each > 0 ? (devices + each - 1) / each : 1;
 }
 
-/* Of an op on a device; computations as the slowest of all nodes does them. */
+/* Time of an op on a device; computations take as long as on the slowest of all nodes. */
 static int64_t time_of(const struct modelled *m, uint32_t i, int32_t position)
 {
     double slower =
@@ -193,7 +195,7 @@ static int64_t time_of(const struct modelled *m, uint32_t i, int32_t position)
     return nanoseconds(op_seconds_of(&m->seconds, i, position) * slower);
 }
 
-/* Times of all ops; of an even one on a device that does it. */
+/* Set the times of all ops; an even op's on one device that does it. */
 static void set_times(struct modelled *m)
 {
     uint32_t nops = m->program->nops;
@@ -228,7 +230,7 @@ static bool allocate(struct modelled *m)
     return true;
 }
 
-/* What the busiest lane did in an op of its rank. */
+/* Record the time and bound of an op on the busiest lane. */
 static void keep_op(struct record_modelled *out, struct modelled *m, uint32_t i)
 {
     static const enum record_work works[] = {[HARDWARE_MATMUL] = RECORD_MATMUL,
@@ -251,8 +253,8 @@ static void keep_op(struct record_modelled *out, struct modelled *m, uint32_t i)
     out->again_ns += op->again ? ns : 0;
 }
 
-/* The lane that computes longest, which is what the others wait for in the end; of such that
- * compute as long the one that ends last. */
+/* The lane that computes longest, since the others wait for it; of equals the lane that ends
+ * last. */
 static uint32_t busiest(const struct record_replay *timeline, uint32_t nlanes)
 {
     const struct record_replayed *d = timeline->devices;
@@ -265,7 +267,7 @@ static uint32_t busiest(const struct record_replay *timeline, uint32_t nlanes)
     return found;
 }
 
-/* What the busiest lane did, by op. */
+/* Record the busiest lane's figures by op. */
 static int keep(struct record *record, struct modelled *m, struct record_replay *timeline,
                 struct shd_error *err)
 {
@@ -306,7 +308,7 @@ static int lay_out(struct record_replay **timeline, struct modelled *m, struct s
     return events_run(timeline, &view, err);
 }
 
-/* The step without the straggler, then with it. */
+/* Schedule the step without the straggler, then with the straggler. */
 static int lay_out_all(struct record *record, struct modelled *m, struct shd_error *err)
 {
     struct record_replay *timeline;
@@ -330,7 +332,7 @@ static int lay_out_all(struct record *record, struct modelled *m, struct shd_err
     return status;
 }
 
-/* Devices alike; the straggler is like none. */
+/* Classes of alike devices; the straggler is a class by itself. */
 static int classes_of(struct program_classes **out, const struct program *program,
                       const struct record_straggler *straggler, struct shd_error *err)
 {
@@ -363,7 +365,7 @@ static int find_lanes(struct modelled *m, struct shd_error *err)
     return SHD_OK;
 }
 
-/* Find the lanes, and what ops take on them. */
+/* Find the lanes and the times of ops on them. */
 static int prepare(struct modelled *m, struct shd_error *err)
 {
     int status = op_seconds_init(&m->seconds, m->program, m->hardware, err);

@@ -10,9 +10,9 @@
 
 /* ---- kernels ---- */
 
-/* The extents of a product: dimensions of both operands and the result are its batch.  False: it is
- * none, for an operand has no dimension of its own, or none is summed over; a row, a column or a
- * term that is alone has a dimension, of extent 1. */
+/* Set the extents of a matrix product; dimensions of both operands and the result are its batch.
+ * False: no matrix product, as an operand has no dimension of its own, or no dimension is summed
+ * over.  Single rows, columns and terms have a dimension of extent 1. */
 static bool set_product(struct hardware_work *out, const struct kern_einsum *e)
 {
     bool has_m = false, has_n = false, has_k = false;
@@ -34,7 +34,7 @@ static void set_kind(struct hardware_work *out, const struct program_op *op)
 {
     out->kind = HARDWARE_MEMORY;
     if (op->kernel == &kern_kernel_einsum) {
-        /* Of vectors it is a sum, and reads what it multiplies once. */
+        /* A product of vectors is a sum that reads its operands once. */
         if (set_product(out, &op->desc.einsum))
             out->kind = HARDWARE_MATMUL;
         out->dtype = op->desc.einsum.dtype;
@@ -53,7 +53,7 @@ static void set_kind(struct hardware_work *out, const struct program_op *op)
     }
 }
 
-/* A copy within the device: what it writes, read and written. */
+/* Bytes of a copy within the device: its results, read and written. */
 static double copied_bytes(const struct program *program, const struct program_op *op)
 {
     double bytes = 0;
@@ -84,9 +84,9 @@ bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds
     return true;
 }
 
-/* ---- chains ---- */
+/* ---- chains of fused elementwise ops ---- */
 
-/* Whether an op is only a matter of memory. */
+/* Whether an op is bound by memory and may be part of a chain. */
 static bool may_chain(const struct op_seconds *s, uint32_t i)
 {
     struct hardware_work work;
@@ -99,7 +99,7 @@ static bool may_chain(const struct op_seconds *s, uint32_t i)
            work.kind == HARDWARE_MEMORY;
 }
 
-/* Bytes of what ops first..end-1 read from before them, and of what they leave behind them. */
+/* Bytes that ops first..end-1 read from earlier ops and leave for later ops. */
 static double outer_bytes(const struct program *program, uint32_t first, uint32_t end)
 {
     double bytes = 0;
@@ -109,7 +109,7 @@ static double outer_bytes(const struct program *program, uint32_t first, uint32_
 
         for (uint32_t k = 0; k < op->ninputs; k++) {
             const struct program_buffer *b = &program->buffers[op->inputs[k]];
-            bool again = false; /* read by an op of the chain before this one */
+            bool again = false; /* an earlier op of the chain reads it */
 
             for (uint32_t j = first; j < i && !again; j++)
                 for (uint32_t m = 0; m < program->ops[j].ninputs; m++)
@@ -129,8 +129,8 @@ static double outer_bytes(const struct program *program, uint32_t first, uint32_
     return bytes;
 }
 
-/* Ops of a chain: enough for a norm with its sums; longer ones begin anew, so that finding what is
- * read twice does not grow. */
+/* Ops of a chain: enough for a norm with its sums.  Longer chains are split, so that searching for
+ * operands read twice stays cheap. */
 #define CHAIN_MAX 16
 
 static void find_chains(struct op_seconds *s, uint32_t first, uint32_t end)
@@ -186,7 +186,7 @@ void op_seconds_fini(struct op_seconds *seconds)
     free(seconds->chain_bytes);
 }
 
-/* Its own work, or that of the chain that begins with it; false: there is none. */
+/* Work of an op, or of the chain that begins with it; false: none. */
 static bool timed_work(struct hardware_work *out, const struct op_seconds *s, uint32_t i,
                        int32_t position)
 {
@@ -224,7 +224,7 @@ static void find_axes(const struct op_seconds *s, uint8_t *axes, size_t naxes)
             (uint8_t)shd_mesh_find_axis(s->mesh, shd_mesh_axis_name(s->program->mesh, axes[a]));
 }
 
-/* The group along axes of the program's mesh. */
+/* The group along axes of the program's mesh, as laid out by `s->mesh`. */
 static void group_along(struct hardware_group *out, const struct op_seconds *s, uint8_t *axes,
                         size_t naxes)
 {
@@ -249,7 +249,7 @@ static double operand_bytes(const struct program *program, const struct program_
     return bytes;
 }
 
-/* Whether an op moves parameters or their gradients, which software puts together in buckets. */
+/* Whether an op moves parameters or their gradients, which software merges into buckets. */
 static bool is_bucketed(const struct program *program, const struct program_op *op)
 {
     enum program_use use = program->buffers[op->outputs[0]].use;
@@ -258,7 +258,7 @@ static bool is_bucketed(const struct program *program, const struct program_op *
                                            use == PROGRAM_GATHERED || use == PROGRAM_PARAMETERS);
 }
 
-/* The collective that an op is.  Rows from wherever are as much as an all-to-all that brings them.
+/* The collective that an op is timed as; rows of experts count as an all-to-all of the same bytes.
  */
 static void set_transfer(struct hardware_transfer *out, const struct op_seconds *s, uint32_t i,
                          int32_t position)
@@ -341,7 +341,7 @@ static double transfer_seconds(const struct op_seconds *s, const struct program_
     return hardware_steps_seconds(asked.steps, bytes);
 }
 
-/* Seconds of it; of what fills a bucket in part, its part of the whole bucket's. */
+/* Seconds of a collective; one smaller than a bucket takes its share of a whole bucket's time. */
 static double collective_seconds(const struct op_seconds *s, uint32_t i, int32_t position)
 {
     const struct program_op *op = &s->program->ops[i];
@@ -355,7 +355,7 @@ static double collective_seconds(const struct op_seconds *s, uint32_t i, int32_t
     return transfer_seconds(s, op, &transfer, bucket) * (bytes / bucket);
 }
 
-/* The device that an op's message comes from. */
+/* The device that sends the message which a device receives. */
 static int32_t sender(const struct program *program, const struct program_op *op, int32_t position)
 {
     const struct program_channel *c = &program->channels[op->channel];
@@ -363,7 +363,7 @@ static int32_t sender(const struct program *program, const struct program_op *op
     return program_doer(program, &program->ops[c->send], position);
 }
 
-/* The devices that have the same shard of an array, of those along some axes, as a group. */
+/* The devices along some axes that have the same shard of an array, as a group. */
 static void group_of_copies(struct hardware_group *out, const struct op_seconds *s,
                             const struct program_buffer *b, uint32_t along)
 {
@@ -377,8 +377,8 @@ static void group_of_copies(struct hardware_group *out, const struct op_seconds 
     group_along(out, s, axes, naxes);
 }
 
-/* Of a message that as many as `copies` inside a node would send alike over a slower tier each
- * sends a part; its receivers gather the whole. */
+/* Seconds of a message.  If several devices of a node would send equal messages over a slower tier,
+ * each sends a part, and the receivers gather the whole. */
 double op_seconds_message(const struct op_seconds *s, int64_t from, int64_t to, uint32_t buffer,
                           uint32_t along)
 {
@@ -404,12 +404,12 @@ static double message_seconds(const struct op_seconds *s, const struct program_o
 
     if (op->kind == PROGRAM_SEND)
         return 0;
-    if (s->program->stage_axis >= 0) /* stages have other arrays */
+    if (s->program->stage_axis >= 0) /* stages have different arrays */
         along &= ~(UINT32_C(1) << s->program->stage_axis);
     return op_seconds_message(s, sender(s->program, op, position), position, op->outputs[0], along);
 }
 
-/* The outermost tier that an op which communicates needs. */
+/* The outermost tier that an op uses for communication. */
 static int tier_of(const struct op_seconds *s, uint32_t i)
 {
     const struct program_op *op = &s->program->ops[i];

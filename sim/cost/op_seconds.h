@@ -1,12 +1,11 @@
-/* op_seconds.h - what each op of a program takes on a stated cluster.
+/* op_seconds.h - the time of each op of a program on a stated cluster.
  *
- * The work of an op is the program's: flops and bytes are its kernel's own, a product's extents
- * those of its description, a collective's operand that of its buffers.  Rates are the cluster's
+ * The work of an op comes from the program: flops and bytes from its kernel, a product's extents
+ * from its description, a collective's operand from its buffers.  Rates come from the cluster
  * (hardware/hardware.h).  The plan, the price of a layout and an explanation read the same figures.
  *
- * Where the cluster's software makes one kernel of ops that follow each other and only read and
- * write memory, the first of them takes the time of all: what one writes and only they read is
- * never written.
+ * If the cluster's software fuses consecutive memory-bound ops into one kernel (a chain), the first
+ * op has the time of the whole chain: a value that only the chain reads is never written.
  *
  * Thread class: immutable once created; pure functions of it.
  *
@@ -33,8 +32,8 @@ struct op_seconds {
     const struct shd_mesh *mesh;     /* not owned: the program's, or that of op_seconds_lay() */
     struct op_schedule schedules[OP_SCHEDULES_MAX];
     size_t nschedules;
-    double *chain_bytes; /* [op] of the chain that begins there; 0: none does; negative: the op is
-                            part of one that began before it */
+    double *chain_bytes; /* [op] bytes of the chain that begins there; 0: none begins; negative:
+                             the op is inside a chain */
 };
 
 /* SHD_ENOMEM. */
@@ -50,32 +49,34 @@ void op_seconds_lay(struct op_seconds *seconds, const struct shd_mesh *mesh);
 bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds, uint32_t op,
                      int32_t position);
 
-/* What the time of an op's kernel comes from; of an op without one this says nothing. */
+/* The resource that bounds the time of an op's kernel; meaningless for an op without a kernel. */
 enum hardware_bound op_seconds_bound(const struct op_seconds *seconds, uint32_t op,
                                      int32_t position);
 
 /* The group of an op that communicates in groups. */
 void op_seconds_group(struct hardware_group *out, const struct op_seconds *seconds, uint32_t op);
 
-/* The stream of transfers, below EVENTS_STREAMS_MAX, in which it is done: one a tier; on a torus
- * one for each axis, whose links no other has, and the first one of a transfer along several. */
+/* The stream of a transfer, below EVENTS_STREAMS_MAX: one stream a tier.  On a torus one stream for
+ * each axis, which has links of its own; a transfer along several axes uses the first axis's
+ * stream. */
 unsigned op_seconds_stream(const struct op_seconds *seconds, uint32_t op);
 
-/* Seconds of a buffer's message from device to device.  `along` are the axes of the mesh (a bit
- * each) along which devices that have the same shard share in sending it, where software does so.
+/* Seconds of a buffer's message from device to device.  `along`: mesh axes (a bit each) along which
+ * devices with the same shard share in sending it, if software does so.
  */
 double op_seconds_message(const struct op_seconds *seconds, int64_t from, int64_t to,
                           uint32_t buffer, uint32_t along);
 
-/* Seconds of an op on the device at a position, done once; of a send 0, for its receive has them.
+/* Seconds of an op on the device at a position, done once.  A send takes 0: its receive has the
+ * time.
  */
 double op_seconds_of(const struct op_seconds *seconds, uint32_t op, int32_t position);
 
-/* Seconds of the chain that begins with an op, if it might be of any length: no less than it takes,
- * however it is parted.  *end is the op behind it; 0, and the op itself: none begins there. */
+/* Lower bound on the seconds of the chain that begins with an op, however the chain is split. *end
+ * is the op behind the chain; 0, and the op itself: no chain begins there. */
 double op_seconds_chain(const struct op_seconds *seconds, uint32_t op, uint32_t *end);
 
-/* Whether these are the same at every device of the rank. */
+/* Whether op_seconds_of() is equal on every device of the op's rank. */
 bool op_seconds_even(const struct op_seconds *seconds, uint32_t op);
 
 #endif /* COST_OP_SECONDS_H */

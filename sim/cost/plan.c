@@ -9,8 +9,8 @@
 struct figures {
     struct program_moved moved;
     uint64_t flops;
-    bool skips; /* work, for what ... */
-    enum kern_uneven uneven; /* ... this says */
+    bool skips; /* work is skipped, ... */
+    enum kern_uneven uneven; /* ... for this reason */
 };
 
 static struct figures figures_of(const struct program *program, const struct program_op *op,
@@ -32,8 +32,8 @@ static void add(struct record *record, uint32_t row, const struct figures *f, ui
         record->uneven_flops[f->uneven][row] += (uint128)f->flops * times;
 }
 
-/* Add what `times` ops alike come to at every class.  Classes that differ on other axes than those
- * of the mask have equal figures: they are asked for once. */
+/* Add the figures of `times` runs of an op to every class.  Classes that differ only on axes
+ * outside the mask have equal figures, which are computed once. */
 static void walk_op(struct record *record, uint32_t i, uint32_t axes, uint64_t times,
                     struct figures *known)
 {
@@ -49,7 +49,7 @@ static void walk_op(struct record *record, uint32_t i, uint32_t axes, uint64_t t
     }
 }
 
-/* Flops of ops that are the same at every device of a rank. */
+/* Flops of ops that are equal on every device of a rank. */
 struct rank_flops {
     uint128 all, uneven[KERN_NUNEVENS];
 };
@@ -66,7 +66,7 @@ static void add_flops(struct rank_flops *ranks, const struct program *program,
         rank->uneven[op->kernel->uneven] += flops;
 }
 
-/* What depends on the rank of a pipeline depends on the axis of stages. */
+/* Figures that depend on the pipeline rank depend on the axis of stages. */
 static uint32_t with_stages(const struct program *program, uint32_t axes)
 {
     return program->stage_axis < 0 ? axes : axes | UINT32_C(1) << program->stage_axis;
@@ -135,7 +135,7 @@ int plan_create(struct record **out, const struct program *program, struct shd_e
     return status;
 }
 
-/* What one device receives from each, in an op that is done so often. */
+/* Bytes that one device receives from each device, in an op done `times` times. */
 struct matrix_row {
     uint128 *from;
     uint32_t times;

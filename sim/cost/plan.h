@@ -1,7 +1,5 @@
-/* plan.h - a program walked on paper: bytes, flops and memory of every class of devices, nothing
- * allocated for them.
- *
- * Thread class: pure functions.
+/* plan.h - plan a program on paper: bytes, flops and memory of every class of devices, without
+ * allocating any device memory.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +12,8 @@
 SHD_MUST_CHECK int plan_create(struct record **out, const struct program *program,
                                struct shd_error *err);
 
-/* The bytes of a step from device to device, [receiver][source]: an array for free() of as many
- * entries as the square of the devices.  NULL: no memory. */
+/* Bytes of a step from device to device, [receiver][source]: an array for free() with the square of
+ * the number of devices as its length.  NULL: no memory. */
 uint128 *plan_matrix(const struct program *program);
 
 #endif /* COST_PLAN_H */

@@ -15,7 +15,7 @@ struct replay {
     const struct program *program;
     const struct record *record;
     struct record_transfers rate;
-    int64_t *last; /* [group]: the last arrival */
+    int64_t *last; /* [group]: the last arrival of a member */
 };
 
 static uint32_t rank(void *arg, int32_t device)
@@ -61,7 +61,7 @@ static int32_t doer(void *arg, uint32_t op, int32_t device)
     return program_doer(r->program, &r->program->ops[op], device);
 }
 
-/* ---- who waits for whom ---- */
+/* ---- meetings ---- */
 
 struct holders {
     const struct events_meeting *meeting;
@@ -78,7 +78,7 @@ static bool look_at_holder(void *arg, int32_t source, uint64_t bytes)
     return true;
 }
 
-/* The last to arrive of a device and those from which it fetches. */
+/* The last to arrive among a device and the devices that it fetches from. */
 static int32_t last_holder(const struct replay *r, const struct events_meeting *meeting,
                            int32_t device)
 {
@@ -88,7 +88,7 @@ static int32_t last_holder(const struct replay *r, const struct events_meeting *
     return h.last;
 }
 
-/* The groups of a collective; false for a step in which boxes are fetched. */
+/* The groups of a collective; false for a step that fetches boxes. */
 static bool groups_of(struct shd_groups *out, const struct replay *r, const struct program_op *op)
 {
     return program_coll_kind(op) >= 0 && shd_groups_init(out, r->program->mesh, op->reshard.axes,
@@ -100,7 +100,7 @@ static int64_t max_ns(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Members of one group begin together. */
+/* All members of a group begin together. */
 static void meet_in_groups(const struct replay *r, const struct events_meeting *m,
                            const struct shd_groups *groups, int64_t *start)
 {

@@ -7,7 +7,7 @@
 
 #include "cost/replay.h"
 
-/* The least times of columns from..to-1; of a work that these have not seen, of first..last-1. */
+/* Set the least times of columns from..to-1; for a work not measured there, of first..last-1. */
 static void set_times(struct record *record, const struct works *works, const uint32_t *ids,
                       uint32_t from, uint32_t to, uint32_t first, uint32_t last)
 {

@@ -10,8 +10,8 @@
 
 struct keeper {
     struct timeline *timeline;
-    uint32_t *lane_of; /* [lane of the events]: the timeline's, or PROGRAM_NONE */
-    bool counts;       /* a first pass, to know how much room to make */
+    uint32_t *lane_of; /* [lane of the events]: the timeline's lane, or PROGRAM_NONE */
+    bool counts;       /* first pass: count actions and intervals, to size the arrays */
 };
 
 bool timeline_is_known(const struct record *record)
@@ -107,8 +107,8 @@ static int keep(struct timeline *t, uint32_t *lanes, struct shd_error *err)
     return status;
 }
 
-/* Lanes of the timeline by those of the events, which are classes in a modelled step and devices in
- * a replayed one. */
+/* Map the events' lanes (classes in a modelled step, devices in a replayed one) to the timeline's
+ * lanes. */
 static void choose(struct timeline *t, uint32_t *lanes, uint32_t nmost, uint32_t nevents)
 {
     uint32_t n = t->classes ? t->classes->nclasses : nevents;

@@ -7,31 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOT_SEEN (-1) /* nanoseconds, in a column in which a work was not timed */
+#define NOT_SEEN (-1) /* nanoseconds in a column for a work that was not timed */
 
-/* Wall time that a thread may have beyond its CPU time and still have kept its core: what reading
- * the clocks takes, and an eighth, by which the two clocks may disagree. */
+/* A thread has kept its core if its wall time exceeds its CPU time by no more than this: the time
+ * of reading the clocks, and an eighth, by which the two clocks may disagree. */
 #define KEPT_NS 2000
 #define KEPT_SHARE 8
 
-/* What makes a work what it is.  All bytes count, so keys are zeroed before they are filled. */
+/* The properties that make two ops the same work.  Hashes and comparisons cover all bytes, so keys
+ * are zeroed before they are filled. */
 struct key {
     enum program_op_kind kind;
     union kern_desc desc; /* PROGRAM_KERNEL */
     const struct kern_kernel *kernel;
     int64_t offsets[KERN_OFFSETS_MAX];
-    uint64_t amount;                      /* of what as_work() tells */
-    uint32_t same_as[PROGRAM_INPUTS_MAX]; /* the first input that is the same array */
+    uint64_t amount;                      /* work skipped or done by offsets, from as_work() */
+    uint32_t same_as[PROGRAM_INPUTS_MAX]; /* index of the first input that is the same array */
     /* PROGRAM_RESHARD: */
     enum shd_reshard_kind step;
-    bool zeroes; /* a mask that keeps nothing */
+    bool zeroes; /* a mask that keeps no element */
     enum shd_dtype dtype;
-    int64_t from[PROGRAM_RANK_MAX], to[PROGRAM_RANK_MAX]; /* extents of the shards; 0: no more */
+    int64_t from[PROGRAM_RANK_MAX], to[PROGRAM_RANK_MAX]; /* extents of the shards; 0 behind the
+                                                             last */
 };
 
 _Static_assert(sizeof(struct key) % sizeof(uint64_t) == 0, "a key is hashed by words");
 
-/* Where the core was kept, and where it was lost. */
+/* Least times of runs in which the thread kept its core, and of runs in which it lost the core. */
 struct least {
     int64_t kept_ns, lost_ns;
 };
@@ -44,7 +46,7 @@ struct work {
 struct works {
     struct work *works;
     uint32_t nworks, room;
-    uint32_t *slots; /* numbers by hash, WORKS_NONE where free; at most half are taken */
+    uint32_t *slots; /* work numbers by hash, WORKS_NONE if free; at most half are taken */
     uint32_t nslots; /* a power of two */
 };
 
@@ -64,7 +66,7 @@ void works_destroy(struct works *works)
 
 /* ---- numbers by key ---- */
 
-/* FNV-1a, by words, with the high bits folded into those that choose the slot. */
+/* FNV-1a by words; the high bits are folded into the low bits, which choose the slot. */
 static uint32_t hash(const struct key *key)
 {
     uint64_t h = UINT64_C(14695981039346656037), word;
@@ -77,7 +79,7 @@ static uint32_t hash(const struct key *key)
     return (uint32_t)h;
 }
 
-/* The slot that holds the key, or the free one where it belongs. */
+/* The slot with the key, or the free slot for it. */
 static uint32_t *slot_of(const struct works *w, const struct key *key)
 {
     uint32_t i = hash(key) & (w->nslots - 1);
@@ -109,7 +111,7 @@ static bool grow(struct works *w)
     return true;
 }
 
-/* The number of a key, which is new or not; WORKS_NONE: no memory. */
+/* The number of a key, added if new; WORKS_NONE: no memory. */
 static uint32_t number_of(struct works *w, const struct key *key)
 {
     uint32_t *slot;
@@ -149,7 +151,7 @@ static void set_step_key(struct key *key, const struct program *program,
     memcpy(key->to, out->local, out->rank * sizeof *out->local);
 }
 
-/* What differs from device to device; whether it differs from what the key had. */
+/* Set the part of a key that differs between devices; whether it changed. */
 static bool set_device_key(struct key *key, const struct program *program,
                            const struct program_op *op, int32_t device)
 {
@@ -171,7 +173,7 @@ static bool set_device_key(struct key *key, const struct program *program,
     return changed;
 }
 
-/* The number of a work, in which devices that only differ in where they are have the same one. */
+/* Number of a work; devices whose offsets lead to the same amount of work share one number. */
 static uint32_t number_as_work(struct works *works, const struct key *key)
 {
     struct key work;
