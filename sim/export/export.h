@@ -1,8 +1,8 @@
-/* export.h - a layout as code of another system: what each target is called, and who writes it.
+/* export.h - write a layout as code of another system: the targets, and helpers that they share.
  *
- * A target is one file and one row of export.c's table.  All read the same: the graph of the step,
- * the mesh, and the shardings that rules, axes and constraints ask for.  What a target cannot say
- * is an error that names it; nothing is left out silently.
+ * A target is one file and one row of export.c's table.  All targets read the same: the graph of
+ * the step, the mesh, and the shardings asked for by rules, axes and constraints.  Whatever a
+ * target cannot express is an error that names it; nothing is left out silently.
  *
  * Thread class: pure functions.
  *
@@ -21,65 +21,67 @@
 
 struct export_layout {
     const struct scenario *source;
-    const char *scenario, *strategy, *what; /* names, and the model in words */
+    const char *scenario, *strategy, *what; /* names; the model in words */
     const struct shd_mesh *mesh;
     const struct graph *graph;
     const struct model_shardings *shardings;
 };
 
 struct export_target {
-    const char *name; /* on the command line */
+    const char *name; /* as on the command line */
     const char *desc;
-    /* SHD_EUNSUPPORTED: the target cannot say it; SHD_ENOMEM. */
+    /* SHD_EUNSUPPORTED: the target cannot express the layout; SHD_ENOMEM. */
     int (*write)(const struct export_layout *layout, struct text *out, struct shd_error *err);
 };
 
-extern const struct export_target *const export_targets[]; /* ended by NULL */
+extern const struct export_target *const export_targets[]; /* NULL-terminated */
 
-const struct export_target *export_find(const char *name); /* NULL: there is none */
+const struct export_target *export_find(const char *name); /* NULL: no such target */
 
-/* ---- what targets share ---- */
+/* ---- helpers for targets ---- */
 
-/* A comment in shell and TOML: what a layout does not decide, and yet is written. */
+/* Comment in shell and TOML on values that are written though the layout does not decide them. */
 #define EXPORT_OWN_RATES                                                                       \
     "# The rates, decays and number of steps are the scenario's or its defaults: choose your " \
     "own; "                                                                                    \
     "the layout does not depend on them.\n"
 
-/* A number in as few digits as read back as the same. */
+/* Add a number in the fewest digits that read back as an equal number. */
 void export_add_number(struct text *out, double value);
 
-/* "# SCENARIO, STRATEGY: the model in words", as one line; behind two others, for of the first two
- * lines a comment can be taken for more: Python's encoding (PEP 263), a shell's interpreter. */
+/* Add the line "# SCENARIO, STRATEGY: the model in words".  It comes after two other lines, because
+ * a comment in the first two lines may be read as Python's encoding (PEP 263) or a shell's
+ * interpreter. */
 void export_add_title(struct text *out, const struct export_layout *layout);
 
 /* Python: "MESH = {"dp": 2, "tp": 4}", and "(128, 512)", "(8,)", "()". */
 void export_add_mesh(struct text *out, const struct shd_mesh *mesh);
 void export_add_shape(struct text *out, const int64_t *shape, uint32_t rank);
 
-/* Whether a node is a parameter, or an input of the forward phase (`op` says which). */
+/* Whether a node is a parameter (`op` GRAPH_PARAM), or an input of the forward phase
+ * (GRAPH_INPUT). */
 bool export_is_leaf(const struct graph_node *node, enum graph_op op);
 
-/* Types of gradients, moments and sums that such systems have no option for: with a type of 16 bits
- * all of these are float32 there.  SHD_EUNSUPPORTED. */
+/* Refuse types of gradients, moments and sums that the other system has no option for: with a
+ * 16-bit type, its gradients, moments and sums are all float32.  SHD_EUNSUPPORTED. */
 SHD_MUST_CHECK int export_check_types(const struct scenario *scenario, const char *system,
                                       struct shd_error *err);
 
 /* The axes of one dimension: "dp", ("x", "y"), None. */
 void export_add_axes(struct text *out, const struct shd_mesh *mesh, const struct shd_dim_axes *dim);
 
-/* "P('dp', None, ('x', 'y'))": without trailing None's; NULL: "P()". */
+/* Add "P('dp', None, ('x', 'y'))", without trailing None's; NULL: "P()". */
 void export_add_spec(struct text *out, const struct shd_sharding *sharding);
 
-/* The sharding that was asked for a parameter or input; NULL: replicated. */
+/* The asked sharding of a parameter or input; NULL: replicated. */
 const struct shd_sharding *export_sharding(const struct export_layout *layout, uint32_t node);
 
-/* SHD_EUNSUPPORTED where a parameter is kept in pieces (shd/sharding.h), for which `what` has no
- * word. */
+/* SHD_EUNSUPPORTED if a parameter is kept in pieces (shd/sharding.h), which `what` cannot
+ * express. */
 SHD_MUST_CHECK int export_check_pieces(const struct export_layout *layout, const char *what,
                                        struct shd_error *err);
 
-/* Whether an output's gradient is asked for of this node. */
+/* Whether the step computes the gradient of a node, as an output or to update a parameter. */
 bool export_wants_gradient(const struct graph *graph, uint32_t node);
 
 #endif /* EXPORT_EXPORT_H */

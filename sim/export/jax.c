@@ -1,7 +1,7 @@
-/* A layout as JAX code: Mesh, PartitionSpec, with_sharding_constraint, jit.
+/* Export target: a layout as JAX code, with Mesh, PartitionSpec, with_sharding_constraint and jit.
  *
- * The forward phase is written line by line from the graph, an array a line; jax.grad derives the
- * rest, as our own reverse mode does.  The optimizer is left to the reader (optax).
+ * The forward phase is written from the graph, a line for each array; jax.grad derives the backward
+ * phase, as the graph's reverse mode does.  The optimizer is left to the user (optax).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -67,7 +67,8 @@ static const char step_part[] =
     "            return outputs[\"loss\"], outputs\n"
     "\n";
 
-/* Where the backward phase computes values again: those of the forward phase without a name. */
+/* For recomputation: the backward phase recomputes values of the forward phase that are not named
+ * "kept". */
 static const char recompute_import[] = "from jax.ad_checkpoint import checkpoint_name\n";
 static const char recompute_part[] =
     "        loss_of = jax.checkpoint(\n"
@@ -113,7 +114,8 @@ static void shape_of(int64_t *shape, const struct graph *graph, const struct gra
         shape[d] = graph->dims[node->dims[d]].size;
 }
 
-/* Below what whole numbers are, or between which two others, as the scenario has them. */
+/* Add the range of an input's values: the upper bound of integers, or the two bounds of
+ * fractions. */
 static void add_values(struct text *out, const struct graph_node *node)
 {
     const struct kern_source *source = &node->source;
@@ -156,7 +158,7 @@ static void add_leaves(struct text *out, const struct export_layout *layout, con
     text_add(out, "}\n");
 }
 
-/* The element of an input of whole numbers that comes at an index of the whole array. */
+/* Element of an integer input at an index of the whole array. */
 static long long value_at(const struct kern_source *source, int64_t index)
 {
     const int64_t shape[] = {index + 1}, one[] = {1};
@@ -166,7 +168,7 @@ static long long value_at(const struct kern_source *source, int64_t index)
     return value;
 }
 
-/* Every `step`-th element from `at` on as (first, by, count) of runs that rise evenly. */
+/* Add every `step`-th element from `at` on as runs (first, by, count) of equal increments. */
 static void add_runs(struct text *out, const struct kern_source *source, int64_t at, int64_t step,
                      int64_t end)
 {
@@ -184,7 +186,8 @@ static void add_runs(struct text *out, const struct kern_source *source, int64_t
     text_add(out, "]");
 }
 
-/* Positions and spans say what attention sees, so they are given as they are; spans by column. */
+/* Add inputs of positions and spans with their actual values, since they define attention's mask;
+ * spans by column. */
 static void add_given(struct text *out, const struct graph *graph)
 {
     int64_t shape[GRAPH_RANK_MAX];
@@ -213,7 +216,7 @@ static void add_given(struct text *out, const struct graph *graph)
     text_add(out, "}\n");
 }
 
-/* Ids of experts that a workload gives: routed by chance here. */
+/* Add inputs of expert ids; the exported code draws them at random. */
 static void add_choices(struct text *out, const struct graph *graph)
 {
     size_t n = 0;
@@ -270,8 +273,8 @@ static void add_gradients(struct text *out, const struct graph *graph)
     text_add(out, n ? "}\n" : "*()}\n");
 }
 
-/* What the forward phase makes of an output, GRAPH_NONE if nothing: of a loss that is summed over
- * microbatches, the loss of one. */
+/* The forward phase's value of an output, GRAPH_NONE if none; for a loss that is summed over
+ * microbatches, the loss of one microbatch. */
 static uint32_t forward_output(const struct graph *graph, const struct graph_output *output)
 {
     uint32_t node = output->node;
@@ -308,7 +311,7 @@ static void add_outputs(struct text *out, const struct export_layout *layout)
     text_add(out, "}\n");
 }
 
-/* Whether the backward phase computes some of the forward phase again. */
+/* Whether the backward phase recomputes values of the forward phase. */
 static bool recomputes(const struct graph *graph)
 {
     for (uint32_t i = 0; i < graph->nnodes; i++)
@@ -317,7 +320,7 @@ static bool recomputes(const struct graph *graph)
     return false;
 }
 
-/* NAME = EXPRESSION, for a value of the forward phase. */
+/* Add "NAME = EXPRESSION" for a value of the forward phase. */
 static int add_line(struct text *out, const struct export_layout *layout, uint32_t i, bool kept,
                     struct shd_error *err)
 {
@@ -369,7 +372,8 @@ static int add_forward(struct text *out, const struct export_layout *layout, str
     return SHD_OK;
 }
 
-/* jax.grad has no option for the type in which the parts of a gradient are added up. */
+/* Note that gradients are summed in another type than planned: jax.grad has no option for the
+ * type. */
 static void add_types(struct text *out, const struct scenario *scenario)
 {
     enum shd_dtype planned = scenario_type(scenario, scenario->types.reduce);

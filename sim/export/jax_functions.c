@@ -1,4 +1,4 @@
-/* Python functions that exported JAX code calls.
+/* Table of the Python functions that exported JAX code calls.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -164,7 +164,7 @@ void jax_add_functions(struct text *out, const char *code)
 {
     bool used[NFUNCTIONS];
 
-    for (size_t i = NFUNCTIONS; i-- > 0;) { /* a function calls only those above it */
+    for (size_t i = NFUNCTIONS; i-- > 0;) { /* a function calls only functions above itself */
         used[i] = calls(code, functions[i].name);
         for (size_t k = i + 1; k < NFUNCTIONS; k++)
             used[i] |= used[k] && calls(functions[k].code, functions[i].name);

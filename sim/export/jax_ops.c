@@ -1,6 +1,6 @@
-/* What a node computes, as an expression of JAX.
+/* Expressions of JAX for the nodes of a graph.
  *
- * An op is a row of the table at the end, and a function that writes it.
+ * Each op is a row of the table at the end, with a function that writes its expression.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,8 @@
 
 /* ---- names ---- */
 
-/* A node's variable: its name with what Python does not take replaced, and its number, as several
- * nodes may have one name. */
+/* A node's variable: its name, with characters that Python refuses replaced, and its number, since
+ * several nodes may have one name. */
 void jax_add_variable(struct text *out, const struct graph *graph, uint32_t node)
 {
     const char *name = graph->nodes[node].name;
@@ -29,7 +29,7 @@ void jax_add_variable(struct text *out, const struct graph *graph, uint32_t node
     text_addf(out, "_%u", node);
 }
 
-/* A letter for each dimension: by its number among those of the graph. */
+/* Add a letter for each dimension, by the dimension's number in the graph. */
 static void add_letters(struct text *out, const struct graph_node *node)
 {
     for (uint32_t d = 0; d < node->rank; d++)
@@ -42,7 +42,7 @@ static bool same_dims(const struct graph_node *a, const struct graph_node *b)
     return a->rank == b->rank && !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims);
 }
 
-/* An operand with the dimensions of its reader: broadcast and in its order. */
+/* Add an operand broadcast and transposed to the dimensions of its reader. */
 static void add_fitted(struct text *out, const struct graph *graph, uint32_t operand,
                        const struct graph_node *reader)
 {
@@ -77,7 +77,7 @@ static const char *python_bool(bool value)
 
 /* ---- ops ---- */
 
-/* An elementwise function of operands a and b, with a scalar s. */
+/* Elementwise functions of operands a and b, with a scalar s. */
 static const char *const functions[KERN_NFNS] = {
     [KERN_COPY] = "%a",
     [KERN_ADD] = "%a + %b",
@@ -165,7 +165,8 @@ static int write_reduce(const struct export_layout *layout, const struct graph_n
     return SHD_OK;
 }
 
-/* By spans and positions: what a later part goes on from is a tuple, which only attention reads. */
+/* Add attention by spans and positions.  The state passed between parts is a tuple that only
+ * attention reads. */
 static void add_seen(const struct graph *graph, const struct graph_node *node, struct text *out)
 {
     text_add(out, "attention_to_seen(");
@@ -281,7 +282,7 @@ static int write_repeat(const struct export_layout *layout, const struct graph_n
     return SHD_OK;
 }
 
-/* Slices of the operands at places of zeros: what is behind them first. */
+/* Add a window: slices of the operands, each placed into zeros. */
 static int write_window(const struct export_layout *layout, const struct graph_node *node,
                         struct text *out, struct shd_error *err)
 {
@@ -358,7 +359,7 @@ static int write_slots(const struct export_layout *layout, const struct graph_no
     return SHD_OK;
 }
 
-/* The axes that shard a dimension of some input; NULL: none do. */
+/* The axes that shard a dimension of some input; NULL: none. */
 static const struct shd_dim_axes *axes_of_input(const struct export_layout *layout, uint32_t dim)
 {
     const struct graph *graph = layout->graph;
@@ -374,8 +375,8 @@ static const struct shd_dim_axes *axes_of_input(const struct export_layout *layo
     return NULL;
 }
 
-/* Queues of groups of tokens are sharded as the batch is, before or after they are exchanged for
- * experts: then XLA makes an all-to-all of that, where it would else gather them. */
+/* Shard queues of token groups like the batch, before or after the exchange between experts: then
+ * XLA emits an all-to-all instead of a gather. */
 static void add_sharding_of_groups(struct text *out, const struct export_layout *layout,
                                    const struct graph_node *node)
 {
@@ -394,7 +395,7 @@ static void add_sharding_of_groups(struct text *out, const struct export_layout 
     text_add(out, "))");
 }
 
-/* "f(rows or tokens, ids, slots, ", which dispatch and combine begin with. */
+/* Add "f(rows or tokens, ids, slots, ", the start of a dispatch or combine. */
 static void add_routed(struct text *out, const char *function, const struct graph *graph,
                        const struct graph_node *node)
 {
@@ -430,7 +431,8 @@ static int write_combine(const struct export_layout *layout, const struct graph_
     return SHD_OK;
 }
 
-/* A grouped product is that of all slots: what is in those that nobody has is read by nobody. */
+/* Table of ops.  A grouped product is computed for all slots: results of empty slots are never
+ * read. */
 static const struct op_row {
     enum graph_op op;
     int (*write)(const struct export_layout *layout, const struct graph_node *node,
@@ -472,7 +474,7 @@ int jax_add_expression(struct text *out, const struct export_layout *layout, uin
         return SHD_OK;
     }
     if (node->op ==
-        GRAPH_EXTRA) { /* of attention sums, of slots counts: nothing here reads these */
+        GRAPH_EXTRA) { /* sums of attention, counts of slots: not read here */
         text_add(out, "None");
         return SHD_OK;
     }

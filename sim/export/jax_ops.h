@@ -1,6 +1,4 @@
-/* jax_ops.h - what a node computes, as an expression of JAX; for jax.c.
- *
- * Thread class: pure functions.
+/* jax_ops.h - expressions of JAX for the nodes of a graph; for jax.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,13 +12,14 @@
 #include "base/text.h"
 #include "export/export.h"
 
-/* A letter for each dimension of a graph, in einsum's notation. */
+/* Most dimensions of a graph: einsum's notation has a letter for each. */
 #define JAX_DIMS_MAX 52
 
-/* The variable that holds a node's value: its name, as Python takes it, and its number. */
+/* Add the variable of a node's value: the node's name, as Python accepts it, and number. */
 void jax_add_variable(struct text *out, const struct graph *graph, uint32_t node);
 
-/* Of a graph of at most JAX_DIMS_MAX dimensions.  SHD_EUNSUPPORTED: there is no code for the op. */
+/* Add a node's expression, in a graph of at most JAX_DIMS_MAX dimensions.  SHD_EUNSUPPORTED: the op
+ * has no code. */
 SHD_MUST_CHECK int jax_add_expression(struct text *out, const struct export_layout *layout,
                                       uint32_t node, struct shd_error *err);
 

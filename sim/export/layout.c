@@ -1,4 +1,4 @@
-/* What targets share of a layout: names, specs, types.
+/* Helpers that targets share: names, specs, types (export.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

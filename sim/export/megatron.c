@@ -1,7 +1,7 @@
-/* A layout as the command line of Megatron-LM's pretrain_gpt.py.
+/* Export target: a layout as the command line of Megatron-LM's pretrain_gpt.py.
  *
- * Its ranks are laid out with tensor parallelism innermost, then context, experts, data, and stages
- * outermost; or with stages inside data, for which it has an option.
+ * Megatron-LM lays ranks out with tensor parallelism innermost, then context, experts, data, and
+ * stages outermost; an option puts stages inside data.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,7 +47,7 @@ static void add_word(struct command *c, const char *option, const char *value)
     text_addf(c->out, " \\\n    %s %s", option, value);
 }
 
-/* ---- what cannot be said ---- */
+/* ---- refusals ---- */
 
 static int check_model(struct command *c)
 {
@@ -163,7 +163,7 @@ static int check(struct command *c)
     return status;
 }
 
-/* ---- what can ---- */
+/* ---- options ---- */
 
 static void add_sizes(struct command *c)
 {
@@ -215,7 +215,7 @@ static void add_model(struct command *c)
         text_addf(c->out, " \\\n    --window-size %" PRId64 ",0", m->window - 1);
     if (m->dtype != SHD_F32)
         add_flag(c, m->dtype == SHD_BF16 ? "--bf16" : "--fp16");
-    if (m->dtype == SHD_F16) /* with --bf16 it is so anyway */
+    if (m->dtype == SHD_F16) /* --bf16 implies it */
         add_flag(c, "--accumulate-allreduce-grads-in-fp32");
     add_number(c, "--attention-dropout", 0);
     add_number(c, "--hidden-dropout", 0);
@@ -256,8 +256,8 @@ static void add_pipeline(struct command *c)
         add_flag(c, "--use-tp-pp-dp-mapping");
 }
 
-/* Sums of gradients run beside the backward phase, and gathers of parameters beside the forward
- * one, as plans take them to; without these options Megatron-LM waits for them. */
+/* Overlap sums of gradients with the backward phase and gathers of parameters with the forward
+ * phase, as plans assume; without these options Megatron-LM waits for them. */
 static void add_overlap(struct command *c)
 {
     if (c->roles.size[EXPORT_REPLICA] * c->roles.size[EXPORT_SHARD] > 1)
@@ -275,7 +275,7 @@ static void add_zero(struct command *c)
         add_flag(c, "--use-megatron-fsdp");
         add_word(c, "--data-parallel-sharding-strategy",
                  c->roles.zero == 2 ? "optim_grads" : "optim_grads_params");
-        add_word(c, "--ckpt-format", "fsdp_dtensor"); /* no other is taken with it */
+        add_word(c, "--ckpt-format", "fsdp_dtensor"); /* the only format that works with FSDP */
     }
     if (c->roles.zero > 0 && c->roles.size[EXPORT_REPLICA] > 1)
         add_number(c, "--num-distributed-optimizer-instances", c->roles.size[EXPORT_REPLICA]);
@@ -339,7 +339,7 @@ static void add_loss_scale(struct command *c)
     add_number(c, "--loss-scale-window", scale->growth_interval);
 }
 
-/* What is done otherwise there, as comments. */
+/* Note as comments where Megatron-LM differs from the plan. */
 static void add_notes(struct command *c)
 {
     const struct scenario *s = c->source;

@@ -1,7 +1,8 @@
-/* A layout as PyTorch code: DeviceMesh, and DTensor placements for every parameter and input.
+/* Export target: a layout as PyTorch code, with DeviceMesh, and DTensor placements for every
+ * parameter and input.
  *
- * DTensor shards a dimension over the mesh's axes in their order; a spec that names them in another
- * one is refused.
+ * DTensor shards a dimension over the mesh's axes in mesh order; a spec with another order is
+ * refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -60,7 +61,7 @@ static const char main_part[] =
     "if __name__ == \"__main__\":\n"
     "    main()\n";
 
-/* {"dp": 0, "tp": 1}: which dimension each axis shards. */
+/* Add {"dp": 0, "tp": 1}: the dimension that each axis shards. */
 static int add_axes(struct text *out, const struct graph_node *node,
                     const struct shd_sharding *sharding, struct shd_error *err)
 {

@@ -1,5 +1,5 @@
-/* Roles are found in two passes: what an axis shards says what it is for; then everything that is
- * sharded in this role must be so, since the other system would.
+/* Find the roles of mesh axes (roles.h) in two passes: what an axis shards determines its role;
+ * then every array is checked to be sharded as the other system shards it in this role.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ static const char *const role_names[EXPORT_NROLES] = {
 /* What one axis shards. */
 struct use {
     bool batch, tokens, experts, widths;
-    const char *other; /* a parameter of which it shards something else; NULL: none */
+    const char *other; /* a parameter of which the axis shards another dimension; NULL: none */
 };
 
 static const char *dim_name(const struct graph *graph, const struct graph_node *node, uint32_t d)
@@ -82,7 +82,8 @@ static bool is_axis(const char *name, const char *axis)
     return name && !strcmp(name, axis);
 }
 
-/* Axes of the batch that shard parameters by rules do what stage 3 does. */
+/* Role of an axis of the batch; an axis that also shards parameters by rules acts as ZeRO stage
+ * 3. */
 static enum export_role data_role(const struct scenario *s, const char *axis, const struct use *use,
                                   struct export_roles *out)
 {
@@ -135,8 +136,8 @@ static int find_role(enum export_role *role, struct export_roles *out,
     return SHD_OK;
 }
 
-/* What an axis of this role shards of a parameter; the sharded replicas choose for themselves.  The
- * router, which has no widths, is everywhere. */
+/* Whether an axis of a role must shard dimension `d` of a parameter; for sharded replicas any
+ * dimension will do.  The router has no widths and is replicated. */
 static bool expects(enum export_role role, const struct graph *graph, const struct graph_node *node,
                     uint32_t d)
 {
@@ -183,7 +184,8 @@ static int check_params(const struct export_layout *layout, size_t axis, enum ex
     return status;
 }
 
-/* Several axes of one role, and roles in the order that ranks have in such systems. */
+/* Add an axis to its role.  Roles must be in the order of ranks in the other systems; a role may
+ * have several axes. */
 static int add_axis(struct export_roles *out, enum export_role role, size_t axis, uint32_t *order,
                     const struct export_layout *layout, struct shd_error *err)
 {
@@ -195,7 +197,7 @@ static int add_axis(struct export_roles *out, enum export_role role, size_t axis
     out->size[role] *= shd_mesh_axis_size(layout->mesh, axis);
     if (role == EXPORT_PIPELINE &&
         (*order == outer[EXPORT_REPLICA] || *order == outer[EXPORT_SHARD])) {
-        out->data_outside = true; /* what follows is inside both */
+        out->data_outside = true; /* later axes are inside both */
         *order = outer[EXPORT_EXPERT];
         return SHD_OK;
     }
@@ -208,7 +210,7 @@ static int add_axis(struct export_roles *out, enum export_role role, size_t axis
     return SHD_OK;
 }
 
-/* Whether activations of full width have their tokens sharded over an axis. */
+/* Whether constraints shard the tokens of activations of full width over an axis. */
 static bool shards_tokens(const struct export_layout *layout, size_t axis)
 {
     const struct graph *graph = layout->graph;
@@ -230,7 +232,8 @@ static bool shards_tokens(const struct export_layout *layout, size_t axis)
     return false;
 }
 
-/* Where the context's axis shards experts, too, there are so many more different ones. */
+/* Count the devices with different experts; a context axis that shards experts multiplies their
+ * number. */
 static void find_experts(struct export_roles *out, const struct export_layout *layout)
 {
     out->experts = out->size[EXPORT_EXPERT];

@@ -1,4 +1,4 @@
-/* targets.h - every target, by the file that defines it; for export.c and those files.
+/* targets.h - all targets, for export.c and the files that define them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

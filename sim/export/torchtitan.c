@@ -1,6 +1,6 @@
-/* A layout as the TOML file of torchtitan.
+/* Export target: a layout as the TOML file of torchtitan.
  *
- * Its ranks are laid out with stages outermost, then replicas, shards, context and tensor
+ * torchtitan lays ranks out with stages outermost, then replicas, shards, context and tensor
  * parallelism.  It names models by flavors, and always shards sequences between heads and widths.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -44,7 +44,8 @@ static const struct family_flavor *find_flavor(const struct scenario_model *mode
     return NULL;
 }
 
-/* What its llama3 is, of which the sizes are free.  All that is otherwise is named at once. */
+/* Check that the model is torchtitan's llama3 with other sizes; all differences are named at
+ * once. */
 static int check_llama(struct job *j)
 {
     const struct scenario_model *m = &j->source->model;
@@ -111,7 +112,7 @@ static void add_model(struct job *j)
     text_add(j->out, "name = \"llama3\"\nflavor = \"custom\"\n");
 }
 
-/* ---- what cannot be said ---- */
+/* ---- refusals ---- */
 
 static int check_mesh(struct job *j)
 {
@@ -200,7 +201,7 @@ static int check_rest(struct job *j)
                 : export_check_types(s, "torchtitan", j->err);
 }
 
-/* ---- what can ---- */
+/* ---- options ---- */
 
 static void add_fraction(struct job *j, const char *key, double value)
 {
@@ -226,7 +227,7 @@ static void add_training(struct job *j)
     if (o->clip > 0)
         add_fraction(j, "max_norm", o->clip);
     else
-        text_add(j->out, "max_norm = inf\n"); /* 1.0 where it is not said */
+        text_add(j->out, "max_norm = inf\n"); /* torchtitan's default is 1.0 */
     text_add(j->out, "\n[optimizer]\nname = \"AdamW\"\n");
     add_fraction(j, "lr", o->lr);
     add_fraction(j, "beta1", o->betas[0]);
@@ -236,7 +237,7 @@ static void add_training(struct job *j)
     text_addf(j->out, "\n[lr_scheduler]\nwarmup_steps = %" PRId64 "\n", o->warmup);
 }
 
-/* The policy of FSDP; shards that only rules make are gathered again. */
+/* FSDP's resharding policy; parameters sharded by rules only are gathered again. */
 static const char *reshard_of(const struct scenario *s)
 {
     if (s->zero.stage == 3 && s->zero.reshard == SCENARIO_RESHARD_DEFAULT)
