@@ -1,8 +1,10 @@
-/* Groups follow a mesh when each is a box in it: its members differ along some axes and have all
- * coordinates there are along these.
+/* Relate groups of devices to the axes of a mesh.
  *
- * A mesh is inferred from where ids jump: a group 0, 1, 4, 5 has neighbours 1 apart up to 2, and 4
- * apart up to 8, so that axes begin at the strides 1, 2, 4 and 8.  If the strides of all groups
+ * Groups follow a mesh if each is a box in it: its members have all coordinates along some axes,
+ * and equal coordinates along the others.
+ *
+ * A mesh is inferred from the strides of ids: the group 0, 1, 4, 5 has neighbours 1 apart up to 2,
+ * and 4 apart up to 8, so axes begin at the strides 1, 2, 4 and 8.  If the strides of all groups
  * divide each other, they are the axes of a mesh.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -25,7 +27,7 @@ static uint32_t size_of(const struct capture_groups *groups, uint32_t g)
     return groups->first[g + 1] - groups->first[g];
 }
 
-/* Axes along which two devices have different coordinates. */
+/* Axes on which two devices have different coordinates. */
 static uint32_t differing(const struct shd_mesh *mesh, int32_t a, int32_t b)
 {
     int32_t from = shd_mesh_find_device(mesh, a), to = shd_mesh_find_device(mesh, b);
@@ -87,7 +89,7 @@ const char *axes_print(char *buf, size_t size, const struct shd_mesh *mesh, uint
 /* ---- a mesh from groups ---- */
 
 struct strides {
-    int64_t *values; /* ascending, distinct; the devices are the last */
+    int64_t *values; /* ascending, distinct; the last is the number of devices */
     size_t n;
 };
 
@@ -114,11 +116,11 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The strides at which a group's sorted ids jump, level by level: runs of equal steps, then runs of
- * such runs. */
+/* Add the strides of a group's sorted ids, level by level: runs of equal steps, then runs of such
+ * runs. */
 static int add_group(struct strides *s, const int32_t *ids, uint32_t n, struct shd_error *err)
 {
-    uint32_t run = 1; /* ids that are one item of this level */
+    uint32_t run = 1; /* ids in a run of the level below */
     int status = SHD_OK;
 
     while (status == SHD_OK && run < n) {
@@ -137,14 +139,14 @@ static int add_group(struct strides *s, const int32_t *ids, uint32_t n, struct s
     return status;
 }
 
-/* Those that devices reach from the first pair, whichever way: a ring or a chain.  Stores them in
- * ids[ndevices], ascending, and returns how many. */
+/* Devices connected with the first pair through other pairs, in either direction: a ring or a
+ * chain.  Stores them in ids[ndevices], ascending, and returns how many. */
 static uint32_t chain_of(int32_t *ids, int32_t *next, const struct capture_groups *pairs,
                          int32_t ndevices)
 {
     uint32_t n = 0, begin = UINT32_MAX;
 
-    /* next[]: a tree for each chain, whose root is its lowest device. */
+    /* next[]: a tree for each chain, with the chain's lowest device as root (union-find). */
     for (int32_t d = 0; d < ndevices; d++)
         next[d] = d;
     for (uint32_t g = 0; g < pairs->ngroups; g++) {
@@ -190,7 +192,7 @@ static int add_list(struct strides *s, const struct capture_groups *groups, int3
     return status;
 }
 
-/* Whether each stride divides the next, from 1 to the devices. */
+/* Whether each stride divides the next, from 1 to the number of devices. */
 static bool is_mesh(const struct strides *s, int64_t ndevices)
 {
     for (size_t i = 0; i + 1 < s->n; i++)
@@ -199,7 +201,8 @@ static bool is_mesh(const struct strides *s, int64_t ndevices)
     return s->n - 1 <= SHD_MESH_AXES_MAX && s->values[s->n - 1] == ndevices;
 }
 
-/* A name that an axis can have, of "mesh_dp" as PyTorch calls the groups along an axis of its mesh.
+/* An axis name from the name of its groups: PyTorch calls groups along a mesh axis "mesh_dp".
+ * False: no such name.
  */
 static bool axis_name(char *out, size_t size, const char *groups_name)
 {
@@ -224,7 +227,7 @@ static bool is_name(char names[][AXIS_NAME_MAX], size_t naxes, const char *name)
     return false;
 }
 
-/* Axes are called as the groups along them are, where these have a name. */
+/* Name axes after the groups along them, if these have a name. */
 static void take_names(char names[][AXIS_NAME_MAX], const struct capture *capture,
                        const struct shd_mesh *mesh)
 {
@@ -274,7 +277,7 @@ int axes_infer(struct shd_mesh **out, const struct capture *capture, struct shd_
 
     if (status == SHD_OK)
         status = add_stride(&s, capture->ndevices, err);
-    /* Of a few ranks' messages the pairs do not tell how far an axis reaches. */
+    /* Messages between a few traced ranks do not show how far an axis reaches. */
     for (uint32_t i = 0; i < capture->ngroups && status == SHD_OK; i++)
         if (!capture->groups[i].pairs || !capture->ntraced)
             status = add_list(&s, &capture->groups[i], capture->ndevices, err);

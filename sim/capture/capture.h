@@ -1,12 +1,13 @@
-/* capture.h - what a program of another system communicates: its collectives, as they were
- * compiled or called, whoever chose them.
+/* capture.h - the communication of another system's program: its collectives, as compiled or as
+ * called.
  *
- * A capture has no arrays and no shardings, only groups of devices and bytes; readers (reader.h)
- * fill one, and what is asked of it (sums.h, axes.h, rows.h) does not know where it came from.
+ * A capture has no arrays and no shardings, only groups of devices and bytes.  Readers (reader.h)
+ * fill it; its users (sums.h, axes.h, rows.h) do not know the format it came from.
  *
- * Bytes received are those of the default algorithms (coll.h).  Another system's text does not say
- * how an array is cut into chunks, so that the members of a group share its bytes evenly: what does
- * not divide goes to the first of them, a byte each.  A root is taken to be the first of its group.
+ * Received bytes are those of the default algorithms (coll.h).  Another system's text does not say
+ * how an array is cut into chunks, so members of a group share its bytes evenly: the first members
+ * get one byte more each if the bytes do not divide.  The root of a collective is assumed to be the
+ * group's first member.
  *
  * Thread class: owned by one thread while it is filled, immutable afterwards.
  *
@@ -24,71 +25,71 @@
 #include "base/uint128.h"
 #include "coll/coll.h"
 
-#define CAPTURE_DEVICES_MAX (1 << 20) /* of one program */
+#define CAPTURE_DEVICES_MAX (1 << 20) /* of a program */
 
-/* Of one collective: with these all sums fit a uint128. */
+/* Limits of one collective, with which all sums fit a uint128. */
 #define CAPTURE_BYTES_MAX (UINT64_C(1) << 50)
 #define CAPTURE_TIMES_MAX (UINT64_C(1) << 40)
 
-/* Which devices do a collective together: group g has the ids first[g] to first[g + 1] - 1.  Of a
- * permute each group is a pair: who sends, who receives. */
+/* The devices that do a collective together: group g has the ids first[g] to first[g + 1] - 1.
+ * Each group of a permute is a pair: sender, receiver. */
 struct capture_groups {
     uint32_t ngroups;
     uint32_t *first;
     int32_t *ids;
     bool pairs;
-    char *name; /* as the program calls them, "mesh_tp"; owned; NULL: it does not */
+    char *name; /* the program's name for the groups, "mesh_tp"; owned; NULL: none */
 };
 
 enum capture_phase { CAPTURE_FORWARD, CAPTURE_BACKWARD, CAPTURE_NPHASES };
 
 struct capture_collective {
     enum coll_kind kind;
-    const char *op;   /* as its system calls it: "all-reduce"; static, or the capture's */
+    const char *op;   /* the system's name for it: "all-reduce"; static, or owned by the capture */
     char *name;       /* of the instruction or event; owned */
-    char *where;      /* in the program that it was made of; owned; NULL: not known */
-    int line;         /* of the file that was read */
-    uint64_t times;   /* that a step does it */
-    uint64_t bytes;   /* IN of one member (coll.h); of a permute, of each pair */
-    uint64_t npieces; /* arrays that it moves at once */
-    bool async;       /* begins in one instruction and ends in another */
+    char *where;      /* place in the source program; owned; NULL: unknown */
+    int line;         /* in the file that was read */
+    uint64_t times;   /* times per step */
+    uint64_t bytes;   /* IN of one member (coll.h); of each pair of a permute */
+    uint64_t npieces; /* arrays moved at once */
+    bool async;       /* started and ended by separate instructions */
     enum capture_phase phase;
     uint32_t groups; /* number in the capture */
 };
 
 struct capture {
-    char *title; /* of the module; owned */
+    char *title; /* name of the module; owned */
     int32_t ndevices;
     struct capture_groups *groups;
     uint32_t ngroups;
     struct capture_collective *collectives; /* in the order of the text */
     uint32_t ncollectives;
-    int32_t *traced; /* devices that have told what they do, ascending; NULL: all have */
+    int32_t *traced; /* devices with a trace, ascending; NULL: all devices */
     uint32_t ntraced;
-    char **notes; /* what was assumed, sentences; owned */
+    char **notes; /* assumptions made, as sentences; owned */
     uint32_t nnotes;
 };
 
 void capture_init(struct capture *capture);
 void capture_fini(struct capture *capture);
 
-/* Add an empty groups list with room for so many groups and ids, and store its number in *out.
- * SHD_ENOMEM. */
+/* Add an empty list of groups with room for `ngroups` groups and `nids` ids, and store its number
+ * in *out.  SHD_ENOMEM. */
 SHD_MUST_CHECK int capture_add_groups(uint32_t *out, struct capture *capture, uint32_t ngroups,
                                       size_t nids, struct shd_error *err);
 
-/* Take away the last list, which nothing uses. */
+/* Remove the last list of groups, which must be unused. */
 void capture_drop_groups(struct capture *capture);
 
-/* Append a collective; its strings are the capture's from then on, also on failure.  SHD_ENOMEM. */
+/* Append a collective; the capture owns its strings from then on, also on failure.  SHD_ENOMEM. */
 SHD_MUST_CHECK int capture_add(struct capture *capture, const struct capture_collective *collective,
                                struct shd_error *err);
 
-/* Note what was assumed, once.  SHD_ENOMEM. */
+/* Note an assumption, unless already noted.  SHD_ENOMEM. */
 SHD_MUST_CHECK int capture_note(struct capture *capture, struct shd_error *err, const char *fmt,
                                 ...) SHD_PRINTF(3, 4);
 
-/* Members of the largest group; and whether all groups have as many. */
+/* Size of the largest group, and whether all groups have equal sizes. */
 uint32_t capture_group_size(const struct capture_groups *groups);
 bool capture_groups_equal_size(const struct capture_groups *groups);
 

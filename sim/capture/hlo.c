@@ -1,5 +1,7 @@
-/* A module is read in one pass from the first statement to the last: a computation stands before
- * those that call it.  Then each gets how often a step does it, from the entry back to the first,
+/* Reader of compiled XLA modules (hlo.h).
+ *
+ * A module is read in one pass from the first statement to the last: a computation stands before
+ * its callers.  Then, from the entry back to the first computation, each gets its runs per step,
  * and its collectives go to the capture.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -19,28 +21,30 @@
 #include "capture/hlo_text.h"
 #include "capture/sums.h"
 
-/* Groups that are not told: one of all. */
+/* An empty list of groups means one group of all devices. */
 static const char no_groups[] = "{}";
 static const struct hlo_piece all_devices = {no_groups, no_groups + sizeof no_groups - 1};
 
-#define NOTED_MAX 8 /* loops that are noted one by one, and conditionals */
+#define NOTED_MAX 8 /* loops, and conditionals, that get a note each; the others are counted in
+                       one note */
 
-/* Bytes of a computation and what it calls stop here: they only tell branches apart. */
+/* Cap on the bytes of a computation with its callees, which only serve to compare branches. */
 #define BYTES_MAX ((uint128)1 << 120)
 
 struct call {
     uint32_t callee;
     uint64_t times;
     uint32_t
-        choice; /* calls of one conditional share a number, and one of them is taken; 0: none */
+        choice; /* calls of a conditional share a number, and only one of them counts; 0: always
+                   counts */
 };
 
 struct computation {
     uint32_t first_call, end_call;
     uint32_t first_collective, end_collective;
-    bool moves;      /* it or what it calls has a collective */
-    bool is_reached; /* by calls from the entry, also of branches that are not taken */
-    uint128 bytes;   /* that it and what it calls receive, once */
+    bool moves;      /* the computation or a callee has a collective */
+    bool is_reached; /* through calls from the entry, also in branches that do not count */
+    uint128 bytes;   /* received in one run, with callees */
     uint64_t times;
 };
 
@@ -49,13 +53,13 @@ struct reader {
     const struct hlo_request *request;
     const char *file;
     struct diag *diag;
-    int line;               /* where the statement begins */
-    const char *counted_to; /* lines are counted up to here */
+    int line;               /* where the current statement begins */
+    const char *counted_to; /* `line` counts lines up to here */
     struct hlo_lists lists;
     bool is_scheduled;
-    bool is_counted;        /* how many devices there are is told, by the module or the caller */
-    int sharded_line;       /* of a parameter or copy that has a sharding; 0: none */
-    int asks_line;          /* of what only a module has that is to be partitioned; 0: none */
+    bool is_counted;        /* the module or the caller says the number of devices */
+    int sharded_line;       /* line of a parameter or copy with a sharding; 0: none */
+    int asks_line;          /* line of something that only unpartitioned modules have; 0: none */
     struct hlo_names names; /* of computations */
     struct hlo_loops loops;
     struct computation *computations;
@@ -63,9 +67,9 @@ struct reader {
     struct call *calls;
     uint32_t ncalls;
     uint32_t nchoices;
-    uint32_t nloops, nbranched; /* that are counted with a note */
-    uint32_t entry;             /* number + 1; 0: none seen */
-    bool inside;                /* a computation */
+    uint32_t nloops, nbranched; /* noted so far */
+    uint32_t entry;             /* number + 1; 0: none yet */
+    bool inside;                /* inside a computation */
 };
 
 bool hlo_is_module(const char *text, size_t length)
@@ -89,7 +93,7 @@ static int grow(struct reader *r, void *items, uint32_t n, size_t size)
 
 /* ---- the module's first line ---- */
 
-/* False: the number cannot be.  Without one it is 1. */
+/* Read a number of devices, 1 if missing; false: out of range. */
 static bool module_number(int32_t *out, struct hlo_piece attributes, const char *key)
 {
     struct hlo_piece value;
@@ -134,7 +138,8 @@ static int read_module(struct reader *r, struct hlo_piece line)
 
 /* ---- computations ---- */
 
-/* "%name (parameters) -> result", "ENTRY %name ..." or the name alone, without the brace. */
+/* Begin a computation at "%name (parameters) -> result", "ENTRY %name ..." or the name alone,
+ * without the brace. */
 static int begin_computation(struct reader *r, struct hlo_piece head)
 {
     bool entry = hlo_take_word(&head, "ENTRY");
@@ -166,7 +171,7 @@ static uint128 least(uint128 a, uint128 b)
     return a < b ? a : b;
 }
 
-/* When all of it was read: its bytes, with those of the costliest branch of each choice. */
+/* End a computation: add up its bytes, with those of the costliest branch of each conditional. */
 static void end_computation(struct reader *r)
 {
     struct computation *c = &r->computations[r->ncomputations - 1];
@@ -198,7 +203,7 @@ static void end_computation(struct reader *r)
 
 /* ---- calls ---- */
 
-/* The computation of a name, which stands before this one; HLO_NO_NUMBER. */
+/* The computation of a name, which must stand before the current one; HLO_NO_NUMBER: none. */
 static uint32_t find_callee(const struct reader *r, struct hlo_piece name)
 {
     uint32_t callee = hlo_names_find(&r->names, name, 0);
@@ -222,7 +227,7 @@ static int add_call(struct reader *r, struct hlo_piece name, uint64_t times, uin
     return SHD_OK;
 }
 
-/* The computations that an attribute names: "%f", or "{%f, %g}". */
+/* Add calls to the computations that an attribute names: "%f", or "{%f, %g}". */
 static int add_calls(struct reader *r, struct hlo_piece attributes, const char *key, uint64_t times,
                      uint32_t choice)
 {
@@ -240,8 +245,8 @@ static int add_calls(struct reader *r, struct hlo_piece attributes, const char *
     return status;
 }
 
-/* Fusions and the functions of a reduce compute: what they call counts if it moves something, and
- * need not be in the text else. */
+/* Add a call by a fusion or a reduce, if the callee communicates; other callees may be missing in
+ * the text. */
 static int add_moving_call(struct reader *r, struct hlo_piece attributes, const char *key)
 {
     struct hlo_piece value, name;
@@ -253,7 +258,7 @@ static int add_moving_call(struct reader *r, struct hlo_piece attributes, const 
                                                                     : SHD_OK;
 }
 
-/* "known_trip_count":{"n":"4"}, in a string or not. */
+/* Read "known_trip_count":{"n":"4"}, in a string or not. */
 static bool known_trips(struct hlo_piece attributes, uint64_t *trips)
 {
     static const char key[] = "known_trip_count";
@@ -298,7 +303,8 @@ static int note_given_loop(struct reader *r, struct hlo_piece name)
     return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
 }
 
-/* How often a loop goes round, of which the text does not say it in so many words. */
+/* Derive a loop's trip count from its condition and body, if the text has no known_trip_count; else
+ * take the caller's. */
 static int count_trips(uint64_t *trips, struct reader *r, const struct hlo_statement *statement)
 {
     struct hlo_count count;
@@ -325,7 +331,7 @@ static bool moves(const struct reader *r, struct hlo_piece attributes, const cha
     return callee != HLO_NO_NUMBER && r->computations[callee].moves;
 }
 
-/* The condition is asked once more than the body is done. */
+/* Add a loop's calls; the condition runs once more than the body. */
 static int read_while(struct reader *r, const struct hlo_statement *statement)
 {
     struct hlo_piece attributes = statement->attributes;
@@ -342,7 +348,7 @@ static int read_while(struct reader *r, const struct hlo_statement *statement)
                : status;
 }
 
-/* Which branch is taken is not in the text. */
+/* Note that a conditional's branches differ: the text does not say which branch is taken. */
 static int note_branches(struct reader *r, struct hlo_piece name, uint32_t first)
 {
     struct shd_error err;
@@ -360,7 +366,7 @@ static int note_branches(struct reader *r, struct hlo_piece name, uint32_t first
     return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
 }
 
-/* How many loops and conditionals are not named one by one. */
+/* Note how many loops and conditionals have no note of their own. */
 static int note_others(struct reader *r)
 {
     struct shd_error err;
@@ -404,8 +410,8 @@ static enum hlo_ids ids_of(const struct hlo_op *op, struct hlo_piece attributes)
     return op->any_channel ? HLO_PARTITIONS : HLO_REPLICAS_WITH_PARTS;
 }
 
-/* What the instruction was made of: metadata={op_name="jit(f)/dot_general" ...}.  False: it does
- * not say.  *out is NULL where there is no memory for it. */
+/* Source of an instruction: metadata={op_name="jit(f)/dot_general" ...}. False: none given. *out is
+ * NULL if there is no memory. */
 static bool source_of(char **out, struct hlo_piece attributes)
 {
     static const char key[] = "op_name=\"";
@@ -425,7 +431,7 @@ static bool source_of(char **out, struct hlo_piece attributes)
     return true;
 }
 
-/* "{}" */
+/* Whether a list is empty: "{}". */
 static bool is_empty_list(struct hlo_piece value)
 {
     struct hlo_piece inside;
@@ -502,14 +508,14 @@ static int read_collective(struct reader *r, const struct hlo_op *op, struct hlo
     return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
 }
 
-/* ---- what is still to be partitioned ---- */
+/* ---- detecting unpartitioned modules ---- */
 
 static bool contains(struct hlo_piece piece, const char *word)
 {
     return memmem(piece.at, (size_t)(piece.end - piece.at), word, strlen(word)) != NULL;
 }
 
-/* Calls that the partitioner takes out again. */
+/* Whether a custom call is one that XLA's partitioner removes. */
 static bool asks_partitioner(struct hlo_piece attributes)
 {
     static const char *const targets[] = {"\"Sharding\"", "\"SPMDFullToShardShape\"",
@@ -525,8 +531,8 @@ static bool asks_partitioner(struct hlo_piece attributes)
     return false;
 }
 
-/* An array in tiles, {devices=[2,1]<=[2]}; or along axes of a mesh, {mesh['x'=2], [{'x'}, {}]}, or
- * of Shardy's, [{"x"}, {}]. */
+/* Whether an instruction has a tiled sharding: {devices=[2,1]<=[2]}, axes of a mesh, {mesh['x'=2],
+ * [{'x'}, {}]}, or Shardy's [{"x"}, {}]. */
 static bool is_tiled(struct hlo_piece attributes)
 {
     struct hlo_piece value, inside;
@@ -538,8 +544,8 @@ static bool is_tiled(struct hlo_piece attributes)
     return contains(attributes, "xla.sdy.sharding=") && contains(attributes, "{\\\"");
 }
 
-/* Once partitioned, only parameters and copies of them keep what sharding they had; a scheduled
- * module has been through all of XLA's passes. */
+/* Look for signs that a module is not partitioned.  After partitioning only parameters and their
+ * copies keep their shardings; a scheduled module has been through all of XLA's passes. */
 static void look_for_shardings(struct reader *r, const struct hlo_statement *statement)
 {
     if (!r->asks_line && asks_partitioner(statement->attributes))
@@ -569,7 +575,7 @@ static void refuse_unpartitioned(struct reader *r)
 
 /* ---- instructions ---- */
 
-/* An opcode that sounds like a collective, and is none that is known. */
+/* Whether an unknown opcode looks like a collective. */
 static bool sounds_like_one(struct hlo_piece opcode)
 {
     static const char *const words[] = {"all-", "collective-", "reduce-scatter", "ragged-all"};
@@ -584,7 +590,7 @@ static bool sounds_like_one(struct hlo_piece opcode)
     return false;
 }
 
-/* What neither is a collective nor a loop nor a choice. */
+/* Read an instruction that is no collective, loop or conditional. */
 static int read_other(struct reader *r, const struct hlo_statement *statement)
 {
     struct hlo_piece opcode = statement->opcode, attributes = statement->attributes;
@@ -600,7 +606,7 @@ static int read_other(struct reader *r, const struct hlo_statement *statement)
     return hlo_equal(opcode, "fusion") ? add_moving_call(r, attributes, "calls") : SHD_OK;
 }
 
-/* "name = shape opcode(operands), attributes" */
+/* Split "name = shape opcode(operands), attributes". */
 static bool split(struct hlo_statement *out, struct hlo_piece *shape, struct hlo_piece line)
 {
     struct hlo_piece inside;
@@ -645,7 +651,7 @@ static int read_instruction(struct reader *r, struct hlo_piece line)
 
 /* ---- statements ---- */
 
-/* Tables of file names and the like, which compiled modules have. */
+/* Whether a line belongs to the tables of file names and stack frames in compiled modules. */
 static bool is_of_table(struct hlo_piece line)
 {
     static const char *const names[] = {"FileNames", "FunctionNames", "FileLocations",
@@ -691,15 +697,15 @@ static void count_lines(struct reader *r, const char *to)
         r->line += *r->counted_to == '\n';
 }
 
-/* ---- how often ---- */
+/* ---- runs per step ---- */
 
 static bool multiply(uint64_t *out, uint64_t a, uint64_t b)
 {
     return !__builtin_mul_overflow(a, b, out);
 }
 
-/* Of the calls from `first` on that are of one choice, the one that moves most; *end is behind the
- * last of them. */
+/* Of the calls from `first` on that belong to one conditional, the call that moves most bytes; *end
+ * is behind the last of them. */
 static uint32_t taken(const struct reader *r, uint32_t first, uint32_t *end)
 {
     uint32_t best = first, i = first + 1;
@@ -723,7 +729,7 @@ static int add_times(struct reader *r, uint64_t times, const struct call *call)
     return SHD_OK;
 }
 
-/* Callers stand behind what they call. */
+/* Set the runs per step of all computations.  Callers stand behind their callees. */
 static int set_times(struct reader *r)
 {
     int status = SHD_OK;
@@ -743,8 +749,8 @@ static int set_times(struct reader *r)
     return status;
 }
 
-/* Collectives of computations that nothing is known to call are said to be left out.  Callers stand
- * behind what they call. */
+/* Note that collectives of computations without a known caller are left out.  Callers stand behind
+ * their callees. */
 static int note_uncalled(struct reader *r)
 {
     struct shd_error err;
@@ -767,7 +773,7 @@ static int note_uncalled(struct reader *r)
     return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
 }
 
-/* Take away what no step does. */
+/* Remove collectives that no step runs. */
 static void drop_unused(struct capture *capture)
 {
     uint32_t n = 0;

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #define DIMENSIONS_MAX 16
-#define LISTED_MAX (CAPTURE_DEVICES_MAX * 2) /* ids, and groups: of pairs each device has two */
+#define LISTED_MAX (CAPTURE_DEVICES_MAX * 2) /* ids, and groups: in pairs a device may occur
+                                                twice */
 
-/* Numbers as they stand in the text, group by group. */
+/* Groups of ids as listed in the text. */
 struct listed {
     uint32_t ngroups;
     uint32_t *first; /* [ngroups + 1] */
@@ -49,7 +50,7 @@ static bool next_group(struct hlo_piece *all, struct hlo_piece *group)
     return hlo_take_bracket(all, group);
 }
 
-/* Ids of a group from ids[n] on (NULL: they are only counted); the new n, or SIZE_MAX. */
+/* Read a group's ids into ids[n] and on (NULL: count only); returns the new n, or SIZE_MAX. */
 static size_t read_ids(struct hlo_piece group, int32_t *ids, size_t n)
 {
     uint64_t id;
@@ -99,7 +100,7 @@ struct dimensions {
     uint64_t size; /* of all */
 };
 
-/* Numbers with commas between them. */
+/* Read numbers separated by commas. */
 static bool read_dimensions(struct dimensions *out, struct hlo_piece inside)
 {
     *out = (struct dimensions){.size = 1};
@@ -223,7 +224,8 @@ static bool read_mesh(struct mesh_axes *out, struct hlo_piece inside)
     return sizes->size >= 1 && sizes->size <= CAPTURE_DEVICES_MAX;
 }
 
-/* An axis that groups lie along, or a part of it: how far neighbours are apart, and how many. */
+/* An axis, or a part of an axis, along which groups lie: distance of neighbours, and their
+ * number. */
 struct along {
     uint64_t stride, extent;
 };
@@ -260,7 +262,7 @@ static bool read_along(struct along *out, struct hlo_piece *piece, const struct 
     return true;
 }
 
-/* "('x','y')" or "([2,4]T(1,0))" or "(0,2,1,3)": the device at each position. */
+/* Read the device at each position: "('x','y')", "([2,4]T(1,0))" or "(0,2,1,3)". */
 static bool read_device_ids(int32_t *ids, size_t nids, struct hlo_piece *value)
 {
     struct hlo_piece inside, rest;
@@ -274,7 +276,7 @@ static bool read_device_ids(int32_t *ids, size_t nids, struct hlo_piece *value)
     return read_ids(inside, NULL, 0) == nids && read_ids(inside, ids, 0) == nids;
 }
 
-/* Positions that differ along the axes of a group only are of one group. */
+/* Fill in groups: positions that differ along the group's axes only form a group. */
 static int fill_mesh_groups(struct listed *out, const int32_t *device, const struct along *along,
                             uint32_t nalong, uint64_t members, struct shd_error *err)
 {
@@ -301,7 +303,7 @@ static int fill_mesh_groups(struct listed *out, const int32_t *device, const str
     return SHD_OK;
 }
 
-/* No two of them share a coordinate: each is counted once. */
+/* Whether no two parts overlap, so that each coordinate counts once. */
 static bool along_are_apart(const struct along *along, uint32_t n, uint64_t size, uint64_t *members)
 {
     *members = 1;
@@ -355,7 +357,7 @@ static int read_mesh_groups(struct listed *out, struct hlo_piece value, struct s
     return status;
 }
 
-/* ---- from what is listed to devices ---- */
+/* ---- from listed ids to devices ---- */
 
 static int read_listed(struct listed *out, struct hlo_piece value, struct shd_error *err)
 {
@@ -373,7 +375,7 @@ static int read_listed(struct listed *out, struct hlo_piece value, struct shd_er
     }
 }
 
-/* One group of all numbers there are, which "{}" stands for. */
+/* Replace a list by one group of all ids, the meaning of "{}". */
 static int list_all(struct listed *listed, int32_t n, struct shd_error *err)
 {
     int status;
@@ -387,7 +389,8 @@ static int list_all(struct listed *listed, int32_t n, struct shd_error *err)
     return status;
 }
 
-/* How often the listed groups stand for groups of devices, and each id for devices of a group. */
+/* How many groups of devices a listed group stands for, how many devices an id stands for, and the
+ * limit of ids. */
 static void copies(enum hlo_ids ids, const struct hlo_devices *devices, int32_t *of_groups,
                    int32_t *of_ids, int32_t *limit)
 {
@@ -464,9 +467,9 @@ static int to_devices(uint32_t *out, struct capture *capture, const struct liste
     return SHD_OK;
 }
 
-/* ---- lists that were seen before ---- */
+/* ---- lists read before ---- */
 
-/* The text of a value, without what follows it in the instruction. */
+/* The text of a value, without the rest of the instruction. */
 static struct hlo_piece extent_of(struct hlo_piece value)
 {
     struct hlo_piece rest = value, inside;

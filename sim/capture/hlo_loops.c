@@ -7,21 +7,21 @@
 
 #include "base/array.h"
 
-#define STEPS_MAX 20000  /* instructions that are looked at for a loop */
-#define FRAMES_MAX 256   /* fusions and calls that are entered for a loop */
-#define WHOLE UINT32_MAX /* a value that is no tuple */
+#define STEPS_MAX 20000  /* instructions visited for a loop */
+#define FRAMES_MAX 256   /* fusions and calls entered for a loop */
+#define WHOLE UINT32_MAX /* the value itself, not an item of a tuple */
 
-/* Sums of two of them fit. */
+/* Largest number; two of them add up without overflow. */
 #define NUMBER_MAX (INT64_C(1) << 61)
 
 enum op {
     OP_ADD,
-    OP_CALL, /* and fusions */
+    OP_CALL, /* also fusions */
     OP_COMPARE,
     OP_CONSTANT,
     OP_ITEM,
     OP_PARAMETER,
-    OP_SAME, /* as its operand */
+    OP_SAME, /* equal to its operand */
     OP_SUBTRACT,
     OP_TUPLE
 };
@@ -39,7 +39,7 @@ void hlo_loops_fini(struct hlo_loops *loops)
     *loops = (struct hlo_loops){.kept = NULL};
 }
 
-/* ---- what is kept ---- */
+/* ---- instructions kept ---- */
 
 static bool op_of(enum op *out, struct hlo_piece opcode)
 {
@@ -100,7 +100,7 @@ bool hlo_loops_keep(struct hlo_loops *loops, uint32_t computation,
 
 /* ---- operands and attributes ---- */
 
-/* The name of operand i: the last word of "f32[8]{0} %x". */
+/* Name of operand i: the last word of "f32[8]{0} %x". */
 static bool operand(struct hlo_piece *name, struct hlo_piece operands, uint32_t i)
 {
     struct hlo_piece one = hlo_take_until(&operands, ',');
@@ -127,18 +127,18 @@ static uint32_t computation_of(const struct hlo_loops *loops, struct hlo_piece a
 
 enum kind { UNKNOWN, NUMBER, ITEM };
 
-/* A number; or an item of a loop's state at the beginning of a round, and a number. */
+/* An integer; or the loop state's item at the start of a round, plus an integer. */
 struct value {
     enum kind kind;
     uint32_t item;
     int64_t number;
 };
 
-/* A computation that is looked at, and what its parameters are. */
+/* A computation that is evaluated, with the meaning of its parameters. */
 struct frame {
     uint32_t computation;
     bool is_loop;               /* the parameter is the loop's state */
-    const struct frame *caller; /* NULL: parameters are not known, unless it is a loop's */
+    const struct frame *caller; /* NULL: parameters are unknown, except a loop's state */
     struct hlo_piece operands;  /* of the call */
 };
 
@@ -166,7 +166,8 @@ static const struct hlo_kept *root_of(const struct look *look, uint32_t computat
                : NULL;
 }
 
-/* What a call is made to, and the frame of that.  NULL: its root is not kept. */
+/* Enter the computation that a call calls; returns its root, and its frame.  NULL: the root was not
+ * kept. */
 static const struct hlo_kept *enter(struct look *look, const struct frame **frame,
                                     const struct hlo_kept *call)
 {
@@ -207,7 +208,7 @@ static struct value constant(struct hlo_piece operands)
     return value;
 }
 
-/* What an instruction gives, or an item of the tuple that it gives. */
+/* Value of an instruction, or of an item of the tuple that it returns. */
 static struct value value_of(struct look *look, const struct frame *frame,
                              const struct hlo_kept *kept, uint32_t item)
 {
@@ -267,18 +268,18 @@ static struct value value_of(struct look *look, const struct frame *frame,
 
 /* ---- loops ---- */
 
-/* Less than, at most, not equal, equal; the others are these of the negative numbers. */
+/* Relations between item and bound; GT and GE are LT and LE of the negated numbers. */
 enum relation { LT, LE, NE, EQ, GT, GE, NRELATIONS };
 
 static const struct {
     const char *direction, *words;
-    enum relation mirrored; /* of the same with its sides exchanged */
+    enum relation mirrored; /* the same relation with sides exchanged */
 } relations[NRELATIONS] = {
     [LT] = {"LT", "less than", GT}, [LE] = {"LE", "at most", GE},   [NE] = {"NE", "other than", NE},
     [EQ] = {"EQ", "equal to", EQ},  [GT] = {"GT", "more than", LT}, [GE] = {"GE", "at least", LE}};
 
-/* How often a number that begins at `start` and has `step` added in each round is `relation` to the
- * bound.  False: it would go on until the number wraps around. */
+/* Number of rounds while a number that begins at `start`, and grows by `step` each round, is
+ * `relation` to the bound.  False: it would wrap around first. */
 static bool rounds(uint64_t *out, enum relation relation, int64_t start, int64_t bound,
                    int64_t step)
 {
@@ -306,7 +307,7 @@ static bool rounds(uint64_t *out, enum relation relation, int64_t start, int64_t
     return true;
 }
 
-/* Go through calls and copies from the condition's root to its comparison.  NULL: there is none. */
+/* Follow calls and copies from the condition's root to its comparison.  NULL: none found. */
 static const struct hlo_kept *find_comparison(struct look *look, const struct frame **frame)
 {
     const struct hlo_kept *kept = root_of(look, (*frame)->computation);
@@ -352,7 +353,7 @@ struct loop {
     struct hlo_piece operands;
 };
 
-/* The value of an item before the loop. */
+/* Value of an item before the loop. */
 static struct value value_before(struct look *look, const struct loop *loop, uint32_t item)
 {
     struct hlo_piece name;
@@ -362,7 +363,7 @@ static struct value value_before(struct look *look, const struct loop *loop, uin
                : (struct value){UNKNOWN, 0, 0};
 }
 
-/* An item that the body hands on, by its value before the loop; other values stay as they are. */
+/* Replace an item that the body never changes by its value before the loop; keep other values. */
 static struct value invariant(struct look *look, const struct loop *loop, struct value value)
 {
     struct value next, before;
@@ -377,7 +378,7 @@ static struct value invariant(struct look *look, const struct loop *loop, struct
                                  : value;
 }
 
-/* The two sides of the condition, an item that changes on the left and a number on the right. */
+/* The two sides of the condition: the item that changes on the left, a number on the right. */
 static bool find_sides(struct value sides[2], enum relation *relation, struct look *look,
                        const struct loop *loop)
 {

@@ -19,7 +19,7 @@ static size_t length(struct hlo_piece name)
     return (size_t)(name.end - name.at);
 }
 
-/* The slot that has the name, or would have it. */
+/* The slot with the name, or the free slot for it. */
 static struct hlo_name *slot_of(const struct hlo_names *names, struct hlo_piece name,
                                 uint32_t scope)
 {

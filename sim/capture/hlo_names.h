@@ -1,7 +1,7 @@
-/* hlo_names.h - numbers by name, for the computations of a module and the instructions of each.
+/* hlo_names.h - map names of computations and instructions to numbers.
  *
- * Names are pieces of the text, of which nothing is copied.  A scope tells apart the same name in
- * several computations.
+ * Names are pieces of the text and are not copied.  Scopes separate equal names in different
+ * computations.
  *
  * Thread class: owned by one thread.
  *
@@ -19,7 +19,7 @@ struct hlo_name {
     uint32_t scope, number;
 };
 
-/* Open addressing, at most half full. */
+/* Hash table with open addressing, at most half full. */
 struct hlo_names {
     struct hlo_name *slots;
     size_t nslots; /* a power of two */
@@ -28,10 +28,10 @@ struct hlo_names {
 
 void hlo_names_fini(struct hlo_names *names);
 
-/* Add a name, or give the one that is there another number.  False: no memory. */
+/* Set the number of a name, adding the name if new.  False: no memory. */
 bool hlo_names_put(struct hlo_names *names, struct hlo_piece name, uint32_t scope, uint32_t number);
 
-/* HLO_NO_NUMBER: there is none of this name. */
+/* The number of a name; HLO_NO_NUMBER: unknown name. */
 uint32_t hlo_names_find(const struct hlo_names *names, struct hlo_piece name, uint32_t scope);
 
 #endif /* CAPTURE_HLO_NAMES_H */

@@ -48,7 +48,7 @@ static bool sum(uint64_t *out, const uint64_t *bytes, size_t n)
     return true;
 }
 
-/* The items' bytes that count; how many arrays they are is told of plain results only. */
+/* Pick the bytes that count from a shape's items; *npieces is known for plain results only. */
 static bool pick(uint64_t *out, uint64_t *npieces, enum hlo_shape_of of, const uint64_t *bytes,
                  size_t n)
 {

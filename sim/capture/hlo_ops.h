@@ -1,6 +1,4 @@
-/* hlo_ops.h - which instructions of a module communicate, and what their shapes say of the bytes.
- *
- * Thread class: immutable tables and pure functions.
+/* hlo_ops.h - instructions of a module that communicate, and how shapes give their bytes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,26 +8,29 @@
 #include "capture/capture.h"
 #include "capture/hlo_text.h"
 
-/* Where the bytes are that the op brings to a device, in the shape of the instruction. */
+/* The part of an instruction's shape whose bytes count. */
 enum hlo_shape_of {
-    HLO_RESULT,         /* all of it */
-    HLO_SECOND,         /* the second item: (operands, results, contexts...) of what begins here */
-    HLO_FIRST,          /* the first: the operand of a send */
-    HLO_SECOND_IF_TUPLE /* either, as texts of different ages have it */
+    HLO_RESULT,         /* the whole shape */
+    HLO_SECOND,         /* the second item: (operands, results, contexts...) of an asynchronous
+                           start */
+    HLO_FIRST,          /* the first item: the operand of a send */
+    HLO_SECOND_IF_TUPLE /* the second item of a tuple, else the whole; XLA versions differ */
 };
 
 struct hlo_op {
-    const char *name; /* in the text */
-    const char *op;   /* what it is told as */
+    const char *name; /* as in the text */
+    const char *op;   /* as reported */
     enum coll_kind kind;
     enum hlo_shape_of of;
-    bool result_is_gathered;  /* g times IN of a member */
-    bool result_is_scattered; /* one g-th of it */
-    bool pairs;               /* of source and target, in place of groups */
-    bool any_channel;         /* with a channel its ids are partitions (else replicas with all) */
+    bool result_is_gathered;  /* the result has g times the bytes of IN */
+    bool result_is_scattered; /* the result has one g-th of the bytes of IN */
+    bool pairs;               /* groups are pairs of source and target */
+    bool any_channel;         /* with a channel, ids are partitions (else replicas with all their
+                                 partitions) */
 };
 
-/* The row of an instruction's name; NULL: it does not communicate, or only ends what began. */
+/* The row of an instruction's name; NULL: it does not communicate, or only ends an asynchronous
+ * op. */
 const struct hlo_op *hlo_op_find(struct hlo_piece name);
 
 /* IN of one member (coll.h), of `members`.  SHD_EINVAL: the shape does not fit the op; SHD_ENOMEM.

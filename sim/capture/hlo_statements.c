@@ -11,8 +11,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* What is scanned: its end, how deep in brackets, the last character that is no blank, and whether
- * an equals sign stood outside of brackets, as behind an instruction's name. */
+/* State of the scanner: position and end, depth of brackets, the last non-blank character, and
+ * whether an equals sign was seen outside of brackets, as after an instruction's name. */
 struct scan {
     const char *at, *end;
     size_t depth;
@@ -25,7 +25,7 @@ static struct hlo_piece rest_of(const struct scan *s)
     return (struct hlo_piece){s->at, s->end};
 }
 
-/* "name =" or "ROOT name =" comes next. */
+/* Whether "name =" or "ROOT name =" comes next. */
 static bool begins_instruction(const struct scan *s)
 {
     struct hlo_piece rest = rest_of(s), name;
@@ -34,7 +34,7 @@ static bool begins_instruction(const struct scan *s)
     return hlo_take_name(&rest, &name) && hlo_take(&rest, '=');
 }
 
-/* Past a character, a string or a comment. */
+/* Step over a character, a string or a comment. */
 static void step(struct scan *s)
 {
     struct hlo_piece rest = rest_of(s);
@@ -67,7 +67,8 @@ static void to_end_of_line(struct scan *s)
         s->at++;
 }
 
-/* Braces of layouts stand right behind "]", those of attributes behind "=". */
+/* Whether a brace opens a computation: braces of layouts stand right behind "]", of attributes
+ * behind "=". */
 static bool opens_computation(const struct scan *s)
 {
     char before = s->at[-1];

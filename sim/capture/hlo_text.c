@@ -203,7 +203,7 @@ char *hlo_copy(struct hlo_piece piece)
 
 /* ---- shapes ---- */
 
-/* Bits of an element; -1: no such type.  What has no elements (a token) has none. */
+/* Bits of an element; -1: unknown type.  Types without elements (token) have 0. */
 static int element_bits(struct hlo_piece type)
 {
     static const struct {
@@ -217,7 +217,7 @@ static int element_bits(struct hlo_piece type)
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (hlo_equal(type, types[i].name))
             return types[i].bits;
-    /* s4, u8, f32, and f8e4m3fn: a letter and the bits. */
+    /* A letter and the number of bits: s4, u8, f32, f8e4m3fn. */
     if (rest.at == rest.end || !strchr("suf", *rest.at))
         return -1;
     rest.at++;
@@ -227,7 +227,7 @@ static int element_bits(struct hlo_piece type)
                : -1;
 }
 
-/* "[8,<=16]": bits times extents. */
+/* Take extents, "[8,<=16]": bytes are `bits` times the extents. */
 static bool take_extents(struct hlo_piece *piece, uint64_t bits, uint64_t *bytes)
 {
     struct hlo_piece inside;
@@ -260,14 +260,14 @@ static bool take_array(struct hlo_piece *piece, uint64_t *bytes)
     return true;
 }
 
-/* A tuple's items have commas between them at its own depth: the bytes of all that is inside. */
+/* Add up the bytes of all arrays inside a tuple. */
 static bool sum_tuple(struct hlo_piece inside, uint64_t *bytes)
 {
     uint64_t one;
 
     *bytes = 0;
     for (hlo_skip(&inside); inside.at < inside.end; hlo_skip(&inside)) {
-        if (strchr("(),", *inside.at)) { /* tuples in it: their items are looked at alike */
+        if (strchr("(),", *inside.at)) { /* nested tuples: their items add up in this loop too */
             inside.at++;
             continue;
         }

@@ -16,15 +16,16 @@
 #include "capture/torch_chakra.h"
 #include "capture/torch_profiler.h"
 
-#define HEAD_BYTES ((size_t)64 << 10) /* formats are known from these */
-#define TEXT_MAX_BYTES ((size_t)16 << 30) /* of a trace: the memory of the machine is the limit */
+#define HEAD_BYTES ((size_t)64 << 10) /* start of a file from which its format is recognized */
+#define TEXT_MAX_BYTES ((size_t)16 << 30) /* longest text of a trace; the machine's memory is the
+                                             real limit */
 
 struct reading {
     struct capture *out;
     struct traces traces;
     const struct reader_request *request;
     struct diag *diag;
-    const struct format *format; /* of the first file */
+    const struct format *format; /* format of the first file */
     uint32_t nfiles;
     char *first_file; /* owned */
 };
@@ -35,7 +36,7 @@ struct format {
     const char *what;
     bool (*is)(const char *text, size_t length);
     int (*read)(struct reading *r, const char *file, const char *text, size_t length);
-    bool is_of_rank; /* one file a rank */
+    bool is_of_rank; /* one file per rank */
 };
 
 static int read_hlo(struct reading *r, const char *file, const char *text, size_t length)
@@ -142,7 +143,7 @@ static int is_shown(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Whether a file of a folder is read, or passed over as something else that lies there. */
+/* Whether a file in a folder is read; other files are skipped. */
 static bool is_of_traces(const char *path)
 {
     char head[HEAD_BYTES];
@@ -151,7 +152,7 @@ static bool is_of_traces(const char *path)
     size_t length = 0;
 
     if (file_bytes_create(&file, path, &err) != SHD_OK)
-        return true; /* reading tells why it cannot */
+        return true; /* reading it reports the reason */
     if (file_bytes_count(file) > 0)
         length = file_bytes_read(file, 0, (uint8_t *)head, sizeof head);
     file_bytes_destroy(file);
@@ -213,7 +214,7 @@ static int read_path(struct reading *r, const char *path)
     return read_file(r, path);
 }
 
-/* ---- the whole ---- */
+/* ---- all files ---- */
 
 static size_t trimmed(const char *path)
 {
@@ -224,7 +225,7 @@ static size_t trimmed(const char *path)
     return n;
 }
 
-/* Of traces: the last part of the path, and how many more were given. */
+/* Title of traces: the last component of the first path, and the number of other paths. */
 static int make_title(struct reading *r, const char *path, size_t npaths)
 {
     size_t n = trimmed(path), begin = n;

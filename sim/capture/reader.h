@@ -1,8 +1,10 @@
-/* reader.h - other systems' programs by what is in their files: a format is a row of a table.
+/* reader.h - read other systems' programs; the format of a file is recognized from its text.
  *
- *     the text of a compiled XLA module                       hlo.h
- *     a Chrome trace of PyTorch's profiler, of each rank      torch_profiler.h
- *     an execution trace of PyTorch in Chakra's schema        torch_chakra.h
+ * A format is a row of a table:
+ *
+ *   the text of a compiled XLA module                     hlo.h
+ *   a Chrome trace of PyTorch's profiler, of each rank    torch_profiler.h
+ *   an execution trace of PyTorch in Chakra's schema      torch_chakra.h
  *
  * Thread class: pure functions; they read files.
  *
@@ -16,10 +18,10 @@
 #include "capture/traces.h"
 
 struct reader_request {
-    int32_t devices;             /* of the program; 0: as it says itself */
-    uint64_t trips;              /* as hlo_request has it */
-    int64_t step;                /* as traces_request has it */
-    const struct shd_mesh *mesh; /* of the program, as the caller says; NULL: not told */
+    int32_t devices;             /* number of devices; 0: take the program's */
+    uint64_t trips;              /* as in hlo_request */
+    int64_t step;                /* as in traces_request */
+    const struct shd_mesh *mesh; /* the program's mesh, if the caller knows it; NULL: unknown */
 };
 
 #define READER_REQUEST_INIT    \
@@ -27,9 +29,9 @@ struct reader_request {
         .step = TRACES_NO_STEP \
     }
 
-/* Read the files of one program into a capture, which capture_init() has made: a module, or a trace
- * a rank.  Of a folder all files in it that are of a known format are read.  Faults go to `diag`;
- * SHD_EINVAL, SHD_ENOMEM.  End the capture with capture_fini() in any case. */
+/* Read the files of one program into an initialized capture: a module, or a trace per rank.  In a
+ * folder all files of a known format are read.  Faults go to `diag`; SHD_EINVAL, SHD_ENOMEM.  End
+ * the capture with capture_fini() in any case. */
 SHD_MUST_CHECK int reader_read(struct capture *out, char *const *paths, size_t npaths,
                                const struct reader_request *request, struct diag *diag);
 

@@ -21,7 +21,7 @@ static bool alike(const struct capture_collective *a, const struct capture_colle
            a->bytes == b->bytes && a->npieces == b->npieces && same_text(a->where, b->where);
 }
 
-/* Rows by what is alike in them: number + 1; 0: free.  Open addressing, at most half full. */
+/* Hash table of rows by their key: number + 1; 0: free.  Open addressing, at most half full. */
 struct index {
     uint32_t *slots;
     size_t nslots; /* a power of two */
@@ -45,7 +45,7 @@ static uint64_t hash_of(const struct capture_collective *c)
     return c->where ? hash_bytes(hash, c->where, strlen(c->where)) : hash;
 }
 
-/* The row of a collective: one that is there, or the next, which is then the collective's. */
+/* Row number of a collective: an existing row, or the next free number. */
 static size_t find_row(struct index *index, const struct rows *rows,
                        const struct capture_collective *c)
 {
@@ -58,7 +58,8 @@ static size_t find_row(struct index *index, const struct rows *rows,
     return index->slots[at] - 1;
 }
 
-/* How a group lies that follows no axes: how many of its members share a tier with the first. */
+/* Hardware group of ids that follow no axes: how many of the first group's members share each tier
+ * with its first member. */
 static void group_of_ids(struct hardware_group *out, const struct hardware *hardware,
                          const struct capture_groups *groups)
 {
@@ -69,7 +70,7 @@ static void group_of_ids(struct hardware_group *out, const struct hardware *hard
             out->inside[t] += hardware_tier_between(hardware, groups->ids[0], groups->ids[i]) <= t;
 }
 
-/* The slowest of a permute's pairs. */
+/* Seconds of a permute: its slowest pair. */
 static double pairs_seconds(const struct hardware *hardware, const struct capture_groups *groups,
                             double bytes)
 {
@@ -105,7 +106,7 @@ static double seconds_of(const struct rows_row *row, const struct capture *captu
                                        (double)row->first->bytes);
 }
 
-/* What groups lie along, looked at once for each list of them. */
+/* Axes of a list of groups, cached per list. */
 struct looked {
     bool known, follows;
     uint32_t axes;

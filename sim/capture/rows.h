@@ -1,8 +1,7 @@
-/* rows.h - a capture folded: one row for collectives that are alike, with what they move and, on a
- * cluster, how long they take.
+/* rows.h - a capture folded: a row for equal collectives, with their bytes and, on a cluster, their
+ * time.
  *
- * Alike are those of one op with equal operands in the same groups and phase, made of the same
- * place of the program.
+ * Collectives are equal if they have the same op, operands, groups, phase and place in the program.
  *
  * Thread class: owned by one thread.
  *
@@ -17,12 +16,12 @@
 #include "hardware/hardware.h"
 
 struct rows_row {
-    const struct capture_collective *first; /* the capture's */
-    bool follows;                           /* its groups lie along axes of the mesh: */
+    const struct capture_collective *first; /* in the capture */
+    bool follows;                           /* the groups lie along mesh axes: */
     uint32_t axes;                          /* a bit each */
     uint64_t count, instructions;
     uint128 received_bytes; /* by all devices */
-    double seconds;         /* of all of them, one after the other; 0 without a cluster */
+    double seconds;         /* of all these collectives, one after the other; 0 without a cluster */
 };
 
 struct rows {
@@ -32,7 +31,7 @@ struct rows {
     double seconds;
 };
 
-/* Fold; `hardware` may be NULL.  Rows are in the order of the capture.  SHD_ENOMEM. */
+/* Fold a capture; `hardware` may be NULL.  Rows are in the order of the capture.  SHD_ENOMEM. */
 SHD_MUST_CHECK int rows_init(struct rows *out, const struct capture *capture,
                              const struct shd_mesh *mesh, const struct hardware *hardware,
                              struct shd_error *err);

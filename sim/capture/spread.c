@@ -12,9 +12,10 @@
 struct spread {
     struct capture *capture;
     const struct shd_mesh *mesh;
-    int32_t *typical; /* by device: whom it is like; itself if it has a trace */
-    int32_t *at;      /* by place in the mesh: the device there */
-    uint32_t nleft;   /* lists that follow no axes */
+    int32_t *typical; /* by device: the traced device that it is assumed to act like; itself if
+                         traced */
+    int32_t *at;      /* by position in the mesh: the device */
+    uint32_t nleft;   /* lists of groups that follow no axes */
     struct shd_error *err;
 };
 
@@ -43,7 +44,7 @@ static int find_typical(struct spread *s)
 
 /* ---- groups ---- */
 
-/* All groups there are along some axes, each a row of `size` devices. */
+/* All groups along some axes; each is a row of `size` devices. */
 struct boxes {
     int32_t *ids;
     uint32_t *box_of; /* by device */
@@ -83,8 +84,8 @@ static int boxes_init(struct boxes *boxes, const struct spread *s, uint32_t axes
     return SHD_OK;
 }
 
-/* Whether a box that the list does not have is one of ranks without a trace, like one that it
- * has. */
+/* Whether a box outside the list has only ranks without a trace, and they act like ranks of a box
+ * in the list. */
 static bool is_like(const struct spread *s, const struct boxes *boxes, uint32_t box,
                     const bool *listed)
 {
@@ -151,7 +152,7 @@ static int spread_groups(struct spread *s, struct capture_groups *groups)
 
 /* ---- pairs ---- */
 
-/* The device that lies to `d` as `to` does to `from`. */
+/* The device at the same distance from `d` as `to` is from `from`. */
 static int32_t moved(const struct spread *s, int32_t d, int32_t from, int32_t to)
 {
     int32_t a = shd_mesh_find_device(s->mesh, from), b = shd_mesh_find_device(s->mesh, to);
@@ -171,7 +172,9 @@ static int spread_pairs(struct spread *s, struct capture_groups *groups)
     uint32_t room = (uint32_t)s->capture->ndevices + groups->ngroups, n = groups->ngroups;
     int32_t *ids = calloc(2 * (size_t)room, sizeof *ids);
     uint32_t *first = calloc((size_t)room + 1, sizeof *first);
-    uint32_t *pair_of = calloc((size_t)s->capture->ndevices, sizeof *pair_of); /* + 1, by sender */
+    uint32_t *pair_of = calloc((size_t)s->capture->ndevices, sizeof *pair_of); /* by sender:
+                                                                                  number of the
+                                                                                  pair + 1 */
 
     if (!ids || !first || !pair_of) {
         free(ids);
@@ -183,7 +186,7 @@ static int spread_pairs(struct spread *s, struct capture_groups *groups)
     for (uint32_t g = 0; g < n; g++) {
         int32_t from = ids[2 * (size_t)g], to = ids[2 * (size_t)g + 1];
 
-        /* A message that was only received is the receiver's. */
+        /* A message seen only by its receiver belongs to the receiver. */
         pair_of[s->typical[from] == from ? from : to] = g + 1;
     }
     for (int32_t d = 0; d < s->capture->ndevices; d++) {

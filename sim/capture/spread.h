@@ -1,9 +1,8 @@
-/* spread.h - what ranks without a trace do, taken from those with one.
+/* spread.h - extend a capture to ranks without a trace.
  *
- * A rank is taken to do what the nearest traced rank before it does, in the groups that it is in
- * along the same axes of a mesh; ranks before the first are like the first.  So one trace stands
- * for a job whose ranks are alike, and one a stage for a pipeline whose stages are the slowest
- * axis.
+ * A rank without a trace is assumed to act like the nearest traced rank before it, or else like the
+ * first traced rank, in its own groups along the same mesh axes.  So one trace is enough for a job
+ * of equal ranks, and one per stage for a pipeline whose stages are the slowest axis.
  *
  * Thread class: pure functions; the capture is written to.
  *
@@ -16,8 +15,8 @@
 
 #include "capture/capture.h"
 
-/* Add the groups of ranks that have no trace, and note how they were taken.  Nothing, if all have
- * one, or the capture was not traced.  The mesh has the capture's devices.  SHD_ENOMEM. */
+/* Add the groups of ranks without a trace, and note the assumption.  Does nothing if all ranks have
+ * a trace, or the capture has no traces.  The mesh must have the capture's devices.  SHD_ENOMEM. */
 SHD_MUST_CHECK int spread_over(struct capture *capture, const struct shd_mesh *mesh,
                                struct shd_error *err);
 

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that a group of n receives, once: of bytes as of elements. */
+/* Bytes that a group of n receives in one collective; counts bytes as elements. */
 static uint128 group_bytes(enum coll_kind kind, uint64_t bytes, uint32_t n)
 {
     const struct coll_shape shape = {.nmembers = n, .count = bytes};
 
     if (n < 2)
         return 0;
-    /* A pair is told by who is in it, not by whom each member reads. */
+    /* A pair is one message; the schedule of a permute would need each member's source. */
     return kind == COLL_PERMUTE ? bytes : coll_received_by_all(coll_find(kind, NULL), &shape);
 }
 
@@ -22,7 +22,7 @@ static uint32_t size_of(const struct capture_groups *groups, uint32_t g)
     return groups->first[g + 1] - groups->first[g];
 }
 
-/* Not a device that is alone, or sends to itself. */
+/* Whether a group communicates: not a single device, nor a device that sends to itself. */
 static bool receives(const struct capture_groups *groups, uint32_t g)
 {
     const int32_t *ids = groups->ids + groups->first[g];
@@ -33,7 +33,7 @@ static bool receives(const struct capture_groups *groups, uint32_t g)
 uint128 sums_collective(const struct capture *capture, const struct capture_collective *collective)
 {
     const struct capture_groups *groups = &capture->groups[collective->groups];
-    uint32_t last = 0; /* groups of one size receive the same */
+    uint32_t last = 0; /* groups of equal size receive equal bytes */
     uint128 bytes = 0, sum = 0;
 
     for (uint32_t g = 0; g < groups->ngroups; g++) {
@@ -66,13 +66,14 @@ uint128 sums_count(const struct capture *capture, const char *op)
     return sum;
 }
 
-/* Share `bytes` among n; the first of them get what does not divide. */
+/* Share `bytes` among n; the first members get one more if the bytes do not divide. */
 static uint128 share(uint128 bytes, uint32_t n, uint32_t i)
 {
     return bytes / n + (i < bytes % n ? 1 : 0);
 }
 
-/* All receive from all; the first sends and the others receive; or they send and it receives. */
+/* All members receive from all; the first sends and the others receive; the others send and the
+ * first receives. */
 enum flow { FLOW_EVEN, FLOW_FROM_FIRST, FLOW_TO_FIRST, NFLOWS };
 
 static enum flow flow_of(enum coll_kind kind)
@@ -82,7 +83,7 @@ static enum flow flow_of(enum coll_kind kind)
     return kind == COLL_GATHER || kind == COLL_REDUCE ? FLOW_TO_FIRST : FLOW_EVEN;
 }
 
-/* What member `to` of n receives of the group's bytes, and how much of that from member `from`. */
+/* Bytes that member `to` of n receives of the group's bytes. */
 static uint128 received(enum flow flow, uint128 bytes, uint32_t n, uint32_t to)
 {
     if (flow == FLOW_EVEN)
@@ -103,7 +104,7 @@ static uint128 received_from(enum flow flow, uint128 bytes, uint32_t n, uint32_t
     return share(all, n - 1, from < to ? from : from - 1);
 }
 
-/* The collectives of each list of groups: items[first[list]] up to items[first[list + 1]]. */
+/* Collectives by list of groups: items[first[list]] up to items[first[list + 1]]. */
 struct by_list {
     uint32_t *first, *items;
 };
@@ -123,7 +124,8 @@ static int by_list_init(struct by_list *out, const struct capture *capture, stru
         return shd_error_set(err, SHD_ENOMEM, "no memory for %u collectives",
                              capture->ncollectives);
     }
-    /* Counted one list further on, so that filling a list moves its beginning to its place. */
+    /* Counting sort: counts are stored one list ahead, so that filling a list advances its start to
+     * the right place. */
     for (uint32_t i = 0; i < capture->ncollectives; i++)
         out->first[capture->collectives[i].groups + 2]++;
     for (uint32_t list = 2; list <= capture->ngroups + 1; list++)
@@ -133,7 +135,7 @@ static int by_list_init(struct by_list *out, const struct capture *capture, stru
     return SHD_OK;
 }
 
-/* What a group of n receives in all collectives of one list of groups that flow in one way. */
+/* Bytes that a group of n receives in all collectives of one list of groups and one flow. */
 static uint128 list_bytes(const struct capture *capture, const struct by_list *lists, uint32_t list,
                           enum flow flow, uint32_t n)
 {
@@ -151,7 +153,8 @@ static uint128 list_bytes(const struct capture *capture, const struct by_list *l
 typedef void (*group_fn)(uint128 *out, const struct capture *capture, const int32_t *ids,
                          uint32_t n, uint128 bytes, enum flow flow);
 
-/* Bytes of one list are added up before they are shared: that is quick, and as even as can be. */
+/* Add up the bytes of a list's collectives before sharing them among members: faster, and most
+ * even. */
 static void each_group(uint128 *out, const struct capture *capture, const struct by_list *lists,
                        uint32_t list, enum flow flow, group_fn add)
 {

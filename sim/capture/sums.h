@@ -1,6 +1,4 @@
-/* sums.h - the bytes of a capture: of one collective, by device, and from device to device.
- *
- * Thread class: pure functions.
+/* sums.h - sums of a capture's bytes: per collective, per device, and from device to device.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,22 +7,22 @@
 
 #include "capture/capture.h"
 
-/* Bytes that all devices receive in a collective, all times that a step does it. */
+/* Bytes that all devices receive in a collective, in all its runs of a step. */
 uint128 sums_collective(const struct capture *capture, const struct capture_collective *collective);
 
-/* And in the whole step. */
+/* Bytes that all devices receive in the whole step. */
 uint128 sums_total(const struct capture *capture);
 
-/* How often a step does collectives of this name ("all-reduce"). */
+/* How often a step runs collectives of a name ("all-reduce"). */
 uint128 sums_count(const struct capture *capture, const char *op);
 
 /* Bytes that each device receives in a step: out[ndevices], zeros before.  SHD_ENOMEM. */
 SHD_MUST_CHECK int sums_by_device(uint128 *out, const struct capture *capture,
                                   struct shd_error *err);
 
-/* The same by sender: out[receiver][source], zeros before.  Members of a group receive evenly from
- * each other; of a broadcast or scatter each receives from the first, of a gather or reduce the
- * first from each. */
+/* Bytes by receiver and sender: out[receiver][source], zeros before.  Members of a group receive
+ * evenly from each other; in a broadcast or scatter each receives from the first, in a gather or
+ * reduce the first receives from each. */
 SHD_MUST_CHECK int sums_matrix(uint128 *out, const struct capture *capture, struct shd_error *err);
 
 #endif /* CAPTURE_SUMS_H */

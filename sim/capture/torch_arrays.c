@@ -3,7 +3,7 @@
 
 #include "capture/torch_arrays.h"
 
-/* A product or sum that does not fit stays the largest there is, which no call can have. */
+/* Overflowing sums and products saturate at INT64_MAX, which no call can have. */
 static int64_t add(int64_t a, int64_t b)
 {
     return __builtin_add_overflow(a, b, &a) ? INT64_MAX : a;
@@ -14,7 +14,7 @@ static int64_t multiply(int64_t a, int64_t b)
     return __builtin_mul_overflow(a, b, &a) ? INT64_MAX : a;
 }
 
-/* The next argument; past the last one that is kept all are one. */
+/* Argument i; arguments beyond the last one kept share `spare`. */
 static struct torch_argument *argument(struct torch_arrays *arrays, uint32_t i,
                                        struct torch_argument *spare)
 {
@@ -27,7 +27,7 @@ static struct torch_argument *argument(struct torch_arrays *arrays, uint32_t i,
 
 /* ---- the profiler's lists ---- */
 
-/* [8, 16] is an array; [[8], [4]] are two; [] is none, or has no dimensions. */
+/* Read dimensions: [8, 16] is an array; [[8], [4]] are two; [] is no array, or a scalar. */
 static void read_dims(struct torch_argument *a, struct json_text *j)
 {
     int64_t elements = 1, extent;
@@ -46,7 +46,7 @@ static void read_dims(struct torch_argument *a, struct json_text *j)
             struct json_text inside = json_text_again(j);
             struct json_piece first;
 
-            /* One level down there are only extents; [] there is one element. */
+            /* One level down are extents only; [] is one element. */
             (void)json_text_open(&inside, '[');
             one.narrays = json_text_item(&inside) && !json_text_number(&inside, &first);
             if (one.narrays) {
@@ -98,7 +98,7 @@ bool torch_arrays_read_types(struct torch_arrays *arrays, struct json_text *j)
     return true;
 }
 
-/* A number in a string. */
+/* Read an integer from a string. */
 static bool whole(struct json_piece piece, int64_t *out)
 {
     struct json_text j;
@@ -127,7 +127,7 @@ bool torch_arrays_read_scalars(struct torch_arrays *arrays, struct json_text *j)
 
 /* ---- values of Chakra ---- */
 
-/* [id, storage, offset, elements, bytes of an element, "device"].  False: it is not one. */
+/* Read an array: [id, storage, offset, elements, bytes of an element, "device"].  False: none. */
 static bool read_array(struct torch_argument *a, struct json_text *j)
 {
     struct json_text inside = json_text_again(j);
@@ -151,8 +151,7 @@ static bool read_array(struct torch_argument *a, struct json_text *j)
     return true;
 }
 
-/* Arrays in lists, in lists of lists.  The depth is that of the text, up to the lists of lists of
- * arrays that there are. */
+/* Read a value: an array, a list of arrays, or lists of lists, up to a fixed depth. */
 static void read_value(struct torch_argument *a, struct json_text *j, int depth)
 {
     struct json_piece piece;
@@ -186,9 +185,10 @@ bool torch_arrays_read_values(struct torch_arrays *arrays, struct json_text *j)
     return true;
 }
 
-/* ---- of a call ---- */
+/* ---- a call's sizes ---- */
 
-/* Ops with a result of another size have it first, and their operand second. */
+/* Whether an op has its result as first argument and its operand as second: ops whose result has
+ * another size. */
 static bool has_result(const struct torch_call *call)
 {
     return call->role == TORCH_OP && call->op &&
@@ -222,7 +222,7 @@ void torch_arrays_of_call(const struct torch_arrays *arrays, struct torch_call *
         }
         take_type(call, a);
     }
-    /* Of a label all arrays are operands. */
+    /* All arrays of a label are operands. */
     for (uint32_t i = 1; call->role == TORCH_LABEL && i < arrays->n; i++)
         if (arrays->arguments[i].is_array) {
             call->in_elements = add(call->in_elements, arrays->arguments[i].elements);

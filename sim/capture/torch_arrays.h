@@ -1,5 +1,5 @@
-/* torch_arrays.h - the arguments of an op as a trace records them: how many elements the arrays of
- * each have, of which type, and the numbers and words between them.
+/* torch_arrays.h - the arguments of an op as recorded in a trace: number and type of array
+ * elements, and the numbers and words between arrays.
  *
  * Thread class: owned by one thread.
  *
@@ -11,17 +11,17 @@
 #include "base/json_text.h"
 #include "capture/torch_trace.h"
 
-#define TORCH_ARGUMENTS_MAX 12 /* of one op: those behind them tell nothing here */
+#define TORCH_ARGUMENTS_MAX 12 /* of an op; later arguments do not matter here */
 
 struct torch_argument {
-    bool is_array;    /* or a list of them */
-    bool is_bytes;    /* elements are bytes, of whatever type */
+    bool is_array;    /* an array or a list of arrays */
+    bool is_bytes;    /* `elements` counts bytes, whatever the type */
     int64_t elements; /* of all its arrays */
     int64_t narrays;
-    int64_t element_bytes; /* TORCH_UNKNOWN, and 0 for a type that is not known, as torch_call */
+    int64_t element_bytes; /* TORCH_UNKNOWN; 0: unknown type, as in torch_call */
     bool is_number;
     int64_t number;
-    struct json_piece word; /* a string, or the first of a list; a number as it is written */
+    struct json_piece word; /* a string, or the first of a list; or a number as written */
 };
 
 struct torch_arrays {
@@ -29,18 +29,18 @@ struct torch_arrays {
     uint32_t n;
 };
 
-/* Take the profiler's lists, one entry an argument: "Input Dims" ([[8, 16], [[4], [4]], []]),
+/* Read the profiler's lists, one entry per argument: "Input Dims" ([[8, 16], [[4], [4]], []]),
  * "Input type" (["float", "TensorList", ""]) and "Concrete Inputs" (["", "1", "False"]).  False:
- * `j` does not stand before an array. */
+ * `j` is not at an array. */
 bool torch_arrays_read_dims(struct torch_arrays *arrays, struct json_text *j);
 bool torch_arrays_read_types(struct torch_arrays *arrays, struct json_text *j);
 bool torch_arrays_read_scalars(struct torch_arrays *arrays, struct json_text *j);
 
-/* Take the values of a Chakra trace: an array is [id, storage, offset, elements, bytes of an
+/* Read the values of a Chakra trace: an array is [id, storage, offset, elements, bytes of an
  * element, device]. */
 bool torch_arrays_read_values(struct torch_arrays *arrays, struct json_text *j);
 
-/* What a call of an op or a label has of that: sizes, the type, and the other of a message. */
+/* Take sizes, type, and a message's other rank from the arguments of an op or label. */
 void torch_arrays_of_call(const struct torch_arrays *arrays, struct torch_call *call);
 
 #endif /* CAPTURE_TORCH_ARRAYS_H */

@@ -10,9 +10,9 @@
 #include "capture/torch_arrays.h"
 #include "capture/torch_trace.h"
 
-#define LOOKED_AT_MAX ((size_t)64 << 10) /* bytes of a file: its first node is there */
+#define LOOKED_AT_MAX ((size_t)64 << 10) /* bytes of a file in which its first node must lie */
 
-/* Scopes of PyTorch's records. */
+/* Scope numbers of PyTorch's records. */
 #define BACKWARD_SCOPE 1
 #define USER_SCOPE 7
 
@@ -26,9 +26,9 @@ bool torch_chakra_is(const char *text, size_t length)
            json_piece_has(head, "\"schema\"");
 }
 
-/* Every node, by its number. */
+/* Each node, by number. */
 struct node {
-    int64_t id, parent, end; /* behind the last node in it */
+    int64_t id, parent, end; /* one past the last node inside */
 };
 
 struct reader {
@@ -37,7 +37,7 @@ struct reader {
     size_t nnodes;
 };
 
-/* A node, before its parts are looked at. */
+/* The fields of a node before they are interpreted. */
 struct fields {
     struct json_piece name;
     int64_t id, parent, thread, scope;
@@ -45,7 +45,7 @@ struct fields {
     bool has_inputs, has_outputs, has_attributes;
 };
 
-/* ---- what a node has ---- */
+/* ---- fields of a node ---- */
 
 /* {"name": "rf_id", "type": "uint64", "value": 1} */
 static bool read_attribute(struct json_piece *name, struct json_text *value, struct json_text *j)
@@ -120,7 +120,7 @@ static bool read_fields(struct fields *f, struct json_text *j)
     return !j->fault;
 }
 
-/* The "values" of inputs or outputs. */
+/* Read the "values" of inputs or outputs. */
 static void read_values(struct torch_arrays *arrays, bool has, struct json_text j)
 {
     struct json_piece key;
@@ -132,7 +132,7 @@ static void read_values(struct torch_arrays *arrays, bool has, struct json_text 
             (void)json_text_skip(&j);
 }
 
-/* ---- what process groups tell ---- */
+/* ---- process group calls ---- */
 
 /* By position: [arrays], sequence, group, rank, "all_gather", [splits], [splits], (start, stride,)
  * size; a group is a number or ["name", "description"]. */
@@ -212,7 +212,8 @@ static bool has_attribute(const struct fields *f, const char *wanted)
     return false;
 }
 
-/* Attributes count elements and name their type, arguments count bytes: it is one or the other. */
+/* Read a process group's call.  Attributes count elements and name their type, arguments count
+ * bytes; a trace has one or the other. */
 static void read_group_call(struct torch_call *call, const struct fields *f,
                             const struct torch_arrays *in)
 {
@@ -243,7 +244,7 @@ static bool add_call(struct reader *r, struct torch_event *event, const struct f
         call.op = NULL;
         read_group_call(&call, f, &in);
         if (json_piece_is(call.name, "record_param_comms"))
-            return true; /* it says less than the op around it */
+            return true; /* the op around it says more */
         if (call.op && (call.op->sends || call.op->receives))
             call.other_in_group = call.own;
     } else if (event->role == TORCH_FUNCTIONAL) {
@@ -273,7 +274,7 @@ static bool add_node(struct reader *r, const struct fields *f)
     return true;
 }
 
-/* The groups stand in a string, in which is JSON. */
+/* Read the groups, which are JSON in a string. */
 static bool read_groups(struct reader *r, const struct fields *f)
 {
     struct torch_arrays in = {.n = 0};
@@ -317,7 +318,7 @@ static bool read_node(struct reader *r, struct json_text *j)
                                          : add_call(r, &event, &f);
 }
 
-/* ---- when nodes end ---- */
+/* ---- ends of nodes ---- */
 
 static int by_id(const void *a, const void *b)
 {
@@ -333,7 +334,7 @@ static struct node *find(const struct reader *r, int64_t id)
     return r->nnodes ? bsearch(&key, r->nodes, r->nnodes, sizeof *r->nodes, by_id) : NULL;
 }
 
-/* A node ends behind the last in it. */
+/* Set ends: a node ends after the last node inside it. */
 static void find_ends(struct reader *r)
 {
     if (r->nnodes)
@@ -353,7 +354,7 @@ static void find_ends(struct reader *r)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the file ---- */
 
 static bool read_top(struct reader *r, struct json_text *j)
 {
@@ -373,7 +374,7 @@ static bool read_top(struct reader *r, struct json_text *j)
     return !j->fault;
 }
 
-/* As many as the first of all groups has. */
+/* Take the world size from the default group. */
 static void find_world(struct torch_trace *trace)
 {
     for (uint32_t i = 0; i < trace->ngroups && trace->world < 0; i++)

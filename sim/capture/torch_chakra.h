@@ -1,11 +1,11 @@
 /* torch_chakra.h - the collectives of one rank, from an execution trace in Chakra's schema, as
  * PyTorch's ExecutionTraceObserver writes it (JSON).
  *
- * A trace is a list of nodes, each with the node that it ran in (ctrl_deps), its arguments and its
- * attributes.  Numbers of nodes ascend as they begin, and stand for times here.  Read are the nodes
- * that torch_trace.h names; `## process_group:init ##` has the groups.  Schemas since 1.0.2 are
- * read, in which a call's attributes may be missing and its arguments are looked at instead; what
- * trace linkers add to nodes does no harm.
+ * A trace is a list of nodes, each with its parent node (ctrl_deps), its arguments and its
+ * attributes.  Node numbers ascend in order of starts, and serve as times here.  The reader takes
+ * the nodes named in torch_trace.h; `## process_group:init ##` has the groups.  Schemas from 1.0.2
+ * on are supported, in which a call may lack attributes: then its arguments are read instead.
+ * Additions by trace linkers are ignored.
  *
  * Thread class: pure.
  *
@@ -17,7 +17,7 @@
 #include "base/diag.h"
 #include "capture/traces.h"
 
-/* Whether a text begins as such a trace does. */
+/* Whether a text begins like such a trace. */
 bool torch_chakra_is(const char *text, size_t length);
 
 /* Add the rank and its calls.  Faults go to `diag`; SHD_EINVAL, SHD_ENOMEM. */

@@ -57,7 +57,7 @@ bool torch_trace_read_groups_of_string(struct torch_trace *trace, struct json_pi
     size_t n = 0;
 
     if (trace->description)
-        return true; /* the profiler was begun again: the groups are the same */
+        return true; /* the profiler was restarted: the groups are the same */
     trace->description = malloc(string.length + 1);
     if (!trace->description) {
         diag_no_memory(trace->diag);
@@ -71,7 +71,7 @@ bool torch_trace_read_groups_of_string(struct torch_trace *trace, struct json_pi
     return torch_trace_read_groups(trace, &j) || !trace->diag->no_memory;
 }
 
-/* ---- which ranks a group has ---- */
+/* ---- ranks of a group ---- */
 
 static bool add_rank(struct torch_trace *trace, struct torch_ranks *ranks, int64_t rank)
 {
@@ -96,7 +96,8 @@ static bool add_ranks(struct torch_trace *trace, struct torch_ranks *ranks, int6
     return true;
 }
 
-/* "[0, 1, 2, 3]"; "[0, 2, ...]" and "[0, 2, ..., 62]" go on as they begin, to so many. */
+/* Parse ranks: "[0, 1, 2, 3]"; "[0, 2, ...]" and "[0, 2, ..., 62]" continue with the same step up
+ * to `size` ranks. */
 static bool parse_ranks(struct torch_trace *trace, struct torch_ranks *ranks,
                         struct json_piece text, int64_t size)
 {
@@ -149,7 +150,7 @@ static bool is_twice(struct torch_ranks *ranks)
     return false;
 }
 
-/* Add the group to the traces.  False: a rank is in it twice, or no memory. */
+/* Add the group to the traces.  False: a rank occurs twice, or no memory. */
 static bool keep_ranks(uint32_t *out, struct torch_trace *trace, struct torch_ranks *ranks,
                        struct json_piece description)
 {
@@ -170,7 +171,7 @@ bool torch_group_described(uint32_t *out, struct torch_trace *trace, struct torc
                            struct torch_ranks *ranks)
 {
     if (!group->group) {
-        /* No ranks: all there are. */
+        /* Without a list the group has ranks 0 to size - 1. */
         if (!parse_ranks(trace, ranks, group->ranks, group->size) &&
             (ranks->n || !add_ranks(trace, ranks, 0, 1, group->size)))
             return false;
@@ -226,7 +227,7 @@ bool torch_group_of(uint32_t *out, struct torch_trace *trace, const struct torch
            keep_ranks(out, trace, ranks, no_name);
 }
 
-/* ---- which it may be, where a call does not say ---- */
+/* ---- guesses ---- */
 
 int64_t torch_group_size(const struct torch_call *call)
 {
@@ -250,8 +251,8 @@ static int64_t size_along(const struct shd_mesh *mesh, uint32_t axes)
     return size;
 }
 
-/* The axes of the caller's mesh (a bit each) that groups of this size must be along: the fastest
- * axis of that size, else the only axes together; 0: there are none, or several. */
+/* The axes of the caller's mesh (a bit each) for groups of a size: the fastest axis of that size,
+ * else the only combination of axes; 0: none, or several. */
 static uint32_t axes_of_size(const struct torch_trace *trace, int64_t size)
 {
     const struct shd_mesh *mesh = trace->traces->mesh;
@@ -271,7 +272,7 @@ static uint32_t axes_of_size(const struct torch_trace *trace, int64_t size)
     return found;
 }
 
-/* The ranks that differ from this one's along these axes alone. */
+/* Add the ranks that differ from this rank along the given axes only. */
 static bool add_along(struct torch_trace *trace, struct torch_ranks *ranks, uint32_t axes)
 {
     const struct shd_mesh *mesh = trace->traces->mesh;
@@ -289,8 +290,8 @@ static bool add_along(struct torch_trace *trace, struct torch_ranks *ranks, uint
     return true;
 }
 
-/* A group of so many of the job's ranks, this one among them: along an axis of the mesh that the
- * caller gave, or of neighbours. */
+/* Guess a group of `size` ranks with this rank: along an axis of the caller's mesh, or of
+ * neighbours. */
 static bool group_of_size(uint32_t *out, struct torch_trace *trace, struct torch_ranks *ranks,
                           int64_t size)
 {
@@ -312,7 +313,7 @@ static bool group_of_size(uint32_t *out, struct torch_trace *trace, struct torch
     return good;
 }
 
-/* Where the trace describes no groups: all ranks, or as many as the arrays tell. */
+/* Guess a group if the trace describes none: all ranks, or as many as the arrays' sizes imply. */
 static bool guess_by_size(uint32_t *out, struct torch_trace *trace, const struct torch_call *call,
                           struct torch_ranks *ranks)
 {

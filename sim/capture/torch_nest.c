@@ -1,4 +1,5 @@
-/* What ran inside of what, from the times of a thread's events: a sweep with a stack.
+/* Find the nesting of events from their times (torch_trace.h): a sweep with a stack, thread by
+ * thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,11 +10,11 @@
 
 #include "capture/torch_trace.h"
 
-#define DEPTH_MAX 512 /* events around a call that are looked at */
+#define DEPTH_MAX 512 /* enclosing events examined for a call */
 
 struct nest {
     struct torch_trace *trace;
-    const struct torch_event **stack; /* of the thread that is looked at */
+    const struct torch_event **stack; /* of the current thread */
     uint32_t depth;
 };
 
@@ -42,7 +43,7 @@ static void take_place(struct torch_call *call, const struct torch_event *around
         call->where = name;
 }
 
-/* What a label inside of an op knows that the op does not. */
+/* Complete an op's sizes from a label inside it. */
 static void take_sizes(struct torch_call *call, const struct torch_call *label)
 {
     if (call->element_bytes == TORCH_UNKNOWN)
@@ -51,7 +52,7 @@ static void take_sizes(struct torch_call *call, const struct torch_call *label)
         call->in_elements = label->in_elements;
 }
 
-/* A call within those on the stack, the innermost first. */
+/* Examine the events around a call, the innermost first. */
 static void look_around(struct nest *n, const struct torch_event *event)
 {
     struct torch_call *calls = n->trace->calls, *call = &calls[event->call];
@@ -105,7 +106,7 @@ static void sweep(struct nest *n)
 
 /* ---- labels of other threads ---- */
 
-#define LABELS_AHEAD_MAX 1024 /* how many labels an op may be ahead of its own */
+#define LABELS_AHEAD_MAX 1024 /* how many labels an op may precede its own label by */
 
 static int by_call_begin(const void *a, const void *b)
 {
@@ -117,7 +118,7 @@ static int by_call_begin(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The first label from `from` on, of the same kind and size, that is no other op's. */
+/* The first free label from `from` on with the op's kind and size. */
 static struct torch_call *own_label(struct torch_call **labels, uint32_t from, uint32_t n,
                                     const struct torch_call *op)
 {
@@ -128,8 +129,8 @@ static struct torch_call *own_label(struct torch_call **labels, uint32_t from, u
     return NULL;
 }
 
-/* Gloo labels its work where it is done, on a thread of its own and later than the op that asked
- * for it; of a list of arrays the label alone says the type. */
+/* Join labels of other threads to their ops.  Gloo labels work on its own thread, later than the op
+ * that requested it; for a list of arrays only the label has the type. */
 static bool join_labels(struct torch_trace *trace)
 {
     struct torch_call **sorted = calloc(2 * (size_t)trace->ncalls + 1, sizeof *sorted);
@@ -163,9 +164,10 @@ static bool join_labels(struct torch_trace *trace)
     return true;
 }
 
-/* ---- which kind of record counts ---- */
+/* ---- kinds of records ---- */
 
-/* Labels count where there is neither op nor group call, kernels where there are no labels either.
+/* Count labels only if there are no ops and group calls, kernels only if there are no labels
+ * either.
  */
 static void drop_echoes(struct torch_trace *trace)
 {
@@ -201,7 +203,7 @@ static int64_t step_number(struct json_piece name)
     return number;
 }
 
-/* A call is of the step that is under way when it begins, on whichever thread. */
+/* Set the step of each call: the step running when the call begins, on any thread. */
 static bool find_steps(struct torch_trace *trace)
 {
     struct torch_event *steps = calloc((size_t)trace->nevents + 1, sizeof *steps);

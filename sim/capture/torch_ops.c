@@ -87,7 +87,7 @@ const struct torch_op *torch_op_find(struct json_piece name)
     return NULL;
 }
 
-/* As c10::ScalarType has them, and as C++ does. */
+/* Names of element types in c10::ScalarType and in C++. */
 static const struct {
     const char *name;
     uint64_t bytes;

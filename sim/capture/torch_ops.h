@@ -1,7 +1,7 @@
-/* torch_ops.h - the collectives of PyTorch by all their names, and its element types.
+/* torch_ops.h - PyTorch's collectives under all their names, and its element types.
  *
- * One collective has many names: "all_reduce" is `c10d::allreduce_` as an op, `allreduce` to the
- * process group and `nccl:all_reduce` as a label.  Leading and trailing underscores tell nothing.
+ * A collective has several names: "all_reduce" is `c10d::allreduce_` as an op, `allreduce` to the
+ * process group and `nccl:all_reduce` as a label.  Leading and trailing underscores are ignored.
  *
  * Thread class: immutable tables and pure functions.
  *
@@ -13,26 +13,27 @@
 #include "base/json_text.h"
 #include "capture/capture.h"
 
-/* From which of its arrays a call's operand (IN of coll.h) follows, where the trace has both. */
+/* The array of a call that gives its operand (IN of coll.h), if the trace has both. */
 enum torch_operand {
     TORCH_INPUT,              /* the input */
-    TORCH_INPUT_OR_SCATTERED, /* the input, else the output of each member */
-    TORCH_SCATTERED,          /* the output of each member: only the root has an input */
+    TORCH_INPUT_OR_SCATTERED, /* the input, else the output times the members */
+    TORCH_SCATTERED,          /* the output times the members: only the root has an input */
     TORCH_NO_ARRAY
 };
 
 struct torch_op {
-    const char *name; /* as PyTorch has it, without underscores at its ends */
-    const char *op;   /* as it is told; NULL: it moves nothing, and is passed over */
+    const char *name; /* PyTorch's name, without leading and trailing underscores */
+    const char *op;   /* as reported; NULL: moves nothing, skipped */
     enum coll_kind kind;
     enum torch_operand operand;
-    bool sends, receives; /* a message to one other */
+    bool sends, receives; /* a message between two ranks */
 };
 
-/* NULL: none of this name. */
+/* NULL: unknown name. */
 const struct torch_op *torch_op_find(struct json_piece name);
 
-/* Bytes of an element: "Float", "float", "c10::BFloat16", "Tensor(long int)".  0: no such type. */
+/* Bytes of an element of type "Float", "float", "c10::BFloat16", "Tensor(long int)". 0: unknown
+ * type. */
 uint64_t torch_element_bytes(struct json_piece type);
 
 #endif /* CAPTURE_TORCH_OPS_H */

@@ -9,7 +9,7 @@
 #include "capture/torch_arrays.h"
 #include "capture/torch_trace.h"
 
-#define LOOKED_AT_MAX ((size_t)64 << 10) /* bytes of a file: its first events are there */
+#define LOOKED_AT_MAX ((size_t)64 << 10) /* bytes of a file in which its first events must lie */
 
 bool torch_profiler_is(const char *text, size_t length)
 {
@@ -24,17 +24,17 @@ bool torch_profiler_is(const char *text, size_t length)
             json_piece_has(head, "\"distributedInfo\""));
 }
 
-/* What an event has, before its `args` are looked at. */
+/* The fields of an event before its `args` are read. */
 struct fields {
     struct json_piece phase, category, name, ts, dur;
     uint64_t thread;
-    struct json_text at, args; /* where it stands, and they */
+    struct json_text at, args; /* the event's place, and its args */
     bool has_args;
 };
 
-/* ---- what a call tells ---- */
+/* ---- args of a call ---- */
 
-/* What process groups tell. */
+/* Read an arg of a process group's record. */
 static bool read_group_arg(struct torch_call *call, struct json_piece key, struct json_text *j)
 {
     struct json_piece piece;
@@ -108,7 +108,7 @@ static bool add_call(struct torch_trace *trace, struct torch_event *event,
     call.at = fields->at;
     trace->nnameless += event->role == TORCH_KERNEL && !named;
     if (event->role == TORCH_GROUP_CALL || event->role == TORCH_KERNEL) {
-        /* A record without a name says less than the op around it; one that only waits nothing. */
+        /* A record without a name says less than the op around it; a mere wait moves nothing. */
         if (!named || (call.op && !call.op->op))
             return true;
         if (call.op && (call.op->sends || call.op->receives))
@@ -129,7 +129,7 @@ static bool add_call(struct torch_trace *trace, struct torch_event *event,
 
 /* ---- events ---- */
 
-/* Numbers or strings: only whether two are the same matters. */
+/* Read a thread's id, a number or a string, as a hash: only equality matters. */
 static uint64_t read_thread(struct json_text *j, uint64_t thread)
 {
     struct json_piece piece;
@@ -180,7 +180,7 @@ static bool read_fields(struct fields *f, struct json_text *j)
     return !j->fault;
 }
 
-/* What matters of an event.  False: nothing. */
+/* The role of an event.  False: irrelevant. */
 static bool role_of(enum torch_role *role, const struct fields *f)
 {
     if (!json_piece_is(f->phase, "X") || json_piece_begins(f->category, "gpu_"))
@@ -206,7 +206,7 @@ static bool read_event(struct torch_trace *trace, struct json_text *j)
         return true;
     event.thread = f.thread;
     event.name = f.name;
-    /* In ns; the times themselves are in us. */
+    /* Times in the file are in us; events have ns. */
     if (!json_piece_thousandths(f.ts, &event.begin) ||
         (f.dur.length && !json_piece_thousandths(f.dur, &dur)) || dur < 0 ||
         __builtin_add_overflow(event.begin, dur, &event.end)) {

@@ -1,10 +1,10 @@
 /* torch_profiler.h - the collectives of one rank, from the Chrome trace of PyTorch's profiler
  * (export_chrome_trace).
  *
- * Read are the events that torch_trace.h names, and who the rank is (distributedInfo).  What a call
- * tells stands in its `args`: of record_param_comms and of kernels "Collective name", "In msg
- * nelems", "dtype", "Group size", "Process Group Ranks" and their like; of ops and labels "Input
- * Dims" and "Input type", if shapes were recorded.
+ * The reader takes the events named in torch_trace.h, and the rank (distributedInfo).  A call's
+ * data is in its `args`: record_param_comms and kernels have "Collective name", "In msg nelems",
+ * "dtype", "Group size", "Process Group Ranks" and others; ops and labels have "Input Dims" and
+ * "Input type", if shapes were recorded.
  *
  * Thread class: pure.
  *
@@ -16,7 +16,7 @@
 #include "base/diag.h"
 #include "capture/traces.h"
 
-/* Whether a text begins as such a trace does. */
+/* Whether a text begins like such a trace. */
 bool torch_profiler_is(const char *text, size_t length);
 
 /* Add the rank and its calls.  Faults go to `diag`; SHD_EINVAL, SHD_ENOMEM. */

@@ -1,4 +1,4 @@
-/* What is read of a trace: its room, which grows, and what went wrong.
+/* Memory of a trace while it is read, and its error reports (torch_trace.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

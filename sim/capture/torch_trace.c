@@ -57,7 +57,7 @@ struct torch_call torch_call_named(struct json_piece name, enum torch_role role)
                                .step = TRACES_NO_STEP};
 }
 
-/* "nccl:all_reduce": a backend's name, one colon, and a collective. */
+/* Whether a name is a label like "nccl:all_reduce": a backend, one colon, and a collective. */
 static bool is_label(struct json_piece name)
 {
     size_t n = 0;
@@ -97,7 +97,7 @@ static bool times(uint64_t *out, int64_t n, int64_t bytes)
            *out <= CAPTURE_BYTES_MAX;
 }
 
-/* IN of one member.  False: the trace does not tell it, or it does not fit. */
+/* IN of one member.  False: unknown, or too large. */
 static bool operand_bytes(uint64_t *bytes, const struct torch_call *call, int64_t element_bytes,
                           uint32_t members)
 {
@@ -121,7 +121,8 @@ static bool operand_bytes(uint64_t *bytes, const struct torch_call *call, int64_
 
 /* ---- calls ---- */
 
-/* Digits that no letter stands before become '*', so that all layers are one place. */
+/* Keep a place with each number that does not follow a letter replaced by '*', so that all layers
+ * are one place. */
 static bool keep_place(uint32_t *out, struct torch_trace *trace, struct json_piece place)
 {
     struct text text = TEXT_INIT;
@@ -150,7 +151,7 @@ static bool keep_place(uint32_t *out, struct torch_trace *trace, struct json_pie
     return !torch_trace_failed(trace, status, &err);
 }
 
-/* Who is at the other end of a message; -1: it does not say. */
+/* The other rank of a message; TORCH_UNKNOWN: not given. */
 static int64_t other_of(const struct torch_trace *trace, const struct torch_call *call,
                         const struct traces_group *group)
 {
@@ -171,7 +172,7 @@ static bool is_in(const struct traces_group *group, int64_t rank)
     return false;
 }
 
-/* How many members the arrays of a call tell; of shards of different sizes they do not. */
+/* Number of members that the array sizes of a call imply; unknown if shards differ in size. */
 static int64_t members_of_arrays(const struct torch_call *call)
 {
     bool gathers = call->op->kind == COLL_ALL_GATHER;
@@ -196,7 +197,7 @@ static bool agrees(const struct torch_trace *trace, const struct torch_call *cal
     return false;
 }
 
-/* What goes to the traces of one call, whose group is known. */
+/* Add a call, whose group is known, to the traces. */
 static bool add_call(struct torch_trace *trace, const struct torch_call *call, uint32_t number)
 {
     const struct traces_group *group = &trace->traces->groups[number];
@@ -236,9 +237,10 @@ static bool add_call(struct torch_trace *trace, const struct torch_call *call, u
            !torch_trace_failed(trace, traces_add_call(trace->traces, &added, &err), &err);
 }
 
-#define NOT_TOLD UINT32_MAX /* the group of a call that does not say it */
+#define NOT_TOLD UINT32_MAX /* group of a call that does not give it */
 
-/* Of the calls that count: those of names that are not known, and the groups that others say. */
+/* Find the groups of counted calls that give them; calls of unknown name are counted as such and
+ * dropped. */
 static bool find_groups(struct torch_trace *trace, uint32_t *groups, struct torch_ranks *ranks)
 {
     struct shd_error err;
@@ -269,7 +271,7 @@ static bool find_groups(struct torch_trace *trace, uint32_t *groups, struct torc
     return true;
 }
 
-/* The groups of the other calls, when the rank and the world are known. */
+/* Guess the groups of the other calls; rank and world are known. */
 static bool guess_groups(struct torch_trace *trace, uint32_t *groups, struct torch_ranks *ranks)
 {
     for (uint32_t i = 0; i < trace->ncalls; i++)
@@ -281,7 +283,8 @@ static bool guess_groups(struct torch_trace *trace, uint32_t *groups, struct tor
 
 /* ---- the rank and the world ---- */
 
-/* Kinds of which the process group tells its own rank, where others tell a root or another's. */
+/* Whether a process group reports this rank's own number in a call; other kinds report a root, or
+ * the other rank. */
 static bool tells_own(const struct torch_call *call)
 {
     return call->counted && call->own >= 0 &&
@@ -289,7 +292,7 @@ static bool tells_own(const struct torch_call *call)
             call->op->kind == COLL_REDUCE_SCATTER);
 }
 
-/* The one rank that all described groups have; TORCH_UNKNOWN: there are several. */
+/* The only rank that all described groups have in common; TORCH_UNKNOWN: several. */
 static int64_t common_rank(struct torch_trace *trace, struct torch_ranks *ranks)
 {
     const struct traces_group *least = NULL;
@@ -313,7 +316,7 @@ static int64_t common_rank(struct torch_trace *trace, struct torch_ranks *ranks)
     return found;
 }
 
-/* The last number in the name of the file, "rank-3.json", "et.3.json". */
+/* The last number in a file's name: "rank-3.json", "et.3.json". */
 static int64_t rank_in_name(const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -347,7 +350,8 @@ static void find_rank(struct torch_trace *trace, const uint32_t *groups, struct 
         trace->rank = rank_in_name(trace->file);
 }
 
-/* As many as there are, or as the groups reach, or the arrays of calls whose group is not told. */
+/* Set the world size if not given: as many ranks as the groups reach, or as array sizes imply for
+ * calls without a group. */
 static void find_world(struct torch_trace *trace, const uint32_t *groups)
 {
     int64_t most = 0;
@@ -371,7 +375,7 @@ static void find_world(struct torch_trace *trace, const uint32_t *groups)
         }
     trace->world = most + 1;
     trace->traces->is_reached |= trace->world > 1;
-    /* Of a job of one rank no name of a file tells another. */
+    /* In a job of one rank, a number in the file's name is not the rank. */
     trace->rank = trace->world == 1 ? 0 : trace->rank;
 }
 
@@ -410,7 +414,7 @@ static bool check_job(struct torch_trace *trace)
     return true;
 }
 
-/* Calls in the order in which they began, on whichever thread. */
+/* Order calls by start, on any thread. */
 static int by_begin(const void *a, const void *b)
 {
     const struct torch_call *x = a, *y = b;
@@ -420,7 +424,7 @@ static int by_begin(const void *a, const void *b)
     return (x->at.at > y->at.at) - (x->at.at < y->at.at);
 }
 
-/* All that the trace describes, also those of which nothing was called: they tell of the mesh. */
+/* Add all groups that the trace describes, even unused ones: they help to infer the mesh. */
 static bool keep_described(struct torch_trace *trace, struct torch_ranks *ranks)
 {
     uint32_t number;

@@ -42,7 +42,7 @@ static int grow(void *items, uint32_t n, size_t size, struct shd_error *err)
     return n < UINT32_MAX / 2 && array_make_room(items, n, size) ? SHD_OK : no_memory(err);
 }
 
-/* ---- found by hash ---- */
+/* ---- hash tables ---- */
 
 typedef uint64_t (*hash_fn)(const struct traces *traces, uint32_t item);
 
@@ -55,7 +55,7 @@ static void put(struct traces_index *index, uint64_t hash, uint32_t item)
     index->slots[at] = item + 1;
 }
 
-/* Room for one more than n items, at most half full. */
+/* Make room for one more than n items, at most half full. */
 static int widen(struct traces_index *index, const struct traces *traces, uint32_t n, hash_fn hash,
                  struct shd_error *err)
 {
@@ -90,7 +90,7 @@ static uint64_t hash_group(const struct traces *traces, uint32_t item)
     return hash_ids(group->ids, group->n, group->name);
 }
 
-/* ---- what is added ---- */
+/* ---- adding ---- */
 
 int traces_add_rank(struct traces *traces, const char *file, int32_t rank, struct shd_error *err)
 {

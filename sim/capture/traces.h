@@ -1,10 +1,11 @@
-/* traces.h - what ranks of one job called, each by its own trace; and the capture that comes of it.
+/* traces.h - collect the calls of a job's ranks, each from its own trace, and join them to a
+ * capture.
  *
- * A reader of a format adds one rank after another, and a rank's calls in their order.  Members of
- * a group make the same calls in the same order, so that the first call that a trace has on a group
- * is the first of every member, and counts once.  A message counts where it is sent.
+ * A format's reader adds one rank after another, and a rank's calls in order.  Members of a group
+ * make the same calls in the same order, so the n-th calls of all members on a group are one
+ * collective.  A message counts at its sender.
  *
- * Of several steps the commonest is counted.  Ranks without a trace are spread.h's matter.
+ * Of several steps the most common one counts. spread.h covers ranks without a trace.
  *
  * Thread class: owned by one thread.
  *
@@ -23,13 +24,13 @@
 #define TRACES_NO_STEP INT64_MIN
 
 struct traces_call {
-    const struct torch_op *op; /* one that moves or waits: op->op is not NULL */
+    const struct torch_op *op; /* a collective or message: op->op is not NULL */
     uint32_t group;            /* traces_add_group() */
-    uint32_t where;            /* traces_add_word(); 0: not known */
+    uint32_t where;            /* traces_add_word(); 0: unknown */
     uint64_t bytes;            /* IN of this member (coll.h) */
     uint64_t npieces;
-    int64_t step;  /* its number; TRACES_NO_STEP */
-    int32_t other; /* rank that a message goes to or comes from */
+    int64_t step;  /* step number, or TRACES_NO_STEP */
+    int32_t other; /* the other rank of a message */
     enum capture_phase phase;
     bool async;
     int line;
@@ -47,35 +48,35 @@ struct traces_group {
     uint32_t name; /* a word: "mesh_tp"; 0: none */
 };
 
-/* Things by number, each once, found by hash. */
+/* Hash table of numbered items. */
 struct traces_index {
     uint32_t *slots; /* number + 1; 0: free */
     uint32_t nslots; /* a power of two */
 };
 
 struct traces {
-    int32_t world;               /* ranks of the job; 0: no trace has told */
-    int32_t given_world;         /* as the caller says, for traces that do not; 0: not told */
-    const struct shd_mesh *mesh; /* of the job, as the caller says; NULL: not told */
+    int32_t world;               /* ranks of the job; 0: no trace says */
+    int32_t given_world;         /* ranks by the caller, for traces that do not say; 0: unknown */
+    const struct shd_mesh *mesh; /* the job's mesh by the caller; NULL: unknown */
     struct traces_rank *ranks;
     struct traces_group *groups;
     char **words; /* the first is "" */
     struct traces_call *calls;
     uint32_t nranks, ngroups, nwords, ncalls;
     struct traces_index group_index, word_index;
-    /* Calls whose group was guessed, of which the size alone is told, or nothing; whose type was
-     * guessed; that are not counted, as their name is not known, or whom a message goes to. */
+    /* Numbers of calls: with a group guessed by its size, or as all ranks; with a guessed type; not
+     * counted for an unknown name, or for an unknown other rank of a message. */
     uint64_t nguessed, nsized, nall, nuntyped, nunknown, npeerless;
-    uint64_t nnameless; /* kernels that do not say their collective, of ranks without calls */
-    bool is_reached;    /* the world is as large as groups tell, and may be larger */
-    uint32_t unknown;   /* a word: one of the names that are not known */
+    uint64_t nnameless; /* kernels without the name of their collective, of ranks without calls */
+    bool is_reached;    /* the world's size is inferred from groups, and may be larger */
+    uint32_t unknown;   /* a word: one of the unknown names */
 };
 
 void traces_init(struct traces *traces);
 void traces_fini(struct traces *traces);
 
-/* All return SHD_ENOMEM, and add: the trace of a rank, to which later calls belong; a word; a group
- * (its ids are copied, ascending); a call. */
+/* Add the trace of a rank, to which later calls belong; a word; a group (its ids, ascending, are
+ * copied); a call.  All return SHD_ENOMEM. */
 SHD_MUST_CHECK int traces_add_rank(struct traces *traces, const char *file, int32_t rank,
                                    struct shd_error *err);
 SHD_MUST_CHECK int traces_add_word(uint32_t *out, struct traces *traces, struct json_piece word,
@@ -86,17 +87,17 @@ SHD_MUST_CHECK int traces_add_call(struct traces *traces, const struct traces_ca
                                    struct shd_error *err);
 
 struct traces_request {
-    int32_t devices; /* of the job; 0: as the traces say */
-    int64_t step;    /* the one to count; TRACES_NO_STEP: the commonest */
+    int32_t devices; /* number of ranks; 0: take the traces' */
+    int64_t step;    /* the step to count; TRACES_NO_STEP: the most common */
 };
 
-/* traces_steps.c: the step that is counted, and a note on it; TRACES_NO_STEP: all that was traced,
- * as one.  SHD_EINVAL (there is no such step as is wanted), SHD_ENOMEM. */
+/* In traces_steps.c: choose the step to count, with a note; TRACES_NO_STEP: count everything as one
+ * step.  SHD_EINVAL (the wanted step does not exist), SHD_ENOMEM. */
 SHD_MUST_CHECK int traces_choose_step(int64_t *out, struct capture *capture,
                                       const struct traces *traces, int64_t wanted,
                                       struct shd_error *err);
 
-/* Fill a capture.  Faults go to `diag`; SHD_EINVAL, SHD_ENOMEM. */
+/* Join the calls into a capture.  Faults go to `diag`; SHD_EINVAL, SHD_ENOMEM. */
 SHD_MUST_CHECK int traces_join(struct capture *out, const struct traces *traces,
                                const struct traces_request *request, struct diag *diag);
 

@@ -1,7 +1,8 @@
-/* Calls of several ranks become collectives in three steps: a step of the job is chosen; the calls
- * of a group's members are laid side by side, the first of each, the second, ...; and what is alike
- * is counted together, groups that do not overlap as the groups of one collective, as a compiler
- * has them.
+/* Join the calls of several ranks to collectives (traces.h).
+ *
+ * First a step of the job is chosen.  Then the calls of a group's members are matched, the first of
+ * each, the second, and so on.  Finally equal collectives are counted together, and collectives of
+ * disjoint groups become one collective with several groups, as compilers write them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,29 +14,29 @@
 #include "base/hash.h"
 #include "capture/traces.h"
 
-#define NO_GROUP UINT32_MAX /* of a message, which has a pair */
+#define NO_GROUP UINT32_MAX /* of a message, which has a pair instead */
 
 /* A collective of one group, or a message of one pair. */
 struct joined {
-    const struct traces_call *call; /* that of one member */
+    const struct traces_call *call; /* the call of one member */
     uint64_t bytes, times;
     uint32_t group;
-    int32_t pair[2]; /* of a message: from whom, to whom */
-    uint32_t order;  /* of the first, among all */
+    int32_t pair[2]; /* sender and receiver of a message */
+    uint32_t order;  /* order of the first among all */
 };
 
 struct join {
     const struct traces *traces;
     struct capture *capture;
-    const struct traces_call **calls; /* of the step: by group, then rank, in their order */
+    const struct traces_call **calls; /* of the step: by group, then rank, then order */
     struct joined *joined;
     uint64_t *hashes; /* of the capture's lists of groups */
-    int32_t *used;    /* by device: the list that has it, as its source, and as its target */
+    int32_t *used;    /* by device: its list, as a member or sender; used_to: as a receiver */
     int32_t *used_to;
     bool *traced;     /* by device */
-    bool *sends;      /* by trace: it has messages that it sent */
-    bool *messages;   /* by group of the traces: some are sent in it */
-    uint32_t *begins; /* by trace, of a group: its calls */
+    bool *sends;      /* by trace: has sent messages */
+    bool *messages;   /* by group of the traces: some messages were sent in it */
+    uint32_t *begins; /* by member of the current group: index of its first call */
     uint32_t ncalls, njoined, nhashes;
     uint64_t nuneven, ndiffering;
     struct shd_error *err;
@@ -53,7 +54,7 @@ static int compare(uint64_t a, uint64_t b)
 
 /* ---- the calls of the step, group by group ---- */
 
-/* Calls stand rank by rank, in their order, so that their addresses tell both. */
+/* Order calls by group.  Calls are stored rank by rank in their order, so addresses give both. */
 static int by_group(const void *a, const void *b)
 {
     const struct traces_call *x = *(const struct traces_call *const *)a;
@@ -92,8 +93,8 @@ static void add_joined(struct join *j, const struct traces_call *call, uint64_t 
                                               .order = (uint32_t)(call - j->traces->calls)};
 }
 
-/* A message counts where it is sent; where it comes in, only if the sender's trace was not read,
- * and no ranks like the receiver can stand for it. */
+/* Add a message, counted at its sender.  It counts at its receiver only if the sender's trace is
+ * missing, and the receiver's trace has no sent messages by which spread.h could infer it. */
 static void add_message(struct join *j, const struct traces_call *call)
 {
     int32_t own = j->traces->ranks[call->rank].rank;
@@ -108,7 +109,7 @@ static void add_message(struct join *j, const struct traces_call *call)
     added->pair[1] = call->op->sends ? call->other : own;
 }
 
-/* The i-th call of each member, side by side: calls[begins[m] + i] up to begins[m + 1]. */
+/* Join the i-th calls of all members: calls[begins[m] + i] up to begins[m + 1]. */
 static void add_side_by_side(struct join *j, uint32_t nmembers, uint32_t i)
 {
     const struct traces_call *first = NULL;
@@ -135,12 +136,12 @@ static void add_side_by_side(struct join *j, uint32_t nmembers, uint32_t i)
     add_joined(j, first, (uint64_t)((sum + n - 1) / n));
 }
 
-/* The calls [begin, end) of one group. */
+/* Join the calls [begin, end) of one group. */
 static void join_group(struct join *j, uint32_t begin, uint32_t end)
 {
     uint32_t nmembers = 0, most = 0, n = begin;
 
-    /* Messages are taken out, and the others move up. */
+    /* Take out messages, and move the other calls up. */
     for (uint32_t i = begin; i < end; i++) {
         if (j->calls[i]->op->sends || j->calls[i]->op->receives)
             add_message(j, j->calls[i]);
@@ -169,7 +170,7 @@ static void join_groups(struct join *j)
         }
 }
 
-/* ---- what is alike ---- */
+/* ---- merging equal collectives ---- */
 
 static int compare_calls(const struct joined *x, const struct joined *y)
 {
@@ -195,7 +196,7 @@ static int by_what_and_who(const void *a, const void *b)
     return order ? order : compare(x->order, y->order);
 }
 
-/* What is alike in all but its order becomes one, so many times. */
+/* Merge equal collectives of the same group, and count them. */
 static void count(struct join *j)
 {
     uint32_t last = 0;
@@ -213,7 +214,7 @@ static void count(struct join *j)
     j->njoined = j->njoined ? last + 1 : 0;
 }
 
-/* Groups of one collective have a name and a size, and lie alike. */
+/* Compare groups by what all groups of one collective share: size, name and stride. */
 static int compare_groups(const struct traces *traces, uint32_t a, uint32_t b)
 {
     const struct traces_group *x = &traces->groups[a], *y = &traces->groups[b];
@@ -225,7 +226,7 @@ static int compare_groups(const struct traces *traces, uint32_t a, uint32_t b)
     return order;
 }
 
-/* Of what is sorted; the groups are the traces'. */
+/* An item to sort, with the traces that its group refers to. */
 struct item {
     struct joined joined;
     const struct traces *traces;
@@ -265,7 +266,7 @@ static uint32_t members(const struct join *j, const struct joined *joined, const
     return group->n;
 }
 
-/* Whether no member is in list `list` yet; if so, now all are. */
+/* Whether no member is in list `list` yet; if so, add all members to it. */
 static bool use(struct join *j, const struct joined *joined, int32_t list)
 {
     const int32_t *ids;
@@ -293,7 +294,7 @@ static bool same_groups(const struct capture_groups *a, const struct capture_gro
            !memcmp(a->ids, b->ids, a->first[a->ngroups] * sizeof *a->ids);
 }
 
-/* The number of the groups of items [0, n), added to the capture unless it has them. */
+/* Number of the list of groups of items [0, n); added to the capture if new. */
 static int add_groups(uint32_t *out, struct join *j, const struct item *items, uint32_t n)
 {
     const struct joined *first = &items[0].joined;
@@ -331,7 +332,7 @@ static int add_groups(uint32_t *out, struct join *j, const struct item *items, u
     return SHD_OK;
 }
 
-/* A list of one group, of which no collective is. */
+/* Add a list with one group, without a collective. */
 static int add_hint(struct join *j, const struct traces_group *group)
 {
     struct capture_groups *added;
@@ -359,8 +360,8 @@ static bool is_known(const struct join *j, const struct traces_group *group)
     return false;
 }
 
-/* What tells of the mesh though no collective is of it: the groups along an axis of the job's own
- * mesh, and those that messages were sent in. */
+/* Add groups without collectives that help to infer the mesh: groups along an axis of the job's own
+ * mesh, and groups in which messages were sent. */
 static int add_hints(struct join *j)
 {
     const struct traces *t = j->traces;
@@ -386,7 +387,7 @@ static int copy_word(char **out, const struct traces *traces, uint32_t word, str
     return word && !*out ? no_memory(err) : SHD_OK;
 }
 
-/* One collective, of items that are alike but for their groups. */
+/* Add one collective for items that are equal but for their groups. */
 static int add_collective(struct join *j, const struct item *items, uint32_t n)
 {
     const struct joined *first = &items[0].joined;
@@ -412,7 +413,7 @@ static int add_collective(struct join *j, const struct item *items, uint32_t n)
     return capture_add(j->capture, &c, j->err);
 }
 
-/* Items that become one collective. */
+/* A range of items that become one collective. */
 struct list {
     uint32_t begin, n, order;
 };
@@ -424,7 +425,7 @@ static int by_order(const void *a, const void *b)
     return compare(x->order, y->order);
 }
 
-/* Items [begin, end) compare alike: as many lists as their overlaps ask for. */
+/* Split equal items [begin, end) into lists of disjoint groups. */
 static void add_lists(struct join *j, const struct item *items, uint32_t begin, uint32_t end,
                       struct list *lists, uint32_t *nlists)
 {
@@ -464,7 +465,7 @@ static int add_collectives(struct join *j)
     return status;
 }
 
-/* ---- what was assumed ---- */
+/* ---- notes on assumptions ---- */
 
 static int note_ranks(struct join *j)
 {

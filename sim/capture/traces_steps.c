@@ -18,7 +18,7 @@ static int compare(uint64_t a, uint64_t b)
 
 struct step {
     int64_t number;
-    uint64_t signature; /* of all calls, whatever their order */
+    uint64_t signature; /* of all its calls, in any order */
     uint64_t ncalls, nalike;
 };
 
@@ -49,7 +49,7 @@ static int by_signature(const void *a, const void *b)
     return x->signature != y->signature ? compare(x->signature, y->signature) : by_step(a, b);
 }
 
-/* All steps that have calls, ascending, in *out. */
+/* Find all steps with calls, ascending, in *out. */
 static int find_steps(struct step **out, uint32_t *nsteps, const struct traces *traces,
                       struct shd_error *err)
 {
@@ -77,7 +77,7 @@ static int find_steps(struct step **out, uint32_t *nsteps, const struct traces *
     return SHD_OK;
 }
 
-/* The commonest, of several the last. */
+/* The most common step, by signature; of several the last. */
 static const struct step *commonest(struct step *steps, uint32_t n)
 {
     const struct step *best = NULL;
