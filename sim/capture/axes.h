@@ -1,5 +1,7 @@
 /* axes.h - the mesh axes along which a capture's groups lie, and a mesh inferred from the groups.
  *
+ * Thread class: pure functions.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CAPTURE_AXES_H

@@ -1,5 +1,7 @@
 /* hlo_groups.h - the groups of devices of a module's collectives, in all notations.
  *
+ * Thread class: owned by one thread; the capture is written to.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CAPTURE_HLO_GROUPS_H

@@ -1,5 +1,7 @@
 /* hlo_ops.h - instructions of a module that communicate, and how shapes give their bytes.
  *
+ * Thread class: immutable tables and pure functions.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CAPTURE_HLO_OPS_H

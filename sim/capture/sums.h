@@ -1,5 +1,7 @@
 /* sums.h - sums of a capture's bytes: per collective, per device, and from device to device.
  *
+ * Thread class: pure functions.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CAPTURE_SUMS_H

@@ -1,6 +1,8 @@
 /* plan.h - plan a program on paper: bytes, flops and memory of every class of devices, without
  * allocating any device memory.
  *
+ * Thread class: pure functions.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef COST_PLAN_H

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what makes ops alike ---- */
+/* ---- keys ---- */
 
 static void add_array(struct text *key, const struct program *program, uint32_t buffer)
 {
@@ -31,14 +31,14 @@ static void add_arrays(struct text *key, const struct program *program, const st
     }
 }
 
-/* Whether an op moves several arrays at once: which of which layers go together is as it comes, so
- * that such ops are alike whatever the arrays are. */
+/* Whether an op is a merged collective of several arrays.  Which layers' arrays it merges varies,
+ * so its key leaves the arrays out. */
 static bool is_shared(const struct program_op *op)
 {
     return op->kind == PROGRAM_RESHARD && op->noutputs > 1;
 }
 
-/* A text that is the same for two ops where they are alike. */
+/* Key of an op: equal for ops that are folded together. */
 static char *key_of(const struct program *program, const struct program_op *op)
 {
     uint8_t axes[SHD_MESH_AXES_MAX];
@@ -79,7 +79,7 @@ static int64_t layer_of(const struct program_op *op)
     return digits ? strtoll(digits, NULL, 10) : -1;
 }
 
-/* ---- putting them together ---- */
+/* ---- entries ---- */
 
 struct item {
     char *key;
@@ -95,8 +95,8 @@ static int by_key(const void *a, const void *b)
     return order ? order : x->op < y->op ? -1 : x->op > y->op;
 }
 
-/* Whether an op may go to an entry whose latest op is of layer `latest`: not two of one layer, and
- * of no layer only what each stage, or each bundle of arrays, has of its own. */
+/* Whether an op may join an entry whose latest op is of layer `latest`: not two ops of one layer.
+ * Ops without a layer join only if each stage, or each bundle of arrays, has its own. */
 static bool fits(const struct program *program, const struct item *item, int64_t latest)
 {
     const struct program_op *op = &program->ops[item->op];
@@ -116,11 +116,11 @@ static void add_op(struct fold_entry *e, const struct item *item)
     e->highest = item->layer > e->highest ? item->layer : e->highest;
 }
 
-/* Make entries of items in the order of by_key(); `latest` has room for a layer of each. */
+/* Make entries from items sorted by by_key(); `latest` has room for a layer per entry. */
 static void make_entries(struct fold *fold, const struct program *program, const struct item *items,
                          int64_t *latest)
 {
-    uint32_t first = 0; /* of the entries with this key */
+    uint32_t first = 0; /* first entry with this key */
 
     for (uint32_t i = 0; i < program->nops; i++) {
         uint32_t e;

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "base/wrap.h"
 
-/* End a sentence: its words, and room for the next. */
+/* Add a finished sentence, wrapped, and clear it for the next. */
 static void put(const struct lesson *l, struct text *out, struct text *sentence, size_t indent)
 {
     wrap_add(out, l->width, 0, indent, text_get(sentence));

@@ -1,4 +1,4 @@
-/* head.h - what stands above an explanation: the step, its mesh, and what decided its placement.
+/* head.h - the head of an explanation: the step, its mesh, and how its ops were placed.
  *
  * Thread class: pure functions.
  *
@@ -9,10 +9,10 @@
 
 #include "explain/lesson.h"
 
-/* The step, and how many of its ops communicate how much. */
+/* Add the step, with the number of ops that communicate and their bytes. */
 void head_add(const struct lesson *lesson, struct text *out);
 
-/* What decided how ops are sharded, and how to read a layout. */
+/* Add how the ops' shardings were chosen, and how to read a sharding. */
 void head_add_placement(const struct lesson *lesson, struct text *out);
 
 #endif /* EXPLAIN_HEAD_H */

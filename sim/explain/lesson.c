@@ -14,15 +14,16 @@
 #include "explain/head.h"
 #include "program/rows.h"
 
-/* How much is told: what a reader can still take in.  Columns are characters. */
+/* Limits of what a reader can take in.  Columns are characters. */
 #define INDENT 6        /* of the lines about an op */
 #define COLUMN 16       /* where their text begins, behind its title */
-#define BOXES_TOLD 8    /* pieces that one device copies in one step */
-#define MOVES_TOLD 4096 /* copies into one device in one step; senders behind them are "others" */
+#define BOXES_TOLD 8    /* pieces listed of a device's copies in a step */
+#define MOVES_TOLD 4096 /* copies to a device examined in a step; further senders count as
+                           "others" */
 
 static const char *const phase_names[] = {"forward", "backward", "optimizer"};
 
-/* A title and a sentence: "      why       ...". */
+/* Add a title and a sentence: " why ...". */
 SHD_PRINTF(4, 5)
 static void tell(const struct lesson *l, struct text *out, const char *title, const char *fmt, ...)
 {
@@ -48,7 +49,7 @@ static void add_extents(struct text *out, const int64_t *extents, uint32_t rank)
         text_add(out, "scalar");
 }
 
-/* "name 8x64x128 sharded as [{}, {}, {tp}], 8x64x16 on each". */
+/* Add an array: "name 8x64x128 sharded as [{}, {}, {tp}], 8x64x16 on each". */
 static void tell_array(const struct lesson *l, struct text *out, const char *title, uint32_t buffer)
 {
     const struct program_buffer *b = &l->record->program->buffers[buffer];
@@ -99,7 +100,7 @@ static void tell_values(const struct lesson *l, struct text *out, uint32_t op, u
 
 /* ---- transfers ---- */
 
-/* "[0-7, 16-31]" of the whole array. */
+/* Add a box of the whole array: "[0-7, 16-31]". */
 static void add_box(struct text *t, const struct program_buffer *b, const int64_t *start,
                     const int64_t *extent)
 {
@@ -121,7 +122,7 @@ static int32_t device_id(const struct lesson *l, int32_t position)
     return shd_mesh_device_id(l->record->program->mesh, position);
 }
 
-/* Where a box of a shift, which begins at `start` now, was before; nothing of other steps. */
+/* Add where a shifted box came from, which now begins at `start`; nothing for other steps. */
 static void add_origin(struct text *t, const struct program_buffer *b,
                        const struct shd_reshard_step *step, const int64_t *start,
                        const struct shd_fetch *box)
@@ -138,7 +139,7 @@ static void add_origin(struct text *t, const struct program_buffer *b,
     text_add(t, " as ");
 }
 
-/* Steps that copy: which box of the array comes from which device. */
+/* Tell which box of the array comes from which device, for steps that copy boxes. */
 static void tell_boxes(const struct lesson *l, struct text *out, const struct program_op *op)
 {
     const struct program_buffer *b = &l->record->program->buffers[op->outputs[0]];
@@ -172,8 +173,8 @@ static void tell_boxes(const struct lesson *l, struct text *out, const struct pr
     }
 }
 
-/* "piece 2 of 3: elements 10 to 14 of 14 in a row, and 1 of padding": of the shard `whole`, what
- * the device has as `pieces`. */
+/* Add "piece 2 of 3: elements 10 to 14 of 14 in a row, and 1 of padding": the device's piece of the
+ * shard `whole`. */
 static void add_piece(const struct lesson *l, struct text *t, const struct program_buffer *pieces,
                       const struct program_buffer *whole)
 {
@@ -191,7 +192,7 @@ static void add_piece(const struct lesson *l, struct text *t, const struct progr
         text_addf(t, "%" PRIu64 " of padding", piece - (end - from));
 }
 
-/* Steps that join the pieces of a shard, or cut it into them without combining. */
+/* Tell the device's piece, for steps that join the pieces of a shard or cut a shard into pieces. */
 static void tell_pieces(const struct lesson *l, struct text *out, const struct program_op *op)
 {
     const struct program_buffer *buffers = l->record->program->buffers;
@@ -211,11 +212,11 @@ static void tell_pieces(const struct lesson *l, struct text *out, const struct p
     text_fini(&t);
 }
 
-/* The positions of the devices that one device receives from, one entry for each copy. */
+/* The devices that one device receives from, by position, one entry per copy. */
 struct senders {
     uint32_t n;
     int32_t list[MOVES_TOLD];
-    bool more; /* there were further copies, which were not looked at */
+    bool more; /* further copies were not examined */
 };
 
 static bool add_sender(void *arg, int32_t source, uint64_t bytes)
@@ -235,7 +236,7 @@ static int compare_positions(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* "1, 2, 3": the devices that this one receives from. */
+/* Add the devices that the lesson's device receives from: "1, 2, 3". */
 static void add_senders(const struct lesson *l, struct text *t, const struct program_op *op)
 {
     struct senders s = {.n = 0};
@@ -252,7 +253,7 @@ static void add_senders(const struct lesson *l, struct text *t, const struct pro
         text_addf(t, " and %d more", (int)(told - 2 * BOXES_TOLD));
 }
 
-/* Steps that combine. */
+/* Tell which devices a device combines parts from, for steps that combine. */
 static void tell_sums(const struct lesson *l, struct text *out, const struct program_op *op)
 {
     const struct program *program = l->record->program;
@@ -313,7 +314,7 @@ static void tell_moves(const struct lesson *l, struct text *out, uint32_t i)
         tell_boxes(l, out, op);
 }
 
-/* ---- what else could have been ---- */
+/* ---- alternatives ---- */
 
 static bool step_uses(const struct program_op *op, uint8_t axis)
 {
@@ -340,12 +341,13 @@ static void tell_alternative(const struct lesson *l, struct text *out, const cha
          work);
 }
 
-/* Why an op that was placed by following is sharded as it is. */
+/* Tell why an op placed by following has its sharding along an axis. */
 static void tell_cause(const struct lesson *l, struct text *out, const char *title,
                        const struct alternative *a, const char *name)
 {
     static const struct {
-        const char *before, *after; /* the array that brings the axis, if one does */
+        const char *before, *after; /* text before and after the name of the array that brings
+                                       the axis, if any */
     } causes[] = {
         [CLAIM_KEPT] = {"the weight ", " is kept so, and nothing else brings it"},
         [CLAIM_QUEUES] = {"", " is sharded so"},
@@ -363,7 +365,7 @@ static void tell_cause(const struct lesson *l, struct text *out, const char *tit
          causes[a->claim].before, a->brought_by ? a->brought_by : "", causes[a->claim].after);
 }
 
-/* Why an op is sharded as it is, along the axes of a step. */
+/* Tell why an op has its sharding along the axes of a step. */
 static void tell_causes(const struct lesson *l, struct text *out, const struct program_op *op,
                         const char *name, const struct alternative *list, uint32_t n)
 {
@@ -376,7 +378,7 @@ static void tell_causes(const struct lesson *l, struct text *out, const struct p
         }
 }
 
-/* Returns whether there was something to tell. */
+/* Tell the alternatives of an op; returns whether there are any. */
 static bool tell_alternatives(const struct lesson *l, struct text *out, const struct program_op *op,
                               const char *name, uint8_t phase)
 {
@@ -401,7 +403,7 @@ static bool tell_alternatives(const struct lesson *l, struct text *out, const st
     return true;
 }
 
-/* What a step made an array of. */
+/* The operand from which a step made `buffer`. */
 static uint32_t source_of(const struct program_op *step, uint32_t buffer)
 {
     uint32_t k = 0;
@@ -411,8 +413,8 @@ static uint32_t source_of(const struct program_op *step, uint32_t buffer)
     return step->inputs[k];
 }
 
-/* What a step changes about an array has a cause: partial sums come from the op that made the
- * array, any other change is made for the op that reads it. */
+/* Tell the alternatives to a step, from the op that caused it: partial sums come from the array's
+ * maker, any other change is made for the reader. */
 static void tell_array_instead(const struct lesson *l, struct text *out,
                                const struct program_op *op, uint32_t buffer)
 {
@@ -447,13 +449,13 @@ static void tell_instead(const struct lesson *l, struct text *out, const struct 
 
 /* ---- ops ---- */
 
-/* What flops depend on that differ from device to device, by enum kern_uneven. */
+/* Why flops differ between devices, by enum kern_uneven. */
 static const char *const unevens[KERN_NUNEVENS] = {
     [KERN_BY_SIGHT] = "as queries see more or fewer keys",
     [KERN_BY_ROUTING] = "as experts get more or fewer tokens",
 };
 
-/* Of uneven ops the least, the most and who has it, of the devices that have a part. */
+/* Tell an op's flops; if uneven, the range over devices, and the device with the most. */
 static void tell_work(const struct lesson *l, struct text *out, const struct program_op *op)
 {
     const struct program *program = l->record->program;
@@ -514,7 +516,7 @@ static void tell_reshard(const struct lesson *l, struct text *out, uint32_t i)
     tell_moves(l, out, i);
 }
 
-/* The rows that one device copies from each: by the routing that is planned. */
+/* The devices that one device copies rows from, according to the planned routing. */
 struct row_senders {
     const struct lesson *l;
     struct text *text;
@@ -577,7 +579,7 @@ static void tell_rows(const struct lesson *l, struct text *out, uint32_t i)
     tell_rows_of(l, out, op);
 }
 
-/* A send and its receive are told apart by which array is there. */
+/* Tell a send or receive. */
 static void tell_transfer(const struct lesson *l, struct text *out, uint32_t i)
 {
     const struct program *program = l->record->program;
@@ -599,7 +601,7 @@ static void tell_transfer(const struct lesson *l, struct text *out, uint32_t i)
          (int)device_id(l, program_doer(program, sends ? other : op, l->position)));
 }
 
-/* "forward", or "forward, stage 1". */
+/* Add "forward", or "forward, stage 1". */
 static void add_phase(struct text *out, const struct program *program, const struct program_op *op)
 {
     text_add(out, phase_names[op->phase]);
@@ -634,7 +636,7 @@ static void add_head(struct text *out, const struct program *program, const stru
     text_add(out, ")");
 }
 
-/* That other layers, or stages, have an op like it. */
+/* Tell how many layers or stages have an equal op. */
 static void tell_equals(const struct lesson *l, struct text *out, uint32_t i)
 {
     const struct fold_entry *e = l->fold ? fold_entry(l->fold, i) : NULL;
@@ -657,8 +659,8 @@ static void tell_equals(const struct lesson *l, struct text *out, uint32_t i)
     text_fini(&t);
 }
 
-/* What is told of one device is told of one that does the op: with the same other coordinates, on
- * the rank of its stage. */
+/* Explain an op.  Figures of a single device are given for the one with the lesson device's other
+ * coordinates on the rank of the op's stage. */
 static void tell_op(const struct lesson *lesson, struct text *out, uint32_t i)
 {
     const struct program *program = lesson->record->program;

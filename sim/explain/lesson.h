@@ -20,17 +20,17 @@
 
 struct lesson {
     const char *scenario, *strategy;
-    const char *what; /* the step: model, batch and phases */
+    const char *what; /* the step in words: model, batch and phases */
     const struct record *record;
-    enum partition_placement placement; /* that decided */
-    struct alternatives *alternatives;  /* NULL: not told */
-    const struct values *values;        /* NULL: not told */
-    int32_t position;                   /* the device whose transfers are told */
-    uint32_t op;                        /* only this one, or LESSON_ALL */
-    bool collectives;                   /* only ops that communicate */
-    const struct fold *fold;            /* of equal layers only the first; NULL: every layer */
+    enum partition_placement placement; /* how the program was placed */
+    struct alternatives *alternatives;  /* NULL: not included */
+    const struct values *values;        /* NULL: not included */
+    int32_t position;                   /* the device whose transfers are explained */
+    uint32_t op;                        /* explain this op only, or LESSON_ALL */
+    bool collectives;                   /* explain only ops that communicate */
+    const struct fold *fold;            /* explain equal layers once; NULL: every layer */
     size_t width;
-    bool colour; /* with ANSI escapes: heads are bold, of ops that communicate yellow */
+    bool colour; /* ANSI escapes: bold heads, yellow ones for ops that communicate */
 };
 
 /* SHD_ENOMEM. */

@@ -1,4 +1,4 @@
-/* links.c - what a collective on the links of a cluster comes to, from its parts.
+/* links.c - time of a collective on the links of a cluster, by part (links.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-/* Rings on which a member receives all but its own n-th: what one drops for a long ring. */
+/* Bandwidth time without the factor (n-1)/n, which one drops for a long ring, for collectives with
+ * this factor; 0 for others. */
 static double long_ring_seconds(const struct links_answer *a, enum coll_kind kind)
 {
     double n = (double)a->group.inside[0], rounds = kind == COLL_ALL_REDUCE ? 2 : 1;

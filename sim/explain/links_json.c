@@ -1,4 +1,4 @@
-/* links_json.c - a collective on the links of a cluster, for programs.
+/* links_json.c - a collective on the links of a cluster, as JSON (links.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* links_text.c - a collective on the links of a cluster, in words and numbers.
+/* links_text.c - a collective on the links of a cluster, in words and numbers (links.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +41,7 @@ static struct shown rate_of(double value)
     return s;
 }
 
-/* A line in which names may be from outside. */
+/* Add a line; names in it may come from outside and are escaped. */
 static void add_line(struct text *out, size_t width, size_t indent, struct text *line)
 {
     escape_from(line, 0);
@@ -93,7 +93,7 @@ static void add_slice(const struct hardware_tier *tier, struct text *out, size_t
 
 /* ---- parts ---- */
 
-/* "2 x (8-1)/8 x 64.0 MiB": the bytes of a part, as a student reckons them. */
+/* Add the formula of a part's bytes as one computes by hand: "2 x (8-1)/8 x 64.0 MiB". */
 static void add_bytes_formula(const struct links_answer *a, const struct links_question *q,
                               const struct hardware_part *part, struct text *t)
 {

@@ -13,30 +13,31 @@
 #include "base/wrap.h"
 #include "explain/head.h"
 
-#define NAMES_TOLD 7 /* of ops in a row that do not communicate */
+#define NAMES_TOLD 7 /* most names listed of consecutive ops that do not communicate */
 
-/* What one entry of the fold moves in a step. */
+/* What an entry of the fold moves in a step. */
 struct moved {
     uint128 received;
     uint64_t times;
 };
 
-/* Lines below the heading of their phase and layers.  Ops in a row that do not communicate are one
- * line, and so are those that are the same collective over the same axes. */
+/* State of the overview.  Below a heading of phase and layers, consecutive ops that do not
+ * communicate share a line, and so do equal collectives over the same axes. */
 struct page {
     const struct lesson *l;
     struct text *out;
-    size_t numbers;                 /* columns of two numbers of ops, "1234-1250" */
+    size_t numbers;                 /* columns of two op numbers, "1234-1250" */
     struct moved *moved;            /* by entry of the fold */
-    struct text heading;            /* the one that is above, ... */
-    const struct fold_entry *above; /* ... and the op that has it; NULL: there is none */
-    struct text names;    /* of ops that do not communicate, in the line to come: ", "-separated */
-    struct text op;       /* of collectives in the line to come: "all-gather over tp" */
-    uint32_t first, last; /* op of the line to come */
-    uint32_t nops;        /* that it has, by name or not; 0: there is no line to come */
+    struct text heading;            /* current heading, ... */
+    const struct fold_entry *above; /* ... and the entry that it was printed for; NULL: none */
+    struct text names;    /* names in the pending line, of ops that do not communicate: ",
+                             "-separated */
+    struct text op;       /* collective of the pending line: "all-gather over tp" */
+    uint32_t first, last; /* first and last op of the pending line */
+    uint32_t nops;        /* ops in the pending line, listed or not; 0: no pending line */
     uint32_t ntold;
-    uint32_t most;      /* the collective that moves most ... */
-    struct moved total; /* ... of all in the line */
+    uint32_t most;      /* the collective that moves most bytes ... */
+    struct moved total; /* ... and the sum of all in the line */
 };
 
 static const struct program_op *op_of(const struct page *p, uint32_t i)
@@ -49,8 +50,8 @@ static const struct moved *moved_by(const struct page *p, uint32_t i)
     return &p->moved[p->l->fold->entry_of[i]];
 }
 
-/* Whether an op is of a layer by its name: not what only belongs to one, as the gradients and the
- * optimizer's state of a parameter do, "opt/m/layers/3/mlp/up/kernel". */
+/* Whether an op belongs to a layer by its name.  Gradients and optimizer state of a layer's
+ * parameters do not: "opt/m/layers/3/mlp/up/kernel". */
 static bool is_of_layer(const struct program_op *op)
 {
     size_t length;
@@ -74,7 +75,7 @@ static void add_numbers(const struct page *p)
     text_addf(p->out, "%*s  ", (int)p->numbers, numbers);
 }
 
-/* ", 1280 times, 70.0 TiB: layers/<*>/attn/q needs ...; and 2 more like it". */
+/* Add ", 1280 times, 70.0 TiB: layers/<*>/attn/q needs ...; and 2 more like it". */
 static void add_reason(const struct page *p, struct text *t)
 {
     const char *why = op_of(p, p->most)->why;
@@ -123,7 +124,7 @@ static void begin_op(struct page *p, uint32_t i)
     p->last = i;
 }
 
-/* Without the layer that the heading names: "layers/3/mlp/up" is mlp/up. */
+/* Add an op's name without the layer that the heading names: "layers/3/mlp/up" becomes mlp/up. */
 static void add_name(const struct program_op *op, struct text *out)
 {
     size_t length;
@@ -135,7 +136,7 @@ static void add_name(const struct program_op *op, struct text *out)
 
 static bool has_name(const struct text *names, const char *name)
 {
-    size_t length = strlen(name); /* 0 where there was no memory for it */
+    size_t length = strlen(name); /* 0 if there was no memory for the name */
 
     for (const char *at = text_get(names); length > 0 && (at = strstr(at, name)); at++) {
         bool begins = at == names->data || at[-1] == ' ';
@@ -172,7 +173,7 @@ static void add_local(struct page *p, uint32_t i)
     text_fini(&name);
 }
 
-/* "all-gather over tp". */
+/* Name a collective with its axes: "all-gather over tp". */
 static void name_collective(const struct program *program, const struct program_op *op,
                             struct text *out)
 {
@@ -211,7 +212,7 @@ static void add_collective(struct page *p, uint32_t i)
 
 /* ---- headings ---- */
 
-/* What comes before the number of the layer in a name: "layers", "encoder/layers"; of one layer
+/* Add the name's part before the layer's number: "layers", "encoder/layers"; for one layer
  * "layer". */
 static void add_place(const struct program_op *op, bool one, struct text *out)
 {
@@ -223,13 +224,13 @@ static void add_place(const struct program_op *op, bool one, struct text *out)
     end = digits - 1;
     for (const char *c = from; c < end && !is_of_layer(op); c++)
         if (strchr(" (/", *c))
-            from = c + 1; /* the word before it */
+            from = c + 1; /* start of the last word before the number */
     if (one && end - from > 1 && end[-1] == 's')
         end--;
     text_addf(out, "%.*s ", (int)(end - from), from);
 }
 
-/* Whether an op may stand below the heading of the one before: it belongs to the same layers. */
+/* Whether an op of no layer belongs under the current heading, by its parameter's layers. */
 static bool goes_on(const struct page *p, uint32_t i)
 {
     const struct fold_entry *above = p->above, *e = fold_entry(p->l->fold, i);
@@ -278,7 +279,7 @@ static void add_all(struct page *p)
     for (uint32_t i = 0; i < program->nops; i++) {
         const struct program_op *op = &program->ops[i];
 
-        /* A send is where it is received. */
+        /* A send is listed with its receive. */
         if (!fold_leads(p->l->fold, i) || op->kind == PROGRAM_SEND)
             continue;
         add_heading(p, i);
@@ -290,7 +291,7 @@ static void add_all(struct page *p)
     end_line(p);
 }
 
-/* Whether the loss is made of the outputs by an input that the model does not name. */
+/* Whether the loss is made from the outputs with a cotangent input that the model does not name. */
 static bool has_cotangent(const struct program *program)
 {
     for (uint32_t i = 0; i < program->first_op; i++) {

@@ -1,5 +1,5 @@
-/* overview.h - a step on about a screen: what is computed between which collectives, and why each
- * of these is there; equal layers once.
+/* overview.h - a step on about one screen: what is computed between which collectives, and the
+ * reason for each collective; equal layers once.
  *
  * Thread class: pure functions.
  *
@@ -10,7 +10,7 @@
 
 #include "explain/lesson.h"
 
-/* Of a lesson that has a fold.  SHD_ENOMEM. */
+/* Print a lesson that has a fold.  SHD_ENOMEM. */
 SHD_MUST_CHECK int overview_text(const struct lesson *lesson, struct text *out,
                                  struct shd_error *err);
 

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "draw/layouts.h"
 
-#define LABEL_MAX 160 /* bytes of a sharding in a title; a longer one is cut */
+#define LABEL_MAX 160 /* bytes of a sharding in a title; longer ones are cut */
 #define STEP_MAX 640
 
 struct traffic {
@@ -83,7 +83,7 @@ static void add_fetches(struct traffic *t, const struct shd_reshard_step *step, 
     }
 }
 
-/* The bytes of a member's chunk of an operand; where they do not divide, the first are longer. */
+/* Bytes of a member's chunk of an operand; if they do not divide, the first chunks are longer. */
 static uint64_t chunk_bytes(const struct traffic *t, const struct shd_reshard_step *step,
                             int32_t member, int32_t nmembers)
 {
@@ -96,7 +96,8 @@ static uint64_t chunk_bytes(const struct traffic *t, const struct shd_reshard_st
            shd_dtype_size(t->plan->dtype);
 }
 
-/* Each member gets the others' parts of its chunk, and of an all-reduce the others' sums. */
+/* Add the bytes of a sum: each member receives the others' parts of its chunk, and in an all-reduce
+ * also the others' finished chunks. */
 static int add_sums(struct traffic *t, const struct shd_reshard_step *step, struct shd_error *err)
 {
     const struct shd_mesh *mesh = step->from.mesh;

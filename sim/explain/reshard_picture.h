@@ -1,5 +1,5 @@
-/* reshard_picture.h - a reshard on a slide: the blocks before, who sends how much to whom, and the
- * blocks after.
+/* reshard_picture.h - a figure of a reshard: the blocks before, the bytes from device to device,
+ * and the blocks after.
  *
  * Thread class: pure functions.
  *
@@ -12,9 +12,9 @@
 
 #include "draw/figure.h"
 
-/* The figure of a plan between two shardings of an array, its steps in the notes.  Sums are sent
- * directly, each member's part of its group's chunks.  SHD_ERANGE where there are more devices than
- * fit a picture, or more blocks; SHD_ENOMEM. */
+/* Make the figure of a plan between two shardings of an array, with its steps in the notes.  Sums
+ * are drawn as direct sends: each member gets the parts of its chunk from its group.  SHD_ERANGE:
+ * too many devices or blocks for a picture; SHD_ENOMEM. */
 SHD_MUST_CHECK int reshard_picture(struct figure *out, const struct shd_reshard_plan *plan,
                                    const struct shd_sharding *from, const struct shd_sharding *to,
                                    const int64_t *shape, struct shd_error *err);

@@ -8,7 +8,7 @@
 #include "explain/links.h"
 #include "hardware/reshard.h"
 
-/* A step that is a collective, as one asks for its time; false: it is none. */
+/* The question that gives a step's time as a collective; false: the step is no collective. */
 static bool question_of(struct links_question *out, const struct reshard_steps *s,
                         const struct shd_reshard_step *step)
 {

@@ -1,5 +1,5 @@
-/* reshard_steps.h - the steps of a reshard on the links of a cluster: which collective each is, how
- * long it takes, and what bounds it.
+/* reshard_steps.h - the steps of a reshard on the links of a cluster: the collective, time and
+ * bound of each.
  *
  * Thread class: pure functions.
  *
@@ -17,10 +17,10 @@
 struct reshard_steps {
     const struct shd_reshard_plan *plan;
     const int64_t *shape;
-    const struct hardware *hardware; /* laid out for the mesh; NULL, in JSON only: no times */
+    const struct hardware *hardware; /* laid out for the mesh; NULL: no times (JSON only) */
 };
 
-/* A line for each step, of `width` where that can be; and as one JSON array. */
+/* Print a line for each step, of `width` where possible; or one JSON array. */
 void reshard_steps_text(const struct reshard_steps *steps, struct text *out, size_t width);
 void reshard_steps_json(const struct reshard_steps *steps, struct json_out *out);
 

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "explain/roofline_table.h"
 
-/* Flops a byte from which the rate of flops bounds a kernel. */
+/* Arithmetic intensity (flops per byte) above which the rate of flops bounds a kernel. */
 static double ridge(const struct hardware *h, enum shd_dtype dtype)
 {
     return hardware_flops_per_s(h, dtype) / h->memory_bytes_per_s;

@@ -1,6 +1,6 @@
-/* roofline.h - what each op of a plan takes on its cluster, and what bounds it.
+/* roofline.h - the time of each op of a plan on its cluster, and what bounds that time.
  *
- * Ops alike, as those of equal layers are, are one line.  Thread class: pure functions.
+ * Equal ops, such as those of equal layers, are one line.  Thread class: pure functions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,12 +10,13 @@
 #include "base/text.h"
 #include "cost/op_seconds.h"
 
-/* Append the table for the device at a position, the ops that take longest first.  SHD_ENOMEM. */
+/* Append the table for the device at a position, the longest ops first.  SHD_ENOMEM. */
 SHD_MUST_CHECK int roofline_text(const struct program *program, const struct hardware *hardware,
                                  int32_t position, struct text *out, struct shd_error *err);
 
-/* Draw it as an SVG document: each op at its flops a byte and the flops a second that it reaches,
- * below the roofs of the cluster's memory and units.  SHD_ENOMEM; SHD_ERANGE: no op computes much. */
+/* Draw an SVG document: each op by its arithmetic intensity and the flops a second that it
+ * reaches, below the roofs of the cluster's memory and units.  SHD_ENOMEM; SHD_ERANGE: no op
+ * computes much. */
 SHD_MUST_CHECK int roofline_picture(const struct program *program, const struct hardware *hardware,
                                     int32_t position, struct text *out, struct shd_error *err);
 

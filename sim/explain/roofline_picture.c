@@ -1,4 +1,4 @@
-/* The roofline as a picture.
+/* The roofline as an SVG picture (roofline.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,14 +14,14 @@
 #include "explain/roofline_table.h"
 
 #define TERA 1e12
-#define NAMED_MAX 20 /* ops that have their names, those that take longest */
+#define NAMED_MAX 20 /* most ops drawn with their names, the longest */
 #define RADIUS_LEAST 3.0
-#define RADIUS_MOST 11.0 /* of the ops that take most of the time; areas are shares of it */
+#define RADIUS_MOST 11.0 /* for an op that takes all of the time; areas are proportional to time */
 #define INTENSITY_LEAST                                                                      \
     0.1                 /* flops a byte: what does fewer does next to nothing but move bytes \
                          */
-#define AGAIN 3         /* the colour of what is computed again, behind those of phases */
-#define RATE_LEAST 1e-6 /* of the fastest op: what is slower is not shown */
+#define AGAIN 3         /* colour number of recomputed ops, behind the phases' colours */
+#define RATE_LEAST 1e-6 /* of the fastest op's rate; slower ops are not drawn */
 
 struct drawing {
     const struct roofline_table *table;
@@ -29,14 +29,14 @@ struct drawing {
     struct text *names; /* of points; texts[NAMED_MAX] at most */
     size_t n;
     double shown_s;
-    double fastest; /* op, in flops a second */
+    double fastest; /* rate of the fastest op, in flops a second */
     struct points_roof roofs[SHD_NDTYPES + 1];
     struct text roof_names[SHD_NDTYPES + 1];
     size_t nroofs;
     struct points_axis x, y;
 };
 
-/* Whether a line's ops compute, and not only move bytes. */
+/* Whether a line's ops compute, rather than only move bytes. */
 static bool computes(const struct roofline_table *t, const struct roofline_line *line)
 {
     return !program_communicates(&t->seconds.program->ops[line->op]) && line->work.bytes > 0 &&
@@ -53,7 +53,7 @@ static void find_fastest(struct drawing *d)
     }
 }
 
-/* Whether they have a place in the picture. */
+/* Whether a line's ops are drawn. */
 static bool is_shown(const struct drawing *d, const struct roofline_line *line)
 {
     return computes(d->table, line) && line->work.flops >= RATE_LEAST * d->fastest * line->seconds;
@@ -72,7 +72,7 @@ static void add_points(struct drawing *d)
 
         if (!is_shown(d, line))
             continue;
-        if (d->n == 0) /* lines are by their time */
+        if (d->n == 0) /* lines are sorted by time */
             longest = seconds;
         d->shown_s += seconds;
         *point = (struct points_point){
@@ -90,7 +90,7 @@ static void add_points(struct drawing *d)
     }
 }
 
-/* By decades, with all points and the highest roof within. */
+/* Set axes in whole decades that contain all points and the highest roof. */
 static void set_axes(struct drawing *d, double peak)
 {
     double low_x = 1, high_x = 1, low_y = peak, high_y = peak;
@@ -108,8 +108,7 @@ static void set_axes(struct drawing *d, double peak)
                                 pow(10, ceil(log10(high_y * 1.2))), true, true};
 }
 
-/* Of each type that units compute in the flat roof from its ridge on; and memory's below the
- * highest. */
+/* Add a flat roof, from its ridge on, for each type that units compute in; returns the highest. */
 static double add_roofs(struct drawing *d)
 {
     const struct hardware *h = d->table->seconds.hardware;
@@ -135,7 +134,7 @@ static double add_roofs(struct drawing *d)
     return peak;
 }
 
-/* The roofs reach to the edges of the chart. */
+/* Extend the roofs to the edge of the chart, and add the memory's roof up to the highest. */
 static void fit_roofs(struct drawing *d, double peak)
 {
     double bytes_per_s = d->table->seconds.hardware->memory_bytes_per_s / TERA;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names that differ in numbers of layers alone. */
+/* Whether two names differ only in layer numbers. */
 static bool named_alike(const char *a, const char *b)
 {
     while (*a || *b) {

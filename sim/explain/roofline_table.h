@@ -1,5 +1,5 @@
-/* roofline_table.h - what each op of a plan takes on its cluster: ops alike, as those of equal
- * layers are, are one line.
+/* roofline_table.h - the time of each op of a plan on its cluster; equal ops, such as those of
+ * equal layers, are one line.
  *
  * Thread class: owned by one thread.
  *
@@ -11,31 +11,31 @@
 #include "base/text.h"
 #include "cost/op_seconds.h"
 
-/* Ops alike: of one name but for the number of its layer, of one work. */
+/* Equal ops: the same name except for the layer's number, and the same work. */
 struct roofline_line {
-    uint32_t op; /* the first of them */
+    uint32_t op; /* the first of the ops */
     uint64_t times;
-    double seconds; /* of one, done once */
+    double seconds; /* of one op, done once */
     struct hardware_work work;
 };
 
 struct roofline_table {
     struct op_seconds seconds;
-    struct roofline_line *lines; /* those that take longest, in all, first */
+    struct roofline_line *lines; /* sorted by the total time of their ops, longest first */
     uint32_t nlines;
     double all_s; /* of all lines */
 };
 
-/* Of the device at a position.  SHD_ENOMEM.  Free with roofline_table_fini(). */
+/* Make the table for the device at a position.  SHD_ENOMEM.  Free with roofline_table_fini(). */
 SHD_MUST_CHECK int roofline_table_init(struct roofline_table *out, const struct program *program,
                                        const struct hardware *hardware, int32_t position,
                                        struct shd_error *err);
 void roofline_table_fini(struct roofline_table *table);
 
-/* Of all of a line's ops. */
+/* Total seconds of a line's ops. */
 double roofline_line_seconds(const struct roofline_line *line);
 
-/* An op's name, with '*' for the number of its layer. */
+/* Add an op's name, with '*' for its layer number. */
 void roofline_add_name(struct text *out, const struct program_op *op);
 
 #endif /* EXPLAIN_ROOFLINE_TABLE_H */

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define READS_TOLD 12 /* reads of one step told in words; of more, how many others there are */
+#define READS_TOLD 12 /* most reads of a step listed in words; the others are counted */
 #define NBUFFERS 3    /* IN, OUT, TMP */
-#define LISTED_MAX 4  /* members up to which a sum names all its terms, and a read all it reads */
+#define LISTED_MAX 4  /* up to this many members, a sum lists all its terms, and a read all it
+                         reads */
 #define KEYS_MAX 6    /* of the legend of sums */
 
-/* What an element is: the members whose operands are in it, and which element of theirs it is. */
+/* Contents of an element: the members whose operands were added up in it, and the index of the
+ * element in their operands. */
 struct holding {
     uint32_t members; /* bits; 0: nothing yet */
     uint32_t element;
@@ -21,12 +23,12 @@ struct holding {
 struct state {
     const struct coll_algo *algo;
     struct coll_shape shape;
-    uint64_t size;            /* elements of each buffer, enough for any */
+    uint64_t size;            /* elements of each buffer, enough for any buffer */
     struct holding *elements; /* [member][buffer][size] */
     uint32_t sources[SCHEDULE_MEMBERS_MAX];
-    uint64_t received;   /* elements, in all steps so far */
-    uint32_t alike_from; /* the step from which on all have the last circle's arrows */
-    uint32_t nsums;      /* of an all-reduce, the steps of its reduce-scatter; 0: it has none */
+    uint64_t received;   /* elements received in all steps so far */
+    uint32_t alike_from; /* first of the consecutive steps that share the last circle's arrows */
+    uint32_t nsums;      /* steps of an all-reduce's reduce-scatter; 0: none */
 };
 
 static struct holding *buffer_of(struct state *s, uint32_t member, enum coll_buf buf)
@@ -51,7 +53,8 @@ static void apply(struct state *s, uint32_t member, const struct coll_move *m)
         s->received += m->count;
 }
 
-/* "a2", or for sums "a2+b2", of many members "a2..d2": each letter with the chunk of it. */
+/* Name an element: "a2", or a sum "a2+b2", of many members "a2..d2": a letter per member, and the
+ * chunk. */
 static const char *name_holding(struct figure *f, const struct state *s, const struct holding *h)
 {
     const char *name = "";
@@ -72,14 +75,15 @@ static const char *name_holding(struct figure *f, const struct state *s, const s
     return name;
 }
 
-/* The colour of a sum of so many operands: of one hue, the darker the more. */
+/* Colour of a sum of `nterms` operands: darker shades of one hue for more. */
 static int32_t colour_sum(const struct state *s, uint32_t nterms)
 {
     return FIGURE_SHADE(15 +
                         85 * (nterms - 1) / (s->shape.nmembers > 1 ? s->shape.nmembers - 1 : 1));
 }
 
-/* A sum is coloured by how many operands are in it, anything else by the member it comes from. */
+/* Colour of an element: a sum by its number of operands, otherwise by the member that it comes
+ * from. */
 static int32_t colour_holding(const struct state *s, const struct holding *h)
 {
     int32_t lowest = FIGURE_PLAIN;
@@ -95,14 +99,14 @@ static int32_t colour_holding(const struct state *s, const struct holding *h)
     return s->algo->reduces ? colour_sum(s, n) : lowest;
 }
 
-/* The legend of sums: of many members some of their numbers. */
+/* Add the legend of sums; with many members, only some of the numbers. */
 static void add_keys(struct figure *f, const struct state *s)
 {
     uint32_t n = s->shape.nmembers, every = n > KEYS_MAX ? n / 4 : 1;
 
     for (uint32_t terms = 1; terms <= n; terms += every) {
         if (terms + every > n)
-            terms = n; /* the whole sum is always there */
+            terms = n; /* the whole sum is always listed */
         figure_add_key(f, terms == 1 ? "1 operand" : figure_print(f, "sum of %u", terms),
                        colour_sum(s, terms));
     }
@@ -117,7 +121,7 @@ static bool holds_any(struct state *s, enum coll_buf buf)
     return false;
 }
 
-/* Whether the columns of a buffer are numbers that say something: of sums, those of their chunks.
+/* Whether columns can be numbered: every element of a sum is at the index of its chunk.
  */
 static bool in_place(struct state *s, enum coll_buf buf, uint64_t n)
 {
@@ -165,7 +169,7 @@ static void draw_state(struct figure *f, struct state *s, enum coll_buf buf, con
     }
 }
 
-/* What a move reads: "chunk 2" or "chunks 0-1" of a sum, else "b0", "b0, c0" or "b0 to e0". */
+/* Name what a move reads: "chunk 2" or "chunks 0-1" of a sum, else "b0", "b0, c0" or "b0 to e0". */
 static const char *name_read(struct figure *f, struct state *s, const struct coll_move *mv)
 {
     const struct holding *read = buffer_of(s, mv->peer, mv->src) + mv->src_at;
@@ -189,8 +193,8 @@ static bool is_received(uint32_t member, const struct coll_move *mv)
     return mv->peer != member && mv->count > 0 && mv->act != COLL_ZERO;
 }
 
-/* " 0 receives chunk 0 from 1, 2 and adds its own": what a member does in a step, of which at most
- * `room` reads are told; returns how many there are. */
+/* Tell what a member does in a step: " 0 receives chunk 0 from 1, 2 and adds its own", with at most
+ * `room` reads; returns the number of reads. */
 static uint32_t tell_member(struct figure *f, struct state *s, uint32_t member, uint32_t step,
                             uint32_t room, const char **line)
 {
@@ -209,7 +213,7 @@ static uint32_t tell_member(struct figure *f, struct state *s, uint32_t member, 
         name = name_read(f, s, &mv);
         if (nreads == 1)
             *line = figure_print(f, "%s %u receives %s from %u", *line, member, name, mv.peer);
-        else if (!strcmp(name, before)) /* from one more */
+        else if (!strcmp(name, before)) /* the same from another member */
             *line = figure_print(f, "%s, %u", *line, mv.peer);
         else
             *line = figure_print(f, "%s, %s from %u", *line, name, mv.peer);
@@ -220,13 +224,13 @@ static uint32_t tell_member(struct figure *f, struct state *s, uint32_t member, 
     return nreads;
 }
 
-/* ", reduce-scatter", where an all-reduce has two parts. */
+/* ", reduce-scatter" or ", all-gather", for an all-reduce of two parts. */
 static const char *part_of(const struct state *s, uint32_t step)
 {
     return s->nsums == 0 ? "" : step < s->nsums ? ", reduce-scatter" : ", all-gather";
 }
 
-/* One line: which member receives what from which. */
+/* Tell a step in one line: each receiving member with its reads. */
 static void tell_step(struct figure *f, struct state *s, uint32_t step)
 {
     const char *line = figure_print(f, "step %u%s:", step + 1, part_of(s, step));
@@ -267,7 +271,7 @@ static bool same_arrows(const struct figure_circle *a, const struct figure_circl
            (a->narrows == 0 || !memcmp(a->arrows, b->arrows, a->narrows * sizeof *a->arrows));
 }
 
-/* Who sends to whom in a step; of steps in a row that are alike in one circle. */
+/* Draw the sends of a step as a circle; consecutive steps with equal arrows share a circle. */
 static void draw_step(struct figure *f, struct state *s, uint32_t step)
 {
     struct figure_circle *circle = figure_add_circle(
@@ -295,7 +299,7 @@ static void begin(struct state *s, const struct coll_algo *algo, uint32_t n)
     s->shape = (struct coll_shape){.nmembers = n, .count = n};
     if (algo->kind == COLL_ALL_GATHER || algo->kind == COLL_GATHER || algo->kind == COLL_PERMUTE ||
         algo->kind == COLL_SEND_RECV || algo->kind == COLL_BROADCAST)
-        s->shape.count = 1; /* operands go whole: one chunk each */
+        s->shape.count = 1; /* operands are sent whole, in a single chunk */
     for (uint32_t m = 0; m < n; m++)
         s->sources[m] = (m + n - 1) % n;
     s->shape.source = s->sources;
@@ -335,7 +339,7 @@ static bool combines(const struct state *s, uint32_t step)
     return false;
 }
 
-/* Whether the sum of each chunk is whole at one member, and only there. */
+/* Whether each chunk's complete sum is at exactly one member. */
 static bool is_scattered(struct state *s)
 {
     const uint32_t all = (uint32_t)((UINT64_C(1) << s->shape.nmembers) - 1);
@@ -351,7 +355,7 @@ static bool is_scattered(struct state *s)
     return true;
 }
 
-/* Walk the sums of an all-reduce, to see whether they are a reduce-scatter. */
+/* Run the summing steps of an all-reduce, to find out whether they form a reduce-scatter. */
 static void find_parts(struct state *s)
 {
     uint32_t nsteps = s->algo->nsteps(&s->shape), n = nsteps;

@@ -1,7 +1,7 @@
-/* schedule.h - a collective's schedule step by step: who holds what after each.
+/* schedule.h - a collective's schedule, drawn step by step: what each member holds after each step.
  *
- * The schedule is walked in one thread on sets instead of numbers: an element is the set of the
- * operands that went into it.
+ * The schedule is run in one thread on sets instead of numbers: an element is the set of the
+ * operands that were added up in it.
  *
  * Thread class: pure functions.
  *
@@ -17,8 +17,8 @@
 
 #define SCHEDULE_MEMBERS_MAX 26 /* operands are named a to z */
 
-/* Draw an algorithm for a group of n members, with as many elements as there are chunks.
- * SHD_ERANGE (too many members), SHD_EINVAL (the algorithm does not serve so many), SHD_ENOMEM. */
+/* Draw an algorithm for a group of n members, with one element per chunk.  SHD_ERANGE (too many
+ * members), SHD_EINVAL (the algorithm does not serve this number of members), SHD_ENOMEM. */
 SHD_MUST_CHECK int schedule_draw(struct figure *out, const struct coll_algo *algo,
                                  uint32_t nmembers, struct shd_error *err);
 

@@ -42,7 +42,7 @@ static char **slot_of(const struct values *v, uint32_t op, uint32_t slot, int32_
     return &v->texts[((size_t)op * SLOTS + slot) * (size_t)v->ndevices + (size_t)position];
 }
 
-/* Each run along the last dimension in brackets, one behind the other: "[1 2] [3 4]". */
+/* Print each row along the last dimension in brackets: "[1 2] [3 4]". */
 static char *print_shard(struct values *v, const struct program_buffer *b, const void *shard)
 {
     char *printed;
@@ -64,7 +64,7 @@ static char *print_shard(struct values *v, const struct program_buffer *b, const
     return printed;
 }
 
-/* Of several microbatches the first is shown. */
+/* Keep a shard's text; of several microbatches the first is kept. */
 static void keep(struct values *v, char **slot, uint32_t buffer, const void *const *shards)
 {
     if (!*slot)

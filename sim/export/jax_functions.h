@@ -2,6 +2,8 @@
  *
  * An op that is more than an expression in JAX has a function: one row of the table.
  *
+ * Thread class: pure functions.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef EXPORT_JAX_FUNCTIONS_H

@@ -1,5 +1,7 @@
 /* jax_ops.h - expressions of JAX for the nodes of a graph; for jax.c.
  *
+ * Thread class: pure functions.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef EXPORT_JAX_OPS_H

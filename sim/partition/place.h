@@ -1,5 +1,7 @@
 /* place.h - place a graph as the request asks: by following, or by search.
  *
+ * Thread class: owned by one thread.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PARTITION_PLACE_H

@@ -1,5 +1,7 @@
 /* html.h - text for pages; base/literal.h escapes whatever comes from users.
  *
+ * Thread class: pure functions.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef REPORT_HTML_H

@@ -1,5 +1,7 @@
 /* elements.h - number of elements in a device's shard of a buffer.
  *
+ * Thread class: pure functions.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TRIAL_ELEMENTS_H

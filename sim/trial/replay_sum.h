@@ -9,6 +9,8 @@
  * run/collective.h).  Values are float64, rounded to the arrays' type after each addition.  Thread
  * class: any thread; it reads the parts only.
  *
+ * Thread class: any thread; it reads the parts only.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef TRIAL_REPLAY_SUM_H
