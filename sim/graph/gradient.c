@@ -1,11 +1,11 @@
-/* The derivative of each op, and the walk that puts them together.
+/* Reverse mode: the derivative of each op, and the backward walk that combines them (gradient.h).
  *
- * An adjoint (d loss / d value) may lack dimensions of its value: it is the same along them then.
- * That keeps the gradient of a sum from being written out.  Where such an adjoint is to be summed
- * over a dimension that it lacks, it is multiplied by the dimension's size instead.
+ * An adjoint (d loss / d value) may lack dimensions of its value: then it is constant along them.
+ * So the gradient of a sum is never written out.  If such an adjoint is to be summed over a
+ * dimension that it lacks, it is multiplied by the dimension's size instead.
  *
- * What the backward phase reads of the forward one is kept until then, so that a value which one
- * multiplication makes again from others that are read anyhow is made again (struct adjoint).
+ * Forward values that the backward phase reads are kept until then.  A value that a single
+ * multiplication makes from values that are kept anyway is recomputed instead (struct adjoint).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,8 +18,8 @@
 
 #include "graph/ops/reverse.h"
 
-/* How often a contribution counts: once along each dimension of `node` that neither the operand nor
- * `a` nor `b` has (b may be GRAPH_NONE), where it is the same everywhere and is summed. */
+/* How often a contribution counts: once along each dimension of `node` that the operand, `a` and
+ * `b` all lack (b may be GRAPH_NONE), since it is constant there and is summed. */
 static double times_broadcast(const struct graph *g, uint32_t node, uint32_t operand, uint32_t a,
                               uint32_t b)
 {
@@ -59,7 +59,7 @@ static uint32_t sum_to(struct reverse *r, uint32_t contribution, uint32_t node, 
     return scaled(g, name, contribution, times);
 }
 
-/* adjoint * factor, summed to the operand's dimensions by one op. */
+/* adjoint * factor, summed over all but the operand's dimensions by one op. */
 static uint32_t times_factor(struct reverse *r, uint32_t adjoint, uint32_t factor, uint32_t node,
                              uint32_t operand)
 {
@@ -87,14 +87,15 @@ static uint32_t times_factor(struct reverse *r, uint32_t adjoint, uint32_t facto
     return scaled(g, name, adjoint, times);
 }
 
-/* What the backward phase reads for a forward value. */
+/* The node that the backward phase reads in place of a forward value. */
 static uint32_t value_of(const struct reverse *r, uint32_t node)
 {
     return r->adjoints[node].again ? r->adjoints[node].again : node;
 }
 
-/* A factor that is itself a product with something smaller, as a norm is before its scale: both
- * products are one kernel forward, and the inner one's derivative reads its factors anyhow. */
+/* A factor of a product.  A factor that is itself a product with a smaller array, as a norm's
+ * before its scale, is recomputed: forward, both products are one kernel, and the inner product's
+ * derivative reads its factors anyway. */
 static uint32_t factor_of(struct reverse *r, uint32_t factor)
 {
     struct graph *g = r->graph;
@@ -111,7 +112,7 @@ static uint32_t factor_of(struct reverse *r, uint32_t factor)
     return made;
 }
 
-/* d fn(x) / dx at x, given y = fn(x), of a function of one operand that is not linear. */
+/* d fn(x) / dx at x, given y = fn(x), for a nonlinear function of one operand. */
 static uint32_t slope(struct graph *g, const char *name, const struct graph_node *n, uint32_t y)
 {
     uint32_t x = n->inputs[0], t;
@@ -178,8 +179,8 @@ static void reverse_unary(struct reverse *r, uint32_t node, uint32_t adjoint)
     }
 }
 
-/* y = a / b: da = g / b, db = -g * y / b.  A softmax divides exponentials by their sum, and the
- * slope of exp is its value: that is y * b, of which both are read here. */
+/* y = a / b: da = g / b, db = -g * y / b.  A softmax divides exponentials by their sum; the slope
+ * of exp, its value, is recomputed as y * b, since both y and b are read here. */
 static void reverse_div(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph *g = r->graph;
@@ -195,7 +196,8 @@ static void reverse_div(struct reverse *r, uint32_t node, uint32_t adjoint)
         r->adjoints[a].again = graph_map(g, g->nodes[a].name, KERN_MUL, node, b, 0);
 }
 
-/* y = max(a, b) or min(a, b): the gradient goes where y came from, to a when both are equal. */
+/* y = max(a, b) or min(a, b): the gradient goes to the operand that y came from, to a if both are
+ * equal. */
 static void reverse_choice(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph *g = r->graph;
@@ -270,7 +272,8 @@ static void reverse_einsum(struct reverse *r, uint32_t node, uint32_t adjoint)
     reverse_add(r, n.inputs[1], times_factor(r, adjoint, n.inputs[0], node, n.inputs[1]));
 }
 
-/* The constant 1 passes through sums, and a product's gradient is the other factor. */
+/* Derivative at the constant 1, which passes through sums; a product's gradient is then the other
+ * factor.  Returns whether the op is such a sum or product. */
 static bool reverse_one(struct reverse *r, uint32_t node)
 {
     struct graph_node n = r->graph->nodes[node];
@@ -321,7 +324,7 @@ static void reverse_nothing(struct reverse *r, uint32_t node, uint32_t adjoint)
                r->graph->nodes[node].name, graph_op_name(r->graph->nodes[node].op));
 }
 
-/* The derivative of each op; NULL: it takes none (and has no operands). */
+/* The derivative of each op; NULL: none (the op has no operands). */
 static const reverse_fn derivatives[GRAPH_NOPS] = {
     [GRAPH_EINSUM] = reverse_einsum,          [GRAPH_MAP] = reverse_map,
     [GRAPH_REDUCE] = reverse_reduce,          [GRAPH_CONSTRAINT] = reverse_constraint,

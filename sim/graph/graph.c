@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "kern/pairs.h"
 
-/* Texts, and numbers, that live as long as their graph. */
+/* A text, or an array of numbers, owned by the graph. */
 struct graph_text {
     struct graph_text *next;
     _Alignas(double) char chars[];
@@ -86,7 +86,7 @@ const char *graph_text(struct graph *graph, const char *fmt, ...)
     return text->chars;
 }
 
-/* Room of so many bytes behind a link of the graph's list; NULL: none, or the size overflowed. */
+/* Allocate memory that the graph owns; NULL: no memory, or the size overflowed. */
 void *graph_memory(struct graph *graph, size_t count, size_t size)
 {
     struct graph_text *text = NULL;
@@ -202,7 +202,7 @@ void graph_shape(const struct graph *graph, uint32_t node, int64_t *shape)
         shape[d] = graph->dims[n->dims[d]].size;
 }
 
-/* Dimensions of a result: known, few, all different, with a size that fits. */
+/* Check a result's dimensions: known, not too many, all different, with a size that fits. */
 static bool check_dims(struct graph *graph, const char *name, const uint32_t *dims, uint32_t rank)
 {
     int64_t shape[GRAPH_RANK_MAX];
@@ -255,7 +255,7 @@ static uint32_t add_node(struct graph *graph, const struct graph_node *node, con
     return graph->nnodes++;
 }
 
-/* Whether building can go on with these operands. */
+/* Whether an operand is usable: no error so far, and the node exists. */
 static bool usable(const struct graph *graph, uint32_t node)
 {
     return graph->err.status == SHD_OK && node < graph->nnodes;
@@ -271,7 +271,7 @@ static uint32_t add_leaf(struct graph *graph, enum graph_op op, const char *name
     if ((uint32_t)dtype >= SHD_NCOMPUTE_DTYPES)
         return graph_fail(graph, SHD_EUNSUPPORTED, "'%s' is of a type that is not computed with",
                           name);
-    node.source.rounded = dtype; /* also when the graph is computed in another type */
+    node.source.rounded = dtype; /* also when graph_in_dtype() changes the computed type */
     if (graph_names_has(&graph->leaves, name))
         return graph_fail(graph, SHD_EINVAL, "there are two arrays named '%s'", name);
     for (uint32_t d = 0; d < rank && d < GRAPH_RANK_MAX; d++)
@@ -302,7 +302,7 @@ static bool listed(const uint32_t *dims, uint32_t rank, uint32_t dim)
     return false;
 }
 
-/* `a` without the dimensions that neither `b` nor the result has, which are summed over. */
+/* `a` summed over the dimensions that neither `b` nor the result has. */
 static uint32_t presum(struct graph *graph, const char *name, uint32_t a, uint32_t b,
                        const uint32_t *dims, uint32_t rank)
 {
@@ -317,7 +317,7 @@ static uint32_t presum(struct graph *graph, const char *name, uint32_t a, uint32
     return graph_reduce(graph, name, SHD_SUM, a, keep, nkeep);
 }
 
-/* Whether the result is `a` with every element multiplied by one of `b`: nothing to sum. */
+/* Whether the result is `a` with each element multiplied by an element of `b`, without a sum. */
 static bool product_by_elements(const struct graph *graph, uint32_t a, uint32_t b,
                                 const uint32_t *dims, uint32_t rank)
 {
@@ -461,7 +461,7 @@ void graph_output(struct graph *graph, enum graph_output_kind kind, const char *
         (struct graph_output){kind, graph_text(graph, "%s", name), node, of};
 }
 
-/* A copy that can grow as the original can. */
+/* A copy with the capacity for growth that the original has. */
 static void *copied(const void *from, uint32_t count, size_t size)
 {
     void *to = malloc(graph_room(count) * size);
@@ -499,7 +499,7 @@ struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype)
     for (uint32_t i = 0; i < copy->nnodes; i++) {
         struct graph_node *n = &copy->nodes[i];
 
-        if (n->op == GRAPH_CAUSAL) /* as the type asked for has it: -inf, where that is its -1e30 */
+        if (n->op == GRAPH_CAUSAL) /* -1e30 becomes -inf where the stored type rounds it so */
             n->attr.causal.masked = kern_round(n->stored, n->attr.causal.masked);
         if (n->dtype != SHD_I32)
             n->dtype = dtype;

@@ -1,7 +1,7 @@
-/* layer_name.h - which layer of a model a name is of.
+/* layer_name.h - the layer of a model that a name belongs to.
  *
- * A layer is what names say up to a part that is "layers" and its number, parts being divided by
- * '/' or '.': "layers/3/mlp/up" is of layer 3, "encoder.layers.3.mlp" of layer 3 of another stack.
+ * A layer's name ends in a component "layers" and a number, with components separated by '/' or
+ * '.': "layers/3/mlp/up" belongs to layer 3, "encoder.layers.3.mlp" to layer 3 of another stack.
  *
  * Thread class: pure functions.
  *
@@ -16,12 +16,12 @@
 #define GRAPH_NO_LAYER UINT32_MAX
 
 struct graph_layer {
-    const char *stack; /* what stands before the number: so many bytes, not ended */
+    const char *stack; /* the text before the number, `stack_length` bytes, not NUL-terminated */
     size_t stack_length;
-    uint32_t number; /* GRAPH_NO_LAYER: the name is of none */
+    uint32_t number; /* GRAPH_NO_LAYER: the name belongs to no layer */
 };
 
-/* Points into the name. */
+/* The result points into the name. */
 struct graph_layer graph_layer_of(const char *name);
 
 #endif /* GRAPH_LAYER_NAME_H */

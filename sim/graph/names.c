@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 
-/* The slot of a name, or the empty one where it would be: there is one. */
+/* The slot of a name, or the empty slot for it; the table must have one. */
 static const char **slot_of(const struct graph_names *names, const char *name)
 {
     uint32_t mask = names->nslots - 1, at = (uint32_t)hash_bytes(HASH_BEGIN, name, strlen(name)) & mask;

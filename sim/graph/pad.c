@@ -1,7 +1,8 @@
-/* What is in the padding of each array is followed from the leaves, which are zeros there: a number
- * that is known, or anything.  Whatever an op makes of one known number it makes of it everywhere,
- * so that most padding stays zero by itself: of heads, of a hidden layer, of sequences without
- * biases.
+/* Pad a graph (pad.h), and track the contents of padding.
+ *
+ * The value in an array's padding is tracked from the leaves, which are zero there: a known number,
+ * or unknown.  An op applied to a known number gives a known number everywhere in the padding, so
+ * most padding stays zero by itself: of heads, of hidden layers, of sequences without biases.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,25 +15,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an array has in the padding of one of its dimensions. */
+/* Value in the padding of an array along one dimension. */
 struct within {
     bool known;
     double value;
 };
 
 struct row {
-    struct within at[GRAPH_RANK_MAX]; /* by dimension; of those without padding nothing is read */
+    struct within at[GRAPH_RANK_MAX]; /* by dimension; unused for unpadded dimensions */
 };
 
 struct padding {
     const struct graph *from;
     struct graph *to;
-    uint32_t *moved;  /* by node of `from`: its number now, ... */
-    uint32_t *result; /* ... and that of what an output has of it */
-    bool *stays;      /* by node of `from`: it stays from step to step */
-    uint32_t *masked; /* by node of `to`: the same with its padding overwritten; GRAPH_NONE */
+    uint32_t *moved;  /* by node of `from`: its new number ... */
+    uint32_t *result; /* ... and the number that outputs use, with padding overwritten if needed */
+    bool *stays;      /* by node of `from`: a state */
+    uint32_t *masked; /* by node of `to`: a copy with its padding overwritten; GRAPH_NONE: none */
     struct row *rows; /* by node of `to` */
-    uint32_t nrows;   /* that there is room for */
+    uint32_t nrows;   /* capacity of the tables */
 };
 
 static const struct within zero = {true, 0}, unknown = {false, 0};
@@ -44,9 +45,9 @@ static int64_t rounded_up(int64_t n, int64_t multiple)
     return n / multiple * multiple + (n % multiple ? multiple : 0);
 }
 
-#define LONGER_MAX 16 /* times what is held, that a dimension may become */
+#define LONGER_MAX 16 /* most times that padding may lengthen a dimension */
 
-/* The smallest sizes for two dimensions of which the one is `times` the other. */
+/* The smallest allowed sizes of two dimensions, one of which is a fixed multiple of the other. */
 static int pair_sizes(int64_t *sizes, const struct graph *graph, const int64_t *multiples,
                       uint32_t few, uint32_t many, struct shd_error *err)
 {
@@ -67,8 +68,8 @@ static int pair_sizes(int64_t *sizes, const struct graph *graph, const int64_t *
     return SHD_OK;
 }
 
-/* The dimensions of a node of which one is a multiple of the other, and stays the same; false where
- * it has none.  Of one that stays alone there may be any number of copies. */
+/* Two dimensions of a node whose ratio must stay the same (heads and key heads); false: none.  A
+ * single key head may have any number of copies. */
 static bool tied(const struct graph *graph, const int64_t *sizes, const struct graph_node *n,
                  uint32_t *few, uint32_t *many)
 {
@@ -107,14 +108,14 @@ int graph_padded_sizes(int64_t *sizes, const struct graph *graph, const int64_t 
     return status;
 }
 
-/* ---- what is in the padding ---- */
+/* ---- contents of padding ---- */
 
 static bool is_padded(const struct padding *p, uint32_t dim)
 {
     return p->to->dims[dim].size > p->to->dims[dim].held;
 }
 
-/* Where an array has a dimension; -1: it lacks it. */
+/* Index of a dimension in an array; -1: none. */
 static int place_of(const struct graph_node *array, uint32_t dim)
 {
     for (uint32_t d = 0; d < array->rank; d++)
@@ -123,7 +124,7 @@ static int place_of(const struct graph_node *array, uint32_t dim)
     return -1;
 }
 
-/* The state of an array along a dimension; what lacks it may be anything. */
+/* Value in the padding along a dimension; unknown for an array without the dimension. */
 static struct within within(const struct padding *p, uint32_t node, uint32_t dim)
 {
     int d = place_of(&p->to->nodes[node], dim);
@@ -156,7 +157,7 @@ static bool make_room(struct padding *p)
     return true;
 }
 
-/* Append a node as it is; its padding is unknown so far. */
+/* Append a node unchanged; its padding is unknown so far. */
 static uint32_t append(struct padding *p, const struct graph_node *node)
 {
     uint32_t added;
@@ -177,7 +178,8 @@ static bool same_part(const struct graph_node *a, const struct graph_node *b)
     return a->phase == b->phase && a->stage == b->stage && a->again == b->again;
 }
 
-/* A node as one of the same part of the step reads it: overwritten, if it has been for that part.
+/* The node that a reader gets: the copy with padding overwritten, if there is one in the reader's
+ * part of the step.
  */
 static uint32_t newest(const struct padding *p, uint32_t node, const struct graph_node *reader)
 {
@@ -186,7 +188,7 @@ static uint32_t newest(const struct padding *p, uint32_t node, const struct grap
     return masked != GRAPH_NONE && same_part(&p->to->nodes[masked], reader) ? masked : node;
 }
 
-/* Overwrite the padding of a node along a dimension, in the part of the step that reads it. */
+/* Overwrite the padding of a node along a dimension, in the reader's part of the step. */
 static uint32_t overwrite(struct padding *p, uint32_t node, uint32_t dim, double value,
                           const struct graph_node *reader)
 {
@@ -224,7 +226,7 @@ static uint32_t overwrite(struct padding *p, uint32_t node, uint32_t dim, double
     return added;
 }
 
-/* Have an operand be `value` in the padding of a dimension, if it has that. */
+/* Make an operand equal `value` in the padding of a dimension, if it has the dimension. */
 static void want(struct padding *p, struct graph_node *reader, uint32_t k, uint32_t dim,
                  double value)
 {
@@ -249,7 +251,7 @@ static void refuse(struct padding *p, const struct graph_node *n, uint32_t dim, 
 
 #define LOOKS_ACROSS "looks across them"
 
-/* Refuse each padded dimension that an operand or the result has and `allowed` (an array's) lacks.
+/* Refuse every padded dimension of operands and result, except those of the array `allowed`.
  */
 static void refuse_all_but(struct padding *p, const struct graph_node *n,
                            const struct graph_node *allowed, const char *why)
@@ -263,9 +265,10 @@ static void refuse_all_but(struct padding *p, const struct graph_node *n,
     }
 }
 
-/* ---- ops: what they need of their operands, and what their result has in its padding ---- */
+/* ---- ops: requirements on operands' padding, and contents of the result's ---- */
 
-/* Products: what is summed over needs one operand that is zero, and no infinity beside it. */
+/* Product: along a summed dimension, one operand must be zero in the padding, and the other
+ * finite. */
 static void need_product(struct padding *p, struct graph_node *n)
 {
     for (uint32_t k = 0; k < 2; k++)
@@ -302,7 +305,7 @@ static void need_grouped(struct padding *p, struct graph_node *n)
     need_product(p, n);
 }
 
-/* One element of a function. */
+/* Value of an elementwise function at known operands. */
 static double value_of(const struct graph_node *n, const struct within *operands)
 {
     struct kern_map map = {.dtype = SHD_F64, .ninputs = n->ninputs, .ninstrs = 1};
@@ -337,7 +340,7 @@ static struct within mapped(const struct padding *p, const struct graph_node *n,
     return unknown;
 }
 
-/* What is left out of a sum is 0, of a maximum and minimum infinitely far. */
+/* Neutral element of a reduction: 0 for a sum, an infinity for a maximum or minimum. */
 static double left_out(enum shd_reduce_op op)
 {
     return op == SHD_MAX ? -INFINITY : op == SHD_MIN ? INFINITY : 0;
@@ -358,8 +361,8 @@ static struct within reduced(const struct graph_node *n, struct within operand)
     return n->reduce == SHD_MAX || n->reduce == SHD_MIN || is_zero(operand) ? operand : unknown;
 }
 
-/* Of attention heads and sequences of the batch may be padded, each is by itself; and positions
- * behind all others, which none of them sees. */
+/* Attention: heads and sequences of the batch are independent and may be padded; so may positions
+ * behind all others if causal, since no other position sees them. */
 static void need_attention(struct padding *p, struct graph_node *n)
 {
     const struct graph_node *q = &p->to->nodes[n->inputs[0]], *k = &p->to->nodes[n->inputs[1]];
@@ -396,7 +399,7 @@ static void need_attention_grad(struct padding *p, struct graph_node *n)
             want(p, n, 5, p->to->nodes[n->inputs[5]].dims[d], 0);
 }
 
-/* v's sequences and heads are o's. */
+/* Padding of o along sequences and heads: zero if v's is. */
 static struct within attended(const struct padding *p, const struct graph_node *n, uint32_t d)
 {
     uint32_t v = n->inputs[2];
@@ -406,7 +409,8 @@ static struct within attended(const struct padding *p, const struct graph_node *
     return is_zero(p->rows[v].at[d]) ? zero : unknown;
 }
 
-/* What comes back to a table, or to what was picked of, is summed over tokens. */
+/* Gradients of a look-up or a choice are summed over tokens, so they must be zero in the
+ * padding. */
 static void need_ids_grad(struct padding *p, struct graph_node *n)
 {
     for (uint32_t d = 0; d < p->to->nodes[n->inputs[1]].rank; d++) {
@@ -430,7 +434,8 @@ static void need_rows(struct padding *p, struct graph_node *n)
             refuse(p, n, dims[i], "counts them");
 }
 
-/* Overwrite what an op needs otherwise, and refuse where that does not help. */
+/* Overwrite operands' padding where an op requires it, and refuse what overwriting does not
+ * help. */
 static void need(struct padding *p, struct graph_node *n)
 {
     switch (n->op) {
@@ -479,7 +484,7 @@ static void need(struct padding *p, struct graph_node *n)
     }
 }
 
-/* Along dimension d of a result; `dim` is its number. */
+/* Value in the padding along dimension d of a result. */
 static struct within made(const struct padding *p, const struct graph_node *n, uint32_t d)
 {
     uint32_t dim = n->dims[d], x = n->ninputs > 0 ? n->inputs[0] : GRAPH_NONE;
@@ -516,17 +521,17 @@ static struct within made(const struct padding *p, const struct graph_node *n, u
                        w.value == n->attr.causal.masked
                    ? w
                    : unknown;
-    case GRAPH_EMBED: /* a token of padding is one of the vocabulary */
+    case GRAPH_EMBED: /* an id in the padding is a valid id */
     case GRAPH_PICK:
         return place_of(&p->to->nodes[x], dim) >= 0 ? within(p, x, dim) : unknown;
     case GRAPH_EMBED_GRAD:
-    case GRAPH_PICK_GRAD: /* no token is of the padding of classes */
+    case GRAPH_PICK_GRAD: /* no id lies in the padding of classes */
         return dim == n->attr.choice.dim || is_zero(within(p, n->inputs[1], dim)) ? zero : unknown;
     case GRAPH_REPEAT:
-    case GRAPH_REPEAT_SUM: /* its dimensions lie as the operand's */
+    case GRAPH_REPEAT_SUM: /* the result's dimensions are in the operand's order */
         w = p->rows[x].at[d];
         return n->op == GRAPH_REPEAT || is_zero(w) ? w : unknown;
-    case GRAPH_WINDOW: /* its places are numbers: the padding is not among them */
+    case GRAPH_WINDOW: /* a window's places are numbers, which exclude the padding */
         for (uint32_t k = 0; k < n->ninputs; k++)
             if (dim != n->attr.window.to_dim && !is_zero(within(p, n->inputs[k], dim)))
                 return unknown;
@@ -538,8 +543,8 @@ static struct within made(const struct padding *p, const struct graph_node *n, u
 
 /* ---- the walk ---- */
 
-/* Whether an operand is a gradient that is not zero in the padding either: then it was not made
- * here, and may be overwritten where that is wanted. */
+/* Whether an operand is a gradient with nonzero padding: then the node passes padding on instead of
+ * creating it, and is overwritten only if required. */
 static bool comes_from_gradient(const struct padding *p, const struct graph_node *n, uint32_t dim)
 {
     for (uint32_t k = 0; k < n->ninputs; k++) {
@@ -552,8 +557,8 @@ static bool comes_from_gradient(const struct padding *p, const struct graph_node
     return false;
 }
 
-/* Where padding begins to be something, tokens that are looked up and gradients that no element of
- * the padding has, it ends at once: behind them it stays zero. */
+/* Whether a node creates nonzero padding: looked-up tokens, and gradients that start here.  It is
+ * overwritten at once, so that padding behind it stays zero. */
 static bool begins_here(const struct padding *p, uint32_t node, uint32_t d)
 {
     const struct graph_node *n = &p->to->nodes[node];
@@ -566,7 +571,8 @@ static bool begins_here(const struct padding *p, uint32_t node, uint32_t d)
            !comes_from_gradient(p, n, n->dims[d]);
 }
 
-/* What stays from step to step is zero in its padding, as it was before. */
+/* Whether a state's next value has nonzero padding: it is overwritten, since the state had zeros
+ * there. */
 static bool is_kept(const struct padding *p, uint32_t old, uint32_t dim)
 {
     return p->stays[old] && !is_zero(within(p, p->result[old], dim));
@@ -600,7 +606,7 @@ static void pad_node(struct padding *p, uint32_t old)
             p->result[old] = overwrite(p, added, n.dims[d], 0, &n);
 }
 
-/* A program has its results in the order in which their nodes lie: that stays what it was. */
+/* Add outputs in their nodes' order, which is the order of a program's results. */
 static void pad_outputs(struct padding *p)
 {
     for (uint32_t o = 0; o < p->from->noutputs; o++) {

@@ -24,7 +24,7 @@ int recompute_find(const char *name)
     return -1;
 }
 
-/* ---- which ---- */
+/* ---- marking ---- */
 
 static bool is_chosen(const struct recompute_layers *layers, struct graph_layer layer)
 {
@@ -40,7 +40,7 @@ static bool same_group(const struct recompute_layers *layers, struct graph_layer
            is_chosen(layers, a) == is_chosen(layers, b);
 }
 
-/* Forward values inside a group of layers: what others read is kept. */
+/* Mark forward values inside a group of layers; values that others read are kept. */
 static void mark_layers(bool *again, const struct graph *graph,
                         const struct recompute_layers *layers)
 {
@@ -58,7 +58,7 @@ static void mark_layers(bool *again, const struct graph *graph,
         }
 }
 
-/* Whether a product has dimensions that its operand does not share. */
+/* Whether a product has dimensions that its operand lacks. */
 static bool widens(const struct graph_node *product, const struct graph_node *operand)
 {
     for (uint32_t d = 0; d < product->rank; d++)
@@ -67,7 +67,7 @@ static bool widens(const struct graph_node *product, const struct graph_node *op
     return false;
 }
 
-/* Whether an op reads scores of an attention that is written out, or what was made of them. */
+/* Whether an op reads scores of an unfused attention, or values made from them. */
 static bool reads_scores(const bool *again, const struct graph *graph, const struct graph_node *n)
 {
     bool reads = false;
@@ -81,8 +81,8 @@ static bool reads_scores(const bool *again, const struct graph *graph, const str
     return reads;
 }
 
-/* Of an attention that is written out: its scores, the product of two activations, and all that is
- * made of them until the product with a third takes them up again. */
+/* Whether an op belongs to the scores of an unfused attention: the product of two activations, and
+ * everything made from it, up to the product with a third activation. */
 static bool is_of_scores(const bool *again, const struct graph *graph, const struct graph_node *n)
 {
     bool outer = n->op == GRAPH_EINSUM;
@@ -96,8 +96,8 @@ static bool is_of_scores(const bool *again, const struct graph *graph, const str
                                  : reads_scores(again, graph, n);
 }
 
-/* Keys that came around a ring for an attention come around again: those that it began with are
- * kept, not those of each step. */
+/* Mark the shifts of ring attention: keys go around the ring again, so that only the first keys are
+ * kept and not those of each step. */
 static void mark_blocks(bool *again, const struct graph *graph)
 {
     for (uint32_t n = graph->nnodes; n-- > 0;) {
@@ -136,7 +136,8 @@ void recompute_mark(bool *again, const struct graph *graph, enum recompute kind,
         mark_attention(again, graph, layers);
 }
 
-/* The number of a value that is done together with the one before it, if they are of one layer. */
+/* Group number of a value: the group of the value before if both belong to one layer group, else a
+ * new group. */
 static uint32_t group_number(const struct graph *graph, const struct recompute_layers *layers,
                              uint32_t node, uint32_t before, const uint32_t *together)
 {
@@ -168,16 +169,17 @@ void recompute_together(uint32_t *together, const bool *again, const struct grap
 
 /* ---- cloning ---- */
 
-#define LISTED (GRAPH_NONE - 1) /* in place of a clone's number */
+#define LISTED (GRAPH_NONE - 1) /* stands for a clone's number until it exists */
 
 struct cloning {
-    const struct graph *graph; /* as it was */
+    const struct graph *graph; /* the graph before the pass */
     const bool *again;
-    const uint32_t *together; /* NULL: nothing is */
-    struct graph_node *nodes; /* the new ones */
+    const uint32_t *together; /* NULL: no groups */
+    struct graph_node *nodes; /* in the new order */
     uint32_t nnodes;
-    uint32_t *moved, *clones; /* by old node: its new number, its clone's; GRAPH_NONE: none yet */
-    uint32_t *list;           /* of ops that are to be cloned */
+    uint32_t *moved, *clones; /* by old node: new number, and clone's number; GRAPH_NONE: none
+                                 yet */
+    uint32_t *list;           /* ops to clone */
 };
 
 static uint32_t append(struct cloning *c, const struct graph_node *node)
@@ -186,13 +188,13 @@ static uint32_t append(struct cloning *c, const struct graph_node *node)
     return c->nnodes++;
 }
 
-/* What a clone, or a node of the backward phase, reads in the place of an old node. */
+/* The node that a clone, or a node of the backward phase, reads in place of an old node. */
 static uint32_t read_again(const struct cloning *c, uint32_t old)
 {
     return c->again[old] ? c->clones[old] : c->moved[old];
 }
 
-/* Clone one op, whose marked operands have clones, with its further results. */
+/* Clone an op with its further results; marked operands must have clones. */
 static void clone_one(struct cloning *c, uint32_t old)
 {
     struct graph_node node = c->graph->nodes[old];
@@ -219,7 +221,7 @@ static uint32_t maker_of(const struct graph *graph, uint32_t node)
     return graph->nodes[node].op == GRAPH_EXTRA ? graph->nodes[node].inputs[0] : node;
 }
 
-/* Put an op on the list, unless it is there or has a clone. */
+/* List an op for cloning, unless it is listed or has a clone. */
 static void list_op(struct cloning *c, uint32_t *n, uint32_t old)
 {
     uint32_t op = maker_of(c->graph, old);
@@ -230,8 +232,8 @@ static void list_op(struct cloning *c, uint32_t *n, uint32_t old)
     c->list[(*n)++] = op;
 }
 
-/* And what is done together with an op.  A group's number is its first node, and its nodes are in a
- * row but for those of no group. */
+/* List all ops of an op's group.  A group's number is its first node; only nodes without a group
+ * lie between its nodes. */
 static void list_group(struct cloning *c, uint32_t *n, uint32_t old)
 {
     uint32_t group = c->together ? c->together[old] : GRAPH_NONE;
@@ -253,8 +255,8 @@ static int compare_numbers(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Clone the op of a node and all that it needs again, which may be all before it, in the order in
- * which they were done first: what was read soon after it was made is so again. */
+/* Clone the op of a node and all marked ops that it depends on, in their original order, so that a
+ * value read soon after it was made is again. */
 static void clone(struct cloning *c, uint32_t old)
 {
     uint32_t n = 0;
@@ -273,9 +275,9 @@ static void clone(struct cloning *c, uint32_t old)
         clone_one(c, c->list[i]);
 }
 
-/* Whether a node reads values as they are computed again.  What the forward phase gives, its loss,
- * is summed over microbatches in the backward phase, too, but as it was computed first: else nobody
- * would read that, and what is done once more would be all that is done. */
+/* Whether a node reads recomputed values.  The accumulation of the loss belongs to the backward
+ * phase but reads the first result: otherwise no node would read the first result, and only the
+ * recomputed forward phase would remain. */
 static bool reads_again(const struct graph_node *node)
 {
     return node->phase == GRAPH_BACKWARD && node->op != GRAPH_ACCUMULATE;
@@ -324,7 +326,7 @@ void recompute_clone(struct graph *graph, const bool *again, const uint32_t *tog
 
     if (graph->err.status != SHD_OK)
         return;
-    c.nodes = calloc(graph_room(2 * n + 1), sizeof *c.nodes); /* each at most twice */
+    c.nodes = calloc(graph_room(2 * n + 1), sizeof *c.nodes); /* a node occurs at most twice */
     c.moved = malloc((3 * (size_t)n + 1) * sizeof *c.moved);
     if (!c.nodes || !c.moved) {
         free(c.nodes);
@@ -339,7 +341,7 @@ void recompute_clone(struct graph *graph, const bool *again, const uint32_t *tog
         move(&c, old);
     finish(graph, &c);
     free(c.moved);
-    if (graph->nstages > 1) /* what is computed again may be for gradients of parameters alone */
+    if (graph->nstages > 1) /* recomputed nodes may serve only gradients of parameters */
         graph_mark_weights(graph);
 }
 

@@ -1,9 +1,10 @@
-/* recompute.h - activations that the backward phase computes again instead of keeping them.
+/* recompute.h - activation recomputation: the backward phase recomputes activations instead of
+ * keeping them.
  *
- * A pass over a graph that has its gradients: forward values that are marked are cloned into the
- * backward phase, just before what reads them there, from values that are not marked.  So they need
- * not live from one phase to the other; which memory that saves, and which work and transfers are
- * done twice, follows from the program.
+ * A pass over a graph that has its gradients: marked forward values are cloned into the backward
+ * phase, just before their readers, from values that are not marked.  So marked values need not
+ * live from one phase to the other; which memory is saved, and which work and transfers are
+ * repeated, follows from the program.
  *
  * Thread class: as graph.h, which is changed.
  *
@@ -16,14 +17,14 @@
 
 enum recompute {
     RECOMPUTE_NONE,
-    RECOMPUTE_SELECTIVE, /* attention, from its queries, keys and values (arXiv 2205.05198): where
-                            it is written out, its scores and what is made of them */
-    RECOMPUTE_FULL,      /* all that is inside a layer, from what the layer before gave */
+    RECOMPUTE_SELECTIVE, /* attention, from its queries, keys and values (arXiv 2205.05198); if
+                            unfused, its scores and everything made from them */
+    RECOMPUTE_FULL,      /* everything inside a layer, from the layer's input */
     RECOMPUTE_NKINDS
 };
 
-/* Of which layers.  They are taken in groups of `group`, from layer 0 on; of each `every`-th group,
- * up to layer `first` - 1.  RECOMPUTE_FULL keeps nothing between the layers of a group.  Megatron's
+/* The layers to recompute, in groups of `group` from layer 0 on; of each `every`-th group, up to
+ * layer `first` - 1.  RECOMPUTE_FULL keeps no values between layers of a group.  Megatron's
  * --recompute-method uniform is `group`, block is `first`.  All are at least 1. */
 struct recompute_layers {
     uint32_t group, every, first;
@@ -36,22 +37,22 @@ struct recompute_layers {
 
 /* "none", "selective", "full"; NULL beyond. */
 const char *recompute_name(enum recompute kind);
-int recompute_find(const char *name); /* -1: there is none of that name */
+int recompute_find(const char *name); /* -1: unknown name */
 
-/* Mark the forward values of a kind in again[node].  Names say the layer: graph/layer_name.h. */
+/* Mark in again[node] the forward values to recompute.  Names tell the layer:
+ * graph/layer_name.h. */
 void recompute_mark(bool *again, const struct graph *graph, enum recompute kind,
                     const struct recompute_layers *layers);
 
-/* Which forward values are computed again as soon as one of them is, marked or not: a number by
- * node that those have in common, GRAPH_NONE for those that are alone.  With RECOMPUTE_FULL it is
- * all of a group of layers, with its last product though nobody reads that again; with
- * RECOMPUTE_SELECTIVE all of an attention.  `again` is as recompute_mark() left it. */
+/* Group forward values of which all are recomputed if one is, marked or not: a common number by
+ * node, GRAPH_NONE for ungrouped nodes.  With RECOMPUTE_FULL a group is a group of layers,
+ * including its last product, which is not read again; with RECOMPUTE_SELECTIVE it is an attention.
+ * `again` is as recompute_mark() left it. */
 void recompute_together(uint32_t *together, const bool *again, const struct graph *graph,
                         enum recompute kind, const struct recompute_layers *layers);
 
-/* Clone what is marked: forward values that are computed, the results of an op all or none; and
- * what is done together with these (`together` may be NULL: nothing).  Nodes get other numbers;
- * errors stay in the graph. */
+/* Clone marked forward values (of an op all results or none), and values grouped with them
+ * (`together` may be NULL: no groups).  Renumbers nodes; errors stay in the graph. */
 void recompute_clone(struct graph *graph, const bool *again, const uint32_t *together);
 
 /* Mark and clone. */

@@ -7,12 +7,12 @@
 #include <string.h>
 
 struct copying {
-    const struct graph *graph; /* as it was */
+    const struct graph *graph; /* the graph before the pass */
     const bool *loose;
-    uint32_t *number;         /* by old node: how many loose ones are before it */
-    uint32_t *moved;          /* by old node: its new number, or that of its first copy */
-    uint32_t *copies;         /* [loose][stage]: a copy's number; GRAPH_NONE: none */
-    struct graph_node *nodes; /* the new ones */
+    uint32_t *number;         /* by old node: number of loose nodes before it */
+    uint32_t *moved;          /* by old node: new number; of a loose node, its first copy's */
+    uint32_t *copies;         /* [loose][stage]: number of the copy; GRAPH_NONE: none */
+    struct graph_node *nodes; /* in the new order */
     uint32_t nnodes;
 };
 
@@ -33,8 +33,8 @@ static uint32_t *copies_of(const struct copying *c, uint32_t node)
     return c->copies + (size_t)c->number[node] * c->graph->nstages;
 }
 
-/* From the last reader to the first: which stages want a copy.  Any number but GRAPH_NONE says so
- * until there is one. */
+/* Mark the stages that need a copy, from the last reader to the first; any number but GRAPH_NONE
+ * marks a copy until it exists. */
 static void mark_stages(struct copying *c)
 {
     for (uint32_t i = c->graph->nnodes; i-- > 0;) {
@@ -52,7 +52,7 @@ static void mark_stages(struct copying *c)
     }
 }
 
-/* Append a node as it is in a stage. */
+/* Append a node to a stage, reading the stage's copies of loose operands. */
 static uint32_t append(struct copying *c, uint32_t old, uint32_t stage)
 {
     struct graph_node *n = &c->nodes[c->nnodes];
@@ -89,7 +89,7 @@ static void finish(struct graph *graph, const struct copying *c)
     graph->nnodes = c->nnodes;
 }
 
-/* Room for the tables and for as many nodes as there will be. */
+/* Allocate the tables, with room for all nodes and copies. */
 static bool init(struct copying *c, const struct graph *graph, const bool *loose)
 {
     size_t n = (size_t)graph->nnodes + 1, nloose = 0, nnodes = n;

@@ -1,9 +1,10 @@
-/* stage_copies.h - what is made of inputs and parameters alone, made in each stage that reads it.
+/* stage_copies.h - copy values that depend on inputs and parameters only into each stage that reads
+ * them.
  *
- * The ids of a decoder's embedding, or a bias by position that all layers share, need nothing of
- * other layers: each stage that reads such a value computes it itself, for each microbatch, and is
- * given the parameters once a step.  Its gradients meet in those of the parameters, which go back
- * once a step, too.
+ * The ids of a decoder's embedding, or a positional bias shared by all layers, need nothing from
+ * other layers: each stage that reads such a value computes its own copy, for each microbatch, and
+ * receives the parameters once a step.  Gradients of the copies are summed in the parameters'
+ * gradients, which are sent back once a step, too.
  *
  * Thread class: as the graph.
  *
@@ -14,12 +15,12 @@
 
 #include "graph/graph.h"
 
-/* Whether a node reads leaves, and nodes of which `loose` is true, alone; one of several results,
- * or a result beside others, is not copied. */
+/* Whether a node is loose: it reads only leaves and loose nodes.  Ops with several results, and
+ * further results, are not copied. */
 bool graph_is_loose(const struct graph *graph, const bool *loose, uint32_t node);
 
-/* Put each loose node in the stages of its readers, a copy in each; without readers it is in stage
- * 0.  Nodes get other numbers; SHD_ENOMEM stays in the graph. */
+/* Copy each loose node into every stage that reads it; without readers it is in stage 0.  Renumbers
+ * nodes; SHD_ENOMEM stays in the graph. */
 void graph_copy_to_stages(struct graph *graph, const bool *loose);
 
 #endif /* GRAPH_STAGE_COPIES_H */

@@ -13,7 +13,7 @@ static bool is_leaf(const struct graph_node *node)
     return node->op <= GRAPH_PARAM;
 }
 
-/* The last stage of what a node reads, leaves apart. */
+/* The last stage among a node's operands, without leaves. */
 static uint32_t last_read(const struct graph *graph, const struct graph_node *node)
 {
     uint32_t stage = 0;
@@ -27,7 +27,7 @@ static uint32_t last_read(const struct graph *graph, const struct graph_node *no
     return stage;
 }
 
-/* A loose node stays in stage 0 until its readers are known. */
+/* Set a node's stage.  A loose node stays in stage 0 until its readers are known. */
 static void set_node(struct graph *graph, uint32_t node, bool *loose, graph_stage_fn asked,
                      void *arg)
 {
@@ -44,7 +44,7 @@ static void set_node(struct graph *graph, uint32_t node, bool *loose, graph_stag
                    n->name, n->stage, last);
 }
 
-/* Leaves lie where they are read first. */
+/* Put leaves in the first stage that reads them. */
 static void set_leaves(struct graph *graph)
 {
     for (uint32_t i = 0; i < graph->nnodes; i++)
@@ -58,7 +58,7 @@ static void set_leaves(struct graph *graph)
                 from->stage = graph->nodes[i].stage;
         }
     for (uint32_t i = 0; i < graph->nnodes; i++)
-        if (graph->nodes[i].stage == graph->nstages) /* nobody reads it */
+        if (graph->nodes[i].stage == graph->nstages) /* no node reads it */
             graph->nodes[i].stage = 0;
 }
 
@@ -96,7 +96,7 @@ void graph_set_stages(struct graph *graph, uint32_t nstages, graph_stage_fn aske
     free(loose);
 }
 
-/* Whether a node is the gradient of a value, not of a parameter. */
+/* Whether a node is the gradient of a value that is not a parameter. */
 static bool is_of_value(const struct graph *graph, const struct graph_node *node)
 {
     return node->gradient_of != GRAPH_NONE && graph->nodes[node->gradient_of].op != GRAPH_PARAM;
@@ -104,7 +104,7 @@ static bool is_of_value(const struct graph *graph, const struct graph_node *node
 
 void graph_mark_weights(struct graph *graph)
 {
-    bool *inner; /* by node: a gradient of a value comes of it */
+    bool *inner; /* by node: some gradient of a value depends on it */
 
     if (graph->err.status != SHD_OK)
         return;
@@ -118,7 +118,7 @@ void graph_mark_weights(struct graph *graph)
 
         inner[i] = inner[i] || is_of_value(graph, n) || n->unread;
         n->weights = n->phase == GRAPH_BACKWARD && !inner[i];
-        if (n->op == GRAPH_EXTRA || n->nextras > 0) /* results of one op are made at once */
+        if (n->op == GRAPH_EXTRA || n->nextras > 0) /* results of one op are computed together */
             n->weights = false;
         for (uint32_t k = 0; k < n->ninputs; k++)
             inner[n->inputs[k]] |= inner[i] || n->op == GRAPH_EXTRA || n->nextras > 0;

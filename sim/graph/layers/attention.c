@@ -8,7 +8,7 @@
 #include "graph/layers/norm.h"
 #include "graph/layers/softmax.h"
 
-#define MASKED (-1e30) /* a score that is no part of its row's softmax */
+#define MASKED (-1e30) /* score of a masked key */
 
 /* A projection of the layer `name`. */
 struct projection {
@@ -16,7 +16,7 @@ struct projection {
     uint32_t weights; /* [embed, heads, head_dim] */
     bool biased;
     uint32_t bias;
-    bool scored;           /* q or k: scores are made of it */
+    bool scored;           /* q or k, of which scores are made */
     uint32_t scale, shift; /* of its norm */
 };
 
@@ -44,8 +44,8 @@ static uint32_t project(struct graph *g, const char *name, const struct projecti
     return graph_constraint(g, graph_text(g, "%s/%s", name, p->place), y);
 }
 
-/* q or k[batch, seq, its heads, head_dim] as scores are made of it: each head normalised if the
- * layer does that, positions rotated in if asked for. */
+/* Prepare q or k[batch, seq, its heads, head_dim] for the scores: normalise each head and rotate
+ * positions in, if the layer does so. */
 static uint32_t prepare(struct graph *g, const char *name, const struct projection *p, uint32_t x,
                         const struct attention_norms *norms, const struct attention_opts *opts)
 {
@@ -73,7 +73,7 @@ uint32_t attention_rotate(struct graph *graph, const char *name, uint32_t x,
                       opts->rope_interleaved);
 }
 
-/* k or v[batch, seq, kv_heads, head_dim] with the heads of q, and `keys` in the place of seq. */
+/* k or v[batch, seq, kv_heads, head_dim] repeated to q's heads, with `keys` in place of seq. */
 static uint32_t as_queries(struct graph *g, const char *name, uint32_t x, uint32_t q, uint32_t keys)
 {
     if (g->err.status != SHD_OK || x == GRAPH_NONE)
@@ -84,7 +84,7 @@ static uint32_t as_queries(struct graph *g, const char *name, uint32_t x, uint32
     return graph_repeat(g, name, x, g->nodes[x].dims[2], g->nodes[q].dims[2]);
 }
 
-/* The dimension of keys, as long as that of queries and named otherwise. */
+/* The dimension of keys: as long as the queries' dimension, under another name. */
 static uint32_t keys_of(struct graph *g, const char *name, uint32_t queries,
                         const struct attention_opts *opts)
 {
@@ -95,7 +95,7 @@ static uint32_t keys_of(struct graph *g, const char *name, uint32_t queries,
     return g->nodes[opts->bias].dims[1];
 }
 
-/* Attention whose scores are an array, maybe with a bias[seq, keys, heads] on them.  q, k, v:
+/* Unfused attention, which writes out its scores, with an optional bias[seq, keys, heads]. q, k, v:
  * [batch, seq, heads, head_dim]. */
 static uint32_t unfused_heads(struct graph *g, const char *name, const uint32_t qkv[3],
                               const struct attention_opts *opts, double scale)
@@ -127,7 +127,7 @@ static uint32_t unfused_heads(struct graph *g, const char *name, const uint32_t 
     return graph_einsum(g, name, s, v, dims, 4);
 }
 
-/* Attention to all keys at once, written out or fused, or around a ring. */
+/* Attention to all keys at once, fused or unfused, or around a ring. */
 uint32_t attention_heads(struct graph *graph, const char *name, const uint32_t qkv[3],
                          const struct attention_opts *opts, double scale)
 {

@@ -17,18 +17,18 @@
 struct block_experts {
     struct moe_weights weights;
     struct moe_opts opts;
-    uint32_t *loss; /* its losses are added to this node, GRAPH_NONE at first; not owned */
+    uint32_t *loss; /* the layer's losses are added to this node, GRAPH_NONE at first; not owned */
 };
 
 struct block_weights {
     struct attention_weights attn;
-    const struct latent_weights *latent; /* in the place of attn; NULL: that */
+    const struct latent_weights *latent; /* replaces attn; NULL: use attn */
     struct mlp_weights mlp;
-    const struct block_experts *experts; /* in the place of mlp; NULL: that */
+    const struct block_experts *experts; /* replaces mlp; NULL: use mlp */
     uint32_t norm1, norm2; /* scales, [embed] */
-    bool centred;          /* layer norms with the biases below, else RMS norms */
+    bool centred;          /* layer norms with the biases below; false: RMS norms */
     uint32_t norm1_bias, norm2_bias;
-    double norm_eps; /* 0: that of the kind of norm */
+    double norm_eps; /* 0: the default of the kind of norm */
 };
 
 #define BLOCK_NORM_EPS 1e-6 /* of RMS norms */

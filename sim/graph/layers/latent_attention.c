@@ -7,7 +7,7 @@
 
 #include "graph/layers/norm.h"
 
-/* The layer at hand. */
+/* The layer under construction. */
 struct latent {
     struct graph *graph;
     const char *name;
@@ -35,7 +35,7 @@ static uint32_t project(const struct latent *l, const char *part, uint32_t x, ui
                         w->rank + 1);
 }
 
-/* x to a short vector, normalised. */
+/* x projected to a short vector and normalised. */
 static uint32_t compress(const struct latent *l, const char *part, uint32_t x, uint32_t weights,
                          uint32_t norm, double eps)
 {
@@ -54,7 +54,8 @@ static uint32_t rotate(const struct latent *l, const char *part, uint32_t x)
     return attention_rotate(l->graph, name, x, l->opts);
 }
 
-/* The part without positions, then the one with them: [batch, seq, heads, head_dim + rope_dim]. */
+/* The part without positions, then the part with positions: [batch, seq, heads, head_dim +
+ * rope_dim]. */
 static uint32_t join(const struct latent *l, const char *part, uint32_t plain, uint32_t rotated)
 {
     struct graph *g = l->graph;
@@ -76,7 +77,7 @@ static uint32_t queries(const struct latent *l, uint32_t x, const struct latent_
                 rotate(l, "q", project(l, "q_rope", x, w->q_rope)));
 }
 
-/* All heads have the same key of positions. */
+/* Keys of all heads; they share one key of positions. */
 static uint32_t keys(const struct latent *l, uint32_t x, uint32_t kv,
                      const struct latent_weights *w)
 {

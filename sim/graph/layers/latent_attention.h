@@ -1,9 +1,8 @@
-/* latent_attention.h - attention whose keys and values are made of one short vector a token.
+/* latent_attention.h - attention whose keys and values are made from one short vector a token.
  *
- * DeepSeek-V2, arXiv 2405.04434, section 2.1: what would be kept of a token to be attended to is
- * its latent vector[kv_rank] and one key[rope_dim], the same for all heads, into which its position
- * is rotated.  A head's query and key are the part without positions and the part with them, one
- * behind the other.
+ * DeepSeek-V2, arXiv 2405.04434, section 2.1: a cache would keep of each token only its latent
+ * vector[kv_rank] and one key[rope_dim], shared by all heads, with its position rotated in.  A
+ * head's query and key consist of a part without positions followed by a part with positions.
  *
  * Places where a sharding may be asked for, under the layer's name: in, latent, q (on q and on the
  * heads' outputs), kv (on k and v), out.
@@ -17,8 +16,8 @@
 #include "graph/layers/attention.h"
 
 struct latent_weights {
-    uint32_t q_latent;  /* [embed, q_rank]; GRAPH_NONE: queries are made of x itself */
-    uint32_t q_norm;    /* [q_rank], with it */
+    uint32_t q_latent;  /* [embed, q_rank]; GRAPH_NONE: queries are made from x */
+    uint32_t q_norm;    /* [q_rank], if there is a q_latent */
     uint32_t q;         /* [q_rank or embed, heads, head_dim] */
     uint32_t q_rope;    /* [q_rank or embed, heads, rope_dim] */
     uint32_t kv_latent; /* [embed, kv_rank] */

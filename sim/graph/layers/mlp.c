@@ -3,7 +3,8 @@
 
 #include "graph/layers/mlp.h"
 
-/* x times a matrix [from, to]: x's dimensions with the last one, from, become to. */
+/* x times a matrix [from, to]: the result has x's dimensions with the last, from, replaced by
+ * to. */
 static uint32_t project(struct graph *g, const char *name, uint32_t x, uint32_t matrix,
                         uint32_t bias)
 {

@@ -10,7 +10,7 @@
 
 #include "graph/graph.h"
 
-/* Weights, as nodes; GRAPH_NONE for those that the layer does not have. */
+/* Weights, as nodes; GRAPH_NONE for absent weights. */
 struct mlp_weights {
     uint32_t gate;      /* [embed, mlp]; gated layers only */
     uint32_t up;        /* [embed, mlp] */
@@ -19,7 +19,7 @@ struct mlp_weights {
     uint32_t down_bias; /* [embed] */
 };
 
-/* x[..., embed] -> [..., embed].  The embed and mlp dimensions are those of `weights->up`. */
+/* x[..., embed] -> [..., embed].  The dimensions embed and mlp are taken from `weights->up`. */
 uint32_t layer_mlp(struct graph *graph, const char *name, uint32_t x,
                    const struct mlp_weights *weights, enum kern_fn activation);
 

@@ -5,7 +5,7 @@
 
 #include "graph/layers/softmax.h"
 
-/* The layer at hand. */
+/* The layer under construction. */
 struct building {
     struct graph *graph;
     const char *name;
@@ -26,7 +26,7 @@ static bool failed(const struct building *b)
     return b->graph->err.status != SHD_OK;
 }
 
-/* Dimensions of an array that has one for each token, with `last` in the place of embed. */
+/* Dimensions of an array with an entry per token: x's, with `last` in place of embed. */
 static void token_dims(uint32_t *out, const struct building *b, uint32_t last)
 {
     for (uint32_t d = 0; d + 1 < b->rank; d++)
@@ -45,7 +45,8 @@ static double ntokens(const struct building *b)
 
 /* ---- the router ---- */
 
-/* Logits are compared and exponentiated: of 16-bit types that is done in float32. */
+/* The router's logits, which are compared and exponentiated: converted from 16-bit types to
+ * float32. */
 static uint32_t router_logits(const struct building *b, uint32_t x)
 {
     uint32_t dims[GRAPH_RANK_MAX], logits;
@@ -79,7 +80,7 @@ static uint32_t choose(const struct building *b, uint32_t probs)
                       b->opts->groups > 1 ? &limits : NULL);
 }
 
-/* The sum, or 1 where it is 0: a token that chooses no expert has gates of 0, and keeps them. */
+/* The sum, or 1 where the sum is 0: a token that chooses no expert has gates of 0, which stay 0. */
 static uint32_t or_one(const struct building *b, uint32_t sum)
 {
     uint32_t none = graph_map(b->graph, part(b, "gates/any"), KERN_STEP, sum, GRAPH_NONE, 0);
@@ -90,7 +91,7 @@ static uint32_t or_one(const struct building *b, uint32_t sum)
     return graph_map(b->graph, part(b, "gates/divisor"), KERN_ADD, sum, none, 0);
 }
 
-/* x over its sum along a dimension; `may_be_zero` sums leave x as it is. */
+/* x divided by its sum along a dimension; with `may_be_zero`, a zero sum leaves x unchanged. */
 static uint32_t over_sum(const struct building *b, const char *what, uint32_t x, uint32_t dim,
                          bool may_be_zero)
 {
@@ -158,7 +159,7 @@ static uint32_t experts(const struct building *b, uint32_t rows, uint32_t counts
     return project(b, "down", up, b->weights->down, counts);
 }
 
-/* The choices of each token, added up with their gates. */
+/* The expert rows of each token's choices, added up with their gates as weights. */
 static uint32_t weigh(const struct building *b, uint32_t back, uint32_t gates)
 {
     if (failed(b))
@@ -189,8 +190,8 @@ static uint32_t through_experts(const struct building *b, uint32_t x, uint32_t i
 
 /* ---- losses ---- */
 
-/* experts * the sum over experts of the part of choices that fell on each, times the mean of its
- * probability: 1 where all are alike.  W. Fedus et al., equation 4. */
+/* Load-balancing loss: experts * the sum over experts of the fraction of choices for each, times
+ * the mean of its probability: 1 if balanced.  W.  Fedus et al., equation 4. */
 static uint32_t balance_loss(const struct building *b, uint32_t probs, uint32_t chosen)
 {
     double n = ntokens(b), nexperts;
@@ -233,7 +234,8 @@ static uint32_t losses(const struct building *b, uint32_t logits, const struct m
 
 /* ---- the layer ---- */
 
-/* All layers of a graph that have as many slots share that dimension. */
+/* Set up the dimensions.  Layers of a graph with equal numbers of slots share the slots'
+ * dimension. */
 static bool begin(struct building *b, uint32_t x)
 {
     struct graph *g = b->graph;

@@ -3,7 +3,7 @@
 
 #include "graph/layers/norm.h"
 
-/* 1 / sqrt(mean(x^2) + eps), without x's last dimension. */
+/* 1 / sqrt(mean(x^2) + eps), over x's last dimension. */
 static uint32_t inverse_rms(struct graph *g, const char *name, uint32_t x, double eps)
 {
     const struct graph_node *n = &g->nodes[x];

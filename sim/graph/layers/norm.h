@@ -1,4 +1,5 @@
-/* norm.h - normalisation over one dimension; when that is cut, only its statistics travel.
+/* norm.h - normalisation over one dimension; if that dimension is sharded, only statistics are
+ * communicated.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

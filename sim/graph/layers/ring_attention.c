@@ -3,7 +3,7 @@
 
 #include "graph/layers/ring_attention.h"
 
-/* Keys or values a block further on. */
+/* Keys or values moved by one block. */
 static uint32_t next_block(struct graph *g, uint32_t x, uint32_t blocks)
 {
     struct graph_node n;
@@ -14,7 +14,8 @@ static uint32_t next_block(struct graph *g, uint32_t x, uint32_t blocks)
     return graph_shift(g, n.name, x, n.dims[1], g->dims[n.dims[1]].size / blocks);
 }
 
-/* The next block is asked for before the work on this one, so that it can come meanwhile. */
+/* The next block is requested before the work on the current block, so that the transfer
+ * overlaps. */
 uint32_t layer_ring_attention(struct graph *graph, const char *name, const uint32_t qkv[3],
                               const struct attention_sight *sight, double scale)
 {

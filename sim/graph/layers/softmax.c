@@ -1,4 +1,5 @@
-/* The maximum only keeps exp() in range: it cancels, so no gradient goes through it.
+/* Softmax and log-sum-exp (softmax.h).  The maximum only keeps exp() in range: it cancels out, so
+ * no gradient passes through it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,7 +8,7 @@
 #include "graph/layers/softmax.h"
 
 struct shifted {
-    uint32_t max; /* x's maximum over the dimension */
+    uint32_t max; /* maximum of x over the dimension */
     uint32_t exp; /* exp(x - max) */
     uint32_t sum; /* of exp over the dimension */
 };

@@ -1,4 +1,5 @@
-/* softmax.h - softmax over one dimension; when that is cut, only maximum and sum travel.
+/* softmax.h - softmax over one dimension; if that dimension is sharded, only maximum and sum are
+ * communicated.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* Sums over the microbatches of a step.
+/* Op: sums over the microbatches of a step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* Attention, forward with its log-sum-exp, and the gradient of one to some keys.
+/* Op: attention, with its log-sum-exp, and the gradient of an attention to some keys.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,8 +9,8 @@
 #include "graph/graph.h"
 #include "kern/attention.h"
 
-/* [batch, seq, heads, head_dim] of q against k[batch, keys, kv_heads, head_dim] and
- * v[batch, keys, kv_heads, value_dim]. */
+/* Check q[batch, seq, heads, head_dim] against k[batch, keys, kv_heads, head_dim] and v[batch,
+ * keys, kv_heads, value_dim]. */
 static bool check(struct graph *g, const char *name, const uint32_t qkv[3])
 {
     const struct graph_node *q = &g->nodes[qkv[0]], *k = &g->nodes[qkv[1]], *v = &g->nodes[qkv[2]];
@@ -64,7 +64,8 @@ static bool check_blocks(struct graph *g, const char *name, const struct graph_n
     return false;
 }
 
-/* Spans lie as the queries, positions as the keys, and both have the extent of the sight. */
+/* Check that spans lie like the queries, positions like the keys, and both have the mask's
+ * extents. */
 static bool check_sight(struct graph *g, const char *name, const struct graph_node *q,
                         const struct graph_node *k, const struct graph_attention *opts)
 {
@@ -80,7 +81,7 @@ static bool check_sight(struct graph *g, const char *name, const struct graph_no
     }
     spans = &g->nodes[opts->spans];
     positions = &g->nodes[opts->positions];
-    rows = sight->rows > 0; /* documents: a first dimension more */
+    rows = sight->rows > 0; /* with documents, one more leading dimension */
     if (spans->dtype != SHD_I32 || positions->dtype != SHD_I32 || spans->rank != 2 + rows ||
         memcmp(spans->dims, q->dims + 1 - rows, (1 + rows) * sizeof *q->dims) != 0 ||
         g->dims[spans->dims[1 + rows]].size != 2 || positions->rank != 1 ||
@@ -101,7 +102,7 @@ static bool check_sight(struct graph *g, const char *name, const struct graph_no
     return true;
 }
 
-/* An attention that is gone on from: of the same queries, and with a result of the same shape. */
+/* Check an attention that is continued: same queries, and a result of the same shape. */
 static bool check_before(struct graph *g, const char *name, const struct graph_node *like,
                          uint32_t before)
 {
@@ -116,7 +117,7 @@ static bool check_before(struct graph *g, const char *name, const struct graph_n
     return false;
 }
 
-/* What forward and backward have alike: the operands q, k and v, and what is seen. */
+/* Set what forward and backward nodes share: operands q, k and v, and the mask. */
 static bool begin(struct graph *g, struct graph_node *node, const char *name, const uint32_t qkv[3],
                   const struct graph_attention *opts)
 {

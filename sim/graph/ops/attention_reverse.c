@@ -1,11 +1,11 @@
-/* The derivative of attention, also of one that is done in parts, each to other keys and going on
- * from the one before.
+/* Derivative of attention, including attention in parts, each with other keys and continuing the
+ * part before.
  *
- * Each part has a gradient of its own, that of an attention to its keys, given the output and the
+ * Each part has its own gradient: that of an attention to its keys, given the output and the
  * log-sum-exp of all parts together (FlashAttention-2, and ring attention: Liu et al. 2023).  The
- * last part comes first.  Where its keys are those of the part before, moved on, they are moved
- * back instead of having been kept, and what is gathered of their gradient moves with them: in a
- * ring of n blocks n - 1 times, and then it is at home.
+ * last part comes first.  If its keys are the earlier part's, moved, they are moved back instead of
+ * being kept, and the gradient accumulated for them moves along: in a ring of n blocks n - 1 times,
+ * after which it is at home.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,14 +13,15 @@
 
 #include "graph/ops/reverse.h"
 
-/* Of k and v: what the backward phase reads, the gradient so far, and how both are called. */
+/* Backward state of k or v: the array that the backward phase reads, its gradient so far, and its
+ * name. */
 struct side {
     uint32_t value;
-    uint32_t grad; /* of the parts behind, where `value` is; GRAPH_NONE: none */
+    uint32_t grad; /* of the later parts, moved along with `value`; GRAPH_NONE: none */
     const char *name;
 };
 
-/* The part before; GRAPH_NONE: it is the first. */
+/* The part before; GRAPH_NONE: none. */
 static uint32_t before(const struct graph *g, uint32_t part)
 {
     const struct graph_node *n = &g->nodes[part];
@@ -42,7 +43,7 @@ static struct graph_attention options_of(const struct graph_node *n)
                                     .before = GRAPH_NONE};
 }
 
-/* Whether an operand of a part is that of the part before, moved on. */
+/* Whether an operand of a part is the earlier part's operand, moved. */
 static bool is_moved_on(const struct graph *g, uint32_t value, uint32_t value_before)
 {
     return g->nodes[value].op == GRAPH_SHIFT && g->nodes[value].inputs[0] == value_before;
@@ -55,8 +56,9 @@ static uint32_t moved_back(struct graph *g, const char *name, uint32_t x, uint32
     return graph_shift(g, name, x, n.attr.shift.dim, -n.attr.shift.by);
 }
 
-/* Take the gradient of a part's operand `value` in, and get ready for the part before, whose
- * operand is `value_before` (GRAPH_NONE: there is none). */
+/* Finish a part's operand `value`: keep its gradient for the earlier part if it is that part's
+ * operand `value_before` or a moved copy, else add the gradient to the operand's adjoint.
+ * GRAPH_NONE: no earlier part. */
 static void leave_part(struct reverse *r, struct side *side, uint32_t value, uint32_t value_before)
 {
     struct graph *g = r->graph;
@@ -71,7 +73,7 @@ static void leave_part(struct reverse *r, struct side *side, uint32_t value, uin
     }
 }
 
-/* Keys for the part before begin their way back before this part's work begins. */
+/* The keys that the earlier part needs: moving them back starts before this part's work. */
 static uint32_t value_for(struct graph *g, const struct side *side, uint32_t value,
                           uint32_t value_before)
 {

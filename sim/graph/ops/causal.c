@@ -1,4 +1,4 @@
-/* The causal mask; where it hides something no gradient comes back.
+/* Op: the causal mask; no gradient passes where the mask hides an element.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* Look-up of rows by number.
+/* Op: look-up of rows by number.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

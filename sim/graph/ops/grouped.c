@@ -1,4 +1,4 @@
-/* The product of arrays of experts, which leaves out the slots that are empty.
+/* Op: the product of experts' arrays, which skips empty slots.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@ static bool listed(const uint32_t *dims, uint32_t rank, uint32_t dim)
     return false;
 }
 
-/* Whether every dimension of an operand is one of the result or of the other operand. */
+/* Whether every dimension of an operand belongs to the result or to the other operand. */
 static bool is_used(const struct graph_node *a, const struct graph_node *b, const uint32_t *dims,
                     uint32_t rank)
 {
@@ -27,8 +27,8 @@ static bool is_used(const struct graph_node *a, const struct graph_node *b, cons
     return true;
 }
 
-/* Whether dimensions begin with the experts, and after them slots where there are any: so that what
- * an expert has of a group lies in a row, as the kernel's rule of errors reads it. */
+/* Whether dimensions begin with the experts, followed by the slots if present: so that an expert's
+ * slots of a group are contiguous, as the kernel's error rule assumes. */
 static bool in_order(const uint32_t *dims, uint32_t rank, uint32_t expert, uint32_t slot)
 {
     return rank > 0 && dims[0] == expert &&

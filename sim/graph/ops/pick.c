@@ -1,4 +1,4 @@
-/* The element at each label, as cross-entropy wants it.
+/* Op: the element at each label, for cross-entropy.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

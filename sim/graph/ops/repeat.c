@@ -1,4 +1,4 @@
-/* Repetition along a dimension: key heads for their query heads.
+/* Op: repetition along a dimension, such as key heads for their query heads.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 
 #include "graph/ops/reverse.h"
 
-/* x with one dimension in another's place. */
+/* x with one dimension replaced by another. */
 static uint32_t replace(struct graph *graph, const char *name, enum graph_op op, uint32_t x,
                         uint32_t old, uint32_t new, const union graph_attr *attr)
 {

@@ -12,8 +12,8 @@ const char *reverse_name(struct graph *graph, uint32_t node, uint32_t operand)
     return graph_text(graph, "%s.d%s", graph->nodes[node].name, slash ? slash + 1 : of);
 }
 
-/* A node made for the gradient of another says so; a forward value may serve as one and stays what
- * it is, and one that serves for several is the first's. */
+/* Mark a backward node as the gradient of another.  Forward values that serve as gradients are not
+ * marked; a node that serves for several is marked for the first. */
 static void say_gradient_of(struct graph *graph, uint32_t node, uint32_t of)
 {
     if (node == GRAPH_NONE || graph->nodes[node].phase != GRAPH_BACKWARD)
@@ -22,8 +22,8 @@ static void say_gradient_of(struct graph *graph, uint32_t node, uint32_t of)
         graph->nodes[node].gradient_of = of;
 }
 
-/* Of two contributions of different stages the sum is that of the earlier: what comes back from the
- * last stage goes from stage to stage, each of which adds its own and sends one sum. */
+/* Stage of a sum of two contributions: the earlier of their stages.  A gradient then travels from
+ * the last stage to the first; each stage adds its own contribution and sends one sum. */
 static uint32_t stage_of_sum(const struct reverse *r, uint32_t into, uint32_t contribution)
 {
     const struct adjoint *a = &r->adjoints[into];
@@ -82,7 +82,7 @@ uint32_t reverse_adjoint(struct reverse *r, uint32_t of)
     return a->node;
 }
 
-/* Whether an array has the dimensions of another, in whatever order. */
+/* Whether an array has exactly the dimensions of another, in any order. */
 static bool has_all_dims(const struct graph_node *a, const struct graph_node *like)
 {
     bool all = a->rank == like->rank;

@@ -1,4 +1,4 @@
-/* reverse.h - what the derivative of one op needs of the walk backwards (graph/gradient.c).
+/* reverse.h - interface between the derivatives of ops and the backward walk (graph/gradient.c).
  *
  * A derivative gets a node and its adjoint (d loss / d node, which may lack dimensions of the node)
  * and adds to the adjoints of the operands.
@@ -10,12 +10,12 @@
 
 #include "graph/graph.h"
 
-/* The adjoint of one node: nothing yet, the constant 1, or a node. */
+/* The adjoint of a node: zero so far, the constant 1, or a node. */
 struct adjoint {
     enum { ADJOINT_ZERO, ADJOINT_ONE, ADJOINT_NODE } is;
     uint32_t node;
-    uint32_t again; /* a node of the backward phase with the forward node's own value, which then
-                       need not be kept; 0: none */
+    uint32_t again; /* a backward node that recomputes the forward node's value, which need not
+                       be kept then; 0: none */
 };
 
 struct reverse {
@@ -37,7 +37,7 @@ uint32_t reverse_adjoint(struct reverse *r, uint32_t of);
 /* "layers/0/mlp/up" and an operand "layers/0/mlp/up/kernel" -> "layers/0/mlp/up.dkernel" */
 const char *reverse_name(struct graph *graph, uint32_t node, uint32_t operand);
 
-/* A node in exactly the dimensions, and their order, of another: broadcast where it lacks one. */
+/* A node with exactly the dimensions of another, in its order; missing dimensions are broadcast. */
 uint32_t reverse_shaped_like(struct graph *graph, uint32_t node, uint32_t like, const char *name);
 
 void reverse_attention(struct reverse *r, uint32_t node, uint32_t adjoint);

@@ -1,4 +1,4 @@
-/* Rotary position embedding; its derivative is the rotation back.
+/* Op: rotary position embedding; its derivative rotates back.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* Tokens to rows of experts, and back: each is the other's transpose, and so its derivative.
+/* Ops: dispatch of tokens to rows of experts, and combine, its transpose and so its derivative.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 #include "graph/ops/reverse.h"
 #include "kern/routing.h"
 
-/* Whether ids, slots and the routing fit together, and the experts' rows to them. */
+/* Check that ids, slots, routing and the experts' rows fit together. */
 static bool check_ids(struct graph *graph, const char *name, const struct graph_node *node)
 {
     const struct graph_node *ids = &graph->nodes[node->inputs[1]];
@@ -41,7 +41,8 @@ static bool usable(const struct graph *graph, uint32_t src, uint32_t ids, uint32
            slots < graph->nnodes;
 }
 
-/* Whether tokens are sharded as their ids are: [batch, seq, width] or [batch, seq, choice, width].
+/* Whether tokens have the dimensions of their ids: [batch, seq, width] or [batch, seq, choice,
+ * width].
  */
 static bool lies_as_ids(const struct graph_node *src, const struct graph_node *ids)
 {
@@ -103,7 +104,7 @@ uint32_t graph_combine(struct graph *graph, const char *name, uint32_t rows, uin
     return check_ids(graph, name, &node) ? graph_add(graph, &node, name) : GRAPH_NONE;
 }
 
-/* A token that went to several experts gets the sum of what comes back. */
+/* The gradient of a token that went to several experts is the sum of what they return. */
 void reverse_dispatch(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph *g = r->graph;
@@ -114,7 +115,7 @@ void reverse_dispatch(struct reverse *r, uint32_t node, uint32_t adjoint)
 
     if (back == GRAPH_NONE)
         return;
-    g->nodes[back].gradient_of = n.inputs[0]; /* it is to be sharded as that is */
+    g->nodes[back].gradient_of = n.inputs[0]; /* takes the sharding of the dispatched tokens */
     if (src.rank == 3)
         back = graph_reduce(g, name, SHD_SUM, back, src.dims, src.rank);
     reverse_add(r, n.inputs[0], back);

@@ -1,4 +1,4 @@
-/* Elements moved on along a dimension, cyclically; the derivative moves them back.
+/* Op: elements moved along a dimension, cyclically; the derivative moves them back.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,5 +34,6 @@ void reverse_shift(struct reverse *r, uint32_t node, uint32_t adjoint)
     if (adjoint != GRAPH_NONE && graph_has_dim(&r->graph->nodes[adjoint], n.attr.shift.dim))
         adjoint = graph_shift(r->graph, reverse_name(r->graph, node, n.inputs[0]), adjoint,
                               n.attr.shift.dim, -n.attr.shift.by);
-    reverse_add(r, n.inputs[0], adjoint); /* the same everywhere along it: the same when moved */
+    reverse_add(r, n.inputs[0], adjoint); /* constant along the dimension: shifting changes
+                                             nothing */
 }

@@ -1,4 +1,4 @@
-/* Queues of experts: who is in which place, how many there are.
+/* Op: slots of tokens in the queues of experts, and counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 
 #include "graph/graph.h"
 
-/* What is wrong with a workload; NULL: nothing. */
+/* The error in a routing; NULL: none. */
 static const char *find_fault(const struct kern_routing_spec *s)
 {
     uint32_t open = s->experts - (s->kind == KERN_ROUTING_EMPTY);
@@ -54,7 +54,7 @@ const struct kern_routing *graph_routing(struct graph *graph, const struct kern_
     return routing;
 }
 
-/* Whether a routing is one of such groups of tokens. */
+/* Whether a routing fits the numbers of groups, tokens, choices and experts. */
 static bool suits(const struct graph *g, const struct kern_routing *routing,
                   const struct graph_node *ids, int64_t groups, int64_t experts)
 {

@@ -1,4 +1,4 @@
-/* Choice of the largest scores.
+/* Op: choice of the largest scores.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

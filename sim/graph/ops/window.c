@@ -1,4 +1,4 @@
-/* Slices and concatenations along one dimension; each is the other's derivative.
+/* Ops: slices and concatenations along one dimension; each is the other's derivative.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,8 @@
 
 #include "graph/ops/reverse.h"
 
-/* Parts of one or two arrays at places of a result whose dimension `to_dim` is theirs replaced. */
+/* Add a node that puts parts of one or two arrays at places of a result with `to_dim` in place of
+ * their dimension. */
 static uint32_t place(struct graph *graph, const char *name, const uint32_t *inputs,
                       uint32_t ninputs, const union graph_attr *attr)
 {
@@ -38,7 +39,7 @@ uint32_t graph_slice(struct graph *graph, const char *name, uint32_t x, uint32_t
     return place(graph, name, &x, 1, &attr);
 }
 
-/* The same dimensions in the same order but for the ones that are joined. */
+/* Whether two arrays have equal dimensions in equal order, except for the joined ones. */
 static bool joinable(const struct graph_node *a, uint32_t a_dim, const struct graph_node *b,
                      uint32_t b_dim)
 {
@@ -67,7 +68,7 @@ uint32_t graph_concat(struct graph *graph, const char *name, uint32_t a, uint32_
     return place(graph, name, inputs, 2, &attr);
 }
 
-/* What went to a place of the result came from one of the operand, and so does its gradient. */
+/* Gradients take the way back: from places in the result to places in the operands. */
 void reverse_window(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph_node n = r->graph->nodes[node];

@@ -24,7 +24,7 @@ static double root_correction(const struct optimizer_opts *opts, uint32_t step)
     return 1 / sqrt(1 - pow(opts->beta2, step + 1.0));
 }
 
-/* The part of a parameter that decay leaves. */
+/* Fraction of a parameter that weight decay leaves. */
 static double kept(const struct optimizer_opts *opts, uint32_t step)
 {
     return 1 - optimizer_rate(opts, step) * opts->weight_decay;
@@ -39,7 +39,7 @@ static void prepare(struct graph *graph, const struct optimizer_opts *opts, uint
         opts->weight_decay != 0 ? optimizer_by_step(graph, opts, "opt/kept", kept) : GRAPH_NONE;
 }
 
-/* beta * state + (1 - beta) * x, the state's next value. */
+/* Next value of a moment: beta * state + (1 - beta) * x. */
 static uint32_t moment(struct graph *graph, const struct optimizer_opts *opts, const char *kind,
                        double beta, const struct optimizer_param *param, uint32_t x)
 {

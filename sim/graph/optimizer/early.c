@@ -7,14 +7,14 @@
 #include <string.h>
 
 struct order {
-    const struct graph *graph; /* as it was */
-    struct graph_node *nodes;  /* in the new order, with operands of old numbers */
+    const struct graph *graph; /* the graph before the pass */
+    struct graph_node *nodes;  /* in the new order, with operands in old numbers */
     uint32_t nnodes;
     uint32_t *moved;        /* by old node: its new number */
-    uint32_t *first, *next; /* by old node: the first that follows it, the next beside it */
+    uint32_t *first, *next; /* by old node: list of its followers */
 };
 
-/* A parameter's gradient in another type than it was made in. */
+/* Whether a node is a parameter's gradient converted to another type. */
 static bool is_converted(const struct graph *graph, const struct graph_node *n)
 {
     return n->op == GRAPH_MAP && n->ninputs == 1 && n->gradient_of != GRAPH_NONE &&
@@ -22,8 +22,8 @@ static bool is_converted(const struct graph *graph, const struct graph_node *n)
            graph->nodes[n->inputs[0]].gradient_of == n->gradient_of;
 }
 
-/* Whether a node goes where its operand is: a sum over microbatches, a place where a gradient may
- * be cut or the type that it is combined in, of the backward phase as the gradient is. */
+/* Whether a node moves directly behind its operand: a sum over microbatches, a constraint on a
+ * gradient, or a gradient's conversion for reduction, if both belong to the backward phase. */
 static bool follows(const struct graph *graph, uint32_t node)
 {
     const struct graph_node *n = &graph->nodes[node];
@@ -34,7 +34,8 @@ static bool follows(const struct graph *graph, uint32_t node)
     return n->phase == GRAPH_BACKWARD && graph->nodes[n->inputs[0]].phase == GRAPH_BACKWARD;
 }
 
-/* From the last to the first, so that those of one operand keep their order. */
+/* Link followers to their operands, from the last to the first, so that each list keeps the nodes'
+ * order. */
 static void link_followers(struct order *o)
 {
     for (uint32_t node = o->graph->nnodes; node-- > 0;) {
@@ -48,7 +49,7 @@ static void link_followers(struct order *o)
     }
 }
 
-/* A node and what follows it.  The depth is that of the chain gradient, type, place, sum. */
+/* Place a node and its followers, recursively: at most gradient, conversion, constraint, sum. */
 static void place(struct order *o, uint32_t node)
 {
     o->moved[node] = o->nnodes;
@@ -57,7 +58,7 @@ static void place(struct order *o, uint32_t node)
         place(o, f);
 }
 
-/* All nodes of some phases, in their order. */
+/* Place all nodes of some phases, in order. */
 static void place_phases(struct order *o, enum graph_phase first, enum graph_phase last)
 {
     for (uint32_t node = 0; node < o->graph->nnodes; node++)

@@ -1,11 +1,11 @@
-/* early.h - what is made of a gradient, as soon as the gradient is there.
+/* early.h - reduce gradients as soon as they are computed, instead of after the backward phase.
  *
- * A pass over a graph that has its update: the sum of a gradient over microbatches, and the place
- * where it is asked to lie as the optimizer reads it, move from behind the backward phase to right
- * behind the gradient.  Where they cut it, a device does not keep whole gradients until the
- * phase ends; where they sum over devices, that happens beside what is left of the phase (as
- * PyTorch's DistributedDataParallel and FSDP do).  What the optimizer does once a step comes behind
- * all that is done for each microbatch.
+ * A pass over a graph that has its update.  The sum of a gradient over microbatches, and the
+ * constraint under which its sharding for the optimizer is asked for, move from behind the backward
+ * phase to right behind the gradient.  If they shard the gradient, a device need not keep whole
+ * gradients until the phase ends; if they sum it over devices, the sum overlaps with the rest of
+ * the phase (as in PyTorch's DistributedDataParallel and FSDP).  Nodes that run once a step come
+ * behind all that run for each microbatch.
  *
  * Thread class: as graph.h, which is changed.
  *
@@ -16,7 +16,7 @@
 
 #include "graph/graph.h"
 
-/* Nodes get other numbers; errors stay in the graph. */
+/* Renumbers nodes; errors stay in the graph. */
 void graph_sum_early(struct graph *graph);
 
 #endif /* GRAPH_OPTIMIZER_EARLY_H */

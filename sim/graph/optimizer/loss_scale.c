@@ -3,7 +3,7 @@
 
 #include "graph/optimizer/loss_scale.h"
 
-/* A number that begins as `value` and stays from step to step. */
+/* A scalar state, `value` at first. */
 static uint32_t number(struct graph *graph, const struct optimizer_opts *opts, const char *name,
                        double value)
 {
@@ -43,8 +43,8 @@ static uint32_t other(struct graph *graph, const char *name, uint32_t x)
     return graph_map(graph, name, KERN_ADD_SCALAR, x, GRAPH_NONE, 1);
 }
 
-/* Count the good steps since the scale changed: count' = done (count + 1), back to 0 at the
- * interval.  scale' = scale (1/2 + done/2 + full): half of it, as it is, or twice that. */
+/* Dynamic scale.  Count good steps since the scale changed: count' = done (count + 1), reset to 0
+ * at the growth interval. scale' = scale (1/2 + done/2 + full): halved, kept, or doubled. */
 static void add_dynamic(struct graph *graph, const struct optimizer_opts *opts, uint32_t scale,
                         uint32_t done)
 {

@@ -37,8 +37,8 @@ static uint32_t add_squares(struct graph *graph, enum shd_dtype dtype, uint32_t 
     return sum;
 }
 
-/* sqrt(sum of the squares of all gradients), each multiplied by `factor` if there is one: from
- * stage to stage, one number is handed on. */
+/* sqrt(sum of the squares of all gradients), each multiplied by `factor` if there is one.  Each
+ * stage adds its gradients and passes one number on. */
 static uint32_t norm_of(struct graph *graph, enum shd_dtype dtype, const uint32_t *gradients,
                         uint32_t n, uint32_t factor)
 {
@@ -73,9 +73,9 @@ uint32_t optimizer_convert_gradient(struct graph *graph, uint32_t param, enum sh
     return converted;
 }
 
-/* Give each gradient the name "opt/gradient/`parameter`", under which it can be asked for: where it
- * is to lie before its norm is taken, so that what is cut for the update is not made whole first.
- * Where it is combined on the way there it has the type for that. */
+/* Add a constraint "opt/gradient/`parameter`" to each gradient, so that a sharding can be asked for
+ * before the norm is taken: a gradient sharded for the update is then never gathered.  A gradient
+ * is converted before its constraint if it is reduced there. */
 static void name_gradients(struct graph *graph, const struct optimizer_opts *opts,
                            const uint32_t *params, uint32_t *gradients, uint32_t n)
 {
@@ -95,7 +95,7 @@ static void name_gradients(struct graph *graph, const struct optimizer_opts *opt
     }
 }
 
-/* What all gradients are multiplied by: 1 / scale and the clipping's factor; GRAPH_NONE: nothing.
+/* The factor on all gradients: 1 / scale times the clipping factor; GRAPH_NONE: none.
  */
 static uint32_t factor_of(struct graph *graph, double clip, uint32_t norm, uint32_t inverse)
 {
@@ -108,7 +108,8 @@ static uint32_t factor_of(struct graph *graph, double clip, uint32_t norm, uint3
                                  : graph_map(graph, "clip/unscaled", KERN_MUL, factor, inverse, 0);
 }
 
-/* The array that is updated: the parameter, or a master of it that begins as it does. */
+/* The array that is updated: the parameter, or its master copy, which begins with the parameter's
+ * value. */
 static uint32_t master_of(struct graph *graph, enum shd_dtype dtype,
                           const struct optimizer_param *param)
 {
@@ -147,7 +148,7 @@ void optimizer_add(struct graph *graph, const struct optimizer_opts *opts, uint3
 
     if (nparams == 0 || graph->err.status != SHD_OK)
         return;
-    /* What a step does once, for its microbatches together, is the optimizer's phase. */
+    /* Nodes that run once per step, for all microbatches, belong to the optimizer's phase. */
     graph->phase = graph->microbatches == 1 ? GRAPH_BACKWARD : GRAPH_OPTIMIZER;
     name_gradients(graph, opts, params, gradients, nparams);
     graph->phase = GRAPH_OPTIMIZER;

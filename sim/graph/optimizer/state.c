@@ -48,8 +48,8 @@ uint32_t optimizer_state(struct graph *graph, const char *kind, const struct opt
     return state;
 }
 
-/* `next` in a step that is done, `state` in one that is skipped: of what is left out nothing is
- * seen, be it finite or not. */
+/* `next` if the step is done, `state` if it is skipped.  KERN_GATE ignores the value left out, even
+ * if it is not finite. */
 static uint32_t unless_skipped(struct graph *graph, const struct optimizer_skip *skip,
                                uint32_t state, uint32_t next)
 {

@@ -10,8 +10,8 @@
 #include "graph/optimizer/loss_scale.h"
 #include "graph/stages.h"
 
-/* Microbatches are equal, so the mean over the batch is the mean of theirs: a sum, where each
- * counts its part. */
+/* Scale a microbatch's loss for the mean over the batch: microbatches are equal, so the mean is the
+ * sum of scaled losses. */
 static uint32_t part_of_mean(struct graph *graph, uint32_t loss)
 {
     if (graph->microbatches == 1)
@@ -27,8 +27,8 @@ static bool is_sum(const struct graph *graph, uint32_t node, uint32_t param)
     return n->op == GRAPH_MAP && n->fn == KERN_ADD && n->gradient_of == param;
 }
 
-/* Whether a gradient is a sum of what several stages of a pipeline contribute: sums are made one
- * after the other, the one before being the second operand. */
+/* Whether several stages of a pipeline contribute to a gradient.  Sums are chained: the second
+ * operand is the sum so far. */
 static bool is_of_stages(const struct graph *graph, uint32_t gradient, uint32_t param)
 {
     uint32_t stage = graph->nodes[gradient].stage;
@@ -39,7 +39,7 @@ static bool is_of_stages(const struct graph *graph, uint32_t gradient, uint32_t 
     return graph->nodes[gradient].stage != stage;
 }
 
-/* Add a contribution to the sum of its stage, if it is one of `stage`. */
+/* Add a contribution to the current stage's sum, if it belongs to that stage. */
 static uint32_t add_of_stage(struct graph *graph, uint32_t sum, uint32_t contribution,
                              uint32_t param)
 {
@@ -53,7 +53,7 @@ static uint32_t add_of_stage(struct graph *graph, uint32_t sum, uint32_t contrib
     return sum;
 }
 
-/* What one stage contributes to a gradient of several; GRAPH_NONE: nothing. */
+/* What one stage contributes to a gradient of several stages; GRAPH_NONE: nothing. */
 static uint32_t of_stage(struct graph *graph, uint32_t gradient, uint32_t param, uint32_t stage)
 {
     uint32_t sum = GRAPH_NONE;
@@ -65,8 +65,8 @@ static uint32_t of_stage(struct graph *graph, uint32_t gradient, uint32_t param,
     return add_of_stage(graph, sum, gradient, param);
 }
 
-/* A gradient summed over microbatches.  Under the name "opt/sum/`parameter`" it can be asked for
- * how the sum lies, which lives as long as the step; else parts over devices are added up as parts.
+/* Sum a gradient over microbatches.  The constraint "opt/sum/`parameter`" may shard the sum, which
+ * lives as long as the step; otherwise partial gradients are summed as they are.
  */
 static uint32_t sum_gradient(struct graph *graph, const struct optimizer_opts *opts, uint32_t param,
                              uint32_t gradient)
@@ -85,8 +85,7 @@ static uint32_t sum_gradient(struct graph *graph, const struct optimizer_opts *o
     return graph_accumulate(graph, name, opts->types.gradients, gradient);
 }
 
-/* Each stage sums what it contributes itself: one sum of each is sent when all microbatches are
- * done. */
+/* Sum the contributions of each stage on that stage, which sends its sum after all microbatches. */
 static uint32_t sum_contributions(struct graph *graph, const struct optimizer_opts *opts,
                                   uint32_t param, uint32_t gradient)
 {
@@ -112,7 +111,7 @@ static uint32_t sum_contributions(struct graph *graph, const struct optimizer_op
     return total;
 }
 
-/* Its devices' parts are added up once, when all microbatches are done. */
+/* Add the loss as an output; its parts on devices are reduced once, after all microbatches. */
 static void add_loss(struct graph *graph, uint32_t loss)
 {
     if (graph->err.status != SHD_OK)
