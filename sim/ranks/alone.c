@@ -1,4 +1,4 @@
-/* In builds without MPI: the one process there is.
+/* Ranks in builds without MPI: one process (ranks.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

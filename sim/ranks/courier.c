@@ -1,11 +1,11 @@
-/* The courier: what a rank's threads ask of MPI, and the thread that sees to it while none of them
- * waits.
+/* The courier: MPI communication of a rank (ranks.h), with the thread that drives it while no other
+ * thread waits.
  *
- * Whoever holds the wheel may call MPI.  A thread that asks for something takes it, if it is free,
- * for long enough to start that; a thread that waits for another rank takes it for each of its
- * looks, so that what it waits for need not be handed from thread to thread, which would take
- * longer than a short message does.  The courier looks while nobody waits, and for all who wait
- * besides the one that looks.
+ * Only the holder of the lock `wheel` may call MPI.  A thread that posts takes the wheel, if free,
+ * just to start its message.  A thread that waits for another rank takes the wheel for each of its
+ * looks, so that its message need not be handed over between threads, which would take longer than
+ * a short message.  The courier looks while no thread waits, and for all waiting threads but the
+ * one that looks itself.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,57 +25,57 @@
 #include "base/wait.h"
 #include "ranks/ranks.h"
 
-/* Letters have a tag of their own; parcels have those above it. */
+/* Letters have one tag; parcels have tags above it. */
 #define LETTER_TAG 0
 #define PARCEL_TAG 1
 
-/* A letter of at most so many bytes is copied by Open MPI at once; the 4 KiB that it has by default
- * are less than most letters, and each longer one would be asked for and answered first. */
+/* Letters up to this size are sent eagerly by Open MPI.  Its default of 4 KiB is less than most
+ * letters, and each longer letter would need a rendezvous. */
 #define EAGER_BYTES "32768"
 
-/* MPI counts in int: more bytes go as several messages. */
+/* MPI counts in int: more bytes are sent as several messages. */
 #define MESSAGE_BYTES (UINT64_C(1) << 30)
 
-/* While somebody waits: so many looks with the core given away between them, then sleeps that
- * become longer, from the first to the last.  Who looks for itself looks longer, as it would do
- * nothing else; where each rank has a core it first keeps that for some microseconds, which is less
- * than it takes to get it back. */
+/* Polling while a thread waits: first looks that yield the core between them, then sleeps that grow
+ * from the first to the last.  A thread that looks for itself makes more looks, since it has
+ * nothing else to do; if each rank has a core, it first keeps the core for some microseconds, less
+ * than it takes to get the core back. */
 #define EAGER_LOOKS 50
 #define OWN_EAGER_LOOKS 1000
 #define OWN_BUSY_LOOKS 20
 #define FIRST_SLEEP_NS 20000
 #define LAST_SLEEP_NS 500000
-/* While nobody does. */
+/* Sleep between looks while no thread waits. */
 #define IDLE_SLEEP_NS 2000000
 
-/* How often each rank says that it is there, and how long one may be silent. */
+/* How often each rank sends a sign of life, and how long a rank may be silent. */
 #define BEAT_NS (INT64_C(400) * 1000000)
 #define SILENCE_NS (INT64_C(3000) * 1000000)
-/* How long the launcher may take to start all ranks: nothing can be heard of them before. */
+/* Time for the launcher to start all ranks, which are silent before. */
 #define START_NS (INT64_C(60) * 1000000000)
-/* How long what a rank said before it left may take to arrive. */
+/* Time for the last messages of a rank that left to arrive. */
 #define LEFT_NS (INT64_C(1000) * 1000000)
-/* The clock is read at each of so many looks. */
+/* Looks between two reads of the clock. */
 #define LOOKS_A_CLOCK 16
-/* What passes between two looks counts up to this much as silence: more, and the whole machine
- * stood still. */
+/* Most time between two looks that counts as silence: if it was longer, the whole machine stood
+ * still. */
 #define LOOK_MAX_NS (INT64_C(200) * 1000000)
 
-/* Letters to the courier itself. */
+/* Session of letters to the courier itself. */
 #define SESSION_COURIER 0
 enum word { WORD_BEAT, WORD_LEFT };
 
 struct envelope {
     uint64_t session;
-    uint64_t bytes; /* behind it */
+    uint64_t bytes; /* of data behind the envelope */
 };
 
 struct letter {
     struct letter *next;
     MPI_Request request;
     int peer;
-    uint64_t room;                         /* bytes behind the envelope that there is room for */
-    _Alignas(16) struct envelope envelope; /* with the data right behind it */
+    uint64_t room;                         /* capacity for data behind the envelope */
+    _Alignas(16) struct envelope envelope; /* followed directly by the data */
     _Alignas(16) char data[];
 };
 
@@ -84,13 +84,13 @@ struct name {
     int64_t pid;
 };
 
-/* What is asked of the courier.  Guarded by the lock. */
+/* Requests to the courier.  Guarded by the lock. */
 struct asked {
     struct letter *letters, **letters_end;
     struct ranks_parcel *parcels, **parcels_end;
 };
 
-/* A parcel on its way, as messages. */
+/* A parcel in flight, as one or more messages. */
 struct flight {
     struct flight *next;
     struct ranks_parcel *parcel;
@@ -102,43 +102,45 @@ static struct courier {
     pthread_t thread;
     int count, me;
     struct name *names;
-    bool has_core; /* no fewer cores than ranks on this machine */
+    bool has_core; /* at least as many cores as ranks on this machine */
 
-    pthread_mutex_t wheel; /* whoever holds it may call MPI; taken before the lock */
+    pthread_mutex_t wheel; /* its holder may call MPI; taken before the lock */
     pthread_mutex_t lock;
     struct asked asked;
-    struct letter *spare; /* to be used again */
-    struct letter *early; /* of sessions nobody listens to yet, the oldest first */
+    struct letter *spare; /* freed letters for reuse */
+    struct letter *early; /* letters of sessions without a listener yet, the oldest first */
     uint64_t session;
     ranks_deliver_fn deliver;
     void *deliver_arg;
     bool delivering, closing;
 
-    void *merge_data; /* the merge that is asked for; NULL: none */
+    void *merge_data; /* the merge requested; NULL: none */
     uint64_t merge_bytes;
     enum ranks_merge merge_how;
     bool merging;
 
-    _Atomic uint32_t event;   /* something is asked */
-    _Atomic uint32_t arrived; /* a parcel or a merge is done, or a delivery */
+    _Atomic uint32_t event;   /* moves when something is requested */
+    _Atomic uint32_t arrived; /* moves when a parcel or a merge is done, or a letter was
+                                 delivered */
     _Atomic int nexpect;
-    _Atomic bool driven; /* a thread that waits looks for itself */
+    _Atomic bool driven; /* a waiting thread looks for itself */
     _Atomic uint32_t next_tag;
     _Atomic bool ending; /* this rank wants to leave */
 
     /* Guarded by the wheel: */
     struct letter *sending;
     struct flight *flights;
-    _Atomic bool busy; /* there are any of these two */
+    _Atomic bool busy; /* `sending` or `flights` is not empty */
     MPI_Request merge_request;
     int64_t looked_ns, beat_ns;
     uint32_t nlooks;
-    int64_t *silent_ns, *left_ns; /* by rank: since it was heard, since it left */
+    int64_t *silent_ns, *left_ns; /* by rank: time since the rank was heard, and since it left */
     bool *left;
     int nleft;
     int exit_status;
-    bool started; /* MPI runs */
-    int told;     /* the standard error that the rank began with, which it may have closed since */
+    bool started; /* MPI is initialized */
+    int told;     /* file descriptor of the original standard error, which the rank may have
+                     closed since */
 } courier = {
     .count = 1,
     .told = 2,
@@ -188,7 +190,7 @@ static void lose(int rank, const char *how)
     ranks_abort(why);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void push(void);
 
@@ -202,7 +204,7 @@ static void unlock(void)
     pthread_mutex_unlock(&courier.lock);
 }
 
-/* Called with the lock held.  A spare letter with room, or NULL. */
+/* Take a spare letter with enough room, or NULL.  Called with the lock held. */
 static struct letter *take_spare(uint64_t bytes)
 {
     struct letter **at = &courier.spare, *letter;
@@ -230,7 +232,8 @@ static struct letter *letter_room(uint64_t bytes)
     return letter;
 }
 
-/* Large ones are not kept: they were for one message of a pipeline. */
+/* Free a large letter, which was for a single message of a pipeline; keep smaller ones for
+ * reuse. */
 static void letter_done(struct letter *letter)
 {
     if (letter->room > (UINT64_C(1) << 20)) {
@@ -333,7 +336,7 @@ void ranks_expect_no_more(void)
     atomic_fetch_sub(&courier.nexpect, 1);
 }
 
-/* ---- letters that came ---- */
+/* ---- received letters ---- */
 
 void ranks_put_back(const void *letter)
 {
@@ -341,7 +344,7 @@ void ranks_put_back(const void *letter)
         letter_done((struct letter *)((uintptr_t)letter - offsetof(struct letter, data)));
 }
 
-/* Called with the lock held, which is given up while the listener reads. */
+/* Deliver a letter.  Called with the lock held, which is released while the listener reads. */
 static void hand_over(struct letter *letter)
 {
     ranks_deliver_fn deliver = courier.deliver;
@@ -362,7 +365,8 @@ static bool is_for(const struct letter *letter, uint64_t session)
     return letter->envelope.session == session;
 }
 
-/* Called with the lock held: whoever listens gets its letters in the order in which they came. */
+/* Deliver letters that came before their listener, in order of arrival.  Called with the lock
+ * held. */
 static void hand_over_early(void)
 {
     struct letter **at = &courier.early;
@@ -457,7 +461,7 @@ static void receive(struct letter *letter)
     unlock();
 }
 
-/* A letter is one message: its envelope and what is in it. */
+/* Receive a letter, which is one message: its envelope and its data. */
 static bool look_for_letter(void)
 {
     MPI_Message message;
@@ -480,7 +484,7 @@ static bool look_for_letter(void)
     return true;
 }
 
-/* ---- what is asked ---- */
+/* ---- starting requests ---- */
 
 _Static_assert(offsetof(struct letter, data) ==
                    offsetof(struct letter, envelope) + sizeof(struct envelope),
@@ -567,7 +571,7 @@ static bool start_what_is_asked(void)
     return any;
 }
 
-/* ---- what is on its way ---- */
+/* ---- completing requests ---- */
 
 static bool look_after_letters(void)
 {
@@ -589,7 +593,7 @@ static bool look_after_letters(void)
     return any;
 }
 
-/* What is done is taken from the end; its messages are done in any order. */
+/* Whether all messages of a flight are done.  Tested from the end; they finish in any order. */
 static bool has_landed(struct flight *flight)
 {
     while (flight->nleft > 0) {
@@ -647,7 +651,7 @@ static bool look_after_merge(void)
     return true;
 }
 
-/* ---- who is still there ---- */
+/* ---- signs of life ---- */
 
 static void say(int to, enum word word, int status)
 {
@@ -658,13 +662,14 @@ static void say(int to, enum word word, int status)
         ranks_abort("no memory for a letter to another rank");
 }
 
-/* Rank 0 hears all, and all hear rank 0; the higher a rank the longer it lets others speak up. */
+/* Rank 0 watches all ranks, and they watch rank 0; higher ranks wait longer before they report a
+ * loss. */
 static bool listens_to(int rank)
 {
     return rank != courier.me && (courier.me == 0 || rank == 0);
 }
 
-/* Whether this rank is in the middle of something that takes all ranks. */
+/* Whether this rank is in an operation that needs all ranks. */
 static bool needs_others(void)
 {
     bool needs;
@@ -715,11 +720,11 @@ static void note_busy(void)
     atomic_store(&courier.busy, courier.sending || courier.flights);
 }
 
-/* Nothing is delivered here, as who asks may hold what a listener wants. */
+/* Start requests, without delivering letters: the caller may hold locks that a listener needs. */
 static void push(void)
 {
     if (pthread_mutex_trylock(&courier.wheel)) {
-        wait_signal(&courier.event); /* whoever holds it looks again, or the courier does */
+        wait_signal(&courier.event); /* the holder looks again, or the courier does */
         return;
     }
     (void)start_what_is_asked();
@@ -733,8 +738,8 @@ void ranks_go_on(void)
         wait_signal(&courier.event);
 }
 
-/* Look for what comes, until an event has moved on from `seen` (NULL: for all that is there).
- * Whether anything was done; not if another thread is looking right now. */
+/* Make progress until an event has moved on from `seen` (NULL: as much as possible).  Returns
+ * whether anything was done; false if another thread is looking. */
 static bool look(const _Atomic uint32_t *event, uint32_t seen)
 {
     bool any;
@@ -749,7 +754,7 @@ static bool look(const _Atomic uint32_t *event, uint32_t seen)
     unlock();
     while (!(event && wait_has_moved(event, seen)) && look_for_letter())
         any = true;
-    /* Nobody waits for a letter of ours to be gone; each test of one costs as much as to send it.
+    /* No thread waits for letters to be sent, and a test costs as much as a send: so test rarely.
      */
     if (!any || courier.nlooks % LOOKS_A_CLOCK == 0)
         any |= look_after_letters();
@@ -760,7 +765,7 @@ static bool look(const _Atomic uint32_t *event, uint32_t seen)
     return any;
 }
 
-/* The sleep after so many looks in vain. */
+/* Sleep time after `nidle` looks without progress. */
 static int64_t sleep_after(uint32_t nidle)
 {
     int64_t sleep_ns = FIRST_SLEEP_NS * (int64_t)(1 + nidle / 16);
@@ -787,8 +792,8 @@ static void drive(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns)
     }
 }
 
-/* One thread looks for itself, and so for all who wait; when it has what it waited for, the courier
- * looks for those that are left. */
+/* Wait for an event.  One waiting thread looks for itself, and so for all waiting threads; when its
+ * event has come, the courier looks for the others. */
 void ranks_wait(_Atomic uint32_t *event, uint32_t seen, int64_t limit_ns)
 {
     bool drives;

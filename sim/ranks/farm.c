@@ -12,25 +12,25 @@
 #include "base/wait.h"
 #include "ranks/ranks.h"
 
-/* How often who waits looks whether it is to stop: a signal wakes nobody. */
+/* How often a waiting thread checks whether it must stop, since a signal wakes no thread. */
 #define LOOK_NS 20000000
 
 enum word {
-    WORD_READY,  /* to rank 0: `value` hands wait for tasks */
+    WORD_READY,  /* to rank 0: `value` hands are ready for tasks */
     WORD_TASK,   /* from rank 0 */
     WORD_ANSWER, /* to rank 0, with the status */
     WORD_STOP,   /* to rank 0: this rank was asked to stop */
     WORD_END     /* from rank 0, with the exit status */
 };
 
-/* What a letter begins with; the bytes of a task or an answer follow. */
+/* Head of a letter; the bytes of a task or answer follow. */
 struct head {
     uint32_t word;
     int32_t value;
     uint64_t round, task;
 };
 
-/* A task that waits for a hand of this rank. */
+/* A task waiting for a hand of this rank. */
 struct task {
     struct task *next;
     struct head head;
@@ -40,13 +40,13 @@ struct task {
 
 struct answer {
     bool there;
-    int status, from; /* the rank that gave it */
+    int status, from; /* from: the rank that answered */
     struct text text;
 };
 
 struct rank {
-    uint32_t nhands; /* 0: it is not there yet */
-    uint32_t nhas;   /* tasks that it has */
+    uint32_t nhands; /* 0: not ready yet */
+    uint32_t nhas;   /* tasks at the rank */
     uint64_t ndone;
 };
 
@@ -54,14 +54,14 @@ struct farm {
     struct farm_crew crew;
     uint64_t session;
     int nranks, me;
-    _Atomic uint32_t event; /* a task, an answer, or the end has come */
-    bool told_stop;         /* guarded by the lock, as all that follows */
+    _Atomic uint32_t event; /* moves when a task, an answer, or the end has come */
+    bool told_stop;         /* guarded by the lock, as all fields below */
     pthread_mutex_t lock;
 
-    /* Rank 0: the round at hand. */
+    /* Rank 0: the current round. */
     const struct farm_round *round; /* NULL: none */
     uint64_t number;
-    size_t next; /* task to be handed out */
+    size_t next; /* next task to hand out */
     struct answer *answers;
     struct rank *ranks;
 
@@ -107,7 +107,7 @@ static bool has_tasks(const struct farm *farm)
     return farm->round && farm->next < farm->round->ntasks && !is_stopped(farm);
 }
 
-/* Called with the lock held: a task to each hand of a rank that has none. */
+/* Hand out tasks to the idle hands of a rank.  Called with the lock held. */
 static void hand_out(struct farm *farm, int to)
 {
     struct rank *rank = &farm->ranks[to];
@@ -133,7 +133,7 @@ static void keep_answer(struct farm *farm, int from, const struct head *head, st
 
     farm->ranks[from].ndone++;
     if (!farm->round || head->round != farm->number || farm->answers[head->task].there) {
-        text_fini(text); /* of a round that ended early */
+        text_fini(text); /* a late answer of a round that ended early */
         return;
     }
     answer = &farm->answers[head->task];
@@ -181,7 +181,7 @@ static int work_on(const struct farm *farm, size_t task, struct text *answer)
     return status;
 }
 
-/* Do one of the tasks that are left; false: there is none. */
+/* Do one of the remaining tasks; false: none left. */
 static bool take_task(struct farm *farm)
 {
     struct head head = {WORD_ANSWER, 0, farm->number, 0};
@@ -209,7 +209,8 @@ static void *work_until_none(void *arg)
     return NULL;
 }
 
-/* Take the answers whose turn it is; the first status of take() that is not 0, or SHD_ENOMEM. */
+/* Take the answers that are next in order; returns the first nonzero status of take(), or
+ * SHD_ENOMEM. */
 static int take_answers(struct farm *farm, size_t *ntaken)
 {
     const struct farm_round *round = farm->round;
@@ -237,7 +238,7 @@ static int take_answers(struct farm *farm, size_t *ntaken)
     return status;
 }
 
-/* The thread that runs the round works, too, and takes answers between its tasks. */
+/* Run a round: the calling thread works too, and takes answers between its tasks. */
 static int go_round(struct farm *farm, size_t *ntaken)
 {
     int status = 0;
@@ -281,7 +282,7 @@ static void open_round(struct farm *farm, const struct farm_round *round, struct
     unlock(farm);
 }
 
-/* Nothing more is handed out; what this rank's own hands have they end. */
+/* Stop handing out tasks; this rank's hands finish theirs. */
 static void close_round(struct farm *farm)
 {
     lock(farm);
@@ -333,7 +334,7 @@ static void deliver_to_other(struct farm *farm, const struct head *head, const c
         farm->over = true;
         farm->exit_status = head->value;
         unlock(farm);
-        stop(farm); /* what is at hand is no longer wanted */
+        stop(farm); /* current tasks are no longer wanted */
     } else if (head->word == WORD_TASK) {
         task = malloc(sizeof *task + bytes);
         if (!task)
@@ -348,7 +349,7 @@ static void deliver_to_other(struct farm *farm, const struct head *head, const c
     wait_signal(&farm->event);
 }
 
-/* Say once that this rank was asked to stop. */
+/* Tell rank 0, once, that this rank was asked to stop. */
 static void tell_stop(struct farm *farm)
 {
     bool tells;
@@ -361,7 +362,7 @@ static void tell_stop(struct farm *farm)
         post(farm, 0, (struct head){.word = WORD_STOP}, NULL, 0);
 }
 
-/* The next task of this rank, or NULL: there are no more. */
+/* Wait for the next task of this rank; NULL: no more. */
 static struct task *next_task(struct farm *farm)
 {
     struct task *task = NULL;

@@ -45,10 +45,10 @@ uint64_t pieces_elements(const struct pieces *pieces, int rank)
     return pieces->outer * pieces_rows(pieces, rank, &first) * pieces->inner;
 }
 
-/* ---- elements in a row ---- */
+/* ---- runs of elements ---- */
 
-/* A rank's piece in the order of the whole array: `n` runs of `length` elements, the first of which
- * begins at `start`, each `pitch` after the one before. */
+/* A rank's piece within the whole array: `n` runs of `length` elements, the first at `start`, each
+ * `pitch` after the previous run's start. */
 struct runs {
     uint64_t n, pitch, start, length;
 };
@@ -80,11 +80,11 @@ bool pieces_same(const struct pieces *a, const struct pieces *b)
     return true;
 }
 
-/* What is in two pieces, run by run. */
+/* Intersection of two pieces, run by run. */
 struct overlap {
     struct runs a, b;
-    uint64_t i, j;       /* runs that are next */
-    uint64_t in_a, in_b; /* where the last one found begins in each piece */
+    uint64_t i, j;       /* next runs */
+    uint64_t in_a, in_b; /* position of the current overlap in each piece */
     uint64_t length;
 };
 
@@ -120,12 +120,12 @@ static uint64_t overlap_elements(struct overlap o, uint64_t *nruns)
 
 /* ---- sending ---- */
 
-/* What goes from a rank to another, or comes from it. */
+/* Elements that this rank sends to, or receives from, a peer. */
 struct crate {
     struct ranks_parcel parcel;
     struct overlap overlap; /* a: the sender's piece; b: the receiver's */
     const struct pieces_move *move;
-    void *packed; /* NULL: it goes from, or to, where it is */
+    void *packed; /* NULL: sent from, or received into, the array directly */
 };
 
 static void pack(const struct crate *crate)
@@ -148,7 +148,7 @@ static void unpack(const struct crate *crate)
         memcpy((char *)crate->move->got + o.in_b * size, from, o.length * size);
 }
 
-/* The crate of a move between this rank and a peer.  False: no memory. */
+/* Make the crate of a move between this rank and a peer.  False: no memory. */
 static bool fill_crate(struct crate *crate, const struct pieces_move *move, int peer, bool sends)
 {
     int me = ranks_me(), from = sends ? me : peer, to = sends ? peer : me;
@@ -178,7 +178,7 @@ static void keep_own(const struct pieces_move *move)
                (const char *)move->have + o.in_a * move->size, o.length * move->size);
 }
 
-/* What every rank has is with its reader already. */
+/* Whether elements are sent: not if every rank has the whole array. */
 static bool is_sent(const struct pieces_move *move)
 {
     return move->from.nparts > 0;

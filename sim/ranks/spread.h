@@ -1,4 +1,4 @@
-/* spread.h - which rank has which devices of a mesh.
+/* spread.h - the assignment of a mesh's devices to ranks.
  *
  * Thread class: immutable once made.
  *
@@ -19,25 +19,25 @@ struct spread {
     uint16_t *rank_of; /* [position] */
 };
 
-/* Blocks of the devices' order, or (axis not NULL) of the coordinates along an axis, as even as
- * they can be.  NULL where there are fewer devices than ranks: then each rank runs all of them, and
- * all find the same.  SHD_ENOAXIS, SHD_EINVAL (more ranks than the axis has coordinates),
+/* Assign blocks of consecutive devices, or (axis not NULL) of consecutive coordinates along an
+ * axis, as evenly as possible.  NULL if there are fewer devices than ranks: then each rank runs all
+ * devices, with equal results.  SHD_ENOAXIS, SHD_EINVAL (more ranks than coordinates on the axis),
  * SHD_ENOMEM. */
 SHD_MUST_CHECK int spread_create(struct spread **out, const struct shd_mesh *mesh, const char *axis,
                                  struct shd_error *err);
 void spread_destroy(struct spread *spread); /* NULL is allowed */
 
-/* Whether the device at a position is this rank's; NULL: all are. */
+/* Whether the device at a position belongs to this rank; NULL: all do. */
 static inline bool spread_has(const struct spread *spread, int32_t position)
 {
     return !spread || spread->rank_of[position] == spread->me;
 }
 
-/* The lowest position that is this rank's, or -1. */
+/* The lowest position that belongs to this rank, or -1. */
 int32_t spread_first(const struct spread *spread, int32_t ndevices);
 
-/* Rows by position, of which each rank has filled its own: fill those of others, too.  NULL spread:
- * nothing to do. */
+/* Fill in the rows of all devices, of which each rank has set those of its own devices.  NULL
+ * spread: nothing to do. */
 void spread_merge_rows(const struct spread *spread, void *rows, uint64_t row_bytes);
 
 #endif /* RANKS_SPREAD_H */
