@@ -9,8 +9,8 @@
 
 /* ---- least squares ---- */
 
-/* Solve the normal equations for the unknowns of a set of bits, by elimination; false: they do not
- * determine them. */
+/* Solve the normal equations for the unknowns in `set` (a bit each) by elimination; false: the rows
+ * do not determine these unknowns. */
 static bool solve(double *out, unsigned nunknowns, unsigned set, const struct fit_row *rows,
                   size_t nrows)
 {
@@ -18,7 +18,7 @@ static bool solve(double *out, unsigned nunknowns, unsigned set, const struct fi
 
     for (unsigned i = 0; i < nunknowns; i++) {
         if (!(set >> i & 1)) {
-            a[i][i] = 1; /* which makes it 0 */
+            a[i][i] = 1; /* which makes the unknown 0 */
             continue;
         }
         for (size_t r = 0; r < nrows; r++) {
@@ -27,7 +27,7 @@ static bool solve(double *out, unsigned nunknowns, unsigned set, const struct fi
             a[i][nunknowns] += rows[r].x[i];
         }
     }
-    for (unsigned p = 0; p < nunknowns; p++) { /* it is positive definite: no pivoting */
+    for (unsigned p = 0; p < nunknowns; p++) { /* the matrix is positive definite: no pivoting */
         if (!(a[p][p] > 0))
             return false;
         for (unsigned i = 0; i < nunknowns; i++) {
@@ -57,7 +57,8 @@ static double error_of(const double *x, unsigned nunknowns, const struct fit_row
     return sum;
 }
 
-/* Of few unknowns all subsets may be tried: the best without a negative one is the solution. */
+/* With few unknowns, try all subsets: the best solution without a negative unknown is the
+ * constrained optimum. */
 void fit_least_squares(double *out, unsigned nunknowns, const struct fit_row *rows, size_t nrows)
 {
     double best = INFINITY;

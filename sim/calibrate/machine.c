@@ -14,7 +14,7 @@
 #include "calibrate/scenarios.h"
 #include "run/measure.h"
 
-/* Ops of one kind that all scenarios together have at most. */
+/* Most ops of one kind in all scenarios together. */
 #define KERNELS_MAX 1024
 #define SCENARIO_MAX 1024
 
@@ -28,10 +28,10 @@ struct measuring {
     struct machine *machine;
     const struct machine_opts *opts;
     unsigned ndone;
-    struct seen seen[KERNELS_MAX]; /* by the part at hand */
+    struct seen seen[KERNELS_MAX]; /* of the current part */
     size_t nseen;
-    double step_seconds; /* the least of the last scenario */
-    uint32_t nops;       /* in that step */
+    double step_seconds; /* least time of the last scenario's step */
+    uint32_t nops;       /* in the last scenario's step */
 };
 
 static void begin(struct measuring *m, const char *what);
@@ -51,7 +51,7 @@ static void keep(struct measuring *m, const struct probe *probe)
     m->nops = program->nops - program->first_op;
 }
 
-/* Add the ops of a scenario to those seen. */
+/* Run a scenario and add its ops to those seen. */
 static int run(struct measuring *m, const char *scenario, struct shd_error *err)
 {
     struct probe probe;
@@ -65,7 +65,7 @@ static int run(struct measuring *m, const char *scenario, struct shd_error *err)
     return SHD_OK;
 }
 
-/* Of those seen, the first that comes is kept: the others' places are taken by those behind. */
+/* Keep only the ops of one kind. */
 static void keep_kind(struct measuring *m, enum hardware_work_kind kind)
 {
     size_t n = 0;
@@ -85,13 +85,13 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Rows and columns of products from which these do not keep them from the rate. */
+/* Products with at least this many rows and columns reach the full rate. */
 #define WIDE 128
 
 static double rate_of_products(const struct measuring *m);
 
-/* seconds = flops / rate * (1 + half_k / k); where the rows' noise leaves nothing to the rate,
- * half_k is 0. */
+/* Fit seconds = flops / rate * (1 + half_k / k); half_k is 0 if noise leaves nothing for the
+ * rate. */
 static void fit_products(struct measuring *m)
 {
     struct hardware *h = &m->machine->hardware;
@@ -141,7 +141,7 @@ static size_t kernels_of(struct fit_kernel *out, const struct measuring *m)
     return n;
 }
 
-/* Half of the products are faster than the rate, half of them slower. */
+/* Median rate of products. */
 static double rate_of_products(const struct measuring *m)
 {
     double rates[KERNELS_MAX];
@@ -168,7 +168,7 @@ static int run_transformer(struct measuring *m, enum shd_dtype dtype, int d_mode
     return run(m, text, err);
 }
 
-/* Products, and elementwise kernels given the rates of bytes, of the types but float32. */
+/* Measure products and elementwise kernels, given the rates of bytes, of all types but float32. */
 static int measure_types(struct measuring *m, struct shd_error *err)
 {
     static const enum shd_dtype types[] = {SHD_F64, SHD_BF16, SHD_F16};
@@ -188,8 +188,8 @@ static int measure_types(struct measuring *m, struct shd_error *err)
 
 /* ---- attention ---- */
 
-/* The share of the rate of products that attention reaches at most, of which `half_head` and
- * `half_keys` leave what was measured: a mean; and the sum of squares of relative errors. */
+/* Mean over attention ops of the largest share of the products' rate that fits the measured time,
+ * given `half_head` and `half_keys`; adds the squared relative errors to *error. */
 static double attention_of(double *error, const struct measuring *m, enum hardware_work_kind kind,
                            double half_head, double half_keys)
 {
@@ -211,7 +211,7 @@ static double attention_of(double *error, const struct measuring *m, enum hardwa
     return mean;
 }
 
-/* Both halves are those of forward and backward, which have the same scores. */
+/* Fit `half_head` and `half_keys` to forward and backward together, which have the same scores. */
 static void fit_attention(struct hardware_kernels *k, const struct measuring *m)
 {
     double least = INFINITY;
@@ -250,8 +250,8 @@ static int measure_attention(struct measuring *m, struct shd_error *err)
 
 /* ---- memory ---- */
 
-/* Bytes of the largest sum of arrays that is nearer to the rate of the smallest than to that of the
- * largest.  The smallest is in a cache whatever its rate: beside other load the rates may rise. */
+/* Cache size: bytes of the largest sum of arrays whose rate is nearer to the smallest sum's than to
+ * the largest sum's.  The smallest fits a cache at any rate: with other load, rates may rise. */
 static int measure_cache(struct measuring *m, struct shd_error *err)
 {
     struct hardware *h = &m->machine->hardware;
@@ -280,10 +280,10 @@ static int measure_cache(struct measuring *m, struct shd_error *err)
     return SHD_OK;
 }
 
-/* Operations a byte from which a kernel counts as one of operations. */
+/* Operations per byte above which a kernel counts as bound by operations. */
 #define DENSE 1.0
 
-/* The rate of operations of the kernels that have many of them. */
+/* Rate of operations of the kernels bound by operations. */
 static double rate_of_dense(const struct fit_kernel *kernels, size_t n)
 {
     double flops = 0, seconds = 0;
@@ -296,7 +296,7 @@ static double rate_of_dense(const struct fit_kernel *kernels, size_t n)
     return seconds > 0 ? flops / seconds : 0;
 }
 
-/* Those that fit the cache come first. */
+/* Partition kernels: those that fit the cache first; returns their number. */
 static size_t part_by_size(struct fit_kernel *kernels, size_t n, double cache_bytes)
 {
     size_t nsmall = 0;
@@ -330,7 +330,7 @@ static int measure_memory(struct measuring *m, struct shd_error *err)
     h->elementwise_per_s[SHD_F32] = rate_of_dense(kernels, nsmall);
     h->cache_bytes_per_s = fit_bytes_per_s(kernels, nsmall, h->elementwise_per_s[SHD_F32]);
     mean = n > nsmall ? fit_bytes_per_s(kernels + nsmall, n - nsmall, h->elementwise_per_s[SHD_F32])
-                      : h->cache_bytes_per_s; /* the caches hold all that was measured */
+                      : h->cache_bytes_per_s; /* the caches hold all arrays measured */
     for (size_t i = nsmall; i < n; i++)
         best = fmax(best, kernels[i].bytes / kernels[i].seconds);
     h->memory_bytes_per_s = fmax(best, mean);
@@ -340,7 +340,7 @@ static int measure_memory(struct measuring *m, struct shd_error *err)
     return status;
 }
 
-/* ---- what an op takes at least ---- */
+/* ---- minimum time of an op ---- */
 
 static int measure_launch(struct measuring *m, struct shd_error *err)
 {
@@ -381,7 +381,7 @@ static int measure_collective(double *seconds, const struct measuring *m, enum c
     return status;
 }
 
-/* The fastest of those that have next to nothing to move. */
+/* Time of the fastest collective with almost no bytes. */
 static int least_of_small(double *out, const struct measuring *m, uint32_t n, struct shd_error *err)
 {
     int status = SHD_OK;
@@ -396,7 +396,8 @@ static int least_of_small(double *out, const struct measuring *m, uint32_t n, st
     return status;
 }
 
-/* A collective of n takes latency + (n - 1) steps: more than two devices tell both apart. */
+/* Fit latency and step time: a collective of n devices takes latency + (n - 1) steps.  More than
+ * two devices are needed to separate the two. */
 static int measure_latency(struct measuring *m, uint32_t n, struct shd_error *err)
 {
     struct hardware_tier *tier = &m->machine->hardware.tiers[0];
@@ -410,11 +411,11 @@ static int measure_latency(struct measuring *m, uint32_t n, struct shd_error *er
     return status;
 }
 
-/* Of the time of a collective so much is left to its bytes at least: its latency may have been less
- * than that of the small ones. */
+/* Share of a collective's time that is left to its bytes at least, in case its latency was less
+ * than the small collectives'. */
 #define BYTES_SHARE 0.1
 
-/* seconds - latency = array / copy_rate + bytes into each device / rate */
+/* Fit seconds - latency = array / copy_rate + bytes into each device / rate. */
 static int measure_rates(struct measuring *m, uint32_t n, struct shd_error *err)
 {
     static const uint64_t sizes[] = {UINT64_C(1) << 20, UINT64_C(1) << 22, UINT64_C(1) << 24};
@@ -454,11 +455,11 @@ static int measure_collectives(struct measuring *m, struct shd_error *err)
     return status == SHD_OK ? measure_rates(m, n, err) : status;
 }
 
-/* ---- the whole ---- */
+/* ---- all parts ---- */
 
 typedef int (*part_fn)(struct measuring *m, struct shd_error *err);
 
-/* In this order, for later ones need what earlier ones found; the types are three parts. */
+/* In this order, since later parts need earlier results; measure_types() counts as three parts. */
 static const part_fn parts[] = {measure_products,   measure_attention, measure_cache,
                                 measure_memory,     measure_types,     measure_launch,
                                 measure_collectives};
@@ -472,7 +473,7 @@ static void begin(struct measuring *m, const char *what)
     m->ndone++;
 }
 
-/* "model name : AMD EPYC" of the first processor. */
+/* The first processor's name, from a line "model name : AMD EPYC". */
 static void name_processor(char *out, size_t size)
 {
     FILE *file = fopen("/proc/cpuinfo", "r");
@@ -492,8 +493,8 @@ static void name_processor(char *out, size_t size)
         (void)fclose(file);
 }
 
-/* Rates are those of products so far, and attention may be faster (its blocks stay in the caches):
- * the peak is what the fastest of them reaches, and all have their shares of that. */
+/* Rates are the products' so far, and attention may be faster (its blocks stay in the caches): set
+ * the peak to the fastest rate, and scale all efficiencies to it. */
 static void raise_peak(struct hardware *h)
 {
     struct hardware_kernels *k = &h->kernels;

@@ -1,4 +1,4 @@
-/* print.c - this machine as a hardware file.
+/* print.c - print this machine as a hardware file (machine.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -10,7 +10,7 @@
 #include "cost/works.h"
 #include "walk/walk.h"
 
-/* A walk_repeated_fn. */
+/* A walk_repeated_fn: take the times of all repeats but the first. */
 static void take_repeat(void *arg, uint32_t repeat)
 {
     struct probe *p = arg;

@@ -1,14 +1,14 @@
 /* scenarios.h - the scenarios whose ops are measured to describe this machine.
  *
- * Sizes are those of the small models that people run here: products of a millisecond, arrays that
- * the caches hold and some that they do not.
+ * Sizes are typical of small models run here: products of a millisecond, arrays that fit the caches
+ * and some that do not.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CALIBRATE_SCENARIOS_H
 #define CALIBRATE_SCENARIOS_H
 
-/* Products of many inner dimensions, forward and backward. */
+/* Products with large inner dimensions, forward and backward. */
 #define MACHINE_PRODUCTS                                                       \
     "version: 1\n"                                                             \
     "name: products\n"                                                         \
@@ -26,7 +26,7 @@
     "step: [forward, backward]\n"                                              \
     "params: [[.*, []]]\n"
 
-/* Products of small inner dimensions; %d is one. */
+/* Products with small inner dimensions; %d is one dimension. */
 #define MACHINE_SMALL_PRODUCTS                        \
     "version: 1\n"                                    \
     "name: small-products\n"                          \
@@ -41,7 +41,7 @@
     "step: [forward, backward]\n"                     \
     "params: [[.*, []]]\n"
 
-/* Attention of so many heads and positions. */
+/* Attention; %d are heads and positions. */
 #define MACHINE_ATTENTION                                            \
     "version: 1\n"                                                   \
     "name: attention\n"                                              \
@@ -51,7 +51,7 @@
     "step: [forward, backward]\n"                                    \
     "params: [[.*, []]]\n"
 
-/* A transformer of a type, width, hidden width, rows and positions. */
+/* A transformer; parameters are width, hidden width, type, rows and positions. */
 #define MACHINE_TRANSFORMER                                                   \
     "version: 1\n"                                                            \
     "name: transformer\n"                                                     \
@@ -62,7 +62,7 @@
     "step: [forward, backward]\n"                                             \
     "params: [[.*, []]]\n"
 
-/* Sums of two arrays of 256 columns and so many rows. */
+/* Sums of two arrays with 256 columns; %d is the number of rows. */
 #define MACHINE_SUMS            \
     "version: 1\n"              \
     "name: sums\n"              \
@@ -77,7 +77,7 @@
     "step: [forward]\n"         \
     "params: [[.*, []]]\n"
 
-/* Hundreds of ops that do next to nothing. */
+/* Hundreds of ops that do almost nothing. */
 #define MACHINE_NOTHING                                                       \
     "version: 1\n"                                                            \
     "name: nothing\n"                                                         \
