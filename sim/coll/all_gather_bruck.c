@@ -1,7 +1,7 @@
-/* all-gather/bruck - each pulls all that the member at distance 1, 2, 4, ... has.
+/* all-gather/bruck - each member pulls everything that the member at distance 1, 2, 4, ... has.
  *
  * After step s a member has the operands of the 2^(s+1) members from itself on, cyclically; the
- * last step pulls only what is still lacking, so any number of members will do.
+ * last step pulls only the missing operands, so any number of members will do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@ static uint32_t nsteps(const struct coll_shape *shape)
     return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
 }
 
-/* Operands that are pulled in a step. */
+/* Operands pulled in a step. */
 static uint32_t pulled(uint32_t n, uint32_t step)
 {
     uint32_t have = UINT32_C(1) << step;
@@ -24,13 +24,13 @@ static uint32_t pulled(uint32_t n, uint32_t step)
     return n - have < have ? n - have : have;
 }
 
-/* How many of these lie before the end of OUT; the rest are at its beginning. */
+/* How many pulled operands lie before the end of OUT; the rest wrap around to its beginning. */
 static uint32_t before_end(uint32_t n, uint32_t peer, uint32_t count)
 {
     return n - peer < count ? n - peer : count;
 }
 
-/* In step 0 also the member's own operand. */
+/* Step 0 also copies the member's own operand. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     uint32_t n = shape->nmembers;

@@ -13,7 +13,7 @@ static uint32_t nsteps(const struct coll_shape *shape)
     return shape->nmembers > 1 ? pow2_floor_log(shape->nmembers) : 1;
 }
 
-/* In step 0 also the member's own operand. */
+/* Step 0 also copies the member's own operand. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     (void)member;

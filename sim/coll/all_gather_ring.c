@@ -1,6 +1,7 @@
-/* all-gather/ring - operands go round the ring, one hop a step.
+/* all-gather/ring - operands travel around the ring, one hop a step.
  *
- * In step s a member pulls from the one before it what that got in step s - 1.
+ * In step s a member pulls from its predecessor the operand that the predecessor pulled in step s -
+ * 1.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +14,7 @@ static uint32_t nsteps(const struct coll_shape *shape)
     return shape->nmembers > 1 ? shape->nmembers - 1 : 1;
 }
 
-/* In step 0 also the member's own operand. */
+/* Step 0 also copies the member's own operand. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     (void)member;

@@ -1,7 +1,8 @@
-/* all-reduce/direct - each member reduces its own chunk in group order, then all pull the others'.
+/* all-reduce/direct - each member reduces its own chunk in group order, then pulls the others'
+ * chunks.
  *
- * The default: the sum does not depend on which member comes first, and it
- * moves no more than a ring does.
+ * The default: the sum does not depend on which member comes first, and no more bytes move than in
+ * a ring.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +15,7 @@ static uint32_t nsteps(const struct coll_shape *shape)
     return shape->nmembers > 1 ? 2 : 1;
 }
 
-/* Chunks that are not empty come first. */
+/* Members that own a nonempty chunk, which come first. */
 static uint32_t nowners(const struct coll_shape *shape)
 {
     return shape->count < shape->nmembers ? (uint32_t)shape->count : shape->nmembers;
@@ -32,7 +33,7 @@ static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t
 static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
                  struct coll_move *out)
 {
-    uint32_t peer = step > 0 && i >= member ? i + 1 : i; /* step 1 leaves out the member itself */
+    uint32_t peer = step > 0 && i >= member ? i + 1 : i; /* step 1 skips the member itself */
     uint32_t chunk = step == 0 ? member : peer;
     uint64_t at = coll_chunk_at(shape->count, shape->nmembers, chunk);
 
@@ -47,7 +48,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* Its own chunk from each other member, then the chunks of the others; it gives as much. */
+/* Own chunks from all other members, then the others' chunks; sends the same number of elements. */
 static uint64_t received(const struct coll_shape *shape, uint32_t member)
 {
     uint64_t own = coll_chunk_count(shape->count, shape->nmembers, member);

@@ -1,8 +1,8 @@
 /* all-reduce/halving-doubling - reduce-scatter by halves, then all-gather by doubling.
  *
- * Moves no more than a ring does, in few steps.  With p members taking part (pow2.h) the operand is
- * cut in p chunks; a member keeps the half of its range that its own chunk is in, until that is all
- * it has, and then collects the ranges back in the opposite order.
+ * Moves no more bytes than a ring, in few steps.  With p members taking part (pow2.h) the operand
+ * is cut into p chunks; a member keeps the half of its range that contains its own chunk, until
+ * only that chunk is left, and then collects the ranges back in the opposite order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,7 @@ static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t
     return step - first < f.nrounds ? 2 : 1;
 }
 
-/* The chunks of `width` ranks around `rank`. */
+/* Set a move to the range of the `width` chunks around `rank`. */
 static void set_range(const struct coll_shape *shape, const struct pow2_fold *f, uint32_t rank,
                       uint32_t width, struct coll_move *out)
 {
@@ -56,7 +56,7 @@ static void whole(const struct coll_shape *shape, uint32_t peer, enum coll_buf s
         .peer = peer, .src = src, .dst = COLL_OUT, .act = act, .count = shape->count};
 }
 
-/* Keep one's own half of a range, with the peer's partial sum added to it. */
+/* Keep the member's own half of a range, adding the peer's partial sum. */
 static void halve(const struct coll_shape *shape, uint32_t member, const struct pow2_fold *f,
                   uint32_t round, uint32_t i, struct coll_move *out)
 {
@@ -82,8 +82,8 @@ static void collect(const struct coll_shape *shape, const struct pow2_fold *f, u
     set_range(shape, f, f->rank ^ width, width, out);
 }
 
-/* Folding also copies the operands of members that got nothing handed, so that all that take part
- * have theirs in OUT. */
+/* The folding step also copies the operands of members that fold nothing, so that all active
+ * members have theirs in OUT. */
 static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
                  struct coll_move *out)
 {
@@ -103,8 +103,9 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
         collect(shape, &f, step - first - f.nrounds, out);
 }
 
-/* Halving brings the ranges around the member's chunk, of half the operand down to one chunk;
- * doubling brings all other chunks.  It gives as much: the other halves, then its own ranges. */
+/* Halving receives the ranges around the member's chunk, from half the operand down to one chunk;
+ * doubling receives all other chunks.  The member sends as much: the other halves, then its own
+ * ranges. */
 static uint64_t received(const struct coll_shape *shape, uint32_t member)
 {
     struct pow2_fold f = pow2_fold(shape->nmembers, member);

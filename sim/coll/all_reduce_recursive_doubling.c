@@ -1,7 +1,8 @@
-/* all-reduce/recursive-doubling - pairs exchange all they have, at distances 1, 2, 4, ...
+/* all-reduce/recursive-doubling - pairs exchange their partial sums, at distances 1, 2, 4, ...
  *
- * Fewest steps, for small operands.  Members beyond a power of two hand over first (pow2.h).  What
- * a member has lies in two halves of TMP, one written while the peer reads the other.
+ * Fewest steps, for small operands.  Members beyond a power of two hand their operands over first
+ * (pow2.h).  A member's partial sum alternates between two halves of TMP: one is written while the
+ * peer reads the other.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -73,8 +74,8 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* A member that folds gets one operand more, and gives the result back; one that hands over gives
- * one and gets one. */
+/* A member that folds receives one operand more, and gives the result back; a member that hands
+ * over sends one operand and receives the result. */
 static uint64_t received(const struct coll_shape *shape, uint32_t member)
 {
     struct pow2_fold f = pow2_fold(shape->nmembers, member);

@@ -1,7 +1,7 @@
 /* all-reduce/ring - reduce-scatter around the ring, then all-gather around it.
  *
- * Every member only reads from the one before it.  Chunk c starts as the operand of member c, is
- * combined with the next one's at each hop, and is whole at member c - 1.
+ * Every member reads only from its predecessor.  Chunk c starts as the operand of member c, is
+ * combined with the next member's at each hop, and is complete at member c - 1.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,8 +40,8 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* While sums go round, all chunks but its own; then all but that of the member after it, which it
- * has by then. */
+/* In the reduce-scatter, all chunks but its own; in the all-gather, all but its successor's, which
+ * the member has completed by then. */
 static uint64_t received(const struct coll_shape *shape, uint32_t member)
 {
     uint32_t n = shape->nmembers;
@@ -55,7 +55,7 @@ static uint64_t sent(const struct coll_shape *shape, uint32_t member)
     return received(shape, (member + 1) % shape->nmembers);
 }
 
-/* Bytes depend on the chunks of the member and of the two behind it. */
+/* Bytes depend on the chunks of the member and of its next two neighbours. */
 static uint32_t alike(const struct coll_shape *shape, uint32_t member)
 {
     return coll_alike_chunks(shape, member, 2);

@@ -1,9 +1,10 @@
-/* all-reduce/two-level - inside groups of neighbours, between groups, and inside again.
+/* all-reduce/two-level - reduce inside groups of neighbours, then between groups, then gather
+ * inside again.
  *
- * Members are cut in groups of g neighbours, g the largest divisor of their number that is at most
- * its square root.  (1) Inside a group each reduces one g-th.  (2) Those with the same g-th, one a
- * group, each reduce a part of it and (3) pull the parts of the others.  (4) Inside a group all
- * pull what they lack.  Between groups goes only one g-th of what a flat algorithm sends there.
+ * Members are divided into groups of g neighbours, g the largest divisor of their number that is at
+ * most its square root. (1) Inside a group each member reduces one g-th. (2) Members with the same
+ * g-th, one per group, each reduce a part of it and (3) pull the others' parts. (4) Inside a group
+ * all pull the missing g-ths.  Between groups only one g-th of a flat algorithm's bytes are sent.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +14,7 @@
 
 struct place {
     uint32_t inner_size, outer_size;
-    uint32_t inner, outer; /* the member's place in its group, and its group */
+    uint32_t inner, outer; /* the member's place in its group, and its group's number */
 };
 
 static struct place place_of(uint32_t n, uint32_t member)
@@ -40,7 +41,7 @@ static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t
     return step == 3 ? p.inner_size - 1 : p.outer_size - 1;
 }
 
-/* The g-th of members at place `inner`; of that the part of group `outer`. */
+/* Set a move to the part of group `outer` of the g-th of place `inner`. */
 static void set_part(const struct coll_shape *shape, const struct place *p, uint32_t inner,
                      uint32_t outer, struct coll_move *out)
 {
@@ -62,7 +63,8 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
                  struct coll_move *out)
 {
     struct place p = place_of(shape->nmembers, member);
-    uint32_t other; /* a place in the group, or a group; only step 0 includes the member itself */
+    uint32_t other; /* a place in the group, or a group's number; only step 0 includes the member
+                       itself */
 
     *out = (struct coll_move){.src = step == 0 ? COLL_IN : COLL_OUT, .dst = COLL_OUT};
     if (step == 1 || (step == 0 && i > 0))
@@ -78,7 +80,8 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     }
 }
 
-/* The terms are the four levels in order; each gives in one level what it gets in another. */
+/* The terms are the four levels in order; a member sends in one level what it receives in
+ * another. */
 static uint64_t received(const struct coll_shape *shape, uint32_t member)
 {
     struct place p = place_of(shape->nmembers, member);

@@ -26,7 +26,7 @@ static uint32_t nmoving(uint32_t n, uint32_t step)
     return (n >> (step + 1) << step) + (rest > digit ? rest - digit : 0);
 }
 
-/* In step 0 also the member's own chunk. */
+/* Step 0 also copies the member's own chunk. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     (void)member;
@@ -43,13 +43,13 @@ static uint64_t tmp_count(const struct coll_shape *shape)
     return shape->nmembers > 2 ? 2 * half(shape) : 0;
 }
 
-/* Where slot `slot` lies in TMP after it was moved `hops` times. */
+/* Position of slot `slot` in TMP after `hops` moves. */
 static uint64_t slot_at(const struct coll_shape *shape, uint32_t slot, uint32_t hops)
 {
     return (hops - 1) % 2 * half(shape) + slot * coll_chunk_count(shape->count, shape->nmembers, 0);
 }
 
-/* The chunk that a member has in its slot: whose it is follows from the digits that are done. */
+/* Set a move that pulls the chunk in a slot; its owner follows from the digits done so far. */
 static void pull_slot(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t slot,
                       struct coll_move *out)
 {

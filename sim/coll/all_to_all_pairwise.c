@@ -11,7 +11,7 @@ static uint32_t nsteps(const struct coll_shape *shape)
     return shape->nmembers > 1 ? shape->nmembers - 1 : 1;
 }
 
-/* In step 0 also the member's own chunk. */
+/* Step 0 also copies the member's own chunk. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     (void)member;

@@ -20,7 +20,7 @@ static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t
     return 0;
 }
 
-/* Never asked for, as there are no steps. */
+/* Never called: the schedule has no steps. */
 static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
                  struct coll_move *out)
 {

@@ -1,6 +1,7 @@
-/* broadcast/tree - the members that have it double in each step: a binomial tree.
+/* broadcast/tree - the members that have the operand double in each step: a binomial tree.
  *
- * Members count from the root on, cyclically; in step s those from 2^s on pull from 2^s before.
+ * Members count from the root on, cyclically; in step s members 2^s and later pull from the member
+ * 2^s before.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +17,7 @@ static uint32_t nsteps(const struct coll_shape *shape)
     return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
 }
 
-/* The root stores its own in step 0. */
+/* The root copies its own operand in step 0. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     uint32_t rank = tree_rank(shape, member);
@@ -42,7 +43,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* Once in each step, from the first one in which it has the operand. */
+/* Sends once in each step after the one in which the member gets the operand. */
 static uint64_t sent(const struct coll_shape *shape, uint32_t member)
 {
     uint32_t rank = tree_rank(shape, member);

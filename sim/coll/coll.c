@@ -111,7 +111,7 @@ uint32_t coll_chunk_of(uint64_t count, uint32_t n, uint64_t at, uint64_t *left)
     return chunk;
 }
 
-/* The origin in an OUT that is made of pieces of equal length, one from each member. */
+/* Origin of an element in an OUT that consists of pieces of equal length, one from each member. */
 static struct coll_origin from_each(uint64_t length, uint64_t first, uint64_t at)
 {
     return (struct coll_origin){(uint32_t)(at / length), first + at % length, length - at % length};
@@ -121,7 +121,7 @@ struct coll_origin coll_origin(enum coll_kind kind, const struct coll_shape *sha
                                uint64_t at)
 {
     uint64_t nout = coll_out_count(kind, shape, member);
-    uint64_t first = 0; /* of the member's chunk */
+    uint64_t first = 0; /* start of the member's chunk */
 
     if (at >= nout)
         return (struct coll_origin){COLL_NOBODY, 0, 0};
@@ -210,7 +210,7 @@ uint32_t coll_alike_own_chunk(const struct coll_shape *shape, uint32_t member)
     return coll_alike_chunks(shape, member, 0);
 }
 
-/* Chunks change their length at the first shorter one and, cyclically, at the first of all. */
+/* The length of chunks changes at the first shorter one and, cyclically, at chunk 0. */
 uint32_t coll_alike_chunks(const struct coll_shape *shape, uint32_t member, uint32_t reach)
 {
     uint32_t longer = (uint32_t)(shape->count % shape->nmembers);

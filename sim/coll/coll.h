@@ -61,15 +61,15 @@ enum coll_kind {
     COLL_NKINDS
 };
 
-/* In place of a member: there is none. */
+/* In place of a member number: none. */
 #define COLL_NOBODY UINT32_MAX
 
-/* One call, as all members see it. */
+/* A call, as seen by all members. */
 struct coll_shape {
     uint32_t nmembers;
     uint64_t count;         /* elements of the operand, see the table above */
     uint32_t root;          /* member; broadcast, gather, scatter, reduce */
-    const uint32_t *source; /* permute: whom each member reads, or COLL_NOBODY */
+    const uint32_t *source; /* permute: the member that each member reads, or COLL_NOBODY */
 };
 
 enum coll_buf { COLL_IN, COLL_OUT, COLL_TMP };
@@ -79,7 +79,7 @@ struct coll_move {
     uint32_t peer;     /* member whose buffer is read; the member itself for COLL_ZERO */
     enum coll_buf src; /* which of the peer's buffers */
     enum coll_buf dst; /* which of the own buffers; not COLL_IN */
-    enum coll_act act; /* store into, combine with, or (reading nothing) clear it */
+    enum coll_act act; /* store into, combine with, or clear the destination */
     uint64_t src_at;   /* first element read */
     uint64_t dst_at;   /* first element written */
     uint64_t count;    /* elements; 0 is allowed and moves nothing */
@@ -102,28 +102,28 @@ struct coll_algo {
     void (*move)(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
                  struct coll_move *out);
     uint64_t (*tmp_count)(const struct coll_shape *shape); /* elements of TMP; NULL: none */
-    /* What the moves come to, in closed form: elements that a member receives from others, and that
-     * others receive from it, over all steps. */
+    /* Sums of all moves in closed form: elements that a member receives from others, and that
+     * others receive from the member, over all steps. */
     uint64_t (*received)(const struct coll_shape *shape, uint32_t member);
     uint64_t (*sent)(const struct coll_shape *shape, uint32_t member);
-    /* The first member after this one for which the two may differ; nmembers: none. */
+    /* The first member after this one for which `received` or `sent` may differ; nmembers: none. */
     uint32_t (*alike)(const struct coll_shape *shape, uint32_t member);
 };
 
-/* All algorithms, ended by NULL; the first of a kind is its default. */
+/* All algorithms, NULL-terminated; the first of a kind is its default. */
 extern const struct coll_algo *const coll_algos[];
 
-/* The algorithm of a kind by name; NULL name: the default.  NULL when there is none. */
+/* The algorithm of a kind by name; NULL name: the default.  NULL if unknown. */
 const struct coll_algo *coll_find(enum coll_kind kind, const char *name);
 
 /* Whether an algorithm serves groups of n members. */
 bool coll_serves(const struct coll_algo *algo, uint32_t nmembers);
 
-/* "all-reduce", ...; and back (-1 when unknown). */
+/* Name of a kind, "all-reduce"; and the kind of a name (-1: unknown). */
 const char *coll_kind_name(enum coll_kind kind);
 int coll_kind_parse(const char *name);
 
-/* Elements of the operand that `member` must bring, and of the result it gets. */
+/* Elements of the operand of `member`, and of its result. */
 uint64_t coll_in_count(enum coll_kind kind, const struct coll_shape *shape, uint32_t member);
 uint64_t coll_out_count(enum coll_kind kind, const struct coll_shape *shape, uint32_t member);
 
@@ -131,14 +131,14 @@ uint64_t coll_out_count(enum coll_kind kind, const struct coll_shape *shape, uin
 uint64_t coll_chunk_at(uint64_t count, uint32_t n, uint32_t i);
 uint64_t coll_chunk_count(uint64_t count, uint32_t n, uint32_t i);
 
-/* The chunk of `count` elements cut in `n` that has element `at`, and in *left how many elements it
- * has from there on; COLL_NOBODY and 0 past the last. */
+/* Number of the chunk of `count` elements cut into `n` that contains element `at`, and in *left the
+ * elements from there to the chunk's end; COLL_NOBODY and 0 past the last. */
 uint32_t coll_chunk_of(uint64_t count, uint32_t n, uint64_t at, uint64_t *left);
 
-/* Where element `at` of `member`'s OUT comes from, by the table above: element `at` of the IN of
- * `source`, or of the reduction of all INs (COLL_ALL), or nowhere (COLL_NOBODY: a zero).  It is the
- * first of `count` elements that come from places in a row; 0: OUT has no such element. */
-#define COLL_ALL (UINT32_MAX - 1) /* in place of a member: all of them */
+/* Origin of element `at` of `member`'s OUT, by the table above: element `at` of the IN of `source`,
+ * or of the reduction of all INs (COLL_ALL), or none (COLL_NOBODY: a zero).  The next `count`
+ * elements come from consecutive places; 0: OUT has no such element. */
+#define COLL_ALL (UINT32_MAX - 1) /* in place of a member number: all members */
 struct coll_origin {
     uint32_t source;
     uint64_t at, count;
@@ -149,7 +149,7 @@ struct coll_origin coll_origin(enum coll_kind kind, const struct coll_shape *sha
 /* Elements that all members receive from others, over all steps. */
 uint128 coll_received_by_all(const struct coll_algo *algo, const struct coll_shape *shape);
 
-/* For `received` and `sent`, the closed forms that several schedules share.  From or to each other
+/* Closed forms for `received` and `sent` that several schedules share.  From or to each other
  * member: its whole operand, or the member's own chunk of it. */
 uint64_t coll_operand_from_each(const struct coll_shape *shape, uint32_t member);
 uint64_t coll_own_chunk_from_each(const struct coll_shape *shape, uint32_t member);
@@ -169,8 +169,8 @@ uint32_t coll_alike_own_chunk(const struct coll_shape *shape, uint32_t member);
 uint32_t coll_alike_chunks(const struct coll_shape *shape, uint32_t member, uint32_t reach);
 uint32_t coll_alike_equal_chunks(const struct coll_shape *shape, uint32_t member);
 
-/* Of each byte of the array, how much each of n devices must at least receive, or send over a link
- * of a ring: what makes a rate a "bus bandwidth", as nccl-tests has it. */
+/* Bytes that each of n devices must receive, or send over a link of a ring, per byte of the array:
+ * the factor between algorithm bandwidth and "bus bandwidth", as in nccl-tests. */
 double coll_bus_factor(enum coll_kind kind, double n);
 
 #endif /* COLL_COLL_H */

@@ -1,7 +1,8 @@
-/* gather/tree - parts are collected on the way to the root: a binomial tree.
+/* gather/tree - operands are collected on the way to the root: a binomial tree.
  *
- * Members count from the root on, cyclically.  In step s every 2^(s+1)-th pulls what the
- * member 2^s behind it has: its operand, and in TMP those of the members behind it.
+ * Members count from the root on, cyclically.  In step s every 2^(s+1)-th member pulls from the
+ * member 2^s behind: that member's operand, and the operands of members behind it, which it has in
+ * TMP.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +18,7 @@ static uint32_t nsteps(const struct coll_shape *shape)
     return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
 }
 
-/* Operands that are pulled, one a move; the root stores its own in step 0 as well. */
+/* Operands pulled, one a move; the root also copies its own in step 0. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     uint32_t rank = tree_rank(shape, member);
@@ -45,7 +46,8 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     uint32_t own = rank == 0 && step == 0 ? 1 : 0; /* the last move */
     bool last = own && i + 1 == nmoves(shape, member, step);
     uint32_t distance = UINT32_C(1) << step;
-    uint32_t slot = last ? 0 : distance + i; /* operand of the member so far behind */
+    uint32_t slot = last ? 0 : distance + i; /* number of the operand: distance of its owner
+                                                behind this member */
     uint32_t peer = last ? member : (uint32_t)(((uint64_t)rank + distance + shape->root) % n);
 
     *out = (struct coll_move){

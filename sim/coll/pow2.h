@@ -1,8 +1,7 @@
-/* pow2.h - powers of two and folding, for the algorithms that halve and double.
+/* pow2.h - powers of two and folding, for algorithms that halve and double.
  *
- * Of n members p take part, the largest power of two.  The n - p that are too many are members 0,
- * 2, 4, ...: each hands its operand to the member after it, and gets the result from there in the
- * end.
+ * Of n members p take part, the largest power of two.  The other n - p are members 0, 2, 4, ...:
+ * each hands its operand to the member after it, and gets the result from that member in the end.
  *
  * Thread class: pure functions.
  *
@@ -31,10 +30,10 @@ static inline uint32_t pow2_ceil_log(uint32_t n)
 }
 
 struct pow2_fold {
-    uint32_t nrounds; /* log2 of how many members take part */
-    uint32_t extra;   /* members that only hand over */
+    uint32_t nrounds; /* log2 of the number of members that take part */
+    uint32_t extra;   /* members that only hand their operand over */
     bool active;      /* the member takes part, as number `rank` */
-    bool folds;       /* it got an operand from the member before it */
+    bool folds;       /* the member got an operand from the member before it */
     uint32_t rank;
 };
 
@@ -49,7 +48,7 @@ static inline struct pow2_fold pow2_fold(uint32_t n, uint32_t member)
     return f;
 }
 
-/* The member that takes part as number `rank`. */
+/* The member with number `rank` among those that take part. */
 static inline uint32_t pow2_member(const struct pow2_fold *f, uint32_t rank)
 {
     return rank < f->extra ? 2 * rank + 1 : rank + f->extra;

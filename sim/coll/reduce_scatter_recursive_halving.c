@@ -1,7 +1,7 @@
-/* reduce-scatter/recursive-halving - pairs exchange halves of what they have, at halving distances.
+/* reduce-scatter/recursive-halving - pairs exchange halves of their ranges, at halving distances.
  *
- * A member keeps the half of its range of chunks that its own chunk is in, with the peer's partial
- * sum added.  Ranges on the way lie in TMP, at their places in the operand.
+ * A member keeps the half of its range of chunks that contains its own chunk, adding the peer's
+ * partial sum.  Ranges on the way are in TMP, at their positions in the operand.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,7 +48,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* The range of `width` chunks that a member's own is in. */
+/* Elements of the range of `width` chunks that contains a member's own chunk. */
 static uint64_t range_count(const struct coll_shape *shape, uint32_t member, uint32_t width)
 {
     uint32_t first = member / width * width;
@@ -76,7 +76,7 @@ const struct coll_algo coll_reduce_scatter_recursive_halving = {
     .nmoves = nmoves,
     .move = move,
     .received = received,
-    .sent = coll_chunks_of_others, /* in each step the half that it does not keep */
+    .sent = coll_chunks_of_others, /* in each step the half that the member does not keep */
     .alike = coll_alike_equal_chunks,
     .tmp_count = tmp_count,
 };

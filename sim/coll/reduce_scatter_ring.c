@@ -1,8 +1,8 @@
-/* reduce-scatter/ring - partial sums go round the ring, one hop a step.
+/* reduce-scatter/ring - partial sums travel around the ring, one hop a step.
  *
- * Chunk c starts as the operand of member c + 1, is combined with the next one's at each hop, and
- * is whole at member c after n - 1 hops.  A member passes on chunks that are not its own and may be
- * longer, so partial sums lie in TMP: two halves, one written while the other is read.
+ * Chunk c starts as the operand of member c + 1, is combined with the next member's at each hop,
+ * and is complete at member c after n - 1 hops.  A member passes on chunks other than its own,
+ * which may be longer, so partial sums are in TMP: one half is written while the other is read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -52,7 +52,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* All chunks but that of the member before it, which begins at this member. */
+/* All chunks but its predecessor's, which starts at this member. */
 static uint64_t received(const struct coll_shape *shape, uint32_t member)
 {
     uint32_t n = shape->nmembers;
@@ -60,7 +60,7 @@ static uint64_t received(const struct coll_shape *shape, uint32_t member)
     return shape->count - coll_chunk_count(shape->count, n, (member + n - 1) % n);
 }
 
-/* Bytes depend on the chunks of the member and of the one before it. */
+/* Bytes depend on the chunks of the member and of its predecessor. */
 static uint32_t alike(const struct coll_shape *shape, uint32_t member)
 {
     return coll_alike_chunks(shape, member, 1);

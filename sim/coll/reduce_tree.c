@@ -1,7 +1,7 @@
-/* reduce/tree - partial sums meet in pairs, at distances 1, 2, 4, ...: a binomial tree.
+/* reduce/tree - partial sums are combined in pairs, at distances 1, 2, 4, ...: a binomial tree.
  *
- * Members count from the root on, cyclically.  A member that has combined nothing yet is
- * read at its operand, others at TMP.
+ * Members count from the root on, cyclically.  A member that has combined nothing yet is read at
+ * its operand, others at TMP.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@ static uint32_t nsteps(const struct coll_shape *shape)
     return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
 }
 
-/* A member that combines for the first time (always in step 0) brings its own operand as well. */
+/* A member that combines for the first time (always in step 0) also copies its own operand. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     uint32_t rank = tree_rank(shape, member);
@@ -53,7 +53,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* From each member that is a power of two behind it and not behind another. */
+/* One operand from each child in the tree. */
 static uint64_t received(const struct coll_shape *shape, uint32_t member)
 {
     uint32_t rank = tree_rank(shape, member);

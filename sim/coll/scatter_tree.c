@@ -1,8 +1,8 @@
 /* scatter/tree - a member with chunks hands the farther half of them on: a binomial tree.
  *
  * Members count from the root on, cyclically.  At each distance 2^k, from the largest down, the
- * member 2^k behind one that has chunks pulls its own and those of the members behind it, which it
- * keeps in TMP, a slot each.
+ * member 2^k behind a member with chunks pulls its own chunk and those of the members behind it,
+ * which it keeps in TMP, one per slot.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ static uint32_t nsteps(const struct coll_shape *shape)
     return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
 }
 
-/* Chunks that are pulled, one a move; the root stores its own in step 0. */
+/* Chunks pulled, one a move; the root copies its own in step 0. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     uint32_t rank = tree_rank(shape, member);
@@ -65,7 +65,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
     };
 }
 
-/* The chunks of the members at and behind a rank. */
+/* Elements of the chunks of a rank's subtree. */
 static uint64_t handed(const struct coll_shape *shape, uint32_t rank)
 {
     uint32_t n = shape->nmembers;

@@ -1,4 +1,4 @@
-/* The algorithms there are; the first of a kind is its default.
+/* Table of all algorithms; the first of a kind is its default.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

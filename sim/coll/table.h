@@ -1,4 +1,4 @@
-/* table.h - every algorithm, by the file that defines it; for table.c and those files.
+/* table.h - all algorithms, for table.c and the files that define them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

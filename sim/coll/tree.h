@@ -1,8 +1,8 @@
-/* tree.h - the binomial tree over a group, for the algorithms with a root.
+/* tree.h - the binomial tree over a group, for algorithms with a root.
  *
- * A member's rank is how far behind the root it stands, cyclically; the root has rank 0.  The
- * subtree of rank r begins at r and is as long as the lowest binary digit that is set in r, or as
- * long as there are ranks; that of the root holds all.
+ * A member's rank is its distance behind the root, cyclically; the root has rank 0.  The subtree of
+ * rank r begins at r and has as many ranks as the value of the lowest bit set in r, or as many as
+ * there are; the root's subtree is the whole group.
  *
  * Thread class: pure functions.
  *
@@ -20,7 +20,7 @@ static inline uint32_t tree_rank(const struct coll_shape *shape, uint32_t member
     return (member + shape->nmembers - shape->root) % shape->nmembers;
 }
 
-/* Members of a rank's subtree, itself included. */
+/* Members of a rank's subtree, including the rank. */
 static inline uint32_t tree_size(const struct coll_shape *shape, uint32_t rank)
 {
     uint32_t left = shape->nmembers - rank;
