@@ -11,7 +11,7 @@ void turns_init(struct turns *turns)
 {
     memset(turns, 0, sizeof *turns);
     if (sched_getaffinity(0, sizeof turns->cores, &turns->cores) != 0)
-        CPU_ZERO(&turns->cores); /* more cores than the set has room for */
+        CPU_ZERO(&turns->cores); /* more cores than the set can hold */
     turns->ncores = (uint32_t)CPU_COUNT(&turns->cores);
     atomic_init(&turns->free, turns->ncores);
 }
@@ -36,7 +36,7 @@ static void bind_to(int core)
 
     CPU_ZERO(&one);
     CPU_SET(core, &one);
-    (void)sched_setaffinity(0, sizeof one, &one); /* a thread that is not bound is only slower */
+    (void)sched_setaffinity(0, sizeof one, &one); /* on failure the thread is only slower */
 }
 
 int turns_take(struct turns *turns)
@@ -51,8 +51,8 @@ int turns_take(struct turns *turns)
     return core;
 }
 
-/* A thread that counts itself asleep only after the look here finds a turn free, and does not
- * sleep. */
+/* Give a core back.  A thread that counts itself asleep after this look finds a free core, and does
+ * not sleep. */
 void turns_give(struct turns *turns, int core)
 {
     (void)sched_setaffinity(0, sizeof turns->cores, &turns->cores);

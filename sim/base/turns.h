@@ -1,9 +1,9 @@
-/* turns.h - devices that compute take turns on the cores.
+/* turns.h - let devices that compute take turns on the cores.
  *
- * With more devices than cores, as many compute at a time as there are cores, each bound to one
- * until it meets others.  So each has the caches to itself, a core that becomes free goes on with
- * the next device at once, and no two share a core while another is idle, which takes the system's
- * own balancing milliseconds to see.
+ * With more devices than cores, as many devices compute at a time as there are cores, each bound to
+ * a core until it meets other devices.  So each has a core's caches to itself, a free core goes on
+ * with the next device at once, and no two share a core while another is idle, which the system's
+ * own load balancing takes milliseconds to notice.
  *
  * Thread class: any thread of the run.
  *
@@ -17,12 +17,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In place of a core: the device has no turn. */
+/* In place of a core number: the device holds no core. */
 #define TURNS_NONE (-1)
 
 struct turns {
     uint32_t ncores;
-    cpu_set_t cores; /* those the process may use */
+    cpu_set_t cores; /* cores that the process may use */
     _Atomic uint32_t free;
     _Atomic uint32_t nasleep;
     _Atomic bool taken[CPU_SETSIZE]; /* by core */
@@ -30,8 +30,9 @@ struct turns {
 
 void turns_init(struct turns *turns);
 
-/* Wait for a core and return it.  The wait is not recorded: a device gives its turn back before it
- * waits for others, so that this wait ends as soon as one of those that compute has done its part.
+/* Wait for a core and return it.  The wait is not recorded for deadlock detection: a device gives
+ * its core back before it waits for others, so this wait ends as soon as a computing device is
+ * done.
  */
 int turns_take(struct turns *turns);
 void turns_give(struct turns *turns, int core);

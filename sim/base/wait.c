@@ -10,16 +10,16 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of an event: somebody may sleep on it. */
+/* Bit of an event: a thread may be asleep on it. */
 #define SLEEPER ((uint32_t)1)
 
-/* The lower half of a barrier's state: whether it is broken, and how many members are here. */
+/* The lower half of a barrier's state: a bit for broken, and the number of members here. */
 #define BROKEN ((uint64_t)1 << 31)
 #define HERE_MASK (BROKEN - 1)
 
-/* Looks of a thread that spins.  A pause between two of them takes 10 to 140 cycles, by processor
- * (Intel's optimization reference manual), so that all take 7 to 90 us at 3 GHz: in the order of
- * what it takes to sleep and be woken. */
+/* Looks of a spinning thread.  A pause instruction takes 10 to 140 cycles, by processor (Intel's
+ * optimization reference manual), so all looks take 7 to 90 us at 3 GHz: about as long as sleeping
+ * and being woken. */
 #define SPINS 2000
 
 static uint32_t generation_of(uint64_t state)
@@ -87,8 +87,8 @@ void wait_barrier_init(struct wait_barrier *b, const struct wait_board *board, u
     atomic_init(&b->unfinished, 0);
 }
 
-/* Move the event on, and wake at most `count` of the threads that sleep on it.  A thread that
- * counts itself asleep only after the look here finds the event moved, and does not sleep. */
+/* Move the event on, and wake at most `count` threads that sleep on it.  A thread that counts
+ * itself asleep after this look finds the event moved, and does not sleep. */
 static void wake(struct wait_barrier *b, int count)
 {
     atomic_fetch_add(&b->event, 1);
@@ -103,7 +103,7 @@ static void sleep_at(struct wait_barrier *b, uint32_t seen)
     atomic_fetch_sub(&b->nasleep, 1);
 }
 
-/* Let all go on; only while all the others are blocked or at the last task. */
+/* Let a generation pass; only while all other members are blocked or at the last task. */
 static void pass(struct wait_barrier *b, uint32_t generation)
 {
     atomic_store(&b->state, (uint64_t)(generation + 1) << 32);
@@ -116,7 +116,7 @@ static bool has_passed(const struct wait_barrier *b, uint32_t generation)
     return generation_of(atomic_load(&b->state)) != generation;
 }
 
-/* The tasks of a generation that nobody has taken are those from `low` to `high`. */
+/* Encode the tasks of a generation that no thread has taken: `low` to `high`. */
 static uint64_t tasks_of(uint32_t generation, uint32_t low, uint32_t high)
 {
     return (uint64_t)generation << 32 | (uint64_t)low << 16 | high;
@@ -132,9 +132,9 @@ static uint32_t high_of(uint64_t tasks)
     return (uint32_t)tasks & 0xffff;
 }
 
-/* Take a task of this generation.  Threads take from the low or the high end, by their core's
- * number: when the same is done again, each core finds in its caches what it worked on before.
- * False: there is none left. */
+/* Take a task of this generation.  Threads take from the low or the high end, by the parity of
+ * their core's number: so each core finds its earlier work in its caches when the same work is
+ * repeated.  False: none left. */
 static bool take_task(struct wait_barrier *b, uint32_t generation, uint32_t *task)
 {
     uint64_t tasks = atomic_load(&b->tasks), left;
@@ -163,7 +163,7 @@ static void help(struct wait_barrier *b, uint32_t generation, const struct wait_
     }
 }
 
-/* Leave an arrival for good.  False: too late, all have come. */
+/* Give an arrival up for good.  False: too late, all members have come. */
 static bool give_up(struct wait_barrier *b, uint32_t generation)
 {
     uint64_t state = atomic_load(&b->state);
@@ -171,7 +171,7 @@ static bool give_up(struct wait_barrier *b, uint32_t generation)
     do {
         if (generation_of(state) != generation)
             return false;
-        if (state & BROKEN) /* even when all have come since */
+        if (state & BROKEN) /* even if all members have come since */
             return true;
         if ((state & HERE_MASK) == b->nmembers)
             return false;
@@ -187,7 +187,7 @@ static bool has_tasks(const struct wait_barrier *b, uint32_t generation)
     return generation_of(tasks) == generation && low_of(tasks) < high_of(tasks);
 }
 
-/* Look a few times before going to sleep, where no other thread needs the core. */
+/* Spin before going to sleep, if no other thread needs the core. */
 static void spin(const struct wait_barrier *b, uint32_t generation)
 {
     for (int i = 0; i < SPINS; i++) {
@@ -199,9 +199,8 @@ static void spin(const struct wait_barrier *b, uint32_t generation)
     }
 }
 
-/* Let others have the core first: where more threads are about to come than there are cores, the
- * last one has often come by the time it is this thread's turn again, and none had to sleep or be
- * woken. */
+/* Yield before going to sleep: if more threads are about to arrive than there are cores, the last
+ * one has often arrived by this thread's next turn, and no thread had to sleep or be woken. */
 static void linger(const struct wait_barrier *b, uint32_t generation)
 {
     if (b->board->spin)
@@ -221,7 +220,7 @@ static void record_wait(struct wait_record *record, const struct wait_barrier *b
     atomic_fetch_add(&record->count, 1);
 }
 
-/* Wait without giving up. */
+/* Wait until the generation passes, without giving up. */
 static void wait_to_pass(struct wait_barrier *b, uint32_t generation)
 {
     linger(b, generation);
@@ -244,8 +243,8 @@ void wait_record_over(struct wait_record *record)
     atomic_fetch_add(&record->count, 1);
 }
 
-/* What the last thread to arrive does.  It is not recorded as waiting: what it waits for is being
- * done.  False: it was given up. */
+/* Duty of the last thread to arrive.  It is not recorded as waiting, since the task that it waits
+ * for is being done.  False: the arrival was given up. */
 static bool finish(struct wait_barrier *b, uint32_t generation, const struct wait_duty *duty)
 {
     uint32_t ntasks = 0;
@@ -282,7 +281,7 @@ bool wait_arrive(struct wait_barrier *b, struct wait_record *record, const struc
         return false;
     linger(b, generation);
     for (;;) {
-        /* Read the event first: what changes after the looks below moves it on. */
+        /* Read the event first: later changes to what is read below move it on. */
         uint32_t seen = atomic_load(&b->event);
 
         help(b, generation, duty);
@@ -323,7 +322,7 @@ bool wait_for_post(struct wait_barrier *b, struct wait_record *record, uint32_t 
 {
     bool posted = true;
 
-    atomic_fetch_add(&b->state, 1); /* is here, so that it can be poked */
+    atomic_fetch_add(&b->state, 1); /* counts as here, to receive pokes */
     record_wait(record, b, seen_posts);
     linger(b, seen_posts);
     while (posted && !has_passed(b, seen_posts)) {
@@ -332,7 +331,7 @@ bool wait_for_post(struct wait_barrier *b, struct wait_record *record, uint32_t 
         if (has_passed(b, seen_posts))
             break;
         if (atomic_load(&b->ndead) > 0 || atomic_load(&b->board->called_off))
-            posted = has_passed(b, seen_posts); /* one who is dead may have posted before */
+            posted = has_passed(b, seen_posts); /* a dead member may have posted before */
         else
             sleep_at(b, seen);
     }
@@ -349,7 +348,7 @@ void wait_lose_member(struct wait_barrier *b)
     wait_poke(b);
 }
 
-/* A thread that arrives later than this looks by itself before it sleeps. */
+/* A thread that arrives later than this checks the board itself before it sleeps. */
 void wait_poke(struct wait_barrier *b)
 {
     uint64_t state = atomic_load(&b->state);

@@ -1,13 +1,13 @@
-/* wait.h - the one way to block: events, and barriers that know who waits where.
+/* wait.h - the only way to block: events, and barriers with deadlock detection.
  *
- * Nothing here takes a lock: a thread that waits gives its core away a few times, as the others may
- * be about to come, and then sleeps on a futex until the event it saw has moved on.  The thread
- * that lets a barrier pass makes one system call to wake those that sleep, and none where none
- * does.  An arrival is given up as soon as a member cannot come any more (it failed or ended), or
+ * Nothing here takes a lock: a waiting thread yields its core a few times, since the others may be
+ * about to arrive, and then sleeps on a futex until the event has moved on from the value read.
+ * The thread that lets a barrier pass makes one system call to wake sleepers, and none if there are
+ * none.  An arrival is given up as soon as a member cannot arrive any more (it failed or ended), or
  * the whole run is called off; then the barrier is broken for good.
  *
- * A wait record says at which barrier a thread waits.  When all living threads of a run are blocked
- * at once, and a second look finds the same, none can ever go on: see wait_is_blocked().
+ * A wait record says at which barrier a thread waits.  If all living threads of a run are blocked
+ * at once, and a second look finds no change, the run is deadlocked: see wait_is_blocked().
  *
  * Thread class: everything here may be used by all threads of a run at once, except that a record
  * is written by its own thread only.
@@ -23,8 +23,8 @@
 
 /* ---- events ---- */
 
-/* The lowest bit of an event says that somebody may sleep on it, so that a signal costs a system
- * call only then.  What was read of an event is compared by wait_has_moved() alone. */
+/* The lowest bit of an event says that a thread may be asleep on it, so that only then a signal
+ * needs a system call.  Compare values of an event with wait_has_moved() only. */
 
 /* Sleep until *event has moved on from `seen` (at most limit_ns; negative: for ever); may wake
  * early.  Read the event first, then the condition, then call this: no wake is lost. */
@@ -37,7 +37,8 @@ bool wait_has_moved(const _Atomic uint32_t *event, uint32_t seen);
 
 /* ---- words ---- */
 
-/* Sleep while *word is `value`; may wake early.  Who changes it wakes those that sleep. */
+/* Sleep while *word is `value`; may wake early.  A thread that changes the word must wake the
+ * sleepers. */
 void wait_while(_Atomic uint32_t *word, uint32_t value);
 void wait_wake_one(_Atomic uint32_t *word);
 
@@ -56,16 +57,17 @@ struct wait_board {
 
 #define WAIT_GIVEN_UP UINT32_MAX
 
-/* As many tasks as 16 bits count, see `tasks` of a barrier. */
+/* Most tasks: as many as 16 bits count, see `tasks` of a barrier. */
 #define WAIT_TASKS_MAX UINT16_MAX
 
-/* What the last thread to arrive does before all go on.  It may leave tasks to the others, which
- * are there and idle: as many as there are cores for are woken and take one task after the other,
- * and the thread that ends the last one lets all go. */
+/* Work of the last thread to arrive, before all go on.  It may leave tasks to the other threads,
+ * which are idle: as many as there are cores for are woken and take one task after the other, and
+ * the thread that ends the last task lets all go on. */
 struct wait_duty {
-    /* Returns how many threads are to share `*ntasks` tasks (at most WAIT_TASKS_MAX), itself
-     * included; 0: no tasks; WAIT_GIVEN_UP: it waited for something else, in vain, and the arrival
-     * of all is given up.  Its own record then says that it waits here (wait_record_at()). */
+    /* Returns how many threads, including itself, are to share `*ntasks` tasks (at most
+     * WAIT_TASKS_MAX); 0: no tasks; WAIT_GIVEN_UP: it waited for something else in vain, and
+     * everyone's arrival is given up.  Its own record then says that it waits here
+     * (wait_record_at()). */
     uint32_t (*last)(void *arg, uint32_t *ntasks);
     void (*task)(void *arg, uint32_t task); /* run by any member, several at once */
     void *arg;
@@ -74,15 +76,16 @@ struct wait_duty {
 struct wait_barrier {
     const struct wait_board *board;
     uint32_t nmembers;
-    _Atomic uint32_t ndead; /* members that will not come again */
+    _Atomic uint32_t ndead; /* members that will not arrive again */
     _Atomic uint64_t state; /* generation << 32 | broken << 31 | members here */
-    _Atomic uint32_t event; /* moves when the generation passes or something is to be looked at */
+    _Atomic uint32_t event; /* moves when the generation passes or waiting threads must look
+                               again */
     _Atomic uint32_t nasleep; /* on the event, or about to be */
-    _Atomic uint64_t tasks;   /* generation << 32 | first << 16 | end of those not taken */
+    _Atomic uint64_t tasks;   /* generation << 32 | first << 16 | end of the tasks not taken */
     _Atomic uint32_t unfinished;
 };
 
-/* Where a thread waits.  The count is odd while it does. */
+/* The barrier at which a thread waits.  The count is odd while it waits. */
 struct wait_record {
     _Atomic uint64_t count;
     const struct wait_barrier *_Atomic at;
@@ -91,19 +94,18 @@ struct wait_record {
 
 void wait_barrier_init(struct wait_barrier *b, const struct wait_board *board, uint32_t nmembers);
 
-/* Arrive and wait for all members.  The last to arrive sees to the duty (NULL: there is none) while
- * all the others wait.  False when the arrival was given up: the record then stays as it is, for
- * good. */
+/* Arrive and wait for all members.  The last to arrive does the duty (NULL: none) while the others
+ * wait.  False if the arrival was given up: the record then stays as it is, for good. */
 bool wait_arrive(struct wait_barrier *b, struct wait_record *record, const struct wait_duty *duty);
 
-/* Arrive and wait in the middle of something that all members take part in and none can leave.
- * This wait is neither given up nor recorded, as it ends when the slowest has done its part. */
+/* Arrive and wait inside an operation that all members take part in and none can leave.  The wait
+ * cannot be given up and is not recorded: it ends when the slowest member has done its part. */
 void wait_meet(struct wait_barrier *b);
 
-/* A member will not come again. */
+/* Tell that a member will not arrive again. */
 void wait_lose_member(struct wait_barrier *b);
 
-/* Let the threads that wait here look whether the run was called off. */
+/* Make the threads that wait here check whether the run was called off. */
 void wait_poke(struct wait_barrier *b);
 
 /* ---- posts: a barrier at which nobody meets ----
@@ -114,16 +116,16 @@ void wait_poke(struct wait_barrier *b);
 uint32_t wait_posts(const struct wait_barrier *b); /* so far; wraps */
 void wait_post(struct wait_barrier *b);
 
-/* Wait until there are other than `seen` posts.  False when the wait was given up, as an arrival
- * is: the record then stays as it is, for good. */
+/* Wait until the number of posts differs from `seen`.  False if the wait was given up, like an
+ * arrival: the record then stays as it is, for good. */
 bool wait_for_post(struct wait_barrier *b, struct wait_record *record, uint32_t seen);
 
-/* While the last to arrive waits for something else before the barrier passes: its record says that
- * it waits at the barrier, and that it does no more. */
+/* For the last thread to arrive, while it waits for something else before the barrier passes:
+ * record that it waits at the barrier, and that it no longer does. */
 void wait_record_at(struct wait_record *record, const struct wait_barrier *b);
 void wait_record_over(struct wait_record *record);
 
-/* Whether the record's thread waits at a barrier whose generation has not passed.  When true of all
+/* Whether the record's thread waits at a barrier whose generation has not passed.  If true for all
  * living threads, twice in a row with the same sum of counts, all were blocked at the same time. */
 bool wait_is_blocked(const struct wait_record *record);
 
