@@ -2,7 +2,7 @@
  *
  * Measured are real workloads: the ops of small scenarios, as devices walk them (probe.h), and
  * collectives among as many devices as there are cores (run/measure.h).  The constants fitted
- * to the times (fit.h) mean the same as those of any cluster (hardware/hardware.h).
+ * to the times (least_squares.h) mean the same as those of any cluster (hardware/hardware.h).
  * docs/this_machine.md tells which measurement gives which constant.
  *
  * Thread class: machine_measure() by one thread at a time: several would disturb each other.
