@@ -42,6 +42,8 @@ libsim_la_SOURCES = \
 	%D%/base/literal.h \
 	%D%/base/log.c \
 	%D%/base/log.h \
+	%D%/base/map.c \
+	%D%/base/map.h \
 	%D%/base/nearest.c \
 	%D%/base/nearest.h \
 	%D%/base/pack.c \

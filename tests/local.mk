@@ -66,6 +66,7 @@ check_PROGRAMS += \
 	%D%/logical \
 	%D%/loss_scale \
 	%D%/machine \
+	%D%/map \
 	%D%/match \
 	%D%/mesh \
 	%D%/mesh_axes \

@@ -15,13 +15,20 @@
 
 #define HASH_BEGIN UINT64_C(14695981039346656037)
 
-/* Of what was hashed before (at first HASH_BEGIN), followed by some bytes. */
+/* Of what was hashed before (at first HASH_BEGIN), followed by a byte, or by a word that counts as
+ * one: faster, and another number than its bytes have. */
+static inline uint64_t hash_word(uint64_t hash, uint64_t word)
+{
+    return (hash ^ word) * UINT64_C(1099511628211);
+}
+
+/* The same, followed by some bytes. */
 static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 {
     const unsigned char *at = bytes;
 
     for (size_t i = 0; i < n; i++)
-        hash = (hash ^ at[i]) * UINT64_C(1099511628211);
+        hash = hash_word(hash, at[i]);
     return hash;
 }
 

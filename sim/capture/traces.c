@@ -26,8 +26,8 @@ void traces_fini(struct traces *traces)
     free(traces->groups);
     free(traces->words);
     free(traces->calls);
-    free(traces->group_index.slots);
-    free(traces->word_index.slots);
+    map_fini(&traces->group_index);
+    map_fini(&traces->word_index);
     traces_init(traces);
 }
 
@@ -42,52 +42,9 @@ static int grow(void *items, uint32_t n, size_t size, struct shd_error *err)
     return n < UINT32_MAX / 2 && array_make_room(items, n, size) ? SHD_OK : no_memory(err);
 }
 
-/* ---- hash tables ---- */
-
-typedef uint64_t (*hash_fn)(const struct traces *traces, uint32_t item);
-
-static void put(struct traces_index *index, uint64_t hash, uint32_t item)
-{
-    uint32_t at = (uint32_t)hash & (index->nslots - 1);
-
-    while (index->slots[at])
-        at = (at + 1) & (index->nslots - 1);
-    index->slots[at] = item + 1;
-}
-
-/* Make room for one more than n items, at most half full. */
-static int widen(struct traces_index *index, const struct traces *traces, uint32_t n, hash_fn hash,
-                 struct shd_error *err)
-{
-    struct traces_index wider = {.nslots = index->nslots ? index->nslots * 2 : 64};
-
-    if (n < index->nslots / 2)
-        return SHD_OK;
-    wider.slots = calloc(wider.nslots, sizeof *wider.slots);
-    if (!wider.slots)
-        return no_memory(err);
-    for (uint32_t i = 0; i < n; i++)
-        put(&wider, hash(traces, i), i);
-    free(index->slots);
-    *index = wider;
-    return SHD_OK;
-}
-
-static uint64_t hash_word(const struct traces *traces, uint32_t item)
-{
-    return hash_bytes(HASH_BEGIN, traces->words[item], strlen(traces->words[item]));
-}
-
 static uint64_t hash_ids(const int32_t *ids, uint32_t n, uint32_t name)
 {
     return hash_bytes(hash_bytes(HASH_BEGIN, &name, sizeof name), ids, n * sizeof *ids);
-}
-
-static uint64_t hash_group(const struct traces *traces, uint32_t item)
-{
-    const struct traces_group *group = &traces->groups[item];
-
-    return hash_ids(group->ids, group->n, group->name);
 }
 
 /* ---- adding ---- */
@@ -111,34 +68,30 @@ static int append_word(struct traces *traces, struct json_piece word, struct shd
     int status = grow(&traces->words, traces->nwords, sizeof *traces->words, err);
     char *copy;
 
-    if (status == SHD_OK)
-        status = widen(&traces->word_index, traces, traces->nwords, hash_word, err);
     if (status != SHD_OK)
         return status;
     copy = strndup(word.at, word.length);
-    if (!copy)
+    if (!copy || !map_add(&traces->word_index, hash_bytes(HASH_BEGIN, word.at, word.length),
+                          traces->nwords)) {
+        free(copy);
         return no_memory(err);
-    traces->words[traces->nwords] = copy;
-    put(&traces->word_index, hash_word(traces, traces->nwords), traces->nwords);
-    traces->nwords++;
+    }
+    traces->words[traces->nwords++] = copy;
     return SHD_OK;
 }
 
 int traces_add_word(uint32_t *out, struct traces *traces, struct json_piece word,
                     struct shd_error *err)
 {
-    const struct traces_index *index = &traces->word_index;
-    uint64_t hash = hash_bytes(HASH_BEGIN, word.at, word.length);
     int status = traces->nwords ? SHD_OK : append_word(traces, (struct json_piece){"", 0}, err);
+    struct map_walk walk =
+        map_find(&traces->word_index, hash_bytes(HASH_BEGIN, word.at, word.length));
 
     if (status != SHD_OK)
         return status;
-    for (uint32_t at = (uint32_t)hash & (index->nslots - 1); index->slots[at];
-         at = (at + 1) & (index->nslots - 1))
-        if (json_piece_is(word, traces->words[index->slots[at] - 1])) {
-            *out = index->slots[at] - 1;
+    while ((*out = map_next(&walk)) != MAP_NONE)
+        if (json_piece_is(word, traces->words[*out]))
             return SHD_OK;
-        }
     status = append_word(traces, word, err);
     *out = traces->nwords - 1;
     return status;
@@ -154,16 +107,11 @@ static int by_id(const void *a, const void *b)
 static bool find_group(uint32_t *out, const struct traces *traces, const int32_t *ids, uint32_t n,
                        uint32_t name)
 {
-    const struct traces_index *index = &traces->group_index;
-    uint64_t hash = hash_ids(ids, n, name);
+    struct map_walk walk = map_find(&traces->group_index, hash_ids(ids, n, name));
 
-    if (!index->nslots)
-        return false;
-    for (uint32_t at = (uint32_t)hash & (index->nslots - 1); index->slots[at];
-         at = (at + 1) & (index->nslots - 1)) {
-        const struct traces_group *group = &traces->groups[index->slots[at] - 1];
+    while ((*out = map_next(&walk)) != MAP_NONE) {
+        const struct traces_group *group = &traces->groups[*out];
 
-        *out = index->slots[at] - 1;
         if (group->n == n && group->name == name && !memcmp(group->ids, ids, n * sizeof *ids))
             return true;
     }
@@ -186,14 +134,14 @@ int traces_add_group(uint32_t *out, struct traces *traces, const int32_t *ids, u
         return SHD_OK;
     }
     status = grow(&traces->groups, traces->ngroups, sizeof *traces->groups, err);
-    if (status == SHD_OK)
-        status = widen(&traces->group_index, traces, traces->ngroups, hash_group, err);
+    if (status == SHD_OK &&
+        !map_add(&traces->group_index, hash_ids(group.ids, n, name), traces->ngroups))
+        status = no_memory(err);
     if (status != SHD_OK) {
         free(group.ids);
         return status;
     }
     traces->groups[traces->ngroups] = group;
-    put(&traces->group_index, hash_group(traces, traces->ngroups), traces->ngroups);
     *out = traces->ngroups++;
     return SHD_OK;
 }

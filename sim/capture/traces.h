@@ -18,6 +18,7 @@
 
 #include "base/diag.h"
 #include "base/json_text.h"
+#include "base/map.h"
 #include "capture/capture.h"
 #include "capture/torch_ops.h"
 
@@ -48,12 +49,6 @@ struct traces_group {
     uint32_t name; /* a word: "mesh_tp"; 0: none */
 };
 
-/* Hash table of numbered items. */
-struct traces_index {
-    uint32_t *slots; /* number + 1; 0: free */
-    uint32_t nslots; /* a power of two */
-};
-
 struct traces {
     int32_t world;               /* ranks of the job; 0: no trace says */
     int32_t given_world;         /* ranks by the caller, for traces that do not say; 0: unknown */
@@ -63,7 +58,7 @@ struct traces {
     char **words; /* the first is "" */
     struct traces_call *calls;
     uint32_t nranks, ngroups, nwords, ncalls;
-    struct traces_index group_index, word_index;
+    struct map group_index, word_index;
     /* Numbers of calls: with a group guessed by its size, or as all ranks; with a guessed type; not
      * counted for an unknown name, or for an unknown other rank of a message. */
     uint64_t nguessed, nsized, nall, nuntyped, nunknown, npeerless;

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
+
 #define NOT_SEEN (-1) /* nanoseconds in a column for a work that was not timed */
 
 /* A thread has kept its core if its wall time exceeds its CPU time by no more than this: the time
@@ -45,9 +49,8 @@ struct work {
 
 struct works {
     struct work *works;
-    uint32_t nworks, room;
-    uint32_t *slots; /* work numbers by hash, WORKS_NONE if free; at most half are taken */
-    uint32_t nslots; /* a power of two */
+    uint32_t nworks;
+    struct map numbers; /* by hash of the key */
 };
 
 struct works *works_create(void)
@@ -60,71 +63,42 @@ void works_destroy(struct works *works)
     if (!works)
         return;
     free(works->works);
-    free(works->slots);
+    map_fini(&works->numbers);
     free(works);
 }
 
 /* ---- numbers by key ---- */
 
-/* FNV-1a by words; the high bits are folded into the low bits, which choose the slot. */
-static uint32_t hash(const struct key *key)
+/* FNV-1a by words. */
+static uint64_t hash(const struct key *key)
 {
-    uint64_t h = UINT64_C(14695981039346656037), word;
+    uint64_t h = HASH_BEGIN, word;
 
     for (size_t i = 0; i < sizeof *key; i += sizeof word) {
         memcpy(&word, (const char *)key + i, sizeof word);
-        h = (h ^ word) * UINT64_C(1099511628211);
+        h = hash_word(h, word);
         h ^= h >> 32;
     }
-    return (uint32_t)h;
-}
-
-/* The slot with the key, or the free slot for it. */
-static uint32_t *slot_of(const struct works *w, const struct key *key)
-{
-    uint32_t i = hash(key) & (w->nslots - 1);
-
-    while (w->slots[i] != WORKS_NONE && memcmp(&w->works[w->slots[i]].key, key, sizeof *key) != 0)
-        i = (i + 1) & (w->nslots - 1);
-    return &w->slots[i];
-}
-
-static bool grow(struct works *w)
-{
-    uint32_t room = w->room ? 2 * w->room : 64;
-    struct work *works = realloc(w->works, room * sizeof *works);
-    uint32_t *slots;
-
-    if (!works)
-        return false;
-    w->works = works;
-    slots = malloc(2 * (size_t)room * sizeof *slots);
-    if (!slots)
-        return false;
-    free(w->slots);
-    w->slots = slots;
-    w->nslots = 2 * room;
-    w->room = room;
-    memset(slots, 0xff, w->nslots * sizeof *slots); /* WORKS_NONE */
-    for (uint32_t i = 0; i < w->nworks; i++)
-        *slot_of(w, &w->works[i].key) = i;
-    return true;
+    return h;
 }
 
 /* The number of a key, added if new; WORKS_NONE: no memory. */
 static uint32_t number_of(struct works *w, const struct key *key)
 {
-    uint32_t *slot;
+    uint64_t h = hash(key);
+    struct map_walk walk = map_find(&w->numbers, h);
+    uint32_t i;
 
-    if (w->nworks == w->room && !grow(w))
+    while ((i = map_next(&walk)) != MAP_NONE)
+        if (memcmp(&w->works[i].key, key, sizeof *key) == 0)
+            return i;
+    if (!array_make_room(&w->works, w->nworks, sizeof *w->works) ||
+        !map_add(&w->numbers, h, w->nworks))
         return WORKS_NONE;
-    slot = slot_of(w, key);
-    if (*slot != WORKS_NONE)
-        return *slot;
     w->works[w->nworks].key = *key;
     for (uint32_t c = 0; c < WORKS_COLUMNS_MAX; c++)
         w->works[w->nworks].columns[c] = (struct least){NOT_SEEN, NOT_SEEN};
-    return *slot = w->nworks++;
+    return w->nworks++;
 }
 
 /* ---- keys of ops ---- */

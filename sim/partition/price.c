@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "hardware/reshard.h"
 #include "program/program.h"
 
@@ -25,8 +26,7 @@ struct price {
     const struct hardware *hardware;      /* NULL: costs are bytes */
     struct shd_sharding *shardings;
     uint32_t nshardings, room;
-    uint32_t *index; /* hash table of numbers, UINT32_MAX: free */
-    uint32_t nindex;
+    struct map numbers; /* of shardings, by hash */
     struct entry *entries;
     uint32_t nentries, used;
     uint64_t worked_out;
@@ -70,17 +70,14 @@ struct price *price_create(const struct graph *graph, const struct shd_mesh *mes
     p->hardware = hardware;
     p->algos = algos ? algos : defaults;
     p->room = 64;
-    p->nindex = 256;
     p->nentries = 1024;
     p->shardings = malloc(p->room * sizeof *p->shardings);
-    p->index = malloc(p->nindex * sizeof *p->index);
     p->entries = malloc(p->nentries * sizeof *p->entries);
     p->arrays = malloc((graph->nnodes + 1) * sizeof *p->arrays);
-    if (!p->shardings || !p->index || !p->entries || !p->arrays) {
+    if (!p->shardings || !p->entries || !p->arrays) {
         price_destroy(p);
         return NULL;
     }
-    memset(p->index, 0xff, p->nindex * sizeof *p->index);
     clear_entries(p->entries, p->nentries);
     for (uint32_t n = 0; n < graph->nnodes; n++)
         p->arrays[n] = hash_array(graph, n);
@@ -92,7 +89,7 @@ void price_destroy(struct price *price)
     if (!price)
         return;
     free(price->shardings);
-    free(price->index);
+    map_fini(&price->numbers);
     free(price->entries);
     free(price->arrays);
     free(price);
@@ -112,26 +109,6 @@ static uint64_t hash_sharding(const struct shd_sharding *s)
     return h;
 }
 
-static bool grow_index(struct price *p)
-{
-    uint32_t n = p->nindex * 2, *index = malloc(n * sizeof *index);
-
-    if (!index)
-        return false;
-    memset(index, 0xff, n * sizeof *index);
-    for (uint32_t s = 0; s < p->nshardings; s++) {
-        uint64_t at = hash_sharding(&p->shardings[s]);
-
-        while (index[at & (n - 1)] != UINT32_MAX)
-            at++;
-        index[at & (n - 1)] = s;
-    }
-    free(p->index);
-    p->index = index;
-    p->nindex = n;
-    return true;
-}
-
 static bool grow_shardings(struct price *p)
 {
     struct shd_sharding *more = realloc(p->shardings, 2 * p->room * sizeof *more);
@@ -145,28 +122,20 @@ static bool grow_shardings(struct price *p)
 
 uint32_t price_number(struct price *price, const struct shd_sharding *sharding)
 {
-    uint64_t at = hash_sharding(sharding);
+    uint64_t hash = hash_sharding(sharding);
+    struct map_walk walk = map_find(&price->numbers, hash);
     uint32_t number;
 
-    for (;; at++) {
-        number = price->index[at & (price->nindex - 1)];
-        if (number == UINT32_MAX)
-            break;
+    while ((number = map_next(&walk)) != MAP_NONE)
         if (shd_sharding_equal(&price->shardings[number], sharding))
             return number;
-    }
-    /* Grow both tables first: a look-up in an index without free places never ends. */
     if ((price->nshardings == price->room && !grow_shardings(price)) ||
-        (2 * (price->nshardings + 1) > price->nindex && !grow_index(price))) {
+        !map_add(&price->numbers, hash, price->nshardings)) {
         price->failed = true;
         return 0;
     }
-    number = price->nshardings++;
-    price->shardings[number] = *sharding;
-    for (at = hash_sharding(sharding); price->index[at & (price->nindex - 1)] != UINT32_MAX;)
-        at++;
-    price->index[at & (price->nindex - 1)] = number;
-    return number;
+    price->shardings[price->nshardings] = *sharding;
+    return price->nshardings++;
 }
 
 bool price_failed(const struct price *price)

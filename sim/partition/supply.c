@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "partition/busy.h"
 #include "partition/tally.h"
 
@@ -308,46 +309,12 @@ static uint64_t hash_state(const struct supply *s, uint32_t reader, uint32_t hom
     return h;
 }
 
-static bool grow_index(struct supply *s)
-{
-    uint32_t n = s->nindex ? 2 * s->nindex : 64, *index = malloc(n * sizeof *index);
-
-    if (!index)
-        return false;
-    memset(index, 0xff, n * sizeof *index);
-    for (uint32_t i = 0; i < s->nstates; i++) {
-        const struct supply_state *t = &s->states[i];
-        uint64_t at = hash_state(s, t->reader, t->home, t->costs);
-
-        while (index[at & (n - 1)] != UINT32_MAX)
-            at++;
-        index[at & (n - 1)] = i;
-    }
-    free(s->index);
-    s->index = index;
-    s->nindex = n;
-    return true;
-}
-
-static bool grow_states(struct supply *s)
-{
-    uint32_t room = s->room ? 2 * s->room : 32;
-    struct supply_state *more = realloc(s->states, room * sizeof *more);
-
-    if (!more)
-        return false;
-    s->states = more;
-    s->room = room;
-    return true;
-}
-
 static bool add_state(struct supply *s, uint32_t reader, uint32_t home, const double *costs)
 {
     struct supply_state t = {.reader = reader, .home = home};
     size_t n = s->nneeds;
 
-    if ((s->nstates == s->room && !grow_states(s)) ||
-        (2 * (s->nstates + 1) > s->nindex && !grow_index(s)))
+    if (!array_make_room(&s->states, s->nstates, sizeof *s->states))
         return false;
     t.costs = malloc((n + 1) * sizeof *t.costs);
     t.next = malloc((n + 1) * sizeof *t.next);
@@ -383,7 +350,8 @@ static uint32_t same_home(const struct supply *s, uint32_t reader, uint32_t home
 static bool find_state(struct supply *s, uint32_t reader, uint32_t home, double *costs,
                        uint32_t *out)
 {
-    uint64_t at;
+    struct map_walk walk;
+    uint64_t hash;
 
     *out = SUPPLY_DONE;
     if (reader == s->nreaders)
@@ -392,23 +360,17 @@ static bool find_state(struct supply *s, uint32_t reader, uint32_t home, double 
     for (uint32_t m = 0; m < s->nneeds; m++)
         if (s->last[m] < reader)
             costs[m] = 0;
-    at = hash_state(s, reader, home, costs);
-    for (; s->nindex && s->index[at & (s->nindex - 1)] != UINT32_MAX; at++) {
-        const struct supply_state *t = &s->states[s->index[at & (s->nindex - 1)]];
+    hash = hash_state(s, reader, home, costs);
+    walk = map_find(&s->numbers, hash);
+    while ((*out = map_next(&walk)) != MAP_NONE) {
+        const struct supply_state *t = &s->states[*out];
 
-        if (t->reader != reader || t->home != home ||
-            memcmp(t->costs, costs, s->nneeds * sizeof *costs) != 0)
-            continue;
-        *out = s->index[at & (s->nindex - 1)];
-        return true;
+        if (t->reader == reader && t->home == home &&
+            memcmp(t->costs, costs, s->nneeds * sizeof *costs) == 0)
+            return true;
     }
-    if (!add_state(s, reader, home, costs))
-        return false;
-    *out = s->nstates - 1;
-    for (at = hash_state(s, reader, home, costs); s->index[at & (s->nindex - 1)] != UINT32_MAX;)
-        at++;
-    s->index[at & (s->nindex - 1)] = *out;
-    return true;
+    *out = s->nstates;
+    return add_state(s, reader, home, costs) && map_add(&s->numbers, hash, *out);
 }
 
 bool supply_read(struct supply *s, uint32_t state, uint32_t need, uint32_t *next)
@@ -501,6 +463,6 @@ void supply_fini(struct supply *s)
     free(s->start);
     free(s->start_cost);
     free(s->states);
-    free(s->index);
+    map_fini(&s->numbers);
     memset(s, 0, sizeof *s);
 }

@@ -13,6 +13,7 @@
 #ifndef PARTITION_SUPPLY_H
 #define PARTITION_SUPPLY_H
 
+#include "base/map.h"
 #include "partition/placement.h"
 #include "partition/ways.h"
 
@@ -43,7 +44,7 @@ struct supply_state {
 struct supply {
     uint32_t node;
     bool given_up; /* a limit stopped the search: prices are missing */
-    uint32_t nhomes, nneeds, nreaders, nstates, room;
+    uint32_t nhomes, nneeds, nreaders, nstates;
     uint32_t *homes, *needs; /* sharding numbers */
     uint32_t *times;         /* by need: how often a step has it; one sharding needed once and
                                 for each microbatch is two needs */
@@ -54,8 +55,7 @@ struct supply {
     double *start_cost; /* ... and cost of the value's outputs */
     struct supply_state *states;
     uint64_t prices_max;
-    uint32_t *index; /* hash table of states */
-    uint32_t nindex;
+    struct map numbers; /* of states, by hash */
 };
 
 /* Surroundings of a value. */

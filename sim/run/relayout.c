@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "kern/kern.h"
 #include "run/collective.h"
 #include "run/device.h"
@@ -90,18 +91,10 @@ static int fetch(struct run_pull *pull, void *arg, struct shd_error *err)
     return SHD_OK;
 }
 
-/* FNV-1a with the 64-bit basis and prime of its authors (Fowler, Noll, Vo).  Equal on all devices
- * that call the same thing, as shardings are plain bytes. */
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(1099511628211);
-    return hash;
-}
-
+/* Equal on all devices that call the same thing, as shardings are plain bytes. */
 static uint64_t tag_of(const struct relayout *r)
 {
-    uint64_t tag = hash_bytes(UINT64_C(14695981039346656037), &r->dtype, sizeof(r->dtype));
+    uint64_t tag = hash_bytes(HASH_BEGIN, &r->dtype, sizeof(r->dtype));
 
     tag = hash_bytes(tag, r->shape, r->step.to.rank * sizeof(*r->shape));
     tag = hash_bytes(tag, r->step.from.dims, sizeof(r->step.from.dims));

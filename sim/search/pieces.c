@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
 #include "base/pack.h"
 #include "cost/events.h"
 #include "cost/op_seconds.h"
@@ -35,10 +38,9 @@ struct entry {
 struct pieces {
     const struct subject *subject;
     struct entry *entries;
-    uint32_t n, room;
+    uint32_t n;
     uint32_t nbuilt; /* all pieces before this one are built */
-    uint32_t *slots; /* of a hash table, UINT32_MAX: free; a power of two of them */
-    uint32_t nslots;
+    struct map numbers; /* by hash of the key */
 };
 
 /* ---- finding ---- */
@@ -93,61 +95,35 @@ static struct key key_of(const struct subject *subject, const struct layout *lay
 }
 
 /* FNV-1a over words. */
-static uint32_t hash_of(const struct key *key)
+static uint64_t hash_of(const struct key *key)
 {
     uint32_t words[sizeof *key / sizeof(uint32_t)];
-    uint64_t hash = UINT64_C(14695981039346656037);
+    uint64_t hash = HASH_BEGIN;
 
     memcpy(words, key, sizeof words);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        hash = (hash ^ words[i]) * UINT64_C(1099511628211);
-    return (uint32_t)(hash ^ hash >> 32);
+        hash = hash_word(hash, words[i]);
+    return hash;
 }
 
-static uint32_t *slot_of(const struct pieces *p, const struct key *key)
+/* UINT32_MAX: there is none. */
+static uint32_t number_of(const struct pieces *p, const struct key *key)
 {
-    uint32_t at = hash_of(key) & (p->nslots - 1);
+    struct map_walk walk = map_find(&p->numbers, hash_of(key));
+    uint32_t i;
 
-    while (p->slots[at] != UINT32_MAX &&
-           memcmp(&p->entries[p->slots[at]].key, key, sizeof *key) != 0)
-        at = (at + 1) & (p->nslots - 1);
-    return &p->slots[at];
-}
-
-/* Twice the room, and four slots for each. */
-static bool grow(struct pieces *p)
-{
-    uint32_t room = p->room ? 2 * p->room : 256;
-    struct entry *entries = realloc(p->entries, room * sizeof *entries);
-    uint32_t *slots;
-
-    if (!entries)
-        return false;
-    p->entries = entries;
-    slots = malloc(4 * (size_t)room * sizeof *slots);
-    if (!slots)
-        return false;
-    free(p->slots);
-    p->slots = slots;
-    p->room = room;
-    p->nslots = 4 * room;
-    memset(slots, 0xff, p->nslots * sizeof *slots);
-    for (uint32_t i = 0; i < p->n; i++)
-        *slot_of(p, &p->entries[i].key) = i;
-    return true;
+    while ((i = map_next(&walk)) != MAP_NONE)
+        if (memcmp(&p->entries[i].key, key, sizeof *key) == 0)
+            return i;
+    return UINT32_MAX;
 }
 
 struct pieces *pieces_create(const struct subject *subject)
 {
     struct pieces *p = calloc(1, sizeof *p);
 
-    if (!p)
-        return NULL;
-    p->subject = subject;
-    if (!grow(p)) {
-        pieces_destroy(p);
-        return NULL;
-    }
+    if (p)
+        p->subject = subject;
     return p;
 }
 
@@ -156,17 +132,17 @@ void pieces_destroy(struct pieces *pieces)
     if (!pieces)
         return;
     free(pieces->entries);
-    free(pieces->slots);
+    map_fini(&pieces->numbers);
     free(pieces);
 }
 
 /* Append a piece; UINT32_MAX: no memory. */
 static uint32_t append(struct pieces *p, const struct key *key, const struct layout *layout)
 {
-    if (p->n == p->room && !grow(p))
+    if (!array_make_room(&p->entries, p->n, sizeof *p->entries) ||
+        !map_add(&p->numbers, hash_of(key), p->n))
         return UINT32_MAX;
     p->entries[p->n] = (struct entry){.key = *key, .layout = *layout, .next = UINT32_MAX};
-    *slot_of(p, key) = p->n;
     return p->n++;
 }
 
@@ -183,7 +159,7 @@ static bool append_orders(struct pieces *p, uint32_t first, enum attempt_kind ki
 
         layout.value[SPACE_ORDER] = o;
         key = key_of(p->subject, &layout, kind);
-        if (*slot_of(p, &key) != UINT32_MAX)
+        if (number_of(p, &key) != UINT32_MAX)
             continue;
         p->entries[last].next = p->n;
         last = append(p, &key, &layout);
@@ -196,7 +172,7 @@ static bool append_orders(struct pieces *p, uint32_t first, enum attempt_kind ki
 uint32_t pieces_find(struct pieces *p, const struct layout *layout, enum attempt_kind kind)
 {
     struct key key = key_of(p->subject, layout, kind);
-    uint32_t piece = *slot_of(p, &key);
+    uint32_t piece = number_of(p, &key);
 
     if (piece != UINT32_MAX)
         return piece;

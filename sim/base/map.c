@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_SLOTS 64
+
+void map_fini(struct map *map)
+{
+    free(map->slots);
+    *map = (struct map){.slots = NULL};
+}
+
+static void put(struct map *map, uint32_t hash, uint32_t number)
+{
+    uint32_t at = hash;
+
+    while (map->slots[at & (map->nslots - 1)].number != MAP_NONE)
+        at++;
+    map->slots[at & (map->nslots - 1)] = (struct map_slot){hash, number};
+}
+
+static bool grow(struct map *map)
+{
+    struct map more = {.nslots = map->nslots ? 2 * map->nslots : FIRST_SLOTS, .n = map->n};
+
+    if (map->nslots > UINT32_MAX / 2)
+        return false;
+    more.slots = malloc(more.nslots * sizeof *more.slots);
+    if (!more.slots)
+        return false;
+    memset(more.slots, 0xff, more.nslots * sizeof *more.slots); /* MAP_NONE */
+    for (uint32_t i = 0; i < map->nslots; i++)
+        if (map->slots[i].number != MAP_NONE)
+            put(&more, map->slots[i].hash, map->slots[i].number);
+    free(map->slots);
+    *map = more;
+    return true;
+}
+
+bool map_add(struct map *map, uint64_t hash, uint32_t number)
+{
+    if (map->n >= map->nslots / 2 && !grow(map))
+        return false;
+    put(map, map_fold(hash), number);
+    map->n++;
+    return true;
+}
