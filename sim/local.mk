@@ -646,6 +646,8 @@ libsim_la_SOURCES = \
 	%D%/partition/refine.h \
 	%D%/partition/region.c \
 	%D%/partition/region.h \
+	%D%/partition/region_find.c \
+	%D%/partition/region_work.h \
 	%D%/partition/rule.c \
 	%D%/partition/rule.h \
 	%D%/partition/rules/accumulate.c \
