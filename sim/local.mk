@@ -990,6 +990,7 @@ libsim_la_SOURCES = \
 	%D%/timetable/looped_bfs.c \
 	%D%/timetable/one_f_one_b.c \
 	%D%/timetable/row.h \
+	%D%/timetable/sizes.c \
 	%D%/timetable/table.c \
 	%D%/timetable/table.h \
 	%D%/timetable/timetable.c \

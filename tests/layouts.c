@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "tap.h"
-#include "timetable/timetable.h"
 #include "trial/trial.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -205,20 +204,21 @@ static void test_list(void)
 
 static void test_words(void)
 {
+    enum { ONE_F_ONE_B, INTERLEAVED }; /* the first two that are searched */
     static const struct {
         struct layout layout;
         const char *told, *mesh;
     } cases[] = {
-        {{{[SPACE_TP] = 2, 4, 1, 1, 1, 2, SPACE_INTERLEAVED, 0, 1, SPACE_NONE, 1, 0, 1, 0}},
+        {{{[SPACE_TP] = 2, 4, 1, 1, 1, 2, INTERLEAVED, 0, 1, SPACE_NONE, 1, 0, 1, 0}},
          "tensor parallelism over 2 with sequence parallelism, a pipeline of 4 ranks with 2 stages "
          "each, 1 data-parallel replica, microbatches of 1 sequence a replica; nothing is "
          "recomputed",
          "t2 p4 z0"},
-        {{{[SPACE_TP] = 1, 1, 2, 8, 4, 1, SPACE_1F1B, 0, 2, SPACE_FULL, 0, 3, 4, 0}},
+        {{{[SPACE_TP] = 1, 1, 2, 8, 4, 1, ONE_F_ONE_B, 0, 2, SPACE_FULL, 0, 3, 4, 0}},
          "context parallelism over 2, experts over 4 replicas, 8 data-parallel replicas with ZeRO "
          "stage 3 over 4 of them, microbatches of 2 sequences a replica; recomputation: full",
          "c2 d8 e4 z3/4"},
-        {{{[SPACE_TP] = 2, 1, 1, 2, 1, 1, SPACE_1F1B, 0, 1, SPACE_SELECTIVE, 0, 1, 2, 0}},
+        {{{[SPACE_TP] = 2, 1, 1, 2, 1, 1, ONE_F_ONE_B, 0, 1, SPACE_SELECTIVE, 0, 1, 2, 0}},
          "tensor parallelism over 2, 2 data-parallel replicas with ZeRO stage 1 over all 2, "
          "microbatches of 1 sequence a replica; recomputation: selective",
          "t2 d2 z1"},
@@ -765,58 +765,6 @@ static void test_given(void)
     free_all(&b);
 }
 
-/* Forward phases of rank 0 before its first backward phase, in the timetable itself; -1: there is
- * none of these sizes. */
-static int64_t count_ahead(int32_t schedule, const struct timetable_sizes *sizes)
-{
-    const struct timetable_schedule *s;
-    struct timetable *t;
-    int64_t n = 0;
-
-    if (timetable_find(&s, space_schedule_name(schedule), NULL) != SHD_OK ||
-        timetable_build(&t, s, sizes, NULL) != SHD_OK)
-        return -1;
-    while (t->actions[n].kind == TIMETABLE_FORWARD)
-        n++;
-    timetable_destroy(t);
-    return n;
-}
-
-/* Just so many by 1F1B; interleaved, where microbatches come in groups as large as the pipeline. */
-static bool is_known(int32_t schedule, const struct timetable_sizes *sizes)
-{
-    return schedule == SPACE_1F1B ||
-           (schedule == SPACE_INTERLEAVED && sizes->stages_per_rank > 1 &&
-            sizes->nmicrobatches % sizes->nranks == 0);
-}
-
-static void test_ahead(void)
-{
-    static const int32_t schedules[] = {SPACE_1F1B, SPACE_INTERLEAVED, SPACE_ZBH1,
-                                        SPACE_INTERLEAVED_ZERO_BUBBLE};
-
-    for (size_t i = 0; i < COUNT(schedules); i++) {
-        unsigned ntried = 0, nabove = 0, nbelow = 0;
-
-        for (uint32_t n = 0; n < 6 * 4 * 12; n++) {
-            const struct timetable_sizes sizes = {2 + n % 6, 1 + n / 6 % 4, 1 + n / 24};
-            int64_t ahead = count_ahead(schedules[i], &sizes), bound;
-            struct layout layout = {0};
-
-            layout.value[SPACE_PP] = (int32_t)sizes.nranks;
-            layout.value[SPACE_VIRTUAL] = (int32_t)sizes.stages_per_rank;
-            layout.value[SPACE_SCHEDULE] = schedules[i];
-            bound = bound_ahead(&layout, sizes.nmicrobatches);
-            ntried += ahead >= 0;
-            nabove += ahead >= 0 && bound > ahead;
-            nbelow += bound < ahead && is_known(schedules[i], &sizes);
-        }
-        ok(ntried > 0 && nabove == 0 && nbelow == 0,
-           "%s: stages done before the first backward phase, of %u sizes: %u above, %u below",
-           space_schedule_name(schedules[i]), ntried, nabove, nbelow);
-    }
-}
-
 /* ---- tensors ---- */
 
 /* Two kinds of two dimensions, each whole or cut one way, by a batch that is cut or not. */
@@ -858,7 +806,6 @@ int main(void)
     for (size_t i = 0; i < COUNT(nears); i++)
         test_near(&nears[i]);
     test_given();
-    test_ahead();
     test_tensors();
     return done();
 }

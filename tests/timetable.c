@@ -113,10 +113,29 @@ static double idle_longest(const struct timetable *t, const struct timetable_wal
     return walk->makespan - least;
 }
 
+/* Whether a rank does as many forwards before its first backward, and before the first of its last
+ * stage, as its schedule says. */
+static bool begins_so(const struct timetable *t, const struct timetable_schedule *schedule,
+                      const struct timetable_sizes *sizes, uint32_t r)
+{
+    uint32_t most = (sizes->stages_per_rank - 1) * timetable_round(schedule, sizes), last = 0;
+    uint64_t said = timetable_ahead(schedule, sizes, r);
+    size_t ahead = 0, before = 0;
+
+    for (uint32_t s = 0; s < t->nstages; s++)
+        last = t->rank_of_stage[s] == r ? s : last;
+    while (t->actions[t->first[r] + ahead].kind == TIMETABLE_FORWARD)
+        ahead++;
+    while (t->actions[t->first[r] + before].stage != last)
+        before++;
+    return before <= most && (schedule->ahead ? ahead == said : ahead >= said);
+}
+
 /* What is counted over all sizes of a schedule. */
 struct findings {
     unsigned nbuilt, nrefused, nformula;
-    unsigned broken, stuck, mistimed, wrong_bubble, wrong_message;
+    unsigned broken, stuck, mistimed, wrong_bubble, wrong_message, wrong_ahead;
+    unsigned flags; /* that its timetables show */
     struct timetable_sizes where; /* the last that was wrong */
 };
 
@@ -154,6 +173,20 @@ static void walk_it(struct findings *f, const struct timetable_schedule *schedul
     timetable_walk_fini(&walk);
 }
 
+static void look_at(struct findings *f, const struct timetable_schedule *schedule,
+                    const struct timetable_sizes *sizes, const struct timetable *t)
+{
+    for (size_t i = 0; i < timetable_nactions(t); i++)
+        f->flags |= (t->actions[i].kind == TIMETABLE_BACKWARD_WEIGHT ? TIMETABLE_SPLITS : 0) |
+                    (t->actions[i].overlapped ? TIMETABLE_OVERLAPS : 0);
+    f->flags |= t->nranks > 1 && t->nstages > t->nranks && t->rank_of_stage[t->nranks] > 0
+                    ? TIMETABLE_V_SHAPED
+                    : 0;
+    f->flags |= sizes->stages_per_rank != schedule->stages_per_rank ? TIMETABLE_ANY_STAGES : 0;
+    for (uint32_t r = 0; r < t->nranks; r++)
+        note(f, &f->wrong_ahead, !begins_so(t, schedule, sizes, r), sizes);
+}
+
 static void try_sizes(struct findings *f, const struct timetable_schedule *schedule,
                       const struct timetable_sizes *sizes)
 {
@@ -173,6 +206,7 @@ static void try_sizes(struct findings *f, const struct timetable_schedule *sched
     }
     f->nbuilt++;
     note(f, &f->broken, !is_whole(t), sizes);
+    look_at(f, schedule, sizes, t);
     times.backward = times.backward_input + times.backward_weight;
     walk_it(f, schedule, sizes, t, &unit);
     walk_it(f, schedule, sizes, t, &times);
@@ -182,6 +216,8 @@ static void try_sizes(struct findings *f, const struct timetable_schedule *sched
 
 static void test_schedule(const struct timetable_schedule *schedule)
 {
+    const unsigned shown = TIMETABLE_SPLITS | TIMETABLE_OVERLAPS | TIMETABLE_V_SHAPED |
+                           TIMETABLE_ANY_STAGES;
     struct findings f = {0};
     struct timetable_sizes s;
     const char *name = schedule->name;
@@ -198,6 +234,9 @@ static void test_schedule(const struct timetable_schedule *schedule)
     ok(f.broken == 0, "%s: each action once, on the rank of its stage", name);
     ok(f.stuck == 0, "%s: finishes", name);
     ok(f.mistimed == 0, "%s: nothing early, nothing late", name);
+    ok(f.wrong_ahead == 0, "%s: forwards before the first backward, and of the last stage", name);
+    if (!ok((schedule->flags & shown) == f.flags, "%s: its flags are what its timetables show", name))
+        diag("flags %#x, shown %#x", schedule->flags & shown, f.flags);
     ok(f.nformula > 50 && f.wrong_bubble == 0, "%s: bubble is %s, %u times", name,
        schedule->bubble.formula, f.nformula);
 }
@@ -485,6 +524,39 @@ static void test_names(void)
     ok(timetable_find(&found, "", &err) == SHD_ENOTFOUND, "name: nor is ''");
 }
 
+/* One that a system has, by name or by the number of stages. */
+static void test_systems(void)
+{
+    static const enum timetable_flag megatron = TIMETABLE_IN_MEGATRON;
+    const struct timetable_schedule *found = NULL;
+    struct text list = TEXT_INIT;
+    struct shd_error err;
+
+    ok(timetable_find_in(&found, "interleaved-1f1b", megatron, "Megatron-LM", NULL) == SHD_OK &&
+           found == &timetable_interleaved_1f1b,
+       "systems: one that Megatron-LM has");
+    found = NULL;
+    ok(timetable_find_in(&found, "ZBH1", megatron, "Megatron-LM", &err) == SHD_EUNSUPPORTED &&
+           !found && !strcmp(err.text, "Megatron-LM has no schedule ZBH1; expected 1F1B or "
+                                       "Interleaved1F1B"),
+       "systems: one that it has not");
+    ok(timetable_find_in(&found, "2F2B", megatron, "it", &err) == SHD_EUNSUPPORTED && !found &&
+           strstr(err.text, "it has no schedule 2F2B; expected 1F1B or"),
+       "systems: one that there is not");
+    ok(timetable_made_for(megatron, 1) == &timetable_one_f_one_b &&
+           timetable_made_for(megatron, 2) == &timetable_interleaved_1f1b &&
+           timetable_made_for(megatron, 7) == &timetable_interleaved_1f1b &&
+           !timetable_made_for(TIMETABLE_FILLED, 1) && !timetable_made_for(megatron, 0),
+       "systems: the first that is made for so many stages");
+    timetable_names(&list, TIMETABLE_SPLITS | TIMETABLE_USUAL, 0, " or ");
+    text_add(&list, "; ");
+    timetable_names(&list, TIMETABLE_V_SHAPED | TIMETABLE_USUAL, 0, " or ");
+    text_add(&list, "; ");
+    timetable_names(&list, TIMETABLE_IN_ROUNDS, TIMETABLE_USUAL, " or ");
+    ok(!strcmp(text_get(&list), "ZBH1; ; InterleavedZeroBubble"), "systems: lists of one and none");
+    text_fini(&list);
+}
+
 /* ---- timetables that are wrong ---- */
 
 static void swap(struct timetable *t, size_t i, size_t j)
@@ -682,6 +754,7 @@ int main(void)
     test_same_bubble();
     test_refused();
     test_names();
+    test_systems();
     test_wrong();
     test_long_circle();
     test_times();

@@ -23,6 +23,7 @@
 #include "ranks/ranks.h"
 #include "search/crew.h"
 #include "store/write.h"
+#include "timetable/timetable.h"
 
 #define TOP 10         /* found where nobody says how many */
 #define TELL_SECONDS 5 /* may pass until an interrupted search tells its best so far */
@@ -531,6 +532,23 @@ static int search_with_ranks(struct options *o)
     return exit;
 }
 
+/* For argp's help: the first choices, with the schedules there are, before what is behind the
+ * options. */
+static char *tell_choices(int key, const char *text, void *unused)
+{
+    struct text out = TEXT_INIT;
+
+    (void)unused;
+    if (key != ARGP_KEY_HELP_POST_DOC)
+        return (char *)text;
+    text_add(&out, "Choices are tp, pp, cp, dp, ep (of experts), virtual (stages a rank), schedule (");
+    timetable_names(&out, TIMETABLE_USUAL, 0, ", ");
+    text_add(&out, "; and, only if it has a range, ");
+    timetable_names(&out, 0, TIMETABLE_USUAL | TIMETABLE_UNSEARCHED, ", ");
+    text_add(&out, text);
+    return text_take(&out);
+}
+
 static int run(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&chosen_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
@@ -542,9 +560,7 @@ static int run(int argc, char **argv)
         "that "
         "divide are bounded from below, and planned from the lowest bound on, until no other can "
         "be better.  Everything else in the scenario stays as it is.\v"
-        "Choices are tp, pp, cp, dp, ep (of experts), virtual (stages a rank), schedule (1F1B, "
-        "Interleaved1F1B, ZBH1; and, only if it has a range, InterleavedZeroBubble, ZBVZeroBubble, "
-        "DualPipeV), split (even, given), microbatch, recompute (none, selective, full, given), sp "
+        "), split (even, given), microbatch, recompute (none, selective, full, given), sp "
         "(no, yes), zero, shards (replicas that hold its parts) and order (of the mesh, such as "
         "pp-dp-cp-tp).  Sequences are sharded to less than 2,048 tokens only if cp has a range.\n\n"
         "Examples:\n"
@@ -554,7 +570,7 @@ static int run(int argc, char **argv)
         "    shardsim search scenarios/fsdp.yaml -s hardware=b200 --tensors\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n"),
         children,
-        NULL,
+        tell_choices,
         NULL};
     struct log log;
     struct options o = {.ntop = TOP, .row = 1, .nthreads = cores_each(), .log = &log};

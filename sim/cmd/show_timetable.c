@@ -301,8 +301,7 @@ static int add_all(struct table *table, struct text *others, const struct reques
         struct timetable_walked walked;
         int status;
 
-        if (schedule->check(&(struct timetable_sizes){2, sizes.stages_per_rank, 4}, NULL) !=
-            SHD_OK) /* the number of stages cannot be chosen */
+        if (!(schedule->flags & TIMETABLE_ANY_STAGES)) /* their number cannot be chosen */
             sizes.stages_per_rank = schedule->stages_per_rank;
         times = divided(&o->times, sizes.stages_per_rank);
         status = timetable_walked_init(&walked, schedule, &sizes, &times, err);
@@ -351,6 +350,21 @@ static int show_all(const struct request *o)
 
 /* ---- the command ---- */
 
+/* For argp's help: the schedules there are, behind what comes before the options. */
+static char *tell_schedules(int key, const char *text, void *unused)
+{
+    struct text out = TEXT_INIT;
+
+    (void)unused;
+    if (key != ARGP_KEY_HELP_PRE_DOC)
+        return (char *)text;
+    text_addf(&out, "%s Schedules are ", text);
+    timetable_names(&out, 0, 0, " and ");
+    text_add(&out, "; 'all' is a table of them. Several are drawn one below another on one scale of "
+                   "time.");
+    return text_take(&out);
+}
+
 static int run(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -359,9 +373,7 @@ static int run(int argc, char **argv)
         "SCHEDULE...|SCENARIO",
         "Draw a pipeline's timetable: which rank works on which microbatch when, and where it is "
         "idle; then the time of all, the bubble beside its formula, and how many microbatches are "
-        "alive at the peak. Schedules are GPipe, 1F1B, Interleaved1F1B, LoopedBFS, ZBH1, "
-        "InterleavedZeroBubble, ZBVZeroBubble and DualPipeV; 'all' is a table of them. Several are "
-        "drawn one below another on one scale of time.\v"
+        "alive at the peak.\v"
         "Examples:\n"
         "  Where are ranks idle?\n"
         "    shardsim show timetable 1F1B --ranks 4 --microbatches 8\n"
@@ -374,7 +386,7 @@ static int run(int argc, char **argv)
         "  Which schedule is idle least?\n"
         "    shardsim show timetable all --ranks 4 --microbatches 8\n\n" ARGS_EXIT_STATUS(""),
         show_children,
-        NULL,
+        tell_schedules,
         NULL};
     struct request o = {.times = TIMETABLE_TIMES_UNIT};
 

@@ -12,11 +12,13 @@
 
 #include "export/roles.h"
 #include "export/targets.h"
+#include "timetable/timetable.h"
 
 struct command {
     const struct export_layout *layout;
     const struct scenario *source;
     struct export_roles roles;
+    bool virtual; /* its schedule is that of several stages a rank */
     struct text *out;
     struct shd_error *err;
 };
@@ -97,13 +99,14 @@ static int check_experts(struct command *c)
 static int check_pipeline(struct command *c)
 {
     const struct scenario_pipeline *p = &c->source->pipeline;
+    const struct timetable_schedule *schedule;
 
     if (c->roles.size[EXPORT_PIPELINE] == 1)
         return SHD_OK;
-    if (strcmp(p->schedule, "1F1B") != 0 && strcmp(p->schedule, "Interleaved1F1B") != 0)
-        return shd_error_set(c->err, SHD_EUNSUPPORTED,
-                             "Megatron-LM has no schedule %.40s; expected 1F1B or Interleaved1F1B",
-                             p->schedule);
+    if (timetable_find_in(&schedule, p->schedule, TIMETABLE_IN_MEGATRON, "Megatron-LM", c->err) !=
+        SHD_OK)
+        return SHD_EUNSUPPORTED;
+    c->virtual = schedule->flags & TIMETABLE_ANY_STAGES;
     if (p->nplaces > 0 || p->nlayers > 0)
         return refuse(c, "stages by name or of given layers here; expected neither "
                          "pipeline.layers nor pipeline.place");
@@ -246,10 +249,8 @@ static void add_experts(struct command *c)
 
 static void add_pipeline(struct command *c)
 {
-    const struct scenario_pipeline *p = &c->source->pipeline;
-
     add_number(c, "--pipeline-model-parallel-size", c->roles.size[EXPORT_PIPELINE]);
-    if (c->roles.size[EXPORT_PIPELINE] > 1 && !strcmp(p->schedule, "Interleaved1F1B"))
+    if (c->virtual)
         add_number(c, "--num-virtual-stages-per-pipeline-rank",
                    c->layout->graph->nstages / c->roles.size[EXPORT_PIPELINE]);
     if (c->roles.data_outside)

@@ -14,11 +14,13 @@
 #include "export/targets.h"
 #include "scenario/flavors.h"
 #include "scenario/published.h"
+#include "timetable/timetable.h"
 
 struct job {
     const struct export_layout *layout;
     const struct scenario *source;
     struct export_roles roles;
+    const struct timetable_schedule *schedule; /* where there is a pipeline */
     struct text *out;
     struct shd_error *err;
 };
@@ -140,36 +142,27 @@ static int check_mesh(struct job *j)
     return SHD_OK;
 }
 
-static int stages_per_rank(const struct job *j)
+static uint32_t stages_per_rank(const struct job *j)
 {
-    return (int)(j->layout->graph->nstages / j->roles.size[EXPORT_PIPELINE]);
+    return (uint32_t)(j->layout->graph->nstages / j->roles.size[EXPORT_PIPELINE]);
 }
 
 static int check_pipeline(struct job *j)
 {
-    static const char *const one[] = {"1F1B", "GPipe", NULL};
-    static const char *const two[] = {"Interleaved1F1B", "InterleavedZeroBubble",
-                                      "LoopedBFS",       "ZBVZeroBubble",
-                                      "DualPipeV",       NULL};
     const struct scenario_pipeline *p = &j->source->pipeline;
-    int stages = 0;
+    uint32_t stages;
 
     if (j->roles.size[EXPORT_PIPELINE] == 1)
         return SHD_OK;
-    for (size_t i = 0; one[i]; i++)
-        stages = strcmp(one[i], p->schedule) ? stages : 1;
-    for (size_t i = 0; two[i]; i++)
-        stages = strcmp(two[i], p->schedule) ? stages : 2;
-    if (stages == 0)
-        return shd_error_set(j->err, SHD_EUNSUPPORTED,
-                             "torchtitan has no schedule %.40s; expected 1F1B, GPipe, LoopedBFS, "
-                             "Interleaved1F1B, InterleavedZeroBubble, ZBVZeroBubble or DualPipeV",
-                             p->schedule);
+    if (timetable_find_in(&j->schedule, p->schedule, TIMETABLE_IN_TORCHTITAN, "torchtitan",
+                          j->err) != SHD_OK)
+        return SHD_EUNSUPPORTED;
+    stages = j->schedule->stages_per_rank;
     if (stages_per_rank(j) != stages || p->nlayers > 0 || p->nplaces > 0)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
-                             "torchtitan divides layers over %d stages a rank itself; expected no "
+                             "torchtitan divides layers over %u stages a rank itself; expected no "
                              "pipeline.layers, place, nor other stages_per_rank",
-                             stages);
+                             (unsigned)stages);
     return SHD_OK;
 }
 
@@ -268,7 +261,7 @@ static void add_parallelism(struct job *j)
         text_addf(j->out,
                   "pipeline_parallel_schedule = \"%s\"\npipeline_parallel_microbatch_size = "
                   "%" PRId64 "\n",
-                  s->pipeline.schedule, export_roles_sequences(r, s));
+                  j->schedule->name, export_roles_sequences(r, s));
     text_addf(j->out, "\n[activation_checkpoint]\nmode = \"%s\"\n",
               s->recompute.kind == SCENARIO_RECOMPUTE_FULL ? "full" : "none");
 }

@@ -39,7 +39,7 @@ void import_job_fini(struct import_job *job)
     const struct import_text *const texts[] = {
         &job->layer_freq, &job->window_size, &job->every_layer, &job->modules,    &job->rampup,
         &job->batches,    &job->tokenizer,   &job->tokenizer_model, &job->merge_file,
-        &job->model_name, &job->flavor};
+        &job->model_name, &job->flavor,      &job->schedule_name};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]->text);

@@ -98,7 +98,7 @@ struct import_job {
     int64_t tokens, batch_tokens; /* of a microbatch of a replica, of a step; 0: by sequences */
     int64_t old_stages;           /* stages, by a key of a time with other microbatches */
     bool by_ops;                  /* what selective recomputation is by default */
-    struct import_text model_name, flavor;
+    struct import_text model_name, flavor, schedule_name;
     /* For comments: options that say nothing of the layout, that no table has (and files that are
      * not read), and that were not said, with what they are taken as; what the system does
      * otherwise, a line each. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "import/job.h"
+#include "timetable/timetable.h"
 
 #define STAGES_MAX 65536
 
@@ -85,13 +86,14 @@ void import_job_find_stages(struct import_job *job, struct diag *diag)
 
     if (job->stages > 1)
         find_virtual(job, units, diag);
-    job->schedule = job->virtual_stages > 1 ? "Interleaved1F1B" : "1F1B";
+    nstages = job->virtual_stages > 0 ? job->virtual_stages : 1;
+    job->schedule = timetable_made_for(TIMETABLE_IN_MEGATRON, nstages)->name;
     if (job->schedule_group > 0 && job->virtual_stages > 1 && job->schedule_group != job->stages)
         diag_error(diag, job->end,
                    "--microbatch-group-size-per-virtual-pipeline-stage %" PRId64
-                   ": Interleaved1F1B takes as many as there are stages, %" PRId64 "; leave it out",
-                   job->schedule_group, job->stages);
-    nstages = job->stages * (job->virtual_stages > 0 ? job->virtual_stages : 1);
+                   ": %s takes as many as there are stages, %" PRId64 "; leave it out",
+                   job->schedule_group, job->schedule, job->stages);
+    nstages *= job->stages;
     if (job->stages == 1 || nstages > STAGES_MAX || (!counts && !gives))
         return;
     if (job->layers == 0)

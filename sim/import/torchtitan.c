@@ -11,6 +11,7 @@
 
 #include "import/torchtitan.h"
 #include "scenario/flavors.h"
+#include "timetable/timetable.h"
 
 struct line {
     const char *from, *to; /* without spaces around and the comment behind */
@@ -248,12 +249,25 @@ static void find_microbatches(struct import_job *job, struct diag *diag)
         job->sequences = 1; /* after an error */
 }
 
+static const char *find_schedule(const struct import_text *name, struct diag *diag)
+{
+    const struct timetable_schedule *schedule;
+    struct shd_error err;
+
+    if (!name->text)
+        return "1F1B";
+    if (timetable_find_in(&schedule, name->text, TIMETABLE_IN_TORCHTITAN, "torchtitan", &err) ==
+        SHD_OK)
+        return schedule->name;
+    diag_error(diag, name->place, "%s", err.text);
+    return NULL;
+}
+
 static void find_stages(struct import_job *job, struct diag *diag)
 {
     if (job->old_stages > 0)
         job->stages = job->old_stages;
-    if (!job->schedule)
-        job->schedule = "1F1B";
+    job->schedule = find_schedule(&job->schedule_name, diag);
     if (job->stages == 1)
         return;
     text_add(&job->notes, "# torchtitan counts the embedding and the head as a layer each: its "

@@ -23,9 +23,6 @@
     }
 
 static const char *const types[] = {"float32", "bfloat16", NULL};
-static const char *const schedules[] = {
-    "1F1B",      "GPipe",         "Interleaved1F1B", "InterleavedZeroBubble",
-    "LoopedBFS", "ZBVZeroBubble", "DualPipeV",       NULL};
 static const char *const rotations[] = {"allgather", "alltoall", NULL};
 static const char *const balancers[] = {"headtail", "ptrr", "null", NULL};
 static const char *const modes[] = {"none", "full", "selective", NULL};
@@ -154,8 +151,8 @@ const struct import_option torchtitan_options[] = {
     NUMBER("parallelism.pipeline_parallel_degree", stages, 1),
     NUMBER("training.pipeline_parallel_degree", stages, 1),
     NUMBER("experimental.pipeline_parallel_degree", old_stages, 1),
-    WORD("parallelism.pipeline_parallel_schedule", schedule, schedules),
-    WORD("experimental.pipeline_parallel_schedule", schedule, schedules),
+    TEXT("parallelism.pipeline_parallel_schedule", schedule_name),
+    TEXT("experimental.pipeline_parallel_schedule", schedule_name),
     NUMBER("parallelism.pipeline_parallel_microbatch_size", microbatch, 1),
     NUMBER("parallelism.pipeline_parallel_microbatches", microbatches, 1),
     NUMBER("experimental.pipeline_parallel_microbatches", microbatches, 1),

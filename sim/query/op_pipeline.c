@@ -160,8 +160,7 @@ const struct query_op query_pipeline_ops[] = {
      .about = "The order in which the ranks of a pipeline do forward and backward passes, and what "
               "it comes to without communication.",
      .in = QUERY_FIELDS({"schedule", "text", NULL,
-                         "GPipe, 1F1B, Interleaved1F1B, LoopedBFS, ZBH1, InterleavedZeroBubble, "
-                         "ZBVZeroBubble or DualPipeV."},
+                         "Its name, as 'shardsim show timetable all' has it."},
                         {"pp", "whole number from 1 to 2147483647", "1", "Ranks of the pipeline."},
                         {"stages_per_rank", "whole number from 1 to 2147483647", "1",
                          "Stages of each rank."},

@@ -8,6 +8,7 @@
 
 #include "base/yaml.h"
 #include "query/read.h"
+#include "timetable/timetable.h"
 
 #define WIDTH_MAX INT32_MAX
 #define LAYERS_MAX 65536
@@ -371,7 +372,7 @@ static void add_pipeline(const struct train_step *s, struct text *out)
     if (s->pp == 1)
         return;
     text_addf(out, "pipeline: {axis: pp, schedule: %s",
-              s->virtual_stages > 1 ? "Interleaved1F1B" : "1F1B");
+              timetable_made_for(TIMETABLE_IN_MEGATRON, s->virtual_stages)->name);
     if (s->virtual_stages > 1)
         text_addf(out, ", stages_per_rank: %" PRId64, s->virtual_stages);
     text_add(out, "}\n");

@@ -186,7 +186,7 @@ static void set_recompute(struct sets *s, struct text *out)
 
 bool attempt_splits(const struct layout *layout, enum attempt_kind kind)
 {
-    return kind == ATTEMPT_LAYERS && space_splits_backward(layout);
+    return kind == ATTEMPT_LAYERS && space_schedule(layout)->flags & TIMETABLE_SPLITS;
 }
 
 static void add_split(const struct space *space, struct text *out)

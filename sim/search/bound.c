@@ -3,24 +3,9 @@
 
 #include "search/bound.h"
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static double larger(double a, double b)
 {
     return a > b ? a : b;
-}
-
-int64_t bound_ahead(const struct layout *layout, int64_t microbatches)
-{
-    int64_t pp = layout->value[SPACE_PP], v = layout->value[SPACE_VIRTUAL];
-    int64_t each = layout->value[SPACE_SCHEDULE] == SPACE_INTERLEAVED ? 2 : 1;
-
-    if (v == 1)
-        return smaller(pp, microbatches);
-    return smaller(each * (pp - 1) + (v - 1) * smaller(pp, microbatches) + 1, microbatches * v);
 }
 
 /* The argument, wherever stages lie: the fullest rank has no less than the mean of all, each when
@@ -44,6 +29,7 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
                     const struct piece *replicas, const struct piece *layers)
 {
     const struct cut cut = stages_cut(&subject->space, layout);
+    const struct timetable_sizes sizes = space_sizes(&subject->space, layout);
     const struct hardware *h = subject->hardware;
     double state = replicas->parts[PIECE_LAYER].state_bytes;
     double gradients = replicas->parts[PIECE_LAYER].gradient_bytes, most = 0;
@@ -55,7 +41,7 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
         double saved = 0;
 
         if (rank == 0) {
-            int64_t ahead = bound_ahead(layout, space_microbatches(&subject->space, layout));
+            uint64_t ahead = timetable_ahead(space_schedule(layout), &sizes, 0);
 
             there += replicas->parts[PIECE_FRONT].state_bytes;
             later += replicas->parts[PIECE_FRONT].gradient_bytes;
@@ -90,11 +76,11 @@ static double gathered_seconds(const struct stages *s, const struct load *load, 
                                bool first)
 {
     const struct cut *cut = &s->cut;
-    bool in_turn = s->layout->value[SPACE_SCHEDULE] == SPACE_INTERLEAVED;
+    const struct timetable_sizes sizes = space_sizes(cut->space, s->layout);
     double before = 1;
 
     if (cut->stages > cut->pp)
-        before = (double)(in_turn ? smaller(cut->pp, cut->microbatches) : cut->microbatches);
+        before = timetable_round(space_schedule(s->layout), &sizes);
     return stages_start(s, load->layers, first, STAGES_GATHERED) +
            (double)cut->microbatches * load->own_s - before * forward_s;
 }
@@ -148,18 +134,24 @@ static double stream_seconds(const struct stages *s, int64_t layers)
     return (double)layers * most;
 }
 
+/* Whether two phases may run as one. */
+static bool overlaps(const struct layout *layout)
+{
+    return space_schedule(layout)->flags & TIMETABLE_OVERLAPS;
+}
+
 /* What a part does for a microbatch.  Where two phases run as one, what one waits for may run
  * beside the computations of the other. */
 static double computed(const struct stages *s, enum piece_part part)
 {
-    bool together = s->layout->value[SPACE_SCHEDULE] == SPACE_DUALPIPEV;
+    bool together = overlaps(s->layout);
     double waits = s->layers->parts[part].waits_s + s->replicas->parts[part].waits_s;
 
     return s->parts[part].forward + s->parts[part].backward + s->parts[part].weights -
            (together ? waits : 0);
 }
 
-/* The argument, wherever stages lie: the busiest rank takes no less than the mean of all, each of
+/* The argument, wherever stages lie and whatever runs as one: the busiest rank takes no less than the mean of all, each of
  * which begins its update when it has done its last backward phase. */
 static double mean_seconds(const struct stages *s)
 {
@@ -182,14 +174,14 @@ static double mean_seconds(const struct stages *s)
 double bound_time(const struct subject *subject, const struct layout *layout,
                   const struct piece *replicas, const struct piece *layers)
 {
-    bool splits = space_splits_backward(layout);
+    bool splits = space_schedule(layout)->flags & TIMETABLE_SPLITS;
     struct pair ahead = {0, 0, 0, 0};
     struct stages s;
     int64_t most = 0, least;
     double seconds = 0, way = 0, late;
 
     stages_of(&s, subject, layout, replicas, layers);
-    if (s.cut.back)
+    if (s.cut.back || overlaps(layout))
         return mean_seconds(&s) * (1 - BOUND_ROUNDED);
     late = s.cut.pp > 1 ? late_of(&s, HOP_FORWARD) + late_of(&s, HOP_BACK) : 0;
     least = splits ? s.cut.layers : stages_layers(&s.cut, 0);
@@ -206,7 +198,7 @@ double bound_time(const struct subject *subject, const struct layout *layout,
         ahead.backward += load.first.backward - late;
         way += load.all.forward + (splits ? 0 : load.all.backward);
         most = load.layers > most ? load.layers : most;
-        least = splits ? smaller(least, load.layers) : least;
+        least = splits && load.layers < least ? load.layers : least;
     }
     seconds = larger(seconds, way - (double)s.cut.stages * late);
     seconds += stages_update(&s, least, !splits);

@@ -15,10 +15,6 @@
 /* The plan rounds each op to a nanosecond; a sum of many may be so much less. */
 #define BOUND_ROUNDED 1e-6
 
-/* Stages of rank 0, each for a microbatch, that are done forward before it begins a backward phase,
- * at the least: what it saved in each is there then. */
-int64_t bound_ahead(const struct layout *layout, int64_t microbatches);
-
 /* Bytes of the fullest device, with what the runtime keeps besides, are no fewer.  `layers` NULL:
  * activations do not count. */
 double bound_memory(const struct subject *subject, const struct layout *layout,

@@ -15,8 +15,6 @@
  * are as fast by then, and what is saved of so many fits no device. */
 #define WITH_EXPERTS_MOST 65536
 
-static const char *const schedule_words[] = {
-    "1F1B", "Interleaved1F1B", "ZBH1", "InterleavedZeroBubble", "ZBVZeroBubble", "DualPipeV", NULL};
 static const char *const split_words[] = {"even", "given", NULL};
 static const char *const recompute_words[] = {"none", "selective", "full", "given", NULL};
 static const char *const flag_words[] = {"no", "yes", NULL};
@@ -46,7 +44,7 @@ static const uint8_t orders[NORDERS][SPACE_AXES] = {
 static const struct {
     const char *name;
     const char *letter;       /* before a number, in a layout's short text */
-    const char *const *words; /* of values; NULL: numbers */
+    const char *const *words; /* of values; NULL: numbers, but for the schedule */
     const char *help;
 } choices[SPACE_NCHOICES] = {
     [SPACE_TP] = {"tp", "t", NULL, "tensor parallelism: heads and widths of the mlp are sharded"},
@@ -55,7 +53,7 @@ static const struct {
     [SPACE_DP] = {"dp", "d", NULL, "replicas, each with its part of the batch"},
     [SPACE_EP] = {"ep", "e", NULL, "replicas that hold the experts of a layer together"},
     [SPACE_VIRTUAL] = {"virtual", "v", NULL, "stages a rank of the pipeline has"},
-    [SPACE_SCHEDULE] = {"schedule", NULL, schedule_words, "of the pipeline"},
+    [SPACE_SCHEDULE] = {"schedule", NULL, NULL, "of the pipeline"},
     [SPACE_SPLIT] = {"split", NULL, split_words, "of layers into stages"},
     [SPACE_MICROBATCH] = {"microbatch", "mb", NULL, "sequences that a replica does at a time"},
     [SPACE_RECOMPUTE] = {"recompute", NULL, recompute_words, "what the backward phase does again"},
@@ -70,9 +68,24 @@ const uint8_t *space_order(int32_t order)
     return orders[order];
 }
 
-const char *space_schedule_name(int32_t schedule)
+/* The schedule of a value; NULL: behind the last. */
+static const struct timetable_schedule *schedule_of(int32_t value)
 {
-    return schedule_words[schedule];
+    for (size_t i = 0; timetable_schedules[i]; i++)
+        if (!(timetable_schedules[i]->flags & TIMETABLE_UNSEARCHED) && value-- == 0)
+            return timetable_schedules[i];
+    return NULL;
+}
+
+/* The word of a value; NULL: behind the last, or they are numbers. */
+static const char *word_of(enum space_choice choice, int32_t value)
+{
+    const struct timetable_schedule *schedule;
+
+    if (choice != SPACE_SCHEDULE)
+        return choices[choice].words ? choices[choice].words[value] : NULL;
+    schedule = schedule_of(value);
+    return schedule ? schedule->name : NULL;
 }
 
 const char *space_choice_name(enum space_choice choice)
@@ -133,29 +146,31 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
 
 /* ---- ranges ---- */
 
-/* Of many words the first show what the others are like. */
-#define WORDS_TOLD 6
+/* Of the many orders the first show what the others are like. */
+#define ORDERS_TOLD 6
 
 static int parse_value(int32_t *out, enum space_choice choice, const char *text, size_t length,
                        struct shd_error *err)
 {
-    const char *const *words = choices[choice].words;
     struct text known = TEXT_INIT;
     char copy[32], *end;
+    const char *word;
     long value;
 
     if (length == 0 || length >= sizeof copy)
         return shd_error_set(err, SHD_EINVAL, "'%s' lacks a value it can be", choices[choice].name);
     memcpy(copy, text, length);
     copy[length] = '\0';
-    for (int32_t i = 0; words && words[i]; i++)
-        if (!strcmp(words[i], copy)) {
+    for (int32_t i = 0; (word = word_of(choice, i)); i++) {
+        if (!strcmp(word, copy)) {
             *out = i;
+            text_fini(&known);
             return SHD_OK;
         }
-    if (words) {
-        for (int i = 0; words[i] && i < WORDS_TOLD; i++)
-            text_addf(&known, "%s%s", i ? ", " : "", words[i]);
+        if (choice != SPACE_ORDER || i < ORDERS_TOLD)
+            text_addf(&known, "%s%s", i ? ", " : "", word);
+    }
+    if (word_of(choice, 0)) {
         shd_error_set(err, SHD_ENOTFOUND, "%s cannot be '%s'; expected %s", choices[choice].name,
                       copy, text_get(&known));
         text_fini(&known);
@@ -341,36 +356,26 @@ static void list_activations(struct list *list, struct layout *layout)
         }
 }
 
-/* Interleaved stages go round in as many equal rounds as there are ranks among the microbatches. */
-static bool goes_round(int64_t microbatches, int64_t pp)
+/* The schedule that the number of stages says where no other is named. */
+static bool is_implied(const struct layout *layout)
 {
-    int64_t rounds = microbatches / pp > 0 ? microbatches / pp : 1;
-
-    return microbatches % rounds == 0;
+    return space_schedule(layout) ==
+           timetable_made_for(TIMETABLE_USUAL, layout->value[SPACE_VIRTUAL]);
 }
 
-/* Of a schedule that goes down the ranks and up again a rank has two stages. */
-static bool is_made_for(enum space_schedule schedule, int64_t pp, int64_t v, int64_t microbatches)
+/* One rank does one thing after the other, by whatever schedule.  Unusual ones, few of which are in
+ * use, only where the schedule is ranged. */
+static bool has_schedule(const struct space *s, const struct layout *layout)
 {
-    switch (schedule) {
-    case SPACE_1F1B:
-        return v == 1;
-    case SPACE_ZBH1:
-        return v == 1 && pp > 1;
-    case SPACE_INTERLEAVED:
-    case SPACE_INTERLEAVED_ZERO_BUBBLE:
-        return v > 1 && pp > 1 && goes_round(microbatches, pp);
-    case SPACE_ZBV:
-        return v == 2 && pp > 1;
-    default: /* DualPipeV */
-        return v == 2 && pp > 1 && microbatches >= 2 * pp;
-    }
-}
+    const struct timetable_schedule *schedule = space_schedule(layout);
+    const struct timetable_sizes sizes = space_sizes(s, layout);
 
-/* The others, few of which are in use, only where the schedule is ranged. */
-static bool is_usual(enum space_schedule schedule)
-{
-    return schedule == SPACE_1F1B || schedule == SPACE_INTERLEAVED || schedule == SPACE_ZBH1;
+    if (sizes.nranks == 1 && !(sizes.stages_per_rank == 1 && is_implied(layout)))
+        return false;
+    return (schedule->flags & TIMETABLE_USUAL || is_ranged(s, SPACE_SCHEDULE)) &&
+           space_allows(s, SPACE_SCHEDULE, layout->value[SPACE_SCHEDULE]) &&
+           timetable_is_made_for(schedule, sizes.stages_per_rank) &&
+           timetable_check(schedule, &sizes, NULL) == SHD_OK;
 }
 
 static void list_splits(struct list *list, struct layout *layout)
@@ -390,17 +395,13 @@ static void list_splits(struct list *list, struct layout *layout)
 static void list_schedules(struct list *list, struct layout *layout)
 {
     const struct space *s = list->space;
-    int64_t pp = layout->value[SPACE_PP], microbatches = space_microbatches(s, layout);
 
-    for (int32_t v = 1; v <= s->layers / pp; v++)
-        for (int32_t k = 0; k < SPACE_NSCHEDULES; k++) {
-            if (!is_made_for((enum space_schedule)k, pp, v, microbatches) ||
-                !(is_usual((enum space_schedule)k) || is_ranged(s, SPACE_SCHEDULE)) ||
-                !space_allows(s, SPACE_VIRTUAL, v) || !space_allows(s, SPACE_SCHEDULE, k))
-                continue;
+    for (int32_t v = 1; v <= s->layers / layout->value[SPACE_PP]; v++)
+        for (int32_t k = 0; space_allows(s, SPACE_VIRTUAL, v) && schedule_of(k); k++) {
             layout->value[SPACE_VIRTUAL] = v;
             layout->value[SPACE_SCHEDULE] = k;
-            list_splits(list, layout);
+            if (has_schedule(s, layout))
+                list_splits(list, layout);
         }
 }
 
@@ -554,16 +555,16 @@ bool space_is_uniform(const struct space *space)
     return space->experts == 0 || (space->first_dense == 0 && space->every == 1);
 }
 
-bool space_goes_back(const struct layout *layout)
+const struct timetable_schedule *space_schedule(const struct layout *layout)
 {
-    return layout->value[SPACE_SCHEDULE] == SPACE_ZBV ||
-           layout->value[SPACE_SCHEDULE] == SPACE_DUALPIPEV;
+    return schedule_of(layout->value[SPACE_SCHEDULE]);
 }
 
-bool space_splits_backward(const struct layout *layout)
+struct timetable_sizes space_sizes(const struct space *space, const struct layout *layout)
 {
-    return layout->value[SPACE_SCHEDULE] != SPACE_1F1B &&
-           layout->value[SPACE_SCHEDULE] != SPACE_INTERLEAVED;
+    return (struct timetable_sizes){.nranks = (uint32_t)layout->value[SPACE_PP],
+                                    .stages_per_rank = (uint32_t)layout->value[SPACE_VIRTUAL],
+                                    .nmicrobatches = (uint32_t)space_microbatches(space, layout)};
 }
 
 int32_t space_inner(const struct layout *layout)
@@ -599,8 +600,10 @@ int64_t space_stride(const struct layout *layout, enum space_choice axis)
 
 void space_print_value(struct text *out, enum space_choice choice, int32_t value)
 {
-    if (choices[choice].words)
-        text_add(out, choices[choice].words[value]);
+    const char *word = word_of(choice, value);
+
+    if (word)
+        text_add(out, word);
     else
         text_addf(out, "%" PRId32, value);
 }
@@ -640,8 +643,8 @@ void space_print(struct text *out, const struct layout *layout)
     print_shards(out, layout);
     if (layout->value[SPACE_SP])
         text_add(out, " sp");
-    if (space_splits_backward(layout))
-        text_addf(out, " %s", schedule_words[layout->value[SPACE_SCHEDULE]]);
+    if (!is_implied(layout))
+        text_addf(out, " %s", space_schedule(layout)->name);
     if (layout->value[SPACE_SPLIT] != SPACE_SPLIT_EVEN)
         text_addf(out, " split-%s", split_words[layout->value[SPACE_SPLIT]]);
     text_addf(out, " recompute-%s %s", recompute_words[layout->value[SPACE_RECOMPUTE]],
@@ -762,15 +765,15 @@ static bool is_default_shards(const struct layout *a, const struct layout *b)
 
 int space_differs(const struct layout *a, const struct layout *b, enum space_choice *which)
 {
-    bool interleaved = !space_splits_backward(a) && !space_splits_backward(b);
+    bool implied = is_implied(a) && is_implied(b);
     bool both_zero = a->value[SPACE_ZERO] > 0 && b->value[SPACE_ZERO] > 0;
     int n = 0;
 
     for (int c = 0; c < SPACE_NCHOICES; c++) {
-        /* The number of stages says whether they are interleaved, and ZeRO's parts are over all
-         * replicas if nothing else is said. */
+        /* The number of stages says which schedule, and ZeRO's parts are over all replicas, if
+         * nothing else is said. */
         if (c == SPACE_DP || (c == SPACE_SHARDS && (!both_zero || is_default_shards(a, b))) ||
-            (c == SPACE_SCHEDULE && interleaved) || a->value[c] == b->value[c])
+            (c == SPACE_SCHEDULE && implied) || a->value[c] == b->value[c])
             continue;
         *which = (enum space_choice)c;
         n++;

@@ -25,6 +25,7 @@
 
 #include "base/text.h"
 #include "scenario/scenario.h"
+#include "timetable/timetable.h"
 
 enum space_choice {
     SPACE_TP,
@@ -33,7 +34,7 @@ enum space_choice {
     SPACE_DP, /* what the others leave; it can be ranged, too */
     SPACE_EP, /* divides dp */
     SPACE_VIRTUAL,
-    SPACE_SCHEDULE,
+    SPACE_SCHEDULE, /* of those of timetable_schedules[] that are searched */
     SPACE_SPLIT,
     SPACE_MICROBATCH,
     SPACE_RECOMPUTE,
@@ -42,16 +43,6 @@ enum space_choice {
     SPACE_SHARDS, /* devices that ZeRO's parts are sharded over, divides dp; 1 without ZeRO */
     SPACE_ORDER,
     SPACE_NCHOICES
-};
-
-enum space_schedule {
-    SPACE_1F1B,
-    SPACE_INTERLEAVED,
-    SPACE_ZBH1,
-    SPACE_INTERLEAVED_ZERO_BUBBLE,
-    SPACE_ZBV,
-    SPACE_DUALPIPEV,
-    SPACE_NSCHEDULES
 };
 
 /* How many layers each stage has: as even as can be, or as the scenario has it. */
@@ -144,11 +135,9 @@ int64_t space_usual(const struct space *space, int64_t n);
 /* Whether all layers are alike. */
 bool space_is_uniform(const struct space *space);
 
-/* Whether stages go down the ranks and up again, two of each rank; else they go round. */
-bool space_goes_back(const struct layout *layout);
-
-/* Whether the weights' part of a backward phase may be done later than the rest of it. */
-bool space_splits_backward(const struct layout *layout);
+/* The schedule of a layout's pipeline, and the sizes of its timetable. */
+const struct timetable_schedule *space_schedule(const struct layout *layout);
+struct timetable_sizes space_sizes(const struct space *space, const struct layout *layout);
 
 /* Replicas that are an axis of the mesh inside dp: those that hold a layer's experts together, else
  * those that hold ZeRO's parts, if there are more groups of them than one; else 1. */
@@ -163,7 +152,6 @@ enum space_zero_axes space_zero_axes(const struct layout *layout);
 /* How far apart, in devices, neighbours along an axis are; of dp those of the inner axis. */
 int64_t space_stride(const struct layout *layout, enum space_choice axis);
 
-const char *space_schedule_name(int32_t schedule); /* as timetable_find() takes it */
 const char *space_choice_name(enum space_choice choice);
 const char *space_choice_help(enum space_choice choice);
 

@@ -13,7 +13,7 @@ struct cut stages_cut(const struct space *space, const struct layout *layout)
 
     return (struct cut){.space = space,
                         .given = layout->value[SPACE_SPLIT] == SPACE_SPLIT_GIVEN,
-                        .back = space_goes_back(layout),
+                        .back = space_schedule(layout)->flags & TIMETABLE_V_SHAPED,
                         .pp = pp,
                         .stages = pp * layout->value[SPACE_VIRTUAL],
                         .layers = space->layers,

@@ -198,15 +198,9 @@ static int find_bytes(double *out, const struct stages *s, const struct timetabl
 static int build_timetable(struct timetable **out, const struct stages *stages,
                            struct shd_error *err)
 {
-    const struct timetable_schedule *schedule;
-    const struct timetable_sizes sizes = {.nranks = (uint32_t)stages->cut.pp,
-                                          .stages_per_rank =
-                                              (uint32_t)(stages->cut.stages / stages->cut.pp),
-                                          .nmicrobatches = (uint32_t)stages->cut.microbatches};
-    int status =
-        timetable_find(&schedule, space_schedule_name(stages->layout->value[SPACE_SCHEDULE]), err);
+    const struct timetable_sizes sizes = space_sizes(stages->cut.space, stages->layout);
 
-    return status == SHD_OK ? timetable_build(out, schedule, &sizes, err) : status;
+    return timetable_build(out, space_schedule(stages->layout), &sizes, err);
 }
 
 /* The argument: an action ends no sooner than its seconds after its rank came to it, nor than those
@@ -223,7 +217,7 @@ int bound_timed(double *seconds, double *bytes, const struct subject *subject,
     int status = SHD_OK;
 
     stages_of(&stages, subject, layout, replicas, layers);
-    if (stages.cut.pp > 1 && layout->value[SPACE_SCHEDULE] != SPACE_DUALPIPEV) {
+    if (stages.cut.pp > 1 && !(space_schedule(layout)->flags & TIMETABLE_OVERLAPS)) {
         status = build_timetable(&timetable, &stages, err);
         if (status == SHD_OK)
             status = walk(&walked_s, &stages, timetable, err);

@@ -32,19 +32,6 @@ struct worker {
     size_t owed;
 };
 
-static int check(const struct timetable_sizes *sizes, struct shd_error *err)
-{
-    int status = timetable_expect_stages(sizes, timetable_dualpipev.name, 2, err);
-
-    if (status == SHD_OK && sizes->nmicrobatches < 2 * sizes->nranks)
-        status = shd_error_set(err, SHD_EINVAL,
-                               "DualPipeV of %u ranks takes at least as many microbatches as "
-                               "stages, %u, not %u",
-                               (unsigned)sizes->nranks, (unsigned)(2 * sizes->nranks),
-                               (unsigned)sizes->nmicrobatches);
-    return status;
-}
-
 static void add_forward(struct worker *w, struct progress *at)
 {
     timetable_add(w->row, TIMETABLE_FORWARD, at->stage, at->forwards++);
@@ -164,10 +151,10 @@ const struct timetable_schedule timetable_dualpipev = {
     .desc = "a V in which forwards overlap with backwards of other microbatches",
     .source = "DeepSeek-AI, arXiv:2412.19437",
     .stages_per_rank = 2,
-    .v_shaped = true,
+    .flags = TIMETABLE_V_SHAPED | TIMETABLE_FILLED | TIMETABLE_SPLITS | TIMETABLE_OVERLAPS |
+             TIMETABLE_IN_TORCHTITAN,
     .bubble = {"(p-1)(FB+B-3W)",
                "F = I = W, B <= FB <= F+B; FB is B where pairs are done one after the other", idle,
                holds},
-    .check = check,
     .order = order,
 };

@@ -15,11 +15,6 @@
 #include "timetable/row.h"
 #include "timetable/table.h"
 
-static int check(const struct timetable_sizes *sizes, struct shd_error *err)
-{
-    return timetable_expect_stages(sizes, timetable_gpipe.name, 1, err);
-}
-
 static void order(struct timetable_row *row)
 {
     for (uint32_t m = 0; m < row->sizes.nmicrobatches; m++)
@@ -33,7 +28,8 @@ const struct timetable_schedule timetable_gpipe = {
     .desc = "all forwards, then all backwards",
     .source = "Huang et al., arXiv:1811.06965",
     .stages_per_rank = 1,
+    .flags = TIMETABLE_UNSEARCHED | TIMETABLE_IN_TORCHTITAN,
     .bubble = {"(p-1)(F+B)", "", timetable_ramps, timetable_always},
-    .check = check,
+    .other_names = {"fill-drain"},
     .order = order,
 };

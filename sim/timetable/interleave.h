@@ -2,8 +2,8 @@
  * every stage of a rank before the next begins.
  *
  * The k-th forward of a rank, counted over all its stages, is of round k / (v g), stage (k / g) mod
- * v of the rank's own and microbatch k mod g of that round, where g is the size of a round;
- * backwards take the stages from the last to the first.
+ * v of the rank's own and microbatch k mod g of that round, where g is the size of a round
+ * (timetable_round()); backwards take the stages from the last to the first.
  *
  * Thread class: pure functions.
  *
@@ -13,15 +13,6 @@
 #define TIMETABLE_INTERLEAVE_H
 
 #include "timetable/row.h"
-
-/* Microbatches of a round: as near above p as divides them evenly, or all of fewer than p.
- * SHD_EINDIVISIBLE where m does not divide into floor(m / p) rounds. */
-SHD_MUST_CHECK int timetable_check_rounds(const struct timetable_sizes *sizes, const char *name,
-                                          struct shd_error *err);
-
-/* Forwards of rank r before its first backward: those of all its stages but the last in the first
- * round, and `step` for each rank behind it; at most all. */
-uint64_t timetable_warm_up(const struct timetable_row *row, uint32_t step);
 
 /* Add the k-th forward, or the k-th backward of a kind, of the row's rank. */
 void timetable_add_forward(struct timetable_row *row, uint64_t k);

@@ -17,22 +17,17 @@
 #include "timetable/interleave.h"
 #include "timetable/table.h"
 
-static int check(const struct timetable_sizes *sizes, struct shd_error *err)
-{
-    return timetable_check_rounds(sizes, timetable_interleaved_1f1b.name, err);
-}
-
 static void order(struct timetable_row *row)
 {
     uint64_t all = (uint64_t)row->sizes.stages_per_rank * row->sizes.nmicrobatches;
-    uint64_t ahead = timetable_warm_up(row, 2);
+    uint64_t ahead = timetable_ahead(row->schedule, &row->sizes, row->rank);
 
     for (uint64_t k = 0; k < ahead; k++)
         timetable_add_forward(row, k);
     for (uint64_t k = 0; k < all; k++) {
+        timetable_add_backward(row, TIMETABLE_BACKWARD, k);
         if (k + ahead < all)
             timetable_add_forward(row, k + ahead);
-        timetable_add_backward(row, TIMETABLE_BACKWARD, k);
     }
 }
 
@@ -41,7 +36,10 @@ const struct timetable_schedule timetable_interleaved_1f1b = {
     .desc = "1F1B with several smaller stages a rank, for a smaller bubble",
     .source = "Narayanan et al., arXiv:2104.04473",
     .stages_per_rank = 2,
+    .flags = TIMETABLE_ANY_STAGES | TIMETABLE_IN_ROUNDS | TIMETABLE_USUAL | TIMETABLE_IN_MEGATRON |
+             TIMETABLE_IN_TORCHTITAN,
+    .ahead = 2,
     .bubble = {"(p-1)(F+B)", "m >= p, or v = 1", timetable_ramps, timetable_loop_is_full},
-    .check = check,
+    .other_names = {"virtual-pipeline", "vpp"},
     .order = order,
 };

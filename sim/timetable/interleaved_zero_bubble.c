@@ -17,24 +17,19 @@
 #include "timetable/interleave.h"
 #include "timetable/table.h"
 
-static int check(const struct timetable_sizes *sizes, struct shd_error *err)
-{
-    return timetable_check_rounds(sizes, timetable_interleaved_zero_bubble.name, err);
-}
-
 static void order(struct timetable_row *row)
 {
     uint64_t all = (uint64_t)row->sizes.stages_per_rank * row->sizes.nmicrobatches;
-    uint64_t ahead = timetable_warm_up(row, 1), weights = 0;
+    uint64_t ahead = timetable_ahead(row->schedule, &row->sizes, row->rank), weights = 0;
 
     for (uint64_t k = 0; k < ahead; k++)
         timetable_add_forward(row, k);
     for (uint64_t k = 0; k < all; k++) {
-        if (k + ahead < all)
-            timetable_add_forward(row, k + ahead);
         timetable_add_backward(row, TIMETABLE_BACKWARD_INPUT, k);
         if (k >= row->rank)
             timetable_add_backward(row, TIMETABLE_BACKWARD_WEIGHT, weights++);
+        if (k + ahead < all)
+            timetable_add_forward(row, k + ahead);
     }
     while (weights < all)
         timetable_add_backward(row, TIMETABLE_BACKWARD_WEIGHT, weights++);
@@ -50,7 +45,8 @@ const struct timetable_schedule timetable_interleaved_zero_bubble = {
     .desc = "ZB-H1 with several smaller stages a rank",
     .source = "Qi et al., arXiv:2401.10241",
     .stages_per_rank = 2,
+    .flags = TIMETABLE_ANY_STAGES | TIMETABLE_IN_ROUNDS | TIMETABLE_SPLITS | TIMETABLE_IN_TORCHTITAN,
+    .ahead = 1,
     .bubble = {"(p-1)(F+I-W)", "F = I = W, m >= p", timetable_filled_ramps, holds},
-    .check = check,
     .order = order,
 };

@@ -16,13 +16,6 @@
 #include "timetable/row.h"
 #include "timetable/table.h"
 
-static int check(const struct timetable_sizes *sizes, struct shd_error *err)
-{
-    (void)sizes;
-    (void)err;
-    return SHD_OK;
-}
-
 static void order(struct timetable_row *row)
 {
     uint32_t p = row->sizes.nranks, v = row->sizes.stages_per_rank, n = row->sizes.nmicrobatches;
@@ -40,7 +33,8 @@ const struct timetable_schedule timetable_looped_bfs = {
     .desc = "stages in a loop, all microbatches of one before the next",
     .source = "Lamy-Poirier, arXiv:2211.05953",
     .stages_per_rank = 2,
+    .flags = TIMETABLE_ANY_STAGES | TIMETABLE_UNSEARCHED | TIMETABLE_IN_TORCHTITAN,
     .bubble = {"(p-1)(F+B)", "m >= p, or v = 1", timetable_ramps, timetable_loop_is_full},
-    .check = check,
+    .other_names = {"breadth-first", "bfs"},
     .order = order,
 };

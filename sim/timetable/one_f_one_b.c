@@ -15,16 +15,12 @@
 #include "timetable/row.h"
 #include "timetable/table.h"
 
-static int check(const struct timetable_sizes *sizes, struct shd_error *err)
-{
-    return timetable_expect_stages(sizes, timetable_one_f_one_b.name, 1, err);
-}
-
 static void order(struct timetable_row *row)
 {
-    uint32_t n = row->sizes.nmicrobatches, ahead = row->sizes.nranks - row->rank;
+    uint32_t n = row->sizes.nmicrobatches;
+    uint32_t ahead = (uint32_t)timetable_ahead(row->schedule, &row->sizes, row->rank);
 
-    for (uint32_t m = 0; m < n && m < ahead; m++)
+    for (uint32_t m = 0; m < ahead; m++)
         timetable_add(row, TIMETABLE_FORWARD, row->rank, m);
     for (uint32_t m = 0; m < n; m++) {
         timetable_add(row, TIMETABLE_BACKWARD, row->rank, m);
@@ -38,7 +34,9 @@ const struct timetable_schedule timetable_one_f_one_b = {
     .desc = "a backward as soon as there is one, for fewer live activations",
     .source = "Narayanan et al., arXiv:2006.09503",
     .stages_per_rank = 1,
+    .flags = TIMETABLE_USUAL | TIMETABLE_IN_MEGATRON | TIMETABLE_IN_TORCHTITAN,
+    .ahead = 1,
     .bubble = {"(p-1)(F+B)", "", timetable_ramps, timetable_always},
-    .check = check,
+    .other_names = {"pipedream-flush", "one-forward-one-backward"},
     .order = order,
 };

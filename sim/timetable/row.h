@@ -10,6 +10,7 @@
 #include "timetable/timetable.h"
 
 struct timetable_row {
+    const struct timetable_schedule *schedule;
     struct timetable_sizes sizes;
     uint32_t rank;
     struct timetable_action *actions; /* room for three of every stage and microbatch of a rank */
@@ -22,9 +23,5 @@ void timetable_add(struct timetable_row *row, enum timetable_kind kind, uint32_t
 /* A forward and a full backward that are done as one. */
 void timetable_add_overlapped(struct timetable_row *row, const struct timetable_action *forward,
                               const struct timetable_action *backward);
-
-/* For check() of schedules: rank r holds exactly `n` stages. */
-SHD_MUST_CHECK int timetable_expect_stages(const struct timetable_sizes *sizes, const char *name,
-                                           uint32_t n, struct shd_error *err);
 
 #endif /* TIMETABLE_ROW_H */

@@ -1,4 +1,4 @@
-/* The schedules there are, in the order of their invention.
+/* The schedules there are, found by name and by what is true of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,16 +7,49 @@
 #include "timetable/table.h"
 
 #include <ctype.h>
-#include <stddef.h>
-#include <stdio.h>
 
 #include "base/nearest.h"
 
-const struct timetable_schedule *const timetable_schedules[] = {
-    &timetable_gpipe,      &timetable_one_f_one_b, &timetable_interleaved_1f1b,
-    &timetable_looped_bfs, &timetable_zb_h1,       &timetable_interleaved_zero_bubble,
-    &timetable_zbv,        &timetable_dualpipev,   NULL,
-};
+#define ADDRESS(name) &name,
+const struct timetable_schedule *const timetable_schedules[] = {TIMETABLE_TABLE(ADDRESS) NULL};
+
+/* ---- by what is true of them ---- */
+
+bool timetable_is_made_for(const struct timetable_schedule *schedule, int64_t nstages)
+{
+    return nstages == schedule->stages_per_rank ||
+           (nstages > schedule->stages_per_rank && schedule->flags & TIMETABLE_ANY_STAGES);
+}
+
+const struct timetable_schedule *timetable_made_for(enum timetable_flag flag, int64_t nstages)
+{
+    for (size_t i = 0; timetable_schedules[i]; i++)
+        if (timetable_schedules[i]->flags & flag &&
+            timetable_is_made_for(timetable_schedules[i], nstages))
+            return timetable_schedules[i];
+    return NULL;
+}
+
+void timetable_names(struct text *out, unsigned all, unsigned none, const char *last)
+{
+    const char *before = NULL;
+    bool several = false;
+
+    for (size_t i = 0; timetable_schedules[i]; i++) {
+        const struct timetable_schedule *schedule = timetable_schedules[i];
+
+        if ((schedule->flags & all) != all || schedule->flags & none)
+            continue;
+        if (before)
+            text_addf(out, "%s%s", several ? ", " : "", before);
+        several |= before != NULL;
+        before = schedule->name;
+    }
+    if (before)
+        text_addf(out, "%s%s", several ? last : "", before);
+}
+
+/* ---- by name ---- */
 
 static const char *skip_dashes(const char *s)
 {
@@ -39,71 +72,67 @@ static const char *behind(const char *whole, const char *name)
     }
 }
 
-/* What schedules are called elsewhere, and no name here begins with. */
-static const struct {
-    const char *called, *name;
-} other_names[] = {
-    {"zero-bubble", "ZBH1"},
-    {"pipedream-flush", "1F1B"},
-    {"one-forward-one-backward", "1F1B"},
-    {"breadth-first", "LoopedBFS"},
-    {"bfs", "LoopedBFS"},
-    {"virtual-pipeline", "Interleaved1F1B"},
-    {"vpp", "Interleaved1F1B"},
-    {"fill-drain", "GPipe"},
-};
-
-/* The name here of what is called otherwise elsewhere; NULL: none is. */
-static const char *name_of(const char *called)
+static bool is_same(const char *known, const char *name)
 {
-    for (size_t i = 0; i < sizeof other_names / sizeof other_names[0]; i++) {
-        const char *rest = behind(other_names[i].called, called);
+    const char *rest = behind(known, name);
 
-        if (rest && !*rest)
-            return other_names[i].name;
-    }
-    return NULL;
+    return rest && !*rest;
 }
 
-static int did_you_mean(const char *name, const char *meant, struct shd_error *err)
+static bool is_called(const struct timetable_schedule *schedule, const char *name)
 {
-    return shd_error_set(err, SHD_ENOTFOUND, "there is no schedule '%.60s'; did you mean '%s'?",
-                         name, meant);
+    for (size_t i = 0; i < TIMETABLE_OTHER_NAMES_MAX && schedule->other_names[i]; i++)
+        if (is_same(schedule->other_names[i], name))
+            return true;
+    return false;
 }
 
 static int not_found(const char *name, struct shd_error *err)
 {
-    char hint[NEAREST_HINT_MAX], names[160] = "";
-    size_t length = 0;
+    char hint[NEAREST_HINT_MAX];
+    struct text names = TEXT_INIT;
     struct nearest near;
 
-    if (name_of(name))
-        return did_you_mean(name, name_of(name), err);
     nearest_init(&near, name);
     for (size_t i = 0; timetable_schedules[i]; i++) {
         const char *known = timetable_schedules[i]->name;
 
-        if (*name && behind(known, name))
-            return did_you_mean(name, known, err);
+        if (*name && (is_called(timetable_schedules[i], name) || behind(known, name)))
+            return shd_error_set(err, SHD_ENOTFOUND,
+                                 "there is no schedule '%.60s'; did you mean '%s'?", name, known);
         nearest_add(&near, known);
-        if (length < sizeof names)
-            length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
-                                       length ? ", " : "", known);
     }
-    nearest_hint(&near, hint, sizeof hint);
-    return shd_error_set(err, SHD_ENOTFOUND, "there is no schedule '%.60s'%s%s", name,
-                         *hint ? hint : "; expected one of ", *hint ? "" : names);
+    if (!*nearest_hint(&near, hint, sizeof hint))
+        timetable_names(&names, 0, 0, ", ");
+    shd_error_set(err, SHD_ENOTFOUND, "there is no schedule '%.60s'%s%s", name,
+                  *hint ? hint : "; expected one of ", text_get(&names));
+    text_fini(&names);
+    return SHD_ENOTFOUND;
 }
 
 int timetable_find(const struct timetable_schedule **out, const char *name, struct shd_error *err)
 {
-    for (size_t i = 0; timetable_schedules[i]; i++) {
-        const char *rest = behind(timetable_schedules[i]->name, name);
-
-        if (rest && !*rest) {
+    for (size_t i = 0; timetable_schedules[i]; i++)
+        if (is_same(timetable_schedules[i]->name, name)) {
             *out = timetable_schedules[i];
             return SHD_OK;
         }
-    }
     return not_found(name, err);
+}
+
+int timetable_find_in(const struct timetable_schedule **out, const char *name,
+                      enum timetable_flag flag, const char *system, struct shd_error *err)
+{
+    const struct timetable_schedule *found;
+    struct text names = TEXT_INIT;
+
+    if (timetable_find(&found, name, NULL) == SHD_OK && found->flags & flag) {
+        *out = found;
+        return SHD_OK;
+    }
+    timetable_names(&names, flag, 0, " or ");
+    shd_error_set(err, SHD_EUNSUPPORTED, "%s has no schedule %.40s; expected %s", system, name,
+                  text_get(&names));
+    text_fini(&names);
+    return SHD_EUNSUPPORTED;
 }

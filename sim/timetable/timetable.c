@@ -49,15 +49,6 @@ void timetable_add_overlapped(struct timetable_row *row, const struct timetable_
     timetable_add(row, TIMETABLE_BACKWARD, backward->stage, backward->microbatch);
 }
 
-int timetable_expect_stages(const struct timetable_sizes *sizes, const char *name, uint32_t n,
-                            struct shd_error *err)
-{
-    if (sizes->stages_per_rank == n)
-        return SHD_OK;
-    return shd_error_set(err, SHD_EINVAL, "%s takes %u stage%s a rank, not %u", name, (unsigned)n,
-                         n == 1 ? "" : "s", (unsigned)sizes->stages_per_rank);
-}
-
 /* ---- timetables ---- */
 
 void timetable_destroy(struct timetable *t)
@@ -92,7 +83,7 @@ static int check(const struct timetable_schedule *schedule, const struct timetab
                              "expected at most %u stages, and stages times microbatches at most %u",
                              (unsigned long long)stages, (unsigned)s->nmicrobatches,
                              TIMETABLE_STAGES_MAX, TIMETABLE_PLACES_MAX);
-    return schedule->check(s, err);
+    return timetable_check(schedule, s, err);
 }
 
 /* Rank after rank, each into the room behind the one before. */
@@ -102,10 +93,10 @@ static void fill(struct timetable *t, const struct timetable_schedule *schedule,
     uint32_t p = sizes->nranks;
 
     for (uint32_t s = 0; s < t->nstages; s++)
-        t->rank_of_stage[s] = schedule->v_shaped && s >= p ? 2 * p - 1 - s : s % p;
+        t->rank_of_stage[s] = schedule->flags & TIMETABLE_V_SHAPED && s >= p ? 2 * p - 1 - s : s % p;
     t->first[0] = 0;
     for (uint32_t r = 0; r < p; r++) {
-        struct timetable_row row = {*sizes, r, t->actions + t->first[r], 0};
+        struct timetable_row row = {schedule, *sizes, r, t->actions + t->first[r], 0};
 
         schedule->order(&row);
         t->first[r + 1] = t->first[r] + row.nactions;

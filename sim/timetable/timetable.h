@@ -19,6 +19,8 @@
 
 #include <shd/error.h>
 
+#include "base/text.h"
+
 enum timetable_kind {
     TIMETABLE_FORWARD,
     TIMETABLE_BACKWARD,        /* gradients of inputs and of weights */
@@ -81,27 +83,80 @@ struct timetable_bubble {
 
 struct timetable_row;
 
-/* A schedule is a file that ends in one of these, and a row of table.c. */
+/* What is true of a schedule. */
+enum timetable_flag {
+    TIMETABLE_V_SHAPED = 1, /* rank r holds stages r and 2p - 1 - r; else those with s mod p = r */
+    TIMETABLE_ANY_STAGES = 2, /* a rank may hold any number of stages; else `stages_per_rank` */
+    TIMETABLE_IN_ROUNDS = 4,  /* microbatches go in rounds: floor(m / p) of them divide m */
+    TIMETABLE_FILLED = 8,     /* it takes at least as many microbatches as there are stages */
+    TIMETABLE_SPLITS = 16,    /* weights' gradients may be made later than inputs' */
+    TIMETABLE_OVERLAPS = 32,  /* it has pairs that are done as one */
+    /* Whether `search` has it: always, or never, as another is better at everything; else where
+     * schedules have a range. */
+    TIMETABLE_USUAL = 64,
+    TIMETABLE_UNSEARCHED = 128,
+    /* Which systems have it: Megatron-LM knows schedules by the number of stages, torchtitan by the
+     * names that they have here, which are PyTorch's. */
+    TIMETABLE_IN_MEGATRON = 256,
+    TIMETABLE_IN_TORCHTITAN = 512,
+};
+
+#define TIMETABLE_OTHER_NAMES_MAX 3
+
+/* A schedule is a file that ends in one of these, and a row of table.h: nobody else lists them. */
 struct timetable_schedule {
     const char *name;         /* as written in scenarios and questions */
     const char *desc;         /* one line for people */
     const char *source;       /* where it is from: authors and arXiv number */
     uint32_t stages_per_rank; /* that it is made for, where nothing else is said */
-    bool v_shaped; /* rank r holds stages r and 2p - 1 - r; else those with s mod p = r */
+    unsigned flags;           /* enum timetable_flag */
+    uint32_t ahead; /* of timetable_ahead(); 0: the order is another, and nothing is known */
     struct timetable_bubble bubble;
-    /* SHD_EINVAL or SHD_EINDIVISIBLE: what of the sizes does not fit, what was expected, and the
-     * nearest that does. */
+    /* What it is called elsewhere, for "did you mean"; no name here begins so. */
+    const char *other_names[TIMETABLE_OTHER_NAMES_MAX];
+    /* What the flags do not say of the sizes that it takes, as timetable_check(); NULL: nothing. */
     int (*check)(const struct timetable_sizes *sizes, struct shd_error *err);
     void (*order)(struct timetable_row *row); /* add a rank's actions (row.h) */
 };
 
-/* Ended by NULL. */
+/* In the order of their invention, ended by NULL. */
 extern const struct timetable_schedule *const timetable_schedules[];
 
 /* The schedule of a name, in which case, '-' and '_' count nothing; SHD_ENOTFOUND says which name
  * may have been meant. */
 SHD_MUST_CHECK int timetable_find(const struct timetable_schedule **out, const char *name,
                                   struct shd_error *err);
+
+/* The same among those of a system, of which one flag tells; SHD_EUNSUPPORTED names them. */
+SHD_MUST_CHECK int timetable_find_in(const struct timetable_schedule **out, const char *name,
+                                     enum timetable_flag flag, const char *system,
+                                     struct shd_error *err);
+
+/* The first schedule of a flag that is made for so many stages a rank; NULL: there is none. */
+const struct timetable_schedule *timetable_made_for(enum timetable_flag flag, int64_t nstages);
+
+/* Whether one is: where a rank may hold any number, for those from `stages_per_rank` on. */
+bool timetable_is_made_for(const struct timetable_schedule *schedule, int64_t nstages);
+
+/* Add the names of the schedules that have all flags of one set and none of another: "A, B" and,
+ * before the last of several, `last`, such as " or ". */
+void timetable_names(struct text *out, unsigned all, unsigned none, const char *last);
+
+/* SHD_EINVAL or SHD_EINDIVISIBLE: what of sizes, each at least 1, does not fit a schedule, what was
+ * expected, and the nearest that does. */
+SHD_MUST_CHECK int timetable_check(const struct timetable_schedule *schedule,
+                                   const struct timetable_sizes *sizes, struct shd_error *err);
+
+/* Microbatches that a rank takes through one of its stages before it takes any through the next, at
+ * most: a round, as near above p as divides them evenly, or all of fewer than p. */
+uint32_t timetable_round(const struct timetable_schedule *schedule,
+                         const struct timetable_sizes *sizes);
+
+/* Forwards of a rank before its first backward: those of all its stages but the last in the first
+ * round, its own, and schedule->ahead for each rank behind it; at most all.  Where nothing is known
+ * there are at least those of one microbatch. */
+uint64_t timetable_ahead(const struct timetable_schedule *schedule,
+                         const struct timetable_sizes *sizes, uint32_t rank);
 
 #define TIMETABLE_STAGES_MAX (1U << 24)
 #define TIMETABLE_ACTIONS_MAX                                           \
@@ -111,7 +166,7 @@ SHD_MUST_CHECK int timetable_find(const struct timetable_schedule **out, const c
 #define TIMETABLE_PLACES_MAX (TIMETABLE_ACTIONS_MAX / 3)
 
 /* Build the timetable of a schedule: time and memory are linear in its actions.  The statuses of
- * its check(); SHD_EINVAL where a size is 0; SHD_ERANGE beyond the limits above; SHD_ENOMEM. */
+ * timetable_check(); SHD_EINVAL where a size is 0; SHD_ERANGE beyond the limits above; SHD_ENOMEM. */
 SHD_MUST_CHECK int timetable_build(struct timetable **out,
                                    const struct timetable_schedule *schedule,
                                    const struct timetable_sizes *sizes, struct shd_error *err);

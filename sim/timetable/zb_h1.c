@@ -16,16 +16,12 @@
 #include "timetable/row.h"
 #include "timetable/table.h"
 
-static int check(const struct timetable_sizes *sizes, struct shd_error *err)
-{
-    return timetable_expect_stages(sizes, timetable_zb_h1.name, 1, err);
-}
-
 static void order(struct timetable_row *row)
 {
-    uint32_t n = row->sizes.nmicrobatches, ahead = row->sizes.nranks - row->rank, weights = 0;
+    uint32_t ahead = (uint32_t)timetable_ahead(row->schedule, &row->sizes, row->rank);
+    uint32_t n = row->sizes.nmicrobatches, weights = 0;
 
-    for (uint32_t m = 0; m < n && m < ahead; m++)
+    for (uint32_t m = 0; m < ahead; m++)
         timetable_add(row, TIMETABLE_FORWARD, row->rank, m);
     for (uint32_t m = 0; m < n; m++) {
         timetable_add(row, TIMETABLE_BACKWARD_INPUT, row->rank, m);
@@ -48,7 +44,9 @@ const struct timetable_schedule timetable_zb_h1 = {
     .desc = "1F1B whose weight gradients wait until a rank would be idle",
     .source = "Qi et al., arXiv:2401.10241",
     .stages_per_rank = 1,
+    .flags = TIMETABLE_SPLITS | TIMETABLE_USUAL,
+    .ahead = 1,
     .bubble = {"(p-1)(F+I-W)", "F = I = W, m >= p", timetable_filled_ramps, holds},
-    .check = check,
+    .other_names = {"zero-bubble"},
     .order = order,
 };

@@ -29,15 +29,13 @@ struct progress {
 static int check(const struct timetable_sizes *sizes, struct shd_error *err)
 {
     uint64_t p = sizes->nranks;
-    int status = timetable_expect_stages(sizes, timetable_zbv.name, 2, err);
 
     /* The order of 2p - 1 microbatches is gone through in any case. */
-    if (status == SHD_OK && 2 * p * (2 * p - 1) > TIMETABLE_PLACES_MAX)
-        status = shd_error_set(err, SHD_ERANGE,
-                               "%s of %llu ranks is too large; expected 2p (2p - 1) to be at most "
-                               "%u",
-                               timetable_zbv.name, (unsigned long long)p, TIMETABLE_PLACES_MAX);
-    return status;
+    if (2 * p * (2 * p - 1) <= TIMETABLE_PLACES_MAX)
+        return SHD_OK;
+    return shd_error_set(err, SHD_ERANGE,
+                         "%s of %llu ranks is too large; expected 2p (2p - 1) to be at most %u",
+                         timetable_zbv.name, (unsigned long long)p, TIMETABLE_PLACES_MAX);
 }
 
 static void add(struct timetable_row *row, struct progress *at, enum timetable_kind kind)
@@ -123,7 +121,7 @@ const struct timetable_schedule timetable_zbv = {
     .desc = "two stages a rank in a V, weight gradients in what would be idle",
     .source = "Qi et al., arXiv:2401.10241",
     .stages_per_rank = 2,
-    .v_shaped = true,
+    .flags = TIMETABLE_V_SHAPED | TIMETABLE_SPLITS | TIMETABLE_IN_TORCHTITAN,
     .bubble = {"(p-1)F", "F = I = W, m >= 2p-1", idle, holds},
     .check = check,
     .order = order,
