@@ -113,7 +113,7 @@ refuses "torchtitan's llama3 is another model; expected activation swiglu, norm 
 refuses "another model; expected tied false, heads x head_dim = d_model" torchtitan train_4d.yaml \
     one-device -s 'params=[[.*, []]]' -s model.tied=true -s model.head_dim=16
 refuses "no such model of kind mlp; expected llama3" torchtitan fsdp.yaml default
-refuses "no schedule ZBH1; expected 1F1B, GPipe, LoopedBFS, Interleaved1F1B" torchtitan \
+refuses "no schedule ZBH1; expected GPipe, 1F1B, Interleaved1F1B, LoopedBFS" torchtitan \
     train_pipeline.yaml zero-bubble -s model.activation=swiglu -s 'model.rope={theta: 10000}'
 refuses "'dp' shards neither the batch nor a parameter; expected it in" megatron train_zero.yaml dp \
     -s axes.batch=null
