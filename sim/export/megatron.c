@@ -18,7 +18,7 @@ struct command {
     const struct export_layout *layout;
     const struct scenario *source;
     struct export_roles roles;
-    bool virtual; /* its schedule is that of several stages a rank */
+    const struct timetable_schedule *schedule; /* where there is a pipeline */
     struct text *out;
     struct shd_error *err;
 };
@@ -99,14 +99,12 @@ static int check_experts(struct command *c)
 static int check_pipeline(struct command *c)
 {
     const struct scenario_pipeline *p = &c->source->pipeline;
-    const struct timetable_schedule *schedule;
 
     if (c->roles.size[EXPORT_PIPELINE] == 1)
         return SHD_OK;
-    if (timetable_find_in(&schedule, p->schedule, TIMETABLE_IN_MEGATRON, "Megatron-LM", c->err) !=
-        SHD_OK)
+    if (timetable_find_in(&c->schedule, p->schedule, TIMETABLE_IN_MEGATRON, "Megatron-LM",
+                          c->err) != SHD_OK)
         return SHD_EUNSUPPORTED;
-    c->virtual = schedule->flags & TIMETABLE_ANY_STAGES;
     if (p->nplaces > 0 || p->nlayers > 0)
         return refuse(c, "stages by name or of given layers here; expected neither "
                          "pipeline.layers nor pipeline.place");
@@ -250,7 +248,7 @@ static void add_experts(struct command *c)
 static void add_pipeline(struct command *c)
 {
     add_number(c, "--pipeline-model-parallel-size", c->roles.size[EXPORT_PIPELINE]);
-    if (c->virtual)
+    if (c->schedule && c->schedule->flags & TIMETABLE_ANY_STAGES)
         add_number(c, "--num-virtual-stages-per-pipeline-rank",
                    c->layout->graph->nstages / c->roles.size[EXPORT_PIPELINE]);
     if (c->roles.data_outside)

@@ -249,25 +249,19 @@ static void find_microbatches(struct import_job *job, struct diag *diag)
         job->sequences = 1; /* after an error */
 }
 
-static const char *find_schedule(const struct import_text *name, struct diag *diag)
-{
-    const struct timetable_schedule *schedule;
-    struct shd_error err;
-
-    if (!name->text)
-        return "1F1B";
-    if (timetable_find_in(&schedule, name->text, TIMETABLE_IN_TORCHTITAN, "torchtitan", &err) ==
-        SHD_OK)
-        return schedule->name;
-    diag_error(diag, name->place, "%s", err.text);
-    return NULL;
-}
-
 static void find_stages(struct import_job *job, struct diag *diag)
 {
+    const struct import_text *name = &job->schedule_name;
+    const struct timetable_schedule *schedule = NULL;
+    struct shd_error err;
+
     if (job->old_stages > 0)
         job->stages = job->old_stages;
-    job->schedule = find_schedule(&job->schedule_name, diag);
+    if (timetable_find_in(&schedule, name->text ? name->text : "1F1B", TIMETABLE_IN_TORCHTITAN,
+                          "torchtitan", &err) != SHD_OK)
+        diag_error(diag, name->place, "%s", err.text);
+    else
+        job->schedule = schedule->name;
     if (job->stages == 1)
         return;
     text_add(&job->notes, "# torchtitan counts the embedding and the head as a layer each: its "

@@ -134,21 +134,14 @@ static double stream_seconds(const struct stages *s, int64_t layers)
     return (double)layers * most;
 }
 
-/* Whether two phases may run as one. */
-static bool overlaps(const struct layout *layout)
-{
-    return space_schedule(layout)->flags & TIMETABLE_OVERLAPS;
-}
-
 /* What a part does for a microbatch.  Where two phases run as one, what one waits for may run
  * beside the computations of the other. */
 static double computed(const struct stages *s, enum piece_part part)
 {
-    bool together = overlaps(s->layout);
     double waits = s->layers->parts[part].waits_s + s->replicas->parts[part].waits_s;
 
     return s->parts[part].forward + s->parts[part].backward + s->parts[part].weights -
-           (together ? waits : 0);
+           (s->cut.together ? waits : 0);
 }
 
 /* The argument, wherever stages lie and whatever runs as one: the busiest rank takes no less than the mean of all, each of
@@ -181,7 +174,7 @@ double bound_time(const struct subject *subject, const struct layout *layout,
     double seconds = 0, way = 0, late;
 
     stages_of(&s, subject, layout, replicas, layers);
-    if (s.cut.back || overlaps(layout))
+    if (s.cut.back || s.cut.together)
         return mean_seconds(&s) * (1 - BOUND_ROUNDED);
     late = s.cut.pp > 1 ? late_of(&s, HOP_FORWARD) + late_of(&s, HOP_BACK) : 0;
     least = splits ? s.cut.layers : stages_layers(&s.cut, 0);

@@ -9,11 +9,13 @@
 
 struct cut stages_cut(const struct space *space, const struct layout *layout)
 {
+    unsigned flags = space_schedule(layout)->flags;
     int64_t pp = layout->value[SPACE_PP];
 
     return (struct cut){.space = space,
                         .given = layout->value[SPACE_SPLIT] == SPACE_SPLIT_GIVEN,
-                        .back = space_schedule(layout)->flags & TIMETABLE_V_SHAPED,
+                        .back = flags & TIMETABLE_V_SHAPED,
+                        .together = flags & TIMETABLE_OVERLAPS,
                         .pp = pp,
                         .stages = pp * layout->value[SPACE_VIRTUAL],
                         .layers = space->layers,

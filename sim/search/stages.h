@@ -19,7 +19,7 @@
  * timetable/). */
 struct cut {
     const struct space *space;
-    bool given, back;
+    bool given, back, together; /* a forward and a backward phase may run as one */
     int64_t pp, stages, layers;
     int64_t microbatches;
 };

@@ -217,7 +217,7 @@ int bound_timed(double *seconds, double *bytes, const struct subject *subject,
     int status = SHD_OK;
 
     stages_of(&stages, subject, layout, replicas, layers);
-    if (stages.cut.pp > 1 && !(space_schedule(layout)->flags & TIMETABLE_OVERLAPS)) {
+    if (stages.cut.pp > 1 && !stages.cut.together) {
         status = build_timetable(&timetable, &stages, err);
         if (status == SHD_OK)
             status = walk(&walked_s, &stages, timetable, err);

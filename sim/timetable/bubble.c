@@ -31,3 +31,8 @@ bool timetable_even(const struct timetable_times *t)
     return t->forward == t->backward_input && t->forward == t->backward_weight &&
            t->backward == t->backward_input + t->backward_weight;
 }
+
+bool timetable_even_and_full(const struct timetable_sizes *s, const struct timetable_times *t)
+{
+    return timetable_even(t) && s->nmicrobatches >= s->nranks;
+}

@@ -25,7 +25,9 @@ bool timetable_always(const struct timetable_sizes *sizes, const struct timetabl
 bool timetable_loop_is_full(const struct timetable_sizes *sizes,
                             const struct timetable_times *times);
 
-/* F = I = W, and a full backward as long as its two halves. */
+/* F = I = W, and a full backward as long as its two halves; and m >= p besides. */
 bool timetable_even(const struct timetable_times *times);
+bool timetable_even_and_full(const struct timetable_sizes *sizes,
+                             const struct timetable_times *times);
 
 #endif /* TIMETABLE_BUBBLE_H */

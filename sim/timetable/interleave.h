@@ -1,9 +1,12 @@
-/* interleave.h - the order of interleaved schedules: microbatches in rounds, each of which visits
- * every stage of a rank before the next begins.
+/* interleave.h - the order of 1F1B and of what was made of it: a rank does some forwards, then a
+ * backward and a forward in turns, until none is left.
  *
- * The k-th forward of a rank, counted over all its stages, is of round k / (v g), stage (k / g) mod
- * v of the rank's own and microbatch k mod g of that round, where g is the size of a round
- * (timetable_round()); backwards take the stages from the last to the first.
+ * Microbatches go in rounds, each of which visits every stage of a rank before the next begins: the
+ * k-th forward of a rank, counted over all its stages, is of round k / (v g), stage (k / g) mod v
+ * of the rank's own and microbatch k mod g of that round, where g is the size of a round
+ * (timetable_round()); backwards take the stages from the last to the first.  Where the backward is
+ * in two, weight gradients are put off by r of them on rank r, so that the last rank has most of
+ * them left to fill the end, which is where it would be idle.
  *
  * Thread class: pure functions.
  *
@@ -14,8 +17,8 @@
 
 #include "timetable/row.h"
 
-/* Add the k-th forward, or the k-th backward of a kind, of the row's rank. */
-void timetable_add_forward(struct timetable_row *row, uint64_t k);
-void timetable_add_backward(struct timetable_row *row, enum timetable_kind kind, uint64_t k);
+/* For order() of schedules, whose flags say whether it is in two, and `ahead` how many forwards are
+ * first. */
+void timetable_interleave(struct timetable_row *row);
 
 #endif /* TIMETABLE_INTERLEAVE_H */

@@ -17,20 +17,6 @@
 #include "timetable/interleave.h"
 #include "timetable/table.h"
 
-static void order(struct timetable_row *row)
-{
-    uint64_t all = (uint64_t)row->sizes.stages_per_rank * row->sizes.nmicrobatches;
-    uint64_t ahead = timetable_ahead(row->schedule, &row->sizes, row->rank);
-
-    for (uint64_t k = 0; k < ahead; k++)
-        timetable_add_forward(row, k);
-    for (uint64_t k = 0; k < all; k++) {
-        timetable_add_backward(row, TIMETABLE_BACKWARD, k);
-        if (k + ahead < all)
-            timetable_add_forward(row, k + ahead);
-    }
-}
-
 const struct timetable_schedule timetable_interleaved_1f1b = {
     .name = "Interleaved1F1B",
     .desc = "1F1B with several smaller stages a rank, for a smaller bubble",
@@ -41,5 +27,5 @@ const struct timetable_schedule timetable_interleaved_1f1b = {
     .ahead = 2,
     .bubble = {"(p-1)(F+B)", "m >= p, or v = 1", timetable_ramps, timetable_loop_is_full},
     .other_names = {"virtual-pipeline", "vpp"},
-    .order = order,
+    .order = timetable_interleave,
 };

@@ -12,22 +12,8 @@
 #include "config.h"
 
 #include "timetable/bubble.h"
-#include "timetable/row.h"
+#include "timetable/interleave.h"
 #include "timetable/table.h"
-
-static void order(struct timetable_row *row)
-{
-    uint32_t n = row->sizes.nmicrobatches;
-    uint32_t ahead = (uint32_t)timetable_ahead(row->schedule, &row->sizes, row->rank);
-
-    for (uint32_t m = 0; m < ahead; m++)
-        timetable_add(row, TIMETABLE_FORWARD, row->rank, m);
-    for (uint32_t m = 0; m < n; m++) {
-        timetable_add(row, TIMETABLE_BACKWARD, row->rank, m);
-        if (n - m > ahead)
-            timetable_add(row, TIMETABLE_FORWARD, row->rank, m + ahead);
-    }
-}
 
 const struct timetable_schedule timetable_one_f_one_b = {
     .name = "1F1B",
@@ -38,5 +24,5 @@ const struct timetable_schedule timetable_one_f_one_b = {
     .ahead = 1,
     .bubble = {"(p-1)(F+B)", "", timetable_ramps, timetable_always},
     .other_names = {"pipedream-flush", "one-forward-one-backward"},
-    .order = order,
+    .order = timetable_interleave,
 };

@@ -13,31 +13,8 @@
 #include "config.h"
 
 #include "timetable/bubble.h"
-#include "timetable/row.h"
+#include "timetable/interleave.h"
 #include "timetable/table.h"
-
-static void order(struct timetable_row *row)
-{
-    uint32_t ahead = (uint32_t)timetable_ahead(row->schedule, &row->sizes, row->rank);
-    uint32_t n = row->sizes.nmicrobatches, weights = 0;
-
-    for (uint32_t m = 0; m < ahead; m++)
-        timetable_add(row, TIMETABLE_FORWARD, row->rank, m);
-    for (uint32_t m = 0; m < n; m++) {
-        timetable_add(row, TIMETABLE_BACKWARD_INPUT, row->rank, m);
-        if (m >= row->rank)
-            timetable_add(row, TIMETABLE_BACKWARD_WEIGHT, row->rank, weights++);
-        if (n - m > ahead)
-            timetable_add(row, TIMETABLE_FORWARD, row->rank, m + ahead);
-    }
-    while (weights < n)
-        timetable_add(row, TIMETABLE_BACKWARD_WEIGHT, row->rank, weights++);
-}
-
-static bool holds(const struct timetable_sizes *sizes, const struct timetable_times *times)
-{
-    return timetable_even(times) && sizes->nmicrobatches >= sizes->nranks;
-}
 
 const struct timetable_schedule timetable_zb_h1 = {
     .name = "ZBH1",
@@ -46,7 +23,8 @@ const struct timetable_schedule timetable_zb_h1 = {
     .stages_per_rank = 1,
     .flags = TIMETABLE_SPLITS | TIMETABLE_USUAL,
     .ahead = 1,
-    .bubble = {"(p-1)(F+I-W)", "F = I = W, m >= p", timetable_filled_ramps, holds},
+    .bubble = {"(p-1)(F+I-W)", "F = I = W, m >= p", timetable_filled_ramps,
+               timetable_even_and_full},
     .other_names = {"zero-bubble"},
-    .order = order,
+    .order = timetable_interleave,
 };
