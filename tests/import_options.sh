@@ -115,6 +115,11 @@ refuses "another model; expected tied false, heads x head_dim = d_model" torchti
 refuses "no such model of kind mlp; expected llama3" torchtitan fsdp.yaml default
 refuses "no schedule ZBH1; expected GPipe, 1F1B, Interleaved1F1B, LoopedBFS" torchtitan \
     train_pipeline.yaml zero-bubble -s model.activation=swiglu -s 'model.rope={theta: 10000}'
+for target in megatron:num-virtual-stages-per-pipeline-rank torchtitan:Interleaved1F1B; do
+    shardsim export --to "${target%:*}" "$scenarios/train_pipeline.yaml" -S 1f1b -s pipeline.schedule=interleaved-1f1b \
+        -s model.activation=swiglu -s 'model.rope={theta: 10000}'
+    says out "${target#*:}" "${target%:*}: a schedule in other letters"
+done
 refuses "'dp' shards neither the batch nor a parameter; expected it in" megatron train_zero.yaml dp \
     -s axes.batch=null
 refuses 'inputs of products that are kept; expected gathered: again' megatron models/llama3-70b.yaml \
@@ -750,6 +755,8 @@ gives 'batch: {size: 64, seq: 2048, microbatches: 4}' '[experimental]' 'pipeline
     'pipeline_parallel_microbatches = 4'
 gives 'batch: {size: 64, seq: 2048, microbatches: 8}' '[parallelism]' 'pipeline_parallel_degree = 2'
 gives 'zero: {stage: 3, axis: dp, layout: pad}' '[parallelism]' 'pipeline_parallel_degree = 2'
+gives 'pipeline: {axis: pp, schedule: DualPipeV}' '[parallelism]' 'pipeline_parallel_degree = 2' \
+    'pipeline_parallel_schedule = "dualpipev"'
 gives 'zero: {stage: 3, axis: dp, layout: pad}' '[parallelism]' 'pipeline_parallel_degree = 2' \
     'fsdp_reshard_after_forward = "default"'
 gives 'zero: {stage: 3, axis: dp, layout: pad, reshard_after_forward: always}' '[parallelism]' 'pipeline_parallel_degree = 2' \
@@ -793,6 +800,9 @@ titan_cannot 5:14 '8 bits' '[training]' 'fp8_linear = "dynamic"'
 titan_cannot 6:1 'is given twice' '[training]' 'seq_len = 8' 'seq_len = 16'
 titan_cannot 6:1 'a list that does not end' '[float8]' 'filter_fqns = ["a",'
 titan_cannot 5:15 'several lines' '[job]' 'description = """a'
+titan_cannot 5:30 'torchtitan has no schedule 2F2B; expected GPipe, 1F1B, .* or DualPipeV' '[parallelism]' \
+    'pipeline_parallel_schedule = "2F2B"'
+titan_cannot 5:30 'torchtitan has no schedule ZBH1' '[parallelism]' 'pipeline_parallel_schedule = "ZBH1"'
 titan_cannot 7:1 'expected headtail' '[parallelism]' 'context_parallel_degree = 2' \
     'context_parallel_load_balancer = "ptrr"'
 for size in 16B 8B; do
