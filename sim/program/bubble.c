@@ -1,5 +1,6 @@
-/* How long ranks of a pipeline wait for each other where a flop is the unit of time and transfers
- * take none: what the schedule and uneven stages make of it, before any hardware is known.
+/* How long ranks of a pipeline wait for each other, with a flop as the unit of time and transfers
+ * that take no time: the bubble that the schedule and uneven stages cause, before any hardware is
+ * known.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,17 +13,17 @@
 
 #define NOT_SENT (-1.0)
 
-/* One rank on its way through its turns. */
+/* Progress of one rank through its turns. */
 struct clock {
-    uint32_t turn, microbatch; /* the next */
+    uint32_t turn, microbatch; /* next to do */
     double now, busy;          /* flops */
 };
 
 struct bubble {
     const struct program *program;
     struct clock *clocks; /* [rank] */
-    double *flops;        /* [segment] of a device that does it */
-    double *sent;         /* [channel][microbatch] when */
+    double *flops;        /* [segment] flops of one device */
+    double *sent;         /* [channel][microbatch] time of the send; NOT_SENT before it */
 };
 
 static double *sent_at(const struct bubble *b, const struct program_op *op, uint32_t microbatch)
@@ -30,7 +31,7 @@ static double *sent_at(const struct bubble *b, const struct program_op *op, uint
     return &b->sent[(size_t)op->channel * b->program->microbatches + microbatch];
 }
 
-/* When all that a segment receives is there; NOT_SENT: not yet. */
+/* When a segment has received all its inputs; NOT_SENT if a send is still to come. */
 static double ready(const struct bubble *b, const struct program_segment *segment,
                     uint32_t microbatch)
 {
@@ -62,7 +63,7 @@ static void do_segment(struct bubble *b, struct clock *c, const struct program_t
             *sent_at(b, &b->program->ops[i], microbatch) = c->now;
 }
 
-/* Go on with a rank until it has to wait; whether it did anything. */
+/* Advance a rank until it has to wait.  Returns whether it made progress. */
 static bool advance(struct bubble *b, uint32_t rank)
 {
     const struct program *program = b->program;

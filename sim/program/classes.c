@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding the classes of devices that a program treats alike (classes.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "program/classes.h"
@@ -11,7 +14,8 @@
 
 /* ---- what depends on which axes ---- */
 
-/* Of a step in which boxes are fetched.  In a shift all devices move alike. */
+/* The axes that an exchange step (boxes fetched) moves data along.  None for a shift, in which all
+ * devices move alike. */
 static uint32_t exchanged_axes(const struct shd_reshard_step *step)
 {
     uint8_t along[SHD_MESH_AXES_MAX];
@@ -71,7 +75,7 @@ bool program_moves_alike(const struct program *program, const struct program_op 
 
 /* ---- cuts ---- */
 
-/* Begin a segment of an axis at a coordinate.  Starts are ascending, and their room is a power of
+/* Start a segment of an axis at a coordinate.  Starts stay ascending; their array has a power of
  * two of entries. */
 static int add_cut(struct program_classes *c, uint8_t axis, int32_t coord)
 {
@@ -100,9 +104,10 @@ static int add_cut(struct program_classes *c, uint8_t axis, int32_t coord)
     return SHD_OK;
 }
 
-/* Cut axes so that members before and from `member` on are in different boxes, members being
- * numbered along the axes, the first the most major.  Where all digits behind one are 0, that one
- * alone tells the two apart; before it, an equal digit leaves the question to the next. */
+/* Cut axes so that members below `member` and members from `member` on are in different boxes.  A
+ * member's number has one digit per axis, the first the most significant.  The last nonzero digit
+ * needs one cut, at the digit itself; each digit before it needs a cut on both sides, since an
+ * equal digit leaves the order to the later ones. */
 static int cut_at(struct program_classes *c, const uint8_t *axes, uint8_t naxes, uint32_t member)
 {
     bool last = true;
@@ -138,7 +143,7 @@ static int cut_scheduled(struct program_classes *c, const struct program_op *op)
     return status;
 }
 
-/* What a device does in an op, in two numbers. */
+/* Two figures of a device's share in an op. */
 typedef struct program_moved (*figures_fn)(const struct program *program,
                                            const struct program_op *op, int32_t position);
 
@@ -148,8 +153,8 @@ static struct program_moved flops_of(const struct program *program, const struct
     return (struct program_moved){program_op_flops(program, op, position), 0};
 }
 
-/* The position of number `n` along the axes of a mask, the last the most minor; coordinates on the
- * other axes are 0. */
+/* The position whose coordinates on the masked axes encode `n`, the last axis the least
+ * significant; coordinates on the other axes are 0. */
 static int32_t position_along(const struct shd_mesh *mesh, uint32_t axes, size_t n)
 {
     int32_t coords[SHD_MESH_AXES_MAX] = {0};
@@ -165,8 +170,9 @@ static int32_t position_along(const struct shd_mesh *mesh, uint32_t axes, size_t
     return shd_mesh_position(mesh, coords);
 }
 
-/* Whether figures differ between a coordinate of an axis and the one before it, wherever the others
- * are: `n` figures in runs of `inner` for each of the axis's `size` coordinates. */
+/* Whether figures differ between coordinate `coord` of an axis and the one before, at any
+ * coordinates of the other axes.  `figures` has `n` entries, in runs of `inner` for each of the
+ * axis's `size` coordinates. */
 static bool differs_before(const struct program_moved *figures, size_t n, size_t inner, size_t size,
                            size_t coord)
 {
@@ -179,7 +185,7 @@ static bool differs_before(const struct program_moved *figures, size_t n, size_t
     return false;
 }
 
-/* Cut the axes of a mask where an op's figures differ, by looking at all of their coordinates. */
+/* Cut the masked axes where an op's figures differ, by evaluating every coordinate. */
 static int cut_by_figures(struct program_classes *c, const struct program_op *op, uint32_t axes,
                           figures_fn figures_of)
 {
@@ -212,7 +218,7 @@ static int cut_by_figures(struct program_classes *c, const struct program_op *op
 
 /* ---- the classes of a program ---- */
 
-/* Note an op that moves bytes; `*is_new` where no op before it moves the same. */
+/* Count an op that moves bytes.  `*is_new` is set if no earlier op moves the same bytes. */
 static int add_moves(struct program_classes *c, uint32_t i, bool *is_new)
 {
     const struct program_op *ops = c->program->ops;
@@ -231,7 +237,7 @@ static int add_moves(struct program_classes *c, uint32_t i, bool *is_new)
     return SHD_OK;
 }
 
-/* Whether a kernel gets the same offset on every device in two ops. */
+/* Whether two ops' kernels get equal offsets on every device. */
 static bool same_offsets(const struct program *program, const struct program_op *a,
                          const struct program_op *b)
 {
@@ -248,7 +254,7 @@ static bool same_offsets(const struct program *program, const struct program_op 
     return a->noffsets == b->noffsets;
 }
 
-/* Whether two kernels do as many flops at every device: they are described alike. */
+/* Whether two kernels have equal flops on every device: their descriptions are equal. */
 static bool work_alike(const struct program *program, const struct program_op *a,
                        const struct program_op *b)
 {
@@ -259,7 +265,8 @@ static bool work_alike(const struct program *program, const struct program_op *a
     return memcmp(&a->desc, &b->desc, sizeof a->desc) == 0 && same_offsets(program, a, b);
 }
 
-/* Note an op whose flops depend on axes; `*is_new` where no op before it does the same. */
+/* Count an op whose flops depend on `axes`.  `*is_new` is set if no earlier op has the same
+ * flops. */
 static int add_works(struct program_classes *c, uint32_t i, uint32_t axes, bool *is_new)
 {
     const struct program_op *ops = c->program->ops;
@@ -407,7 +414,7 @@ uint32_t program_classes_find(const struct program_classes *classes, int32_t pos
         int32_t coord = shd_mesh_coord(classes->program->mesh, position, a);
         uint32_t low = 0, high = classes->nsegments[a];
 
-        while (low + 1 < high) { /* the segment is one from low on, before high */
+        while (low + 1 < high) { /* invariant: low <= segment < high */
             uint32_t middle = low + (high - low) / 2;
 
             if (classes->starts[a][middle] <= coord)

@@ -1,12 +1,12 @@
 /* classes.h - devices that a program treats alike: boxes of mesh coordinates.
  *
- * Each axis is cut into segments, between which something differs that a device does in some op:
- * bytes that it receives or sends, flops.  A class is a segment of each axis, so that most axes
- * have one segment and a million devices a few classes.  Devices of one class have equal figures in
- * every op; two classes may have equal figures, too.  Classes are numbered row-major, as positions
- * are; class 0 has position 0.
+ * Each axis is cut into segments wherever a device's figures change in some op: bytes that it
+ * receives or sends, or flops.  A class is one segment of each axis, so that most axes have one
+ * segment and a million devices a few classes.  Devices of one class have equal figures in every
+ * op; two classes may have equal figures, too.  Classes are numbered row-major, like positions;
+ * class 0 contains position 0.
  *
- * Memory is that of the segments: nothing is kept per device.
+ * Memory grows with the number of segments: nothing is kept per device.
  *
  * Thread class: immutable once created (and devices singled out), as long as the program is.
  *
@@ -17,43 +17,44 @@
 
 #include "program/program.h"
 
-/* Ops that move the same bytes at every device, as those of equal layers do. */
+/* A set of ops that move the same bytes on every device, such as those of equal layers. */
 struct program_moves {
-    uint32_t op;    /* the first of them */
-    uint64_t times; /* that a step does them, all together */
-    uint32_t axes;  /* a bit for each on whose coordinates it depends what a device moves */
+    uint32_t op;    /* the first op of the set */
+    uint64_t times; /* executions in a step, summed over the set */
+    uint32_t axes;  /* bit mask of the axes whose coordinates affect a device's bytes */
 };
 
-/* Ops whose flops differ from device to device, alike: those of equal layers. */
+/* A set of ops with the same flops on every device, where these differ between devices, such as ops
+ * of equal layers. */
 struct program_works {
     uint32_t op;
     uint64_t times;
-    uint32_t axes; /* as above, of flops */
+    uint32_t axes; /* bit mask of the axes whose coordinates affect a device's flops */
 };
 
 struct program_classes {
     const struct program *program; /* not owned */
-    struct program_moves *moves;   /* of all ops that communicate */
+    struct program_moves *moves;   /* sets of all communicating ops */
     uint32_t nmoves;
-    struct program_works *works; /* of all ops that do not do the same at every device */
+    struct program_works *works; /* sets of all ops whose flops differ between devices */
     uint32_t nworks;
     uint32_t nclasses;
     uint32_t nsegments[SHD_MESH_AXES_MAX];
-    int32_t *starts[SHD_MESH_AXES_MAX]; /* the first coordinate of each segment of an axis; the last
-                                         * entry, behind them, is the axis's size */
+    int32_t *starts[SHD_MESH_AXES_MAX]; /* the first coordinate of each segment of an axis, then
+                                           the axis's size */
 };
 
 struct program_class {
-    int32_t first; /* the lowest position */
+    int32_t first; /* lowest position */
     int32_t ndevices;
     int32_t start[SHD_MESH_AXES_MAX], size[SHD_MESH_AXES_MAX]; /* coordinates, by axis */
 };
 
-/* Find the classes of a program.  Time and memory grow with the coordinates of those axes only on
- * which boxes that are fetched, or kernels that know their offsets, depend.  SHD_ENOMEM. */
+/* Find the classes of a program.  Time and memory grow with the size of only those axes that
+ * fetched boxes, or kernels with known offsets, depend on.  SHD_ENOMEM. */
 SHD_MUST_CHECK int program_classes_create(struct program_classes **out,
                                           const struct program *program, struct shd_error *err);
-/* Make the device at a position a class of its own: as if it differed from all others.
+/* Make the device at a position a class of its own, as if it differed from all others.
  * SHD_ENOMEM. */
 SHD_MUST_CHECK int program_classes_single_out(struct program_classes *classes, int32_t position,
                                               struct shd_error *err);
@@ -62,20 +63,21 @@ void program_classes_destroy(struct program_classes *classes); /* NULL is allowe
 
 struct program_class program_classes_get(const struct program_classes *classes, uint32_t i);
 
-/* A class of one device. */
+/* A class of the single device at a position. */
 struct program_class program_class_of_device(const struct program *program, int32_t position);
 
-/* The class of a position. */
+/* The class that contains a position. */
 uint32_t program_classes_find(const struct program_classes *classes, int32_t position);
 
-/* The class that is the first along all but the axes of a mask, and the same along these. */
+/* The class with segment 0 on every axis outside the mask, and class `i`'s segments on the axes of
+ * the mask. */
 uint32_t program_classes_project(const struct program_classes *classes, uint32_t i, uint32_t axes);
 
-/* Whether two ops that communicate move the same bytes at every device. */
+/* Whether two communicating ops move the same bytes on every device. */
 bool program_moves_alike(const struct program *program, const struct program_op *a,
                          const struct program_op *b);
 
-/* The axes (a bit each) on whose coordinates it may depend what a device moves in an op. */
+/* Bit mask of the axes whose coordinates may affect the bytes that a device moves in an op. */
 uint32_t program_moves_axes(const struct program *program, const struct program_op *op);
 
 #endif /* PROGRAM_CLASSES_H */

@@ -1,4 +1,4 @@
-/* Which arrays of the next step are written over those of this one.
+/* Which results overwrite the argument that they replace in the next step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,8 @@ static bool reads(const struct program_op *op, uint32_t buffer)
     return false;
 }
 
-/* Whether an elementwise kernel reads each element of a buffer just where it writes it, so that it
- * may write over it: a block is loaded before it is stored. */
+/* Whether an elementwise kernel reads each element of a buffer only where it writes the output, so
+ * that it may overwrite the buffer: it loads a block before it stores it. */
 static bool reads_where_it_writes(const struct program_op *op, uint32_t buffer)
 {
     const struct kern_map *m = &op->desc.map;
@@ -31,7 +31,7 @@ static bool reads_where_it_writes(const struct program_op *op, uint32_t buffer)
     return true;
 }
 
-/* `last_read`: by buffer, one more than the last op that reads it. */
+/* `last_read`: for each buffer the last op that reads it, plus one; 0 if no op does. */
 static bool may_overwrite(const struct program *program, const struct program_result *result,
                           const uint32_t *last_read)
 {
@@ -39,7 +39,7 @@ static bool may_overwrite(const struct program *program, const struct program_re
     const struct program_op *op = &program->ops[i];
 
     if (program->microbatches > 1 && i < program->update_op)
-        return false; /* the next microbatch still reads what is there */
+        return false; /* the next microbatch still reads the argument */
     if (last_read[result->of] > i + 1)
         return false;
     return !reads(op, result->of) || reads_where_it_writes(op, result->of);

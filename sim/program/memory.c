@@ -1,4 +1,4 @@
-/* What a step takes of a device's memory: one walk in the order of its actions.
+/* A device's memory over a step: one walk through the step's actions in order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,7 +6,7 @@
 
 #include "program/program.h"
 
-/* Ops in a row for one microbatch, whose number is told. */
+/* Walk the ops from..end - 1 for one microbatch. */
 static void walk(const struct program *program, uint32_t rank, uint32_t from, uint32_t end,
                  const struct program_action *action, const struct program_memory_watch *watch)
 {
@@ -26,8 +26,8 @@ static void walk(const struct program *program, uint32_t rank, uint32_t from, ui
     }
 }
 
-/* In a row of microbatches all but the first are alike: accumulated sums are there from their begin
- * on. */
+/* A turn of several microbatches is walked for the first two only.  From the second on accumulated
+ * sums exist from the start, so that all later ones are like the second. */
 void program_memory_walk(const struct program *program, uint32_t rank,
                          const struct program_memory_watch *watch)
 {
@@ -47,7 +47,7 @@ void program_memory_walk(const struct program *program, uint32_t rank,
     }
 }
 
-/* Live bytes on one device, and what was live at the peak so far. */
+/* Live bytes on one device now, and the highest level so far. */
 struct level {
     const struct program *program;
     uint128 live, uses[PROGRAM_NUSES];
@@ -86,7 +86,7 @@ void program_memory(struct program_memory *out, const struct program *program, u
     *out = level.peak;
 }
 
-/* The rank that has most, and its bytes. */
+/* The rank with the highest peak; its bytes go to `bytes`. */
 static uint32_t find_peak(const struct program *program, uint128 *bytes)
 {
     uint32_t most = 0;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Recording a rank's live bytes by use at each op of a step (moments.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "program/moments.h"
@@ -34,7 +37,8 @@ static bool make_room(struct walker *w)
     return !w->failed;
 }
 
-/* The number of an op's action for a microbatch, of those that do the op. */
+/* The number of the action "op for microbatch" among the rank's actions
+ * (program_number_actions()). */
 static uint64_t number_of(const struct program_moments *m, uint32_t op, uint32_t microbatch)
 {
     return m->base[op] + (m->program->ops[op].times > 1 ? microbatch : 0);

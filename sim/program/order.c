@@ -1,4 +1,4 @@
-/* How often a step does what, and in which order.
+/* The order of a step's ops, and how often each of them runs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 
 /* ---- sorting ---- */
 
-/* Segments lie in an order in which a value is made before it is read. */
+/* Segments are sorted so that a value's maker precedes its readers. */
 static uint64_t place_of(const struct program *program, const struct program_op *op)
 {
     uint32_t stage = op->part == PROGRAM_FORWARD ? op->stage : program->nstages - 1 - op->stage;
@@ -109,7 +109,8 @@ size_t program_rank_axes(const struct program *program, uint8_t axes[SHD_MESH_AX
 
 /* ---- segments ---- */
 
-/* With one stage, what is done for a microbatch is done in one go, and with one microbatch all. */
+/* Whether two ops share a segment.  With one stage all ops of a microbatch do; with one microbatch
+ * as well, all ops of the step. */
 static bool same_segment(const struct program *program, const struct program_op *a,
                          const struct program_op *b)
 {
@@ -124,7 +125,9 @@ static bool same_segment(const struct program *program, const struct program_op 
 static int find_segments(struct program *program, struct shd_error *err)
 {
     struct program_segment *segments =
-        calloc(3 * (size_t)program->nstages + 3, sizeof *segments); /* the last two may be empty */
+        calloc(3 * (size_t)program->nstages + 3, sizeof *segments); /* START and UPDATE add at
+                                                                       most two segments; an
+                                                                       empty one is not stored */
     uint32_t n = 0;
 
     free(program->segments);
@@ -152,11 +155,11 @@ static int find_segments(struct program *program, struct shd_error *err)
 struct turns {
     struct program *program;
     uint32_t nturns;
-    uint32_t *segments; /* by part and stage; PROGRAM_NONE: there is nothing to do */
-    bool *seen;         /* by segment */
+    uint32_t *segments; /* [part][stage]; PROGRAM_NONE if there are no ops */
+    bool *seen;         /* [segment] it had a turn on this rank already */
 };
 
-/* What is done once a step is found as stage 0's. */
+/* The segment of a part and stage.  Parts done once a step are stored under stage 0. */
 static uint32_t *segment_at(const struct turns *t, enum program_part part, uint32_t stage)
 {
     return &t->segments[(size_t)part * t->program->nstages + stage];
@@ -179,7 +182,7 @@ static bool find_parts(struct turns *t)
     return true;
 }
 
-/* Add a turn, in which there may be nothing to do. */
+/* Add a turn, unless the part of that stage has no ops. */
 static void add_turn(struct turns *t, enum program_part part, uint32_t stage, uint32_t microbatch,
                      uint32_t count)
 {
@@ -205,7 +208,7 @@ static void add_action(struct turns *t, const struct timetable_action *a)
         add_turn(t, PROGRAM_WEIGHTS, a->stage, a->microbatch, 1);
 }
 
-/* All microbatches in a row: those of one stage. */
+/* Add one turn of all microbatches for each segment: the order of a single stage. */
 static void add_row(struct turns *t)
 {
     const struct program *program = t->program;
@@ -226,7 +229,7 @@ static void add_rank(struct turns *t, const struct timetable *timetable, uint32_
     add_turn(t, PROGRAM_UPDATE, 0, t->program->microbatches - 1, 1);
 }
 
-/* At most two turns an action, and those that are done once. */
+/* An action takes at most two turns, and each rank has a START and an UPDATE turn. */
 static size_t room_for_turns(const struct program *program, const struct timetable *timetable)
 {
     return 2 * (timetable ? timetable_nactions(timetable) : 1) + 2 * (size_t)program->nranks + 1;
@@ -276,7 +279,8 @@ static int take_stages(struct program *program, const struct timetable *timetabl
 
 static uint32_t segment_of(const struct program *program, uint32_t op)
 {
-    uint32_t low = 0, high = program->nsegments; /* behind the last: at the end of the step */
+    uint32_t low = 0, high = program->nsegments; /* one past the last segment is the end of the
+                                                    step */
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -294,7 +298,8 @@ static bool is_of_microbatch(const struct program *program, uint32_t segment)
     return segment < program->nsegments && !program_segment_is_once(&program->segments[segment]);
 }
 
-/* What a microbatch leaves must be a sum over all of them. */
+/* Record a buffer that carries a microbatch's data between its segments.  Data that outlives the
+ * microbatch must be accumulated over all of them. */
 static int set_frame(struct program *program, uint32_t buffer, struct shd_error *err)
 {
     const struct program_buffer *b = &program->buffers[buffer];
@@ -326,13 +331,14 @@ static int set_frames(struct program *program, struct shd_error *err)
     return status;
 }
 
-/* `op` may be behind the last, which is the end of the step. */
+/* Whether an op is in PROGRAM_START.  `op` may be `nops`, the end of the step. */
 static bool is_of_start(const struct program *program, uint32_t op)
 {
     return op < program->nops && program->ops[op].part == PROGRAM_START;
 }
 
-/* What is made once before the first microbatch stays for all of them. */
+/* Buffers made once before the first microbatch live to the end of the step if any microbatch reads
+ * them. */
 static void keep_started(struct program *program)
 {
     for (uint32_t b = 0; b < program->nbuffers; b++) {

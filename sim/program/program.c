@@ -159,7 +159,7 @@ enum program_part program_part_of_phase(uint8_t phase)
     return parts[phase];
 }
 
-/* The part of an op that does not say it itself. */
+/* The part of an op.  An op that does not set one gets its phase's. */
 static uint8_t part_of(const struct program_op *op)
 {
     return op->part != PROGRAM_ARGUMENTS || op->kind == PROGRAM_FILL
@@ -211,7 +211,8 @@ int program_add_next(struct program *program, const char *name, uint32_t buffer,
     if (status != SHD_OK)
         return status;
     program->results[program->nresults - 1].of = of;
-    program_make_room(program, of, program->buffers[buffer].bytes); /* it may be written there */
+    program_make_room(program, of, program->buffers[buffer].bytes); /* the result may be written
+                                                                       there */
     return SHD_OK;
 }
 
@@ -223,7 +224,7 @@ bool program_has_state(const struct program *program)
     return false;
 }
 
-/* Where microbatches begin, and the update. */
+/* Find the first op after the arguments and the first op of the update. */
 static void find_parts(struct program *program)
 {
     uint32_t i = 0;
@@ -238,7 +239,7 @@ static void find_parts(struct program *program)
 
 void program_set_lifetimes(struct program *program)
 {
-    uint32_t end = program->nops; /* behind the last op: no op frees them */
+    uint32_t end = program->nops; /* past the last op: no op frees them */
 
     find_parts(program);
     for (uint32_t i = 0; i < program->nops; i++) {

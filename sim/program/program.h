@@ -1,16 +1,16 @@
 /* program.h - what each device does, as plain data: ops, buffers with lifetimes, collectives.
  *
- * All devices of the mesh do the same ops on shards of the same extents (only offsets and peers
- * differ, and follow from the shardings), so a program is written down once, whatever the number of
- * devices.  Everything reads this one text: execution, plan, explanation, tests.
+ * All devices of the mesh do the same ops on shards of equal extents (only offsets and peers
+ * differ, and follow from the shardings), so a program is stored once, whatever the number of
+ * devices.  Execution, planning, explanations and tests all read this one representation.
  *
- * In a pipeline an op belongs to a stage, and only the devices of the stage's rank do it: those
- * with that coordinate on the axis of stages, which shards no array.  Ops lie in segments, and each
- * rank goes through its segments in an order of its own, its turns: which segment for which
- * microbatch.  Where there is one stage, there is one rank, all devices.
+ * In a pipeline each op belongs to a stage, and only the devices of that stage's rank do it: the
+ * devices with the rank's coordinate on the stage axis, which shards no array.  Ops are grouped
+ * into segments, and each rank has its own list of turns: which segment to do next, for which
+ * microbatch.  Without a pipeline there is one stage and one rank, of all devices.
  *
- * A buffer is one array's shard.  It comes to life at the op that writes it and is freed after the
- * op that reads it last, for each microbatch; arguments and results stay to the end.
+ * A buffer is one array's shard.  It is allocated by the op that writes it and freed after the op
+ * that reads it last, for each microbatch; arguments and results stay to the end.
  *
  * Thread class: owned by one thread while built, immutable afterwards.
  *
@@ -33,20 +33,20 @@
 #include "coll/coll.h"
 #include "kern/kernel.h"
 
-#define PROGRAM_NONE UINT32_MAX /* in place of a number of a buffer or op: there is none */
-#define PROGRAM_RANK_MAX 8      /* dimensions of an array */
+#define PROGRAM_NONE UINT32_MAX /* in place of a buffer or op number: none */
+#define PROGRAM_RANK_MAX 8      /* maximum dimensions of an array */
 
-/* Bytes of a shard, 32 PiB: whatever algorithm moves a buffer, or as many as one op has, the bytes
- * that it brings to a device fit a uint64_t. */
+/* Maximum bytes of a shard, 32 PiB.  The bytes that any algorithm brings to a device then fit a
+ * uint64_t, for as many buffers as one op can have. */
 #define PROGRAM_SHARD_BYTES_MAX (UINT64_C(1) << 55)
 
-/* What the memory of a buffer is for. */
+/* What a buffer's memory is used for. */
 enum program_use {
-    PROGRAM_ACTIVATIONS, /* values of the forward and the backward phase, and their gradients */
+    PROGRAM_ACTIVATIONS, /* values of the forward and backward phases, and their gradients */
     PROGRAM_PARAMETERS,
     PROGRAM_GRADIENTS, /* of parameters */
-    PROGRAM_OPTIMIZER, /* its state, from step to step */
-    PROGRAM_GATHERED,  /* parameters in another sharding than their own */
+    PROGRAM_OPTIMIZER, /* optimizer state, kept from step to step */
+    PROGRAM_GATHERED,  /* parameters in a sharding other than their own */
     PROGRAM_DATA,      /* inputs of the step */
     PROGRAM_WORKSPACE, /* of one op, or of the update */
     PROGRAM_NUSES
@@ -54,26 +54,26 @@ enum program_use {
 
 struct program_buffer {
     enum program_use use;
-    const char *name; /* of the array; several buffers may hold shardings of one array */
+    const char *name; /* the array's name; several buffers may hold shardings of one array */
     enum shd_dtype dtype;
-    enum shd_dtype stored; /* the type that was asked for, where it is computed in another */
+    enum shd_dtype stored; /* the requested type, where computations use another */
     uint32_t rank;
-    int64_t shape[PROGRAM_RANK_MAX]; /* of the whole array, with padding (graph/pad.h) */
-    int64_t held[PROGRAM_RANK_MAX];  /* without it */
-    int64_t local[PROGRAM_RANK_MAX]; /* of the shard */
+    int64_t shape[PROGRAM_RANK_MAX]; /* whole array, with padding (graph/pad.h) */
+    int64_t held[PROGRAM_RANK_MAX];  /* whole array, without padding */
+    int64_t local[PROGRAM_RANK_MAX]; /* the shard */
     struct shd_sharding sharding;
-    uint64_t bytes;             /* of the shard, and ... */
-    uint64_t room_bytes;        /* ... of these behind its elements: room for the padding of the
-                                   pieces that it is made of or cut into (reshard.h), or for a
-                                   copy whose chunks are padded */
-    uint32_t first_op, last_op; /* the op that writes it, and the one after which it is freed; nops:
-                                   never */
+    uint64_t bytes;             /* of the shard, including room_bytes */
+    uint64_t room_bytes;        /* spare bytes after the elements: for the padding of the pieces
+                                   that make up the shard (reshard.h), or for a copy with padded
+                                   chunks */
+    uint32_t first_op, last_op; /* the op that writes it, and the op after which it is freed;
+                                   `nops`: never freed */
     bool argument;              /* filled before the step begins */
-    uint32_t over; /* an argument whose memory it takes: written over what the next step
-                      does not want; else PROGRAM_NONE */
+    uint32_t over; /* argument whose memory it reuses, overwriting a value that the next step
+                      does not need; else PROGRAM_NONE */
 };
 
-/* Bytes and elements of a shard, without the room behind them. */
+/* Bytes and elements of a shard, without the spare room. */
 static inline uint64_t program_buffer_filled(const struct program_buffer *buffer)
 {
     return buffer->bytes - buffer->room_bytes;
@@ -84,126 +84,129 @@ static inline uint64_t program_buffer_count(const struct program_buffer *buffer)
     return program_buffer_filled(buffer) / shd_dtype_size(buffer->dtype);
 }
 
-#define PROGRAM_PHASE_UPDATE 2 /* of struct program_op's: what is done once a step */
+#define PROGRAM_PHASE_UPDATE 2 /* value of program_op.phase for ops done once a step */
 
 enum program_op_kind {
-    PROGRAM_FILL,    /* an argument, or data of a microbatch: written from its source */
+    PROGRAM_FILL,    /* write an argument, or a microbatch's data, from its source */
     PROGRAM_KERNEL,  /* local math */
-    PROGRAM_RESHARD, /* one step from one sharding of an array to another; a collective of several
-                        arrays has one of each as inputs and outputs, all of the same type, and
-                        dimensions of the step that hold for each */
-    PROGRAM_SEND,    /* to the devices of another rank, with the same other coordinates: reads one
-                        array, and does not wait for who receives it */
-    PROGRAM_RECV,    /* what was sent so: writes one array, in the same sharding */
-    PROGRAM_ROWS,    /* rows that ids and slots tell go to experts or back: reads an array, ids and
-                        slots, writes one array; rows.h */
+    PROGRAM_RESHARD, /* one reshard step of an array.  A collective of several arrays has an
+                        input and an output for each, all of one type; the step's dimensions
+                        apply to each */
+    PROGRAM_SEND,    /* send one array to the devices of another rank with equal other
+                        coordinates, without waiting for the receiver */
+    PROGRAM_RECV,    /* receive an array from a PROGRAM_SEND, in the same sharding */
+    PROGRAM_ROWS,    /* move rows, selected by ids and slots, to experts or back: reads an array,
+                        ids and slots, writes one array; rows.h */
     PROGRAM_NKINDS
 };
 
-/* The parts of a step, in the order in which a stage comes to them. */
+/* The parts of a step, in the order in which a stage reaches them. */
 enum program_part {
     PROGRAM_ARGUMENTS,
     PROGRAM_START, /* once a step, before the first microbatch */
     PROGRAM_FORWARD,
-    PROGRAM_BACKWARD, /* where a schedule splits this phase: all but ... */
-    PROGRAM_WEIGHTS,  /* ... what only gradients of parameters come of */
-    PROGRAM_UPDATE,   /* once a step, after the last */
+    PROGRAM_BACKWARD, /* the backward phase, without ... */
+    PROGRAM_WEIGHTS,  /* ... the ops that only contribute to gradients of parameters, where a
+                         schedule splits it */
+    PROGRAM_UPDATE,   /* once a step, after the last microbatch */
     PROGRAM_NPARTS
 };
 
-/* The part that ops of a phase are of, unless they say another. */
+/* The default part of ops in a phase. */
 enum program_part program_part_of_phase(uint8_t phase);
 
-/* Whether a step does a part once, not for each microbatch. */
+/* Whether a part runs once a step instead of once for each microbatch. */
 static inline bool program_part_is_once(enum program_part part)
 {
     return part == PROGRAM_START || part == PROGRAM_UPDATE;
 }
 
-/* How often a step of so many microbatches does a part. */
+/* How often a part runs in a step of `microbatches`. */
 static inline uint32_t program_part_times(enum program_part part, uint32_t microbatches)
 {
     return program_part_is_once(part) ? 1 : microbatches;
 }
 
 #define PROGRAM_INPUTS_MAX KERN_MAP_INPUTS_MAX
-#define PROGRAM_PARTS_MAX 8 /* arrays of one collective */
+#define PROGRAM_PARTS_MAX 8 /* maximum arrays of one collective */
 #define PROGRAM_OUTPUTS_MAX PROGRAM_PARTS_MAX
 _Static_assert(PROGRAM_PARTS_MAX <= PROGRAM_INPUTS_MAX && KERN_OUTPUTS_MAX <= PROGRAM_OUTPUTS_MAX,
                "an op has room for what it reads and writes");
 
-/* A kernel's offset: where a device's shard of a buffer starts along a dimension. */
+/* A kernel's offset argument: where the device's shard of a buffer starts along a dimension. */
 struct program_offset {
     uint32_t buffer, dim;
 };
 
-/* How rows go between tokens and experts: rows.h. */
+/* How rows move between tokens and experts; see rows.h. */
 struct program_rows {
-    bool combines;                            /* experts' rows go to tokens, else tokens to rows */
-    uint32_t groups;                          /* of the batch, each with slots of its own */
-    const struct kern_routing *routing;       /* what is planned; not owned */
-    const struct program_rows_counts *counts; /* the program's */
-    uint8_t naxes; /* along which rows come from other devices, ascending; 0: all are there */
+    bool combines;                            /* true: from experts to tokens; false: from tokens
+                                                 to experts */
+    uint32_t groups;                          /* groups of the batch, each with its own slots */
+    const struct kern_routing *routing;       /* the planned routing; not owned */
+    const struct program_rows_counts *counts; /* owned by the program */
+    uint8_t naxes; /* mesh axes along which rows come from other devices, ascending; 0: all rows
+                      are local */
     uint8_t axes[SHD_MESH_AXES_MAX];
 };
 
 struct program_op {
     enum program_op_kind kind;
-    uint8_t phase; /* enum graph_phase's number: 0 forward, 1 backward, 2 optimizer */
+    uint8_t phase; /* enum graph_phase value: 0 forward, 1 backward, 2 optimizer */
     uint8_t part;  /* enum program_part */
     uint32_t stage;
-    const char *name; /* which op of the model this is, or which one asked for the step */
-    const char *why;  /* a sentence for steps that communicate, else NULL */
+    const char *name; /* the model's op, or the op that needed this reshard step */
+    const char *why;  /* for communication: the reason, a sentence; else NULL */
     uint32_t ninputs, noutputs, noffsets;
     uint32_t inputs[PROGRAM_INPUTS_MAX]; /* buffers */
     uint32_t outputs[PROGRAM_OUTPUTS_MAX];
     struct program_offset offsets[KERN_OFFSETS_MAX];
-    uint64_t workspace_bytes;         /* lives during the op only */
-    uint64_t dense_flops;             /* of one device, nothing skipped for a mask */
-    uint64_t unsharded_flops;         /* of the op on whole arrays, by one device */
-    uint64_t model_flops;             /* the same, nothing skipped for a mask, without what its
-                                         kernel does once more */
-    uint32_t cut_axes;                /* bit a: axis a of the mesh shards the work */
-    uint32_t times;                   /* that a step does it: once, or for each microbatch */
-    bool again;                       /* of the forward phase, done once more */
-    bool accumulates;                 /* a kernel that adds to what it wrote for the microbatches
-                                         before, zeros for the first: that is its first input, which
-                                         `inputs` lacks */
+    uint64_t workspace_bytes;         /* live during the op only */
+    uint64_t dense_flops;             /* of one device, without skipping by a mask */
+    uint64_t unsharded_flops;         /* of one device that does the op on whole arrays */
+    uint64_t model_flops;             /* as unsharded_flops, but without skipping by a mask and
+                                         without the kernel's own recomputation */
+    uint32_t cut_axes;                /* bit a: mesh axis a shards the work */
+    uint32_t times;                   /* runs in a step: 1, or one for each microbatch */
+    bool again;                       /* the recomputation of a forward op */
+    bool accumulates;                 /* the kernel adds to its output of earlier microbatches,
+                                         starting from zeros; this implicit first input is not in
+                                         `inputs` */
     const struct kern_kernel *kernel; /* PROGRAM_KERNEL */
     union {
         struct kern_source source; /* PROGRAM_FILL */
         union kern_desc desc;      /* PROGRAM_KERNEL */
         struct shd_reshard_step reshard;
         struct program_rows rows; /* PROGRAM_ROWS */
-        uint32_t channel; /* PROGRAM_SEND, PROGRAM_RECV: the number that only these two have */
+        uint32_t channel; /* PROGRAM_SEND, PROGRAM_RECV: pairs a send with its receive */
     };
 };
 
-/* Ops in a row that are done in one go, for a microbatch or once a step.  A device leaves out those
- * of stages that its rank does not hold. */
+/* Consecutive ops that run without interruption, for one microbatch or once a step.  A device skips
+ * the ops of stages that its rank does not hold. */
 struct program_segment {
     enum program_part part;
-    uint32_t stage; /* of those of microbatches */
+    uint32_t stage; /* for segments of microbatches */
     uint32_t first_op, end_op;
 };
 
-/* Whether a segment is done once a step, not for each microbatch. */
+/* Whether a segment runs once a step instead of once for each microbatch. */
 static inline bool program_segment_is_once(const struct program_segment *segment)
 {
     return program_part_is_once(segment->part);
 }
 
-/* A segment for `count` microbatches, one after the other. */
+/* One segment done for `count` consecutive microbatches. */
 struct program_turn {
     uint32_t segment, microbatch, count;
-    bool first; /* of this segment: sums over microbatches begin */
+    bool first; /* the segment's first turn of the step: sums over microbatches start */
 };
 
 enum program_result_kind {
     PROGRAM_OUTPUT,
     PROGRAM_LOSS,
     PROGRAM_GRADIENT,
-    PROGRAM_NEXT /* takes the place of an argument when the next step begins */
+    PROGRAM_NEXT /* replaces an argument when the next step begins */
 };
 
 struct program_result {
@@ -214,38 +217,41 @@ struct program_result {
 };
 
 struct program {
-    const struct shd_mesh *mesh;           /* of all shardings; its axes may be parts of the ... */
-    const struct shd_mesh *asked_mesh;     /* ... mesh that was asked for; the same positions */
-    struct shd_mesh *own_mesh;             /* owned: `mesh` where it differs from that; else NULL */
-    uint8_t asked_axis[SHD_MESH_AXES_MAX]; /* by axis of `mesh`: the asked one that it is part of */
+    const struct shd_mesh *mesh;           /* mesh of all shardings; may split axes of ... */
+    const struct shd_mesh *asked_mesh;     /* ... the mesh that the user asked for; positions are
+                                              the same */
+    struct shd_mesh *own_mesh;             /* owned: `mesh` if it differs from `asked_mesh`; else
+                                              NULL */
+    uint8_t asked_axis[SHD_MESH_AXES_MAX]; /* [axis of `mesh`] the axis of asked_mesh that it is
+                                              part of */
     struct program_buffer *buffers;
     uint32_t nbuffers;
     struct program_op *ops;
     uint32_t nops;
-    uint32_t microbatches; /* of a step, at least 1 */
-    uint32_t first_op;     /* behind the arguments' */
-    uint32_t update_op;    /* the first that a step does once, when all microbatches are done */
-    int stage_axis;        /* that tells ranks apart; -1: there is one rank, and one stage */
+    uint32_t microbatches; /* in a step, at least 1 */
+    uint32_t first_op;     /* first op after the arguments */
+    uint32_t update_op;    /* first op of the update, after all microbatches */
+    int stage_axis;        /* axis whose coordinate is the rank; -1: one rank and one stage */
     uint32_t nstages, nranks;
-    uint32_t *rank_of_stage; /* NULL: all on rank 0 */
+    uint32_t *rank_of_stage; /* NULL: all stages on rank 0 */
     struct program_segment *segments;
     uint32_t nsegments;
-    struct program_turn *turns; /* of rank r: from first_turn[r] to first_turn[r + 1] - 1 */
+    struct program_turn *turns; /* rank r has first_turn[r] to first_turn[r + 1] - 1 */
     uint32_t *first_turn;
     struct program_channel {
         uint32_t send, recv; /* ops */
     } * channels;
     uint32_t nchannels;
-    uint32_t *frames; /* buffers of which each microbatch that is under way has one of its own, from
-                         one segment to another */
+    uint32_t *frames; /* buffers that carry data from one segment of a microbatch to another: one
+                         copy for each microbatch in flight */
     uint32_t nframes;
     struct program_result *results;
     uint32_t nresults;
-    const struct coll_algo *algos[COLL_NKINDS]; /* asked for by the scenario; NULL: the default */
-    struct program_rows_counts *rows_counts;    /* of all PROGRAM_ROWS */
-    const char *note; /* what the partitioner left out, a sentence; NULL: nothing */
+    const struct coll_algo *algos[COLL_NKINDS]; /* requested by the scenario; NULL: the default */
+    struct program_rows_counts *rows_counts;    /* for all PROGRAM_ROWS */
+    const char *note; /* one sentence on what the partitioner left out; NULL: nothing */
     struct program_text *texts;
-    bool failed; /* there was no memory for a text: not to be used */
+    bool failed; /* a text could not be allocated: the program must not be used */
 };
 
 struct program *program_create(const struct shd_mesh *mesh); /* NULL: no memory */
@@ -254,7 +260,8 @@ void program_destroy(struct program *program);               /* NULL is allowed 
 /* Set `algos`; NULL: the defaults. */
 void program_ask_algos(struct program *program, const struct coll_algo *const *algos);
 
-/* A text that lives as long as the program.  Without memory for it, "" and a failed program. */
+/* Format a text that lives as long as the program.  Out of memory it returns "" and sets
+ * `failed`. */
 const char *program_text(struct program *program, const char *fmt, ...) SHD_PRINTF(2, 3);
 
 /* Add a buffer for an array in a sharding; SHD_EINDIVISIBLE, SHD_ENOMEM, SHD_ERANGE. */
@@ -262,12 +269,12 @@ SHD_MUST_CHECK int program_add_buffer(uint32_t *out, struct program *program, co
                                       enum shd_dtype dtype, const int64_t *shape,
                                       const struct shd_sharding *sharding, struct shd_error *err);
 
-/* Let a buffer have so many bytes at least, room behind its elements. */
+/* Grow a buffer to at least `bytes`, as spare room after its elements. */
 void program_make_room(struct program *program, uint32_t buffer, uint64_t bytes);
 
-/* The same for what a step of one array, with its buffers, needs behind the elements of these: the
- * padding of the last of the pieces of a shard that it makes, or cuts while it combines them; a
- * copy of an operand whose chunks have to be padded. */
+/* Grow the buffers of a one-array reshard step by the spare room that the step needs: the padding
+ * of the shard's last piece where it gathers or reduce-scatters pieces, or a copy of an operand
+ * whose chunks need padding. */
 void program_make_step_room(struct program *program, const struct program_op *op);
 
 /* Append an op (copied). SHD_ENOMEM. */
@@ -277,121 +284,123 @@ SHD_MUST_CHECK int program_add_op(struct program *program, const struct program_
 SHD_MUST_CHECK int program_add_result(struct program *program, enum program_result_kind kind,
                                       const char *name, uint32_t buffer, struct shd_error *err);
 
-/* Make a buffer what the argument `of` is in the next step; SHD_EINVAL where it is an argument or a
- * result already, or is not sharded as the argument is. */
+/* Make a buffer the value of argument `of` in the next step.  SHD_EINVAL where the buffer is an
+ * argument or a result already, or is sharded unlike the argument. */
 SHD_MUST_CHECK int program_add_next(struct program *program, const char *name, uint32_t buffer,
                                     uint32_t of, struct shd_error *err);
 
-/* Have what a step leaves to the next written over what it replaces, where nothing reads that any
- * more.  SHD_ENOMEM. */
+/* Let results overwrite the arguments that they replace in the next step, where no later op reads
+ * the argument.  SHD_ENOMEM. */
 SHD_MUST_CHECK int program_update_in_place(struct program *program, struct shd_error *err);
 
-/* Whether a step begins with what the step before left. */
+/* Whether a step starts from state that the previous step left. */
 bool program_has_state(const struct program *program);
 
 /* ---- the order of a step ---- */
 
-/* Where stages lie, and in which order ranks go through them. */
+/* The stage axis, and the order in which ranks do their stages. */
 struct timetable;
 struct program_stages {
-    int axis; /* of the program's mesh; as many coordinates as the timetable has ranks */
+    int axis; /* in the program's mesh; its size is the timetable's number of ranks */
     const struct timetable *timetable;
 };
 
-/* Set which op is done how often and in which order, when lifetimes are set: all but arguments and
- * the optimizer's phase for each microbatch.  Ops must be sorted by part and stage
- * (program_sort_ops()).  `stages` NULL: one stage.  SHD_EUNSUPPORTED where a microbatch leaves an
- * array to the update, or a result, that is not accumulated; SHD_ENOMEM. */
+/* Set how often and in which order each op runs, once lifetimes are set: all ops run once for each
+ * microbatch, except those of arguments, START and UPDATE.  Ops must be sorted by part and stage
+ * (program_sort_ops()).  `stages` NULL: one stage.  SHD_EUNSUPPORTED where a microbatch passes an
+ * array to the update, or makes a result, without accumulating it; SHD_ENOMEM. */
 SHD_MUST_CHECK int program_set_order(struct program *program, uint32_t microbatches,
                                      const struct program_stages *stages, struct shd_error *err);
 
-/* Put ops in the order of their parts and stages; those of one keep their order.  SHD_ENOMEM. */
+/* Sort ops by part and stage, stably.  SHD_ENOMEM. */
 SHD_MUST_CHECK int program_sort_ops(struct program *program, struct shd_error *err);
 
 /* The rank of a device, and whether a rank holds an op's stage. */
 uint32_t program_rank(const struct program *program, int32_t position);
 bool program_holds(const struct program *program, uint32_t rank, const struct program_op *op);
 
-/* The position with a device's coordinates, but on another rank; on the one that does an op. */
+/* The position with a device's other coordinates on another rank, and on the rank that does
+ * `op`. */
 int32_t program_peer(const struct program *program, int32_t position, uint32_t rank);
 int32_t program_doer(const struct program *program, const struct program_op *op, int32_t position);
 
-/* All axes of the mesh but that of stages: those of the devices of one rank.  Returns how many. */
+/* The axes of the mesh other than the stage axis: those that the devices of one rank span.  Returns
+ * how many. */
 size_t program_rank_axes(const struct program *program, uint8_t axes[SHD_MESH_AXES_MAX]);
 
-/* An op for a microbatch. */
+/* One op for one microbatch. */
 struct program_action {
     uint32_t op, microbatch;
-    bool begins; /* the first op of its segment for this microbatch, on this rank */
-    bool first;  /* its segment was not done before: sums over microbatches begin */
+    bool begins; /* the segment's first op for this microbatch, on this rank */
+    bool first;  /* the segment's first turn: sums over microbatches start */
 };
 
-/* A walk through the actions of a rank, without the arguments'. */
+/* Iterator over the actions of a rank, without those of arguments. */
 struct program_walk {
     const struct program *program;
-    uint32_t rank, turn, microbatch, op; /* of the next one */
+    uint32_t rank, turn, microbatch, op; /* of the next action */
     bool begins;
 };
 struct program_walk program_walk_begin(const struct program *program, uint32_t rank);
 bool program_walk_next(struct program_walk *walk, struct program_action *out); /* false: the end */
 
-/* How many actions a rank has in a step. */
+/* The number of a rank's actions in a step. */
 uint64_t program_nactions(const struct program *program, uint32_t rank);
 
-/* Give each action of a rank a number, by op and then by microbatch: an op's first goes to base[op]
- * (UINT64_MAX: it has none).  Returns how many there are. */
+/* Number the actions of a rank, by op and then by microbatch: base[op] is the op's first action,
+ * UINT64_MAX if the rank does not do it.  Returns how many actions there are. */
 uint64_t program_number_actions(const struct program *program, uint32_t rank, uint64_t *base);
 
-/* Set first_op and last_op of every buffer, and of the program, from the ops and results. */
+/* Set first_op and last_op of every buffer, and first_op and update_op of the program. */
 void program_set_lifetimes(struct program *program);
 
 /* ---- reading a program ---- */
 
-/* The collective of a reshard step; -1 for the local ones (slice, mask). */
+/* The collective of a reshard step; -1 for local steps (slice, mask). */
 int program_coll_kind(const struct program_op *op);
 
-/* How many devices a step's collective joins. */
+/* The number of devices in a group of a reshard step. */
 uint32_t program_step_nmembers(const struct program_op *op);
 
-/* Whether a step cuts its operand `k` into chunks that do not divide while it combines it: these
- * are exchanged padded, from a copy. */
+/* Whether a reduce-scatter cuts operand `k` into chunks that do not divide evenly: it then
+ * exchanges padded chunks from a copy. */
 bool program_pads_chunks(const struct program *program, const struct program_op *op, uint32_t k);
 
-/* Whether the op gathers in the backward phase what the forward phase made, or made again: it waits
- * for nothing of the backward phase itself.  When lifetimes are set. */
+/* Whether a backward all-gather gathers an activation that the forward phase, or its recomputation,
+ * made: it does not depend on the backward phase itself.  Requires lifetimes. */
 bool program_gathers_again(const struct program *program, const struct program_op *op);
 
-/* Whether an op reads what another one makes. */
+/* Whether `op` reads an output of `from`. */
 bool program_reads(const struct program_op *op, const struct program_op *from);
 
-/* Whether the op moves bytes between devices. */
+/* Whether an op moves bytes between devices. */
 bool program_communicates(const struct program_op *op);
 
-/* The axes along which the devices of an op that communicates in groups lie: those of a collective,
- * or of a permute or exchange (shd_reshard_step_axes()).  Returns how many; 0 of others, and of
- * what is sent between stages. */
+/* The axes that a group of a communicating op spans: those of a collective, or of a permute or
+ * exchange (shd_reshard_step_axes()).  Returns how many; 0 for other ops and for sends between
+ * stages. */
 size_t program_op_axes(const struct program_op *op, uint8_t axes[SHD_MESH_AXES_MAX]);
 
-/* Whether what the op makes follows from what several devices have, though it may be local: who
- * looks at it looks at the shards of others. */
+/* Whether an op's output follows from several devices' shards, even if the op is local: inspecting
+ * it requires the shards of other devices. */
 bool program_reads_others(const struct program_op *op);
 
-/* Write the axes that a step runs over, by the names people gave them: "dp,tp", and "tp:(4)2" for a
- * part of tp; cut if needed, returns the length of the whole text. */
+/* Write the axes that a step runs over, by their names in the asked mesh: "dp,tp", and "tp:(4)2"
+ * for a part of tp; cut if needed, returns the length of the whole text. */
 size_t program_axes_print(const struct program *program, const uint8_t *axes, uint32_t naxes,
                           char *buf, size_t size);
 
-/* Add the sharding of a buffer as shd_sharding_print() does, but an axis whose parts are all there,
- * in their order, by the name people gave it: "[{tp}, {}]", not "[{tp:(1)2,tp:(2)4}, {}]". */
+/* Append the sharding of a buffer like shd_sharding_print(), but write an asked axis whose parts
+ * all follow each other by its own name: "[{tp}, {}]", not "[{tp:(1)2,tp:(2)4}, {}]". */
 void program_add_sharding(const struct program *program, const struct shd_sharding *sharding,
                           struct text *out);
 
-/* The word people use for the step: "all-gather", "slice", "exchange". */
+/* The usual name of a step: "all-gather", "slice", "exchange". */
 const char *program_step_name(const struct program_op *op);
 
-/* The algorithm that executes the step, and its shape for a group member's schedule; NULL for
- * steps that are not scheduled (local ones and exchanges).  Of several arrays chunk c is the chunks
- * c of all, one after the other. */
+/* The algorithm that executes a step, and the shape of its call; NULL for steps without a schedule
+ * (local steps and exchanges).  In a collective of several arrays chunk c is the concatenation of
+ * their chunks c. */
 const struct coll_algo *program_algo(const struct program *program, const struct program_op *op,
                                      struct coll_shape *shape);
 
@@ -399,100 +408,101 @@ const struct coll_algo *program_algo(const struct program *program, const struct
 void program_op_offsets(const struct program *program, const struct program_op *op,
                         int32_t position, int64_t offsets[KERN_OFFSETS_MAX]);
 
-/* Floating-point operations that the device at `position` does in an op.  They differ from device
- * to device only where the kernel has dense flops of its own (work is skipped for a mask), and then
- * by the op's offsets alone. */
+/* Floating-point operations of the device at `position` in one run of an op.  They differ between
+ * devices only where the kernel has its own dense flops (it skips work by a mask), and then depend
+ * on the op's offsets alone. */
 uint64_t program_op_flops(const struct program *program, const struct program_op *op,
                           int32_t position);
 
-/* Whether these flops differ from device to device. */
+/* Whether an op's flops differ between devices. */
 bool program_op_skips(const struct program_op *op);
 
-/* An axis of the mesh that was asked for, of more than one device. */
+/* An axis of the asked mesh, of more than one device. */
 struct program_work_axis {
-    bool idle;       /* it shards no work at all */
-    double repeated; /* part of the dense flops, 0 to 1, of ops that it does not shard (wholly) */
-    int32_t times;   /* that they are done along it, at most */
+    bool idle;       /* the axis shards no work at all */
+    double repeated; /* fraction of the dense flops, 0 to 1, in ops that the axis does not fully
+                        shard */
+    int32_t times;   /* largest number of times that devices along the axis repeat an op */
 };
 
-/* The step's work against that of one device with whole arrays. */
+/* The step's flops, compared with one device working on whole arrays. */
 struct program_work {
     uint128 unsharded_flops;
-    uint128 model_flops; /* of one device, nothing skipped for a mask and nothing done again: what
-                            MFU counts */
-    uint128 again_flops; /* likewise, of ops that are done once more: with these it is HFU's */
-    struct program_work_axis axes[SHD_MESH_AXES_MAX]; /* of `asked_mesh` */
+    uint128 model_flops; /* without skipping by a mask, and without recomputation: the flops of
+                            MFU */
+    uint128 again_flops; /* recomputation, counted alike: the flops of HFU are model_flops plus
+                            these */
+    struct program_work_axis axes[SHD_MESH_AXES_MAX]; /* [axis of asked_mesh] */
 };
 void program_work(struct program_work *out, const struct program *program);
 
-/* The axes (a bit each) that an op's flops may depend on: those that cut a dimension in which its
- * kernel is told the offset, where it skips work by that. */
+/* Bit mask of the axes that an op's flops may depend on: those that shard a dimension whose offset
+ * the kernel gets, if the kernel skips work by offset. */
 uint32_t program_flops_axes(const struct program *program, const struct program_op *op);
 
-/* Bytes that the device at a position receives from others in an op, done once, and sends to
- * others, by the algorithm's closed form or by the boxes: nothing is walked. */
+/* Bytes that the device at a position receives and sends in one run of an op, from the algorithm's
+ * closed form or the fetched boxes: no schedule is walked. */
 struct program_moved {
     uint64_t received, sent;
 };
 struct program_moved program_moved(const struct program *program, const struct program_op *op,
                                    int32_t position);
 
-/* Bytes that all devices receive in an op, done once, and in a step that is not yet an op, for an
- * array of `shape`, under the algorithms asked for (by collective; entries may be NULL).  Neither
- * takes longer for more devices, but where members of a group receive different amounts. */
+/* Bytes that all devices together receive: in one run of an op, and in a reshard step (not yet an
+ * op) of an array of `shape` with the given algorithms (by collective; entries may be NULL).  The
+ * time does not grow with the number of devices, unless group members receive different amounts. */
 uint128 program_received_by_all(const struct program *program, const struct program_op *op);
 uint128 program_step_received(const struct shd_reshard_step *step, const int64_t *shape,
                               enum shd_dtype dtype, const struct coll_algo *const *algos);
 
-/* Call for each move of the schedule, or box, that brings bytes to a position in an op from another
- * one, which may come several times; until the call returns false. */
+/* Call `fn` for each move of the schedule, or fetched box, that brings bytes to a position from
+ * another device, until it returns false.  A source may come several times. */
 typedef bool (*program_transfer_fn)(void *arg, int32_t source, uint64_t bytes);
 void program_transfers(const struct program *program, const struct program_op *op, int32_t position,
                        program_transfer_fn fn, void *arg);
 
 #define PROGRAM_DEAD_MAX (PROGRAM_INPUTS_MAX + PROGRAM_OUTPUTS_MAX)
 
-/* Store the buffers that end with op `i`, each once, and return how many there are. */
+/* Store the buffers that are freed after op `i`, each once, and return how many there are. */
 uint32_t program_dead_buffers(const struct program *program, uint32_t i,
                               uint32_t dead[PROGRAM_DEAD_MAX]);
 
-/* Whether an op's result needs new memory: not where the op adds to what is there, or writes over
+/* Whether an op's output needs new memory: not if the op adds to an existing buffer, or overwrites
  * an argument. */
 bool program_allocates(const struct program *program, const struct program_op *op, uint32_t output,
                        bool first);
 
-/* Bytes of live buffers at their highest on one device, and what they are for then. */
+/* The highest number of live bytes on one device, and their uses at that time. */
 struct program_memory {
     uint128 peak_bytes;
-    uint128 uses[PROGRAM_NUSES]; /* at the first op with that peak; they add up to it */
-    uint32_t op, microbatch;     /* that op */
+    uint128 uses[PROGRAM_NUSES]; /* at the first op with the peak; their sum is peak_bytes */
+    uint32_t op, microbatch;     /* the op at the peak */
 };
 void program_memory(struct program_memory *out, const struct program *program, uint32_t rank);
 
-/* What is told of the memory of a rank's devices in a step, in the order of its actions. */
+/* Callbacks for the memory of a rank's devices in a step, in the order of its actions. */
 struct program_memory_watch {
-    /* A buffer is taken (alive), or freed; of different microbatches it may be taken several times
-     * before it is freed. */
+    /* A buffer is allocated (alive) or freed.  Several microbatches may hold a copy of it at once. */
     void (*buffer)(void *arg, uint32_t buffer, bool alive);
-    /* An op, when all that it reads and writes is there; its workspace is alive, too. */
+    /* An op while all its inputs and outputs are live; its workspace is live, too. */
     void (*op)(void *arg, uint32_t op, uint32_t microbatch);
     void *arg;
 };
 
-/* Walk a step.  Of microbatches that are done in a row, one segment for all, the first two are
- * walked: the others are like the second. */
+/* Walk a step.  Of several microbatches in one turn only the first two are walked: the others are
+ * like the second. */
 void program_memory_walk(const struct program *program, uint32_t rank,
                          const struct program_memory_watch *watch);
 
 /* Elements of all parameters, as whole arrays. */
 double program_parameters(const struct program *program);
 
-/* The rank of a pipeline that has most, and its bytes. */
+/* The rank with the highest peak memory, and its bytes. */
 uint32_t program_peak_rank(const struct program *program);
 uint128 program_peak_bytes(const struct program *program);
 
-/* The part of the microbatches' time that ranks of a pipeline are idle, on average: 0 to 1, where a
- * flop is the unit of time and transfers take none.  0 with one rank.  SHD_ENOMEM. */
+/* The average fraction of the microbatches' time in which ranks of a pipeline are idle, 0 to 1,
+ * with a flop as the unit of time and transfers that take no time. 0 with one rank.  SHD_ENOMEM. */
 SHD_MUST_CHECK int program_bubble(double *out, const struct program *program,
                                   struct shd_error *err);
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Counting the rows that an op moves between tokens and experts (rows.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "program/rows.h"
@@ -10,24 +13,24 @@
 
 #include "kern/routing.h"
 
-/* Of each shard of one array, with how many rows it has to do in which shards of the other: only
- * those with which it has any, ascending.  Most pairs of shards have none where both are many. */
+/* For each shard of one array, the shards of the other array that it shares rows with, ascending,
+ * and how many.  Pairs without rows are left out: with many shards most pairs have none. */
 struct row_lists {
-    size_t *starts;   /* [shards + 1]: where a shard's list begins */
-    uint32_t *others; /* the shard of the other array ... */
-    uint64_t *rows;   /* ... and the rows, at least 1 */
-    uint64_t *sums;   /* [shards] */
+    size_t *starts;   /* [shards + 1]: where each shard's list begins */
+    uint32_t *others; /* shard of the other array ... */
+    uint64_t *rows;   /* ... and the rows shared with it, at least 1 */
+    uint64_t *sums;   /* [shards] rows in each shard's list */
 };
 
-/* How many entries of each shard of tokens are rows in each shard of experts, told from both sides;
- * of all ops with the same routing and the same cuts. */
+/* How many rows each shard of tokens shares with each shard of experts, listed from both sides.
+ * Ops with equal routing and equal cuts share one of these. */
 struct program_rows_counts {
     struct program_rows_counts *next;
     const struct kern_routing *routing;
     int64_t batch, seq, group_rows, slots;
     int64_t cuts[4]; /* shards along batch, seq, expert, slot */
     struct row_lists of_tokens, of_experts;
-    int64_t ntokens, nexperts; /* shards */
+    int64_t ntokens, nexperts; /* number of shards */
 };
 
 struct program_rows_arrays program_rows_arrays(const struct program *program,
@@ -103,7 +106,7 @@ int64_t program_rows_shard_at(const struct program_buffer *b, int32_t position)
            shd_sharding_index(&b->sharding, 1, position);
 }
 
-/* Give a position the coordinates, along the axes of a dimension, that hold its interval `index`.
+/* Set the coordinates of a position, along a dimension's axes, to those that hold interval `index`.
  */
 static void set_index(int32_t *coords, const struct shd_sharding *s, size_t dim, int64_t index)
 {
@@ -144,8 +147,8 @@ static uint32_t cutting_axes(const struct program_buffer *b)
     return axes_of(&b->sharding.dims[0], 0) | axes_of(&b->sharding.dims[1], 0);
 }
 
-/* How many axes lead both the batch and the slots, and cut them into whole groups: a device and all
- * from which it pulls rows have the same coordinates on these. */
+/* How many leading axes the batch and the slots have in common that cut both into whole groups.  A
+ * device and all devices that it pulls rows from have equal coordinates on these. */
 static uint8_t common_axes(const struct program_rows_arrays *a)
 {
     const struct shd_dim_axes *batch = &a->tokens->sharding.dims[0];
@@ -209,15 +212,15 @@ static bool equal_counts(const struct program_rows_counts *x, const struct progr
            !memcmp(x->cuts, y->cuts, sizeof x->cuts);
 }
 
-/* A shard of tokens that is counted: its rows in every shard of experts, most of which are 0, and
- * in which there are any. */
+/* Rows of one shard of tokens in every shard of experts, and the list of shards with any; most have
+ * none. */
 struct tally {
     uint64_t *rows;  /* [shards of experts], all 0 between two shards of tokens */
-    uint32_t *found; /* [shards of experts] */
+    uint32_t *found; /* [shards of experts] those with rows */
     size_t nfound;
 };
 
-/* Count the kept choices of the token at a place of the batch. */
+/* Count the kept choices of the token at `batch`, `seq`. */
 static void count_token(const struct program_rows_counts *c, const struct program_rows_arrays *a,
                         int64_t batch, int64_t seq, struct tally *tally)
 {
@@ -243,7 +246,7 @@ static int compare_shards(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Make room for `more` entries behind the first n, of which there is room for a power of two. */
+/* Make room for `more` entries after the first `n`.  Capacities are powers of two. */
 static bool more_room(struct row_lists *lists, size_t n, size_t more)
 {
     size_t room = 1;
@@ -262,7 +265,7 @@ static bool more_room(struct row_lists *lists, size_t n, size_t more)
     return others && rows;
 }
 
-/* End the list of a shard of tokens with what was counted, and clear the tally. */
+/* Store the tally as a shard's list, and clear it. */
 static bool add_list(struct row_lists *lists, int64_t shard, struct tally *tally)
 {
     size_t at = lists->starts[shard];
@@ -303,8 +306,8 @@ static bool count_tokens(struct program_rows_counts *c, const struct program_row
     return true;
 }
 
-/* The same rows told from the other side.  Lists are filled from their ends, where a start stands
- * until it has come down to where it belongs. */
+/* Build the lists from the experts' side.  Each list is filled from its end: its start moves down
+ * with every entry and ends where the list begins. */
 static bool turn_lists(struct program_rows_counts *c)
 {
     const struct row_lists *from = &c->of_tokens;
@@ -390,7 +393,7 @@ int program_rows_set(struct program *program, struct program_op *op, struct shd_
 
 /* ---- what is moved ---- */
 
-/* An op with what all questions about it want. */
+/* What every query about an op needs. */
 struct asked {
     struct program_rows_arrays arrays;
     const struct program_rows_counts *counts;
@@ -402,7 +405,7 @@ static struct asked ask(const struct program *program, const struct program_op *
     return (struct asked){program_rows_arrays(program, op), op->rows.counts, op->rows.combines};
 }
 
-/* The lists of the shards that are sent from, or come to a device. */
+/* The lists of the shards of the operand (sent) and of the result (received). */
 static const struct row_lists *sent_lists(const struct asked *q)
 {
     return q->combines ? &q->counts->of_experts : &q->counts->of_tokens;
@@ -413,7 +416,7 @@ static const struct row_lists *received_lists(const struct asked *q)
     return q->combines ? &q->counts->of_tokens : &q->counts->of_experts;
 }
 
-/* Rows that go from a shard of the operand to one of the result. */
+/* Rows that a shard of the result takes from a shard of the operand. */
 static uint64_t rows_between(const struct asked *q, int64_t from, int64_t to)
 {
     const struct row_lists *lists = received_lists(q);
@@ -438,7 +441,8 @@ static uint64_t rows_received(const struct asked *q, int32_t position)
     return received_lists(q)->sums[to] - rows_between(q, from, to);
 }
 
-/* Groups of devices along some axes.  They exist, as the axes are of the mesh, each once. */
+/* Groups of devices along some axes.  This cannot fail, as the axes are distinct axes of the
+ * mesh. */
 static struct shd_groups groups_along(const struct shd_mesh *mesh, const uint8_t *axes,
                                       size_t naxes)
 {
@@ -449,7 +453,7 @@ static struct shd_groups groups_along(const struct shd_mesh *mesh, const uint8_t
     return groups;
 }
 
-/* Whether a device has the coordinates of a shard of a buffer on all axes of a mask that cut it. */
+/* Whether a device has a shard's coordinates on all masked axes that cut the buffer. */
 static bool lies_along(const struct program_buffer *b, int32_t position, int64_t shard,
                        uint32_t axes)
 {
@@ -462,9 +466,10 @@ static bool lies_along(const struct program_buffer *b, int32_t position, int64_t
     return true;
 }
 
-/* A device sends to all that differ from it only on the op's axes.  Of the shards of the result,
- * these hold those whose coordinates on other axes are the device's, each as many times as there
- * are coordinates on the op's axes that do not cut the result; the device itself is one of them. */
+/* Rows that a device sends.  It sends to all devices that differ from it only on the op's axes:
+ * these hold the shards of the result with the device's coordinates on the other axes, each shard
+ * as many times as the op's axes that do not cut the result have coordinates.  The device itself is
+ * among them. */
 static uint64_t rows_sent(const struct asked *q, const struct program_op *op, int32_t position)
 {
     const struct row_lists *lists = sent_lists(q);

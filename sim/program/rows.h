@@ -1,14 +1,14 @@
-/* rows.h - tokens to the rows of experts and back: who pulls how many rows from whom.
+/* rows.h - moving tokens to the rows of experts and back: who pulls how many rows from whom.
  *
- * Such an op has an array of tokens [batch, seq, (choice,) width], one of experts' rows [expert,
- * slot, width], and the ids and slots that say which token's choice is which row (int32 [batch,
- * seq, choice]; slots count within a group of the batch, -1 is no row).  It copies: each device,
- * for every row of its own result, from itself or from the device that holds the row and has its
- * own coordinates on all axes that do not cut the operand's first two dimensions.  So it is an
- * all-to-all in which everybody sends and receives as much as the data asks for.
+ * Such an op has an array of tokens [batch, seq, (choice,) width], an array of experts' rows
+ * [expert, slot, width], and ids and slots that map each token's choices to rows (int32 [batch,
+ * seq, choice]; slots count within a group of the batch, -1 means no row).  The op copies: for
+ * every row of its own result a device pulls from itself, or from the device that holds the row and
+ * has its own coordinates on all axes that do not cut the operand's first two dimensions.  It is an
+ * all-to-all whose message sizes depend on the data.
  *
- * A device has the ids of all tokens that may come to its rows, or whose rows it wants.  Execution
- * reads them; what is told here comes from the op's routing.
+ * A device has the ids of all tokens that may come to its rows, or whose rows it needs.  Execution
+ * reads the ids; the counts here come from the op's planned routing.
  *
  * Thread class: pure functions of a program that is built.
  *
@@ -19,25 +19,25 @@
 
 #include "program/program.h"
 
-/* The two arrays: which of them is the operand says rows.combines. */
+/* The two arrays of an op; rows.combines selects which of them is the operand. */
 struct program_rows_arrays {
     const struct program_buffer *tokens, *experts, *ids;
-    const struct program_buffer *from, *to; /* the same two as operand and result */
+    const struct program_buffer *from, *to; /* `tokens` and `experts` as operand and result */
     int64_t capacity;                       /* slots of an expert in a group */
-    int64_t group_rows;                     /* of the batch */
+    int64_t group_rows;                     /* rows of the batch in a group */
     int64_t choices;
-    uint64_t row_bytes; /* that a device has of a row */
+    uint64_t row_bytes; /* bytes of a row on one device */
 };
 struct program_rows_arrays program_rows_arrays(const struct program *program,
                                                const struct program_op *op);
 
-/* An entry of the array of tokens and the row that it is, both numbered in the whole arrays. */
+/* An entry of the token array and its row, both by index in the whole arrays. */
 struct program_rows_place {
     int64_t batch, seq, choice;
     int64_t expert, slot;
 };
 
-/* A walk through the entries of a device's ids that have a row. */
+/* Iterator over the entries of a device's ids that have a row. */
 struct program_rows_walk {
     struct program_rows_arrays arrays;
     const int32_t *ids, *slots;
@@ -48,46 +48,45 @@ struct program_rows_walk program_rows_walk(const struct program *program,
                                            const int32_t *ids, const int32_t *slots);
 bool program_rows_next(struct program_rows_walk *walk, struct program_rows_place *out);
 
-/* The number of the shard in which an element of the first two dimensions lies, and that which a
- * position holds; how many there are. */
+/* How many shards the first two dimensions have; the shard of an element, and of a position. */
 int64_t program_rows_shards(const struct program_buffer *buffer);
 int64_t program_rows_shard(const struct program_buffer *buffer, int64_t first, int64_t second);
 int64_t program_rows_shard_at(const struct program_buffer *buffer, int32_t position);
 
-/* From whom a position gets what lies in a shard of the operand. */
+/* The device that a position pulls a shard of the operand from. */
 int32_t program_rows_source(const struct program_buffer *from, int32_t position, int64_t shard);
 
-/* Complete an op of which all arrays are known: its axes, and how many rows go where, which equal
- * ops share.  SHD_ENOMEM. */
+/* Complete an op whose arrays are set: its axes and its row counts, which equal ops share.
+ * SHD_ENOMEM. */
 SHD_MUST_CHECK int program_rows_set(struct program *program, struct program_op *op,
                                     struct shd_error *err);
 void program_rows_free_counts(struct program_rows_counts *counts); /* NULL is allowed */
 
-/* How many rows an expert's shard, or a device's, gets from all tokens: what is planned. */
+/* Planned rows that the experts on a device get from all tokens. */
 uint64_t program_rows_kept(const struct program *program, const struct program_op *op,
                            int32_t position);
 
-/* How many choices the tokens of all groups make: those that are kept and those that are dropped.
+/* The choices of all tokens in all groups, kept or dropped.
  */
 uint64_t program_rows_choices(const struct program_op *op);
 
-/* The rows that an expert keeps, of all groups. */
+/* The rows that an expert keeps, summed over groups. */
 uint64_t program_rows_of_expert(const struct program_op *op, uint32_t expert);
 
-/* Whether the routing is what a router is taken to decide, and a run may differ. */
+/* Whether the routing is an assumption about the router, from which a run may differ. */
 bool program_rows_assumed(const struct program_op *op);
 
-/* Whether that holds of any op of a program. */
+/* Whether any op of a program has an assumed routing. */
 bool program_assumes_rows(const struct program *program);
 
-/* As program_moved() and the like, of an op that moves rows. */
+/* program_moved(), program_received_by_all() and program_transfers() for PROGRAM_ROWS. */
 struct program_moved program_rows_moved(const struct program *program, const struct program_op *op,
                                         int32_t position);
 uint128 program_rows_received_by_all(const struct program *program, const struct program_op *op);
 void program_rows_transfers(const struct program *program, const struct program_op *op,
                             int32_t position, program_transfer_fn fn, void *arg);
 
-/* The axes on whose coordinates it depends what a device moves; whether two ops move the same. */
+/* program_moves_axes() and program_moves_alike() for PROGRAM_ROWS. */
 uint32_t program_rows_moves_axes(const struct program *program, const struct program_op *op);
 bool program_rows_moves_alike(const struct program *program, const struct program_op *a,
                               const struct program_op *b);

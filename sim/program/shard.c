@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Walking a shard's elements, filling and comparing shards (program/shard.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "program/shard.h"
@@ -21,14 +24,15 @@ struct program_boxes program_boxes_begin(const struct program_buffer *buffer, in
     return boxes;
 }
 
-/* The extents that a box lies in: its own, or the shard's. */
+/* The extents of the memory that a box lies in: of the whole shard if it is uneven, else of the
+ * box. */
 static const int64_t *room_of(const struct program_buffer *b, const struct shd_box *box)
 {
     return b->sharding.uneven ? b->local : box->extent;
 }
 
-/* The extents of a box without padding, and the dimensions outside which its rows are parted by it;
- * false where it is padding alone. */
+/* The extents of a box without padding, and the last dimension that padding follows: rows below it
+ * are not contiguous.  False if the box is padding only. */
 static bool held_extents(int64_t *extent, uint32_t *parted, const struct program_buffer *b,
                          const struct shd_box *box)
 {

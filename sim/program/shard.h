@@ -1,5 +1,5 @@
-/* program/shard.h - which elements of an array a device holds, and what its arguments are filled
- * with.
+/* program/shard.h - which elements of an array a device holds, and the initial values of its
+ * arguments.
  *
  * Thread class: pure functions of their arguments.
  *
@@ -10,20 +10,20 @@
 
 #include "program/program.h"
 
-/* A walk through what the device at a position holds, in the shard's order: boxes that lie in a row
- * in the shard and have no padding, neither of pieces (shd/sharding.h) nor of dimensions
+/* Iterator over the elements that the device at a position holds, as boxes that are contiguous
+ * in the shard and free of padding, both of pieces (shd/sharding.h) and of dimensions
  * (graph/pad.h). */
 struct program_boxes {
     const struct program_buffer *buffer;
     struct shd_box boxes[SHD_BOXES_MAX];
-    size_t nboxes, box; /* the next one, and ... */
-    int64_t row;        /* ... of its rows that are parted by padding */
+    size_t nboxes, box; /* the next box, and ... */
+    int64_t row;        /* ... its next row, where padding splits it into rows */
 };
 
 struct program_boxes program_boxes_begin(const struct program_buffer *buffer, int32_t position);
 bool program_boxes_next(struct program_boxes *boxes, struct shd_box *out); /* false: the end */
 
-/* Fill a shard from its source; its padding is zeros. */
+/* Fill a shard from its source, with zeros in its padding. */
 void program_shard_fill(void *values, const struct program_buffer *buffer, int32_t position,
                         const struct kern_source *source);
 

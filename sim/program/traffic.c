@@ -1,4 +1,5 @@
-/* What each device receives and sends in one op: told by the algorithm, or by the boxes fetched.
+/* What each device receives and sends in an op, from the algorithm's closed form or the fetched
+ * boxes; and the names of ops and axes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -73,7 +74,7 @@ const char *program_step_name(const struct program_op *op)
     return shd_reshard_kind_name(op->reshard.kind);
 }
 
-/* Whether an op of the backward phase itself makes a buffer. */
+/* Whether a backward op other than a recomputation makes a buffer. */
 static bool is_made_backward(const struct program *program, const struct program_buffer *buffer)
 {
     const struct program_op *maker = &program->ops[buffer->first_op];
@@ -117,7 +118,7 @@ bool program_reads_others(const struct program_op *op)
     return op->kind == PROGRAM_RESHARD || op->kind == PROGRAM_ROWS;
 }
 
-/* How many devices a step's axes span of one asked axis. */
+/* How many devices of the asked axis `asked` the step's axes span. */
 static int32_t spanned(const struct program *program, const uint8_t *axes, uint32_t naxes,
                        uint8_t asked)
 {
@@ -133,7 +134,7 @@ size_t program_axes_print(const struct program *program, const uint8_t *axes, ui
                           char *buf, size_t size)
 {
     size_t used = 0;
-    uint32_t told = 0; /* asked axes that are written already */
+    uint32_t told = 0; /* bit mask of asked axes already written */
 
     if (size)
         buf[0] = '\0';
@@ -154,8 +155,7 @@ size_t program_axes_print(const struct program *program, const uint8_t *axes, ui
     return used;
 }
 
-/* How many of the axes from the first on are all parts of one asked axis, in their order; 0 where
- * it is not. */
+/* How many leading axes together are all parts, in order, of one asked axis; 0 if they are not. */
 static size_t parts_of_whole(const struct program *program, const uint8_t *axes, size_t naxes)
 {
     uint8_t asked = program->asked_axis[axes[0]];
@@ -253,7 +253,7 @@ bool program_pads_chunks(const struct program *program, const struct program_op 
            to->local[dim] * (int64_t)program_step_nmembers(op) != from->local[dim];
 }
 
-/* The algorithm of a step's collective over groups of `nmembers`. */
+/* The algorithm of a step's collective, and the number of devices in a group. */
 static const struct coll_algo *algo_of(const struct shd_reshard_step *step,
                                        const struct coll_algo *const *algos, uint32_t *nmembers)
 {
@@ -267,7 +267,7 @@ static const struct coll_algo *algo_of(const struct shd_reshard_step *step,
     return algo && coll_serves(algo, *nmembers) ? algo : coll_find((enum coll_kind)kind, NULL);
 }
 
-/* Elements of an operand, with the padding of the pieces or chunks that it is cut into. */
+/* Elements of an operand, including the padding of the pieces or chunks that it is cut into. */
 static uint64_t operand_count(const struct program *program, const struct program_op *op,
                               uint32_t k)
 {
@@ -288,7 +288,7 @@ const struct coll_algo *program_algo(const struct program *program, const struct
     return algo_of(&op->reshard, program->algos, &shape->nmembers);
 }
 
-/* The bytes of `nmembers`-sized groups of a mesh, each of `count` elements. */
+/* Bytes of all groups of `nmembers` devices in a mesh, with `count` elements for each group. */
 static uint128 bytes_of_groups(const struct shd_mesh *mesh, uint32_t nmembers, uint128 count,
                                enum shd_dtype dtype)
 {
@@ -308,7 +308,7 @@ uint128 program_step_received(const struct shd_reshard_step *step, const int64_t
                            dtype);
 }
 
-/* The rank at the other end of a channel. */
+/* The rank at the other end of a send or receive. */
 static uint32_t other_rank(const struct program *program, const struct program_op *op)
 {
     const struct program_channel *c = &program->channels[op->channel];
@@ -317,7 +317,7 @@ static uint32_t other_rank(const struct program *program, const struct program_o
     return program->rank_of_stage[program->ops[end].stage];
 }
 
-/* Of a send or a receive at a device of its rank.  What stays on its rank is not moved. */
+/* Bytes that a send or receive moves at a device of its rank; none between stages of one rank. */
 static struct program_moved moved_between_stages(const struct program *program,
                                                  const struct program_op *op)
 {
@@ -336,7 +336,8 @@ uint128 program_received_by_all(const struct program *program, const struct prog
 {
     struct coll_shape call;
     const struct coll_algo *algo;
-    uint128 ndevices = (uint128)shd_mesh_size(program->mesh) / program->nranks; /* that do it */
+    uint128 ndevices = (uint128)shd_mesh_size(program->mesh) / program->nranks; /* devices of the
+                                                                                   rank */
 
     if (!program_communicates(op))
         return 0;
@@ -351,7 +352,7 @@ uint128 program_received_by_all(const struct program *program, const struct prog
            shd_dtype_size(program->buffers[op->inputs[0]].dtype);
 }
 
-/* The groups of a step.  They exist, as its axes are the planner's own. */
+/* The groups of a step.  This cannot fail, as the planner chose the axes. */
 static struct shd_groups groups_of(const struct program *program, const struct program_op *op)
 {
     struct shd_groups groups;

@@ -1,5 +1,4 @@
-/* What an op computes where: the offsets that its kernel gets on a device, and its flops there; and
- * how much of the step's work is done more than once.
+/* An op's kernel offsets and flops on each device, and how much of the step's work devices repeat.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +26,8 @@ uint64_t program_op_flops(const struct program *program, const struct program_op
 
     if (op->kind != PROGRAM_KERNEL || !program_holds(program, program_rank(program, position), op))
         return 0;
-    if (!op->kernel->dense_flops) /* offsets do not change them: asked for when the op was made */
+    if (!op->kernel->dense_flops) /* without kernel->dense_flops offsets have no influence:
+                                     counted when the op was made */
         return op->dense_flops;
     program_op_offsets(program, op, position, offsets);
     return op->kernel->flops(&op->desc, offsets);
@@ -38,8 +38,8 @@ bool program_op_skips(const struct program_op *op)
     return op->kind == PROGRAM_KERNEL && kern_skips(op->kernel, &op->desc);
 }
 
-/* How often an op is done along an axis that was asked for: once for each device along those parts
- * of it that do not cut the op, and that hold no stages. */
+/* How many devices along an asked axis repeat an op: those along parts of the axis that do not
+ * shard the op and are not the stage axis. */
 static int32_t times_done(const struct program *program, const struct program_op *op, uint8_t asked)
 {
     int32_t times = 1;
