@@ -17,7 +17,7 @@ const enum program_use program_use_order[PROGRAM_NUSES] = {
 
 struct walker {
     struct program_moments *out;
-    uint128 uses[PROGRAM_NUSES]; /* now */
+    uint128 uses[PROGRAM_NUSES]; /* live bytes now */
     bool failed;
 };
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Allocating a record and deriving sums, checks and balances from it (record.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "program/record.h"
@@ -10,13 +13,13 @@
 
 #include "base/units.h"
 
-/* Whether rows that come to experts in an op are counted. */
+/* Whether expert_rows counts the rows that an op brings to experts: forward dispatches only. */
 static bool counts_rows(const struct program_op *op)
 {
     return op->kind == PROGRAM_ROWS && !op->rows.combines && op->phase == 0;
 }
 
-/* Rows are counted for each expert that a device has. */
+/* Experts of an op on one device. */
 static size_t local_experts(const struct program *program, const struct program_op *op)
 {
     return (size_t)program->buffers[op->outputs[0]].local[0];
@@ -104,7 +107,7 @@ static bool allocate(struct record *r, bool times)
            (r->matrix || !matrix);
 }
 
-/* Bytes that are kept for all rows.  What no number holds is more than any machine has. */
+/* Bytes that all rows need, saturated. */
 static uint64_t needed_bytes(const struct record *r, bool times)
 {
     uint64_t of_op =
@@ -121,8 +124,8 @@ static uint64_t needed_bytes(const struct record *r, bool times)
     return bytes;
 }
 
-/* The system gives memory before it is there.  More than the machine has is refused here, not when
- * it is used and the system ends a process of its choice. */
+/* Refuse a record that exceeds the machine's memory here.  The system commits memory only on use,
+ * and would then kill a process of its choice. */
 static int check_size(const struct record *r, bool times, struct shd_error *err)
 {
     long npages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
