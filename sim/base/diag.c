@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Collecting, sorting and printing error messages (base/diag.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/diag.h"
@@ -13,7 +16,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 
-#define MESSAGE_BYTES_MAX 600 /* of one message, some seven lines; it is cut behind them */
+#define MESSAGE_BYTES_MAX 600 /* of one message, some seven lines; longer messages are cut */
 
 void diag_init(struct diag *diag)
 {
@@ -31,7 +34,7 @@ void diag_fini(struct diag *diag)
     diag_init(diag);
 }
 
-/* Append a text as it may be shown, cut if long. */
+/* Append a text in printable form, cut if long. */
 static void add_shown(struct text *out, const char *string)
 {
     size_t length = strlen(string);
@@ -58,7 +61,7 @@ static int is_known(const struct diag *diag, struct place place, const char *tex
     return 0;
 }
 
-/* The message at this place that is the same for any layer. */
+/* The message at the same place that differs only in layer numbers. */
 static struct diag_message *find_alike(const struct diag *diag, struct place place,
                                        const char *of_any)
 {
@@ -72,7 +75,8 @@ static struct diag_message *find_alike(const struct diag *diag, struct place pla
     return NULL;
 }
 
-/* An error is counted even if there is no memory for its message: it must not pass for success. */
+/* Keep a message.  If there is no memory for it, `no_memory` is set: the error must not pass for
+ * success. */
 static void keep(struct diag *diag, struct place place, struct text *text, struct text *of_any)
 {
     bool layered = strcmp(text_get(text), text_get(of_any)) != 0;
@@ -179,11 +183,11 @@ void diag_append(struct diag *diag, const struct diag *more)
         if (diag->nmessages > before)
             diag->messages[before].nalike += m->nalike;
     }
-    diag->nerrors += more->nerrors - more->nmessages; /* those that are only counted */
+    diag->nerrors += more->nerrors - more->nmessages; /* errors that were counted, but not kept */
     diag->no_memory |= more->no_memory;
 }
 
-/* By place; where that is the same, as they were reported. */
+/* Order by place, then by time of report. */
 static int compare_messages(const void *a, const void *b)
 {
     const struct diag_message *x = *(const struct diag_message *const *)a;
@@ -213,10 +217,10 @@ static void print_message(const struct diag_message *m, struct text *out)
 
 /* ---- the line that a message is about ---- */
 
-#define SOURCE_BYTES_MAX ((size_t)4 << 20) /* of a file whose lines are shown */
-#define SOURCE_COLUMNS 72                  /* of a line, as much as fits beside its number */
+#define SOURCE_BYTES_MAX ((size_t)4 << 20) /* larger files are not shown */
+#define SOURCE_COLUMNS 72                  /* of a source line: as much as fits beside its number */
 
-/* A file's text, the last that was read. */
+/* The text of the source file that was read last. */
 struct source {
     const char *path;
     struct text text;
@@ -235,8 +239,8 @@ static void read_source(struct source *source, const char *path)
         strcmp(path, "-") != 0 && file_read(&source->text, path, SOURCE_BYTES_MAX, &err) == SHD_OK;
 }
 
-/* The part of a long line that is around a column, "..." at each end that was cut, and the column
- * in it. */
+/* Cut a long line to the part around a column, with "..." at each cut end, and adjust the
+ * column. */
 static void cut_line(struct text *line, int *column)
 {
     struct text part = TEXT_INIT;
@@ -259,8 +263,8 @@ static bool is_ascii(const char *line, size_t length)
     return true;
 }
 
-/* "   12 | params: [[...]]" and a mark below the column.  Of what cannot be read, and of a line too
- * long for the screen whose columns are no bytes, nothing. */
+/* Append " 12 | params: [[...]]" and a mark below the column.  Appends nothing if the file cannot
+ * be read, or if the line is too long for the screen and its columns are not bytes. */
 static void add_source(struct source *source, const struct diag_message *m, struct text *out)
 {
     struct text shown = TEXT_INIT;

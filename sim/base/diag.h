@@ -1,9 +1,9 @@
-/* base/diag.h - messages about input: where, what, and what was expected.
+/* base/diag.h - error messages about input: place, fault, and what was expected.
  *
  * All errors of a run are collected and printed together, sorted by place:
- *     FILE:LINE:COLUMN: error: what, and what was expected
- * The same message at the same place is kept once; one that differs in the numbers of paths alone,
- * as of the layers of a model, is told as "and N more like it".
+ *   FILE:LINE:COLUMN: error: what, and what was expected
+ * A repeated message at the same place is kept once.  Messages at one place that differ only in the
+ * numbers inside paths, such as those of a model's layers, are printed as "and N more like it".
  *
  * Thread class: owned by one thread.
  *
@@ -33,18 +33,19 @@ struct diag_message {
     int line;
     int column;
     char *text;
-    char *of_any;  /* the same for any layer; NULL: it names none */
-    size_t nalike; /* others that differ from it in the numbers of layers */
+    char *of_any;  /* the text with all layer numbers replaced; NULL: it has none */
+    size_t nalike; /* further messages that differ only in layer numbers */
 };
 
-#define DIAG_KEPT_MAX 1000 /* messages stored; with these it is full and looks at no more */
+#define DIAG_KEPT_MAX 1000 /* messages stored; more are only counted */
 #define DIAG_PRINT_MAX 20  /* messages printed; then "and N more" */
 
 struct diag {
     struct diag_message *messages;
     size_t nmessages;
-    size_t nerrors; /* reported, stored or not: 0 means all is well */
-    bool no_memory; /* for the work or for a message: no other message is to be believed */
+    size_t nerrors; /* reported errors, stored or not; 0: no error */
+    bool no_memory; /* memory ran out, so that the messages are incomplete and not to be relied
+                       on */
 };
 
 #define DIAG_INIT         \
@@ -59,26 +60,26 @@ void diag_fini(struct diag *diag);
  * replaced). */
 void diag_error(struct diag *diag, struct place place, const char *fmt, ...) SHD_PRINTF(3, 4);
 
-/* Report that memory ran out, which takes none. */
+/* Report that memory ran out; needs no memory. */
 void diag_no_memory(struct diag *diag);
 
-/* Report that a call failed: what it says, or for SHD_ENOMEM that memory ran out. */
+/* Report a failed call: the given text, or for SHD_ENOMEM that memory ran out. */
 void diag_failure(struct diag *diag, struct place place, int status, const char *fmt, ...)
     SHD_PRINTF(4, 5);
 
-/* What has come of work since there were `before` errors: SHD_OK, SHD_ENOMEM, or SHD_EINVAL. */
+/* The status of work that began with `before` errors: SHD_OK, SHD_ENOMEM, or SHD_EINVAL. */
 int diag_status(const struct diag *diag, size_t before);
 
-/* Report what was reported elsewhere. */
+/* Report all messages of another diag. */
 void diag_append(struct diag *diag, const struct diag *more);
 
-/* No further message is kept: a reader of hostile input may stop. */
+/* Whether no further message is kept: a reader of hostile input may stop. */
 bool diag_is_full(const struct diag *diag);
 
 /* All messages, sorted by file, line, column; one line each. */
 void diag_print(const struct diag *diag, struct text *out);
-/* For people: below each the line of the file that it is about, with a mark at the column, where
- * the file can be read. */
+/* For people: below each message the source line, if the file can be read, with a mark at the
+ * column. */
 void diag_write(const struct diag *diag, FILE *file);
 
 #endif /* BASE_DIAG_H */

@@ -1,4 +1,4 @@
-/* base/diag_pack.h - messages as a row of bytes for another process, and back.
+/* base/diag_pack.h - messages packed into bytes for another process, and unpacked again.
  *
  * Thread class: owned by one thread.
  *
@@ -12,7 +12,7 @@
 
 void diag_pack(const struct diag *diag, struct text *out);
 
-/* Into one that is empty.  False: no memory, or the bytes are none of messages; free it with
+/* Unpack into an empty diag.  False: no memory, or the bytes are not packed messages.  Free it with
  * diag_fini() either way. */
 bool diag_unpack(struct diag *out, struct unpack *from);
 

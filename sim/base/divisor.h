@@ -9,10 +9,10 @@
 
 #include <stdint.h>
 
-/* The greatest number that divides both, which are at least 0 and not both 0. */
+/* The greatest common divisor of two numbers of at least 0, not both 0. */
 int64_t divisor_common(int64_t a, int64_t b);
 
-/* The divisors of `whole` nearest to a number of at least 1, below and above it; 0: there is none.
+/* The divisors of `whole` next to a number of at least 1, below and above it; 0: none.
  */
 int64_t divisor_below(int64_t whole, int64_t number);
 int64_t divisor_above(int64_t whole, int64_t number);

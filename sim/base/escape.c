@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Escaping characters that act on terminals, editors and CI runners (base/escape.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/escape.h"
@@ -10,8 +13,8 @@
 
 #define SHOWN_MAX 12 /* \\U0010ffff */
 
-/* The Unicode categories Cc, Zl, Zp and Cf as far as they turn writing or are not seen (Unicode
- * 15, UAX #9 and UTR #36), and what is no character; sorted. */
+/* Characters of the Unicode categories Cc, Zl, Zp and Cf that change the writing direction or are
+ * invisible (Unicode 15, UAX #9 and UTR #36), and noncharacters; sorted. */
 static const struct {
     uint32_t first, last;
 } ranges[] = {
@@ -27,7 +30,7 @@ static const struct {
     {0x2028, 0x202e},   /* line and paragraph separators; embeddings and overrides */
     {0x2060, 0x206f},   /* word joiner, invisible operators, isolates */
     {0x3164, 0x3164},   /* filler */
-    {0xfdd0, 0xfdef},   /* no characters */
+    {0xfdd0, 0xfdef},   /* noncharacters */
     {0xfeff, 0xfeff},   /* byte order mark */
     {0xffa0, 0xffa0},   /* filler */
     {0xfff0, 0xfffb},   /* interlinear annotation */
@@ -38,7 +41,7 @@ static const struct {
 
 bool escape_is_needed(uint32_t code)
 {
-    if ((code & 0xfffe) == 0xfffe) /* no character in any plane */
+    if ((code & 0xfffe) == 0xfffe) /* noncharacters in every plane */
         return true;
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
         if (code <= ranges[i].last)
@@ -46,8 +49,8 @@ bool escape_is_needed(uint32_t code)
     return false;
 }
 
-/* Whether a colon begins "::" where a line may begin: at the beginning, or behind a space, where a
- * sentence may be wrapped (what is not ASCII may be a space, too). */
+/* Whether a "::" starts at `at` where a line may begin: at the start of the text, or after a space,
+ * where a sentence may be wrapped (a non-ASCII byte may be part of a space, too). */
 static bool begins_command(const char *bytes, size_t at, size_t length)
 {
     return bytes[at] == ':' && at + 1 < length && bytes[at + 1] == ':' &&
@@ -65,7 +68,8 @@ bool escape_ends_command(const char *bytes, size_t at)
     return name > 1 && bytes[name - 1] == '#' && bytes[name - 2] == '#';
 }
 
-/* The bytes of the character at `at`; what stands for it is in `shown`, "" where it stays. */
+/* Read the character at `at` and return its length in bytes.  `shown` gets its escape, or "" if it
+ * stays unchanged. */
 static size_t read_char(char shown[SHOWN_MAX], const char *bytes, size_t at, size_t length)
 {
     uint32_t code;
@@ -89,7 +93,7 @@ static size_t read_char(char shown[SHOWN_MAX], const char *bytes, size_t at, siz
 void escape_add_bytes(struct text *out, const char *bytes, size_t length)
 {
     char shown[SHOWN_MAX];
-    size_t plain = 0; /* from here to `at` all stays */
+    size_t plain = 0; /* start of the bytes not yet appended; they stay unchanged */
 
     for (size_t at = 0; at < length;) {
         size_t n = read_char(shown, bytes, at, length);

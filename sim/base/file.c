@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading files, whole or byte ranges of them (base/file.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/file.h"
@@ -88,22 +91,22 @@ int file_read(struct text *out, const char *path, size_t max_bytes, struct shd_e
     return status;
 }
 
-/* ---- bytes where they are wanted ---- */
+/* ---- byte ranges ---- */
 
 struct file_bytes {
     char *path;
     uint64_t count;
-    atomic_uint_least64_t missed; /* the first byte that was; UINT64_MAX: none */
-    atomic_int code;              /* of the system, why; 0: the file has no more */
+    atomic_uint_least64_t missed; /* lowest byte that could not be read; UINT64_MAX: none */
+    atomic_int code;              /* errno of that read; 0: the file ended */
 };
 
-/* A pipe may have no writer, for which open() would wait. */
+/* Non-blocking, as open() would wait for the writer of a pipe. */
 static int open_file(const char *path)
 {
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* How many bytes a file has that can be read. */
+/* The size of a regular, readable file. */
 static int look_at(uint64_t *count, const char *path, struct shd_error *err)
 {
     int fd = open_file(path), status = SHD_OK;
@@ -152,7 +155,7 @@ uint64_t file_bytes_count(const struct file_bytes *file)
     return file->count;
 }
 
-/* Keep the lowest byte that was missed, and why that was. */
+/* Keep the lowest byte that could not be read, and the reason. */
 static void note_missed(struct file_bytes *file, uint64_t at, int code)
 {
     uint64_t before = atomic_load(&file->missed);

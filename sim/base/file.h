@@ -1,6 +1,6 @@
-/* base/file.h - a whole file into memory, with a limit; or its bytes where they are wanted.
+/* base/file.h - reading a whole file into memory, up to a limit, or byte ranges of a file.
  *
- * Thread class: pure functions; the bytes of a file are shared by any number of threads.
+ * Thread class: pure functions; a struct file_bytes may be shared by any number of threads.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,24 +20,23 @@
 SHD_MUST_CHECK int file_read(struct text *out, const char *path, size_t max_bytes,
                              struct shd_error *err);
 
-/* A regular file whose bytes are read where they are wanted, by any number of threads; it is open
- * only while they are.  What cannot be read is zeros and is noted, so that one may read many times
- * and look once. */
+/* A regular file that any number of threads read ranges of; it is open only during a read.  A
+ * failed read yields zeros and is recorded, so that a caller may read many times and check once. */
 struct file_bytes; /* opaque */
 
-/* Look at a file.  On success free it with file_bytes_destroy().  SHD_ESYSTEM (not there, no regular
- * file, not readable), SHD_ENOMEM. */
+/* Open a file for range reads.  On success free it with file_bytes_destroy().  SHD_ESYSTEM
+ * (missing, not a regular file, not readable), SHD_ENOMEM. */
 SHD_MUST_CHECK int file_bytes_create(struct file_bytes **out, const char *path,
                                      struct shd_error *err);
 void file_bytes_destroy(struct file_bytes *file); /* NULL is allowed */
 
-/* How many there were when it was created; bytes read from `at` on, at least one of them and at
- * most n: `at` is below that. */
+/* The file's size when it was opened; and a read of up to n bytes from `at`, which must be below
+ * that size.  Returns how many bytes were read, at least 1. */
 uint64_t file_bytes_count(const struct file_bytes *file);
 size_t file_bytes_read(struct file_bytes *file, uint64_t at, uint8_t *out, size_t n);
 
-/* Whether all that was read was there.  SHD_ESYSTEM: the file was cut short meanwhile, or could not
- * be read; the message names it and the first byte that was missed. */
+/* Check that all reads succeeded.  SHD_ESYSTEM: the file was truncated meanwhile, or could not be
+ * read; the message names it and the first byte that is missing. */
 SHD_MUST_CHECK int file_bytes_check(const struct file_bytes *file, struct shd_error *err);
 
 #endif /* BASE_FILE_H */

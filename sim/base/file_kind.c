@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Guessing the kind of a file from its first bytes (base/file_kind.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/file_kind.h"
@@ -12,7 +15,7 @@
 
 static const struct {
     const char *name;
-    const char *reader; /* what to do with such a file */
+    const char *reader; /* what reads such a file, a phrase for messages */
 } kinds[] = {
     [FILE_UNKNOWN] = {"a file of no known kind", ""},
     [FILE_CLUSTER] = {"the file of a cluster", "a scenario names it: 'hardware: FILE'"},
@@ -45,7 +48,7 @@ static const struct {
                     "collectives of one that PyTorch wrote"},
 };
 
-/* The part of a text that is looked at. */
+/* The first part of a text, which is searched. */
 struct head {
     const char *text;
     size_t length;
@@ -61,7 +64,7 @@ static bool begins(struct head head, const char *word)
     return head.length >= strlen(word) && !memcmp(head.text, word, strlen(word));
 }
 
-/* Whether a line begins with a word. */
+/* Whether some line begins with a word. */
 static bool has_line(struct head head, const char *word)
 {
     for (;;) {
@@ -85,7 +88,7 @@ static bool has_any_line(struct head head, const char *const *words)
     return false;
 }
 
-/* An object, or a list of them. */
+/* The kind of a text that starts with '{' or '['. */
 static enum file_kind guess_json(struct head head)
 {
     if (has(head, "\"schema\": \"shardsim."))

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding a similarly named file for a path that does not exist (base/file_near.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/file_near.h"
@@ -10,9 +13,9 @@
 
 #include "base/nearest.h"
 
-#define NAME_BYTES_MAX 128 /* of a file that is offered */
+#define NAME_BYTES_MAX 128 /* longest file name that is offered */
 
-/* The names in a folder, in order; 0 where it cannot be read. */
+/* The names in a folder, sorted; 0 if it cannot be read. */
 static size_t read_names(struct dirent ***names, const char *folder)
 {
     int n = scandir(*folder ? folder : ".", names, NULL, alphasort);
@@ -30,7 +33,7 @@ static void free_names(struct dirent **names, size_t n)
     free(names);
 }
 
-/* Where the ending of a name that may be offered begins; NULL: it may not. */
+/* The file extension of a name; NULL: the name is not offered. */
 static const char *ending(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -38,7 +41,7 @@ static const char *ending(const char *name)
     return dot && dot > name && *name != '.' && strlen(name) < NAME_BYTES_MAX ? dot : NULL;
 }
 
-/* Each name is tried whole, and without its ending. */
+/* Compares each name both with and without its extension. */
 static const char *nearest_name(struct dirent *const *names, size_t n, const char *wanted)
 {
     const char *best = NULL;

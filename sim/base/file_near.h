@@ -1,7 +1,7 @@
-/* base/file_near.h - "did you mean": the file nearest to a path where there is none.
+/* base/file_near.h - "did you mean": the existing file with the name nearest to a missing path.
  *
- * Looked for in the folder of the path, and of a path without one also in ./scenarios.  A name may
- * lack its ending.  Files without ending, and hidden ones, are not offered.
+ * Searches the folder of the path; for a path without a folder also ./scenarios.  A name may lack
+ * its extension.  Hidden files and files without an extension are not offered.
  *
  * Thread class: pure functions; they read folders.
  *
@@ -12,13 +12,13 @@
 
 #include <stddef.h>
 
-#define FILE_NEAR_MAX 140 /* bytes of a hint; of a path too long for it there is none */
+#define FILE_NEAR_MAX 140 /* bytes of a hint; a path too long for it gets none */
 
 /* "; did you mean 'scenarios/fsdp.yaml'?" or "" into buf; returns buf. */
 const char *file_near_hint(const char *path, char *buf, size_t size);
 
-/* The same where a folder is given for a file: ", such as 'scenarios/auto.yaml'", the first by name
- * of those that end in .yaml, or "". */
+/* For a folder given in place of a file: ", such as 'scenarios/auto.yaml'", naming its first .yaml
+ * file in sorted order, or "". */
 const char *file_near_inside(const char *folder, char *buf, size_t size);
 
 #endif /* BASE_FILE_NEAR_H */

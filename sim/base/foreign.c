@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of other systems' words (base/foreign.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/foreign.h"
@@ -7,13 +10,13 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A word may stand here for several of ours: which of them is meant shows in what is offered.  One
- * of ours with a dot is meant with all before it. */
+/* One foreign word may match several of our names: all of them are offered.  A name of ours with a
+ * dot matches only in full. */
 static const struct {
-    const char *theirs; /* with commas between them */
+    const char *theirs; /* comma-separated */
     const char *ours;
 } words[] = {
-    /* sizes of models and batches, as Hugging Face, Megatron-LM and torchtitan call them */
+    /* sizes of models and batches, as Hugging Face, Megatron-LM and torchtitan name them */
     {"hidden-size,embed-dim,embedding-dim,n-embd,hidden-dim,dim,d", "d_model"},
     {"intermediate-size,ffn-hidden-size,ffn-dim,mlp-dim,n-inner", "d_ff"},
     {"num-layers,n-layers,n-layer,num-hidden-layers,nlayers,depth", "layers"},
@@ -118,7 +121,7 @@ static bool same(const char *a, size_t na, const char *b, size_t nb)
     return true;
 }
 
-/* Where the last part of a name begins. */
+/* Where the last component of a name begins. */
 static const char *last_part(const char *name)
 {
     const char *slash = strrchr(name, '/'), *dot = strrchr(name, '.');

@@ -1,6 +1,6 @@
-/* base/hash.h - FNV-1a: a number by which texts are told apart, the same on every machine.
+/* base/hash.h - FNV-1a, a hash of texts that is equal on every machine.
  *
- * For tables and for files of our own; not against anybody who means harm.
+ * For tables and for our own files; not secure against deliberate collisions.
  * Source: http://www.isthe.com/chongo/tech/comp/fnv/
  *
  * Thread class: pure functions.
@@ -15,14 +15,14 @@
 
 #define HASH_BEGIN UINT64_C(14695981039346656037)
 
-/* Of what was hashed before (at first HASH_BEGIN), followed by a byte, or by a word that counts as
- * one: faster, and another number than its bytes have. */
+/* Continue a hash (HASH_BEGIN at first) with a byte, or with a word that counts as one: faster, and
+ * another number than the word's bytes give. */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 {
     return (hash ^ word) * UINT64_C(1099511628211);
 }
 
-/* The same, followed by some bytes. */
+/* Continue a hash with n bytes. */
 static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 {
     const unsigned char *at = bytes;

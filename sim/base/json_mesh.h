@@ -11,7 +11,7 @@
 
 #include "base/json_out.h"
 
-/* Its axes in order: [["dp", 2], ["tp", 4]]. */
+/* Write the mesh's axes in order: [["dp", 2], ["tp", 4]]. */
 void json_mesh(struct json_out *out, const struct shd_mesh *mesh);
 
 #endif /* BASE_JSON_MESH_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A streaming JSON writer (base/json_out.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/json_out.h"
@@ -15,7 +18,7 @@
 #include "base/escape.h"
 #include "base/utf8.h"
 
-#define FLUSH_BYTES ((size_t)64 << 10) /* kept before a write: few calls, little memory */
+#define FLUSH_BYTES ((size_t)64 << 10) /* buffered before a write: few calls, little memory */
 
 void json_out_init_text(struct json_out *out, struct text *text, enum json_out_style style)
 {
@@ -65,7 +68,7 @@ static void new_line(struct json_out *out)
         text_add(out->text, "  ");
 }
 
-/* What stands between the items of an array or object. */
+/* Write the comma or line break before the next item of an array or object. */
 static void separate(struct json_out *out)
 {
     bool has_items = out->levels[out->depth].has_items;
@@ -145,7 +148,7 @@ void json_out_begin_flat_object(struct json_out *out)
 
 static void add_escaped(struct text *text, const char *at, size_t nbytes, uint32_t code)
 {
-    static const char letters[] = "btn.fr"; /* of 8 to 13; there is none for 11 */
+    static const char letters[] = "btn.fr"; /* for codes 8 to 13; 11 has none */
 
     if (nbytes == 0)
         text_add(text, "\xef\xbf\xbd"); /* U+FFFD */
@@ -153,10 +156,10 @@ static void add_escaped(struct text *text, const char *at, size_t nbytes, uint32
         text_addf(text, "\\%c", (char)code);
     else if (code >= 8 && code <= 13 && code != 11)
         text_addf(text, "\\%c", letters[code - 8]);
-    else if (escape_is_needed(code) && code > 0xffff) /* a pair of surrogates */
+    else if (escape_is_needed(code) && code > 0xffff) /* a surrogate pair */
         text_addf(text, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (code >> 10)),
                   (unsigned)(0xdc00 + (code & 0x3ff)));
-    else if (escape_is_needed(code) || code == '[') /* of a command: add_string() */
+    else if (escape_is_needed(code) || code == '[') /* '[' of a CI command: add_string() */
         text_addf(text, "\\u%04x", (unsigned)code);
     else
         text_add_bytes(text, at, nbytes);
@@ -280,7 +283,8 @@ void json_out_raw(struct json_out *out, const char *json, size_t length)
         uint32_t code = 0;
         size_t n = utf8_next(json + at, length - at, &code);
 
-        if (n == 0 || (code >= 0x7f && escape_is_needed(code))) /* stands in a string */
+        if (n == 0 || (code >= 0x7f && escape_is_needed(code))) /* such a character can only be
+                                                                   inside a string */
             add_escaped(out->text, json + at, n, code);
         else
             text_add_bytes(out->text, json + at, n);
@@ -310,8 +314,9 @@ void json_out_newline(struct json_out *out)
 
 const char *json_out_print_double(char *buf, size_t size, double value)
 {
-    /* A text of up to 15 digits survives the way to a double and back, so where fewer than 15 do,
-     * %.15g prints just these.  Subnormal numbers have less precision: there all are tried. */
+    /* A text of up to 15 digits survives conversion to a double and back; so if fewer than 15
+     * digits suffice, %.15g prints exactly these.  Subnormal numbers have less precision: for them
+     * every number of digits is tried. */
     int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
 
     for (; digits <= DBL_DECIMAL_DIG; digits++) {
@@ -320,6 +325,7 @@ const char *json_out_print_double(char *buf, size_t size, double value)
             break;
     }
     if (!strpbrk(buf, ".en") && strlen(buf) + 2 < size)
-        strncat(buf, ".0", size - strlen(buf) - 1); /* stays a float for readers that tell apart */
+        strncat(buf, ".0", size - strlen(buf) - 1); /* stays a float for readers that distinguish
+                                                       1 from 1.0 */
     return buf;
 }

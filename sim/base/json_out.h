@@ -1,10 +1,10 @@
-/* base/json_out.h - write JSON as it comes, without a tree in memory.
+/* base/json_out.h - a streaming JSON writer, without a tree in memory.
  *
- * Calls come in document order: inside an object each value is preceded by json_out_key().  A call
- * out of order is a fault of the program (assert).  Strings are escaped, also what
- * base/escape.h does not show as it is; bytes that are no UTF-8 become U+FFFD.  Integers are exact,
- * of any size in plain digits, doubles the shortest text that reads back to the same bits;
- * infinities and NaN become null.
+ * Calls come in document order: inside an object json_out_key() precedes each value.  A call out of
+ * order is a bug in the caller (assert).  Strings are escaped, including the characters that
+ * base/escape.h escapes; bytes that are not UTF-8 become U+FFFD.  Integers of any size are exact,
+ * in plain digits; doubles are the shortest text that reads back to the same bits; infinities and
+ * NaN become null.
  *
  * Thread class: owned by one thread.
  *
@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "base/uint128.h"
 
-/* Objects and arrays in each other; the schema of scenarios is 11 deep. */
+/* Maximum nesting depth of objects and arrays; the schema of scenarios has depth 11. */
 #define JSON_OUT_DEPTH_MAX 32
 
 enum json_out_style {
@@ -31,12 +31,13 @@ enum json_out_style {
 
 /* Fields are private. */
 struct json_out {
-    struct text *text; /* where the bytes go; flushed to `file` now and then if there is one */
-    struct text own;   /* the buffer in front of `file` */
+    struct text *text; /* receives the bytes; flushed to `file` from time to time, if there is
+                          one */
+    struct text own;   /* buffer for `file` */
     FILE *file;
     enum json_out_style style;
     unsigned depth;
-    unsigned flat; /* depth at which a flat array began, 0 when none is open */
+    unsigned flat; /* depth of the open flat array or object; 0: none */
     bool failed;   /* memory or file */
     bool after_key;
     struct {
@@ -45,7 +46,7 @@ struct json_out {
     } levels[JSON_OUT_DEPTH_MAX + 1];
 };
 
-/* Write onto a text (not owned) or a file (not closed). */
+/* Write to a text (not owned) or to a file (not closed). */
 void json_out_init_text(struct json_out *out, struct text *text, enum json_out_style style);
 void json_out_init_file(struct json_out *out, FILE *file, enum json_out_style style);
 
@@ -58,15 +59,15 @@ void json_out_end_object(struct json_out *out);
 void json_out_begin_array(struct json_out *out);
 void json_out_end_array(struct json_out *out);
 
-/* An array or object written on one line even in the pretty style, with all that is inside; closed
- * by the usual end call. */
+/* Begin an array or object that is written on one line even in the pretty style, contents included.
+ * The usual end call closes it. */
 void json_out_begin_flat_array(struct json_out *out);
 void json_out_begin_flat_object(struct json_out *out);
 
 void json_out_key(struct json_out *out, const char *key);
 
 void json_out_string(struct json_out *out, const char *string); /* NULL writes null */
-/* A string that was made apart, or that it could not be made; freed. */
+/* Write a finished text as a string, pass on its `failed`, and free it. */
 void json_out_join(struct json_out *out, struct text *string);
 void json_out_string_n(struct json_out *out, const char *bytes, size_t length);
 void json_out_int(struct json_out *out, int64_t value);
@@ -80,18 +81,18 @@ void json_out_key_string(struct json_out *out, const char *key, const char *stri
 void json_out_key_uint(struct json_out *out, const char *key, uint128 value);
 void json_out_key_double(struct json_out *out, const char *key, double value);
 
-/* A value that is JSON already; copied as it is, but for characters in it that are to be escaped.
+/* Write a value that is JSON already.  It is copied, and characters that need it are escaped.
  */
 void json_out_raw(struct json_out *out, const char *json, size_t length);
 
-/* A value that was written apart in the pretty style: its lines are indented as they would be here.
+/* Write a value that was formatted separately in the pretty style, indenting its lines to fit here.
  */
 void json_out_lines(struct json_out *out, const struct text *json);
 
-/* End a line between values at the top level: for JSON lines. */
+/* End the line of a top-level value: for JSON lines. */
 void json_out_newline(struct json_out *out);
 
-/* The text json_out_double() writes for a finite value; buf holds at least 32 bytes. */
+/* Print a finite value like json_out_double(); buf holds at least 32 bytes. */
 const char *json_out_print_double(char *buf, size_t size, double value);
 
 #endif /* BASE_JSON_OUT_H */

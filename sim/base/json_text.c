@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A JSON pull parser (json_text.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/json_text.h"
@@ -47,7 +50,7 @@ bool json_text_open(struct json_text *j, char bracket)
     return true;
 }
 
-/* Whether an item follows in what ends with `bracket`. */
+/* Whether another item follows in the array or object that ends with `bracket`. */
 static bool next(struct json_text *j, char bracket)
 {
     bool first = j->opened;
@@ -112,7 +115,7 @@ static const char *digits(const char *at, const char *end)
     return at;
 }
 
-/* Past a word that stands at `at`; NULL: another does. */
+/* The end of a word, if it starts at `at`; else NULL. */
 static const char *word(const char *at, const char *end, const char *text)
 {
     size_t n = strlen(text);
@@ -120,7 +123,7 @@ static const char *word(const char *at, const char *end, const char *text)
     return (size_t)(end - at) >= n && !memcmp(at, text, n) ? at + n : NULL;
 }
 
-/* Past the number at `at`; NULL: there is none. */
+/* The end of the number at `at`; NULL if there is none. */
 static const char *number_end(const char *at, const char *end)
 {
     const char *begin, *after;
@@ -184,7 +187,7 @@ bool json_text_int(struct json_text *j, int64_t *out)
     return true;
 }
 
-/* Past a word that comes next. */
+/* Consume a word if it comes next. */
 static bool take_word(struct json_text *j, const char *text)
 {
     const char *after = json_text_peek(j) ? word(j->at, j->end, text) : NULL;
@@ -206,7 +209,7 @@ static bool skip_plain(struct json_text *j)
            take_word(j, "false") || take_word(j, "null") || fail(j, "expected a value");
 }
 
-/* Without recursion: which of the brackets that are open are braces. */
+/* Iterative: a stack records which of the open brackets are braces. */
 bool json_text_skip(struct json_text *j)
 {
     bool braces[JSON_TEXT_DEPTH_MAX];
@@ -280,7 +283,7 @@ bool json_piece_has(struct json_piece piece, const char *text)
 bool json_piece_thousandths(struct json_piece piece, int64_t *out)
 {
     const char *at = piece.at, *end;
-    int places = -1; /* behind the point */
+    int places = -1; /* digits after the decimal point */
     int64_t value = 0;
     bool negative;
 

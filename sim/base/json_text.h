@@ -1,16 +1,16 @@
-/* json_text.h - JSON read in place, item by item: nothing is copied and no tree is made, so that a
- * file of any size takes no memory but its own.
+/* json_text.h - a JSON pull parser that works in place: it copies nothing and builds no tree, so
+ * that a file of any size takes no memory beyond its text.
  *
- * A reader walks: it opens an object or an array, asks for the next item until there is none, and
- * takes or skips each value.  At the first fault the walk ends: from then on every call returns
- * false, and `fault` says what was expected where `at` stands.
+ * A reader opens an object or an array, asks for the next item until there is none, and takes or
+ * skips each value.  At the first fault parsing ends: from then on every call returns false, and
+ * `fault` says what was expected at `at`.
  *
- *     json_text_open(&j, '{');
- *     while (json_text_key(&j, &key))
- *         if (!json_piece_is(key, "rank") || !json_text_int(&j, &rank))
- *             json_text_skip(&j);
+ *   json_text_open(&j, '{');
+ *   while (json_text_key(&j, &key))
+ *     if (!json_piece_is(key, "rank") || !json_text_int(&j, &rank))
+ *       json_text_skip(&j);
  *
- * NaN and Infinity, which Python writes, pass for numbers.
+ * NaN and Infinity, which Python writes, are accepted as numbers.
  *
  * Thread class: owned by one thread.
  *
@@ -25,9 +25,9 @@
 
 #include "base/diag.h"
 
-#define JSON_TEXT_DEPTH_MAX 512 /* arrays and objects in each other */
+#define JSON_TEXT_DEPTH_MAX 512 /* maximum nesting depth */
 
-/* A part of the text: of a string what is between the quotes, escapes as they are written. */
+/* A part of the text.  For a string: the bytes between the quotes, with escapes undecoded. */
 struct json_piece {
     const char *at;
     size_t length;
@@ -35,28 +35,29 @@ struct json_piece {
 
 struct json_text {
     const char *begin, *at, *end;
-    const char *line_begin; /* of the line of `at` */
+    const char *line_begin; /* start of the line of `at` */
     int line;
-    bool opened; /* just now: no comma stands before the next item */
+    bool opened; /* a bracket was just opened: no comma before the next item */
     const char *fault;
 };
 
 void json_text_init(struct json_text *j, const char *text, size_t length);
 
-/* The next character that is no space: what a value begins with.  '\0' at the end. */
+/* The next character that is not white space: the first of a value. '\0' at the end. */
 char json_text_peek(struct json_text *j);
 
-/* Enter an array or object, by the bracket that opens it. */
+/* Enter an array or object by its opening bracket. */
 bool json_text_open(struct json_text *j, char bracket);
 
-/* Whether an array has one more item, which is to be taken next; else it is left. */
+/* Whether an array has another item, which the caller then takes or skips.  At the end it leaves
+ * the array. */
 bool json_text_item(struct json_text *j);
 
-/* The same of an object: its next key. */
+/* The next key of an object.  At the end it leaves the object and returns false. */
 bool json_text_key(struct json_text *j, struct json_piece *key);
 
-/* Take a value.  Where it is of another kind they return false, and it can still be skipped.  A
- * whole number is one that fits and has no fraction. */
+/* Take a value.  A value of another type makes these return false, and can still be skipped.
+ * json_text_int() takes only numbers without a fraction that fit. */
 bool json_text_string(struct json_text *j, struct json_piece *out);
 bool json_text_number(struct json_text *j, struct json_piece *out);
 bool json_text_int(struct json_text *j, int64_t *out);
@@ -65,13 +66,14 @@ bool json_text_true(struct json_text *j);
 /* Skip a value of any kind. */
 bool json_text_skip(struct json_text *j);
 
-/* What follows the last value must be nothing. */
+/* Check that nothing follows the last value. */
 bool json_text_end(struct json_text *j);
 
-/* A walk over a value that was skipped: from where `j` stood before it. */
+/* For parsing a value a second time, after skipping it: a copy of `j` as it was before the
+ * value. */
 struct json_text json_text_again(const struct json_text *j);
 
-/* Where `j` stands, counted in characters; and its fault, told there. */
+/* The position of `j`, with the column in characters; and a report of its fault there. */
 struct place json_text_place(const struct json_text *j, const char *file);
 void json_text_report(const struct json_text *j, const char *file, struct diag *diag);
 
@@ -79,8 +81,8 @@ bool json_piece_is(struct json_piece piece, const char *word);
 bool json_piece_begins(struct json_piece piece, const char *word);
 bool json_piece_has(struct json_piece piece, const char *word);
 
-/* A decimal number, such as "4704345631356.606", in thousandths: what is beyond them is cut off.
- * False: it is none, or does not fit. */
+/* Parse a decimal number, such as "4704345631356.606", as thousandths; further digits are cut off.
+ * False: not a number, or too large. */
 bool json_piece_thousandths(struct json_piece piece, int64_t *out);
 
 #endif /* BASE_JSON_TEXT_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Quoting text for other languages (base/literal.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/literal.h"
@@ -34,13 +37,13 @@ void literal_add_python(struct text *out, const char *string)
     text_add_char(out, '"');
 }
 
-/* Whether "::" stands here where a line may begin, at which a runner of CI takes a command. */
+/* Whether a "::" starts at `at` where a line may begin: a CI runner would take it for a command. */
 static bool begins_command(const char *string, size_t at)
 {
     return !strncmp(string + at, "::", 2) && (at == 0 || !isgraph((unsigned char)string[at - 1]));
 }
 
-/* What no shell acts upon, also as the first character of a word, and no runner of CI. */
+/* Whether neither a shell, even at the start of a word, nor a CI runner acts upon the string. */
 static bool is_plain_word(const char *string)
 {
     if (!*string || *string == '~' || *string == '=' || begins_command(string, 0))
@@ -60,7 +63,7 @@ void literal_add_shell(struct text *out, const char *string)
     text_add_char(out, '\'');
     for (size_t at = 0; string[at]; at++) {
         if (string[at] == '\'')
-            text_add(out, "'\\'"); /* ends the quotes, and the next one begins them again */
+            text_add(out, "'\\'"); /* closes the quotes; the quote from the string reopens them */
         else if (escape_ends_command(string, at) || (at > 0 && begins_command(string, at)))
             text_add(out, "''");
         text_add_char(out, string[at]);
@@ -68,7 +71,7 @@ void literal_add_shell(struct text *out, const char *string)
     text_add_char(out, '\'');
 }
 
-/* A character as XML has it; NULL: as it is. */
+/* The XML entity of a character; NULL if it needs none. */
 static const char *entity(char c)
 {
     switch (c) {
@@ -91,7 +94,7 @@ void literal_add_xml(struct text *out, const char *string)
 {
     struct text shown = TEXT_INIT;
 
-    escape_add(&shown, string); /* control characters have no place in XML, escaped or not */
+    escape_add(&shown, string); /* XML allows no control characters, escaped or not */
     for (const char *c = text_get(&shown); *c; c++) {
         const char *e = entity(*c);
 

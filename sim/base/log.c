@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages and a progress line on standard error (base/log.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/log.h"
@@ -11,11 +14,13 @@
 #include "base/escape.h"
 #include "base/utf8.h"
 
-#define TTY_FIRST_NS INT64_C(200000000)  /* shorter work shows nothing */
-#define TTY_NEXT_NS INT64_C(100000000)   /* how often the line is rewritten */
-#define FILE_FIRST_NS INT64_C(1000000000) /* the same where lines stay; the waits double then */
-#define PROGRESS_BYTES_MAX 320 /* of a line of progress, which is cut, too */
-#define LINE_BYTES_MAX 8192 /* of a message; it is cut, for it stands on the stack */
+#define TTY_FIRST_NS INT64_C(200000000)  /* shorter work shows no progress */
+#define TTY_NEXT_NS INT64_C(100000000)   /* interval between updates of the line */
+#define FILE_FIRST_NS INT64_C(1000000000) /* first line on a file; the interval doubles from then
+                                             on */
+#define PROGRESS_BYTES_MAX 320 /* of a progress line; longer lines are cut */
+#define LINE_BYTES_MAX 8192 /* of a message; longer messages are cut, as the buffer is on the
+                               stack */
 
 static int64_t read_clock(void)
 {
@@ -31,7 +36,7 @@ void log_init(struct log *log, FILE *file)
     log->is_tty = isatty(fileno(file)) == 1;
 }
 
-/* Take a progress line off the terminal before anything else is written. */
+/* Clear the progress line from the terminal before other output. */
 static void wipe(struct log *log)
 {
     if (log->line_open)
@@ -41,7 +46,7 @@ static void wipe(struct log *log)
 
 void log_put(FILE *file, const char *kind, const char *fmt, va_list args)
 {
-    char line[LINE_BYTES_MAX]; /* no memory is needed to say that there is none */
+    char line[LINE_BYTES_MAX]; /* on the stack: "out of memory" must not need memory */
     int length = vsnprintf(line, sizeof line, fmt, args);
 
     if (length >= LINE_BYTES_MAX)

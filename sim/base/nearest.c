@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding the known word nearest to a given one (base/nearest.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/nearest.h"
@@ -11,9 +14,9 @@
 
 #include "base/foreign.h"
 
-#define WORD_MAX 40         /* longer words are not offered, nor looked for */
-#define NAME_LEAST 6        /* letters and digits of names that read alike */
-#define EDIT (WORD_MAX + 1) /* what one edit counts; less is for order among what is as near */
+#define WORD_MAX 40         /* longer words are neither offered nor searched for */
+#define NAME_LEAST 6        /* least letters and digits of names compared by reads_alike() */
+#define EDIT (WORD_MAX + 1) /* distance of one edit; smaller amounts break ties */
 
 static char fold(char c)
 {
@@ -49,7 +52,7 @@ static size_t edit_distance(const char *a, const char *b)
     return rows[na % 3][nb];
 }
 
-/* Which letters and digits are there; others may share a bit. */
+/* Bit set of the letters and digits in a word; other characters may share a bit. */
 static uint64_t letters_of(const char *word)
 {
     uint64_t letters = 0;
@@ -62,8 +65,8 @@ static uint64_t letters_of(const char *word)
     return letters;
 }
 
-/* No more than edit_distance(), in much less time: a letter that only one of two words has takes an
- * edit, which takes one of the other's, too. */
+/* A lower bound of edit_distance(), much faster.  Each letter that only one word has needs an edit,
+ * and one edit removes at most one such letter from each word. */
 static size_t edits_at_least(const char *a, const char *b)
 {
     uint64_t of_a = letters_of(a), of_b = letters_of(b);
@@ -82,7 +85,7 @@ void nearest_init(struct nearest *nearest, const char *word)
     nearest->distance = 0;
 }
 
-/* The part of a dotted name that its last part is in. */
+/* A dotted name without its last component. */
 static const char *section_of(const char *name, char section[WORD_MAX + 1])
 {
     const char *dot = strrchr(name, '.');
@@ -91,8 +94,9 @@ static const char *section_of(const char *name, char section[WORD_MAX + 1])
     return section;
 }
 
-/* How far a word of another system is from ours: as far as the sections are that they are in; a
- * word that tells none may be in any, but rather in one that it has in it (batch_size: batch.size).
+/* Distance of another system's word to our name: the edit distance of their sections.  A word
+ * without a section matches any; a name whose section is part of the word ranks first (batch_size:
+ * batch.size).
  */
 static size_t foreign_distance(const char *word, const char *candidate)
 {
@@ -104,8 +108,8 @@ static size_t foreign_distance(const char *word, const char *candidate)
     return *ours && strstr(word, ours) ? 0 : 1;
 }
 
-/* One begins with all of the other, of three letters at least: h100 is meant for h100-sxm, and
- * megatron-lm for megatron. */
+/* Whether one word is a prefix, of at least three letters, of the other: h100 means h100-sxm, and
+ * megatron-lm means megatron. */
 static bool begins_alike(const char *a, size_t na, const char *b, size_t nb)
 {
     size_t n = min(na, nb);
@@ -116,7 +120,8 @@ static bool begins_alike(const char *a, size_t na, const char *b, size_t nb)
     return n >= 3 && !(na > nb && isalpha((unsigned char)a[nb]));
 }
 
-/* The letters and digits of a name's last part: "org/Meta-Model-3-8B" has metamodel38b. */
+/* Reduce a name's last path component to letters and digits: "org/Meta-Model-3-8B" gives
+ * metamodel38b. */
 static size_t squeeze(const char *name, char out[WORD_MAX + 1])
 {
     const char *slash = strrchr(name, '/');
@@ -129,8 +134,8 @@ static size_t squeeze(const char *name, char out[WORD_MAX + 1])
     return n;
 }
 
-/* Names of models and machines that differ by more than slips: one has all of the other in it, or
- * they begin with the same three quarters of the word that was given. */
+/* Whether names of models or machines resemble each other despite many edits: one contains the
+ * other, or they share the first three quarters of `word`. */
 static bool reads_alike(const char *word, const char *candidate, size_t *distance)
 {
     char a[WORD_MAX + 1], b[WORD_MAX + 1];
@@ -142,7 +147,7 @@ static bool reads_alike(const char *word, const char *candidate, size_t *distanc
     return min(na, nb) >= NAME_LEAST && (strstr(a, b) || strstr(b, a) || 4 * same >= 3 * na);
 }
 
-/* Whether a candidate may be what was meant, and how far it is. */
+/* Whether a candidate is near enough to be offered, and its distance. */
 static bool is_near(const char *word, const char *candidate, size_t *distance)
 {
     size_t length = strlen(word), ncandidate = strlen(candidate);
@@ -153,17 +158,18 @@ static bool is_near(const char *word, const char *candidate, size_t *distance)
         *distance = foreign_distance(word, candidate);
         return true;
     }
-    /* A single letter must match: by one edit it becomes any other. */
+    /* A single letter must match exactly: one edit turns it into any other. */
     size_t allowed = length < 6 ? length > 1 : length / 3;
     bool alike = begins_alike(word, length, candidate, ncandidate);
     size_t edits = edits_at_least(word, candidate);
     if (alike || edits <= allowed)
         edits = edit_distance(word, candidate);
-    *distance = EDIT * edits + !alike; /* tpu-v5 is rather tpu-v5e than tpu-v4 */
+    *distance = EDIT * edits + !alike; /* the prefix breaks a tie: tpu-v5 means tpu-v5e rather
+                                          than tpu-v4 */
     /* A word of one or two letters is one edit away from half of all short names. */
     if (edits <= allowed && !(length <= 2 && edits > 0 && ncandidate != length))
         return true;
-    *distance += EDIT * WORD_MAX; /* behind all that are near by their letters */
+    *distance += EDIT * WORD_MAX; /* after all candidates within `allowed` edits */
     if (alike)
         return true;
     alike = reads_alike(word, candidate, distance);

@@ -1,10 +1,10 @@
-/* base/nearest.h - "did you mean": the known word nearest to one that is not known.
+/* base/nearest.h - "did you mean": the known word nearest to an unknown one.
  *
- * Nearest by edit distance where swapping two neighbours counts once; case and the difference of
- * '-' and '_' count nothing.  A word further than a third of its length (at least 1, of a single
- * letter 0) is not offered, but for three: ours for what other systems say (base/foreign.h), as
- * near as the sections that the two are in; and, where nothing else is, one that begins alike, or
- * that reads alike without what stands between letters and digits ("org/Llama-3-8B").
+ * Uses the edit distance in which swapping two neighbours counts once; case is ignored, and '-'
+ * equals '_'.  A word farther away than a third of its length (at least 1; 0 for a single letter)
+ * is not offered, with three exceptions: our name for another system's term (base/foreign.h),
+ * ranked by the distance of the two sections; and, if nothing else is near, a word that shares a
+ * prefix, or a name that reads alike once punctuation is removed ("org/Llama-3-8B").
  *
  * Thread class: a value owned by one thread.
  *
@@ -25,16 +25,16 @@ struct nearest {
 void nearest_init(struct nearest *nearest, const char *word);
 void nearest_add(struct nearest *nearest, const char *candidate);
 
-/* The same for a list; NULL when nothing is near enough. */
+/* The nearest of a list of words; NULL when none is near enough. */
 const char *nearest_find(const char *word, const char *const *words, size_t nwords);
 
-/* Whether the best is a slip of one letter away, as hardly another word is: of those with eight
- * letters at least. */
+/* Whether the best match is a single typing error away and so hardly ambiguous: only for words of
+ * at least eight letters. */
 bool nearest_is_slip(const struct nearest *nearest);
 
-#define NEAREST_HINT_MAX 96 /* bytes: a word of 40 (nearest.c), what is around it, the end */
+#define NEAREST_HINT_MAX 96 /* bytes: a word of 40 (nearest.c), the text around it, and the NUL */
 
-/* "; did you mean 'd_model'?" or "" into buf; returns buf, to be printed behind a message. */
+/* "; did you mean 'd_model'?" or "" into buf; returns buf, to be appended to a message. */
 const char *nearest_hint(const struct nearest *nearest, char *buf, size_t size);
 
 #endif /* BASE_NEAREST_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Packing numbers and strings into bytes (base/pack.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/pack.h"
@@ -15,7 +18,7 @@ void pack_uint(struct text *out, uint64_t value)
     pack_bytes(out, &value, sizeof value);
 }
 
-/* Its bytes with the 0 behind them, counted; 0 bytes: there is none. */
+/* Length including the NUL, then the bytes; length 0 stands for NULL. */
 void pack_string(struct text *out, const char *string)
 {
     size_t length = string ? strlen(string) + 1 : 0;

@@ -1,8 +1,7 @@
-/* base/pack.h - numbers and strings in a row of bytes, to be read by another process of the
- * program.
+/* base/pack.h - numbers and strings packed into bytes for another process of the same program.
  *
- * Both are of the same build, so nothing is said of types or of the order of bytes.  Bytes that end
- * too early make the reader `bad`, and what it reads from then on is 0 or "".
+ * Writer and reader are the same build, so that the bytes carry no types and no byte order.  If the
+ * bytes end too early the reader becomes `bad`, and reads only 0 and "" from then on.
  *
  * Thread class: owned by one thread.
  *
@@ -18,7 +17,7 @@
 void pack_uint(struct text *out, uint64_t value);
 void pack_bytes(struct text *out, const void *bytes, size_t length);
 void pack_string(struct text *out,
-                 const char *string); /* NULL is allowed, and comes back as such */
+                 const char *string); /* NULL is allowed, and is read back as NULL */
 
 struct unpack {
     const char *at, *end;
@@ -28,10 +27,10 @@ struct unpack {
 void unpack_init(struct unpack *out, const void *bytes, size_t length);
 uint64_t unpack_uint(struct unpack *from);
 
-/* As many bytes as were packed, else `bad`, and `out` is zeros. */
+/* Read `length` bytes.  If too few are left, sets `bad` and zeroes `out`. */
 void unpack_bytes(struct unpack *from, void *out, size_t length);
 
-/* A string that lies in the row: valid as long as that is. */
+/* Read a string.  It points into the packed bytes and lives as long as they do. */
 const char *unpack_string(struct unpack *from);
 
 #endif /* BASE_PACK_H */

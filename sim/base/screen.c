@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Width and colours of the terminal (base/screen.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/screen.h"
@@ -8,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* A COLUMNS outside of this is no width that text was ever laid out for, and is ignored. */
+/* A COLUMNS value outside this range is ignored: no text is laid out for such a width. */
 #define COLUMNS_MIN 40
 #define COLUMNS_MAX 1000
 

@@ -1,7 +1,7 @@
-/* base/screen.h - where text for people ends up: how wide it is, and whether it has colours.
+/* base/screen.h - width and colours of the place that text for people is printed to.
  *
- * Colours are for terminals; NO_COLOR (https://no-color.org) or TERM=dumb turns them off, and what
- * the user asks for by an option goes before both.
+ * Only terminals get colours; NO_COLOR (https://no-color.org) or TERM=dumb turns them off, and a
+ * command-line option overrides both.
  *
  * Thread class: screens are immutable once initialised; screen_behind_launcher() comes before any.
  *
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define SCREEN_COLUMNS 80 /* of what is no terminal, unless COLUMNS says otherwise */
+#define SCREEN_COLUMNS 80 /* without a terminal, unless COLUMNS is set */
 
 enum screen_colour { SCREEN_AUTO, SCREEN_ALWAYS, SCREEN_NEVER };
 
@@ -23,11 +23,11 @@ struct screen {
     bool colour;
 };
 
-/* "auto", "always", "never"; false for other words. */
+/* Parse "auto", "always" or "never"; false for other words. */
 bool screen_parse_colour(enum screen_colour *out, const char *word);
 
-/* What looks like a terminal is a launcher's, which hands all on to its own output, be that a file:
- * from here on there are no colours unless they are asked for. */
+/* Declare that output goes to a launcher: its pseudo-terminal may be forwarded to a file, so that
+ * colours need an explicit request from here on. */
 void screen_behind_launcher(void);
 
 void screen_init(struct screen *out, FILE *file, enum screen_colour colour);

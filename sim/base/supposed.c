@@ -1,11 +1,15 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Splitting a cluster name from its overrides (base/supposed.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/supposed.h"
 
 #include <string.h>
 
-/* A path may have the word, too: only what has a '=' behind it is supposed. */
+/* The separator before the overrides; NULL: none.  A path may contain the same word, so it counts
+ * only if a '=' follows. */
 static const char *find_with(const char *cluster)
 {
     const char *with = strstr(cluster, SUPPOSED_WITH);

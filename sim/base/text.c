@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A growing string (base/text.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/text.h"
@@ -10,9 +13,9 @@
 
 #include "base/utf8.h"
 
-#define FIRST_CAPACITY 64 /* bytes; doubled from there on */
+#define FIRST_CAPACITY 64 /* bytes; doubled when full */
 
-/* Room for `extra` bytes and a NUL behind the content. */
+/* Reserve room for `extra` bytes and a NUL after the content. */
 static bool reserve(struct text *text, size_t extra)
 {
     if (text->failed || extra > SIZE_MAX / 4 - text->length) {

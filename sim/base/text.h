@@ -1,7 +1,7 @@
 /* base/text.h - a growing string.
  *
- * Always NUL-terminated once something was added.  When memory runs out the text stays as it was
- * and `failed` is set for good, so that a caller may add many times and look once.
+ * NUL-terminated once something was added.  When memory runs out the text stays unchanged and
+ * `failed` is set permanently, so that a caller may add many times and check once.
  *
  * Thread class: owned by one thread.
  *
@@ -17,7 +17,7 @@
 #include <shd/export.h>
 
 struct text {
-    char *data; /* NULL while nothing was added; text_get() never is */
+    char *data; /* NULL until something is added; use text_get() */
     size_t length;
     size_t capacity;
     bool failed;
@@ -39,20 +39,21 @@ void text_add_char(struct text *text, char c);
 void text_addf(struct text *text, const char *fmt, ...) SHD_PRINTF(2, 3);
 void text_addv(struct text *text, const char *fmt, va_list args) SHD_PRINTF(2, 0);
 
-/* A path, or a sentence of paths, with every path component that is a number replaced by '*', so
- * that all layers' places are the same: "layers/0/mlp/up" and "layers/1/mlp/up". */
+/* Append a path, or a sentence with paths, replacing every path component that is a number by '*':
+ * the places of all layers become equal ("layers/0/mlp/up" and "layers/1/mlp/up"). */
 void text_add_any_layer(struct text *text, const char *paths);
 
-/* Add what was made apart, or that it could not be made, and free it. */
+/* Append another text, pass on its `failed`, and free it. */
 void text_join(struct text *text, struct text *part);
 
 /* Pad with spaces until the line that starts at byte `from` has `width` characters (UTF-8). */
 void text_pad(struct text *text, size_t from, size_t width);
 
-/* The content, "" when there is none.  Valid until the next change. */
+/* The content, "" when empty.  Valid until the next change. */
 const char *text_get(const struct text *text);
 
-/* Hand the storage over: the caller frees it.  The text is empty afterwards.  NULL if `failed`. */
+/* Hand the storage to the caller, who frees it.  The text is empty afterwards.  NULL if
+ * `failed`. */
 char *text_take(struct text *text);
 
 #endif /* BASE_TEXT_H */

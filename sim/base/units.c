@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Parsing and printing quantities with units (base/units.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/units.h"
@@ -58,9 +61,9 @@ static const struct unit time_units[] = {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define NIEC_UNITS 8           /* the first of byte_units: no unit to EiB */
-#define NDECIMAL_RATES 6       /* the first of rate_units */
-#define FRACTION_DIGITS_MAX 18 /* so that 10^digits fits */
+#define NIEC_UNITS 8           /* leading entries of byte_units: no unit to EiB */
+#define NDECIMAL_RATES 6       /* leading entries of rate_units */
+#define FRACTION_DIGITS_MAX 18 /* 10^digits fits a uint64_t */
 
 /* A decimal number: `whole` and `fraction` / 10^ndigits. */
 struct decimal {
@@ -76,7 +79,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Read digits and an optional fraction; *end is behind them. */
+/* Read digits and an optional fraction; *end is set to the character after them. */
 static enum decimal_fault read_decimal(struct decimal *out, const char *text, const char **end)
 {
     struct decimal d = {0, 0, 0};
@@ -117,8 +120,9 @@ static const struct unit *find_unit(const struct unit *units, size_t nunits, con
     return NULL;
 }
 
-/* fraction / 10^ndigits * unit, when that is whole.  Factors of ten are cancelled first, so that
- * the product cannot overflow: with none left in the denominator it is below `unit`. */
+/* Compute fraction / 10^ndigits * unit; false if that is not whole.  Factors of ten are
+ * cancelled first, so that the product cannot overflow: with none left in the denominator it is
+ * below `unit`. */
 static bool scale_fraction(uint64_t *out, const struct decimal *d, uint64_t unit)
 {
     uint64_t fraction = d->fraction;
@@ -154,7 +158,7 @@ static bool scale(uint64_t *out, const struct decimal *d, uint64_t unit, uint64_
     return true;
 }
 
-/* What is parsed, in words for messages. */
+/* A kind of quantity, with its words for messages. */
 struct quantity {
     const struct unit *units;
     size_t nunits;
@@ -164,7 +168,8 @@ struct quantity {
     uint64_t max;
 };
 
-/* The unit that was meant by one in other letters (gb, MIB), or cut short (G); NULL: none. */
+/* The unit probably meant by a name in the wrong case (gb, MIB) or an initial alone (G); NULL:
+ * none. */
 static const struct unit *find_meant(const struct quantity *q, const char *name)
 {
     size_t length = strlen(name);
@@ -205,7 +210,7 @@ static int parse(uint64_t *out, const char *text, const struct quantity *q, stru
         return shd_error_set(err, SHD_EINVAL, "%s '%.40s' has too many digits", q->what, text);
     const char *name = end + (fault == DECIMAL_OK ? strspn(end, " ") : 0);
     if (*name == '\0')
-        name = end; /* spaces stand between number and unit only */
+        name = end; /* spaces are allowed between number and unit only */
     const struct unit *unit = NULL;
     if (fault == DECIMAL_OK)
         unit = find_unit(q->units, q->nunits, name);
@@ -297,7 +302,7 @@ static void print_pattern(struct text *out, const struct unit *units, size_t nun
 
 void units_print_bytes_pattern(struct text *out)
 {
-    text_add(out, "^[0-9]+([.][0-9]+)?$|"); /* no unit: then no space either */
+    text_add(out, "^[0-9]+([.][0-9]+)?$|"); /* without a unit no space is allowed either */
     print_pattern(out, byte_units + 1, COUNT(byte_units) - 1);
 }
 
@@ -312,7 +317,7 @@ void units_print_rate_pattern(struct text *out)
     print_pattern(out, rate_units, COUNT(rate_units));
 }
 
-/* Three digits: 1.50, 12.3, 123. */
+/* Print three digits: 1.50, 12.3, 123. */
 static void print_scaled(char *buf, size_t size, double value, const char *unit)
 {
     int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
@@ -344,8 +349,7 @@ const char *units_print_bytes(char *buf, size_t size, uint128 bytes)
     return buf;
 }
 
-/* Print in the largest of the units (listed in growing order) that divides the value; zero in the
- * smallest. */
+/* Print in the largest unit that divides the value; zero in the smallest.  `units` ascend. */
 static const char *print_exact(char *buf, size_t size, uint64_t value, const struct unit *units,
                                size_t nunits)
 {

@@ -25,8 +25,8 @@
  * SHD_EINVAL (not a size), SHD_ERANGE (over 2^64-1). */
 SHD_MUST_CHECK int units_parse_bytes(uint64_t *out, const char *text, struct shd_error *err);
 
-/* The same of what people have in mind in GiB, such as a device's memory: a number without a unit,
- * but 0, is SHD_EINVAL, for few mean bytes by 80. */
+/* As units_parse_bytes(), for quantities usually given in GiB, such as a device's memory: a number
+ * without a unit, except 0, is SHD_EINVAL, as hardly anybody means 80 bytes. */
 SHD_MUST_CHECK int units_parse_memory(uint64_t *out, const char *text, struct shd_error *err);
 
 /* "25us", "1.5 ms", "0": a unit of ns, us, ms, s or min is needed unless the number is 0.
@@ -41,26 +41,26 @@ SHD_MUST_CHECK int units_parse_rate(uint64_t *out, const char *text, struct shd_
  * SHD_EINVAL (not such a rate, or finer than 1 FLOP/s), SHD_ERANGE. */
 SHD_MUST_CHECK int units_parse_flops(uint64_t *out, const char *text, struct shd_error *err);
 
-/* A regular expression of what a parser takes, for schemas; sizes that are too large or too fine
- * match too. */
+/* A regular expression for a parser's input, for schemas; it also matches sizes that are too large
+ * or too fine. */
 void units_print_bytes_pattern(struct text *out);
 void units_print_ns_pattern(struct text *out);
 void units_print_rate_pattern(struct text *out);
 
-/* All of these print into buf (NUL-terminated, cut if needed) and return buf, so that they can
- * stand in an argument list. */
+/* All of these print into buf (NUL-terminated, cut if needed) and return buf, so that a call can be
+ * an argument. */
 
 /* For people, three digits or more: "0 B", "1023 B", "64.0 KiB", "1.50 GiB". */
 const char *units_print_bytes(char *buf, size_t size, uint128 bytes);
 
-/* As many bytes, or seconds, as are printed: what is the same there reads the same. */
+/* The value rounded as it is printed: values with equal results are printed alike. */
 double units_printed_bytes(uint128 bytes);
 double units_printed_seconds(double seconds);
 
-/* Exact, to be parsed again: the largest IEC unit that divides: "64MiB", "1025B", "0B". */
+/* Exact and parseable, in the largest IEC unit that divides: "64MiB", "1025B", "0B". */
 const char *units_print_bytes_exact(char *buf, size_t size, uint64_t bytes);
 
-/* Exact, to be parsed again: "200GB/s", "1B/s"; "5us", "0ns". */
+/* Exact and parseable: "200GB/s", "1B/s"; "5us", "0ns". */
 const char *units_print_rate_exact(char *buf, size_t size, uint64_t bytes_per_s);
 const char *units_print_ns_exact(char *buf, size_t size, int64_t ns);
 
@@ -70,7 +70,7 @@ const char *units_print_count(char *buf, size_t size, uint128 count);
 /* For people: "0 s", "25.0 us", "1.50 ms", "2.00 s", "90.0 s"; not a number prints "-". */
 const char *units_print_seconds(char *buf, size_t size, double seconds);
 
-/* Bytes a second, decimal, as links are rated: "46.0 GB/s". */
+/* Bytes a second, decimal like the ratings of links: "46.0 GB/s". */
 const char *units_print_rate(char *buf, size_t size, double bytes_per_s);
 
 #endif /* BASE_UNITS_H */

@@ -1,10 +1,13 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Decoding UTF-8 (base/utf8.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/utf8.h"
 
-/* Bytes that a first byte announces, and the bits of the number that it holds; 0 if it cannot be a
- * first byte. */
+/* The length of a character, from its first byte, and that byte's payload bits; 0 if no character
+ * begins with it. */
 static size_t announced(unsigned char first, uint32_t *bits)
 {
     if (first < 0x80) {

@@ -10,14 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the character at `bytes`, 1 to 4, with its number in *code; 0 when there is none that is
- * valid: a stray or missing byte, an overlong form, a surrogate, or over U+10FFFF. */
+/* The length in bytes of the character at `bytes`, 1 to 4, and its code point in *code; 0 if it is
+ * invalid: a stray or missing byte, an overlong form, a surrogate, or above U+10FFFF. */
 size_t utf8_next(const char *bytes, size_t length, uint32_t *code);
 
-/* Characters of a text; each byte that is no UTF-8 counts as one. */
+/* Number of characters in a text; each byte that is not UTF-8 counts as one. */
 size_t utf8_count(const char *bytes, size_t length);
 
-/* The most bytes, at most `limit`, that end where a character ends. */
+/* The largest length, at most `limit`, at which a character ends. */
 size_t utf8_cut(const char *bytes, size_t length, size_t limit);
 
 #endif /* BASE_UTF8_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrapping sentences (base/wrap.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "base/wrap.h"
@@ -20,7 +23,7 @@ static void add_words(struct text *out, size_t width, size_t used, size_t indent
                       const char *sentence)
 {
     size_t column = used;
-    bool first = true; /* on its line: no space before */
+    bool first = true; /* first on its line: no space before it */
 
     while (*sentence) {
         size_t length = strcspn(sentence, " "), columns = columns_of(sentence, length);

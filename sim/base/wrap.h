@@ -1,4 +1,4 @@
-/* base/wrap.h - sentences that go on in a new line where the line is full.
+/* base/wrap.h - wrapping sentences at a line width.
  *
  * Thread class: pure functions.
  *
@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 
-/* Add a sentence to a line of which `used` columns are filled, and end the line.  Words go into
- * lines of `width` columns, further lines below column `indent`.  Columns are characters.
- * Names in it are shown as base/escape.h says. */
+/* Append a sentence to a line that has `used` columns filled, and end the line.  Lines have `width`
+ * columns, and continuation lines are indented by `indent`.  Columns are characters.  Text is
+ * escaped by base/escape.h. */
 void wrap_add(struct text *out, size_t width, size_t used, size_t indent, const char *sentence);
 
 #endif /* BASE_WRAP_H */

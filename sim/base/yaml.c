@@ -1,5 +1,5 @@
-/* A tree is built from libyaml's events.  Nodes live in blocks that are freed together; the items
- * of all open lists and maps share one stack and move to their node when it is closed.
+/* Builds a tree from libyaml's events.  Nodes are allocated in blocks that are freed together; the
+ * items of all open lists and maps share one stack and move to their node when it is closed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,8 +17,8 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-#define BLOCK_BYTES ((size_t)32 << 10) /* asked for at a time, for nodes and texts */
-#define DIRECTIVES_MAX 4               /* libyaml takes time in the square of their number */
+#define BLOCK_BYTES ((size_t)32 << 10) /* allocated at a time, for nodes and texts */
+#define DIRECTIVES_MAX 4               /* libyaml's time is quadratic in their number */
 
 struct block {
     struct block *next;
@@ -32,25 +32,25 @@ struct yaml_doc {
     const struct yaml_node *root;
 };
 
-/* A list or map that is not closed yet. */
+/* A list or map that is still open. */
 struct open_node {
     struct yaml_node *node;
-    size_t first; /* of its items in the stack */
+    size_t first; /* index of its first item in the stack */
 };
 
 struct builder {
     struct yaml_doc *doc;
     struct place first;
-    size_t end_line; /* of the end of the text, from 0 */
+    size_t end_line; /* line of the end of the text, from 0 */
     size_t end_column;
     struct diag *diag;
     size_t nnodes;
     size_t depth;
     struct open_node open[YAML_DOC_DEPTH_MAX];
-    const struct yaml_node **stack; /* items; of maps, keys and values in turn */
+    const struct yaml_node **stack; /* items; for a map, keys and values alternate */
     size_t nstack;
     bool has_document;
-    int status; /* SHD_OK while all is well */
+    int status; /* SHD_OK until the first failure */
 };
 
 static void *take(struct yaml_doc *doc, size_t size)
@@ -78,8 +78,8 @@ static struct place place_at(struct place first, size_t line, size_t column)
     };
 }
 
-/* Where the last line has no newline libyaml adds one, and may name a line behind the end: that
- * stands for the end of the text. */
+/* The place of a mark.  If the last line lacks a newline libyaml adds one, and may name a line past
+ * the end: the place is then the end of the text. */
 static struct place place_of(const struct builder *b, yaml_mark_t mark)
 {
     if (mark.line > b->end_line)
@@ -110,7 +110,7 @@ static bool push(struct builder *b, const struct yaml_node *node)
     return true;
 }
 
-/* The innermost open node is a map and waits for a key. */
+/* Whether the innermost open node is a map that expects a key. */
 static bool expects_key(const struct builder *b)
 {
     if (b->depth == 0 || b->open[b->depth - 1].node->kind != YAML_MAP)
@@ -123,8 +123,7 @@ static const char *kind_name(enum yaml_kind kind)
     return kind == YAML_MAP ? "a map" : kind == YAML_LIST ? "a list" : "text";
 }
 
-/* Anchors are refused with the aliases that they are for, and tags because the reader decides on
- * types. */
+/* Refuse anchors, as aliases are refused, and tags, as the reader decides on types. */
 static bool has_plain_style(struct builder *b, struct place place, const unsigned char *anchor,
                             const unsigned char *tag)
 {
@@ -215,7 +214,7 @@ static int compare_keys(const void *a, const void *b)
     return x->place.column < y->place.column ? -1 : x->place.column > y->place.column;
 }
 
-/* Sorts the keys, which must be a copy. */
+/* Report keys that occur twice.  Sorts `keys`, which must be a copy. */
 static void find_duplicates(struct builder *b, const struct yaml_node **keys, size_t nkeys)
 {
     qsort(keys, nkeys, sizeof(keys[0]), compare_keys);
@@ -310,7 +309,7 @@ static void add_event(struct builder *b, const yaml_event_t *event)
     }
 }
 
-/* Whether the first character of a line that is no space is a tab; `line` counts from 0. */
+/* Whether the first non-space character of a line is a tab; `line` counts from 0. */
 static bool begins_with_tab(const char *text, size_t length, size_t line)
 {
     const char *at = text, *end = text + length;
@@ -324,7 +323,7 @@ static bool begins_with_tab(const char *text, size_t length, size_t line)
     return at && at < end && *at == '\t';
 }
 
-/* What to do about what libyaml says of itself, which tells what it looked for and not why. */
+/* Advice for libyaml's messages, which say what it looked for, but not why. */
 static const struct {
     const char *problem;
     const char *remedy;
@@ -352,7 +351,8 @@ static const char *remedy_of(const char *problem)
     return "";
 }
 
-/* libyaml says where it gave up and, sometimes, inside what that was. */
+/* Report libyaml's error: the place where it stopped and, if known, the structure that it was
+ * parsing. */
 static void report_syntax(struct builder *b, const yaml_parser_t *parser, const char *text,
                           size_t length)
 {
@@ -398,7 +398,7 @@ static void build(struct builder *b, const char *text, size_t length)
         FAIL(b, SHD_EINVAL, b->first, "nothing in here; expected a YAML document");
 }
 
-/* What YAML allows in a text. */
+/* Whether YAML allows a character. */
 static bool is_allowed(uint32_t code)
 {
     if (code < 0x20)
@@ -406,7 +406,7 @@ static bool is_allowed(uint32_t code)
     return code < 0x7f || code == 0x85 || (code >= 0xa0 && code != 0xfffe && code != 0xffff);
 }
 
-/* Look at every character before libyaml does: its own messages about them have no place. */
+/* Check all characters before libyaml does, as its own messages about them have no place. */
 static void check_characters(struct builder *b, const char *text, size_t length)
 {
     size_t line = 0;

@@ -1,4 +1,4 @@
-/* What the texts of a YAML tree mean, and how to write such a text.
+/* Interpreting the scalars of a YAML tree, and writing strings as YAML.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -135,7 +135,7 @@ static bool is_word(char c)
            (c != '\0' && strchr("_./+-", c));
 }
 
-/* Words that this or another YAML reader takes for something other than a string. */
+/* Whether some YAML reader takes a word for something other than a string. */
 static bool is_special_word(const char *text)
 {
     static const char *const words[] = {
@@ -151,7 +151,7 @@ static bool is_special_word(const char *text)
     return false;
 }
 
-/* Only what no reader can take for anything else: words that begin with a letter or '_'. */
+/* Whether every reader takes a text for a string: a word that begins with a letter or '_'. */
 static bool can_be_plain(const char *text)
 {
     if (is_special_word(text) || strchr("0123456789.+-/", text[0]))
@@ -162,7 +162,7 @@ static bool can_be_plain(const char *text)
     return true;
 }
 
-/* Every character can stand in single quotes, which escape nothing. */
+/* Whether every character may appear in single quotes, which have no escapes. */
 static bool can_be_single_quoted(const char *text)
 {
     size_t length = strlen(text);
@@ -194,7 +194,7 @@ void yaml_print_quoted(struct text *out, const char *text)
 
     text_add_char(out, '"');
     for (size_t at = 0; at < length;) {
-        uint32_t code = 0xfffd; /* for bytes that are no UTF-8 */
+        uint32_t code = 0xfffd; /* for bytes that are not UTF-8 */
         size_t n = utf8_next(text + at, length - at, &code);
         if (code == '"' || code == '\\')
             text_addf(out, "\\%c", (char)code);

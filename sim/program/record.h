@@ -139,7 +139,7 @@ struct record_modelled {
     uint8_t *bound;      /* [op] enum record_bound: the limit on the kernel's time */
 };
 
-/* The origin of the devices' memory, and the reason for it (memory/backend.h). */
+/* The origin of the devices' memory, and the reason for it (run/backend.h). */
 struct record_memory {
     const char *kind; /* NULL: not executed */
     bool usual;
