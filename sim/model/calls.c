@@ -1,4 +1,4 @@
-/* Functions in lines of a `graph:` section that are not elementwise: a table, one builder each.
+/* Functions of a `graph:` section that are not elementwise: a table with a builder for each.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 #include "graph/layers/softmax.h"
 #include "model/lines.h"
 
-/* A dim as an argument: a bare name. */
+/* A dim given as an argument: a bare name. */
 static uint32_t dim_argument(struct lines *l, const struct expr *e)
 {
     if (e->kind != EXPR_NAME || e->dims.given)
@@ -19,7 +19,7 @@ static uint32_t dim_argument(struct lines *l, const struct expr *e)
     return lines_dim(l, e->name, e->at);
 }
 
-/* A dim that an array has. */
+/* A dim argument that the array must have. */
 static uint32_t dim_of(struct lines *l, const struct expr *e, uint32_t node)
 {
     uint32_t dim = dim_argument(l, e);
@@ -47,7 +47,7 @@ static const struct expr *positional(const struct expr *call, uint32_t n)
     return NULL;
 }
 
-/* true or false by key; false and an error when it is neither. */
+/* Read a true or false argument by key; returns false with an error for anything else. */
 static bool read_flag(struct lines *l, const struct expr *call, const char *key, bool *out)
 {
     const struct expr *e = find_key(call, key);
@@ -91,7 +91,7 @@ static bool listed(const uint32_t *dims, uint32_t count, uint32_t dim)
     return false;
 }
 
-/* Dims of a * b that the result or a later factor has. */
+/* The dims of the product a * b that the result or a later factor needs. */
 static uint32_t kept_dims(const struct graph *g, uint32_t a, uint32_t b, const uint32_t *later,
                           uint32_t nlater, const uint32_t *target, uint32_t ntarget, uint32_t *keep)
 {
@@ -112,7 +112,7 @@ static uint32_t kept_dims(const struct graph *g, uint32_t a, uint32_t b, const u
     return nkeep;
 }
 
-/* Every dim of the result is in a factor. */
+/* Check that every dim of the result occurs in a factor. */
 static bool check_target(struct lines *l, const struct expr *call, const struct expr_dims *target,
                          const uint32_t *dims, const uint32_t *factors)
 {
@@ -149,7 +149,7 @@ static uint32_t build_einsum(struct lines *l, const struct expr *call,
                            "it, as in einsum(a, b)[i,j]");
     if (!good || !lines_dims(l, target, dims) || !check_target(l, call, target, dims, factors))
         return GRAPH_NONE;
-    if (call->nargs == 1) /* lines_conform() sees to the order */
+    if (call->nargs == 1) /* lines_conform() transposes the result */
         return graph_reduce(l->graph, name, SHD_SUM, factors[0], dims, target->count);
     x = factors[0];
     for (uint32_t i = 1; i + 1 < call->nargs; i++) {
@@ -162,7 +162,7 @@ static uint32_t build_einsum(struct lines *l, const struct expr *call,
     return graph_einsum(l->graph, name, x, factors[call->nargs - 1], dims, target->count);
 }
 
-/* The dims that a reduction keeps, in the order of its operand. */
+/* Build a reduction to the target dims, in the order of its operand. */
 static uint32_t build_reduce(struct lines *l, const struct expr *call,
                              const struct expr_dims *target, enum shd_reduce_op op)
 {
@@ -224,7 +224,7 @@ static uint32_t build_softmax(struct lines *l, const struct expr *call,
     return layer_softmax(l->graph, lines_node_name(l, "softmax"), x, dim);
 }
 
-/* x with a dim as its last one, as the norms want it. */
+/* Transpose x so that `dim` is its last dimension, as graph norms require. */
 static uint32_t with_last(struct lines *l, uint32_t x, uint32_t dim)
 {
     const struct graph_node *n = &l->graph->nodes[x];
@@ -239,7 +239,7 @@ static uint32_t with_last(struct lines *l, uint32_t x, uint32_t dim)
     return graph_transpose(l->graph, lines_node_name(l, "transpose"), x, dims, rank);
 }
 
-/* An optional vector along `dim`; false after an error. */
+/* Read an optional vector along `dim`; false after an error. */
 static bool vector_argument(struct lines *l, const struct expr *e, uint32_t dim, uint32_t *out)
 {
     *out = GRAPH_NONE;
@@ -359,11 +359,11 @@ static uint32_t build_causal_mask(struct lines *l, const struct expr *call,
 static uint32_t build_transpose(struct lines *l, const struct expr *call,
                                 const struct expr_dims *target)
 {
-    (void)target; /* lines_conform() sees to the order */
+    (void)target; /* lines_conform() transposes the operand */
     return lines_eval_array(l, call->args[0], NULL);
 }
 
-/* A dim and the one that it becomes. */
+/* repeat() and rename(): replace one dim of x by another. */
 static uint32_t build_repeat(struct lines *l, const struct expr *call,
                              const struct expr_dims *target)
 {
@@ -445,7 +445,7 @@ static uint32_t build_concat(struct lines *l, const struct expr *call,
 
 /* ---- choosing ---- */
 
-/* An array of whole numbers that are all below the size of a dim. */
+/* Read an array of integers that are all below the size of a dim. */
 static uint32_t ids_argument(struct lines *l, const struct expr *e, uint32_t dim)
 {
     uint32_t ids = lines_eval_any(l, e, NULL);

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Sequence order, documents and windows of attention (model/context.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "model/context.h"
@@ -6,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ranks that tokens are dealt to. */
+/* The number of ranks that share a sequence. */
 static int64_t ranks_of(const struct scenario *s)
 {
     for (size_t i = 0; i < s->nmesh; i++)
@@ -26,7 +29,8 @@ static struct kern_order order_of(const struct scenario *s)
 
 /* ---- documents ---- */
 
-/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014), of a counter: random numbers by place. */
+/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014), applied to a counter: a random number for
+ * each index. */
 static uint64_t mixed(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);
@@ -35,8 +39,9 @@ static uint64_t mixed(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* The length of the document that begins at a position: each token is the last of its document with
- * a chance of 1 in `mean`, so that lengths are geometric, few long ones among many short. */
+/* The length of the document that begins at a position.  Each token ends its document with
+ * probability 1 / `mean`, so that lengths are geometric: few long documents among many short
+ * ones. */
 static int64_t length_at(const struct scenario *s, int64_t row, int64_t position)
 {
     const struct scenario_documents *d = &s->context.documents;
@@ -48,7 +53,7 @@ static int64_t length_at(const struct scenario *s, int64_t row, int64_t position
     return end + 1 - position;
 }
 
-/* Where the document of each token of a row begins and ends. */
+/* Set the first and last position of the document of each token in a row. */
 static void fill_row(int32_t *first, int32_t *last, const struct scenario *s, int64_t row)
 {
     const struct scenario_documents *d = &s->context.documents;
@@ -73,7 +78,7 @@ static int64_t rows_of(const struct scenario *s, int64_t batch)
     if (!has_documents(s))
         return 0;
     if (s->context.documents.nlengths > 0)
-        return 1; /* all alike */
+        return 1; /* all rows are equal */
     return batch < CONTEXT_ROWS_MAX ? batch : CONTEXT_ROWS_MAX;
 }
 
@@ -115,7 +120,7 @@ static uint32_t add_spans(struct graph *g, const struct kern_sight *sight, uint3
                        (struct kern_source){.sight = sight, .sight_array = KERN_SPANS});
 }
 
-/* Of keys that have been moved on by `step` blocks. */
+/* The positions of keys after `step` ring steps of one block each. */
 static uint32_t add_positions(struct graph *g, const struct kern_sight *sight, uint32_t seq,
                               uint32_t step, uint32_t blocks)
 {

@@ -1,4 +1,4 @@
-/* model/context.h - what is seen of a sequence, and in which order its tokens lie.
+/* model/context.h - which keys attention sees, and the order of a sequence's tokens.
  *
  * Thread class: as graph.h, which is extended.
  *
@@ -11,20 +11,20 @@
 #include "graph/layers/ring_attention.h"
 #include "scenario/scenario.h"
 
-/* The rows of a batch with documents of their own; those behind have the documents of these again.
- * Enough to differ, and so few that they stay small however large the batch is. */
+/* Rows of the batch with documents of their own; later rows repeat them.  Enough rows to differ,
+ * and few enough for a small array however large the batch is. */
 #define CONTEXT_ROWS_MAX 16
 
-/* Add the inputs that tell attention what is seen: spans, and positions for each place of a ring.
- * To be called behind the model's first input, whose first dimension is that of the batch.
+/* Add the inputs that define which keys attention sees: spans, and positions for each step of a
+ * ring.  Must be called after the model's first input, whose first dimension is the batch.
  *
- * NULL where plain attention does: one document, no window, tokens as they come, keys that are all
- * there; or after an error.  Lives as long as the graph. */
+ * NULL where plain attention suffices: one document, no window, contiguous tokens and all keys
+ * local; or after an error.  Lives as long as the graph. */
 const struct attention_sight *context_add(struct graph *graph, const struct scenario *scenario,
                                           uint32_t batch, uint32_t seq);
 
-/* Let all inputs with a dimension `seq` lie in the order that the scenario asks for: arrays of the
- * model and what its outputs are multiplied with. */
+/* Put all inputs with a dimension `seq`, model inputs and cotangents alike, into the token order of
+ * the scenario. */
 void context_order_inputs(struct graph *graph, const struct scenario *scenario);
 
 #endif /* MODEL_CONTEXT_H */

@@ -1,4 +1,4 @@
-/* Elementwise functions in lines of a `graph:` section; a number beside an array becomes a scalar.
+/* Elementwise functions of a `graph:` section.  A number operand becomes a scalar of the kernel.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@ static struct lines_value as_number(struct lines *l, const struct expr *call, do
     return (struct lines_value){LINES_NUMBER, number, GRAPH_NONE};
 }
 
-/* Both are numbers. */
+/* Evaluate fn(a, b) of two numbers. */
 static struct lines_value fold(struct lines *l, const struct expr *call, enum kern_fn fn, double a,
                                double b)
 {
@@ -92,7 +92,8 @@ static struct lines_value of_number(struct lines *l, const struct expr *call, en
     return as_node(l, call, graph_map(g, name, fn, a, b, 0));
 }
 
-/* The larger array first where the order does not matter, so that the result is sharded as it is.
+/* Build fn(a, b) of two arrays.  If fn commutes, the array of higher rank goes first, so that the
+ * result is sharded like it.
  */
 static struct lines_value of_arrays(struct lines *l, const struct expr *call, enum kern_fn fn,
                                     uint32_t a, uint32_t b)
@@ -105,7 +106,7 @@ static struct lines_value of_arrays(struct lines *l, const struct expr *call, en
     return as_node(l, call, graph_map(g, lines_node_name(l, call->name), fn, a, b, 0));
 }
 
-/* An operand as a value, whole numbers refused. */
+/* Evaluate an operand; arrays of integers are refused. */
 static struct lines_value operand(struct lines *l, const struct expr *e,
                                   const struct expr_dims *target)
 {
@@ -134,7 +135,7 @@ static struct lines_value binary(struct lines *l, const struct expr *call, enum 
     return of_arrays(l, call, fn, a.node, b.node);
 }
 
-/* fn(x, number) of functions that take a scalar */
+/* fn(x, number), for functions that take a scalar */
 static struct lines_value with_scalar(struct lines *l, const struct expr *call, enum kern_fn fn,
                                       const struct expr_dims *target)
 {

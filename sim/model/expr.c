@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A recursive-descent parser for lines of a `graph:` section (expr.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "model/expr.h"
@@ -13,11 +16,11 @@ struct parser {
     const char *text;
     size_t at;
     struct expr_line *line;
-    char *free_names; /* room for the next name */
+    char *free_names; /* free room for the next name */
     struct expr *last;
     uint32_t nnodes;
     uint32_t depth;
-    size_t fault; /* where the first error is */
+    size_t fault; /* byte of the first error */
     struct shd_error *err;
     int status; /* of the first error */
 };
@@ -31,7 +34,7 @@ static void *fail(struct parser *p, size_t at, int status, const char *what)
     return NULL;
 }
 
-/* "'*' where a name ... was expected", or the end of the line. */
+/* Fail with "'*' where a name ... was expected", or with the end of the line. */
 static void *fail_expected(struct parser *p, const char *expected)
 {
     unsigned char c = (unsigned char)p->text[p->at];
@@ -54,7 +57,7 @@ static void skip_spaces(struct parser *p)
         p->at++;
 }
 
-/* Whether the next character, behind spaces, is `c`; it is passed then. */
+/* Skip spaces and consume `c` if it comes next. */
 static bool accept(struct parser *p, char c)
 {
     skip_spaces(p);
@@ -74,7 +77,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* Bytes of the name that begins here; 0: none. */
+/* Bytes of the name that begins at `text`; 0: none. */
 static size_t name_length(const char *text)
 {
     size_t n = 0;
@@ -86,8 +89,8 @@ static size_t name_length(const char *text)
     return n;
 }
 
-/* Copy `length` bytes from here and pass them.  A name has at least one byte and is followed by a
- * NUL, so that twice the line's length holds all of them. */
+/* Copy `length` bytes from the current position and advance.  A name has at least one byte and a
+ * NUL, and names are separated, so that twice the line's length holds all of them. */
 static const char *take(struct parser *p, size_t length)
 {
     char *name = p->free_names;
@@ -167,7 +170,7 @@ static void parse_dims(struct parser *p, struct expr_dims *dims)
         fail_expected(p, "',' or ']'");
 }
 
-/* Bytes of a number: digits, a point, an exponent. */
+/* Bytes of a number: digits, a decimal point, an exponent. */
 static size_t number_length(const char *text)
 {
     size_t n = 0, digits = 0;
@@ -208,11 +211,11 @@ static struct expr *parse_number(struct parser *p)
     return e;
 }
 
-/* The grammar is recursive. */
+/* Forward declarations: the grammar is recursive. */
 static struct expr *parse_sum(struct parser *p);
 static struct expr *parse_factor(struct parser *p);
 
-/* "causal" of "causal=true", NULL where the argument has no key. */
+/* Parse "causal" of "causal=true"; NULL if the argument has no key. */
 static const char *parse_key(struct parser *p)
 {
     size_t length, after;

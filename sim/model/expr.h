@@ -25,14 +25,14 @@
 
 #include "base/text.h"
 
-#define EXPR_DIMS_MAX 8    /* of one array, as GRAPH_RANK_MAX */
-#define EXPR_ARGS_MAX 8    /* of one call; the longest, an einsum of several factors, needs fewer */
-#define EXPR_DEPTH_MAX 64  /* calls, brackets and signs in each other: the parser calls itself */
+#define EXPR_DIMS_MAX 8    /* of one array; equals GRAPH_RANK_MAX */
+#define EXPR_ARGS_MAX 8    /* of one call; an einsum of several factors has the most, but fewer */
+#define EXPR_DEPTH_MAX 64  /* nesting of calls, brackets and signs: the parser is recursive */
 #define EXPR_NODES_MAX 1000 /* operators, calls and names of one line; people write a few dozen */
-#define EXPR_LINE_MAX 4000 /* bytes: a scenario's has at most half of that */
+#define EXPR_LINE_MAX 4000 /* bytes: a scenario's lines have at most half of that */
 
 struct expr_dims {
-    bool given; /* "[]" is given and has none */
+    bool given; /* true also for "[]" */
     uint32_t count;
     const char *names[EXPR_DIMS_MAX];
     size_t at[EXPR_DIMS_MAX]; /* byte in the line */
@@ -42,14 +42,14 @@ enum expr_kind { EXPR_NUMBER, EXPR_NAME, EXPR_CALL };
 
 struct expr {
     enum expr_kind kind;
-    size_t at;        /* byte in the line where it begins; of an operator, where that stands */
-    const char *name; /* of an EXPR_NAME, or the function */
+    size_t at;        /* first byte in the line; for an operator, the operator's byte */
+    const char *name; /* array name (EXPR_NAME) or function name */
     double number;
     struct expr_dims dims;
     uint32_t nargs;
     const struct expr *args[EXPR_ARGS_MAX];
     const char *keys[EXPR_ARGS_MAX]; /* "causal" of causal=true, else NULL */
-    struct expr *next;               /* in the order they were made */
+    struct expr *next;               /* in order of creation */
 };
 
 struct expr_line {
@@ -61,12 +61,12 @@ struct expr_line {
 };
 
 /* Parse a line.  On success stores it in *out; free it with expr_destroy().  On failure returns
- * SHD_EINVAL, SHD_ERANGE (over a limit) or SHD_ENOMEM, with the byte where it went wrong in *at. */
+ * SHD_EINVAL, SHD_ERANGE (over a limit) or SHD_ENOMEM, with the faulty byte in *at. */
 SHD_MUST_CHECK int expr_parse(struct expr_line **out, const char *text, size_t *at,
                               struct shd_error *err);
 void expr_destroy(struct expr_line *line); /* NULL is allowed */
 
-/* The line with every operator as a call, that parses as the same. */
+/* Print the line with every operator as a call; the text parses to the same tree. */
 void expr_print(const struct expr_line *line, struct text *out);
 
 #endif /* MODEL_EXPR_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Building a graph from the lines of a `graph:` section (graph_text.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "model/graph_text.h"
@@ -11,14 +14,14 @@
 #include "model/lines.h"
 #include "model/model.h"
 
-#define HELP_COLUMNS 80 /* as all help texts, whatever the terminal */
+#define HELP_COLUMNS 80 /* the width of all help texts, whatever the terminal's */
 
 static void add_name(struct lines *l, const char *name, uint32_t node, bool computed)
 {
     l->names[l->nnames++] = (struct lines_name){name, node, computed};
 }
 
-/* False, with an error at the line's place, for a name that stands for something already. */
+/* Check that a name is new; otherwise report it at the line's place and return false. */
 static bool check_new(struct lines *l, const char *name)
 {
     if (lines_find(l, name))
@@ -33,7 +36,8 @@ static bool check_new(struct lines *l, const char *name)
     return false;
 }
 
-/* Random numbers whose products keep their variance, or whole ones below the size of a dim. */
+/* The content of an array: random numbers scaled so that products keep their variance, or integers
+ * below the size of a dim. */
 static bool array_source(struct lines *l, const struct scenario *s, const struct scenario_array *a,
                          bool param, const uint32_t *dims, struct kern_source *out)
 {
@@ -99,7 +103,7 @@ static void add_dims(struct lines *l, const struct scenario *s)
     }
 }
 
-/* Add the op of one line.  After an error its name stands for nothing, so that lines which use it
+/* Add the op of one line.  After an error its name maps to GRAPH_NONE, so that lines which use it
  * report no further errors. */
 static uint32_t add_op(struct lines *l, const struct scenario_line *line)
 {
@@ -175,7 +179,8 @@ void graph_text_build(struct graph *graph, const struct scenario *scenario, stru
     free(l.names);
 }
 
-/* What can be named in a line: arrays from outside, and the latest place of a name. */
+/* Collect the names that a line may use: inputs and parameters, and the latest constraint of each
+ * name. */
 static void find_names(struct lines *l)
 {
     for (uint32_t n = l->graph->nnodes; n-- > 0;) {
@@ -203,7 +208,7 @@ uint32_t graph_text_add(struct graph *graph, const char *line)
     node = add_op(&l, &op);
     if (diag.no_memory)
         graph_fail(graph, SHD_ENOMEM, "no memory for a line");
-    else if (node == GRAPH_NONE && diag.nmessages > 0) /* also when the graph has an error */
+    else if (node == GRAPH_NONE && diag.nmessages > 0) /* also if the graph failed */
         graph_fail(graph, SHD_EINVAL, "'%.80s', column %d: %s", line, diag.messages[0].column,
                    diag.messages[0].text);
     free(l.names);

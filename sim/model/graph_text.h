@@ -1,12 +1,13 @@
-/* graph_text.h - the lines of a scenario's `graph:` section -> nodes of a graph.
+/* graph_text.h - building graph nodes from the lines of a scenario's `graph:` section.
  *
- * A line is NAME[dims] = expression (model/expr.h).  Arrays are named by dims; where an array is
- * used its dims may be written behind it and are checked.  A product or a sum takes the dims of its
- * result from the brackets behind it, else from the left side of the line.  Arrays of unlike dims
- * broadcast in elementwise functions.  What the left side has in another order is transposed.
- * The left side is also a place where a sharding may be asked for by that name.
+ * A line is NAME[dims] = expression (model/expr.h).  Arrays are named by dims; wherever an array is
+ * used the dims may be repeated after its name, and are then checked.  A product or a sum takes the
+ * dims of its result from the brackets after it, else from the left side of the line.  Arrays of
+ * different dims broadcast in elementwise functions.  A value whose dims differ in order from the
+ * left side is transposed.  The name on the left side is also a place for which a sharding
+ * constraint may be given.
  *
- * Thread class: pure functions but for the graph and diag they extend.
+ * Thread class: pure functions except for the graph and diag that they extend.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,11 +23,11 @@
  * column; some of them also stay in the graph. */
 void graph_text_build(struct graph *graph, const struct scenario *scenario, struct diag *diag);
 
-/* Add one line to a graph; inputs, parameters and places are known in it by their names.  Returns
- * the node of its left side; an error, with its column, stays in the graph. */
+/* Add one line to a graph.  It may use the graph's inputs, parameters and constraints by name.
+ * Returns the node of its left side; an error, with its column, stays in the graph. */
 uint32_t graph_text_add(struct graph *graph, const char *line);
 
-/* All functions with their arguments, one a line, for people. */
+/* Print all functions with their arguments, one a line, for people. */
 void graph_text_print_help(struct text *out);
 
 #endif /* MODEL_GRAPH_TEXT_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Names, errors and evaluation of a `graph:` section's lines (lines.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "model/lines.h"
@@ -129,7 +132,7 @@ static uint32_t report_unknown_array(struct lines *l, const struct expr *e)
                        nearest_hint(&near, hint, sizeof hint));
 }
 
-/* An array by its name; dims behind it must be its own, in order. */
+/* Look up an array by name; dims after the name must be the array's own, in order. */
 static uint32_t eval_name(struct lines *l, const struct expr *e)
 {
     const struct lines_name *found = lines_find(l, e->name);
@@ -186,7 +189,8 @@ static bool check_keys(struct lines *l, const struct expr *call, const struct li
     return false;
 }
 
-/* Reductions share their names with functions of two arrays: max(x) is one, max(a, b) the other. */
+/* Evaluate a call. max() and min() are reductions of one array, and elementwise functions of
+ * two. */
 static struct lines_value eval_call(struct lines *l, const struct expr *e,
                                     const struct expr_dims *target)
 {

@@ -1,4 +1,4 @@
-/* lines.h - what the readers of a `graph:` section's lines share: names, errors, values.
+/* lines.h - names, errors and values, shared by the readers of a `graph:` section's lines.
  *
  * Thread class: owned by one thread.
  *
@@ -16,24 +16,24 @@
 #include "graph/graph.h"
 #include "model/expr.h"
 
-/* A name of the section and what it stands for; GRAPH_NONE after an error in its line. */
+/* A name and its node; GRAPH_NONE after an error in its line. */
 struct lines_name {
     const char *name;
     uint32_t node;
-    bool computed; /* by a line: neither input nor parameter */
+    bool computed; /* defined by a line, neither an input nor a parameter */
 };
 
 struct lines {
     struct graph *graph;
     struct diag *diag;
     struct place place; /* of the line's first character */
-    const char *left;   /* the name on its left side */
+    const char *left;   /* the name on the left side */
     struct lines_name *names;
     uint32_t nnames;
     bool stopped; /* the graph's own error was reported */
 };
 
-/* What an expression is worth; NOTHING after an error, which was reported. */
+/* The value of an expression; NOTHING after a reported error. */
 struct lines_value {
     enum { LINES_NOTHING, LINES_NUMBER, LINES_NODE } is;
     double number;
@@ -43,37 +43,40 @@ struct lines_value {
 /* Report an error at a byte of the line; returns GRAPH_NONE. */
 uint32_t lines_error(struct lines *l, size_t at, const char *fmt, ...) SHD_PRINTF(3, 4);
 
-/* The same for a call that failed. */
+/* Report the error of a failed call at a byte of the line; returns GRAPH_NONE. */
 uint32_t lines_failure(struct lines *l, size_t at, const struct shd_error *err);
 
-/* Report the error that the graph has, once, as that of what begins at `at`; returns `node`. */
+/* Report the graph's error, once for all lines, at byte `at`, and return GRAPH_NONE; without an
+ * error, return `node`. */
 uint32_t lines_checked(struct lines *l, size_t at, uint32_t node);
 
 const struct lines_name *lines_find(const struct lines *l, const char *name);
 
-/* The number of a dimension, or GRAPH_NONE and an error. */
+/* The number of a dimension; reports an error and returns GRAPH_NONE for an unknown name. */
 uint32_t lines_dim(struct lines *l, const char *name, size_t at);
 
-/* The numbers of dims[EXPR_DIMS_MAX]; false and an error when one is not known or is there twice.
+/* The numbers of dims[EXPR_DIMS_MAX]; reports an error and returns false for an unknown or repeated
+ * dim.
  */
 bool lines_dims(struct lines *l, const struct expr_dims *dims, uint32_t *out);
 
-/* "[b,s,d]" of a node, as a text of the graph. */
+/* Format a node's dims, such as "[b,s,d]", as a text of the graph. */
 const char *lines_print_dims(struct lines *l, uint32_t node);
 
-/* Evaluate an expression.  `target` are the dims that its products and sums result in, or NULL. */
+/* Evaluate an expression.  `target` has the result dims for its products and sums, or is NULL. */
 struct lines_value lines_eval(struct lines *l, const struct expr *e,
                               const struct expr_dims *target);
 
-/* The same, for what must be an array of floating-point numbers, or of any; GRAPH_NONE otherwise.
+/* Evaluate an expression that must be an array of floating-point numbers, or of any type;
+ * GRAPH_NONE otherwise.
  */
 uint32_t lines_eval_array(struct lines *l, const struct expr *e, const struct expr_dims *target);
 uint32_t lines_eval_any(struct lines *l, const struct expr *e, const struct expr_dims *target);
 
-/* A node in exactly the dims given, transposed if need be. */
+/* A node in exactly the given dims, transposed if necessary. */
 uint32_t lines_conform(struct lines *l, uint32_t node, const struct expr_dims *dims, size_t at);
 
-/* A name for the node of a call: "h/gelu". */
+/* A name for the node of a call, such as "h/gelu". */
 const char *lines_node_name(struct lines *l, const char *function);
 
 /* ---- calls.c ---- */
@@ -81,7 +84,7 @@ const char *lines_node_name(struct lines *l, const char *function);
 struct lines_function {
     const char *name;
     uint32_t min_args, max_args;
-    const char *keys[3];   /* that arguments may be given by */
+    const char *keys[3];   /* keys that arguments may have */
     const char *arguments; /* for messages: "x, dim" */
     const char *help;
     uint32_t (*build)(struct lines *l, const struct expr *call, const struct expr_dims *target);

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding suspicious rules, weights and constraints (lint.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "model/lint.h"
@@ -8,7 +11,7 @@
 #include "base/units.h"
 #include "model/match.h"
 
-#define SHARDING_TEXT_MAX 256 /* bytes of a sharding in a message; a longer one is cut */
+#define SHARDING_TEXT_MAX 256 /* bytes of a sharding in a message; longer ones are cut */
 
 struct lint {
     struct diag *findings;
@@ -24,7 +27,7 @@ static bool has_rule(const struct graph_node *n, bool params)
     return params ? n->op == GRAPH_PARAM : n->op == GRAPH_CONSTRAINT || n->op == GRAPH_INPUT;
 }
 
-/* Whether a rule is a last one that takes all the rest: it is fine if no name is left for it. */
+/* Whether a rule is the last one and matches everything: no warning if nothing is left for it. */
 static bool is_rest(const struct scenario_rule *rules, size_t nrules, size_t rule)
 {
     return rule + 1 == nrules && !strcmp(rules[rule].pattern, ".*");
@@ -84,7 +87,8 @@ static void find_whole(struct lint *l, uint64_t whole_bytes)
     }
 }
 
-/* The constraint that asks for a sharding of what comes to a node by elementwise math. */
+/* The nearest constraint with a sharding that precedes a node, with only unary elementwise ops
+ * between; GRAPH_NONE if there is none. */
 static uint32_t find_neighbour(const struct lint *l, uint32_t node)
 {
     const struct graph *g = l->graph;

@@ -1,10 +1,10 @@
-/* lint.h - what is suspicious in a layout that is not wrong.
+/* lint.h - warnings about suspicious layouts.
  *
  * A rule that matches nothing and a dimension that does not divide are errors of the scenario
- * (model.h).  Here are: a rule or constraint that is shadowed by earlier ones; a weight above a
- * size that is replicated over several devices; a constraint that undoes its neighbour, asking
- * another sharding of the same value with nothing but elementwise math between.  And an axis that
- * cuts nothing, which is found in the program by the caller and reported here.
+ * (model.h).  Warnings are: a rule or constraint that earlier ones shadow; a weight above a size
+ * limit that is replicated over several devices; a constraint that undoes the one before it, with
+ * only elementwise ops between.  The caller finds in the program any mesh axis that shards no work;
+ * it is reported here.
  *
  * Thread class: pure functions.
  *
@@ -15,12 +15,12 @@
 
 #include "model/model.h"
 
-/* Report findings, each with the place of the rule.  SHD_ENOMEM. */
+/* Report findings, each at the place of its rule.  SHD_ENOMEM. */
 SHD_MUST_CHECK int model_lint(struct diag *findings, const struct scenario *scenario,
                               const struct graph *graph, const struct model_shardings *shardings,
                               uint64_t whole_bytes);
 
-/* Report an axis of the mesh along which all work is done `times` times. */
+/* Warn about a mesh axis along which all work is repeated `times` times. */
 void model_lint_idle_axis(struct diag *findings, const struct scenario *scenario, const char *axis,
                           int32_t times);
 

@@ -1,4 +1,4 @@
-/* match.h - the rules of a scenario, compiled, and which of them were of use.
+/* match.h - the compiled rules of a scenario, and which of them matched.
  *
  * Thread class: owned by one thread.
  *
@@ -17,22 +17,22 @@ struct match {
     const struct scenario_rule *rules;
     size_t nrules;
     struct shd_regex **compiled;
-    bool *found;          /* in some name, first or not */
-    bool *won;            /* in some name, as the first */
-    const char **name;    /* where it was found first, and ... */
-    size_t *winner;       /* ... the rule that had that name before it */
+    bool *found;          /* by rule: its pattern matched some name */
+    bool *won;            /* by rule: it was the first to match some name */
+    const char **name;    /* by rule: the first name that it matched, and ... */
+    size_t *winner;       /* ... the first rule that matched the same name */
 };
 
 #define MATCH_INIT {NULL, 0, NULL, NULL, NULL, NULL, NULL}
 
-/* Errors go to `diag`.  Free with match_fini() either way. */
+/* Compile rules.  Errors go to `diag`.  Free with match_fini() either way. */
 SHD_MUST_CHECK int match_init(struct match *out, const struct scenario_rule *rules, size_t nrules,
                               struct diag *diag);
 void match_fini(struct match *match);
 
-/* The first rule whose pattern is found in a name, or NULL; remembers the others that are.  A
- * search that fails is an error at its rule: SHD_EREGEX (over its limit) or SHD_ENOMEM, and *out is
- * left alone. */
+/* The first rule that matches a name, or NULL; also records the other rules that match.  A failed
+ * search is an error at its rule: SHD_EREGEX (over its limit) or SHD_ENOMEM, and *out is left
+ * alone. */
 SHD_MUST_CHECK int match_find(const struct scenario_rule **out, struct match *match,
                               const char *name, struct diag *diag);
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Building the graph of a scenario's step (model.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "model/model.h"
@@ -18,7 +21,7 @@ static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &
                                                  &model_mixtral, &model_deepseek, &model_t5,
                                                  &model_graph_text};
 
-/* sum(out * ct), added to `sum` if there is one. */
+/* The sum over out * ct, added to `sum` if there is one. */
 static uint32_t add_product(struct graph *g, uint64_t seed, uint32_t sum, const char *ct_name,
                             uint32_t node)
 {
@@ -34,7 +37,7 @@ static uint32_t add_product(struct graph *g, uint64_t seed, uint32_t sum, const 
     return sum == GRAPH_NONE ? node : graph_map(g, "loss", KERN_ADD, sum, node, 0);
 }
 
-/* The model's own loss, or that of its outputs and as many arrays of random numbers. */
+/* The model's own loss, or else the sum of its outputs multiplied by random arrays. */
 static uint32_t add_loss(struct graph *g, uint64_t seed)
 {
     uint32_t noutputs = g->noutputs, loss = GRAPH_NONE;
@@ -73,8 +76,8 @@ void model_add_backward(struct graph *g, uint64_t seed)
     free(wrt);
 }
 
-/* Each microbatch reads on in the sequence of random numbers where the one before ended, and each
- * step.  Bytes have places of their own. */
+/* Give inputs new random numbers in each microbatch and step: both continue the random sequence.
+ * Bytes and files have their own places. */
 static void change_inputs(struct graph *g)
 {
     for (uint32_t node = 0; node < g->nnodes; node++) {
@@ -92,7 +95,8 @@ static void change_inputs(struct graph *g)
     }
 }
 
-/* With masters of parameters the loss is of their type, and so what it is made of. */
+/* Convert outputs to the parameters' type: with master parameters the loss is computed in their
+ * type. */
 static void convert_outputs(struct graph *g, enum shd_dtype dtype)
 {
     for (uint32_t o = 0; o < g->noutputs; o++)
@@ -137,8 +141,8 @@ static struct optimizer_opts optimizer_options(const struct graph *g, const stru
                        (uint32_t)s->loss_scale.growth_interval}};
 }
 
-/* The backward phase for parameters alone, and their update.  Results of the forward computation
- * are no outputs then: they would be kept to the end of a step after which nobody reads them. */
+/* Add the backward phase for the parameters only, and their update.  Forward results are no outputs
+ * then: they would have to be kept to the end of a step, and nobody reads them. */
 static void add_update(struct graph *g, const struct scenario *scenario, struct diag *diag)
 {
     const struct optimizer_opts opts = optimizer_options(g, scenario);
@@ -158,7 +162,7 @@ static void add_update(struct graph *g, const struct scenario *scenario, struct 
     model_recompute(g, scenario, diag);
 }
 
-/* What a message about stages is likely to be about: `err` is what pipeline_set_stages() says. */
+/* The scenario key to blame for an error of pipeline_set_stages(). */
 static const char *stages_key(const struct scenario_pipeline *pipeline, const struct shd_error *err)
 {
     if (err->status == SHD_ENOTFOUND)
@@ -203,7 +207,7 @@ static const struct model_kind *find_kind(enum scenario_kind kind)
     return kinds[k];
 }
 
-/* The types that are not the one that is computed in. */
+/* List the types that differ from the type of the computation. */
 static void describe_types(struct text *out, const struct scenario *s)
 {
     const struct scenario_types *t = &s->types;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Assigning layers to pipeline stages (pipeline.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "model/pipeline.h"
@@ -89,11 +92,11 @@ int pipeline_timetable(struct timetable **out, const struct pipeline *pipeline,
 struct staging {
     const struct pipeline *pipeline;
     uint32_t nstages;
-    struct shd_regex **patterns; /* of places ... */
-    bool *found;                 /* ... and whether each was */
-    struct graph_layer *layers; /* so far, in the order of the model */
+    struct shd_regex **patterns; /* by place: its pattern, and ... */
+    bool *found;                 /* ... whether it matched */
+    struct graph_layer *layers; /* found so far, in model order */
     uint32_t nlayers;
-    uint32_t nasked; /* layers of which a value was asked for */
+    uint32_t nasked; /* number of layers queried so far */
 };
 
 static bool same_layer(const struct graph_layer *a, const struct graph_layer *b)
@@ -102,7 +105,8 @@ static bool same_layer(const struct graph_layer *a, const struct graph_layer *b)
            strncmp(a->stack, b->stack, a->stack_length) == 0;
 }
 
-/* The place of a name's layer among all; GRAPH_NONE: it is of none, or of a new one. */
+/* The index of a name's layer; GRAPH_NONE if the name belongs to no layer, or to one not found
+ * yet. */
 static uint32_t find_layer(const struct staging *s, const char *name)
 {
     struct graph_layer layer = graph_layer_of(name);
@@ -126,7 +130,7 @@ static void find_layers(struct staging *s, const struct graph *graph)
     }
 }
 
-/* Where the counts of layers end a stage. */
+/* The stage of a layer, from the number of layers in each stage. */
 static uint32_t stage_by_counts(const struct pipeline *p, uint32_t layer)
 {
     int64_t end = 0;
@@ -144,7 +148,8 @@ static uint32_t stage_of_layer(const struct staging *s, uint32_t layer)
     return (uint32_t)((uint64_t)layer * s->nstages / s->nlayers);
 }
 
-/* An end stage that is given no layers has what is before the first of them, or behind the last. */
+/* The stage of a value outside all layers: a first or last stage without layers gets the values
+ * before the first layer or after the last one. -1: no such stage. */
 static int64_t stage_of_end(const struct staging *s)
 {
     const int64_t *counts = s->pipeline->layers;
@@ -156,7 +161,7 @@ static int64_t stage_of_end(const struct staging *s)
     return -1;
 }
 
-/* A graph_stage_fn; values are asked for in the order of the model. */
+/* A graph_stage_fn.  The graph queries values in model order. */
 static int64_t asked_stage(void *arg, const char *name)
 {
     struct staging *s = arg;

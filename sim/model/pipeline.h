@@ -1,8 +1,8 @@
-/* pipeline.h - which stage of a pipeline each layer of a model is in, and the schedule's timetable.
+/* pipeline.h - the stage of each layer in a pipeline, and the schedule's timetable.
  *
- * Layers are what names say: all values under "layers/3", or "encoder/layers/3", are of one layer.
- * What is before the first of them lies in stage 0, what is behind the last in the last one's
- * stage, unless it is placed by name.
+ * Names define layers: all values under "layers/3", or "encoder/layers/3", belong to one layer.
+ * Values before the first layer are in stage 0, values after the last layer in its stage, unless a
+ * place pattern says otherwise.
  *
  * Thread class: pure functions; the graph is the caller's.
  *
@@ -18,27 +18,27 @@
 #include "timetable/timetable.h"
 
 struct pipeline {
-    const char *schedule;    /* by name, as timetable_find() takes it */
-    uint32_t nranks;         /* devices along the axis of stages */
-    int64_t stages_per_rank; /* 0: what the schedule is made for */
+    const char *schedule;    /* its name for timetable_find() */
+    uint32_t nranks;         /* devices along the stage axis */
+    int64_t stages_per_rank; /* 0: the schedule's own number */
     uint32_t nmicrobatches;
-    /* How many layers each stage has, nlayers of them; NULL: as even as can be. */
+    /* Number of layers in each of nlayers stages; NULL: as even as possible. */
     const int64_t *layers;
     size_t nlayers;
-    const struct scenario_stage_place *places; /* the first that fits counts */
+    const struct scenario_stage_place *places; /* the first pattern that matches a name decides */
     size_t nplaces;
 };
 
-/* What a scenario with a pipeline asks for; it points into the scenario. */
+/* The pipeline that a scenario requests; it points into the scenario. */
 struct pipeline pipeline_of(const struct scenario *scenario);
 
-/* The schedule's timetable, walked without data, so that it is known to end.  SHD_ENOTFOUND: no
- * such schedule; SHD_EINVAL, SHD_EINDIVISIBLE: what does not fit; SHD_ESTUCK; SHD_ENOMEM.  Free it
- * with timetable_destroy(). */
+/* The schedule's timetable.  It is walked once without data, to prove that it ends.  SHD_ENOTFOUND:
+ * unknown schedule; SHD_EINVAL, SHD_EINDIVISIBLE: sizes do not fit; SHD_ESTUCK; SHD_ENOMEM.  Free
+ * it with timetable_destroy(). */
 SHD_MUST_CHECK int pipeline_timetable(struct timetable **out, const struct pipeline *pipeline,
                                       struct shd_error *err);
 
-/* Give the nodes of a forward graph their stages.  Errors stay in the graph. */
+/* Assign the nodes of a forward graph to stages.  Errors stay in the graph. */
 void pipeline_set_stages(struct graph *graph, const struct pipeline *pipeline);
 
 #endif /* MODEL_PIPELINE_H */

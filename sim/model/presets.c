@@ -1,4 +1,4 @@
-/* The models that are a stack of layers: mlp, attention, block, transformer, gpt2, llama3, mixtral,
+/* The models that are stacks of layers: mlp, attention, block, transformer, gpt2, llama3, mixtral,
  * deepseek.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -89,7 +89,7 @@ static void build_layers(struct graph *graph, const struct scenario *scenario, s
     graph_output(graph, GRAPH_OUTPUT, "out", add_layers(&p, x), GRAPH_NONE);
 }
 
-/* A learned vector for each place, the same in all sequences. */
+/* Add a learned vector for each position, equal in all sequences. */
 static uint32_t add_positions(const struct preset *p, uint32_t x)
 {
     struct graph *g = p->graph;
@@ -105,7 +105,7 @@ static uint32_t add_positions(const struct preset *p, uint32_t x)
     return graph_map(g, "embed/sum", KERN_ADD, x, table, 0);
 }
 
-/* The losses of routers, in the type of the model's own. */
+/* Add the routers' losses, in the type of the model's own loss. */
 static uint32_t add_router_losses(const struct preset *p, uint32_t loss)
 {
     uint32_t more = p->experts.loss;
@@ -136,7 +136,7 @@ static void build_transformer(struct graph *graph, const struct scenario *scenar
     graph_output(graph, GRAPH_OUTPUT, "out", x, GRAPH_NONE);
     if (!scenario->step.backward)
         return;
-    /* With masters of parameters the loss is of their type, too. */
+    /* With master parameters the loss is computed in their type. */
     if (scenario->step.update)
         x = graph_convert(graph, "loss/logits", scenario_type(scenario, scenario->types.parameters),
                           x);
@@ -151,7 +151,8 @@ static void add_count(struct text *out, int64_t n, const char *what)
     text_addf(out, "%lld %s%s", (long long)n, what, n == 1 ? "" : "s");
 }
 
-/* All that makes other work of the same sizes, too: who is routed where, and what is dropped. */
+/* Describe the experts, including what changes the work at equal sizes: routing, capacity and
+ * drops. */
 static void describe_experts(struct text *out, const struct scenario_model *model)
 {
     const struct scenario_moe *m = &model->moe;
@@ -170,7 +171,7 @@ static void describe_experts(struct text *out, const struct scenario_model *mode
         text_addf(out, " %g", m->skew);
 }
 
-/* Whether every layer has experts in the place of its mlp. */
+/* Whether every layer has experts instead of an mlp. */
 static bool has_experts_only(const struct scenario_model *m)
 {
     return m->moe.experts > 0 && m->moe.first_dense == 0 && m->moe.every == 1;

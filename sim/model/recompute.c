@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Marking the values that a scenario recomputes (recompute.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "model/recompute.h"
@@ -10,13 +13,14 @@
 #include "graph/recompute.h"
 #include "model/match.h"
 
-/* A value of the forward phase that an op computes; its further results are marked with it. */
+/* Whether a node is a computed value of the forward phase.  Further results of an op are marked
+ * together with it. */
 static bool may_match(const struct graph_node *node)
 {
     return node->phase == GRAPH_FORWARD && node->op > GRAPH_PARAM && node->op != GRAPH_EXTRA;
 }
 
-/* What is behind "layers/3/", which patterns mostly name. */
+/* The part of a name after "layers/3/", which most patterns name. */
 static const char *inside_layer(const char *name)
 {
     const char *number = strstr(name, "layers/");
@@ -63,7 +67,7 @@ static int mark(bool *again, const struct graph *graph, struct match *patterns, 
     return SHD_OK;
 }
 
-/* Mark what patterns are found in; false: something is wrong, and said. */
+/* Mark the nodes that patterns match; false: an error was reported. */
 static bool mark_all(bool *again, const struct graph *graph, const char *what,
                      const struct scenario_rule *rules, size_t nrules, struct diag *diag)
 {
@@ -90,7 +94,7 @@ static void recompute_named(struct graph *graph, const struct scenario_recompute
     free(again);
 }
 
-/* Keep what is to be kept: it is not computed again. */
+/* Exclude nodes from recomputation that are to be kept. */
 static void leave_kept(bool *again, uint32_t *together, const bool *kept, uint32_t nnodes)
 {
     for (uint32_t n = 0; n < nnodes; n++)

@@ -1,4 +1,4 @@
-/* recompute.h - what a scenario asks the backward phase to compute again.
+/* recompute.h - the forward values that a scenario recomputes in the backward phase.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,8 +9,8 @@
 #include "graph/graph.h"
 #include "scenario/scenario.h"
 
-/* Clone it in a graph that has its backward phase; graph/recompute.h.  A pattern that is found in
- * no name, and what else is wrong with one, goes to `diag`; other errors stay in the graph. */
+/* Clone the marked ops in a graph that has its backward phase; graph/recompute.h.  A pattern that
+ * matches no name, or is faulty, goes to `diag`; other errors stay in the graph. */
 void model_recompute(struct graph *graph, const struct scenario *scenario, struct diag *diag);
 
 #endif /* MODEL_RECOMPUTE_H */

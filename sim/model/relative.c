@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* T5's relative position buckets (model/relative.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "model/relative.h"
@@ -18,7 +21,7 @@ uint32_t relative_bucket(const struct relative_opts *opts, int64_t ahead)
     return base + (log_far < n - exact ? exact + (uint32_t)log_far : n - 1);
 }
 
-/* The buckets of distances from 1 - nseq to nkeys - 1, as bytes of the graph. */
+/* The buckets of distances from 1 - nseq to nkeys - 1, as bytes owned by the graph. */
 static const uint8_t *list_buckets(struct graph *g, int64_t nseq, int64_t nkeys,
                                    const struct relative_opts *opts)
 {
@@ -40,7 +43,7 @@ uint32_t relative_bias(struct graph *graph, const char *name, uint32_t table, ui
         return GRAPH_NONE;
     source.nbytes = (uint64_t)(graph->dims[seq].size + graph->dims[keys].size - 1);
     source.bytes = list_buckets(graph, graph->dims[seq].size, graph->dims[keys].size, opts);
-    /* Of query i and key j: nseq - 1 - i + j. */
+    /* Query i and key j read entry nseq - 1 - i + j. */
     source.place = (struct kern_place){.first = (uint64_t)graph->dims[seq].size - 1,
                                        .columns = (uint64_t)graph->dims[keys].size,
                                        .row = UINT64_MAX};

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Routing and parameters of a scenario's experts (model/routed.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "model/routed.h"
@@ -25,18 +28,19 @@ static int64_t axis_size(const struct scenario *s, const char *axis)
     return 1;
 }
 
-/* How tokens and experts are cut, in shards. */
+/* Numbers of shards that tokens and experts are cut into. */
 struct cut {
-    int64_t experts; /* by the rules for their kernels and rows */
-    int64_t groups;  /* of the batch along axes that do not cut experts */
-    int64_t sources; /* of the batch, in each of those */
+    int64_t experts; /* by the rules for experts' kernels and rows */
+    int64_t groups;  /* shards of the batch along axes that do not cut experts */
+    int64_t sources; /* shards of the batch within each group */
 };
 
-/* Where experts lie: the first entry of the spec for a layer's kernels of experts, and of that for
- * their rows.  What is wrong with rules is reported where they are resolved. */
+/* The sharding of experts: the specs for the experts' kernels of a layer and for their rows, of
+ * which the first entry counts.  Errors in rules are ignored here and reported where rules are
+ * resolved. */
 struct places {
     struct match params, constraints;
-    const struct shd_spec *specs[2]; /* NULL: nothing is said */
+    const struct shd_spec *specs[2]; /* NULL: no rule */
 };
 
 static const struct shd_spec *find_spec(struct match *match, const struct scenario_rule *rules,
@@ -56,7 +60,7 @@ static const struct shd_spec *find_spec(struct match *match, const struct scenar
 static void find_places(struct places *out, const struct scenario *s)
 {
     const struct scenario_moe *m = &s->model.moe;
-    long long layer = m->first_dense + m->every - 1; /* the first that has experts */
+    long long layer = m->first_dense + m->every - 1; /* the first layer with experts */
     char name[64];
 
     *out = (struct places){.params = MATCH_INIT, .constraints = MATCH_INIT};
@@ -97,7 +101,8 @@ static struct cut find_cut(const struct graph *g, const struct scenario *s, uint
     return cut;
 }
 
-/* Groups as asked for: of fewer groups each has more shards, of more none is cut. */
+/* The cut with a given number of groups.  With fewer groups each has more shards; with more groups
+ * than shards each is uncut. */
 static struct cut with_groups(const struct cut *cut, int64_t groups)
 {
     int64_t shards = cut->groups * cut->sources;
@@ -105,7 +110,7 @@ static struct cut with_groups(const struct cut *cut, int64_t groups)
     return (struct cut){cut->experts, groups, shards % groups == 0 ? shards / groups : 1};
 }
 
-/* Tokens that an expert takes of a group. */
+/* Tokens that an expert accepts from a group; 0: no limit. */
 static int64_t capacity(const struct scenario_moe *m, int64_t tokens)
 {
     double even = (double)m->top_k * (double)tokens / (double)m->experts;
@@ -113,7 +118,7 @@ static int64_t capacity(const struct scenario_moe *m, int64_t tokens)
     return m->capacity > 0 ? (int64_t)ceil(even * m->capacity) : 0;
 }
 
-/* That a workload has a hot one of, or ragged ones. */
+/* Number of expert ranks, one of which may be hot, or of sources of a ragged routing. */
 static int64_t ranks(const struct scenario_moe *m, const struct cut *cut)
 {
     if (m->ranks > 0)
@@ -190,7 +195,7 @@ bool routed_in_layer(const struct scenario *scenario, int64_t layer)
            (layer - m->first_dense) % m->every == m->every - 1;
 }
 
-/* [expert, from, to], with which products keep the variance of what they are multiplied with. */
+/* A kernel [expert, from, to], scaled so that its products keep the variance of their operand. */
 static uint32_t kernel(struct graph *g, const struct scenario *s, const char *layer,
                        const char *part, const uint32_t dims[3])
 {
@@ -202,7 +207,7 @@ static uint32_t kernel(struct graph *g, const struct scenario *s, const char *la
                        model_source(s->seed, name, sqrt(12 / (double)g->dims[dims[1]].size)));
 }
 
-/* A number for each expert, the same for all tokens, that training leaves as it is. */
+/* The router's bias: a number for each expert, equal for all tokens and not trained. */
 static uint32_t choice_bias(struct graph *g, const struct scenario *s, const char *layer,
                             uint32_t expert)
 {

@@ -1,9 +1,9 @@
-/* What a scenario asks of the arrays of its graph.
+/* The shardings that a scenario requests for the arrays of its graph.
  *
- * Parameters follow the rules, the first whose pattern is found in the name, or their shapes;
- * an optimizer's state is sharded as its parameter is, unless a rule for "opt/" says otherwise;
- * ZeRO cuts both further.  Inputs follow the logical axes of their dimensions; constraints are
- * asked for at the places of that name, and the cotangent is sharded as the result is.
+ * Parameters follow the first rule whose pattern matches their name, or their shapes; optimizer
+ * state is sharded like its parameter, unless a rule for "opt/" says otherwise; ZeRO cuts both
+ * further.  Inputs follow the logical axes of their dimensions.  A constraint applies to the
+ * constraint nodes of its name; the cotangent there is sharded like the value.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +22,7 @@
 #include "model/model.h"
 #include "model/zero.h"
 
-/* An extent that does not divide is padded to a multiple of no more than this. */
+/* An extent that does not divide is padded to a multiple of at most this number. */
 #define MULTIPLES_MAX 65536
 
 struct binding {
@@ -31,13 +31,13 @@ struct binding {
     const struct scenario *scenario;
     struct model_shardings *out;
     struct diag *diag;
-    size_t nindivisible; /* of the errors reported, those for a dimension that does not divide */
+    size_t nindivisible; /* number of reported errors about dimensions that do not divide */
     uint32_t batch_axes; /* bit a: axis a shards the first dimension of an input */
-    int64_t *multiples;  /* NULL, or by dimension: of how many a multiple is asked for is noted,
-                            instead of an error where it is none */
+    int64_t *multiples;  /* NULL, or by dimension: the multiple to which it must be padded,
+                            collected instead of reporting an error */
 };
 
-/* What a reader would miss in "extent 32" who has written a batch of 512. */
+/* A hint for "extent 32" when the scenario has a batch of 512: the microbatches. */
 static const char *microbatch_of(char *buf, size_t size, const struct binding *b,
                                  const struct graph_node *node, const struct shd_error *err)
 {
@@ -51,7 +51,7 @@ static const char *microbatch_of(char *buf, size_t size, const struct binding *b
     return buf;
 }
 
-/* Behind the numbers of shards that would do, another way. */
+/* A hint to pad, appended to the suggested numbers of shards. */
 static const char *padding_of(const struct binding *b, const struct shd_error *err)
 {
     return b->scenario->uneven == SCENARIO_REFUSED && strstr(err->text, "would do")
@@ -84,7 +84,7 @@ static int64_t common_multiple(int64_t a, int64_t b)
     return a / divisor * b;
 }
 
-/* Whether a sharding divides an array, SHD_OK; or what would is noted. */
+/* Check that a sharding divides an array; or, with `multiples`, record which multiples it needs. */
 static int check_division(struct binding *b, uint32_t node, struct shd_error *err)
 {
     const struct shd_sharding *s = &b->out->storage[node];
@@ -129,7 +129,7 @@ static void bind_rule(struct binding *b, uint32_t node, const struct scenario_ru
     bind_spec(b, node, rule->spec, rule->spec_place);
 }
 
-/* By its shape, strictly: every dimension divides. */
+/* Shard a parameter by its shape; strict: every dimension must divide. */
 static void bind_auto(struct binding *b, uint32_t node)
 {
     const struct shd_auto_options options = {.min_elements = 0, .strict = true};
@@ -149,7 +149,8 @@ static void bind_auto(struct binding *b, uint32_t node)
     shd_spec_destroy(spec);
 }
 
-/* Inputs: every dimension by its logical axis; an axis taken by an earlier one is left out. */
+/* Shard an input: each dimension by its logical axis, without mesh axes that an earlier dimension
+ * uses. */
 static void bind_logical(struct binding *b, uint32_t node)
 {
     const struct graph_node *n = &b->graph->nodes[node];
@@ -173,7 +174,7 @@ static void bind_logical(struct binding *b, uint32_t node)
     b->out->nodes[node] = s;
 }
 
-/* Whether a rule is meant for an optimizer's state. */
+/* Whether a rule is for optimizer state. */
 static bool is_of_state(const struct scenario_rule *rule)
 {
     const char *pattern = rule->pattern + (rule->pattern[0] == '^');
@@ -181,7 +182,7 @@ static bool is_of_state(const struct scenario_rule *rule)
     return strncmp(pattern, "opt/", 4) == 0;
 }
 
-/* An optimizer's state, or a gradient as it reads it. */
+/* Whether a node is optimizer state, or a gradient in the sharding of the state. */
 static bool is_state(const struct graph_node *n)
 {
     return n->state_of != GRAPH_NONE;
@@ -202,7 +203,7 @@ static struct zero_axes zero_axes_of(const struct binding *b)
     return axes;
 }
 
-/* Cut what is there over more axes from ZeRO's `stage` on. */
+/* Shard a node over ZeRO's axes as well, if the scenario's ZeRO stage is at least `stage`. */
 static void cut_from(struct binding *b, uint32_t node, int64_t stage)
 {
     struct zero_axes axes;
@@ -223,8 +224,8 @@ static void note_batch_axes(struct binding *b, uint32_t node)
         b->batch_axes |= UINT32_C(1) << s->dims[0].axes[a];
 }
 
-/* A sum over microbatches stays one of parts over the axes that cut the batch and not it (of hybrid
- * sharding the outer one): they are added up once, in the update. */
+/* Let a sum over microbatches stay partial over the axes that cut the batch but not the sum (with
+ * hybrid sharding, the outer axis): the update adds up the parts once. */
 static void leave_parts(struct binding *b, uint32_t node)
 {
     struct shd_sharding *s = &b->out->storage[node];
@@ -233,8 +234,8 @@ static void leave_parts(struct binding *b, uint32_t node)
     s->partial_op = s->partial ? SHD_SUM : 0;
 }
 
-/* As its parameter, which stands before it.  Of the sum over microbatches of a gradient that would
- * lie whole nothing is asked: where it is added up is then for the partitioner to say. */
+/* Shard optimizer state like its parameter, which precedes it.  A gradient sum over microbatches
+ * that would be replicated gets no request: the partitioner then chooses where to add it up. */
 static void bind_state(struct binding *b, uint32_t node)
 {
     uint32_t param = b->graph->nodes[node].state_of;
@@ -254,8 +255,8 @@ static void bind_state(struct binding *b, uint32_t node)
         b->out->nodes[node] = NULL;
 }
 
-/* One message for all of them: the cause may be a fault in a rule, whose message should not be lost
- * among many. */
+/* Report all unmatched parameters in one message: the cause may be a fault in a rule, whose own
+ * message should not drown in many. */
 static void report_unmatched(const struct binding *b, const char *first, size_t nunmatched)
 {
     char more[32] = "";
@@ -308,7 +309,7 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
     return status;
 }
 
-/* The last of a name's parts, as many as a pattern has. */
+/* The last components of a name, as many as the pattern has. */
 static const char *last_parts(const char *name, const char *pattern)
 {
     const char *at = name + strlen(name);
@@ -322,8 +323,8 @@ static const char *last_parts(const char *name, const char *pattern)
     return at;
 }
 
-/* A pattern that is found in no name: the author of the rule may not know the names of
- * the model, so the nearest is told, or else one as an example. */
+/* Report patterns that match no name.  The author of the rule may not know the model's names, so
+ * the message offers the nearest one, or else an example. */
 static void report_unused(const struct binding *b, const struct match *set, bool of_params)
 {
     const char *what = of_params ? "rule" : "constraint", *of = of_params ? "parameter" : "value";
@@ -364,7 +365,7 @@ static void report_unknown_logical(const struct binding *b)
                        "this model has no logical axis '%s'", b->scenario->logical[l].name);
 }
 
-/* Whether a node is the input that the loss multiplies an output of this name with. */
+/* Whether a node is the cotangent input of an output of this name. */
 static bool is_cotangent(const struct graph_node *node, const char *output)
 {
     if (node->op != GRAPH_INPUT || strncmp(node->name, "ct", 2) != 0)
@@ -399,7 +400,7 @@ int model_shardings_init(struct model_shardings *out, const struct graph *graph)
                                                                                    : SHD_ENOMEM;
 }
 
-/* `multiples` NULL: what is asked for has to divide. */
+/* Resolve all requests.  `multiples` NULL: every sharded dimension must divide. */
 static int bind_all(struct model_shardings *out, int64_t *multiples, const struct graph *graph,
                     const struct shd_mesh *mesh, const struct scenario *scenario, struct diag *diag)
 {
@@ -439,7 +440,7 @@ int model_shardings(struct model_shardings *out, const struct graph *graph,
     return bind_all(out, NULL, graph, mesh, scenario, diag);
 }
 
-/* What is asked for, by dimension, and what is then to be padded to which size. */
+/* The multiple that each dimension must have, and the padded sizes that follow. */
 static int find_sizes(int64_t *sizes, int64_t *multiples, const struct graph *graph,
                       const struct shd_mesh *mesh, const struct scenario *scenario,
                       struct diag *diag)

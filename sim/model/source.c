@@ -1,4 +1,4 @@
-/* What is in the arrays of a model: random numbers, by seed and name.
+/* The content of a model's arrays: random numbers, determined by seed and name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

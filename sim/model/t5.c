@@ -1,8 +1,9 @@
-/* The encoder and decoder of T5: pre-norm blocks without biases, scores that are not scaled but get
- * a bias by relative position, which all layers of a side share.
+/* The encoder and decoder of T5: pre-norm blocks without biases; unscaled attention scores with a
+ * bias by relative position, which all layers of a side share.
  *
- * C. Raffel et al., arXiv 1910.10683; gated mlp and untied head as N. Shazeer, arXiv 2002.05202.  A
- * text is read by the encoder and read on by the decoder; there is no dropout.
+ * C.  Raffel et al., arXiv 1910.10683; gated mlp and untied head as in N.  Shazeer, arXiv
+ * 2002.05202.  The encoder reads the beginning of a text, the decoder its continuation; there is no
+ * dropout.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,7 @@ struct t5 {
     double eps;
 };
 
-/* The bias of one side's attention to itself. */
+/* The options of a side's self-attention, with its relative bias. */
 static struct attention_opts self_attention(const struct t5 *t, const char *side, uint32_t seq,
                                             bool causal)
 {
@@ -53,14 +54,14 @@ static uint32_t norm(const struct t5 *t, const char *layer, const char *part, ui
                           t->eps);
 }
 
-/* x + y, where blocks and their layers meet. */
+/* The residual sum x + y at the end of a block part. */
 static uint32_t sum(const struct t5 *t, const char *layer, const char *part, uint32_t x, uint32_t y)
 {
     x = graph_map(t->graph, graph_text(t->graph, "%s/%s", layer, part), KERN_ADD, x, y, 0);
     return graph_constraint(t->graph, graph_text(t->graph, "%s/out", layer), x);
 }
 
-/* A layer of the encoder (memory: GRAPH_NONE), or of the decoder. */
+/* Add a layer of the encoder (memory: GRAPH_NONE), or of the decoder. */
 static uint32_t add_layer(const struct t5 *t, const char *layer, uint32_t x, uint32_t memory,
                           const struct attention_opts *self)
 {
@@ -85,7 +86,7 @@ static uint32_t add_layer(const struct t5 *t, const char *layer, uint32_t x, uin
     return sum(t, layer, memory == GRAPH_NONE ? "residual2" : "residual3", x, y);
 }
 
-/* All layers of a side, from ids to what its last norm gives. */
+/* Add all layers of a side and its final norm. */
 static uint32_t add_side(const struct t5 *t, const char *side, uint32_t x, uint32_t memory,
                          const struct attention_opts *self)
 {
@@ -109,7 +110,8 @@ static uint32_t add_encoder(const struct t5 *t, uint32_t table)
     return add_side(t, "encoder", x, GRAPH_NONE, &self);
 }
 
-/* The decoder's tokens lie behind those of the encoder, its labels one further on. */
+/* The part of the text for the decoder: its tokens follow the encoder's, and its labels are one
+ * position ahead. */
 static struct tokens_part decoder_part(const struct t5 *t, uint64_t ahead)
 {
     const struct scenario_batch *b = &t->scenario->batch;
@@ -146,7 +148,7 @@ static void build(struct graph *graph, const struct scenario *scenario, struct d
     graph_output(graph, GRAPH_OUTPUT, "out", x, GRAPH_NONE);
     if (!scenario->step.backward)
         return;
-    /* With masters of parameters the loss is of their type, too. */
+    /* With master parameters the loss is computed in their type. */
     if (scenario->step.update)
         x = graph_convert(graph, "loss/logits", scenario_type(scenario, scenario->types.parameters),
                           x);

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Token and label inputs (model/tokens.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "model/tokens.h"
@@ -6,7 +9,7 @@
 #include "base/file.h"
 #include "model/model.h"
 
-/* Products may wrap, as the sequence does. */
+/* The source of tokens in the scenario's text.  Products may wrap, as positions do. */
 static struct kern_source text_source(const struct graph *graph, const struct scenario *scenario,
                                       uint32_t batch, uint32_t seq, struct tokens_part part)
 {

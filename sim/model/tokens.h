@@ -1,8 +1,8 @@
-/* model/tokens.h - the whole numbers that a model with a vocabulary reads, and its labels.
+/* model/tokens.h - the token ids that a model with a vocabulary reads, and its labels.
  *
- * Of a text, sequence r of b begins at byte r * (size of the text / b) and reads on by its length
- * in each step; behind its end the text begins again.  Labels are one byte further on.  So what a
- * step reads is the same however it is sharded over devices and microbatches.
+ * In a text, sequence r of b begins at byte r * (size of the text / b) and advances by its length
+ * in each step; at the end the text starts over.  Labels are one byte ahead.  So a step reads the
+ * same data however it is sharded over devices and microbatches.
  *
  * Thread class: as graph.h, which is extended.
  *
@@ -14,13 +14,13 @@
 #include "graph/graph.h"
 #include "scenario/scenario.h"
 
-/* Part of each sequence's window on the text. */
+/* A part of each sequence's window on the text. */
 struct tokens_part {
-    uint64_t first; /* its first token, from the window's beginning */
-    uint64_t each;  /* tokens by which the window moves on in a step */
+    uint64_t first; /* first token, from the start of the window */
+    uint64_t each;  /* tokens by which the window advances in a step */
 };
 
-/* An input [batch, seq] of whole numbers below the vocabulary: bytes of the scenario's text, or
+/* Add an input [batch, seq] of integers below the vocabulary size: bytes of the scenario's text, or
  * else random ones. */
 uint32_t tokens_add(struct graph *graph, const struct scenario *scenario, const char *name,
                     uint32_t batch, uint32_t seq, struct tokens_part part);

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Parameters of the presets' layers (weights.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "model/weights.h"
@@ -9,7 +12,7 @@
 #include "graph/layers/norm.h"
 #include "model/model.h"
 
-/* A dimension of `size`, or none where the kind of model has no such thing. */
+/* A dimension of `size`; GRAPH_NONE if the kind of model does not have it (0). */
 static uint32_t dim(struct graph *g, const char *name, int64_t size)
 {
     return size > 0 ? graph_dim(g, name, size) : GRAPH_NONE;
@@ -46,16 +49,16 @@ uint32_t weights_param(struct graph *graph, const struct scenario *scenario, con
                        model_source(scenario->seed, name, nsummed ? sqrt(12 / fan_in) : 0.2));
 }
 
-/* `layer`/`part` */
+/* A kernel called `layer`/`part`. */
 static uint32_t kernel(struct graph *g, const struct scenario *s, const char *layer,
                        const char *part, const uint32_t *dims, uint32_t rank, uint32_t nsummed)
 {
     return weights_param(g, s, graph_text(g, "%s/%s", layer, part), dims, rank, nsummed);
 }
 
-/* What training begins with.  The presets that are no model of their own have random numbers
- * everywhere, so that an element in the wrong place is seen; whole models begin as they did when
- * they were trained: scales 1, biases 0, and the spread of the tables as published. */
+/* Whether a model starts from published initial values.  Presets that are no published model get
+ * random numbers everywhere, so that a misplaced element shows; published models start as they were
+ * trained: scales 1, biases 0, and tables with the published deviation. */
 static bool is_published(const struct scenario *s)
 {
     switch (s->model.kind) {
@@ -80,7 +83,7 @@ static uint32_t vector(struct graph *g, const struct scenario *s, const char *na
     return graph_param(g, name, s->model.dtype, dims, rank, source);
 }
 
-/* Scales about 1, so that what is normalised keeps about its size. */
+/* A scale or bias of a norm. */
 static uint32_t norm_vector(struct graph *g, const struct scenario *s, const char *layer,
                             const char *part, uint32_t embed)
 {
@@ -101,7 +104,8 @@ uint32_t weights_norm(struct graph *graph, const struct scenario *scenario, cons
     return norm_vector(graph, scenario, name, "scale", embed);
 }
 
-/* Spread evenly with the deviation 0.02 of GPT-2 and Llama, 1 of T5. */
+/* A table of uniform random numbers, for published models with the standard deviation 0.02 of GPT-2
+ * and Llama, or 1 of T5. */
 uint32_t weights_table(struct graph *graph, const struct scenario *scenario, const char *name,
                        uint32_t rows, uint32_t embed)
 {
@@ -143,7 +147,7 @@ struct mlp_weights weights_mlp(struct graph *graph, const struct scenario *scena
     return w;
 }
 
-/* Where scores are not scaled, queries are smaller by as much. */
+/* T5 does not scale its scores, so its query kernel is smaller by the square root of head_dim. */
 static uint32_t query_kernel(struct graph *g, const struct scenario *s, const char *layer,
                              const uint32_t dims[3])
 {
@@ -155,7 +159,7 @@ static uint32_t query_kernel(struct graph *g, const struct scenario *s, const ch
     return graph_param(g, name, s->model.dtype, dims, 3, model_source(s->seed, name, spread));
 }
 
-/* The norms of each head's query and key. */
+/* The norms of each head's queries and keys. */
 static struct attention_norms head_norms(struct graph *g, const struct scenario *s,
                                          const char *layer, uint32_t head_dim)
 {

@@ -1,11 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Sharding arrays over ZeRO's axes (zero.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "model/zero.h"
 
 #include <string.h>
 
-/* Those that do not shard the array. */
+/* The axes that do not shard the array yet. */
 static struct zero_axes left_axes(const struct shd_sharding *sharding,
                                   const struct zero_axes *axes)
 {
@@ -18,7 +21,7 @@ static struct zero_axes left_axes(const struct shd_sharding *sharding,
     return left;
 }
 
-/* Cut one dimension over all of the axes; false, and nothing done: none divides. */
+/* Cut one dimension over all axes; false, without a change, if none divides. */
 static bool cut_dim(struct shd_sharding *sharding, const int64_t *shape,
                     const struct zero_axes *axes)
 {
