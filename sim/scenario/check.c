@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks between the options of one strategy (scenario/check.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/check.h"
@@ -12,9 +15,9 @@
 #include "scenario/partition_axis.h"
 #include "scenario/table.h"
 
-#define KNOWN_TEXT_MAX 160 /* bytes of logical axes in a message, after which no more are told */
+#define KNOWN_TEXT_MAX 160 /* bytes of logical axes in a message; further axes are left out */
 
-/* Where to say that an option is missing: its section, or the whole. */
+/* The place to report a missing option: its section, or the scenario. */
 static struct place missing_place(const struct scenario *s, const struct option *option)
 {
     if (option->section) {
@@ -25,7 +28,7 @@ static struct place missing_place(const struct scenario *s, const struct option 
     return s->place;
 }
 
-/* A published size or a config says it. */
+/* Whether a published size or a config may provide the option. */
 static bool is_sized(const struct scenario *s, const struct option *option)
 {
     return (s->model.size > 0 || s->model.from) && (option->sized >> s->model.kind & 1);
@@ -49,7 +52,7 @@ static void check_required(struct reader *r)
     }
 }
 
-/* An option that the kind of model does not have would change nothing, so it is an error. */
+/* Report options that the kind of model does not have: they would change nothing. */
 static void check_kind(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -62,7 +65,8 @@ static void check_kind(struct reader *r)
                        scenario_kind_name(s->model.kind));
 }
 
-/* Heads must be of whole width, and each key head must serve the same number of query heads. */
+/* Heads must have an integral width, and each key head must serve the same number of query
+ * heads. */
 static void check_heads(struct reader *r)
 {
     const struct scenario_model *m = &r->scenario->model;
@@ -108,7 +112,7 @@ static void check_experts(struct reader *r)
     const struct scenario_moe *m = &s->model.moe;
     int64_t rows;
 
-    /* A default that found no memory is 0: said elsewhere. */
+    /* 0: its default could not be allocated, reported elsewhere */
     if (m->experts == 0 || m->groups < 1 || s->batch.microbatches < 1)
         return;
     rows = s->batch.size / s->batch.microbatches;
@@ -156,7 +160,7 @@ static void check_compressed(struct reader *r)
                    "compressed attention normalises its short vectors, not heads; expected false");
 }
 
-/* Every token has a place that something was learned of. */
+/* Every token must have a learned position, and T5's buckets must split evenly. */
 static void check_positions(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -179,7 +183,7 @@ static void check_positions(struct reader *r)
                    m->distance, m->buckets);
 }
 
-/* Scores are masked by place, and all keys are there at once. */
+/* Unfused attention masks scores by position only, and needs all keys at once. */
 static void check_unfused(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -195,7 +199,7 @@ static void check_unfused(struct reader *r)
                                          : "inside documents");
 }
 
-/* How many ranks the tokens of a sequence are dealt to. */
+/* The number of ranks that share a sequence. */
 static int64_t context_ranks(const struct scenario *s)
 {
     for (size_t i = 0; i < s->nmesh; i++)
@@ -204,7 +208,7 @@ static int64_t context_ranks(const struct scenario *s)
     return 1;
 }
 
-/* Pieces of equal length, of which zigzag gives each rank two. */
+/* A sequence must split into equal pieces; zigzag order gives each rank two. */
 static void check_pieces(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -228,7 +232,7 @@ static void check_documents(struct reader *r)
     int64_t sum = 0;
 
     for (size_t i = 0; i < d->nlengths; i++)
-        sum += d->lengths[i]; /* 65536 of them fit */
+        sum += d->lengths[i]; /* 65536 of them cannot overflow */
     if (d->seed > 0 && d->mean == 0)
         diag_error(r->diag, scenario_place(s, "context.documents"),
                    "documents have no mean; expected a number of tokens, at least 1");
@@ -296,13 +300,13 @@ static void check_mesh(struct reader *r)
     }
 }
 
-/* The axes named so far in one spec.  Each is in the mesh and there once, so they fit. */
+/* The axes named so far in one spec.  Each is a distinct mesh axis, so the array suffices. */
 struct names {
     const char *names[SHD_MESH_AXES_MAX];
     size_t count;
 };
 
-/* Each axis must be in the mesh, and once. */
+/* Check that an axis is in the mesh and not named twice. */
 static void check_axis(struct reader *r, struct names *seen, struct place place, const char *name,
                        const char *of, const char *where)
 {
@@ -323,7 +327,7 @@ static void check_axis(struct reader *r, struct names *seen, struct place place,
         seen->names[seen->count++] = name;
 }
 
-/* The same for a name as the file has it, which may stand for several axes or none. */
+/* Check a name in the file, which may stand for several mesh axes or none. */
 static void check_name(struct reader *r, struct names *seen, struct place place, const char *name,
                        const char *where)
 {
@@ -346,10 +350,10 @@ static void check_rules(struct reader *r, const struct scenario_rule *rules, siz
     }
 }
 
-/* Logical axes of the presets; a graph has its own. */
+/* Logical axes of the presets; a graph defines its own. */
 static const struct {
     const char *name;
-    const char *option; /* the models that have this option have the axis */
+    const char *option; /* models with this option have the axis */
 } logical_axes[] = {
     {"batch", "batch.size"},        {"seq", "batch.seq"},       {"embed", "model.d_model"},
     {"mlp", "model.d_ff"},          {"heads", "model.heads"},   {"kv_heads", "model.kv_heads"},
@@ -357,7 +361,7 @@ static const struct {
     {"buckets", "model.buckets"},   {"source", "batch.source"},
 };
 
-/* The n-th logical axis of the model, or NULL behind the last; "" for one of another kind. */
+/* The n-th logical axis of the model, or NULL after the last; "" if this kind of model lacks it. */
 static const char *logical_axis(const struct scenario *s, size_t n)
 {
     char section[OPTION_PATH_MAX];
@@ -373,7 +377,8 @@ static const char *logical_axis(const struct scenario *s, size_t n)
     return option_is_of(option_find(section, dot + 1), s->model.kind) ? logical_axes[n].name : "";
 }
 
-/* Experts are sharded by rules: inputs have none, and an error says so. */
+/* Whether a name means an axis of experts.  These are sharded by rules, as no input has them; the
+ * error message says so. */
 static bool is_of_experts(const struct scenario *s, const char *name)
 {
     return s->model.moe.experts > 0 && strncmp(name, "expert", strlen("expert")) == 0;
@@ -426,8 +431,8 @@ static void check_logical(struct reader *r)
     }
 }
 
-/* The fields given in partition_axis.  Its defaults are not checked: they may name axes that this
- * mesh does not have. */
+/* Check the given fields of partition_axis.  Its defaults are not checked: they may name axes that
+ * this mesh does not have. */
 static void check_partition_axis(struct reader *r)
 {
     const struct scenario_partition_axis *p = &r->scenario->partition_axis;
@@ -460,7 +465,7 @@ static void check_auto(struct reader *r)
     text_fini(&mesh);
 }
 
-/* What belongs to an update, and stands there without one or without all that it needs. */
+/* Report update options without an update, and an update that lacks what it needs. */
 static void check_update(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -489,7 +494,7 @@ static void check_update(struct reader *r)
                    o->warmup, s->steps);
 }
 
-/* What makes a training step smaller. */
+/* Check the options that split a training step or save memory: microbatches and recomputation. */
 static void check_parts(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -530,7 +535,7 @@ static void check_zero(struct reader *r)
                    s->zero.axes.names[a], "zero.axis");
 }
 
-/* Neighbours are equal groups of the devices that shard a parameter, along one axis. */
+/* Neighbours must be equal groups, along one axis, of the devices that shard a parameter. */
 static void check_reshard(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -570,7 +575,7 @@ static void check_pipeline(struct reader *r)
                    s->pipeline.axis);
 }
 
-/* Types of what an update keeps, and a scale of its loss. */
+/* Check the types of the optimizer's arrays, and the loss scale. */
 static void check_types(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -593,7 +598,7 @@ static void check_types(struct reader *r)
                    shd_dtype_name(parameters));
 }
 
-/* Product of the mesh's sizes, which fits 32 bits. */
+/* The product of the mesh's sizes; it fits 32 bits. */
 static int64_t devices_of(const struct scenario *s)
 {
     int64_t n = 1;

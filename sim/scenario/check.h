@@ -1,4 +1,5 @@
-/* scenario/check.h - what must hold between the options of one strategy, before there is a graph.
+/* scenario/check.h - constraints between the options of one strategy, checked before its graph is
+ * built.
  *
  * Thread class: as the reader's.
  *
@@ -9,9 +10,9 @@
 
 #include "scenario/value.h"
 
-/* Report: required options that are missing, a mesh of too many devices, axes in specs and in
- * `axes` that are not in the mesh or are used twice, logical axes that the model has not, a mesh
- * that `rules: auto` can do nothing with. */
+/* Report: missing required options, a mesh of too many devices, axes in specs and in `axes` that
+ * are not in the mesh or used twice, logical axes that the model does not have, a mesh without an
+ * axis that `rules: auto` knows. */
 void check_scenario(struct reader *r);
 
 #endif /* SCENARIO_CHECK_H */

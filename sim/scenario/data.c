@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading the text of a scenario (scenario/data.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/data.h"
@@ -7,10 +10,10 @@
 
 #include "base/file.h"
 
-#define BYTE_VALUES 256 /* the vocabulary of a model of bytes */
+#define BYTE_VALUES 256 /* the least vocabulary for a model of bytes */
 
-/* Every sequence of a step begins at a place of its own, and its last label is one byte behind it;
- * in 128 bits, as sizes are what the file says. */
+/* Whether a text has fewer bytes than a step needs: the tokens of all sequences, and one byte more
+ * for the last label. 128 bits, as the file may contain any sizes. */
 static bool is_too_short(const struct scenario *s, uint64_t nbytes)
 {
     int64_t encoded = s->model.kind == SCENARIO_T5 ? s->batch.source : 0;

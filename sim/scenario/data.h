@@ -1,4 +1,4 @@
-/* scenario/data.h - the text that a scenario's tokens are read from.
+/* scenario/data.h - the text that provides a scenario's tokens.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,9 +7,8 @@
 
 #include "scenario/value.h"
 
-/* Look at the file that `data:` names, if any.  Reports one that cannot be read, or that
- * is too short for a step; a model whose vocabulary lacks bytes.  Give them back
- * with file_bytes_destroy(). */
+/* Open the file of `data:`, if any.  Reports a file that cannot be read or is too short for a step,
+ * and a vocabulary too small for bytes.  Free the file with file_bytes_destroy(). */
 void data_load(struct reader *r);
 
 #endif /* SCENARIO_DATA_H */

@@ -1,5 +1,5 @@
-/* The path of a file: relative to the directory of the scenario's file, as it is kept and printed;
- * or the name of what is shipped.
+/* Values that are file paths, kept and printed relative to the scenario file's directory, or names
+ * of shipped files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ static char **field_of(struct scenario *scenario, const struct option *option)
     return (char **)(void *)((char *)scenario + option->offset);
 }
 
-/* `path` seen from the directory of the file that names it; absolute paths are as they are.
+/* A path resolved against the directory of the file that contains it; absolute paths are unchanged.
  * Standard input and --set have no directory. */
 static char *resolve(const char *file, const char *path)
 {
@@ -39,7 +39,7 @@ static void clear(struct scenario *scenario, const struct option *option)
     *field_of(scenario, option) = NULL;
 }
 
-/* What is no path is the name of something shipped. */
+/* Whether a text is the name of a shipped cluster rather than a path. */
 static bool is_name(const char *text)
 {
     size_t length = supposed_name_length(text);
@@ -78,8 +78,8 @@ static void read_cluster(struct reader *r, const struct option *option,
     keep(r, option, node, true);
 }
 
-/* Suppose a number of the cluster to be another: it goes to the cluster's name, which is what is
- * printed, planned and compared. */
+/* Override a figure of the cluster.  The override becomes part of the cluster's name, which is
+ * printed, planned with and compared. */
 static void read_cluster_entry(struct reader *r, const struct option *option,
                                const struct yaml_node *key, const struct yaml_node *node)
 {

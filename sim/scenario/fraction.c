@@ -1,4 +1,4 @@
-/* A part of a whole: a number above 0 and at most 1, or such as 1/8.
+/* A fraction above 0 and at most 1: a number, or text such as 1/8.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,9 +12,9 @@
 #include "scenario/types.h"
 #include "scenario/value.h"
 
-#define DIGITS_MAX 9 /* of the lower number: it fits an int */
+#define DIGITS_MAX 9 /* of the denominator: it fits an int */
 
-/* "1/8" */
+/* Parse "1/8". */
 static bool read_reciprocal(const char *text, double *out)
 {
     size_t digits = strncmp(text, "1/", 2) ? 0 : strspn(text + 2, "0123456789");

@@ -1,4 +1,4 @@
-/* What a scenario says beside its layout rules, option by option.
+/* The values that a scenario sets apart from its layout rules, option by option.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,9 +13,10 @@
 #include "scenario/table.h"
 #include "scenario/types.h"
 
-#define VALUE_MAX 160 /* bytes of a value; a longer one is told by its hash */
+#define VALUE_MAX 160 /* bytes of a value; a longer one is replaced by its hash */
 
-/* Names, what the layout is told by itself, and what bounds a run without being part of it. */
+/* Names, options that describe the layout, and options that limit a run without being part of
+ * it. */
 static const char *const left_out[] = {
     "name",   "mesh",     "params",    "axes", "partition_axis", "constraints",
     "limits", "hardware", "transfers", "seed", "tolerance",      NULL,
@@ -29,7 +30,7 @@ static bool is_left_out(const struct option *option)
     return false;
 }
 
-/* In one line, however the canonical text breaks it. */
+/* Append a value on one line, whatever line breaks the canonical text has. */
 static void fold(struct text *out, const char *value)
 {
     value += strspn(value, " \n");
@@ -43,7 +44,7 @@ static void fold(struct text *out, const char *value)
     }
 }
 
-/* What quotes hold, which a string alone may stand in. */
+/* Remove the quotes of a value that is a single quoted string. */
 static const char *unquote(struct text *text)
 {
     const char *value = text_get(text);
@@ -55,7 +56,7 @@ static const char *unquote(struct text *text)
     return value + 1;
 }
 
-/* A file by its name alone: its folder is another one where the check is begun elsewhere. */
+/* Print a value; of a file only its name, as its folder differs from machine to machine. */
 static void print_value(const struct scenario *scenario, const struct option *option,
                         struct text *out)
 {
@@ -76,7 +77,7 @@ static void print_value(const struct scenario *scenario, const struct option *op
     }
 }
 
-/* "1.0" is the number that the table calls "1". */
+/* Whether a value equals the option's default; "1.0" equals "1". */
 static bool is_standard(const struct option *option, const char *value)
 {
     char *end, *end_standard;

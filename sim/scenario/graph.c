@@ -1,6 +1,6 @@
 /* Values of the `graph:` section: dims, inputs and params, ops, outputs.
  *
- * Names are read here, and whether they are known; what an op's line says is for the model to read.
+ * Names are read and checked here; the model parses the ops' lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 #include "scenario/types.h"
 #include "scenario/value.h"
 
-/* A name that can stand in an op's line: letters, digits, '_' and '.'. */
+/* Whether a name may occur in an op's line: letters, digits, '_' and '.'. */
 static bool is_identifier(const char *name)
 {
     if (*name >= '0' && *name <= '9')
@@ -138,7 +138,7 @@ static const struct scenario_arrays *const_arrays_of(const struct scenario *scen
     return field;
 }
 
-/* All but the name. */
+/* Free all fields of an array except its name. */
 static void clear_array(struct scenario_array *array)
 {
     for (size_t d = 0; d < array->ndims; d++)
@@ -395,7 +395,7 @@ static void clear_ops(struct scenario *scenario, const struct option *option)
     scenario->graph.nops = 0;
 }
 
-/* Any text; whether it can be read is for the model to say. */
+/* Any text: the model checks the lines. */
 static void schema_lines(struct json_out *out)
 {
     schema_add(out, "type", "\"array\"");

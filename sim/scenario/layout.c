@@ -12,9 +12,9 @@
 #include "scenario/types.h"
 #include "scenario/value.h"
 
-#define ALGORITHMS_MAX 256 /* entries of the map; there are far fewer kinds of collectives */
+#define ALGORITHMS_MAX 256 /* entries of the map; far more than there are kinds of collectives */
 
-/* Returns false for what is no phase or is there twice. */
+/* Add a phase; false if it is unknown or repeated. */
 static bool add_phase(struct scenario_step *step, const struct yaml_node *node)
 {
     bool *phase = NULL;
@@ -31,7 +31,7 @@ static bool add_phase(struct scenario_step *step, const struct yaml_node *node)
     return true;
 }
 
-/* What is wrong in a list of phases, by itself. */
+/* Report an element of the list of phases. */
 static void report_phase(struct reader *r, const struct yaml_node *node)
 {
     static const char *const phases[] = {"forward", "backward", "update"};
@@ -42,7 +42,7 @@ static void report_phase(struct reader *r, const struct yaml_node *node)
     for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++)
         nearest_add(&near, phases[i]);
     if (near.best && !strcmp(near.best, node->text))
-        near.best = NULL; /* it is there twice */
+        near.best = NULL; /* known, so it is repeated: no hint */
     diag_error(r->diag, node->place,
                "step has %s here; expected forward, backward and update, once each%s",
                yaml_describe(node, found, sizeof found), nearest_hint(&near, hint, sizeof hint));

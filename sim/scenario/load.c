@@ -1,4 +1,4 @@
-/* Scenario files: which strategies there are, written down or of a sweep, each read by itself.
+/* Loading scenario files: collecting the strategies, listed and swept, and reading each.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 #include "scenario/scenario.h"
 #include "scenario/sweep.h"
 
-/* False when the file is of a version that this program cannot read on. */
+/* Check the version; false if this program cannot read the file. */
 static bool check_version(const struct yaml_node *root, struct diag *diag)
 {
     const struct yaml_node *node = yaml_find(root, "version");
@@ -33,7 +33,7 @@ static bool check_version(const struct yaml_node *root, struct diag *diag)
     return version == SCENARIO_VERSION;
 }
 
-/* False when there are no strategies that could be read. */
+/* Check the list of strategies; false if none can be read. */
 static bool check_strategies(const struct yaml_node *node, struct diag *diag)
 {
     char found[YAML_DESCRIPTION_MAX];
@@ -60,12 +60,12 @@ static bool check_strategies(const struct yaml_node *node, struct diag *diag)
     return true;
 }
 
-/* The strategies of a file: those written down, then those of the sweep.  A file without either is
- * a single strategy. */
+/* The strategies of a file: the listed ones, then those of the sweep.  A file without either is a
+ * single strategy. */
 struct strategies {
     const struct yaml_node *listed; /* NULL: none */
     struct sweep sweep;
-    struct scenario_choice choice; /* of them, by name */
+    struct scenario_choice choice; /* strategies to read, by name */
 };
 
 static size_t count_strategies(const struct strategies *all)
@@ -88,7 +88,7 @@ static bool is_chosen(const struct strategies *all, const char *name)
     return all->choice.nnames == 0;
 }
 
-/* The name that a strategy is written down with, or NULL. */
+/* The name of a listed strategy, or NULL. */
 static const char *strategy_name(const struct yaml_node *strategy)
 {
     const struct yaml_node *name = yaml_find(strategy, "name");
@@ -96,9 +96,9 @@ static const char *strategy_name(const struct yaml_node *strategy)
     return name && name->kind == YAML_TEXT ? name->text : NULL;
 }
 
-/* Read a strategy that was not chosen: only its name counts, for messages, and its faults are not
- * reported.  But if its name cannot be read it may be the one that was meant: then they are.  True
- * if faults were reported. */
+/* Read a strategy that was not chosen, for its name only (needed in messages); its faults are not
+ * reported.  If its name cannot be read, however, it may be the chosen one: its faults are reported
+ * then, and true is returned. */
 static bool read_unchosen(struct reader *r, const struct yaml_node *root,
                           const struct yaml_node *strategy)
 {
@@ -136,14 +136,14 @@ static void check_names(const struct scenario_file *file, const struct strategie
     }
 }
 
-/* Every strategy is read by itself, so that each finds its own faults; those of the file's own
- * values are the same each time, and kept once. */
+/* Read every strategy completely, so that each reports its own faults.  Faults in the file's own
+ * values recur for each strategy, and are kept once. */
 static void read_strategies(struct scenario_file *file, const struct yaml_node *root,
                             const struct strategies *all, const struct set_value *sets,
                             size_t nsets, struct diag *diag)
 {
     size_t n = count_strategies(all), nscenarios = n ? n : 1;
-    bool replay = false; /* the file's own values were read for a strategy before */
+    bool replay = false; /* the file's own values were read before */
 
     file->scenarios = calloc(nscenarios, sizeof(*file->scenarios));
     if (!file->scenarios) {
@@ -215,7 +215,8 @@ static bool is_blank(const char *text, size_t length)
     return true;
 }
 
-/* What is no YAML, and has no version, is some other file: that is said before where YAML ends. */
+/* Parse YAML.  A text that is not YAML and has no version is some other kind of file: that is
+ * reported before the YAML error. */
 static int parse_yaml(struct yaml_doc **doc, const char *path, const char *text, size_t length,
                       struct diag *diag)
 {

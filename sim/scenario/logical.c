@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Values that map logical axes to mesh axes (scenario/logical.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/logical.h"
@@ -9,7 +12,8 @@
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
 
-/* Entries of `axes:`; presets have eight logical axes, and no graph written by hand has so many. */
+/* entries of `axes:`; presets have eight logical axes, and a graph written by hand has fewer than
+ * this */
 #define ENTRIES_MAX 256
 
 static void free_axes(char **axes, size_t naxes)

@@ -1,5 +1,4 @@
-/* scenario/logical.h - entries "logical axis: mesh axes", as `axes:` and `partition_axis:` have
- * them.
+/* scenario/logical.h - entries "logical axis: mesh axes" of `axes:` and `partition_axis:`.
  *
  * Thread class: as the reader's.
  *
@@ -10,15 +9,15 @@
 
 #include "scenario/value.h"
 
-/* Read what stands behind the name, a mesh axis, a list of them or null, in the place of what was
- * there before; the name itself is the caller's to set. */
+/* Replace an entry's mesh axes by those of a node: one axis, a list of axes, or null.  The caller
+ * sets the name. */
 void logical_read(struct reader *r, struct scenario_logical *logical, const struct yaml_node *key,
                   const struct yaml_node *node);
 
-/* The entry as text, as the file has it: "batch: [fsdp, dp]". */
+/* Print an entry as in a file: "batch: [fsdp, dp]". */
 void logical_print(const struct scenario_logical *logical, struct text *out);
 
-/* Free what an entry owns, its name included. */
+/* Free an entry's contents, including its name. */
 void logical_free(struct scenario_logical *logical);
 
 #endif /* SCENARIO_LOGICAL_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The value of mesh, and messages about its axes (scenario/mesh.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/mesh.h"
@@ -12,7 +15,7 @@
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
 
-#define MESH_TEXT_MAX 160 /* bytes of a mesh in a message, after which no more axes are told */
+#define MESH_TEXT_MAX 160 /* bytes of a mesh in a message; further axes are left out */
 
 /* ---- the mesh in messages ---- */
 
@@ -127,8 +130,8 @@ static struct scenario_axis *add_axis(struct reader *r, const struct yaml_node *
     return axis;
 }
 
-/* An axis with a bad size is added all the same, so that names of it elsewhere are no faults
- * too. */
+/* Add an axis.  An axis with a bad size is added as well, so that its name elsewhere is not
+ * reported as unknown. */
 static void read_axis(struct reader *r, const struct yaml_node *key, const struct yaml_node *node)
 {
     char found[YAML_DESCRIPTION_MAX];
@@ -159,7 +162,7 @@ static void read_mesh(struct reader *r, const struct option *option, const struc
         read_axis(r, node->keys[i], node->items[i]);
 }
 
-/* Change the size of an axis that is there.  None is added here, as the order of the axes gives the
+/* Change the size of an existing axis.  No axis can be added, as the order of axes determines the
  * device ids. */
 static void read_mesh_entry(struct reader *r, const struct option *option,
                             const struct yaml_node *key, const struct yaml_node *node)

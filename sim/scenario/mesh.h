@@ -1,4 +1,4 @@
-/* scenario/mesh.h - the mesh of a scenario, where its axes are named in messages.
+/* scenario/mesh.h - the mesh of a scenario in messages.
  *
  * Thread class: as the reader's.
  *
@@ -11,15 +11,16 @@
 
 bool mesh_has(const struct scenario *scenario, const char *axis);
 
-/* "mesh (dp=2, tp=4)", or "mesh of strategy 'x' (...)" where there are several. */
+/* Append "mesh (dp=2, tp=4)", or "mesh of strategy 'x' (...)" if the file has several
+ * strategies. */
 void mesh_describe(const struct scenario *scenario, struct text *out);
 
-/* ", which 'batch' stands for," where the file says something else, `of`, than the axis; else
- * "". */
+/* Append ", which 'batch' stands for," if the file has the name `of` instead of the axis; else
+ * nothing. */
 void mesh_describe_source(const char *axis, const char *of, struct text *out);
 
-/* Report an axis that is not in the mesh, with what there is.  `of`: the name in the file that
- * stands for it, often itself. */
+/* Report an axis that is not in the mesh, listing the mesh.  `of`: the name in the file that stands
+ * for the axis, often the axis itself. */
 void mesh_report_no_axis(struct reader *r, struct place place, const char *axis, const char *of);
 
 #endif /* SCENARIO_MESH_H */

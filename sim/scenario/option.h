@@ -1,7 +1,8 @@
 /* scenario/option.h - one option of a scenario file: a key, and the type of its value.
  *
- * A type knows all that is done to a value: how it is read, printed, freed and described.  Whoever
- * has an option asks its type, by these pointers; the types do not know the table of options.
+ * A type implements all operations on its values: reading, printing, freeing and describing.  Code
+ * that has an option calls its type through these pointers; the types do not know the table of
+ * options.
  *
  * Thread class: immutable data and pure functions.
  *
@@ -23,48 +24,48 @@ struct reader; /* scenario/value.h */
 struct scenario;
 
 struct value_type {
-    const char *expected; /* what a value must be, for messages; range and words come behind */
-    void (*print_range)(const struct option *option, struct text *out); /* NULL: has no range */
+    const char *expected; /* for messages: what a value must be, followed by range and words */
+    void (*print_range)(const struct option *option, struct text *out); /* NULL: no range */
     void (*read)(struct reader *r, const struct option *option, const struct yaml_node *node);
-    /* Replace or add one entry of a map, NULL for other types: --set mesh.tp=4. */
+    /* Replace or add one entry of a map, as for --set mesh.tp=4; NULL for other types. */
     void (*read_entry)(struct reader *r, const struct option *option,
                        const struct yaml_node *key, const struct yaml_node *node);
     void (*print)(const struct scenario *scenario, const struct option *option, struct text *out);
     void (*clear)(struct scenario *scenario, const struct option *option); /* NULL: owns nothing */
-    /* The keywords of a JSON Schema for such a value, into an open object; scenario/schema_part.h
-     * has the definitions that it may refer to. */
+    /* Write the JSON Schema keywords for such a value into an open object; they may refer to the
+     * definitions in scenario/schema_part.h. */
     void (*schema)(const struct option *option, struct json_out *out);
 };
 
 struct option {
-    const char *section; /* NULL: at the top */
+    const char *section; /* NULL: top level */
     const char *key;
     const struct value_type *type;
     bool required;
-    unsigned sized; /* bit k: of models of kind k `size` or `from` say it, too */
-    unsigned kinds; /* bit k: an option of models of kind k; 0: of all */
-    size_t offset;  /* in struct scenario; 0 for the types that stand for one field */
-    int64_t min;    /* of whole numbers */
-    int64_t max;    /* of whole and other numbers */
-    const char *const *words; /* of a word, in the order of its enum; ends with NULL */
-    const char *standard; /* what it is when not given, as YAML; NULL: required, or see the help */
+    unsigned sized; /* bit k: for models of kind k, `size` or `from` provide it */
+    unsigned kinds; /* bit k: the option exists for models of kind k; 0: for all */
+    size_t offset;  /* in struct scenario; 0 for types bound to one field */
+    int64_t min;    /* of integers */
+    int64_t max;    /* of integers and other numbers */
+    const char *const *words; /* of a word type, in the order of its enum; NULL-terminated */
+    const char *standard; /* default value as YAML; NULL: required, or see the help */
     const char *unit;     /* NULL: none */
     const char *help;
 };
 
-/* Room for the longest "section.key" and its end; tests/scenario.c holds the table to it. */
+/* Room for the longest "section.key" and a NUL; tests/scenario.c checks the table against it. */
 #define OPTION_PATH_MAX 64
 
-/* "model.d_ff" into buf; returns buf. */
+/* Print "model.d_ff" into buf; returns buf. */
 const char *option_path(const struct option *option, char *buf, size_t size);
 
-/* Whether an option is one of a section, NULL: of the top. */
+/* Whether an option belongs to a section (NULL: the top level). */
 bool option_is_in(const struct option *option, const char *section);
 
-/* Whether models of a kind have this option. */
+/* Whether models of a kind have the option. */
 bool option_is_of(const struct option *option, unsigned kind);
 
-/* What a value must be: "a whole number from 1 to 65536". */
+/* Describe valid values, such as "a whole number from 1 to 65536". */
 void option_expect(const struct option *option, struct text *out);
 
 #endif /* SCENARIO_OPTION_H */

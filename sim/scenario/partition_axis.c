@@ -1,4 +1,4 @@
-/* The value of partition_axis, and the names in specs that it gives a meaning.
+/* The value of partition_axis, and the mesh axes that it gives to names in specs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -78,7 +78,7 @@ static void report_no_field(struct reader *r, const struct yaml_node *key)
                nearest_hint(&nearest, hint, sizeof(hint)));
 }
 
-/* The entry of a field, which is known by any of its names. */
+/* The entry of a field, found by any of its names. */
 static struct scenario_logical *find_or_add(struct reader *r, int field,
                                             const struct yaml_node *key)
 {
@@ -153,7 +153,7 @@ static void print(const struct scenario *scenario, const struct option *option, 
     text_add_char(out, '}');
 }
 
-/* A field under both its names. */
+/* Write the schema of a field under both its names. */
 static void schema_field(struct json_out *out, enum shd_axis_field field)
 {
     const char *name = shd_axis_field_name(field);

@@ -1,8 +1,9 @@
-/* scenario/partition_axis.h - names in specs: mesh axes, or what `partition_axis` says they mean.
+/* scenario/partition_axis.h - names in specs: mesh axes, or names that `partition_axis` maps to
+ * them.
  *
- * With `partition_axis` a spec, and an entry of `axes`, may name what a dimension of the model is
- * ("batch", "query_sequence", "head"; "_" is not sharded) instead of mesh axes.  Such names come
- * before mesh axes of the same name.
+ * With `partition_axis` a spec, and an entry of `axes`, may name the role of a model dimension
+ * ("batch", "query_sequence", "head"; "_" is not sharded) instead of mesh axes.  Such names take
+ * precedence over mesh axes of the same name.
  *
  * Thread class: as the reader's.
  *
@@ -16,18 +17,18 @@
 #include "base/nearest.h"
 #include "scenario/value.h"
 
-/* The mesh axes that a name stands for, at most SHD_AXIS_VALUE_MAX, into `axes`: itself where
- * `partition_axis` does not know it.  They live as long as name and scenario. */
+/* Store the mesh axes that a name stands for, at most SHD_AXIS_VALUE_MAX, in `axes`: the name
+ * itself if `partition_axis` does not know it.  They live as long as name and scenario. */
 size_t partition_axis_find(const char **axes, const struct scenario *scenario, const char *name);
 
-#define PARTITION_AXIS_NAME_MAX 48 /* bytes of the longest name of a field, and to spare */
+#define PARTITION_AXIS_NAME_MAX 48 /* bytes for the longest field name, with room to spare */
 
-/* The names of the fields without their "_axis". */
+/* The field names without "_axis". */
 struct partition_axis_names {
     char names[SHD_NAXIS_FIELDS][PARTITION_AXIS_NAME_MAX];
 };
 
-/* Offer these names, filled in here, as what was meant, if `partition_axis` is given. */
+/* Offer the field names, which this fills in, as suggestions if `partition_axis` is given. */
 void partition_axis_offer(struct nearest *nearest, struct partition_axis_names *names,
                           const struct scenario *scenario);
 

@@ -1,4 +1,4 @@
-/* The canonical text of a scenario, and the list of all options for people.
+/* Printing a scenario's canonical text, and the list of all options for people.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,7 +44,7 @@ void scenario_print(const struct scenario *scenario, struct text *out)
     text_add(out, "}\n");
 }
 
-/* "; of gpt2 true; of t5 true": where a kind has another default than `standard`. */
+/* Append "; of gpt2 true; of t5 true" for kinds whose default differs from `standard`. */
 static void print_defaults_by_kind(const struct option *option, struct text *out)
 {
     for (unsigned k = 0; published_is_trait(option) && k < SCENARIO_NKINDS; k++) {

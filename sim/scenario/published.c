@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Filling in the sizes of published models (scenario/published.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/published.h"
@@ -11,17 +14,17 @@
 
 /* ---- shrinking ---- */
 
-#define WIDTH_UNIT 64   /* what divided a width by up to so many still does */
-#define RANK_UNIT 8 /* of widths that are less than one cut */
-#define HEAD_DIM_MIN 8 /* heads are not made narrower than this, but fewer */
+#define WIDTH_UNIT 64   /* widths stay divisible by what divided them, up to this */
+#define RANK_UNIT 8 /* for widths smaller than one shard's usual width */
+#define HEAD_DIM_MIN 8 /* narrowest head; beyond it the number of heads shrinks */
 
 static int64_t round_up(double value, int64_t unit)
 {
     return (int64_t)ceil(value / (double)unit) * unit;
 }
 
-/* Heads keep their number, for mesh axes that cut them, and become narrower; when they are as
- * narrow as can be, key heads become fewer, each for as many query heads as before. */
+/* Heads keep their number, for mesh axes that shard them, and become narrower.  At the minimum
+ * width there are fewer key heads, each serving as many query heads as before. */
 static void shrink_heads(struct scenario_model *m, double scale)
 {
     double dim = (double)m->head_dim * scale;
@@ -35,7 +38,7 @@ static void shrink_heads(struct scenario_model *m, double scale)
     }
 }
 
-/* Experts keep their number, and become narrower. */
+/* Experts keep their number, and become narrower; so do the compressed widths of attention. */
 static void shrink_experts(struct scenario_model *m, double scale)
 {
     m->moe.d_ff = round_up((double)m->moe.d_ff * scale, RANK_UNIT);
@@ -97,7 +100,7 @@ static void fill_experts(struct scenario *s, const struct scenario_model *from)
     FILL_IN("moe", "groups", moe.groups);
     FILL_IN("moe", "kept", moe.kept);
     if (from->mla.kv_rank == 0)
-        return; /* attention is as usual; widths of nothing stay what they are by default */
+        return; /* plain attention: its compressed widths keep their defaults */
     FILL_IN("mla", "kv_rank", mla.kv_rank);
     FILL_IN("mla", "q_rank", mla.q_rank);
     FILL_IN("mla", "rope_dim", mla.rope_dim);
@@ -116,7 +119,7 @@ bool published_is_trait(const struct option *option)
     return false;
 }
 
-/* What holds of all models of a kind; published_is_trait() has the same keys. */
+/* Fill in the values common to all models of a kind; published_is_trait() lists the same keys. */
 static void fill_traits(struct scenario *s, const struct scenario_model *from)
 {
     FILL("activation", activation);
@@ -134,8 +137,8 @@ static void fill_traits(struct scenario *s, const struct scenario_model *from)
     FILL("distance", distance);
 }
 
-/* Where only some of width and heads are given, the width of a head follows from them, but with T5,
- * where it stands by itself. */
+/* Fill in sizes.  If only width or heads are given the width of a head follows from them, except
+ * for T5, whose head width is independent. */
 static void fill_sizes(struct scenario *s, const struct scenario_model *from)
 {
     FILL("d_model", d_model);
@@ -152,7 +155,7 @@ static void fill_sizes(struct scenario *s, const struct scenario_model *from)
         fill_experts(s, from);
 }
 
-/* A size implies the kind, unless that is given: then it must be the same. */
+/* Set the kind from a size, or check that it equals the given kind. */
 static bool settle_kind(struct reader *r, const struct scenario_model *from, const char *option)
 {
     struct scenario *s = r->scenario;
@@ -164,13 +167,13 @@ static bool settle_kind(struct reader *r, const struct scenario_model *from, con
     }
     if (s->model.kind == from->kind)
         return true;
-    if (published_kind(s->model.kind)) /* of others it is no option */
+    if (published_kind(s->model.kind)) /* other kinds do not have this option */
         diag_error(r->diag, scenario_place(s, option), "%s is of kind %s, not %s", option,
                    scenario_kind_name(from->kind), scenario_kind_name(s->model.kind));
     return false;
 }
 
-/* What `from` or `size` say, shrunk. */
+/* Apply the sizes of `from` or `size`, scaled down. */
 static void apply_sizes(struct reader *r)
 {
     struct scenario *s = r->scenario;
@@ -182,7 +185,7 @@ static void apply_sizes(struct reader *r)
                    "both size and from; expected one of them");
     if (s->model.from) {
         if (!published_read_config(&model, r)) {
-            /* Any kind that a config may be of, so that no more is told than what is wrong. */
+            /* assume some kind that has configs, so that no follow-up errors are reported */
             model.kind = SCENARIO_LLAMA3;
             (void)settle_kind(r, &model, option);
             return;

@@ -1,7 +1,7 @@
-/* scenario/published.h - models whose sizes were published: what a scenario need not say itself.
+/* scenario/published.h - models with published sizes, which a scenario need not repeat.
  *
- * What gpt2, llama3 and t5 have in common with all of their kind, what a published size or a
- * config.json says, shrunk by `scale`: these fill in the options of `model:` that are not given.
+ * Options of `model:` that are not given are filled in from the traits common to a kind (gpt2,
+ * llama3, t5, ...) and from a published size or a config.json, scaled down by `scale`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,18 +10,18 @@
 
 #include "scenario/value.h"
 
-/* Fill in what is not given, once all that is has been read.  Reports a size of another kind, a
- * config that cannot be read, a scale of nothing. */
+/* Fill in missing options after all given ones were read.  Reports a size of another kind, a config
+ * that cannot be read, and a scale without a size. */
 void published_apply(struct reader *r);
 
-/* The sizes alone, for tests and for people: the n-th model of the table, whole, or NULL behind the
- * last; its name in *name. */
+/* For tests and for people: the n-th model of the table at full size, with its name in *name; NULL
+ * after the last. */
 const struct scenario_model *published_model(size_t n, const char **name);
 
-/* What holds of a kind whatever its size; NULL: of none that is published. */
+/* The traits of a kind, which do not depend on the size; NULL if no model of it was published. */
 const struct scenario_model *published_kind(enum scenario_kind kind);
 
-/* Whether it is by the kind what an option is when it is not given. */
+/* Whether an option's default depends on the kind of model. */
 bool published_is_trait(const struct option *option);
 
 #endif /* SCENARIO_PUBLISHED_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading config.json files of published models (scenario/published_config.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/published_config.h"
@@ -21,13 +24,14 @@ static bool fault(const struct config *c, const struct yaml_node *node, const ch
     return false;
 }
 
-/* Exact and approximate GELU are one here: the approximate one. */
+/* Read an activation function.  Exact and approximate GELU are treated alike, as the approximate
+ * one. */
 static bool read_activation(enum scenario_activation *out, const struct config *c, const char *key,
                             const char *standard, bool gated)
 {
     static const struct {
         const char *name;
-        enum scenario_activation plain, gated; /* SCENARIO_NACTIVATIONS: not here */
+        enum scenario_activation plain, gated; /* SCENARIO_NACTIVATIONS: not supported */
     } known[] = {
         {"relu", SCENARIO_RELU, SCENARIO_NACTIVATIONS},
         {"silu", SCENARIO_SILU, SCENARIO_SWIGLU},
@@ -68,7 +72,7 @@ static bool read_gpt2(struct scenario_model *m, const struct config *c)
            read_activation(&m->activation, c, "activation_function", "gelu_new", false);
 }
 
-/* Attention to a window is that to all before where no sequence is longer. */
+/* Accept a sliding window only if no sequence is longer: then it has no effect. */
 static bool check_window(const struct config *c, int64_t seq)
 {
     const struct yaml_node *window = yaml_find(c->root, "sliding_window");
@@ -87,7 +91,8 @@ static bool check_window(const struct config *c, int64_t seq)
     return false;
 }
 
-/* At the top, or in a map: `rope_parameters`, since version 5 of transformers. */
+/* Read rope's theta, at the top level or in the map `rope_parameters` (since version 5 of
+ * transformers). */
 static bool read_theta(double *theta, const struct config *c)
 {
     const struct yaml_node *rope = yaml_find(c->root, "rope_parameters");
@@ -103,7 +108,7 @@ static bool read_theta(double *theta, const struct config *c)
     return family_read_number(theta, rope, "rope_theta", 10000, c->diag);
 }
 
-/* Llama, and what has the same blocks; Qwen3 normalises its heads. */
+/* Read Llama and models with the same blocks; Qwen3 also normalises its heads. */
 static bool read_llama(struct scenario_model *m, const struct config *c, int64_t seq)
 {
     m->kind = SCENARIO_LLAMA3;
@@ -122,7 +127,7 @@ static bool read_llama(struct scenario_model *m, const struct config *c, int64_t
            read_activation(&m->activation, c, "hidden_act", "silu", true);
 }
 
-/* Experts as they are where nothing is said of them. */
+/* Set the experts' sizes, and defaults for the remaining fields. */
 static void experts_of(struct scenario_model *m, const struct config *c)
 {
     const int64_t *s = c->family.sizes;
@@ -163,7 +168,7 @@ static bool read_mixtral(struct scenario_model *m, const struct config *c, int64
     return check_choice(c, &m->moe);
 }
 
-/* One of some words, as `expected` lists them; which one, in *out. */
+/* Read one of several words; *out gets its index.  `expected` lists the words for messages. */
 static bool read_word(size_t *out, const struct config *c, const char *key,
                       const char *const words[], size_t nwords, const char *expected,
                       size_t standard)
@@ -182,7 +187,7 @@ static bool read_word(size_t *out, const struct config *c, const char *key,
     return false;
 }
 
-/* How experts are scored, and from which groups of them a token chooses. */
+/* Read the router: how it scores experts, and the groups from which a token chooses. */
 static bool read_router(struct scenario_moe *moe, const struct config *c)
 {
     enum method { GREEDY, GROUPS_MAX, NO_AUXILIARY };
@@ -247,7 +252,7 @@ static bool read_t5(struct scenario_model *m, const struct config *c)
            read_activation(&m->activation, c, "feed_forward_proj", "relu", false);
 }
 
-/* Sizes have the limits that the scenario's own options have. */
+/* Check sizes against the limits of the scenario's own options. */
 static bool read_sizes(struct scenario_model *m, const struct config *c)
 {
     const int64_t *s = c->family.sizes;
@@ -296,11 +301,11 @@ static bool read_config(struct scenario_model *m, const struct config *c, int64_
     case FAMILY_T5:
         return read_t5(m, c);
     default:
-        return false; /* a family that the door does not let in */
+        return false; /* a family that the caller does not admit */
     }
 }
 
-/* The text of a config, for messages at `from` when there is none. */
+/* Read the text of a config; a file that cannot be read is reported at `from`. */
 static bool read_text(struct text *text, struct reader *r)
 {
     struct shd_error err;

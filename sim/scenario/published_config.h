@@ -1,4 +1,4 @@
-/* scenario/published_config.h - a config.json as a model of one of the published kinds.
+/* scenario/published_config.h - reading a config.json as a model of a published kind.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 #include "scenario/value.h"
 
 /* Read the config that the scenario's `from` names.  False after an error, which is reported at its
- * place in the config, or at `from` when there is no such file. */
+ * place in the config, or at `from` if the file cannot be read. */
 bool published_read_config(struct scenario_model *out, struct reader *r);
 
 #endif /* SCENARIO_PUBLISHED_CONFIG_H */

@@ -1,4 +1,4 @@
-/* The models whose sizes were published, as a table, and the option that names one.
+/* The table of models with published sizes, and the option that selects one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -192,7 +192,7 @@ static void read(struct reader *r, const struct option *option, const struct yam
     diag_error(r->diag, node->place, "model.size is %s; expected a published one, such as %s%s",
                yaml_describe(node, found, sizeof(found)), models[0].name,
                nearest_hint(&nearest, hint, sizeof(hint)));
-    /* As if that were meant, so that its sizes are not missed as well. */
+    /* Assume the suggested model, so that its sizes are not reported as missing. */
     for (size_t i = 0; i < NMODELS; i++)
         if (nearest.best && !strcmp(nearest.best, models[i].name))
             r->scenario->model.size = (int64_t)i + 1;

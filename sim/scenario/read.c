@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading one strategy of a scenario file (scenario/read.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/read.h"
@@ -13,7 +16,7 @@
 #include "scenario/rules.h"
 #include "scenario/types.h"
 
-/* Keys that stand at the top of a file, or of a strategy, and are no options there. */
+/* Keys at the top of a file or strategy that are not options. */
 struct other_keys {
     const struct option_section *keys;
     size_t count;
@@ -35,7 +38,7 @@ static void read_option(struct reader *r, const struct option *option, const str
     option->type->read(r, option, node);
 }
 
-/* A key such as 'mesh:{dp' is one whose ':' has no space behind it. */
+/* Whether a key contains its value because no space follows the ':', such as 'mesh:{dp'. */
 static bool has_joined_value(const struct yaml_node *key)
 {
     const char *colon = key->quoted ? NULL : strchr(key->text, ':');
@@ -43,7 +46,8 @@ static bool has_joined_value(const struct yaml_node *key)
     return colon && colon[1];
 }
 
-/* What an unknown key was likely to say: an option, or a section and all that is in it. */
+/* Mark the options that an unknown key probably meant: one option, or a section with all its
+ * options. */
 static void note_meant(struct reader *r, const char *section, const char *best)
 {
     for (size_t i = 0; best && i < option_count; i++) {
@@ -82,7 +86,7 @@ static void report_unknown(struct reader *r, const struct yaml_node *key, const 
 
 #define KEYS_SHOWN 8 /* of a section's options in a message */
 
-/* A section is given a value of its own: "zero: 3". */
+/* Report a section with a plain value: "zero: 3". */
 static void report_no_map(struct reader *r, const struct option_section *section,
                           const struct yaml_node *node)
 {
@@ -117,7 +121,7 @@ static void read_section(struct reader *r, const struct option_section *section,
     }
 }
 
-/* The file or a strategy. */
+/* Read the top level of the file or of a strategy. */
 static void read_top(struct reader *r, const struct yaml_node *node, const struct other_keys *other)
 {
     for (size_t i = 0; i < node->nitems; i++) {
@@ -183,7 +187,7 @@ static void read_strategy_name(struct reader *r, const struct yaml_node *strateg
         value_no_memory(r);
 }
 
-/* The file's name without directories and ending. */
+/* The file name without directories and extension. */
 static char *stem(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -202,7 +206,7 @@ static bool is_given(const struct scenario *s, const char *section, const char *
     return s->places[option_id(option_find(section, key))].file != NULL;
 }
 
-/* A graph section implies the kind of model; the number of heads implies their width. */
+/* Derive the kind of model from a graph section, and the heads' width from their number. */
 static void derive_model(struct reader *r)
 {
     struct scenario *s = r->scenario;
@@ -225,7 +229,7 @@ static void derive_model(struct reader *r)
     m->place = scenario_place(s, m->kind == SCENARIO_GRAPH ? "graph" : "model");
 }
 
-/* Defaults that follow from other values. */
+/* Set the defaults that depend on other values. */
 static void derive_defaults(struct reader *r)
 {
     struct scenario *s = r->scenario;
@@ -260,7 +264,7 @@ void read_scenario(struct reader *r, const struct yaml_node *file, const struct 
         check_scenario(r);
 }
 
-/* Read from a scenario what it says of parameters, and nothing else. */
+/* Read only the parameter rules of a scenario. */
 static void read_scenario_rules(struct reader *r, const struct yaml_node *node)
 {
     static const char *const keys[] = {"rules", "params", "partition_axis"};

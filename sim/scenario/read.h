@@ -1,4 +1,5 @@
-/* scenario/read.h - one strategy of a scenario file: its layers of values, one on the other.
+/* scenario/read.h - reading one strategy of a scenario file, as layers of values that override each
+ * other.
  *
  * Thread class: as the reader's.
  *
@@ -10,8 +11,9 @@
 #include "scenario/set.h"
 #include "scenario/value.h"
 
-/* Fill the reader's scenario, zeroed before, with defaults, the file's values, those of the
- * strategy (NULL: the file has none) and the sets; then check it.  What is wrong is reported. */
+/* Fill the reader's scenario (zeroed) with defaults, the file's values, those of the strategy
+ * (NULL: the file has none) and the --set values, in this order; then check it.  Faults are
+ * reported. */
 void read_scenario(struct reader *r, const struct yaml_node *file,
                    const struct yaml_node *strategy, const struct set_value *sets, size_t nsets);
 

@@ -1,4 +1,4 @@
-/* The value of recompute: a word, a list of patterns, or a map that says of which layers.
+/* The value of recompute: a word, a list of patterns, or a map with the layers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@ static const char *const words[] = {[SCENARIO_RECOMPUTE_NONE] = "none",
 
 #define ALL_LAYERS(kind) ((struct scenario_recompute){kind, 1, 1, 0, 0, NULL, false, 0, NULL})
 
-/* A word of the list from `first` on; false: it is none of them. */
+/* Read one of the words from `first` on; false for any other text. */
 static bool read_word(struct scenario_recompute *out, const struct yaml_node *node,
                       enum scenario_recompute_kind first)
 {
@@ -67,7 +67,7 @@ static void read_pattern(struct reader *r, struct scenario_rule **list, size_t *
         free(pattern);
 }
 
-/* The list replaces the one that was there. */
+/* Read the list of kept patterns, replacing any earlier list. */
 static void read_kept(struct reader *r, const struct yaml_node *node)
 {
     struct scenario_recompute *recompute = &r->scenario->recompute;

@@ -1,5 +1,5 @@
-/* What becomes of parameters between the phases of a step: a word of PyTorch's FSDP, or how many
- * neighbours they stay sharded over.
+/* The value of zero.reshard_after_forward: a word of PyTorch's FSDP, or the number of neighbours
+ * that parameters stay sharded over between the phases of a step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ static const struct {
     {"never", SCENARIO_RESHARD_NEVER},
 };
 
-/* PyTorch's own keys have true and false, too. */
+/* Read a word.  PyTorch's own option also takes true and false. */
 static bool read_word(const struct yaml_node *node, int64_t *out)
 {
     bool yes;

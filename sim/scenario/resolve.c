@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Resolving names of `partition_axis` (scenario/resolve.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/resolve.h"
@@ -32,7 +35,7 @@ static void create_axis(struct reader *r)
                      err.text);
 }
 
-/* The mesh axes of entry `e` of a spec, appended to the `*n` that are in `axes` already. */
+/* Append the mesh axes of entry `e` of a spec to the `*n` axes in `axes`. */
 static void find_entry(struct shd_spec_entry *entry, const char **axes, size_t *n,
                        const struct scenario *s, const struct shd_spec *spec, size_t e)
 {
@@ -61,8 +64,8 @@ static int resolve_spec(struct shd_spec **out, const struct scenario *s,
     return status;
 }
 
-/* Replace the spec of a rule by what it stands for; where these differ, keep the spec as
- * written. */
+/* Replace the names in a rule's spec by mesh axes.  If that changes the spec, the written one is
+ * kept, too. */
 static void resolve_rule(struct reader *r, struct scenario_rule *rule)
 {
     struct shd_spec *spec;
@@ -78,8 +81,8 @@ static void resolve_rule(struct reader *r, struct scenario_rule *rule)
     }
 }
 
-/* The same for an entry of `axes`.  Names that come to more axes than a mesh can have are a fault,
- * which the checks find. */
+/* Replace the names in an entry of `axes` by mesh axes. check.c reports names that resolve to more
+ * axes than a mesh can have. */
 static void resolve_logical(struct reader *r, struct scenario_logical *logical)
 {
     const char *found[SHD_AXIS_VALUE_MAX];

@@ -1,4 +1,4 @@
-/* scenario/resolve.h - the names of `partition_axis` in specs become the mesh axes they stand for.
+/* scenario/resolve.h - replacing names of `partition_axis` in specs by mesh axes.
  *
  * Thread class: as the reader's.
  *
@@ -10,7 +10,7 @@
 #include "scenario/value.h"
 
 /* Resolve `partition_axis`, and with it `params`, `constraints` and `axes`, once all layers are
- * read.  Reports what is wrong. */
+ * read.  Reports faults. */
 void resolve_names(struct reader *r);
 
 #endif /* SCENARIO_RESOLVE_H */

@@ -11,7 +11,7 @@
 #include "scenario/types.h"
 #include "scenario/value.h"
 
-#define THETA 10000 /* by default, as in the paper on rotary embedding (Su et al. 2021) */
+#define THETA 10000 /* the default, as in the paper on rotary embedding (Su et al. 2021) */
 
 static void read_entry(struct reader *r, const struct option *option, const struct yaml_node *key,
                        const struct yaml_node *node)

@@ -26,8 +26,8 @@ static void free_rules(struct scenario_rule *rules, size_t nrules)
     free(rules);
 }
 
-/* The names of one entry of a spec, as pointers into the YAML tree; NULL and reported on
- * failure. */
+/* Read the names of one entry of a spec, as pointers into the YAML tree.  On failure it reports and
+ * returns false. */
 static bool read_entry(struct reader *r, struct shd_spec_entry *out, const struct yaml_node *node,
                        const char **names)
 {
@@ -55,7 +55,7 @@ static bool read_entry(struct reader *r, struct shd_spec_entry *out, const struc
     return true;
 }
 
-/* A list of entries. */
+/* Read a spec that is a list of entries. */
 static bool read_spec_list(struct reader *r, struct shd_spec **out, const struct yaml_node *node)
 {
     const char *names[SHD_RANK_MAX][SHD_MESH_AXES_MAX];
@@ -76,7 +76,7 @@ static bool read_spec_list(struct reader *r, struct shd_spec **out, const struct
     return false;
 }
 
-/* A list, or text in Python's notation: P('dp', None). */
+/* Read a spec: a list, or text in Python's notation, P('dp', None). */
 static bool read_spec(struct reader *r, struct shd_spec **out, const struct yaml_node *node)
 {
     struct shd_error err;
@@ -103,7 +103,7 @@ static bool read_spec(struct reader *r, struct shd_spec **out, const struct yaml
     return false;
 }
 
-/* Where each entry of a spec stands; for text, all where the text begins. */
+/* The place of each entry of a spec; in a text, the start of the text for all. */
 static struct place *entry_places(const struct shd_spec *spec, const struct yaml_node *node)
 {
     size_t nentries = shd_spec_nentries(spec);
@@ -114,8 +114,7 @@ static struct place *entry_places(const struct shd_spec *spec, const struct yaml
     return places;
 }
 
-/* A pattern that does not compile is a fault of the file.  It is compiled for good when there are
- * names to match. */
+/* Report a pattern that does not compile.  It is compiled again when there are names to match. */
 bool rules_check_pattern(struct reader *r, const char *pattern, struct place place)
 {
     struct shd_regex *regex;
@@ -156,7 +155,7 @@ static bool read_rule(struct reader *r, struct scenario_rule *rule, const struct
     return rule->entry_places != NULL;
 }
 
-/* Rules that cannot be read are reported and left out. */
+/* Read rules; faulty ones are reported and left out. */
 static void read_rules(struct reader *r, const struct option *option, const struct yaml_node *node,
                        struct scenario_rule **rules, size_t *nrules)
 {

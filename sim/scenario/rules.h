@@ -1,6 +1,6 @@
-/* scenario/rules.h - `rules` and `params`: which of them says how parameters are sharded.
+/* scenario/rules.h - `rules` and `params`, the two ways to shard parameters.
  *
- * The last one that is given does, so that a strategy may have either, whatever the file has.
+ * The one given last applies, so that a strategy may use either, whatever the file uses.
  *
  * Thread class: as the reader's.
  *
@@ -11,13 +11,13 @@
 
 #include "scenario/value.h"
 
-/* Report a map, the file or a strategy, that has both `rules: auto` and rules in `params`. */
+/* Report a map (the file or a strategy) that has both `rules: auto` and rules in `params`. */
 void rules_check_sources(struct reader *r, const struct yaml_node *node);
 
-/* When all layers are read: with `rules: auto` there are no params. */
+/* Called when all layers are read: removes the params if `rules: auto` applies. */
 void rules_settle(struct reader *r);
 
-/* Whether a pattern compiles; if not, that is reported. */
+/* Whether a pattern compiles; otherwise reports it. */
 bool rules_check_pattern(struct reader *r, const char *pattern, struct place place);
 
 #endif /* SCENARIO_RULES_H */

@@ -1,4 +1,4 @@
-/* Values that are one field: names, numbers, quantities with a unit, words.
+/* Values in a single field: names, numbers, quantities with a unit, words.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -300,7 +300,7 @@ static void print_bytes(const struct scenario *scenario, const struct option *op
     text_add(out, value ? units_print_bytes_exact(buf, sizeof(buf), value) : "null");
 }
 
-/* A value of one of the types; if it is text, the text must match the pattern. */
+/* Write the schema of a value of one of the types; text must match the pattern. */
 static void schema_quantity(struct json_out *out, const char *types,
                             void (*print_pattern)(struct text *out))
 {
@@ -379,7 +379,7 @@ static void print_time(const struct scenario *scenario, const struct option *opt
     text_add(out, units_print_ns_exact(buf, sizeof(buf), value));
 }
 
-/* A number without a unit is a time only if it is 0. */
+/* Without a unit only 0 is a time. */
 static void schema_time(const struct option *option, struct json_out *out)
 {
     (void)option;
@@ -418,7 +418,7 @@ static void schema_word(const struct option *option, struct json_out *out)
     json_out_end_array(out);
 }
 
-/* Words are stored as unsigned: their enums have no other size. */
+/* Words are stored as unsigned, so their enums must have its size. */
 _Static_assert(sizeof(enum scenario_kind) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_activation) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum scenario_norm) == sizeof(unsigned), "enum size");

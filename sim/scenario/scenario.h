@@ -1,9 +1,10 @@
 /* scenario/scenario.h - a scenario file as plain data: what to lay out, where, and how.
  *
- * A file describes one model and one or more strategies.  Each becomes a whole `struct scenario`:
- * the file's own values, then the strategy's, then those of --set; what is left has its default.
- * A `sweep:` makes further strategies from lists of mesh sizes and rule sets (scenario/sweep.h).
- * The texts of options, their ranges, defaults and help stand in one table (scenario/table.h).
+ * A file describes one model and one or more strategies.  Each strategy becomes a complete `struct
+ * scenario`: the file's own values, overridden by the strategy's, then by those of --set; other
+ * options have their defaults.  A `sweep:` makes further strategies from lists of mesh sizes and
+ * rule sets (scenario/sweep.h).  The names of options, their ranges, defaults and help are in one
+ * table (scenario/table.h).
  *
  * Thread class: immutable once loaded; any number of threads may read it.
  *
@@ -25,15 +26,15 @@
 #include "base/diag.h"
 #include "base/text.h"
 
-#define SCENARIO_VERSION 1                  /* of the form of files; any other is refused */
-#define SCENARIO_DEFAULT_STRATEGY "default" /* of a file without `strategies` */
+#define SCENARIO_VERSION 1                  /* of the file format; other versions are refused */
+#define SCENARIO_DEFAULT_STRATEGY "default" /* for a file without `strategies` */
 
-/* What a file may hold: several times what people write, and little enough that a file which is
- * made to cost much costs seconds. */
-#define SCENARIO_STRATEGIES_MAX 256 /* with those of the sweep */
-#define SCENARIO_RULES_MAX 1024     /* in `params` and in `constraints`, each */
+/* Limits of a file: several times what people write, and small enough that a malicious file costs
+ * only seconds. */
+#define SCENARIO_STRATEGIES_MAX 256 /* including the sweep's */
+#define SCENARIO_RULES_MAX 1024     /* for `params` and `constraints` each */
 #define SCENARIO_NAME_MAX 200       /* bytes of any name or pattern */
-#define SCENARIO_GRAPH_MAX 1024     /* dims, arrays, ops of the `graph:` section, each */
+#define SCENARIO_GRAPH_MAX 1024     /* for dims, arrays and ops of the `graph:` section each */
 #define SCENARIO_OP_BYTES_MAX 2000  /* of one op's line */
 
 enum scenario_kind {
@@ -44,9 +45,9 @@ enum scenario_kind {
     SCENARIO_GPT2,        /* a transformer: learned positions, layer norms, biases, tied head */
     SCENARIO_LLAMA3,      /* a transformer: rope, grouped queries, swiglu, RMS norms */
     SCENARIO_T5,          /* encoder and decoder: relative positions, cross attention */
-    SCENARIO_MIXTRAL,     /* as llama3, with experts in the place of the mlp */
-    SCENARIO_DEEPSEEK,    /* experts, some of them for all tokens, and compressed attention */
-    SCENARIO_GRAPH,       /* the scenario's own, in its `graph:` section */
+    SCENARIO_MIXTRAL,     /* as llama3, with experts instead of the mlp */
+    SCENARIO_DEEPSEEK,    /* experts, some shared by all tokens, and compressed attention */
+    SCENARIO_GRAPH,       /* defined in the scenario's `graph:` section */
     SCENARIO_NKINDS
 };
 
@@ -61,7 +62,7 @@ enum scenario_activation {
     SCENARIO_NACTIVATIONS
 };
 
-/* Which kernels of attention have a bias beside them. */
+/* Which projections of attention have a bias. */
 enum scenario_attention_bias {
     SCENARIO_BIAS_NONE,
     SCENARIO_BIAS_QKV,
@@ -69,30 +70,30 @@ enum scenario_attention_bias {
     SCENARIO_NATTENTION_BIASES
 };
 
-/* How attention is done. */
+/* How attention is computed. */
 enum scenario_attention {
-    SCENARIO_FUSED,   /* one kernel, which keeps no scores */
-    SCENARIO_UNFUSED, /* products and a softmax, each an array that memory has */
+    SCENARIO_FUSED,   /* one kernel, which stores no scores */
+    SCENARIO_UNFUSED, /* matmuls and a softmax, with their results in memory */
     SCENARIO_NATTENTIONS
 };
 
 struct scenario_rope {
     bool used;
-    bool interleaved; /* the pairs are elements (2i, 2i+1), else (i, i + half) */
+    bool interleaved; /* pairs are elements (2i, 2i+1), else (i, i + half) */
     double theta;
 };
 
-/* What a router's scores are made into. */
+/* The function that turns a router's logits into scores. */
 enum scenario_score { SCENARIO_SOFTMAX, SCENARIO_SIGMOID, SCENARIO_NSCORES };
 
-/* Which tokens come first where an expert cannot take all. */
+/* Which tokens an expert drops when it is full. */
 enum scenario_drop {
-    SCENARIO_DROP_TOKENS,  /* the last tokens go: queues in the order of tokens */
-    SCENARIO_DROP_CHOICES, /* the last choices go: first choices of all tokens come first */
+    SCENARIO_DROP_TOKENS,  /* the last tokens: queues are in token order */
+    SCENARIO_DROP_CHOICES, /* the last choices: all tokens' first choices come first */
     SCENARIO_NDROPS
 };
 
-/* Who chooses the experts of a token: the router, or a workload that stands in for it. */
+/* What chooses the experts of a token: the router, or a workload in its place. */
 enum scenario_routing {
     SCENARIO_ROUTING_LEARNED,
     SCENARIO_ROUTING_UNIFORM,
@@ -105,33 +106,34 @@ enum scenario_routing {
     SCENARIO_NROUTINGS
 };
 
-/* Experts in the place of an mlp; graph/layers/moe.h. */
+/* Experts instead of an mlp; graph/layers/moe.h. */
 struct scenario_moe {
-    int64_t experts; /* 0: there are none, and the rest means nothing */
+    int64_t experts; /* 0: none, and the other fields are unused */
     int64_t top_k;
     int64_t d_ff;               /* of one expert; 0: model.d_ff */
-    int64_t shared;             /* that every token goes through, as one mlp of so many widths */
-    int64_t first_dense, every; /* layers that have none: the first, and all but each every-th */
+    int64_t shared;             /* experts applied to every token, as one mlp of that many widths */
+    int64_t first_dense, every; /* layers without experts: the first ones, and all but every
+                                   every-th */
     enum scenario_score score;
     bool renormalize;
     double scale;         /* of gates */
-    bool bias;            /* added to scores for the choice alone */
-    int64_t groups, kept; /* of experts, and of those the ones that a token may choose from */
-    double capacity; /* tokens of an expert, times those that it would have if all had the same; 0:
-                        as many as come */
+    bool bias;            /* added to the scores for choosing only */
+    int64_t groups, kept; /* groups of experts, and how many of them a token may choose from */
+    double capacity; /* slots of an expert, as a multiple of the tokens it would get if they were
+                        spread evenly; 0: no limit */
     enum scenario_drop drop;
-    int64_t token_groups; /* of sequences, each with queues and a capacity of its own; 0: as the
-                             batch is cut along axes that do not cut experts */
+    int64_t token_groups; /* groups of sequences with queues and capacity of their own; 0: one
+                             for each shard of the batch along axes that do not shard experts */
     double aux_loss, z_loss;
     enum scenario_routing routing;
-    double skew;   /* of a workload, what it means there; 0: its own default */
-    int64_t ranks; /* that a workload deals experts or tokens to; 0: as the mesh cuts experts */
+    double skew;   /* parameter of the workload, see there; 0: its default */
+    int64_t ranks; /* ranks of the workload; 0: the shards of experts in the mesh */
 };
 
-/* Attention whose keys and values come from one short vector a token. */
+/* Attention whose keys and values are computed from one short vector for each token. */
 struct scenario_mla {
-    int64_t kv_rank; /* 0: attention is as usual, and the rest means nothing */
-    int64_t q_rank;  /* of queries; 0: they are not compressed */
+    int64_t kv_rank; /* 0: plain attention, and the other fields are unused */
+    int64_t q_rank;  /* of queries; 0: not compressed */
     int64_t rope_dim, value_dim;
 };
 
@@ -158,19 +160,19 @@ struct scenario_model {
     int64_t vocab;
     struct scenario_rope rope;
     enum scenario_attention_bias attention_bias;
-    bool qk_norm; /* queries and keys are normalised, each head by itself */
+    bool qk_norm; /* the query and key of each head are normalised */
     enum scenario_attention attention;
-    double norm_eps;   /* 0: that of the kind of norm */
-    int64_t window;    /* the last so many tokens that a token sees, itself among them; 0: all */
-    int64_t positions; /* that have a learned vector each; 0: none has */
-    bool tied;         /* the head is the embedding's table */
+    double norm_eps;   /* 0: the default of the norm */
+    int64_t window;    /* number of latest tokens that a token sees, including itself; 0: all */
+    int64_t positions; /* positions with a learned vector; 0: none */
+    bool tied;         /* the head uses the embedding table */
     int64_t decoder_layers;
     int64_t buckets, distance; /* of relative positions: model/relative.h */
     struct scenario_moe moe;
     struct scenario_mla mla;
-    int64_t size; /* a published one: scenario/published.h; 0: as the other options say */
+    int64_t size; /* a published size, see scenario/published.h; 0: the other options decide */
     double scale; /* of that size, above 0 to 1 */
-    char *from;   /* a config.json whose sizes these are, or NULL */
+    char *from;   /* path of a config.json with the sizes, or NULL */
 };
 
 struct scenario_dim {
@@ -180,7 +182,7 @@ struct scenario_dim {
     struct place place; /* of the size */
 };
 
-#define SCENARIO_ARRAY_RANK_MAX 8 /* dims of an array of `graph:`, as GRAPH_RANK_MAX */
+#define SCENARIO_ARRAY_RANK_MAX 8 /* dims of an array of `graph:`; equals GRAPH_RANK_MAX */
 
 /* `x: [b, s, d]` or `ids: {dims: [b, s], below: v}`. */
 struct scenario_array {
@@ -188,8 +190,8 @@ struct scenario_array {
     size_t ndims;
     char *dims[SCENARIO_ARRAY_RANK_MAX];
     struct place dim_places[SCENARIO_ARRAY_RANK_MAX];
-    char *below;        /* whole numbers from 0 up to the size of this dimension, or NULL */
-    double scale;       /* of random values, -scale/2..scale/2; 0: by the first dimension */
+    char *below;        /* integers from 0 to below the size of this dimension, or NULL */
+    double scale;       /* of random values, -scale/2..scale/2; 0: chosen by the first dimension */
     struct place place; /* of the name */
     struct place below_place;
 };
@@ -205,61 +207,61 @@ struct scenario_line {
     struct place place; /* of the text's first character */
 };
 
-/* The `graph:` section; model/graph_text.h says what its lines mean. */
+/* The `graph:` section; model/graph_text.h defines its lines. */
 struct scenario_graph {
     size_t ndims;
     struct scenario_dim *dims;
     struct scenario_arrays inputs, params;
     size_t nops;
     struct scenario_line *ops;
-    size_t noutputs; /* 0: the last op's */
+    size_t noutputs; /* 0: the last op is the output */
     struct scenario_line *outputs;
 };
 
 struct scenario_batch {
     int64_t size;         /* sequences, over all devices */
-    int64_t seq;          /* tokens of each */
-    int64_t source;       /* tokens of each that an encoder reads */
-    int64_t microbatches; /* that the batch is done in, one after the other; they divide it */
+    int64_t seq;          /* tokens of each sequence */
+    int64_t source;       /* tokens of each sequence for the encoder */
+    int64_t microbatches; /* successive parts of the batch; divides size */
 };
 
-/* How the keys come to queries that are sharded over context.axis. */
+/* How keys reach queries that are sharded over context.axis. */
 enum scenario_context_method {
-    SCENARIO_GATHER, /* gathered, all of them */
-    SCENARIO_RING,   /* a block at a time, from neighbour to neighbour */
+    SCENARIO_GATHER, /* all keys are gathered */
+    SCENARIO_RING,   /* one block at a time, from neighbour to neighbour */
     SCENARIO_NCONTEXT_METHODS
 };
 
-/* Which tokens of a sequence lie where along the axis: kern/sight.h. */
+/* The order of a sequence's tokens along the axis: kern/sight.h. */
 enum scenario_order { SCENARIO_CONTIGUOUS, SCENARIO_ZIGZAG, SCENARIO_STRIPED, SCENARIO_NORDERS };
 
 #define SCENARIO_DOCUMENTS_MAX 65536 /* lengths */
 
-/* Documents that are packed in a sequence: tokens see those of their own only. */
+/* Documents packed into a sequence: a token sees only tokens of its own document. */
 struct scenario_documents {
-    int64_t mean;    /* tokens, of pseudo-random lengths; 0: by `lengths` */
-    int64_t seed;    /* of these */
-    size_t nlengths; /* 0 and no mean: a sequence is one document */
+    int64_t mean;    /* mean of pseudo-random lengths, in tokens; 0: use `lengths` */
+    int64_t seed;    /* of the lengths */
+    size_t nlengths; /* 0, and no mean: a sequence is one document */
     int64_t *lengths;
 };
 
 struct scenario_context {
-    char *axis; /* of the mesh; NULL: none */
+    char *axis; /* mesh axis; NULL: none */
     enum scenario_context_method method;
     enum scenario_order order;
     struct scenario_documents documents;
 };
 
-/* A text whose bytes are the tokens of a model that has a vocabulary. */
+/* A text whose bytes are the tokens of a model with a vocabulary. */
 struct scenario_data {
-    char *path; /* from the working directory; NULL: tokens are random numbers */
-    struct file_bytes *bytes; /* model/tokens.h has the places where sequences begin */
+    char *path; /* from the working directory; NULL: random tokens */
+    struct file_bytes *bytes; /* model/tokens.h defines where sequences begin */
 };
 
 struct scenario_step {
     bool forward; /* always true */
     bool backward;
-    bool update; /* of parameters, by the optimizer; there is a backward phase then */
+    bool update; /* parameter update by the optimizer; requires a backward phase */
 };
 
 enum scenario_optimizer_kind {
@@ -271,25 +273,26 @@ enum scenario_optimizer_kind {
 
 enum scenario_decay { SCENARIO_CONSTANT, SCENARIO_COSINE, SCENARIO_NDECAYS };
 
-/* What each stands for is told by graph/optimizer/state.h. */
+/* graph/optimizer/state.h explains the fields. */
 struct scenario_optimizer {
-    enum scenario_optimizer_kind kind; /* SCENARIO_NO_OPTIMIZER: the step has no update */
+    enum scenario_optimizer_kind kind; /* SCENARIO_NO_OPTIMIZER: no update */
     enum scenario_decay decay;
     double lr;
     int64_t warmup;
     double betas[2]; /* each at least 0 and below 1 */
     double eps, weight_decay, momentum;
-    double clip; /* 0: gradients are not clipped */
+    double clip; /* 0: no clipping */
 };
 
-/* Of `types`: a type by its number in shd/dtype.h, or that of something else. */
+/* A value of `types`: a dtype by its number in shd/dtype.h, or a reference to another option. */
 enum scenario_type {
-    SCENARIO_TYPE_COMPUTE = SHD_I32, /* model.dtype: whole numbers are not learned */
+    SCENARIO_TYPE_COMPUTE = SHD_I32, /* model.dtype; takes SHD_I32's number, as integers are not
+                                        trained */
     SCENARIO_TYPE_PARAMETERS,        /* types.parameters */
     SCENARIO_NTYPES
 };
 
-/* What each stands for is told by graph/optimizer/state.h. */
+/* graph/optimizer/state.h explains the fields. */
 struct scenario_types {
     enum scenario_type parameters, gradients, moments, reduce;
 };
@@ -307,12 +310,12 @@ struct scenario_loss_scale {
     int64_t growth_interval; /* good steps before the scale is doubled */
 };
 
-/* Activations that the backward phase computes again: graph/recompute.h. */
+/* Which activations the backward phase recomputes: graph/recompute.h. */
 enum scenario_recompute_kind {
     SCENARIO_RECOMPUTE_NONE,
     SCENARIO_RECOMPUTE_SELECTIVE,
     SCENARIO_RECOMPUTE_FULL,
-    SCENARIO_RECOMPUTE_NAMED, /* values by patterns */
+    SCENARIO_RECOMPUTE_NAMED, /* values that match patterns */
     SCENARIO_NRECOMPUTES
 };
 
@@ -321,56 +324,56 @@ struct scenario_recompute {
     int64_t group, every, first;    /* of layers, at least 1; first 0: all */
     size_t npatterns;               /* named: at least one */
     struct scenario_rule *patterns; /* without specs */
-    bool whole;                     /* not named: with what nobody reads again */
-    size_t nkept;                   /* not named: values that are kept all the same */
+    bool whole;                     /* not named: recompute also values that have no later reader */
+    size_t nkept;                   /* not named: exceptions that are kept */
     struct scenario_rule *kept;     /* patterns, without specs */
 };
 
-#define SCENARIO_STEPS_MAX 100000  /* each has a number for its loss, and a time on each device */
+#define SCENARIO_STEPS_MAX 100000  /* each step stores a loss, and a time for each device */
 #define SCENARIO_PREFETCH_MAX 1000 /* layers: all of a model at once */
 
-/* Names of mesh axes, the first the most major. */
+/* Names of mesh axes, the first the most significant. */
 struct scenario_axis_list {
     size_t n;
     char **names;
 };
 
 #define SCENARIO_RESHARD_ALWAYS (-1)
-#define SCENARIO_RESHARD_DEFAULT 0 /* never in a pipeline, else always: as PyTorch's training does */
+#define SCENARIO_RESHARD_DEFAULT 0 /* never in a pipeline, else always, as in PyTorch's training */
 #define SCENARIO_RESHARD_NEVER 1
 
-/* How arrays are cut of which no dimension divides by the axes of ZeRO; model/zero.h. */
+/* How to cut arrays whose dimensions all fail to divide by ZeRO's axes; model/zero.h. */
 enum scenario_zero_layout { SCENARIO_FLAT, SCENARIO_PAD };
 
-/* ZeRO: what else is sharded over the axes that shard the data; model/zero.h. */
+/* ZeRO: what is sharded over the data axes, too; model/zero.h. */
 struct scenario_zero {
     int64_t stage; /* 0 to 3; 0: nothing */
-    struct scenario_axis_list axes; /* none, which only stage 0 allows */
+    struct scenario_axis_list axes; /* may be empty only at stage 0 */
     enum scenario_zero_layout layout;
-    int64_t reshard; /* of stage 3: SCENARIO_RESHARD_..., or how many neighbours parameters stay
-                        sharded over between their uses: 1 is never, all that shard them always */
+    int64_t reshard; /* for stage 3: SCENARIO_RESHARD_..., or the number of neighbours that
+                        parameters stay sharded over between their uses (1: never resharded; the
+                        size of the axis: always) */
     int64_t prefetch; /* layers; partition/overlap.h */
 };
 
 #define SCENARIO_STAGES_MAX 65536
 
-/* What is called by a name that the pattern is found in lies in a stage. */
+/* Places all values whose name matches the pattern in a stage. */
 struct scenario_stage_place {
-    char *pattern; /* searched for, as re.search does; it compiles */
+    char *pattern; /* for re.search(); it compiles */
     int64_t stage;
     struct place place; /* of the pattern */
 };
 
-/* Layers in stages, one after the other: model/pipeline.h.  Whether there is such a schedule is for
- * the caller to say. */
+/* Consecutive layers in stages: model/pipeline.h.  The caller checks that the schedule exists. */
 struct scenario_pipeline {
-    char *axis; /* of the mesh, which holds the stages; NULL: no pipeline */
+    char *axis; /* mesh axis of the stages; NULL: no pipeline */
     char *schedule;
-    int64_t stages_per_rank; /* 0: what the schedule is made for */
-    size_t nlayers;          /* 0: as even as can be */
-    int64_t *layers;         /* of each stage */
+    int64_t stages_per_rank; /* 0: the schedule's own number */
+    size_t nlayers;          /* 0: as even as possible */
+    int64_t *layers;         /* in each stage */
     size_t nplaces;
-    struct scenario_stage_place *places; /* the first that fits counts */
+    struct scenario_stage_place *places; /* the first matching pattern decides */
 };
 
 struct scenario_transfers {
@@ -378,53 +381,54 @@ struct scenario_transfers {
     int64_t latency_ns;
 };
 
-/* One device that is slower than those like it, where time is of `hardware`. */
+/* One device that is slower than the others, for times on `hardware`. */
 struct scenario_straggler {
     int64_t device;
-    double compute, links; /* how many times as long; 0: no longer */
+    double compute, links; /* slowdown factors; 0: none */
 };
 
-/* Where the specs of parameters come from: the last of `rules` and `params` that is given says. */
+/* The source of parameters' specs: `rules` or `params`, whichever is given last. */
 enum scenario_rules_from {
     SCENARIO_RULES_PARAMS,
-    SCENARIO_RULES_AUTO /* their shapes: shd/auto_shard.h, strict, dimensions of any size */
+    SCENARIO_RULES_AUTO /* from shapes: shd/auto_shard.h, strict, dimensions of any size */
 };
 
-/* How values are placed of which nothing is asked. */
-/* What becomes of a value that the forward phase gathered, where the backward phase reads it too. */
+/* What happens to a value that the forward phase gathered and the backward phase reads as well. */
 enum scenario_gathered {
-    SCENARIO_GATHER_AGAIN, /* its shard is kept, and gathered again */
+    SCENARIO_GATHER_AGAIN, /* keep the shard, and gather it again */
     SCENARIO_GATHERED_KEPT,
     SCENARIO_NGATHERED
 };
 
+/* How to place values without a rule or constraint of their own. */
 enum scenario_placement {
-    SCENARIO_FOLLOW, /* where operands, rules and constraints bring the axes */
-    SCENARIO_SEARCH, /* where the fewest bytes are moved */
+    SCENARIO_FOLLOW, /* follow operands, rules and constraints */
+    SCENARIO_SEARCH, /* minimise the bytes moved */
     SCENARIO_NPLACEMENTS
 };
 
-/* What becomes of dimensions that do not divide by the axes that rules put on them. */
+/* What happens to dimensions that do not divide by their rules' axes. */
 enum scenario_uneven {
-    SCENARIO_REFUSED, /* they are errors */
-    SCENARIO_PADDED,  /* they are made longer: graph/pad.h */
+    SCENARIO_REFUSED, /* report an error */
+    SCENARIO_PADDED,  /* extend them: graph/pad.h */
     SCENARIO_NUNEVENS
 };
 
-/* What the partitioner compares ways by. */
+/* The cost that the partitioner minimises. */
 enum scenario_price {
-    SCENARIO_PRICE_BYTES, /* what all devices receive */
+    SCENARIO_PRICE_BYTES, /* bytes that all devices receive */
     SCENARIO_PRICE_TIME,  /* seconds on the scenario's cluster */
     SCENARIO_NPRICES
 };
 
-/* `[pattern, spec]`: of parameters and of constraints; the first whose pattern is found wins. */
+/* `[pattern, spec]`, for parameters and constraints; the first rule whose pattern matches
+ * applies. */
 struct scenario_rule {
-    char *pattern;            /* searched for, as re.search does; it compiles */
+    char *pattern;            /* for re.search(); it compiles */
     struct shd_spec *spec;    /* axes are in the mesh, none twice */
     struct shd_spec *written; /* as in the file, with names of `partition_axis`; NULL: as `spec` */
     struct place place;       /* of the pattern */
-    struct place *entry_places; /* one for each entry of the spec */
+    struct place *entry_places; /* of each entry of the spec */
     struct place spec_place;
 };
 
@@ -432,23 +436,23 @@ struct scenario_rule {
 struct scenario_logical {
     char *name;
     size_t naxes; /* 0: null, not sharded */
-    char **axes;  /* names of mesh axes, the first the most major */
+    char **axes;  /* names of mesh axes, the first the most significant */
     size_t nwritten;
     char **written;         /* as in the file, with names of `partition_axis`; NULL: as `axes` */
     struct place key_place; /* of the logical axis's name */
     struct place place;     /* of the value */
 };
 
-/* `partition_axis:`, which gives names in specs a meaning: scenario/partition_axis.h. */
+/* `partition_axis:`, which maps names in specs to mesh axes: scenario/partition_axis.h. */
 struct scenario_partition_axis {
-    bool used; /* it is there, if only as {} */
+    bool used; /* given, even if only as {} */
     enum shd_axis_mode mode;
     size_t nfields;
-    struct scenario_logical *fields; /* those given, under their whole names: "head_axis" */
-    struct shd_partition_axis *axis; /* with these fields; NULL unless used */
+    struct scenario_logical *fields; /* the given fields, under their full names: "head_axis" */
+    struct shd_partition_axis *axis; /* built from these fields; NULL unless used */
 };
 
-/* `all-reduce: ring`; whether there is such a collective and algorithm is for the caller to say. */
+/* `all-reduce: ring`; the caller checks that collective and algorithm exist. */
 struct scenario_algorithm {
     char *kind;
     char *name;
@@ -456,12 +460,12 @@ struct scenario_algorithm {
     struct place place; /* of the algorithm's name */
 };
 
-#define SCENARIO_OPTIONS_MAX 160 /* rows of the option table, at most */
+#define SCENARIO_OPTIONS_MAX 160 /* maximum rows of the option table */
 
 struct scenario {
-    char *name;         /* `name:`, or the file's name without directory and ending */
-    char *strategy;     /* of this one; distinct within a file */
-    bool swept;         /* made by the file's sweep: whether it divides is for the caller to see */
+    char *name;         /* `name:`, or the file name without directory and extension */
+    char *strategy;     /* name of the strategy; distinct within a file */
+    bool swept;         /* made by the file's sweep; the caller checks that it divides */
     struct place place; /* of the strategy, or of the file's first value */
     size_t nmesh;
     struct scenario_axis *mesh; /* at most SHD_MESH_AXES_MAX; the product fits an int32_t */
@@ -471,7 +475,7 @@ struct scenario {
     struct scenario_data data;
     struct scenario_graph graph;
     struct scenario_step step;
-    int64_t steps; /* that follow each other; 1 unless they have an update */
+    int64_t steps; /* consecutive steps; 1 without an update */
     struct scenario_optimizer optimizer;
     struct scenario_types types;
     struct scenario_loss_scale loss_scale;
@@ -479,14 +483,14 @@ struct scenario {
     struct scenario_pipeline pipeline;
     struct scenario_recompute recompute;
     char *hardware; /* a cluster's name, or the path of its file; NULL: none */
-    int64_t slices; /* of a torus, that the devices are */
+    int64_t slices; /* slices of a torus that the devices come from */
     struct scenario_straggler straggler;
     enum scenario_gathered gathered;
     enum scenario_placement placement;
     enum scenario_uneven uneven;
     enum scenario_price price;
     enum scenario_rules_from rules;
-    size_t nparams; /* 0 where specs come from shapes */
+    size_t nparams; /* 0 if specs come from shapes */
     struct scenario_rule *params;
     size_t nlogical;
     struct scenario_logical *logical; /* the `axes:` option */
@@ -495,21 +499,21 @@ struct scenario {
     struct scenario_rule *constraints;
     size_t nalgorithms;
     struct scenario_algorithm *algorithms;
-    uint64_t memory_limit_bytes; /* of a device; 0: none */
+    uint64_t memory_limit_bytes; /* for each device; 0: none */
     struct scenario_transfers transfers;
-    double tolerance; /* asked of a verification besides its bounds, relative to the
-                         largest value; 0: none */
+    double tolerance; /* additional tolerance of the verification, relative to the largest value;
+                         0: none */
     uint64_t seed;
     struct place places[SCENARIO_OPTIONS_MAX]; /* by option; see scenario_place() */
 };
 
 struct scenario_file {
-    char *path; /* places point to it, so that they live as long as the file */
+    char *path; /* must live as long as the file: places point to it */
     size_t nscenarios;
     struct scenario *scenarios;
 };
 
-/* Load a file ("-": standard input).  `sets` are "key=value" or "key.sub=value", the value in YAML,
+/* Load a file ("-": standard input).  `sets` are "key=value" or "key.sub=value" with a YAML value,
  * applied in order to every strategy; a fault in the n-th is at place `--set:n:COLUMN`.
  *
  * On success stores the file in *out; free it with scenario_file_destroy().  On failure reports
@@ -517,8 +521,8 @@ struct scenario_file {
 SHD_MUST_CHECK int scenario_load(struct scenario_file **out, const char *path,
                                  const char *const *sets, size_t nsets, struct diag *diag);
 
-/* The same, but only the strategies of some names are read to be used: of the others nothing but
- * the name counts, and no fault is reported.  No names: all. */
+/* scenario_load() for the strategies with some names: of the others only the name is used, and
+ * their faults are not reported.  No names: all strategies. */
 struct scenario_choice {
     const char *const *names;
     size_t nnames;
@@ -527,7 +531,7 @@ SHD_MUST_CHECK int scenario_load_chosen(struct scenario_file **out, const char *
                                         const char *const *sets, size_t nsets,
                                         struct scenario_choice choice, struct diag *diag);
 
-/* The same for a text; `path` is its name in places and messages. */
+/* scenario_load() for a text; `path` is its name in places and messages. */
 SHD_MUST_CHECK int scenario_parse(struct scenario_file **out, const char *path, const char *text,
                                   size_t length, const char *const *sets, size_t nsets,
                                   struct diag *diag);
@@ -535,27 +539,27 @@ SHD_MUST_CHECK int scenario_parse(struct scenario_file **out, const char *path, 
 /* Free a file and its scenarios.  NULL is allowed. */
 void scenario_file_destroy(struct scenario_file *file);
 
-/* The option that a key may have meant that is none: an option or section, by its path or by its
- * last part, or the size of an axis ("mesh.tp").  Into buf, cut if it does not fit; "" if none is
- * near.  Returns buf. */
+/* Suggest an option for an unknown key: an option or section, by its path or by the last component,
+ * or the size of an axis ("mesh.tp").  Writes into buf, cut if it does not fit; "" if none is near.
+ * Returns buf. */
 const char *scenario_nearest_option(const char *key, char *buf, size_t size);
 
-/* The place of an option's value ("model.d_ff", "limits.memory", "mesh"); where it has its default,
- * that of the section or of the scenario.  A name that is no option gives the scenario's. */
+/* The place of an option's value ("model.d_ff", "limits.memory", "mesh"); of its section, or else
+ * of the scenario, if the option has its default.  An unknown name gives the scenario's place. */
 struct place scenario_place(const struct scenario *scenario, const char *option);
 
-/* The mesh as lib wants it.  Errors as shd_mesh_create(). */
+/* Create the mesh as a struct shd_mesh.  Errors as shd_mesh_create(). */
 SHD_MUST_CHECK int scenario_mesh(struct shd_mesh **out, const struct scenario *scenario,
                                  struct shd_error *err);
 
-/* Rules as lib wants them: `params` or `constraints`, whose numbers are those of the rules.  Free
- * with shd_rules_destroy().  Errors as shd_rules_add(). */
+/* Create shd_rules from `params` or `constraints`, numbered alike.  Free with shd_rules_destroy().
+ * Errors as shd_rules_add(). */
 SHD_MUST_CHECK int scenario_rules(struct shd_rules **out, const struct scenario_rule *rules,
                                   size_t nrules, struct shd_error *err);
 
-/* Rules from a node that is a list of them, as `params` is, or a scenario, whose `params`, `rules`
- * and `partition_axis` count: *rules is NULL where they come from shapes.  Reports every fault;
- * SHD_EINVAL when there was any.  Free the rules with scenario_free_rules() either way. */
+/* Read rules from a node: a list, as `params`, or a scenario with `params`, `rules` and
+ * `partition_axis`. *rules is NULL if specs come from shapes.  Reports every fault; SHD_EINVAL if
+ * there was any.  Free the rules with scenario_free_rules() either way. */
 struct yaml_node;
 SHD_MUST_CHECK int scenario_read_rules(struct scenario_rule **rules, size_t *nrules,
                                        const struct yaml_node *node, struct diag *diag);
@@ -565,32 +569,33 @@ void scenario_free_rules(struct scenario_rule *rules, size_t nrules);
 const struct scenario_logical *scenario_find_logical(const struct scenario *scenario,
                                                      const char *name);
 
-/* Whether a list has an axis of this name; NULL is no name. */
+/* Whether a list has an axis of this name; false for NULL. */
 bool scenario_has_axis(const struct scenario_axis_list *axes, const char *name);
 
-/* The algorithm asked for a kind of collective ("all-reduce"), or NULL. */
+/* The algorithm requested for a kind of collective ("all-reduce"), or NULL. */
 const struct scenario_algorithm *scenario_find_algorithm(const struct scenario *scenario,
                                                          const char *kind);
 
-/* The canonical text: YAML with every option in the table's order, that loads as the same. */
+/* Print the canonical text: YAML with every option in the table's order, which loads as an equal
+ * scenario. */
 void scenario_print(const struct scenario *scenario, struct text *out);
 
-/* Call fn() for each option that is not as by default, with its path ("model.layers") and its value
- * in a line: what is computed, and how, without the rules of the layout (the mesh, `params`,
- * constraints and their axes), limits, the cluster and the seed.  What it returns other than SHD_OK
- * ends that, and is returned; SHD_ENOMEM. */
+/* Call fn() for each option that differs from its default, with its path ("model.layers") and its
+ * value on one line: the options that determine the computation, without layout rules (the mesh,
+ * `params`, constraints and their axes), limits, the cluster and the seed.  A status from fn()
+ * other than SHD_OK ends the calls and is returned; SHD_ENOMEM. */
 typedef int (*scenario_given_fn)(void *arg, const char *option, const char *value);
 SHD_MUST_CHECK int scenario_each_given(const struct scenario *scenario, scenario_given_fn fn,
                                        void *arg);
 
-/* The name of published model n, as model.size takes it; NULL behind the last. */
+/* The name of published model n, a value of model.size; NULL after the last. */
 const char *scenario_model_name(size_t n);
 
-/* The tokens that published model n has learned positions for; 0: it has none. */
+/* The number of learned positions of published model n; 0: none. */
 int64_t scenario_model_positions(size_t n);
 
-/* All that a file can say: its keys and the options, with type, default and help, for people.  With
- * a `key` only those whose path has it in it ("zero", "model.d", "heads"); returns how many. */
+/* Print all keys and options of a file, with type, default and help, for people.  With a `key` only
+ * those whose path contains it ("zero", "model.d", "heads"); returns how many. */
 size_t scenario_print_options(struct text *out, const char *key);
 
 const char *scenario_kind_name(enum scenario_kind kind);
@@ -599,7 +604,7 @@ const char *scenario_optimizer_name(enum scenario_optimizer_kind kind);
 const char *scenario_routing_name(enum scenario_routing routing);
 const char *scenario_drop_name(enum scenario_drop drop);
 
-/* The type that one of `types` comes to. */
+/* The dtype of a value of `types`. */
 enum shd_dtype scenario_type(const struct scenario *scenario, enum scenario_type type);
 
 #endif /* SCENARIO_SCENARIO_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Printing the JSON Schema of scenario files (scenario/schema.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/schema.h"
@@ -55,7 +58,7 @@ static void print_section(const struct option_section *section, struct json_out 
     json_out_end_object(out);
 }
 
-/* A file, a strategy and a rule set have the same options; a rule set has meshes of many sizes. */
+/* A file, a strategy and a rule set have the same options; a rule set has lists of mesh sizes. */
 static void print_references(struct json_out *out, const char *mesh)
 {
     char ref[64];
@@ -135,7 +138,7 @@ static void print_sweep_types(struct json_out *out)
              REF("type-sweep-mesh") "}]}");
 }
 
-/* A strategy or a rule set. */
+/* Write the definition of a strategy or a rule set. */
 static void print_overriding(struct json_out *out, const char *definition, const char *mesh,
                              const char *required)
 {
@@ -169,8 +172,8 @@ static void print_definitions(struct json_out *out)
 
 /* ---- what a model of a kind needs and has not ---- */
 
-/* The keys of a section, or of the top, that a kind needs whatever its size; the kind itself is
- * asked for elsewhere. */
+/* Write the keys of a section, or of the top level, that a kind needs whatever its size; the kind
+ * itself is required elsewhere. */
 static void print_required(struct json_out *out, const char *section, unsigned kind)
 {
     json_out_key(out, "required");
@@ -183,7 +186,7 @@ static void print_required(struct json_out *out, const char *section, unsigned k
     json_out_end_array(out);
 }
 
-/* What a kind needs that a published size or a config may say in its place. */
+/* Write the keys that a kind needs unless a published size or a config provides them. */
 static void print_sized(struct json_out *out, const char *section, unsigned kind)
 {
     struct text keys = TEXT_INIT;
@@ -227,7 +230,7 @@ static void print_kind_section(struct json_out *out, const char *section, unsign
 
 #define KIND_IS "\"required\": [\"model\"], \"properties\": {\"model\": {\"required\": [\"kind\"]"
 
-/* "if" the model is of this kind, by its key or by there being a graph, "then" what it needs. */
+/* Write "if" the model is of this kind, by its key or by a graph section, "then" what it needs. */
 static void print_kind(struct json_out *out, unsigned kind)
 {
     json_out_begin_object(out);
@@ -259,7 +262,8 @@ static void print_kind(struct json_out *out, unsigned kind)
     json_out_end_object(out);
 }
 
-/* What a file of one strategy must say.  In others each strategy may say any part by itself. */
+/* Write what a file of one strategy requires.  In other files each strategy may provide any
+ * part. */
 static void print_whole(struct json_out *out)
 {
     schema_add(
@@ -335,5 +339,5 @@ void schema_print(struct text *text)
     print_definitions(&out);
     json_out_end_object(&out);
     json_out_newline(&out);
-    (void)json_out_fini(&out); /* a lack of memory is in the text */
+    (void)json_out_fini(&out); /* a lack of memory is recorded in the text */
 }

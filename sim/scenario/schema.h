@@ -1,9 +1,9 @@
-/* scenario/schema.h - the form of scenario files as a JSON Schema, draft 7, for editors.
+/* scenario/schema.h - the format of scenario files as a JSON Schema, draft 7, for editors.
  *
- * Made from the same tables as the reader: each type of values writes its own part (schema_part.h).
- * What the reader accepts fits the schema.  The schema sees each value and its keys, and in a file
- * of one strategy what the kind of model needs; whether names are known and sizes fit is for the
- * reader.
+ * Generated from the reader's tables: each type of values writes its own part (schema_part.h).  All
+ * files that the reader accepts fit the schema.  The schema checks values and keys, and in a file
+ * of one strategy what the kind of model needs; only the reader checks that names are known and
+ * sizes fit.
  *
  * Thread class: pure functions.
  *
@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 
-/* The whole schema, with a newline at the end. */
+/* Print the whole schema, with a final newline. */
 void schema_print(struct text *out);
 
 #endif /* SCENARIO_SCHEMA_H */

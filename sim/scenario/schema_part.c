@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing parts of the schema (scenario/schema_part.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/schema_part.h"
@@ -12,7 +15,7 @@ void schema_add(struct json_out *out, const char *key, const char *json)
     json_out_raw(out, json, strlen(json));
 }
 
-/* Within allOf: beside a bare $ref this draft does not see other keywords. */
+/* Wrapped in allOf, as draft 7 ignores other keywords beside a bare $ref. */
 void schema_refer(struct json_out *out, const char *definition)
 {
     char ref[64];

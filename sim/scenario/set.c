@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Parsing --set values (scenario/set.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/set.h"
@@ -9,7 +12,7 @@
 
 #include "scenario/scenario.h"
 
-/* Axes as most meshes call them, for those who set a degree of parallelism as an option. */
+/* Usual axis names, suggested for options such as a degree of parallelism. */
 static const char *const axes[] = {"mesh.tp", "mesh.dp", "mesh.fsdp",
                                    "mesh.pp", "mesh.cp", "mesh.ep"};
 
@@ -45,7 +48,7 @@ static void report_unknown(struct diag *diag, struct place place, const char *ke
                    key);
 }
 
-/* An entry of the option that was found, if it has such. */
+/* Select an entry of the option, if its type has entries. */
 static void set_entry(struct set_value *value, const char *entry)
 {
     value->entry = strdup(entry);
@@ -53,7 +56,8 @@ static void set_entry(struct set_value *value, const char *entry)
         value->option = NULL;
 }
 
-/* "mesh", "model", "model.d_ff", "mesh.tp", "graph.dims.b": a section, an option, or its entry. */
+/* Find "mesh", "model", "model.d_ff", "mesh.tp", "graph.dims.b": a section, an option, or its
+ * entry. */
 static bool find_target(struct set_value *value, char *key)
 {
     char *dot = strchr(key, '.');
@@ -100,7 +104,7 @@ static void parse_one(struct set_value *value, const char *set, struct diag *dia
     } else {
         first.column += (int)length + 1;
         int status = yaml_doc_parse(&value->doc, first, equals + 1, strlen(equals + 1), diag);
-        (void)status; /* a failure is reported, and known by doc staying NULL */
+        (void)status; /* a failure was reported, and leaves doc NULL */
     }
     free(key);
 }

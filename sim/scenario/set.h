@@ -1,4 +1,4 @@
-/* scenario/set.h - values given on the command line: --set model.d_ff=1024.
+/* scenario/set.h - values from the command line: --set model.d_ff=1024.
  *
  * Thread class: owned by one thread.
  *
@@ -10,12 +10,12 @@
 #include "base/yaml.h"
 #include "scenario/table.h"
 
-/* One --set, split and parsed.  Of `option` and `section` one is set when it is good. */
+/* One --set, split and parsed.  A valid one has either `option` or `section`. */
 struct set_value {
     const struct option *option;
     const struct option_section *section; /* the value is a map of its options */
-    struct yaml_doc *doc;                 /* the value; NULL when the set is faulty */
-    char *entry;                          /* "tp" of mesh.tp; else NULL */
+    struct yaml_doc *doc;                 /* the value; NULL if the set is invalid */
+    char *entry;                          /* "tp" for mesh.tp; else NULL */
     struct place place;                   /* of the key */
 };
 

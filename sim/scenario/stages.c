@@ -1,5 +1,5 @@
-/* The values of pipeline.layers, a list of how many layers each stage has, and of pipeline.place, a
- * list of patterns of names and the stages that these are in.
+/* The values of pipeline.layers, a list with the number of layers in each stage, and of
+ * pipeline.place, a list of name patterns and their stages.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

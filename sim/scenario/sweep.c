@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Expanding a sweep into strategies (scenario/sweep.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/sweep.h"
@@ -13,19 +16,19 @@
 #include "base/nearest.h"
 #include "scenario/scenario.h"
 
-/* Of one map of sizes, before `devices` chooses: each is looked at. */
+/* of one map of sizes, before filtering by `devices`; each one is visited */
 #define COMBINATIONS_MAX 65536
 
 struct expansion {
     struct sweep *sweep;
     struct diag *diag;
     struct place place;               /* of the sweep */
-    const struct yaml_node *devices;  /* NULL: any number */
-    bool full;                        /* too many, or no memory: reported */
+    const struct yaml_node *devices;  /* NULL: any number of devices */
+    bool full;                        /* too many strategies, or no memory: reported */
 };
 
-/* One combination of sizes: for each axis the index of its size, counted up as the digits of a
- * number, the last axis fastest. */
+/* One combination of sizes: for each axis the index of its size, like the digits of a counter, the
+ * last axis fastest. */
 struct wheels {
     const struct yaml_node *mesh;
     size_t at[SHD_MESH_AXES_MAX];
@@ -61,7 +64,7 @@ static const struct yaml_node *text_node(struct expansion *e, struct place place
     return node;
 }
 
-/* A map with room for `n` entries, none of them set. */
+/* A map with room for `n` entries, all unset. */
 struct map {
     struct yaml_node *node;
     const struct yaml_node **keys, **items;
@@ -172,7 +175,7 @@ static void add_strategy(struct expansion *e, const struct wheels *w, const char
     e->full = true;
 }
 
-/* One size, or a list of at least one. */
+/* Check a size, or a list of at least one size. */
 static bool check_sizes(struct expansion *e, const char *what, const struct yaml_node *sizes)
 {
     char found[YAML_DESCRIPTION_MAX];
@@ -273,7 +276,7 @@ static bool check_keys(struct expansion *e, const struct yaml_node *node)
     return true;
 }
 
-/* Each rule set by its name, in the file's order. */
+/* Add the strategies of each rule set, in the file's order. */
 static void add_rule_sets(struct expansion *e, const struct yaml_node *mesh,
                           const struct yaml_node *sets)
 {

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of options (scenario/table.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/table.h"
@@ -11,7 +14,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define AT(field) offsetof(struct scenario, field)
 
-/* In the order of their enums. */
+/* in the order of their enums */
 static const char *const kinds[] = {
     [SCENARIO_MLP] = "mlp",
     [SCENARIO_ATTENTION] = "attention",
@@ -26,7 +29,7 @@ static const char *const kinds[] = {
     [SCENARIO_NKINDS] = NULL,
 };
 
-/* Which options go with which kinds. */
+/* Bit masks of the kinds of models that have an option. */
 #define OF(kind) (1u << (kind))
 #define OF_GRAPH OF(SCENARIO_GRAPH)
 #define OF_TRANSFORMER OF(SCENARIO_TRANSFORMER)

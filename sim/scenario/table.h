@@ -1,7 +1,7 @@
-/* scenario/table.h - the options of a scenario file, as one table.
+/* scenario/table.h - the table of all options of a scenario file.
  *
- * The reader, the checks, the canonical print, the schema and the help text all read this table.
- * To add an option: a field in scenario.h and a row here.  To add a type of values: a file that
+ * The reader, the checks, the canonical print, the schema and the help text all use this table.  To
+ * add an option: a field in scenario.h and a row here.  To add a type of values: a file that
  * defines a struct value_type, and its name in types.h.
  *
  * Thread class: immutable tables and pure functions.
@@ -19,7 +19,7 @@ struct option_section {
     const char *help;
 };
 
-/* Keys at the top of a file that are no options: version, strategies, sweep. */
+/* Top-level keys that are not options: version, strategies, sweep. */
 extern const struct option_section option_file_keys[];
 extern const size_t option_file_key_count;
 
@@ -28,15 +28,15 @@ extern const size_t option_count;
 extern const struct option_section option_sections[];
 extern const size_t option_section_count;
 
-/* The row of a section (NULL: the top) and key, or NULL. */
+/* The row of a section (NULL: the top level) and key, or NULL. */
 const struct option *option_find(const char *section, const char *key);
 const struct option_section *option_find_section(const char *key);
 
-/* The index in struct scenario's `places` of where a row's, or a section's, value stands. */
+/* The index of an option's, or a section's, place in struct scenario's `places`. */
 size_t option_id(const struct option *option);
 size_t option_section_id(const struct option_section *section);
 
-/* Offer all keys of a section, or of the top with its sections, as what was meant. */
+/* Offer all keys of a section, or of the top level with its sections, as suggestions. */
 void option_offer(struct nearest *nearest, const char *section);
 
 #endif /* SCENARIO_TABLE_H */

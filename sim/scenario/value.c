@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Helpers for reading values (scenario/value.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/value.h"
@@ -22,7 +25,8 @@ static void hint_word(const struct option *option, const struct yaml_node *node,
     text_add(out, nearest_hint(&nearest, hint, sizeof(hint)));
 }
 
-/* A number, truth or null in quotes is a text, which looks right where quotes are not shown. */
+/* Whether a quoted text would be a number, a bool or null without its quotes; messages point that
+ * out, as it otherwise looks right. */
 static bool is_quoted_plain(const struct option *option, const struct yaml_node *node)
 {
     struct yaml_node plain = *node;
