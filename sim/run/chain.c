@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The chain reduction between ranks (chain.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/chain.h"
@@ -13,14 +16,14 @@
 #include "run/move.h"
 #include "run/span.h"
 
-/* Blocks of a segment that are received ahead or not sent yet. */
+/* Blocks in flight for each segment: received ahead, or not sent yet. */
 #define DEPTH 4
 
-/* Besides the first tag, which is of the way there: */
+/* Tags after the first one, which the blocks towards the last rank use: */
 #define TAG_BACK 1
 #define TAG_COUNTS 2
 
-/* Blocks are numbered through all pieces (fused.h). */
+/* Blocks are numbered consecutively over all pieces (fused.h). */
 struct block {
     uint64_t piece, at, nelems;
 };
@@ -30,16 +33,16 @@ struct place {
     uint32_t segment;
     char *sums; /* [DEPTH][CHAIN_BLOCK_BYTES] */
     struct ranks_parcel came[DEPTH], goes[DEPTH];
-    uint64_t nasked; /* blocks whose parcel from the segment before was started */
+    uint64_t nasked; /* blocks requested so far from the segment before */
 };
 
-/* A block of the reduction, on its way from the last rank. */
+/* A reduced block on its way back from the last rank. */
 struct result {
     struct block block;
-    struct ranks_parcel parcel; /* to this rank; not where it is the last */
-    struct ranks_parcel *sends; /* nsends from here */
+    struct ranks_parcel parcel; /* receive on this rank; unused on the last rank */
+    struct ranks_parcel *sends; /* nsends sends from this rank */
     uint32_t nsends;
-    void *data; /* where it is: in an OUT, or put aside */
+    void *data; /* the block's memory: in an OUT, or a buffer */
 };
 
 struct chain {
@@ -51,8 +54,9 @@ struct chain {
     uint64_t sends_room;
     void *aside;
     uint64_t aside_room;
-    uint64_t *counted; /* by member: received, as counted on this rank; then as told by others */
-    /* The call at hand: */
+    uint64_t *counted; /* [member] bytes received, as counted on this rank; then [member] as
+                          counted by others */
+    /* The current call: */
     struct span *span;
     struct fused_job job;
     struct count count;
@@ -116,7 +120,7 @@ static void take_call(struct chain *c, const struct span *s)
             (fused_piece_count(c->call->kind, &c->job.shape, p) + c->per_block - 1) / c->per_block;
 }
 
-/* Who gets the reduction of a piece: COLL_ALL or a rank. */
+/* Whether a rank needs the reduction of a piece. */
 static bool has_use(const struct chain *c, const struct span *s, uint64_t piece, int rank)
 {
     if (c->call->kind == COLL_ALL_REDUCE)
@@ -129,8 +133,8 @@ static int last_rank(const struct span *s)
     return s->segments[s->nsegments - 1].rank;
 }
 
-/* What all get is passed on: the last rank is the first to have it, and those after it in the order
- * of their numbers follow, around. */
+/* An all-reduce's results are passed around the ranks in ascending order, starting at the last rank
+ * of the chain.  Returns the rank `step` places after `rank`. */
 static int passed_on_by(const struct span *s, int rank, int step)
 {
     uint32_t i = 0;
@@ -140,7 +144,7 @@ static int passed_on_by(const struct span *s, int rank, int step)
     return s->ranks[(i + s->nranks + (uint32_t)step) % s->nranks];
 }
 
-/* From whom this rank gets the reduction, and to how many and whom it sends it. */
+/* The rank that this rank receives the reduction from. */
 static int comes_from(const struct chain *c, const struct span *s)
 {
     if (c->call->kind == COLL_ALL_REDUCE)
@@ -177,7 +181,8 @@ static struct fused_range range_of(struct chain *c, const struct block *b)
                                 .nelems = b->nelems};
 }
 
-/* Whether this rank has a block on its way back, and it cannot go straight to where it belongs. */
+/* Whether this rank receives a block's result into a buffer, as it cannot go straight to its
+ * place. */
 static bool is_aside(struct chain *c, const struct block *b)
 {
     const struct span *s = c->span;
@@ -256,7 +261,8 @@ static void *put_aside(struct chain *c, uint64_t nelems)
     return place;
 }
 
-/* Blocks go straight to the first member that gets them, where they lie in a row there. */
+/* Start receiving a block's result: into the OUT of the first member that needs it, if it is
+ * contiguous there, else into a buffer. */
 static void expect_result(struct chain *c, struct result *r)
 {
     const struct span *s = c->span;
@@ -273,7 +279,7 @@ static void expect_result(struct chain *c, struct result *r)
               r->block.nelems * c->elem_bytes);
 }
 
-/* Number the blocks, and be ready for what comes back. */
+/* Number the blocks, and start receiving their results. */
 static void expect_results(struct chain *c)
 {
     uint64_t i = 0;
@@ -293,7 +299,7 @@ static void expect_results(struct chain *c)
     }
 }
 
-/* The reduction of a block is in its place: pass it on, and spread it here. */
+/* Pass on a reduced block that is in place, and store it to this rank's members. */
 static void spread(struct chain *c, struct result *r)
 {
     const struct span *s = c->span;
@@ -334,13 +340,13 @@ static char *sum_at(const struct place *p, uint64_t i)
     return p->sums + i % DEPTH * CHAIN_BLOCK_BYTES;
 }
 
-/* Ask for the blocks from the segment before, ahead of block i, as far as there is room: one whose
- * sum was sent is free again. */
+/* Request blocks from the segment before, ahead of block i, into free buffers: those whose sum was
+ * sent. */
 static void ask_ahead(struct chain *c, struct place *p, uint64_t i)
 {
     const struct span *s = c->span;
     int from = p->segment > 0 ? s->segments[p->segment - 1].rank : s->me;
-    /* Of several segments a rank, blocks must be asked for in the order in which they are sent. */
+    /* A rank with several segments must request blocks in the order in which they are sent. */
     uint64_t ahead = s->nsegments > s->nranks ? 1 : DEPTH - 1;
     uint64_t end = i + ahead < c->nblocks ? i + ahead : c->nblocks;
 
@@ -354,7 +360,7 @@ static void ask_ahead(struct chain *c, struct place *p, uint64_t i)
     }
 }
 
-/* Add this segment's operands to a block, and hand it on. */
+/* Add this segment's operands to a block, and send it on. */
 static void add_block(struct chain *c, struct place *p, uint64_t i)
 {
     const struct span *s = c->span;
@@ -395,9 +401,9 @@ static void add_all(struct chain *c)
 
 /* ---- what was counted elsewhere ---- */
 
-/* A rank counts what it reads of its members' operands, for whoever reduces them in the default
- * algorithm, which may be another rank's member: tell that, so that the member's call has it.  (The
- * run's own counts are added up at its end.) */
+/* A rank counts the bytes that it reads from its members' operands for the member that reduces them
+ * in the default algorithm.  That may be another rank's member, which needs the count for its call:
+ * send it. (The run's own counts are added up at its end.) */
 static void tell_counts(struct chain *c)
 {
     struct span *s = c->span;

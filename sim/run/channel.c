@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Sending and receiving messages between devices (channel.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/channel.h"
@@ -38,7 +41,7 @@ int channel_send(struct shd_device *dev, int32_t to, struct message_tag tag, con
     return SHD_OK;
 }
 
-/* Wait until the message is there; NULL: the wait was given up. */
+/* Wait for a message; NULL: the wait was given up. */
 static struct message *wait_for(struct shd_device *dev, struct run_group *group,
                                 const struct message_tag *tag)
 {

@@ -1,7 +1,8 @@
-/* channel.h - messages from one device to another, with which the sender does not wait.
+/* channel.h - messages between devices that the sender does not wait for.
  *
- * A message is copied into transport memory (mailbox.h).  The receiver takes it by its tag, in any order, and waits where it is not
- * there yet.  Bytes are counted where they are copied to the receiver.
+ * A message is copied into transport memory (mailbox.h).  The receiver takes messages by tag, in
+ * any order, and waits for one that has not arrived.  Bytes are counted when they are copied to the
+ * receiver.
  *
  * Thread class: internally locked.
  *
@@ -22,9 +23,9 @@ struct shd_device;
 int channel_send(struct shd_device *dev, int32_t to, struct message_tag tag, const void *data,
                  uint64_t bytes, struct shd_error *err);
 
-/* Take the message of a tag from the device at position `from`, of as many bytes (SHD_EMISMATCH).
- * `where` is what it is for, in messages.  *received is set to the bytes that came from another
- * device.  SHD_ESTOPPED, SHD_ESTUCK, SHD_ENOMEM. */
+/* Take the message with a tag from the device at position `from`; it must have `bytes` bytes
+ * (SHD_EMISMATCH).  `where` names its purpose, for messages. *received is set to the bytes that
+ * came from another device.  SHD_ESTOPPED, SHD_ESTUCK, SHD_ENOMEM. */
 int channel_take(struct shd_device *dev, int32_t from, struct message_tag tag, void *out,
                  uint64_t bytes, const char *where, uint64_t *received, struct shd_error *err);
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Executing collectives: checking calls, meeting, moving and pulling (collective.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/collective.h"
@@ -17,7 +20,7 @@
 
 /* ---- before ---- */
 
-/* What the caller of a device function may have got wrong, whatever the other members call. */
+/* Check the arguments of one caller, whatever the other members call. */
 static int check_arguments(const struct coll_call *call, struct shd_error *err)
 {
     if ((unsigned)call->dtype >= SHD_NDTYPES)
@@ -60,7 +63,7 @@ static int check_permute(const struct coll_call *call, struct shd_error *err)
     return SHD_OK;
 }
 
-/* Whether there is memory for the operand that the member brings and the result that it gets. */
+/* Check that the member has memory for its operand and its result. */
 static int check_memory(const struct coll_call *call, struct shd_error *err)
 {
     struct coll_shape shape = move_shape(call);
@@ -96,7 +99,7 @@ static int check_call(const struct coll_call *call, struct shd_error *err)
     return call->kind == COLL_PERMUTE ? check_permute(call, err) : SHD_OK;
 }
 
-/* The transport buffer is host memory, not the device's: it stands for the buffers of a network. */
+/* Reserve the transport buffer: host memory that stands for network buffers, not device memory. */
 static int reserve_tmp(struct shd_device *dev, const struct coll_call *call, struct shd_error *err)
 {
     struct coll_shape shape = move_shape(call);
@@ -118,7 +121,7 @@ static int reserve_tmp(struct shd_device *dev, const struct coll_call *call, str
 
 /* ---- meeting ---- */
 
-/* Bytes of the larger of operand and result, at the member where that is largest. */
+/* Bytes of the larger of operand and result, at the member where it is largest. */
 static uint64_t largest_bytes(const struct coll_call *call)
 {
     bool gathers = call->kind == COLL_ALL_GATHER || call->kind == COLL_GATHER;
@@ -158,7 +161,7 @@ struct arrival {
     struct shd_device *dev;
 };
 
-/* Do the call that all have made, or leave it to their threads. */
+/* Execute the call that all members made, or leave it to their threads. */
 static uint32_t do_call(struct run_group *group, uint32_t *ntasks)
 {
     const struct run *run = group->devices[0]->run;
@@ -178,7 +181,7 @@ static uint32_t do_call(struct run_group *group, uint32_t *ntasks)
     return 0;
 }
 
-/* Where members are on other ranks, what they bring comes first; the call may be done with that. */
+/* Meet the other ranks' members; that may complete the call. */
 static uint32_t meet_others(const struct arrival *a, uint32_t *ntasks)
 {
     struct run_group *group = a->group;
@@ -196,7 +199,7 @@ static uint32_t meet_others(const struct arrival *a, uint32_t *ntasks)
     }
 }
 
-/* Run by the last member to arrive, while all the others wait. */
+/* Run by the last member to arrive, while all others wait. */
 static uint32_t all_are_here(void *arg, uint32_t *ntasks)
 {
     const struct arrival *a = arg;
@@ -218,7 +221,7 @@ static void do_task(void *arg, uint32_t task)
     fused_task(&group->job, group, task);
 }
 
-/* The member at the lowest position that will not arrive any more; there is one unless the run was
+/* The member at the lowest position that cannot arrive any more; there is one unless the run was
  * called off. */
 static const struct shd_device *find_missing(const struct run_group *group)
 {
@@ -294,9 +297,9 @@ static void walk(struct coll_call *call)
     tally_init(&tally, group, false);
     for (uint32_t s = 0; s < nsteps; s++) {
         move_step(group, &shape, call->seat.member, s, &tally);
-        if (s + 1 == nsteps) /* while no peer can be in another call, see tally_init() */
+        if (s + 1 == nsteps) /* before any peer can be in another call, see tally_init() */
             tally_flush(&tally);
-        wait_meet(&group->barrier); /* also after the last: peers may still read IN or OUT */
+        wait_meet(&group->barrier); /* also after the last step: peers may still read IN or OUT */
     }
 }
 
@@ -318,8 +321,8 @@ static void finish_mean(const struct coll_call *call)
     }
 }
 
-/* What each member still has to do after all have arrived.  The group's fields may be read: the
- * group cannot go on to another call before this member arrives again. */
+/* Complete a member's call after all members have arrived.  Reading the group's fields is safe: the
+ * group cannot start another call before this member arrives again. */
 static void finish_call(struct coll_call *call)
 {
     const struct run_group *group = call->seat.group;
@@ -333,7 +336,7 @@ static void finish_call(struct coll_call *call)
 
 int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_error *err)
 {
-    struct coll_call mine = *call; /* peers read this one; the caller's stays as it was */
+    struct coll_call mine = *call; /* peers read this copy; the caller's stays unchanged */
     uint64_t before = tally_received(dev);
     int status;
 
@@ -373,7 +376,7 @@ int run_pull_phase(struct shd_device *dev, struct run_seat seat, const void *in,
     if (status != SHD_OK)
         return status;
     status = fn(&pull, arg, err);
-    wait_meet(&seat.group->barrier); /* peers may still read; they also do when fn failed */
+    wait_meet(&seat.group->barrier); /* peers may still be reading; also if fn failed */
     if (status == SHD_OK && received_bytes)
         *received_bytes = tally_received(dev) - before;
     return status;

@@ -1,17 +1,20 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Counting the bytes of fused calls (count.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/count.h"
 
 #include "run/collective.h"
 
-/* Who reduces elements, as a run goes through them. */
+/* The member that reduces an element of the operand. */
 struct owner {
     uint32_t member;
-    uint64_t left; /* elements of the operand that are its own, from here on */
+    uint64_t left; /* further elements of the operand that it owns, from this one on */
 };
 
-/* Elements past the last chunk, which are astray, are the first member's. */
+/* Elements past the last chunk are astray, and are attributed to the first member. */
 static struct owner owner_at(const struct count *c, uint64_t at)
 {
     struct owner owner;

@@ -1,4 +1,4 @@
-/* The calls that a device's function makes.
+/* The functions that a device's function may call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -265,7 +265,8 @@ void device_count_anew(struct shd_device *dev)
     forget(dev);
     if (dev->position != spread_first(run->spread, run->ndevices))
         return;
-    for (int32_t d = 0; d < run->ndevices; d++) /* what this rank counted for devices of others */
+    for (int32_t d = 0; d < run->ndevices; d++) /* forget what this rank counted for devices of
+                                                   other ranks */
         if (!run->devices[d].here)
             forget(&run->devices[d]);
 }

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Default algorithms in one pass over shared memory (fused.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/fused.h"
@@ -15,22 +18,23 @@
 #include "run/stream.h"
 #include "run/view.h"
 
-/* A block is reduced in the first-level cache, and lies on the thread's stack. */
+/* A block is reduced in the first-level cache, and is on the thread's stack. */
 #define BLOCK_BYTES 16384
-/* The same where stores go past the caches: memory is the limit there, and longer runs suit it. */
+/* Block size with stores past the caches: memory bandwidth is the limit there, and longer runs suit
+ * it. */
 #define STREAM_BLOCK_BYTES 32768
-/* A slice reads and writes no more than this, so that the tasks of a large call stay short. */
+/* A slice reads and writes at most this much, so that the tasks of a large call stay short. */
 #define SLICE_BYTES_MAX (1 << 20)
-/* Tasks for each thread, so that one whose core was taken away delays the others little. */
+/* Tasks for each thread: several, so that a thread that lost its core delays the others little. */
 #define TASKS_PER_THREAD 8
-/* Calls that read and write more than this store past the caches, which would not keep it anyway:
+/* Calls that read and write more than this bypass the caches, which would not keep the data anyway:
  * the third-level caches of servers hold some tens of MiB. */
 #define STREAM_BYTES (UINT64_C(64) << 20)
-/* A thread is not woken to read and write less than this, which takes one core about as long as the
- * waking. */
+/* A thread is not woken to read and write less than this: it takes one core about as long as the
+ * wake-up. */
 #define THREAD_BYTES (64 << 10)
 
-/* A range of the IN of `source`, or of the reduction of all INs, and where it goes. */
+/* A range of the IN of `source`, or of the reduction of all INs, and its destination. */
 struct piece {
     uint32_t source; /* a member, COLL_ALL or COLL_NOBODY (zeros) */
     uint32_t dest;   /* a member or COLL_ALL */
@@ -55,7 +59,7 @@ static uint64_t count_pieces(enum coll_kind kind, uint32_t n)
     }
 }
 
-/* Chunk `m` of `source`, to member m. */
+/* Chunk `m` of `source`, for member m. */
 static struct piece chunk_piece(const struct coll_shape *s, uint32_t source, uint32_t m)
 {
     return (struct piece){source, m, coll_chunk_at(s->count, s->nmembers, m), 0,
@@ -101,7 +105,7 @@ static uint64_t divide_up(uint64_t a, uint64_t b)
     return a / b + (a % b != 0);
 }
 
-/* Bytes that are read and written for `count` elements of a piece. */
+/* Bytes read and written for `count` elements of a piece. */
 static uint64_t touched(const struct piece *p, uint32_t n, uint64_t count, size_t elem_bytes)
 {
     return count * elem_bytes * ((p->source == COLL_ALL ? n : 1) + (p->dest == COLL_ALL ? n : 1));
@@ -135,7 +139,7 @@ void fused_prepare(struct fused_job *job, const struct run_group *group, uint32_
         job->slice = BLOCK_BYTES / elem_bytes;
     job->nslices = divide_up(first.count, job->slice);
     nunits = job->nslices * job->npieces;
-    /* A thread by itself does all at once. */
+    /* a single thread does everything in one task */
     job->per_task = divide_up(nunits, job->nthreads > 1 ? WAIT_TASKS_MAX : 1);
     if (nunits > 0)
         job->ntasks = (uint32_t)divide_up(nunits, job->per_task);
@@ -153,8 +157,8 @@ struct doing {
     struct count *count;
 };
 
-/* Element `at` of a member's array, or (COLL_ALL) of a reduction in a block.  What is counted is
- * taken from where a cursor was set, so that no other element can be copied than is counted. */
+/* Element `at` of a member's array, or (COLL_ALL) of a reduction in a block.  Counts use the
+ * position at which a cursor was set, so that the elements copied and counted cannot differ. */
 struct place {
     uint32_t member;
     uint64_t at;
@@ -174,14 +178,15 @@ static struct place set_to_out(struct view_cursor *c, const struct doing *d, uin
     return (struct place){member, at};
 }
 
-/* For whom a piece is reduced: the one that gets it; where all get it, the owner of each chunk, as
- * in the default algorithm. */
+/* The member that reduces a piece: the one that gets it; where all get it, the owner of each chunk,
+ * as in the default algorithm. */
 static uint32_t reducer(const struct piece *p)
 {
     return p->dest == COLL_ALL ? COUNT_OWNER : p->dest;
 }
 
-/* `count` elements from `in` on were read into a reduction, for OUT's elements from `out_at` on. */
+/* Count `count` elements from `in` on as read into a reduction, for OUT's elements from `out_at`
+ * on. */
 static void count_read(const struct doing *d, const struct piece *p, struct place in,
                        uint64_t out_at, uint64_t count)
 {
@@ -189,7 +194,7 @@ static void count_read(const struct doing *d, const struct piece *p, struct plac
                  (struct count_run){in.member, reducer(p), COLL_ALL, in.at, out_at, count});
 }
 
-/* From whom a member gets the elements of a block; zeros are its own. */
+/* The member that another member gets a block's elements from; zeros come from itself. */
 static uint32_t sender(const struct piece *p, struct place block, uint32_t member)
 {
     if (block.member == COLL_NOBODY)
@@ -197,7 +202,7 @@ static uint32_t sender(const struct piece *p, struct place block, uint32_t membe
     return block.member == COLL_ALL ? reducer(p) : block.member;
 }
 
-/* `count` elements from `block` on were stored to `out`. */
+/* Count `count` elements from `block` on as stored to `out`. */
 static void count_stored(const struct doing *d, const struct piece *p, struct place block,
                          struct place out, uint64_t count)
 {
@@ -207,7 +212,7 @@ static void count_stored(const struct doing *d, const struct piece *p, struct pl
                  (struct count_run){from, out.member, block.member, block.at, out.at, count});
 }
 
-/* Store a block into the OUT of each member that is to have it. */
+/* Store a block into the OUT of each destination member. */
 static void store(const struct doing *d, const struct piece *p, struct place block,
                   const struct view_cursor *from, uint64_t out_at, uint64_t count)
 {
@@ -228,8 +233,8 @@ static void store(const struct doing *d, const struct piece *p, struct place blo
     }
 }
 
-/* The reduction of the INs of some members at `at`, in group order, for OUT's elements from `out_at`
- * on: combined with what the block has of those before them. */
+/* Reduce the INs of the members from `first` to `end` at `at`, in group order, for OUT's elements
+ * from `out_at` on, combining them with the block's sum of the members before. */
 static void fold(const struct doing *d, const struct piece *p, uint64_t at, uint64_t out_at,
                  uint64_t count, uint32_t first, uint32_t end, void *block)
 {
@@ -292,7 +297,7 @@ static void clear_block(const struct doing *d, const struct piece *p, uint64_t a
     count_stored(d, p, nothing, out, view_clear(&dst, count));
 }
 
-/* Elements [at, end) of a piece. */
+/* Execute elements [at, end) of a piece. */
 static void do_slice(const struct doing *d, const struct piece *p, uint64_t at, uint64_t end)
 {
     uint64_t block = (d->job->stream ? STREAM_BLOCK_BYTES : BLOCK_BYTES) / d->elem_bytes;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding and creating groups (group.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/group.h"
@@ -16,32 +19,32 @@
 #include "run/remote.h"
 #include "run/span.h"
 
-/* In place of a number of axes: the group was asked for by a pair of positions, or as a channel. */
+/* In place of a number of axes: the group belongs to a pair of positions, or to a channel. */
 #define PAIR_NAXES UINT32_MAX
 #define CHANNEL_NAXES (UINT32_MAX - 1)
 
-/* A seat that a device keeps, found by what it asked for: axes in order (4 bits each), or the two
- * positions of a pair. */
+/* A cached seat of a device, by its request: axes in order (4 bits each), or the two positions of a
+ * pair. */
 struct device_seat {
     struct device_seat *next;
     uint64_t packed;
-    uint32_t naxes; /* PAIR_NAXES: a pair; CHANNEL_NAXES: one, and a channel */
+    uint32_t naxes; /* PAIR_NAXES: a pair; CHANNEL_NAXES: a channel between two positions */
     struct run_seat seat;
 };
 
-/* A group, found by the axes it was asked for, so that only the first member that asks has to list
- * the others. */
+/* A group indexed by its axes, so that only the first member that requests it has to list the
+ * others. */
 struct axes_group {
     struct axes_group *next; /* in its bucket */
     uint64_t packed;         /* as in a seat */
     uint32_t naxes;
-    int32_t id; /* of the groups over these axes */
+    int32_t id; /* among the groups over these axes */
     struct run_group *group;
 };
 
 /* Multiplicative hashing by 2^64 divided by the golden ratio (Knuth, The Art of Computer
- * Programming, volume 3, 6.4), with the upper bits, which are mixed best, brought down to where
- * buckets look. */
+ * Programming, volume 3, 6.4); the upper, best mixed bits are folded into the lower ones, which
+ * select the bucket. */
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
@@ -96,7 +99,7 @@ static struct run_group *create_group(struct run *run, const int32_t *members, u
     return group;
 }
 
-/* Where some of those who meet are on other ranks. */
+/* Create the span of a group whose members are on several ranks. */
 static bool span_ranks(struct run_group *group)
 {
     if (group->barrier.nmembers == group->nmembers)
@@ -105,7 +108,7 @@ static bool span_ranks(struct run_group *group)
     return group->span != NULL;
 }
 
-/* Make room for one more group in each member's list.  Called with the run's lock held. */
+/* Reserve room for one more group in each member's list.  Called with the run's lock held. */
 static bool reserve_lists(struct run_group *group)
 {
     for (uint32_t m = 0; m < group->nmembers; m++) {
@@ -136,7 +139,7 @@ static void link_group(struct run *run, struct run_group *group, uint64_t hash)
     run->groups = group;
 }
 
-/* Bundles that came before the group was there.  Called with the run's lock held. */
+/* Deliver bundles that arrived before the group existed.  Called with the run's lock held. */
 static void claim(struct run *run, struct run_group *group)
 {
     struct span_bundle **at = &run->unclaimed;
@@ -178,7 +181,7 @@ static struct run_group *find_or_create(struct run *run, const int32_t *members,
     return group;
 }
 
-/* Store the seat of `member` in a group; a group that is NULL was one of no memory. */
+/* Store the seat of `member` in a group; `group` NULL means that there was no memory for it. */
 static int take_seat(struct run_seat *out, struct run_group *group, uint32_t member,
                      uint32_t nmembers, struct shd_error *err)
 {
@@ -189,7 +192,8 @@ static int take_seat(struct run_seat *out, struct run_group *group, uint32_t mem
     return SHD_OK;
 }
 
-/* Every position must be in the mesh, once, and the device among them, as *member. */
+/* Check that every position is in the mesh and listed once, and that the device is among them, as
+ * *member. */
 static int check_list(const struct shd_device *dev, const int32_t *members, uint32_t nmembers,
                       uint32_t *member, struct shd_error *err)
 {
@@ -270,8 +274,8 @@ static int keep_seat(struct shd_device *dev, uint64_t packed, uint32_t naxes, st
     return SHD_OK;
 }
 
-/* The group number `id`, found by the list of its members.  Called with the run's lock held.  NULL:
- * no memory. */
+/* The group with number `id`, found by its list of members.  Called with the run's lock held.
+ * NULL: no memory. */
 static struct run_group *list_group(struct run *run, const struct shd_groups *groups, int32_t id)
 {
     int32_t *members = malloc((size_t)groups->nmembers * sizeof(*members));
@@ -285,8 +289,8 @@ static struct run_group *list_group(struct run *run, const struct shd_groups *gr
     return group;
 }
 
-/* The group number `id` of those over these axes.  Called with the run's lock held.  NULL: no
- * memory. */
+/* The group with number `id` among those over these axes.  Called with the run's lock held.  NULL:
+ * no memory. */
 static struct run_group *group_over_axes(struct run *run, const struct shd_groups *groups,
                                          int32_t id, uint64_t packed, uint32_t naxes)
 {
@@ -352,7 +356,7 @@ static int pair_or_channel(struct run_seat *out, struct shd_device *dev, int32_t
 
     if (find_seat(out, dev, packed, naxes))
         return SHD_OK;
-    /* What a device sends to itself lies in the group of it alone. */
+    /* a device that sends to itself uses a group of one */
     status = list_or_channel(out, dev, members, naxes == CHANNEL_NAXES && from == to ? 1 : 2,
                              naxes == CHANNEL_NAXES, err);
     if (status == SHD_OK)

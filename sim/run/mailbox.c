@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A queue of messages, and their memory (mailbox.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/mailbox.h"
@@ -8,9 +11,9 @@
 
 struct mailbox {
     pthread_mutex_t lock;
-    /* Not yet taken, the oldest first: mostly that one is wanted. */
-    struct message *sent, **end; /* `end`: where the next goes */
-    struct message *spare;       /* to be used again */
+    /* Messages not yet taken, the oldest first: it is the one usually requested. */
+    struct message *sent, **end; /* `end`: link for the next message */
+    struct message *spare;       /* for reuse */
 };
 
 struct mailbox *mailbox_create(void)
@@ -44,7 +47,7 @@ void mailbox_destroy(struct mailbox *mailbox)
     free(mailbox);
 }
 
-/* Take a message out of a list: one with a tag, or (NULL) one with room for `bytes`. */
+/* Remove a message from a list: one with the tag, or (NULL) one with room for `bytes`. */
 static struct message *take_off(struct mailbox *mailbox, struct message **list,
                                 const struct message_tag *tag, uint64_t bytes)
 {

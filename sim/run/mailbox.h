@@ -1,7 +1,7 @@
-/* mailbox.h - messages that were sent and not yet taken, and memory for further ones.
+/* mailbox.h - messages sent but not yet taken, and memory for further ones.
  *
- * A message lies in transport memory, which is the host's and no device's: it stands for the
- * buffers of a network.  Memory of messages that were taken is used again.
+ * A message is in transport memory, which belongs to the host and not to a device: it stands for
+ * network buffers.  The memory of taken messages is reused.
  *
  * Thread class: internally locked.
  *
@@ -12,13 +12,13 @@
 
 #include <stdint.h>
 
-/* What a message is told apart by: its kind, and which of those. */
+/* What identifies a message: a kind, and a number within the kind. */
 struct message_tag {
     uint64_t kind, number;
 };
 
 struct message {
-    struct message *next; /* the mailbox's */
+    struct message *next; /* link for the mailbox */
     struct message_tag tag;
     uint64_t bytes, room;
     char data[];
@@ -29,11 +29,11 @@ struct mailbox;
 struct mailbox *mailbox_create(void); /* NULL: no memory */
 void mailbox_destroy(struct mailbox *mailbox); /* NULL is allowed; frees its messages */
 
-/* Room for a message of `bytes`; NULL: no memory. */
+/* Memory for a message of `bytes`; NULL: no memory. */
 struct message *mailbox_room(struct mailbox *mailbox, uint64_t bytes);
 void mailbox_send(struct mailbox *mailbox, struct message *message);
 
-/* Take a message out; NULL: it was not sent yet.  Give it back when it has been read. */
+/* Take a message out; NULL: not sent yet.  Give it back after reading it. */
 struct message *mailbox_find(struct mailbox *mailbox, const struct message_tag *tag);
 void mailbox_give_back(struct mailbox *mailbox, struct message *message);
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Meeting the other ranks of a group in a call (meet.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/meet.h"
@@ -15,40 +18,41 @@
 #include "run/span.h"
 #include "run/view.h"
 
-/* Operands of all members that together take no more are in the bundles. */
+/* Operands are part of the bundles if those of all members together are at most this long. */
 #define LETTER_BYTES (16 << 10)
-/* Of a letter (ranks.h), and of the operands in it. */
+/* Alignment of a letter (ranks.h), and of the operands in it. */
 #define LETTER_ALIGN 16
-/* Operands that are received aside to be reduced; more go by chain, which needs little memory. */
+/* Limit for operands that are received into a buffer to be reduced; larger ones use the chain,
+ * which needs little memory. */
 #define ASIDE_BYTES (128 << 20)
-/* How much longer it takes to bring bytes that are then read from memory once more, and to bring
- * them from rank to rank, each of which waits for the one before (two ranks of a machine, 32 MiB).
+/* Relative times of bringing bytes that are then read from memory again, and of bringing them
+ * through the chain, where each rank waits for the one before (two ranks of a machine, 32 MiB).
  */
 #define AGAIN 1.5
 #define IN_TURN 4
-/* In place of an algorithm. */
+/* In place of an algorithm number. */
 #define NO_ALGO UINT32_MAX
 
-/* How operands come to other ranks. */
+/* How operands get to other ranks. */
 enum way {
-    IN_LETTER,    /* with the bundle */
-    WHOLE,        /* all of each */
-    IN_PIECES,    /* what a rank needs of each */
-    FROM_MEMBERS, /* reduced on the way, by chain */
+    IN_LETTER,    /* within the bundle */
+    WHOLE,        /* all of each operand */
+    IN_PIECES,    /* the part of each operand that a rank needs */
+    FROM_MEMBERS, /* reduced on the way, by the chain */
 };
 
 struct bundle_head {
     uint32_t letter; /* LETTER_BUNDLE */
     uint32_t ncalls;
     uint64_t group, number;
-    int32_t status; /* SHD_OK, or why the rank cannot take part */
+    int32_t status; /* SHD_OK, or the reason why the rank cannot take part */
     uint32_t tags;
 };
 
 struct bundle_call {
     uint32_t member, kind, algo, dtype, red, root;
     uint64_t count, pulled_bytes;
-    uint64_t nsources; /* behind all calls, then the operands */
+    uint64_t nsources; /* after all calls, followed by the operands */
     uint64_t in_bytes;
     char where[64];
     bool has_where;
@@ -61,7 +65,7 @@ static size_t elem_bytes_of(const struct coll_call *call)
     return call->kind == CALL_EXCHANGE ? 1 : shd_dtype_size(call->dtype);
 }
 
-/* Elements (of an exchange: bytes) that a member brings. */
+/* Elements (in an exchange: bytes) of a member's operand. */
 static uint64_t in_count(const struct coll_call *call, const struct coll_shape *shape,
                          uint32_t member)
 {
@@ -85,7 +89,8 @@ static uint32_t members_on(const struct span *s, int rank)
     return n;
 }
 
-/* Operands that a rank receives aside if each goes at once to where it is reduced, as part of one.
+/* Operands, counting parts as fractions, that a rank must buffer if each part goes directly to
+ * where it is reduced.
  */
 static double operands_to(const struct span *s, const struct coll_call *call, int rank)
 {
@@ -109,10 +114,11 @@ static double most_operands(const struct span *s, const struct coll_call *call)
     return most;
 }
 
-/* Whether operands are added on the way from rank to rank, block by block: few bytes, and little
- * memory, but one block and one rank wait for the other.  Otherwise all go at once to where they
- * are reduced, and the reduced chunks of an all-reduce to all after that; these must lie in a row.
- * What is shorter depends on how many members a rank has, and on how many blocks follow each other.
+/* Whether operands are added on the way from rank to rank, block by block: few bytes and little
+ * memory, but blocks and ranks wait for each other.  Otherwise all operands go directly to where
+ * they are reduced, and an all-reduce then sends the reduced chunks, which must be contiguous, to
+ * all ranks.  The faster way depends on the number of members on a rank and on the number of
+ * blocks.
  */
 static bool goes_by_chain(const struct span *s, const struct coll_call *call, uint64_t bytes)
 {
@@ -156,7 +162,7 @@ static bool reads(const struct span *s, const struct coll_shape *shape, int rank
     return false;
 }
 
-/* What a rank needs of the operand of `source`. */
+/* The part of the operand of `source` that a rank needs. */
 static struct span_range needed(const struct span *s, const struct coll_call *call, enum way way,
                                 const struct coll_shape *shape, uint32_t source, int rank)
 {
@@ -173,7 +179,7 @@ static struct span_range needed(const struct span *s, const struct coll_call *ca
         break;
     case COLL_ALL_TO_ALL:
     case COLL_REDUCE_SCATTER:
-    case COLL_ALL_REDUCE: /* those that the rank reduces, for all */
+    case COLL_ALL_REDUCE: /* the chunks that the rank reduces for all */
         return span_chunks(s, shape->count, rank);
     case COLL_BROADCAST:
         needs = source == shape->root;
@@ -194,9 +200,9 @@ static struct span_range needed(const struct span *s, const struct coll_call *ca
     return needs ? whole : (struct span_range){0, 0};
 }
 
-/* ---- operands in a row ---- */
+/* ---- contiguous operands ---- */
 
-/* Where a range of a view lies in a row; NULL: it does not. */
+/* The memory of a range of a view, if it is contiguous; else NULL. */
 static void *in_a_row(const struct coll_view *view, size_t elem_bytes, struct span_range range)
 {
     struct view_cursor at;
@@ -208,8 +214,8 @@ static void *in_a_row(const struct coll_view *view, size_t elem_bytes, struct sp
     return n >= range.end - range.at ? place : NULL;
 }
 
-/* The first member on this rank that gets all that the rank needs of the operand of `source`, which
- * it does need; COLL_NOBODY: each gets a part. */
+/* The first member on this rank that gets everything that the rank needs of the operand of `source`
+ * (it must need some); COLL_NOBODY: each member gets a part. */
 static uint32_t first_to_get(const struct span *s, enum coll_kind kind,
                              const struct coll_shape *shape, uint32_t source)
 {
@@ -231,9 +237,9 @@ static uint32_t first_to_get(const struct span *s, enum coll_kind kind,
     }
 }
 
-/* Where `range` of the operand of another rank's member is to be in an OUT of this rank: it may
- * come to there at once, and from there to the other OUTs.  NULL: to be received aside, for more
- * than one OUT has parts of it, they do not lie in a row, or it is to be reduced. */
+/* The place in an OUT of this rank for `range` of another rank's operand: the range can be received
+ * there and copied to the other OUTs.  NULL: it must be buffered, since several OUTs get parts of
+ * it, it is not contiguous there, or it has to be reduced. */
 static void *place_in_out(const struct span *s, enum way way, const struct coll_shape *shape,
                           uint32_t source, struct span_range range)
 {
@@ -265,9 +271,10 @@ static void pack(void *to, const struct coll_call *call, struct span_range range
     view_copy(&dst, &src, range.end - range.at);
 }
 
-/* ---- getting ready ---- */
+/* ---- preparation ---- */
 
-/* Room for what members of other ranks bring, and (where every rank walks the schedule) get. */
+/* Allocate for the operands of other ranks' members and (where every rank walks the schedule) for
+ * their results. */
 static bool reserve_proxies(struct span *s, const struct coll_call *call, enum way way)
 {
     struct coll_shape shape = move_shape(call);
@@ -296,7 +303,7 @@ static bool reserve_proxies(struct span *s, const struct coll_call *call, enum w
     return there;
 }
 
-/* Room for those of this rank's operands that do not lie in a row. */
+/* Allocate for those of this rank's operands that are not contiguous. */
 static bool reserve_packed(struct span *s, enum way way)
 {
     uint64_t bytes = 0;
@@ -316,7 +323,7 @@ static bool reserve_packed(struct span *s, enum way way)
     return span_grow(&s->packed, &s->packed_room, bytes);
 }
 
-/* Whether ranks reduce for each other. */
+/* Whether ranks reduce chunks for each other. */
 static bool is_by_owners(const struct coll_call *call, enum way way)
 {
     return way == IN_PIECES && call->kind == COLL_ALL_REDUCE;
@@ -378,13 +385,14 @@ static char *add(char *to, const void *data, uint64_t bytes)
     return to + bytes;
 }
 
-/* Bytes behind an operand, so that the next one is aligned as the letter is. */
+/* Bytes after an operand that align the next one like the letter. */
 static uint64_t padding(uint64_t bytes)
 {
     return (LETTER_ALIGN - bytes % LETTER_ALIGN) % LETTER_ALIGN;
 }
 
-/* All of a letter but the operands; those in it that do not lie in a row are behind it. */
+/* Bytes of a letter without its operands; *packed_bytes gets those of the operands that must be
+ * packed, which follow the letter. */
 static uint64_t letter_bytes(const struct span *s, enum way way, uint64_t *packed_bytes)
 {
     uint64_t bytes = sizeof(struct bundle_head);
@@ -427,7 +435,7 @@ static char *write_calls(const struct span *s, enum way way, int status, uint32_
     return at;
 }
 
-/* The operands of this rank's members, as parts; returns how many parts there are. */
+/* Add the operands of this rank's members as parts; returns the number of parts. */
 static uint32_t add_operands(struct span *s, char *packed, uint32_t nparts)
 {
     static const char zeros[LETTER_ALIGN];
@@ -475,7 +483,7 @@ static void post_bundles(struct span *s, enum way way, int status)
             remote_post(run, s->ranks[k], s->parts, nparts);
 }
 
-/* How many have come of the call at hand.  Called with the lock held. */
+/* The number of bundles received for the current call.  Called with the lock held. */
 static uint32_t count_bundles(const struct span *s)
 {
     uint32_t n = 0;
@@ -485,7 +493,7 @@ static uint32_t count_bundles(const struct span *s)
     return n;
 }
 
-/* Begin to wait, unless all are there. */
+/* Begin to wait, unless all bundles have arrived. */
 static bool begin_wait(struct span *s, struct shd_device *dev)
 {
     bool waits;
@@ -520,10 +528,9 @@ static bool has_bundle(const struct span *s, int rank)
     return b != NULL;
 }
 
-/* Whether a bundle will not come any more: its rank has told, after all it had to say before, that
- * one of those who were to make the call has ended.  That the run was called off does not say so:
- * the bundle may be on its way, and another rank, which has all of them, already waits for what
- * this one is to send. */
+/* Whether some bundle cannot arrive any more: a member on its rank has ended, and the rank reported
+ * that after all its earlier letters.  A called-off run is no sufficient reason: the bundle may be
+ * on its way, and another rank, which has all bundles, may already wait for this rank's data. */
 static bool is_hopeless(struct span *s)
 {
     const struct run_group *group = s->group;
@@ -542,7 +549,8 @@ static bool is_hopeless(struct span *s)
     return hopeless;
 }
 
-/* The record stays as it is, for good.  False: all have come since. */
+/* Give up waiting, and leave the wait record in place.  False: all bundles have arrived
+ * meanwhile. */
 static bool give_up(struct span *s)
 {
     bool gives_up;
@@ -615,7 +623,7 @@ static void keep_sources(struct span *s, uint32_t member, const char *sources, u
     p->call.source = p->source;
 }
 
-/* Operands that came with the bundle stay where they are. */
+/* Read a bundle.  Operands in it are used where they are. */
 static int open_bundle(struct span *s, const struct span_bundle *b)
 {
     const struct bundle_head *head = (const void *)b->letter;
@@ -639,7 +647,7 @@ static int open_bundle(struct span *s, const struct span_bundle *b)
     return head->status;
 }
 
-/* The next bundle of the call at hand; NULL: there is none left. */
+/* The next bundle of the current call; NULL: no more. */
 static struct span_bundle *take_bundle(struct span *s)
 {
     struct span_bundle **at, *b;
@@ -654,7 +662,7 @@ static struct span_bundle *take_bundle(struct span *s)
     return b;
 }
 
-/* Open all bundles; returns the first status, by rank, that is not SHD_OK. */
+/* Read all bundles; returns the status of the lowest rank whose status is not SHD_OK. */
 static int open_bundles(struct span *s, int status)
 {
     int worst_rank = status == SHD_OK ? INT32_MAX : s->me;
@@ -730,8 +738,9 @@ static void move_operands(struct span *s, enum way way)
     span_finish_receives(s);
 }
 
-/* Whether results that this rank stores leave as it is what it sends: where each rank gets what it
- * needs of an operand, OUT may be only that part of IN which is not sent (coll.h, 'In place'). */
+/* Whether storing results on this rank leaves its outgoing operands unchanged: where each rank gets
+ * only the part of an operand that it needs, OUT may only overlap the part of IN that is not sent
+ * (coll.h, 'In place'). */
 static bool keeps_operands(const struct coll_call *call, enum way way)
 {
     return way == IN_PIECES && call->kind != CALL_EXCHANGE;
@@ -742,7 +751,7 @@ static bool keeps_operands(const struct coll_call *call, enum way way)
 static enum group_way group_way_of(const struct run_group *group, const struct coll_call *call)
 {
     if (call->kind == CALL_EXCHANGE)
-        return GROUP_BY_STEPS; /* which is what follows in each member's thread */
+        return GROUP_BY_STEPS; /* each member's thread then continues so */
     return every_rank_walks(group, call) ? GROUP_BY_LAST : GROUP_FUSED;
 }
 
@@ -753,7 +762,7 @@ enum meeting meet_ranks(struct run_group *group, struct shd_device *dev)
     enum way way = way_of(group, call);
     int status = reserve(s, way);
 
-    remote_give_back(group->devices[0]->run, s->read); /* all have made the next call */
+    remote_give_back(group->devices[0]->run, s->read); /* all members have made the next call */
     s->read = NULL;
     pthread_mutex_lock(&s->lock);
     s->number++;

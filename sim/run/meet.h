@@ -1,7 +1,7 @@
-/* meet.h - what ranks do when members of a group that spans them have arrived (span.h).
+/* meet.h - meeting between ranks when the members of a group that spans them have arrived (span.h).
  *
- * Reductions go from rank to rank (chain.h).  Algorithms that are no default are walked by every
- * rank for all members.
+ * Reductions may pass from rank to rank (chain.h).  With an algorithm that is not a default, every
+ * rank walks the schedule of all members.
  *
  * Thread class: the last member of a rank to arrive, while all its others wait.
  *
@@ -15,14 +15,15 @@ struct shd_device;
 
 enum meeting {
     MEET_GIVEN_UP, /* a member of another rank will not come, or the run was called off */
-    MEET_DONE,     /* the call is done, or all calls do not agree: the group's status tells */
-    MEET_READY     /* proxies have what they need: do it by the group's way */
+    MEET_DONE,     /* the call is complete, or calls do not match: see the group's status */
+    MEET_READY     /* proxies have their operands: execute the call by group->way */
 };
 
-/* Meet the other ranks.  All members of this one are there, and wait. */
+/* Meet the other ranks.  All members of this rank have arrived and wait. */
 enum meeting meet_ranks(struct run_group *group, struct shd_device *dev);
 
-/* After MEET_READY, before members go on, who may write over what others still read. */
+/* Call after MEET_READY, before members continue: they may overwrite memory that is still being
+ * sent. */
 void meet_finish(struct run_group *group);
 
 #endif /* RUN_MEET_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Comparing the calls of a group's members (mismatch.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/mismatch.h"
@@ -8,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for the description of a call; two of them and what is said around them fit an error's text.
+/* Room for the description of a call; two of them and the words around them fit an error's text.
  */
 #define TEXT_MAX 96
 
@@ -52,7 +55,8 @@ static bool same_call(const struct coll_call *a, const struct coll_call *b)
            a->dtype == b->dtype && a->root == b->root && same_red(a, b) && same_sources(a, b);
 }
 
-/* What a member calls, with whatever else differs from the other member's call of the same kind. */
+/* Describe a member's call, including everything in which it differs from the other member's call
+ * of the same kind. */
 static void describe(char *buf, const struct coll_call *call, const struct coll_call *other)
 {
     int length = snprintf(buf, TEXT_MAX, "%s of %" PRIu64 " %s", kind_name(call->kind), call->count,

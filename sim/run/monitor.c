@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Watching a run for stops, deadlocks and long waits (monitor.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/monitor.h"
@@ -7,22 +10,22 @@
 
 #include "run/remote.h"
 
-/* Time between two looks at the devices: short enough that a stop is seen at once, as people see
- * it, and long beside a look. */
+/* Time between two checks: short enough for a stop to seem immediate, and long compared with a
+ * check. */
 #define LOOK_NS (50 * INT64_C(1000000))
 
-/* What passes between two looks counts up to this much as waiting.  More is no device's fault: the
- * monitor itself had no core, or the whole machine stood still, as virtual ones do while they are
- * moved, and the devices stood still with it. */
+/* Time between two checks counts up to this much as waiting.  A longer gap is no device's fault:
+ * the monitor had no core, or the whole machine stood still, as virtual machines do during
+ * migration, and the devices with it. */
 #define LOOK_MAX_NS (4 * LOOK_NS)
 
 struct monitor_wait {
-    uint64_t count;    /* of the device's wait record, when that last moved */
+    uint64_t count;    /* of the device's wait record, when it last changed */
     int64_t waited_ns; /* since then */
 };
 
 struct monitor_watch {
-    int64_t looked_ns;           /* when the last look was */
+    int64_t looked_ns;           /* time of the last check */
     struct monitor_wait waits[]; /* [device] */
 };
 
@@ -41,7 +44,8 @@ void monitor_destroy(struct monitor_watch *watch)
     free(watch);
 }
 
-/* Whether all living devices are blocked (and there is one); stores the sum of their counts. */
+/* Whether all live devices are blocked (and at least one is live); stores the sum of their
+ * counts. */
 static bool all_blocked(const struct run *run, uint64_t *sum)
 {
     bool any = false;
@@ -135,7 +139,7 @@ void monitor_run(struct run *run, struct monitor_watch *watch)
         if (!atomic_load(&run->board.called_off))
             look(run, watch);
         else if (run->remote && !atomic_load(&run->remote->settled) && is_stuck(run))
-            call_off(run, RUN_STUCK); /* the verdict stays what it was */
+            call_off(run, RUN_STUCK); /* does not change the verdict */
         wait_event(&run->ended, seen, LOOK_NS);
     }
 }

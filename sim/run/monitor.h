@@ -1,8 +1,8 @@
-/* monitor.h - what the thread that called shd_run() does while the devices run.
+/* monitor.h - the thread that called shd_run(), while the devices run.
  *
- * It waits for them to end, and looks now and then whether the run has to be called off: because
- * it was asked to stop, because all living devices wait for each other, or because one has waited
- * for too long.
+ * It waits for them to end, and checks from time to time whether to call the run off: because a
+ * stop was requested, because all live devices wait for each other, or because one has waited too
+ * long.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

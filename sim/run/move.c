@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Moves of a schedule on shared memory (move.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/move.h"
@@ -8,16 +11,16 @@
 #include "run/device.h"
 #include "run/view.h"
 
-/* Reductions go block by block through the first-level cache: 8 KiB each for a block, what is added
- * to it and where it goes fit 32 KiB.  A block is stored when it is done, which is what makes
- * in-place calls right. */
+/* Reductions go block by block through the first-level cache: 8 KiB each for a block, its operand
+ * and its destination fit 32 KiB.  A block is stored when it is complete, which makes in-place
+ * calls correct. */
 #define BLOCK_BYTES 8192
 
 struct mover {
     const struct run_group *group;
     const struct coll_shape *shape;
     const struct coll_algo *algo;
-    const struct coll_call *call; /* the member's */
+    const struct coll_call *call; /* the member's call */
     uint32_t member;
     uint32_t step;
     size_t elem_bytes;
@@ -44,14 +47,14 @@ static void at_buffer(struct view_cursor *c, const struct mover *mv, uint32_t me
                      mv->elem_bytes, at);
 }
 
-/* Only what came from another member was received. */
+/* Count bytes that came from another member. */
 static void count(const struct mover *mv, uint32_t peer, uint64_t copied)
 {
     if (peer != mv->member)
         tally_add(mv->tally, mv->member, peer, copied * mv->elem_bytes);
 }
 
-/* Moves first..end-1 all go to the same elements: make them on a block of these. */
+/* Execute moves first..end-1, which all have the same destination, on a block of it. */
 static void reduce_block(const struct mover *mv, uint32_t first, uint32_t end, uint64_t at,
                          uint64_t nelems)
 {
@@ -81,7 +84,7 @@ static void reduce_block(const struct mover *mv, uint32_t first, uint32_t end, u
     view_copy(&dst, &acc, nelems);
 }
 
-/* How many moves, from `i` on, combine into the same elements as that one. */
+/* The end of the run of moves, from `i` on, that combine into the same elements. */
 static uint32_t end_of_run(const struct mover *mv, uint32_t i, uint32_t nmoves,
                            const struct coll_move *first)
 {

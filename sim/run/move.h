@@ -1,7 +1,6 @@
-/* move.h - one member's moves of one step of a schedule, on the memory of its group.
+/* move.h - one member's moves in one step of a schedule, on the memory of its group.
  *
- * It does not matter which thread does it: the member's own, or for all members that of the last
- * one to arrive.
+ * Any thread may execute them: the member's own, or for all members that of the last one to arrive.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,10 +12,10 @@
 #include "run/collective.h"
 #include "run/tally.h"
 
-/* What all members' calls have in common. */
+/* The shape that all members' calls have in common. */
 struct coll_shape move_shape(const struct coll_call *call);
 
-/* Make the moves of `member` in step `step`; counts the bytes that it receives as it copies them.
+/* Execute the moves of `member` in step `step`, and count the bytes that it receives.
  */
 void move_step(const struct run_group *group, const struct coll_shape *shape, uint32_t member,
                uint32_t step, struct tally *tally);

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The two-step all-reduce between ranks (owners.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/owners.h"
@@ -11,12 +14,12 @@
 #include "run/span.h"
 #include "run/view.h"
 
-/* What is reduced at a time lies on the stack, and in the first-level cache. */
+/* The elements reduced at a time are on the stack, and in the first-level cache. */
 #define BLOCK_BYTES 16384
-/* Besides the first tag, which is of the operands. */
+/* The tag after the first one, which the operands use. */
 #define TAG_REDUCED 1
 
-/* The call at hand. */
+/* The current call. */
 struct owners {
     struct span *span;
     struct fused_job job;
@@ -33,7 +36,7 @@ static void begin(struct owners *o, struct span *s)
     o->elem_bytes = shd_dtype_size(o->call->dtype);
 }
 
-/* The chunks of a rank's members. */
+/* The chunks that a rank's members own. */
 static struct fused_range chunks_of(struct owners *o, int rank)
 {
     struct span_range chunks = span_chunks(o->span, o->call->count, rank);
@@ -46,7 +49,7 @@ static struct fused_range chunks_of(struct owners *o, int rank)
                                 .nelems = chunks.end - chunks.at};
 }
 
-/* Where chunks lie in a row: in an OUT, or else aside. */
+/* Where chunks are contiguous: in an OUT, or else in a buffer. */
 static void *place_of(const struct owners *o, const struct fused_range *chunks)
 {
     void *place = fused_place(chunks);
@@ -81,7 +84,8 @@ static void reduce(struct fused_range chunks, size_t elem_bytes)
     }
 }
 
-/* What is sent is read from the first OUT, where it may not lie in a row. */
+/* Make the rank's reduced chunks contiguous for sending, copying them from the first OUT if
+ * necessary. */
 static void *in_a_row(const struct owners *o, const struct fused_range *own)
 {
     struct coll_view view = {.base = place_of(o, own)};

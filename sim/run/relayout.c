@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Copying boxes between shards (relayout.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/relayout.h"
@@ -36,7 +39,7 @@ uint64_t relayout_copy(enum shd_dtype dtype, size_t rank, const struct shd_fetch
                                 to_stride, (const char *)source + (size_t)from * size, from_stride);
 }
 
-/* Whether a box comes from that place in the whole array that it goes to. */
+/* Whether a box has the same position in the whole array at its source and destination. */
 static bool fits(const struct shd_reshard_step *step, const int64_t *shape, int32_t position,
                  const struct shd_fetch *box)
 {
@@ -91,7 +94,7 @@ static int fetch(struct run_pull *pull, void *arg, struct shd_error *err)
     return SHD_OK;
 }
 
-/* Equal on all devices that call the same thing, as shardings are plain bytes. */
+/* Equal on all devices that make the same call, as shardings are plain bytes. */
 static uint64_t tag_of(const struct relayout *r)
 {
     uint64_t tag = hash_bytes(HASH_BEGIN, &r->dtype, sizeof(r->dtype));

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Letters between the ranks of a run (remote.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/remote.h"
@@ -9,10 +12,10 @@
 #include "run/device.h"
 #include "run/span.h"
 
-/* A longer message goes as several letters. */
+/* A longer message is split into several letters. */
 #define PART_BYTES (UINT64_C(16) << 20)
 
-struct bundle_start { /* of a bundle's letter, see span.c */
+struct bundle_start { /* first fields of a bundle's letter, see span.c */
     uint32_t letter, ncalls;
     uint64_t group, number;
 };
@@ -22,7 +25,7 @@ struct message_head {
     int32_t from, to;
     uint32_t padding;
     struct message_tag tag;
-    uint64_t bytes, at, nbytes; /* of the message; of these, in this letter */
+    uint64_t bytes, at, nbytes; /* of the message; offset and bytes in this letter */
 };
 
 struct word {
@@ -99,7 +102,7 @@ void remote_tell_verdict(const struct run *run, int verdict, int32_t device)
 
 /* ---- bundles ---- */
 
-/* The letter is the bundle's until that is given back. */
+/* Deliver a bundle, which owns its letter until it is given back. */
 static void deliver_bundle(struct run *run, int from, const void *letter)
 {
     const struct bundle_start *start = letter;
@@ -320,9 +323,9 @@ void remote_listen(struct run *run)
     ranks_listen(run->session, deliver, run);
 }
 
-/* ---- what all are to know ---- */
+/* ---- agreement between ranks ---- */
 
-struct start { /* of one rank */
+struct start { /* how starting went on one rank */
     int64_t status;
     char text[SHD_ERROR_TEXT_MAX];
 };
@@ -346,7 +349,7 @@ int remote_agree_on_start(const struct run *run, int status, struct shd_error *e
     return status;
 }
 
-/* That of the lowest rank which called the run off. */
+/* Take the verdict of the lowest rank that called the run off. */
 static void agree_on_verdict(struct run *run)
 {
     int nranks = run->spread->nranks;

@@ -1,13 +1,14 @@
-/* remote.h - what the ranks of a run tell each other besides the calls of groups.
+/* remote.h - communication between the ranks of a run outside the calls of groups.
  *
- * Each rank tells all others how each of its devices ends, when all have ended, and when it calls
- * the run off.  What is found out at the end is the same on all ranks.
+ * Each rank reports to all others how each of its devices ends, when all have ended, and when it
+ * calls the run off.  The outcome is equal on all ranks.
  *
- * Whether all devices of all ranks wait for each other is asked in waves, by rank 0: when two in a
- * row find that all are blocked, that none has gone on between, and that every letter that was sent
- * was delivered, none can ever go on.  That settles it: whoever still waits for a rank's part of a
- * call gives up.  Before that, also in a run that was called off, such a wait ends only when the
- * part has come or its devices have ended, as ranks must agree on whether a call takes place.
+ * To detect that all devices of all ranks wait for each other, rank 0 sends queries in waves.  If
+ * two successive waves find all devices blocked, none having moved on in between, and all letters
+ * delivered, no device can ever continue.  The run is then settled: a wait for another rank's part
+ * of a call is given up.  Before that, even in a run that was called off, such a wait ends only
+ * when the part has arrived or its devices have ended, as ranks must agree on whether a call takes
+ * place.
  *
  * Thread class: as each says; letters are delivered in the thread that looks for them (ranks.h).
  *
@@ -31,7 +32,7 @@ struct run_group;
 struct shd_device;
 struct span_bundle;
 
-/* The first number of each letter. */
+/* The first field of each letter. */
 enum letter {
     LETTER_BUNDLE,
     LETTER_MESSAGE,
@@ -42,13 +43,13 @@ enum letter {
     LETTER_ANSWER
 };
 
-/* What a rank says of its devices, in a wave. */
+/* A rank's answer in a wave, about its devices. */
 struct remote_answer {
     uint32_t letter; /* LETTER_ANSWER */
     uint32_t wave;
-    uint64_t blocked; /* 1: all that live are; or none does */
-    uint64_t any;     /* 1: one lives */
-    uint64_t moved;   /* the sum of their counts */
+    uint64_t blocked; /* 1: all live devices are blocked, or none is live */
+    uint64_t any;     /* 1: some device is live */
+    uint64_t moved;   /* the sum of their wait counts */
     uint64_t posted, delivered;
 };
 
@@ -56,32 +57,32 @@ struct remote {
     struct span_bundle *spare;          /* without letters; guarded by the run's lock */
     _Atomic uint64_t posted, delivered; /* letters that a device may wait for */
     _Atomic int ndone;                  /* ranks whose devices have all ended */
-    _Atomic bool settled;               /* none can go on, and no letter is on its way */
+    _Atomic bool settled;               /* no device can continue, and no letter is on its way */
     /* On rank 0; guarded by `lock`: */
     pthread_mutex_t lock;
     uint32_t wave;
     int nanswers;
-    struct remote_answer all, last; /* of the wave at hand, summed; of the one before */
+    struct remote_answer all, last; /* sum of the current wave; sum of the one before */
 };
 
 /* Begin and end a run's part on this rank; `run->spread` is not NULL.  SHD_ENOMEM. */
 int remote_begin(struct run *run, struct shd_error *err);
 void remote_end(struct run *run);
 
-/* From here on letters are delivered. */
+/* Deliver letters from now on. */
 void remote_listen(struct run *run);
 
 /* Post a letter that devices may wait for; any thread. */
 void remote_post(const struct run *run, int rank, const struct ranks_part *parts, uint32_t nparts);
 
-/* A message for a device of another rank. */
+/* Send a message to a device of another rank. */
 void remote_message(const struct run *run, int32_t from, int32_t to, struct message_tag tag,
                     const void *data, uint64_t bytes);
 
-/* Bundles whose letters nobody reads any more. */
+/* Release bundles whose letters are no longer read. */
 void remote_give_back(struct run *run, struct span_bundle *bundles);
 
-/* Tell all others. */
+/* Report to all other ranks. */
 void remote_tell_ended(const struct shd_device *dev, int state);
 void remote_tell_done(struct run *run);
 void remote_tell_verdict(const struct run *run, int verdict, int32_t device);
@@ -89,15 +90,15 @@ void remote_tell_verdict(const struct run *run, int verdict, int32_t device);
 /* Whether the devices of all ranks have ended. */
 bool remote_all_done(const struct run *run);
 
-/* On rank 0: begin a wave, and return whether the last two found that none can ever go on. */
+/* On rank 0: start a wave, and return whether the last two found that no device can continue. */
 bool remote_wave(struct run *run);
 
-/* All ranks, before any device begins: `status` is how starting them went here; returns that of the
- * lowest rank on which it failed. */
+/* Called by all ranks before any device starts: `status` is how the start went on this rank;
+ * returns the status of the lowest rank on which it failed. */
 int remote_agree_on_start(const struct run *run, int status, struct shd_error *err);
 
-/* All ranks, when all devices have ended: no letters are delivered any more, and the states of all
- * devices and what they received, sent and held at most are known to all. */
+/* Called by all ranks when all devices have ended: stops the delivery of letters, and shares the
+ * states of all devices and their received, sent and peak bytes. */
 void remote_agree_on_end(struct run *run);
 
 #endif /* RUN_REMOTE_H */

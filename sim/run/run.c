@@ -1,4 +1,4 @@
-/* Start and end of a run: its devices, their threads, what was counted.
+/* Start and end of a run: its devices, their threads, and its statistics.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,23 +14,23 @@
 #include "run/remote.h"
 #include "run/verdict.h"
 
-/* Stack of a device's thread, where the caller does not say; thousands of devices have one each. */
+/* Default stack of a device's thread; thousands of devices have one each. */
 #define DEFAULT_STACK_BYTES (256 * 1024)
-/* Kernels and collectives keep blocks on the stack, of less than 64 KiB (kern/kern.h). */
+/* Kernels and collectives keep blocks of less than 64 KiB on the stack (kern/kern.h). */
 #define LEAST_STACK_BYTES (96 * 1024)
-/* The longest wait for another device, where the caller does not say. */
+/* Default limit for a wait for another device. */
 #define DEFAULT_WAIT_LIMIT_S 60
-/* Calls of up to a page are done whole by the last member to arrive, where the caller does not say:
- * to copy that takes less than to wake a thread. */
+/* Default size up to which the last member to arrive executes a call: copying a page takes less
+ * than waking a thread. */
 #define DEFAULT_FUSE_BYTES 4096
-/* Room for one "collective=algorithm"; the longest in the table has half of it. */
+/* Room for one "collective=algorithm"; the longest in the table takes half of it. */
 #define ALGO_TEXT_MAX 64
-/* How often a thread gives its core away before it sleeps, see linger() in base/wait.c. */
+/* How often a thread yields its core before it sleeps, see linger() in base/wait.c. */
 #define NYIELDS 4
 
 /* ---- options ---- */
 
-/* One "kind=name" of `length` bytes. */
+/* Parse one "kind=name" of `length` bytes. */
 static int choose_algo(struct run *run, const char *text, size_t length, struct shd_error *err)
 {
     char entry[ALGO_TEXT_MAX];
@@ -112,7 +112,7 @@ static void fini_run(struct run *run)
     pthread_mutex_destroy(&run->lock);
 }
 
-/* A lent arena comes with what it holds; its peak is counted anew for this run. */
+/* Give a device its arena.  A lent one keeps its content; its peak is counted anew for this run. */
 static void open_arena(struct shd_device *dev, struct arena *lent)
 {
     if (lent) {
@@ -184,7 +184,7 @@ static void end_device(struct shd_device *dev, int status)
     wait_signal(&dev->run->ended);
 }
 
-/* The device's function did not return: it ended its thread, or something else did. */
+/* Called if the device's function did not return: its thread was ended. */
 static void end_gone(void *arg)
 {
     struct shd_device *dev = arg;
@@ -251,7 +251,7 @@ static int start_threads(struct run *run, int32_t *nstarted, struct shd_error *e
     return SHD_OK;
 }
 
-/* Either all devices run or none does, on all ranks. */
+/* Run all devices or none, on all ranks. */
 static int run_threads(struct run *run, struct shd_error *err)
 {
     struct monitor_watch *watch = monitor_create(run);
@@ -300,7 +300,7 @@ static int init_stats(struct shd_run_stats *stats, int32_t ndevices, struct shd_
     return shd_error_set(err, SHD_ENOMEM, "no memory for the counts of %zu devices", n);
 }
 
-/* The matrix becomes the caller's. */
+/* Fill the statistics; the matrix passes to the caller. */
 static void fill_stats(struct shd_run_stats *stats, struct run *run)
 {
     for (int32_t d = 0; d < run->ndevices; d++) {
@@ -321,7 +321,7 @@ void shd_run_stats_fini(struct shd_run_stats *stats)
     *stats = (struct shd_run_stats){.error_device = -1};
 }
 
-/* On all ranks together, also where this one has no memory to begin. */
+/* Called by all ranks together, even if this one could not allocate. */
 static int run_over_ranks(struct run *run, int status, struct shd_error *err)
 {
     if (status != SHD_OK)

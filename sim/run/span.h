@@ -1,16 +1,16 @@
-/* span.h - a group whose members are on several ranks, and what these bring each other.
+/* span.h - a group whose members are on several ranks, and the data that these exchange.
  *
  * The members on one rank meet at the group's barrier, and the last of them meets the other ranks.
- * Each rank sends the others a bundle, which has the calls of its members; small operands are in
- * it.  Then every rank has every call, and compares all of them as one rank would.  Larger operands
- * follow as parcels, each to the ranks that need it and no more of it than they need.  They lie in
- * memory of the host, and calls by proxy point at them, so that all else is done as on one rank:
- * each rank stores to its own members only, and counts what these receive.
+ * Each rank sends the others a bundle with the calls of its members and small operands.  Then every
+ * rank has every call, and compares all of them as a single rank would.  Larger operands follow as
+ * parcels, to the ranks that need them and only as much as they need.  They are in host memory, and
+ * proxy calls point to them, so that the rest works as on one rank: each rank stores to its own
+ * members only, and counts what these receive.
  *
- * This is where it is kept; meet.h is how it is done.
+ * This file keeps the state; meet.h executes calls.
  *
- * Thread class: owned by the last member of its rank to arrive, but for what is said to be for any
- * thread.
+ * Thread class: owned by the last member of its rank to arrive, except for what is said to be for
+ * any thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,11 +27,11 @@
 struct run_group;
 struct wait_record;
 
-/* What a rank tells of its members' calls. */
+/* A rank's calls by its members. */
 struct span_bundle {
     struct span_bundle *next;
-    uint64_t group;  /* its hash */
-    uint64_t number; /* of the call, 1 the first that the group makes */
+    uint64_t group;  /* the group's hash */
+    uint64_t number; /* of the call; the group's first call is 1 */
     int from;        /* rank */
     const char *letter;
 };
@@ -41,11 +41,11 @@ struct span_proxy {
     struct coll_call call;
     char where[64];
     uint32_t *source;     /* permute */
-    void *in, *out, *tmp; /* memory that stands for its; of small operands the bundle is */
+    void *in, *out, *tmp; /* stand-ins for its memory; small operands remain in the bundle */
     uint64_t in_room, out_room, tmp_room;
 };
 
-/* A run of members that follow each other on one rank. */
+/* Consecutive members on the same rank. */
 struct span_segment {
     uint32_t first, end;
     int rank;
@@ -54,67 +54,69 @@ struct span_segment {
 struct span {
     struct run_group *group;
     int me;
-    uint32_t nranks; /* that have members */
+    uint32_t nranks; /* ranks with members */
     int *ranks;      /* ascending */
     uint32_t nhere;
     uint32_t *here; /* members on this rank, ascending */
     uint32_t nsegments;
     struct span_segment *segments;
     struct span_proxy *proxies; /* by member */
-    uint32_t *tags;             /* by rank of the run: of its parcels in the call at hand */
+    uint32_t *tags;             /* by rank of the run: its parcels' tags in the current call */
 
-    uint64_t number; /* of the call at hand */
-    void *packed;    /* operands in a row, to be sent */
+    uint64_t number; /* of the current call */
+    void *packed;    /* operands packed for sending */
     uint64_t packed_room;
-    void *aside; /* an OUT in a row, where an all-reduce needs that (owners.h) */
+    void *aside; /* a contiguous OUT, if an all-reduce needs one (owners.h) */
     uint64_t aside_room;
     struct ranks_parcel *parcels;
     uint32_t nparcels, parcels_room;
-    char *letter; /* to be sent, but for operands */
+    char *letter; /* outgoing, without operands */
     uint64_t letter_room;
-    struct ranks_part *parts; /* what is sent: that, and each operand */
-    struct span_bundle *read; /* those of the call at hand */
+    struct ranks_part *parts; /* outgoing: the letter, and each operand */
+    struct span_bundle *read; /* bundles of the current call */
     struct chain *chain; /* NULL until there is a reduction (chain.h) */
 
-    pthread_mutex_t lock; /* guards what follows */
-    struct span_bundle *bundles; /* that are not read yet */
-    uint32_t nmissing;          /* bundles of the call at hand */
-    struct wait_record *waiter; /* who waits for them */
-    _Atomic uint32_t event;     /* moves when all are there, or something is to be looked at */
+    pthread_mutex_t lock; /* guards the following fields */
+    struct span_bundle *bundles; /* not read yet */
+    uint32_t nmissing;          /* bundles of the current call still to come */
+    struct wait_record *waiter; /* the wait for them */
+    _Atomic uint32_t event;     /* changes when all bundles have arrived, or a wait should check
+                                   again */
 };
 
 /* NULL: no memory. */
 struct span *span_create(struct run_group *group);
-void span_destroy(struct span *span); /* NULL is allowed; its chain is not destroyed with it */
+void span_destroy(struct span *span); /* NULL is allowed; does not destroy its chain */
 void span_free_bundles(struct span_bundle *bundles);
 
-/* A bundle has come, which the span keeps; any thread, with the run's lock held. */
+/* Deliver a bundle, which the span then owns; any thread, with the run's lock held. */
 void span_deliver(struct span *span, struct span_bundle *bundle);
 
-/* Let who waits look again; any thread. */
+/* Wake the waiting thread to check again; any thread. */
 void span_poke(struct span *span);
 
 /* The rank of a member. */
 int span_rank_of(const struct span *span, uint32_t member);
 
 struct span_range {
-    uint64_t at, end; /* elements; none where they are equal */
+    uint64_t at, end; /* elements; empty if equal */
 };
 
-/* From the first to the last element of the chunks for the members of a rank, of `count`. */
+/* The range from the first to the last element of the chunks that a rank's members own, of `count`
+ * elements. */
 struct span_range span_chunks(const struct span *span, uint64_t count, int rank);
 
-/* In a pull phase, when no member will read what `member` of another rank published any more: free
- * the memory that stands for it. */
+/* In a pull phase, free the stand-in memory of `member` on another rank, once no member reads it
+ * any more. */
 void span_forget(struct span *span, uint32_t member);
 
-/* Start a parcel of the call at hand; wait for those that come to this rank, or for all. */
+/* Start a parcel of the current call; wait for those that this rank receives, or for all. */
 void span_send(struct span *span, int rank, uint32_t tag, const void *data, uint64_t bytes);
 void span_receive(struct span *span, int rank, uint32_t tag, void *data, uint64_t bytes);
 void span_finish_receives(struct span *span);
 void span_finish(struct span *span);
 
-/* Room for so many parcels, and for bytes; false: no memory. */
+/* Reserve room for n parcels, or for bytes; false: no memory. */
 bool span_room_for_parcels(struct span *span, uint64_t n);
 bool span_grow(void **memory, uint64_t *room, uint64_t bytes);
 

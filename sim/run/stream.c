@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Streaming stores (stream.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/stream.h"
@@ -6,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The thread sanitizer does not see streaming stores, so builds with it copy plainly. */
+/* The thread sanitizer does not see streaming stores, so its builds copy plainly. */
 #if defined(__SANITIZE_THREAD__)
 #define PLAIN 1
 #elif defined(__has_feature)

@@ -1,4 +1,4 @@
-/* stream.h - copies that go past the caches.
+/* stream.h - copies that bypass the caches.
  *
  * Thread class: pure functions.
  *
@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* As memcpy(); what is written is seen by other threads after stream_fence() and a release. */
+/* memcpy() with streaming stores; other threads see the data after stream_fence() and a release. */
 void stream_copy(void *dst, const void *src, size_t bytes);
 void stream_fence(void);
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Counting received bytes (tally.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/tally.h"
@@ -6,7 +9,7 @@
 #include "run/device.h"
 #include "run/group.h"
 
-/* An addition that no other can come between is not worth a locked bus. */
+/* Add to a sum; a single writer needs no locked instruction. */
 static void add(uint64_t *sum, uint64_t bytes, bool alone)
 {
     if (alone)
@@ -36,7 +39,8 @@ uint64_t tally_received(const struct shd_device *dev)
 void tally_init(struct tally *tally, const struct run_group *group, bool alone)
 {
     tally->group = group;
-    tally->alone = alone && !group->span; /* leaders of other groups tell of devices elsewhere */
+    tally->alone = alone && !group->span; /* otherwise leaders of other groups also count for
+                                             devices elsewhere */
     tally->here_only = group->span != NULL;
     tally->by_member = NULL;
     tally->used = 0;
@@ -63,7 +67,7 @@ void tally_add(struct tally *tally, uint32_t receiver, uint32_t source, uint64_t
     tally->used |= UINT64_C(1) << i;
 }
 
-/* Pairs of one receiver mostly lie side by side, and take one addition to its sum. */
+/* Pairs of one receiver are mostly adjacent, and take one addition to its sum. */
 void tally_flush(struct tally *tally)
 {
     uint64_t received = 0;

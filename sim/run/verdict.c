@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Determining a run's status from its devices (verdict.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/verdict.h"
@@ -8,21 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Devices named in a message about a circle of waits: as many as its text has room for. */
+/* Devices named in a message about a circular wait: as many as its text has room for. */
 #define LINKS_SHOWN 4
 
-/* How a device ended, as all ranks know it. */
+/* How a device ended, in a form that all ranks share. */
 struct ending {
     int32_t state, status;
     int32_t waits; /* 1: its last wait was given up at a barrier (not refused before) */
     int32_t
-        missing; /* 1 + the lowest position that never came to where it waits; 0: there is none */
-    uint64_t group; /* where it waits */
+        missing; /* 1 + the lowest position of a member that never reached the group; 0: none */
+    uint64_t group; /* the group where it waits */
     char waits_in[DEVICE_WHAT_MAX];
     char text[SHD_ERROR_TEXT_MAX];
 };
 
-/* The group that the device waited in when it was given up. */
+/* The group in which the device waited when its wait was given up. */
 static const struct run_group *group_of(const struct shd_device *dev)
 {
     return (const struct run_group *)atomic_load(&dev->record.at);
@@ -32,7 +35,7 @@ static struct ending ending_of(const struct shd_device *dev)
 {
     struct ending e;
 
-    memset(&e, 0, sizeof e); /* padding, too: it goes to other ranks */
+    memset(&e, 0, sizeof e); /* padding, too, as it is sent to other ranks */
     e.state = atomic_load(&dev->state);
     e.status = dev->error.status;
     e.waits = atomic_load(&dev->record.count) % 2 == 1;
@@ -43,7 +46,8 @@ static struct ending ending_of(const struct shd_device *dev)
     return e;
 }
 
-/* 1 + the member at the lowest position that never came to where the device waits, or 0. */
+/* 1 + the lowest position of a member that never reached the group where the device waits; 0:
+ * none. */
 static int32_t find_missing(const struct shd_device *dev, const struct ending *endings)
 {
     const struct run_group *group = group_of(dev);
@@ -72,7 +76,7 @@ static void fill(struct ending *endings, const struct run *run)
     spread_merge_rows(run->spread, endings, sizeof *endings);
 }
 
-/* The lowest position, or -1. */
+/* The lowest position of a device in a state, or -1. */
 static int32_t find_state(const struct run *run, enum device_state state)
 {
     for (int32_t d = 0; d < run->ndevices; d++) {
@@ -82,8 +86,8 @@ static int32_t find_state(const struct run *run, enum device_state state)
     return -1;
 }
 
-/* "device 0 waits in a for device 1, which waits in b for device 0": as far as it goes, or until it
- * comes back to a device that was named. */
+/* Report "device 0 waits in a for device 1, which waits in b for device 0", as far as it fits, or
+ * until a device repeats. */
 static int stuck(const struct ending *endings, int32_t first, struct shd_error *err)
 {
     int32_t named[LINKS_SHOWN];
@@ -125,7 +129,7 @@ static int over_limit(const struct run *run, const struct ending *endings, struc
                          run->over_limit, e->waits_in, run->opts.wait_limit_s, e->missing - 1);
 }
 
-/* Messages of the runtime name the device already. */
+/* The runtime's own messages already name the device. */
 static int failure(const struct ending *e, int32_t position, struct shd_error *err)
 {
     if (!strncmp(e->text, "device ", 7))

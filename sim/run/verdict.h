@@ -1,4 +1,4 @@
-/* verdict.h - why a run ended, read off its devices after their threads are over.
+/* verdict.h - why a run ended, determined from its devices after their threads have ended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 #include "run/device.h"
 
-/* The run's status; stores whose error it is (-1: none, or not one device's). */
+/* The run's status; stores the device that caused it (-1: none, or not a single one). */
 int verdict_build(const struct run *run, int32_t *error_device, struct shd_error *err);
 
 #endif /* RUN_VERDICT_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Cursors over views (view.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/view.h"
@@ -13,7 +16,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Set the cursor to that of several arrays in which element `at` lies; returns the place there. */
+/* Move the cursor to the array that contains element `at`; returns the position in that array. */
 static uint64_t find_array(struct view_cursor *c, const struct coll_view *first, uint64_t at)
 {
     const struct coll_view *view = first;
@@ -40,7 +43,7 @@ void view_cursor_init(struct view_cursor *c, const struct coll_view *view, size_
         return;
     }
     if (view->chunk == 0 || view->chunk == view->run) {
-        c->view.chunk = UINT64_MAX; /* one row without end */
+        c->view.chunk = UINT64_MAX; /* one endless row */
         c->view.run = UINT64_MAX;
         return;
     }
@@ -78,7 +81,7 @@ void view_cursor_advance(struct view_cursor *c, uint64_t count)
         c->view = *c->first;
 }
 
-/* Runs shorter than this are copied through the caches: too many of their lines would be written in
+/* Shorter runs are copied through the caches: too many of their cache lines would be written in
  * parts. */
 #define STREAM_LEAST_BYTES 1024
 
