@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Checking questions against the fields of their op (fields.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "query/fields.h"
@@ -12,9 +15,10 @@
 #include "base/text.h"
 
 #define KEYS_MAX 64  /* of one object; the longest has some twenty */
-#define KEYS_TOLD 8 /* of a longer list only the nearest is told: a message is a sentence */
+#define KEYS_TOLD 8 /* longer lists of keys are reduced to the nearest key, to keep messages
+                       short */
 
-/* What `type` tensor has, wherever it stands. */
+/* Fields of type tensor, in any question. */
 static const struct query_field tensor_fields[] = {
     {"shape", "shape", NULL, "Extents."},
     {"seed", "whole number from 0 to 4294967295", "0", "Of its numbers."},
@@ -51,7 +55,7 @@ int fields_unknown(const char *key, const char *where, const char *const *keys, 
     return status;
 }
 
-/* The key of a row that is right below `path`; NULL: it is elsewhere. */
+/* The key of a row directly below `path`; NULL for a row elsewhere. */
 static const char *key_below(const struct query_field *row, const char *path)
 {
     size_t length = strlen(path);
@@ -103,7 +107,7 @@ static int check_whole(const char *name, const char *type, const json_t *value,
                          (long long)json_integer_value(value), least, most);
 }
 
-/* Whether a value of that type is a list, and nothing else but null. */
+/* Whether a type allows only lists and null. */
 static bool is_list(const char *type)
 {
     const char *otherwise = strstr(type, " or ");
@@ -114,7 +118,7 @@ static bool is_list(const char *type)
            starts_with(type, "shape");
 }
 
-/* Types that the page tells the form of; what else there is, the op reads. */
+/* Check types whose form the manual defines; the op checks the others. */
 static int check_type(const struct query_field *row, const json_t *value, struct shd_error *err)
 {
     const char *type = row->type, *expected = NULL;
@@ -143,7 +147,7 @@ static int check_type(const struct query_field *row, const json_t *value, struct
     return status;
 }
 
-/* An object whose rows are those below `path`. */
+/* Check an object against the rows below `path`. */
 static int check_object(const struct query_field *fields, const char *path, const char *where,
                         const json_t *object, struct shd_error *err)
 {

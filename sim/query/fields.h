@@ -1,8 +1,8 @@
-/* fields.h - a question held to the fields that are told of its op.
+/* fields.h - checking a question against the documented fields of its op.
  *
- * The rows that `query --list` prints are what is known: a key that has no row is an error, in
- * objects below as well.  The name of a row is the way to it, "layout.zero.stage"; '*' in it is any
- * key.  An object without rows below it has keys of its own, which the op knows.
+ * The rows that `query --list` prints are the known fields: a key without a row is an error, in
+ * nested objects, too.  A row's name is its path, "layout.zero.stage", in which '*' matches any
+ * key.  An object without rows below it has keys that only the op knows.
  *
  * Thread class: pure functions.
  *
@@ -15,13 +15,14 @@
 
 #include "query/query.h"
 
-/* `where` is what the object is, for messages: the op, or "a leaf".  SHD_EINVAL: an unknown key;
- * SHD_ETYPE: a whole number, number, text, boolean, object or list that is none (null is as if it were
- * not there); SHD_ERANGE: a whole number out of the range of its row. */
+/* Check an object; `where` names it in messages: the op, or "a leaf".  SHD_EINVAL: unknown key;
+ * SHD_ETYPE: a value of another type than whole number, number, text, boolean, object or list as
+ * its row requires (null counts as missing); SHD_ERANGE: a whole number outside the range of its
+ * row. */
 SHD_MUST_CHECK int fields_check(const struct query_field *fields, const char *where,
                                 const json_t *in, struct shd_error *err);
 
-/* SHD_EINVAL: an unknown key of `where`, which knows `keys`. */
+/* SHD_EINVAL for an unknown key of `where`, whose keys are `keys`. */
 SHD_MUST_CHECK int fields_unknown(const char *key, const char *where, const char *const *keys,
                                   size_t nkeys, struct shd_error *err);
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* An allocator for jansson that survives a lack of memory (json_memory.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "query/json_memory.h"
@@ -9,14 +12,14 @@
 
 #include <jansson.h>
 
-/* What jansson asks for between a failed request and its return, with room to spare. */
+/* more than jansson requests between a failed request and its return */
 #define RESERVE_BYTES 16384
 
-/* jansson takes a lack of memory for a fault of the text, so it is noted where it occurs. */
+/* jansson reports a lack of memory as a fault of the text, so it is recorded where it occurs. */
 static _Thread_local bool ran_out;
 
-/* jansson itself does not survive every lack of memory: what it asks for then comes from here, and
- * what it makes of that is dropped. */
+/* jansson does not survive every failed request.  Later requests are served from this reserve, and
+ * the results are discarded. */
 static _Thread_local _Alignas(max_align_t) char reserve[RESERVE_BYTES];
 static _Thread_local size_t reserve_used;
 

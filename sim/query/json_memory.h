@@ -1,6 +1,6 @@
-/* json_memory.h - the memory of jansson, which survives that there is none.
+/* json_memory.h - memory for jansson, with which it survives a lack of memory.
  *
- * Thread class: pure but for what belongs to each thread; json_memory_init() before the first use.
+ * Thread class: pure except for thread-local state; json_memory_init() before the first use.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,16 +9,16 @@
 
 #include <stdbool.h>
 
-/* From here on jansson takes its memory from this file. */
+/* Make jansson allocate through this file. */
 void json_memory_init(void);
 
-/* Before each question, when nothing of the one before is left: as if memory had never run out. */
+/* Reset before each question, once everything of the last question is freed. */
 void json_memory_reset(void);
 
-/* Whether memory ran out since: what jansson made meanwhile is not to be used. */
+/* Whether memory ran out since the reset: jansson's results must then be discarded. */
 bool json_memory_ran_out(void);
 
-/* Free what jansson has allocated, as the text of json_dumps(). */
+/* Free memory allocated by jansson, such as the text of json_dumps(). */
 void json_memory_free(void *memory);
 
 #endif /* QUERY_JSON_MEMORY_H */

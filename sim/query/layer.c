@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs of single layers (layer.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "query/layer.h"
@@ -13,7 +16,7 @@
 #include "graph/layers/xent.h"
 #include "query/fields.h"
 
-/* Which elements of a head are a pair: "half", also where nothing is said, or "interleaved". */
+/* Whether pairs of elements are "interleaved", rather than "half", the default. */
 static bool is_interleaved(struct graph *g, const json_t *convention)
 {
     const char *name = json_string_value(convention);
@@ -38,7 +41,7 @@ static struct attention_opts attention_of(struct graph *g, const json_t *attrs)
     return opts;
 }
 
-/* What is said beside the tensors must be what they say. */
+/* Check an attribute against the tensors, which already determine it. */
 static void check_said(struct graph *g, const json_t *attrs, const char *key, bool is)
 {
     const json_t *said = json_object_get(attrs, key);
@@ -48,7 +51,7 @@ static void check_said(struct graph *g, const json_t *attrs, const char *key, bo
                    json_is_true(said) ? "true" : "false");
 }
 
-/* The word for an MLP with or without a gate. */
+/* Check the name of the activation against the MLP's gate or lack of one. */
 static void check_activation(struct graph *g, const json_t *attrs, const char *key, bool gated)
 {
     const char *said = json_string_value(json_object_get(attrs, key));
@@ -105,7 +108,7 @@ static uint32_t build_attention(struct graph *g, const json_t *attrs, const uint
     return as_out(g, layer_attention(g, "attn", nodes[0], &w, &opts));
 }
 
-/* Gated where the question brings wg. */
+/* Gated if the question has wg. */
 static uint32_t build_block(struct graph *g, const json_t *attrs, const uint32_t *nodes)
 {
     bool gated = nodes[6] != GRAPH_NONE;
@@ -150,7 +153,7 @@ static uint32_t build_rope(struct graph *g, const json_t *attrs, const uint32_t 
                                 interleaved));
 }
 
-/* 1 where the mask's whole number is not 0. */
+/* A mask of 1 where the integer is not 0. */
 static uint32_t mask_of(struct graph *g, uint32_t numbers)
 {
     uint32_t zero;
@@ -188,8 +191,8 @@ static uint32_t build_xent(struct graph *g, const json_t *attrs, const uint32_t 
     return x.loss;
 }
 
-/* Routers decide here, and no plan is asked for: what it would assume is that all experts get as
- * many tokens. */
+/* Routing by the router itself.  No plan is made from it: it would assume that all experts get
+ * equally many tokens. */
 static const struct kern_routing *routing_of(struct graph *g, uint32_t x, uint32_t router,
                                              int64_t choices)
 {
@@ -204,7 +207,8 @@ static const struct kern_routing *routing_of(struct graph *g, uint32_t x, uint32
     return graph_routing(g, &spec);
 }
 
-/* x[tokens, embed] as sequences of one token each, which are what experts are given: times 1. */
+/* Reshape x[tokens, embed] into sequences of one token each, as experts need, by multiplying by
+ * 1. */
 static uint32_t as_sequences(struct graph *g, uint32_t x)
 {
     const uint32_t one = graph_dim(g, "one", 1);
@@ -219,7 +223,7 @@ static uint32_t as_sequences(struct graph *g, uint32_t x)
     return graph_einsum(g, "sequences", x, ones, dims, 3);
 }
 
-/* And back. */
+/* Undo as_sequences(). */
 static uint32_t as_tokens(struct graph *g, const char *name, uint32_t x)
 {
     uint32_t dims[2];
@@ -231,7 +235,8 @@ static uint32_t as_tokens(struct graph *g, const char *name, uint32_t x)
     return graph_reduce(g, name, SHD_SUM, x, dims, 2);
 }
 
-/* The choice is made once more, of tokens: whole numbers are not summed. */
+/* Add the outputs.  The choice of experts is repeated per token, since integers cannot be
+ * summed. */
 static void moe_outputs(struct graph *g, const struct moe *m, uint32_t y)
 {
     uint32_t probs = as_tokens(g, "router_probs", m->probs), ids;
@@ -247,7 +252,7 @@ static void moe_outputs(struct graph *g, const struct moe *m, uint32_t y)
     graph_output(g, GRAPH_OUTPUT, "tokens_per_expert", m->chosen, GRAPH_NONE);
 }
 
-/* Gated where the question brings wg. */
+/* Gated if the question has wg. */
 static uint32_t build_moe(struct graph *g, const json_t *attrs, const uint32_t *nodes)
 {
     bool gated = nodes[3] != GRAPH_NONE;
@@ -417,7 +422,7 @@ uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, in
     return (input ? graph_input : graph_param)(graph, t->name, dtype, dims, n, source);
 }
 
-/* Whether `name` is one of `words`, which have spaces between them. */
+/* Whether `name` is in `words`, a list separated by spaces. */
 static bool is_among(const char *name, const char *words)
 {
     size_t length;
@@ -435,7 +440,7 @@ static bool is_optional(const struct layer_kind *kind, const char *tensor)
     return is_among(tensor, kind->optional) || layer_is_data(tensor);
 }
 
-/* Sizes as questions name them, and the dimensions that have them. */
+/* Names of sizes in questions, and their dimensions. */
 static const struct size_name {
     const char *key, *dim;
 } size_names[] = {{"batch", "batch"},       {"seq", "seq"},           {"d_model", "embed"},
@@ -466,7 +471,7 @@ static bool is_size(const struct layer_kind *kind, const char *attr)
     return false;
 }
 
-/* in[key] has names of the kind's tensors alone. */
+/* Check that in[key] has only names of the kind's tensors. */
 static int check_tensor_names(const struct layer_kind *kind, const json_t *in, const char *key,
                               struct shd_error *err)
 {
@@ -524,7 +529,7 @@ uint32_t layer_build(struct graph *graph, const struct layer_kind *kind, const j
     if (graph->err.status != SHD_OK)
         return GRAPH_NONE;
     result = kind->build(graph, attrs, nodes);
-    if (result == GRAPH_NONE) /* the first error stays */
+    if (result == GRAPH_NONE) /* the first error is kept */
         return graph_fail(graph, SHD_EINVAL, "%s cannot be made of these tensors", kind->name);
     return result;
 }

@@ -1,6 +1,6 @@
-/* layer.h - a single layer as a graph, for questions that name its tensors.
+/* layer.h - single layers as graphs, for questions that name their tensors.
  *
- * A kind of layer is a row: its tensors with the dimensions of each, and how they are put together.
+ * A kind of layer is a table row: its tensors with their dimensions, and how to combine them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,25 +11,26 @@
 
 #include "graph/graph.h"
 
-#define LAYER_TENSORS_MAX 16 /* operands of a layer, at most; layer_kinds has the rows */
+#define LAYER_TENSORS_MAX 16 /* maximum operands of a layer; layer_kinds has the rows */
 
 struct layer_tensor {
     const char *name; /* as in the question */
     const char *dims; /* names of its dimensions: "batch seq embed" */
 };
 
-/* Whether a tensor is data that no gradient is taken of: ct, labels, mask. */
+/* Whether a tensor is data without a gradient: ct, labels, mask. */
 bool layer_is_data(const char *tensor);
 
-/* Nodes by the kind's tensors, GRAPH_NONE for those that the question does not bring. */
+/* A kind of layer.  Nodes are indexed by its tensors, GRAPH_NONE for tensors that the question
+ * lacks. */
 struct layer_kind {
     const char *name;
-    const char *optional; /* tensors that it can do without, beside data: "b1 b2" */
-    const char *attrs;    /* attributes that it heeds, beside sizes: "causal rope" */
+    const char *optional; /* tensors that may be missing, in addition to data: "b1 b2" */
+    const char *attrs;    /* supported attributes, in addition to sizes: "causal rope" */
     struct layer_tensor tensors[LAYER_TENSORS_MAX];
-    /* Add the computation and its outputs, all tensors that are not optional given; returns what
-     * the loss is taken of: an array (the loss is its product with ct, summed) or, of rank 0, the
-     * loss itself. */
+    /* Add the computation and its outputs; all tensors that are not optional are given.  Returns
+     * the node for the loss: an array (the loss is the sum of its product with ct) or, of rank 0,
+     * the loss itself. */
     uint32_t (*build)(struct graph *graph, const json_t *attrs, const uint32_t *nodes);
 };
 
@@ -37,32 +38,33 @@ extern const struct layer_kind layer_kinds[]; /* ended by a row without name */
 
 const struct layer_kind *layer_find(const char *name);
 
-/* Number of a tensor of the kind, or -1. */
+/* The index of a kind's tensor, or -1. */
 int layer_tensor_find(const struct layer_kind *kind, const char *name);
 
-/* Node of the tensor `name` among `nodes`; GRAPH_NONE when the kind or question has none. */
+/* The node of the tensor `name` in `nodes`; GRAPH_NONE if the kind or the question lacks it. */
 uint32_t layer_node(const struct layer_kind *kind, const uint32_t *nodes, const char *name);
 
-/* Add a leaf for a tensor of `rank` extents, dimensions named by the kind.  x and data are inputs,
- * all others parameters.  Errors stay in the graph. */
+/* Add a leaf for a tensor with `rank` extents; the kind names its dimensions. x and data are
+ * inputs, all others parameters.  Errors stay in the graph. */
 uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, int tensor,
                           enum shd_dtype dtype, const int64_t *shape, size_t rank,
                           struct kern_source source);
 
-/* SHD_EINVAL: a question has what the kind does not heed: an attribute, a tensor, a spec. */
+/* SHD_EINVAL if a question has something unknown to the kind: an attribute, a tensor, a spec. */
 SHD_MUST_CHECK int layer_check_names(const struct layer_kind *kind, const json_t *in,
                                      struct shd_error *err);
 
-/* Sizes that are given beside the tensors ("d_model": 64) must be those that these have; else an
- * error in the graph. */
+/* Check that sizes given beside the tensors ("d_model": 64) equal those of the tensors; otherwise
+ * an error in the graph. */
 void layer_check_sizes(struct graph *graph, const json_t *sizes);
 
-/* What a kind's build() returns, or GRAPH_NONE and an error in the graph: a tensor is missing, or
- * they do not fit each other. */
+/* The node from the kind's build(); or GRAPH_NONE and an error in the graph, if a tensor is missing
+ * or the tensors do not fit. */
 uint32_t layer_build(struct graph *graph, const struct layer_kind *kind, const json_t *attrs,
                      const uint32_t *nodes);
 
-/* The loss of what layer_build() returned, and the gradient of every tensor but data as outputs. */
+/* Add the loss of the node from layer_build(), and the gradient of every tensor but data as
+ * outputs. */
 void layer_add_gradients(struct graph *graph, const struct layer_kind *kind, uint32_t result,
                          const uint32_t *nodes);
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading layouts, rules and trees from questions (layout.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "query/axes.h"
@@ -132,7 +135,7 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The keys of an object, sorted; free *out. */
+/* Sort the keys of an object; free *out. */
 static int sort_keys(const char ***out, const json_t *object, struct shd_error *err)
 {
     const char **keys = calloc(json_object_size(object) + 1, sizeof *keys);
@@ -148,7 +151,7 @@ static int sort_keys(const char ***out, const json_t *object, struct shd_error *
     return SHD_OK;
 }
 
-/* A tree being walked. */
+/* State of a walk through a tree. */
 struct walk {
     struct layout_leaves *leaves;
     layout_is_leaf *is_leaf;
@@ -165,7 +168,7 @@ static const json_t *list_of(const json_t *node)
     return json_object_size(node) == 1 && json_is_array(list) ? list : NULL;
 }
 
-/* Add a key to the path; returns where it began. */
+/* Append a key to the path; returns the path's former length. */
 static size_t push(struct walk *walk, const char *key)
 {
     size_t mark = walk->path.length;

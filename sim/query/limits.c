@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits for executing questions (limits.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "query/limits.h"
@@ -31,7 +34,7 @@ static uint128 count_elements(const struct program *program)
     return sum;
 }
 
-/* Of a device of each rank. */
+/* The sum over ranks of the actions of one device. */
 static uint128 count_actions(const struct program *program)
 {
     uint128 n = 0;

@@ -1,9 +1,12 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Printing an op's documentation (manual.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "query/manual.h"
 
-/* Examples are written with ' for ", so that they can be read in C. */
+/* Print an example, in which ' stands for " to keep it readable in C. */
 static void add_json(struct text *out, const char *json)
 {
     for (; *json; json++)

@@ -1,4 +1,4 @@
-/* moves.h - a program's communication as an answer: planned, and really executed.
+/* moves.h - a program's communication as an answer, both planned and executed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,8 +10,8 @@
 #include "base/json_out.h"
 #include "program/program.h"
 
-/* Write the keys received_bytes, collectives and executed_received_bytes into an open object.  The
- * last comes from running the program on device threads, counted where bytes are copied. */
+/* Write the keys received_bytes, collectives and executed_received_bytes into an open object.  For
+ * the last the program runs on device threads, and bytes are counted where they are copied. */
 SHD_MUST_CHECK int moves_write(struct json_out *out, const struct program *program,
                                struct shd_error *err);
 

@@ -1,4 +1,5 @@
-/* eformer.analyze_sharding_strategy: what the original returns, and what it promises.
+/* eformer.analyze_sharding_strategy: the original's result, and the result that its documentation
+ * promises.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -108,7 +109,7 @@ static void write_empty(struct json_out *out, const char *key)
     json_out_end_object(out);
 }
 
-/* As the original returns it. */
+/* Write the original's result. */
 static void write_original(struct json_out *out, const struct shd_totals *totals)
 {
     json_out_key(out, "analysis");
@@ -183,7 +184,8 @@ static void write_analysis(struct json_out *out, const struct shd_analysis *anal
     json_out_end_object(out);
 }
 
-/* What the original promises; where the specs cannot be bound, why, unless that is an error. */
+/* Write the promised result.  If the specs cannot be bound the reason is written instead, unless
+ * that is an error. */
 static int write_strategy(struct json_out *out, const struct analyze_question *q,
                           struct shd_error *err)
 {

@@ -17,7 +17,7 @@
 #include "query/read.h"
 
 #define METHODS_MAX 64     /* of one question; eformer has a handful */
-#define METHOD_AXES_MAX 16 /* axes of one method, as a mesh has at most (SHD_MESH_AXES_MAX) */
+#define METHOD_AXES_MAX 16 /* axes of one method; a mesh has no more (SHD_MESH_AXES_MAX) */
 
 static int read_options(struct shd_auto_options *out, const json_t *in, struct shd_error *err)
 {
@@ -109,7 +109,7 @@ static bool is_shape(const json_t *node)
     return json_is_array(node);
 }
 
-/* A tree of shapes; what is no shape is no leaf of it. */
+/* Build a tree of the leaves that are shapes. */
 static int build_tree(struct shd_tree **out, const struct layout_leaves *leaves,
                       struct shd_error *err)
 {
@@ -172,7 +172,7 @@ static void write_shard(struct json_out *out, const struct shd_mesh *mesh,
     json_out_key(out, "spec");
     write_spec(out, spec);
     json_out_key(out, "shard_shape");
-    if (status == SHD_OK) /* it was placed before */
+    if (status == SHD_OK) /* placed successfully before */
         write_ints(out, shard, leaf->rank);
     else
         json_out_null(out);
@@ -201,7 +201,7 @@ static int write_shards(struct json_out *out, const struct layout_leaves *leaves
     struct shd_spec **specs = calloc(shd_tree_count(tree) + 1, sizeof(struct shd_spec *));
     int status = specs ? shd_auto_shard(specs, tree, mesh, options, err)
                        : shd_error_set(err, SHD_ENOMEM, "no memory for specs");
-    size_t n = 0; /* leaves of the tree are those of `leaves` that are shapes, in order */
+    size_t n = 0; /* leaves of the tree: those of `leaves` that are shapes, in order */
 
     if (status == SHD_OK) {
         json_out_begin_object(out);
@@ -220,7 +220,7 @@ static int write_shards(struct json_out *out, const struct layout_leaves *leaves
     return status;
 }
 
-/* A question on a tree: read it and answer in one of two ways. */
+/* Read a question about a tree, and answer in one of two ways. */
 static int answer_tree(const json_t *in, bool place, struct json_out *out, struct shd_error *err)
 {
     struct layout_leaves leaves = {0, NULL};

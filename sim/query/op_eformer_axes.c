@@ -1,4 +1,4 @@
-/* Ops of eformer on axes and meshes: names, sizes, indexes, the mesh in context.
+/* Ops of eformer on axes and meshes: names, sizes, indexes, the context mesh.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,10 +15,10 @@
 #include "query/query.h"
 #include "query/read.h"
 
-#define AXES_MAX 64           /* of a list, known or not; a mesh has at most 16 */
+#define AXES_MAX 64           /* in a list, known or not; a mesh has at most 16 */
 #define DEVICES_MAX 65536 /* an answer lists every device */
 
-/* in[key]: "a" or ["a", "b"].  Anything in the list that is no name is in no mesh. */
+/* Read in[key]: "a" or ["a", "b"].  List items that are not names match no mesh axis. */
 static int read_axes(const char **axes, size_t *n, const json_t *in, const char *key,
                      struct shd_error *err)
 {
@@ -39,7 +39,7 @@ static int read_axes(const char **axes, size_t *n, const json_t *in, const char 
     return layout_read_names(axes, n, AXES_MAX, value, key, err);
 }
 
-/* The mesh in[key], which must be there. */
+/* Read the mesh in[key], which is required. */
 static int read_context(struct shd_mesh **out, const json_t *in, const char *key,
                         struct shd_error *err)
 {
@@ -151,7 +151,7 @@ static int answer_names_in_mesh(const json_t *in, struct json_out *out, struct s
     return status;
 }
 
-/* Names gathered from any nesting of lists and objects. */
+/* Names collected from any nesting of lists and objects. */
 struct name_set {
     struct {
         const char *start; /* a name may be one character of a string */
@@ -185,7 +185,7 @@ static int add_name(struct name_set *set, const char *start, size_t length, stru
     return SHD_OK;
 }
 
-/* Python walks a string character by character. */
+/* Add each character of a string as a name, as Python iterates over strings. */
 static int add_characters(struct name_set *set, const char *string, struct shd_error *err)
 {
     int status = SHD_OK;

@@ -1,4 +1,4 @@
-/* Ops of eformer that take shardings out of trees of values.
+/* Ops of eformer that extract shardings from trees of values.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 #include "query/query.h"
 #include "query/read.h"
 
-/* Leaves as questions name them. */
+/* Kinds of leaves by their names in questions. */
 static const struct {
     const char *name;
     enum shd_value_kind kind;
@@ -124,7 +124,7 @@ static void write_found(struct json_out *out, const struct extract_question *q)
     json_out_end_object(out);
 }
 
-/* The mesh that is an argument or in context, if either is said to be there. */
+/* Read the mesh, if the question says that one is an argument or in context. */
 static int read_mesh_used(struct extract_question *q, const json_t *in, struct shd_error *err)
 {
     bool given, context;

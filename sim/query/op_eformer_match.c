@@ -26,7 +26,7 @@ static bool is_array_leaf(const json_t *node)
     return json_object_get(node, "$shape") || json_object_get(node, "$scalar");
 }
 
-/* A place of the tree: its spec; an empty place stays empty, a number has the spec []. */
+/* Write the spec of a place in the tree; an empty place stays empty, a scalar has the spec []. */
 static int write_leaf(struct json_out *out, const struct layout_leaf *place,
                       const struct shd_rules *rules, const struct shd_match_options *options,
                       struct shd_error *err)
@@ -47,7 +47,7 @@ static int write_leaf(struct json_out *out, const struct layout_leaf *place,
         status = layout_read_shape(shape, &leaf.rank, value, err);
     if (status == SHD_OK)
         status = shd_match_leaf(&match, rules, &leaf, options, err);
-    if (status == SHD_ENOTFOUND) /* a ValueError of the original */
+    if (status == SHD_ENOTFOUND) /* a ValueError in the original */
         return shd_error_set(err, SHD_EINVAL, "no rule matches '%.200s'", place->path);
     if (status == SHD_OK)
         status = shd_match_spec(&spec, &match, err);
@@ -96,8 +96,8 @@ static int answer_match(const json_t *in, struct json_out *out, struct shd_error
     return status;
 }
 
-/* {"out": spec} or {"err": {"kind", "message"}} of one name; a pattern's fault has Python's
- * name. */
+/* Write {"out": spec} or {"err": {"kind", "message"}} for one name; an error of the pattern has its
+ * Python name. */
 static void write_name(struct json_out *out, const struct shd_pattern *pattern, const char *name)
 {
     const struct shd_spec *spec;
@@ -140,7 +140,8 @@ static int write_names(struct json_out *out, const struct shd_pattern *pattern,
     return status;
 }
 
-/* The mesh is asked for and not used: where a question only says that there is one, any will do. */
+/* Read the mesh, which is required but unused: if the question only says that there is one, any
+ * mesh will do. */
 static int read_pattern_mesh(struct shd_mesh **out, const json_t *in, struct shd_error *err)
 {
     static const char *const names[] = {"data", "model"};

@@ -36,7 +36,7 @@ static int read_cluster(struct shd_cluster *out, const json_t *in, struct shd_er
     return status;
 }
 
-/* The grid under its names, which here may be given twice, as in the original. */
+/* Write the grid with its names; a name may repeat here, as in the original. */
 static int write_grid(struct json_out *out, const struct shd_mesh_grid *grid,
                       const char *const *names, size_t nnames, int32_t ndevices,
                       struct shd_error *err)
@@ -71,7 +71,7 @@ static bool is_given(const json_t *in, const char *key)
     return value && !json_is_null(value);
 }
 
-/* A mesh as asked for. */
+/* The mesh that a question requests. */
 struct mesh_question {
     struct shd_cluster cluster;
     int64_t dims[SHD_MESH_AXES_MAX], dcn[SHD_MESH_AXES_MAX];

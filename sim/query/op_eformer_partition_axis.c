@@ -13,10 +13,10 @@
 #include "query/query.h"
 #include "query/read.h"
 
-#define OVERRIDES_MAX 64  /* fields of a question; SHD_NAXIS_FIELDS are known */
+#define OVERRIDES_MAX 64  /* fields of a question; SHD_NAXIS_FIELDS exist */
 #define DIMENSIONS_MAX 64 /* names of a question; arrays have at most 16 dimensions */
 
-/* null, "axis", ["a", "b"] or "...". */
+/* Read null, "axis", ["a", "b"] or "...". */
 static int read_value(struct shd_axis_value *out, const char *field, const json_t *value,
                       struct shd_error *err)
 {
@@ -97,7 +97,7 @@ static int answer_axis(const json_t *in, struct json_out *out, struct shd_error 
     return SHD_OK;
 }
 
-/* in["names"]: what each dimension is, null for one that is not sharded. */
+/* Read in["names"]: the role of each dimension, null for an unsharded one. */
 static int read_dimensions(const char **names, size_t *n, const json_t *in, struct shd_error *err)
 {
     const json_t *list = json_object_get(in, "names");

@@ -14,9 +14,9 @@
 #include "query/read.h"
 
 #define RANKS_MAX 1048576 /* an answer lists every rank, in a group of each kind */
-#define VIEWS_MAX 16      /* of a larger world it has the views of some ranks only */
+#define VIEWS_MAX 16      /* for a larger world only the views of some ranks are listed */
 
-/* Kinds in the order in which the original creates their groups, with the keys of answers. */
+/* Kinds in the order in which the original creates their groups, with their keys in answers. */
 static const struct kind_key {
     enum shd_parallel_kind kind;
     const char *key;
@@ -31,7 +31,7 @@ static const struct kind_key {
 
 enum { NKEYS = sizeof kind_keys / sizeof kind_keys[0] };
 
-/* A process of in.world_size and in.rank.  HEAD of the original pretends a tensor group. */
+/* Read in.world_size and in.rank.  The original at HEAD pretends to have a tensor group. */
 static int read_process(struct shd_parallel *out, const json_t *in, struct shd_error *err)
 {
     int64_t world, rank;
@@ -120,7 +120,7 @@ static int write_rank(struct json_out *out, const struct shd_parallel *p, int32_
     return status;
 }
 
-/* What each rank of the world sees: in a large one the first two, the last two, and those at a
+/* Write the views of each rank; for a large world of the first two, the last two, and those at a
  * third and at half of it. */
 static int write_views(struct json_out *out, const struct shd_parallel *p, struct shd_error *err)
 {
@@ -173,7 +173,7 @@ static int answer_initialize(const json_t *in, struct json_out *out, struct shd_
     return status;
 }
 
-/* The kind of "get_tensor_parallel_rank"; what follows it, "rank", in *rest.  -1 for other names.
+/* The kind of "get_tensor_parallel_rank", with the remainder "rank" in *rest; -1 for other names.
  */
 static int parse_getter(const char *name, const char **rest)
 {
@@ -226,7 +226,7 @@ static int answer_kind(const struct shd_parallel *p, enum shd_parallel_kind kind
     return status;
 }
 
-/* A getter by the original's name; a group is its ranks. */
+/* Answer a getter by its name in the original; a group is written as its ranks. */
 static int answer_getter(const struct shd_parallel *p, const char *name, struct json_out *out,
                          struct shd_error *err)
 {
@@ -252,7 +252,7 @@ static int answer_uninitialised(const json_t *in, struct json_out *out, struct s
     return status == SHD_OK ? answer_getter(&p, getter, out, err) : status;
 }
 
-/* One op of a sequence: ["init", tensor, pipeline, context], ["destroy"], [getter]. */
+/* Check one op of a sequence: ["init", tensor, pipeline, context], ["destroy"], [getter]. */
 static int check_op(const json_t *op, struct shd_error *err)
 {
     const char *name = json_string_value(json_array_get(op, 0));
@@ -297,7 +297,7 @@ static int run_op(struct shd_parallel *p, const json_t *op, struct json_out *out
     return status;
 }
 
-/* The exception that the original raises where the library returns a status. */
+/* The exception that the original raises for a status of the library. */
 static const char *exception_of(const struct shd_parallel *p, const json_t *op, int status)
 {
     if (status != SHD_EINVAL || shd_parallel_is_initialized(p) || p->world_size < 1 ||
@@ -343,7 +343,7 @@ static int write_step(struct json_out *out, struct shd_parallel *p, const json_t
     return SHD_OK;
 }
 
-/* Where an op of a sequence fails, the error is its answer, and the next op is run. */
+/* Answer a sequence of ops.  A failed op has its error as answer, and the sequence continues. */
 static int answer_sequence(const json_t *in, struct json_out *out, struct shd_error *err)
 {
     const json_t *ops = json_object_get(in, "ops");

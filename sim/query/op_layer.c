@@ -1,4 +1,4 @@
-/* layer.run: a layer's outputs and gradients, in numbers, computed by device threads.
+/* layer.run: a layer's outputs and gradients as numbers, computed by device threads.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 #include "trial/collect.h"
 #include "walk/walk.h"
 
-/* The question with its run. */
+/* The question and its run. */
 struct layer_run {
     struct layer_question q;
     struct record *record;
@@ -27,8 +27,8 @@ static void fini(struct layer_run *run)
     layer_question_fini(&run->q);
 }
 
-/* Values that are given beside the seed must be what is made of it; of a mask, whether that is not
- * 0. */
+/* Check values given beside their seed: they must equal the generated ones; for a mask, whether
+ * those are not 0. */
 static int check_values(const json_t *data, const struct kern_source *source, int64_t tokens,
                         bool mask, struct shd_error *err)
 {
@@ -51,7 +51,7 @@ static int check_values(const json_t *data, const struct kern_source *source, in
     return SHD_OK;
 }
 
-/* labels and mask stand beside the tensors: whole numbers, one a token. */
+/* Add labels or mask, given beside the tensors: one integer for each token. */
 static int add_data(struct layer_question *q, const json_t *in, int t, struct shd_error *err)
 {
     const char *name = q->kind->tensors[t].name;
@@ -132,7 +132,7 @@ static int build_graph(struct layer_question *q, const json_t *in, struct shd_er
     return graph_status(q->graph, err);
 }
 
-/* One spec a tensor; a tensor without one is replicated. */
+/* Read one spec for each tensor; a tensor without one is replicated. */
 static int read_specs(struct layer_question *q, const json_t *in, struct shd_error *err)
 {
     const json_t *specs = json_object_get(in, "specs");

@@ -1,5 +1,5 @@
-/* The op on mixtures of experts: what a router with a softmax decides of made-up scores, who gets a
- * place in the queues of experts, and how many copies each rank sends to each.
+/* The op on mixtures of experts: the choices of a softmax router for generated scores, which tokens
+ * get a slot in the experts' queues, and how many copies each rank sends to each.
  *
  * Scores, choices and queues come from the kernels that devices run.
  *
@@ -17,19 +17,20 @@
 #include "query/read.h"
 
 #define SCORES_MAX (int64_t)(LIMIT_LISTED_ELEMENTS / 4) /* of all tokens */
-#define LOOKS_MAX (256 * SCORES_MAX) /* at scores: all of a token's for each of its choices */
+#define LOOKS_MAX (256 * SCORES_MAX) /* comparisons of scores: all of a token's for each of its
+                                        choices */
 
 struct route {
     int64_t tokens, experts, choices, ranks;
     int64_t capacity; /* slots of each expert */
     bool dropless;
-    double quantum; /* of which scores are whole multiples; 0: none */
+    double quantum; /* scores are multiples of it; 0: any value */
     struct kern_source source;
     float *logits;      /* [tokens][experts] */
-    double *probs;      /* the same */
+    double *probs;      /* [tokens][experts] */
     int32_t *ids;       /* [tokens][choices] */
-    int32_t *slots;     /* of both orders of the queue, one behind the other */
-    int32_t *counts;    /* [experts] before drops, then of both orders */
+    int32_t *slots;     /* for both queue orders, one after the other */
+    int32_t *counts;    /* [experts] before drops, then for both queue orders */
     uint64_t *copies;   /* [ranks][ranks] */
     double *importance; /* [experts]: mean probability */
 };
@@ -62,7 +63,7 @@ static int read_sizes(struct route *r, const json_t *in, struct shd_error *err)
     return SHD_OK;
 }
 
-/* A number above 0; *given is whether there is one. */
+/* Read a number above 0; *given is set to whether the key exists. */
 static int read_positive(double *out, bool *given, const json_t *in, const char *key,
                          struct shd_error *err)
 {
@@ -132,7 +133,7 @@ static void release(struct route *r)
     free(r->importance);
 }
 
-/* ---- what is decided ---- */
+/* ---- routing ---- */
 
 static void make_logits(struct route *r)
 {
@@ -209,7 +210,7 @@ static void write_counts(struct json_out *out, const char *key, const int32_t *c
     json_out_end_array(out);
 }
 
-/* Numbers of each choice of each token; those below 0 are written as null. */
+/* Write a number for each choice of each token; negative ones as null. */
 static void write_choices(struct json_out *out, const char *key, const struct route *r,
                           const int32_t *numbers)
 {
@@ -230,7 +231,7 @@ static void write_choices(struct json_out *out, const char *key, const struct ro
     json_out_end_array(out);
 }
 
-/* Probabilities of the choices, as they are or over their sum. */
+/* Write the probabilities of the choices, as they are or divided by their sum. */
 static void write_gates(struct json_out *out, const char *key, const struct route *r,
                         bool renormalized)
 {
@@ -251,8 +252,8 @@ static void write_gates(struct json_out *out, const char *key, const struct rout
     json_out_end_array(out);
 }
 
-/* Copies from the rank that has a token to the one that has its expert; of those with a slot, or of
- * all (slots is NULL). */
+/* Write the number of copies from each token's rank to its expert's rank; of copies with a slot, or
+ * of all (slots is NULL). */
 static void write_copies(struct json_out *out, const char *key, const struct route *r,
                          const int32_t *slots)
 {
@@ -288,7 +289,7 @@ static void write_one_dropped(struct json_out *out, const struct route *r, const
     json_out_end_array(out);
 }
 
-/* In the order in which they came to the queue. */
+/* Write the dropped choices, in queue order. */
 static void write_dropped(struct json_out *out, const struct route *r, const int32_t *slots,
                           bool slot_major)
 {

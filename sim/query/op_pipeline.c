@@ -1,4 +1,4 @@
-/* The op on pipeline schedules: who does what in which order, and what that comes to.
+/* The op on pipeline schedules: the order of each rank's actions, and the resulting figures.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +36,7 @@ static int read_sizes(struct timetable_sizes *out, const json_t *in, struct shd_
     return status;
 }
 
-/* in.times {"F", "B", "I", "W", "FB"}: a unit each, and a backward two, if there are none. */
+/* Read in.times {"F", "B", "I", "W", "FB"}; by default one unit each, and two for a backward. */
 static int read_times(struct timetable_times *out, const json_t *in, struct shd_error *err)
 {
     const struct timetable_times unit = TIMETABLE_TIMES_UNIT;
@@ -57,7 +57,7 @@ static int read_times(struct timetable_times *out, const json_t *in, struct shd_
     return status;
 }
 
-/* What an answer lists: three actions of each stage and microbatch. */
+/* Check the number of actions in an answer: three for each stage and microbatch. */
 static int check_size(const struct timetable_sizes *s, struct shd_error *err)
 {
     uint128 n = (uint128)s->nranks * s->stages_per_rank * s->nmicrobatches * 3;
@@ -71,7 +71,7 @@ static int check_size(const struct timetable_sizes *s, struct shd_error *err)
     return SHD_OK;
 }
 
-/* An action, or two that overlap, as PyTorch writes them; returns how many there were. */
+/* Write an action, or two that overlap, in PyTorch's notation; returns how many. */
 static size_t write_action(struct json_out *out, const struct timetable_action *a)
 {
     char first[TIMETABLE_ACTION_TEXT_MAX], second[TIMETABLE_ACTION_TEXT_MAX];

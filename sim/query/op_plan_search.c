@@ -1,7 +1,7 @@
 /* plan.search: the best layouts of a scenario's model and batch on its cluster.
  *
- * {"yaml": text, "devices": N, "range": ["tp=8"], "forbid": ["zero=3"], "top": N, "plans": N} in,
- * all but the first optional; the object of `shardsim search --json` out.
+ * Input {"yaml": text, "devices": N, "range": ["tp=8"], "forbid": ["zero=3"], "top": N, "plans":
+ * N}, all but the first optional; output the object of `shardsim search --json`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

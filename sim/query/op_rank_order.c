@@ -1,4 +1,4 @@
-/* Ops on process groups of whole worlds, as Megatron-core and torch's DeviceMesh lay them out.
+/* Ops on process groups of whole worlds, as laid out by Megatron-core and torch's DeviceMesh.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 #include "query/query.h"
 #include "query/read.h"
 
-#define RANKS_MAX 1048576 /* an answer lists every rank, once for each group it is in */
+#define RANKS_MAX 1048576 /* an answer lists every rank, once for each of its groups */
 
 static void write_groups(struct json_out *out, const struct shd_groups *groups, int64_t offset)
 {
@@ -101,7 +101,7 @@ static int answer_megatron(const json_t *in, struct json_out *out, struct shd_er
     return status;
 }
 
-/* The numbers of nested lists, in their order; at most `size` are stored, all are counted. */
+/* Flatten nested lists of numbers, in order; at most `size` are stored, all are counted. */
 static int flatten(int32_t *out, size_t size, size_t *n, const json_t *value, struct shd_error *err)
 {
     int status = SHD_OK;
@@ -119,7 +119,7 @@ static int flatten(int32_t *out, size_t size, size_t *n, const json_t *value, st
     return SHD_OK;
 }
 
-/* A mesh of in.mesh_row_major's ranks; without them, of ranks row-major. */
+/* Create a mesh of in.mesh_row_major's ranks, or by default of row-major ranks. */
 static int create_mesh(struct shd_mesh **out, const json_t *in, const char *const *names,
                        const int32_t *sizes, size_t naxes, struct shd_error *err)
 {
@@ -175,7 +175,7 @@ static int read_device_mesh(struct shd_mesh **out, const json_t *in, struct shd_
     return status;
 }
 
-/* The groups along `naxes` neighbouring dimensions, under their names joined with '_'. */
+/* Write the groups along `naxes` adjacent dimensions, under their names joined with '_'. */
 static int write_along(struct json_out *out, const struct shd_mesh *mesh, size_t first,
                        size_t naxes, struct shd_error *err)
 {

@@ -1,4 +1,4 @@
-/* re.search: Python's meaning of regular expressions.
+/* re.search: regular expressions as Python defines them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* The op on compiled programs: how many collectives an XLA module has, and what devices receive.
+/* The op on compiled programs: the collectives of an XLA module, and the bytes that devices
+ * receive.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* reshard.plan and reshard.run: one array from one sharding to another.
+/* reshard.plan and reshard.run: moving an array from one sharding to another.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@ struct reshard_question {
     int64_t shape[SHD_RANK_MAX];
     size_t rank;
     enum shd_dtype dtype;
-    bool pads; /* shards that do not divide are as long as the longest, else as long as they are */
+    bool pads; /* uneven shards are padded to the longest; otherwise they have their own lengths */
     struct shd_reshard_plan plan;
     struct program *program;
 };
@@ -36,7 +36,7 @@ static void fini(struct reshard_question *q)
     shd_mesh_destroy(q->mesh);
 }
 
-/* Mesh axes by name, over which the source is still to be summed. */
+/* Read the names of mesh axes over which the source has partial sums. */
 static int read_partial(struct reshard_question *q, const json_t *in, struct shd_error *err)
 {
     const json_t *names = json_object_get(in, "partial");
@@ -57,7 +57,7 @@ static int read_partial(struct reshard_question *q, const json_t *in, struct shd
 
 static const char *const uneven_words[] = {"refuse", "chunk", "pad"};
 
-/* What becomes of dimensions that do not divide: an index of the words. */
+/* Read the treatment of dimensions that do not divide: an index into uneven_words. */
 static int read_uneven(int *out, const json_t *in, struct shd_error *err)
 {
     const json_t *value = json_object_get(in, "uneven");
@@ -113,7 +113,7 @@ static int add_array(struct reshard_question *q, const struct shd_sharding *shar
     return status == SHD_OK ? program_add_op(q->program, op, err) : status;
 }
 
-/* A program of one argument and the steps that take it to its new sharding. */
+/* Build a program with one argument and the steps to its new sharding. */
 static int build(struct reshard_question *q, struct kern_source source, struct shd_error *err)
 {
     struct program_op op = {.kind = PROGRAM_FILL, .noutputs = 1, .name = "array", .source = source};
@@ -161,7 +161,7 @@ static void write_number(struct json_out *out, const char *key, uint64_t n)
     json_out_uint(out, n);
 }
 
-/* The steps in words, and what they come to beside what no method can do without. */
+/* Write the steps in words, and their costs compared with the lower bounds for any method. */
 static int write_figures(struct json_out *out, const struct reshard_question *q,
                          struct shd_error *err)
 {
@@ -207,7 +207,7 @@ static int answer_plan(const json_t *in, struct json_out *out, struct shd_error 
     return status;
 }
 
-/* Shards of the result as devices hold them. */
+/* The shards of the result on each device. */
 struct shards {
     const struct program_buffer *buffer;
     char *bytes; /* [device][shard] */
@@ -220,7 +220,7 @@ static void keep_shard(void *arg, int32_t position, const void *const *shards)
     memcpy(s->bytes + (size_t)position * s->buffer->bytes, shards[0], s->buffer->bytes);
 }
 
-/* Elements in a row of what a device has. */
+/* Write consecutive elements of a device's shard. */
 static void write_run(struct json_out *out, const struct shards *s, int32_t device, uint64_t at,
                       uint64_t count)
 {
@@ -234,7 +234,7 @@ static void write_run(struct json_out *out, const struct shards *s, int32_t devi
     }
 }
 
-/* Without padding, box by box. */
+/* Write a shard without padding, box by box. */
 static void write_boxes(struct json_out *out, const struct shards *s, int32_t device)
 {
     struct program_boxes boxes = program_boxes_begin(s->buffer, device);
@@ -295,7 +295,8 @@ static int execute(struct reshard_question *q, struct json_out *out, struct shd_
     return status;
 }
 
-/* Each element is to hold its own number, or that of all parts of it. */
+/* Check that the dtype can represent each element's index exactly, or its sum over all partial
+ * sums. */
 static int check_range(const struct reshard_question *q, struct shd_error *err)
 {
     static const uint64_t largest[SHD_NDTYPES] = {

@@ -1,6 +1,6 @@
-/* The op on ring attention: how many pairs of query and key each rank has in each step, when a
- * causal sequence is dealt to ranks in some order.  Nothing is masked: pairs are exact, where
- * kernels work on whole tiles.
+/* The op on ring attention: the number of query-key pairs on each rank in each step, for a causal
+ * sequence that is distributed in some order.  Pairs are exact, whereas kernels work on whole
+ * tiles.
  *
  * In step t rank r has the keys of rank (r - t) mod ranks.
  *
@@ -15,7 +15,7 @@
 #include "query/query.h"
 #include "query/read.h"
 
-#define POSITIONS_LISTED 4096 /* tokens of which the answer tells the positions */
+#define POSITIONS_LISTED 4096 /* the answer lists positions for up to this many tokens */
 
 struct balance {
     struct kern_order order;
@@ -52,7 +52,7 @@ static int read_order(struct kern_order *out, const json_t *in, struct shd_error
     return SHD_OK;
 }
 
-/* The sum of y, but at most `most`, over y = 1..x; 0 where x is not positive. */
+/* The sum of min(y, most) over y = 1..x; 0 if x is not positive. */
 static uint64_t sum_to(int64_t x, int64_t most)
 {
     uint64_t growing = (uint64_t)(x < most ? x : most), full = x > most ? (uint64_t)(x - most) : 0;
@@ -60,8 +60,8 @@ static uint64_t sum_to(int64_t x, int64_t most)
     return x > 0 ? growing * (growing + 1) / 2 + full * (uint64_t)most : 0;
 }
 
-/* Pairs with key <= query, of runs with the same step s: query i sees the keys j with j * s <=
- * q0 - k0 + i * s, which are i + c of them, at least 0 and at most all. */
+/* The number of pairs with key <= query, for runs with equal step s: query i sees the keys j with j
+ * * s <= q0 - k0 + i * s.  These are i + c keys, limited to between 0 and all. */
 static uint64_t pairs_of_runs(struct kern_run queries, struct kern_run keys)
 {
     int64_t apart = queries.position - keys.position, s = queries.step;
@@ -70,7 +70,7 @@ static uint64_t pairs_of_runs(struct kern_run queries, struct kern_run keys)
     return sum_to(queries.count - 1 + c, keys.count) - sum_to(c - 1, keys.count);
 }
 
-/* Pairs of the queries of a rank with the keys of another. */
+/* The number of pairs of one rank's queries with another rank's keys. */
 static uint64_t pairs_of_ranks(const struct kern_order *order, int64_t rank, int64_t other)
 {
     int64_t n = order->extent / order->parts;

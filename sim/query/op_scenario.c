@@ -1,4 +1,4 @@
-/* scenario.run and scenario.plan: a scenario's text in, the result object out.
+/* scenario.run and scenario.plan: from a scenario's text to the result object.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* Ops on shardings: which device holds what.
+/* Ops on shardings: the part of an array on each device.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,7 +33,7 @@ static void write_slices(struct json_out *out, const struct shd_sharding *s, con
     json_out_end_array(out);
 }
 
-/* Positions by group; groups are numbered by their first one. */
+/* Write positions by group; groups are numbered by their first position. */
 static void write_groups(struct json_out *out, const int32_t *group_ids, int32_t ngroups,
                          int32_t ndevices)
 {

@@ -1,4 +1,4 @@
-/* Ops on dividing without remainder, as ezpz has them.
+/* Ops on exact division, as in ezpz.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -59,7 +59,8 @@ static int answer_vocab(const json_t *in, struct json_out *out, struct shd_error
     return status;
 }
 
-/* The first and last element of a chunk of an array that holds 0, 1, 2, ...; their number. */
+/* The first and last element, and the number of elements, of a chunk of an array that holds 0, 1,
+ * 2, ... */
 struct chunk_elements {
     int64_t first;
     int64_t last;
@@ -86,7 +87,8 @@ static const char *const keys[NKEYS] = {"shapes",        "element_offsets", "str
                                         "is_contiguous", "first_elements",  "last_elements",
                                         "sums"};
 
-/* Elements lie symmetrically between the first and the last, so their mean is the middle. */
+/* Write a chunk's sum.  Elements are symmetric between the first and the last, so their mean is the
+ * middle. */
 static void write_sum(struct json_out *out, const struct chunk_elements *e)
 {
     int64_t doubled;

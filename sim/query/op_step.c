@@ -1,4 +1,4 @@
-/* step.plan: the communication of a layer's step under asked-for shardings.
+/* step.plan: the communication of a layer's step under requested shardings.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,10 +11,11 @@
 #include "query/query.h"
 #include "query/read.h"
 
-/* Whole numbers, so that sums are exact whatever their order. */
+/* Small integers, so that sums are exact in any order. */
 static const struct kern_source small_numbers = {.seed = 1, .modulus = 5};
 
-/* The places of a graph that a key of `activation_specs` means: "mlp/hidden" ends with "hidden". */
+/* The constraints that a key of `activation_specs` stands for: "mlp/hidden" means names ending in
+ * "hidden". */
 struct place_name {
     const char *key;
     const char *ending; /* of the constraint's name */
@@ -25,7 +26,7 @@ static const struct place_name place_names[] = {
     {"q", "attn/q"},      {"kv", "attn/kv"},      {"out", "/out"},
     {NULL, NULL}};
 
-/* "placement": search where nothing is said. */
+/* Read "placement", by default search. */
 static int read_placement(enum partition_placement *out, const json_t *in, struct shd_error *err)
 {
     const char *placement;
@@ -72,7 +73,7 @@ static int add_leaf(struct layer_question *q, const char *name, const int64_t *s
     return graph_status(q->graph, err);
 }
 
-/* x and ct of [batch, seq, d_model], and the parameters by their shapes. */
+/* Add x and ct of [batch, seq, d_model], and the parameters by their shapes. */
 static int add_leaves(struct layer_question *q, const json_t *in, bool backward,
                       struct shd_error *err)
 {
@@ -105,7 +106,7 @@ static int add_leaves(struct layer_question *q, const json_t *in, bool backward,
     return status;
 }
 
-/* Stores what the layer gives. */
+/* Build the graph, and store the layer's result. */
 static int build_graph(struct layer_question *q, uint32_t *result, const json_t *in, bool backward,
                        struct shd_error *err)
 {
@@ -115,7 +116,7 @@ static int build_graph(struct layer_question *q, uint32_t *result, const json_t 
         return status;
     *result = layer_build(q->graph, q->kind, json_object_get(in, "config"), q->tensors);
     if (backward) {
-        q->graph->noutputs = 0; /* the step gives loss and gradients only */
+        q->graph->noutputs = 0; /* outputs of the step are loss and gradients only */
         layer_add_gradients(q->graph, q->kind, *result, q->tensors);
     }
     return graph_status(q->graph, err);
@@ -137,8 +138,8 @@ static int bind_constraint(struct layer_question *q, uint32_t node, const json_t
     return SHD_OK;
 }
 
-/* Parameters, constraints, x and the result by their specs; ct as the result; gradients as what
- * they are of. */
+/* Request shardings: parameters, constraints, x and the result by their specs; ct like the result;
+ * gradients like the tensors that they belong to. */
 static int bind_all(struct layer_question *q, uint32_t result, const json_t *in,
                     struct shd_error *err)
 {

@@ -1,4 +1,4 @@
-/* Ops on logical axes and the partitioner, as T5X has them.
+/* Ops on T5X's logical axes and partitioner.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,7 @@ static int read_standard(struct shd_logical_rules **out, const json_t *in,
                : status;
 }
 
-/* The additional rules come back as they were asked. */
+/* Answer with the standard rules; additional rules are returned as given. */
 static int answer_standard(const json_t *in, struct json_out *out, struct shd_error *err)
 {
     const json_t *more = json_object_get(in, "additional_rules");
@@ -91,8 +91,8 @@ static int answer_logical(const json_t *in, struct json_out *out, struct shd_err
     return status;
 }
 
-/* Rules come back as they were asked, but for those that the partitioner changes: of the name
- * "batch", on a hybrid mesh. */
+/* Write rules as given, except for those that the partitioner changes: the rule for "batch" on a
+ * hybrid mesh. */
 static void write_rules(struct json_out *out, const struct shd_partitioner *partitioner,
                         const json_t *given, bool hybrid)
 {
@@ -165,8 +165,8 @@ static int answer_init(const json_t *in, struct json_out *out, struct shd_error 
     return status;
 }
 
-/* A leaf of logical axes (null: it has none).  Its shape, where the question has none, is all ones:
- * the axes do not depend on it. */
+/* Add a leaf with logical axes (null: none).  If the question has no shape it is all ones: the axes
+ * do not depend on it. */
 static int add_leaf(struct shd_tree *tree, const char *name, const json_t *axes,
                     const int64_t *shape, size_t rank, struct shd_error *err)
 {
@@ -194,7 +194,7 @@ static int add_leaf(struct shd_tree *tree, const char *name, const json_t *axes,
     return status;
 }
 
-/* Add the leaves of nested objects, in their order, `path` before their names. */
+/* Add the leaves of nested objects, in order, with `path` in front of their names. */
 static int add_leaves(struct shd_tree *tree, const json_t *value, struct text *path,
                       struct shd_error *err)
 {
@@ -231,7 +231,7 @@ static void write_leaves(struct json_out *out, const struct shd_tree *tree,
     json_out_end_object(out);
 }
 
-/* Specs of all leaves by rules; under the key "specs" of an object if there is to be one. */
+/* Write the specs of all leaves by rules; under the key "specs" of an object if `key` says so. */
 static int answer_tree(const struct shd_tree *tree, const struct shd_logical_rules *rules,
                        const char *key, struct json_out *out, struct shd_error *err)
 {
@@ -259,7 +259,7 @@ static int answer_tree(const struct shd_tree *tree, const struct shd_logical_rul
     return status;
 }
 
-/* in.standard_rules = [activation dims, parameter dims], or in.rules. */
+/* Read in.standard_rules = [activation dims, parameter dims], or in.rules. */
 static int read_tree_rules(struct shd_logical_rules **out, const json_t *in, struct shd_error *err)
 {
     int64_t *dims = NULL;
@@ -299,7 +299,7 @@ static int answer_mesh_axes(const json_t *in, struct json_out *out, struct shd_e
     return status;
 }
 
-/* in.params = [[name, shape], ...], in.logical_axes = {name: [...]} */
+/* Read in.params = [[name, shape], ...], in.logical_axes = {name: [...]}. */
 static int read_params(struct shd_tree *tree, const json_t *in, struct shd_error *err)
 {
     const json_t *params = json_object_get(in, "params");
@@ -340,7 +340,7 @@ static int answer_params(const json_t *in, struct json_out *out, struct shd_erro
     return status;
 }
 
-/* A context with any mesh of one axis, or with none. */
+/* Make a context with an arbitrary mesh of one axis, or without a mesh. */
 static int read_context(struct shd_context *out, struct shd_mesh **mesh, const json_t *in,
                         const char *key, struct shd_error *err)
 {

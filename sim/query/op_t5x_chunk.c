@@ -1,4 +1,4 @@
-/* Ops on what one host holds, as T5X cuts arrays and batches.
+/* Ops on a host's part of arrays and batches, as T5X chunks them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 #include "query/query.h"
 #include "query/read.h"
 
-/* in = {axis_names, mesh_shape}: a mesh with ids row-major. */
+/* Read in = {axis_names, mesh_shape}: a mesh with row-major ids. */
 static int read_named_mesh(struct shd_mesh **out, const json_t *in, struct shd_error *err)
 {
     const char **names = NULL;
@@ -41,7 +41,7 @@ static int read_named_mesh(struct shd_mesh **out, const json_t *in, struct shd_e
     return status;
 }
 
-/* Processes by position. */
+/* Read processes by position. */
 static int read_processes(int32_t **out, const json_t *in, const struct shd_mesh *mesh,
                           struct shd_error *err)
 {
@@ -73,7 +73,7 @@ static int read_processes(int32_t **out, const json_t *in, const struct shd_mesh
     return status;
 }
 
-/* Chunker of in.host_index if that is given, else of in.process_index. */
+/* Read the chunker of in.host_index, or else of in.process_index. */
 static int read_chunker(struct shd_chunker *out, struct shd_mesh **mesh, const json_t *in,
                         struct shd_error *err)
 {
@@ -200,10 +200,10 @@ static int answer_chunk_info(const json_t *in, struct json_out *out, struct shd_
     return status;
 }
 
-/* The partitioner of in.logical_axis_rules, on a hybrid mesh or not. */
+/* Read the partitioner of in.logical_axis_rules, on a hybrid mesh or not. */
 static int read_partitioner(struct shd_partitioner **out, const json_t *in, struct shd_error *err)
 {
-    static const int64_t shape[] = {1, 1, 1}; /* any will do: they only have to be there */
+    static const int64_t shape[] = {1, 1, 1}; /* any shape will do, but one is required */
     const json_t *value = json_object_get(in, "logical_axis_rules");
     struct shd_partitioner_opts opts = {.mesh = {.num_partitions = 1}};
     struct shd_logical_rules *rules = NULL;
@@ -225,7 +225,7 @@ static int read_partitioner(struct shd_partitioner **out, const json_t *in, stru
     return status;
 }
 
-/* What a question on data is about. */
+/* The state of a question on data. */
 struct data_question {
     struct shd_partitioner *partitioner;
     struct shd_mesh *mesh;
@@ -297,7 +297,8 @@ static int answer_data_shard_id(const json_t *in, struct json_out *out, struct s
     return answer_number(in, out, DATA_SHARD_ID, err);
 }
 
-/* Without a data axis the batch size is what was asked, null too, and the numbers are null. */
+/* Write the data layout.  Without a data axis the batch size is returned as given, even null, and
+ * the numbers are null. */
 static void write_layout(struct json_out *out, const json_t *in, const struct data_question *q,
                          const struct shd_data_layout *layout)
 {

@@ -1,4 +1,4 @@
-/* Ops on hardware and its meshes, as T5X makes them.
+/* Ops on hardware and its meshes, as T5X creates them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -84,7 +84,7 @@ static int check_size(const struct shd_topology *topology, struct shd_error *err
     return SHD_OK;
 }
 
-/* in.topology = {kind, bounds, host_layout} */
+/* Read in.topology = {kind, bounds, host_layout}. */
 static int read_chips(struct shd_topology *out, const json_t *in, struct shd_error *err)
 {
     const json_t *topology = json_object_get(in, "topology");
@@ -108,7 +108,7 @@ static int read_chips(struct shd_topology *out, const json_t *in, struct shd_err
     return status;
 }
 
-/* in = {platform, process_count, local_device_count, num_slices} */
+/* Read in = {platform, process_count, local_device_count, num_slices}. */
 static int read_hosts(struct shd_topology *out, const json_t *in, struct shd_error *err)
 {
     int64_t nprocesses, nlocal, nslices;
@@ -144,7 +144,7 @@ static void write_coords(struct json_out *out, const struct shd_topology *topolo
     json_out_end_array(out);
 }
 
-/* Chips have coordinates in the answer. */
+/* Write a mesh; chips have coordinates in the answer. */
 static void write_mesh(struct json_out *out, const struct shd_topology *topology,
                        struct shd_mesh *mesh)
 {
@@ -238,7 +238,7 @@ static int answer_default_hosts(const json_t *in, struct json_out *out, struct s
     return status == SHD_OK ? answer_default(in, &topology, 0, out, err) : status;
 }
 
-/* The plain path, where a shape is missing, is that of one partition. */
+/* Answer for the default hybrid mesh.  Without a shape it is the plain mesh of one partition. */
 static int answer_default_hybrid(const json_t *in, struct json_out *out, struct shd_error *err)
 {
     struct shd_topology topology;

@@ -1,5 +1,5 @@
-/* train.run: some steps of training, executed by device threads: losses, and how far parameters
- * went.
+/* train.run: some training steps, executed by device threads: losses, and the distance that
+ * parameters moved.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -74,7 +74,7 @@ static int execute(struct train_run *run, struct shd_error *err)
 
 /* ---- the answer ---- */
 
-/* Norms of a parameter, and of what it is away from where it began. */
+/* Norm of a parameter, and of its difference from the initial value. */
 struct norms {
     const char *name;
     double size, way;
@@ -118,7 +118,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct norms *)a)->name, ((const struct norms *)b)->name);
 }
 
-/* Of parameters, not of the optimizer's state; sorted by name.  Stores how many. */
+/* Compute the norms of parameters (not of optimizer state), sorted by name, and store how many. */
 static int all_norms(struct norms *out, uint32_t *count, const struct train_run *run,
                      struct shd_error *err)
 {
@@ -134,7 +134,7 @@ static int all_norms(struct norms *out, uint32_t *count, const struct train_run 
     return status;
 }
 
-/* `stride` bytes from one number to the next. */
+/* Write a list of numbers that are `stride` bytes apart. */
 static void write_list(struct json_out *out, const char *key, const double *values, size_t stride,
                        uint32_t n)
 {

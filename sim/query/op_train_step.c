@@ -1,5 +1,4 @@
-/* plan.train_step: the sizes of a decoder and how it is laid out in, memory and flops of one step
- * of its training out.
+/* plan.train_step: from a decoder's sizes and layout to memory and flops of one training step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* Ops on parameter trees of whole models, given as a list of names and shapes.
+/* Ops on the parameter trees of whole models, given as lists of names and shapes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@ static int add_param(struct shd_tree *tree, const json_t *param, enum shd_dtype 
     return status == SHD_OK ? shd_tree_add(tree, &leaf, err) : status;
 }
 
-/* in["params"], all of in["dtype"]. */
+/* Read in["params"], all of type in["dtype"]. */
 static int read_tree(struct shd_tree **out, const json_t *in, struct shd_error *err)
 {
     const json_t *params = json_object_get(in, "params");
@@ -90,7 +90,7 @@ static int match_tree(const json_t *in, const struct shd_tree *tree, const struc
         status = shd_error_set(err, SHD_ENOMEM, "no memory for matches");
     if (status == SHD_OK)
         status = shd_match_tree(matches, rules, tree, &options, err);
-    if (status == SHD_ENOTFOUND) /* a ValueError of the original */
+    if (status == SHD_ENOTFOUND) /* a ValueError in the original */
         status = SHD_EINVAL;
     if (status == SHD_OK)
         status = write_specs(out, tree, matches, err);

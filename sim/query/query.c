@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Answering questions, one JSON object a line (query.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "query/query.h"
@@ -44,7 +47,7 @@ static const struct query_op *const families[] = {query_easydel_ops,
                                                   query_tree_ops,
                                                   NULL};
 
-/* Some op could not run here for lack of memory or threads, and its answer says so. */
+/* an op failed for lack of memory or threads, as its answer says */
 static _Thread_local bool could_not_run;
 
 const struct query_op *query_op_at(size_t n)
@@ -128,7 +131,7 @@ static void answer_op(const struct query_op *op, const json_t *in, struct json_o
     text_fini(&body);
 }
 
-/* What a question has; a file of questions with their answers may be asked as it is. */
+/* Fields of a question; a file of questions with their answers may be used as it is. */
 static const struct query_field question_fields[] = {
     {"id", "anything", "null", "Given back."},
     {"op", "name", NULL, "The op."},
@@ -181,8 +184,8 @@ static void write_answer(const json_t *request, const json_error_t *why, struct 
     json_out_newline(out);
 }
 
-/* The answer "no memory", made without any.  It has the id of the question if that is known, and
- * not a list or object, which would need memory. */
+/* Write the answer "no memory" without needing memory.  It has the question's id if that is known
+ * and not a list or object, which would need memory. */
 static void refuse(const json_t *request, FILE *out)
 {
     const json_t *id = json_object_get(request, "id");
@@ -195,7 +198,8 @@ static void refuse(const json_t *request, FILE *out)
             shd_status_name(SHD_ENOMEM));
 }
 
-/* SHD_ENOMEM: there was none for the answer, which says so; SHD_ESYSTEM: it cannot be written. */
+/* Answer a line.  SHD_ENOMEM: there was no memory for the answer, which says so; SHD_ESYSTEM: it
+ * cannot be written. */
 static int answer_line(const char *line, size_t length, FILE *out)
 {
     json_error_t why;

@@ -1,7 +1,7 @@
-/* query.h - the library for other languages: a JSON object a line in, one a line out.
+/* query.h - the library for other languages: JSON objects, one a line, in and out.
  *
  * A question is {"id": any, "op": "name", "in": {...}}; its answer {"id", "out"} or {"id", "err":
- * {"kind", "message"}}.  A family of ops is one file with a table of its own; query.c lists them.
+ * {"kind", "message"}}. A family of ops is one file with its own table; query.c lists the families.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,46 +15,46 @@
 
 #include "base/json_out.h"
 
-/* A key of a question or an answer; without a name, what any value of the object is.  Of a question
- * it is the way to the key, "layout.zero.stage", where '*' is any; a question is held to its rows
- * (fields.h). */
+/* A field of a question or an answer; without a name, it describes any value of the object.  In a
+ * question the name is a path, "layout.zero.stage", in which '*' matches any key; questions are
+ * checked against these rows (fields.h). */
 struct query_field {
     const char *name;
-    const char *type; /* as man/query.txt explains them; "whole number from 0 to 3" has a range */
-    /* What counts where it is not given; NULL: it must be given, or is of an answer. */
+    const char *type; /* as man/query.txt explains types; "whole number from 0 to 3" has a range */
+    /* Default value; NULL: required, or a field of an answer. */
     const char *fallback;
     const char *about; /* a sentence */
 };
 
-/* Fields, ended by a row without a type. */
+/* A list of fields, ended by a row without a type. */
 #define QUERY_FIELDS(...) \
     (const struct query_field[]){__VA_ARGS__, {NULL, NULL, NULL, NULL}}
 
-/* An op, and what is told of it: by `query --list OP`, and in shardsim-query(7), which is made of
- * that.  The example is really asked (tests/query_manual.sh). */
+/* An op with its documentation, which `query --list OP` prints and shardsim-query(7) contains.
+ * tests/query_manual.sh asks the example. */
 struct query_op {
     const char *name;
-    /* Write the answer's `out` value, or return a status and say why; what was written is dropped
-     * then. */
+    /* Write the answer's `out` value, or return a status and the reason; what was written is
+     * discarded then. */
     int (*answer)(const json_t *in, struct json_out *out, struct shd_error *err);
-    const char *about; /* what it answers, in sentences */
+    const char *about; /* description, in sentences */
     const struct query_field *in;
     const char *gives;             /* the type of `out` */
-    const struct query_field *out; /* its keys, if it is an object; NULL: none */
-    const char *errors;            /* kinds that not every op has; NULL: none */
-    /* An example: `in`, and what is behind the id of the answer, where '...' stands for what is
-     * left out.  JSON with ' for ", which nothing in it needs. */
+    const struct query_field *out; /* fields of `out`, if it is an object; NULL: none */
+    const char *errors;            /* kinds of errors that not every op has; NULL: none */
+    /* An example: `in`, and the answer after its id, where '...' stands for an omitted part.  JSON
+     * with ' for ", so that no value may contain '. */
     const char *question, *reply;
 };
 
-/* Op n, family by family; NULL behind the last. */
+/* Op n, family by family; NULL after the last. */
 const struct query_op *query_op_at(size_t n);
 
-/* The op of a name; NULL: there is none. */
+/* The op with a name; NULL: there is none. */
 const struct query_op *query_op_find(const char *name);
 
-/* "there is no op 'NAME'", with the nearest there is or where they are listed; into `buffer`, which
- * is returned. */
+/* Write "there is no op 'NAME'" into `buffer`, with the nearest op or a hint where ops are listed;
+ * returns `buffer`. */
 const char *query_no_op(const char *name, char *buffer, size_t size);
 
 /* Families, each ended by a row without name. */
@@ -87,10 +87,10 @@ extern const struct query_op query_t5x_mesh_ops[];
 extern const struct query_op query_t5x_ops[];
 extern const struct query_op query_tree_ops[];
 
-/* Answer every line of a file until its end, or until *stop_request is set (NULL: never).  SHD_OK,
- * SHD_ESYSTEM when it cannot be read or the answers cannot be written, SHD_ENOMEM when there was no
- * memory to read on, or none for some answer, which is then an error of kind "no-memory", or of
- * kind "system" where there were no threads. */
+/* Answer every line of a file until its end, or until *stop_request is set (NULL: never).  SHD_OK;
+ * SHD_ESYSTEM when reading, or writing answers, fails; SHD_ENOMEM when there was no memory to
+ * continue, or none for some answer: that answer is an error of kind "no-memory", or of kind
+ * "system" for a lack of threads. */
 SHD_MUST_CHECK int query_serve(FILE *in, FILE *out, const int *stop_request, struct shd_error *err);
 
 #endif /* QUERY_QUERY_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading common parts of questions (read.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "query/read.h"
@@ -31,7 +34,7 @@ int read_mesh(struct shd_mesh **out, const json_t *in, const char *key, struct s
     return shd_mesh_create(out, names, sizes, n, err);
 }
 
-/* One entry of a spec: null, "a" or ["a", "b"]; `names` has room for a tuple. */
+/* Read one entry of a spec: null, "a" or ["a", "b"]; `names` has room for a tuple. */
 static int read_entry(struct shd_spec_entry *out, const char **names, const json_t *value,
                       struct shd_error *err)
 {

@@ -1,6 +1,6 @@
-/* read.h - the common forms of questions: mesh, spec, shape, tensors.
+/* read.h - common parts of questions: mesh, spec, shape, tensors.
  *
- * Each call returns SHD_ETYPE or SHD_EINVAL naming the key where the JSON is not of the form.
+ * Each call returns SHD_ETYPE or SHD_EINVAL naming the key if the JSON has another form.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,36 +16,36 @@
 
 #include "kern/kern.h"
 
-/* in[key] = [["dp",2],["tp",4]]; free with shd_mesh_destroy(). */
+/* Read in[key] = [["dp",2],["tp",4]]; free with shd_mesh_destroy(). */
 SHD_MUST_CHECK int read_mesh(struct shd_mesh **out, const json_t *in, const char *key,
                              struct shd_error *err);
 
-/* [null, "a", ["a","b"]]; free with shd_spec_destroy(). */
+/* Read [null, "a", ["a","b"]]; free with shd_spec_destroy(). */
 SHD_MUST_CHECK int read_spec_value(struct shd_spec **out, const json_t *value,
                                    struct shd_error *err);
 
-/* A spec bound to a mesh for an array of a rank. */
+/* Read a spec and bind it to a mesh, for an array of a rank. */
 SHD_MUST_CHECK int read_sharding_spec(struct shd_sharding *out, const json_t *value,
                                       const struct shd_mesh *mesh, size_t rank,
                                       struct shd_error *err);
 
-/* The same of an array of a shape, which must divide. */
+/* read_sharding_spec() for an array of a shape, which must divide. */
 SHD_MUST_CHECK int read_sharding_value(struct shd_sharding *out, const json_t *value,
                                        const struct shd_mesh *mesh, const int64_t *shape,
                                        size_t rank, struct shd_error *err);
 
-/* in[key] = [8, 16]; extents at least 0, at most SHD_RANK_MAX of them. */
+/* Read in[key] = [8, 16]; extents are at least 0, at most SHD_RANK_MAX of them. */
 SHD_MUST_CHECK int read_shape(int64_t *out, size_t *rank, const json_t *in, const char *key,
                               struct shd_error *err);
 
-/* in[key] = "float32"; SHD_F32 where there is none. */
+/* Read in[key] = "float32"; SHD_F32 if the key is missing. */
 SHD_MUST_CHECK int read_dtype(enum shd_dtype *out, const json_t *in, const char *key,
                               struct shd_error *err);
 
-/* A whole number, a number, a string, a boolean; `fallback` where there is none. */
+/* Read an integer, a number, a string or a boolean; `fallback` if the key is missing. */
 SHD_MUST_CHECK int read_int(int64_t *out, const json_t *in, const char *key, int64_t fallback,
                             struct shd_error *err);
-/* A whole number from 1 to `most`, which must be there; SHD_ERANGE. */
+/* Read a required integer from 1 to `most`; SHD_ERANGE. */
 SHD_MUST_CHECK int read_size_up_to(int64_t *out, const json_t *in, const char *key, int64_t most,
                                    struct shd_error *err);
 SHD_MUST_CHECK int read_number(double *out, const json_t *in, const char *key, double fallback,
@@ -55,7 +55,7 @@ SHD_MUST_CHECK int read_string(const char **out, const json_t *in, const char *k
 SHD_MUST_CHECK int read_bool(bool *out, const json_t *in, const char *key, bool fallback,
                              struct shd_error *err);
 
-/* {"shape", "seed", "scale", "offset"}: what is in a tensor. */
+/* Read the content of a tensor: {"shape", "seed", "scale", "offset"}. */
 SHD_MUST_CHECK int read_source(struct kern_source *out, const json_t *tensor,
                                struct shd_error *err);
 

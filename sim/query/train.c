@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Building the graph of a training question (train.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "query/train.h"
@@ -16,7 +19,7 @@
 #include "query/read.h"
 #include "query/train_layout.h"
 
-/* A question while its graph is built. */
+/* State of building a question's graph. */
 struct building {
     struct graph *graph;
     const json_t *tensors, *config;
@@ -35,7 +38,7 @@ static int64_t extent(struct building *b, const char *key)
     return value;
 }
 
-/* A parameter whose dimensions are named, extents as the tensor says. */
+/* Add a parameter with named dimensions and the tensor's extents. */
 static uint32_t param(struct building *b, const char *name, const char *const *dim_names)
 {
     const json_t *tensor = json_object_get(b->tensors, name);
@@ -45,7 +48,7 @@ static uint32_t param(struct building *b, const char *name, const char *const *d
     size_t rank = 0, n = 0;
 
     if (b->err.status != SHD_OK || b->graph->err.status != SHD_OK)
-        return GRAPH_NONE; /* without memory the name may be lost, too */
+        return GRAPH_NONE; /* out of memory the name may be missing, too */
     if (!tensor) {
         (void)shd_error_set(&b->err, SHD_ENOTFOUND, "there is no tensor '%.60s'", name);
         return GRAPH_NONE;
@@ -87,8 +90,8 @@ static struct block_weights layer_weights(struct building *b, int64_t i)
     return w;
 }
 
-/* Row r of a step's tokens is seq + 1 whole numbers: the inputs are all but the last, the labels
- * all but the first. */
+/* Add ids or labels.  Row r of a step's tokens has seq + 1 integers: inputs are all but the last,
+ * labels all but the first. */
 static uint32_t tokens(struct building *b, const json_t *in, const char *name, uint64_t first)
 {
     uint64_t row = (uint64_t)b->seq + 1;
@@ -268,7 +271,7 @@ static int read_recompute(enum recompute *out, const json_t *layout, struct shd_
     return status;
 }
 
-/* Stages of a pipeline: layers evenly, the embedding in the first, the head in the last. */
+/* Set pipeline stages: layers evenly, the embedding in the first stage, the head in the last. */
 static int set_stages(struct train *t, const json_t *layout, struct shd_error *err)
 {
     const json_t *in = json_object_get(layout, "pipeline");
@@ -308,7 +311,7 @@ static bool is_param(const struct graph *graph, const char *name)
     return false;
 }
 
-/* A tensor that the decoder does not have would change nothing. */
+/* Refuse a tensor that the decoder does not have: it would change nothing. */
 static int check_tensors(const struct graph *graph, const json_t *in, struct shd_error *err)
 {
     json_t *tensors = json_object_get(in, "tensors");
@@ -342,7 +345,7 @@ static int build_graph(struct train *t, const json_t *in, struct shd_error *err)
     if (b.err.status != SHD_OK)
         return shd_error_set(err, b.err.status, "%s", b.err.text);
     layer_check_sizes(t->graph, b.config);
-    /* As an output it is found again when nodes have other numbers. */
+    /* an output keeps track of the node when nodes are renumbered */
     graph_output(t->graph, GRAPH_LOSS, "loss", loss, GRAPH_NONE);
     status = graph_status(t->graph, err);
     if (status == SHD_OK)

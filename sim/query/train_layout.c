@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Shardings of a training question (train_layout.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "query/train_layout.h"
@@ -48,7 +51,7 @@ static int add_zero_axis(struct zero_axes *zero, const struct train *t, const js
     return SHD_OK;
 }
 
-/* One axis, or a list of them. */
+/* Read one axis, or a list of axes. */
 static int read_zero_axes(struct zero_axes *zero, const struct train *t, const json_t *in,
                           struct shd_error *err)
 {
@@ -85,15 +88,15 @@ static int read_axes(struct axes *axes, const struct train *t, const json_t *lay
     return status;
 }
 
-/* The dimensions that Megatron cuts over the tensor axis: of the weights between which nothing is
- * summed, and of the vocabulary. */
+/* Whether Megatron shards a dimension over the tensor axis: those of weights that need no sum in
+ * between, and of the vocabulary. */
 static bool is_tensor_dim(const char *name)
 {
     return !strcmp(name, "heads") || !strcmp(name, "kv_heads") || !strcmp(name, "mlp") ||
            !strcmp(name, "vocab");
 }
 
-/* Cut the dimension `d` over an axis if it divides, and the axis cuts nothing yet. */
+/* Shard dimension `d` over an axis if it divides and the axis shards nothing else. */
 static void cut(struct shd_sharding *s, const int64_t *shape, uint32_t d, int axis)
 {
     int64_t local[SHD_RANK_MAX];
@@ -119,8 +122,8 @@ static void place_param(struct train *t, const struct axes *axes, uint32_t node)
         t->stored[node] = zero_cut(s, shape, &axes->zero);
 }
 
-/* The optimizer's state, and gradients as it reads them, lie as their parameter does, cut further
- * by ZeRO; as model/shardings.c has it. */
+/* Place optimizer state, and gradients in the state's sharding, like their parameter, sharded
+ * further by ZeRO, as model/shardings.c does. */
 static void place_state(struct train *t, const struct axes *axes, uint32_t node)
 {
     const struct graph_node *n = &t->graph->nodes[node];
@@ -132,10 +135,10 @@ static void place_state(struct train *t, const struct axes *axes, uint32_t node)
         (void)zero_cut(&t->shardings[node], shape, &axes->zero);
     if (n->op == GRAPH_CONSTRAINT && (shd_sharding_is_replicated(&t->shardings[node]) ||
                                       (zero_is_sum(n) && axes->zero_stage < 2)))
-        t->nodes[node] = NULL; /* where parts are added up is for the partitioner to say */
+        t->nodes[node] = NULL; /* the partitioner chooses where to add up parts */
 }
 
-/* Between layers, values are cut by batch, and by sequence where that is asked for. */
+/* Shard a value between layers by batch, and by sequence if requested. */
 static void place_value(struct train *t, const struct axes *axes, uint32_t node)
 {
     const struct graph_node *n = &t->graph->nodes[node];
@@ -159,7 +162,8 @@ static bool ends_with(const char *text, const char *ending)
     return n >= m && !strcmp(text + n - m, ending);
 }
 
-/* The places between layers: the embedding's result, and the residual after each half of a block.
+/* Whether a node is between layers: the embedding's result, or the residual after each half of a
+ * block.
  */
 static bool is_residual(const struct graph_node *n)
 {

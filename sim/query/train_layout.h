@@ -1,4 +1,4 @@
-/* train_layout.h - the layout of a training question as shardings of its arrays.
+/* train_layout.h - the shardings that a training question's layout requests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,7 +7,7 @@
 
 #include "query/train.h"
 
-/* Read {mesh, data, tensor, sequence, zero}: axes of the mesh for the batch, for Megatron's cut of
+/* Read {mesh, data, tensor, sequence, zero}: mesh axes for the batch, for Megatron's sharding of
  * weights (with the sequence between layers), and for ZeRO. */
 SHD_MUST_CHECK int train_layout(struct train *train, const json_t *layout, struct shd_error *err);
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The scenario of a train-step question (train_step.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "query/train_step.h"
@@ -14,18 +17,18 @@
 #define LAYERS_MAX 65536
 #define BATCH_MAX INT32_MAX
 
-/* ---- what is computed again ---- */
+/* ---- recomputation ---- */
 
-/* A policy's name in a question, and what `recompute:` says of it, without `whole`. */
+/* A recomputation policy in a question, and the corresponding value of `recompute:`, without
+ * `whole`. */
 struct train_step_policy {
     const char *name;
-    const char *kind; /* NULL: the value of `recompute` is none */
+    const char *kind; /* NULL: `recompute` is none */
     const char *more; /* entries of the map besides the kind */
 };
 
-/* Products of a layer, in the order in which they are done: q k v, o, gate up, down.  Those whose
- * results are kept are every second, as torchtitan counts them: q, v, gate, down; `out` is where a
- * product's parts have been added up. */
+/* Matmuls of a layer, in order: q k v, o, gate up, down. torchtitan keeps the results of every
+ * second one: q, v, gate, down; `out` is where a matmul's partial sums have been added up. */
 #define KEEP_EVERY_SECOND "keep: [attn/(q|v|heads)$, mlp/(gate|down|out)$]"
 #define KEEP_PRODUCTS "keep: [attn/(q|k|v|o|out)$, mlp/(gate|up|down|out)$]"
 
@@ -86,7 +89,7 @@ static int read_dtype_name(const char **out, const json_t *in, struct shd_error 
 
 /* ---- reading ---- */
 
-/* A number of the question that may be left out. */
+/* Read an optional number of the question. */
 static int read_count(int64_t *out, const json_t *in, const char *key, int64_t fallback,
                       int64_t most, struct shd_error *err)
 {
@@ -98,7 +101,8 @@ static int read_count(int64_t *out, const json_t *in, const char *key, int64_t f
     return status;
 }
 
-/* Heads that do not divide the width are as wide as kernels like them: a multiple of 8 elements. */
+/* The width of a head.  If heads do not divide the hidden size it is rounded up to a multiple of 8
+ * elements, as kernels prefer. */
 static int64_t width_of_heads(const struct train_step *step)
 {
     int64_t width = (step->hidden + step->heads - 1) / step->heads;
@@ -196,7 +200,7 @@ static int read_batch(struct train_step *step, const json_t *in, struct shd_erro
     return status;
 }
 
-/* What divides what, so that the answer need not speak of the scenario. */
+/* Check divisibility, so that errors speak of the question and not of the scenario. */
 static int check(const struct train_step *s, struct shd_error *err)
 {
     const struct {
@@ -263,33 +267,34 @@ int train_step_read(struct train_step *out, const json_t *in, struct shd_error *
 
 /* ---- writing ---- */
 
-/* Where there are fewer key heads than devices of tensor parallelism, these are in groups that have
- * the same key heads, of neighbours, as Megatron has it: the axis is two, of which the inner one,
- * `copy`, cuts no keys. */
+/* With fewer key heads than tensor-parallel devices, groups of adjacent devices have the same key
+ * heads, as in Megatron: the axis is split in two, of which the inner one, `copy`, does not shard
+ * keys. */
 static bool has_copies(const struct train_step *s)
 {
     return s->tp > s->kv_heads;
 }
 
-/* What cuts heads, widths inside an mlp and the vocabulary. */
+/* The axes that shard heads, mlp widths and the vocabulary. */
 static const char *tensor(const struct train_step *s)
 {
     return has_copies(s) ? "[tp, copy]" : "tp";
 }
 
-/* Ranks of context have other tokens of the same parameters, and shard these as replicas do. */
+/* The axes of ZeRO.  Context ranks hold other tokens and the same parameters, so they shard these
+ * like replicas. */
 static const char *zero_axis(const struct train_step *s)
 {
     return s->cp > 1 ? "[dp, cp]" : "dp";
 }
 
-/* What cuts the batch. */
+/* The axes that shard the batch. */
 static const char *batch(const struct train_step *s)
 {
     return s->slices > 1 ? "[slice, dp]" : "dp";
 }
 
-/* From the outermost axis in: what talks most lies closest together. */
+/* Write the mesh from the outermost axis: axes that communicate most are innermost. */
 static void add_mesh(const struct train_step *s, struct text *out)
 {
     text_add(out, "mesh: {");
@@ -306,7 +311,7 @@ static void add_mesh(const struct train_step *s, struct text *out)
     text_add(out, "}\n");
 }
 
-/* A vocabulary that tp does not divide gets more rows, as many as Megatron gives it. */
+/* The size of the vocabulary, padded as in Megatron if tp does not divide it. */
 static int64_t vocab_of(const struct train_step *s)
 {
     int64_t multiple = 128 * s->tp;
@@ -314,7 +319,7 @@ static int64_t vocab_of(const struct train_step *s)
     return s->vocab % s->tp == 0 ? s->vocab : (s->vocab + multiple - 1) / multiple * multiple;
 }
 
-/* With a gate it is as Llama, else as GPT. */
+/* Write the model: like Llama with a gate, else like GPT. */
 static void add_model(const struct train_step *s, struct text *out)
 {
     text_addf(out, "model: {kind: transformer, %s,\n",
@@ -378,7 +383,7 @@ static void add_pipeline(const struct train_step *s, struct text *out)
     text_add(out, "}\n");
 }
 
-/* Megatron's: heads, widths inside the mlp and the vocabulary are cut (arXiv 1909.08053). */
+/* Write Megatron's rules: heads, mlp widths and the vocabulary are sharded (arXiv 1909.08053). */
 static void add_rules(const struct train_step *s, struct text *out)
 {
     const char *tp = tensor(s);
@@ -403,7 +408,8 @@ static void add_rules(const struct train_step *s, struct text *out)
     text_add(out, "  - [.*, []]\n");
 }
 
-/* What lies between layers is whole, or cut along the sequence (arXiv 2205.05198). */
+/* Write constraints: values between layers are whole, or sharded along the sequence (arXiv
+ * 2205.05198). */
 static void add_constraints(const struct train_step *s, const struct train_step_stack *stack,
                             struct text *out)
 {

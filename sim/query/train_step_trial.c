@@ -1,11 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Planning a train-step question (train_step_trial.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "query/train_step_trial.h"
 
 #include <string.h>
 
-/* The first thing that is wrong with the scenario; its places are in no file of the asker's. */
+/* Report the first error of the scenario, without its place, which is in no file of the user's. */
 static int told(int status, const struct diag *diag, struct shd_error *err)
 {
     if (diag->no_memory)
@@ -16,7 +19,7 @@ static int told(int status, const struct diag *diag, struct shd_error *err)
     return status;
 }
 
-/* What the software of a cluster does that a question leaves open. */
+/* Find the behaviour of a cluster's software that a question leaves open. */
 static int find_stack(struct train_step_stack *out, const char *name, struct shd_error *err)
 {
     struct diag diag = DIAG_INIT;

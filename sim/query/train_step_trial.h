@@ -1,4 +1,4 @@
-/* train_step_trial.h - a question about one step of training, with its program and its plan.
+/* train_step_trial.h - a question about one training step, with its program and its plan.
  *
  * Thread class: owned by one thread.
  *
@@ -13,13 +13,14 @@
 
 struct train_step_trial {
     struct train_step step;
-    struct text text; /* the scenario that it stands for */
+    struct text text; /* its scenario */
     struct scenario_file *file;
-    struct trial trial; /* planned, its step laid out on the cluster */
+    struct trial trial; /* planned, with its step scheduled on the cluster */
 };
 
-/* Plan the step of a question (train_step_read()), which must live as long.  `hardware`, a name or
- * a path from the working folder, stands in for the cluster that it names; NULL: it does not.
+/* Plan the step of a question (train_step_read()), which must live as long as the result.
+ * `hardware`, a name or a path from the working folder, replaces the question's cluster; NULL: no
+ * replacement.
  *
  * On success free it with train_step_trial_fini(); on failure there is nothing to free.  Errors as
  * train_step_read() and trial_init(). */
