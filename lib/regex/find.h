@@ -19,13 +19,13 @@ struct regex_finder {
     void *data; /* PCRE2's memory for matching; allocated when first needed */
     const char *text;
     size_t length;
-    bool is_ascii;  /* the text is ASCII, so it need not be checked for being UTF-8 */
+    bool is_ascii;  /* the text is ASCII: no check of its UTF-8 is needed */
     uint64_t pairs; /* see regex_pairs() */
 };
 
-/* Which pairs of neighbouring characters an ASCII text has, as a set of 64 bits: a hash chooses the
- * bit of each pair.  A text whose set lacks a bit of another text's set cannot contain that text.
- * Nearly all searches that find nothing are decided by that. */
+/* The set of adjacent character pairs in an ASCII text, as 64 bits: a hash selects the bit of each
+ * pair.  A text whose set lacks a bit of another text's set cannot contain that text.  This decides
+ * nearly all searches that find nothing. */
 static inline uint64_t regex_pairs(const char *text, size_t length)
 {
     uint64_t pairs = 0;
@@ -42,10 +42,10 @@ static inline uint64_t regex_pairs(const char *text, size_t length)
 void regex_finder_init(struct regex_finder *finder);
 void regex_finder_fini(struct regex_finder *finder);
 
-/* The text of the next searches; it is not copied. */
+/* Set the text of the next searches; it is not copied. */
 void regex_finder_set_text(struct regex_finder *finder, const char *text);
 
-/* Whether a pattern is found in the text that was set.  Errors as shd_regex_search(). */
+/* Whether a pattern matches somewhere in the text.  Errors as shd_regex_search(). */
 SHD_MUST_CHECK int regex_find(bool *found, const struct shd_regex *regex,
                               struct regex_finder *finder, struct shd_error *err);
 

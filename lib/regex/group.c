@@ -1,4 +1,4 @@
-/* regex/group.c - what parentheses start, and what refers back to them.
+/* regex/group.c - translating groups and references to groups.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -67,7 +67,8 @@ static bool is_name_char(const struct regex_token *token, bool first)
            (!first && is_digit(token));
 }
 
-/* Read a name and the terminator behind it: its first token, and its length in tokens. */
+/* Read a name and the terminator after it; returns the name's first token and its length in
+ * tokens. */
 static int read_name(struct regex_parse *parse, uint32_t terminator, size_t *name, size_t *length)
 {
     *name = parse->at;
@@ -100,7 +101,7 @@ static bool same_name(const struct regex_parse *parse, size_t a, size_t b, size_
     return true;
 }
 
-/* The number of the group with a name; 0 where there is none. */
+/* The number of the group with a name; 0 if there is none. */
 static size_t find_group(const struct regex_parse *parse, size_t name, size_t length)
 {
     for (size_t g = 1; g < parse->ngroups; g++) {
@@ -155,8 +156,7 @@ static unsigned flag_of(const struct regex_token *token)
     }
 }
 
-/* Read a run of letters that stand for flags.  It may be empty; the caller says where that is
- * wrong. */
+/* Read a run of flag letters.  It may be empty; the caller reports that where it is wrong. */
 static unsigned read_flags(struct regex_parse *parse)
 {
     unsigned flags = 0;
@@ -169,14 +169,13 @@ static unsigned read_flags(struct regex_parse *parse)
     return flags;
 }
 
-/* Whether PCRE2 is to ignore case by itself; under (?a) the translation spells both cases out. */
+/* Whether PCRE2 should ignore case; under (?a) the translation spells out both cases instead. */
 static bool folds(unsigned flags)
 {
     return (flags & REGEX_IGNORECASE) && !(flags & REGEX_ASCII);
 }
 
-/* Read flags: "ims)", which hold for the whole pattern, or "ims-x:", which hold for one group;
- * *global says which of them it was. */
+/* Read flags: "ims)" for the whole pattern, or "ims-x:" for one group; *global tells which. */
 static int parse_flags(struct regex_parse *parse, bool *global, unsigned *flags)
 {
     const unsigned type = REGEX_ASCII | REGEX_UNICODE;
@@ -220,7 +219,7 @@ static int close_group(struct regex_parse *parse, size_t position)
     return SHD_OK;
 }
 
-/* Translate the inside of a group whose opening has been written, and the ')' that closes it. */
+/* Translate the inside of a group whose opening was written, and its ')'. */
 static int parse_inside(struct regex_parse *parse, size_t position, struct regex_width *width)
 {
     int status = regex_parse_alternatives(parse, false, width);
@@ -310,7 +309,7 @@ static int parse_lookbehind(struct regex_parse *parse, size_t position,
     return status;
 }
 
-/* The group that a condition asks for, by name or number. */
+/* Read the group of a condition, by name or number. */
 static int read_condition(struct regex_parse *parse, size_t *group)
 {
     size_t name;
@@ -334,7 +333,7 @@ static int read_condition(struct regex_parse *parse, size_t *group)
     }
     if (*group == 0)
         return regex_fail(parse, position, "bad group number");
-    if (*group > parse->last_condition) { /* the group may come later: checked at the end */
+    if (*group > parse->last_condition) { /* the group may be defined later: checked at the end */
         parse->last_condition = *group;
         parse->last_condition_position = position;
     }
@@ -403,7 +402,7 @@ static int parse_flag_group(struct regex_parse *parse, size_t position, bool fir
     return status;
 }
 
-/* What follows "(?P". */
+/* Translate what follows "(?P". */
 static int parse_python_group(struct regex_parse *parse, size_t position,
                               struct regex_sequence *sequence)
 {

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding a literal that every match of a pattern contains (regex/literal.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "literal.h"
@@ -7,9 +10,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The place behind the group that starts at p.  NULL when that cannot be told without parsing,
- * since a class may hold parentheses, or when the group sets flags, which could change what all
- * other text means. */
+/* The character after the group that starts at p.  NULL if finding it requires parsing, since a
+ * class may contain parentheses, or if the group sets flags, which could change the meaning of all
+ * other text. */
 static const char *skip_group(const char *p)
 {
     size_t depth = 0;
@@ -40,7 +43,7 @@ static bool is_alnum(char c)
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* The run of characters being read, and the longest one so far. */
+/* The current run of literal characters, and the longest one so far. */
 struct runs {
     const char *start, *longest;
     size_t length, most;
@@ -55,7 +58,7 @@ static void end_run(struct runs *runs)
     runs->length = 0;
 }
 
-/* End the run at the operator at p; returns the place to read on from, or NULL to stop reading. */
+/* End the run at the operator at p; returns where to continue, or NULL to stop. */
 static const char *pass(struct runs *runs, const char *p)
 {
     bool optional = *p == '*' || *p == '?' || *p == '{';
@@ -65,17 +68,17 @@ static const char *pass(struct runs *runs, const char *p)
     end_run(runs);
     if (*p == '(')
         return skip_group(p);
-    if (*p == '{' || *p == '[') /* what follows is numbers, or any text at all */
+    if (*p == '{' || *p == '[') /* numbers, or arbitrary text, follow */
         return NULL;
     if (*p != '\\')
         return p + 1;
-    if (is_alnum(p[1]) && !strchr("AZbBdDsSwW", p[1])) /* digits of the escape follow */
+    if (is_alnum(p[1]) && !strchr("AZbBdDsSwW", p[1])) /* the escape's digits follow */
         return NULL;
     return p[1] ? p + 2 : NULL;
 }
 
-/* Whether no group sets flags.  Where one does, as (?i) does, a match need not have the text as it
- * is written. */
+/* Whether no group sets flags.  With flags such as (?i) a match need not contain the text as
+ * written. */
 static bool is_simple(const char *pattern)
 {
     for (const char *p = pattern; *p; p++) {
@@ -105,7 +108,7 @@ char *regex_literal_find(const char *pattern)
             p = pass(&runs, p);
         }
     }
-    /* Reading has stopped early: a bar further on would make the run but one alternative. */
+    /* Stopped early: a '|' further on would make the run only one alternative. */
     if (!p && strchr(pattern, '|'))
         return NULL;
     end_run(&runs);

@@ -1,5 +1,5 @@
-/* regex/literal.h - a text that stands in every string that a pattern is found in.  To see that a
- * string lacks it is the quickest way to see that the pattern is not found there.
+/* regex/literal.h - a literal text in every string that a pattern matches.  The quickest way to
+ * reject a string is to see that it lacks this text.
  *
  * Thread class: pure functions.
  *
@@ -8,9 +8,8 @@
 #ifndef REGEX_LITERAL_H
 #define REGEX_LITERAL_H
 
-/* The longest run of ASCII characters that a pattern has as they are, outside of groups and
- * repeats; free it with free().  NULL where there is none, and when memory is short.  The pattern
- * must be one that compiles. */
+/* The longest run of literal ASCII characters in a pattern, outside of groups and repeats; free it
+ * with free().  NULL if there is none, or for lack of memory.  The pattern must compile. */
 char *regex_literal_find(const char *pattern);
 
 #endif /* REGEX_LITERAL_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Translating characters, escapes and classes (regex/parse.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "parse.h"
@@ -10,7 +13,7 @@
 
 int regex_fail(const struct regex_parse *parse, size_t position, const char *what)
 {
-    /* These are Python's own words where it has some, so that users can look them up. */
+    /* Python's messages where Python has one, so that users can look it up. */
     return shd_error_set(parse->err, SHD_EREGEX, "%s at position %zu", what, position);
 }
 
@@ -92,8 +95,8 @@ void regex_put_char(struct regex_parse *parse, uint32_t c)
     regex_put(parse, text);
 }
 
-/* Whether only a-z are to match either case, as under Python's (?a).  PCRE2 would fold all of
- * Unicode, so the translation has both cases instead. */
+/* Whether only a-z should match both cases, as under Python's (?a).  PCRE2 would fold all of
+ * Unicode, so the translation spells out both cases instead. */
 static bool folds_ascii(const struct regex_parse *parse)
 {
     return parse->flags & REGEX_IGNORECASE && parse->flags & REGEX_ASCII;
@@ -118,8 +121,8 @@ void regex_put_literal(struct regex_parse *parse, uint32_t c)
     }
 }
 
-/* The text of a category inside of brackets.  White space is listed character by character, since
- * Python counts the four separators from U+001C as such, and not the Mongolian vowel separator. */
+/* The text of a category inside brackets.  White space is listed by character, since Python
+ * includes the four separators from U+001C and excludes the Mongolian vowel separator. */
 static const char *category(uint32_t letter, bool ascii)
 {
     switch (letter) {
@@ -183,7 +186,7 @@ static int read_hex(struct regex_parse *parse, const struct regex_token *token, 
     return SHD_OK;
 }
 
-/* Read up to two more octal digits behind the first. */
+/* Read up to two more octal digits after the first. */
 static int read_octal(struct regex_parse *parse, const struct regex_token *token, uint32_t *out)
 {
     uint32_t value = token->c - '0';
@@ -245,7 +248,7 @@ static void put_range(struct regex_parse *parse, uint32_t low, uint32_t high)
     }
 }
 
-/* Of a range, the part among the 26 letters from `first` on, written again in the other case. */
+/* Append, in the other case, the part of a range that is among the 26 letters from `first` on. */
 static void put_folded(struct regex_parse *parse, uint32_t low, uint32_t high, uint32_t first)
 {
     uint32_t start = low > first ? low : first;
@@ -286,8 +289,7 @@ static bool ends(const struct regex_token *token)
     return token->c == ']' && !token->escaped;
 }
 
-/* Translate one item or range of a class.  Sets *last where it was followed by '-' and the ']' that
- * ends the class. */
+/* Translate one item or range of a class.  Sets *last if a '-' and the final ']' followed. */
 static int read_range(struct regex_parse *parse, const struct regex_token *token, bool *last)
 {
     struct regex_char low;
@@ -349,7 +351,7 @@ int regex_read_class(struct regex_parse *parse)
     }
     if (parse->length > length) {
         regex_put(parse, "]");
-    } else { /* the class has only surrogates, which no text in UTF-8 has */
+    } else { /* the class has only surrogates, which UTF-8 text never has */
         parse->length = before;
         regex_put(parse, negated ? "(?s:.)" : "(?!)");
     }

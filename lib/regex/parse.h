@@ -1,8 +1,8 @@
-/* regex/parse.h - a Python pattern being translated into one for PCRE2.
+/* regex/parse.h - translating a Python pattern into one for PCRE2.
  *
- * The pattern is read once, in tokens: a character, or a backslash and the character behind it.
- * What Python's `re` rejects is rejected; what is left is written out in a form that PCRE2 reads
- * the same way, with no flags but (?i), no names, and every odd character as \x{...}.
+ * The pattern is read once, as tokens: a character, or a backslash with the next character.
+ * Patterns that Python's `re` rejects are rejected; others are written in a form that PCRE2 reads
+ * with the same meaning, with no flags but (?i), no names, and every unusual character as \x{...}.
  *
  * Thread class: owned by one thread.
  *
@@ -17,13 +17,13 @@
 
 #include <shd/error.h>
 
-/* The character of the token that ends a pattern.  It is none of Unicode's. */
+/* The end token's character; no Unicode character has this code. */
 #define REGEX_END UINT32_MAX
 
 struct regex_token {
-    uint32_t c;      /* in Unicode */
-    bool escaped;    /* there is a backslash in front of it */
-    size_t position; /* in characters from the pattern's start */
+    uint32_t c;      /* Unicode code point */
+    bool escaped;    /* preceded by a backslash */
+    size_t position; /* in characters from the start of the pattern */
 };
 
 enum {
@@ -35,20 +35,20 @@ enum {
     REGEX_UNICODE = 1 << 5
 };
 
-/* How many characters something can match. */
+/* Minimum and maximum length of a match, in characters. */
 struct regex_width {
     uint64_t min;
-    uint64_t max; /* REGEX_WIDTH_MAX where it is that or more */
+    uint64_t max; /* at most REGEX_WIDTH_MAX, which stands for all larger values */
 };
 
-/* Far more characters than any text has, and still small enough that two of them can be added. */
+/* Far longer than any text, and small enough to add two such widths. */
 #define REGEX_WIDTH_MAX (UINT64_C(1) << 62)
 
-/* A group that captures what it matches. */
+/* A capturing group. */
 struct regex_group {
     struct regex_width width;
     bool closed;
-    size_t name; /* the token at which its name starts; 0: it has no name */
+    size_t name; /* first token of its name; 0: unnamed */
     size_t name_length;
 };
 
@@ -68,7 +68,7 @@ struct regex_parse {
     struct shd_error *err;
 };
 
-/* What an escape or an item of a class stands for. */
+/* The meaning of an escape or of an item in a class. */
 struct regex_char {
     bool category; /* c is one of the letters dDsSwW */
     uint32_t c;
@@ -76,21 +76,21 @@ struct regex_char {
 
 enum regex_item { REGEX_ITEM_NONE, REGEX_ITEM_PLACE, REGEX_ITEM_REPEAT, REGEX_ITEM_OTHER };
 
-/* What stands in a row.  The width of the last item is kept apart, since a repeat may follow it. */
+/* A sequence of items.  The width of the last item is separate, since a repeat may follow it. */
 struct regex_sequence {
     struct regex_width before;
     struct regex_width last;
-    enum regex_item item; /* the last one's kind */
+    enum regex_item item; /* kind of the last item */
 };
 
-/* Fill err: the message and the place, in Python's manner. */
+/* Set err to a message with the position, in Python's style. */
 int regex_fail(const struct regex_parse *parse, size_t position, const char *what);
 
-/* Whether the next token is this character, not escaped; regex_match() also steps over it. */
+/* Whether the next token is this character, unescaped; regex_match() also consumes it. */
 bool regex_sees(const struct regex_parse *parse, uint32_t c);
 bool regex_match(struct regex_parse *parse, uint32_t c);
 
-/* Step over the next token unless it is the last, and return it. */
+/* Consume and return the next token; the last one is not consumed. */
 const struct regex_token *regex_get(struct regex_parse *parse);
 
 bool regex_sees_digit(const struct regex_parse *parse);
@@ -100,45 +100,45 @@ void regex_put(struct regex_parse *parse, const char *text);
 void regex_put_number(struct regex_parse *parse, uint64_t number);
 void regex_put_char(struct regex_parse *parse, uint32_t c);
 
-/* Append a character that stands for itself, and its other case where the flags ask for it. */
+/* Append a literal character, in both cases if the flags require it. */
 void regex_put_literal(struct regex_parse *parse, uint32_t c);
 
-/* Append the category of characters that one of the letters dDsSwW stands for. */
+/* Append the category of one of the letters dDsSwW. */
 void regex_put_category(struct regex_parse *parse, uint32_t letter);
 
-/* Read the rest of an escape whose first token has been read.  It must not be one that stands for a
- * place or, outside of a class, one with a digit from 1 to 9. */
+/* Read the rest of an escape whose first token was read.  It must not be a position (such as \b)
+ * or, outside a class, begin with a digit from 1 to 9. */
 int regex_read_escape(struct regex_parse *parse, const struct regex_token *token, bool in_class,
                       struct regex_char *out);
 
-/* Translate a class whose '[' has been read. */
+/* Translate a class whose '[' was read. */
 int regex_read_class(struct regex_parse *parse);
 
-/* Decode a pattern into parse->tokens, which has room. */
+/* Decode a pattern into parse->tokens, which must have room. */
 int regex_read_tokens(struct regex_parse *parse, const char *pattern);
 
-/* Where the next token is, in characters. */
+/* The position of the next token, in characters. */
 size_t regex_position(const struct regex_parse *parse);
 
 /* Append an item to a sequence. */
 void regex_add_item(struct regex_sequence *sequence, enum regex_item item,
                     struct regex_width width);
 
-/* The width of what matches either the one or the other. */
+/* The width of either of two alternatives. */
 struct regex_width regex_either(struct regex_width a, struct regex_width b);
 
-/* Translate items up to '|', ')' or the end.  `first` says that global flags may stand here. */
+/* Translate items up to '|', ')' or the end.  `first`: global flags are allowed here. */
 int regex_parse_sequence(struct regex_parse *parse, bool first, struct regex_width *width);
 
-/* Translate sequences with '|' between them.  `top` says that they are the whole pattern. */
+/* Translate sequences separated by '|'.  `top`: they are the whole pattern. */
 int regex_parse_alternatives(struct regex_parse *parse, bool top, struct regex_width *width);
 
-/* Translate what starts with the '(' that has been read at `position`. */
+/* Translate a group whose '(' was read at `position`. */
 int regex_parse_group(struct regex_parse *parse, size_t position, bool first,
                       struct regex_sequence *sequence);
 
-/* Translate a backslash and a digit from 1 to 9.  Three octal digits stand for a character; else
- * one or two digits refer to a group. */
+/* Translate a backslash and a digit from 1 to 9: three octal digits are a character, otherwise one
+ * or two digits refer to a group. */
 int regex_parse_number_escape(struct regex_parse *parse, const struct regex_token *token,
                               struct regex_sequence *sequence);
 

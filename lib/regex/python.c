@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Translating repeats, positions and sequences of Python patterns (regex/python.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "python.h"
@@ -8,11 +11,11 @@
 
 #include "parse.h"
 
-/* The most groups within each other, PCRE2's own default.  It bounds the stack that translating and
- * compiling take. */
+/* Maximum nesting of groups, PCRE2's own default.  It bounds the stack that translation and
+ * compilation need. */
 #define DEPTH_MAX 250
 
-#define REPEAT_MAX 65535 /* the most repeats that PCRE2 takes */
+#define REPEAT_MAX 65535 /* maximum of PCRE2 */
 
 static uint64_t clip(uint64_t n)
 {
@@ -70,8 +73,8 @@ static bool read_count(struct regex_parse *parse, uint64_t *out)
     return any;
 }
 
-/* Read what follows a '{'.  When that is no repeat, but a brace that stands for itself, *is_repeat
- * is cleared and nothing has been read. */
+/* Read what follows a '{'.  If that is not a repeat, but a literal brace, *is_repeat is cleared and
+ * nothing is consumed. */
 static int read_braces(struct regex_parse *parse, struct repeat *out, bool *is_repeat)
 {
     size_t start = parse->at;
@@ -150,8 +153,8 @@ static int parse_repeat(struct regex_parse *parse, const struct regex_token *tok
 
 /* Places */
 
-/* Append what \b, the edge of a word, is, or with `inner` what \B, any other place, is.  Under (?a)
- * words have only a-z, 0-9 and '_'.  In an empty text Python finds no \B. */
+/* Append \b, the edge of a word, or with `inner` \B, any other position.  Under (?a) words consist
+ * of a-z, 0-9 and '_'.  In an empty text Python finds no \B. */
 static void put_edge(struct regex_parse *parse, bool inner)
 {
     if (inner)
@@ -165,8 +168,7 @@ static void put_edge(struct regex_parse *parse, bool inner)
     regex_put(parse, ")");
 }
 
-/* Append the place in the text that an escape or '^' or '$' stands for; false where it stands for
- * something else. */
+/* Append the position that an escape, '^' or '$' stands for; false for any other token. */
 static bool put_place(struct regex_parse *parse, const struct regex_token *token)
 {
     bool multiline = parse->flags & REGEX_MULTILINE;
@@ -224,7 +226,7 @@ static void skip_line(struct regex_parse *parse)
         ;
 }
 
-/* Whether a token is white space or a comment that the verbose form leaves out; reads past it. */
+/* Whether a token is white space or a comment that verbose mode ignores; a comment is consumed. */
 static bool is_skipped(struct regex_parse *parse, const struct regex_token *token)
 {
     if (!(parse->flags & REGEX_VERBOSE) || token->escaped)
@@ -326,7 +328,7 @@ static int parse_pattern(struct regex_parse *parse, const char *pattern)
 
 int regex_python_translate(char **out, const char *pattern, struct shd_error *err)
 {
-    size_t size = strlen(pattern) + 2; /* no more tokens and groups than characters */
+    size_t size = strlen(pattern) + 2; /* never more tokens or groups than characters */
     struct regex_parse parse = {.ngroups = 1, .size = size, .err = err};
 
     parse.tokens = calloc(size, sizeof(*parse.tokens));

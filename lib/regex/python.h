@@ -9,9 +9,9 @@
 
 #include <shd/error.h>
 
-/* Translate a pattern; free *out with free().  The translation is meant for PCRE2_UTF, PCRE2_UCP,
- * PCRE2_ALT_CIRCUMFLEX and newlines of LF.  SHD_EREGEX for what Python rejects, SHD_EUNSUPPORTED
- * for what it takes and we do not (\N{name}, repeats over 65535), SHD_ENOMEM. */
+/* Translate a pattern; free *out with free().  The translation requires PCRE2_UTF, PCRE2_UCP,
+ * PCRE2_ALT_CIRCUMFLEX and LF as newline.  SHD_EREGEX for what Python rejects, SHD_EUNSUPPORTED for
+ * what Python accepts and we do not (\N{name}, repeats over 65535), SHD_ENOMEM. */
 int regex_python_translate(char **out, const char *pattern, struct shd_error *err);
 
 #endif /* REGEX_PYTHON_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiling patterns and searching with them (shd/regex.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include <shd/regex.h>
@@ -7,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PCRE2_CODE_UNIT_WIDTH 8 /* pcre2.h asks for it: the library for texts of bytes */
+#define PCRE2_CODE_UNIT_WIDTH 8 /* required by pcre2.h: texts of bytes */
 #include <pcre2.h>
 
 #include "find.h"
@@ -15,18 +18,19 @@
 #include "python.h"
 #include "texts.h"
 
-/* The most steps of matching in one search, which take about a second.  Names of arrays take dozens
- * of steps. */
+/* Maximum matching steps of one search, about a second's worth.  Names of arrays take dozens of
+ * steps. */
 #define MATCH_LIMIT 10000000
 
-#define NEST_LIMIT 1000 /* groups within each other: more than the translator writes */
+#define NEST_LIMIT 1000 /* nesting of groups: more than the translator writes */
 
 struct shd_regex {
     pcre2_code *code;
     pcre2_match_context *context;
-    struct regex_texts *texts; /* the texts that the pattern is a choice of; NULL: it is more */
-    char *literal;             /* a text in every string that it is found in; NULL: none is known */
-    uint64_t pairs;            /* the regex_pairs() that all strings have that it is found in */
+    struct regex_texts *texts; /* the alternatives, if the pattern is only a choice of texts;
+                                  else NULL */
+    char *literal;             /* a text in every matching string; NULL: none known */
+    uint64_t pairs;            /* the regex_pairs() bits that every matching string has */
 };
 
 static int out_of_memory(struct shd_error *err)
@@ -57,9 +61,9 @@ static int compile(struct shd_regex *regex, const char *pattern, struct shd_erro
     return shd_error_set(err, SHD_EREGEX, "the pattern does not compile: %s", (char *)text);
 }
 
-/* Prepare what makes searches quick.  Machine code makes them ten times as fast, but it takes as
- * long to make as hundreds of searches without it.  So it is only made for a pattern that is more
- * than a choice of texts.  Where PCRE2 cannot make any, searches go without. */
+/* Prepare the accelerations.  JIT code makes searches ten times as fast, but takes as long to
+ * generate as hundreds of searches without it.  So it is generated only for a pattern that is more
+ * than a choice of texts.  Searches work without it, too, where PCRE2 cannot generate any. */
 static void speed_up(struct shd_regex *regex, const char *pattern)
 {
     regex->texts = regex_texts_create(pattern);
@@ -131,8 +135,8 @@ static int explain(int error, struct shd_error *err)
     return shd_error_set(err, SHD_EINVAL, "the text is not UTF-8");
 }
 
-/* Search with PCRE2; returns what pcre2_match() does, below 0 for nothing found and for errors.
- * Compiled code has a small stack of its own; where that is full, the interpreter goes on. */
+/* Search with PCRE2; returns the result of pcre2_match(), below 0 for no match and for errors.  JIT
+ * code has a small stack of its own; if that overflows the interpreter is used. */
 static int run(const struct shd_regex *regex, const char *text, size_t length, uint32_t options,
                pcre2_match_data *data)
 {

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Patterns that are choices of texts (regex/texts.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "texts.h"
@@ -8,16 +11,16 @@
 
 #include "find.h"
 
-/* Patterns that need more are left to PCRE2.  Rules name a few modules each, and names of arrays
- * have some dozens of bytes. */
+/* Larger patterns are left to PCRE2.  Rules name a few modules each, and names of arrays have some
+ * dozens of bytes. */
 #define TEXTS_MAX 16  /* texts of a pattern */
-#define BYTES_MAX 128 /* bytes of one text with its end */
-#define DEPTH_MAX 4   /* groups within each other */
+#define BYTES_MAX 128 /* maximum bytes of a text, including the NUL */
+#define DEPTH_MAX 4   /* nesting of groups */
 
 struct text {
     char bytes[BYTES_MAX];
     size_t length;
-    bool at_start, at_end; /* it must stand at the start, or the end, of the string */
+    bool at_start, at_end; /* it must be at the start, or the end, of the string */
 };
 
 struct regex_texts {
@@ -27,8 +30,8 @@ struct regex_texts {
 
 static const struct regex_texts empty = {.n = 1};
 
-/* Read a character at p that stands for itself, escaped or not.  Returns how many bytes of the
- * pattern it takes; 0 when it is something else, as escaped letters and digits are. */
+/* Read a literal character at p, escaped or not.  Returns its bytes in the pattern; 0 if it is not
+ * a literal, as for escaped letters and digits. */
 static size_t read_char(char *out, const char *p)
 {
     unsigned char next = *p == '\\' ? (unsigned char)p[1] : 0;
@@ -58,7 +61,7 @@ static bool add_char(struct regex_texts *texts, char c)
 }
 
 /* Replace `texts` by each of them followed by each of `more`, in the order in which a pattern tries
- * them; false where they are too many or too long. */
+ * them; false if they are too many or too long. */
 static bool add_texts(struct regex_texts *texts, const struct regex_texts *more)
 {
     const struct regex_texts before = *texts;
@@ -98,11 +101,11 @@ static void mark_ends(struct regex_texts *texts)
         texts->texts[i].at_end = true;
 }
 
-/* Read sequences with '|' between them; returns the place behind them, or NULL. */
+/* Read sequences separated by '|'; returns the position after them, or NULL. */
 static const char *read_choice(struct regex_texts *out, const char *p, size_t depth);
 
-/* Read a group whose '(' has been read.  Returns the place behind it; NULL when it is of a kind
- * that is no choice of texts. */
+/* Read a group whose '(' was read.  Returns the position after it; NULL for a group that is not a
+ * choice of texts. */
 static const char *read_group(struct regex_texts *texts, const char *p, size_t depth)
 {
     struct regex_texts inner;
@@ -113,8 +116,7 @@ static const char *read_group(struct regex_texts *texts, const char *p, size_t d
     return p && *p == ')' && add_texts(texts, &inner) ? p + 1 : NULL;
 }
 
-/* Read up to '|', ')' or the end and return that place; NULL when there is something else than
- * texts. */
+/* Read up to '|', ')' or the end and return that position; NULL if anything but texts occurs. */
 static const char *read_sequence(struct regex_texts *texts, const char *p, size_t depth)
 {
     *texts = empty;
@@ -132,7 +134,7 @@ static const char *read_sequence(struct regex_texts *texts, const char *p, size_
         else if (*p == '(')
             p = read_group(texts, p + 1, depth);
         else if (depth == 0 && *p == '$')
-            return mark_ends(texts), p + 1; /* the caller sees whether the pattern ends there */
+            return mark_ends(texts), p + 1; /* the caller checks that the pattern ends there */
         else
             return depth == 0 && is_end(*skip_any(p)) ? skip_any(p) : NULL;
         if (!p)
@@ -180,7 +182,7 @@ uint64_t regex_texts_pairs(const struct regex_texts *texts)
     return pairs;
 }
 
-/* Whether the string ends with the text; as for '$', a newline may follow it there. */
+/* Whether the string ends with the text; as for '$', a final newline is ignored. */
 static bool ends_with(const char *string, size_t length, const struct text *text)
 {
     if (length >= text->length &&

@@ -1,12 +1,15 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a pattern's tokens (regex/parse.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "parse.h"
 
-/* Read the character at *text and move *text behind it; REGEX_END where that is not UTF-8. */
+/* Read the character at *text and advance *text; REGEX_END if it is not UTF-8. */
 static uint32_t decode(const unsigned char **text)
 {
-    /* The least character that needs so many bytes behind the first: longer forms are no UTF-8. */
+    /* The least character of each length: longer encodings of smaller ones are invalid UTF-8. */
     static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
     const unsigned char *p = *text;
     uint32_t c = *p++;

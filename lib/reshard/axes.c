@@ -1,4 +1,4 @@
-/* reshard/axes.c - along which axes of the mesh the devices of a step give each other something.
+/* reshard/axes.c - the axes of the mesh along which the devices of a step exchange data.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,8 +19,9 @@ uint32_t reshard_axes_from(const struct shd_dim_axes *dim, uint8_t first)
     return axes;
 }
 
-/* The axes that cut a dimension differently before and after: not those that lead it both times,
- * for a device and all that it exchanges boxes with have the same coordinates on these. */
+/* The axes that cut a dimension differently before and after.  Leading axes that are equal both
+ * times do not count: a device and all its partners in the exchange have the same coordinates on
+ * these. */
 static uint32_t changed_axes(const struct shd_reshard_step *step)
 {
     uint32_t axes = 0;
@@ -50,7 +51,7 @@ size_t shd_reshard_step_axes(const struct shd_reshard_step *step, uint8_t axes[S
     }
     if (step->shift > 0)
         mask = reshard_axes_from(&step->to.dims[step->dim], 0);
-    else if (step->from.uneven || step->to.uneven) /* intervals of one are not parts of another's */
+    else if (step->from.uneven || step->to.uneven) /* intervals do not nest */
         mask = shd_sharding_axes(&step->from) | shd_sharding_axes(&step->to);
     else
         mask = changed_axes(step);

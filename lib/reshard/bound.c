@@ -1,4 +1,5 @@
-/* reshard/bound.c - the bytes that no method can do without; shd/reshard_figures.h says why.
+/* reshard/bound.c - a lower bound on the bytes that any method moves; shd/reshard_figures.h
+ * explains it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,9 +22,9 @@ static uint64_t ndevices_along(const struct shd_mesh *mesh, uint32_t axes)
     return n;
 }
 
-/* What becomes of partial values: the number of devices along each of three sorts of axes. */
+/* Numbers of devices along the axes of partial values, by what happens to these. */
 struct sums {
-    uint64_t nparts;  /* axes whose parts are to be summed */
+    uint64_t nparts;  /* axes whose parts are summed */
     uint64_t nkept;   /* axes that are partial before and after */
     uint64_t nbecome; /* axes that become partial */
 };
@@ -37,7 +38,7 @@ static struct sums sums_of(const struct shd_sharding *from, const struct shd_sha
                          ndevices_along(to->mesh, to->partial & ~kept)};
 }
 
-/* ---- in all, and by one device ---- */
+/* ---- total, and for one device ---- */
 
 /* The number of elements of the array of which some device both holds a part and needs the sum:
  * exact where the meshes have a common one, else an upper limit. */
@@ -95,10 +96,11 @@ uint64_t shd_reshard_bound_at(const struct shd_sharding *from, const struct shd_
 
 /* A sharding on a mesh of consecutive device ids, no axis of which straddles groups of devices. */
 struct grouped {
-    struct shd_mesh mesh;                /* the mesh as given, but without its ids */
-    struct shd_sharding plain;           /* the sharding on it */
-    struct reshard_pair pair;            /* has the mesh of which no axis straddles groups */
-    const struct shd_sharding *sharding; /* the sharding on that; NULL: there is no such mesh */
+    struct shd_mesh mesh;                /* the given mesh without its ids */
+    struct shd_sharding plain;           /* the sharding on `mesh` */
+    struct reshard_pair pair;            /* its mesh has no axis that straddles groups */
+    const struct shd_sharding *sharding; /* the sharding on the pair's mesh; NULL: there is no
+                                            such mesh */
     int32_t first_id;                    /* of the device at position 0 */
     int32_t ndevices;
 };
@@ -147,7 +149,7 @@ static bool is_inside(const struct grouped *g, uint8_t axis)
     return g->sharding->mesh->strides[axis] < g->ndevices;
 }
 
-/* How many different intervals along a dimension the devices of a group have together. */
+/* The number of different intervals along a dimension that a group's devices have together. */
 static int64_t ninside(const struct grouped *g, size_t dim)
 {
     const struct shd_dim_axes *axes = &g->sharding->dims[dim];
@@ -158,8 +160,8 @@ static int64_t ninside(const struct grouped *g, size_t dim)
     return n;
 }
 
-/* Interval number `i` of those: it has the group's coordinates on the axes that lie outside, and
- * the digits of `i` on those that lie inside. */
+/* Interval number `i` of a group: it has the group's coordinates on the axes outside, and the
+ * digits of `i` on the axes inside. */
 static int64_t interval_inside(const struct grouped *g, size_t dim, int32_t first, int64_t i)
 {
     const struct shd_dim_axes *axes = &g->sharding->dims[dim];
@@ -181,7 +183,7 @@ static int64_t interval_inside(const struct grouped *g, size_t dim, int32_t firs
     return interval;
 }
 
-/* Whether some device of the group has the interval of that number. */
+/* Whether some device of the group has an interval. */
 static bool has_interval(const struct grouped *g, size_t dim, int32_t first, int64_t interval)
 {
     const struct shd_dim_axes *axes = &g->sharding->dims[dim];
@@ -197,7 +199,7 @@ static bool has_interval(const struct grouped *g, size_t dim, int32_t first, int
     return true;
 }
 
-/* How much of the extent that a group needs along a dimension its devices hold already. */
+/* The part of the extent needed by a group along a dimension that its devices already hold. */
 static int64_t extent_held(const struct grouped *old, int32_t old_first, const struct grouped *new,
                            int32_t first, size_t dim, int64_t extent)
 {
@@ -222,7 +224,7 @@ static int64_t extent_held(const struct grouped *old, int32_t old_first, const s
     return held;
 }
 
-/* Elements that a group needs and none of its devices has. */
+/* Elements that a group needs and that none of its devices holds. */
 static uint64_t entering(const struct grouped *old, const struct grouped *new, int32_t first,
                          const int64_t *shape)
 {

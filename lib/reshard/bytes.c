@@ -1,8 +1,8 @@
-/* reshard/bytes.c - what a step makes a position receive and send, and all positions together.
+/* reshard/bytes.c - the bytes that a step makes a position, or all positions, receive and send.
  *
- * Everything in the library that tells a step's bytes asks here.  Collectives count as the direct
- * algorithms move: each member combines its own chunk of the operands of all, and gets whole shards
- * and chunks from those that have them.
+ * All byte counts of the library come from here.  Collectives count as the direct algorithms move
+ * data: each member combines its own chunk of all operands, and gets whole shards and chunks
+ * directly from their holders.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -98,7 +98,7 @@ uint64_t shd_reshard_step_sent(const struct shd_reshard_step *step, const int64_
 {
     if (step->kind == SHD_RESHARD_SLICE || step->kind == SHD_RESHARD_MASK)
         return 0;
-    /* The direct algorithms, and shifts, send as much as they receive. */
+    /* In the direct algorithms, and in shifts, devices send as much as they receive. */
     if (reshard_is_collective(step) || step->shift > 0)
         return shd_reshard_step_received(step, shape, dtype, position);
     return reshard_given(step, shape, position) * shd_dtype_size(dtype);

@@ -1,4 +1,5 @@
-/* reshard/fetch.c - which boxes a position fetches in a step, and what it holds already.
+/* reshard/fetch.c - the boxes that a position fetches in a step, and the elements that it already
+ * holds.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,18 +10,18 @@
 #include "source.h"
 #include "step.h"
 
-/* The interval of a position's new shard along one dimension, as its elements were numbered before,
- * and the old intervals that it overlaps.  Numbers are in elements of the whole array; where the
- * step shifts, they go on behind its end, which is its beginning. */
+/* The interval of a position's new shard along one dimension, in the old numbering of elements, and
+ * the old intervals that it overlaps.  Numbers are elements of the whole array; with a shift they
+ * continue past the end and wrap to the beginning. */
 struct span {
     int64_t start;
-    int64_t stop;       /* behind the last element */
+    int64_t stop;       /* after the last element */
     int64_t old_extent; /* of each old interval */
-    int64_t first;      /* the number of the first old interval */
-    int64_t n;          /* how many old intervals there are */
+    int64_t first;      /* number of the first old interval */
+    int64_t n;          /* number of old intervals */
 };
 
-/* Elements by which a step moves a dimension on. */
+/* Elements by which a step shifts a dimension. */
 static int64_t shift_of(const struct shd_reshard_step *step, size_t dim)
 {
     return step->shift > 0 && (size_t)step->dim == dim ? step->shift : 0;
@@ -33,7 +34,7 @@ static struct span span_of(const struct shd_reshard_step *step, const int64_t *s
     struct span span = {.old_extent = shd_sharding_extent(&step->from, shape, dim)};
 
     span.start = extent * shd_sharding_index(&step->to, dim, position);
-    if (extent > shape[dim] - span.start) /* the last one, or behind it */
+    if (extent > shape[dim] - span.start) /* the last interval, or one past the end */
         extent = span.start < shape[dim] ? shape[dim] - span.start : 0;
     span.start -= shift_of(step, dim);
     if (span.start < 0)
@@ -59,7 +60,7 @@ int64_t shd_reshard_fetch_count(const struct shd_reshard_step *step, const int64
 void shd_reshard_fetch(const struct shd_reshard_step *step, const int64_t *shape, int32_t position,
                        int64_t i, struct shd_fetch *out)
 {
-    int64_t old[SHD_RANK_MAX]; /* the numbers of the intervals of the shard that the box lies in */
+    int64_t old[SHD_RANK_MAX]; /* interval numbers of the shard that contains the box */
 
     for (size_t d = step->from.rank; d-- > 0;) {
         struct span span = span_of(step, shape, position, d);
@@ -80,7 +81,7 @@ void shd_reshard_fetch(const struct shd_reshard_step *step, const int64_t *shape
     out->own = out->source == reshard_position_in(step->from.mesh, step->to.mesh, position);
 }
 
-/* Elements that a span has in common with the old interval from `old_start` on. */
+/* Elements that a span shares with the old interval from `old_start` on. */
 static int64_t common(const struct span *span, int64_t old_start)
 {
     int64_t old_stop = old_start + span->old_extent;

@@ -1,8 +1,9 @@
-/* reshard/flat.c - from and to pieces: flat cuts of what dimensions' axes leave to a device.
+/* reshard/flat.c - resharding from and to pieces: flat cuts of a device's shard.
  *
- * Pieces are no boxes of the array, so nothing goes from pieces to others at once: they are
- * gathered, the shards that they are of go where they are to, and are cut.  What is to be combined
- * over the axes of the cut is scattered over them then, and what is left is combined in pieces.
+ * Pieces are not boxes of the array, so there is no direct step between different pieces: they are
+ * gathered into their shards, these are resharded, and the result is cut into pieces.  Values that
+ * are partial over the axes of the cut are reduce-scattered over these, and remaining partial
+ * values are combined in pieces.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +19,7 @@ static bool same_pieces(const struct shd_sharding *a, const struct shd_sharding 
            !memcmp(a->dims, b->dims, sizeof(a->dims));
 }
 
-/* Go on, without pieces, to the dimensions' axes of the goal; what is partial stays so. */
+/* Reshard, without pieces, to the dimensions' axes of the goal; values stay partial. */
 static int move_shards(struct reshard_way *way, struct shd_error *err)
 {
     struct shd_sharding goal = way->at;
@@ -29,7 +30,8 @@ static int move_shards(struct reshard_way *way, struct shd_error *err)
     goal.partial |= way->ask->to.partial;
     goal.partial_op = goal.partial ? way->at.partial ? way->at.partial_op : way->ask->to.partial_op
                                    : 0;
-    if (goal.partial & shd_sharding_axes(&goal)) /* parts over axes that shard the goal: whole */
+    if (goal.partial & shd_sharding_axes(&goal)) /* parts over axes that shard the goal cannot
+                                                    remain */
         goal.partial &= (uint16_t)~shd_sharding_axes(&goal);
     if (shd_sharding_equal(&goal, &way->at))
         return SHD_OK;
@@ -50,7 +52,7 @@ static int move_shards(struct reshard_way *way, struct shd_error *err)
     return SHD_OK;
 }
 
-/* Parts over some of the axes of the cut, but not over all, are combined before. */
+/* Combine values that are partial over some, but not all, of the cut's axes first. */
 static void combine_some(struct reshard_way *way)
 {
     uint32_t cut = reshard_axes_from(&way->ask->to.flat, 0), some = cut & way->at.partial;

@@ -1,6 +1,6 @@
-/* reshard/measure.c - what a plan moves, summed over its steps and devices.
+/* reshard/measure.c - the cost of a plan, summed over its steps and devices.
  *
- * Goes through all devices in every step, and through the boxes that each of them fetches.
+ * Visits all devices in every step, and the boxes that each of them fetches.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,24 +14,24 @@
 #include "source.h"
 #include "step.h"
 
-/* A plan being measured, and the step that it has come to. */
+/* A plan being measured, and its current step. */
 struct measuring {
     struct shd_reshard_figures figures;
     const struct shd_reshard_plan *plan;
     const struct shd_reshard_step *step;
     const int64_t *shape;
     const struct shd_reshard_opts *opts; /* NULL: no links */
-    uint64_t *sent;                      /* bytes, by position of the plan's first mesh */
-    uint64_t *sent_now;                  /* those of the present step */
+    uint64_t *sent;                      /* bytes, by position in the plan's first mesh */
+    uint64_t *sent_now;                  /* bytes of the current step */
 };
 
-/* What one device receives in one step. */
+/* A device's bytes and messages received in one step. */
 struct received {
     uint64_t bytes[SHD_LINK_TIERS_MAX]; /* by the tier of the links that they come over */
     uint64_t nmessages[SHD_LINK_TIERS_MAX];
 };
 
-/* The tier of the links that join two devices, given by their ids; the last one joins all. */
+/* The tier of links between two device ids; the last tier joins all devices. */
 static size_t tier_between(const struct measuring *m, int32_t a, int32_t b)
 {
     size_t t = 0;
@@ -42,8 +42,8 @@ static size_t tier_between(const struct measuring *m, int32_t a, int32_t b)
     return t;
 }
 
-/* Count bytes that device `a` gets from device `b` as entering those groups of `a` that do not have
- * `b` in them. */
+/* Count bytes that device `a` gets from device `b` as entering each group that contains `a` but not
+ * `b`. */
 static void add_entering(struct measuring *m, int32_t a, int32_t b, uint64_t bytes)
 {
     for (size_t t = 0; t < m->opts->ntiers; t++) {
@@ -87,10 +87,10 @@ static void fetch_all(struct measuring *m, int32_t position, struct received *re
 
 /* ---- collectives ---- */
 
-/* How many members a collective's group has within one group of `ndevices` devices, told from the
- * axes alone.  False where that does not do: where ids are not positions, or an axis neither stays
- * within groups of `ndevices` nor goes through whole ones.  Beside such axes, one whose neighbours
- * are `ndevices` or more apart has each of its coordinates in another group. */
+/* How many members a collective's group has within one group of `ndevices` devices, from the axes
+ * alone.  False if the axes do not suffice: ids differ from positions, or an axis neither stays
+ * within groups of `ndevices` nor spans whole ones.  Along other axes, whose neighbours are
+ * `ndevices` or more apart, each coordinate is in another group. */
 static bool members_near_by_axes(uint64_t *out, const struct shd_reshard_step *step,
                                  int32_t ndevices)
 {
@@ -112,8 +112,8 @@ static bool members_near_by_axes(uint64_t *out, const struct shd_reshard_step *s
     return plain;
 }
 
-/* How many members of a position's group, itself included, are in the same group of `ndevices`
- * devices as it is; with 0 devices a group has all there are. */
+/* How many members of a position's group, including itself, are in its group of `ndevices` devices;
+ * with ndevices 0 that group is the whole mesh. */
 static uint64_t members_near(const struct measuring *m, int32_t position, int32_t ndevices)
 {
     const struct shd_reshard_step *step = m->step;
@@ -144,8 +144,8 @@ static uint64_t members_near(const struct measuring *m, int32_t position, int32_
     return found;
 }
 
-/* Measure what a member of a collective receives and sends.  Every other member is taken to send an
- * equal share of what it receives, although chunks may differ by one element. */
+/* Measure what a member of a collective receives and sends.  All other members are assumed to send
+ * equal shares of that, although chunks may differ by one element. */
 static void gather_all(struct measuring *m, int32_t position, struct received *received)
 {
     uint64_t bytes = shd_reshard_step_received(m->step, m->shape, m->plan->dtype, position);
@@ -169,7 +169,7 @@ static void gather_all(struct measuring *m, int32_t position, struct received *r
 /* ---- time ---- */
 
 /* The rounds of a collective, each of which costs one latency: log2 of the number of members,
- * rounded up, and in an all-reduce twice that. */
+ * rounded up; twice that for an all-reduce. */
 static double rounds_of(const struct shd_reshard_step *step)
 {
     double rounds = 0;
@@ -179,7 +179,7 @@ static double rounds_of(const struct shd_reshard_step *step)
     return step->kind == SHD_RESHARD_ALL_REDUCE ? 2 * rounds : rounds;
 }
 
-/* The time that a device needs for what it receives in a step; the public header has the model. */
+/* The time for a device's receives in a step; the public header defines the model. */
 static double seconds_of(const struct measuring *m, const struct received *received)
 {
     double transfer = 0;
@@ -200,7 +200,7 @@ static double seconds_of(const struct measuring *m, const struct received *recei
     return latency + transfer;
 }
 
-/* The least time that the device that sends the most in a step needs, over the fastest links. */
+/* The least time of the device that sends the most in a step, over the fastest links. */
 static double sending_seconds(const struct measuring *m, int32_t nsources)
 {
     double fastest = 0;
@@ -213,7 +213,7 @@ static double sending_seconds(const struct measuring *m, int32_t nsources)
     return (double)most / fastest;
 }
 
-/* ---- the whole ---- */
+/* ---- totals ---- */
 
 static void measure_step(struct measuring *m, int32_t nsources)
 {

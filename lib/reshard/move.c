@@ -1,8 +1,8 @@
-/* reshard/move.c - from sharding to sharding by data movement alone.
+/* reshard/move.c - resharding by data movement alone.
  *
- * No method can do with fewer bytes than those of each new shard that its device does not hold, and
- * one exchange reaches that.  Named collectives are taken where they reach it too: they say more,
- * and every runtime has them.
+ * Every method moves at least the elements of each new shard that its device does not hold, and one
+ * exchange moves exactly these.  Named collectives are used if they move no more: they are easier
+ * to understand, and every runtime has them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@ static bool has_arrived(const struct reshard_way *way, const struct shd_sharding
     return !memcmp(way->at.dims, to->dims, sizeof(to->dims));
 }
 
-/* Whether the next axes that dimension `dim` is to get are these. */
+/* Whether dimension `dim` needs exactly these axes next. */
 static bool wants(const struct reshard_way *way, const struct shd_sharding *to, size_t dim,
                   const uint8_t *axes, size_t naxes)
 {
@@ -28,8 +28,8 @@ static bool wants(const struct reshard_way *way, const struct shd_sharding *to, 
            !memcmp(goal->axes + now->naxes, axes, naxes);
 }
 
-/* Add an all-to-all that gives as many of the last axes of a dimension as possible to another one
- * that wants them next; false where there are none. */
+/* Add an all-to-all that gives as many of a dimension's last axes as possible to another dimension
+ * that needs them next; false if there is none. */
 static bool step_all_to_all(struct reshard_way *way, const struct shd_sharding *to)
 {
     for (size_t d = 0; d < to->rank; d++) {
@@ -50,7 +50,7 @@ static bool step_all_to_all(struct reshard_way *way, const struct shd_sharding *
     return false;
 }
 
-/* Gather the first dimension that has axes which it must lose; false where none has. */
+/* All-gather the first dimension that has axes to lose; false if there is none. */
 static bool step_all_gather(struct reshard_way *way, const struct shd_sharding *to)
 {
     for (size_t d = 0; d < to->rank; d++) {
@@ -64,9 +64,8 @@ static bool step_all_gather(struct reshard_way *way, const struct shd_sharding *
     return false;
 }
 
-/* Go by named collectives, as long as they move at most `limit` bytes, keep the limit of memory (or
- * need no more than steps before did), and leave room in the plan.  Returns whether they got to
- * `to`. */
+/* Use named collectives, as long as they move at most `limit` bytes, keep the memory limit (or need
+ * no more than earlier steps), and leave room in the plan.  Returns whether they reached `to`. */
 static bool by_name(struct reshard_way *way, const struct shd_sharding *to, uint64_t limit)
 {
     uint64_t start = way->plan->received_bytes;
@@ -74,7 +73,7 @@ static bool by_name(struct reshard_way *way, const struct shd_sharding *to, uint
 
     if (way->plan->peak_bytes > most)
         most = way->plan->peak_bytes;
-    /* A slice, a collective, and the mask that may end the plan. */
+    /* room for a slice, a collective, and a final mask */
     while (way->plan->nsteps + 3 <= SHD_RESHARD_STEPS_MAX) {
         reshard_slice(way, to);
         if (has_arrived(way, to))
@@ -87,7 +86,7 @@ static bool by_name(struct reshard_way *way, const struct shd_sharding *to, uint
     return false;
 }
 
-/* By named collectives where these move no more than one exchange, else by that. */
+/* Use named collectives if they move no more than one exchange, else the exchange. */
 static bool by_name_or_direct(struct reshard_way *way, const struct shd_sharding *to)
 {
     struct shd_sharding origin = way->at;

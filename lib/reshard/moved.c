@@ -77,7 +77,7 @@ static uint64_t nintervals(const struct shd_mesh *mesh, const struct shd_dim_axe
     return n;
 }
 
-/* Dimension `d`, of `extent` elements, without the axes that it begins with on both sides. */
+/* Dimension `d`, of `extent` elements, without the leading axes that both sides share. */
 static struct cut cut_of(const struct shd_sharding *from, const struct shd_sharding *to, size_t d,
                          uint64_t extent)
 {
@@ -90,7 +90,7 @@ static struct cut cut_of(const struct shd_sharding *from, const struct shd_shard
     return cut;
 }
 
-/* The number of the interval at some coordinates; the axes common to both sides are left out. */
+/* The interval's number at some coordinates, without the axes that both sides share. */
 static uint64_t interval(const struct shd_mesh *mesh, const struct shd_dim_axes *dim, size_t first,
                          const int32_t *coords)
 {
@@ -104,7 +104,7 @@ static uint64_t interval(const struct shd_mesh *mesh, const struct shd_dim_axes 
     return index;
 }
 
-/* How many elements the old and the new interval at some coordinates have in common. */
+/* The elements that the old and the new interval at some coordinates share. */
 static uint64_t overlap(const struct shd_mesh *mesh, const struct cut *cut, const int32_t *coords)
 {
     uint64_t old_extent = cut->extent / cut->nfrom;
@@ -119,7 +119,7 @@ static uint64_t overlap(const struct shd_mesh *mesh, const struct cut *cut, cons
     return stop > start ? stop - start : 0;
 }
 
-/* Go to the next coordinates; false after the last. */
+/* Advance to the next coordinates; false after the last. */
 static bool next_coords(const struct tangle *tangle, int32_t *coords)
 {
     for (size_t i = tangle->naxes; i-- > 0;) {
@@ -132,7 +132,7 @@ static bool next_coords(const struct tangle *tangle, int32_t *coords)
     return false;
 }
 
-/* The sum over all coordinates of what old and new intervals have in common. */
+/* The sum of the old and new intervals' overlaps over all coordinates. */
 static uint64_t count_tangle(const struct tangle *tangle)
 {
     int32_t coords[SHD_MESH_AXES_MAX] = {0};
@@ -150,8 +150,8 @@ static uint64_t count_tangle(const struct tangle *tangle)
     return sum;
 }
 
-/* Add the axes that cut a dimension before or after, apart from the common ones, to the mask *seen,
- * and to *twice those that were there already or cut it both before and after. */
+/* Add the axes that cut a dimension before or after, except the common ones, to the mask *seen; and
+ * to *twice the axes already in *seen, or cutting the dimension both before and after. */
 static void collect(const struct cut *cut, uint32_t *seen, uint32_t *twice)
 {
     const struct shd_dim_axes *const sides[] = {cut->from, cut->to};
@@ -204,12 +204,12 @@ static uint64_t untangle(struct tangle *tangle, uint64_t *nothers)
     return product;
 }
 
-/* The elements of their new shards that devices hold in their old ones, summed over all devices. */
+/* Elements of new shards that devices already hold in their old shards, summed over all devices. */
 static uint64_t count_held(const struct shd_sharding *from, const struct shd_sharding *to,
                            const int64_t *shape)
 {
     struct tangle tangle;
-    uint64_t same = 1; /* the part that is the same on every device */
+    uint64_t same = 1; /* the factor that is equal on all devices */
 
     tangle.mesh = from->mesh;
     tangle.ncuts = 0;
@@ -231,7 +231,7 @@ static uint64_t count_held(const struct shd_sharding *from, const struct shd_sha
     return same * nothers * (tangle.ncuts > 0 ? count_tangle(&tangle) : 1);
 }
 
-/* What count_held() counts, device by device. */
+/* count_held() computed device by device. */
 static uint64_t count_held_each(const struct shd_sharding *from, const struct shd_sharding *to,
                                 const int64_t *shape)
 {
@@ -254,7 +254,7 @@ uint64_t reshard_moved(const struct shd_sharding *from, const struct shd_shardin
     if (reshard_is_uneven(from, shape) || reshard_is_uneven(to, shape))
         return all - count_held_each(from, to, shape);
     reshard_pair_init(&pair, from, to, NULL);
-    /* What is held is no more than all, so it fits too. */
+    /* The held elements are at most all elements, so they fit, too. */
     return all -
            (pair.from ? count_held(pair.from, pair.to, shape) : count_held_each(from, to, shape));
 }

@@ -1,12 +1,15 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding a common mesh for two shardings (reshard/pair.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "pair.h"
 
 #include <string.h>
 
-/* The most ends that there can be: an axis begins at its stride and ends at stride times size, both
- * in positions, on two meshes; each tier has one size of groups; and there are 1 and the whole
+/* Upper limit on ends: an axis begins at its stride and ends at stride times size, both in
+ * positions, on two meshes; each tier has one group size; and there are 1 and the size of the
  * mesh. */
 #define ENDS_MAX (4 * SHD_MESH_AXES_MAX + SHD_LINK_TIERS_MAX + 2)
 
@@ -37,7 +40,8 @@ static void add_axes(struct ends *ends, const struct shd_mesh *mesh)
     }
 }
 
-/* The mesh whose axes go from end to end; false where an end does not divide the next. */
+/* Build the mesh whose axes lie between successive ends; false if an end does not divide the
+ * next. */
 static bool refine(struct shd_mesh *mesh, const struct ends *ends)
 {
     size_t naxes = ends->n - 1;
@@ -59,8 +63,8 @@ static bool refine(struct shd_mesh *mesh, const struct ends *ends)
     return true;
 }
 
-/* The axes of the common mesh that make up one axis of the mesh `asked`: returns a mask of them
- * and, unless `out` is NULL, appends them to it, the most major first. */
+/* The axes of the common mesh that together are one axis of the mesh `asked`, as a mask; unless
+ * `out` is NULL they are also appended to it, the most significant first. */
 static uint32_t parts_of(const struct shd_mesh *mesh, const struct shd_mesh *asked, size_t axis,
                          struct shd_dim_axes *out)
 {
@@ -77,7 +81,7 @@ static uint32_t parts_of(const struct shd_mesh *mesh, const struct shd_mesh *ask
     return mask;
 }
 
-/* Tell a sharding on the common mesh. */
+/* Express a sharding on the common mesh. */
 static void split_axes(struct shd_sharding *out, const struct shd_sharding *sharding,
                        const struct shd_mesh *mesh)
 {
@@ -94,7 +98,7 @@ static void split_axes(struct shd_sharding *out, const struct shd_sharding *shar
     out->uneven = sharding->uneven;
 }
 
-/* Whether equal positions are equal devices. */
+/* Whether equal positions in the two meshes are the same device. */
 static bool same_devices(const struct shd_mesh *a, const struct shd_mesh *b)
 {
     if (a->size != b->size || !a->ids != !b->ids)

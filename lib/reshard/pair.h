@@ -1,4 +1,5 @@
-/* reshard/pair.h - two shardings on one mesh, where positions of their meshes are the same devices.
+/* reshard/pair.h - two shardings expressed on one mesh, if positions in their meshes are the same
+ * devices.
  *
  * Thread class: owned by one thread; not to be copied, as it points into itself.
  *
@@ -15,16 +16,16 @@
 #include "mesh_parts.h"
 
 struct reshard_pair {
-    const struct shd_sharding *from; /* NULL: there is no such mesh */
+    const struct shd_sharding *from; /* NULL: there is no common mesh */
     const struct shd_sharding *to;
-    struct shd_mesh mesh; /* made of parts of both meshes' axes, where neither mesh serves */
+    struct shd_mesh mesh; /* built from parts of both meshes' axes, if neither mesh will do */
     struct shd_sharding parts[2];
 };
 
-/* Find a mesh that both shardings can be told on.  `near` lists the sizes of groups of devices that
- * no axis of it may straddle, ended by 0; NULL: there are none.
- * Two meshes of the same devices in the same order have a common one when each position stride of
- * the one, and each group, divides the next larger of all. */
+/* Find a common mesh for two shardings.  `near` lists group sizes that none of its axes may
+ * straddle, terminated by 0; NULL: none.  Two meshes of the same devices in the same order have a
+ * common one if, of all their position strides and the group sizes in ascending order, each divides
+ * the next. */
 void reshard_pair_init(struct reshard_pair *pair, const struct shd_sharding *from,
                        const struct shd_sharding *to, const int32_t *near);
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Building reshard plans (shd/reshard.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include <shd/reshard.h>
@@ -82,7 +85,7 @@ int reshard_ask(struct reshard_ask *out, const struct shd_sharding *from,
     return SHD_OK;
 }
 
-/* The seconds of a plan, by the caller's model or by links. */
+/* The time of a plan, from the caller's model or from link speeds. */
 static int seconds_of(double *out, const struct shd_reshard_plan *plan, const struct reshard_ask *q,
                       const struct shd_reshard_opts *opts, struct shd_error *err)
 {
@@ -97,7 +100,7 @@ static int seconds_of(double *out, const struct shd_reshard_plan *plan, const st
     return status;
 }
 
-/* Build the plan that takes the least time and, of several, the one that moves the fewest bytes. */
+/* Build the plan with the least time, and among equals the one that moves the fewest bytes. */
 static int go_fastest(struct shd_reshard_plan *best, const struct reshard_ask *q,
                       const struct shd_reshard_opts *opts, struct shd_error *err)
 {

@@ -1,8 +1,8 @@
-/* reshard/shift.c - a step that moves the elements of an array on along a dimension, cyclically.
+/* reshard/shift.c - a step that shifts the elements of an array cyclically along a dimension.
  *
- * The new interval of a device is an old one, `shift` elements before it; where that begins before
- * element 0 it goes on at the dimension's end.  So it lies in at most two old shards, and every
- * device sends as much as it receives.
+ * A device's new interval is an old interval `shift` elements earlier, which wraps from element 0
+ * to the end of the dimension.  So it overlaps at most two old shards, and every device sends as
+ * much as it receives.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +37,7 @@ int shd_reshard_shift(struct shd_reshard_step *out, const struct shd_sharding *s
         step.kind = SHD_RESHARD_SLICE;
     else
         step.kind = step.shift % extent ? SHD_RESHARD_EXCHANGE : SHD_RESHARD_PERMUTE;
-    /* All devices receive alike. */
+    /* All devices receive equal amounts. */
     if (step.kind != SHD_RESHARD_SLICE)
         step.received_bytes = reshard_mul(shd_reshard_step_received(&step, shape, dtype, 0),
                                           (uint64_t)shd_mesh_size(sharding->mesh));

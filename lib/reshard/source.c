@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Choosing the source of each fetched box (reshard/source.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "source.h"
@@ -9,26 +12,26 @@
 #include "pair.h"
 #include "step.h"
 
-/* A device that asks for a box, and the old shard that the box lies in.  Both shardings are on one
- * mesh, except where they have no common one.  To count what a device sends, the device that asks
- * is that device itself. */
+/* The device that requests a box, and the box's old shard.  Both shardings are on one mesh,
+ * unless they have no common one.  For counting what a device sends, that device itself is the
+ * requester. */
 struct asking {
     const struct shd_sharding *from;
     const struct shd_sharding *to;
     const int64_t *shape;
-    int32_t position;   /* of the device that asks */
-    const int64_t *old; /* the number of the old shard's interval along each dimension */
-    int32_t own[SHD_MESH_AXES_MAX]; /* coordinates of the device that asks */
-    /* Coordinates of a holder: at first the one that has the coordinates of the device that asks on
-     * all axes that do not shard the array. */
+    int32_t position;   /* of the requester */
+    const int64_t *old; /* interval numbers of the old shard, by dimension */
+    int32_t own[SHD_MESH_AXES_MAX]; /* the requester's coordinates */
+    /* Coordinates of a holder: initially the one with the requester's coordinates on all axes that
+     * do not shard the array. */
     int32_t held[SHD_MESH_AXES_MAX];
 };
 
-/* The new intervals along a dimension that overlap the interval of the old shard. */
+/* The new intervals along a dimension that overlap the old shard's interval. */
 struct range {
     uint64_t first;
-    uint64_t end; /* the number after the last one */
-    uint64_t own; /* the one of the device that asks */
+    uint64_t end; /* after the last number */
+    uint64_t own; /* the requester's interval */
 };
 
 int32_t reshard_position_in(const struct shd_mesh *mesh, const struct shd_mesh *other,
@@ -39,7 +42,7 @@ int32_t reshard_position_in(const struct shd_mesh *mesh, const struct shd_mesh *
     return shd_mesh_find_device(mesh, shd_mesh_device_id(other, position));
 }
 
-/* No extent is 0 here: nobody asks for a box of an empty array. */
+/* No extent is 0 here: nobody requests a box of an empty array. */
 static struct range range_of(const struct asking *q, size_t dim)
 {
     int64_t old_extent = shd_sharding_extent(q->from, q->shape, dim);
@@ -52,7 +55,7 @@ static struct range range_of(const struct asking *q, size_t dim)
                           (uint64_t)shd_sharding_index(q->to, dim, q->position)};
 }
 
-/* Set the coordinates on a dimension's axes to those of the devices that hold interval `index`. */
+/* Set the coordinates on a dimension's axes to those of interval `index`. */
 static void set_coords(const struct shd_sharding *sharding, size_t dim, int64_t index,
                        int32_t *coords)
 {
@@ -66,9 +69,9 @@ static void set_coords(const struct shd_sharding *sharding, size_t dim, int64_t 
     }
 }
 
-/* How many of the first `end` new intervals along a dimension belong to devices that have the
- * holder's coordinates on the axes of the mask `fixed`.  An interval's number has one digit for
- * each axis of the dimension; they are gone through from the most major one on. */
+/* How many of the first `end` new intervals along a dimension belong to devices with the holder's
+ * coordinates on the axes of the mask `fixed`.  An interval's number has a digit for each axis of
+ * the dimension; the loop starts at the most significant. */
 static uint64_t matching_below(const struct asking *q, size_t dim, uint64_t end, uint32_t fixed)
 {
     const struct shd_dim_axes *axes = &q->to->dims[dim];
@@ -93,10 +96,10 @@ static uint64_t matching_below(const struct asking *q, size_t dim, uint64_t end,
     return below + (axes->naxes == 0 && end > 0);
 }
 
-/* Of the devices that want part of the shard and have the holder's coordinates on the axes of the
- * mask `fixed`: how many come before the device that asks.  They are ordered by their coordinates
- * on the axes that shard only before, then by their new intervals.  Only devices count that agree
- * with the one that asks on the axes that shard neither before nor after. */
+/* How many devices precede the requester, among those that need part of the shard and have the
+ * holder's coordinates on the axes of the mask `fixed`.  Devices are ordered by their coordinates
+ * on the axes that shard only before, then by their new intervals.  Only devices with the
+ * requester's coordinates on the axes that shard neither before nor after count. */
 static uint64_t count_before(const struct asking *q, uint32_t fixed)
 {
     uint32_t only_before = shd_sharding_axes(q->from) & ~shd_sharding_axes(q->to);
@@ -128,8 +131,8 @@ static uint64_t count_before(const struct asking *q, uint32_t fixed)
     return before;
 }
 
-/* A mask of the axes along which neighbours are in different groups of `near` devices.  Without
- * groups, where `near` is 0, there are none. */
+/* Mask of the axes along which neighbours are in different groups of `near` devices. 0 if there are
+ * no groups (`near` is 0). */
 static uint32_t axes_above(const struct shd_mesh *mesh, int32_t near)
 {
     uint32_t axes = 0;
@@ -141,7 +144,7 @@ static uint32_t axes_above(const struct shd_mesh *mesh, int32_t near)
     return axes;
 }
 
-/* Whether the device that asks has the holder's coordinates on the axes of a mask. */
+/* Whether the requester has the holder's coordinates on the masked axes. */
 static bool match(const struct asking *q, uint32_t axes)
 {
     for (size_t a = 0; a < shd_mesh_naxes(q->from->mesh); a++) {
@@ -151,14 +154,14 @@ static bool match(const struct asking *q, uint32_t axes)
     return true;
 }
 
-/* Set q->held to the coordinates of the holder whose turn it is, among those that are as near as
- * the nearest one. */
+/* Set q->held to the holder whose turn it is, among the nearest ones. */
 static void take_turns(struct asking *q, const int32_t *near)
 {
     uint32_t sharding = shd_sharding_axes(q->from);
     uint32_t spread = shd_sharding_axes(q->to) & ~sharding;
     uint32_t above = 0;
-    uint32_t nearer = sharding; /* a device that agrees with a holder on these has a nearer one */
+    uint32_t nearer = sharding; /* the requester has a nearer holder than one that agrees with it
+                                   on these */
 
     if (!spread)
         return;
@@ -171,7 +174,7 @@ static void take_turns(struct asking *q, const int32_t *near)
     }
 
     uint64_t turn = count_before(q, above) - count_before(q, above | nearer);
-    int32_t first[SHD_MESH_AXES_MAX] = {0}; /* of the first new interval, where turns begin */
+    int32_t first[SHD_MESH_AXES_MAX] = {0}; /* the first new interval, where turns begin */
 
     for (size_t d = 0; d < q->to->rank; d++)
         set_coords(q->to, d, (int64_t)range_of(q, d).first, first);
@@ -188,8 +191,8 @@ static void take_turns(struct asking *q, const int32_t *near)
 
 /* ---- meshes without a common one ---- */
 
-/* The index in `near` of the smallest groups that have both devices in one group; the number of
- * sizes in `near` where no group has. */
+/* The index in `near` of the smallest groups with both devices in one group; the number of sizes in
+ * `near` if there are none. */
 static size_t distance(const int32_t *near, int32_t a, int32_t b)
 {
     size_t t = 0;
@@ -200,8 +203,8 @@ static size_t distance(const int32_t *near, int32_t a, int32_t b)
 }
 
 /* The position of holder number `n` of the shard: the digits of `n` are its coordinates on the axes
- * that do not shard.  On axes that are partial and stay so, which is possible on one mesh only, a
- * holder has the coordinates of the device that asks. */
+ * that do not shard.  On axes that are and stay partial, which only one mesh allows, a holder has
+ * the requester's coordinates. */
 static int32_t holder(const struct asking *q, uint64_t n)
 {
     uint32_t sharding = shd_sharding_axes(q->from);
@@ -222,8 +225,7 @@ static int32_t holder(const struct asking *q, uint64_t n)
     return shd_mesh_position(q->from->mesh, coords);
 }
 
-/* The place of the device that asks in the row of all devices that want part of the shard, its
- * holders among them. */
+/* The requester's index among all devices that need part of the shard, including its holders. */
 static uint64_t number_of(const struct asking *q)
 {
     uint32_t fixed = shd_sharding_axes(q->to) | q->to->partial;
@@ -251,8 +253,8 @@ static bool holds(const struct asking *q, int32_t position)
     return true;
 }
 
-/* The source where the two meshes have no common one.  With links all holders are looked at, to
- * find the nearest. */
+/* The source if the two meshes have no common one.  With links it checks all holders, to find the
+ * nearest. */
 static int32_t source_elsewhere(const struct asking *q, const int32_t *near)
 {
     int32_t id = shd_mesh_device_id(q->to->mesh, q->position);
@@ -311,7 +313,7 @@ int32_t reshard_source(const struct shd_reshard_step *step, const int64_t *shape
 
 /* ---- what a device sends ---- */
 
-/* How many devices want part of the shard and have the holder's coordinates on the axes of the mask
+/* How many devices need part of the shard and have the holder's coordinates on the axes of the mask
  * `fixed`. */
 static uint64_t count_asking(const struct asking *q, uint32_t fixed)
 {
@@ -328,9 +330,9 @@ static uint64_t count_asking(const struct asking *q, uint32_t fixed)
     return n;
 }
 
-/* How many boxes it is this holder's turn to send.  Turns go round and round the holders, beginning
- * with the one that has the coordinates of the first new interval, until every device that wants
- * part of the shard without holding it has had one. */
+/* How many boxes this holder sends.  Turns cycle through the holders, beginning with the one that
+ * has the coordinates of the first new interval, until every device that needs part of the shard
+ * without holding it was served. */
 static uint64_t count_turns(const struct asking *q)
 {
     uint32_t sharding = shd_sharding_axes(q->from);
@@ -354,8 +356,8 @@ static uint64_t count_turns(const struct asking *q)
     return nturns > own ? (nturns - own - 1) / nholders + 1 : 0;
 }
 
-/* The extent that every box has along a dimension when each of the shorter intervals, old or new,
- * lies within one of the longer; 0 where some straddle two of them. */
+/* The extent that every box has along a dimension if each shorter interval, old or new, lies within
+ * a longer one; 0 if some straddle two. */
 static uint64_t extent_nested(const struct asking *q, size_t dim)
 {
     uint64_t a = (uint64_t)shd_sharding_extent(q->from, q->shape, dim);
@@ -368,8 +370,8 @@ static uint64_t extent_nested(const struct asking *q, size_t dim)
     return b % a ? 0 : a;
 }
 
-/* The position of device number `n` of those that want part of the shard; *count is how many of its
- * elements that device wants. */
+/* The position of device number `n` among those that need part of the shard; *count is the number
+ * of elements that it needs. */
 static int32_t asker(const struct asking *q, uint64_t n, uint64_t *count)
 {
     uint32_t only_before = shd_sharding_axes(q->from) & ~shd_sharding_axes(q->to);
@@ -403,8 +405,8 @@ static int32_t asker(const struct asking *q, uint64_t n, uint64_t *count)
     return shd_mesh_position(q->from->mesh, coords);
 }
 
-/* What a device sends where intervals straddle: goes through the devices that want part of its
- * shard and finds out whom each of them asks. */
+/* What a device sends if intervals straddle: visits the devices that need part of its shard, and
+ * finds the source of each. */
 static uint64_t given_straddling(const struct shd_reshard_step *step, const struct asking *q)
 {
     uint64_t n = count_asking(q, 0), given = 0;
@@ -420,8 +422,8 @@ static uint64_t given_straddling(const struct shd_reshard_step *step, const stru
     return given;
 }
 
-/* What a device sends where links count, or where the meshes have no common one: goes through the
- * boxes of all devices. */
+/* What a device sends if links count, or if the meshes have no common one: visits the boxes of all
+ * devices. */
 static uint64_t given_anywhere(const struct shd_reshard_step *step, const int64_t *shape,
                                int32_t position)
 {
@@ -451,7 +453,7 @@ uint64_t reshard_given(const struct shd_reshard_step *step, const int64_t *shape
     for (size_t d = 0; d < step->from.rank; d++) {
         old[d] = shd_sharding_index(&step->from, d, position);
         if (old[d] * shd_sharding_extent(&step->from, shape, d) >= shape[d])
-            return 0; /* it has nothing to give */
+            return 0; /* it holds no elements */
     }
     reshard_pair_init(&pair, &step->from, &step->to, step->near);
     if (!pair.from || step->near[0] > 0)

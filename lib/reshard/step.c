@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Building the steps of a reshard plan (reshard/step.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "step.h"
@@ -64,7 +67,7 @@ static struct shd_reshard_step *begin(struct reshard_way *way, enum shd_reshard_
     return step;
 }
 
-/* End a step in which all devices together receive `count` elements. */
+/* Complete a step in which all devices together receive `count` elements. */
 static void finish(struct reshard_way *way, struct shd_reshard_step *step, uint64_t count)
 {
     struct shd_reshard_plan *plan = way->plan;
@@ -120,7 +123,7 @@ void reshard_slice(struct reshard_way *way, const struct shd_sharding *to)
         reshard_slice_to(way, &next);
 }
 
-/* Take its last `naxes` axes away from a dimension and make them the axes of the step's groups. */
+/* Remove a dimension's last `naxes` axes and make them the axes of the step's groups. */
 static void drop_axes(struct shd_reshard_step *step, size_t dim, size_t naxes)
 {
     struct shd_dim_axes *axes = &step->to.dims[dim];
@@ -132,7 +135,7 @@ static void drop_axes(struct shd_reshard_step *step, size_t dim, size_t naxes)
     memset(axes->axes + axes->naxes, 0, naxes);
 }
 
-/* Append the axes of the step's groups to those of a dimension. */
+/* Append the axes of the step's groups to a dimension. */
 static void append_axes(struct shd_reshard_step *step, size_t dim)
 {
     struct shd_dim_axes *axes = &step->to.dims[dim];
@@ -173,7 +176,7 @@ void reshard_reduce_scatter(struct reshard_way *way, size_t dim, const uint8_t *
     append_axes(step, dim);
     step->to.uneven = step->from.uneven || way->ask->to.uneven;
     count = shd_reshard_operand_count(step, way->ask->shape);
-    if (count > way->count) /* a copy whose chunks are padded */
+    if (count > way->count) /* a copy with padded chunks */
         way->count = reshard_add(way->count, count);
     finish(way, step, reshard_collective_received(step, count));
 }
@@ -208,7 +211,7 @@ void reshard_make_pieces(struct reshard_way *way, const struct shd_sharding *to)
     finish(way, step, count);
 }
 
-/* Make the axes of a mask those of the step's groups. */
+/* Make the masked axes those of the step's groups. */
 static void set_axes(struct shd_reshard_step *step, uint32_t axes)
 {
     for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++) {

@@ -1,4 +1,4 @@
-/* reshard/step.h - a reshard plan under construction: where it stands, and the steps to add.
+/* reshard/step.h - a reshard plan under construction: its current sharding, and the steps to add.
  *
  * Thread class: owned by one thread.
  *
@@ -12,7 +12,7 @@
 
 #include <shd/reshard.h>
 
-/* The reshard that a caller asks for.  Axes of size 1 have been dropped from both shardings. */
+/* A reshard request.  Axes of size 1 have been removed from both shardings. */
 struct reshard_ask {
     struct shd_sharding from;
     struct shd_sharding to;
@@ -23,27 +23,28 @@ struct reshard_ask {
     int32_t near[SHD_LINK_TIERS_MAX]; /* as in struct shd_reshard_step */
 };
 
-/* The seconds of all steps, by the caller's model, of which opts->seconds tells. */
+/* The total time of a plan by the caller's model, opts->seconds. */
 double reshard_asked_seconds(const struct shd_reshard_plan *plan, const int64_t *shape,
                              const struct shd_reshard_opts *opts);
 
-/* Check what the caller gives and store it in *out, which points to `shape` from then on. */
+/* Check a request and store it in *out, which keeps a pointer to `shape`. */
 int reshard_ask(struct reshard_ask *out, const struct shd_sharding *from,
                 const struct shd_sharding *to, const int64_t *shape, enum shd_dtype dtype,
                 const struct shd_reshard_opts *opts, struct shd_error *err);
 
-/* How data moves once nothing is left to combine. */
+/* How to move data once nothing is left to combine. */
 enum reshard_mode {
-    RESHARD_FEWEST, /* named collectives if these move no more than the least, else one exchange */
+    RESHARD_FEWEST, /* named collectives if these move no more than the minimum, else one
+                       exchange */
     RESHARD_NAMED,  /* named collectives, whatever they move */
     RESHARD_DIRECT  /* one exchange */
 };
 
-/* A plan under construction, and where it has come to. */
+/* A plan under construction, and the sharding that it has reached. */
 struct reshard_way {
     struct shd_reshard_plan *plan;
     const struct reshard_ask *ask;
-    struct shd_sharding at; /* the array's sharding after the plan's steps so far */
+    struct shd_sharding at; /* sharding after the plan's steps so far */
     uint64_t count;         /* elements of one shard of `at` */
 };
 
@@ -51,23 +52,23 @@ struct reshard_way {
 void reshard_begin(struct reshard_way *way, struct shd_reshard_plan *plan,
                    const struct reshard_ask *ask);
 
-/* Multiply and add counts of elements and bytes.  A result that does not fit is UINT64_MAX and
- * stays it; a plan that comes to UINT64_MAX bytes is refused. */
+/* Multiply and add counts of elements and bytes.  A result that overflows is UINT64_MAX and remains
+ * so; a plan of UINT64_MAX bytes is refused. */
 uint64_t reshard_mul(uint64_t a, uint64_t b);
 uint64_t reshard_add(uint64_t a, uint64_t b);
 
-/* Whether some dimension does not divide: intervals lie in one another then in no regular way. */
+/* Whether some dimension does not divide: old and new intervals then do not nest regularly. */
 bool reshard_is_uneven(const struct shd_sharding *sharding, const int64_t *shape);
 
-/* Elements that the shard at a position has, and those that all have together. */
+/* Elements of the shard at a position, and of all shards together. */
 uint64_t reshard_count_at(const struct shd_sharding *sharding, const int64_t *shape,
                           int32_t position);
 uint64_t reshard_count_all(const struct shd_sharding *sharding, const int64_t *shape);
 
-/* Elements of one shard, the longest, with its padding. */
+/* Elements of the longest shard, with its padding. */
 uint64_t reshard_shard_count(const struct shd_sharding *sharding, const int64_t *shape);
 
-/* The elements of their new shards that devices do not hold in their old ones, summed over all
+/* The elements of new shards that devices do not hold in their old ones, summed over all
  * devices. */
 uint64_t reshard_moved(const struct shd_sharding *from, const struct shd_sharding *to,
                        const int64_t *shape);
@@ -75,7 +76,7 @@ uint64_t reshard_moved(const struct shd_sharding *from, const struct shd_shardin
 /* The elements of the new shard at a position (of `to`) that its device holds in its old shard. */
 uint64_t reshard_held(const struct shd_reshard_step *step, const int64_t *shape, int32_t position);
 
-/* How many members each of a step's groups has; 1 where the step has no groups. */
+/* The size of a step's groups; 1 if the step has no groups. */
 uint64_t reshard_group_size(const struct shd_reshard_step *step);
 
 /* Whether a step is a collective of groups of devices that send to each other. */
@@ -88,42 +89,42 @@ uint64_t reshard_collective_received(const struct shd_reshard_step *step, uint64
 /* A mask of the axes that neither shard a dimension nor are partial. */
 uint32_t reshard_free_axes(const struct shd_sharding *sharding);
 
-/* How many axes two dimensions have in common at the front, before their first difference. */
+/* How many leading axes two dimensions have in common. */
 size_t reshard_common(const struct shd_dim_axes *a, const struct shd_dim_axes *b);
 
-/* As far towards `to` as a slice, which moves nothing, can lead: a dimension whose axes are the
- * first of those that it has in `to` gets the axes that follow there, as long as they are free.
- * False where no dimension gets an axis. */
+/* The sharding nearest to `to` that a slice, which moves nothing, can reach: a dimension whose axes
+ * are the first of its axes in `to` gets the axes that follow, as long as they are free.  False if
+ * no dimension gets an axis. */
 bool reshard_sliced(struct shd_sharding *next, const struct reshard_way *way,
                     const struct shd_sharding *to);
 
-/* Add that slice, if there is one. */
+/* Add the slice of reshard_sliced(), if there is one. */
 void reshard_slice(struct reshard_way *way, const struct shd_sharding *to);
 
-/* Add a slice to a sharding in which each dimension has its present axes and then, perhaps, free
- * ones. */
+/* Add a slice to a sharding in which each dimension keeps its axes and may gain free ones after
+ * them. */
 void reshard_slice_to(struct reshard_way *way, const struct shd_sharding *to);
 
-/* Add the collective of that name; enum shd_reshard_kind says what becomes of the axes.  An
- * all-gather and an all-to-all are over the last `naxes` axes of `dim`; a reduce-scatter is over
- * `axes`, in the order in which `dim` gets them; an all-reduce is over the axes of a mask. */
+/* Add a collective; enum shd_reshard_kind says what happens to the axes.  An all-gather and an
+ * all-to-all use the last `naxes` axes of `dim`; a reduce-scatter uses `axes`, in the order in
+ * which `dim` gets them; an all-reduce uses a mask of axes. */
 void reshard_all_gather(struct reshard_way *way, size_t dim, size_t naxes);
 void reshard_all_to_all(struct reshard_way *way, size_t dim, size_t dim2, size_t naxes);
 void reshard_reduce_scatter(struct reshard_way *way, size_t dim, const uint8_t *axes, size_t naxes);
 void reshard_all_reduce(struct reshard_way *way, uint32_t axes);
-/* Add the step that makes the axes that are partial in `to`, and not yet, partial sums. */
+/* Add the step that turns the axes that become partial in `to` into partial sums. */
 void reshard_mask(struct reshard_way *way, const struct shd_sharding *to);
 
 /* The axes that cut a dimension, from its tuple's entry `first` on: bit a for axis a. */
 uint32_t reshard_axes_from(const struct shd_dim_axes *dim, uint8_t first);
 
-/* Add the step that makes shards of pieces; the one that makes pieces of shards as `to` has them: a
- * reduce-scatter where all its flat axes are partial, else a slice, of which none may be. */
+/* Add the step from pieces to shards; and the step from shards to the pieces of `to`: a
+ * reduce-scatter if all its flat axes are partial, else a slice, which requires that none is. */
 void reshard_gather_pieces(struct reshard_way *way);
 void reshard_make_pieces(struct reshard_way *way, const struct shd_sharding *to);
 
-/* The plan of a reshard from or to pieces, which has one way.  SHD_EUNSUPPORTED, or as
- * shd_reshard_build(). */
+/* Build the plan of a reshard from or to pieces, for which there is only one way.
+ * SHD_EUNSUPPORTED, or as shd_reshard_build(). */
 SHD_MUST_CHECK int reshard_go_flat(struct shd_reshard_plan *plan, const struct reshard_ask *ask,
                                    struct shd_error *err);
 
@@ -131,28 +132,28 @@ SHD_MUST_CHECK int reshard_go_flat(struct shd_reshard_plan *plan, const struct r
  * permute where whole shards change their device, or a slice where no element moves. */
 void reshard_exchange(struct reshard_way *way, const struct shd_sharding *to);
 
-/* Add the steps to another sharding with the same partial axes on the same mesh.  False where the
- * mode does not get there, or where it would only repeat the plan of the mode before it. */
+/* Add the steps to another sharding with the same partial axes on the same mesh.  False if the mode
+ * does not reach it, or would only repeat the plan of the mode before. */
 bool reshard_move(struct reshard_way *way, const struct shd_sharding *to, enum reshard_mode mode);
 
-/* ---- whole ways ---- */
+/* ---- complete plans ---- */
 
-/* How many ways are tried; `wide` adds those that can only be better when links have speeds. */
+/* How many ways to try; `wide` adds those that can only be better when links have speeds. */
 size_t reshard_nways(const struct reshard_ask *ask, bool wide);
 
-/* Build the plan of way number i; false where that way does not lead from `from` to `to`. */
+/* Build the plan of way number i; false if that way does not lead from `from` to `to`. */
 bool reshard_go(struct shd_reshard_plan *plan, const struct reshard_ask *ask, bool wide, size_t i);
 
-/* Build the plan that moves the fewest bytes and, of those, has the fewest steps; one that keeps
- * the limit of memory if there is such a plan. */
+/* Build the plan that moves the fewest bytes and, among those, has the fewest steps; within the
+ * memory limit if possible. */
 void reshard_go_fewest(struct shd_reshard_plan *plan, const struct reshard_ask *ask);
 
-/* Whether plan `a` is to be preferred to `b`: first comes the one within the limit of memory, then
- * the one that receives fewer bytes, then the one with fewer steps. */
+/* Whether to prefer plan `a` to `b`: the one within the memory limit, then the one that receives
+ * fewer bytes, then the one with fewer steps. */
 bool reshard_is_better(const struct reshard_ask *ask, const struct shd_reshard_plan *a,
                        const struct shd_reshard_plan *b);
 
-/* Copy a plan and those of its steps that are set. */
+/* Copy a plan, with only those steps that are set. */
 void reshard_copy_plan(struct shd_reshard_plan *out, const struct shd_reshard_plan *plan);
 
 #endif /* RESHARD_STEP_H */

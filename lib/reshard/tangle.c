@@ -1,45 +1,48 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Counting overlaps by digits of coordinates (reshard/tangle.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "tangle.h"
 
-/* The most weights that the digits of a coordinate can have.  Each weight is at least twice the one
+/* Maximum number of weights for the digits of a coordinate.  Each weight is at least twice the one
  * before, and the last is at most 2^31 times the first, since a mesh has fewer devices than 2^31:
- * so no more than 32 are needed. */
+ * so 32 are enough. */
 #define WEIGHTS_MAX 33
 
-/* The weights of digits, ascending; each occurs once and divides the next. */
+/* The weights of digits, ascending; distinct, and each divides the next. */
 struct weights {
     size_t n;
     uint64_t at[WEIGHTS_MAX];
 };
 
-/* A run of digits of the coordinate on an axis: those with weights from `low` up to, not including,
- * `high`. */
+/* A run of digits of the coordinate on an axis: weights from `low` up to, not including, `high`. */
 struct digits {
     uint8_t axis;
     uint64_t low, high;
 };
 
-/* Two runs of digits that must be equal for an old and a new interval of a dimension to meet: one
- * of an axis that cuts the dimension before, one of an axis that cuts it after. */
+/* Two runs of digits that must be equal for an old and a new interval of a dimension to overlap:
+ * one on an axis that cuts the dimension before, one on an axis that cuts it after. */
 struct equal {
     struct digits a, b;
 };
 
-/* The most equations: in each dimension there is one between any two neighbouring ends of the axes
+/* Maximum number of equations: each dimension has one between any two neighbouring ends of the axes
  * that cut it before or after. */
 #define EQUALS_MAX (SHD_RANK_MAX * 2 * SHD_MESH_AXES_MAX)
 
-/* The equations between digits, and the weights at which they split the axes' coordinates. */
+/* The equations between digits, and the weights that split the axes' coordinates into digits. */
 struct solving {
-    struct weights weights[SHD_MESH_AXES_MAX]; /* by axis: of its digits; the last is its size */
+    struct weights weights[SHD_MESH_AXES_MAX]; /* by axis: weights of its digits; the last is its
+                                                  size */
     size_t nequals;
     struct equal equals[EQUALS_MAX];
 };
 
-/* Add a weight, and set *is_new if it was not there; false where it does not divide, or is not
- * divided by, its neighbours. */
+/* Add a weight, and set *is_new if it was new; false if it does not divide, or is not divisible by,
+ * its neighbours. */
 static bool add_weight(struct weights *w, uint64_t weight, bool *is_new)
 {
     size_t i = 0;
@@ -58,16 +61,16 @@ static bool add_weight(struct weights *w, uint64_t weight, bool *is_new)
     return true;
 }
 
-/* One side of a dimension, before or after: the axes that cut it, and what they cut it into. */
+/* The old or the new side of a dimension: its axes, and the length of its intervals. */
 struct side {
     const struct tangle *tangle;
     const struct shd_dim_axes *dim;
-    size_t first;      /* the first axis that the two sides do not have in common */
+    size_t first;      /* first axis that the two sides do not share */
     uint64_t interval; /* elements of one interval */
 };
 
-/* Add the weights, in elements, at which each axis of a side begins and ends, leaving out those
- * below `least`. */
+/* Add the weights, in elements, at which each axis of a side begins and ends, except those below
+ * `least`. */
 static bool add_ends(struct weights *ends, const struct side *side, uint64_t least)
 {
     uint64_t worth = side->interval;
@@ -81,10 +84,9 @@ static bool add_ends(struct weights *ends, const struct side *side, uint64_t lea
     return add_weight(ends, worth, &unused);
 }
 
-/* Find the axis of a side that has the digits worth from `low` up to `high` elements, and what
- * these weigh in the coordinate on that axis.  False where no single axis has them.  Where the
- * axis has a part of a digit the weights are rounded, and split() finds that they do not go with
- * those of the other side. */
+/* Find the axis of a side whose digits are worth from `low` up to `high` elements, and their
+ * weights in the axis's coordinate.  False if no single axis has them.  If the axis has only part
+ * of a digit the weights are rounded, and split() detects that they do not match the other side. */
 static bool find_digits(struct digits *out, const struct side *side, uint64_t low, uint64_t high)
 {
     uint64_t worth = side->interval;
@@ -102,7 +104,7 @@ static bool find_digits(struct digits *out, const struct side *side, uint64_t lo
     return false;
 }
 
-/* Add the equations between digits that say when intervals of a dimension meet. */
+/* Add the equations between digits that make intervals of a dimension overlap. */
 static bool add_equals(struct solving *s, const struct tangle *tangle, const struct cut *cut)
 {
     struct side from = {tangle, cut->from, cut->ncommon, cut->extent / cut->nfrom};
@@ -122,7 +124,7 @@ static bool add_equals(struct solving *s, const struct tangle *tangle, const str
     return true;
 }
 
-/* Give run `b` a weight wherever run `a`, which is equal to it, has one: both are split alike. */
+/* Give run `b` a weight for each weight of run `a`, which equals it: both are split alike. */
 static bool share_weights(struct solving *s, const struct digits *a, const struct digits *b,
                           bool *is_new)
 {
@@ -135,7 +137,7 @@ static bool share_weights(struct solving *s, const struct digits *a, const struc
     return true;
 }
 
-/* Split the coordinates on all axes into digits so that each equation is between whole digits. */
+/* Split the coordinates on all axes into digits so that each equation relates whole digits. */
 static bool split(struct solving *s)
 {
     bool is_new = true;
@@ -159,7 +161,7 @@ static bool split(struct solving *s)
     return true;
 }
 
-/* ---- trees of digits that are equal to each other; only the root of each is free ---- */
+/* ---- trees of equal digits; only each root is free ---- */
 
 /* Every digit has a number: WEIGHTS_MAX times its axis, plus the index of its weight. */
 #define NDIGITS (SHD_MESH_AXES_MAX * WEIGHTS_MAX)

@@ -1,4 +1,4 @@
-/* reshard/ways.c - the ways from one sharding to another: combine what must be, then move.
+/* reshard/ways.c - the ways from one sharding to another: combine partial values, then move.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,12 +8,12 @@
 
 #include "step.h"
 
-/* A manner of combining partial values. */
+/* A strategy for combining partial values. */
 struct manner {
-    bool append; /* give dimensions the axes they want even where these do not come next there */
-    int spread; /* the dimension that is cut first over all axes that do nothing; -1: none.  Each of
-                 * the devices that hold the same then combines its own part of it. */
-    int rest;   /* the dimension that the other axes are reduce-scattered on; -1: all-reduced */
+    bool append; /* give dimensions their goal axes even if these are not next in order */
+    int spread; /* dimension to cut first over all unused axes; -1: none.  Each replica then
+                   combines only its own part. */
+    int rest;   /* dimension for reduce-scattering the remaining axes; -1: all-reduce */
 };
 
 /* Whether a dimension still divides when an axis is added. */
@@ -31,7 +31,7 @@ static uint32_t to_combine(const struct reshard_way *way, const struct shd_shard
     return way->at.partial & ~(uint32_t)to->partial;
 }
 
-/* Reduce-scatter over axes that have to be combined and that some dimension wants next; false where
+/* Reduce-scatter over axes that have to be combined and that some dimension needs next; false if
  * there are none. */
 static bool scatter_next(struct reshard_way *way, const struct shd_sharding *to)
 {
@@ -71,8 +71,8 @@ static size_t append_wanted(const struct reshard_way *way, struct shd_sharding *
     return n;
 }
 
-/* Append to each dimension all axes that it has in `to`, whatever place they have there: those that
- * are free by a slice, then those that have to be combined by reduce-scatters. */
+/* Append to each dimension all its axes in `to`, in whatever order: free axes by a slice, then axes
+ * to combine by reduce-scatters. */
 static void append_all(struct reshard_way *way, const struct shd_sharding *to)
 {
     struct shd_sharding next = way->at;
@@ -92,14 +92,14 @@ static void append_all(struct reshard_way *way, const struct shd_sharding *to)
     }
 }
 
-/* Combine what is left: by an all-reduce where `rest` is -1, else by a reduce-scatter on dimension
- * `rest`; false where that dimension does not divide. */
+/* Combine the remaining axes: by an all-reduce if `rest` is -1, else by a reduce-scatter on
+ * dimension `rest`; false if that dimension does not divide. */
 static bool combine_rest(struct reshard_way *way, const struct shd_sharding *to, int rest)
 {
     uint32_t combine = to_combine(way, to);
 
     if (combine == 0)
-        return rest < 0; /* the other manners would only repeat this one */
+        return rest < 0; /* other strategies would only repeat this one */
     if (rest < 0) {
         reshard_all_reduce(way, combine);
         return true;
@@ -122,8 +122,8 @@ static bool combine_rest(struct reshard_way *way, const struct shd_sharding *to,
     return true;
 }
 
-/* Cut a dimension over all free axes, so that each of the devices that hold the same combines its
- * own part of it; false where it does not divide, or no axis is free. */
+/* Cut a dimension over all free axes, so that each replica combines only its own part; false if it
+ * does not divide, or no axis is free. */
 static bool spread(struct reshard_way *way, int dim)
 {
     struct shd_sharding next = way->at;
@@ -144,7 +144,7 @@ static bool spread(struct reshard_way *way, int dim)
     return any;
 }
 
-/* Combine, in one manner, over the axes that are not partial in `to`; false where the manner does
+/* Combine with one strategy over the axes that are not partial in `to`; false if the strategy does
  * not apply. */
 static bool combine(struct reshard_way *way, const struct shd_sharding *to, struct manner manner)
 {
@@ -160,12 +160,12 @@ static bool combine(struct reshard_way *way, const struct shd_sharding *to, stru
     return combine_rest(way, to, manner.rest);
 }
 
-/* Go to another mesh: everything is combined on the first mesh, in whatever layout that gives, and
- * one exchange leads to the second. */
+/* Reshard to another mesh: combine everything on the first mesh, in whatever layout results, then
+ * exchange once. */
 static bool cross(struct reshard_way *way, struct manner manner)
 {
     struct shd_sharding to = way->ask->to;
-    struct shd_sharding whole = way->at; /* a goal that wants no axes on this mesh */
+    struct shd_sharding whole = way->at; /* a goal without axes on this mesh */
 
     whole.partial = 0;
     if (way->at.partial && (manner.append || !combine(way, &whole, manner)))
@@ -176,8 +176,8 @@ static bool cross(struct reshard_way *way, struct manner manner)
     return true;
 }
 
-/* Whether to mask before anything moves: the axes that become partial must be free, and the present
- * shards smaller than the last ones, so that there is less to set to zero. */
+/* Whether to mask before moving: the axes that become partial must be free, and the present shards
+ * smaller than the final ones, so that fewer elements are set to zero. */
 static bool masks_first(const struct reshard_way *way)
 {
     const struct reshard_ask *ask = way->ask;
@@ -188,7 +188,7 @@ static bool masks_first(const struct reshard_way *way)
            way->count < reshard_shard_count(&ask->to, ask->shape);
 }
 
-/* Build the plan that combines in one manner and then moves. */
+/* Build the plan that combines with one strategy and then moves. */
 static bool go(struct shd_reshard_plan *plan, const struct reshard_ask *ask, struct manner manner,
                enum reshard_mode mode)
 {
@@ -213,7 +213,7 @@ static bool go(struct shd_reshard_plan *plan, const struct reshard_ask *ask, str
     return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all ways ---- */
 
 /* Whether a reshard has anything to combine. */
 static bool combines(const struct reshard_ask *ask)
@@ -221,8 +221,7 @@ static bool combines(const struct reshard_ask *ask)
     return ask->from.partial && (ask->cross || (ask->from.partial & ~(uint32_t)ask->to.partial));
 }
 
-/* Manner number i, in the order in which equally good ones are preferred; false where there are no
- * more. */
+/* Strategy number i, in order of preference among equals; false if there are no more. */
 static bool manner_at(struct manner *out, const struct reshard_ask *ask, bool wide, size_t i)
 {
     size_t n = ask->from.rank + 1;
@@ -263,8 +262,8 @@ bool reshard_go(struct shd_reshard_plan *plan, const struct reshard_ask *ask, bo
     return go(plan, ask, manner, i / n == 0 ? RESHARD_NAMED : RESHARD_DIRECT);
 }
 
-/* Whether no other manner can do better than this plan: it keeps the limit of memory, slices only
- * before it combines, and moves nothing after it has combined. */
+/* Whether no other strategy can beat this plan: it keeps the memory limit, only slices before
+ * combining, and moves nothing afterwards. */
 static bool is_best(const struct reshard_ask *ask, const struct shd_reshard_plan *plan)
 {
     bool combined = false;
@@ -308,7 +307,7 @@ void reshard_go_fewest(struct shd_reshard_plan *plan, const struct reshard_ask *
     struct shd_reshard_plan other;
     size_t nways = reshard_nways(ask, false);
 
-    /* The first one always applies. */
+    /* The first way always applies. */
     (void)reshard_go(plan, ask, false, 0);
     if (nways == 1 || is_best(ask, plan))
         return;
