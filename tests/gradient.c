@@ -94,6 +94,15 @@ static uint32_t build_broadcast_sum(struct maker *m)
     return map2(m, KERN_ADD, x, checked_leaf(m, "bd"));
 }
 
+/* What is divided has fewer dimensions than the ratio, and its own value in its slope. */
+static uint32_t build_broadcast_ratio(struct maker *m)
+{
+    uint32_t x = checked_leaf(m, "b"), w = map1(m, KERN_ADD_SCALAR, checked_leaf(m, "bd"), 3);
+
+    return map2(m, KERN_ADD, map2(m, KERN_DIV, map1(m, KERN_EXP, x, 0), w),
+                map2(m, KERN_DIV, map1(m, KERN_TANH, x, 0), w));
+}
+
 static uint32_t build_unused(struct maker *m)
 {
     uint32_t x = checked_leaf(m, "bc");
@@ -181,6 +190,8 @@ static const struct test_case cases[] = {
     {"two products with one kernel", OTHER, NULL, NULL, NULL, 0, 0, build_chain},
     {"x's squares times x", OTHER, NULL, NULL, NULL, 0, 0, build_gram},
     {"x[b] + w[b,d] again", OTHER, NULL, NULL, NULL, 0, 0, build_broadcast_sum},
+    {"exp(x[b]) / w[b,d] + tanh(x[b]) / w[b,d]", OTHER, NULL, NULL, NULL, 0, 0,
+     build_broadcast_ratio},
     {"an array that the loss does not depend on", OTHER, NULL, NULL, NULL, 0, 0, build_unused},
 };
 

@@ -88,6 +88,8 @@ says out '^# torchtitan computes of a layer again only what is read' "torchtitan
 shardsim export --to torchtitan "$scenarios/models/llama3-8b.yaml" -S tp-dp -s "$types" \
     -s recompute=none -s zero.stage=3
 says out '^# torchtitan keeps what tensor parallelism gathers' "torchtitan: more is kept than planned"
+! grep -E '^(expert_parallel|context_parallel_rotate|pipeline_parallel_[sm])' "$tmp/out"
+ok $? "torchtitan: no option of stages, experts or contexts where there are none"
 
 # refuses TEXT TARGET SCENARIO STRATEGY [OPTION...]
 refuses() {
@@ -657,6 +659,9 @@ for given in TPP=2 =2 TP; do
     [ $? -eq 2 ] && [ ! -s "$tmp/out" ] && grep -q -- "^.*error: --set ${given%=2*}" "$tmp/err"
     ok $? "--set $given: what nothing uses is an error"
 done
+"$shardsim" import --from megatron "$tmp/variables.sh" --set TPP=2 --set PPP=2 >"$tmp/out" 2>"$tmp/err"
+[ "$(grep -c 'error: --set [TP]PP: nothing in the file uses such a variable' "$tmp/err")" -eq 2 ]
+ok $? "--set twice: each that nothing uses is told"
 python3 - >"$tmp/bad" <<'END'
 print("A=aaaaaaaaaaaaaaaa\n" + 'A="$A$A"\n' * 1000 + "torchrun --num-layers $A")
 END

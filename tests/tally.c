@@ -94,7 +94,9 @@ static uint64_t program_bytes(const struct step *s)
 
 static void test_step(uint32_t microbatches, uint32_t gathers)
 {
-    const double gather = (DEVICES - 1) * SIZE * SIZE * sizeof(float);
+    const double elements = SIZE * SIZE, gather = (DEVICES - 1) * elements * sizeof(float);
+    const double once = DEVICES * (elements / PRICE_FLOPS_PER_BYTE +
+                                   3 * elements * sizeof(float) / PRICE_LOCAL_PER_BYTE);
     struct step s;
     struct placement p;
     double work;
@@ -109,6 +111,8 @@ static void test_step(uint32_t microbatches, uint32_t gathers)
     s.graph->microbatches = 1;
     ok(work == microbatches * tally_work(&p, s.map), "%u microbatches: the work of each",
        microbatches);
+    ok(fabs(tally_work(&p, s.map) - once) < 1e-9 * once,
+       "work: of two whole operands and the result, on each device");
     s.graph->microbatches = microbatches;
     ok(tally_value(&p, s.param) == gathers * (gather + PRICE_STEP_BYTES),
        "%u microbatches: gathered %u times", microbatches, gathers);
