@@ -117,10 +117,14 @@ test_scenario() {
     says out '^      placed    tp shards mlp in layers/0/mlp/down, because the weight$' "explain: what sharded it so"
     [ "$(grep -c '^ *[0-9][0-9]*  [a-z]' "$tmp/out")" -eq 16 ]
     ok $? "explain: every op once"
-    shardsim explain "$course/tensor.yaml" --op 8
+    COLUMNS=200 shardsim explain "$course/tensor.yaml" --op 8
     says out '^   8  all-reduce' "--op: this one"
     ! grep -q '^   7  ' "$tmp/out"
     ok $? "--op: no other"
+    says out "device 0  receives from 1 (direct: 'explain collective all-reduce " "--op: a sum that all get"
+    COLUMNS=200 shardsim explain "$scenarios/fsdp.yaml" --op 30
+    says out 'device 0  sums \[0-63, :\] and \[0-15, :\] .*; receives from 1, 2, 3, 4, 5, 6, 7 (direct)$' \
+        "--op: a sum of which each gets a part, of several arrays"
     shardsim explain "$course/fsdp.yaml" --strategy fsdp --device 3
     says out '^      device 3  gets \[0-15, :\] from device 0$' "--device: what it gets"
     says out '^                keeps \[48-63, :\]$' "--device: what it has"
@@ -260,6 +264,8 @@ test_reshard() {
     shardsim explain reshard --mesh a=2,b=4 --shape 8,8 --from a,b
     is 0 "reshard: status 0"
     silent err "reshard: nothing on standard error"
+    says out '^float32 of shape (8, 8) on mesh a=2, b=4, 8 devices: from \[{a}, {b}\] to \[{}, {}\]$' \
+        "reshard: the question"
     says out '^step 1: exchange to .{}, {}.: 1792 B (1.75 KiB)$' "reshard: a step"
     says out 'exactly what no method can do' "reshard: the bound"
     says out '^\* exchange: 1.75 KiB received, 224 B sent by the busiest, 288 B needed$' "reshard: taken"
@@ -268,6 +274,7 @@ test_reshard() {
     says out '^\* all-gather, all-gather' "reshard: taken with more memory"
     shardsim explain reshard --mesh a=2,b=4 --shape 8,8 --from '[null, b]' --partial a --to x --to-mesh x=8 \
         --to-first 8
+    says out 'to \[{x}, {}\] on mesh x=8, devices 8 to 15$' "reshard: to other devices, in the question"
     says out '^step 2: exchange, across meshes, to .{x}, {}. on x=8: 256 B$' "reshard: to other devices"
     shardsim explain reshard --mesh a=2,b=4 --shape 8,8 --from a --link 4:1us:100GB/s --link all:10us:10GB/s
     says out '^into groups of 4: 1024 B (1.00 KiB), 4.000 times the 256 B' "reshard: between groups"

@@ -106,6 +106,11 @@ static void test_colours(void)
         dark += c.red + c.green + c.blue < 300;
     }
     ok(equal == 0, "colours: neighbours differ");
+    ok(colour_of(7).red + colour_of(7).green + colour_of(7).blue >
+               colour_of(8).red + colour_of(8).green + colour_of(8).blue + 60 &&
+           colour_of(16).red + colour_of(16).green + colour_of(16).blue >
+               colour_of(15).red + colour_of(15).green + colour_of(15).blue + 60,
+       "colours: eight light ones, eight darker ones, and light ones again");
     ok(dark == 0, "colours: dark text can be read on all");
     ok(colour_shade(0).red == 255 && colour_shade(1).red < 100, "shades: white to full");
     ok(colour_terminal((struct colour){255, 255, 255}) == 231 &&

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "kern/error.h"
 #include "kern/isa.h"
 #include "kern_data.h"
 
@@ -209,6 +210,27 @@ static void test_counts(void)
     ok(kern_reduce_bytes(&r) == UINT64_MAX, "bytes: stop at the largest count");
 }
 
+/* The variance of what is surely the extreme; twice the most of those that may be. */
+static void test_error(void)
+{
+    static const double values[3] = {1, -1, 1.25}, variances[3] = {1e-6, 4e-6, 9e-6};
+    static const double uncertain[3] = {1e-6, 4e-6, 1};
+    union kern_desc desc = {.reduce = matrix(SHD_F64, SHD_MAX, 1, 3, 0)};
+    const void *in[] = {values};
+    const double *given[] = {variances};
+    double result, out = 0, *outs[] = {&out};
+    const struct kern_args args = {in, (void *[]){&result}, NULL, NULL, 1};
+    struct kern_error error = {.args = &args, .variances = given, .out = outs, .type = SHD_F64};
+
+    ok(kern_reduce_error(&desc, &error) && out == 9e-6, "error: of the one largest: %g", out);
+    out = 0;
+    desc.reduce.op = SHD_MIN;
+    ok(kern_reduce_error(&desc, &error) && out == 4e-6, "error: of the one least: %g", out);
+    out = 0;
+    given[0] = uncertain;
+    ok(kern_reduce_error(&desc, &error) && out == 2, "error: where it may be another: %g", out);
+}
+
 int main(void)
 {
     plan(0);
@@ -220,5 +242,6 @@ int main(void)
     test_accuracy();
     test_bits();
     test_counts();
+    test_error();
     return done();
 }

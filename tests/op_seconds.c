@@ -19,7 +19,7 @@
  * 10 between nodes. */
 static const char cluster[] =
     "version: 1\nname: round\nsource: made up\n"
-    "rates: {float32: 1TFLOP/s}\nmemory: {size: 16GiB, rate: 100GB/s}\n"
+    "rates: {float32: 1TFLOP/s, bfloat16: 4TFLOP/s}\nmemory: {size: 16GiB, rate: 100GB/s}\n"
     "kernels: {launch: 0s, matmul_efficiency: 1, half_k: 0, memory_efficiency: 1,\n"
     "          attention_efficiency: 1, attention_backward_efficiency: 1}\n"
     "tiers: [{name: node, devices: 4, rate: 1GB/s, latency: 0s, step: 0s},\n"
@@ -229,6 +229,41 @@ static void test_order(void)
     hardware_destroy(h);
 }
 
+/* Products take as long as their type's rate has it. */
+static void test_products(void)
+{
+    enum { SIDE = 1024 };
+    static const enum shd_dtype types[] = {SHD_F32, SHD_BF16};
+    struct hardware *h = read_cluster();
+    struct shd_mesh *mesh = mesh_of(names, sizes);
+    struct program *p = program_on(mesh);
+    const struct shd_sharding whole = by_rows(p, -1);
+    uint32_t a = argument(p, -1), b = argument(p, -1);
+    struct op_seconds s;
+
+    for (int t = 0; t < 2; t++) {
+        struct program_op op = {.kind = PROGRAM_KERNEL, .ninputs = 2, .inputs = {a, b}};
+
+        op.kernel = &kern_kernel_einsum;
+        op.dense_flops = UINT64_C(2) * SIDE * SIDE * SIDE;
+        op.desc.einsum = (struct kern_einsum){.dtype = types[t],
+                                              .ndims = 3,
+                                              .extent = {SIDE, SIDE, SIDE},
+                                              .a_has = 5,
+                                              .b_has = 6,
+                                              .c_has = 3};
+        add(p, op, &whole);
+    }
+    finish(p);
+    s = seconds_of(p, h);
+    is_near(op_seconds_of(&s, 2, 0), 2. * SIDE * SIDE * SIDE / 1e12, "a product of float32");
+    is_near(op_seconds_of(&s, 3, 0), 2. * SIDE * SIDE * SIDE / 4e12, "a product of bfloat16");
+    op_seconds_fini(&s);
+    program_destroy(p);
+    shd_mesh_destroy(mesh);
+    hardware_destroy(h);
+}
+
 /* Sums in a row, of which each adds the argument to what the one before made. */
 static void test_chains(void)
 {
@@ -337,6 +372,7 @@ int main(void)
     plan(0);
     test_transfers();
     test_order();
+    test_products();
     test_chains();
     test_messages();
     test_stages();

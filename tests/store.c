@@ -54,7 +54,7 @@ static bool holds(const char *path, const char *words)
 
 static void test_write(void)
 {
-    struct text lost = {.failed = true};
+    struct text lost = {.failed = true}, twice = TEXT_INIT;
     struct shd_error err;
     struct folder all;
     struct stat info;
@@ -68,6 +68,12 @@ static void test_write(void)
        "write: keeps its mode");
     ok(store_write(path_of("a.yaml"), &lost, &err) == SHD_ENOMEM && holds(path_of("a.yaml"), "two"),
        "write: a text that failed leaves the file");
+    ok(file_read(&twice, path_of("a.yaml"), 3, &err) == SHD_OK &&
+           file_read(&twice, path_of("a.yaml"), 3, &err) == SHD_OK &&
+           file_read(&twice, path_of("a.yaml"), 2, &err) == SHD_ERANGE &&
+           !strcmp(text_get(&twice), "twotwo"),
+       "file_read: behind what is there; a longer file adds nothing");
+    text_fini(&twice);
     ok(!write_words(path_of("none/a.yaml"), "x"), "write: no such folder");
     mkdir(path_of("folder"), 0777);
     ok(!write_words(path_of("folder"), "x"), "write: a folder stays one");
@@ -204,6 +210,26 @@ static struct baseline given(const char *layers, const char *hardware, uint64_t 
         baseline_add_given(&b, "hardware", hardware, place) != SHD_OK)
         diag("no memory");
     return b;
+}
+
+static void test_sort(void)
+{
+    struct baseline b = make("[{}, {tp}]", 64);
+    struct baseline_collective *more =
+        realloc(b.collectives, (b.ncollectives + 1) * sizeof *b.collectives);
+
+    if (more) {
+        b.collectives = more;
+        b.collectives[b.ncollectives++] = (struct baseline_collective){
+            .phase = strdup("backward"), .op = strdup("send"), .axes = strdup("pp"), .where = strdup("x")};
+    }
+    if (!more || baseline_add_finding(&b, "axis 'y' is odd") != SHD_OK)
+        diag("no memory");
+    baseline_sort(&b);
+    ok(!strcmp(b.arrays[0].name, "layers/*/down") && !strcmp(b.collectives[0].phase, "backward") &&
+           !strcmp(b.findings[0], "axis 'y' is odd") && !strcmp(b.findings[1], "rule 'x' is odd"),
+       "sort: arrays, collectives and findings");
+    baseline_fini(&b);
 }
 
 static bool parses(const char *words, struct baseline_file *file)
@@ -352,6 +378,7 @@ int main(void)
     test_write();
     test_killed();
     test_folder();
+    test_sort();
     test_text();
     test_diff();
     test_verdict();

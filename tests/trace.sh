@@ -74,6 +74,7 @@ def holds(e):
 for i, s in flows["s"].items():
     f = flows["f"][i]
     assert s["ts"] < f["ts"] and s["pid"] != f["pid"] and f["bp"] == "e"
+    assert all(e["name"] == e["cat"] == "transfer" for e in (s, f)) # viewers join by these and the id
     assert threads[s["pid"], s["tid"]].startswith("transfers along ")
     assert any(e["ts"] == s["ts"] for e in holds(s)) and holds(f), (s, f)
     assert threads[s["pid"], s["tid"]] == threads[f["pid"], f["tid"]]
