@@ -54,6 +54,9 @@ static void test_names(void)
             ok(dtype == cases[i].dtype && shd_dtype_size(dtype) == cases[i].size,
                "parse '%s': type and size", cases[i].name);
     }
+    ok(shd_dtype_size(SHD_NDTYPES) == 0 && shd_dtype_size((enum shd_dtype)-1) == 0 &&
+           !strcmp(shd_dtype_name(SHD_NDTYPES), "no type"),
+       "what is no type has no size and no name");
     for (int i = 0; i < SHD_NDTYPES; i++) {
         enum shd_dtype dtype = SHD_NDTYPES;
 

@@ -125,6 +125,10 @@ test_sweeps() {
     one plan -q "$scenarios/strategies.yaml" "$tmp/layouts/broken.yaml" -s batch.size=7
     on $few plan -q "$scenarios/strategies.yaml" "$tmp/layouts/broken.yaml" -s batch.size=7
     same "plan of what is wrong"
+    one plan -q "$scenarios/strategies.yaml" -s batch.size=7
+    on $few plan -q "$scenarios/strategies.yaml" -s batch.size=7
+    same "plan of strategies that do not divide, of no sweep"
+    says err 'extent 7 does not divide' "and it is told"
 }
 
 cp "$scenarios/train_zero.yaml" "$tmp"

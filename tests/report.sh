@@ -323,8 +323,8 @@ test_invalid() {
 test_errors() {
     shardsim report
     is 2 "no scenario: status 2"
-    shardsim report -q --plan -o "$tmp/none/page.html" "$scenarios/tensor_parallel.yaml"
-    is 3 "no such folder: status 3"
+    shardsim report -q --plan -o "$tmp/none/page.html" "$scenarios/tensor_parallel.yaml" -s mesh.tp=3
+    is 3 "no such folder: status 3, whatever else is wrong"
     says err 'none/page.html' "no such folder: which"
     shardsim report -q --plan -S none "$scenarios/strategies.yaml"
     is 2 "no such strategy: status 2"
