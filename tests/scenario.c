@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "scenario/table.h"
 #include "tap.h"
@@ -216,6 +217,56 @@ static void test_mesh(void)
                      0);
     ok(file && file->scenarios[0].nmesh == 5, "mesh: first and last letters and digits in names");
     scenario_file_destroy(file);
+}
+
+static int add_given(void *arg, const char *option, const char *value)
+{
+    text_addf(arg, "%s=%s ", option, value);
+    return SHD_OK;
+}
+
+/* What is not the default and no part of the layout, as one line would say it. */
+static void test_given(void)
+{
+    struct scenario_file *file =
+        load_good("version: 1\nmesh: {pp: 2}\n" MODEL BATCH
+                  "pipeline: {axis: pp, schedule: GPipe}\nuneven: pad\n", NULL, 0);
+    struct text given = TEXT_INIT;
+
+    int status = scenario_each_given(&file->scenarios[0], add_given, &given);
+    ok(status == SHD_OK &&
+           !strcmp(text_get(&given),
+                   "model.kind=mlp model.d_model=256 model.d_ff=1024 batch.size=8 batch.seq=64 "
+                   "pipeline.axis=pp pipeline.schedule=GPipe uneven=pad "),
+       "given: what is not the default: %s", text_get(&given));
+    text_fini(&given);
+    scenario_file_destroy(file);
+}
+
+/* A path that YAML has in quotes is given as its file's name, without them. */
+static void test_given_file(void)
+{
+    char folder[] = "/tmp/data: XXXXXX", path[sizeof folder + 8], set[sizeof path + 8];
+    const char *const sets[] = {set};
+    struct scenario_file *file;
+    struct text given = TEXT_INIT;
+    FILE *data;
+
+    if (!mkdtemp(folder))
+        exit(99);
+    snprintf(path, sizeof path, "%s/a.txt", folder);
+    snprintf(set, sizeof set, "data='%s'", path);
+    data = fopen(path, "w");
+    if (!data || fprintf(data, "%600s", "b") < 600 || fclose(data) == EOF)
+        exit(99);
+    file = load_good("version: 1\n" MESH BATCH "model: {size: gpt2-small}\n", sets, 1);
+    int status = scenario_each_given(&file->scenarios[0], add_given, &given);
+    ok(status == SHD_OK && strstr(text_get(&given), " data=a.txt "), "given: a file: %s",
+       text_get(&given));
+    text_fini(&given);
+    scenario_file_destroy(file);
+    unlink(path);
+    rmdir(folder);
 }
 
 static void test_lib_rules(void)
@@ -1396,6 +1447,8 @@ int main(void)
     test_places();
     test_tolerance();
     test_mesh();
+    test_given();
+    test_given_file();
     test_lib_rules();
     test_strategies();
     test_partial_base();
