@@ -367,6 +367,31 @@ static void test_program(void)
     destroy_layout(l);
 }
 
+/* Where operands bring no axis, an op is sharded as is asked of its result. */
+static void test_asked(void)
+{
+    static const char *const specs[] = {"[tp]", "[null, tp]"};
+
+    for (uint32_t d = 0; d < COUNT(specs); d++) {
+        struct layout *l = new_layout("tp", 4, NULL, 0);
+        uint32_t x = leaf(l, "x", "be", "[]");
+        struct program *program = NULL;
+        int64_t local = 0;
+
+        x = graph_map(l->graph, "y", KERN_NEG, x, GRAPH_NONE, 0);
+        output(l, "y", constrained(l, "asked", x, specs[d]), NULL);
+        if (build(&program, l, NULL) != SHD_OK)
+            abort();
+        for (uint32_t i = 0; i < program->nops; i++)
+            if (program->ops[i].kind == PROGRAM_KERNEL)
+                local = program->buffers[program->ops[i].outputs[0]].local[d];
+        ok(local == (d ? 32 : 256) / 4, "asked of a result, %s: the op has %lld of it", specs[d],
+           (long long)local);
+        program_destroy(program);
+        destroy_layout(l);
+    }
+}
+
 static void test_algos(void)
 {
     struct layout *l = new_layout("tp", 4, NULL, 0);
@@ -431,6 +456,7 @@ int main(void)
     test_extremes();
     test_moves();
     test_program();
+    test_asked();
     test_algos();
     test_errors();
     return done();

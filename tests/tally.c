@@ -122,6 +122,24 @@ static void test_step(uint32_t microbatches, uint32_t gathers)
     destroy(&s);
 }
 
+/* A byte takes a nanosecond from any device to any other. */
+static struct hardware *read_cluster(void)
+{
+    static const char text[] =
+        "version: 1\nname: round\nsource: made up\n"
+        "rates: {float64: 1TFLOP/s}\nmemory: {size: 16GiB, rate: 100GB/s}\n"
+        "kernels: {launch: 0s, matmul_efficiency: 1, half_k: 0, memory_efficiency: 1,\n"
+        "          attention_efficiency: 1, attention_backward_efficiency: 1}\n"
+        "tiers: [{name: wire, rate: 1GB/s, latency: 0s, step: 0s}]\n";
+    struct diag errors = DIAG_INIT;
+    struct hardware *out;
+
+    if (hardware_parse(&out, "test", text, strlen(text), &errors) != SHD_OK)
+        abort();
+    diag_fini(&errors);
+    return out;
+}
+
 /* Sixteen tokens of four numbers, cut over the devices as the experts are whose rows they become:
  * of four rows a device has one. */
 static void test_rows(void)
@@ -133,6 +151,8 @@ static void test_rows(void)
     struct kern_routing routing;
     struct kern_source ids = {.routing = &routing};
     int32_t *room = calloc(kern_routing_room(&spec), sizeof *room);
+    struct hardware *cluster = read_cluster();
+    double seconds;
     struct step s;
     struct placement p;
     uint32_t dims[6], x, id, slot, dispatch;
@@ -158,7 +178,7 @@ static void test_rows(void)
     shd_sharding_init(&s.cut, s.mesh, 3);
     s.cut.dims[0] = (struct shd_dim_axes){1, {0}};
     s.nodes[x] = s.nodes[id] = s.nodes[slot] = s.nodes[dispatch + 1] = &s.cut;
-    const struct partition_request request = request_of(&s);
+    struct partition_request request = request_of(&s);
 
     if (graph_status(s.graph, NULL) != SHD_OK || placement_init(&p, &request, NULL) != SHD_OK)
         abort();
@@ -167,6 +187,14 @@ static void test_rows(void)
            tally_rows(&p, dispatch, 1) == 0,
        "rows: three of four come from other devices: %g", tally_rows(&p, dispatch, 0));
     placement_fini(&p);
+    request.hardware = cluster;
+    if (placement_init(&p, &request, NULL) != SHD_OK)
+        abort();
+    placement_settle(&p, dispatch);
+    seconds = tally_rows(&p, dispatch, 0);
+    ok(fabs(seconds - rows * row_bytes * 1e-9) < 1e-15, "rows: %g s on a cluster", seconds);
+    placement_fini(&p);
+    hardware_destroy(cluster);
     destroy(&s);
     free(room);
 }

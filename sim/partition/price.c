@@ -227,8 +227,6 @@ double price_fetch(const struct price *p, const struct shd_sharding *cut, double
         if (shd_sharding_axes(cut) >> a & 1)
             axes[naxes++] = a;
     hardware_group_of(&group, p->hardware, p->mesh, axes, naxes);
-    if (group.members < 2)
-        return 0;
     return hardware_collective_seconds(p->hardware, COLL_ALL_TO_ALL, &group,
                                        device_bytes * (double)group.members /
                                            (double)(group.members - 1));

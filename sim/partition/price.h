@@ -65,7 +65,8 @@ SHD_MUST_CHECK int price_plan(struct shd_reshard_plan *out, const struct price *
 double price_step(const struct price *price, const struct shd_reshard_step *step,
                   const int64_t *shape, enum shd_dtype dtype);
 
-/* Cost if each device fetches this many bytes along the axes that cut an array. */
+/* Cost if each device fetches this many bytes along the axes that cut an array, over two devices or
+ * more. */
 double price_fetch(const struct price *price, const struct shd_sharding *cut, double device_bytes);
 
 /* Cost of each device's work: flops, and bytes read and written. */
