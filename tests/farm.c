@@ -1,5 +1,6 @@
 /* What ranks/farm.h promises.  Started by mpirun (tests/ranks_farm.sh) rank 0 tells how it went on all of
- * them; started by itself there is one rank, and the promises are the same.
+ * them; started by itself there is one rank, and the promises are the same.  With --no-memory other
+ * ranks have none for an answer, which ends the job.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,6 +26,7 @@ struct worker {
     int fails_every; /* on other ranks than 0; 0: never */
     int slow_rank;   /* whose tasks take ten times as long, if there are others; -1: none */
     int stops_at;    /* the task at which its rank is asked to stop; -1: none */
+    bool no_memory;  /* other ranks than 0 have none for their answers */
     int stop;
     _Atomic int nworked;
 };
@@ -52,6 +54,7 @@ static int work(void *arg, const void *task, size_t bytes, struct text *answer)
         __atomic_store_n(&w->stop, 1, __ATOMIC_RELAXED);
     pack_uint(answer, number * number);
     pack_uint(answer, (uint64_t)ranks_me());
+    answer->failed |= w->no_memory && ranks_me() > 0;
     return w->fails_every && ranks_me() > 0 && number % (uint64_t)w->fails_every == 0;
 }
 
@@ -151,6 +154,7 @@ static void uneven(struct farm *farm, struct worker *w)
     diag("%s", text_get(&told));
     ok(ranks_count() == 1 || (a.of_rank[slow] >= 1 && 2 * a.of_rank[slow] < most),
        "it did less than half of what another did: %d, %d", a.of_rank[slow], most);
+    ok(farm_hands(farm) == (size_t)ranks_count(), "a hand of each, once all have come");
     text_fini(&told);
 }
 
@@ -163,7 +167,7 @@ static void stopped(struct farm *farm, struct worker *w)
     ok(w->stop == 1 && go(farm, &a, 0, NTASKS, SIZE_MAX) == 0, "and nothing is done after it");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct shd_error err;
     struct worker w;
@@ -171,6 +175,12 @@ int main(void)
     if (ranks_begin(&err) != SHD_OK || (ranks_me() > 0 && !freopen("/dev/null", "w", stdout)))
         return 1;
     plan(0);
+    if (argc > 1 && !strcmp(argv[1], "--no-memory")) {
+        w = (struct worker){.slow_rank = 0, .stops_at = -1, .no_memory = true};
+        with_farm(&w, 1, redone, "no memory");
+        ranks_end(0);
+        return done();
+    }
     for (int nhands = 1; nhands <= NHANDS; nhands += NHANDS - 1) {
         w = (struct worker){.slow_rank = -1, .stops_at = -1};
         with_farm(&w, nhands, rounds, nhands == 1 ? "a hand" : "several hands");

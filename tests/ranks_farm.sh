@@ -51,6 +51,12 @@ test_farm() {
         ok "$result" "tests/farm on $n ranks"
         grep '^not ok\|on rank' "$tmp/out" | sed 's/^# //' | diag
     done
+    small_size && return 0
+    ranks 2 "$top_builddir/tests/farm" --no-memory >"$tmp/out" 2>"$tmp/err"
+    status=$?
+    [ "$status" -ne 0 ] && [ "$status" -ne 124 ]
+    ok $? "a rank without memory for an answer ends the job"
+    says err 'no memory for the answer to a task' "and says so"
 }
 
 # A folder with all that can be said: scenarios of unequal size, a sweep, one that is wrong, one that
