@@ -37,7 +37,7 @@ test_notations() {
     received "listed groups, apart" 512 '["axis0"]' "$ar, replica_groups={{0,4},{1,5},{2,6},{3,7}}"
     received "two lists of groups, a mesh of both" 1408 '["axis0", "axis1"], ["axis1"]' \
         "$ar, replica_groups={}
-  %s = f32[16]{0} all-reduce(%r), channel_id=2, use_global_device_ids=true, to_apply=%add, replica_groups={{0,1},{2,3},{4,5},{6,7}}"
+$(echo "$ar" | sed 's/%r/%s/; s/%x/%r/; s/=1/=2/'), replica_groups={{0,1},{2,3},{4,5},{6,7}}"
     received "iota" 768 '["axis1"]' "$ar, replica_groups=[2,4]<=[8]"
     received "iota, transposed" 768 '["axis0"]' "$ar, replica_groups=[2,4]<=[4,2]T(1,0)"
     received "iota of three dimensions" 768 '["axis0", "axis2"]' \

@@ -213,8 +213,8 @@ static void test_mesh(void)
     ok(status == SHD_OK && shd_mesh_size(mesh) == 1, "a mesh without axes is one device");
     shd_mesh_destroy(mesh);
     scenario_file_destroy(file);
-    file = load_good("version: 1\nmesh: {a09.-_AZaz: 1, z: 2, A0: 3, Z9: 5, _: 7}\n" MODEL BATCH, NULL,
-                     0);
+    file = load_good("version: 1\nmesh: {a09.-_AZaz: 1, z: 2, A0: 3, Z9: 5, _: 7}\n" MODEL BATCH,
+                     NULL, 0);
     ok(file && file->scenarios[0].nmesh == 5, "mesh: first and last letters and digits in names");
     scenario_file_destroy(file);
 }
@@ -733,7 +733,8 @@ static const struct {
     {"mesh size list", "version: 1\nmesh: {a: [2]}\n" MODEL BATCH, "axis 'a' is a list; expected"},
     {"mesh size fraction", "version: 1\nmesh: {a: 2.5}\n" MODEL BATCH, "axis 'a' is '2.5'; expec"},
     {"mesh axis name", "version: 1\nmesh: {a b: 2}\n" MODEL BATCH, "2:8: error: mesh axis 'a b'; "},
-    {"mesh axis, before 0", "version: 1\nmesh: {a/: 2}\n" MODEL BATCH, "2:8: error: mesh axis 'a/'"},
+    {"mesh axis, before 0", "version: 1\nmesh: {a/: 2}\n" MODEL BATCH,
+     "2:8: error: mesh axis 'a/'"},
     {"mesh axis, digit first", "version: 1\nmesh: {0a: 2}\n" MODEL BATCH,
      "2:8: error: mesh axis '0a'"},
     {"mesh axis null", "version: 1\nmesh: {null: 2}\n" MODEL BATCH, "2:8: error: mesh axis null; "},

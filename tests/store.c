@@ -221,7 +221,10 @@ static void test_sort(void)
     if (more) {
         b.collectives = more;
         b.collectives[b.ncollectives++] = (struct baseline_collective){
-            .phase = strdup("backward"), .op = strdup("send"), .axes = strdup("pp"), .where = strdup("x")};
+            .phase = strdup("backward"),
+            .op = strdup("send"),
+            .axes = strdup("pp"),
+            .where = strdup("x")};
     }
     if (!more || baseline_add_finding(&b, "axis 'y' is odd") != SHD_OK)
         diag("no memory");
