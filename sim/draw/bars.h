@@ -1,6 +1,6 @@
-/* bars.h - a drawing of things side by side: a row for each, and a bar in it for each quantity.
+/* bars.h - a bar chart for comparing things: a row for each, with a bar for each quantity.
  *
- * Bars of a quantity are as long as its values are, from 0 on; a column each.
+ * Each quantity has a column, and bars proportional to its values, from 0 on.
  *
  * Thread class: pure functions.
  *
@@ -16,13 +16,13 @@
 #include "base/text.h"
 
 #define BARS_QUANTITIES_MAX 6
-#define BARS_LIMIT_MOST 2 /* a limit is drawn that is at most so many times the longest bar */
+#define BARS_LIMIT_MOST 2 /* a limit is drawn up to this multiple of the longest bar */
 
 struct bars_bar {
-    double value;     /* negative: not known, and not drawn */
-    const char *text; /* behind the bar: the value with its unit */
-    bool marked;      /* the best, or what is wrong with it: drawn strongly */
-    bool over;        /* its quantity's limit: hatched */
+    double value;     /* negative: unknown, not drawn */
+    const char *text; /* after the bar: the value with its unit */
+    bool marked;      /* drawn strongly: the best, or what is wrong with the row */
+    bool over;        /* exceeds its quantity's limit: hatched */
 };
 
 /* All pointers are the caller's. */
@@ -32,9 +32,10 @@ struct bars {
     size_t nrows;
     const char *const *quantities; /* at most BARS_QUANTITIES_MAX */
     size_t nquantities;
-    const double *limits;        /* [quantity], a line across its bars; 0: none; NULL: nowhere */
-    const char *limit_name;      /* below such a line */
-    bool one_scale;              /* of all quantities, which have one unit */
+    const double *limits;        /* [quantity], a line across its bars; 0: none; NULL: none at
+                                    all */
+    const char *limit_name;      /* label below the limit's line */
+    bool one_scale;              /* all quantities have the same unit and share one scale */
     const struct bars_bar *bars; /* [row][quantity] */
     const char *const *notes;    /* sentences below the drawing */
     size_t nnotes;

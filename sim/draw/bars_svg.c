@@ -1,4 +1,4 @@
-/* Bars as SVG.
+/* Bar charts as SVG.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,18 +13,18 @@
 
 /* Lengths are pixels of the picture. */
 #define HEAD 28         /* above the rows, for the quantities' names */
-#define ROWS_HEIGHT 360 /* that rows are to fill */
+#define ROWS_HEIGHT 360 /* height that rows should fill */
 #define ROW_MIN 20
 #define ROW_MAX 56
-#define BAR_PART 0.7 /* of a row's height; the rest is between bars */
+#define BAR_PART 0.7 /* fraction of a row's height; the rest is between bars */
 #define GAP 24       /* between columns */
-#define BAR_MIN 90   /* of a column, besides the values behind its bars */
+#define BAR_MIN 90   /* width of a column without the values after its bars */
 
 struct layout {
     const struct bars *bars;
-    double left, row;                    /* of the first column; height of a row */
+    double left, row;                    /* left edge of the first column; height of a row */
     double lengths[BARS_QUANTITIES_MAX]; /* of the longest bar */
-    double texts[BARS_QUANTITIES_MAX];   /* room for the longest value behind it */
+    double texts[BARS_QUANTITIES_MAX];   /* room for the longest value after it */
     double most[BARS_QUANTITIES_MAX];
     bool has_limit[BARS_QUANTITIES_MAX];
     double foot; /* below the rows, for the limits' names */
@@ -57,7 +57,7 @@ static void measure(struct layout *l, size_t quantity)
     }
 }
 
-/* The longest bar of all quantities is the measure of each. */
+/* Scale all quantities by the longest bar. */
 static void join_scales(struct layout *l)
 {
     double most = 0;
@@ -68,7 +68,8 @@ static void join_scales(struct layout *l)
         l->most[q] = most;
 }
 
-/* Columns share the room beside the names; of many rows the page is high, and as wide as that. */
+/* Columns share the room beside the names.  Many rows make the page high, and proportionally
+ * wide. */
 static double lay_out(struct layout *l, const struct bars *bars)
 {
     double n = (double)bars->nquantities, width, room;
@@ -101,7 +102,7 @@ static double lay_out(struct layout *l, const struct bars *bars)
     return width;
 }
 
-/* A limit's line, and its name below: to the left of the line where it would leave the column. */
+/* Draw a limit's line with its name below, left of the line if it would leave the column. */
 static void add_limit(struct text *out, const struct layout *l, size_t quantity, double x)
 {
     const struct bars *b = l->bars;
@@ -113,7 +114,7 @@ static void add_limit(struct text *out, const struct layout *l, size_t quantity,
     svg_text(out, x + at, HEAD + height + 13, "l", right ? "start" : "end", b->limit_name);
 }
 
-/* Where the value behind a bar begins: behind the limit's line, where it would cross that. */
+/* Where the value after a bar begins: after the limit's line, if the two would cross. */
 static double text_at(const struct layout *l, size_t quantity, double length, const char *text)
 {
     double limit;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Circles of members with arrows, as SVG (circle_svg.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "draw/circle_svg.h"
@@ -10,10 +13,10 @@
 
 /* Lengths are pixels of the picture. */
 #define MEMBER 14 /* radius of a member */
-#define APART 44  /* of neighbours' middles, along the circle */
+#define APART 44  /* distance of neighbours' centres along the circle */
 #define RADIUS_MIN 52
 #define HEAD 8   /* length of an arrow's head */
-#define SIDE 3.5 /* how far an arrow is from the one that comes back */
+#define SIDE 3.5 /* distance between an arrow and its opposite */
 
 struct place {
     double x, y;
@@ -36,7 +39,7 @@ double circle_height(const struct figure_circle *circle)
     return 2 * (radius_of(circle) + MEMBER) + 1.5 * SVG_LINE_HEIGHT;
 }
 
-/* Clockwise from the top. */
+/* The centre of a member; clockwise from the top. */
 static struct place place_of(const struct figure_circle *c, uint32_t member)
 {
     double angle = 2 * pi * member / c->nmembers, radius = radius_of(c);
@@ -44,7 +47,8 @@ static struct place place_of(const struct figure_circle *c, uint32_t member)
     return (struct place){radius * sin(angle), -radius * cos(angle)};
 }
 
-/* From the edge of one member to that of another, a little to the right of the straight way. */
+/* Draw an arrow from the edge of one member to that of another, slightly right of the straight
+ * line. */
 static void draw_arrow(const struct figure_circle *c, const struct figure_arrow *arrow,
                        struct place middle, struct text *out)
 {

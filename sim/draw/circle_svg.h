@@ -13,7 +13,7 @@
 double circle_width(const struct figure_circle *circle);
 double circle_height(const struct figure_circle *circle);
 
-/* Draw with the corner at a point. */
+/* Draw with the top left corner at a point. */
 void circle_draw(const struct figure_circle *circle, double x, double y, struct text *out);
 
 #endif /* DRAW_CIRCLE_SVG_H */

@@ -1,11 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Colours of numbers and shades (colour.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "draw/colour.h"
 
 #include <math.h>
 
-/* One channel of a hue (in turns) at a lightness and a chroma: the piecewise linear HSL ramp. */
+/* One channel of a hue (in turns) with a lightness and a chroma: the piecewise linear HSL ramp. */
 static uint8_t channel(double hue, double shift, double light, double chroma)
 {
     double k = fmod(hue * 12 + shift, 12);
@@ -14,7 +17,7 @@ static uint8_t channel(double hue, double shift, double light, double chroma)
     return (uint8_t)lround(255 * (light - chroma * ramp));
 }
 
-/* Steps of the golden section leave neighbours far apart, and never come round. */
+/* Multiples of the golden section keep neighbours far apart, and never repeat. */
 static double hue_of(int32_t number)
 {
     return fmod(0.58 + 0.618033988749895 * number, 1);
@@ -22,7 +25,7 @@ static double hue_of(int32_t number)
 
 struct colour colour_line(int32_t number)
 {
-    /* Hues of numbers 5, 8 or 13 apart are near each other; three shades keep those apart. */
+    /* Numbers that are 5, 8 or 13 apart have similar hues; three shades keep them apart. */
     double hue = hue_of(number), light = 0.28 + 0.13 * (number % 3), chroma = 0.26;
 
     return (struct colour){channel(hue, 0, light, chroma), channel(hue, 8, light, chroma),

@@ -1,6 +1,6 @@
-/* colour.h - a colour for every number, told apart from its neighbours', and shades of one.
+/* colour.h - a colour for every number, distinct from its neighbours', and shades of one hue.
  *
- * Those of boxes are light, to be read with dark text on them, those of lines dark.
+ * Colours of boxes are light, for dark text on them; colours of lines are dark.
  *
  * Thread class: pure functions.
  *
@@ -15,14 +15,14 @@ struct colour {
     uint8_t red, green, blue;
 };
 
-/* The colour of a number from 0: of a box, and of a line. */
+/* The colours of a number from 0 on, for a box and for a line. */
 struct colour colour_of(int32_t number);
 struct colour colour_line(int32_t number);
 
-/* From white (0) to a full blue (1). */
+/* A shade from white (0) to full blue (1). */
 struct colour colour_shade(double shade);
 
-/* The nearest of the 6x6x6 colours of a terminal with 256. */
+/* The nearest of the 6x6x6 colours of a 256-colour terminal. */
 int colour_terminal(struct colour colour);
 
 #endif /* DRAW_COLOUR_H */

@@ -1,8 +1,8 @@
-/* curves.h - a drawing of numbers along steps: a line for each series, and how far they are apart.
+/* curves.h - a line chart of series of numbers by step, with their distances.
  *
- * As text it is a table of some of the steps; as SVG there is a second chart beside it, on a
- * logarithmic scale, of how far each series has come to be from the first so far: lines that are
- * one on the first chart are told apart there.
+ * As text it is a table of some of the steps.  As SVG it has a second chart, on a logarithmic
+ * scale, of the largest distance of each series from the first series so far: it separates lines
+ * that coincide on the first chart.
  *
  * Thread class: pure functions.
  *
@@ -24,7 +24,7 @@ struct curves_series {
 
 struct curves {
     const char *title;
-    const char *what; /* the values are: "loss" */
+    const char *what; /* name of the values: "loss" */
     uint32_t nsteps;
     const struct curves_series *series;
     uint32_t nseries;
@@ -32,7 +32,7 @@ struct curves {
     size_t nnotes;
 };
 
-/* The largest distance of a series from the first at any step; that step in *step. */
+/* The largest distance of a series from the first at any step; *step is set to that step. */
 double curves_distance(const struct curves *curves, uint32_t series, uint32_t *step);
 
 /* Draw for a terminal, at most about twenty of the steps. */

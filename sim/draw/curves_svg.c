@@ -1,4 +1,4 @@
-/* Curves as SVG.
+/* Line charts as SVG.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,13 +18,13 @@
 #define CHART_HEIGHT 320
 #define NTICKS 5
 #define DECADES_MAX 10
-#define SEEN 1.0 /* what lines are apart for an eye to see two */
+#define SEEN 1.0 /* smallest distance at which two lines are visible */
 
 struct chart {
-    double left, top, width; /* of its lines in the picture */
-    double low, high; /* values at its bottom and top; of a logarithmic one their logarithms */
+    double left, top, width; /* of the plot area in the picture */
+    double low, high; /* values at the bottom and top; logarithms if logarithmic */
     bool logarithmic; /* powers of ten */
-    int nticks;       /* parts that it is ruled into */
+    int nticks;       /* number of intervals between ticks */
 };
 
 static double x_of(const struct curves *curves, const struct chart *chart, uint32_t step)
@@ -66,7 +66,7 @@ static void draw_frame(const struct curves *curves, const struct chart *chart, c
              "end", "step");
 }
 
-/* How many lines are where the first is, as far as an eye sees. */
+/* How many lines visibly coincide with the first series, including itself. */
 static uint32_t lines_on_first(const struct curves *curves, const struct chart *chart)
 {
     uint32_t n = 0;
@@ -82,8 +82,8 @@ static uint32_t lines_on_first(const struct curves *curves, const struct chart *
     return n;
 }
 
-/* A line through all values that can be drawn; on a logarithmic chart through the largest distance
- * from the first series so far, which has no place there while it is 0. */
+/* Draw a line through all drawable values; on a logarithmic chart through the largest distance from
+ * the first series so far, from where it is above 0. */
 static void draw_line(const struct curves *curves, const struct chart *chart, uint32_t series,
                       struct text *out)
 {
@@ -109,7 +109,7 @@ static void draw_line(const struct curves *curves, const struct chart *chart, ui
     text_addf(out, "\" stroke=\"#%02x%02x%02x\"/>\n", c.red, c.green, c.blue);
 }
 
-/* Below the charts; returns where it ends. */
+/* Draw the legend below the charts; returns where it ends. */
 static double draw_keys(const struct curves *curves, double top, struct text *out)
 {
     struct svg_key *keys = calloc(curves->nseries + 1, sizeof *keys);
@@ -123,7 +123,7 @@ static double draw_keys(const struct curves *curves, double top, struct text *ou
     return top;
 }
 
-/* From whole numbers to whole numbers, with room for the ticks between. */
+/* Set the scale to the range between the integers around all values. */
 static void fit_values(struct chart *chart, const struct curves *curves)
 {
     chart->nticks = NTICKS;
@@ -140,7 +140,7 @@ static void fit_values(struct chart *chart, const struct curves *curves)
         chart->high = chart->low + 1;
 }
 
-/* The least distance that is one; INFINITY: none is. */
+/* The smallest nonzero distance; INFINITY if there is none. */
 static double least_distance(const struct curves *curves)
 {
     double least = INFINITY;
@@ -155,7 +155,7 @@ static double least_distance(const struct curves *curves)
     return least;
 }
 
-/* All decades that some distance is in, up to DECADES_MAX of them: the highest. */
+/* Set the scale to the decades of all distances, but only the highest DECADES_MAX. */
 static void fit_distances(struct chart *chart, const struct curves *curves)
 {
     double most = 0, least = least_distance(curves);
@@ -170,7 +170,7 @@ static void fit_distances(struct chart *chart, const struct curves *curves)
     chart->nticks = (int)(chart->high - chart->low);
 }
 
-/* Both charts side by side, or one that has all the room. */
+/* Draw both charts side by side, or a single one over the whole width. */
 void curves_draw_svg(const struct curves *curves, struct text *out)
 {
     const struct svg_page page = {curves->title, curves->notes, curves->nnotes};

@@ -1,4 +1,4 @@
-/* Curves as a table.
+/* Line charts as a table.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 #include "draw/curves.h"
 
 #define ROWS_MAX 20
-#define COLUMN 10 /* characters of a column, at least */
+#define COLUMN 10 /* least width of a column, in characters */
 #define STEP_COLUMN 6
 
 double curves_distance(const struct curves *curves, uint32_t series, uint32_t *step)

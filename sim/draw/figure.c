@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Building figures (figure.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "draw/figure.h"
@@ -33,7 +36,7 @@ void figure_fini(struct figure *figure)
     figure_init(figure);
 }
 
-/* Room for one more of `n` things of `size` bytes. */
+/* Make room for one more item of `size` bytes after `n`. */
 static bool grow(struct figure *f, void *list, size_t n, size_t size)
 {
     f->failed = f->failed || !array_make_room(list, n, size);

@@ -1,12 +1,12 @@
 /* figure.h - a drawing as data: grids of labelled, coloured cells, with titles and notes.
  *
- * A cell holds parts, each a short text with a colour (of a device, mostly), or a value to shade it
- * by.  Grids beyond the first are small multiples, flowed side by side.  The same figure is drawn
- * as text and as SVG; circles of members with arrows between them, before the grids, only as SVG,
- * for which notes tell the same in words.
+ * A cell holds parts, each a short text with a colour (mostly of a device), or a value that sets
+ * its shade.  Several grids are small multiples, flowed side by side.  The same figure is drawn as
+ * text and as SVG.  Circles of members with arrows, which come before the grids, are drawn only as
+ * SVG, and notes should describe them in words.
  *
- * When memory runs out `failed` is set for good and later additions do nothing, so that a caller
- * may add many times and look once.
+ * When memory runs out `failed` is set permanently and later additions do nothing, so that a caller
+ * may add many times and check once.
  *
  * Thread class: owned by one thread.
  *
@@ -23,7 +23,7 @@
 #include "draw/colour.h"
 
 #define FIGURE_PLAIN (-1) /* no colour */
-/* Of one hue, the darker the more: 0 to 100.  It means no device. */
+/* Colour value for a shade of one hue, darker for more: 0 to 100.  Not the colour of a device. */
 #define FIGURE_SHADE(percent) (-2 - (int32_t)(percent))
 #define FIGURE_KEYS_MAX 8
 #define FIGURE_CELLS_MAX                                                     \
@@ -35,7 +35,7 @@ struct figure_part {
     int32_t colour; /* see draw/colour.h; or FIGURE_PLAIN, FIGURE_SHADE() */
 };
 
-/* What a colour means. */
+/* The meaning of a colour. */
 struct figure_key {
     const char *name;
     int32_t colour;
@@ -44,7 +44,7 @@ struct figure_key {
 struct figure_cell {
     uint32_t first, nparts; /* in the figure's parts */
     double shade;           /* 0..1 in shaded grids */
-    bool set;               /* parts are one set, of the colour of the first: "0, 4" */
+    bool set;               /* parts form one set, in the colour of the first: "0, 4" */
 };
 
 struct figure_grid {
@@ -55,8 +55,9 @@ struct figure_grid {
     struct figure_cell *cells;                /* row-major */
     bool shaded;
     double
-        ratio; /* of all its cells' height to their width, in a picture; 0: as their texts need */
-    const char *scale[3]; /* of a shaded grid, what no shade, half and full mean; "": not drawn */
+        ratio; /* height to width of all cells together, in a picture; 0: determined by their
+                  texts */
+    const char *scale[3]; /* of a shaded grid: meaning of no, half and full shade; "": not drawn */
 };
 
 struct figure_arrow {
@@ -67,7 +68,7 @@ struct figure_arrow {
 struct figure_circle {
     const char *title;
     uint32_t nmembers;
-    bool plain; /* members have no colours */
+    bool plain; /* members without colours */
     struct figure_arrow *arrows;
     size_t narrows;
 };
@@ -92,7 +93,7 @@ struct figure {
 void figure_init(struct figure *figure);
 void figure_fini(struct figure *figure);
 
-/* A text that lives as long as the figure; "" when memory has run out. */
+/* Format a text that lives as long as the figure; "" when memory has run out. */
 const char *figure_print(struct figure *figure, const char *fmt, ...) SHD_PRINTF(2, 3);
 
 void figure_add_note(struct figure *figure, const char *note);
@@ -104,7 +105,7 @@ void figure_add_key(struct figure *figure, const char *name, int32_t colour);
  * the next grid is added. */
 struct figure_grid *figure_add_grid(struct figure *figure, uint32_t nrows, uint32_t ncolumns);
 
-/* Begin to fill a cell, then add its parts; cells are filled one after the other. */
+/* Begin to fill a cell, then add its parts.  Cells are filled one at a time. */
 struct figure_cell *figure_cell(struct figure *figure, struct figure_grid *grid, uint32_t row,
                                 uint32_t column);
 void figure_add_part(struct figure *figure, struct figure_cell *cell, int32_t colour,
@@ -116,7 +117,7 @@ struct figure_circle *figure_add_circle(struct figure *figure, const char *title
 void figure_add_arrow(struct figure *figure, struct figure_circle *circle, uint32_t from,
                       uint32_t to);
 
-/* The colour of a part, which is not FIGURE_PLAIN. */
+/* The colour of a part that is not FIGURE_PLAIN. */
 struct colour figure_colour(int32_t colour);
 
 struct figure_style {
@@ -125,8 +126,8 @@ struct figure_style {
     bool colour;  /* with ANSI escapes */
 };
 
-/* Draw for a terminal.  What does not fit is wrapped: parts inside cells, then columns in bands;
- * shaded grids are drawn with a character a cell. */
+/* Draw for a terminal.  Contents that do not fit are wrapped: parts inside cells, then columns into
+ * bands; shaded grids use a character for each cell. */
 void figure_draw_text(const struct figure *figure, const struct figure_style *style,
                       struct text *out);
 

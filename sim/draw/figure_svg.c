@@ -14,18 +14,18 @@
 #include "draw/svg.h"
 
 /* Lengths are pixels of the picture, for text of 12 px. */
-#define PART_WIDTH_MIN 34    /* of a cell, so that it is no stripe */
-#define RATIO_SIDE 480.0     /* the longer side of an array that is alone */
+#define PART_WIDTH_MIN 34    /* least width of a cell */
+#define RATIO_SIDE 480.0     /* longer side of an array alone in its figure */
 #define GAP 36               /* between grids */
 #define PART_HEIGHT 26       /* of a cell: a line with room above and below */
-#define SHADED_LABELS_MAX 32 /* columns up to which shaded cells show their text */
+#define SHADED_LABELS_MAX 32 /* maximum columns for shaded cells with text */
 #define SHADED_HEIGHT 480.0  /* of a grid whose cells show no text */
-#define SCALE_STEPS 32       /* of the scale of colours */
-#define SCALE_STEP 5         /* length of one */
+#define SCALE_STEPS 32       /* of the colour scale */
+#define SCALE_STEP 5         /* length of a step */
 #define SCALE_HEIGHT 40
 
-/* Where a grid's parts go, in pixels from its corner.  A grid with too many rows or columns for a
- * slide is cut into bands of them. */
+/* The layout of a grid, in pixels from its corner.  A grid with too many rows or columns for a
+ * slide is cut into bands. */
 struct layout {
     const struct figure *figure;
     const struct figure_grid *grid;
@@ -56,13 +56,13 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* How large a slide must be for it, by its width. */
+/* The width of the slide that fits a drawing. */
 static double slide_of(double width, double height)
 {
     return larger(width, height * SVG_WIDTH / SVG_HEIGHT);
 }
 
-/* Parts of a cell: about as many across as down. */
+/* Arrange the parts of a cell: about as many across as down. */
 static void lay_out_cell(struct layout *l)
 {
     const struct figure_grid *grid = l->grid;
@@ -71,7 +71,7 @@ static void lay_out_cell(struct layout *l)
 
     for (size_t i = 0; i < (size_t)grid->nrows * grid->ncolumns; i++)
         most = grid->cells[i].nparts > most ? grid->cells[i].nparts : most;
-    for (size_t p = 0; p < l->figure->nparts; p++) /* of all grids, so that they are alike */
+    for (size_t p = 0; p < l->figure->nparts; p++) /* across all grids, for equal cells */
         if (strlen(l->figure->parts[p].text) > longest)
             longest = strlen(l->figure->parts[p].text);
     for (l->across = 1; l->across * l->across < most;)
@@ -86,7 +86,7 @@ static void lay_out_cell(struct layout *l)
         l->cell_width = larger(l->cell_width, (double)labels * SVG_CHAR_WIDTH + 6);
 }
 
-/* Cells of a grid with a ratio are large enough for their texts, and all of them for a page. */
+/* Enlarge the cells of a grid with a ratio: enough for their texts, and to fill a page. */
 static void keep_ratio(struct layout *l)
 {
     const struct figure_grid *grid = l->grid;
@@ -106,7 +106,8 @@ static uint32_t nbands(uint32_t n, uint32_t of)
     return of > 0 ? (n + of - 1) / of : 1;
 }
 
-/* The size of a grid in bands of rows side by side, or of columns below one another. */
+/* Set the size of a grid whose bands of rows are side by side, or bands of columns one below the
+ * other. */
 static void set_bands(struct layout *l, uint32_t rows, uint32_t columns)
 {
     uint32_t beside = nbands(l->grid->nrows, rows), below = nbands(l->grid->ncolumns, columns);
@@ -117,7 +118,7 @@ static void set_bands(struct layout *l, uint32_t rows, uint32_t columns)
     l->height = below * (l->top + l->cell_height * rows + GAP / 2.0) - GAP / 2.0;
 }
 
-/* The bands that need the smallest slide; only grids that fill more than a page are cut. */
+/* Choose the bands that need the smallest slide; only grids larger than a page are cut. */
 static void choose_bands(struct layout *l)
 {
     uint32_t nrows = l->grid->nrows, ncolumns = l->grid->ncolumns;
@@ -167,7 +168,7 @@ static void lay_out(struct layout *l, const struct figure *figure, const struct 
 
 /* ---- one grid ---- */
 
-/* The parts of one line of a cell as one text. */
+/* Join the parts of one line of a cell. */
 static void join_parts(struct text *out, const struct layout *l, const struct figure_cell *cell,
                        uint32_t from, uint32_t n)
 {
@@ -178,7 +179,7 @@ static void join_parts(struct text *out, const struct layout *l, const struct fi
     }
 }
 
-/* A set has one colour, and its members are separated by commas. */
+/* Draw a set: one colour, members separated by commas. */
 static void draw_set(const struct layout *l, double x, double y, const struct figure_cell *cell,
                      struct text *out)
 {
@@ -226,7 +227,7 @@ static void draw_cell(const struct layout *l, double x, double y, const struct f
         draw_parts(l, x, y, cell, out);
 }
 
-/* The borders of cells, as lines through all of them. */
+/* Draw the borders of cells, as lines through all of them. */
 static void draw_borders(const struct layout *l, double x, double y, uint32_t nrows,
                          uint32_t ncolumns, struct text *out)
 {
@@ -243,7 +244,7 @@ static bool same_colour(struct colour a, struct colour b)
     return a.red == b.red && a.green == b.green && a.blue == b.blue;
 }
 
-/* Shades below the cells' texts: of neighbours of one colour one box, and none of white. */
+/* Draw shades below the cells' texts: one box for adjacent cells of one colour, none for white. */
 static void draw_shades(const struct layout *l, double x, double y, struct text *out)
 {
     const struct figure_grid *g = l->grid;
@@ -265,7 +266,7 @@ static void draw_shades(const struct layout *l, double x, double y, struct text 
     svg_styled_box(out, x, y, l->cell_width * g->ncolumns, l->cell_height * g->nrows, "b");
 }
 
-/* What the shades mean: from nothing to the most, with a number at each end and in the middle. */
+/* Draw the scale of shades, with a number at each end and in the middle. */
 static void draw_scale(const struct figure_grid *g, double x, double y, struct text *out)
 {
     double width = SCALE_STEPS * SCALE_STEP;
@@ -282,7 +283,7 @@ static void draw_scale(const struct figure_grid *g, double x, double y, struct t
                  g->scale[i]);
 }
 
-/* A band: `nrows` from `row` on, and `ncolumns` from `column` on. */
+/* A band: `nrows` rows from `row` on, and `ncolumns` columns from `column` on. */
 struct band {
     double x, y; /* of its corner */
     uint32_t row, nrows, column, ncolumns;
@@ -320,7 +321,7 @@ static void draw_band(const struct layout *l, const struct band *b, struct text 
     const struct figure_grid *g = l->grid;
 
     draw_labels(l, b, out);
-    if (g->shaded) /* these are never cut */
+    if (g->shaded) /* never cut into bands */
         draw_shades(l, b->x + l->left, b->y + l->top, out);
     for (uint32_t r = 0; shows_text(g) && r < b->nrows; r++)
         for (uint32_t c = 0; c < b->ncolumns; c++)
@@ -356,13 +357,13 @@ static void draw_grid(const struct layout *l, double x, double y, struct text *o
 
 /* ---- the page ---- */
 
-/* How much room all circles and grids take, line by line. */
+/* State of placing circles and grids line by line. */
 struct flow {
-    double width, height; /* of a line that is allowed, then of all; of all */
-    double x, y, line;    /* where the next is to be; height of the line */
+    double width, height; /* width: allowed for a line, at the end used by all; height: of all */
+    double x, y, line;    /* next place; height of the line */
 };
 
-/* The place of what is next. */
+/* Move to the place of the next drawing. */
 static void flow_next(struct flow *flow, double *used, double width, double height)
 {
     if (flow->x > 0 && flow->x + width > flow->width) {
@@ -374,7 +375,7 @@ static void flow_next(struct flow *flow, double *used, double width, double heig
     flow->line = larger(flow->line, height);
 }
 
-/* Let them flow in lines of a width; drawn if `out` is not NULL. */
+/* Place circles and grids in lines of a width; draw them if `out` is not NULL. */
 static struct flow flow_grids(const struct figure *figure, double width, struct text *out)
 {
     struct flow flow = {.width = width};
@@ -401,11 +402,11 @@ static struct flow flow_grids(const struct figure *figure, double width, struct 
     return flow;
 }
 
-/* Lines of the width that makes the smallest slide. */
+/* The width of lines that makes the smallest slide. */
 static double flow_width(const struct figure *figure)
 {
     double best = SVG_ROOM, least = INFINITY;
-    double words = (double)(figure->nnotes + 3) * SVG_LINE_HEIGHT; /* with the title */
+    double words = (double)(figure->nnotes + 3) * SVG_LINE_HEIGHT; /* including the title */
 
     for (double width = SVG_ROOM / 2.0; width <= 8 * SVG_ROOM; width *= 1.25) {
         struct flow flow = flow_grids(figure, width, NULL);
@@ -419,7 +420,7 @@ static double flow_width(const struct figure *figure)
     return best;
 }
 
-/* The legend below; returns where it ends. */
+/* Draw the legend below; returns where it ends. */
 static double draw_keys(const struct figure *figure, double y, double width, struct text *out)
 {
     struct svg_key keys[FIGURE_KEYS_MAX];

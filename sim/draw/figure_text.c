@@ -18,7 +18,8 @@
 
 #define GAP 3 /* columns between blocks */
 
-/* Box drawing: line, and for top, middle and bottom the left end, crossing and right end. */
+/* Box drawing characters: bar, line, and for top, middle and bottom the left end, crossing and
+ * right end. */
 struct strokes {
     const char *bar, *line, *ends[3][3];
 };
@@ -29,18 +30,18 @@ static const struct strokes ascii_strokes = {
     "|", "-", {{"+", "+", "+"}, {"+", "+", "+"}, {"+", "+", "+"}}};
 static const char *const unicode_shades[] = {"·", "░", "▒", "▓", "█"};
 static const char *const ascii_shades[] = {".", "-", "+", "*", "#"};
-#define NSHADES 5 /* of each list above, from light to dark */
+#define NSHADES 5 /* in each list above, from light to dark */
 
-/* How a grid is laid out. */
+/* The layout of a grid. */
 struct layout {
     const struct figure *figure;
     const struct figure_grid *grid;
     const struct figure_style *style;
-    size_t label;    /* columns of row labels, with the gap behind them */
+    size_t label;    /* columns of row labels, with the gap after them */
     size_t part;     /* columns of one part */
     size_t per_line; /* parts on one line of a cell */
     size_t cell;     /* columns inside a cell */
-    bool compact;    /* a character a cell */
+    bool compact;    /* a character for each cell */
     uint32_t band;   /* grid columns in a block */
 };
 
@@ -55,7 +56,7 @@ struct blocks {
     bool failed;
 };
 
-/* Columns that a text takes: escapes and UTF-8 continuation bytes take none. */
+/* Terminal columns of a text: escapes and UTF-8 continuation bytes take none. */
 static size_t width_of(const char *s)
 {
     size_t width = 0;
@@ -97,7 +98,7 @@ static const char *or_empty(const char *s)
     return s ? s : "";
 }
 
-/* ---- how a grid is laid out ---- */
+/* ---- layout of a grid ---- */
 
 static size_t widest_label(const char *const *labels, uint32_t n)
 {
@@ -136,7 +137,7 @@ static void lay_out(struct layout *l)
 
         most = c->nparts > most ? c->nparts : most;
     }
-    for (size_t p = 0; p < l->figure->nparts; p++) { /* of all grids, so that they are alike */
+    for (size_t p = 0; p < l->figure->nparts; p++) { /* across all grids, for equal cells */
         size_t width = width_of(l->figure->parts[p].text);
 
         l->part = width > l->part ? width : l->part;
@@ -174,8 +175,8 @@ static void add_shade(struct text *t, const struct layout *l, double shade)
     text_add(t, shades[level]);
 }
 
-/* Parts of one grid are as wide as the widest, numbers below numbers.  Those of a set have the
- * colour of its first, and a comma behind them but for the last. */
+/* Append a part.  Parts of a grid are padded to the widest, so that numbers align.  Parts of a set
+ * have the colour of the first, and commas between them. */
 static void add_part(struct text *t, const struct layout *l, const struct figure_cell *cell,
                      size_t p, size_t width)
 {
@@ -197,7 +198,7 @@ static void add_part(struct text *t, const struct layout *l, const struct figure
         end_colour(t, l->style);
 }
 
-/* One line of a cell: its parts from `from` on; one that is alone fills the cell. */
+/* Append one line of a cell: its parts from `from` on; a single part fills the cell. */
 static void add_cell_line(struct text *t, const struct layout *l, const struct figure_cell *cell,
                           size_t from)
 {
@@ -266,7 +267,7 @@ static void add_row(struct block *b, const struct layout *l, uint32_t row, uint3
     }
 }
 
-/* Titles and column labels. */
+/* Add titles and column labels. */
 static void add_head(struct block *b, const struct layout *l, uint32_t from, uint32_t n)
 {
     const struct figure_grid *g = l->grid;
@@ -291,7 +292,7 @@ static void add_head(struct block *b, const struct layout *l, uint32_t from, uin
     }
 }
 
-/* A character a cell; every tenth column has its label. */
+/* Add a compact grid: a character for each cell, and a label for every tenth column. */
 static void add_compact(struct block *b, const struct layout *l, uint32_t from, uint32_t n)
 {
     const struct figure_grid *g = l->grid;
@@ -321,7 +322,7 @@ static void add_compact(struct block *b, const struct layout *l, uint32_t from, 
     }
 }
 
-/* Lines that a block can have at most. */
+/* The maximum number of lines of a block. */
 static size_t count_lines(const struct layout *l, uint32_t from, uint32_t n)
 {
     size_t lines = 5;
@@ -352,7 +353,7 @@ static void add_band(struct blocks *all, const struct layout *l, uint32_t from, 
         }
         add_border(&b, l, n, 2);
     }
-    for (size_t i = 0; i < b.nlines; i++) { /* titles may be wider than what they stand above */
+    for (size_t i = 0; i < b.nlines; i++) { /* titles may be wider than the block */
         size_t width = width_of(text_get(&b.lines[i]));
 
         b.width = width > b.width ? width : b.width;
@@ -373,7 +374,7 @@ static void add_grid(struct blocks *all, const struct figure *figure,
 
 /* ---- the page ---- */
 
-/* Blocks first..last-1 side by side, with their last lines level: heads may differ in height. */
+/* Print n blocks side by side, aligned at their last lines, as heads may differ in height. */
 static void flow(const struct block *blocks, size_t n, struct text *out)
 {
     size_t height = 0;
@@ -381,7 +382,7 @@ static void flow(const struct block *blocks, size_t n, struct text *out)
     for (size_t i = 0; i < n; i++)
         height = blocks[i].nlines > height ? blocks[i].nlines : height;
     for (size_t line = 0; line < height; line++) {
-        size_t owed = 0; /* spaces, written only when something follows */
+        size_t owed = 0; /* spaces, written only if something follows */
 
         for (size_t i = 0; i < n; i++) {
             size_t above = height - blocks[i].nlines;
@@ -402,7 +403,7 @@ static void flow(const struct block *blocks, size_t n, struct text *out)
     }
 }
 
-/* What the characters of a compact grid mean. */
+/* Explain the characters of a compact grid. */
 static void add_shade_key(const struct figure *figure, const struct figure_style *style,
                           struct text *out)
 {
@@ -420,7 +421,7 @@ static void add_shade_key(const struct figure *figure, const struct figure_style
     }
 }
 
-/* The legend of colours, where there are any. */
+/* Print the legend of colours, if there is one. */
 static void add_keys(const struct figure *figure, const struct figure_style *style,
                      struct text *out)
 {

@@ -1,4 +1,4 @@
-/* Lanes as SVG.
+/* Timelines as SVG.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,34 +13,34 @@
 #include "draw/svg.h"
 
 /* Lengths are pixels of the picture, for text of 12 px. */
-#define LANE_MIN 7 /* height of one of very many; labels stand in those of a line's height */
+#define LANE_MIN 7 /* least height of a lane; labels need the height of a line */
 #define LANE_MAX 48
-#define LANE_GAP 0.15    /* of its height */
-#define CHART_HEIGHT 380 /* that lanes are to fill, in a picture that is as wide as a page */
+#define LANE_GAP 0.15    /* fraction of its height */
+#define CHART_HEIGHT 380 /* height that lanes should fill, in a picture as wide as a page */
 #define CHART_MIN 480
-#define CHART_MAX 2400  /* bars that are too narrow then have no labels */
-#define LABEL_HEIGHT 11 /* of a bar that has one */
-#define LABEL_ROOM 6    /* around and between the lines of one that has two */
-#define HEAD_HEIGHT 24  /* of a line above lanes */
-#define TICK_WIDTH 60   /* between marks of the axis, at least */
+#define CHART_MAX 2400  /* bars that are still too narrow then have no labels */
+#define LABEL_HEIGHT 11 /* least height of a bar with a label */
+#define LABEL_ROOM 6    /* around and between the lines of a two-line label */
+#define HEAD_HEIGHT 24  /* of a heading */
+#define TICK_WIDTH 60   /* least distance of ticks */
 #define KEYS_MAX 16
 
 struct layout {
     const struct lanes *lanes;
-    double left;   /* of the lanes */
-    double height; /* of one, with the gap to the next */
-    double scale;  /* pixels of a unit of time */
-    double end;    /* of time */
+    double left;   /* left edge of the lanes */
+    double height; /* of a lane, with the gap to the next */
+    double scale;  /* pixels for a unit of time */
+    double end;    /* end of time */
 };
 
-/* A label in one line, or where lanes are high in two: what is behind its point is below. */
+/* A label of one line, or in high lanes of two: the part after the point is below. */
 struct label {
     char text[LANES_LABEL_MAX];
     char *below; /* in text; NULL: one line */
     double width;
 };
 
-/* What lanes are to fill: where some have lines above them, as much more. */
+/* The height that lanes should fill: more if there are headings. */
 static double chart_height(const struct lanes *lanes)
 {
     return CHART_HEIGHT + (double)lanes->nheads * HEAD_HEIGHT;
@@ -80,7 +80,7 @@ static void lay_out(struct layout *l, const struct lanes *lanes)
     }
     if (l->end > 0)
         l->scale = fmin(fmax(l->scale, CHART_MIN / l->end), CHART_MAX / l->end);
-    /* Of few lanes high ones, of many low ones, for a slide's proportions. */
+    /* high lanes if there are few, low lanes if many, for a slide's proportions */
     l->height = chart_height(lanes) * fmax(l->left + l->end * l->scale, SVG_ROOM) / SVG_ROOM /
                 (lanes->nlanes > 0 ? lanes->nlanes : 1);
     l->height = fmin(fmax(l->height, LANE_MIN), LANE_MAX);
@@ -115,7 +115,7 @@ static struct colour toned(struct colour c, enum lanes_tone tone)
     return (struct colour){darken(c.red, by), darken(c.green, by), darken(c.blue, by)};
 }
 
-/* A bar's box, with what it is to be told by. */
+/* Draw a bar's box, in the colour of its number and the tone of its kind. */
 static void add_box(struct text *out, double x, double y, double width, double height,
                     uint32_t number, enum lanes_tone tone)
 {
@@ -150,7 +150,7 @@ static void add_bar(struct text *out, const struct layout *l, const struct lanes
 
 /* ---- the page ---- */
 
-/* Of lanes lower than a line of text some are named. */
+/* Draw lanes and their names; of lanes lower than a line of text only some are named. */
 static void add_lanes(struct text *out, const struct layout *l)
 {
     uint32_t every = (uint32_t)ceil((LABEL_HEIGHT + 1) / l->height);
@@ -189,7 +189,7 @@ static void add_axis(struct text *out, const struct layout *l, double y)
     text_fini(&time);
 }
 
-/* What tones and marks mean, in no number's colour; returns where it ends. */
+/* Draw the legend of tones and marks, in a neutral colour; returns where it ends. */
 static double add_keys(struct text *out, const struct layout *l, double y, double width)
 {
     static const char *const styles[] = {"e", "e", "e", "xe"};

@@ -1,6 +1,6 @@
-/* Lanes for the terminal.
+/* Timelines for the terminal.
  *
- * A lane is painted into as many cells as time has columns; bands are cut out of it.
+ * A lane is painted into cells, one for each column of time, and then cut into bands.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,36 +15,36 @@
 #include "base/wrap.h"
 #include "draw/colour.h"
 
-#define LINES_MAX 48    /* of all bands with labels; what needs more is drawn without */
-#define BANDS_MIN 4     /* that may be, of however many lanes */
+#define LINES_MAX 48    /* of all bands with labels; larger drawings have none */
+#define BANDS_MIN 4     /* bands always allowed, however many lanes there are */
 #define COLUMNS_MIN 20  /* of a band, however narrow the screen */
-#define TICK_COLUMNS 10 /* between marks of the axis, at least */
+#define TICK_COLUMNS 10 /* least distance of ticks */
 
 /* A column of a lane. */
 struct cell {
-    char c;          /* 0: idle; '-': a bar that goes on; ' ': the lane has ended */
+    char c;          /* 0: idle; '-': a bar that continues; ' ': the lane has ended */
     uint32_t number; /* of the bar */
 };
 
-/* How time lies on columns. */
+/* The mapping of time to columns. */
 struct layout {
     const struct lanes *lanes;
     const struct figure_style *style;
-    double scale;   /* columns of a unit of time */
+    double scale;   /* columns for a unit of time */
     size_t label;   /* columns before a lane */
     size_t band;    /* columns of a band */
-    size_t columns; /* of all time */
+    size_t columns; /* for all time */
     bool letters;   /* no room for numbers */
 };
 
-/* ---- how wide ---- */
+/* ---- width ---- */
 
 static double length_of(const struct lanes_bar *bar)
 {
     return (bar->end - bar->start) / (bar->part == LANES_WHOLE ? 1 : 2);
 }
 
-/* Columns of a unit of time, so that every label and `spare` columns fit its bar. */
+/* Columns for a unit of time so that every label and `spare` columns fit its bar. */
 static double scale_for_labels(const struct lanes *lanes, size_t spare)
 {
     char label[LANES_LABEL_MAX];
@@ -135,7 +135,7 @@ static void add_lane(struct text *out, const struct layout *l, uint32_t lane,
     text_add(out, "\n");
 }
 
-/* Times above the columns at which they are, as many as there is room for. */
+/* Print times above their columns, as many as there is room for. */
 static void add_axis(struct text *out, const struct layout *l, size_t from)
 {
     double end = lanes_end(l->lanes);
@@ -155,7 +155,7 @@ static void add_axis(struct text *out, const struct layout *l, size_t from)
 
 /* ---- the page ---- */
 
-/* What is after the end of lanes that end before others is no idle time. */
+/* Mark the time after the end of a lane, which is not idle time. */
 static void paint_ends(const struct layout *l, struct cell *cells)
 {
     size_t end = l->columns;
@@ -168,7 +168,7 @@ static void paint_ends(const struct layout *l, struct cell *cells)
     }
 }
 
-/* All lanes in all bands, of cells[lane][column]. */
+/* Print all lanes in all bands, from cells[lane][column]. */
 static void add_bands(struct text *out, const struct layout *l, struct cell *cells)
 {
     for (size_t i = 0; i < l->lanes->nbars; i++)

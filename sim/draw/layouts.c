@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures of meshes, shardings, groups and traffic (layouts.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "draw/layouts.h"
@@ -10,13 +13,13 @@
 
 #include "base/units.h"
 
-#define LABEL_MAX 160 /* bytes of a mesh or a sharding in a title; a longer one is cut */
+#define LABEL_MAX 160 /* bytes of a mesh or a sharding in a title; longer ones are cut */
 #define HOLDERS_MAX                                                              \
     16 /* devices named in one cell; of more, these less one and how many others \
         */
 
-/* A box of cells of any rank: the last dimension lies along columns, the one before along rows, the
- * others are small multiples. */
+/* A box of cells of any rank: the last dimension runs along columns, the one before along rows, and
+ * the others are small multiples. */
 struct box {
     uint32_t rank;
     int64_t extent[SHD_RANK_MAX];
@@ -46,7 +49,7 @@ static int64_t extent_of(const struct box *box, uint32_t from_last)
     return from_last < box->rank ? box->extent[box->rank - 1 - from_last] : 1;
 }
 
-/* Grids for a box, labelled. `titles[d]` names a dimension. */
+/* Add labelled grids for a box.  `titles[d]` names a dimension. */
 static void add_grids(struct figure *f, struct box *box, const char *const *titles,
                       box_label_fn label, const void *arg)
 {
@@ -111,10 +114,10 @@ static int add_mesh(struct figure *f, const struct shd_mesh *mesh, struct shd_er
     return status;
 }
 
-#define COLOURS_MAX 16 /* that are told apart in one drawing */
+#define COLOURS_MAX 16 /* distinguishable colours in one drawing */
 
-/* The axis by whose places devices have colours where there are too many for one each: the first
- * that is not too long; -1: one each, -2: none. */
+/* The axis whose coordinate determines the colour of a device, if there are too many devices for a
+ * colour each: the first axis that is short enough; -1: a colour each, -2: no colours. */
 static int colour_axis(const struct shd_mesh *mesh)
 {
     size_t n = shd_mesh_naxes(mesh);
@@ -138,7 +141,8 @@ static int32_t colour_at(const struct shd_mesh *mesh, int axis, int32_t position
     return position / stride % shd_mesh_axis_size(mesh, (size_t)axis);
 }
 
-/* Fill in the device ids; `groups` NULL: in the colours of colour_at(), else of the groups. */
+/* Fill in the device ids, in the colours of colour_at(), or of the groups unless `groups` is
+ * NULL. */
 static int fill_mesh(struct figure *f, const struct shd_mesh *mesh, const struct shd_groups *groups,
                      struct shd_error *err)
 {
@@ -181,7 +185,7 @@ int layouts_mesh(struct figure *out, const struct shd_mesh *mesh, struct shd_err
     return fill_mesh(out, mesh, NULL, err);
 }
 
-#define GROUPS_LISTED_MAX 16 /* below the drawing; of more, how many others there are */
+#define GROUPS_LISTED_MAX 16 /* listed below the drawing; further ones are counted */
 
 static void list_group(struct figure *f, const struct shd_groups *g, int32_t group)
 {
@@ -237,7 +241,7 @@ static const char *block_label(struct figure *f, const void *arg, uint32_t dim, 
     return figure_print(f, "%lld-%lld", (long long)(i * n), (long long)(i * n + n - 1));
 }
 
-/* "dim 0 (dp,tp)". */
+/* Format a dimension as "dim 0 (dp,tp)". */
 static const char *dim_title(struct figure *f, const struct shd_sharding *s, uint32_t dim)
 {
     const char *axes = "";
@@ -259,7 +263,7 @@ static int64_t block_of(const struct blocks *b, int32_t position)
     return index;
 }
 
-/* Positions sorted by block; blocks[k] is where block k begins. */
+/* Sort positions by block; (*begins)[k] is where block k begins. */
 static int32_t *by_block(const struct blocks *b, int64_t nblocks, int32_t **begins)
 {
     int32_t n = shd_mesh_size(b->sharding->mesh);
@@ -314,9 +318,9 @@ static void title_sharding(struct figure *f, const struct blocks *b, const int64
                         nholders > 1 ? " (replicas)" : "", nholders > 1 ? "s are" : " is"));
 }
 
-#define RATIO_MAX 3.0 /* of an array's sides in a drawing */
+#define RATIO_MAX 3.0 /* largest ratio of an array's sides in a drawing */
 
-/* An array is as high and as wide as its extents are, however it is sharded. */
+/* Give grids the proportions of the array's extents, however it is sharded. */
 static void shape_grids(struct figure *f, const struct box *box, const int64_t *shape)
 {
     uint32_t rank = box->rank;
@@ -399,7 +403,7 @@ int layouts_blocks(struct figure *out, const struct shd_sharding *sharding, cons
 
 /* ---- traffic ---- */
 
-/* Short for a cell: "256K", "1.5M", "12". */
+/* Format bytes for a cell: "256K", "1.5M", "12". */
 static const char *short_bytes(struct figure *f, uint128 bytes)
 {
     static const char units[] = "KMGTPEZY";

@@ -1,8 +1,8 @@
-/* points.h - a drawing of points in a plane: named ones, a line through some, bands.
+/* points.h - a scatter plot: named points, a line through some of them, bands.
  *
- * Axes begin at 0, or are logarithmic, by powers of two or ten.  A point that has a name has a
- * number beside it, and the name stands with the number below the chart; named points at one place
- * have one number.  The notes below have what the picture does not say.
+ * Axes begin at 0, or are logarithmic, by powers of two or ten.  A named point has a number beside
+ * it, which the legend below the chart maps to its name; named points at one place share a number.
+ * Notes below have further facts.
  *
  * Thread class: pure function.
  *
@@ -20,19 +20,19 @@
 struct points_point {
     double x, y;
     const char *name; /* NULL: none */
-    bool marked;      /* drawn strongly, and with the line */
-    int32_t colour;   /* a number, as draw/colour.h has them */
-    double radius;    /* in pixels; 0: the usual one */
+    bool marked;      /* drawn strongly, and connected by the line */
+    int32_t colour;   /* as in draw/colour.h */
+    double radius;    /* in pixels; 0: the usual radius */
 };
 
 struct points_axis {
     const char *what; /* with the unit: "step, s" */
-    double low, high; /* of what is shown; of a logarithmic axis above 0 */
+    double low, high; /* of the shown part; above 0 if logarithmic */
     bool logarithmic;
-    bool decades; /* of a logarithmic axis: ruled by powers of ten, not of two */
+    bool decades; /* a logarithmic axis with powers of ten instead of two */
 };
 
-/* A straight line between two places, with a name above its end; above the middle of a slope. */
+/* A straight line between two places, with a name above its end, or above the middle of a slope. */
 struct points_roof {
     double x[2], y[2];
     const char *name; /* "": none */
@@ -46,10 +46,10 @@ struct points {
     size_t npoints;
     const struct points_roof *roofs;
     size_t nroofs;
-    const char *const *colours; /* what colours 0, 1, ... mean: the legend */
-    size_t ncolours;            /* 0: none; else points stand apart, without a line */
-    bool steps; /* the line goes across, then up or down; else straight from point to point */
-    double band_low, band_high; /* of y, shaded; the same: none */
+    const char *const *colours; /* legend: meanings of colours 0, 1, ... */
+    size_t ncolours;            /* 0: none; otherwise points have no line */
+    bool steps; /* the line goes across, then up or down; otherwise straight from point to point */
+    double band_low, band_high; /* shaded range of y; equal: none */
     bool ideal; /* a dashed line through the first point and the origin, on logarithmic axes */
     const char *const *notes; /* sentences below the drawing */
     size_t nnotes;

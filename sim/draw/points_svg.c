@@ -1,4 +1,4 @@
-/* Points as SVG.
+/* Scatter plots as SVG.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,15 +12,15 @@
 #include "draw/svg.h"
 
 /* Lengths are pixels of the picture. */
-#define TOP 24  /* of the chart: the name of y stands above */
+#define TOP 24  /* of the chart: the name of y is above */
 #define LEFT 72 /* for the numbers of an axis */
 #define CHART_WIDTH (SVG_ROOM - LEFT - 24)
 #define CHART_HEIGHT 350
 #define NAMES_MAX 64
-#define SAME_PLACE 9  /* named points that are no farther apart have one number */
+#define SAME_PLACE 9  /* named points no farther apart than this share a number */
 #define NDIRECTIONS 8 /* of a number from its point */
 #define NUMBER_HEIGHT 10
-#define LINE_SAMPLES 64 /* of a line, which numbers keep clear of */
+#define LINE_SAMPLES 64 /* points tested along a line, which numbers avoid */
 #define LEGEND_GAP 20
 #define COLOURS_MAX 8
 #define NTICKS 5
@@ -42,7 +42,8 @@ static double y_of(const struct points *p, double value)
     return TOP + CHART_HEIGHT * (1 - fmin(fmax(part_of(&p->y, value), 0), 1));
 }
 
-/* A number that is easy to read, at least a part of the axis: 1, 2 or 5 times a power of ten. */
+/* The distance of ticks, a round number of at least a fraction of the axis: 1, 2 or 5 times a power
+ * of ten. */
 static double tick_of(const struct points_axis *axis)
 {
     double least = (axis->high - axis->low) / NTICKS, ten = pow(10, floor(log10(least)));
@@ -55,7 +56,7 @@ static bool axis_is_by_two(const struct points_axis *axis)
     return axis->logarithmic && !axis->decades;
 }
 
-/* Powers of two exactly: "64Ki". */
+/* Format a power of two exactly: "64Ki". */
 static void print_doubled(char *label, size_t size, double value)
 {
     static const char units[] = "KMGTPE";
@@ -89,7 +90,8 @@ static void rule_at(const struct points *p, double value, bool across, struct te
     }
 }
 
-/* Of a logarithmic axis a line for each doubling, or of many for each four, or sixteen. */
+/* Rule an axis; a logarithmic one at each doubling, or if there are many at each factor of four or
+ * sixteen. */
 static void rule(const struct points *p, const struct points_axis *axis, bool across,
                  struct text *out)
 {
@@ -141,7 +143,7 @@ static void draw_line(const struct points *p, struct text *out)
     text_addf(out, "\" stroke=\"#%02x%02x%02x\"/>\n", c.red, c.green, c.blue);
 }
 
-/* As if each device did what each of the first point's does. */
+/* Draw the line of points whose devices each do as much as those of the first point. */
 static void draw_ideal(const struct points *p, struct text *out)
 {
     const struct points_point *a = &p->points[0], *b = &p->points[p->npoints - 1];
@@ -171,7 +173,7 @@ static void draw_point(const struct points *p, const struct points_point *point,
 
 /* A line of text in the chart. */
 struct box {
-    double x, y, width, height; /* its corner above, to the left */
+    double x, y, width, height; /* top left corner, and size */
 };
 
 static struct box roof_box(const struct points *p, const struct points_roof *roof)
@@ -202,7 +204,7 @@ static void draw_roofs(const struct points *p, struct text *out)
     }
 }
 
-/* Returns where the legend ends. */
+/* Draw the legend; returns where it ends. */
 static double draw_keys(const struct points *p, double y, struct text *out)
 {
     struct svg_key keys[COLOURS_MAX];
@@ -217,10 +219,10 @@ static double draw_keys(const struct points *p, double y, struct text *out)
 
 struct numbers {
     const struct points *points;
-    size_t of[NAMES_MAX]; /* points that have names */
+    size_t of[NAMES_MAX]; /* named points */
     int number[NAMES_MAX];
     size_t n;
-    struct box placed[2 * NAMES_MAX]; /* what is written in the chart */
+    struct box placed[2 * NAMES_MAX]; /* texts in the chart */
     size_t nplaced;
 };
 
@@ -263,7 +265,7 @@ static bool crosses(const struct box *b, double x1, double y1, double x2, double
     return false;
 }
 
-/* Whether the line through the points that are marked goes through a box. */
+/* Whether the line through the marked points crosses a box. */
 static bool is_on_line(const struct points *p, const struct box *b)
 {
     const struct points_point *last = NULL;
@@ -283,7 +285,7 @@ static bool is_on_line(const struct points *p, const struct box *b)
     return false;
 }
 
-/* Whether a number may stand there: in the chart, and on nothing else. */
+/* Whether a number may be placed here: inside the chart, and not on anything. */
 static bool is_clear(const struct numbers *n, const struct box *b)
 {
     const struct points *p = n->points;
@@ -308,8 +310,8 @@ static bool is_clear(const struct numbers *n, const struct box *b)
     return true;
 }
 
-/* A place around a point, the nearest that is clear, below and left first, where a front has
- * nothing. */
+/* The nearest clear place around a point, trying below and left first, where a Pareto front leaves
+ * room. */
 static struct box find_place(const struct numbers *n, const struct points_point *point,
                              double width)
 {
@@ -366,7 +368,7 @@ static void draw_numbers(struct numbers *n, struct text *out)
         }
 }
 
-/* Which name has which number, in columns; returns where it ends. */
+/* Draw the list of numbers and names, in columns; returns where it ends. */
 static double draw_legend(const struct numbers *n, double y, struct text *out)
 {
     double longest = 0, width;

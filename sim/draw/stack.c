@@ -1,4 +1,4 @@
-/* Moments and their sums, and the drawing for the terminal.
+/* Sums over moments, and the drawing for the terminal (stack.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 #define ROWS 14
 #define LABEL_COLUMNS 11 /* "1023.9 MiB " */
 #define COLUMNS_MIN 20   /* of the drawing, however narrow the screen */
-#define LIMIT_MOST 2     /* a limit that is at most so many times the most is in the scale */
+#define LIMIT_MOST 2     /* the scale includes a limit of up to this multiple of the peak */
 
 uint128 stack_total(const struct stack *stack, size_t moment)
 {
@@ -55,7 +55,7 @@ size_t stack_moment(const struct stack *stack, size_t column, size_t ncolumns)
     return best;
 }
 
-/* ---- what is told on the axis ---- */
+/* ---- labels on the axis ---- */
 
 static double place_of(const struct stack *stack, size_t span, double width)
 {
@@ -81,7 +81,7 @@ bool stack_label_is_before(const struct stack *stack, const char *label, size_t 
     return at + length > width && at >= length;
 }
 
-/* Whether no label runs into another. */
+/* Whether no two labels overlap. */
 static bool has_room(const struct stack *stack, const struct stack_labels *labels, double width)
 {
     double free = 0;
@@ -107,7 +107,7 @@ struct stack_labels stack_labels_for(const struct stack *stack, double width)
     if (has_room(stack, &labels, width))
         return labels;
     labels.marks = true;
-    /* Odd, so that of spans that take turns both are told. */
+    /* an odd step shows both kinds of alternating spans */
     while (labels.every < stack->nspans && !has_room(stack, &labels, width))
         labels.every += 2;
     return labels;
@@ -125,7 +125,7 @@ void stack_add_across(struct text *out, const struct stack *stack,
 
 /* ---- the terminal ---- */
 
-/* How the drawing lies on the terminal. */
+/* The layout on the terminal. */
 struct layout {
     const struct stack *stack;
     const struct figure_style *style;
@@ -133,7 +133,7 @@ struct layout {
     uint128 most;
 };
 
-/* The kind at the middle of a row of a column; nkinds: above all. */
+/* The kind at the middle of a row of a column; nkinds: above all kinds. */
 static size_t kind_at(const struct layout *l, size_t moment, size_t row)
 {
     double height = (double)l->most * ((double)(ROWS - row) - 0.5) / ROWS, sum = 0;
@@ -150,7 +150,7 @@ static size_t kind_at(const struct layout *l, size_t moment, size_t row)
 static void add_row(struct text *out, const struct layout *l, size_t row)
 {
     char bytes[UNITS_TEXT_MAX] = "";
-    size_t blanks = 1; /* not yet written: none end a line */
+    size_t blanks = 1; /* pending; lines do not end with blanks */
 
     if (row % 4 == 0)
         units_print_bytes(bytes, sizeof bytes, l->most * (ROWS - row) / ROWS);
@@ -173,7 +173,7 @@ static void add_row(struct text *out, const struct layout *l, size_t row)
     text_add(out, "\n");
 }
 
-/* What is told of spans, below where they begin. */
+/* Print the labels of spans, below where the spans begin. */
 static void add_spans(struct text *out, const struct layout *l, const struct stack_labels *labels)
 {
     const struct stack *stack = l->stack;

@@ -1,7 +1,7 @@
-/* stack.h - a drawing of bytes over time: kinds on top of one another, a column for each moment.
+/* stack.h - a chart of bytes over time: kinds stacked on one another, a column for each moment.
  *
- * The same is drawn as text and as SVG.  Where there are more moments than columns, a column is the
- * one of its moments with the most bytes, so that no peak is lost.
+ * Text and SVG show the same.  With more moments than columns, a column shows the one of its
+ * moments with the most bytes, so that no peak is lost.
  *
  * Thread class: pure functions.
  *
@@ -24,11 +24,11 @@ struct stack_kind {
     const char *name;
 };
 
-/* Moments from one on, up to the next span. */
+/* A range of moments, up to the next span. */
 struct stack_span {
     size_t from;
     const char *name;
-    const char *mark; /* in its place where there is no room for all names */
+    const char *mark; /* used instead if names do not fit */
 };
 
 /* All pointers are the caller's. */
@@ -40,10 +40,10 @@ struct stack {
     size_t nmoments;
     const struct stack_span *spans; /* by `from`, the first from 0 */
     size_t nspans;
-    const char *across;       /* what goes from left to right: a sentence below the axis */
-    const char *marks;        /* what marks of spans mean, where there are some */
-    uint128 limit_bytes;      /* a line in the picture, where it is not far above all; 0: none */
-    uint128 top_bytes;        /* where the scale ends, at least the most; 0: as is best */
+    const char *across;       /* meaning of the horizontal axis: a sentence below it */
+    const char *marks;        /* meaning of the spans' marks, if they have any */
+    uint128 limit_bytes;      /* a line in the picture, if not far above the peak; 0: none */
+    uint128 top_bytes;        /* end of the scale, at least the peak; 0: automatic */
     const char *const *notes; /* sentences below the drawing */
     size_t nnotes;
 };
@@ -51,32 +51,31 @@ struct stack {
 void stack_draw_text(const struct stack *stack, const struct figure_style *style, struct text *out);
 void stack_draw_svg(const struct stack *stack, struct text *out);
 
-/* All kinds at a moment. */
+/* All bytes at a moment. */
 uint128 stack_total(const struct stack *stack, size_t moment);
 
-/* The moment that stands for column `column` of `ncolumns`; there are at most as many columns as
- * moments. */
+/* The moment shown in column `column` of `ncolumns`; there must be no more columns than moments. */
 size_t stack_moment(const struct stack *stack, size_t column, size_t ncolumns);
 
-/* How spans are told on an axis of a width in characters: by names, else by marks; of more than
- * there is room for each so many, so that what is told is regular, and the last. */
+/* How spans are labelled on an axis with a width in characters: by names, or else by marks.  If not
+ * all fit, only every `every`-th span and the last are labelled. */
 struct stack_labels {
     bool marks;
     size_t every;
 };
 struct stack_labels stack_labels_for(const struct stack *stack, double width);
 
-/* What is told of a span, "" if nothing is. */
+/* The label of a span, "" if it has none. */
 const char *stack_label(const struct stack *stack, const struct stack_labels *labels, size_t span);
 
-/* Whether a label stands before its moment, for there is no room behind it on the axis. */
+/* Whether a label is before its moment, as there is no room after it on the axis. */
 bool stack_label_is_before(const struct stack *stack, const char *label, size_t span, double width);
 
-/* The sentence below the axis. */
+/* Append the sentence below the axis. */
 void stack_add_across(struct text *out, const struct stack *stack,
                       const struct stack_labels *labels);
 
-/* Bytes at the highest moment, and where the scale ends. */
+/* Bytes at the highest moment, and the end of the scale. */
 uint128 stack_most(const struct stack *stack);
 uint128 stack_top(const struct stack *stack);
 

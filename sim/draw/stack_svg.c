@@ -1,4 +1,4 @@
-/* Stacked bytes as SVG: a shape with steps for each kind.
+/* Stacked bytes as SVG: a stepped shape for each kind.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,13 +18,13 @@
 #define LABEL_WIDTH 90
 #define CHART_WIDTH (SVG_ROOM - LABEL_WIDTH)
 #define CHART_HEIGHT 300
-#define TICKS_MAX 8   /* there are more than half as many, unless the scale has fewer bytes */
+#define TICKS_MAX 8   /* more than half as many ticks are drawn, unless the scale has fewer bytes */
 #define LABEL_ROOM 20 /* above the chart, for the peak and the limit */
 
 struct layout {
     const struct stack *stack;
     size_t ncolumns;
-    double scale; /* pixels of a byte */
+    double scale; /* pixels for a byte */
     uint128 top;  /* bytes */
 };
 
@@ -38,7 +38,7 @@ static double y_of_bytes(const struct layout *l, double bytes)
     return LABEL_ROOM + CHART_HEIGHT - bytes * l->scale;
 }
 
-/* Where the top of a kind, or with `below` its bottom, is at a column. */
+/* The y of a kind's top, or with `below` of its bottom, in a column. */
 static double y_of(const struct layout *l, size_t column, size_t kind, bool below)
 {
     size_t moment = stack_moment(l->stack, column, l->ncolumns);
@@ -49,13 +49,14 @@ static double y_of(const struct layout *l, size_t column, size_t kind, bool belo
     return y_of_bytes(l, sum);
 }
 
-/* Heights are told to a tenth of a pixel: no eye sees less. */
+/* Whether heights are equal to a tenth of a pixel: smaller differences are invisible. */
 static bool is_level(double y, double next)
 {
     return lround(10 * y) == lround(10 * next);
 }
 
-/* There along the tops, back along the bottoms; a corner only where the height changes. */
+/* Draw a kind's shape: right along the tops, back along the bottoms, with corners only where the
+ * height changes. */
 static void add_kind(struct text *out, const struct layout *l, size_t kind)
 {
     struct colour c = colour_of((int32_t)kind);
@@ -84,7 +85,7 @@ static void add_kind(struct text *out, const struct layout *l, size_t kind)
     text_add(out, "</title></path>\n");
 }
 
-/* Whether a kind is there at any moment. */
+/* Whether a kind has bytes at any moment. */
 static bool is_used(const struct stack *stack, size_t kind)
 {
     for (size_t m = 0; m < stack->nmoments; m++)
@@ -93,7 +94,7 @@ static bool is_used(const struct stack *stack, size_t kind)
     return false;
 }
 
-/* Ticks are powers of two apart, so that all of them are round. */
+/* Draw ticks.  Their distance is a power of two, so that all are round numbers. */
 static void add_ticks(struct text *out, const struct layout *l)
 {
     char bytes[UNITS_TEXT_MAX];
@@ -110,7 +111,7 @@ static void add_ticks(struct text *out, const struct layout *l)
     }
 }
 
-/* A line where a span begins, a long one where it is told which. */
+/* Draw a line where a span begins, a long one if it has a label. */
 static void add_span(struct text *out, const struct layout *l, size_t span, const char *label)
 {
     const struct stack *stack = l->stack;
@@ -124,7 +125,7 @@ static void add_span(struct text *out, const struct layout *l, size_t span, cons
              before ? "end" : "start", label);
 }
 
-/* What goes across, below what is told of spans. */
+/* Draw spans, and the axis's sentence below their labels. */
 static void add_spans(struct text *out, const struct layout *l)
 {
     struct stack_labels labels = stack_labels_for(l->stack, CHART_WIDTH / SVG_CHAR_WIDTH);
@@ -151,7 +152,7 @@ static size_t peak_of(const struct layout *l)
     return peak;
 }
 
-/* How high the peak is, above it; and the limit, on the side where the peak is not. */
+/* Label the peak above it, and the limit on the other side. */
 static void add_labels(struct text *out, const struct layout *l)
 {
     size_t peak = peak_of(l);
@@ -175,7 +176,7 @@ static void add_labels(struct text *out, const struct layout *l)
              right ? "start" : "end", label);
 }
 
-/* Kinds that are there; returns where the legend ends. */
+/* Draw the legend of kinds that are used; returns where it ends. */
 static double add_keys(struct text *out, const struct stack *stack, double y)
 {
     struct svg_key keys[STACK_KINDS_MAX];

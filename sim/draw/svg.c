@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages and elements of SVG pictures (svg.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "draw/svg.h"
@@ -9,10 +12,10 @@
 #include "base/literal.h"
 
 #define MARGIN 24          /* around the page */
-#define WIDTH_MIN 480      /* of a page, for titles to have room */
+#define WIDTH_MIN 480      /* of a page, so that titles have room */
 #define TITLE_WIDTH 9.4    /* of a character */
 #define TITLE_HEIGHT 20    /* of a line */
-#define LEGIBLE_WIDTH 1280 /* up to which words have their usual size */
+#define LEGIBLE_WIDTH 1280 /* widest page on which words have their usual size */
 #define KEY_WIDTH 20       /* of a box or line in a legend */
 #define KEY_GAP 24         /* to the next entry */
 
@@ -86,8 +89,8 @@ double svg_keys(struct text *out, double x, double y, double width, const struct
 
 /* ---- the page ---- */
 
-/* Of a sentence that is cut into lines of at most `room` characters, the bytes of the first: up to
- * the last space that fits; a word that is longer than a line is cut. */
+/* The bytes of a sentence's first line of at most `room` characters: up to the last space that
+ * fits; a word longer than a line is cut. */
 static size_t first_line(const char *sentence, size_t room)
 {
     size_t length = strlen(sentence), at = room;
@@ -104,7 +107,7 @@ static size_t first_line(const char *sentence, size_t room)
     return at;
 }
 
-/* Write a sentence in lines below y; returns the y of the last. */
+/* Write a sentence in lines below y; returns the y of the last line. */
 static double add_sentence(struct text *out, double x, double y, double width, const char *style,
                            const char *sentence)
 {
@@ -127,7 +130,7 @@ static double add_sentence(struct text *out, double x, double y, double width, c
     return y;
 }
 
-/* Begin a page of a slide's proportions with the contents in its middle. */
+/* Begin a page with a slide's proportions, with the contents centred. */
 static void begin(struct text *out, double width, double height)
 {
     double across = fmax(width, height * SVG_WIDTH / SVG_HEIGHT);
@@ -169,7 +172,7 @@ static void add_group(struct text *out, double x, double y, double scale, const 
     out->failed |= group->failed;
 }
 
-/* How wide a drawing's place is: a high one has room beside it, and titles use that. */
+/* The width available to a drawing: a high one leaves room beside it, which titles use. */
 static double place_width(const struct svg_page *page, double width, double height)
 {
     double down = height + TITLE_HEIGHT + (double)page->nnotes * SVG_LINE_HEIGHT + 2 * MARGIN;
@@ -181,7 +184,7 @@ void svg_page(struct text *out, const struct svg_page *page, const struct text *
               double width, double height)
 {
     double across = place_width(page, width, height), top, foot = 0;
-    double scale = fmax(across / LEGIBLE_WIDTH, 1); /* of words: a large page is shown small */
+    double scale = fmax(across / LEGIBLE_WIDTH, 1); /* of words: a large page is shown reduced */
     struct text title = TEXT_INIT, notes = TEXT_INIT;
 
     top = scale * (add_sentence(&title, 0, -6, across / scale, "t", page->title) + SVG_LINE_HEIGHT);

@@ -1,10 +1,10 @@
-/* svg.h - the page that every picture is drawn on, and the elements that it is made of.
+/* svg.h - the page of every picture, and the elements that pictures consist of.
  *
- * Pictures are laid out where they are made, with fonts of a known width, so that no viewer has to
- * decide anything.  A drawing adds its elements to a text of its own, from the corner (0, 0) to the
- * right and down, in pixels; svg_page() puts it under a title and over its notes, in the middle of
- * a page of a slide's proportions.  Where a viewer prefers dark pages, the page and the lines of
- * text and axes on it turn; boxes keep their colours, and the dark text that stands in them.
+ * Layout is fixed when a picture is made, with fonts of a known width, so that viewers need not lay
+ * out anything.  A drawing adds its elements to its own text, from the corner (0, 0) to the right
+ * and down, in pixels; svg_page() puts it under a title and over its notes, in the middle of a page
+ * with a slide's proportions.  In a viewer that prefers dark pages, the page and its text and axes
+ * are inverted; boxes keep their colours, and the dark text in them.
  *
  * Thread class: pure functions.
  *
@@ -21,34 +21,34 @@
 
 #define SVG_LINE_HEIGHT 18 /* one and a half times the text, which is 12 px */
 #define SVG_CHAR_WIDTH 7.3 /* of the monospaced font at 12 px */
-#define SVG_NOTE_WIDTH 7.0 /* of the other one, mostly; of a title 9.4 */
+#define SVG_NOTE_WIDTH 7.0 /* average of the proportional font; 9.4 in titles */
 #define SVG_WIDTH 960      /* of a page whose text is legible on a slide */
 #define SVG_HEIGHT 540
-#define SVG_ROOM (SVG_WIDTH - 48) /* of it for a drawing */
+#define SVG_ROOM (SVG_WIDTH - 48) /* width for a drawing */
 
-/* How the line of a limit is drawn, as attributes of its path. */
+/* Attributes of the path of a limit's line. */
 #define SVG_LIMIT "class=\"b\" style=\"stroke:#c03028;stroke-width:1.5;stroke-dasharray:5 3\""
 
-/* What a picture says besides what is drawn; the caller's. */
+/* Title and notes of a picture; the caller's. */
 struct svg_page {
     const char *title;
-    const char *const *notes; /* sentences below */
+    const char *const *notes; /* sentences below the drawing */
     size_t nnotes;
 };
 
-/* Write a whole document: a drawing of a size in pixels on its page.  Title and notes are wrapped.
- * Whatever failed in `drawing` fails `out`. */
+/* Write a complete document: a drawing, with its size in pixels, on its page.  Title and notes are
+ * wrapped.  A failure in `drawing` makes `out` fail. */
 void svg_page(struct text *out, const struct svg_page *page, const struct text *drawing,
               double width, double height);
 
-/* Write at a point.  Styles: t title, h heading, l label, n note, v value, on the page; c, in a
- * box.  `anchor` is start, middle or end.  "" writes nothing. */
+/* Write text at a point.  Styles on the page: t title, h heading, l label, n note, v value; in a
+ * box: c.  `anchor` is start, middle or end. "" writes nothing. */
 void svg_text(struct text *out, double x, double y, const char *style, const char *anchor,
               const char *s);
 
 void svg_box(struct text *out, double x, double y, double width, double height, struct colour fill);
 
-/* A box of a style: b a border, e a thin one, i idle time or an empty place, x hatched. */
+/* Draw a box of a style: b border, e thin border, i idle time or an empty place, x hatched. */
 void svg_styled_box(struct text *out, double x, double y, double width, double height,
                     const char *style);
 
@@ -57,14 +57,14 @@ struct svg_key {
     const char *name;
     struct colour colour;
     const char *styles; /* drawn over it, a letter each: "ex"; "" for none */
-    bool line;          /* of a line, not of boxes */
+    bool line;          /* key of a line, not of boxes */
 };
 
 /* Draw a legend from a point on, wrapped into lines of a width; returns where it ends below. */
 double svg_keys(struct text *out, double x, double y, double width, const struct svg_key *keys,
                 size_t nkeys);
 
-/* How far a sentence goes in characters of a width. */
+/* The length of a sentence with a character width. */
 double svg_length(const char *sentence, double char_width);
 
 #endif /* DRAW_SVG_H */
