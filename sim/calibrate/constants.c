@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The constants that a calibration may change (constants.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "calibrate/constants.h"
@@ -10,10 +13,10 @@
 #include "base/array.h"
 #include "base/nearest.h"
 
-/* ---- what may become of a constant ---- */
+/* ---- ranges ---- */
 
-/* Between which values a constant is looked for, and by what steps.  A share of a peak below a
- * twentieth or a latency over a millisecond is no property of hardware any more. */
+/* Set the range and scale in which to search for a constant.  A share of a peak below a twentieth
+ * or a latency over a millisecond is no property of hardware any more. */
 static bool set_range(struct constant *c)
 {
     switch (c->key.type) {
@@ -76,7 +79,7 @@ void constants_set(struct hardware *hardware, const struct constants *constants,
         memcpy((char *)hardware + constants->items[i].key.offset, &values[i], sizeof values[i]);
 }
 
-/* ---- which ---- */
+/* ---- selection ---- */
 
 static void report_unknown(const char *path, const struct hardware *hardware, struct diag *diag)
 {
@@ -166,7 +169,7 @@ void constants_fini(struct constants *constants)
     *constants = (struct constants){.items = NULL};
 }
 
-/* ---- as a file has them ---- */
+/* ---- as written in a file ---- */
 
 double constant_rounded(const struct constant *constant, double value)
 {
@@ -179,7 +182,7 @@ double constant_rounded(const struct constant *constant, double value)
     return round(value / unit) * unit;
 }
 
-/* Four digits, and never an exponent: that is what quantities are written with. */
+/* Print four digits without an exponent, as quantities are written. */
 static void print_digits(struct text *out, double value)
 {
     int before = value >= 1 ? (int)floor(log10(value)) + 1 : 0;
@@ -208,7 +211,7 @@ void constant_print(struct text *out, const struct constant *constant, double va
 {
     switch (constant->key.type) {
     case KEY_SECONDS:
-        text_addf(out, "%.3fus", value * 1e6); /* to the nanosecond that files have */
+        text_addf(out, "%.3fus", value * 1e6); /* to the nanosecond, as in files */
         break;
     case KEY_RATE:
         print_scaled(out, value, "/s", "B");

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Fitting constants to measured times (fit.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "calibrate/fit.h"
@@ -9,13 +12,13 @@
 
 #define NO_FOLD (-1)
 #define TRIALS_A_CONSTANT 60
-#define PRECISE_ENOUGH 1e-4 /* of the constants, relative */
+#define PRECISE_ENOUGH 1e-4 /* relative tolerance of the constants */
 
 struct search {
     struct samples *samples;
     struct constants *constants;
-    double *values;  /* [constant]: those that are tried */
-    int folds, fold; /* the samples that do not count; NO_FOLD: all do */
+    double *values;  /* [constant]: values being tried */
+    int folds, fold; /* the fold to leave out; NO_FOLD: none */
     const int *stop_request;
     int evaluations;
     int status;
@@ -30,7 +33,7 @@ static bool is_in_fold(const struct sample *sample, int folds, int fold)
     return fold != NO_FOLD && (int)(sample->index % (size_t)folds) == fold;
 }
 
-/* The mean of a set's rows that count; 0 where none does. */
+/* The mean loss of a set's rows that count; 0 if there are none. */
 static double set_loss(const struct search *s, size_t set, size_t *n)
 {
     double sum = 0;
@@ -102,8 +105,8 @@ static bool set_up(struct search *s, double *x, double *least, double *most)
            nlopt_set_maxeval(s->opt, TRIALS_A_CONSTANT * (int)(n + 1)) > 0;
 }
 
-/* The best values for all samples but those of the fold, into s->values; the samples are modelled
- * with them, as a file's digits have them. */
+/* Find the best values for all samples outside the fold, and store them in s->values.  Then model
+ * the samples with these values rounded as in a file. */
 static int look(struct search *s, struct shd_error *err)
 {
     size_t n = s->constants->n;
@@ -130,7 +133,7 @@ static int look(struct search *s, struct shd_error *err)
     return samples_model(s->samples, s->constants, s->values, err);
 }
 
-/* ---- what it comes to ---- */
+/* ---- errors of the result ---- */
 
 static void tell_errors(struct fit *out, const struct samples *samples)
 {
@@ -166,7 +169,7 @@ static double median(double *values, int n)
     return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
-/* The error of a set's rows that were left out: of all, or of few the median over folds. */
+/* The cross-validated error of a set: over all its rows, or if it has few the median over folds. */
 static double left_out_error(const struct samples *samples, size_t set, const double *errors,
                              int folds)
 {

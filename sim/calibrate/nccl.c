@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading logs of nccl-tests (nccl.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "calibrate/nccl.h"
@@ -17,14 +20,14 @@
 #define RANKS_MAX 1048576
 
 struct table {
-    const struct nccl_program *program; /* NULL: not told */
+    const struct nccl_program *program; /* NULL: unknown */
     struct nccl_columns columns;
-    int32_t nranks; /* as "nranks" says; 0: not told */
-    int32_t listed; /* the highest rank of the lines "# Rank", plus one */
+    int32_t nranks; /* from "nranks"; 0: unknown */
+    int32_t listed; /* the highest rank in lines "# Rank", plus one */
     struct nccl_row *rows;
     int *lines;
     size_t n;
-    size_t largest; /* of the rows, whose figures have most digits */
+    size_t largest; /* the row with the largest size, whose figures have most digits */
     enum coll_kind kind;
 };
 
@@ -32,7 +35,7 @@ struct log {
     struct samples *samples;
     const char *path, *hardware;
     struct diag *diag;
-    struct table table; /* that is being read */
+    struct table table; /* being read */
     size_t ntables;     /* with rows */
 };
 
@@ -41,16 +44,16 @@ static struct place place_of(const struct log *log, size_t row)
     return (struct place){log->path, log->table.lines[row], 1};
 }
 
-/* ---- which collective ---- */
+/* ---- kind of collective ---- */
 
-/* What busbw is over algbw among n ranks. */
+/* The ratio of busbw to algbw for n ranks. */
 static double factor(enum coll_kind kind, double n)
 {
     return (kind == COLL_ALL_REDUCE ? 2 : 1) * (n - 1) / n;
 }
 
-/* How many times its operand's elements a row's size is: 1 of an all-reduce, the ranks of others;
- * 0: the type is not known. */
+/* The ratio of a row's size to its operand's elements: 1 for an all-reduce, the number of ranks for
+ * others; 0: unknown type. */
 static double size_over_count(const struct nccl_row *row)
 {
     double bytes = row->count * row->element_bytes;
@@ -58,7 +61,7 @@ static double size_over_count(const struct nccl_row *row)
     return bytes > 0 ? row->bytes / bytes : 0;
 }
 
-/* By the columns alone; false, with an error: several have such. */
+/* Guess the kind from the columns; false, with an error, if several kinds have such columns. */
 static bool guess_kind(struct log *log)
 {
     struct table *t = &log->table;
@@ -107,9 +110,9 @@ static bool find_kind(struct log *log)
     return false;
 }
 
-/* ---- among how many ranks ---- */
+/* ---- number of ranks ---- */
 
-/* What busbw over algbw tells; 0: too few digits, or one rank. */
+/* The number of ranks from busbw / algbw; 0: too few digits, or one rank. */
 static int32_t ranks_of_ratio(const struct table *t)
 {
     const struct nccl_row *row = &t->rows[t->largest];
@@ -118,12 +121,13 @@ static int32_t ranks_of_ratio(const struct table *t)
     double least = 1 - (row->busbw - 0.005) / (half + 0.005);
     double n = half > 0 ? 1 / (1 - row->busbw / half) : 0;
 
-    /* Both figures are rounded to hundredths: ranks are told if no others round to the same. */
+    /* Both figures are rounded to hundredths: the number of ranks is certain if no other rounds to
+     * the same. */
     return half > 0.01 && most > 0 && n < RANKS_MAX && 1 / most - 1 / least < 1 ? (int32_t)lround(n)
                                                                                 : 0;
 }
 
-/* 0, with an error: they are not told, or the columns have others. */
+/* The number of ranks; 0, with an error, if it is unknown or contradicts the columns. */
 static int32_t find_ranks(const struct log *log)
 {
     const struct table *t = &log->table;
@@ -159,7 +163,7 @@ static int32_t find_ranks(const struct log *log)
     return n;
 }
 
-/* ---- the table as a whole ---- */
+/* ---- complete tables ---- */
 
 static int make_set(const struct log *log, size_t *set, int32_t n)
 {
@@ -208,7 +212,7 @@ static void add_rows(const struct log *log, int32_t n)
                            .kind = t->kind,
                            .hardware = samples->sets[set].hardware,
                            .measured_s = t->rows[i].us * 1e-6,
-                           /* The size is of the larger of operand and result. */
+                           /* the size is that of the larger of operand and result */
                            .bytes = t->rows[i].bytes / (t->kind == COLL_ALL_GATHER ? n : 1)};
 
         text_addf(&id, "%.0f bytes", t->rows[i].bytes);
@@ -220,7 +224,7 @@ static void add_rows(const struct log *log, int32_t n)
     shd_mesh_destroy(mesh);
 }
 
-/* The table ends, if it has rows, and another begins. */
+/* End the current table, if it has rows, and begin another. */
 static void end_table(struct log *log)
 {
     struct table *t = &log->table;
@@ -246,7 +250,7 @@ static void bad_row(const struct log *log, int line)
                "busbw, in numbers, or the columns that the line of names has");
 }
 
-/* Whether algbw is size over time, to the digits that are printed: else they are other columns. */
+/* Whether algbw is size over time, to the printed digits; otherwise the columns are others. */
 static bool fits(const struct nccl_row *row)
 {
     double algbw = row->bytes / row->us * 1e-3;
@@ -270,7 +274,7 @@ static void add_row(struct log *log, const struct nccl_row *row, int line)
     t->n++;
 }
 
-/* Rows of size 0 are there for the latency of nothing, which no model has. */
+/* Add a row.  Rows of size 0 measure an empty call, which no model covers. */
 static void take_row(struct log *log, const struct nccl_row *row, int line)
 {
     if (row->bytes == 0)
@@ -284,7 +288,7 @@ static void take_row(struct log *log, const struct nccl_row *row, int line)
                    row->algbw, row->bytes / row->us * 1e-3);
 }
 
-/* What neither is a row nor names columns. */
+/* Read a line that is neither a row nor column names. */
 static void read_remark(struct log *log, const char *line)
 {
     const struct nccl_program *program = nccl_line_program(line);
@@ -304,7 +308,7 @@ static void read_remark(struct log *log, const char *line)
         log->table.nranks = (int32_t)value;
 }
 
-/* A line that begins with a number, where rows are: one that was cut off. */
+/* Whether a line is a truncated row: it begins with a number, where rows are. */
 static bool is_cut_row(const struct log *log, const char *line)
 {
     size_t blank = strspn(line, " \t");

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Parsing lines of nccl-tests logs (nccl_line.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "calibrate/nccl_line.h"
@@ -8,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS_MAX 16 /* columns that are looked at */
+#define WORDS_MAX 16 /* columns that are read */
 #define WORD_MAX 32
 #define RANKS_MAX 1048576
 
@@ -24,7 +27,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Words between blanks; what does not fit is cut off, and is then no number and no name. */
+/* Split a line at blanks.  Words that are too long are cut, and then match no number or name. */
 static void split(struct words *out, const char *line)
 {
     out->n = 0;
@@ -50,7 +53,7 @@ static int find(const struct words *words, const char *name)
     return -1;
 }
 
-/* A number of at least 0. */
+/* Read a number of at least 0. */
 static bool number(double *out, const struct words *words, int column)
 {
     char *end;
@@ -63,7 +66,7 @@ static bool number(double *out, const struct words *words, int column)
 
 /* ---- rows ---- */
 
-/* Bytes of an element, as nccl-tests and rccl-tests call the types; 0: not known. */
+/* Bytes of an element by the type names of nccl-tests and rccl-tests; 0: unknown. */
 static double element_bytes(const char *type)
 {
     static const struct {
@@ -80,7 +83,7 @@ static double element_bytes(const char *type)
     return 0;
 }
 
-/* Past digits and the blanks behind them; NULL: there are none of either. */
+/* Skip digits and the blanks after them; NULL if either is missing. */
 static const char *past_whole(const char *at)
 {
     size_t digits = strspn(at, "0123456789");
@@ -88,7 +91,8 @@ static const char *past_whole(const char *at)
     return digits && is_blank(at[digits]) ? at + digits + strspn(at + digits, " \t") : NULL;
 }
 
-/* Where two whole numbers and a word begin, behind nothing or what a number cannot go on from. */
+/* Find where two integers and a word begin, at the start of the line or after a character that
+ * cannot be part of a number. */
 static const char *find_row(const char *line, bool known_type)
 {
     for (const char *at = line; *at; at++) {
@@ -163,7 +167,7 @@ enum nccl_line nccl_line_read(const char *line, const struct nccl_columns *colum
     size = find(&words, "size");
     if (are_names(&words, size))
         return read_names(names, &words, size);
-    /* A type that is not known: then all the rest must be as in a row. */
+    /* an unknown type: the rest must then be as in a row */
     text = text ? NULL : find_row(line, false);
     return text && read_row(row, text, columns) ? NCCL_ROW : NCCL_OTHER;
 }

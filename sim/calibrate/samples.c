@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Measured times and their models (samples.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "calibrate/samples.h"
@@ -73,7 +76,7 @@ int samples_model(struct samples *samples, const struct constants *constants, co
 {
     int failed = SHD_OK;
 
-    /* Collectives of a set share a cluster, so all are set before any is read. */
+    /* Collectives of a set share a cluster, so all constants are set before any is read. */
     for (size_t i = 0; i < samples->n; i++)
         constants_set(samples->items[i].hardware, constants, values);
 #pragma omp parallel for schedule(dynamic)

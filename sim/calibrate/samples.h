@@ -1,8 +1,8 @@
-/* samples.h - measured times, each with what it takes to model it again with other constants.
+/* samples.h - measured times, each with the data to model it repeatedly with other constants.
  *
- * Programs are made once; their times are modelled as often as constants are tried.
+ * Programs are built once; their times are modelled for each trial of the constants.
  *
- * Thread class: owned by one thread; samples_model() has the processors' threads work for it.
+ * Thread class: owned by one thread; samples_model() uses OpenMP threads.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,15 +14,15 @@
 
 struct sample {
     char *id;
-    size_t set;   /* of samples.sets */
+    size_t set;   /* index in samples.sets */
     size_t index; /* in its set: 0, 1 and so on */
     double measured_s, modelled_s;
-    struct hardware *hardware;     /* that constants are set in; of the step, or of the set */
+    struct hardware *hardware;     /* the cluster to set constants in; of the step, or of the set */
     struct train_step_trial *step; /* owned; NULL: the sample is a collective */
     double parameters;             /* of the step's model */
     enum coll_kind kind;           /* of a collective */
     struct hardware_group group;
-    double bytes; /* its operand */
+    double bytes; /* of the operand */
 };
 
 struct sample_set {
@@ -38,10 +38,11 @@ struct samples {
     size_t nsets;
 };
 
-/* The set of a name, made if it is not there; SIZE_MAX: no memory. */
+/* The set with a name, created if necessary; SIZE_MAX: no memory. */
 size_t samples_set(struct samples *samples, const char *name);
 
-/* Add a sample to its set, and take over what it owns; false: no memory, and it was freed. */
+/* Add a sample to its set and take ownership of its data; false: no memory, and the sample was
+ * freed. */
 bool samples_add(struct samples *samples, struct sample *sample);
 void samples_fini(struct samples *samples);
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading measured steps (steps.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "calibrate/steps.h"
@@ -12,12 +15,12 @@
 
 #define FILE_BYTES_MAX ((size_t)64 << 20)
 
-/* A row that was read and not yet planned. */
+/* A row that was read, but not planned yet. */
 struct row {
     json_t *json;
     const char *set; /* of the row, or of the file */
-    size_t of_set;   /* which of its set's rows it is, */
-    size_t set_rows; /* of so many */
+    size_t of_set;   /* index of the row in its set, */
+    size_t set_rows; /* and the set's number of rows */
     int line;
 };
 
@@ -31,7 +34,7 @@ static double measured(const json_t *row)
     return json_number_value(json_object_get(json_object_get(row, "measured"), "step_seconds"));
 }
 
-/* Whether a row is one, and of this cluster. */
+/* Whether a row is valid, and of this cluster. */
 static bool check(const json_t *row, struct steps_file *file, struct place place, struct diag *diag)
 {
     const json_t *in = json_object_get(row, "in");
@@ -116,7 +119,7 @@ static void read_lines(struct rows *rows, const struct text *text, struct steps_
     }
 }
 
-/* Whether a row is one of `rows` of its set that lie evenly in it. */
+/* Whether a row is among `rows` evenly spaced rows of its set. */
 static bool is_taken(const struct row *row, size_t rows)
 {
     return rows == 0 || row->set_rows <= rows ||
@@ -157,7 +160,7 @@ static void plan(struct samples *samples, const struct row *row, const struct st
         diag_no_memory(diag);
 }
 
-/* The file's name without its folder and what is behind its point. */
+/* The file's name without folder and extension. */
 static char *set_name(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;

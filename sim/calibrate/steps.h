@@ -1,11 +1,10 @@
-/* steps.h - measured steps of training: a JSON object a line, as tables of published measurements
- * have them.
+/* steps.h - measured training steps: a JSON object a line, in the form of published tables.
  *
  *   {"id": "a", "set": "mine", "in": {...}, "measured": {"step_seconds": 1.42}}
  *
- * `in` is what plan.train_step is asked.  Without `set` the file's name stands for it, without `id`
- * the line's number.  Rows whose `in` is of another cluster, or that have no step_seconds, are left
- * out.
+ * `in` is a question for plan.train_step.  The defaults for `set` and `id` are the file's name and
+ * the line's number.  Rows whose `in` is for another cluster, or that have no step_seconds, are
+ * left out.
  *
  * Thread class: owned by one thread.
  *
@@ -19,8 +18,8 @@
 struct steps_file {
     const char *path;          /* of the file; "-": standard input */
     const char *hardware;      /* the name or path of the cluster */
-    const char *hardware_name; /* that rows have */
-    size_t rows;               /* at most so many of each set, evenly; 0: all */
+    const char *hardware_name; /* the cluster's name in rows */
+    size_t rows;               /* maximum rows of each set, evenly spaced; 0: all */
     size_t left_out;           /* out: rows of another cluster, or without a time */
 };
 

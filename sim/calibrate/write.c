@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing fitted constants into a cluster's file (write.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "calibrate/write.h"
@@ -11,7 +14,7 @@
 #include "base/array.h"
 #include "base/yaml.h"
 
-/* Bytes from..end of the file, and what stands there now. */
+/* A replacement for bytes from..end of the file. */
 struct edit {
     size_t from, end;
     struct text text;
@@ -35,7 +38,7 @@ static struct text *add_edit(struct edits *edits, size_t from, size_t end)
 
 /* ---- places ---- */
 
-/* The byte at which a line begins, counted from 1; the text's length: there are not so many. */
+/* The byte at which a line begins, counted from 1; the text's length if there are fewer lines. */
 static size_t line_start(const struct text *text, int line)
 {
     const char *at = text_get(text);
@@ -47,7 +50,7 @@ static size_t line_start(const struct text *text, int line)
     return at ? (size_t)(at - text_get(text)) : text->length;
 }
 
-/* The byte of a place: its column counts characters. */
+/* The byte of a place, whose column counts characters. */
 static size_t byte_of(const struct text *text, struct place place)
 {
     size_t at = line_start(text, place.line);
@@ -58,7 +61,7 @@ static size_t byte_of(const struct text *text, struct place place)
     return at;
 }
 
-/* The node of a constant; NULL: the file leaves it out. */
+/* The node of a constant; NULL: not in the file. */
 static const struct yaml_node *node_of(const struct yaml_node *root, const char *path)
 {
     const struct yaml_node *node = root;
@@ -102,8 +105,7 @@ static void edit_constant(struct edits *edits, const struct text *text,
         constant_print(value, constant, constant->value);
 }
 
-/* Where the value of a key of the whole file begins and ends, with the key; at the end of the file
- * if it has none. */
+/* Find the bytes of a top-level key and its value; the end of the file if the key is missing. */
 static void find_section(size_t *from, size_t *end, const struct text *text,
                          const struct yaml_node *root, const char *key)
 {
@@ -152,7 +154,7 @@ static void edit_fitted(struct edits *edits, const struct text *text, const stru
         text_addf(section, "  - %s\n", constants->items[i].path);
 }
 
-/* What a set was of. */
+/* The range of models and devices that a set covers. */
 struct range {
     double parameters_least, parameters_most;
     int64_t devices_least, devices_most;
@@ -198,7 +200,7 @@ static void add_set(struct text *out, const struct samples *samples, const struc
         text_add(out, "    pipelines: true\n");
 }
 
-/* What the file said of sets that were not used now, as it stands there. */
+/* Copy the file's entries about sets that were not used now, unchanged. */
 static void keep_others(struct text *out, const struct text *text, const struct yaml_node *root,
                         const struct samples *samples, size_t section_end)
 {
@@ -238,7 +240,7 @@ static void edit_validation(struct edits *edits, const struct text *text,
     text_fini(&body);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole file ---- */
 
 static int compare(const void *a, const void *b)
 {

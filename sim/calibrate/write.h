@@ -1,8 +1,8 @@
-/* write.h - a cluster's file with other constants, and with the errors that they leave.
+/* write.h - writing new constants, and the errors that they leave, into a cluster's file.
  *
- * The text stays as it was written, with its remarks, but for the values of the constants, the list
- * `fitted`, which gets those that were fitted now, and the list `validation`: what it says of the
- * sets of steps that were used now is said anew.
+ * The text and its comments are kept, except for the values of the constants; the list `fitted`,
+ * which adds the constants fitted now; and the list `validation`, whose entries for the sets of
+ * steps used now are replaced.
  *
  * Thread class: pure functions.
  *
@@ -13,8 +13,9 @@
 
 #include "calibrate/fit.h"
 
-/* Append to `out` the file `text`, whose `place` messages name.  A constant that the file leaves
- * out, or whose value is not on the line of its key, is an error.  SHD_EINVAL, SHD_ENOMEM. */
+/* Append the file `text`, with these edits, to `out`; messages name its `place`.  A constant that
+ * is missing in the file, or whose value is not on the line of its key, is an error.  SHD_EINVAL,
+ * SHD_ENOMEM. */
 SHD_MUST_CHECK int write_hardware(struct text *out, const struct text *text, const char *place,
                                   const struct constants *constants, const struct samples *samples,
                                   const struct fit *fit, struct diag *diag);
