@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Element types and conversions of 16-bit floats (shd/dtype.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include <shd/dtype.h>
@@ -9,7 +12,7 @@
 static const struct {
     const char *name;
     const char *short_name;
-    const char *others[2]; /* in compilers, newer libraries and papers; NULL: no more */
+    const char *others[2]; /* used by compilers, newer libraries and papers; NULL: no more */
     size_t size;
 } dtypes[SHD_NDTYPES] = {
     [SHD_F32] = {"float32", "f32", {NULL}, 4},
@@ -81,7 +84,7 @@ uint16_t shd_bf16_from_f32(float value)
 {
     uint32_t bits = bits_of(value);
 
-    if ((bits & 0x7fffffff) > 0x7f800000) /* a NaN stays a NaN, made a quiet one */
+    if ((bits & 0x7fffffff) > 0x7f800000) /* a NaN stays a NaN, but becomes quiet */
         return (uint16_t)(bits >> 16 | 0x40);
     return (uint16_t)round_off(bits, 16);
 }
@@ -101,7 +104,7 @@ uint16_t shd_f16_from_f32(float value)
         return (uint16_t)(sign | 0x7e00 | (mag >> 13 & 0x3ff));
     if (mag >= 0x47800000) /* 65536 and more */
         return (uint16_t)(sign | 0x7c00);
-    if (mag >= 0x38800000) /* normal: 2^-14 and more; rounding up may give infinity, as it should */
+    if (mag >= 0x38800000) /* normal: 2^-14 and more; rounding up correctly overflows to infinity */
         return (uint16_t)(sign | round_off(mag - 0x38000000, 13));
     if (mag < 0x33000000) /* below half of the least subnormal */
         return (uint16_t)sign;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Device meshes (shd/mesh.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include <shd/mesh.h>
@@ -42,7 +45,7 @@ static int compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether the ids are 0, 1, 2, ..., which need not be stored. */
+/* Whether the ids equal the positions 0, 1, 2, ..., so that they need not be stored. */
 static bool are_positions(const int32_t *ids, int32_t size)
 {
     int32_t p = 0;

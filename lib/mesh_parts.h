@@ -1,4 +1,4 @@
-/* mesh_parts.h - the fields of a mesh, for files that make one on the stack, without names.
+/* mesh_parts.h - the fields of a mesh, for files that make meshes on the stack, without names.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

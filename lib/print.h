@@ -1,5 +1,5 @@
-/* print.h - appending text to a caller's buffer.  Where the buffer is full the text is cut, but its
- * whole length is counted, as snprintf() does.
+/* print.h - appending text to a caller's buffer.  Text that does not fit is cut, but counted in the
+ * length, as with snprintf().
  *
  * Thread class: owned by one thread.
  *
@@ -15,10 +15,10 @@
 struct print {
     char *buf;
     size_t size;
-    size_t length; /* of the whole text */
+    size_t length; /* of the whole text, including what was cut */
 };
 
-/* Begin an empty text.  `buf` may be NULL where `size` is 0. */
+/* Begin an empty text.  `buf` may be NULL if `size` is 0. */
 void print_init(struct print *print, char *buf, size_t size);
 
 /* Append. */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules that map name patterns to specs (shd/rules.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include <shd/rules.h>
@@ -67,7 +70,7 @@ static int grow(struct shd_rules *rules, struct shd_error *err)
     return SHD_OK;
 }
 
-/* Keep what is wrong with a pattern, for shd_rules_match() to return. */
+/* Keep the error of a pattern, for shd_rules_match() to return. */
 static int keep_fault(struct rule *rule, const struct shd_error *fault, struct shd_error *err)
 {
     if (fault->status != SHD_ENOMEM)

@@ -11,7 +11,7 @@
 
 #include "regex/find.h"
 
-/* Does what shd_rules_match() does, with a finder that is used for one name after the other. */
+/* shd_rules_match() with a finder, which is reused for one name after the other. */
 SHD_MUST_CHECK int rules_match(size_t *rule, const struct shd_rules *rules, const char *name,
                                struct regex_finder *finder, struct shd_error *err);
 

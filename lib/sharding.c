@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Shardings of arrays over a mesh (shd/sharding.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include <shd/sharding.h>
@@ -93,9 +96,10 @@ int shd_sharding_bind(struct shd_sharding *out, const struct shd_mesh *mesh,
     return SHD_OK;
 }
 
-#define HINTED_SHARDS_MAX 65536 /* for which the nearest divisor is looked for */
+#define HINTED_SHARDS_MAX 65536 /* largest number of shards for which divisors are suggested */
 
-/* "; 2 or 4 shards would" into buf: the numbers next to `nshards` into which an extent divides. */
+/* Write "; 2 or 4 shards would" into buf: the nearest divisors of an extent below and above
+ * `nshards`. */
 static const char *divisors_near(char *buf, size_t size, int64_t extent, int64_t nshards)
 {
     int64_t below = nshards - 1, above = nshards + 1;
@@ -236,7 +240,7 @@ int64_t shd_sharding_piece(const struct shd_sharding *sharding, int32_t position
     return find_part(sharding->mesh, &sharding->flat, position);
 }
 
-/* Of `nparts` that are alike but for the last ones the longest. */
+/* The longest of `nparts` parts, which are equal except that the last ones may be shorter. */
 static int64_t longest_part(int64_t extent, int64_t nparts)
 {
     return extent / nparts + (extent % nparts != 0);
@@ -247,7 +251,7 @@ int64_t shd_sharding_extent(const struct shd_sharding *sharding, const int64_t *
     return longest_part(shape[dim], shd_sharding_nshards(sharding, dim));
 }
 
-/* Make the extents of a shard those of one of its pieces. */
+/* Reduce the extents of a shard to those of one of its pieces. */
 static void cut_flat(const struct shd_sharding *sharding, int64_t *local)
 {
     int64_t count = 1;
@@ -290,15 +294,16 @@ void shd_sharding_offset(const struct shd_sharding *sharding, const int64_t *sha
     }
 }
 
-/* The longest box of a shard that begins at element `from` of its first `n` dimensions taken as one
- * and ends before `end`; returns how many of these elements it has. */
+/* The longest box of a shard that begins at element `from` of its first `n` dimensions, taken as
+ * one, and ends at `end` at most; returns how many of these elements it has. */
 static int64_t box_from(struct shd_box *box, const int64_t *local, size_t n, int64_t from,
                         int64_t end)
 {
     int64_t stride = 1;
     size_t d = n;
 
-    /* Of the dimensions before which it begins at 0 the first that it covers an element of. */
+    /* Find the outermost dimension that the box can extend along: it must begin at 0, and be
+     * covered completely, in all dimensions further inside. */
     while (d > 1 && from % (stride * local[d - 1]) == 0 && from + stride * local[d - 1] <= end)
         stride *= local[--d];
     d--;
@@ -316,7 +321,7 @@ static int64_t box_from(struct shd_box *box, const int64_t *local, size_t n, int
     return box->extent[d] * stride;
 }
 
-/* Cut off what is behind the array's end; false where all is. */
+/* Cut off the part of a box past the array's end; false if nothing is left. */
 static bool cut_off(const struct shd_sharding *sharding, const int64_t *shape, struct shd_box *box)
 {
     bool any = true;
@@ -368,8 +373,8 @@ bool shd_sharding_is_replicated(const struct shd_sharding *sharding)
     return true;
 }
 
-/* A mask of the axes along which slices differ.  Those that cut a dimension without elements are
- * not among them. */
+/* A mask of the axes along which slices differ.  Axes that cut a dimension without elements do not
+ * count. */
 static uint32_t slicing_axes(const struct shd_sharding *sharding, const int64_t *shape)
 {
     struct shd_sharding seen = *sharding;
@@ -381,8 +386,8 @@ static uint32_t slicing_axes(const struct shd_sharding *sharding, const int64_t 
     return shd_sharding_axes(&seen);
 }
 
-/* Positions hold equal slices when they differ only along axes that do not slice.  The first
- * position of a group has coordinate 0 on those; so counting through the other axes, in the mesh's
+/* Positions hold equal slices if they differ only along axes that do not slice.  The first position
+ * of a group has coordinate 0 on those, so that counting through the other axes, in the mesh's
  * order, numbers groups by their first position. */
 int32_t shd_sharding_replica_groups(const struct shd_sharding *sharding, const int64_t *shape,
                                     int32_t *group_ids, int32_t *replica_ids)

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Partition specs (shd/spec.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include <shd/spec.h>
@@ -13,7 +16,7 @@
 /* A spec is one block of memory: the struct, its two arrays, and the text of all names. */
 struct shd_spec {
     size_t nentries;
-    size_t *first;     /* first axis of each entry in axes[]; nentries + 1 of them */
+    size_t *first;     /* index in axes[] of each entry's first axis; nentries + 1 numbers */
     const char **axes; /* of all entries in turn */
 };
 
@@ -129,13 +132,13 @@ bool shd_spec_equal(const struct shd_spec *a, const struct shd_spec *b)
     return true;
 }
 
-/* The words and marks of a notation. */
+/* The words and punctuation of a notation. */
 struct notation {
     const char *open, *close;             /* around the spec */
     const char *tuple_open, *tuple_close; /* around the axes of one entry */
     const char *separator;
     const char *none;
-    char quote; /* around names; 0: names are quoted only where they have to be */
+    char quote; /* around names; 0: only names that need quotes are quoted */
 };
 
 static const struct notation notations[] = {

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Parsing partition specs (spec_parse.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "spec_parse.h"
@@ -40,13 +43,13 @@ static void skip_white(struct spec_parse *parse)
     parse->at += strspn(parse->at, white);
 }
 
-/* The bracket that closes the list that starts here; 0 where no list starts. */
+/* The bracket that closes the list that starts here; 0 if no list starts. */
 static char closing(const struct spec_parse *parse)
 {
     return *parse->at == '(' ? ')' : *parse->at == '[' ? ']' : '\0';
 }
 
-/* Read a quoted name.  Behind a backslash a character stands for itself. */
+/* Read a quoted name.  A backslash makes the next character literal. */
 static int read_quoted(struct spec_parse *parse, struct shd_error *err)
 {
     char quote = *parse->at;
@@ -144,7 +147,8 @@ static void skip_constructor(struct spec_parse *parse)
 
 int spec_parse_run(struct spec_parse *parse, const char *text, struct shd_error *err)
 {
-    size_t size = strlen(text) + 1; /* each entry and each name takes a character of the text */
+    size_t size = strlen(text) + 1; /* each entry and each name takes at least a character of the
+                                       text */
 
     parse->text = text;
     parse->at = text;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Trees of named arrays (shd/tree.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include <shd/tree.h>
@@ -7,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A node of the tree, found by its whole path in a hash table; leaves are numbered. */
+/* A node of the tree, found by its full path in a hash table; leaves are numbered. */
 struct node {
-    const char *path; /* inside the name of a leaf below it; NULL: the slot is free */
+    const char *path; /* part of the name of a leaf below the node; NULL: free slot */
     size_t length;
-    size_t leaf; /* its number; INNER for an inner node */
+    size_t leaf; /* number of the leaf; INNER for an inner node */
 };
 
 #define INNER SIZE_MAX /* no leaf has that number */
@@ -19,8 +22,8 @@ struct node {
 struct shd_tree {
     struct shd_leaf *leaves;
     size_t nleaves;
-    size_t size;        /* of leaves[] */
-    struct node *nodes; /* open addressing; a power of two, of which at most half are full */
+    size_t size;        /* capacity of leaves[] */
+    struct node *nodes; /* open addressing; a power of two, at most half full */
     size_t nslots;
     size_t nnodes;
     int64_t nelements;
@@ -42,16 +45,16 @@ void shd_tree_destroy(struct shd_tree *tree)
     if (!tree)
         return;
     for (size_t i = 0; i < tree->nleaves; i++)
-        free((void *)tree->leaves[i].shape); /* the leaf's one block starts there */
+        free((void *)tree->leaves[i].shape); /* start of the leaf's single block */
     free(tree->leaves);
     free(tree->nodes);
     free(tree);
 }
 
-/* The slot of a path, or the free one where it would go. */
+/* The slot of a path, or the free slot where it belongs. */
 static struct node *find_slot(struct node *nodes, size_t nslots, const char *path, size_t length)
 {
-    /* FNV-1a, of 64 bits: its offset basis and its prime. */
+    /* 64-bit FNV-1a: its offset basis and its prime. */
     uint64_t hash = UINT64_C(14695981039346656037);
 
     for (size_t i = 0; i < length; i++)
@@ -75,7 +78,7 @@ static const struct node *find_node(const struct shd_tree *tree, const char *pat
     return node->path ? node : NULL;
 }
 
-/* Add a node unless there is one of that path. */
+/* Add a node, unless the path already has one. */
 static void add_node(struct shd_tree *tree, const char *path, size_t length, size_t leaf)
 {
     struct node *node = find_slot(tree->nodes, tree->nslots, path, length);
@@ -127,8 +130,8 @@ static int grow_leaves(struct shd_tree *tree, struct shd_error *err)
     return SHD_OK;
 }
 
-/* Whether a name can be added: no part of it is empty, no leaf is above it, and nothing is there
- * already. */
+/* Check that a name can be added: it has no empty component, no leaf is above it, and the path is
+ * free. */
 static int check_name(const struct shd_tree *tree, const char *name, struct shd_error *err)
 {
     size_t length = strlen(name);

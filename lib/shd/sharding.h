@@ -48,7 +48,7 @@ struct shd_sharding {
     uint16_t partial_op; /* enum shd_reduce_op; 0 when `partial` is 0 */
     struct shd_dim_axes dims[SHD_RANK_MAX];
     struct shd_dim_axes flat; /* axes of the flat cut; none: there is none */
-    uint8_t flat_dims;        /* how many leading dimensions it takes as one; 0 without axes */
+    uint8_t flat_dims;        /* number of leading dimensions taken as one; 0 without axes */
     bool uneven;              /* dimensions need not divide by their axes */
 };
 
@@ -87,7 +87,7 @@ SHD_API int64_t shd_sharding_nshards(const struct shd_sharding *sharding, size_t
 SHD_API int64_t shd_sharding_index(const struct shd_sharding *sharding, size_t dim,
                                    int32_t position);
 
-/* Elements of one of these intervals, the longest. */
+/* Elements of the longest of a dimension's intervals. */
 SHD_API int64_t shd_sharding_extent(const struct shd_sharding *sharding, const int64_t *shape,
                                     size_t dim);
 

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define SHD_DEVICE_COORDS_MAX 7 /* coordinates of one device; TPUs have 3, so there is room */
+#define SHD_DEVICE_COORDS_MAX 7 /* coordinates of one device; TPUs have 3 */
 #define SHD_GRID_DIMS_MAX 4     /* x, y, z, core; or process, device of the process */
 
 struct shd_topology_device {
