@@ -80,7 +80,7 @@ static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
     return attention_run_items(&all, PARTS_MAX);
 }
 
-/* Of a pair: a product of head_dim, one of value_dim. */
+/* Flops of a query-key pair: a product of head_dim, and one of value_dim. */
 static uint64_t pair_flops(const struct kern_attention *a)
 {
     return kern_sat_add(kern_sat_mul(2, (uint64_t)a->head_dim),

@@ -45,8 +45,8 @@
 
 #include "kern/sight.h"
 
-/* offsets: first query, first head, first key head of the device in the whole, and where documents
- * differ from row to row of the batch the first row. */
+/* Offsets: the device's first query, head and key head in the whole, and, if documents differ
+ * between rows of the batch, its first row. */
 enum kern_attention_offset {
     KERN_ATTENTION_QUERY0,
     KERN_ATTENTION_HEAD0,
@@ -57,18 +57,18 @@ enum kern_attention_offset {
 
 struct kern_attention {
     enum shd_dtype dtype;                                               /* f32, f64, bf16, f16 */
-    int64_t batch, queries, keys, heads, kv_heads, head_dim, value_dim; /* local */
-    int64_t repeat; /* query heads to a key head, in the whole */
+    int64_t batch, queries, keys, heads, kv_heads, head_dim, value_dim; /* local sizes */
+    int64_t repeat; /* query heads for each key head, in the whole */
     double scale;   /* of the scores */
-    bool causal;    /* query s sees the keys t <= s only; both counted in the whole */
-    bool goes_on;   /* forward: from o and lse so far, two further operands */
-    bool more;      /* forward: another attention goes on from the results */
-    int64_t blocks; /* that the device has of queries and keys; at least 1, and 1 if causal */
-    int64_t shift;  /* with a sight: blocks that the keys were moved on in the sequence */
+    bool causal;    /* query s sees only keys t <= s, both counted in the whole */
+    bool goes_on;   /* forward: continues from o and lse so far, two additional operands */
+    bool more;      /* forward: another attention continues from the results */
+    int64_t blocks; /* blocks of queries and keys on the device; at least 1, and 1 if causal */
+    int64_t shift;  /* with a sight: blocks by which the keys were moved on in the sequence */
     const struct kern_sight *sight; /* of the whole sequence; NULL: none; not owned */
 };
 
-/* Type of sums, and of what is kept of them. */
+/* Type of sums, and of the statistics kept of them. */
 static inline enum shd_dtype kern_attention_sums(enum shd_dtype dtype)
 {
     return dtype == SHD_F64 ? SHD_F64 : SHD_F32;

@@ -1,8 +1,8 @@
 /* The error of attention, forward and backward.
  *
- * Weights of a row sum to 1: what is summed with them is averaged, and its error too, taken to be
- * of one sign, as a row's errors share what is wrong with its query and its sums.  Products, and
- * the sums over queries in the gradients of keys and values, are as in einsum_error.c.
+ * A row's weights sum to 1: values that they sum are averaged, and so are their errors, which are
+ * assumed to have one sign, as a row's errors share those of its query and its sums.  Products, and
+ * the sums over queries in the gradients of keys and values, are treated as in einsum_error.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,23 +16,23 @@
 #include "kern/error.h"
 #include "kern/nest.h"
 
-/* Sums that go side by side, as many doubles as a vector of AVX2 holds. */
+/* Parallel sums, as many doubles as an AVX2 vector holds. */
 #define LANES 4
-/* Relative error of exp, below 4e-7 (math32.h) or 7 roundoffs of float32, with the rounding of its
+/* Relative error of exp, below 4e-7 (math32.h) or 7 roundoffs of float32, plus the rounding of its
  * argument's parts. */
 #define EXP_ROUNDOFFS 8
 
-enum { Q, K, V, O, LSE, DO }; /* operands; the first three of both */
+enum { Q, K, V, O, LSE, DO }; /* operands; the first three are shared by forward and backward */
 
 struct attention_error {
     const struct kern_attention *a;
     const struct kern_error *e;
-    const int32_t *spans, *positions; /* NULL: there is no sight */
-    const double *zeros; /* variances of an operand that is exact: one row */
-    atomic_bool failed;  /* there was no memory */
+    const int32_t *spans, *positions; /* NULL: no sight */
+    const double *zeros; /* a row of zero variances, for exact operands */
+    atomic_bool failed;  /* out of memory */
 };
 
-/* A row of head_dim or value_dim elements with its variances. */
+/* A row of head_dim or value_dim elements, and their variances. */
 struct row {
     const double *x, *v;
 };
@@ -44,7 +44,7 @@ static struct row row_at(const struct attention_error *run, uint32_t operand, in
     return (struct row){(const double *)run->e->args->in[operand] + at, v ? v + at : run->zeros};
 }
 
-/* The product of two rows, and what it may be off as a standard deviation. */
+/* The product of two rows, and the standard deviation of its error. */
 static double product(size_t n, struct row a, struct row b, double compute, double *deviation)
 {
     double sum[LANES] = {0}, squares[LANES] = {0}, off[LANES] = {0}, variance;
@@ -75,13 +75,14 @@ static double product(size_t n, struct row a, struct row b, double compute, doub
     return sum[0];
 }
 
-/* Relative deviation of exp of what has a deviation. */
+/* The relative deviation of exp(x) when x has a deviation. */
 static double exp_deviation(double deviation, double compute)
 {
     return expm1(KERN_ERROR_SPREAD * deviation) / KERN_ERROR_SPREAD + EXP_ROUNDOFFS * compute;
 }
 
-/* The keys that a local query may see: of its block, and as far as it sees as the arrays lie. */
+/* The keys that a local query may see: those of its block, limited by causality if there is no
+ * sight. */
 struct keys {
     int64_t begin, end;
     const int32_t *span; /* NULL: all of them */
@@ -126,14 +127,14 @@ static int64_t kv_row(const struct kern_attention *a, int64_t b, int64_t t, int6
 
 /* ---- forward ---- */
 
-/* Sums for one query: by element of value_dim, and of lse. */
+/* Sums for one query: by element of value_dim, and for lse. */
 struct query_sums {
     double *off, *squares; /* variances of the terms; their squares */
     double lse_off;        /* relative deviation of the sum of exp */
-    double n;              /* terms */
+    double n;              /* number of terms */
 };
 
-/* A term of the mean: a row of values, whose weight has a relative deviation. */
+/* Add a term of the mean: a row of values, with a weight that has a relative deviation. */
 static void add_term(const struct attention_error *run, struct query_sums *sums, const double *o,
                      struct row v, double weight, double relative)
 {
@@ -147,7 +148,7 @@ static void add_term(const struct attention_error *run, struct query_sums *sums,
     }
 }
 
-/* What was seen so far is one more term, of weight exp(lse so far). */
+/* Add the result so far as one term, with the weight exp(lse so far). */
 static void add_so_far(const struct attention_error *run, struct query_sums *sums, int64_t row,
                        const double *o, double lse)
 {
@@ -161,7 +162,7 @@ static void add_so_far(const struct attention_error *run, struct query_sums *sum
              exp_deviation(v ? sqrt(v[row]) : 0, kern_compute_roundoff(run->e->type)));
 }
 
-/* One query of one head; `room` is for two rows. */
+/* Compute the error of one query of one head; `room` holds two rows. */
 static void query_error(const struct attention_error *run, int64_t b, int64_t s, int64_t h,
                         double *room)
 {
@@ -177,7 +178,7 @@ static void query_error(const struct attention_error *run, int64_t b, int64_t s,
     double rounding;
 
     if (lse == -INFINITY)
-        return; /* nothing is seen: both are exact */
+        return; /* no key is seen: both results are exact */
     memset(room, 0, 2 * m * sizeof *room);
     for (int64_t t = keys.begin; t < keys.end; t++) {
         int64_t row = kv_row(a, b, t, g);
@@ -218,20 +219,20 @@ static uint64_t head_task(void *arg, int64_t id)
 
 /* ---- backward ---- */
 
-/* Sums over queries for the keys of one head: [keys][head_dim], or [keys][value_dim] of dv. */
+/* Sums over queries for the keys of one head: [keys][head_dim], or [keys][value_dim] for dv. */
 struct key_sums {
     double *dk, *dk_squares, *dv, *dv_squares;
     double *dq, *dq_squares; /* [head_dim] */
-    double *dq_shared;       /* what all terms of a row have a part in: the sum of g * o is off */
+    double *dq_shared;       /* error shared by all terms of a row: that of the sum of g * o */
 };
 
-/* A query, as its terms have it. */
+/* The data of a query that all its terms need. */
 struct grad_query {
     struct row q, grad;
     double lse, lse_off, delta, delta_off;
 };
 
-/* What a query and a key that it sees add to the sums. */
+/* Add the error terms of a query and one of its keys to the sums. */
 static void pair_grad_error(const struct attention_error *run, const struct grad_query *s,
                             int64_t t, struct row k, struct row v, struct key_sums *sums)
 {
@@ -281,7 +282,7 @@ static void query_grad_error(const struct attention_error *run, int64_t b, int64
     struct keys keys = keys_of(run, b, s);
 
     if (query.lse == -INFINITY)
-        return; /* nothing is seen */
+        return; /* no key is seen */
     query.delta = product((size_t)a->value_dim, query.grad, row_at(run, O, at * a->value_dim),
                           compute, &query.delta_off);
     memset(sums->dq, 0, 3 * d * sizeof *sums->dq);
@@ -305,7 +306,7 @@ static void query_grad_error(const struct attention_error *run, int64_t b, int64
     }
 }
 
-/* Variances of sums over queries: of one row of dk or dv. */
+/* Store variances of sums over queries, for one row of dk or dv. */
 static void store_row(const struct attention_error *run, int result, int64_t row, size_t width,
                       const double *off, const double *squares, double scale2)
 {
@@ -362,7 +363,7 @@ static uint64_t key_head_task(void *arg, int64_t id)
 
 /* ---- both ---- */
 
-/* Of an operand here, or of the whole one. */
+/* Whether an operand, here or in the whole array, is finite. */
 static bool is_finite(const struct kern_error *e, int operand, uint64_t n, bool lse)
 {
     uint8_t marks = e->marks ? e->marks[operand]
@@ -386,14 +387,14 @@ static uint64_t count_of(const struct kern_attention *a, enum like like)
            (uint64_t)(like == LIKE_Q || like == LIKE_K ? a->head_dim : a->value_dim);
 }
 
-/* The shapes of the operands that are numbers, with where they are: forward (o and lse so far come
- * after q, k and v if there is no sight) and backward. */
+/* Shapes of the floating-point operands, and their order: forward (without a sight, o and lse so
+ * far follow q, k and v) and backward. */
 static const enum like forward_like[] = {LIKE_Q, LIKE_K, LIKE_V, LIKE_O, LIKE_LSE};
 static const enum like backward_like[] = {LIKE_Q, LIKE_K, LIKE_V, LIKE_O, LIKE_LSE, LIKE_O};
 
-/* What is infinite, or not known, is multiplied by the zeros of what a query does not see: how far
- * that goes depends on tiles, and so on the sharding.  (lse of -infinity says that nothing is
- * seen.)
+/* Infinite or unknown values are multiplied by the zero weights of keys that a query does not see.
+ * How far that spreads depends on tiles, and so on the sharding. (lse of -infinity means that no
+ * key is seen.)
  */
 static bool is_known(const struct kern_attention *a, const struct kern_error *e, bool backward)
 {
@@ -421,7 +422,7 @@ static void leave_open(const struct kern_attention *a, const struct kern_error *
             e->out[k][i] = KERN_ERROR_UNKNOWN;
 }
 
-/* Where scores are so large that a rounding of one may be all of a row, nothing is known. */
+/* If scores are so large that the rounding of one may outweigh a whole row, nothing is known. */
 static void leave_unknown_open(const struct kern_attention *a, const struct kern_error *e,
                                bool backward)
 {

@@ -1,8 +1,9 @@
-/* Attention backward: per key head, all tiles of the queries that read it, each with all the tiles
+/* Attention backward: for each key head, all tiles of the queries that read it, each with all tiles
  * of keys that it sees.
  *
- * Probabilities are computed again from the scores and lse.  dk and dv of a head are summed in the
- * workspace, as 16-bit results are rounded only once; that grows with the keys, not their square.
+ * Probabilities are recomputed from the scores and lse. dk and dv of a head are summed in the
+ * workspace, so that 16-bit results are rounded only once; the workspace grows with the keys, not
+ * their square.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -81,7 +82,8 @@ static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
     return attention_run_items(&all, PARTS_MAX);
 }
 
-/* Of a pair: products for scores, dk and dq of head_dim, for dp and dv of value_dim. */
+/* Flops of a query-key pair: products of head_dim for scores, dk and dq, and of value_dim for dp
+ * and dv. */
 static uint64_t pair_flops(const struct kern_attention *a)
 {
     return kern_sat_add(kern_sat_mul(6, (uint64_t)a->head_dim),
@@ -98,7 +100,7 @@ static uint64_t dense_flops(const union kern_desc *desc)
     return kern_sat_mul(pair_flops(&desc->attention), attention_dense_pairs(&desc->attention));
 }
 
-/* The scores, of the keys' width. */
+/* Recomputed flops: the scores, of head_dim. */
 static uint64_t again_flops(const union kern_desc *desc)
 {
     const struct kern_attention *a = &desc->attention;

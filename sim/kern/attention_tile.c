@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles of attention: visible keys, workspace and items (kern/attention_tile.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "kern/attention_tile.h"
@@ -6,12 +9,12 @@
 #include "kern/convert.h"
 #include "kern/nest.h"
 
-/* A cache line: what multiply.h asks of rows. */
+/* A cache line, which multiply.h requires of rows. */
 #define ALIGNMENT 64
 
-/* ---- what a tile of queries sees ---- */
+/* ---- keys that a tile of queries sees ---- */
 
-/* What each query and each group of a tile sees, of the spans of its queries. */
+/* Set what each query and each group of a tile sees, from the spans of its queries. */
 static void read_spans(struct attention_tile *tile, const int32_t *spans)
 {
     for (size_t j = 0; j < QTILE; j++) {

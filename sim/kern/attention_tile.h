@@ -31,7 +31,7 @@
 
 #define ATTENTION_GROUPS (QTILE / KERN_MULTIPLY_COLS) /* of columns, in a tile */
 
-/* The positions of a tile's keys lie between these. */
+/* Minimum and maximum of the positions of a tile's keys. */
 struct attention_hull {
     int32_t least, most;
 };
@@ -39,26 +39,27 @@ struct attention_hull {
 struct attention_run {
     const struct kern_attention *desc;
     const struct kern_args *args;
-    const int32_t *spans, *positions; /* NULL: there is no sight */
+    const int32_t *spans, *positions; /* NULL: no sight */
     int64_t nitems;
     int64_t nparts;
     char *workspace;
     uint64_t part_bytes;
     struct attention_hull *hulls; /* of the tiles of keys, block after block */
-    uint64_t (*item)(const struct attention_run *run, int64_t item, void *part); /* its flops */
+    uint64_t (*item)(const struct attention_run *run, int64_t item, void *part); /* returns its
+                                                                                    flops */
 };
 
-/* A tile of queries, of one block. */
+/* A tile of queries in one block. */
 struct attention_tile {
     int64_t b, block;
-    int64_t s0; /* the first, in the device's array */
+    int64_t s0; /* first query, in the device's array */
     size_t nq;
     int64_t t0, nkeys; /* keys of the block that may be seen, in the device's array */
-    struct kern_span groups[ATTENTION_GROUPS]; /* what the queries of each see */
-    int32_t first[QTILE], last[QTILE];         /* and each query; beyond nq all */
+    struct kern_span groups[ATTENTION_GROUPS]; /* union of what the queries of each group see */
+    int32_t first[QTILE], last[QTILE];         /* what each query sees; beyond nq everything */
 };
 
-/* The columns of a tile that are worked on; none if end <= from.  `from` is the start of a group.
+/* The columns of a tile to compute; none if end <= from.  `from` is the start of a group.
  */
 struct attention_columns {
     size_t from, end;
@@ -84,31 +85,32 @@ static inline int64_t attention_block_keys(const struct kern_attention *a)
     return a->keys / a->blocks;
 }
 
-/* Elements between two rows of head_dim, and of value_dim, in a tile. */
+/* Elements between rows of head_dim, or value_dim, in a tile. */
 static inline size_t attention_pitch(int64_t width)
 {
     return attention_round_up((size_t)width, KERN_MULTIPLY_COLS);
 }
 
-/* Scratch elements to bytes of the type that sums have. */
+/* Bytes of scratch elements, in the type of sums. */
 uint64_t attention_scratch_bytes(const struct kern_attention *a, uint64_t nelems);
 
-/* Pairs of query and key that are worked on, of all heads and rows of the batch, and the same of
- * all pairs in blocks, masked or not. */
+/* Query-key pairs that are computed, over all heads and rows of the batch; and all pairs in blocks,
+ * masked or not. */
 uint64_t attention_pairs(const struct kern_attention *a, const int64_t *offsets);
 uint64_t attention_dense_pairs(const struct kern_attention *a);
 
-/* Whether some pairs are passed over at some offsets. */
+/* Whether some pairs are skipped at some offsets. */
 bool attention_skips(const struct kern_attention *a);
 
-/* as_work() of kernel.h: with a sight all but the number of pairs. */
+/* as_work() of kernel.h: with a sight, removes everything but the number of pairs. */
 uint64_t attention_as_work(struct kern_attention *a, int64_t *offsets);
 
 /* How often arrays of each shape are read or written. */
 struct attention_counts {
     uint64_t q, o;            /* arrays like q, and like o */
-    uint64_t seen, all;       /* pairs of arrays like k and v: of keys that are seen, of all */
-    uint64_t sums, o_of_sums; /* arrays like lse; like o, of the type of lse */
+    uint64_t seen, all;       /* pairs of arrays like k and v: with visible keys, and with all
+                                 keys */
+    uint64_t sums, o_of_sums; /* arrays like lse; arrays like o, in lse's type */
 };
 
 uint64_t attention_array_bytes(const struct kern_attention *a, const int64_t *offsets,
@@ -118,22 +120,21 @@ uint64_t attention_array_bytes(const struct kern_attention *a, const int64_t *of
 uint64_t attention_workspace_bytes(const struct kern_attention *a, uint64_t nitems,
                                    uint64_t parts_max, uint64_t part_bytes);
 
-/* Do all items in a workspace of that size; returns their flops. */
+/* Execute all items in a workspace of that size; returns their flops. */
 uint64_t attention_run_items(struct attention_run *run, int64_t parts_max);
 
-/* The tile of queries that begins at query s of a block. */
+/* Set up the tile of queries that begins at query s of a block. */
 void attention_tile_init(struct attention_tile *tile, const struct attention_run *run, int64_t b,
                          int64_t block, int64_t s);
 
-/* Columns of a tile that work on the nk keys from the device's key t on; and whether one of them
- * does not see one of the keys. */
+/* The columns of a tile that work on the nk keys from the device's key t on; and whether one of
+ * them does not see all of these keys. */
 struct attention_columns attention_columns_of(const struct attention_run *run,
                                               const struct attention_tile *tile, int64_t t);
 bool attention_is_masked(const struct attention_run *run, const struct attention_tile *tile,
                          struct attention_columns columns, int64_t t, size_t nk);
 
-/* The columns whose groups see positions between these: from the first group that does to the last
- * one. */
+/* The columns of groups that see positions in this range: from the first such group to the last. */
 static inline struct attention_columns attention_seen(const struct kern_span *groups, size_t nq,
                                                       int64_t least, int64_t most)
 {
@@ -149,7 +150,7 @@ static inline struct attention_columns attention_seen(const struct kern_span *gr
     return columns;
 }
 
-/* Of a product of two blocks; what pads them does not count. */
+/* Flops of a product of two blocks, without padding. */
 static inline uint64_t attention_product_flops(size_t m, size_t n, size_t depth)
 {
     return 2 * (uint64_t)m * n * depth;
@@ -179,7 +180,7 @@ static inline int64_t attention_kv_head(const struct attention_run *run, int64_t
     return g;
 }
 
-/* Keys that at least one of the queries before `end` of the whole sees, as the arrays lie. */
+/* Keys that at least one query before `end` of the whole sees, without a sight. */
 static inline int64_t attention_nvisible(const struct kern_attention *a, int64_t end)
 {
     int64_t nkeys = attention_block_keys(a);
@@ -195,7 +196,7 @@ static inline size_t attention_nblind(const struct kern_attention *a, int64_t s,
     return !a->causal || n < 0 ? 0 : n < QTILE ? (size_t)n : QTILE;
 }
 
-/* The columns of a tile that need not be computed, as none of the keys from t0 on is seen there. */
+/* Columns of a tile that need not be computed, as they see no key from t0 on. */
 static inline size_t attention_nskipped(const struct kern_attention *a, int64_t s, int64_t t0)
 {
     return attention_nblind(a, s, t0) / KERN_MULTIPLY_COLS * KERN_MULTIPLY_COLS;

@@ -1,9 +1,9 @@
-/* How much of attention is worked on, without the arrays that say what is seen: the same tiles and
- * groups of columns as the kernels find (attention_tile.h).
+/* The amount of work in attention, computed without the arrays that define visibility: the same
+ * tiles and groups of columns as in the kernels (attention_tile.h).
  *
- * What is causal as the arrays lie has a closed form.  With a sight, tiles of keys come in runs in
- * which positions grow evenly, so that the tiles that a group of queries sees follow each other:
- * the time is that of the tiles of queries times the runs of keys, not of the pairs of tiles.
+ * Causal attention without a sight has a closed form.  With a sight, tiles of keys form runs in
+ * which positions grow evenly, so that the tiles that a group of queries sees are consecutive: the
+ * time is that of the tiles of queries times the runs of keys, not of the pairs of tiles.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,11 +15,11 @@
 #include "kern/nest.h"
 #include "kern/pairs.h"
 
-/* ---- causal as the arrays lie ---- */
+/* ---- causal without a sight ---- */
 
-/* (query, key) pairs that the tile of queries from local query s0 on works on, of one head: all
- * keys that its last query sees, but for the columns that are skipped near the diagonal.  Past the
- * first key tile that is not seen whole there are at most three. */
+/* Query-key pairs that the tile of queries from local query s0 on works on, for one head: all keys
+ * that its last query sees, without the columns skipped near the diagonal.  After the first key
+ * tile that is only partly visible there are at most three tiles. */
 static uint64_t tile_pairs(const struct kern_attention *a, int64_t query0, int64_t s0)
 {
     int64_t nq = a->queries - s0 < QTILE ? a->queries - s0 : QTILE;
@@ -36,9 +36,9 @@ static uint64_t tile_pairs(const struct kern_attention *a, int64_t query0, int64
     return pairs;
 }
 
-/* Pairs of all tiles of queries, of one head.  While its keys last, a tile has QTILE keys more than
- * the one before, and the same diagonal; then one may be cut short by the last key, and those after
- * it see all keys. */
+/* Pairs of all tiles of queries, for one head.  While keys last, each tile has QTILE keys more than
+ * the one before, and the same diagonal; then the last key may cut one short, and later tiles see
+ * all keys. */
 static uint64_t all_pairs(const struct kern_attention *a, int64_t query0)
 {
     int64_t whole = a->queries / QTILE, growing = (a->keys - query0) / QTILE;
@@ -62,7 +62,7 @@ static uint64_t all_pairs(const struct kern_attention *a, int64_t query0)
 
 /* ---- with a sight ---- */
 
-/* Least and most of the positions of n tokens from an index on. */
+/* Minimum and maximum position of n tokens from an index on. */
 static struct kern_span positions_of(const struct kern_order *order, int64_t index, int64_t n)
 {
     struct kern_span all = {order->extent, -1};
@@ -80,7 +80,8 @@ static struct kern_span positions_of(const struct kern_order *order, int64_t ind
     return all;
 }
 
-/* What n queries from an index on see.  The ends of what is seen do not fall with the position. */
+/* What n queries from an index on see together.  The ends of spans do not fall with the
+ * position. */
 static struct kern_span seen_of(const struct kern_sight *sight, int64_t row, int64_t index,
                                 int64_t n)
 {
@@ -98,8 +99,8 @@ struct key_tiles {
     int64_t least, most, step;
 };
 
-/* The tiles of keys that begin at an index, of `left` in a block: as many as have even positions
- * throughout, or one. */
+/* The tiles of keys that begin at an index, of `left` keys in a block: as many as have evenly
+ * growing positions, or one. */
 static struct key_tiles key_tiles_at(const struct kern_order *order, int64_t index, int64_t left)
 {
     struct kern_run run = kern_order_run(order, index);
@@ -113,14 +114,14 @@ static struct key_tiles key_tiles_at(const struct kern_order *order, int64_t ind
     return (struct key_tiles){1, nk, one.first, one.last, 0};
 }
 
-/* The first of the tiles after tile j at which a group begins or ceases to see. */
+/* The first tile after tile j at which a group begins or ceases to see keys. */
 static int64_t next_change(const struct key_tiles *tiles, const struct kern_span *groups, size_t nq,
                            int64_t j)
 {
     int64_t next = tiles->n;
 
     for (size_t g = 0; g * KERN_MULTIPLY_COLS < nq; g++) {
-        /* seen are tiles with most + j * step >= first and least + j * step <= last */
+        /* a tile is seen if most + j * step >= first and least + j * step <= last */
         int64_t before = groups[g].first - tiles->most, until = groups[g].last - tiles->least;
         int64_t begin = before > 0 ? attention_tiles(before, tiles->step) : 0;
         int64_t end = until >= 0 ? until / tiles->step + 1 : 0;
@@ -156,7 +157,7 @@ static uint64_t pairs_with(const struct key_tiles *tiles, const struct kern_span
     return pairs;
 }
 
-/* The blocks of one of the device's: keys were moved on. */
+/* The positions of one of the device's blocks, with its keys moved on. */
 static struct kern_blocks blocks_at(const struct kern_attention *a, const int64_t *offsets,
                                     int64_t row, int64_t block)
 {
@@ -218,8 +219,8 @@ static uint64_t keys_seen(const struct kern_attention *a, const struct kern_bloc
     return n;
 }
 
-/* The sum of a figure over all rows of the batch and blocks that the device has.  Rows with the
- * same documents have the same. */
+/* The sum of a figure over all rows of the batch and blocks on the device.  Rows with the same
+ * documents have equal figures. */
 static uint64_t sum_of(const struct kern_attention *a, const int64_t *offsets,
                        uint64_t (*figure)(const struct kern_attention *,
                                           const struct kern_blocks *))
@@ -259,8 +260,8 @@ uint64_t attention_pairs(const struct kern_attention *a, const int64_t *offsets)
     return kern_sat_mul(kern_elements(2, extent, 3), all_pairs(a, offsets[KERN_ATTENTION_QUERY0]));
 }
 
-/* Of what is causal as the arrays lie, if any is then at offset 0: the first query sees the fewest
- * keys. */
+/* Causal attention without a sight skips work at offset 0 if it does anywhere: there the first
+ * query sees the fewest keys. */
 bool attention_skips(const struct kern_attention *a)
 {
     const int64_t none[KERN_ATTENTION_NOFFSETS] = {0};
@@ -284,7 +285,7 @@ uint64_t attention_as_work(struct kern_attention *a, int64_t *offsets)
     return pairs;
 }
 
-/* Rows of the keys of one head that some query sees, of the whole batch. */
+/* Key rows of one head that some query sees, over the whole batch. */
 static uint64_t seen_keys(const struct kern_attention *a, const int64_t *offsets)
 {
     int64_t seen = attention_nvisible(a, offsets[KERN_ATTENTION_QUERY0] + a->queries);

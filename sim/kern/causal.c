@@ -1,5 +1,5 @@
-/* The causal mask: per query, the keys that it sees are copied and the others overwritten; and
- * that of padding, behind the last key that there is.
+/* The causal mask: for each query, visible keys are copied and the others overwritten; and the
+ * padding mask, for keys after the last real one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,13 +21,13 @@ struct causal_run {
     const struct kern_causal *causal;
     const char *in;
     char *out;
-    int64_t diagonal;      /* keys that the first query sees */
-    struct kern_nest rows; /* arrays: elements, and the query that a row is of */
+    int64_t diagonal;      /* number of keys that the first query sees */
+    struct kern_nest rows; /* arrays: element offsets, and the query of each row */
     int64_t nrows;
     double masked; /* as an element, of at most 8 bytes */
 };
 
-/* One row, along the keys. */
+/* Mask one row, along the keys. */
 static void mask_row(const struct causal_run *run, int64_t offset, int64_t query)
 {
     const struct kern_causal *c = run->causal;
@@ -62,7 +62,7 @@ static bool has_queries(const struct kern_causal *c)
     return c->query_dim < c->ndims;
 }
 
-/* Keys that the first query sees, if there are so many. */
+/* Keys that the first query sees, not limited by the number of keys. */
 static int64_t first_seen(const struct kern_causal *c, const int64_t *offsets)
 {
     return has_queries(c) ? offsets[0] - offsets[1] + 1 : c->held - offsets[1];
@@ -94,14 +94,13 @@ static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
     return 0;
 }
 
-/* Pairs of a query and a key that it sees, along the two dimensions of them.  As many queries see
- * none of the keys as come before the first key; then each sees one key more than the one before,
- * until they see all. */
+/* Pairs of a query and a key that it sees, over these two dimensions.  The first queries see no
+ * key; then each sees one key more than the one before, until they see all. */
 static uint64_t nseen(const struct kern_causal *c, int64_t diagonal)
 {
     int64_t nqueries = has_queries(c) ? c->extent[c->query_dim] : 1, nkeys = c->extent[c->key_dim];
-    int64_t first = diagonal < 1 ? 1 - diagonal : 0; /* query that sees a key */
-    int64_t all = nkeys - diagonal;                  /* query that sees all of them */
+    int64_t first = diagonal < 1 ? 1 - diagonal : 0; /* first query that sees a key */
+    int64_t all = nkeys - diagonal;                  /* first query that sees all keys */
     uint64_t rising, sum;
 
     all = all < first ? first : all;
@@ -109,12 +108,13 @@ static uint64_t nseen(const struct kern_causal *c, int64_t diagonal)
         return 0;
     all = all < nqueries ? all : nqueries;
     rising = (uint64_t)(all - first);
-    sum = (uint64_t)(2 * (diagonal + first) - 1) + rising; /* of the first and the last of these */
+    sum = (uint64_t)(2 * (diagonal + first) - 1) + rising; /* sum for the first and the last of
+                                                              these */
     sum = rising % 2 ? kern_sat_mul(rising, sum / 2) : kern_sat_mul(rising / 2, sum);
     return kern_sat_add(sum, kern_sat_mul((uint64_t)(nqueries - all), (uint64_t)nkeys));
 }
 
-/* What is seen is read, and everything written. */
+/* Visible elements are read, and all elements written. */
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_causal *c = &desc->causal;
@@ -129,7 +129,7 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
     return kern_sat_mul(kern_size(c->dtype), count);
 }
 
-/* What is masked is as exact as the type has it, which for -1e30 is infinite in float16. */
+/* The mask value is as exact as the type allows; -1e30 is infinite in float16. */
 static bool error(const union kern_desc *desc, struct kern_error *e)
 {
     double masked = desc->causal.masked, lost = masked - kern_round(e->type, masked);
@@ -178,7 +178,7 @@ static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t firs
         offsets[0] = first;
 }
 
-/* Both are one kernel, told by whether there are queries. */
+/* The two masks are one kernel; padding has no queries. */
 #define KERNEL(called)                                                                    \
     {                                                                                     \
         .name = (called), .run = run_causal, .flops = flops, .bytes = bytes,              \

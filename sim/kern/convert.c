@@ -1,10 +1,13 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Converting runs of elements (kern/convert.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "kern/convert.h"
 
-/* Every function below has the same shape: whole groups of lanes, contiguous, vectorized; the rest
- * and all that is strided, one by one. */
+/* Every function below has the same shape: contiguous whole groups of lanes are vectorized;
+ * remainders and strided elements are converted one by one. */
 #define CONVERT(name, from, to, expr)                                                   \
     KERN_BODY void name##_body(const from *restrict in, size_t n, to *restrict out)     \
     {                                                                                   \

@@ -1,10 +1,11 @@
-/* kern/convert.h - runs of elements of any type, to and from registers of float or double.
+/* kern/convert.h - converting runs of elements of any type to and from registers of float or
+ * double.
  *
- * Registers of float are for types that are computed with; those of double for all, as arrays of
- * other types are made and looked at, too.
+ * Registers of float are for types with arithmetic; those of double for all types, as arrays of
+ * other types are filled and compared, too.
  *
  * `stride` is in elements and may be 0 or negative.  Loads round up: a buffer has room for `n`
- * rounded up to KERN_LANES, and what lies past `n` is set to 0 or left alone.
+ * rounded up to KERN_LANES, and elements past `n` are set to 0 or left alone.
  *
  * Thread class: pure functions.
  *
@@ -21,7 +22,7 @@
 
 #include "kern/isa.h"
 
-/* Element size. */
+/* Size of an element. */
 static inline size_t kern_size(enum shd_dtype dtype)
 {
     static const uint8_t size[SHD_NDTYPES] = {4, 8, 2, 2, 4, 1, 1, 2, 8, 1, 1, 1};
@@ -58,7 +59,7 @@ KERN_BODY float kern_f32_of_f16(uint16_t bits)
     float value;
 
     memcpy(&value, &magnitude, sizeof value);
-    value *= 0x1p112f; /* moves the exponent's bias, and normalizes what was subnormal */
+    value *= 0x1p112f; /* moves the exponent's bias, and normalizes subnormals */
     memcpy(&word, &value, sizeof word);
     word |= special | (uint32_t)(bits & 0x8000u) << 16;
     memcpy(&value, &word, sizeof value);
@@ -74,7 +75,7 @@ KERN_BODY uint16_t kern_f16_of_f32(float value)
     magnitude = word & 0x7fffffffu;
     normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - (112u << 23)) >> 13;
     memcpy(&absolute, &magnitude, sizeof absolute);
-    absolute += 0.5f; /* whose last place is float16's smallest subnormal */
+    absolute += 0.5f; /* its last place is float16's smallest subnormal */
     memcpy(&small, &absolute, sizeof small);
     small -= 0x3f000000u;
     big = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
@@ -87,17 +88,17 @@ KERN_BODY uint16_t kern_f16_of_f32(float value)
 void kern_load_f32(enum shd_dtype dtype, const void *base, int64_t stride, size_t n, float *out);
 void kern_load_f64(enum shd_dtype dtype, const void *base, int64_t stride, size_t n, double *out);
 
-/* To whole numbers by truncation; out of range saturates and NaN is 0. */
+/* Integers are truncated; out of range saturates and NaN is 0. */
 void kern_store_f32(enum shd_dtype dtype, void *base, int64_t stride, size_t n, const float *in);
 void kern_store_f64(enum shd_dtype dtype, void *base, int64_t stride, size_t n, const double *in);
 
-/* The same for types that nothing computes with, which the two for double call. */
+/* Conversions for types without arithmetic, called by the two for double. */
 void kern_load_moved(enum shd_dtype dtype, const void *base, int64_t stride, size_t n, double *out);
 void kern_store_moved(enum shd_dtype dtype, void *base, int64_t stride, size_t n, const double *in);
 
 static inline int32_t kern_i32_of_f64(double value)
 {
-    if (!(value > -2147483649.0)) /* NaN too */
+    if (!(value > -2147483649.0)) /* also for NaN */
         return value < 0 ? INT32_MIN : 0;
     return value < 2147483648.0 ? (int32_t)value : INT32_MAX;
 }

@@ -1,11 +1,15 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Cutting kernels into rows (kern/cut.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "kern/cut.h"
 
 #include "kern/nest.h"
 
-/* A dimension of one is left out of a nest, and another loop may be taken for what is left. */
+/* Least rows of a part: a dimension of one is dropped from a nest, and another loop order might be
+ * chosen for the rest. */
 #define LEAST_OF_NESTS 2
 
 /* ---- nests ---- */
@@ -23,8 +27,8 @@ static bool side_has(const struct kern_cut_nest *nest, uint32_t side, uint32_t d
     return nest->sides[side].has >> d & 1;
 }
 
-/* The dimension of the result, of more than one, that lies next inside those of a stride; ndims:
- * there is none. */
+/* The dimension of the result, of more than one element, that is next inside a stride; ndims:
+ * none. */
 static uint32_t next_inside(const struct kern_cut_nest *nest, int64_t stride)
 {
     const int64_t *strides = nest->sides[0].stride;
@@ -37,7 +41,7 @@ static uint32_t next_inside(const struct kern_cut_nest *nest, int64_t stride)
     return next;
 }
 
-/* Whether every array walks the two as one. */
+/* Whether every array traverses the two dimensions as one. */
 static bool are_one(const struct kern_cut_nest *nest, uint32_t outer, uint32_t inner)
 {
     if ((nest->whole | nest->apart) >> outer & 1 || (nest->whole | nest->apart) >> inner & 1)
@@ -153,7 +157,7 @@ void kern_cut_part(const struct kern_kernel *kernel, union kern_desc *desc,
     }
 }
 
-/* ---- products, elementwise functions and sums ---- */
+/* ---- einsum, map and reduce ---- */
 
 struct kern_cut_nest kern_einsum_nest(union kern_desc *desc, struct kern_cut *arrays)
 {
@@ -166,7 +170,7 @@ struct kern_cut_nest kern_einsum_nest(union kern_desc *desc, struct kern_cut *ar
     return nest;
 }
 
-/* An operand that is the same along a dimension has a stride of 0 there. */
+/* The dimensions with a nonzero stride: an operand is broadcast along the others. */
 static uint32_t not_zero(uint32_t ndims, const int64_t *stride)
 {
     uint32_t has = 0;
@@ -231,7 +235,7 @@ static void choose_attention(const struct kern_attention *a, int64_t wanted, str
     cut_array(a, out, &out->in[2], false, a->value_dim);
 }
 
-/* Spans of each row of the batch, where there are documents. */
+/* Cut the spans of each row of the batch, if there are documents. */
 static void cut_spans(const struct kern_attention *a, const struct kern_cut *cut,
                       struct kern_cut_array *spans)
 {

@@ -1,10 +1,10 @@
-/* kern/cut.h - a kernel's work in rows that can be done apart, each with the bits that it has in
- * the whole.
+/* kern/cut.h - cutting a kernel's work into rows that can be computed separately, with the same
+ * bits as in the whole.
  *
- * A kernel is cut along a dimension that its results have, so that no sum is cut: the loops of an
- * element are those that they were.  An operand is needed cut alike, or whole.  Along which
- * dimension, a kernel chooses by how many rows are wanted: the outermost ones, as their rows lie
- * behind one another, until there are so many.
+ * A kernel is cut along a dimension of its results, so that no sum is cut: each element's loops
+ * stay the same.  An operand is cut alike, or needed whole.  The kernel chooses the dimension by
+ * the number of rows wanted: the outermost ones, whose rows are consecutive in memory, until there
+ * are enough.
  *
  * Thread class: pure functions.
  *
@@ -15,26 +15,26 @@
 
 #include "kern/kernel.h"
 
-/* An array that lies as [outer][rows * each][inner]: `each` of its own rows are one of the
- * kernel's. 0: it is not cut. */
+/* An array laid out as [outer][rows * each][inner], with `each` rows for one row of the kernel. 0:
+ * not cut. */
 struct kern_cut_array {
     int64_t outer, each, inner;
 };
 
 struct kern_cut {
     int64_t rows;  /* less than 2: the kernel is not cut */
-    int64_t least; /* rows of a part, that it is computed as it is in the whole */
+    int64_t least; /* minimum rows of a part for the same bits as in the whole */
     struct kern_cut_array in[KERN_MAP_INPUTS_MAX], out[KERN_OUTPUTS_MAX];
-    uint32_t dim;    /* the kernel's own: which of its dimensions it is, ... */
-    uint32_t merged; /* ... and (a bit each) those outside it that are one with it */
+    uint32_t dim;    /* for the kernel: the dimension that is cut, ... */
+    uint32_t merged; /* ... and a bit mask of outer dimensions merged with it */
 };
 
-/* How a kernel's work can be cut, in `wanted` rows or more if it can. */
+/* How to cut a kernel's work into `wanted` rows, or more, if possible. */
 struct kern_cut kern_cut_of(const struct kern_kernel *kernel, const union kern_desc *desc,
                             int64_t wanted);
 
-/* Make a description of whole arrays that of `count` rows from `first` on, whose arrays hold no
- * more than these; `offsets`, so far 0, are its. */
+/* Reduce a description of whole arrays to `count` rows from `first` on, with arrays of just these
+ * rows; sets `offsets`, which must be 0. */
 void kern_cut_part(const struct kern_kernel *kernel, union kern_desc *desc,
                    const struct kern_cut *cut, int64_t first, int64_t count,
                    int64_t offsets[KERN_OFFSETS_MAX]);
@@ -46,12 +46,12 @@ struct kern_cut_nest {
     uint32_t ndims, narrays;
     int64_t *extent;
     struct {
-        uint32_t has; /* a bit each; other strides are not read */
+        uint32_t has; /* bit mask; strides of other dimensions are not read */
         int64_t *stride;
         struct kern_cut_array *array;
     } sides[KERN_MAP_INPUTS_MAX + 1];
-    uint32_t whole; /* dimensions that are not cut, a bit each, ... */
-    uint32_t apart; /* ... and those that are cut only by themselves */
+    uint32_t whole; /* bit mask of dimensions that must not be cut, ... */
+    uint32_t apart; /* ... and of those that must not be merged with others */
 };
 
 /* Append an array. */

@@ -1,4 +1,4 @@
-/* Making and checking tensors.
+/* Filling and comparing tensors (kern.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 #include "kern/nest.h"
 #include "kern/routing.h"
 
-#define BLOCK 256 /* elements made or compared at a time, on the stack */
+#define BLOCK 256 /* elements filled or compared at a time, on the stack */
 
 /* Row-major strides. */
 static void strides_of(uint32_t rank, const int64_t *shape, int64_t *stride)
@@ -125,7 +125,7 @@ static double source_value(const struct kern_source *source, uint64_t index)
     return kern_round(source->rounded, value);
 }
 
-/* Bytes of a file, which are read many at a time. */
+/* Read a file's bytes, many at a time. */
 static void file_values(const struct kern_source *source, int64_t first, int64_t stride, size_t n,
                         double *out)
 {
@@ -144,7 +144,7 @@ static void file_values(const struct kern_source *source, int64_t first, int64_t
     }
 }
 
-/* Values at whole-array indexes first..first+n-1, stepping by `stride`. */
+/* Values at whole-array indexes first, first + stride, ... (n values). */
 static void source_values(const struct kern_source *source, int64_t first, int64_t stride, size_t n,
                           double *out)
 {
@@ -186,7 +186,7 @@ void kern_fill(const struct kern_source *source, enum shd_dtype dtype, uint32_t 
     }
 }
 
-/* Places where `want` is not finite allow nothing; NaN allows nothing else either. */
+/* The error ratio.  If `want` is not finite, or NaN, only the same value is allowed. */
 static double ratio_of(double got, double want, double allowed)
 {
     double diff = fabs(got - want);

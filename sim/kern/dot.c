@@ -1,5 +1,5 @@
-/* Products that are no matrix product: sums of a[i] * b[i] where neither operand has a dimension of
- * its own (norms and their gradients).  They go as fast as memory does; sums are in double.
+/* Einsums that are no matrix product: sums of a[i] * b[i] in which neither operand has a dimension
+ * of its own (norms and their gradients).  They run at memory speed; sums are in double.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,8 +9,8 @@
 #include "kern/gemm.h"
 #include "kern/isa.h"
 
-#define CHUNK 512 /* results summed side by side: 4 KiB of the stack */
-#define LINES 64  /* results of one task when each is a sum along memory */
+#define CHUNK 512 /* results summed in parallel: 4 KiB of the stack */
+#define LINES 64  /* results in a task if each is a sum along memory */
 
 struct dot {
     const struct kern_gemm *g;
@@ -87,7 +87,7 @@ static const char *shifted(const struct dot *d, const char *x, int64_t i)
     return x + i * (int64_t)d->size;
 }
 
-/* ---- each result a sum along memory ---- */
+/* ---- each result is a sum along memory ---- */
 
 static double sum_along(const struct dot *d, const char *a, const char *b, uint64_t *flops)
 {
@@ -133,7 +133,7 @@ static uint64_t along_task(void *arg, int64_t task)
     return flops;
 }
 
-/* ---- many results side by side ---- */
+/* ---- many results in parallel ---- */
 
 static void add_across(const struct dot *d, const char *a, const char *b, int64_t n, double *acc)
 {
@@ -147,7 +147,7 @@ static void add_across(const struct dot *d, const char *a, const char *b, int64_
         acc[i] += at(d, a, i) * at(d, b, i);
 }
 
-/* Chunk `task` of the innermost dimensions of all results. */
+/* Compute chunk `task` of the innermost dimensions of all results. */
 static uint64_t across_task(void *arg, int64_t task)
 {
     const struct dot *d = arg;
@@ -171,7 +171,7 @@ static uint64_t across_task(void *arg, int64_t task)
     return flops;
 }
 
-/* Whether arrays 0..narrays-1 all lie in a row along the innermost dimension. */
+/* Whether arrays 0..narrays-1 are contiguous along the innermost dimension. */
 static bool in_rows(const struct kern_nest *nest, uint32_t narrays)
 {
     for (uint32_t i = 0; i < narrays; i++)

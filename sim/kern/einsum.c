@@ -1,6 +1,6 @@
-/* einsum: dimensions sorted by role, then one (batched) matrix product.
+/* einsum: dimensions are sorted by role, then computed as one (batched) matrix product.
  *
- * No layout needs the workspace: products pack what they read, in rooms of their own when there is
+ * No layout needs the workspace: products pack their operands, in rooms of their own if there is
  * much to do, else on the stack.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -62,8 +62,8 @@ static bool runs_along(const struct kern_nest *nest, uint32_t array)
     return nest->ndims && nest->stride[array][nest->ndims - 1] == 1;
 }
 
-/* Products read rows of b and write rows of c, which counts more; exchange a and b where that suits
- * the layout better. */
+/* Whether to exchange a and b.  Products read rows of b and write rows of c; the latter counts
+ * more. */
 static bool better_swapped(const struct kern_gemm *g)
 {
     int straight = runs_along(&g->n, 0) + 2 * runs_along(&g->n, 1);
@@ -84,7 +84,7 @@ static void swap_operands(struct kern_gemm *g)
     swap_arrays(&g->k, 0, 1);
 }
 
-/* Copy what was computed at index 0 of the dimensions that only c has to their other indexes. */
+/* Copy the result at index 0 of the dimensions that only c has to their other indexes. */
 static void copy_spread(const struct kern_einsum *e, const struct kern_nest *spread, char *c)
 {
     size_t size = kern_size(e->dtype);

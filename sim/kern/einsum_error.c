@@ -10,7 +10,7 @@
 #include "kern/error.h"
 #include "kern/nest.h"
 
-/* c = a b, or c += a b where there is something in c already. */
+/* c = a b, or c += a b unless `first`. */
 static bool add_product(const struct kern_einsum *e, const double *a, const double *b, double *c,
                         bool first, int nthreads)
 {
@@ -31,7 +31,7 @@ static bool add_product(const struct kern_einsum *e, const double *a, const doub
     return true;
 }
 
-/* va b^2 + a^2 vb + va vb, summed as the values are. */
+/* va b^2 + a^2 vb + va vb, summed like the values. */
 static bool operand_errors(const struct kern_einsum *e, const double *a2, const double *b2,
                            double *sum_b, uint64_t nb, const struct kern_error *error)
 {
@@ -48,7 +48,7 @@ static bool operand_errors(const struct kern_einsum *e, const double *a2, const 
     return done;
 }
 
-/* An infinity times what may be off may be either infinity, or cancel another: no number. */
+/* An infinity times an inexact value may be either infinity, or cancel another to NaN. */
 static void leave_infinite_open(const struct kern_error *error, const double *total, uint64_t n)
 {
     if (!error->variances[0] && !error->variances[1])

@@ -16,9 +16,9 @@
 #include "kern/error.h"
 #include "kern/nest.h"
 
-#define ROWS 64   /* rows or tokens of one task */
+#define ROWS 64   /* rows or tokens in one task */
 #define WIDTH 256 /* elements of a row summed at a time, in registers and on the stack */
-#define NONE (-1) /* in place of a token: the list ends */
+#define NONE (-1) /* in place of a token: end of the list */
 
 struct embed_run {
     const struct kern_embed *embed;
@@ -93,7 +93,7 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
     return kern_error_moved(&kern_kernel_embed, desc, e, 0, 2);
 }
 
-/* Tokens. */
+/* Cut tokens. */
 static void cut_tokens(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
 {
     (void)wanted;
@@ -118,7 +118,7 @@ const struct kern_kernel kern_kernel_embed = {.name = "embed",
                                               .part = part_of_tokens};
 
 /* List tokens from the last to the first, so that each list ends up in the order of tokens.
- * Returns how many are of rows that other devices have. */
+ * Returns how many belong to rows of other devices. */
 static uint64_t list_tokens(const struct embed_run *run)
 {
     const struct kern_embed *e = run->embed;
@@ -230,7 +230,7 @@ static bool grad_error(const union kern_desc *desc, struct kern_error *e)
                             kern_compute_roundoff(e->type));
 }
 
-/* Rows of the table; all tokens are looked at for each part. */
+/* Cut rows of the table; each part goes through all tokens. */
 static void cut_rows(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
 {
     (void)wanted;

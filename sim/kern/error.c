@@ -1,4 +1,4 @@
-/* What the rules of several kernels share.
+/* Functions that the error rules of several kernels share.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,15 +24,16 @@ double kern_compute_roundoff(enum shd_dtype dtype)
     return dtype == SHD_F64 ? kern_store_roundoff(SHD_F64) : kern_store_roundoff(SHD_F32);
 }
 
-/* The largest value of a type, and its smallest normal one: a smaller value loses up to as much as
- * that one does, or all of itself in hardware that flushes. */
+/* The largest value of a type, and its smallest normal value: a smaller one loses up to as much as
+ * that one, or everything in hardware that flushes to zero. */
 static const struct {
     double largest, least;
 } ranges[SHD_NCOMPUTE_DTYPES] = {
     [SHD_F32] = {FLT_MAX, FLT_MIN},
     [SHD_F64] = {DBL_MAX, DBL_MIN},
     [SHD_BF16] = {0x1.fep127, FLT_MIN},
-    [SHD_F16] = {65504, 0x1p-25}, /* by integers, with subnormals: half of the least */
+    [SHD_F16] = {65504, 0x1p-25}, /* rounded by integer arithmetic, with subnormals: half of the
+                                     least */
 };
 
 double kern_largest(enum shd_dtype dtype)
@@ -52,12 +53,12 @@ double kern_stored_variance(enum shd_dtype dtype, bool kept, double value, doubl
     if (variance < 0)
         return INFINITY;
     if (!isfinite(value))
-        return 0; /* compared by place */
+        return 0; /* compared for equality */
     if (!kept)
         variance += lost * lost;
     if (fabs(value) + KERN_ERROR_ALLOWED * sqrt(variance) <= ranges[dtype].largest)
         return variance;
-    return INFINITY; /* also for what is not a number */
+    return INFINITY; /* also for NaN */
 }
 
 double kern_mean_square(const double *values, uint64_t n)
@@ -104,11 +105,12 @@ void *kern_zeroed(uint64_t n, size_t size)
     void *memory = n < SIZE_MAX / size ? malloc((size_t)(n + 1) * size) : NULL;
 
     if (memory)
-        memset(memory, 0, (size_t)n * size); /* not all: compilers take that for calloc() */
+        memset(memory, 0, (size_t)n * size); /* not all of it: compilers would turn that into
+                                                calloc() */
     return memory;
 }
 
-/* Run a kernel on other arrays: operand `at` replaced. */
+/* Run a kernel with operand `at` replaced. */
 static void run_on(const struct kern_kernel *kernel, const union kern_desc *desc,
                    const struct kern_args *args, uint32_t noperands, uint32_t at,
                    const double *operand, double *out)

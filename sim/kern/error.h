@@ -1,14 +1,14 @@
-/* error.h - how rounding errors go through a kernel: one rule beside each kernel.
+/* error.h - the propagation of rounding errors through kernels: one rule for each kernel.
  *
- * A rule is asked beside a run in float64 of whole arrays, whose values count as exact.  Of each
- * element of each operand it gets the variance of the error that the same element has where the
- * step is computed in the types that were asked for, and it adds to that what the kernel itself
- * does: the rounding of its sums.  What the result's own type loses when it is stored, the caller
- * adds.  docs/verification.md derives the rules and tells their sources.
+ * A rule runs after a float64 run of whole arrays, whose values count as exact.  For each element
+ * of each operand it gets the variance of that element's error in a step computed in the requested
+ * types, and it adds the kernel's own errors: the rounding of its sums.  The caller adds the
+ * rounding when the result is stored in its type. docs/verification.md derives the rules and gives
+ * their sources.
  *
- * `KERN_ERROR_ALLOWED` standard deviations are what an element may be off.  Where a function is not
- * linear within them, a rule takes the largest change there.  A variance of infinity says that
- * nothing is known of an element: it may have gone either way at a pole.
+ * An element may be off by `KERN_ERROR_ALLOWED` standard deviations.  If a function is not linear
+ * in this range, a rule takes the largest change in it.  Infinite variance means that nothing is
+ * known of an element: it may have gone either way at a pole.
  *
  * Thread class: pure functions of their arguments; they allocate, and may run `nthreads`.
  *
@@ -22,58 +22,58 @@
 
 #include "kern/kernel.h"
 
-#define KERN_ERROR_SPREAD 4.0  /* deviations around an operand in which a function is looked at */
-#define KERN_ERROR_ALLOWED 6.0 /* that a result may be off; docs/verification.md says why 6 */
-#define KERN_ERROR_SLACK (1 + 0x1p-30) /* for the roundings of bounds themselves */
+#define KERN_ERROR_SPREAD 4.0  /* deviations around an operand in which a function is examined */
+#define KERN_ERROR_ALLOWED 6.0 /* deviations allowed for a result; docs/verification.md explains
+                                  6 */
+#define KERN_ERROR_SLACK (1 + 0x1p-30) /* for the rounding of the bounds themselves */
 
 /* A variance that a rule may write: nothing is known of the element, which may be finite, infinite
- * or not a number.  (Infinity says the same of an element that is finite; what a sum is off that is
- * infinite itself is infinity, too, and yet the sum must be.) */
+ * or NaN. (Infinity says the same of a finite element.  The error of an infinite sum is infinite,
+ * too, and yet the sum must be infinite.) */
 #define KERN_ERROR_UNKNOWN (-1.0)
 
-/* What is somewhere in an array or in its variances, a bit each. */
+/* Bit set of what occurs in an array or in its variances. */
 enum kern_mark {
-    KERN_MARK_INEXACT = 1,        /* it has variances */
-    KERN_MARK_OPEN = 2,           /* of which some are infinite, ... */
-    KERN_MARK_BROKEN = 4,         /* ... or no numbers */
-    KERN_MARK_MINUS_INFINITY = 8, /* elements */
-    KERN_MARK_NOT_FINITE = 16     /* elements that are neither that nor finite */
+    KERN_MARK_INEXACT = 1,        /* the array has variances */
+    KERN_MARK_OPEN = 2,           /* some of them are infinite, ... */
+    KERN_MARK_BROKEN = 4,         /* ... or NaN */
+    KERN_MARK_MINUS_INFINITY = 8, /* -infinity among the elements */
+    KERN_MARK_NOT_FINITE = 16     /* +infinity or NaN among the elements */
 };
 
-/* Those of n elements; `variances` NULL: it is exact. */
+/* The marks of n elements; `variances` NULL: exact. */
 uint8_t kern_marks(const double *values, const double *variances, uint64_t n);
 
 struct kern_error {
-    const struct kern_args *args;   /* of the run in float64 that has just been */
-    const double *const *variances; /* by operand, laid out as it is; NULL: it is exact */
-    double *const *out;             /* by result, to be written: variances */
-    enum shd_dtype type;            /* that the results are asked for in */
-    double parts; /* devices that may each have summed a part, stored before they are added */
-    /* Where the operands are parts of arrays, what the rule has to know of the whole ones; NULL:
-     * they are whole. */
-    const uint8_t *marks; /* by operand, of those with variances */
-    const double *square; /* mean square of the one that kern_map_squared() tells */
-    bool kept; /* set by the rule: results are exact or elements there were, and storing them
-                  loses nothing */
+    const struct kern_args *args;   /* of the preceding run in float64 */
+    const double *const *variances; /* by operand, in its layout; NULL: exact */
+    double *const *out;             /* by result: variances to write */
+    enum shd_dtype type;            /* requested type of the results */
+    double parts; /* devices that may each have summed a part, stored before the parts are added */
+    /* If the operands are parts of arrays, facts about the whole arrays; NULL: they are whole. */
+    const uint8_t *marks; /* by operand with variances */
+    const double *square; /* mean square of the operand given by kern_map_squared() */
+    bool kept; /* set by the rule: results are exact or copies of operand elements, so that
+                  storing them loses nothing */
 };
 
-/* Unit roundoff of a type, and of the one that kernels compute it in.  Of float64 twice that, for
- * the reference rounds as well. */
+/* Unit roundoff of a type, and of the type in which kernels compute it.  Doubled for float64, as
+ * the reference rounds, too. */
 double kern_store_roundoff(enum shd_dtype dtype);
 double kern_compute_roundoff(enum shd_dtype dtype);
 
-/* What storing a value in a type adds to its variance; infinity where the value may be beyond the
- * type's range, 0 where it is infinite itself, or not a number. */
+/* The variance that storing a value in a type adds; infinity if the value may exceed the type's
+ * range, 0 if it is infinite or NaN. */
 double kern_stored_variance(enum shd_dtype dtype, bool kept, double value, double variance);
 double kern_largest(enum shd_dtype dtype);
 
-/* What a value loses at most when it is stored. */
+/* The largest error of storing a value. */
 double kern_store_loss(enum shd_dtype dtype, double value);
 
 /* Variance of the roundings in a sum of `n` terms: `squares` is the sum of their squares, `total`
  * their sum.  Partial sums are of the size of the total, or of terms that agree in sign in runs of
- * sqrt(n) and cancel after that: then their squares are sqrt(n) times the sum of squares.  Parts
- * that are stored may be beyond the type's range where the whole is not: then nothing is known. */
+ * sqrt(n) and cancel after that: then their squares are sqrt(n) times the sum of squares.  Stored
+ * parts may exceed the type's range where the whole does not: then nothing is known. */
 static inline double kern_sum_variance(const struct kern_error *e, double compute, double n,
                                        double squares, double total)
 {
@@ -88,40 +88,40 @@ static inline double kern_sum_variance(const struct kern_error *e, double comput
            parts * store * store * (squares + total * total) + parts * least * least;
 }
 
-/* The mean square of the finite ones of n values; 0 where there are none. */
+/* The mean square of the finite ones among n values; 0 if there are none. */
 double kern_mean_square(const double *values, uint64_t n);
 
 /* ---- for rules ---- */
 
-/* By how much the variances of a sum's terms add up to more than if they were independent: where
- * the sum's square is larger than the sum of its terms' squares, its terms agree in sign to that
- * degree, and so may their errors, of one row that was scaled or of copies of one value. */
+/* The factor by which the variance of a sum exceeds that of independent terms.  If the square of a
+ * sum exceeds the sum of its terms' squares, the terms agree in sign to that degree, and so may
+ * their errors, as in a scaled row or in copies of one value. */
 static inline double kern_agreement(double squares, double total)
 {
     return squares > 0 && total * total > squares ? total * total / squares : 1;
 }
 
-/* An operand with its variances in float64, squared: NULL when there is no memory. */
+/* An operand or its variances in float64, squared: NULL without memory. */
 double *kern_squared(const double *values, uint64_t n);
 
-/* As calloc(), which has the system take pages back and clear others: for arrays that come and go
- * with each operation that takes longer than to clear these. */
+/* calloc() makes the system take pages back and clear others, which takes longer than clearing
+ * arrays that come and go with each operation; this clears them itself. */
 void *kern_zeroed(uint64_t n, size_t size);
 
-/* The rule of kernels that only put elements elsewhere: variances move as the elements do.
- * `moved` is the operand with elements, `noperands` of them. */
+/* The rule of kernels that only move elements: variances move with them.  `moved` is the operand
+ * with elements, `noperands` their number of operands. */
 bool kern_error_moved(const struct kern_kernel *kernel, const union kern_desc *desc,
                       struct kern_error *e, uint32_t moved, uint32_t noperands);
 
-/* The rule of kernels that add elements of operand `added` in an order of their own, at most `n`
- * of its `nin` to one of `nout`.  Errors are taken to be of one sign. */
+/* The rule of kernels that add elements of operand `added` in any order, at most `n` of its `nin`
+ * to one of `nout`.  Errors are assumed to have one sign. */
 bool kern_error_added(const struct kern_kernel *kernel, const union kern_desc *desc,
                       const struct kern_error *e, uint32_t added, uint64_t nin, uint64_t nout,
                       double n, double compute);
 
 bool kern_einsum_error(const union kern_desc *desc, struct kern_error *e);
 bool kern_map_error(const union kern_desc *desc, struct kern_error *e);
-/* The operand whose mean square its rule asks for; -1: none. */
+/* The operand whose mean square the rule requires; -1: none. */
 int kern_map_squared(const union kern_desc *desc, double parts);
 bool kern_reduce_error(const union kern_desc *desc, struct kern_error *e);
 bool kern_attention_error(const union kern_desc *desc, struct kern_error *e);

@@ -1,12 +1,12 @@
-/* kern/experts.h - kernels of mixtures of experts: who is chosen, in which place, and the product
- * of what experts got.
+/* kern/experts.h - kernels of mixtures of experts: choosing experts, assigning slots, and the
+ * product over experts' rows.
  *
  * Scores are [tokens][classes], ids [tokens][choices], rows of experts [expert][slot][..], where
  * group g of the tokens has slots g * capacity .. (g + 1) * capacity - 1.  Ids and slots are int32;
  * -1 is no choice, and no slot.
  *
- * Choosing, giving out slots and counting are no floating-point operations.  A grouped product
- * counts those of the slots that are taken; a plan takes their number from the routing.
+ * Choosing, assigning slots and counting are no floating-point operations.  A grouped product
+ * counts those of the taken slots; a plan gets their number from the routing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,9 +19,9 @@
 #include "kern/kern.h"
 #include "kern/routing.h"
 
-/* ids[tokens][choices]: the largest of scores[tokens][classes] first, of equal ones the one with
- * the lowest number; what is not a number counts as the least.  Of `groups` equal runs of classes
- * only the `kept` best count, by the sum of their two largest scores, or by the largest one. */
+/* ids[tokens][choices]: the largest of scores[tokens][classes] first, in a tie the lowest number;
+ * NaN counts as the least.  Of `groups` equal runs of classes only the `kept` best count, by the
+ * sum of their two largest scores, or by the largest one. */
 struct kern_topk {
     enum shd_dtype dtype; /* of scores */
     int64_t tokens, classes, choices;
@@ -38,17 +38,17 @@ struct kern_slots {
     bool slot_major;
 };
 
-/* out[classes]: how many of the ids are classes offsets[0], offsets[0] + 1, ... */
+/* out[classes]: how many ids equal offsets[0], offsets[0] + 1, ... */
 struct kern_count {
     enum shd_dtype dtype; /* of out */
     int64_t ids, classes;
 };
 
-/* c = a b for each expert and group, over the first counts[group][expert] of its slots: rows beyond
- * them are zeros in c, and not looked at in a and b.  offsets[0]: the device's first expert. */
+/* c = a b for each expert and group, over the first counts[group][expert] of its slots: further
+ * rows are zeros in c, and ignored in a and b. offsets[0]: the device's first expert. */
 struct kern_grouped {
-    struct kern_einsum einsum; /* `slot` is all slots that the device has */
-    uint32_t expert, slot;     /* dimensions of it; b may lack slot, c lack it */
+    struct kern_einsum einsum; /* `slot` covers all slots on the device */
+    uint32_t expert, slot;     /* its dimensions; b may lack slot, or c may */
     int64_t groups, capacity;
     const struct kern_routing *routing; /* for flops() */
 };

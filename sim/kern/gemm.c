@@ -1,4 +1,4 @@
-/* A matrix product of our own: any strides, any computed type, no memory but the stack.
+/* Our own matrix product: any strides, any computed type, no memory but the stack.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,8 @@
 #include "kern/convert.h"
 #include "kern/multiply.h"
 
-/* A block of c, and what it reads of a and b at a time, lie on the stack: 56 KiB at most. */
+/* A block of c, and the parts of a and b that it reads at a time, are on the stack: 56 KiB at
+ * most. */
 #define BLOCK_M 64
 #define BLOCK_N_MAX 64
 
@@ -25,7 +26,7 @@ struct own_run {
     int64_t nk;
 };
 
-/* A block of c: the offsets of its batch, and from there those of its rows and columns. */
+/* A block of c: the offsets of its batch, and relative to these those of its rows and columns. */
 struct tile {
     int64_t a, b, c;
     size_t nrows, ncols;
@@ -56,7 +57,7 @@ static struct tile tile_of(const struct own_run *run, int64_t block_n, int64_t t
     return tile;
 }
 
-/* int32 wraps, as unsigned words do. */
+/* int32 wraps, like unsigned words. */
 static void load_u32(enum shd_dtype dtype, const void *base, int64_t stride, size_t n,
                      uint32_t *out)
 {

@@ -1,4 +1,4 @@
-/* kern/gemm.h - an einsum whose dimensions are sorted by role, and the three ways to compute it.
+/* kern/gemm.h - an einsum with its dimensions sorted by role, and three ways to compute it.
  *
  * Thread class: pure functions.
  *
@@ -19,18 +19,17 @@ struct kern_gemm {
     struct kern_nest k;     /* arrays a, b */
 };
 
-/* Products of fewer multiply-adds than this are not worth packing in large blocks. */
+/* Products with fewer multiply-adds are not worth packing in large blocks. */
 #define KERN_PACKED_WORK_MIN (32.0 * 32 * 32)
 
 /* float and double, any strides, packed in memory of its own (packed_room.h).  False, with nothing
- * done, for other types, for little work, and where there is no memory; else *flops is what was
- * done. */
+ * done, for other types, for little work, and without memory; else *flops is the work done. */
 bool kern_gemm_packed(const struct kern_gemm *g, const void *a, const void *b, void *c,
                       int nthreads, uint64_t *flops);
 
-/* Where neither operand has a dimension of its own there is no matrix product: sums of a[i] * b[i],
- * at the speed of memory.  False, with nothing done, for layouts it does not go through in rows;
- * else *flops is what was done. */
+/* If neither operand has a dimension of its own there is no matrix product: sums of a[i] * b[i], at
+ * the speed of memory.  False, with nothing done, for layouts that it cannot traverse in rows; else
+ * *flops is the work done. */
 bool kern_gemm_dot(const struct kern_gemm *g, const void *a, const void *b, void *c, int nthreads,
                    uint64_t *flops);
 

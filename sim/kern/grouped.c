@@ -1,5 +1,4 @@
-/* The product of arrays of experts: one product for each expert and group of tokens, over the slots
- * that are taken.
+/* The product over experts: one product for each expert and group of tokens, over the taken slots.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +18,7 @@ static bool sums_groups(const struct kern_grouped *p)
     return p->groups > 1 && !(p->einsum.c_has >> p->slot & 1);
 }
 
-/* The product of one expert and group, of n slots. */
+/* The product of one expert and group, with n slots. */
 static struct kern_einsum part_of(const struct kern_grouped *p, int64_t n)
 {
     struct kern_einsum e = p->einsum;
@@ -29,7 +28,7 @@ static struct kern_einsum part_of(const struct kern_grouped *p, int64_t n)
     return e;
 }
 
-/* Elements from the start of an array to what an expert and group have of it. */
+/* The offset of an expert and group in an array. */
 static int64_t part_at(const struct kern_grouped *p, uint32_t has, const int64_t *stride,
                        int64_t expert, int64_t group)
 {
@@ -43,11 +42,11 @@ static uint64_t result_elements(const struct kern_einsum *e)
     return kern_elements(e->ndims, e->extent, e->c_has);
 }
 
-/* Where slots are summed the groups of an expert are one product: those that are taken of each, one
- * group's behind the other's, so that the sum is rounded once. */
+/* Where the sum is over slots, an expert's groups form one product: their taken slots are packed
+ * one group after the other, so that the sum is rounded once. */
 
-/* Strides of what one expert has of an operand, wherever its experts lie: slot by slot, so that
- * those that are taken lie in a row. */
+/* Strides of a packed operand of one expert: slots outermost, so that taken slots are
+ * contiguous. */
 static void packed_strides(const struct kern_grouped *p, uint32_t has, int64_t *stride)
 {
     int64_t next = 1;
@@ -62,7 +61,7 @@ static void packed_strides(const struct kern_grouped *p, uint32_t has, int64_t *
     stride[p->slot] = next;
 }
 
-/* Copy the taken slots of an operand in a row; `has` slot. */
+/* Pack an operand's taken slots; it must have slots. */
 static void pack(const struct kern_grouped *p, uint32_t has, const int64_t *stride, int64_t expert,
                  const int32_t *counts, const char *from, char *to)
 {
@@ -92,7 +91,7 @@ static void pack(const struct kern_grouped *p, uint32_t has, const int64_t *stri
     }
 }
 
-/* The product of one expert, of n slots that lie packed. */
+/* The product of one expert, with n packed slots. */
 static struct kern_einsum packed_of(const struct kern_grouped *p, int64_t n)
 {
     struct kern_einsum e = part_of(p, n);
@@ -102,7 +101,7 @@ static struct kern_einsum packed_of(const struct kern_grouped *p, int64_t n)
     return e;
 }
 
-/* Elements of an operand that one expert has, all slots. */
+/* Elements of an operand that one expert has, over all slots. */
 static uint64_t operand_elements(const struct kern_grouped *p, uint32_t has)
 {
     return kern_elements(p->einsum.ndims, p->einsum.extent, has & ~(1u << p->expert));
@@ -117,7 +116,7 @@ static int64_t taken_here(const struct kern_grouped *p, const int32_t *counts, i
     return n;
 }
 
-/* Both operands have slots, as the result lacks them. */
+/* Run products that sum over slots: both operands have slots, the result has none. */
 static uint64_t run_summed(const struct kern_grouped *p, const struct kern_args *args)
 {
     const struct kern_einsum *e = &p->einsum;
@@ -165,7 +164,7 @@ static uint64_t run_each(const struct kern_grouped *p, const struct kern_args *a
     return flops;
 }
 
-/* The result begins as zeros. */
+/* Run all products.  The result starts as zeros. */
 static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
 {
     const struct kern_grouped *p = &desc->grouped;
@@ -192,7 +191,7 @@ static uint64_t flops_of_slot(const struct kern_grouped *p)
     return kern_einsum_flops(&part);
 }
 
-/* Slots that are taken in a group, of experts [first, first + n). */
+/* Taken slots in a group, of experts [first, first + n). */
 static uint64_t taken(const struct kern_grouped *p, int64_t first, int64_t n)
 {
     uint64_t sum = 0;
@@ -210,7 +209,7 @@ static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
     return kern_sat_mul(flops_of_slot(p), kern_sat_mul(slots, (uint64_t)p->groups));
 }
 
-/* As if all experts had as many tokens: what is done for those that were kept. */
+/* Flops of kept tokens, spread evenly over all experts. */
 static uint64_t dense_flops(const union kern_desc *desc)
 {
     const struct kern_grouped *p = &desc->grouped;
@@ -226,7 +225,7 @@ static bool skips(const union kern_desc *desc)
     return true;
 }
 
-/* All slots: what is not taken is written as zeros, and most of it is not read. */
+/* All slots: those not taken are written as zeros, and mostly not read. */
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     (void)offsets;
@@ -235,14 +234,14 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 
 /* ---- errors ---- */
 
-/* The part of an array of doubles, NULL where there is none. */
+/* A part of an array of doubles, NULL without an array. */
 static double *shifted(const double *x, int64_t at)
 {
     return x ? (double *)(uintptr_t)(x + at) : NULL;
 }
 
-/* The rule of products, of n slots that lie in a row in operands and variances `in` and `off`, for
- * the result from element c on. */
+/* The rule of products, for n contiguous slots in the operands `in` and variances `off`, for the
+ * result from element c on. */
 static bool part_error(struct kern_einsum product, const struct kern_error *e,
                        const void *const in[2], const double *const off[2], int64_t c)
 {
@@ -278,7 +277,7 @@ static bool each_error(const struct kern_grouped *p, const struct kern_error *e)
     return done;
 }
 
-/* An operand's values or variances, packed as the kernel packs them; NULL: none, or no memory. */
+/* An operand's values or variances, packed like the kernel's; NULL: none, or no memory. */
 static double *packed(const struct kern_grouped *p, uint32_t has, const int64_t *stride,
                       int64_t expert, const int32_t *counts, const double *from, bool *failed)
 {
@@ -315,7 +314,7 @@ static bool summed_error(const struct kern_grouped *p, const struct kern_error *
     return !failed;
 }
 
-/* Rules are asked with arrays of float64. */
+/* Apply the rule; its arrays are float64. */
 static bool error(const union kern_desc *desc, struct kern_error *e)
 {
     struct kern_grouped p = desc->grouped;
@@ -326,7 +325,7 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
 
 /* ---- parts ---- */
 
-/* Experts, or a dimension that each expert's product has. */
+/* The nest to cut: experts, or a dimension of each expert's product. */
 static struct kern_cut_nest nest_of(union kern_desc *desc, struct kern_cut *arrays)
 {
     struct kern_grouped *p = &desc->grouped;

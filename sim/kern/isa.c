@@ -31,7 +31,7 @@ static enum kern_isa detect(void)
 enum kern_isa kern_isa_get(void)
 {
     int most = atomic_load_explicit(&limit, memory_order_relaxed);
-    enum kern_isa have = detect(); /* reads one word that the loader has filled */
+    enum kern_isa have = detect(); /* detection reads one word that the loader has set */
 
     return (int)have < most ? have : (enum kern_isa)most;
 }

@@ -22,7 +22,7 @@
 
 #include "kern/sight.h"
 
-/* Three arrays of 8 dimensions, none of which they share. */
+/* Three arrays of 8 dimensions each, none of them shared. */
 #define KERN_DIMS_MAX 24
 
 struct file_bytes;   /* base/file.h */
@@ -40,8 +40,8 @@ struct kern_einsum {
     int64_t c_stride[KERN_DIMS_MAX];
 };
 
-/* Bytes of scratch that kern_einsum_run() wants, the same on every machine; 0 so far, as every
- * layout is read in place or packed on the stack (below 64 KiB). */
+/* Bytes of scratch for kern_einsum_run(), equal on every machine; 0 so far, as every layout is read
+ * in place or packed on the stack (below 64 KiB). */
 uint64_t kern_einsum_workspace_bytes(const struct kern_einsum *e);
 uint64_t kern_einsum_flops(const struct kern_einsum *e); /* 2 per multiply-add */
 uint64_t kern_einsum_bytes(const struct kern_einsum *e); /* operands read + result written, once */
@@ -77,8 +77,8 @@ enum kern_fn {
     KERN_FILL,                 /* scalar; no operand */
     KERN_FINITE,               /* 1 where x is finite, else 0 */
     KERN_GATE,                 /* a where b is not 0; else 0, whatever a is */
-    KERN_NSAME,                /* all above have operands and result of one type */
-    KERN_CONVERT = KERN_NSAME, /* a copy that is of another type than its operand */
+    KERN_NSAME,                /* all functions above have operands and result of one type */
+    KERN_CONVERT = KERN_NSAME, /* a copy whose type differs from its operand's */
     KERN_NFNS
 };
 
@@ -93,8 +93,9 @@ extern const struct kern_fn_info kern_fns[KERN_NFNS];
 #define KERN_MAP_INPUTS_MAX 8
 #define KERN_MAP_INSTRS_MAX 16
 
-/* Where any array is float64 all is computed in it.  Registers 0..ninputs-1 are the inputs;
- * instruction i writes register ninputs+i; the last instruction's register is the result. */
+/* If any array is float64 everything is computed in float64.  Registers 0..ninputs-1 are the
+ * inputs; instruction i writes register ninputs+i; the last instruction's register is the
+ * result. */
 struct kern_instr {
     enum kern_fn fn;
     uint8_t src[2];
@@ -157,9 +158,9 @@ struct kern_place {
     uint64_t first, per_step, per_microbatch, columns, row;
 };
 
-/* The arrays that tell a kernel what is seen, whole numbers: spans[row, extent, 2] (without rows
- * where there are no documents), for each query as it lies the first and last position that it
- * sees; positions[extent], of each key as it lies. */
+/* Arrays of integers that tell a kernel which keys are seen: spans[row, extent, 2] (without rows if
+ * there are no documents), for each query in memory order the first and last position that it sees;
+ * positions[extent], of each key in memory order. */
 enum kern_sight_array { KERN_SPANS, KERN_POSITIONS };
 
 /* What a tensor's elements are: u(i) = (i*2654435761 + seed) mod 2^32 with i the row-major index in
@@ -181,49 +182,49 @@ struct kern_source {
     enum shd_dtype rounded; /* SHD_F32 (0): no further rounding */
     bool index;
     struct kern_place place;
-    const double *by_step; /* not owned; the last of `nsteps` values holds for all later steps */
+    const double *by_step; /* not owned; later steps use the last of `nsteps` values */
     uint32_t nsteps;
     const uint8_t *bytes; /* not owned; NULL: none */
     uint64_t nbytes;
     struct file_bytes *file; /* not owned; NULL: none */
     struct kern_order order;
-    int64_t inner; /* of an order: elements of each token, behind one another; 0 is 1 */
+    int64_t inner; /* of an order: consecutive elements of each token; 0 is 1 */
     const struct kern_sight *sight; /* not owned; NULL: none */
     enum kern_sight_array sight_array;
-    int64_t moved; /* of positions: places that the keys were moved on, around the sequence */
+    int64_t moved; /* of positions: places by which the keys were moved on, around the sequence */
     const struct kern_routing *routing; /* not owned; NULL: none */
-    uint32_t step, microbatch; /* which it is filled for, from 0 */
+    uint32_t step, microbatch; /* the step and microbatch to fill for, from 0 */
 };
 
-/* Whether a source has other values in each step, or in each microbatch of a step. */
+/* Whether a source's values differ between steps, or between microbatches of a step. */
 bool kern_source_changes(const struct kern_source *source);
 
-/* Whether a floating-point type has all values of another. */
+/* Whether a floating-point type can represent all values of another. */
 bool kern_holds(enum shd_dtype dtype, enum shd_dtype other);
 
-/* A value as a type holds it. */
+/* A value rounded to a type. */
 double kern_round(enum shd_dtype dtype, double value);
 
-/* Fill a shard, stored row-major: `extent` elements per dimension from `offset` of an array of
+/* Fill a shard, stored row-major: `extent` elements for each dimension from `offset` of an array of
  * `shape`. */
 void kern_fill(const struct kern_source *source, enum shd_dtype dtype, uint32_t rank,
                const int64_t *shape, const int64_t *offset, const int64_t *extent, void *out);
 
-/* What comparing found, to begin with all 0. */
+/* The result of comparing; start with zeros. */
 struct kern_difference {
-    double ratio;       /* the largest |got - want| / allowed; infinity where none is allowed */
-    int64_t at;         /* where that is: row-major, in the whole array */
-    double got, want, allowed; /* there */
+    double ratio;       /* the largest |got - want| / allowed; infinity where nothing is allowed */
+    int64_t at;         /* its index: row-major, in the whole array */
+    double got, want, allowed; /* at that index */
     double most, size;  /* the largest |got - want|, and |want|, where both are finite */
-    double widest;      /* the largest that is allowed, but for infinity */
+    double widest;      /* the largest finite `allowed` */
     uint64_t nopen;     /* places where any value is allowed */
     uint64_t infinite, nan; /* places where `got` is infinite, and where it is not a number */
 };
 
 /* Compare a shard with the same slice of a whole float64 array `want` (row-major, of `shape`), and
- * raise what is in *d.  Each place may be off by its own `allowed` (NULL: nothing), of which
- * infinity leaves it open.  What is not a number or infinite in one must be the same in the other,
- * and is not counted in `most` and `size`. */
+ * update the maxima and counts in *d.  Each element may be off by its own `allowed` (NULL:
+ * nothing); infinity leaves it open.  NaN or infinity in one must be equal in the other, and does
+ * not count in `most` and `size`. */
 void kern_compare(enum shd_dtype dtype, uint32_t rank, const int64_t *shape, const int64_t *offset,
                   const int64_t *extent, const void *got, const double *want,
                   const double *allowed, struct kern_difference *d);

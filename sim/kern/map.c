@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Elementwise expressions, block by block (kern.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "kern/kern.h"
@@ -7,12 +10,12 @@
 #include "kern/map_fn.h"
 #include "kern/nest.h"
 
-/* Elements of a block: all registers of a block fit the first-level cache and a small stack (24
- * KiB).  Which thread computes an element does not matter to its value. */
+/* Elements of a block: all its registers fit the first-level cache and a small stack (24 KiB).  An
+ * element's value does not depend on the thread that computes it. */
 #define BLOCK_F32 256
 #define BLOCK_F64 128
 #define NREGS (KERN_MAP_INPUTS_MAX + KERN_MAP_INSTRS_MAX)
-#define TASK_BLOCKS 64 /* blocks of one task */
+#define TASK_BLOCKS 64 /* blocks in one task */
 
 struct map_run {
     const struct kern_map *map;
@@ -32,7 +35,7 @@ static size_t round_up(size_t n)
     return (n + KERN_LANES - 1) / KERN_LANES * KERN_LANES;
 }
 
-/* Whether the registers are of doubles, which hold all values of every type. */
+/* Whether registers are doubles, which hold all values of every type. */
 static bool is_wide(const struct kern_map *map)
 {
     bool wide = map->dtype == SHD_F64 || map->dtype == SHD_I32;
@@ -53,7 +56,7 @@ static int64_t inner_stride(const struct kern_nest *nest, uint32_t array)
     return nest->ndims ? nest->stride[array][nest->ndims - 1] : 1;
 }
 
-/* Load the parts of all inputs that a run of n elements needs, at `at` in their registers. */
+/* Load a run of n elements of all inputs, at `at` in their registers. */
 static void load_run(const struct map_run *run, const struct kern_walk *walk, size_t at, size_t n,
                      bool wide, union regs *regs)
 {
@@ -81,7 +84,7 @@ static void store_run(const struct map_run *run, const struct kern_walk *walk, s
         kern_store_f32(dtype, out, stride, n, regs->f32[result] + at);
 }
 
-/* Returns the flops: n elements' of each function. */
+/* Compute a block; returns the flops: n for each function. */
 static uint64_t compute(const struct kern_map *map, size_t n, bool wide, union regs *regs)
 {
     uint64_t flops = 0;
@@ -93,7 +96,7 @@ static uint64_t compute(const struct kern_map *map, size_t n, bool wide, union r
         if (kern_fns[instr->fn].noperands < 2)
             b = a;
         if (kern_fns[instr->fn].noperands < 1)
-            a = b = to == 0; /* not read; only must not be the register written */
+            a = b = to == 0; /* not read; it only must not be the output register */
         if (!wide)
             kern_fn_f32(instr->fn, round_up(n), regs->f32[a], regs->f32[b], (float)instr->scalar,
                         regs->f32[to]);
@@ -106,7 +109,7 @@ static uint64_t compute(const struct kern_map *map, size_t n, bool wide, union r
     return flops;
 }
 
-/* The lanes past n are computed too: give them a value that is quick and harmless. */
+/* Fill the lanes past n, which are computed, too, with a value that is quick and harmless. */
 static void pad(const struct kern_map *map, size_t n, bool wide, union regs *regs)
 {
     for (uint32_t i = 0; i < map->ninputs && !wide; i++) {
@@ -169,7 +172,7 @@ uint64_t kern_map_flops(const struct kern_map *m)
     return kern_sat_mul(each, kern_elements(m->ndims, m->extent, UINT32_MAX));
 }
 
-/* An input that is broadcast along a dimension is read once for all of it. */
+/* Bytes read of an input; one that is broadcast along a dimension is read once. */
 static uint64_t input_bytes(const struct kern_map *m, uint32_t input)
 {
     uint64_t count = kern_size(m->in_dtype[input]);

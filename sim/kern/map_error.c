@@ -1,8 +1,8 @@
 /* The error of an elementwise expression, instruction by instruction.
  *
- * A function of one operand is looked at as far as the operand may be off: what its value changes
- * there, on either side, is what the result may be off.  So kinks, steps, poles and saturation need
- * no rules of their own.
+ * A function of one operand is examined in the range of the operand's error: the largest change of
+ * its value, on either side, is the error of the result.  So kinks, steps, poles and saturation
+ * need no rules of their own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,22 +17,22 @@
 
 #define BLOCK 64 /* elements; the registers of a block take 24 KiB of the stack */
 #define NREGS (KERN_MAP_INPUTS_MAX + KERN_MAP_INSTRS_MAX)
-#define TASK_BLOCKS 64 /* blocks of one task */
+#define TASK_BLOCKS 64 /* blocks in one task */
 
-/* Relative error of the float32 functions that are not correctly rounded, in units of the roundoff:
- * below 4e-7 by math32.h, which is 7 of them.  Those of float64 are libm's, and better. */
+/* Relative error of the float32 functions that are not correctly rounded, in roundoffs: below 4e-7
+ * by math32.h, which is 7 roundoffs. float64 uses libm, which is better. */
 #define CURVED_ROUNDOFFS 8
 
 struct regs {
     double value[NREGS][BLOCK];
-    double off[NREGS][BLOCK]; /* what the value may be off: SPREAD standard deviations */
+    double off[NREGS][BLOCK]; /* error of the value: SPREAD standard deviations */
 };
 
 struct map_error {
     const struct kern_map *map;
     const struct kern_error *error;
-    int squared;           /* the operand that is converted last; -1: none is */
-    double mean_square;    /* of that */
+    int squared;           /* the operand of a final conversion; -1: none */
+    double mean_square;    /* of that operand */
     struct kern_nest nest; /* array 0 is the result, 1 + i is input i */
     int64_t count;
 };
@@ -45,12 +45,12 @@ static bool is_exact(enum kern_fn fn)
            fn == KERN_GATE;
 }
 
-/* A choice that may go the other way is off by all or nothing, and several of one sum may be at
+/* A choice that may go the other way is off by all or nothing, and several in one sum may be off at
  * once: each counts double, so that the mean square of up to four is not less than their sum. */
 #define CHOICE 2
 
-/* What the function's own roundings are relative to: terms of size 1 in the sums that some
- * derivatives end in, and the rounded argument of the sigmoid in others. */
+/* The size that the function's own roundings are relative to: terms of size 1 in the sums at the
+ * end of some derivatives, and the rounded argument of the sigmoid in others. */
 static double local_size(const struct kern_instr *instr, double x, double value)
 {
     double size = fabs(value);
@@ -81,7 +81,7 @@ static double local_size(const struct kern_instr *instr, double x, double value)
     }
 }
 
-/* The largest change of a function of one operand within what that may be off. */
+/* The largest change of a function of one operand, within the operand's error. */
 static void unary(enum kern_fn fn, size_t n, const double *x, const double *off, double scalar,
                   const double *value, double *out)
 {
@@ -96,7 +96,7 @@ static void unary(enum kern_fn fn, size_t n, const double *x, const double *off,
     for (size_t i = 0; i < n; i++) {
         out[i] = fmax(fabs(up[i] - value[i]), fabs(down[i] - value[i]));
         if (isnan(up[i]) || isnan(down[i]) || (isinf(off[i]) && fn != KERN_STEP))
-            out[i] = INFINITY; /* what nothing is known of may not be a number */
+            out[i] = INFINITY; /* the result of an unknown operand may be NaN */
         if (off[i] == 0)
             out[i] = 0;
         if (fn == KERN_STEP)
@@ -104,7 +104,7 @@ static void unary(enum kern_fn fn, size_t n, const double *x, const double *off,
     }
 }
 
-/* First-order bounds: the operands may be the same, or made of the same. */
+/* First-order bounds: the operands may be equal or correlated. */
 static double binary(enum kern_fn fn, double a, double da, double b, double db, double value)
 {
     a = fabs(a);
@@ -127,7 +127,8 @@ static double binary(enum kern_fn fn, double a, double da, double b, double db, 
     }
 }
 
-/* Where either may be the larger, the result may be off by more than both: see reduce_error.c. */
+/* If either operand may be the larger, the result may be off by more than both: see
+ * reduce_error.c. */
 static double chosen(double a, double da, double b, double db, double value)
 {
     if (fabs(a - b) > da + db)
@@ -135,8 +136,8 @@ static double chosen(double a, double da, double b, double db, double value)
     return 2 * fmax(da, db);
 }
 
-/* Equal values that may be off by the same are one element and what was chosen of several, if no
- * other could have been. */
+/* Equal values with equal errors are an element and the extreme chosen from several, if no other
+ * could have been chosen. */
 static double equal(double a, double da, double b, double db)
 {
     if (a == b)
@@ -144,13 +145,13 @@ static double equal(double a, double da, double b, double db)
     return fabs(a - b) <= da + db ? CHOICE : 0;
 }
 
-/* A result between two instructions may be stored, where the expression is cut in two. */
+/* An intermediate result may be stored, where the expression is cut in two. */
 static double with_rounding(const struct kern_instr *instr, const struct kern_error *e, bool last,
                             double x, double value, double off)
 {
     double lost = kern_compute_roundoff(e->type) * local_size(instr, x, value);
 
-    if (!isfinite(value)) /* it is what it is, unless that depends on what the operand is off */
+    if (!isfinite(value)) /* exact, unless the operand's error decides it */
         return isinf(off) ? INFINITY : 0;
     if (!last && !is_exact(instr->fn))
         lost += kern_store_loss(e->type, value);
@@ -158,7 +159,7 @@ static double with_rounding(const struct kern_instr *instr, const struct kern_er
     return fabs(value) + off <= kern_largest(e->type) ? off : INFINITY;
 }
 
-/* An expression may end in a conversion, of an operand then, that devices may each do to a part. */
+/* The operand of a final conversion, which devices may each apply to a part. */
 int kern_map_squared(const union kern_desc *desc, double parts)
 {
     const struct kern_map *map = &desc->map;
@@ -176,8 +177,8 @@ static double mean_square_of(const struct kern_map *map, const double *const *in
     return kern_mean_square(inputs[operand], n);
 }
 
-/* What is converted may be a sum of which each device has a part and rounds it.  The parts may be
- * larger than the sum: as large as the array's elements are on the whole. */
+/* The converted operand may be a sum of which each device has and rounds a part.  Parts may be
+ * larger than the sum: as large as the array's elements on average. */
 static double with_parts(const struct map_error *m, double value, double off)
 {
     double parts = m->error->parts, store = kern_store_roundoff(m->error->type);
@@ -195,7 +196,7 @@ static void apply(const struct kern_instr *instr, size_t n, struct regs *r, uint
     double *value = r->value[to], *off = r->off[to];
 
     if (kern_fns[instr->fn].noperands < 1)
-        a = b = r->value[to == 0]; /* not read; only must not be the register written */
+        a = b = r->value[to == 0]; /* not read; it only must not be the output register */
     kern_fn_f64(instr->fn, n, a, b, instr->scalar, value);
     if (kern_fns[instr->fn].noperands == 1)
         unary(instr->fn, n, a, da, instr->scalar, value, off);
@@ -274,7 +275,7 @@ static uint64_t task(void *arg, int64_t id)
     kern_walk_init(&walk, &m->nest, at);
     for (; at < end; at += BLOCK)
         run_block(m, &walk, (size_t)(end - at < BLOCK ? end - at : BLOCK), &regs);
-    return 0; /* no flops of the step */
+    return 0; /* not flops of the step */
 }
 
 bool kern_map_error(const union kern_desc *desc, struct kern_error *e)

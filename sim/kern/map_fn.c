@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Elementwise functions on blocks of registers (kern/map_fn.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "kern/map_fn.h"
@@ -43,8 +46,8 @@ const struct kern_fn_info kern_fns[KERN_NFNS] = {
 
 /* ---- float: whole groups of lanes ---- */
 
-/* `expr` is of x = a[i] and y = b[i].  The pointers step and the inner loop's bounds are constants:
- * that is the shape gcc vectorizes at -O2. */
+/* `expr` uses x = a[i] and y = b[i].  Pointer steps and the inner loop's bounds are constants: gcc
+ * vectorizes this shape at -O2. */
 #define LANES(expr)                                                                       \
     for (; n > 0; n -= KERN_LANES, a += KERN_LANES, b += KERN_LANES, out += KERN_LANES) { \
         for (int j = 0; j < KERN_LANES; j++) {                                            \
@@ -55,7 +58,7 @@ const struct kern_fn_info kern_fns[KERN_NFNS] = {
     }                                                                                     \
     break
 
-/* By hand, because C's sqrtf sets errno and so does not vectorize. */
+/* Written by hand, as C's sqrtf sets errno and so does not vectorize. */
 KERN_BODY void sqrt_lanes(size_t n, const float *restrict a, float *restrict out)
 {
 #ifdef __SSE2__
@@ -75,7 +78,7 @@ KERN_BODY void invert_lanes(size_t n, float *out)
     }
 }
 
-/* Cheap functions; max and min hand on a NaN of either operand. */
+/* Cheap functions; max and min return a NaN of either operand. */
 KERN_BODY void simple_body(enum kern_fn fn, size_t n, const float *restrict a,
                            const float *restrict b, float scalar, float *restrict out)
 {

@@ -47,7 +47,7 @@ KERN_BODY float kern_abs32(float x)
 /* e^x = 2^n e^r with |r| <= ln(2)/2; 2^n in two factors, for results near the ends of the range. */
 KERN_BODY float kern_exp32(float x)
 {
-    const float shifter = 0x1.8p23f; /* adding it rounds to a whole number, in the low bits */
+    const float shifter = 0x1.8p23f; /* adding it rounds to an integer, in the low bits */
     float t, n, r, p;
     uint32_t whole, half;
 
@@ -56,7 +56,7 @@ KERN_BODY float kern_exp32(float x)
     t = x * 1.44269504f + shifter;
     n = t - shifter;
     r = x - n * 0.693359375f;    /* ln 2, the first 10 bits: exact */
-    r = r - n * -2.12194440e-4f; /* and the rest */
+    r = r - n * -2.12194440e-4f; /* the remaining bits */
     p = 1.98909810e-4f;
     p = p * r + 1.39336410e-3f;
     p = p * r + 8.33331093e-3f;

@@ -1,4 +1,4 @@
-/* Copying and combining.
+/* Copying and combining elements (kern.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -71,8 +71,8 @@ uint64_t kern_copy_box(size_t elem_bytes, uint32_t ndims, const int64_t *extent,
     return copied;
 }
 
-/* dst[i] = dst[i] op src[i]: whole groups of lanes, then the rest.  A NaN of either stays.  Of
- * three or four sources at once: a third or a quarter of the loads and stores of dst. */
+/* dst[i] = dst[i] op src[i]: whole groups of lanes, then the rest.  NaNs of both stay.  With three
+ * or four sources at once there are a third or a quarter of the loads and stores of dst. */
 #define COMBINE(name, type, sum)                                                                   \
     KERN_BODY type name##_one(enum shd_reduce_op op, type x, type y)                               \
     {                                                                                              \
@@ -226,7 +226,7 @@ void kern_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *dst, const 
     }
 }
 
-/* The product is formed in double and rounded once, int32 to the nearest. */
+/* The product is computed in double and rounded once, int32 to the nearest. */
 void kern_scale(enum shd_dtype dtype, void *dst, double factor, uint64_t count)
 {
     double x[BLOCK];

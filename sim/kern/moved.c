@@ -1,7 +1,7 @@
-/* Types that arrays are moved in and nothing computes with: whole numbers, truth, floats of 8 bits.
+/* Types without arithmetic, in which arrays are only moved: integers, bool, 8-bit floats.
  *
- * The floats are those of P. Micikevicius et al., arXiv 2209.05433: of 4 exponent bits without
- * infinities, of 5 as IEEE 754 has them.
+ * The floats are those of P.  Micikevicius et al., arXiv 2209.05433: with 4 exponent bits and no
+ * infinities, and with 5 as in IEEE 754.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,13 +11,13 @@
 
 #include "kern/convert.h"
 
-/* A float of 8 bits: a sign, an exponent and `bits` of a fraction. */
+/* An 8-bit float: a sign, an exponent and `bits` of a fraction. */
 struct small_float {
     int bits;
     int least;      /* exponent of the least normal number */
-    double largest; /* finite number */
-    uint8_t beyond; /* the code of what is larger: infinity, or none where there is no infinity */
-    uint8_t none;   /* of what is no number */
+    double largest; /* largest finite number */
+    uint8_t beyond; /* the code of larger values: infinity, or NaN without infinities */
+    uint8_t none;   /* the code of NaN */
 };
 
 static const struct small_float e4m3 = {3, -6, 448, 0x7f, 0x7f};
@@ -40,7 +40,7 @@ static uint8_t small_of_f64(const struct small_float *f, double value)
     size = nearbyint(ldexp(fabs(value), f->bits - exponent)); /* in units of the last place */
     if (ldexp(size, exponent - f->bits) > f->largest)
         return sign | f->beyond;
-    units = (int)size; /* a carry into the exponent comes of the sum */
+    units = (int)size; /* a carry goes into the exponent by itself */
     return (uint8_t)(sign | (units < one ? units : ((exponent - f->least) * one + units)));
 }
 
@@ -58,7 +58,7 @@ static double f64_of_small(const struct small_float *f, uint8_t code)
     return code & 0x80 ? -value : value;
 }
 
-/* By truncation, between two bounds; what is no number is 0. */
+/* Truncate to an integer, between two bounds; NaN is 0. */
 static double whole(double value, double least, double largest)
 {
     if (isnan(value))

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of packed blocks, for several vector widths (kern/multiply.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "kern/multiply.h"
@@ -9,7 +12,7 @@
 
 #include "kern/isa.h"
 
-/* What a tile does with each of its rows; macros, as the sums must be in registers. */
+/* Operations of a tile on each of its rows; macros, as the sums must be in registers. */
 #define MICRO_START(r)                               \
     VEC *at##r = (VEC *)(c + (i + (r)) * pitch + j); \
     VEC sum##r##_0 = at##r[0], sum##r##_1 = at##r[1];
@@ -131,7 +134,7 @@ typedef uint32_t u32x16 __attribute__((vector_size(64), may_alias));
 #undef T
 
 /* One name for the widths of a kernel.  With 32 registers a tile has eight rows, and four for the
- * rows that are left. */
+ * remaining rows. */
 #ifdef __x86_64__
 #define MULTIPLY_BY(name, T, base, avx2, avx512)                                                  \
     void name(size_t m, size_t n, size_t depth, const T *a, size_t a_row, size_t a_col,           \

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Loop nests over strided arrays (kern/nest.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "kern/nest.h"
@@ -21,7 +24,7 @@ static int64_t magnitude(int64_t x)
     return x < 0 ? -x : x;
 }
 
-/* Dimension d belongs outside dimension e. */
+/* Whether dimension d belongs outside dimension e. */
 static bool is_outer(const struct kern_nest *nest, uint32_t first, uint32_t d, uint32_t e)
 {
     for (uint32_t i = 0; i < nest->narrays; i++) {

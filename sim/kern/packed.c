@@ -25,21 +25,21 @@ struct packed_run {
     const void *a, *b;
     void *c;
     int64_t nm, nn, nk;
-    int64_t rows; /* of a task */
+    int64_t rows; /* in a task */
 };
 
-/* What lies packed in a room. */
+/* The packed contents of a room. */
 struct block {
     struct packed_room *room;
     size_t nrows, ncols, depth;
-    uint64_t flops; /* done with this block and those before it */
+    uint64_t flops; /* of this block and those before it */
 };
 
-/* Where a tile of c belongs. */
+/* The destination of a tile of c. */
 struct tile_place {
     const int64_t *rows, *cols;
     size_t nrows, ncols;
-    bool in_rows; /* its columns are side by side in memory */
+    bool in_rows; /* its columns are adjacent in memory */
 };
 
 static size_t least(size_t a, size_t b)
@@ -79,8 +79,8 @@ KERN_BODY void fetch_tile(const void *c, size_t size, const struct tile_place *a
 #define MULTIPLY kern_multiply_f64
 #include "kern/packed_block.inc"
 
-/* Rows are dealt out so that all threads have some; which thread computes an element does not
- * change it. */
+/* Rows in a task, so that all threads have some; the thread that computes an element does not
+ * change its value. */
 static int64_t rows_of_task(const struct packed_run *run, int64_t nbatches, int nthreads)
 {
     int64_t pieces = nthreads > nbatches ? (nthreads + nbatches - 1) / nbatches : 1;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Rooms for packed operands (kern/packed_room.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "kern/packed_room.h"
@@ -15,7 +18,7 @@
 #define ROOMS_MAX 64
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static sem_t gate; /* rooms that are free */
+static sem_t gate; /* counts free rooms */
 static size_t nrooms;
 static struct packed_room *rooms; /* until the program ends; NULL: no memory for them */
 static _Atomic bool taken[ROOMS_MAX];

@@ -1,5 +1,5 @@
-/* kern/packed_room.h - room for packed operands of large matrix products: as many pieces as there
- * are cores, so that they stay in the caches, however many threads multiply.
+/* kern/packed_room.h - memory for packed operands of large matrix products: a room for each core,
+ * so that they stay in the caches, however many threads multiply.
  *
  * Thread class: any thread.
  *
@@ -13,9 +13,9 @@
 
 #define PACKED_ROWS 256       /* of a block of a */
 #define PACKED_COLS 1024      /* of a block of b */
-#define PACKED_ROW_BYTES 2048 /* of one row or column's elements in a block: the block's depth */
+#define PACKED_ROW_BYTES 2048 /* of one row's or column's elements in a block: the block's depth */
 
-/* What one thread works in. */
+/* The memory that one thread works in. */
 struct packed_room {
     _Alignas(64) char a[PACKED_ROWS * PACKED_ROW_BYTES];
     _Alignas(64) char b[PACKED_COLS * PACKED_ROW_BYTES];
@@ -24,10 +24,10 @@ struct packed_room {
     int64_t k_a[PACKED_ROW_BYTES / 4], k_b[PACKED_ROW_BYTES / 4]; /* ... and along the sum */
 };
 
-/* Whether there are any: they come with the first question, if there is memory for them. */
+/* Whether there are rooms.  The first call allocates them, if there is memory. */
 bool packed_room_any(void);
 
-/* Wait for a room, where there are any. */
+/* Wait for a free room; there must be rooms. */
 struct packed_room *packed_room_take(void);
 void packed_room_give(struct packed_room *room);
 

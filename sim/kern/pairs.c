@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A concurrent table of pair counts (kern/pairs.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "kern/pairs.h"
@@ -6,13 +9,14 @@
 #include <stdatomic.h>
 
 #define NSLOTS 16384 /* a power of two: 64 blocks of queries by 64 of keys fill a quarter */
-#define TRIES 16     /* slots that a count may be in */
+#define TRIES 16     /* slots that may hold a count */
 
 enum { FREE, TAKEN, READY };
 
-/* Its count may be read once it is ready, and then never changes. */
+/* The count may be read once the slot is READY, and never changes after that. */
 struct slot {
-    _Atomic uint32_t state; /* released by the thread that took it; acquired by those that read */
+    _Atomic uint32_t state; /* stored with release by the thread that took the slot; loaded with
+                               acquire by readers */
     struct kern_blocks blocks;
     uint64_t count;
 };

@@ -13,7 +13,7 @@
 #include "kern/error.h"
 #include "kern/nest.h"
 
-#define TOKENS 64 /* tokens of one task */
+#define TOKENS 64 /* tokens in one task */
 
 struct pick_run {
     const struct kern_pick *pick;
@@ -23,7 +23,7 @@ struct pick_run {
     int64_t class0;
 };
 
-/* Bytes from the start of x to the element that output `at` is; negative if another device has it.
+/* Bytes from the start of x to the element for output `at`; negative if another device has it.
  */
 static int64_t find_elem(const struct pick_run *run, int64_t at)
 {
@@ -60,7 +60,7 @@ static uint64_t choose(void *arg, int64_t id)
     return 0;
 }
 
-/* To a zero, mostly: a token names a class once. */
+/* Add to an element, mostly a zero: a token rarely names a class twice. */
 static void add(const struct kern_pick *p, void *to, const void *from)
 {
     const void *parts[] = {from};
@@ -161,7 +161,7 @@ static bool grad_error(const union kern_desc *desc, struct kern_error *e)
                             kern_store_roundoff(e->type));
 }
 
-/* Tokens. */
+/* Cut tokens. */
 static void cut_tokens(const struct kern_pick *p, struct kern_cut *out, struct kern_cut_array *all,
                        struct kern_cut_array *ids, struct kern_cut_array *chosen)
 {

@@ -1,5 +1,5 @@
 /* Reductions.  All accumulate in double: floats are rounded once, int32 sums are exact and wrapped
- * before they could not be.  The order of additions depends on the shape and strides alone.
+ * before they could become inexact.  The order of additions depends only on the shape and strides.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +14,8 @@
 #include "kern/convert.h"
 #include "kern/nest.h"
 
-#define BLOCK 256 /* elements read, or results summed side by side, at a time */
-#define LINES 16 /* results a task computes when it goes along the reduced dimensions */
+#define BLOCK 256 /* elements read, or results summed in parallel, at a time */
+#define LINES 16 /* results in a task that sums along the reduced dimensions */
 
 struct reduce_run {
     const struct kern_reduce *reduce;
@@ -52,7 +52,7 @@ KERN_BODY double select64(int condition, double yes, double no)
     }                                                                    \
     break
 
-/* acc[i] = acc[i] op x[i]; n is a multiple of KERN_LANES.  A NaN stays. */
+/* acc[i] = acc[i] op x[i]; n is a multiple of KERN_LANES.  NaNs stay. */
 KERN_BODY void fold_body(enum shd_reduce_op op, size_t n, const double *restrict x,
                          double *restrict acc)
 {
@@ -79,9 +79,9 @@ static double fold_two(enum shd_reduce_op op, double a, double x)
     return (op == SHD_MAX ? x > a : x < a) ? x : a;
 }
 
-#define WRAP_EVERY (1 << 20) /* that many int32 add up to less than 2^53: exact in a double */
+#define WRAP_EVERY (1 << 20) /* the sum of this many int32 is below 2^53: exact in a double */
 
-/* Bring sums of int32 back to the value that 32 bits hold. */
+/* Wrap sums of int32 to 32 bits. */
 static void wrap(const struct reduce_run *run, size_t n, double *acc)
 {
     if (run->reduce->dtype != SHD_I32 || run->reduce->op == SHD_MAX || run->reduce->op == SHD_MIN)
@@ -100,7 +100,8 @@ static size_t round_up(size_t n)
     return (n + KERN_LANES - 1) / KERN_LANES * KERN_LANES;
 }
 
-/* Load n elements from where the walk is, in runs, padded to whole lanes with `rest`; moves it. */
+/* Load n elements from the walk's position, in runs, padded to whole lanes with `rest`; advances
+ * the walk. */
 static void load(const struct reduce_run *run, const char *base, struct kern_walk *walk, size_t n,
                  double rest, double *out)
 {
@@ -121,7 +122,7 @@ static void load(const struct reduce_run *run, const char *base, struct kern_wal
         out[i] = rest;
 }
 
-/* Store n results from where the walk is. */
+/* Store n results from the walk's position. */
 static void store(const struct reduce_run *run, struct kern_walk walk, size_t n, const double *in)
 {
     enum shd_dtype dtype = run->reduce->dtype;
@@ -139,7 +140,7 @@ static void store(const struct reduce_run *run, struct kern_walk walk, size_t n,
     }
 }
 
-/* One result: lanes side by side over all that is summed, folded together at the end as a tree. */
+/* Compute one result: parallel lanes over all its elements, combined at the end as a tree. */
 static double line(const struct reduce_run *run, const char *base, uint64_t *flops)
 {
     enum shd_reduce_op op = run->reduce->op;
@@ -186,7 +187,7 @@ static uint64_t lines_task(void *arg, int64_t task)
     return flops;
 }
 
-/* A block of results side by side, each in order of what is summed. */
+/* Compute a block of results in parallel, each in the order of its elements. */
 static uint64_t columns_task(void *arg, int64_t task)
 {
     const struct reduce_run *run = arg;
@@ -222,7 +223,7 @@ static bool in(const struct kern_reduce *r, uint32_t d)
     return r->out_has >> d & 1;
 }
 
-/* Memory runs along a kept dimension: results side by side are neighbours. */
+/* Whether memory runs along a kept dimension, so that adjacent results are contiguous. */
 static bool runs_along_kept(const struct reduce_run *run)
 {
     const struct kern_nest *kept = &run->kept, *gone = &run->gone;

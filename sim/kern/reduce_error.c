@@ -10,7 +10,7 @@
 #include "kern/error.h"
 #include "kern/nest.h"
 
-/* Walk all elements of the operand, with the result that each goes to. */
+/* Make a nest over all elements of the operand, with the result of each. */
 static void walk_both(struct kern_nest *nest, const struct kern_reduce *r)
 {
     *nest = (struct kern_nest){.narrays = 2};
@@ -21,22 +21,22 @@ static void walk_both(struct kern_nest *nest, const struct kern_reduce *r)
     kern_nest_simplify(nest, 0);
 }
 
-/* What is known of one extreme of many: `floor`, what the largest is at least; `n`, how many may be
- * the largest where each is off as far as it may be. */
+/* Bounds on the extreme of many elements: `floor`, a lower bound of the largest; `n`, how many may
+ * be the largest if each is off as far as possible. */
 struct extreme {
     double floor;
     uint64_t n;
 };
 
-/* A minimum is the maximum of what is negated. */
+/* The upper bound of an element; a minimum is the maximum of negated elements. */
 static double reach(const struct kern_reduce *r, double x, double off)
 {
     return (r->op == SHD_MIN ? -x : x) + off;
 }
 
-/* The largest variance of those that may be the extreme.  Where it may be more than one it is not
- * the variance of any of them, but twice that: by this map_error.c knows whether an element and an
- * extreme are one and the same. */
+/* Set the variance of the extreme: the largest variance of the candidates.  With more than one
+ * candidate it is doubled, so that it differs from the variance of each: map_error.c thereby
+ * recognises whether an element and an extreme are the same. */
 static void extreme_error(const struct kern_reduce *r, const struct kern_error *e,
                           struct extreme *extremes)
 {
@@ -93,7 +93,7 @@ bool kern_reduce_error(const union kern_desc *desc, struct kern_error *e)
         e->kept = true;
         return !e->variances[0] || extreme_rule(r, e, nout);
     }
-    /* Local sums are in double; see reduce.c. */
+    /* local sums are in double; see reduce.c */
     return kern_error_added(&kern_kernel_reduce, desc, e, 0, nin, nout,
                             (double)nin / (double)nout, kern_store_roundoff(SHD_F64));
 }

@@ -1,4 +1,4 @@
-/* Key heads copied for each of their query heads, and the sum over those copies.
+/* Key heads copied for each of their query heads, and the sum over these copies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -153,7 +153,7 @@ static bool sum_error(const union kern_desc *desc, struct kern_error *e)
                             kern_compute_roundoff(e->type));
 }
 
-/* What lies outside the heads, or in each of them. */
+/* Cut the dimensions outside the heads, or inside each head. */
 static void cut_either(const struct kern_repeat *r, struct kern_cut *out,
                        struct kern_cut_array *heads, struct kern_cut_array *kv_heads)
 {

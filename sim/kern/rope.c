@@ -1,4 +1,4 @@
-/* Rotary position embedding.  Angles are double, computed once for all the places that share them.
+/* Rotary position embedding.  Angles are double, computed once for all elements that share them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,19 +15,19 @@
 #include "kern/nest.h"
 
 #define PAIRS 64     /* pairs whose angles are computed at a time */
-#define POSITIONS 16 /* positions of one task */
+#define POSITIONS 16 /* positions in one task */
 
 struct rope_run {
     const struct kern_rope *rope;
     const char *in;
     char *out;
     int64_t position0;
-    const int32_t *positions; /* instead of it; NULL: none */
-    struct kern_nest others;  /* all but positions and pairs */
+    const int32_t *positions; /* instead of position0; NULL: none */
+    struct kern_nest others;  /* all dimensions but positions and pairs */
     int64_t nothers;
     int64_t npairs;
-    int64_t pair_stride; /* elements from a pair to the next */
-    int64_t partner;     /* bytes from an element to the other of its pair */
+    int64_t pair_stride; /* elements between adjacent pairs */
+    int64_t partner;     /* bytes between the two elements of a pair */
 };
 
 #define T float
@@ -42,7 +42,7 @@ struct rope_run {
 #define STORE kern_store_f64
 #include "kern/rope_pairs.inc"
 
-/* n pairs from `pair` on, at one position. */
+/* Rotate n pairs from `pair` on, at one position. */
 static uint64_t rotate_all(const struct rope_run *run, int64_t position, int64_t pair, size_t n,
                            const double *frequency)
 {
@@ -136,8 +136,8 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
         r->given ? kern_elements(1, &r->extent[r->position_dim], sizeof(int32_t)) : 0);
 }
 
-/* Both elements of a pair: (x, y) -> (x cos - y sin, y cos + x sin).  The squares of sine and
- * cosine add up to 1; sine, cosine, two products and their sum are rounded. */
+/* The errors of both elements of a pair: (x, y) -> (x cos - y sin, y cos + x sin).  The squares of
+ * sine and cosine add up to 1; sine, cosine, two products and their sum are rounded. */
 static void pair_errors(const struct kern_error *e, int64_t at, int64_t partner)
 {
     const double *in = e->args->in[0], *v = e->variances[0];

@@ -1,10 +1,10 @@
-/* Routings as workloads.
+/* Generating routings as workloads.
  *
  * A token draws its experts by systematic sampling (Madow, "On the theory of systematic sampling",
- * 1949): experts lie side by side on a line of length `choices`, each as long as it is probable, at
- * most 1; the token takes those that lie at u, u + 1, u + 2, ..., which are different ones.  So
- * that not always the same experts go together, tokens take turns at several orders of them.
- * Lengths are whole numbers of 2^-32: nothing is lost by rounding.
+ * 1949): experts are segments of a line of length `choices`, each as long as its probability, at
+ * most 1; the token takes the experts at u, u + 1, u + 2, ..., which are distinct.  Tokens
+ * alternate between several orders of the experts, so that not always the same experts go together.
+ * Lengths are multiples of 2^-32: nothing is lost by rounding.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,14 +20,14 @@
 #define ONE (UINT64_C(1) << 32)
 #define GOLDEN 2654435769u /* 2^32 / golden ratio: its multiples fill 0..2^32 evenly */
 
-/* Experts in one order; [experts] each. */
+/* The experts in one order; [experts] each. */
 struct order {
     uint32_t *expert;
-    uint64_t *end;  /* where its part of the line ends */
-    uint32_t *near; /* i: the first place that ends beyond i / experts of the line */
+    uint64_t *end;  /* end of its segment */
+    uint32_t *near; /* i: the first expert whose segment ends after i / experts of the line */
 };
 
-/* ---- how probable experts are ---- */
+/* ---- probabilities of experts ---- */
 
 static void weigh(const struct kern_routing_spec *s, double *weight)
 {
@@ -47,7 +47,7 @@ static void weigh(const struct kern_routing_spec *s, double *weight)
     }
 }
 
-/* Weights of the experts that do not have a length of 1 yet. */
+/* The total weight of the experts whose length is not 1 yet. */
 static double sum_open(const uint64_t *length, const double *weight, uint32_t n)
 {
     double sum = 0;
@@ -58,8 +58,8 @@ static double sum_open(const uint64_t *length, const double *weight, uint32_t n)
     return sum;
 }
 
-/* What is left of the line when each of the others gets its share of it; those whose share is 1 or
- * more get 1 and are settled.  Returns whether any was. */
+/* Divide the rest of the line among the open experts by weight; those whose share is 1 or more get
+ * 1 and are settled.  Returns whether any was settled. */
 static bool settle(uint64_t *length, const double *weight, uint32_t n, uint64_t left, double sum)
 {
     bool any = false;
@@ -83,7 +83,7 @@ static uint64_t line_left(const uint64_t *length, uint32_t n, uint64_t line, boo
     return line;
 }
 
-/* Lengths that add up to the choices of a token. */
+/* Set the lengths, which add up to the choices of a token. */
 static void find_lengths(const struct kern_routing_spec *s, double *weight, uint64_t *length)
 {
     uint64_t line = s->choices * ONE, left;
@@ -94,14 +94,14 @@ static void find_lengths(const struct kern_routing_spec *s, double *weight, uint
         double sum = sum_open(length, weight, s->experts);
 
         left = line_left(length, s->experts, line, true);
-        if (left > 0 && !(sum > 0)) { /* more choices than experts of any weight */
+        if (left > 0 && !(sum > 0)) { /* more choices than experts with a weight */
             for (uint32_t e = 0; e < s->experts; e++)
                 weight[e] = 1;
             sum = sum_open(length, weight, s->experts);
         }
         again = left > 0 && settle(length, weight, s->experts, left, sum);
     }
-    left = line_left(length, s->experts, line, false); /* what rounding down left */
+    left = line_left(length, s->experts, line, false); /* the remainder of rounding down */
     for (uint32_t e = 0; left > 0; e = (e + 1) % s->experts) {
         uint64_t more = ONE - length[e] < left ? ONE - length[e] : left;
 
@@ -114,7 +114,7 @@ static void find_lengths(const struct kern_routing_spec *s, double *weight, uint
 
 /* ---- drawing ---- */
 
-/* The next of a sequence of random numbers (Steele, Lea and Flood's SplitMix64). */
+/* The next random number of a sequence (Steele, Lea and Flood's SplitMix64). */
 static uint64_t draw(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -167,7 +167,7 @@ static void draw_token(const struct order *o, const struct kern_routing_spec *s,
     }
 }
 
-/* Whether a token of ragged sources is there. */
+/* Whether a ragged source has a token. */
 static bool has_token(const struct kern_routing_spec *s, int64_t token)
 {
     int64_t block, source;
@@ -198,7 +198,7 @@ static void draw_ids(const struct order *orders, const struct kern_routing_spec 
 
 /* ---- making ---- */
 
-/* At least 1, as an array has no dimension of size 0. */
+/* The largest count; at least 1, as an array has no dimension of size 0. */
 static int64_t most(const int32_t *counts, uint32_t n)
 {
     int64_t found = 1;
@@ -208,7 +208,7 @@ static int64_t most(const int32_t *counts, uint32_t n)
     return found;
 }
 
-/* So that after all steps but one it has come around to 0. */
+/* The initial rotation, with which the last step arrives at 0. */
 static uint32_t first_move(const struct kern_routing_spec *s)
 {
     uint64_t moved = (uint64_t)(s->steps ? s->steps - 1 : 0) * s->rotate % s->experts;

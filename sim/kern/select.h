@@ -18,7 +18,7 @@
 
 #include <shd/dtype.h>
 
-#define KERN_SELECT_DIMS_MAX 8 /* as many as an array of a program has */
+#define KERN_SELECT_DIMS_MAX 8 /* dimensions of an array of a program */
 
 /* Rotate pairs along `pair_dim` by the angle (offset + position0 + position) * theta^(-2i/K), K its
  * extent: pair i is elements (i, i + K/2), or (2i, 2i+1) if interleaved; (a, b) -> (a cos - b sin,

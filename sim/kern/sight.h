@@ -1,12 +1,12 @@
-/* kern/sight.h - which keys a query sees, and in which order a sequence lies in memory.
+/* kern/sight.h - the keys that a query sees, and the order of a sequence in memory.
  *
  * A token has a place in memory (its index) and a position in its sequence; an order is the
- * permutation between them.  A query at position p sees the keys whose positions are in one
- * interval, from `first` to `last`, both included: causal attention sees [0, p], packed documents
- * from where p's document begins, a sliding window of W from p - W + 1.
+ * permutation between them.  A query at position p sees the keys with positions in one interval,
+ * from `first` to `last` inclusive: causal attention sees [0, p], packed documents from the start
+ * of p's document, a sliding window of W from p - W + 1.
  *
- * Data and plan are made of the same description: the arrays of positions and spans that a kernel
- * reads are filled from it (struct kern_source), and the flops of a plan are computed from it.
+ * Data and plan use the same description: it fills the arrays of positions and spans that a kernel
+ * reads (struct kern_source), and a plan's flops are computed from it.
  *
  * Thread class: values and pure functions.
  *
@@ -18,10 +18,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How a sequence is dealt to `parts` ranks, which hold equal pieces of it one after the other. */
+/* The distribution of a sequence over `parts` ranks, which hold equal, consecutive parts of the
+ * memory order. */
 enum kern_order_kind {
-    KERN_CONTIGUOUS, /* as it is: rank r has piece r */
-    KERN_ZIGZAG,     /* of 2 * parts pieces rank r has r, then 2 * parts - 1 - r: head and tail */
+    KERN_CONTIGUOUS, /* unchanged: rank r has piece r */
+    KERN_ZIGZAG,     /* of 2 * parts pieces rank r has piece r, then piece 2 * parts - 1 - r:
+                        head and tail */
     KERN_STRIPED,    /* rank r has the positions r, r + parts, ... */
     KERN_NORDERS
 };
@@ -31,24 +33,24 @@ struct kern_order {
     int64_t parts, extent; /* tokens of the sequence: a multiple of kern_order_unit() */
 };
 
-/* "contiguous", "zigzag", "striped"; and the kind of a name, or -1. */
+/* "contiguous", "zigzag", "striped"; and the kind with a name, or -1. */
 const char *kern_order_name(enum kern_order_kind kind);
 int kern_order_find(const char *name);
 
-/* What an extent must be a multiple of; `parts` is at least 1. */
+/* The unit that an extent must be a multiple of; `parts` is at least 1. */
 int64_t kern_order_unit(enum kern_order_kind kind, int64_t parts);
 
-/* Tokens that follow each other in memory at evenly spaced positions. */
+/* Consecutive tokens in memory with evenly spaced positions. */
 struct kern_run {
     int64_t position; /* of the first */
     int64_t step;     /* at least 1 */
     int64_t count;
 };
 
-/* The longest run that begins at an index, which is in 0..extent-1. */
+/* The longest run that begins at an index in 0..extent-1. */
 struct kern_run kern_order_run(const struct kern_order *order, int64_t index);
 
-/* The position of what lies at an index: a permutation of 0..extent-1. */
+/* The position of the token at an index: a permutation of 0..extent-1. */
 int64_t kern_order_position(const struct kern_order *order, int64_t index);
 
 struct kern_pairs;
@@ -56,19 +58,20 @@ struct kern_pairs;
 struct kern_sight {
     struct kern_order order;
     bool causal;
-    int64_t window; /* the last so many positions, a query's own among them; 0: all */
-    int64_t rows;   /* of a batch, that have documents of their own (row b of it those of b modulo
-                       rows); 0: there are no documents */
-    const int32_t *first, *last; /* [rows][extent], by position: where the document that it is in
-                                    begins and ends; neither falls with the position; not owned */
-    struct kern_pairs *pairs;    /* for plans (pairs.h); not owned; NULL: all is counted anew */
+    int64_t window; /* number of latest positions that a query sees, including its own; 0: all */
+    int64_t rows;   /* rows with documents of their own (row b of the batch has those of b modulo
+                       rows); 0: no documents */
+    const int32_t *first, *last; /* [rows][extent], by position: begin and end of the position's
+                                    document; both ascend; not owned */
+    struct kern_pairs *pairs;    /* cache for plans (pairs.h); not owned; NULL: no cache */
 };
 
 struct kern_span {
     int64_t first, last;
 };
 
-/* What the query at a position of a row of the batch sees; neither end falls with the position. */
+/* The span of the query at a position in a row of the batch; neither end falls with the
+ * position. */
 struct kern_span kern_sight_span(const struct kern_sight *sight, int64_t row, int64_t position);
 
 #endif /* KERN_SIGHT_H */

@@ -1,6 +1,6 @@
-/* Places in the queues of experts, and how many choices fell on each.
+/* Slots in the queues of experts, and the number of choices of each expert.
  *
- * A queue is in the order of tokens, which one thread goes through.
+ * Queues are filled in their order by one thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,7 +45,7 @@ static uint64_t slots_bytes(const union kern_desc *desc, const int64_t *offsets)
         sizeof(int32_t));
 }
 
-/* Whole numbers are compared as such. */
+/* The results are integers, compared exactly. */
 static bool slots_error(const union kern_desc *desc, struct kern_error *e)
 {
     (void)desc;
@@ -53,7 +53,7 @@ static bool slots_error(const union kern_desc *desc, struct kern_error *e)
     return true;
 }
 
-/* Groups of tokens, each with queues of its own. */
+/* Cut groups of tokens, which have separate queues. */
 static void cut_groups(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
 {
     const struct kern_slots *s = &desc->slots;
@@ -117,7 +117,7 @@ static uint64_t count_bytes(const union kern_desc *desc, const int64_t *offsets)
                         kern_sat_mul(kern_elements(1, &c->classes, 1), kern_size(c->dtype)));
 }
 
-/* A number of choices is exact but where its type cannot hold it, which storing adds. */
+/* Counts are exact, unless their type cannot hold them, which storing accounts for. */
 static bool count_error(const union kern_desc *desc, struct kern_error *e)
 {
     (void)desc, (void)e;

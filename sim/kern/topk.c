@@ -1,4 +1,4 @@
-/* The numbers of the largest scores.
+/* The indexes of the largest scores.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,8 +13,8 @@
 #include "kern/kernel.h"
 #include "kern/nest.h"
 
-#define TOKENS 16 /* of one task */
-#define BLOCK 64  /* scores that are converted at a time */
+#define TOKENS 16 /* in one task */
+#define BLOCK 64  /* scores converted at a time */
 
 struct topk_run {
     const struct kern_topk *k;
@@ -23,7 +23,7 @@ struct topk_run {
     double *room; /* [tasks][classes + groups]: scores of a token, and of groups */
 };
 
-/* What is not a number is less than all others, but is chosen rather than nothing. */
+/* NaN compares less than all other scores, but can still be chosen. */
 static double comparable(double score)
 {
     return isnan(score) ? -INFINITY : score;
@@ -42,7 +42,7 @@ static void load(const struct kern_topk *k, const char *scores, double *out)
     }
 }
 
-/* The first of the largest of n values that are not taken; -1: all are.  `taken` is a NAN. */
+/* The index of the first largest of n values that are not taken (NAN); -1: all are taken. */
 static int64_t best(const double *values, int64_t n)
 {
     int64_t found = -1;
@@ -63,7 +63,7 @@ static double worth(const struct kern_topk *k, const double *scores)
     return k->by_largest || second < 0 ? scores[first] : scores[first] + scores[second];
 }
 
-/* Take the scores of all but the best groups away. */
+/* Remove the scores of all but the best groups. */
 static void limit_groups(const struct kern_topk *k, double *scores, double *groups)
 {
     int64_t n = k->classes / k->groups;
@@ -134,7 +134,7 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
                         kern_sat_mul(kern_elements(2, ids, 3), sizeof(int32_t)));
 }
 
-/* Whole numbers are compared as such. */
+/* The results are integers, compared exactly. */
 static bool error(const union kern_desc *desc, struct kern_error *e)
 {
     (void)desc;
@@ -142,7 +142,7 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
     return true;
 }
 
-/* Tokens. */
+/* Cut tokens. */
 static void cut(const union kern_desc *desc, int64_t wanted, struct kern_cut *out)
 {
     const struct kern_topk *k = &desc->topk;

@@ -13,7 +13,7 @@
 #include "kern/error.h"
 #include "kern/nest.h"
 
-#define ROWS 64 /* rows of one task */
+#define ROWS 64 /* rows in one task */
 
 struct window_run {
     const struct kern_window *window;
@@ -82,7 +82,7 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
     return kern_sat_mul(kern_sat_mul(along, kern_elements(2, extent, 3)), kern_size(w->dtype));
 }
 
-/* Variances move as the elements do; an operand that is exact has none. */
+/* Variances move with the elements; an exact operand has none. */
 static bool error(const union kern_desc *desc, struct kern_error *e)
 {
     const struct kern_window *w = &desc->window;
@@ -96,7 +96,7 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
     return true;
 }
 
-/* What lies outside the dimension, or inside it. */
+/* Cut what is outside the dimension, or inside it. */
 static struct kern_cut_array cut_array(const struct kern_window *w, bool inside, int64_t extent)
 {
     return inside ? (struct kern_cut_array){w->outer * extent, 1, 1}
