@@ -85,6 +85,7 @@ libsim_la_SOURCES = \
 	%D%/capture/capture.h \
 	%D%/capture/hlo.c \
 	%D%/capture/hlo.h \
+	%D%/capture/hlo_calls.c \
 	%D%/capture/hlo_groups.c \
 	%D%/capture/hlo_groups.h \
 	%D%/capture/hlo_loops.c \
@@ -93,6 +94,8 @@ libsim_la_SOURCES = \
 	%D%/capture/hlo_names.h \
 	%D%/capture/hlo_ops.c \
 	%D%/capture/hlo_ops.h \
+	%D%/capture/hlo_reader.c \
+	%D%/capture/hlo_reader.h \
 	%D%/capture/hlo_statements.c \
 	%D%/capture/hlo_statements.h \
 	%D%/capture/hlo_text.c \

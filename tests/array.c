@@ -1,4 +1,5 @@
-/* What base/array.h promises: room for one more, whatever the count, and no more requests than needed.
+/* What base/array.h promises: room for one more, whatever the count, and no more requests than
+ * needed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -13,82 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "capture/hlo_groups.h"
-#include "capture/hlo_loops.h"
 #include "capture/hlo_ops.h"
-#include "capture/hlo_statements.h"
-#include "capture/hlo_text.h"
+#include "capture/hlo_reader.h"
 #include "capture/sums.h"
 
 /* An empty list of groups means one group of all devices. */
 static const char no_groups[] = "{}";
 static const struct hlo_piece all_devices = {no_groups, no_groups + sizeof no_groups - 1};
 
-#define NOTED_MAX 8 /* loops, and conditionals, that get a note each; the others are counted in
-                       one note */
-
 /* Cap on the bytes of a computation with its callees, which only serve to compare branches. */
 #define BYTES_MAX ((uint128)1 << 120)
-
-struct call {
-    uint32_t callee;
-    uint64_t times;
-    uint32_t
-        choice; /* calls of a conditional share a number, and only one of them counts; 0: always
-                   counts */
-};
-
-struct computation {
-    uint32_t first_call, end_call;
-    uint32_t first_collective, end_collective;
-    bool moves;      /* the computation or a callee has a collective */
-    bool is_reached; /* through calls from the entry, also in branches that do not count */
-    uint128 bytes;   /* received in one run, with callees */
-    uint64_t times;
-};
-
-struct reader {
-    struct capture *capture;
-    const struct hlo_request *request;
-    const char *file;
-    struct diag *diag;
-    int line;               /* where the current statement begins */
-    const char *counted_to; /* `line` counts lines up to here */
-    struct hlo_lists lists;
-    bool is_scheduled;
-    bool is_counted;        /* the module or the caller says the number of devices */
-    int sharded_line;       /* line of a parameter or copy with a sharding; 0: none */
-    int asks_line;          /* line of something that only unpartitioned modules have; 0: none */
-    struct hlo_names names; /* of computations */
-    struct hlo_loops loops;
-    struct computation *computations;
-    uint32_t ncomputations;
-    struct call *calls;
-    uint32_t ncalls;
-    uint32_t nchoices;
-    uint32_t nloops, nbranched; /* noted so far */
-    uint32_t entry;             /* number + 1; 0: none yet */
-    bool inside;                /* inside a computation */
-};
 
 bool hlo_is_module(const char *text, size_t length)
 {
     struct hlo_piece piece = {text, text + length};
 
     return hlo_take_word(&piece, "HloModule");
-}
-
-static int fault(struct reader *r, int status, const char *message)
-{
-    diag_failure(r->diag, (struct place){r->file, r->line, 1}, status, "%s", message);
-    return status;
-}
-
-static int grow(struct reader *r, void *items, uint32_t n, size_t size)
-{
-    return n < UINT32_MAX / 2 && array_make_room(items, n, size) ? SHD_OK
-                                                                 : fault(r, SHD_ENOMEM, "");
 }
 
 /* ---- the module's first line ---- */
@@ -113,27 +53,27 @@ static int read_module(struct reader *r, struct hlo_piece line)
 
     (void)hlo_take_word(&line, "HloModule");
     if (!hlo_take_name(&line, &name))
-        return fault(r, SHD_EINVAL, "a module without a name");
+        return hlo_fault(r, SHD_EINVAL, "a module without a name");
     (void)hlo_take(&line, ',');
     r->is_scheduled = hlo_attribute(line, "is_scheduled", &value) && hlo_take_word(&value, "true");
     if (!module_number(&r->lists.devices.replicas, line, "replica_count") ||
         !module_number(&r->lists.devices.partitions, line, "num_partitions"))
-        return fault(r, SHD_EINVAL,
-                     "replica_count and num_partitions are whole numbers from 1 to 1048576");
+        return hlo_fault(r, SHD_EINVAL,
+                         "replica_count and num_partitions are whole numbers from 1 to 1048576");
     stated = (int64_t)r->lists.devices.replicas * r->lists.devices.partitions;
     if (stated > CAPTURE_DEVICES_MAX)
-        return fault(r, SHD_EINVAL, "a module of more devices than can be read, 1048576");
+        return hlo_fault(r, SHD_EINVAL, "a module of more devices than can be read, 1048576");
     r->is_counted = r->request->devices || hlo_attribute(line, "replica_count", &value) ||
                     hlo_attribute(line, "num_partitions", &value);
     if (r->request->devices && stated == 1)
         r->lists.devices.partitions = r->request->devices;
     else if (r->request->devices && r->request->devices != stated)
-        return fault(r, SHD_EINVAL,
-                     "this module is of another number of devices (replica_count times "
-                     "num_partitions) than was asked for");
+        return hlo_fault(r, SHD_EINVAL,
+                         "this module is of another number of devices (replica_count times "
+                         "num_partitions) than was asked for");
     r->capture->ndevices = r->lists.devices.replicas * r->lists.devices.partitions;
     r->capture->title = hlo_copy(name);
-    return r->capture->title ? SHD_OK : fault(r, SHD_ENOMEM, "");
+    return r->capture->title ? SHD_OK : hlo_fault(r, SHD_ENOMEM, "");
 }
 
 /* ---- computations ---- */
@@ -147,10 +87,10 @@ static int begin_computation(struct reader *r, struct hlo_piece head)
     int status;
 
     if (!hlo_take_name(&head, &name))
-        return fault(r, SHD_EINVAL, "a computation without a name");
-    status = grow(r, &r->computations, r->ncomputations, sizeof *r->computations);
+        return hlo_fault(r, SHD_EINVAL, "a computation without a name");
+    status = hlo_grow(r, &r->computations, r->ncomputations, sizeof *r->computations);
     if (status == SHD_OK && !hlo_names_put(&r->names, name, 0, r->ncomputations))
-        status = fault(r, SHD_ENOMEM, "");
+        status = hlo_fault(r, SHD_ENOMEM, "");
     if (status != SHD_OK)
         return status;
     r->computations[r->ncomputations] =
@@ -199,201 +139,6 @@ static void end_computation(struct reader *r)
         branch = choice ? callee : 0;
     }
     r->inside = false;
-}
-
-/* ---- calls ---- */
-
-/* The computation of a name, which must stand before the current one; HLO_NO_NUMBER: none. */
-static uint32_t find_callee(const struct reader *r, struct hlo_piece name)
-{
-    uint32_t callee = hlo_names_find(&r->names, name, 0);
-
-    return callee != HLO_NO_NUMBER && callee + 1 < r->ncomputations ? callee : HLO_NO_NUMBER;
-}
-
-static int add_call(struct reader *r, struct hlo_piece name, uint64_t times, uint32_t choice)
-{
-    uint32_t callee = find_callee(r, name);
-    int status;
-
-    if (callee == HLO_NO_NUMBER)
-        return fault(r, SHD_EINVAL,
-                     "calls a computation that does not stand before it; is this the whole text of "
-                     "the module?");
-    status = grow(r, &r->calls, r->ncalls, sizeof *r->calls);
-    if (status != SHD_OK)
-        return status;
-    r->calls[r->ncalls++] = (struct call){callee, times, choice};
-    return SHD_OK;
-}
-
-/* Add calls to the computations that an attribute names: "%f", or "{%f, %g}". */
-static int add_calls(struct reader *r, struct hlo_piece attributes, const char *key, uint64_t times,
-                     uint32_t choice)
-{
-    struct hlo_piece value, list, name;
-    int status = SHD_OK;
-
-    if (!hlo_attribute(attributes, key, &value))
-        return SHD_OK;
-    if (!hlo_take_bracket(&value, &list))
-        return hlo_take_name(&value, &name) ? add_call(r, name, times, choice) : SHD_OK;
-    while (status == SHD_OK && hlo_take_name(&list, &name)) {
-        status = add_call(r, name, times, choice);
-        (void)hlo_take(&list, ',');
-    }
-    return status;
-}
-
-/* Add a call by a fusion or a reduce, if the callee communicates; other callees may be missing in
- * the text. */
-static int add_moving_call(struct reader *r, struct hlo_piece attributes, const char *key)
-{
-    struct hlo_piece value, name;
-    uint32_t callee = HLO_NO_NUMBER;
-
-    if (hlo_attribute(attributes, key, &value) && hlo_take_name(&value, &name))
-        callee = find_callee(r, name);
-    return callee != HLO_NO_NUMBER && r->computations[callee].moves ? add_call(r, name, 1, 0)
-                                                                    : SHD_OK;
-}
-
-/* Read "known_trip_count":{"n":"4"}, in a string or not. */
-static bool known_trips(struct hlo_piece attributes, uint64_t *trips)
-{
-    static const char key[] = "known_trip_count";
-    struct hlo_piece rest;
-
-    rest.at = memmem(attributes.at, (size_t)(attributes.end - attributes.at), key, sizeof key - 1);
-    rest.end = attributes.end;
-    if (!rest.at)
-        return false;
-    rest.at += sizeof key - 1;
-    while (rest.at < rest.end && *rest.at && strchr("\\\":={n ", *rest.at))
-        rest.at++;
-    return hlo_take_number(&rest, trips);
-}
-
-static int note_loop(struct reader *r, struct hlo_piece name, const struct hlo_count *count)
-{
-    struct shd_error err;
-    int status = SHD_OK;
-
-    if (r->nloops++ < NOTED_MAX)
-        status = capture_note(r->capture, &err,
-                              "Loop %.*s tells no count: it goes round %llu times, from %lld by "
-                              "%lld while that is %s %lld, as its condition and its body say.",
-                              (int)(name.end - name.at), name.at, (unsigned long long)count->trips,
-                              (long long)count->start, (long long)count->step, count->relation,
-                              (long long)count->bound);
-    return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
-}
-
-static int note_given_loop(struct reader *r, struct hlo_piece name)
-{
-    struct shd_error err;
-    int status = SHD_OK;
-
-    if (r->nloops++ < NOTED_MAX)
-        status =
-            capture_note(r->capture, &err,
-                         "Loop %.*s tells no count: it is taken to go round %llu times, as "
-                         "--trips says.",
-                         (int)(name.end - name.at), name.at, (unsigned long long)r->request->trips);
-    return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
-}
-
-/* Derive a loop's trip count from its condition and body, if the text has no known_trip_count; else
- * take the caller's. */
-static int count_trips(uint64_t *trips, struct reader *r, const struct hlo_statement *statement)
-{
-    struct hlo_count count;
-
-    if (hlo_loops_count(&count, &r->loops, r->ncomputations - 1, statement)) {
-        *trips = count.trips;
-        return note_loop(r, statement->name, &count);
-    }
-    if (!r->request->trips)
-        return fault(r, SHD_EINVAL,
-                     "how often this loop goes round is not told: it has no known_trip_count, and "
-                     "its condition and its body do not count; --trips=N says it");
-    *trips = r->request->trips;
-    return note_given_loop(r, statement->name);
-}
-
-static bool moves(const struct reader *r, struct hlo_piece attributes, const char *key)
-{
-    struct hlo_piece value, name;
-    uint32_t callee = hlo_attribute(attributes, key, &value) && hlo_take_name(&value, &name)
-                          ? find_callee(r, name)
-                          : HLO_NO_NUMBER;
-
-    return callee != HLO_NO_NUMBER && r->computations[callee].moves;
-}
-
-/* Add a loop's calls; the condition runs once more than the body. */
-static int read_while(struct reader *r, const struct hlo_statement *statement)
-{
-    struct hlo_piece attributes = statement->attributes;
-    uint64_t trips = 1;
-    int status = SHD_OK;
-
-    if (!known_trips(attributes, &trips) &&
-        (moves(r, attributes, "body") || moves(r, attributes, "condition")))
-        status = count_trips(&trips, r, statement);
-    if (status == SHD_OK)
-        status = add_calls(r, attributes, "body", trips, 0);
-    return status == SHD_OK
-               ? add_calls(r, attributes, "condition", trips < UINT64_MAX ? trips + 1 : trips, 0)
-               : status;
-}
-
-/* Note that a conditional's branches differ: the text does not say which branch is taken. */
-static int note_branches(struct reader *r, struct hlo_piece name, uint32_t first)
-{
-    struct shd_error err;
-    bool differ = false;
-    int status = SHD_OK;
-
-    for (uint32_t i = first; i + 1 < r->ncalls && !differ; i++)
-        differ = r->computations[r->calls[i].callee].bytes !=
-                 r->computations[r->calls[i + 1].callee].bytes;
-    if (differ && r->nbranched++ < NOTED_MAX)
-        status = capture_note(r->capture, &err,
-                              "Of conditional %.*s the branch that moves most is counted; another "
-                              "moves less.",
-                              (int)(name.end - name.at), name.at);
-    return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
-}
-
-/* Note how many loops and conditionals have no note of their own. */
-static int note_others(struct reader *r)
-{
-    struct shd_error err;
-    int status = SHD_OK;
-
-    if (r->nloops > NOTED_MAX)
-        status = capture_note(r->capture, &err,
-                              "%u more loops tell no count, and are counted in the same way.",
-                              r->nloops - NOTED_MAX);
-    if (status == SHD_OK && r->nbranched > NOTED_MAX)
-        status = capture_note(
-            r->capture, &err,
-            "%u more conditionals have branches of which the one that moves most is counted.",
-            r->nbranched - NOTED_MAX);
-    return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
-}
-
-static int read_conditional(struct reader *r, const struct hlo_statement *statement)
-{
-    static const char *const keys[] = {"branch_computations", "true_computation",
-                                       "false_computation"};
-    uint32_t choice = ++r->nchoices, first = r->ncalls;
-    int status = SHD_OK;
-
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0] && status == SHD_OK; i++)
-        status = add_calls(r, statement->attributes, keys[i], 1, choice);
-    return status == SHD_OK ? note_branches(r, statement->name, first) : status;
 }
 
 /* ---- collectives ---- */
@@ -464,12 +209,13 @@ static int read_groups(uint32_t *out, struct reader *r, const struct hlo_op *op,
     } else {
         (void)hlo_attribute(attributes, "replica_groups", &value);
         if (!r->is_counted && is_empty_list(value))
-            return fault(r, SHD_EINVAL,
-                         "a group of all devices, and neither replica_count nor num_partitions of "
-                         "the module tells how many there are; --devices=N says it");
+            return hlo_fault(
+                r, SHD_EINVAL,
+                "a group of all devices, and neither replica_count nor num_partitions of "
+                "the module tells how many there are; --devices=N says it");
         status = hlo_groups(out, &r->lists, value, ids, &err);
     }
-    return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
+    return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
 }
 
 static int read_collective(struct reader *r, const struct hlo_op *op, struct hlo_piece name,
@@ -485,27 +231,28 @@ static int read_collective(struct reader *r, const struct hlo_op *op, struct hlo
     if (status != SHD_OK)
         return status;
     if (op->pairs && hlo_attribute(attributes, "slice_sizes", &slices))
-        return fault(r, SHD_EINVAL,
-                     "a collective-permute in place, of slices of its operand, is not read");
+        return hlo_fault(r, SHD_EINVAL,
+                         "a collective-permute in place, of slices of its operand, is not read");
     c.async = strcmp(op->op, op->name) != 0;
     groups = &r->capture->groups[c.groups];
     if ((op->result_is_gathered || op->result_is_scattered) && !capture_groups_equal_size(groups))
-        return fault(r, SHD_EINVAL, "groups of different sizes, which this collective cannot have");
+        return hlo_fault(r, SHD_EINVAL,
+                         "groups of different sizes, which this collective cannot have");
     status =
         hlo_op_bytes(&c.bytes, &c.npieces, op, shape, op->pairs ? 2 : capture_group_size(groups));
     if (status != SHD_OK)
-        return fault(r, status,
-                     "the shape of this collective cannot be read, or does not fit its groups");
+        return hlo_fault(r, status,
+                         "the shape of this collective cannot be read, or does not fit its groups");
     c.name = hlo_copy(name);
     has_where = source_of(&c.where, attributes);
     c.phase = c.where && strstr(c.where, "transpose(") ? CAPTURE_BACKWARD : CAPTURE_FORWARD;
     if (!c.name || (has_where && !c.where)) {
         free(c.name);
         free(c.where);
-        return fault(r, SHD_ENOMEM, "");
+        return hlo_fault(r, SHD_ENOMEM, "");
     }
     status = capture_add(r->capture, &c, &err);
-    return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
+    return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
 }
 
 /* ---- detecting unpartitioned modules ---- */
@@ -567,10 +314,11 @@ static void refuse_unpartitioned(struct reader *r)
     if (!line)
         return;
     r->line = line;
-    (void)fault(r, SHD_EINVAL,
-                "this module is not partitioned yet: what it communicates XLA still has to find "
-                "from the shardings of its arrays; expected the text after compilation, "
-                "jax.jit(f).lower(...).compile().as_text()");
+    (void)hlo_fault(
+        r, SHD_EINVAL,
+        "this module is not partitioned yet: what it communicates XLA still has to find "
+        "from the shardings of its arrays; expected the text after compilation, "
+        "jax.jit(f).lower(...).compile().as_text()");
 }
 
 /* ---- instructions ---- */
@@ -596,14 +344,14 @@ static int read_other(struct reader *r, const struct hlo_statement *statement)
     struct hlo_piece opcode = statement->opcode, attributes = statement->attributes;
 
     if (sounds_like_one(opcode))
-        return fault(r, SHD_EINVAL, "a collective of a kind that is not known here");
+        return hlo_fault(r, SHD_EINVAL, "a collective of a kind that is not known here");
     if (hlo_equal(opcode, "call"))
-        return add_calls(r, attributes, "to_apply", 1, 0);
+        return hlo_add_calls(r, attributes, "to_apply", 1, 0);
     if (hlo_equal(opcode, "custom-call"))
-        return add_calls(r, attributes, "called_computations", 1, 0);
+        return hlo_add_calls(r, attributes, "called_computations", 1, 0);
     if (hlo_equal(opcode, "async-start"))
-        return add_calls(r, attributes, "calls", 1, 0);
-    return hlo_equal(opcode, "fusion") ? add_moving_call(r, attributes, "calls") : SHD_OK;
+        return hlo_add_calls(r, attributes, "calls", 1, 0);
+    return hlo_equal(opcode, "fusion") ? hlo_add_moving_call(r, attributes, "calls") : SHD_OK;
 }
 
 /* Split "name = shape opcode(operands), attributes". */
@@ -635,15 +383,16 @@ static int read_instruction(struct reader *r, struct hlo_piece line)
     const struct hlo_op *op;
 
     if (!split(&statement, &shape, line))
-        return fault(r, SHD_EINVAL,
-                     "not an instruction; expected 'NAME = SHAPE OPCODE(OPERANDS), ATTRIBUTES'");
+        return hlo_fault(
+            r, SHD_EINVAL,
+            "not an instruction; expected 'NAME = SHAPE OPCODE(OPERANDS), ATTRIBUTES'");
     if (!hlo_loops_keep(&r->loops, r->ncomputations - 1, &statement, is_root))
-        return fault(r, SHD_ENOMEM, "");
+        return hlo_fault(r, SHD_ENOMEM, "");
     look_for_shardings(r, &statement);
     if (hlo_equal(statement.opcode, "while"))
-        return read_while(r, &statement);
+        return hlo_read_while(r, &statement);
     if (hlo_equal(statement.opcode, "conditional"))
-        return read_conditional(r, &statement);
+        return hlo_read_conditional(r, &statement);
     op = hlo_op_find(statement.opcode);
     return op ? read_collective(r, op, statement.name, shape, statement.attributes)
               : read_other(r, &statement);
@@ -668,16 +417,18 @@ static bool is_of_table(struct hlo_piece line)
 static int read_outside(struct reader *r, struct hlo_piece line)
 {
     if (hlo_is_module(line.at, (size_t)(line.end - line.at)))
-        return r->capture->title ? fault(r, SHD_EINVAL, "a second module; expected one in a file")
-                                 : read_module(r, line);
+        return r->capture->title
+                   ? hlo_fault(r, SHD_EINVAL, "a second module; expected one in a file")
+                   : read_module(r, line);
     if (!r->capture->title)
-        return fault(r, SHD_EINVAL, "expected 'HloModule NAME' before anything else");
+        return hlo_fault(r, SHD_EINVAL, "expected 'HloModule NAME' before anything else");
     if (hlo_is_head(&line))
         return begin_computation(r, line);
-    return is_of_table(line) ? SHD_OK
-                             : fault(r, SHD_EINVAL,
-                                     "expected a computation, 'NAME {' or 'NAME (PARAMETERS) -> "
-                                     "SHAPE {'");
+    return is_of_table(line)
+               ? SHD_OK
+               : hlo_fault(r, SHD_EINVAL,
+                           "expected a computation, 'NAME {' or 'NAME (PARAMETERS) -> "
+                           "SHAPE {'");
 }
 
 static int read_statement(struct reader *r, struct hlo_piece line)
@@ -725,7 +476,7 @@ static int add_times(struct reader *r, uint64_t times, const struct call *call)
     if (!multiply(&times, times, call->times) ||
         __builtin_add_overflow(callee->times, times, &callee->times) ||
         callee->times > CAPTURE_TIMES_MAX)
-        return fault(r, SHD_EINVAL, "loops that go round more often than can be counted");
+        return hlo_fault(r, SHD_EINVAL, "loops that go round more often than can be counted");
     return SHD_OK;
 }
 
@@ -770,7 +521,7 @@ static int note_uncalled(struct reader *r)
                           "%u collectives are in computations that no instruction calls, and are "
                           "not counted.",
                           n);
-    return status == SHD_OK ? SHD_OK : fault(r, status, err.text);
+    return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
 }
 
 /* Remove collectives that no step runs. */
@@ -810,13 +561,13 @@ static void read_statements(struct reader *r, struct hlo_piece text)
 static void finish(struct reader *r, size_t before)
 {
     if (r->diag->nerrors == before && r->inside)
-        (void)fault(r, SHD_EINVAL, "the text ends within a computation");
+        (void)hlo_fault(r, SHD_EINVAL, "the text ends within a computation");
     if (r->diag->nerrors == before && !r->entry)
-        (void)fault(r, SHD_EINVAL, "a module without an ENTRY computation");
+        (void)hlo_fault(r, SHD_EINVAL, "a module without an ENTRY computation");
     if (r->diag->nerrors == before)
         refuse_unpartitioned(r);
     if (r->diag->nerrors == before && !r->diag->no_memory && set_times(r) == SHD_OK &&
-        note_others(r) == SHD_OK)
+        hlo_note_others(r) == SHD_OK)
         (void)note_uncalled(r);
 }
 

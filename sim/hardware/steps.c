@@ -80,8 +80,8 @@ struct steps_cost {
 };
 
 /* One member's moves in a step: messages start one after the other, those of one peer as one, and
- * their bytes share the links of a tier.  `parts` are what comes over each tier, of one operand, times the links that a part
- * occupies. */
+ * their bytes share the links of a tier.  `parts` are what comes over each tier, of one operand,
+ * times the links that a part occupies. */
 static void add_moves(struct steps_walk *w, struct steps_cost *cost, uint32_t member, uint32_t step)
 {
     double parts[HARDWARE_TIERS_MAX] = {0}, latency_s[HARDWARE_NSTEPS] = {0};

@@ -3,8 +3,8 @@
  * Without such a wish a collective takes what the cluster's library makes of it (hardware.h).  With
  * one, the schedule of coll/coll.h is walked as it stands: a step begins when the step before it
  * has ended everywhere; in a step the messages to a member start one after the other, each with the
- * latency of its tier, and take the bytes of the busiest link.  A ring is one ring then, which enters each node through one device, where a
- * library lays as many as a node has devices.
+ * latency of its tier, and take the bytes of the busiest link.  A ring is one ring then, which
+ * enters each node through one device, where a library lays as many as a node has devices.
  *
  * Schedules of many steps of many members are walked for some members only: the first and the last
  * ones, and those beside the borders of tiers, whose neighbours are the farthest away.

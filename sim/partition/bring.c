@@ -1,5 +1,5 @@
-/* bring.c - how a reader gets a value: the steps from one of its versions to the sharding and the stage
- * where it is needed.
+/* bring.c - how a reader gets a value: the steps from one of its versions to the sharding and the
+ * stage where it is needed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -144,7 +144,7 @@ static bool is_there(const struct emit *e, const struct version *v, struct spot 
 }
 
 const struct version *emit_cheapest(const struct emit *e, uint32_t node, uint32_t need,
-                                      struct spot spot)
+                                    struct spot spot)
 {
     const struct version *from = NULL;
     double best = PRICE_IMPOSSIBLE;
@@ -421,8 +421,8 @@ static int bring_in_stage(struct emit *e, uint32_t node, uint32_t need, struct s
     return status == SHD_OK ? bring_to_spot(e, node, need, reader, asker, buffer) : status;
 }
 
-int emit_bring(struct emit *e, uint32_t node, uint32_t need, struct spot reader,
-                 const char *asker, uint32_t *buffer)
+int emit_bring(struct emit *e, uint32_t node, uint32_t need, struct spot reader, const char *asker,
+               uint32_t *buffer)
 {
     uint32_t home = e->placement->nodes[node].home;
     int status;

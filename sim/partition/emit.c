@@ -331,8 +331,8 @@ static int emit_all(struct emit *e)
     return status;
 }
 
-int emit_program(struct program *program, struct placement *placement,
-                 const struct emit_opts *opts, struct shd_error *err)
+int emit_program(struct program *program, struct placement *placement, const struct emit_opts *opts,
+                 struct shd_error *err)
 {
     size_t n = (size_t)placement->graph->nnodes + 1;
     bool *inlined = calloc(n, sizeof *inlined);

@@ -1,4 +1,5 @@
-/* region_work.h - the search of a region at work: what region.c sets up and region_find.c goes through.
+/* region_work.h - the search of a region at work: what region.c sets up and region_find.c goes
+ * through.
  *
  * Thread class: owned by one thread.
  *
@@ -51,8 +52,8 @@ enum {
     ROLE_CHOOSES = 1, /* an op of the region */
     ROLE_VALUE = 2,   /* the node's value counts in the price */
     ROLE_MADE = 4,    /* made by an op of the region: its home is a choice */
-    ROLE_READS = 8, /* a reader of such a value: an op, or a constraint with an asked sharding */
-    ROLE_KEEPS = 16 /* an op outside that keeps the rules of the search so far */
+    ROLE_READS = 8,   /* a reader of such a value: an op, or a constraint with an asked sharding */
+    ROLE_KEEPS = 16   /* an op outside that keeps the rules of the search so far */
 };
 
 struct region {

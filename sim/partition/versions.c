@@ -32,13 +32,13 @@ struct program_op emit_op_at(enum program_op_kind kind, const char *name, struct
 }
 
 int emit_keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t buffer,
-                        struct spot spot)
+                      struct spot spot)
 {
     if (!array_make_room(&e->versions, e->nversions, sizeof *e->versions))
         return shd_error_set(e->err, SHD_ENOMEM, "no memory for the program");
-    e->versions[e->nversions] = (struct version){
-        node,       sharding,   buffer, spot.phase, spot.part, spot.again,
-        spot.stage, e->newest[node - e->first]};
+    e->versions[e->nversions] =
+        (struct version){node,      sharding,   buffer,     spot.phase,
+                         spot.part, spot.again, spot.stage, e->newest[node - e->first]};
     e->newest[node - e->first] = e->nversions++;
     return SHD_OK;
 }
@@ -90,7 +90,7 @@ int emit_add_alone(struct emit *e, uint32_t node, uint32_t sharding, uint32_t *b
 }
 
 int emit_add_version(struct emit *e, uint32_t node, uint32_t sharding, struct spot spot,
-                       uint32_t *buffer)
+                     uint32_t *buffer)
 {
     const struct graph_node *n = &e->graph->nodes[node];
     int status = emit_add_alone(e, node, sharding, buffer);

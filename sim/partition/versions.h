@@ -1,8 +1,8 @@
 /* versions.h - emission at work: the versions of values that a program has so far, and how a reader
  * gets the one that it needs.
  *
- * emit.c emits op after op; versions.c keeps what there is; bring.c adds the steps from a version to
- * a sharding and a stage; why.c says why a step is there.
+ * emit.c emits op after op; versions.c keeps what there is; bring.c adds the steps from a version
+ * to a sharding and a stage; why.c says why a step is there.
  *
  * Thread class: owned by one thread.  Functions that return a status leave the message in the
  * emission's `err`: SHD_ENOMEM, or as partition/emit.h says.

@@ -72,7 +72,7 @@ static uint32_t summer_of(char *names, size_t size, const struct emit *e, uint32
 }
 
 const char *emit_why(struct emit *e, uint32_t value, const struct shd_reshard_step *step,
-                       const char *reader)
+                     const char *reader)
 {
     uint32_t node = maker_of(e, value);
     const struct graph_node *n = &e->graph->nodes[node];

@@ -1,5 +1,5 @@
-/* inspect.c - what verification reads: shards of this rank's devices, and those of other ranks', which
- * are brought for it.
+/* inspect.c - what verification reads: shards of this rank's devices, and those of other ranks',
+ * which are brought for it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

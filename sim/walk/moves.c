@@ -203,7 +203,7 @@ static int pull_rows(struct run_pull *pull, void *arg, struct shd_error *err)
 static void stand_in(struct walker *w, const struct program_op *op);
 
 int walker_rows(struct walker *w, const struct program_op *op, uint64_t *received,
-                   struct shd_error *err)
+                struct shd_error *err)
 {
     uint32_t number = (uint32_t)(op - w->program->ops);
     struct pulling p = {w, op, program_rows_arrays(w->program, op),
@@ -381,7 +381,7 @@ int walker_send(struct walker *w, const struct program_op *op, struct shd_error 
 }
 
 int walker_receive(struct walker *w, const struct program_op *op, uint64_t *received,
-                      struct shd_error *err)
+                   struct shd_error *err)
 {
     const struct program *program = w->program;
     const struct program_op *send = &program->ops[program->channels[op->channel].send];
@@ -396,7 +396,7 @@ int walker_receive(struct walker *w, const struct program_op *op, uint64_t *rece
 }
 
 int walker_reshard(struct walker *w, const struct program_op *op, uint64_t *received,
-                      struct shd_error *err)
+                   struct shd_error *err)
 {
     if (w->walk->alone >= 0 && program_communicates(op)) {
         stand_in(w, op);

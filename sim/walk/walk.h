@@ -54,11 +54,11 @@ struct walk_opts {
     int nthreads;                /* threads inside kernels; 0: one */
     const char *memory;          /* kind of device memory, as in shd_run_opts; NULL:
                                     backend_choose() decides */
-    uint32_t repeats;        /* how often the step runs; 0: once.  Each repeat starts from the
-                                initial arguments, except for state (PROGRAM_NEXT) and data that
-                                changes from step to step */
-    const int *stop_request; /* as in shd_run_opts; NULL: none */
-    walk_finish_fn finish;   /* NULL: nothing to do */
+    uint32_t repeats;            /* how often the step runs; 0: once.  Each repeat starts from the
+                                    initial arguments, except for state (PROGRAM_NEXT) and data that
+                                    changes from step to step */
+    const int *stop_request;     /* as in shd_run_opts; NULL: none */
+    walk_finish_fn finish;       /* NULL: nothing to do */
     void *finish_arg;
     walk_stepped_fn stepped; /* NULL: nothing to do */
     void *stepped_arg;

@@ -1,0 +1,203 @@
+/* hlo_calls.c - which computations a statement calls, and how often: loops, conditionals, fusions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "capture/hlo_reader.h"
+
+#define NOTED_MAX                                                                 \
+    8 /* loops, and conditionals, that get a note each; the others are counted in \
+         one note */
+
+/* The computation of a name, which must stand before the current one; HLO_NO_NUMBER: none. */
+static uint32_t find_callee(const struct reader *r, struct hlo_piece name)
+{
+    uint32_t callee = hlo_names_find(&r->names, name, 0);
+
+    return callee != HLO_NO_NUMBER && callee + 1 < r->ncomputations ? callee : HLO_NO_NUMBER;
+}
+
+static int add_call(struct reader *r, struct hlo_piece name, uint64_t times, uint32_t choice)
+{
+    uint32_t callee = find_callee(r, name);
+    int status;
+
+    if (callee == HLO_NO_NUMBER)
+        return hlo_fault(
+            r, SHD_EINVAL,
+            "calls a computation that does not stand before it; is this the whole text of "
+            "the module?");
+    status = hlo_grow(r, &r->calls, r->ncalls, sizeof *r->calls);
+    if (status != SHD_OK)
+        return status;
+    r->calls[r->ncalls++] = (struct call){callee, times, choice};
+    return SHD_OK;
+}
+
+int hlo_add_calls(struct reader *r, struct hlo_piece attributes, const char *key, uint64_t times,
+                  uint32_t choice)
+{
+    struct hlo_piece value, list, name;
+    int status = SHD_OK;
+
+    if (!hlo_attribute(attributes, key, &value))
+        return SHD_OK;
+    if (!hlo_take_bracket(&value, &list))
+        return hlo_take_name(&value, &name) ? add_call(r, name, times, choice) : SHD_OK;
+    while (status == SHD_OK && hlo_take_name(&list, &name)) {
+        status = add_call(r, name, times, choice);
+        (void)hlo_take(&list, ',');
+    }
+    return status;
+}
+
+int hlo_add_moving_call(struct reader *r, struct hlo_piece attributes, const char *key)
+{
+    struct hlo_piece value, name;
+    uint32_t callee = HLO_NO_NUMBER;
+
+    if (hlo_attribute(attributes, key, &value) && hlo_take_name(&value, &name))
+        callee = find_callee(r, name);
+    return callee != HLO_NO_NUMBER && r->computations[callee].moves ? add_call(r, name, 1, 0)
+                                                                    : SHD_OK;
+}
+
+/* Read "known_trip_count":{"n":"4"}, in a string or not. */
+static bool known_trips(struct hlo_piece attributes, uint64_t *trips)
+{
+    static const char key[] = "known_trip_count";
+    struct hlo_piece rest;
+
+    rest.at = memmem(attributes.at, (size_t)(attributes.end - attributes.at), key, sizeof key - 1);
+    rest.end = attributes.end;
+    if (!rest.at)
+        return false;
+    rest.at += sizeof key - 1;
+    while (rest.at < rest.end && *rest.at && strchr("\\\":={n ", *rest.at))
+        rest.at++;
+    return hlo_take_number(&rest, trips);
+}
+
+static int note_loop(struct reader *r, struct hlo_piece name, const struct hlo_count *count)
+{
+    struct shd_error err;
+    int status = SHD_OK;
+
+    if (r->nloops++ < NOTED_MAX)
+        status = capture_note(r->capture, &err,
+                              "Loop %.*s tells no count: it goes round %llu times, from %lld by "
+                              "%lld while that is %s %lld, as its condition and its body say.",
+                              (int)(name.end - name.at), name.at, (unsigned long long)count->trips,
+                              (long long)count->start, (long long)count->step, count->relation,
+                              (long long)count->bound);
+    return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
+}
+
+static int note_given_loop(struct reader *r, struct hlo_piece name)
+{
+    struct shd_error err;
+    int status = SHD_OK;
+
+    if (r->nloops++ < NOTED_MAX)
+        status =
+            capture_note(r->capture, &err,
+                         "Loop %.*s tells no count: it is taken to go round %llu times, as "
+                         "--trips says.",
+                         (int)(name.end - name.at), name.at, (unsigned long long)r->request->trips);
+    return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
+}
+
+/* Derive a loop's trip count from its condition and body, if the text has no known_trip_count; else
+ * take the caller's. */
+static int count_trips(uint64_t *trips, struct reader *r, const struct hlo_statement *statement)
+{
+    struct hlo_count count;
+
+    if (hlo_loops_count(&count, &r->loops, r->ncomputations - 1, statement)) {
+        *trips = count.trips;
+        return note_loop(r, statement->name, &count);
+    }
+    if (!r->request->trips)
+        return hlo_fault(
+            r, SHD_EINVAL,
+            "how often this loop goes round is not told: it has no known_trip_count, and "
+            "its condition and its body do not count; --trips=N says it");
+    *trips = r->request->trips;
+    return note_given_loop(r, statement->name);
+}
+
+static bool moves(const struct reader *r, struct hlo_piece attributes, const char *key)
+{
+    struct hlo_piece value, name;
+    uint32_t callee = hlo_attribute(attributes, key, &value) && hlo_take_name(&value, &name)
+                          ? find_callee(r, name)
+                          : HLO_NO_NUMBER;
+
+    return callee != HLO_NO_NUMBER && r->computations[callee].moves;
+}
+
+int hlo_read_while(struct reader *r, const struct hlo_statement *statement)
+{
+    struct hlo_piece attributes = statement->attributes;
+    uint64_t trips = 1;
+    int status = SHD_OK;
+
+    if (!known_trips(attributes, &trips) &&
+        (moves(r, attributes, "body") || moves(r, attributes, "condition")))
+        status = count_trips(&trips, r, statement);
+    if (status == SHD_OK)
+        status = hlo_add_calls(r, attributes, "body", trips, 0);
+    return status == SHD_OK ? hlo_add_calls(r, attributes, "condition",
+                                            trips < UINT64_MAX ? trips + 1 : trips, 0)
+                            : status;
+}
+
+/* Note that a conditional's branches differ: the text does not say which branch is taken. */
+static int note_branches(struct reader *r, struct hlo_piece name, uint32_t first)
+{
+    struct shd_error err;
+    bool differ = false;
+    int status = SHD_OK;
+
+    for (uint32_t i = first; i + 1 < r->ncalls && !differ; i++)
+        differ = r->computations[r->calls[i].callee].bytes !=
+                 r->computations[r->calls[i + 1].callee].bytes;
+    if (differ && r->nbranched++ < NOTED_MAX)
+        status = capture_note(r->capture, &err,
+                              "Of conditional %.*s the branch that moves most is counted; another "
+                              "moves less.",
+                              (int)(name.end - name.at), name.at);
+    return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
+}
+
+int hlo_note_others(struct reader *r)
+{
+    struct shd_error err;
+    int status = SHD_OK;
+
+    if (r->nloops > NOTED_MAX)
+        status = capture_note(r->capture, &err,
+                              "%u more loops tell no count, and are counted in the same way.",
+                              r->nloops - NOTED_MAX);
+    if (status == SHD_OK && r->nbranched > NOTED_MAX)
+        status = capture_note(
+            r->capture, &err,
+            "%u more conditionals have branches of which the one that moves most is counted.",
+            r->nbranched - NOTED_MAX);
+    return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
+}
+
+int hlo_read_conditional(struct reader *r, const struct hlo_statement *statement)
+{
+    static const char *const keys[] = {"branch_computations", "true_computation",
+                                       "false_computation"};
+    uint32_t choice = ++r->nchoices, first = r->ncalls;
+    int status = SHD_OK;
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0] && status == SHD_OK; i++)
+        status = hlo_add_calls(r, statement->attributes, keys[i], 1, choice);
+    return status == SHD_OK ? note_branches(r, statement->name, first) : status;
+}
