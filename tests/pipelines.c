@@ -544,7 +544,7 @@ static void test_bubble(const struct timetable_schedule *s, const struct timetab
     struct tried m;
     char rest[256];
 
-    if (formula < 0 || s->check(sizes, NULL) != SHD_OK)
+    if (formula < 0 || timetable_check(s, sizes, NULL) != SHD_OK)
         return;
     snprintf(rest, sizeof rest,
              "mesh: {pp: %u}\nparams: [[.*, []]]\npipeline: {axis: pp, schedule: %s}\n",

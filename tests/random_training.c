@@ -55,7 +55,7 @@ static void draw_pipeline(struct drawn *d)
         d->schedule = timetable_schedules[below(n)];
         sizes.stages_per_rank = d->schedule->stages_per_rank;
         sizes.nmicrobatches = d->microbatches = 1 + below(6);
-    } while (d->schedule->check(&sizes, NULL) != SHD_OK);
+    } while (timetable_check(d->schedule, &sizes, NULL) != SHD_OK);
     d->layers = d->pp * sizes.stages_per_rank + below(2);
 }
 

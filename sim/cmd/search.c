@@ -541,7 +541,8 @@ static char *tell_choices(int key, const char *text, void *unused)
     (void)unused;
     if (key != ARGP_KEY_HELP_POST_DOC)
         return (char *)text;
-    text_add(&out, "Choices are tp, pp, cp, dp, ep (of experts), virtual (stages a rank), schedule (");
+    text_add(&out, "Choices are tp, pp, cp, dp, ep (of experts), virtual (stages a rank), "
+                   "schedule (");
     timetable_names(&out, TIMETABLE_USUAL, 0, ", ");
     text_add(&out, "; and, only if it has a range, ");
     timetable_names(&out, 0, TIMETABLE_USUAL | TIMETABLE_UNSEARCHED, ", ");
