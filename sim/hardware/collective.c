@@ -1,4 +1,4 @@
-/* collective.c - the seconds of a collective over the tiers that its group spans.
+/* collective.c - the time of a collective over the tiers that its group spans.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 #include "hardware/torus.h"
 
-/* What is asked: the array as a whole, and the protocol that is tried. */
+/* A collective to be timed, and the protocol tried. */
 struct asked {
     const struct hardware *hardware;
     const struct hardware_group *group;
@@ -19,7 +19,7 @@ struct asked {
     bool small;
 };
 
-/* Members in one domain of the tier below. */
+/* Members in one domain of the next inner tier. */
 static int64_t below(const struct hardware_group *group, int t)
 {
     return t > 0 ? group->inside[t - 1] : 1;
@@ -30,7 +30,7 @@ static bool has_levels(enum coll_kind kind)
     return kind == COLL_ALL_REDUCE || kind == COLL_ALL_GATHER || kind == COLL_REDUCE_SCATTER;
 }
 
-/* The whole array that a collective moves, of the operand of one member. */
+/* Bytes of the whole array that a collective moves, given one member's operand. */
 static double array_of(enum coll_kind kind, double members, double operand_bytes)
 {
     if (kind == COLL_BARRIER)
@@ -38,13 +38,13 @@ static double array_of(enum coll_kind kind, double members, double operand_bytes
     return kind == COLL_ALL_GATHER ? members * operand_bytes : operand_bytes;
 }
 
-/* How often a ring takes the array around: all-reduce scatters the sums, then gathers them. */
+/* How often a ring passes the array around: all-reduce scatters the sums, then gathers them. */
 static double rounds_of(enum coll_kind kind)
 {
     return kind == COLL_ALL_REDUCE || kind == COLL_BARRIER ? 2 : 1;
 }
 
-/* Fill in the seconds of a part of so many bytes and steps, of `array_bytes` in each device. */
+/* Compute the times of a part from its bytes and steps; `array_bytes` is on each device. */
 static void finish(struct hardware_part *part, const struct asked *asked, double array_bytes)
 {
     const struct hardware_tier *tier = &asked->hardware->tiers[part->tier];
@@ -62,9 +62,9 @@ static void finish(struct hardware_part *part, const struct asked *asked, double
 
 /* ---- one ring through all members ---- */
 
-/* What comes into a device over tier `t`.  A ring enters each domain of the tier below once; the
- * library lays as many rings as the domain has members there, each through the link of another, so
- * that they share what comes in.  Others send directly. */
+/* Bytes that enter a device over tier `t`.  A ring enters each domain of the next inner tier once;
+ * the library builds as many rings as the domain has members, each through another member's link,
+ * so that they share the bytes.  Other collectives send directly. */
 static double ring_bytes(enum coll_kind kind, const struct hardware_group *group, int t,
                          double array_bytes)
 {
@@ -85,12 +85,12 @@ static double ring_bytes(enum coll_kind kind, const struct hardware_group *group
         return array_bytes * ((double)group->inside[t] - inner);
     case COLL_BARRIER:
         return 0;
-    default: /* a message that goes over the outermost tier */
+    default: /* a message over the outermost tier */
         return group->inside[t] == group->members ? array_bytes : 0;
     }
 }
 
-/* Steps that go over tier `t`: of the n-1 of a ring those that leave a domain of the tier below. */
+/* Steps over tier `t`: those of a ring's n-1 steps that leave a domain of the next inner tier. */
 static double ring_steps(enum coll_kind kind, const struct hardware_group *group, int t)
 {
     double inner = (double)below(group, t), here = (double)group->inside[t];
@@ -108,7 +108,7 @@ static double ring_steps(enum coll_kind kind, const struct hardware_group *group
     }
 }
 
-/* The links of all tiers work at once; the steps of a piece come one after the other. */
+/* One ring: the links of all tiers work in parallel; the steps of a piece are sequential. */
 static void ring(struct hardware_collective *out, const struct asked *asked)
 {
     const struct hardware_group *group = asked->group;
@@ -136,18 +136,18 @@ static void ring(struct hardware_collective *out, const struct asked *asked)
 
 /* ---- inside the domains of the inner tiers, then between them ---- */
 
-/* Around a ring of `here` domains.  All-reduce goes around twice. */
+/* A ring of `here` domains.  All-reduce goes around twice. */
 static void ring_between(struct hardware_part *part, enum coll_kind kind, double here, double bytes)
 {
     part->bytes = rounds_of(kind) * bytes * (here - 1) / here;
     part->steps = rounds_of(kind) * (here - 1);
 }
 
-/* In as many steps as halvings of `here` domains.  All-reduce goes up and down two trees, each for
+/* As many steps as `here` domains can be halved.  All-reduce goes up and down two trees, each for
  * half of the array and with the inner members of one as leaves of the other, so that the whole
- * array comes into each device twice (P. Sanders and others, "Two-tree algorithms for full
- * bandwidth broadcast, reduction and scan", 2009; NCCL since 2.4).  Reduce-scatter and all-gather
- * exchange with members 1, 2, 4, ... apart (J. Bruck and others, 1997; "PAT" in NCCL since 2.23).
+ * array enters each device twice (P.  Sanders and others, "Two-tree algorithms for full bandwidth
+ * broadcast, reduction and scan", 2009; NCCL since 2.4).  Reduce-scatter and all-gather exchange
+ * with members at distances 1, 2, 4, ... (J.  Bruck and others, 1997; "PAT" in NCCL since 2.23).
  */
 static void tree_between(struct hardware_part *part, enum coll_kind kind, double here, double bytes)
 {
@@ -155,9 +155,9 @@ static void tree_between(struct hardware_part *part, enum coll_kind kind, double
     part->steps = rounds_of(kind) * ceil(log2(here));
 }
 
-/* Reduce-scatter and all-gather leave each outer tier the part of the array that one member of the
- * inner domain has; all-reduce scatters on the way out and gathers on the way back.  Trees lie
- * between domains: those inside the innermost form a chain. */
+/* Reduce-scatter and all-gather leave to each outer tier one inner member's part of the array;
+ * all-reduce scatters on the way out and gathers on the way back.  Trees connect domains: those
+ * inside the innermost domain are a chain. */
 static void levels(struct hardware_collective *out, const struct asked *asked,
                    enum hardware_schedule schedule)
 {
@@ -192,7 +192,7 @@ static void levels(struct hardware_collective *out, const struct asked *asked,
     }
 }
 
-/* The time before which the host has not started it on all members. */
+/* The time that the host needs to start the collective on all members. */
 static double host_seconds(const struct asked *asked)
 {
     double latency = 0, steps = 0;
@@ -209,7 +209,8 @@ static double host_seconds(const struct asked *asked)
     return latency + steps;
 }
 
-/* Whether the library has a schedule for it.  No ring goes through all members of a torus. */
+/* Whether the library has a schedule for the collective.  No ring goes through all members of a
+ * torus. */
 static bool can(const struct asked *asked, enum hardware_schedule schedule)
 {
     bool torus = asked->hardware->tiers[0].torus && asked->group->inside[0] > 1;

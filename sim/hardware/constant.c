@@ -1,11 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Constants of a cluster's file, by path (constant.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "hardware/constant.h"
 
 #include <string.h>
 
-/* Sections that have constants, and where they lie in struct hardware. */
+/* Sections with constants, and their offsets in struct hardware. */
 static const struct part {
     const char *prefix;
     const struct key *keys;

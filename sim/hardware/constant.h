@@ -11,18 +11,18 @@
 #include "hardware/hardware.h"
 #include "hardware/keys.h"
 
-/* A number of a cluster's file by its path: "kernels.launch", "memory.reserved", "tiers.0.step". */
+/* A number in a cluster's file by its path: "kernels.launch", "memory.reserved", "tiers.0.step". */
 struct hardware_constant {
-    const char *name;   /* of its key; lives for ever */
+    const char *name;   /* of its key; static */
     enum key_type type; /* keys.h */
     size_t offset;      /* in struct hardware */
 };
 
-/* The constant of a path; false: there is none. */
+/* The constant with a path; false: there is none. */
 bool hardware_constant_find(struct hardware_constant *out, const struct hardware *hardware,
                             const char *path);
 
-/* The path of constant 0, 1 and so on; false: there are no more. */
+/* The path of constant number `index`, from 0; false: there are no more. */
 bool hardware_constant_path(struct text *out, const struct hardware *hardware, size_t index);
 
 #endif /* HARDWARE_CONSTANT_H */

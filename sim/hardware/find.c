@@ -86,7 +86,7 @@ int hardware_text(struct text *out, struct text *place, const char *name_or_path
     return status;
 }
 
-/* Read a name's own file, then change what is supposed. */
+/* Read the named cluster's file, then apply the overrides. */
 static int find_supposed(struct hardware **out, const char *name, const char *suppositions,
                          const char *relative_to, struct place named_at, struct diag *diag)
 {

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Peak rates and fitted constants of a cluster (hardware.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "hardware/hardware.h"
@@ -25,8 +28,8 @@ void hardware_destroy(struct hardware *hardware)
 
 double hardware_flops_per_s(const struct hardware *hardware, enum shd_dtype dtype)
 {
-    /* Types whose rate stands in, nearest first: a unit that has no rate for a type computes it in
-     * the next wider one. */
+    /* Substitutes for a type without a rate, nearest first: a unit computes the type in the next
+     * wider one. */
     static const enum shd_dtype instead[] = {SHD_BF16, SHD_F16, SHD_F32, SHD_F64};
     size_t width = shd_dtype_size(dtype);
 

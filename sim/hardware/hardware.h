@@ -35,142 +35,154 @@
 #define HARDWARE_VALIDATIONS_MAX 16
 
 struct hardware_kernels {
-    double launch_s;             /* from the start of one small kernel to that of the next */
-    double matmul_efficiency;    /* of the peak, for a large product that fills all units */
+    double launch_s;             /* between the starts of two small kernels */
+    double matmul_efficiency;    /* fraction of the peak, for a large product that fills all
+                                    units */
     int64_t units;               /* that work on a tile at a time each (SMs); 0: no quantisation */
     int64_t tile_m, tile_n;      /* of a product's result */
-    double half_k;               /* the inner dimension k reaches k/(k+half_k) of that */
-    double memory_efficiency;    /* of the bandwidth, for elementwise kernels and reductions */
-    double attention_efficiency; /* of the peak: fused attention, forward */
+    double half_k;               /* a product reaches k/(k+half_k) of that efficiency, k being
+                                    its inner dimension */
+    double memory_efficiency;    /* fraction of the bandwidth, for elementwise kernels and
+                                    reductions */
+    double attention_efficiency; /* fraction of the peak: fused attention, forward */
     double attention_backward_efficiency;
-    double attention_half_head; /* attention reaches head_dim / (head_dim + half_head) of it, for */
-    double attention_half_keys; /* each score costs its exponential, too; and of that keys / (keys +
-                                   half_keys), for each query costs something once; 0: nothing */
-    int64_t alignment; /* elements: products of rows that are no multiple of it get the ... */
+    double attention_half_head; /* attention reaches head_dim / (head_dim + half_head) of that,
+                                   since each score also costs its exponential, */
+    double attention_half_keys; /* and keys / (keys + half_keys) of the result, since each query
+                                   has a fixed cost; 0: no cost */
+    int64_t alignment; /* elements: products with rows that are no multiple of it run at ... */
     double
-        vector_flops_per_s; /* ... rate of the vector units instead; 0: all get the matrix units */
-    double spread; /* of nodes' speed, a standard deviation: many wait for the slowest of them */
+        vector_flops_per_s; /* ... this rate of the vector units instead; 0: all run on the
+                               matrix units */
+    double spread; /* standard deviation of nodes' speeds: many nodes wait for the slowest */
 };
 
 struct hardware_tier {
     char *name;
-    int64_t devices;         /* in one domain; 0: all there are */
-    double bytes_per_s;      /* into a device, and out of it at once; torus: of one link, one way */
-    double efficiency;       /* of that rate, for large messages */
-    double oversubscription; /* 1: none; what devices can send over what the tier carries */
+    int64_t devices;         /* in one domain; 0: all devices */
+    double bytes_per_s;      /* into a device, and at the same time out of it; torus: of one
+                                link, in one direction */
+    double efficiency;       /* fraction of that rate, for large messages */
+    double oversubscription; /* ratio of what devices can send to what the tier carries; 1: no
+                                oversubscription */
     double latency_s;        /* of a message, and of a collective before its first step */
     double step_s;           /* of each step of a collective; torus: of a hop */
     double small_latency_s,
-        small_step_s;        /* the same by the library's protocol for small messages, */
-    double small_efficiency; /* which reaches this of the rate; 0: there is none */
-    double copy_bytes_per_s; /* a collective passes its array through each device so; 0: for free */
-    double host_latency_s;   /* the host takes so long to start a collective, at least, */
-    double host_step_s;      /* and so long for each member after the first */
-    int64_t wrap_multiple;   /* a slice's axis of a multiple of this length is a ring; 0: none is */
+        small_step_s;        /* latency and step of the library's protocol for small messages, */
+    double small_efficiency; /* and the fraction of the rate that it reaches; 0: no such protocol */
+    double copy_bytes_per_s; /* rate at which a collective passes its array through each device;
+                                0: free */
+    double host_latency_s;   /* least time for the host to start a collective, */
+    double host_step_s;      /* and additional time for each member after the first */
+    int64_t wrap_multiple;   /* an axis of a slice wraps around if its length is a multiple of
+                                this; 0: no axis does */
     bool torus;
     int ndims;                        /* torus: its axes, the last one varies fastest */
     int64_t dims[HARDWARE_TORUS_MAX]; /* of a full pod; once laid out, of the slice in use */
     bool wrap[HARDWARE_TORUS_MAX];
 };
 
-/* What the measured software does; false and 0 are what the program does by itself. */
+/* Behaviour of the measured software; false and 0 are this program's own behaviour. */
 struct hardware_software {
-    bool overlaps_gradients; /* reduces gradients while the backward phase goes on */
-    bool overlaps_weights;   /* gathers weights beside computation */
-    bool recomputes_layers;  /* recomputation redoes whole layers, with what nobody reads after */
-    bool waits_for_collectives; /* computations of forward and backward wait for each, needed or
-                                   not */
-    bool overlaps_regathers;    /* but not for what the backward phase gathers again */
+    bool overlaps_gradients; /* reduces gradients during the backward phase */
+    bool overlaps_weights;   /* gathers weights during computation */
+    bool recomputes_layers;  /* recomputation repeats whole layers, including values without
+                                later readers */
+    bool waits_for_collectives; /* computations of forward and backward wait for every
+                                   collective, needed or not */
+    bool overlaps_regathers;    /* except for gathers repeated in the backward phase */
     bool
-        half_gradients; /* gradients of bfloat16 models are kept and summed in it, not in float32 */
-    bool scatters_sends; /* what several devices of a node would send alike, each sends a part of,
-                            to be gathered where it arrives */
-    double bucket_bytes; /* arrays of parameters and their gradients travel together, so many bytes
-                            at a time; 0: each by itself */
+        half_gradients; /* gradients of bfloat16 models are kept and summed in bfloat16, not in
+                           float32 */
+    bool scatters_sends; /* if several devices of a node would send the same data, each sends a
+                            part, which is gathered at the destination */
+    double bucket_bytes; /* parameters and gradients are communicated in buckets of this size; 0:
+                            each array separately */
     bool fuses_elementwise; /* a chain of elementwise ops is one kernel */
-    bool fsdp; /* parameters are cut as PyTorch's FSDP does: ZeRO's stage 2 gathers them once a
+    bool fsdp; /* parameters are sharded as in PyTorch's FSDP: ZeRO's stage 2 gathers them once a
                   microbatch, and keeps them for its backward phase */
-    bool sequence_parallel; /* tensor parallelism always cuts what lies between layers along the
+    bool sequence_parallel; /* tensor parallelism always shards values between layers along the
                                sequence */
 };
 
-/* How far the modelled times were from published ones. */
+/* The deviation of modelled times from published ones. */
 struct hardware_validation {
-    char *set; /* of published rows */
+    char *set; /* name of the set of published rows */
     int64_t rows;
     double mape, cross_validated_mape;        /* fractions, of step times */
     double parameters_least, parameters_most; /* of the models in the set */
     int64_t devices_least, devices_most;
-    bool pipelines, experts; /* whether rows had stages of a pipeline, and experts */
+    bool pipelines, experts; /* whether rows had pipeline stages, and experts */
 };
 
 struct hardware {
     char *name;
     char *source;
-    char *place;                           /* of the file, as a message names it */
-    uint64_t text_hash;                    /* of what the file says */
-    double flops_per_s[SHD_NDTYPES];       /* dense matrix units, datasheet peak; 0: not told */
-    double elementwise_per_s[SHD_NDTYPES]; /* operations of elementwise kernels, reductions and the
-                                              like; 0: not told, only their bytes count */
+    char *place;                           /* of the file, for messages */
+    uint64_t text_hash;                    /* of the file's text */
+    double flops_per_s[SHD_NDTYPES];       /* dense matrix units, datasheet peak; 0: unknown */
+    double elementwise_per_s[SHD_NDTYPES]; /* operations of elementwise kernels, reductions and
+                                              the like; 0: unknown, only their bytes count */
     double memory_bytes, memory_bytes_per_s;
-    double cache_bytes, cache_bytes_per_s; /* kernels that touch no more than so many bytes move
-                                              them so fast; 0: all use the memory */
-    double reserved_bytes; /* of a device's memory, that the runtime keeps for itself */
-    double fragmentation;  /* what the allocator holds over what is in use, as a fraction of that */
+    double cache_bytes, cache_bytes_per_s; /* size of a cache and its rate, for kernels whose
+                                              bytes fit it; 0: all use the memory */
+    double reserved_bytes; /* of a device's memory, reserved by the runtime */
+    double fragmentation;  /* memory that the allocator holds beyond what is in use, as a
+                              fraction of the latter */
     struct hardware_kernels kernels;
     struct hardware_tier tiers[HARDWARE_TIERS_MAX];
     int ntiers;
     struct hardware_software software;
     struct hardware_validation validations[HARDWARE_VALIDATIONS_MAX];
     int nvalidations;
-    char **fitted; /* paths of the constants that were fitted: "kernels.launch"; ended by NULL */
+    char **fitted; /* paths of the fitted constants: "kernels.launch"; NULL-terminated */
 };
 
 /* ---- files ---- */
 
-/* The cluster of a shipped name, or of a file, with what the name supposes of it
- * (base/supposed.h): what has a '/' or ends in ".yaml" is a path, from
- * the folder of the file `relative_to` (NULL: from the working folder).
+/* Find a cluster by the name of a shipped one, or by the path of a file, including overrides in the
+ * name (base/supposed.h).  A name with a '/' or the ending ".yaml" is a path, relative to the
+ * folder of the file `relative_to` (NULL: to the working folder).
  *
  * On success stores it in *out; free it with hardware_destroy().  On failure reports all faults to
  * `diag`, an unknown name at `named_at`, leaves *out alone and returns SHD_EINVAL or SHD_ENOMEM. */
 SHD_MUST_CHECK int hardware_find(struct hardware **out, const char *name_or_path,
                                  const char *relative_to, struct place named_at, struct diag *diag);
 
-/* Append a cluster's file to `out`, and its path, as messages name it, to `place`.  Errors as
+/* Append the text of a cluster's file to `out`, and its path for messages to `place`.  Errors as
  * hardware_find(). */
 SHD_MUST_CHECK int hardware_text(struct text *out, struct text *place, const char *name_or_path,
                                  const char *relative_to, struct place named_at, struct diag *diag);
 
-/* The same from text; `file` is the name in messages. */
+/* Parse a cluster from text; `file` is its name in messages. */
 SHD_MUST_CHECK int hardware_parse(struct hardware **out, const char *file, const char *text,
                                   size_t length, struct diag *diag);
 
-/* Change numbers of a cluster, "tiers.1.rate=100GB/s, infiniband.latency=5us": by their paths in
- * its file, where a tier may go by its name.  The cluster's name says so then, and no measurement
- * is of it.  What is wrong is told at `named_at`. */
+/* Override numbers of a cluster, "tiers.1.rate=100GB/s, infiniband.latency=5us", by their paths in
+ * its file; a tier may be given by its name.  The overrides become part of the cluster's name, and
+ * its measurements are dropped.  Faults are reported at `named_at`. */
 void hardware_set(struct hardware *hardware, const char *suppositions, struct place named_at,
                   struct diag *diag);
 
-/* The name of the shipped cluster that has such devices, by rate and memory, and of which most
- * steps were measured; NULL: there is none. */
+/* The name of the shipped cluster with equal devices, by rate and memory, for which most steps were
+ * measured; NULL: none. */
 const char *hardware_measured_like(const struct hardware *hardware);
 
-/* How far modelled times of a cluster that nobody measured may be off, at least: the largest
- * cross-validated error of a shipped cluster that was measured, as a fraction of the step. */
+/* A lower estimate of the error of modelled times for an unmeasured cluster: the largest
+ * cross-validated error of any measured shipped cluster, as a fraction of the step. */
 double hardware_error_elsewhere(void);
 
-/* Leave a cluster parts of its links' bandwidth and of its devices' memory. */
+/* Reduce a cluster's link bandwidths and device memory to these fractions. */
 void hardware_suppose(struct hardware *hardware, double links, double memory);
 
 /* Free a cluster.  NULL is allowed. */
 void hardware_destroy(struct hardware *hardware);
 
-/* The peak rate of a type: its own, else of the nearest that the units have (wider first); 0 if
- * none is told. */
+/* The peak rate of a type: its own, else that of the nearest type with a rate (wider first); 0 if
+ * none is known. */
 double hardware_flops_per_s(const struct hardware *hardware, enum shd_dtype dtype);
 
-/* Whether the constant of a path ("kernels.half_k") was fitted rather than stated. */
+/* Whether the constant with a path ("kernels.half_k") was fitted rather than stated. */
 bool hardware_is_fitted(const struct hardware *hardware, const char *path);
 
 /* ---- time of a kernel ---- */
@@ -191,8 +203,8 @@ struct hardware_work {
 
 double hardware_kernel_seconds(const struct hardware *hardware, const struct hardware_work *work);
 
-/* What that time comes from: the rate of flops, the memory's bandwidth, or neither, for the kernel
- * is over before the next can start. */
+/* The limit of a kernel: the rate of flops, the memory's bandwidth, or launches, if the kernel ends
+ * before the next can start. */
 enum hardware_bound {
     HARDWARE_BY_COMPUTE,
     HARDWARE_BY_MEMORY,
@@ -206,32 +218,32 @@ enum hardware_bound hardware_kernel_bound(const struct hardware *hardware,
 /* "compute", "memory" or "launch" */
 const char *hardware_bound_name(enum hardware_bound bound);
 
-/* The rate at which its bytes are moved: the memory's, or where they fit it a cache's. */
+/* The rate at which a kernel's bytes move: the memory's, or a cache's if they fit. */
 double hardware_kernel_bytes_per_s(const struct hardware *hardware,
                                    const struct hardware_work *work);
 
-/* How much longer computations take where so many nodes wait for each other: as the slowest of them
- * does, whose speeds have a spread. */
+/* The factor by which computations take longer if this many nodes wait for each other: for the
+ * slowest of them, as their speeds have a spread. */
 double hardware_slowest(const struct hardware *hardware, int64_t nodes);
 
 /* ---- groups on the tiers ---- */
 
-/* How the devices of a group lie, as seen from one of them. */
+/* The placement of a group's devices on the tiers, as seen from one of them. */
 struct hardware_group {
     int64_t members;
     int64_t inside[HARDWARE_TIERS_MAX]; /* members in one domain of each tier */
     int64_t along[HARDWARE_TORUS_MAX];  /* on the torus: members along each axis, and */
-    int64_t step[HARDWARE_TORUS_MAX];   /* how far neighbours among them are apart */
+    int64_t step[HARDWARE_TORUS_MAX];   /* the distance of neighbours among them */
 };
 
-/* Give the innermost tier, if it is a torus, the slice that `devices` in `slices` equal slices
- * need: of `shape` (ndims lengths) if it is given and fits, else as near to a cube as the pod
- * allows. SHD_EINVAL: no such slice; nothing was changed. */
+/* Set the innermost tier, if it is a torus, to the slice for `devices` in `slices` equal slices:
+ * with `shape` (ndims lengths) if given and possible, else as near to a cube as the pod allows.
+ * SHD_EINVAL: no such slice; nothing was changed. */
 SHD_MUST_CHECK int hardware_lay_out(struct hardware *hardware, int64_t devices, int64_t slices,
                                     const int64_t *shape, struct shd_error *err);
 
-/* The group along `axes` of a mesh whose positions are device ids in order; of the groups there,
- * the one of the device at position 0. */
+/* The group along `axes` of a mesh whose positions are device ids in order: the one with position
+ * 0. */
 void hardware_group_of(struct hardware_group *out, const struct hardware *hardware,
                        const struct shd_mesh *mesh, const uint8_t *axes, size_t naxes);
 
@@ -239,47 +251,49 @@ void hardware_group_of(struct hardware_group *out, const struct hardware *hardwa
 
 enum hardware_schedule {
     HARDWARE_ALONE,  /* one member: nothing to do */
-    HARDWARE_RING,   /* one ring through all members, or as all-to-all directly */
+    HARDWARE_RING,   /* one ring through all members; all-to-all directly */
     HARDWARE_LEVELS, /* inside the domains of the inner tier, then between them */
-    HARDWARE_TREE,   /* the same, but in trees between them */
+    HARDWARE_TREE,   /* likewise, with trees between the domains */
 };
 
-/* What one tier does in it. */
+/* One tier's part in a collective. */
 struct hardware_part {
     int tier;
     int64_t members;    /* that take part on this tier */
     double bytes;       /* into each device over this tier; all-to-all on a torus: over one link */
-    double bytes_per_s; /* at which they come, over all links of the device that take part */
-    double steps;       /* one after the other; torus: hops */
+    double bytes_per_s; /* arrival rate, over all participating links of the device */
+    double steps;       /* sequential; torus: hops */
     double start_s;     /* before the first step */
     double latency_s;   /* of the steps */
     double bandwidth_s; /* of the bytes */
     double copy_s;      /* of passing the array through the device */
-    double seconds;     /* all of them; torus: only the larger of latency and bandwidth */
+    double seconds;     /* total; torus: only the larger of latency and bandwidth */
 };
 
 struct hardware_collective {
     enum hardware_schedule schedule;
-    bool small;    /* by the protocol for small messages */
-    double host_s; /* of starting it, while which the links already work */
+    bool small;    /* uses the protocol for small messages */
+    double host_s; /* the host's starting time, during which links already work */
     int nparts;
     struct hardware_part parts[HARDWARE_TIERS_MAX];
-    double seconds; /* ring: parts go on at once; else one after the other; host_s at least */
+    double seconds; /* ring: parts are parallel; otherwise sequential; at least host_s */
 };
 
-/* The best schedule of a collective and its time, when all groups alike do theirs at the same time:
- * each device has its own share of every tier.  `operand_bytes` is IN of one member (coll.h). */
+/* The best schedule of a collective and its time, if all groups of the same kind run theirs at the
+ * same time: each device has its own share of every tier.  `operand_bytes` is IN of one member
+ * (coll.h). */
 void hardware_collective(struct hardware_collective *out, const struct hardware *hardware,
                          enum coll_kind kind, const struct hardware_group *group,
                          double operand_bytes);
 double hardware_collective_seconds(const struct hardware *hardware, enum coll_kind kind,
                                    const struct hardware_group *group, double operand_bytes);
 
-/* The innermost tier that two devices share, and the links of a torus between them (else 1). */
+/* The innermost tier that two devices share, and the number of torus links between them (else
+ * 1). */
 int hardware_tier_between(const struct hardware *hardware, int64_t from, int64_t to);
 int64_t hardware_hops(const struct hardware *hardware, int64_t from, int64_t to);
 
-/* A message between two devices: send-recv, or each of a permute's. */
+/* The time of a message between two devices: send-recv, or each message of a permute. */
 double hardware_message_seconds(const struct hardware *hardware, int64_t from, int64_t to,
                                 double bytes);
 

@@ -1,4 +1,4 @@
-/* kernel.c - the seconds of a kernel: the roofline, with what keeps kernels below it.
+/* kernel.c - the time of a kernel: the roofline, with the effects that keep kernels below it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,10 +8,10 @@
 
 #include <math.h>
 
-#define NEARLY_ALL 0.999 /* of a time, but for rounding */
+#define NEARLY_ALL 0.999 /* of a time, except for rounding */
 
-/* How much of the units' time the tiles of a product's result fill: each tile is computed whole,
- * and the last round of tiles keeps all units as long as a full one. */
+/* The fraction of the units' time that a product's tiles fill: each tile is computed completely,
+ * and the last round of tiles takes as long as a full one. */
 static double filled_by_tiles(const struct hardware_kernels *k, const struct hardware_work *work)
 {
     double tiles, rounds;
@@ -25,7 +25,8 @@ static double filled_by_tiles(const struct hardware_kernels *k, const struct har
            (rounds * (double)k->units * (double)k->tile_m * (double)k->tile_n);
 }
 
-/* Attention's products, and what it does once for each score and once for each query. */
+/* The fraction of attention's time for products, as opposed to its costs for each score and each
+ * query. */
 static double attention_share(const struct hardware_kernels *k, const struct hardware_work *work)
 {
     double share = 1;
@@ -37,7 +38,7 @@ static double attention_share(const struct hardware_kernels *k, const struct har
     return share;
 }
 
-/* Of the peak rate, what this work reaches when memory does not hold it up. */
+/* The fraction of the peak rate that the work reaches when memory is not the limit. */
 static double efficiency_of(const struct hardware_kernels *k, const struct hardware_work *work)
 {
     switch (work->kind) {
@@ -54,7 +55,7 @@ static double efficiency_of(const struct hardware_kernels *k, const struct hardw
     return 0;
 }
 
-/* Rows that do not begin on a boundary keep the matrix units from reading them. */
+/* Whether rows are misaligned, so that matrix units cannot be used. */
 static bool is_misaligned(const struct hardware_kernels *k, const struct hardware_work *work)
 {
     return k->alignment > 1 && k->vector_flops_per_s > 0 && work->kind != HARDWARE_MEMORY &&
@@ -67,7 +68,7 @@ double hardware_slowest(const struct hardware *hardware, int64_t nodes)
     return 1 + hardware->kernels.spread * sqrt(2 * log(nodes > 1 ? (double)nodes : 1));
 }
 
-/* Operations a second that the units do of this work; 0: they are as fast as its bytes come. */
+/* Operations a second that the units reach in this work; 0: only its bytes limit it. */
 static double computing_rate(const struct hardware *hardware, const struct hardware_work *work)
 {
     const struct hardware_kernels *k = &hardware->kernels;

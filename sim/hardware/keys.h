@@ -1,4 +1,4 @@
-/* keys.h - what may stand in a cluster's file: one table a section.
+/* keys.h - the keys of a cluster's file: one table for each section.
  *
  * Thread class: immutable tables.
  *
@@ -23,20 +23,20 @@ enum key_type {
     KEY_NUMBER,   /* double, 0 or more */
     KEY_COUNT,    /* int64_t, 0 or more */
     KEY_YES_NO,   /* bool */
-    KEY_OTHER     /* read by code of its own */
+    KEY_OTHER     /* read by separate code */
 };
 
 struct key {
-    const char *name; /* NULL: the end */
+    const char *name; /* NULL: end of the table */
     enum key_type type;
     bool required;
     size_t offset; /* in the section's struct */
     const char *help;
 };
 
-/* Of struct hardware: the file as a whole, and its section `memory`. */
+/* Top-level keys, and keys of the section `memory`, stored in struct hardware. */
 extern const struct key hardware_keys[], memory_keys[];
-/* Of struct hardware_kernels, _tier, _software and _validation. */
+/* Keys stored in struct hardware_kernels, _tier, _software and _validation. */
 extern const struct key kernel_keys[], tier_keys[], software_keys[], validation_keys[];
 
 #endif /* HARDWARE_KEYS_H */

@@ -1,5 +1,5 @@
-/* measured.c - of a cluster that nobody measured: the one with such devices that was, and how far
- * modelled times may be off.
+/* measured.c - for an unmeasured cluster: a measured one with equal devices, and an estimate of the
+ * error of modelled times.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* read.c - a cluster's file to a struct: its keys come from keys.c, all faults are told.
+/* read.c - reading a cluster's file into a struct: keys come from keys.c, and all faults are
+ * reported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +22,7 @@
 #include "hardware/constant.h"
 #include "hardware/keys.h"
 
-/* Beyond any cluster, and far from an overflow in what is made of it. */
+/* Larger than any cluster, and far from an overflow in derived values. */
 #define COUNT_LIMIT (INT64_C(1) << 40)
 
 struct section {
@@ -36,7 +37,7 @@ static void set_double(void *base, const struct key *key, double value)
 
 /* ---- values ---- */
 
-/* What the value of a key must be. */
+/* A description of valid values for messages. */
 static const char *expected_of(enum key_type type)
 {
     switch (type) {
@@ -69,7 +70,7 @@ static const char *expected_of(enum key_type type)
     return "";
 }
 
-/* A quantity with a unit; false: not one. */
+/* Parse a quantity with a unit; false: it is none. */
 static bool read_quantity(double *out, enum key_type type, const char *text)
 {
     uint64_t value = 0;
@@ -100,7 +101,8 @@ static bool read_number(double *out, enum key_type type, const struct yaml_node 
     return type != KEY_FACTOR || *out >= 1;
 }
 
-/* Store a value where its key says; false: it is not of the key's type, or (no_memory) was lost. */
+/* Store a value in its key's field; false: it is not of the key's type, or memory ran out
+ * (no_memory). */
 static bool store(void *base, const struct key *key, const struct yaml_node *node,
                   struct diag *diag)
 {
@@ -173,7 +175,7 @@ static void tell_unknown(const struct section *section, const struct yaml_node *
                yaml_describe(key, found, sizeof found), nearest_hint(&nearest, hint, sizeof hint));
 }
 
-/* Read all keys of a section into `base` but those that are read by code of their own. */
+/* Read a section's keys into `base`, except those with separate code. */
 static bool read_section(void *base, const struct section *section, const struct yaml_node *map,
                          struct diag *diag)
 {
@@ -217,7 +219,7 @@ static const struct yaml_node *find_list(const struct yaml_node *root, const cha
     return NULL;
 }
 
-/* One entry of a map from types to rates; false: it is only a source. */
+/* Read an entry of a map from types to rates; false: it only names a source. */
 static bool read_flops(double *flops_per_s, const struct yaml_node *key,
                        const struct yaml_node *value, struct diag *diag)
 {
@@ -277,7 +279,8 @@ static void read_torus(struct hardware_tier *tier, const struct yaml_node *map, 
     }
 }
 
-/* A domain must hold whole domains of the tier below, and only the last may hold all there are. */
+/* A domain must consist of whole domains of the next inner tier, and only the last tier may
+ * comprise all devices. */
 static void check_domain(const struct hardware *out, const struct yaml_node *map, bool last,
                          struct diag *diag)
 {
@@ -432,9 +435,9 @@ int hardware_parse(struct hardware **out, const char *file, const char *text, si
     return status;
 }
 
-/* ---- suppositions ---- */
+/* ---- overrides ---- */
 
-/* The number of a path; a tier may go by its name. */
+/* Find the number with a path; a tier may be given by its name. */
 static bool find_constant(struct hardware_constant *out, const struct hardware *h, const char *path)
 {
     bool found = hardware_constant_find(out, h, path);
@@ -476,7 +479,7 @@ static void set_one(struct hardware *h, char *text, struct place named_at, struc
                    expected_of(constant.type));
 }
 
-/* So that whoever reads the name knows. */
+/* Append the overrides to the cluster's name, so that readers see them. */
 static void rename_supposed(struct hardware *h, const char *suppositions, struct diag *diag)
 {
     struct text name = TEXT_INIT;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Timing reshard steps on a cluster (reshard.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "hardware/reshard.h"
@@ -9,7 +12,7 @@
 
 _Static_assert(HARDWARE_TIERS_MAX <= SHD_LINK_TIERS_MAX, "the planner takes all tiers");
 
-/* ---- the collective of a step ---- */
+/* ---- a step as a collective ---- */
 
 static enum coll_kind kind_of(const struct shd_reshard_step *step)
 {
@@ -22,7 +25,7 @@ static enum coll_kind kind_of(const struct shd_reshard_step *step)
         return COLL_ALL_REDUCE;
     case SHD_RESHARD_PERMUTE:
         return COLL_PERMUTE;
-    default: /* what is shifted comes from a neighbour, though it may be in two pieces */
+    default: /* a shift comes from a neighbour, though possibly in two pieces */
         return step->shift > 0 ? COLL_PERMUTE : COLL_ALL_TO_ALL;
     }
 }
@@ -47,7 +50,7 @@ void hardware_transfer_of(struct hardware_transfer *out, const struct hardware *
 
 /* ---- tiers ---- */
 
-/* The rate into a device: on a torus it has one link or two along each axis. */
+/* The rate into a device: on a torus it has one or two links along each axis. */
 static double rate_of(const struct hardware_tier *tier)
 {
     int links = 0;
@@ -94,7 +97,8 @@ static double shard_bytes(const struct shd_sharding *sharding, const int64_t *sh
     return bytes;
 }
 
-/* The most bytes that a device receives: one of each place along the axes of the step. */
+/* Upper limit of the bytes that a device receives: one shard from each position along the step's
+ * axes. */
 static double most_received(const struct shd_reshard_step *step, const int64_t *shape,
                             enum shd_dtype dtype)
 {

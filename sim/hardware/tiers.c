@@ -1,4 +1,4 @@
-/* tiers.c - how devices lie on the tiers: slices of a torus, groups, pairs.
+/* tiers.c - the placement of devices on tiers: slices of a torus, groups, pairs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,8 +26,8 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The lengths of `devices` as near to a cube as they can be with none above `most`: the smallest
- * longest one, then the smallest sum; the shorter first.  False: there are none. */
+/* Find lengths for `devices` as near to a cube as possible, none above `most`: with the smallest
+ * longest one, then the smallest sum; shorter ones first.  False: there are none. */
 static bool find_shape(int64_t *shape, const int64_t *most, int64_t devices)
 {
     int64_t best_longest = INT64_MAX, best_sum = INT64_MAX, dims[HARDWARE_TORUS_MAX];
@@ -53,9 +53,9 @@ static bool find_shape(int64_t *shape, const int64_t *most, int64_t devices)
     return best_sum < INT64_MAX;
 }
 
-/* A slice of `devices` in a pod.  Where the lengths of the pod's axes leave none, but the pod has
- * as many devices, it may be longer than the pod along an axis: what lies in a pod of 16 x 20 x 28
- * in two boxes is reckoned as 16 x 16 x 32. */
+/* Find a slice of `devices` in a pod.  If the lengths of the pod's axes allow none, but the pod has
+ * enough devices, the slice may be longer than the pod along an axis: in a pod of 16 x 20 x 28 two
+ * boxes count as one of 16 x 16 x 32. */
 static bool find_slice(int64_t *shape, const struct hardware_tier *pod, int64_t devices)
 {
     int64_t most[HARDWARE_TORUS_MAX] = {1, 1, 1}, all = product(pod->dims, pod->ndims);
@@ -113,7 +113,7 @@ int hardware_lay_out(struct hardware *hardware, int64_t devices, int64_t slices,
 
 /* ---- groups ---- */
 
-/* The members of a run of `size` devices `stride` apart that lie in one domain of `devices`. */
+/* The members of a run of `size` devices at distance `stride` in one domain of `devices`. */
 static int64_t inside(int64_t size, int64_t stride, int64_t devices)
 {
     int64_t many = devices == 0 ? size : (devices + stride - 1) / stride;
@@ -121,8 +121,8 @@ static int64_t inside(int64_t size, int64_t stride, int64_t devices)
     return many < 1 ? 1 : many > size ? size : many;
 }
 
-/* Add a mesh axis to what the group is on the torus: it goes along the axis where its stride lies,
- * then along the next outer one. */
+/* Add a mesh axis to the group on the torus: it covers the torus axis in which its stride falls,
+ * then the next outer one. */
 static void add_along(struct hardware_group *out, const struct hardware_tier *tier, int64_t size,
                       int64_t stride)
 {

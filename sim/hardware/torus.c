@@ -1,10 +1,10 @@
 /* torus.c - a collective on a torus of links.
  *
- * An axis that wraps around is a ring on which both directions carry half each; without wrap it is
- * a line, and the device at its end has one link to get all by.  A collective over several axes
+ * An axis that wraps around is a ring, on which each direction carries half; without wrap-around it
+ * is a line, whose end device receives everything over one link.  A collective over several axes
  * cuts the array and starts each part along another axis, so that all links work at once.
  *
- * Every hop hands on a piece: it takes the time of the piece or the least time of a hop, so that
+ * Every hop passes on a piece: it takes the time of the piece or the minimum time of a hop, so that
  * the larger of both terms counts, not their sum ("How to Scale Your Model", chapter on sharding).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -20,13 +20,13 @@ bool torus_is_ring(const struct hardware_tier *tier, const struct hardware_group
     return tier->wrap[axis] && group->along[axis] * group->step[axis] == tier->dims[axis];
 }
 
-/* What a link along axis `d` carries for this group: groups between its members use it too. */
+/* The rate of a link along axis `d` for this group: groups between its members share the link. */
 static double link_rate(const struct hardware_tier *tier, const struct hardware_group *group, int d)
 {
     return tier->bytes_per_s * tier->efficiency / (double)group->step[d];
 }
 
-/* Links from the farthest member of one axis. */
+/* The number of links to the farthest member along one axis. */
 static double farthest(const struct hardware_tier *tier, const struct hardware_group *group, int d)
 {
     int64_t n = group->along[d];
@@ -34,9 +34,9 @@ static double farthest(const struct hardware_tier *tier, const struct hardware_g
     return (double)((torus_is_ring(tier, group, d) ? n / 2 : n - 1) * group->step[d]);
 }
 
-/* All-to-all: the busiest link of an axis.  Messages go along one axis after the other.  On a ring
- * of n the mean way is n/4 (n even) in each of two directions; the middle link of a line carries
- * what either half sends to the other. */
+/* All-to-all: the time of the busiest link of an axis.  Messages travel along one axis after the
+ * other.  On a ring of n the mean distance is n/4 (n even) in each of two directions; the middle
+ * link of a line carries all data between the two halves. */
 static void spread(struct hardware_part *out, const struct hardware_tier *tier,
                    const struct hardware_group *group, double operand_bytes)
 {
@@ -58,7 +58,7 @@ static void spread(struct hardware_part *out, const struct hardware_tier *tier,
     }
 }
 
-/* Bytes into a device, per byte of the array, of `n` members. */
+/* Bytes received by a device, for each byte of the array, with `n` members. */
 static double received(enum coll_kind kind, double n)
 {
     switch (kind) {
