@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading config.json files by family of models (family.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "scenario/family.h"
@@ -6,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The largest number that a config may have: beyond that of any model, so it is a fault. */
+/* The largest number accepted in a config: larger than in any model, so that more is a fault. */
 #define SIZE_LIMIT (INT64_C(1) << 40)
 
 #define OR_NONE -2
@@ -14,16 +17,17 @@
 struct size_key {
     enum family_size size;
     const char *key;
-    int64_t standard; /* 0: it must be there; -1: worked out of others; OR_NONE: 0, which it may be */
+    int64_t standard; /* default; 0: required; -1: derived from other sizes; OR_NONE: 0, which is
+                         also a valid value */
 };
 
 struct family_row {
     const char *types[8];
     enum family family;
-    unsigned doors; /* of enum family_door */
-    const struct size_key *sizes; /* ended by one without a key */
-    bool tied;                    /* unless the config says otherwise */
-    bool bias;                    /* of queries, keys and values, unless the config says otherwise */
+    unsigned doors; /* bit set of enum family_door */
+    const struct size_key *sizes; /* ended by an entry without a key */
+    bool tied;                    /* default for the config */
+    bool bias;                    /* of queries, keys and values; default for the config */
 };
 
 struct reading {
@@ -44,7 +48,7 @@ struct reading {
 
 static const struct size_key llama_sizes[] = {
     LLAMA_SIZES, {FAMILY_HEAD_DIM, "head_dim", -1}, {FAMILY_END, NULL, 0}};
-/* Its default of key heads, 32, is of one of its models: they must be said. */
+/* The default number of key heads, 32, is that of one model only: they are required. */
 static const struct size_key qwen3_sizes[] = {
     LLAMA_SIZES_OF(0), {FAMILY_HEAD_DIM, "head_dim", 128}, {FAMILY_END, NULL, 0}};
 static const struct size_key gemma_sizes[] = {
@@ -52,7 +56,8 @@ static const struct size_key gemma_sizes[] = {
 static const struct size_key mixtral_sizes[] = {
     LLAMA_SIZES, {FAMILY_HEAD_DIM, "head_dim", -1}, {FAMILY_EXPERTS, "num_local_experts", 8},
     {FAMILY_TOP_K, "num_experts_per_tok", 2}, {FAMILY_END, NULL, 0}};
-/* Its defaults are of one of its models, and were changed: what has no other meaning must be said. */
+/* The module's defaults are those of one model, and have changed: sizes that cannot be derived are
+ * required. */
 static const struct size_key deepseek_sizes[] = {
     LLAMA_SIZES,
     {FAMILY_HEAD_DIM, "qk_nope_head_dim", 0},
@@ -135,7 +140,7 @@ static const struct family_row *find_family(const struct reading *r)
     return NULL;
 }
 
-/* Read one size; false after an error.  One that is not given and may be missing is 0. */
+/* Read one size; false after an error.  A missing optional size is 0. */
 static bool read_size(struct reading *c, const struct size_key *key)
 {
     const struct yaml_node *node = yaml_find(c->root, key->key);
@@ -171,7 +176,7 @@ static bool read_dtype(struct reading *c)
     return false;
 }
 
-/* Weights that lie in 8 bits or fewer are larger than torch_dtype says, or smaller. */
+/* Weights stored in 8 bits or fewer have other sizes than torch_dtype implies. */
 static bool check_quantization(const struct reading *c)
 {
     const struct yaml_node *node = yaml_find(c->root, "quantization_config");
@@ -197,7 +202,7 @@ static bool read_traits(struct reading *c)
     return good;
 }
 
-/* What a config leaves to be worked out. */
+/* Derive the sizes that a config omits. */
 static bool derive(struct reading *c)
 {
     int64_t *s = c->config->sizes;

@@ -1,7 +1,7 @@
-/* family.h - what a Hugging Face config.json says of a model: its family, sizes and traits.
+/* family.h - the contents of a Hugging Face config.json: a model's family, sizes and traits.
  *
- * Keys and defaults are those of the family's module.  What a config says beside that (dropout,
- * ranges of first values, how rope is stretched) is not read.
+ * Keys and defaults are those of the family's module.  Other contents of a config (dropout,
+ * initializer ranges, rope scaling) are not read.
  *
  * Thread class: pure functions; a config is plain data.
  *
@@ -20,7 +20,7 @@
 #include "base/yaml.h"
 
 enum family_size {
-    FAMILY_END, /* of a list of extents */
+    FAMILY_END, /* end of a list of extents */
     FAMILY_HIDDEN,
     FAMILY_LAYERS,
     FAMILY_HEADS,
@@ -35,27 +35,27 @@ enum family_size {
     FAMILY_TOP_K,
     FAMILY_EXPERT_FF,
     FAMILY_SHARED,        /* experts that every token goes through */
-    FAMILY_DENSE_LAYERS,  /* the first, without experts */
+    FAMILY_DENSE_LAYERS,  /* the number of first layers without experts */
     FAMILY_EXPERT_GROUPS,
     FAMILY_KEPT_GROUPS,
     FAMILY_KV_RANK,
     FAMILY_Q_RANK, /* 0: queries are not compressed */
     FAMILY_ROPE_DIM,
     FAMILY_VALUE_DIM,
-    /* made of the others: */
+    /* derived from the others: */
     FAMILY_QUERIES, /* heads x head dim */
     FAMILY_KEYS,    /* kv heads x head dim */
     FAMILY_HIDDEN_3,
     FAMILY_NSIZES
 };
 
-/* What a config may say besides sizes. */
+/* Properties of a config besides sizes. */
 enum family_trait {
     FAMILY_BIAS = 1,     /* queries, keys and values have biases */
-    FAMILY_MLP_BIAS = 2, /* kernels of the mlp have */
-    FAMILY_UNTIED = 4,   /* the head is not the embedding's table */
+    FAMILY_MLP_BIAS = 2, /* the mlp's kernels have biases */
+    FAMILY_UNTIED = 4,   /* the head does not use the embedding table */
     FAMILY_GATED = 8,    /* the mlp of T5 has a gate */
-    FAMILY_PLAIN = 16    /* it has none */
+    FAMILY_PLAIN = 16    /* the mlp of T5 has no gate */
 };
 
 enum family {
@@ -72,9 +72,9 @@ enum family {
     FAMILY_DEEPSEEK_V3
 };
 
-/* What a config is read for: not all that is known of each family is. */
+/* The use of a config: not every family supports each. */
 enum family_door {
-    FAMILY_BLOCKS = 1, /* its blocks are planned */
+    FAMILY_BLOCKS = 1, /* planning its blocks */
     FAMILY_ARRAYS = 2  /* the names and shapes of its arrays */
 };
 
@@ -82,22 +82,22 @@ struct family_config {
     enum family family;
     int64_t sizes[FAMILY_NSIZES];
     unsigned traits;
-    enum shd_dtype dtype; /* of its arrays: SHD_F32 where it does not say */
+    enum shd_dtype dtype; /* of its arrays; SHD_F32 by default */
 };
 
-/* Read a config's map, of a family that the door lets in.  Reports every fault at its place;
+/* Read a config's map, of a family that the door admits.  Reports every fault at its place;
  * SHD_EINVAL when there was any. */
 SHD_MUST_CHECK int family_read(struct family_config *out, const struct yaml_node *root,
                                enum family_door door, struct diag *diag);
 
-/* The values of model_type that a door lets in, as "llama, mistral and t5". */
+/* Print the values of model_type that a door admits, as "llama, mistral and t5". */
 void family_print_types(enum family_door door, struct text *out);
 
-/* One more flag of a config; `standard` when it is not there or null.  False after an error. */
+/* Read another flag of a config; `standard` if it is missing or null.  False after an error. */
 bool family_read_flag(bool *out, const struct yaml_node *root, const char *key, bool standard,
                       struct diag *diag);
 
-/* One more number of a config, above 0; `standard` when it is not there or null.  False after an
+/* Read another number of a config, above 0; `standard` if it is missing or null.  False after an
  * error. */
 bool family_read_number(double *out, const struct yaml_node *root, const char *key, double standard,
                         struct diag *diag);

@@ -1,4 +1,4 @@
-/* flavors.h - the names that torchtitan has for models whose sizes were published.
+/* flavors.h - torchtitan's names for models with published sizes.
  *
  * Thread class: immutable.
  *
