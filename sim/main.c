@@ -11,13 +11,13 @@
 #include <jemalloc/jemalloc.h>
 #include <stdbool.h>
 
-/* One jemalloc arena for the host's own memory, large arrays too, whose pages stay: to map and clear
- * them anew for each plan, or each operation that is verified, takes longer than the work itself.
- * No cache of 25 KiB for each thread: devices allocate next to nothing here. */
+/* One jemalloc arena for the host's own memory, including large arrays, whose pages are kept:
+ * mapping and clearing them anew for each plan, or each verified operation, takes longer than the
+ * work itself.  No cache of 25 KiB for each thread: devices allocate next to nothing here. */
 const char *malloc_conf = "narenas:1,oversize_threshold:0,retain:false,dirty_decay_ms:-1,"
                           "muzzy_decay_ms:0,tcache:false";
 
-/* But one for the thread that reads, partitions and reports. */
+/* Enable the cache for the thread that reads, partitions and reports. */
 static void cache_allocations(void)
 {
     bool on = true;

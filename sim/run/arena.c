@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Accounting of device memory (arena.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/arena.h"
@@ -9,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Labels that are told apart in a report; further ones are left out. */
+/* Labels listed separately in a report; further ones are left out. */
 #define LABELS_MAX 64
 /* Labels with the most bytes that a message names. */
 #define LARGEST_SHOWN 3
@@ -28,8 +31,8 @@ void arena_init(struct arena *arena, int32_t device, uint64_t limit_bytes,
     *arena = (struct arena){.device = device, .backend = backend, .limit_bytes = limit_bytes};
 }
 
-/* Opened at the first allocation, by the device's own thread, so that many devices open theirs side
- * by side. */
+/* Open the backend at the first allocation, in the device's own thread, so that many devices open
+ * theirs in parallel. */
 static bool open_backend(struct arena *arena)
 {
     if (!arena->opened)

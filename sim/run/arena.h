@@ -1,7 +1,7 @@
 /* arena.h - the memory of one virtual device: allocation with exact accounting and a limit.
  *
- * Live and peak bytes are the sizes asked for, without rounding or overhead, so that they are the
- * same on every machine.  The memory itself comes from a backend (backend.h).
+ * Live and peak bytes are requested sizes, without rounding or overhead, so that they are equal on
+ * every machine.  The memory itself comes from a backend (backend.h).
  *
  * Thread class: owned by one thread (fini by any, once the owner has ended).
  *
@@ -28,7 +28,7 @@ struct arena {
     uint64_t live_bytes;
     uint64_t peak_bytes;
     uint64_t limit_bytes; /* 0: none */
-    const char *op;       /* what the device is doing, for messages; NULL: not said */
+    const char *op;       /* the device's current op, for messages; NULL: unknown */
     struct arena_block *blocks;
 };
 
@@ -42,12 +42,12 @@ void arena_fini(struct arena *arena);
 /* Move an arena, its blocks and counts, to another place; the old one is empty afterwards. */
 void arena_move(struct arena *to, struct arena *from);
 
-/* Memory that arena_drop() leaves alone; it frees all other. */
+/* Mark memory to survive arena_drop(), which frees all other memory. */
 void arena_keep(void *memory);
 void arena_drop(struct arena *arena);
 
 /* Memory aligned to 64 bytes.  `label` is kept as a pointer.  SHD_EDEVMEM: the error names device,
- * op, what was asked and live, and the largest labels; SHD_ENOMEM: the host has none left. */
+ * op, requested and live bytes, and the largest labels; SHD_ENOMEM: the host is out of memory. */
 int arena_alloc(struct arena *arena, uint64_t bytes, const char *label, void **out,
                 struct shd_error *err);
 void arena_free(struct arena *arena, void *memory); /* NULL is allowed */

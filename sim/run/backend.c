@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Backends of device memory (backend.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/backend.h"
@@ -67,16 +70,16 @@ static const struct backend of_mmap = {"mmap", open_nothing, get_from_heap, put_
 #include <jemalloc/jemalloc.h>
 #include <sys/mman.h>
 
-/* Of x86-64, and of arm64 with pages of 4 KiB. */
+/* On x86-64, and on arm64 with pages of 4 KiB. */
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
-/* Weak, so that the library loads into programs that do not bring jemalloc. */
+/* Weak symbols, so that the library can be loaded into programs without jemalloc. */
 #pragma weak mallctl
 #pragma weak mallocx
 #pragma weak dallocx
 
-/* Freed pages stay with the arena until it ends: a step reuses those of the step before, and maps
- * and faults in none. */
+/* Freed pages stay with the arena until it ends: each step reuses the pages of the step before,
+ * without mapping or page faults. */
 static void keep_pages(unsigned id)
 {
     char name[48];
@@ -86,8 +89,8 @@ static void keep_pages(unsigned id)
     mallctl(name, NULL, NULL, &never, sizeof(never));
 }
 
-/* Arenas of runs that have ended, to be used again: jemalloc never unmaps the first 2 MiB of one
- * that it destroys, and after some ten thousand the process has as many maps as the system allows.
+/* Arenas of finished runs, for reuse: jemalloc never unmaps the first 2 MiB of an arena that it
+ * destroys, and after some ten thousand of them the process reaches the system's limit of maps.
  */
 static struct {
     pthread_mutex_t lock;
@@ -136,9 +139,9 @@ static int flags_of(const union backend_state *state, size_t align)
     return (int)MALLOCX_ARENA(state->jemalloc_id) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(align);
 }
 
-/* Large blocks lie in huge pages, where the system has them: fewer are faulted in, and another rank
- * that reads the block (or the kernel, for it) looks up fewer.  Small ones would share theirs with
- * memory that nobody asked for. */
+/* Large blocks use huge pages, where the system has them: fewer page faults, and fewer look-ups by
+ * another rank (or the kernel on its behalf) that reads the block.  Small blocks would share huge
+ * pages with unrequested memory. */
 static void *get_huge(const union backend_state *state, size_t bytes)
 {
     void *memory = mallocx(bytes, flags_of(state, HUGE_PAGE_BYTES));
@@ -164,7 +167,7 @@ static void close_jemalloc(union backend_state *state)
 {
     char name[48];
 
-    /* The lock may not be held while the pages go back, which takes long. */
+    /* Not under the lock: returning the pages takes long. */
     snprintf(name, sizeof(name), "arena.%u.purge", state->jemalloc_id);
     mallctl(name, NULL, NULL, NULL, 0);
     if (keep_idle(state->jemalloc_id))
@@ -207,9 +210,9 @@ const struct backend *backend_find(const char *name)
     return NULL;
 }
 
-/* ---- which ---- */
+/* ---- selection ---- */
 
-/* Whether the arenas of jemalloc cost more than they may, and why. */
+/* Whether the arenas of jemalloc cost more than allowed, and why. */
 static bool are_dear(char why[BACKEND_WHY_MAX], int32_t narenas, uint64_t bytes)
 {
     uint64_t n = (uint64_t)narenas, cost = n * BACKEND_ARENA_BYTES;

@@ -1,11 +1,11 @@
-/* backend.h - where the memory of an arena comes from.
+/* backend.h - the source of an arena's memory.
  *
- * malloc    the program's own; what sanitizers and valgrind can follow
+ * malloc    the program's own; sanitizers and valgrind can follow it
  * mmap      pages mapped for the arena alone (heap.h); the smallest, for many devices
- * jemalloc  a jemalloc arena: about 88 KiB each for a start, of some 4,000 in a process; where the
+ * jemalloc  a jemalloc arena: about 88 KiB each to start with, and some 4,000 in a process; if the
  *           program is linked with jemalloc
  *
- * Thread class: what was opened is owned by one thread.
+ * Thread class: an opened backend is owned by one thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,27 +29,27 @@ union backend_state {
 
 struct backend {
     const char *name;
-    bool (*open)(union backend_state *state); /* false: there is no more to be had */
-    /* Aligned to BACKEND_ALIGN; NULL: no memory.  It is given back with the bytes asked for. */
+    bool (*open)(union backend_state *state); /* false: no more can be opened */
+    /* Aligned to BACKEND_ALIGN; NULL: no memory. put() gets the requested bytes again. */
     void *(*get)(union backend_state *state, size_t bytes);
     void (*put)(union backend_state *state, void *memory, size_t bytes);
-    void (*close)(union backend_state *state); /* all that was got has been given back */
+    void (*close)(union backend_state *state); /* called when all memory was given back */
 };
 
-/* All that this program has, NULL behind the last. */
+/* All backends of this program, NULL-terminated. */
 extern const struct backend *const backends[];
 
-/* By name; NULL when the program has none of that name. */
+/* The backend with a name; NULL if this program has none. */
 const struct backend *backend_find(const char *name);
 
-/* What a jemalloc arena keeps resident beyond its blocks (measured: bench/devices.py). */
+/* Resident memory of a jemalloc arena beyond its blocks (measured: bench/devices.py). */
 #define BACKEND_ARENA_BYTES ((uint64_t)88 << 10)
 
-/* Arenas may take this much however little their blocks take: a machine that runs this at all has
- * it to spare. */
+/* Arenas may take this much, however small their blocks: any machine that runs this can spare
+ * it. */
 #define BACKEND_ARENAS_BYTES_FREE ((uint64_t)16 << 20)
 
-/* jemalloc numbers arenas with 12 bits (MALLOCX_ARENA in its header), and the program itself has
+/* jemalloc numbers arenas with 12 bits (MALLOCX_ARENA in its header), and the program itself uses
  * some. */
 #define BACKEND_ARENAS_MAX 4000
 
@@ -58,14 +58,14 @@ const struct backend *backend_find(const char *name);
 
 struct backend_choice {
     const struct backend *backend;
-    bool usual;                /* the kind that is taken unless something speaks against it */
+    bool usual;                /* the kind used unless there is a reason against it */
     char why[BACKEND_WHY_MAX]; /* half a sentence */
 };
 
-/* The backend for `narenas` arenas at a time, each with at most `bytes` in blocks (0: not known):
- * the one asked for by name, or where that is NULL jemalloc, as long as its arenas take no more
- * than the blocks do (or BACKEND_ARENAS_BYTES_FREE) and there are enough of them; otherwise mmap.
- * Builds with the address sanitizer take malloc.  False: the program has none of that name. */
+/* Choose the backend for `narenas` simultaneous arenas, each with at most `bytes` in blocks (0:
+ * unknown): the one with the given name, or for NULL jemalloc, if its arenas take no more than the
+ * blocks do (or BACKEND_ARENAS_BYTES_FREE) and there are enough of them; otherwise mmap.  Builds
+ * with the address sanitizer use malloc.  False: the program has no backend of that name. */
 bool backend_choose(struct backend_choice *out, const char *name, int32_t narenas, uint64_t bytes);
 
 #endif /* RUN_BACKEND_H */

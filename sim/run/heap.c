@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A first-fit heap in mapped pages (heap.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/heap.h"
@@ -7,14 +10,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Spans are at least so long, so that small blocks share one.  These are addresses: a page takes
- * memory when it is touched. */
+/* Minimum length of a span, so that small blocks share one.  This is address space: a page takes
+ * memory only when it is touched. */
 #define SPAN_BYTES_LEAST (256 * 1024)
 
-/* Free bytes, written where they are.  Neighbours in a span are never both free. */
+/* A free piece, described in its own bytes.  Adjacent pieces in a span are never both free. */
 struct piece {
     struct piece *next; /* at a higher address */
-    size_t bytes;       /* a multiple of HEAP_ALIGN, as all sizes here */
+    size_t bytes;       /* a multiple of HEAP_ALIGN, like all sizes here */
 };
 
 /* At the beginning of a span's pages. */
@@ -24,13 +27,13 @@ struct heap_span {
     struct piece *free;
 } __attribute__((aligned(HEAP_ALIGN)));
 
-/* 0: too many. */
+/* Round up; 0: overflow. */
 static size_t round_up(size_t bytes, size_t unit)
 {
     return bytes > SIZE_MAX - unit ? 0 : (bytes + unit - 1) / unit * unit;
 }
 
-/* What a block takes; 0: too much. */
+/* Bytes that a block takes; 0: overflow. */
 static size_t size_of(size_t bytes)
 {
     return bytes ? round_up(bytes, HEAP_ALIGN) : HEAP_ALIGN;
@@ -44,7 +47,8 @@ static void *map_pages(size_t bytes)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-/* At least as much as there is, so that spans are few; where that is not to be had, what is needed.
+/* Map a span as large as the heap so far, to keep spans few; or only what is needed, if the system
+ * does not grant that.
  */
 static struct heap_span *map_span(struct heap *heap, size_t bytes)
 {
@@ -121,7 +125,7 @@ static struct heap_span *span_of(const struct heap *heap, const char *block)
     return span;
 }
 
-/* One piece of two, if nothing lies between. */
+/* Join two adjacent pieces, if nothing lies between them. */
 static void join(struct piece *piece)
 {
     struct piece *next = piece->next;
