@@ -1,4 +1,4 @@
-/* A call of a compiled function: arguments into their layouts, room for results, the body.
+/* Calling a compiled function: arguments into their layouts, memory for results, the body.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,13 +13,12 @@
 #include "run/partition.h"
 #include "run/relayout.h"
 
-/* What all devices of a call share.  Of the shards of arguments and results a device writes those
- * at its own position only. */
+/* Data shared by all devices of a call.  Each device writes only the shards at its own position. */
 struct calling {
     const struct shd_compiled *fn;
     struct shd_params *const *args;
     struct shd_params **results;
-    /* By result, by leaf: the leaf of a donated argument whose memory it takes. */
+    /* [result][leaf]: the leaf of a donated argument whose memory it reuses */
     struct taken {
         struct shd_params *from; /* NULL: memory of its own */
         size_t leaf;
@@ -29,10 +28,10 @@ struct calling {
 struct shd_call {
     struct shd_device *dev;
     const struct calling *calling;
-    void ***args; /* by argument, by leaf: the shard in the layout that was asked for */
+    void ***args; /* [argument][leaf]: the shard in the requested layout */
 };
 
-/* ---- before: what is passed ---- */
+/* ---- before: checking arguments ---- */
 
 static bool same_leaf(const struct shd_leaf *a, const struct shd_leaf *b)
 {
@@ -88,7 +87,7 @@ static int check_args(const struct shd_compiled *fn, const struct shd_store *sto
     return status;
 }
 
-/* ---- before: whose memory the results take ---- */
+/* ---- before: reusing memory for results ---- */
 
 static bool is_taken(const struct calling *c, const struct shd_params *from, size_t leaf)
 {
@@ -144,7 +143,8 @@ static int prepare_results(struct calling *c, struct shd_store *store, struct sh
 
 /* ---- on each device ---- */
 
-/* An argument in another layout is copied into the one asked for; a donated one is freed at once.
+/* Copy an argument in another layout into the requested one; a donated argument is then freed at
+ * once.
  */
 static int bring_leaf(struct shd_call *call, size_t arg, size_t i, struct shd_error *err)
 {
@@ -192,7 +192,7 @@ static int bring_args(struct shd_call *call, struct shd_error *err)
     return status;
 }
 
-/* The memory of a result: that of the donated argument which it takes over, or else new. */
+/* Provide the memory of a result: that of a donated argument which it reuses, or new memory. */
 static int open_result(struct shd_call *call, size_t result, size_t i, struct shd_error *err)
 {
     const struct calling *c = call->calling;

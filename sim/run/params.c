@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Parameters on devices (shd/params.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/params.h"
@@ -9,7 +12,7 @@
 #include "run/device.h"
 #include "run/relayout.h"
 
-/* ---- which arrays, and how they are sharded ---- */
+/* ---- arrays and their shardings ---- */
 
 static int bind_leaf(struct shd_params *params, size_t i, const struct shd_spec *spec,
                      struct shd_error *err)
@@ -56,7 +59,7 @@ int shd_params_create(struct shd_params **out, struct shd_store *store, const st
     return status;
 }
 
-/* Create parameters by specs, and free these with their array. */
+/* Create parameters by specs, then free the specs and their array. */
 static int create_by(struct shd_params **out, struct shd_store *store, const struct shd_tree *tree,
                      struct shd_spec **specs, struct shd_error *err)
 {
@@ -152,7 +155,7 @@ struct transfer {
     void *const *to;         /* gathering */
 };
 
-/* The device's part: as a box of the whole array, and of the shard. */
+/* The device's part of an array: offset and extent. */
 static void part_of(const struct shd_leaf *leaf, const struct params_leaf *p, int32_t position,
                     int64_t *offset, int64_t *extent)
 {
@@ -194,7 +197,7 @@ static int place(struct shd_device *dev, void *arg, struct shd_error *err)
     return status;
 }
 
-/* Of devices that hold the same, the one with coordinate 0 on every axis that shards nothing. */
+/* Whether a position is the first replica: coordinate 0 on every axis that shards nothing. */
 static bool is_first_replica(const struct shd_sharding *sharding, int32_t position)
 {
     uint32_t axes = shd_sharding_axes(sharding);
@@ -231,7 +234,7 @@ static int no_leaf(const struct shd_params *params, size_t leaf, struct shd_erro
     return shd_error_set(err, SHD_EINVAL, "there is no array %zu of %zu", leaf, params->nleaves);
 }
 
-/* Memory on the host, where the array has elements. */
+/* Check the host memory of an array that has elements. */
 static int check_host(const struct shd_params *params, size_t i, const void *host,
                       struct shd_error *err)
 {

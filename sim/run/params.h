@@ -1,4 +1,4 @@
-/* params.h - parameters on devices, as the files of this room see them.
+/* params.h - parameters on devices, shared by the files of sim/api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@ struct params_leaf {
     struct shd_sharding sharding;
     uint64_t shard_bytes;
     int64_t shard_shape[SHD_RANK_MAX];
-    void **shards; /* by position, inside the one block of all; NULL: not placed */
+    void **shards; /* by position, within a single block; NULL: not placed */
 };
 
 struct shd_params {

@@ -1,4 +1,4 @@
-/* Functions bound to axis resources, and to shapes.
+/* Functions bound to axis resources, and then to shapes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -170,7 +170,7 @@ static int bind_leaf(struct shd_sharding *out, const struct shd_mesh *mesh,
                             : shd_error_set(err, status, "'%.100s': %s", leaf->name, why.text);
 }
 
-/* The tree is complete: find its leaves' specs and bind them. */
+/* Find and bind the specs of a complete tree's leaves. */
 static int bind_tree(struct compiled_tree *t, const struct shd_resources *resources,
                      const struct shd_mesh *mesh, struct shd_error *err)
 {

@@ -1,4 +1,4 @@
-/* partition.h - partitioned and compiled functions, as the files of this room see them.
+/* partition.h - partitioned and compiled functions, shared by the files of sim/api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

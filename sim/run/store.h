@@ -1,4 +1,4 @@
-/* store.h - a store, as the files of this room see it.
+/* store.h - a store, shared by the files of sim/api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -34,7 +34,7 @@
 extern "C" {
 #endif
 
-struct shd_call;        /* what one device sees of a call; opaque */
+struct shd_call;        /* one device's view of a call; opaque */
 struct shd_partitioned; /* opaque */
 struct shd_compiled;    /* opaque */
 
@@ -84,7 +84,7 @@ SHD_API SHD_MUST_CHECK int shd_compile(struct shd_compiled **out, const struct s
                                        const struct shd_value *args, struct shd_error *err);
 SHD_API void shd_compiled_destroy(struct shd_compiled *fn); /* NULL is allowed */
 
-/* The tree of a result; NULL for one that is not there. */
+/* The tree of a result; NULL for a result that does not exist. */
 SHD_API const struct shd_tree *shd_compiled_result_tree(const struct shd_compiled *fn,
                                                         size_t result);
 
@@ -102,7 +102,7 @@ SHD_API SHD_MUST_CHECK int shd_compiled_call(const struct shd_compiled *fn, stru
 
 /* ---- inside a partitioned function ---- */
 
-/* An array as a device sees it. */
+/* A device's view of an array: its shard. */
 struct shd_local {
     void *data; /* the device's shard, row-major */
     enum shd_dtype dtype;
