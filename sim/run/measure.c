@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Timing collectives on virtual devices (measure.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "run/measure.h"
@@ -17,14 +20,14 @@
 #include "kern/kern.h"
 #include "run/collective.h"
 
-/* Operands repeat after so many elements; sums of so many are exact in all types. */
+/* Operands repeat with this period; sums of this many elements are exact in all types. */
 #define PERIOD 8
 /* Elements of a result compared at a time: 2 KiB of the stack. */
 #define CHECK_BLOCK 256
-/* Calls of a sample at most: enough for the clock, however little a call takes. */
+/* Maximum calls of a sample: enough for the clock, however short a call is. */
 #define CALLS_MAX 10000
 
-/* What the devices share.  Each writes its own place of `begin` and `end`; device 0 writes the
+/* Data shared by the devices.  Each writes its own entry of `begin` and `end`; device 0 writes the
  * rest, between barriers. */
 struct bench {
     const struct measure_opts *opts;
@@ -47,10 +50,10 @@ struct bencher {
     struct coll_call call, empty;
 };
 
-/* ---- operands, and what must come of them ---- */
+/* ---- operands and expected results ---- */
 
-/* Small whole numbers, and 0 but for a few members: partial sums of a reduction over many devices
- * stay exact. */
+/* An operand: small integers, and 0 except for a few members, so that partial sums over many
+ * devices stay exact. */
 static double operand(uint32_t member, uint64_t i)
 {
     return member < 2 * PERIOD ? (double)((i + member * 3) % PERIOD) : 0;
@@ -137,7 +140,7 @@ static int meet(struct bencher *w, struct shd_error *err)
     return run_collective(w->dev, &w->empty, err);
 }
 
-/* From the first device's beginning to the last one's end, after all have written theirs. */
+/* The time from the first device's begin to the last device's end, once all have written theirs. */
 static double span(const struct bench *b, uint32_t ndevices)
 {
     int64_t begin = b->begin[0], end = b->end[0];
@@ -149,7 +152,7 @@ static double span(const struct bench *b, uint32_t ndevices)
     return (double)(end - begin) * 1e-9;
 }
 
-/* All devices make the same call `ncalls` times. */
+/* Time `ncalls` equal calls on all devices. */
 static int sample_calls(struct bencher *w, struct coll_call *call, uint32_t ncalls, double *seconds,
                         struct shd_error *err)
 {
@@ -167,9 +170,9 @@ static int sample_calls(struct bencher *w, struct coll_call *call, uint32_t ncal
     return status;
 }
 
-/* The operands of all devices are copied to their results, each as large as the larger of the two,
- * by one device for each core.  The time is scaled to the bytes that the collective must read and
- * write. */
+/* Time copying the operands of all devices to their results, each as large as the larger of the
+ * two, by one device for each core.  The time is scaled to the bytes that the collective must read
+ * and write. */
 static int sample_copy(struct bencher *w, double *seconds, struct shd_error *err)
 {
     struct bench *b = w->b;
@@ -209,14 +212,14 @@ static int take_samples(struct bencher *w, struct shd_error *err)
     return status;
 }
 
-/* Warm up, and find how many calls fill a sample. */
+/* Warm up, and determine how many calls fill a sample. */
 static int warm_up(struct bencher *w, struct shd_error *err)
 {
     struct bench *b = w->b;
     uint32_t n = b->opts->nwarmups > 0 ? b->opts->nwarmups : 1;
     double seconds = 0;
     double calls;
-    int status = sample_calls(w, &w->call, 1, &seconds, err); /* pages are touched here */
+    int status = sample_calls(w, &w->call, 1, &seconds, err); /* touches the pages */
 
     if (status == SHD_OK)
         status = sample_calls(w, &w->call, n, &seconds, err);
@@ -315,14 +318,14 @@ static void conclude(struct measure *out, struct bench *b)
         out->algorithm_rate * coll_bus_factor(b->opts->algo->kind, (double)b->shape.nmembers);
 }
 
-/* The operand whose larger side is at most the size asked for. */
+/* Set the operand so that the larger of operand and result has at most the requested size. */
 static void set_shape(struct bench *b)
 {
     uint32_t n = b->opts->ndevices;
     uint64_t size = shd_dtype_size(b->opts->dtype);
     enum coll_kind kind = b->opts->algo->kind;
     bool gathers = kind == COLL_ALL_GATHER || kind == COLL_GATHER;
-    bool cuts = kind == COLL_ALL_TO_ALL; /* results are alike only when chunks are */
+    bool cuts = kind == COLL_ALL_TO_ALL; /* equal results need equal chunks */
     uint64_t count = b->opts->bytes / size / (gathers ? n : 1);
 
     if (cuts)

@@ -1,7 +1,7 @@
-/* measure.h - how long a collective takes on virtual devices, beside what the machine allows.
+/* measure.h - the time of a collective on virtual devices, compared with the machine's limits.
  *
- * Samples of the collective, of plain copies and of an empty collective take turns within one run,
- * so that a busy machine slows all of them alike.  The last call of all is checked.
+ * Samples of the collective, of plain copies and of an empty collective alternate within one run,
+ * so that a busy machine slows all of them alike.  The last call is checked.
  *
  * Thread class: measure_run() may be called by several threads, but they would disturb each other.
  *
@@ -20,13 +20,13 @@
 
 struct measure_opts {
     const struct coll_algo *algo;
-    enum shd_dtype dtype;    /* a computed one */
+    enum shd_dtype dtype;    /* a type with arithmetic */
     enum shd_reduce_op red;
     uint32_t ndevices;
-    uint64_t bytes;          /* the larger of operand and result of a device; rounded down */
+    uint64_t bytes;          /* larger of a device's operand and result; rounded down */
     uint32_t nwarmups;
     uint32_t nsamples;
-    int64_t sample_ns;       /* calls are repeated within a sample for about so long */
+    int64_t sample_ns;       /* approximate length of a sample, filled by repeated calls */
     const char *memory;      /* as in shd_run_opts; may be NULL */
     const int *stop_request; /* as in shd_run_opts; may be NULL */
 };
@@ -44,11 +44,13 @@ struct measure {
     struct measure_spread copy;  /* the cores copy the bytes that must be read and written */
     struct measure_spread floor; /* a collective without data */
     double algorithm_rate; /* bytes a second, by the median */
-    double bus_rate;       /* the same, by what each device must receive; comparable to links */
+    double bus_rate;       /* by the bytes that each device must receive; comparable to link
+                              rates */
     uint64_t nwrong;       /* elements */
 };
 
-/* SHD_EINVAL (the algorithm does not serve so many devices) and the errors of shd_run(). */
+/* Errors: SHD_EINVAL (the algorithm does not support this number of devices), and those of
+ * shd_run(). */
 SHD_MUST_CHECK int measure_run(struct measure *out, const struct measure_opts *opts,
                                struct shd_error *err);
 
