@@ -101,7 +101,7 @@ static inline double kern_agreement(double squares, double total)
     return squares > 0 && total * total > squares ? total * total / squares : 1;
 }
 
-/* An operand or its variances in float64, squared: NULL without memory. */
+/* The squares of n values; NULL without memory. */
 double *kern_squared(const double *values, uint64_t n);
 
 /* calloc() makes the system take pages back and clear others, which takes longer than clearing
@@ -109,7 +109,7 @@ double *kern_squared(const double *values, uint64_t n);
 void *kern_zeroed(uint64_t n, size_t size);
 
 /* The rule of kernels that only move elements: variances move with them.  `moved` is the operand
- * with elements, `noperands` their number of operands. */
+ * that has the elements, one of `noperands`. */
 bool kern_error_moved(const struct kern_kernel *kernel, const union kern_desc *desc,
                       struct kern_error *e, uint32_t moved, uint32_t noperands);
 

@@ -482,7 +482,7 @@ void program_memory(struct program_memory *out, const struct program *program, u
 
 /* Callbacks for the memory of a rank's devices in a step, in the order of its actions. */
 struct program_memory_watch {
-    /* A buffer is allocated (alive) or freed.  Several microbatches may hold a copy of it at once. */
+    /* A buffer is allocated (alive) or freed.  Several microbatches may each hold a copy of it. */
     void (*buffer)(void *arg, uint32_t buffer, bool alive);
     /* An op while all its inputs and outputs are live; its workspace is live, too. */
     void (*op)(void *arg, uint32_t op, uint32_t microbatch);

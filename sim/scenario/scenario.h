@@ -126,7 +126,7 @@ struct scenario_moe {
                              for each shard of the batch along axes that do not shard experts */
     double aux_loss, z_loss;
     enum scenario_routing routing;
-    double skew;   /* parameter of the workload, see there; 0: its default */
+    double skew;   /* the workload's parameter: zipf's exponent, or the hot share; 0: its default */
     int64_t ranks; /* ranks of the workload; 0: the shards of experts in the mesh */
 };
 
