@@ -144,8 +144,8 @@ static double computed(const struct stages *s, enum piece_part part)
            (s->cut.together ? waits : 0);
 }
 
-/* The argument, wherever stages lie and whatever runs as one: the busiest rank takes no less than the mean of all, each of
- * which begins its update when it has done its last backward phase. */
+/* The argument, wherever stages lie and whatever runs as one: the busiest rank takes no less than
+ * the mean of all, each of which begins its update when it has done its last backward phase. */
 static double mean_seconds(const struct stages *s)
 {
     double layers = (double)stages_before(&s->cut, s->cut.stages), update = 0;
