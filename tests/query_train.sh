@@ -41,7 +41,7 @@ refused() {
 
 refused "a decay that there is not" 's/"decay":"cosine"/"decay":"linear"/' "'decay' is constant or cosine"
 refused "betas of 1" 's/"betas":\[0.9,0.95\]/"betas":[1,1]/' "'betas' must be two numbers"
-refused "betas that are text" 's/"betas":\[0.9,0.95\]/"betas":"x"/' "'betas' must be two numbers"
+refused "betas that are text" 's/"betas":\[0.9,0.95\]/"betas":"x"/' "'optimizer.betas' must be a list"
 refused "a vocabulary that is not the table's" 's/"vocab":4/"vocab":9/' "'vocab' has size 9, not 4"
 refused "another mlp" 's/"mlp":"gelu"/"mlp":"relu"/' "'mlp' is gelu or swiglu"
 refused "ZeRO without an axis" 's/,"axis":"dp"//' "'zero' needs an 'axis'"
