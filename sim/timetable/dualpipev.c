@@ -1,14 +1,14 @@
 /* DualPipeV - a V of stages in which forwards overlap with backwards of other microbatches.
  *
- * Rank r holds stages r and 2p - 1 - r.  In the steady state a forward of one stage and a backward
- * of the other are done as one, so that the transfers of each (of experts above all) hide behind
- * the computation of the other.  Towards the end backwards are in two, and their weight gradients
- * fill the gaps.
+ * Rank r holds stages r and 2p - 1 - r.  In the steady state a rank runs a forward of one stage and
+ * a backward of the other as one pair, so that the transfers of each action (above all the
+ * transfers of experts) hide behind the computation of the other.  Towards the end backwards are
+ * split, and weight gradients fill the gaps.
  *
  * DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.2.1 (DualPipe), cut in
- * half into a V by DeepSeek and Sea AI Lab, https://github.com/deepseek-ai/DualPipe, whose eight
- * steps these are, and whose README has the bubble, with PP = 2p.  Two stages a rank; at least as
- * many microbatches as stages.
+ * half into a V by DeepSeek and Sea AI Lab, https://github.com/deepseek-ai/DualPipe: the eight
+ * steps below are the steps of that repository, and its README has the bubble, with PP = 2p.  Two
+ * stages a rank; at least as many microbatches as stages.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,14 +18,14 @@
 #include "timetable/row.h"
 #include "timetable/table.h"
 
-/* How far one of a rank's two stages is. */
+/* Forwards and backwards done so far by one of a rank's two stages. */
 struct progress {
     uint32_t stage;
     uint32_t forwards, backwards;
 };
 
-/* A rank at work: its stages on the way down and up, and the input gradients whose weight gradients
- * are still to be made: row actions, from `owed` on, that are of this kind. */
+/* A rank whose order is being written: its stages on the way down and up.  Input gradients among
+ * the row's actions from `owed` on still lack their weight gradients. */
 struct worker {
     struct timetable_row *row;
     struct progress down, up;
@@ -52,7 +52,7 @@ static void add_pair(struct worker *w, struct progress *forward, struct progress
     timetable_add_overlapped(w->row, &f, &b);
 }
 
-/* The weight gradient that is owed longest, if any is. */
+/* Add the weight gradient of the earliest input gradient that still lacks one, if any. */
 static void add_weight(struct worker *w)
 {
     while (w->owed < w->row->nactions) {
@@ -65,7 +65,7 @@ static void add_weight(struct worker *w)
     }
 }
 
-/* Steps 1 to 3: forwards, until the first gradients are there. */
+/* Steps 1 to 3: forwards; once the first gradients arrive, split backwards of `up` as well. */
 static void begin(struct worker *w, uint32_t behind)
 {
     for (uint32_t i = 0; i < 2 * behind; i++)
@@ -81,13 +81,13 @@ static void begin(struct worker *w, uint32_t behind)
     }
 }
 
-/* Steps 4 and 5: pairs, at last without forwards on the way down. */
+/* Steps 4 and 5: overlapped pairs; step 5 has no forwards of `down` left. */
 static void overlap(struct worker *w, uint32_t behind)
 {
     uint32_t n = w->row->sizes.nmicrobatches - 2 * w->row->sizes.nranks + w->row->rank + 1;
 
     for (uint32_t i = 0; i < n; i++) {
-        if (i == 0 && behind == 0) { /* apart, so that the gradient is there sooner */
+        if (i == 0 && behind == 0) { /* not as a pair, to make the gradient sooner */
             add_forward(w, &w->down);
             add_backward(w, &w->up, false);
         } else {
@@ -101,10 +101,10 @@ static void overlap(struct worker *w, uint32_t behind)
     }
 }
 
-/* Steps 6 to 8: backwards, in two from the middle on. */
+/* Steps 6 to 8: backwards, split from the middle of step 6 on. */
 static void end(struct worker *w, uint32_t behind)
 {
-    uint32_t n = w->row->rank + 1; /* of both stages */
+    uint32_t n = w->row->rank + 1; /* backwards of each stage in step 6 */
 
     for (uint32_t i = 0; i < n; i++) {
         add_backward(w, &w->up, 2 * i + 1 > n);
@@ -132,7 +132,7 @@ static void order(struct timetable_row *row)
 
 static double idle(const struct timetable_sizes *sizes, const struct timetable_times *times)
 {
-    /* One after the other, the next stage waits for a pair's forward only, not for the pair. */
+    /* If a pair's actions run one after the other, the next stage waits for the forward only. */
     double pair = times->overlapped > 0 ? times->overlapped : times->backward;
 
     return (sizes->nranks - 1) * (pair + times->backward - 3 * times->backward_weight);

@@ -1,8 +1,8 @@
 /* GPipe - all forwards, then all backwards.
  *
  * The simplest order: a rank keeps the activations of every microbatch until the backwards begin.
- * Only the ramps at both ends are idle: the last rank begins p - 1 forwards late, and the first one
- * ends p - 1 backwards after it.
+ * Only the ramps at both ends are idle: the last rank begins p - 1 forwards late, and the first
+ * rank ends p - 1 backwards after the last.
  *
  * Huang et al., GPipe, arXiv:1811.06965, section 2.3.  One stage a rank; any number of
  * microbatches.

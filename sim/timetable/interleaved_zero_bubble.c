@@ -1,11 +1,12 @@
 /* InterleavedZeroBubble - ZB-H1 with several smaller stages a rank.
  *
- * As Interleaved1F1B, but a rank is only one forward further ahead for each rank behind it, as
- * input gradients come back in half the time; weight gradients are put off.
+ * Unlike in Interleaved1F1B, a rank is only one forward further ahead for each rank after it,
+ * because input gradients come back in half the time of full backwards; weight gradients are put
+ * off.
  *
  * Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 2.1 (ZB-H1), with the
- * stages of arXiv:2104.04473; PyTorch calls it so.  floor(m / p) rounds (at least one) must divide
- * m.
+ * stages of arXiv:2104.04473; the name is PyTorch's.  floor(m / p) rounds (at least one) must
+ * divide m.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

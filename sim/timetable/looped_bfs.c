@@ -1,10 +1,10 @@
-/* LoopedBFS - several stages a rank, each of them with all microbatches at once.
+/* LoopedBFS - several stages a rank; each runs all microbatches before the rank's next stage.
  *
  * Stage s is on rank s mod p, so that a microbatch goes round the ranks v times.  A rank does all
  * microbatches of one stage before its next stage ("breadth first"), then all backwards, from the
  * last stage and the last microbatch back.  The ramps are as long as a stage, which is 1/v of a
  * rank's work; all activations are alive at once, but a stage's weights are needed (and gathered,
- * where they are sharded) only once forward and once backward.
+ * if sharded) only once forward and once backward.
  *
  * Lamy-Poirier, Breadth-First Pipeline Parallelism, arXiv:2211.05953, section 4.  Any sizes.
  *

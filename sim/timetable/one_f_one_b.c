@@ -1,11 +1,12 @@
-/* 1F1B - one forward, one backward: as GPipe, with the activations of fewer microbatches.
+/* 1F1B - one forward, one backward: the bubble of GPipe, with the activations of fewer
+ * microbatches.
  *
- * Rank r does as many forwards as there are ranks from it to the last, p - r, by when the first
- * gradient is back; from then on a backward makes room for every forward.  The bubble is GPipe's,
- * but no more than p - r microbatches are alive.
+ * Rank r does p - r forwards, one for each rank from r to the last; then the first gradient is
+ * back, and from then on a backward makes room for every forward.  The bubble is GPipe's, but no
+ * more than p - r microbatches are alive.
  *
  * Narayanan et al., PipeDream-Flush, arXiv:2006.09503; Megatron-LM, arXiv:2104.04473, section 2.2.
- * One stage a rank; any number of microbatches (of fewer than p - r, all forwards go first).
+ * One stage a rank; any number of microbatches (if fewer than p - r, all forwards go first).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* row.h - what schedules are written with: a rank's actions are added one after the other.
+/* row.h - the row of a timetable that a schedule writes: one rank's actions, added in order.
  *
  * Thread class: owned by one thread.
  *
@@ -13,14 +13,14 @@ struct timetable_row {
     const struct timetable_schedule *schedule;
     struct timetable_sizes sizes;
     uint32_t rank;
-    struct timetable_action *actions; /* room for three of every stage and microbatch of a rank */
+    struct timetable_action *actions; /* room for three per stage and microbatch of the rank */
     size_t nactions;
 };
 
 void timetable_add(struct timetable_row *row, enum timetable_kind kind, uint32_t stage,
                    uint32_t microbatch);
 
-/* A forward and a full backward that are done as one. */
+/* Add an overlapped pair: a forward and a full backward. */
 void timetable_add_overlapped(struct timetable_row *row, const struct timetable_action *forward,
                               const struct timetable_action *backward);
 

@@ -1,4 +1,4 @@
-/* Which sizes schedules take, and what follows from them.
+/* The sizes that schedules accept, and the figures that follow from the sizes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@ static int check_rounds(const struct timetable_sizes *sizes, const char *name,
 
     if (divides(m, p))
         return SHD_OK;
-    while (!divides(below, p)) /* multiples of p divide: neither is further than p */
+    while (!divides(below, p)) /* multiples of p divide, so that neither is further than p */
         below--;
     while (!divides(above, p))
         above++;
@@ -55,7 +55,7 @@ uint64_t timetable_ahead(const struct timetable_schedule *schedule, const struct
     return n < all ? n : all;
 }
 
-/* ---- all that a schedule asks for ---- */
+/* ---- conditions of a schedule ---- */
 
 int timetable_check(const struct timetable_schedule *schedule, const struct timetable_sizes *sizes,
                     struct shd_error *err)

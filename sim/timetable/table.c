@@ -1,4 +1,4 @@
-/* The schedules there are, found by name and by what is true of them.
+/* The list of schedules, and finding schedules by name and by flags.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 #define ADDRESS(name) &name,
 const struct timetable_schedule *const timetable_schedules[] = {TIMETABLE_TABLE(ADDRESS) NULL};
 
-/* ---- by what is true of them ---- */
+/* ---- by flags ---- */
 
 bool timetable_is_made_for(const struct timetable_schedule *schedule, int64_t nstages)
 {
@@ -58,8 +58,8 @@ static const char *skip_dashes(const char *s)
     return s;
 }
 
-/* What follows a name in a longer one: "" where they are the same, "ZeroBubble" for "zbv"; NULL: it
- * does not begin so. */
+/* The rest of `whole` after `name`, ignoring case, '-' and '_': "" if the two are equal,
+ * "ZeroBubble" after "zbv"; NULL if `whole` does not begin with `name`. */
 static const char *behind(const char *whole, const char *name)
 {
     for (;; whole++, name++) {

@@ -1,4 +1,4 @@
-/* table.h - the schedules there are, a file and a row each.
+/* table.h - the list of schedules: a file and a row for each.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,7 +7,7 @@
 
 #include "timetable/timetable.h"
 
-/* A new one goes behind the others: journals of searches count them. */
+/* Add new schedules at the end: journals of searches refer to schedules by number. */
 #define TIMETABLE_TABLE(ROW)               \
     ROW(timetable_gpipe)                   \
     ROW(timetable_one_f_one_b)             \

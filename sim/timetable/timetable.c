@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Building timetables from schedules, and printing actions (timetable.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "timetable/timetable.h"
@@ -23,9 +26,9 @@ const char *timetable_print_action(char *buf, size_t size, const struct timetabl
     return buf;
 }
 
-/* ---- what schedules are written with ---- */
+/* ---- adding actions to a row ---- */
 
-/* Actions that a rank can have for one stage and microbatch: forward, and a backward in two. */
+/* Most actions of a stage for one microbatch: a forward, an input and a weight gradient. */
 #define PER_MICROBATCH 3
 
 static uint64_t room_of(const struct timetable_sizes *s)
@@ -86,7 +89,7 @@ static int check(const struct timetable_schedule *schedule, const struct timetab
     return timetable_check(schedule, s, err);
 }
 
-/* Rank after rank, each into the room behind the one before. */
+/* Fill rank by rank; a rank's actions begin where those of the rank before end. */
 static void fill(struct timetable *t, const struct timetable_schedule *schedule,
                  const struct timetable_sizes *sizes)
 {
@@ -103,7 +106,7 @@ static void fill(struct timetable *t, const struct timetable_schedule *schedule,
     }
 }
 
-/* Give back the room that a schedule of whole backwards does not need. */
+/* Give back the room that a schedule without split backwards does not need. */
 static void trim(struct timetable *t)
 {
     struct timetable_action *less = realloc(t->actions, timetable_nactions(t) * sizeof *t->actions);

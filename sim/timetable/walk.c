@@ -1,6 +1,6 @@
-/* Ranks are visited from a list of those that may be able to go on: all at first, then whoever may
- * have waited for what has just been done.  So each action is looked at when its rank gets to it,
- * and at most once more for each action that it waits for.
+/* Timing the actions of a timetable.  Ranks are visited from a list of ranks that may be able to go
+ * on: all at first, then every rank that may have waited for an action just done.  So each action
+ * is examined when its rank gets to it, and at most once more for each action that it waits for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,20 +14,20 @@
 
 #include "base/text.h"
 
-#define NOBODY UINT32_MAX /* no action has this number: TIMETABLE_ACTIONS_MAX is less */
+#define NOBODY UINT32_MAX /* above all action numbers, which are below TIMETABLE_ACTIONS_MAX */
 
-/* What others wait for: actions by stage and microbatch. */
+/* Results that actions wait for, each of one stage and microbatch. */
 enum { MADE_FORWARD, MADE_INPUT, MADE_WEIGHT, NMADE };
 
 struct walker {
     const struct timetable *t;
     const struct timetable_times *times;
     struct timetable_walk *walk;
-    /* Who makes the output, the input gradient and the weight gradient of a stage for a
-     * microbatch: [what][stage * nmicrobatches + microbatch] is the number of an action. */
+    /* Number of the action that makes the output, the input gradient or the weight gradient of a
+     * stage for a microbatch: [what][stage * nmicrobatches + microbatch]. */
     uint32_t *maker[NMADE];
-    size_t *next;    /* [rank]: its first action that is not done */
-    double *clock;   /* [rank]: when that one before it ended */
+    size_t *next;    /* [rank]: number of its first action not done */
+    double *clock;   /* [rank]: end of its last action done */
     uint32_t *ready; /* ranks to visit, a ring of nranks */
     bool *is_ready;  /* [rank]: in the ring */
     size_t first_ready, nready;
@@ -43,7 +43,7 @@ static uint32_t rank_of(const struct walker *w, const struct timetable_action *a
     return w->t->rank_of_stage[a->stage];
 }
 
-/* ---- who makes what ---- */
+/* ---- which action makes what ---- */
 
 static int claim(struct walker *w, int what, uint32_t number, struct shd_error *err)
 {
@@ -85,7 +85,7 @@ static int register_action(struct walker *w, uint32_t rank, uint32_t number, str
     return status;
 }
 
-/* Two that overlap are a forward and the full backward behind it. */
+/* Check that an overlapped pair is a forward and the full backward right after it. */
 static int check_pair(const struct walker *w, uint32_t rank, size_t number, struct shd_error *err)
 {
     const struct timetable_action *a = &w->t->actions[number];
@@ -115,15 +115,15 @@ static int register_all(struct walker *w, struct shd_error *err)
     return status;
 }
 
-/* ---- who waits for whom ---- */
+/* ---- which action waits for which ---- */
 
-/* What an action waits for: the stage and microbatch, and what is made of them. */
+/* A result that an action waits for. */
 struct need {
     int what;
     uint32_t stage, microbatch;
 };
 
-/* At most two. */
+/* Fill in the results that an action waits for; returns their number, at most two. */
 static int needs_of(struct need *out, const struct timetable *t, const struct timetable_action *a)
 {
     int n = 0;
@@ -151,7 +151,8 @@ static uint32_t maker_of(const struct walker *w, const struct need *need)
     return w->maker[need->what][place_of(w->t, need->stage, need->microbatch)];
 }
 
-/* When all is there that an action needs; false and what is not, while something is not. */
+/* Raise *when to the time at which all results that an action needs are made; false, with a missing
+ * result, if one is not made yet. */
 static bool is_there(const struct walker *w, size_t number, double *when, struct need *missing)
 {
     struct need needs[2];
@@ -169,7 +170,7 @@ static bool is_there(const struct walker *w, size_t number, double *when, struct
     return true;
 }
 
-/* ---- going on ---- */
+/* ---- doing actions ---- */
 
 static void visit_later(struct walker *w, uint32_t rank)
 {
@@ -179,7 +180,7 @@ static void visit_later(struct walker *w, uint32_t rank)
     w->ready[(w->first_ready + w->nready++) % w->t->nranks] = rank;
 }
 
-/* Whoever may have waited for what an action made. */
+/* Visit the ranks that may have waited for the result of an action. */
 static void wake(struct walker *w, const struct timetable_action *a)
 {
     if (a->kind == TIMETABLE_FORWARD && a->stage + 1 < w->t->nstages)
@@ -196,14 +197,15 @@ static double duration(const struct walker *w, enum timetable_kind kind)
     return durations[kind];
 }
 
-/* How many actions of a rank are done at once from its next on: two that overlap and take a time of
- * their own, else one. */
+/* Number of actions that a rank does at once from its next action on: two for an overlapped pair
+ * with a time of its own, else one. */
 static size_t together(const struct walker *w, uint32_t rank)
 {
     return w->t->actions[w->next[rank]].overlapped && w->times->overlapped > 0 ? 2 : 1;
 }
 
-/* Do the next action (or two) of a rank, if it can be done. */
+/* Do the next action or overlapped pair of a rank; false if there is none or a result is
+ * missing. */
 static bool step(struct walker *w, uint32_t rank)
 {
     size_t number = w->next[rank], n;
@@ -243,9 +245,9 @@ static void go(struct walker *w)
     }
 }
 
-/* ---- what cannot go on ---- */
+/* ---- timetables that cannot finish ---- */
 
-/* What the next action of a rank that is stuck waits for. */
+/* A missing result that the next action of a stuck rank waits for. */
 static struct need missing_of(const struct walker *w, uint32_t rank)
 {
     struct need missing = {0};
@@ -258,7 +260,7 @@ static struct need missing_of(const struct walker *w, uint32_t rank)
     return missing;
 }
 
-/* The rank that one waits for, or NOBODY when no rank does what it waits for. */
+/* The rank that a stuck rank waits for; NOBODY if no rank makes the missing result. */
 static uint32_t waits_for(const struct walker *w, uint32_t rank)
 {
     struct need missing = missing_of(w, rank);
@@ -266,7 +268,7 @@ static uint32_t waits_for(const struct walker *w, uint32_t rank)
     return maker_of(w, &missing) == NOBODY ? NOBODY : w->t->rank_of_stage[missing.stage];
 }
 
-/* "1F0 of rank 1", or what nobody does. */
+/* Add "1F0 of rank 1", or the missing action that no rank does. */
 static void add_awaited(struct text *out, const struct walker *w, uint32_t rank)
 {
     static const char *const letters[NMADE] = {"F", "B", "W"};
@@ -286,10 +288,10 @@ static void add_awaited(struct text *out, const struct walker *w, uint32_t rank)
         text_addf(out, "%s of rank %u", name, (unsigned)w->t->rank_of_stage[missing.stage]);
 }
 
-#define SAID_MAX 3 /* ranks of a circle that a message names; it says how many there are */
+#define SAID_MAX 3 /* ranks of a circle named in a message, which counts all of them */
 
-/* From a rank that is stuck, follow who waits for whom until a rank comes up again, or nobody does
- * what is waited for.  The visits are noted in is_ready[], which has no more use. */
+/* From a stuck rank, follow the waits until a rank comes up again, or no rank makes the missing
+ * result.  is_ready[], which has no more use, marks the visited ranks. */
 static int tell_stuck(struct walker *w, uint32_t rank, struct shd_error *err)
 {
     struct text out = TEXT_INIT;
@@ -353,7 +355,7 @@ static void count_live(const struct timetable *t, uint32_t rank, struct timetabl
     walk->live_until_weight[rank] = most_weight;
 }
 
-/* Time that a rank works, from the numbers of actions, so that it is not a sum of many. */
+/* Time that a rank works: numbers of actions times durations, which round less than a long sum. */
 static double busy(const struct walker *w, uint32_t rank)
 {
     size_t n[TIMETABLE_KINDS] = {0}, npairs = 0;
@@ -362,7 +364,7 @@ static double busy(const struct walker *w, uint32_t rank)
     for (size_t i = w->t->first[rank]; i < w->t->first[rank + 1]; i++) {
         if (w->t->actions[i].overlapped && w->times->overlapped > 0) {
             npairs++;
-            i++; /* the other of the two */
+            i++; /* skip the backward of the pair */
         } else {
             n[w->t->actions[i].kind]++;
         }
@@ -387,7 +389,7 @@ static void sum_up(const struct walker *w)
     walk->bubble = span > 0 ? 1 - work / (span * w->t->nranks) : 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole walk ---- */
 
 static int check_times(const struct timetable_times *t, struct shd_error *err)
 {

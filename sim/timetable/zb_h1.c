@@ -1,9 +1,10 @@
-/* ZBH1 - 1F1B with the backward in two: weight gradients wait until a rank would be idle.
+/* ZBH1 - 1F1B with split backwards: weight gradients wait until a rank would be idle.
  *
- * A stage needs only the input gradient of the next; the weight gradient of a microbatch can be
- * made at any time.  Rank r is p - 1 - r forwards ahead, as in 1F1B, and puts weight gradients off
- * by r microbatches, so that the last rank fills the end with them.  As many microbatches keep
- * something alive (until their weight gradient) on each rank as on the first rank of 1F1B: p.
+ * A stage needs only the input gradient of the next stage; the weight gradient of a microbatch can
+ * be made at any later time.  Rank r is p - 1 - r forwards ahead, as in 1F1B, and puts weight
+ * gradients off by r microbatches, so that the last rank fills the end with them.  On each rank p
+ * microbatches keep something alive (until their weight gradient), as many as on the first rank of
+ * 1F1B.
  *
  * Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 2.1 and table 2.  One
  * stage a rank; any number of microbatches.

@@ -1,16 +1,15 @@
-/* ZBVZeroBubble - two stages a rank in the shape of a V, and weight gradients that fill what is
- * left.
+/* ZBVZeroBubble - two stages a rank in the shape of a V, with weight gradients in the gaps.
  *
  * Rank r holds stages r and 2p - 1 - r: a microbatch goes down the ranks and up again, so that its
- * last stage is where its first one is, and rank 0 has a gradient to work on as soon as any.  In
- * the steady state every rank does forward, input gradient and weight gradient of one stage, then
- * of the other; at the end weight gradients are put off behind the input gradients that others wait
- * for. With F = I = W the ranks only begin and end at different times; each is busy from its first
- * action to its last, and holds as much as the first rank of 1F1B.
+ * first and last stages are on rank 0, which gets the first gradient.  In the steady state every
+ * rank does forward, input gradient and weight gradient of one stage, then of the other; at the end
+ * weight gradients are put off behind the input gradients that other ranks wait for.  With F = I =
+ * W the ranks only begin and end at different times; each is busy from its first action to its
+ * last, and holds as much as the first rank of 1F1B.
  *
  * Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 6 (ZB-V).  Two stages a
- * rank; any number of microbatches: of fewer than 2p - 1 the order is that of 2p - 1, without the
- * actions of those that are not there.
+ * rank; any number of microbatches: with fewer than 2p - 1 the order is that of 2p - 1 without the
+ * actions of the missing microbatches.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +19,7 @@
 #include "timetable/row.h"
 #include "timetable/table.h"
 
-/* How far one of a rank's two stages is: the next microbatch of each kind. */
+/* The next microbatch of each kind of action, for one of a rank's two stages. */
 struct progress {
     uint32_t stage;
     uint32_t next[TIMETABLE_KINDS];
@@ -30,7 +29,7 @@ static int check(const struct timetable_sizes *sizes, struct shd_error *err)
 {
     uint64_t p = sizes->nranks;
 
-    /* The order of 2p - 1 microbatches is gone through in any case. */
+    /* order() goes through at least 2p - 1 microbatches. */
     if (2 * p * (2 * p - 1) <= TIMETABLE_PLACES_MAX)
         return SHD_OK;
     return shd_error_set(err, SHD_ERANGE,
@@ -52,8 +51,8 @@ static void add_backward(struct timetable_row *row, struct progress *at)
     add(row, at, TIMETABLE_BACKWARD_WEIGHT);
 }
 
-/* Forwards of `down`, the stage on the way down, until the first microbatch is back, which is when
- * `up` takes turns with it, then with its own backwards. */
+/* Forwards of `down`, the stage on the way down, until the first microbatch is back; then `up`
+ * takes turns with `down`, and at last does forwards and backwards in turns. */
 static void warm_up(struct timetable_row *row, struct progress *down, struct progress *up)
 {
     uint32_t behind = row->sizes.nranks - row->rank; /* ranks from this one to the last */
