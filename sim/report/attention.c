@@ -1,4 +1,4 @@
-/* What is told of attention, as text and as JSON.
+/* The report on the balance of attention, as text and as JSON.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -81,7 +81,7 @@ void attention_text(const struct attention *attention, const struct record *reco
 
 /* ---- JSON ---- */
 
-/* Numbers of those that have a part; of the other devices 0. */
+/* Write the pairs of each device; 0 for devices without a part in the attention. */
 static int pairs_json(struct json_out *out, const char *key, const struct attention_row *row,
                       const uint128 *pairs, const struct record *record)
 {

@@ -1,4 +1,4 @@
-/* What each device has of attention: pairs of query and key, counted or planned.
+/* The pairs of query and key of attention on each device, counted or planned.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -123,7 +123,7 @@ static double busy_balance(const struct attention_row *row, const struct record 
     return most > 0 ? all / row->ndoers / most : 1;
 }
 
-/* The attention that begins at op i; *next is the first op that is told behind it. */
+/* Describe the attention that begins at op i; *next is the first op after the attention. */
 static bool describe(struct attention_row *row, const struct record *record, uint32_t i,
                      uint32_t *next)
 {

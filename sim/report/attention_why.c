@@ -1,5 +1,5 @@
-/* Why one device has more of attention than others, from the description of what queries see; and
- * what it would be if the tokens were dealt in another order, by the same closed form as a plan.
+/* Why one device has more pairs of attention than others, from the description of what queries see;
+ * and the balance under another order of tokens, by the closed form that plans use.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,21 +11,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define EVEN 1.05          /* as in attention.c */
-#define WORTH_TELLING 0.95 /* an order that leaves the slowest more than this is not told */
-#define TRIED_MAX 65536    /* steps times devices: of more, other orders are not tried */
+#define EVEN 1.05          /* most / mean, as ATTENTION_EVEN */
+#define WORTH_TELLING 0.95 /* orders that leave the slowest device more than this are omitted */
+#define TRIED_MAX 65536    /* steps times devices; above this no other order is tried */
 
-/* The device that has most, and what its queries see. */
+/* The device with the most pairs, and what its queries see. */
 struct viewed {
     const struct record *record;
     const struct attention_row *row;
     const struct program_op *op;
     struct kern_sight sight;
-    int64_t query, nqueries; /* its own, as they lie in memory */
+    int64_t query, nqueries; /* the device's queries, as they lie in memory */
     int64_t batch;           /* the first row of the batch */
 };
 
-/* What is causal as the arrays lie is a sight, too. */
+/* The sight of an attention; a causal mask without a sight is one in the order of the arrays. */
 static struct kern_sight sight_of(const struct program *program, const struct program_op *op)
 {
     const struct program_buffer *q = &program->buffers[op->inputs[0]];
@@ -54,7 +54,7 @@ static struct viewed view(const struct attention_row *row, const struct record *
 
 /* ---- documents ---- */
 
-/* A document, and the pairs that the device's queries in it see. */
+/* A document, and the pairs that are seen by the device's queries in the document. */
 struct document {
     int64_t row, first, last;
     uint64_t pairs;
@@ -120,11 +120,12 @@ static void add_document(const struct viewed *v, struct text *out)
 
 /* ---- another order ---- */
 
-/* What the devices would have to do. */
+/* The devices' work if tokens were dealt in some order. */
 struct dealt {
-    double most;    /* flops of the one that has most */
-    double slowest; /* the same in each step of a ring, added up; where there is none, equal */
-    double times;   /* the most is so many times the mean */
+    double most;    /* flops of the device with the most work */
+    double slowest; /* the most flops in each step of a ring, summed; without a ring equal to
+                       `most` */
+    double times;   /* `most` / mean */
 };
 
 static double flops_dealt(const struct viewed *v, const struct kern_sight *sight, uint32_t step,
@@ -134,13 +135,13 @@ static double flops_dealt(const struct viewed *v, const struct kern_sight *sight
     int64_t offsets[KERN_OFFSETS_MAX] = {0};
     union kern_desc desc = op->desc;
 
-    desc.attention.causal = false; /* the sight is */
+    desc.attention.causal = false; /* the sight has the mask */
     desc.attention.sight = sight;
     program_op_offsets(v->record->program, op, position, offsets);
     return (double)op->kernel->flops(&desc, offsets);
 }
 
-/* Add one step to what each of the doers has. */
+/* Add the flops of one step to each doer's sum, and the step's largest to `slowest`. */
 static void deal_step(struct dealt *out, const struct viewed *v, const struct kern_sight *sight,
                       uint32_t step, double *flops)
 {
@@ -165,7 +166,7 @@ static bool deal(struct dealt *out, const struct viewed *v, enum kern_order_kind
     if (!flops)
         return false;
     *out = (struct dealt){.times = 1};
-    sight.pairs = NULL; /* known are those of the order that is */
+    sight.pairs = NULL; /* the counted pairs are those of the present order */
     sight.order.kind = kind;
     sight.order.parts = parts;
     for (uint32_t s = 0; s < v->row->nsteps; s++)
@@ -183,15 +184,14 @@ static bool deal(struct dealt *out, const struct viewed *v, enum kern_order_kind
     return true;
 }
 
-/* What part of `now` the slowest has to do: at the end of the ring, or in its steps, whatever is
- * more. */
+/* The slowest device's work as a part of its work in `now`: at the end of the ring or summed over
+ * its steps, whichever is larger. */
 static double left(const struct dealt *dealt, const struct dealt *now)
 {
     return fmax(dealt->most / now->most, dealt->slowest / now->slowest);
 }
 
-/* The order in which the slowest has least to do, where that is worth telling; -1: there is none.
- */
+/* The order that leaves the slowest device the least work, if worth telling; -1: none. */
 static int find_order(struct dealt *best, double *least, const struct viewed *v, int64_t parts)
 {
     const struct kern_order *order = &v->sight.order;

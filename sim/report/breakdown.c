@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory of a device by use (breakdown.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/breakdown.h"
@@ -13,14 +16,14 @@
 #include "report/ranks.h"
 #include "report/table.h"
 
-#define PARTS_TOLD_MAX 4 /* in text: the others are told as one */
+#define PARTS_TOLD_MAX 4 /* parts named in text; the others are added up */
 
 /* ---- figures ---- */
 
-/* A step as it is walked. */
+/* State of a walk through the step. */
 struct walk {
     struct breakdown *out;
-    uint32_t *alive; /* by buffer: how many there are now, of one microbatch each */
+    uint32_t *alive; /* [buffer] copies alive now, each of one microbatch */
     uint128 uses[PROGRAM_NUSES];
     bool found; /* the peak was passed */
 };
@@ -69,7 +72,7 @@ static void keep_parts(struct walk *w)
     qsort(w->out->parts, w->out->nparts, sizeof *w->out->parts, by_bytes);
 }
 
-/* What is there before the first op of the update has its results. */
+/* Keep the live bytes before the first op of the update has its results. */
 static void keep_states(struct walk *w, const struct program_op *op)
 {
     const struct program *program = w->out->program;
@@ -116,8 +119,7 @@ static void look(void *arg, uint32_t op, uint32_t microbatch)
     }
 }
 
-/* Padding of a device's shard, the mean: that of dimensions, and of the pieces of what they leave.
- */
+/* Mean padding of a device's shard: of dimensions, and of pieces of the unpadded rest. */
 static uint64_t padding_of(const struct program_buffer *b)
 {
     double held = 1;
@@ -192,11 +194,11 @@ static uint128 sum(const uint128 uses[PROGRAM_NUSES])
 
 /* ---- text ---- */
 
-/* From what stays through a step to what lives an op. */
+/* From uses that last the whole step to uses that last one op. */
 static const enum program_use order[PROGRAM_NUSES] = {
     PROGRAM_PARAMETERS, PROGRAM_GRADIENTS,   PROGRAM_OPTIMIZER, PROGRAM_DATA,
     PROGRAM_GATHERED,   PROGRAM_ACTIVATIONS, PROGRAM_WORKSPACE};
-#define NSTATES 3 /* the first of them, that are there before the update */
+#define NSTATES 3 /* the first uses of `order`, alive before the update */
 
 static void add_bytes(struct table *table, uint128 bytes)
 {
@@ -233,7 +235,7 @@ static void print_kinds(const struct breakdown *b, struct text *out)
     table_fini(&table);
 }
 
-/* The line that has `title`, and goes on below what follows it. */
+/* Print a line after its title, wrapped and indented to the title's end. */
 static void print_line(const struct breakdown *b, const char *title, struct text *line,
                        struct text *out)
 {
@@ -277,7 +279,7 @@ static void print_transfer(const struct breakdown *b, struct text *out)
     print_line(b, "  largest transfer: ", &line, out);
 }
 
-/* Model states, as formulas have them. */
+/* Print the model states, which formulas count. */
 static void print_states(const struct breakdown *b, struct text *out)
 {
     struct text line = TEXT_INIT;
@@ -299,8 +301,9 @@ static void print_states(const struct breakdown *b, struct text *out)
     print_line(b, "  states ", &line, out);
 }
 
-/* What the runtime keeps is the cluster's own figure; a step that it alone makes too large has no
- * list of what would make it fit, which asks for a limit. */
+/* Print the memory that the cluster's file reserves for the runtime.  A step that is too large only
+ * because of the runtime has no list of changes that would make it fit, so the line names the limit
+ * to ask with. */
 static void print_runtime(const struct breakdown *b, const struct record *r, uint64_t limit_bytes,
                           struct text *out)
 {

@@ -1,11 +1,11 @@
-/* breakdown.h - what the memory of a device is for: the table that one wants before a launch.
+/* breakdown.h - the memory of a device by use: the table to read before a launch.
  *
- * The peak, by kind, tells whether a step fits.  It is not what formulas for "model states" count,
- * nor what each kind needs at its worst: those are two columns more.  Besides them the parts of the
- * model that activations at the peak belong to (logits are those of `loss` and `head`), the largest
- * transfer's operand and result, and what the runtime of a stated cluster keeps for itself.
+ * The peak, by kind, tells whether a step fits.  Two more columns have the "model states", which
+ * formulas count, and each kind's own maximum.  Further lines have the parts of the model that
+ * activations at the peak belong to (logits count to `loss` and `head`), the largest transfer's
+ * operand and result, and the memory that the runtime of a stated cluster keeps for itself.
  *
- * Of a pipeline it is of a device of the rank that has most.
+ * In a pipeline the figures are for a device of the rank with the highest peak.
  *
  * Thread class: owned by one thread.
  *
@@ -21,7 +21,8 @@
 #include "base/text.h"
 #include "program/record.h"
 
-/* What names of arrays begin with, up to a slash: "layers", "loss"; of a buffer of the program. */
+/* Buffers whose names begin with the same word before a slash: "layers", "loss".  `name` points
+ * into the name of one of them. */
 struct breakdown_part {
     const char *name;
     size_t length;
@@ -32,17 +33,18 @@ struct breakdown {
     const struct program *program; /* not owned */
     uint32_t rank;
     struct program_memory peak;
-    uint128 most[PROGRAM_NUSES];   /* of each kind by itself, at whichever op */
-    uint128 states[PROGRAM_NUSES]; /* when all gradients are there and the update begins */
-    bool updates;                  /* there is an update: else `states` is not set */
+    uint128 most[PROGRAM_NUSES];   /* maximum of each kind by itself, at any op */
+    uint128 states[PROGRAM_NUSES]; /* when all gradients are made and the update begins */
+    bool updates;                  /* the step has an update; else `states` is not set */
     double parameters;             /* elements on the device */
-    uint128 padding_bytes;         /* of what stays from step to step: behind the ends of
-                                      dimensions and of pieces; of a device, the mean */
+    uint128 padding_bytes;         /* of buffers that stay from step to step: behind the ends of
+                                      dimensions and of pieces; the mean over devices */
     struct breakdown_part *parts;  /* of activations at the peak, the largest first */
     uint32_t nparts;
-    uint32_t transfer;      /* op that has most bytes in hand; PROGRAM_NONE: nothing is sent */
-    uint128 transfer_bytes; /* read and written by it */
-    size_t columns;         /* of a line of text; 0, as it begins: 80 */
+    uint32_t transfer;      /* op with the largest operand and result; PROGRAM_NONE: nothing is
+                               sent */
+    uint128 transfer_bytes; /* size of that operand and result */
+    size_t columns;         /* width of a line of text; 0, the default: 80 */
 };
 
 /* Walk the step.  SHD_ENOMEM; free with breakdown_fini() either way. */

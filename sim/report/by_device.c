@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures of each device as JSON (by_device.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/by_device.h"
@@ -29,7 +32,7 @@ static int compare_firsts(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* The distinct values, each with the first device that has it.  Free with free(). */
+/* The distinct values, each with the first device of that value.  Free with free(). */
 static struct alike *find_alike(size_t *n, const uint128 *rows, const struct record *record)
 {
     struct alike *list = calloc(record->nrows, sizeof *list);

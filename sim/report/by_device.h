@@ -10,8 +10,9 @@
 #include "base/json_out.h"
 #include "program/record.h"
 
-/* An array of the numbers of all devices, of which `rows` has one for each row of the record; in
- * large plans one for all devices that have the same, with the first of them.  SHD_ENOMEM. */
+/* Write a figure of each device as an array, from `rows`, one figure for each row of the record; in
+ * large plans one figure for all devices of equal value, with the first of these devices.
+ * SHD_ENOMEM. */
 SHD_MUST_CHECK int by_device_json(struct json_out *out, const char *key, const uint128 *rows,
                                   const struct record *record);
 

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes received by each class of devices of a planned step (class_traffic.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/class_traffic.h"
@@ -9,7 +12,7 @@
 #include "base/text.h"
 #include "report/traffic.h"
 
-/* The coordinates along one axis of the program's mesh, unless it is all of them. */
+/* Add a class's coordinates along one axis of the program's mesh, unless it spans the axis. */
 static void add_coordinates(struct text *text, const char *name, int32_t start, int32_t size)
 {
     text_addf(text, "%s%s=%d", text->length ? ", " : "", name, (int)start);
@@ -58,7 +61,7 @@ char *class_traffic_name(const struct program *program, const struct program_cla
     return text_take(&text);
 }
 
-/* The column of an op's axes, which may be a new one; -1: no memory. */
+/* Find or make the column of an op's axes; -1: no memory. */
 static int column_of(struct class_traffic *t, const struct program *program,
                      const struct program_op *op)
 {
@@ -75,7 +78,8 @@ static int column_of(struct class_traffic *t, const struct program *program,
     return (int)t->naxes++;
 }
 
-/* Columns are as many as kinds of moves at most: rows have room for these until all are known. */
+/* Fill the table.  Each kind of move has at most one column, so rows have room for that many until
+ * the columns are known. */
 static int fill(struct class_traffic *t, const struct record *record)
 {
     const struct program_classes *classes = record->classes;

@@ -1,5 +1,5 @@
-/* class_traffic.h - what a device of each class of a planned step receives, by the axes that those
- * who send it are spread over.
+/* class_traffic.h - bytes that a device of each class of a planned step receives, by the mesh axes
+ * along which the senders lie.
  *
  * Thread class: owned by one thread.
  *
@@ -17,7 +17,7 @@ struct class_traffic {
     uint128 *bytes; /* [class][axes], in the step, to one device */
 };
 
-/* Of a record that is planned.  SHD_ENOMEM. */
+/* Sum up a planned record.  SHD_ENOMEM. */
 SHD_MUST_CHECK int class_traffic_init(struct class_traffic *out, const struct record *record,
                                       struct shd_error *err);
 void class_traffic_fini(struct class_traffic *traffic);

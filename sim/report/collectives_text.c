@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The collectives of a step as a text table (collectives_text.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/collectives_text.h"
@@ -11,11 +14,11 @@
 #include "base/wrap.h"
 #include "report/table.h"
 
-#define ROWS_MAX 12 /* of a table that is not folded: with as many reasons they fill a screen */
+#define ROWS_MAX 12 /* longer tables are folded: with their reasons they fill a screen */
 
-/* One row of what is printed: rows of the traffic that are alike. */
+/* A printed row, which stands for one or more rows of the traffic. */
 struct fold {
-    const struct traffic_row *most; /* of them, the one that moves most bytes */
+    const struct traffic_row *most; /* the row that moves most bytes */
     size_t nrows;
     uint64_t count, least_operand, most_operand;
     uint128 received;

@@ -1,7 +1,7 @@
-/* collectives_text.h - the collectives of a step as a table for people, and why each is there.
+/* collectives_text.h - the collectives of a step as a text table, with the reason for each.
  *
- * A table longer than a screenful is folded: one row for the collectives of a phase that are the
- * same op over the same axes, with the reason of the one that moves most.
+ * A table longer than a screenful is folded: one row for all collectives of a phase with the same
+ * op over the same axes, with the reason of the collective that moves most bytes.
  *
  * Thread class: pure functions.
  *

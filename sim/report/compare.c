@@ -1,5 +1,5 @@
-/* A comparison as data: CSV and JSON, and which format is asked for.  compare_text.c has those for
- * people.
+/* A comparison as data (CSV and JSON), and the choice of a format.  compare_text.c has the formats
+ * for people.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

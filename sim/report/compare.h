@@ -1,11 +1,11 @@
 /* compare.h - strategies side by side: their results as one table, in Markdown, CSV or JSON.
  *
- * A column holds one quantity of every strategy; what is measured, replayed or counted never shares
- * one.  The best of a column is marked; of replayed times, which are noisy, only where it is better
- * by more than noise, and what is not is called a tie ("within_noise" in JSON, by strategy).  A
+ * A column holds one quantity of every strategy; measured, replayed and counted quantities never
+ * share a column.  The best of a column is marked; in replayed times, which are noisy, only if it
+ * is better by more than noise, else it is called a tie ("within_noise" in JSON, by strategy).  A
  * strategy is dominated when another computes the same with no more devices, bytes received, peak
- * memory and flops of the busiest device, and less of one of them; these are exact, so that the
- * verdict is the same every time.
+ * memory and flops of the busiest device, and less of one of them; these figures are exact, so that
+ * the verdict is the same every time.
  *
  * Thread class: owned by one thread.
  *
@@ -44,27 +44,28 @@ struct compare_planned {
 struct compare {
     const struct result *results;
     size_t nresults; /* one at least */
-    size_t base;     /* what the others are compared with */
-    const struct compare_planned *planned; /* one a result, which has no record then; or NULL */
+    size_t base;     /* number of the result that the others are compared with */
+    const struct compare_planned *planned; /* one for each result, which then has no record; or
+                                              NULL */
     const struct compare_skipped *skipped;
     size_t nskipped;
-    const bool *columns; /* of tables, by their number; NULL: those that tell strategies apart */
-    int sort;            /* the column by which strategies are sorted, the best first; -1: not */
-    size_t top;          /* so many are printed; 0: all */
+    const bool *columns; /* [column] printed in tables; NULL: columns whose values differ */
+    int sort;            /* column by which strategies are sorted, best first; -1: unsorted */
+    size_t top;          /* strategies printed; 0: all */
 };
 
 /* Mark the columns that a name stands for: a key of CSV, a group's heading ("replayed"), or "all";
- * false: there is none.  compare_hint() tells the nearest, as nearest_hint() does. */
+ * false: unknown name.  compare_hint() suggests the nearest name, as nearest_hint() does. */
 #define COMPARE_COLUMNS_MAX 64
 bool compare_find_columns(bool *out, const char *name);
 const char *compare_hint(char *buf, size_t size, const char *name);
 
-/* The column of a key by which one can sort; -1: there is none. */
+/* The column to sort by, from its key; -1: none. */
 int compare_find_sort(const char *name);
 
 const char *compare_format_name(enum compare_format format);
 
-/* The format that a file's name asks for by its ending; false: none does. */
+/* The format that a file name's ending asks for; false: none. */
 bool compare_format_of(enum compare_format *out, const char *path);
 
 /* `screen` is for COMPARE_TABLE.  SHD_ENOMEM. */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The columns of a comparison, and each strategy's values (compare_rows.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/compare_rows.h"
@@ -156,7 +159,7 @@ static int set_bubble(struct compare_row *row, const struct program *program, st
     return status;
 }
 
-/* The balance of work that depends on which tokens or experts a device has, where there is such. */
+/* Set the balance of work that depends on a device's tokens or experts, if there is such work. */
 static void set_uneven(struct compare_row *row, const struct record *r, enum kern_uneven uneven,
                        enum compare_id id)
 {
@@ -330,7 +333,7 @@ static int set_row(struct compare_row *row, const struct compare *compare, size_
     return SHD_OK;
 }
 
-/* ---- one strategy against the others ---- */
+/* ---- one strategy against the base ---- */
 
 /* The ratio of this strategy's value to the base's. */
 static void set_ratio(struct compare_row *row, const struct compare_row *base, enum compare_id from,
@@ -381,7 +384,7 @@ size_t compare_fastest(const struct compare_rows *rows)
     return fastest;
 }
 
-/* Where another strategy ties with the best, neither is marked as best. */
+/* If another strategy ties with the best, neither is marked as best. */
 static void drop_ties(struct compare_rows *rows, size_t c, size_t best)
 {
     for (size_t i = 0; i < rows->compare->nresults; i++)
@@ -435,7 +438,7 @@ static void mark_best(struct compare_rows *rows, size_t c)
             drop_ties(rows, c, i);
 }
 
-/* Flops of the device that has most, and what it waits for others in a pipeline. */
+/* Most flops of a device, stretched by the pipeline's bubble. */
 static double span_of(const struct compare_row *row)
 {
     return row->values[COMPARE_FLOPS].number / (1 - row->values[COMPARE_BUBBLE].number);
@@ -457,7 +460,7 @@ static bool dominates(const struct compare_rows *rows, size_t a, size_t b)
     return span_of(x) <= span_of(y) && (less || span_of(x) < span_of(y));
 }
 
-/* Of several strategies that dominate this one, that of the fewest bytes is named. */
+/* Name the strategy that dominates this one; of several, the one with the fewest bytes. */
 static void set_dominated(struct compare_rows *rows, size_t row)
 {
     size_t by = row;
@@ -540,8 +543,8 @@ static bool has_failed(const struct compare_rows *rows)
     return false;
 }
 
-/* Whether scenarios of two files have one name, so that only the files tell them apart.  Results of
- * a file follow each other. */
+/* Whether two files have scenarios of the same name, so that only the file tells them apart.
+ * Results of a file are consecutive. */
 static bool has_namesakes(const struct compare *compare)
 {
     const struct result *all = compare->results;

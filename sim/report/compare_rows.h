@@ -1,4 +1,4 @@
-/* compare_rows.h - what there is to compare: columns, and a value of each strategy in each.
+/* compare_rows.h - the columns of a comparison, and the value of each strategy in each column.
  *
  * Thread class: owned by one thread.
  *
@@ -85,34 +85,35 @@ extern const struct compare_column compare_columns[COMPARE_NCOLUMNS];
 struct compare_value {
     bool known;
     uint128 whole;    /* COMPARE_COUNT, COMPARE_BYTES */
-    double number;    /* these as well, and the others */
+    double number;    /* set for these kinds, too, and for all others */
     struct text text; /* COMPARE_TEXT */
 };
 
 struct compare_row {
     struct compare_value values[COMPARE_NCOLUMNS];
     bool best[COMPARE_NCOLUMNS];
-    bool good; /* right, and fits */
+    bool good; /* numbers are right, and the step fits in memory */
 };
 
-/* The values that a strategy has by itself, but for those against others; a row is zeros before.
- * SHD_ENOMEM.  Free it with compare_row_fini() either way. */
+/* Set the values that do not depend on other strategies, in a zeroed row.  SHD_ENOMEM.  Free the
+ * row with compare_row_fini() either way. */
 SHD_MUST_CHECK int compare_row_init(struct compare_row *row, const struct result *result,
                                     struct shd_error *err);
 void compare_row_fini(struct compare_row *row);
 
-/* As bytes for another process, and back; false: no memory, or the bytes are none of a row. */
+/* Pack a row as bytes for another process, and unpack; false: no memory, or not the bytes of a
+ * row. */
 void compare_row_pack(const struct compare_row *row, struct text *out);
 bool compare_row_unpack(struct compare_row *out, struct unpack *from);
 
 struct compare_rows {
     const struct compare *compare;
     struct compare_row *rows;        /* one a result */
-    bool several_scenarios, by_file; /* what a row is called besides its strategy */
+    bool several_scenarios, by_file; /* a row's name has the scenario, or the file */
     bool none_is_good;
-    double error_elsewhere; /* of modelled steps on clusters that nobody measured */
-    size_t *order;          /* the rows that are printed, in order ... */
-    size_t nshown;          /* ... and how many */
+    double error_elsewhere; /* of modelled steps on clusters without measurements */
+    size_t *order;          /* printed rows, in order ... */
+    size_t nshown;          /* ... and their number */
 };
 
 /* SHD_ENOMEM.  Free with compare_rows_fini() either way. */
@@ -120,23 +121,23 @@ SHD_MUST_CHECK int compare_rows_init(struct compare_rows *out, const struct comp
                                      struct shd_error *err);
 void compare_rows_fini(struct compare_rows *rows);
 
-/* What a strategy is called here: with its scenario where there are several. */
+/* Add a strategy's name, with its scenario if the comparison has several. */
 void compare_add_name(const struct compare_rows *rows, size_t row, struct text *out);
 
-/* Whether all compute the same: only then is there a best. */
+/* Whether all strategies compute the same: only then one can be best. */
 bool compare_same_model(const struct compare_rows *rows);
 
 /* Whether any row has a value in a column. */
 bool compare_is_used(const struct compare_rows *rows, size_t column);
 
-/* How far a row's modelled step may be off, as a fraction of it. */
+/* Error bound of a row's modelled step, as a fraction of the step. */
 double compare_modelled_error(const struct compare_rows *rows, size_t row);
 
-/* Whether the values of two rows in a column differ by noise only, or modelled steps by no more
- * than the model may be off; exact columns have no ties. */
+/* Whether the values of two rows in a column differ only by noise, or modelled steps by no more
+ * than the model's error; exact columns have no ties. */
 bool compare_is_tie(const struct compare_rows *rows, size_t column, size_t a, size_t b);
 
-/* The row of the least step that is replayed and good; nresults: there is none. */
+/* The row of the fastest replayed step that is good; nresults: none. */
 size_t compare_fastest(const struct compare_rows *rows);
 
 #endif /* REPORT_COMPARE_ROWS_H */

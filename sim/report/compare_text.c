@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A comparison as a text table and as Markdown (compare_text.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/compare_text.h"
@@ -14,7 +17,7 @@
 #include "report/compare_verdict.h"
 #include "report/table.h"
 
-/* What terminals take for colours (ECMA-48, SGR). */
+/* Colour codes of terminals (ECMA-48, SGR). */
 #define GREEN "\033[1;32m"
 #define RED "\033[1;31m"
 #define BOLD "\033[1m"
@@ -89,7 +92,7 @@ bool compare_is_shown(const struct compare_rows *rows, size_t c)
     return compare_columns[c].title && compare_is_used(rows, c);
 }
 
-/* In this order columns are given their places, as long as there are any. */
+/* Columns are placed in this order while the screen has room. */
 static const enum compare_id first_columns[] = {
     COMPARE_DEVICES, COMPARE_MESH,      COMPARE_MICROBATCHES, COMPARE_DEVICE_RECEIVED,
     COMPARE_PEAK,    COMPARE_FITS,      COMPARE_MODELLED,     COMPARE_MFU,
@@ -113,7 +116,7 @@ static bool differs(const struct compare_rows *rows, size_t c)
 
 static size_t column_width(const struct compare_rows *rows, size_t c, struct text *out);
 
-/* Mark a column, if it tells strategies apart and `*room` is enough for it. */
+/* Mark a column if its values differ and it fits in `*room`. */
 static void choose(bool *shown, const struct compare_rows *rows, size_t c, size_t *room,
                    struct text *out)
 {
@@ -123,7 +126,8 @@ static void choose(bool *shown, const struct compare_rows *rows, size_t c, size_
         return;
     width = column_width(rows, c, out);
     if (width < strlen(compare_columns[c].group))
-        width = strlen(compare_columns[c].group); /* it may be the only one of its group */
+        width = strlen(compare_columns[c].group); /* in case no other column of its group is
+                                                     shown */
     if (width + 2 > *room)
         return;
     *room -= width + 2;
@@ -171,8 +175,8 @@ size_t compare_column_order(size_t order[COMPARE_NCOLUMNS], const struct compare
     return n;
 }
 
-/* The columns of a table of so many characters: those that were asked for, or one table's of those
- * that tell strategies apart. */
+/* Choose the columns of a table of `width` characters: the columns asked for, or as many columns
+ * with differing values as fit. */
 static void choose_columns(bool *shown, const struct compare_rows *rows, size_t width,
                            struct text *out)
 {
@@ -190,7 +194,7 @@ static void choose_columns(bool *shown, const struct compare_rows *rows, size_t 
             choose(shown, rows, c, &room, out);
 }
 
-/* The column's cell of a row; one that may be marked keeps the place for it. */
+/* Print a row's cell of the column; in a column with marks every cell keeps room for a mark. */
 static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bool colour,
                        struct text *out)
 {
@@ -234,12 +238,12 @@ static size_t column_width(const struct compare_rows *rows, size_t c, struct tex
     return width;
 }
 
-/* A block of the table: the names, and the columns that are beside them. */
+/* A block of the table: the strategies' names, and some columns beside them. */
 struct block {
     size_t columns[COMPARE_NCOLUMNS];
     size_t widths[COMPARE_NCOLUMNS];
     size_t n;
-    size_t screen; /* columns that there are */
+    size_t screen; /* width of the screen */
 };
 
 static void pad(struct text *out, size_t n)
@@ -248,8 +252,8 @@ static void pad(struct text *out, size_t n)
         text_add_char(out, ' ');
 }
 
-/* How many characters the last column so far must grow by, so that the heading above its group ends
- * before the heading of the group that begins with column c. */
+/* Characters that the last column must grow by, so that the heading above its group ends before the
+ * heading of the group that begins with column c. */
 static size_t heading_room(const struct block *b, size_t c)
 {
     const char *group = compare_columns[b->columns[b->n - 1]].group;
@@ -262,8 +266,8 @@ static size_t heading_room(const struct block *b, size_t c)
     return needed > width ? needed - width : 0;
 }
 
-/* How many columns of the screen a column takes at least: a group's heading may be wider than its
- * first column, and begins above that. */
+/* Least width of a column on the screen: a group's heading, which begins above the group's first
+ * column, may be wider than the column. */
 static size_t least_width(const struct block *b, size_t c, size_t width)
 {
     const char *group = compare_columns[c].group;
@@ -396,7 +400,8 @@ static void print_skipped(const struct compare *c, struct text *out)
     }
 }
 
-/* Which strategies compute the same thing, where not all do: one can dominate only its like. */
+/* Warn that strategies compute different things, and list which compute the same: a strategy can
+ * dominate only strategies of the same kind. */
 static void print_kinds(const struct compare_rows *rows, struct text *out)
 {
     const struct compare *c = rows->compare;
@@ -425,7 +430,7 @@ static void print_kinds(const struct compare_rows *rows, struct text *out)
     text_fini(&line);
 }
 
-/* Of each strategy that loses by it. */
+/* Say for each strategy with uneven flops why they are uneven. */
 static void print_uneven(const struct compare_rows *rows, struct text *out)
 {
     struct text line = TEXT_INIT;
@@ -460,7 +465,7 @@ static void print_verdict(const struct compare_rows *rows, struct text *out)
     text_fini(&line);
 }
 
-/* What the marks and titles that are there mean. */
+/* Explain the marks and headings that the table shows. */
 static void print_meanings(const struct compare_rows *rows, const bool *shown, struct text *out)
 {
     bool best = false;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Printing a value of a comparison for people (compare_value.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/compare_value.h"
@@ -46,7 +49,7 @@ void compare_add_heading(struct text *out, size_t c, const char *between)
     const struct compare_column *column = &compare_columns[c];
     size_t length = strlen(column->group);
 
-    if (length > 0 && column->group[length - 1] == '-') { /* one word in two lines */
+    if (length > 0 && column->group[length - 1] == '-') { /* one word, broken over two lines */
         text_add_bytes(out, column->group, length - 1);
         between = "";
     } else {

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The verdict of a comparison (compare_verdict.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/compare_verdict.h"
@@ -77,7 +80,7 @@ struct aspect {
     const char *is; /* "it waits 3 ms for communication" */
 };
 
-/* Where the time of a step may go besides the products that all do. */
+/* Where a step's time may go besides computations, which every strategy has. */
 static const struct aspect modelled_parts[] = {
     {COMPARE_MODELLED_EXPOSED, "exposed communication"},
     {COMPARE_MODELLED_WAITING, "waiting for other devices"}};
@@ -85,7 +88,7 @@ static const struct aspect replayed_parts[] = {{COMPARE_BUSY, "work"},
                                                {COMPARE_EXPOSED, "exposed communication"},
                                                {COMPARE_WAITING, "waiting for other devices"}};
 
-/* What the winner saves of a part; 0 where either does not know it. */
+/* How much less of a part the winner has; 0 where the part of either is unknown. */
 static double saved_of(const struct compare_rows *rows, size_t winner, size_t second,
                        enum compare_id id)
 {
@@ -94,8 +97,8 @@ static double saved_of(const struct compare_rows *rows, size_t winner, size_t se
     return number(rows, second, id) - number(rows, winner, id);
 }
 
-/* The parts that make a quarter of the gap or more, in the order of `parts`; what none explains are
- * computations, unless `parts` has these. */
+/* Name the parts that make at least a quarter of the gap, in the order of `parts`; the rest of the
+ * gap is due to computations, unless `parts` has these. */
 static void add_why(const struct compare_rows *rows, size_t winner, size_t second,
                     const struct aspect *parts, size_t n, double gap, struct text *out)
 {
@@ -118,7 +121,7 @@ static void add_why(const struct compare_rows *rows, size_t winner, size_t secon
         text_addf(out, "%s its computations take less time", told ? " and" : ", as");
 }
 
-/* Only of a winner that has no more of either than any other. */
+/* For a winner that no strategy beats in memory or in bytes received. */
 static const char no_price[] = ".  It needs no more memory and moves no more bytes.";
 
 struct price {
@@ -151,7 +154,7 @@ static void add_surplus(const struct compare_rows *rows, size_t winner, size_t t
     text_add(out, ")");
 }
 
-/* What the winner has notably more of than the second. */
+/* Say what the winner needs notably more of than the second; returns how many things. */
 static size_t add_costs(const struct compare_rows *rows, size_t winner, size_t second,
                         bool *is_told, struct text *out)
 {
@@ -173,7 +176,7 @@ static size_t add_costs(const struct compare_rows *rows, size_t winner, size_t s
     return told;
 }
 
-/* What the winner has more of: than the second, or else than the one that has least of it. */
+/* Say what the winner needs more of than the second, or else than the strategy that needs least. */
 static void add_price(const struct compare_rows *rows, size_t winner, size_t second,
                       const char *none, struct text *out)
 {
@@ -207,9 +210,9 @@ static void add_microbatches(const struct compare_rows *rows, size_t winner, siz
                   a, b);
 }
 
-/* ---- by what is decided ---- */
+/* ---- on which figure the verdict rests ---- */
 
-/* Strategies whose steps tie with a row's. */
+/* Number of strategies whose steps tie with a row's. */
 static size_t count_ties(const struct compare_rows *rows, enum compare_id id, size_t winner)
 {
     size_t n = 0;
@@ -235,8 +238,8 @@ static bool is_measured(const struct compare_rows *rows, size_t row)
     return known(rows, row, COMPARE_MODELLED_ERROR);
 }
 
-/* That no winner is told among modelled steps which are closer than the model is to measured ones;
- * the shortest is told all the same. */
+/* Say that modelled steps which differ by less than the model's error have no winner; name the
+ * shortest nevertheless. */
 static void add_modelled_ties(const struct compare_rows *rows, size_t winner, struct text *out)
 {
     double percent = 100 * compare_modelled_error(rows, winner);
@@ -300,7 +303,7 @@ static void by_replayed(const struct compare_rows *rows, size_t winner, struct t
     add_microbatches(rows, winner, second, out);
 }
 
-/* Strategies that are good and have the same in some columns as a row. */
+/* The good strategies that have the same values as a row in some columns. */
 struct equals {
     enum compare_id ids[2];
     size_t nids;
@@ -341,9 +344,9 @@ static void add_equals(const struct compare_rows *rows, const struct equals *e, 
     }
 }
 
-/* Of those that receive the same bytes: which have the least of something else, where not all.  One
- * that does not know it, as a step without a pipeline no bubble, has none of it: no other has least.
- */
+/* Among strategies that receive the same bytes, name the strategies with the least of another
+ * figure, unless all are equal.  If one of them lacks the figure (a step without a pipeline has no
+ * bubble), none is named. */
 static void add_least(const struct compare_rows *rows, const struct equals *same,
                       enum compare_id id, const char *what, struct text *out)
 {
@@ -393,7 +396,7 @@ static void by_bytes(const struct compare_rows *rows, struct text *out)
     add_least(rows, &same, COMPARE_BUBBLE, "bubble", out);
 }
 
-/* Those that time does not tell apart, and which of all moves least. */
+/* Name the strategies whose times tie, and the strategy that moves the fewest bytes of all. */
 static void by_noise(const struct compare_rows *rows, size_t winner, struct text *out)
 {
     add_ties(rows, COMPARE_STEP, winner, out);
@@ -402,7 +405,8 @@ static void by_noise(const struct compare_rows *rows, size_t winner, struct text
     by_bytes(rows, out);
 }
 
-/* Nothing fits: how far the one that needs least is from fitting is told by what would make it. */
+/* Nothing is right and fits: name the strategy that needs least memory.  A list of changes that
+ * would make it fit tells elsewhere how far it is from fitting. */
 static void none_is_good(const struct compare_rows *rows, struct text *out)
 {
     size_t nearest = 0;
@@ -426,7 +430,7 @@ static size_t count_good(const struct compare_rows *rows)
     return n;
 }
 
-/* Whether replayed steps decide: there are two that can be held against each other. */
+/* Whether replayed steps decide: at least two can be compared. */
 static bool is_replayed(const struct compare_rows *rows)
 {
     size_t n = rows->compare->nresults, winner = compare_fastest(rows);

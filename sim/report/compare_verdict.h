@@ -1,7 +1,7 @@
-/* compare_verdict.h - the answer of a comparison in a sentence or two: who wins, by how much over
- * whom, why, and what it costs.
+/* compare_verdict.h - the answer of a comparison in a sentence or two: the winner, its lead and
+ * over which strategy, the reason, and the price.
  *
- * Steps on a stated cluster decide where all have one; else replayed steps, unless they are within
+ * Steps on a stated cluster decide if every strategy has one; else replayed steps, unless within
  * noise of each other; else the bytes that a device receives.
  *
  * Thread class: pure functions.
@@ -16,7 +16,7 @@
 /* Append sentences; nothing where there is one strategy only.  A lack of memory is in `out`. */
 void compare_verdict(const struct compare_rows *rows, struct text *out);
 
-/* The column on which that rests; COMPARE_NCOLUMNS: on none. */
+/* The column on which the verdict rests; COMPARE_NCOLUMNS: none. */
 enum compare_id compare_verdict_column(const struct compare_rows *rows);
 
 #endif /* REPORT_COMPARE_VERDICT_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The balance of experts' work (experts.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/experts.h"
@@ -14,7 +17,7 @@
 #define LINE_COLUMNS 80 /* of the text, as in the rest of the report */
 #define VALUE_COLUMN 14
 
-#define EVEN 1.05 /* the largest is less than so many times the mean: nobody loses by it */
+#define EVEN 1.05 /* largest / mean load below which loads count as even */
 
 /* ---- loads ---- */
 
@@ -58,7 +61,7 @@ static int32_t holder_of(const struct record *record, uint32_t op, int64_t shard
                                shard);
 }
 
-/* As the routing has it. */
+/* Set the loads that the routing assumes. */
 static void plan_loads(struct experts_row *row, const struct record *record, uint32_t i)
 {
     const struct program_op *op = &record->program->ops[i];
@@ -70,7 +73,7 @@ static void plan_loads(struct experts_row *row, const struct record *record, uin
             program_rows_kept(record->program, op, holder_of(record, i, s)) * op->times;
 }
 
-/* As the first holder of each shard has counted it. */
+/* Set the loads that the first holder of each shard counted. */
 static void count_loads(struct experts_row *row, const struct record *record, uint32_t i)
 {
     const struct program_buffer *b = experts_of(record, i);
@@ -91,7 +94,7 @@ static void count_loads(struct experts_row *row, const struct record *record, ui
 struct linking {
     struct experts_links *links;
     int32_t to;
-    uint32_t times; /* that the step does what is told */
+    uint32_t times; /* how often a step runs the op */
     double all;
 };
 
@@ -117,7 +120,8 @@ static void add_counted(struct linking *l, const struct record *record, const ui
             (void)add_link(l, from, received[from]);
 }
 
-/* As counted; else as planned, of a run as far as it does what is planned.  false: no memory. */
+/* Set the links: as counted; else as planned, unless a router decided the rows of a run.  false: no
+ * memory. */
 static bool find_links(struct experts_row *row, const struct record *record)
 {
     const struct program_op *op = &record->program->ops[row->op];
@@ -250,7 +254,7 @@ void experts_fini(struct experts *experts)
 
 /* ---- text ---- */
 
-/* Whether the fullest expert is one of those of the fullest shard. */
+/* Whether the fullest shard holds the fullest expert. */
 static bool holds_most(const struct experts_row *row, const struct record *record)
 {
     const struct program_buffer *b = experts_of(record, row->op);

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Printing changes that would make a step fit (fit.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/fit.h"
@@ -17,7 +20,7 @@ static void add_sets(const struct fit_change *change, const char *between, struc
     }
 }
 
-/* What comes of a change, and the change. */
+/* Add a change with the totals of the changed step. */
 static void add_row(struct table *table, const struct fit_change *change)
 {
     char peak[UNITS_TEXT_MAX], received[UNITS_TEXT_MAX], flops[UNITS_TEXT_MAX];

@@ -1,4 +1,4 @@
-/* fit.h - what would make a step fit into the memory of a device that it does not fit into.
+/* fit.h - changes that would make a step fit into a device's memory.
  *
  * Thread class: pure functions.
  *
@@ -18,7 +18,7 @@
 #define FIT_SET_BYTES 256 /* of "mesh.tp=8": names have at most SCENARIO_NAME_MAX */
 #define FIT_CHANGES_MAX 12
 
-/* Values of the scenario, as --set takes them, and what the step comes to with them. */
+/* Values of the scenario to change, in the syntax of --set, and the totals of the changed step. */
 struct fit_change {
     char sets[FIT_SETS_MAX][FIT_SET_BYTES];
     uint32_t nsets;
@@ -27,23 +27,25 @@ struct fit_change {
 };
 
 struct fit {
-    bool wanted;                                /* the step does not fit: the rest is set */
-    struct fit_change changes[FIT_CHANGES_MAX]; /* that make it fit, the cheapest first */
+    bool wanted;                                /* the step does not fit; else the other fields are
+                                                   not set */
+    struct fit_change changes[FIT_CHANGES_MAX]; /* changes that make it fit, cheapest first */
     uint32_t nchanges;
     struct fit_change
-        least;       /* where there are none: the one that needs least; nsets 0: none less */
-    uint32_t nplans; /* of changed scenarios that were made for it */
-    bool cut;        /* there were more to make than are made */
+        least;       /* without such: the change that needs least; nsets 0: none needs less */
+    uint32_t nplans; /* number of changed scenarios that were planned */
+    bool cut;        /* not all changes were planned */
 };
 
 /* A table of a report. */
 void fit_text(const struct fit *fit, struct text *out);
 
-/* The same in one line, without its end: "would fit with -s recompute=full (1.20 GiB), or ...". */
+/* The changes in one line without a newline: "would fit with -s recompute=full (1.20 GiB), or
+ * ...". */
 void fit_sentence(const struct fit *fit, struct text *out);
 
-/* "the limit is 80 bytes, as a number without a unit is; was 80GiB meant?" where a limit in bytes
- * is so small that its unit must have been forgotten; else nothing. */
+/* "the limit is 80 bytes, as a number without a unit is; was 80GiB meant?" if a limit in bytes is
+ * so small that a unit must have been forgotten; else nothing. */
 void fit_unit(uint64_t limit_bytes, struct text *out);
 
 /* {"changes": [{"set", "devices", "peak_bytes", "received_bytes", "flops"}], "least", "plans",

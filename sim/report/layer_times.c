@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A modelled step's time by kinds of layers (layer_times.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/layer_times.h"
@@ -13,8 +16,8 @@
 
 /* ---- kinds ---- */
 
-/* Where the name of an array begins in that of what is done for its sum or gradient: in
- * "grad(NAME)", "opt/sum/NAME". */
+/* The array's name within the name of an op on its sum or gradient: in "grad(NAME)",
+ * "opt/sum/NAME". */
 static const char *array_of(const char *name)
 {
     static const char *const before[] = {"grad(", "opt/sum/"};

@@ -1,9 +1,9 @@
-/* layer_times.h - a modelled step by kinds of layers: what each takes of the busiest device, and
- * whether the rate of flops, the memory's bandwidth, launching kernels or the network bounds it.
+/* layer_times.h - a modelled step by kinds of layers: the time of each kind on the busiest device,
+ * and its limit: the rate of flops, the memory's bandwidth, launching kernels or the network.
  *
- * Layers of one name but for their number are of one kind, and have the gradients of their
- * parameters; the optimizer is a kind of its own.  Of transfers that time counts which computations
- * have to wait for: times of all kinds and the time of waiting for other devices add up to the
+ * Layers whose names differ only in a number are of one kind, which includes the gradients of their
+ * parameters; the optimizer is a kind of its own.  Transfers count with the time that computations
+ * wait for them: the times of all kinds and the time of waiting for other devices add up to the
  * step.
  *
  * Thread class: owned by one thread.
@@ -20,24 +20,25 @@ enum layer_bound { LAYER_COMPUTE, LAYER_MEMORY, LAYER_LAUNCH, LAYER_NETWORK, LAY
 
 struct layer_time {
     struct text name;                /* "layers/N/mlp" */
-    int64_t bound_ns[LAYER_NBOUNDS]; /* of kernels by what bounds them; exposed to the network */
-    int64_t hidden_ns;               /* while bytes arrive and computations go on */
+    int64_t bound_ns[LAYER_NBOUNDS]; /* kernels by limit; the network: exposed transfers */
+    int64_t hidden_ns;               /* transfers while computations go on */
 };
 
 struct layer_times {
-    struct layer_time *layers; /* what takes longest first */
+    struct layer_time *layers; /* in descending order of time */
     uint32_t nlayers;
     int64_t step_ns;
 };
 
-/* Of a record that has a modelled step.  SHD_ENOMEM; free with layer_times_fini() either way. */
+/* Sum up a record that has a modelled step.  SHD_ENOMEM; free with layer_times_fini() either
+ * way. */
 SHD_MUST_CHECK int layer_times_init(struct layer_times *out, const struct record *record,
                                     struct shd_error *err);
 void layer_times_fini(struct layer_times *times);
 
 int64_t layer_time_ns(const struct layer_time *layer);
 
-/* "compute", "memory", "launch" or "network": what most of its time goes by. */
+/* "compute", "memory", "launch" or "network": the limit that accounts for most of its time. */
 const char *layer_time_bound(const struct layer_time *layer);
 
 /* A section of the report. */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A step's time on a stated cluster (modelled.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/modelled.h"
@@ -36,7 +39,7 @@ static enum shd_dtype product_type(const struct program *program)
     return most;
 }
 
-/* Of a device's memory: fuller ones are at the mercy of what is not counted. */
+/* Part of a device's memory above which a step may fail for memory that is not counted. */
 #define FULL 0.9
 
 /* Bytes on the fullest device. */
@@ -48,7 +51,7 @@ static double memory_bytes(const struct record *record)
     return (double)peak.max * (1 + h->fragmentation) + h->reserved_bytes;
 }
 
-/* ---- how far to trust it ---- */
+/* ---- how far to trust the model ---- */
 
 static bool has_experts(const struct program *program)
 {
@@ -78,8 +81,8 @@ static bool holds(const struct hardware_validation *v, const struct record *reco
            !asks_for_algorithms(record->program);
 }
 
-/* The set of published steps that is nearest: of all that hold such a step the one of the most rows,
- * else the one of the most rows; NULL: the file has none. */
+/* The nearest set of published steps: the one with the most rows among the sets that cover this
+ * step, or among all sets if none does; NULL: the file has no sets. */
 static const struct hardware_validation *validation_of(bool *inside, const struct record *record)
 {
     const struct hardware *h = record->modelled->hardware;
@@ -205,8 +208,8 @@ static void print_axes(const struct program *program, uint32_t mask, char *buf, 
     program_axes_print(program, axes, n, buf, size);
 }
 
-/* Times of a cluster that nobody measured are those that its file assumes: one with the same
- * devices that was measured tells how far that may be from software as it was found. */
+/* The times of an unmeasured cluster are assumptions of its file.  A measured cluster with the same
+ * devices tells how far assumptions may be from real software. */
 static void print_unmeasured(struct text *out, const struct hardware *hardware)
 {
     const char *measured = hardware_measured_like(hardware);
@@ -241,7 +244,7 @@ static void print_trust(struct text *out, const struct record *record)
                       : "for other models, numbers of devices or kinds of parallelism");
 }
 
-/* ---- what bounds the step ---- */
+/* ---- the limit of the step ---- */
 
 static const char *bound_of(const struct record *record, const struct modelled_figures *f,
                             char *buf, size_t size)
@@ -309,7 +312,7 @@ static void print_exposed(struct text *out, const struct record *record,
     text_add(out, "\n");
 }
 
-/* What the step takes longer for the sake of one device. */
+/* Say how much one slow device lengthens the step. */
 static void print_straggler(struct text *out, const struct record *record)
 {
     const struct record_straggler *s = &record->modelled->straggler;
@@ -330,8 +333,8 @@ static void print_straggler(struct text *out, const struct record *record)
               units_print_seconds(time, sizeof time, (double)s->without_ns * 1e-9));
 }
 
-/* One verdict: by the scenario's limit, which is of what the program has, or by the cluster's
- * memory, which is of that and of what the runtime keeps; whichever is nearer. */
+/* Print one verdict, by whichever limit is nearer: the scenario's limit, on the program's memory,
+ * or the cluster's memory, which must also hold what the runtime keeps. */
 static void print_memory(struct text *out, const struct record *record,
                          const struct modelled_figures *f, uint64_t limit_bytes)
 {

@@ -1,5 +1,5 @@
-/* modelled.h - a step's time on a stated cluster: what it takes, what it is spent on, what bounds
- * it, and how far to trust it.
+/* modelled.h - a step's time on a stated cluster: how long it takes, where the time goes, what
+ * limits it, and how far to trust the model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,26 +14,25 @@
  * products, or of the step. */
 struct modelled_figures {
     double step_s;
-    double mfu; /* the unsharded step's flops, nothing skipped for a mask or done again */
-    double hfu; /* these and what is done again */
+    double mfu; /* flops of the unsharded step, with nothing skipped by a mask or repeated */
+    double hfu; /* these flops and the repeated ones */
     double compute_s, exposed_s, bubble_s, update_s; /* of the busiest device; they add up to
                                                         the step */
     double tokens_per_s;                             /* 0: not known */
-    double memory_bytes; /* of the fullest device: what the program has at its peak, and what the
-                            runtime keeps besides */
+    double memory_bytes; /* of the fullest device: the program's peak and the runtime's own
+                            memory */
     bool fits;
-    double expected_error; /* a fraction of the step, as the cluster's file has it for such steps;
-                              negative: not known */
+    double expected_error; /* a fraction of the step, from the cluster's file; negative: unknown */
 };
 
-/* Whether the record's devices have room in the memory of those of the cluster, beside what their
- * runtime needs; true where none is named. */
+/* Whether the step fits in the memory of the cluster's devices beside the runtime's own memory;
+ * true without a cluster. */
 bool modelled_fits(const struct record *record);
 
-/* A line of warning, below that of the memory that a device needs, where hardly any is left. */
+/* Warn, below the line on a device's memory, if hardly any memory is left. */
 void modelled_print_full(struct text *out, const struct hardware *hardware, double bytes);
 
-/* Of a record that has a modelled step of so many tokens (0: not known). */
+/* Figures of a record with a modelled step of `tokens` tokens (0: unknown). */
 void modelled_figures_of(struct modelled_figures *out, const struct record *record,
                          uint64_t tokens);
 
@@ -46,8 +45,8 @@ struct modelled_exposed {
 uint32_t modelled_exposed_of(struct modelled_exposed out[MODELLED_EXPOSED_MAX],
                              const struct record *record);
 
-/* For people; `limit_bytes` is the scenario's own limit of memory, 0: none, so that there is one
- * verdict, by the limit that binds. */
+/* Print for people.  `limit_bytes` is the scenario's own memory limit (0: none); the one verdict on
+ * memory is by the limit that binds. */
 void modelled_text(struct text *out, const struct record *record, uint64_t tokens,
                    uint64_t limit_bytes);
 

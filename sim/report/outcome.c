@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Outcomes of checks as TAP, JUnit XML and annotations (outcome.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/outcome.h"
@@ -10,7 +13,7 @@
 #include "base/literal.h"
 #include "base/yaml.h"
 
-/* How JUnit calls them. */
+/* JUnit's types of failures. */
 static const char *const types[OUTCOME_NKINDS] = {
     [OUTCOME_PASSED] = "",
     [OUTCOME_SKIPPED] = "",
@@ -113,7 +116,7 @@ static void add_block(const struct outcome *o, struct text *out)
     text_fini(&reason);
 }
 
-/* In TAP a '#' would begin a directive, so it is escaped. */
+/* Add the title with '#' escaped, which would begin a directive in TAP. */
 static void add_title(const struct outcome *o, struct text *out)
 {
     struct text title = TEXT_INIT;
@@ -126,7 +129,7 @@ static void add_title(const struct outcome *o, struct text *out)
     text_fini(&title);
 }
 
-/* After the title and no directive, so that whoever reads TAP passes over it. */
+/* Notes follow the title without a directive, so that TAP readers ignore them. */
 static void add_notes(const struct outcome *o, struct text *out)
 {
     for (size_t i = 0, n = 0; i < OUTCOME_NNOTES; i++) {
@@ -218,7 +221,7 @@ static void add_properties(const struct outcome *o, struct text *out)
     text_add(out, any ? "      </properties>\n" : "");
 }
 
-/* What did not pass, or was left out, and why. */
+/* Add the reason why a check failed or was skipped. */
 static void add_fault(const struct outcome *o, struct text *out)
 {
     const char *element = outcome_is_failure(o->kind) ? "failure"
@@ -264,7 +267,7 @@ static void add_counts(const struct outcome *list, size_t n, bool all, struct te
         nskipped += list[i].kind == OUTCOME_SKIPPED;
     }
     text_addf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"", n, nfailures, nerrors);
-    if (all) /* the root element has no such attribute */
+    if (all) /* the root element has no attribute `skipped` */
         return;
     text_addf(out, " skipped=\"%zu\"", nskipped);
 }

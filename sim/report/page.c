@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Strategies as one HTML page (page.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/page.h"

@@ -1,4 +1,4 @@
-/* para.h - words of a report, gone on with below their beginning where the line is full.
+/* para.h - paragraphs of a report, with continuation lines indented below the first word.
  *
  * Thread class: owned by one thread.
  *
@@ -19,11 +19,11 @@ struct para {
     size_t indent, column; /* where a new line begins; where this one ends */
 };
 
-/* Add an item, which is kept whole: a number stays with its unit. */
+/* Add an item that is never broken over lines, so that a number stays with its unit. */
 void para_add(struct para *para, const char *item, size_t nbytes);
 
-/* Add a sentence's words after what fills the line up to column `indent`, and end the line.
- * `columns` as above. */
+/* Add a sentence's words after the text that fills the line up to column `indent`, and end the
+ * line. `columns` as above. */
 void para_print(struct text *out, size_t columns, size_t indent, const char *sentence);
 
 #endif /* REPORT_PARA_H */

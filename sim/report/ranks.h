@@ -1,4 +1,4 @@
-/* ranks.h - what each rank of a pipeline holds: its stages, and its memory at the peak by kind.
+/* ranks.h - the stages of each rank of a pipeline, and its memory at the peak by kind.
  *
  * Thread class: pure functions of the program.
  *
@@ -17,7 +17,7 @@ void ranks_text(const struct program *program, struct text *out);
 /* [{"rank": 0, "stages": [0], "microbatches_alive": 2, "peak_bytes": 1, "by_kind": {...}}, ...] */
 void ranks_json(const struct program *program, struct json_out *out);
 
-/* {"parameters": 1, ...} of a device at its peak. */
+/* Write {"parameters": 1, ...} for a device at its peak. */
 void ranks_kinds_json(const struct program_memory *memory, struct json_out *out);
 
 #endif /* REPORT_RANKS_H */

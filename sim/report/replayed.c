@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The replayed step as text and JSON (replayed.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/replayed.h"
@@ -21,7 +24,7 @@ static bool is_same(const struct replayed_share *share, const struct program_op 
            !strcmp(share->where, op->name);
 }
 
-/* Larger first; of equal ones the one that came first stays in front. */
+/* Sort in descending order; equal shares keep their order. */
 static void sort(struct replayed_share *shares, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -87,7 +90,7 @@ static int64_t part_ns(const struct record *record, const struct part *part, int
 
 struct balance {
     double mean_s, max_s;
-    int32_t slowest; /* the lowest device that has the maximum */
+    int32_t slowest; /* the lowest device with the maximum */
 };
 
 static struct balance balance_of(const struct record *record, const struct part *part)
@@ -183,7 +186,7 @@ int replayed_json(struct json_out *out, const struct record *record, struct shd_
     struct replayed_share *shares = replayed_shares(&n, record);
 
     if (!shares) {
-        json_out_null(out); /* so that the document can be closed before it is dropped */
+        json_out_null(out); /* to close the document before it is dropped */
         return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
     }
     json_out_begin_object(out);

@@ -1,4 +1,5 @@
-/* replayed.h - the replayed step as text and JSON: who is busy, who waits, and what it hangs on.
+/* replayed.h - the replayed step as text and JSON: devices' busy and waiting times, and the
+ * critical path.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +12,7 @@
 #include "base/text.h"
 #include "program/record.h"
 
-/* What one op of the model takes of the critical path, over all devices it leads through. */
+/* Time of one op of the model on the critical path, over all devices that the path visits. */
 struct replayed_share {
     const char *op;    /* "einsum", "all-reduce" */
     const char *where; /* the op's name */

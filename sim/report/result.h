@@ -11,7 +11,7 @@
 #include "report/fit.h"
 #include "report/saving.h"
 
-/* Behind "3 elements": what is said of results that have such. */
+/* Follows "3 elements", for results that are infinite or not a number. */
 #define RESULT_NONFINITE                                                                          \
     "that are infinite or not a number, unsharded as well as here: the layout is not the reason; " \
     "a lower optimizer.lr or loss_scale may keep them finite"
@@ -21,12 +21,12 @@ struct result {
     const char *file; /* of the scenario; NULL: not known */
     const char *what; /* the model in a few words: "2 layers mlp gelu, ..." */
     uint64_t memory_limit_bytes;
-    uint64_t tokens; /* of a step; 0: not known */
+    uint64_t tokens; /* of a step; 0: unknown */
     const struct record *record;
-    struct saving saving;  /* against a search, where one was made */
-    size_t columns;        /* text: of a line; 0: 80 */
-    bool verbose;          /* text: every kind of collective, whatever their number */
-    const struct fit *fit; /* where it does not; NULL: not looked for */
+    struct saving saving;  /* by a search, if one was made */
+    size_t columns;        /* text: width of a line; 0: 80 */
+    bool verbose;          /* text: every kind of collective, however many */
+    const struct fit *fit; /* changes to make it fit; NULL: not looked for */
 };
 
 /* One object of schema shardsim.result/1.  SHD_ENOMEM. */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A result's report with colours for terminals (result_colour.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/result_colour.h"
@@ -23,7 +26,7 @@ static size_t title_length(const char *line, size_t length)
 
 struct verdict {
     const char *words, *colour;
-    bool ends; /* the line ends with them; else they follow its title */
+    bool ends; /* the words end the line; else they follow its title */
 };
 
 static const struct verdict verdicts[] = {

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A strategy's record as JSON (result.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/attention.h"
@@ -171,7 +174,7 @@ static void key_any_double(struct json_out *out, const char *key, double value)
     any_double(out, value);
 }
 
-/* What the results of a kind are listed under. */
+/* The key under which the results of a kind are listed. */
 static const char *const check_keys[] = {[PROGRAM_OUTPUT] = "outputs",
                                          [PROGRAM_LOSS] = "outputs",
                                          [PROGRAM_GRADIENT] = "gradients",
@@ -197,7 +200,7 @@ static void write_place(struct json_out *out, const struct record_check *check)
     key_any_double(out, "bound", check->allowed);
 }
 
-/* The arrays that are beyond their bound, and the first step whose result is. */
+/* Write the arrays beyond their bounds, and the first step with a wrong result. */
 static void write_wrong(struct json_out *out, const struct record *r)
 {
     json_out_key(out, "wrong");
@@ -256,7 +259,7 @@ static void write_relative_errors(struct json_out *out, const struct record *r)
     json_out_end_object(out);
 }
 
-/* Of which no tolerance is asked; by name, the largest bound of an element. */
+/* Write the arrays exempt from the tolerance: by name, the largest bound of an element. */
 static void write_zeros(struct json_out *out, const struct record *r)
 {
     if (r->tolerance == 0)
@@ -338,7 +341,7 @@ static int write_time(struct json_out *out, const struct result *result, struct 
     return status;
 }
 
-/* What is alive at the peak on a device, which is the same on all of a rank of a pipeline. */
+/* Write the live bytes at the peak by use, which are equal on all devices of a pipeline's rank. */
 static void write_uses(struct json_out *out, const struct program *program)
 {
     struct program_memory memory;
@@ -388,7 +391,7 @@ static int write_memory(struct json_out *out, const struct result *result)
     return status;
 }
 
-/* Where the memory of devices came from; nothing where none was there. */
+/* Write the origin of the devices' memory; nothing if nothing was executed. */
 static void write_device_memory(struct json_out *out, const struct record *r)
 {
     if (!r->memory.kind)
@@ -400,7 +403,7 @@ static void write_device_memory(struct json_out *out, const struct record *r)
     json_out_end_object(out);
 }
 
-/* How even attention and experts are, where there are such. */
+/* Write how even attention and experts are, if the model has them. */
 static int write_uneven(struct json_out *out, const struct record *r, struct shd_error *err)
 {
     struct attention attention = {.nrows = 0};

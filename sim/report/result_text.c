@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* A strategy's record as text (result.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/attention.h"
@@ -22,7 +25,7 @@
 #include "report/table.h"
 #include "report/traffic.h"
 
-#define VALUE_COLUMN 14 /* where what follows a line's title begins */
+#define VALUE_COLUMN 14 /* column at which the text after a line's title begins */
 
 /* A share of the work below which its repetition is not worth a line: every device sums the
  * loss. */
@@ -46,7 +49,7 @@ static void print_head(const struct result *result, struct text *out)
     text_addf(out, ": %d device%s\n", (int)r->ndevices, r->ndevices == 1 ? "" : "s");
 }
 
-/* An axis that nothing is sharded over makes all its devices do the same: rarely what is meant. */
+/* Warn of an axis that shards nothing: its devices all do the same work, which is rarely meant. */
 static void print_idle_axis(const struct result *result, const char *name, int times,
                             struct text *out)
 {
@@ -104,7 +107,7 @@ static void print_totals(const struct traffic *t, const struct record *r, size_t
     print_sums("by phase", t->by_phase, t->nby_phase, columns, out);
 }
 
-/* mean / max over the devices, and which of them has the most where they differ. */
+/* Print mean / max over the devices, and the device with the most where devices differ. */
 static void print_balance(const char *what, const struct record *r, const uint128 *rows, bool bytes,
                           struct text *out)
 {
@@ -124,7 +127,7 @@ static void print_balance(const char *what, const struct record *r, const uint12
 
 #define USES_COLUMN 20 /* where the words about memory begin */
 
-/* What is alive at the peak of a training step, the most first. */
+/* Print the live bytes by use at the peak of a training step, in descending order. */
 static void print_uses(const struct program *program, size_t columns, struct text *out)
 {
     struct program_memory memory;
@@ -216,7 +219,7 @@ static void print_memory(const struct result *result, struct text *out)
     if (!result->memory_limit_bytes || (result->record->modelled && !wants_fit(result)))
         return;
     units_print_bytes(limit, sizeof limit, result->memory_limit_bytes);
-    if (result->record->modelled) /* which has the verdict */
+    if (result->record->modelled) /* the modelled section has the verdict */
         text_addf(out, "\nmemory        what would fit limits.memory, %s\n", limit);
     else
         text_addf(out, "\nmemory        %s of %s: %s\n",
@@ -232,7 +235,7 @@ static void print_memory(const struct result *result, struct text *out)
     text_fini(&unit);
 }
 
-/* Of a step of training that is planned: who executes one has seen that it fits. */
+/* Print the memory by use of a planned training step; an executed step has been seen to fit. */
 static int print_breakdown(const struct result *result, struct text *out, struct shd_error *err)
 {
     const struct record *r = result->record;
@@ -250,7 +253,7 @@ static int print_breakdown(const struct result *result, struct text *out, struct
     return status;
 }
 
-/* Only where it is not what it usually is. */
+/* Print the kind of memory only if it is not the usual one. */
 static void print_memory_kind(const struct record *r, size_t columns, struct text *out)
 {
     char line[256];
@@ -302,13 +305,13 @@ static void print_values(struct text *out, const struct record_check *check)
         text_addf(out, " within %.1e: off by %.3g of it", check->allowed, check->error);
 }
 
-/* Not what sharding does, as it is so unsharded, too. */
+/* Whether a result is not finite, but matches the unsharded one: sharding is not the reason. */
 static bool is_only_nonfinite(const struct record *r, const struct record_check *check)
 {
     return record_check_matches(r, check) && record_check_nonfinite(check) > 0;
 }
 
-/* They are many where one is, and one reason for all. */
+/* Print one line for all arrays that are not finite: they are usually many, with one reason. */
 static void print_nonfinite(const struct record *r, size_t columns, struct text *out)
 {
     struct text line = TEXT_INIT;
@@ -361,7 +364,7 @@ static void print_wrong(const struct record *r, struct text *out)
     }
 }
 
-/* The array that is off most of its largest element; one that is 0 but for rounding is not. */
+/* The array with the largest relative error, without arrays that are 0 but for rounding. */
 static uint32_t most_off(const struct record *r)
 {
     uint32_t most = 0;
@@ -373,7 +376,7 @@ static uint32_t most_off(const struct record *r)
     return most;
 }
 
-/* Arrays of which no tolerance is asked. */
+/* Print the arrays that are exempt from the tolerance. */
 static void print_zeros(const struct record *r, struct text *out)
 {
     uint32_t nzeros = 0, last = 0;
@@ -421,7 +424,7 @@ static void print_drift(const struct record *r, uint64_t nopen, struct text *out
                   (unsigned long long)nopen_first, (unsigned long long)nopen);
 }
 
-/* What is not finite unsharded, too, is no fault of the layout, which is as it should be. */
+/* The verdict: a result that is not finite unsharded either is no fault of the layout. */
 static const char *verdict_of(const struct record *r)
 {
     if (record_verified_ok(r))
@@ -502,7 +505,7 @@ static void print_measured(const struct record *r, struct text *out)
                   units_print_seconds(cpu, sizeof cpu, (double)r->cpu_ns * 1e-9));
 }
 
-/* What the partitioner left out, and what it would have found by search. */
+/* Print what the partitioner left out, and what a search would have found. */
 static void print_placement(const struct result *result, struct text *out)
 {
     struct text line = TEXT_INIT;
@@ -520,7 +523,7 @@ static void print_placement(const struct result *result, struct text *out)
     text_fini(&line);
 }
 
-/* How even attention and experts are, and why they are not. */
+/* Print how even attention and experts are, and why they are uneven. */
 static int print_uneven(const struct record *r, struct text *out, struct shd_error *err)
 {
     struct attention attention;

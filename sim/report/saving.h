@@ -1,4 +1,5 @@
-/* saving.h - one line: what a search for the fewest bytes would save, and at what price.
+/* saving.h - one line: the saving and the price of a layout that a search for the fewest bytes
+ * finds.
  *
  * Thread class: pure functions.
  *

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of text as aligned columns (table.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/table.h"

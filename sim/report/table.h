@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 
-#define TABLE_COLUMNS_MAX 24 /* those of compare, the most, are fewer */
+#define TABLE_COLUMNS_MAX 24 /* above the number of compare's columns, the widest table */
 
 /* `columns` holds one character a column: 'l' left- or 'r' right-aligned. */
 struct table {
@@ -19,17 +19,16 @@ struct table {
     size_t ncolumns;
     char **cells; /* row by row, owned */
     size_t ncells;
-    int failed; /* no memory: printing it fails the text */
+    int failed; /* no memory: printing the table fails the text */
 };
 
 void table_init(struct table *table, const char *columns);
 void table_fini(struct table *table);
 
-/* Add the next cell; a row is complete after as many cells as there are columns. */
+/* Add the next cell; a row is complete when every column has a cell. */
 void table_add(struct table *table, const char *fmt, ...) SHD_PRINTF(2, 3);
 
-/* Characters of a cell as they are seen: a UTF-8 continuation byte counts nothing, nor do
- * colours. */
+/* Visible characters of a cell: UTF-8 continuation bytes and colour codes do not count. */
 size_t table_width(const char *cell);
 
 /* Print all rows, each indented by `indent` spaces, columns two spaces apart. */

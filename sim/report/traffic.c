@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Summing up the communication of a step (traffic.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/traffic.h"
@@ -8,8 +11,8 @@
 
 #include "base/text.h"
 
-/* The mesh axes a step runs over; where it has no group, those that the sharding changes, or that
- * cut the dimension that is shifted. */
+/* The mesh axes that a step runs over; for a step without groups, the axes that the sharding change
+ * involves, or that cut the dimension that is shifted. */
 static void find_axes(struct traffic_row *row, const struct shd_reshard_step *step)
 {
     uint32_t changed = 0;
@@ -68,13 +71,14 @@ char *traffic_axes(const struct program *program, const struct program_op *op)
     return axes_text(&row, program);
 }
 
-/* What is sent is told where it is received. */
+/* Whether an op has a row: a transfer is reported by its receive, not by its send. */
 static bool is_told(const struct program_op *op)
 {
     return program_communicates(op) && op->kind != PROGRAM_SEND;
 }
 
-/* How many groups of how many devices do it: those of one rank; a receive is one of two devices. */
+/* Set the number of groups and devices in each: the groups of one rank; a receive has a group of
+ * two devices. */
 static void set_groups(struct traffic_row *row, const struct program *program,
                        const struct program_op *op)
 {

@@ -26,8 +26,8 @@ struct traffic_row {
     const char *algorithm;                /* NULL: fetched box by box */
     uint64_t operand_bytes, result_bytes; /* of one device and step */
     uint128 received_bytes;               /* all devices, all `count` */
-    char *where;                          /* which op asked for it; '*' for the number of a layer */
-    char *why;                            /* of the first of them, likewise */
+    char *where;                          /* op that asked for it; '*' for the number of a layer */
+    char *why;                            /* the reason of the first of them, with '*' as well */
 };
 
 /* Bytes under a name: an axis (or several, "dp,tp"), a collective, a phase. */
@@ -48,8 +48,8 @@ SHD_MUST_CHECK int traffic_init(struct traffic *out, const struct record *record
                                 struct shd_error *err);
 void traffic_fini(struct traffic *traffic);
 
-/* "dp,tp": the mesh axes that a communicating op runs over, or that its sharding changes; for
- * free().  NULL: no memory. */
+/* "dp,tp": the mesh axes that a communicating op runs over, or that the sharding change involves;
+ * to be freed with free().  NULL: no memory. */
 char *traffic_axes(const struct program *program, const struct program_op *op);
 
 /* A row's axes as a list of names. */

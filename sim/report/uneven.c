@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Explaining work that is unevenly dealt (uneven.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "report/uneven.h"
@@ -6,9 +9,9 @@
 #include "report/attention.h"
 #include "report/experts.h"
 
-#define UNEVEN 0.95 /* mean / max of flops below which a strategy is said to lose by it */
+#define UNEVEN 0.95 /* mean / max of flops below which the report gives a reason */
 
-/* How much more than the mean a device has. */
+/* Excess of a device over the mean. */
 static double excess(const struct record *record, const uint128 *rows, int32_t position)
 {
     double mean = record_balance_of(record, rows).mean;
@@ -16,7 +19,7 @@ static double excess(const struct record *record, const uint128 *rows, int32_t p
     return (double)rows[record_row_of(record, position)] - mean;
 }
 
-/* Of several the one by which most flops are lost. */
+/* Explain the attention whose imbalance loses the most flops. */
 static int attention_part(struct text *out, const struct record *record, struct shd_error *err)
 {
     struct attention attention;

@@ -1,5 +1,5 @@
-/* uneven.h - why a strategy loses by work that is not dealt evenly: the attention of some tokens,
- * or the rows of some experts.
+/* uneven.h - why a strategy loses by unevenly dealt work: the attention of some tokens, or the rows
+ * of some experts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
