@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Parsing command lines with argp, and suggesting options (args.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/args.h"
@@ -147,7 +150,7 @@ static bool check_long(const struct argp *argp, const char *program, const char 
     if (find_long(argp, name, &takes_value, &near))
         return takes_value && !word[length];
     if (near.best && !strncmp(near.best, name, strlen(name)))
-        return false; /* one of argp's own */
+        return false; /* an option of argp itself */
     snprintf(shown, sizeof shown, "--%.*s", (int)(length < 48 ? length : 48), word);
     refuse(program, "unrecognized option", shown, option_hint(argp, &near, hint));
     return false;
@@ -203,7 +206,7 @@ long args_parse_count(const char *option, const char *arg, long least, long most
                       const struct argp_state *state)
 {
     char *end;
-    long n = strtol(arg, &end, 10); /* one that is too large is LONG_MAX */
+    long n = strtol(arg, &end, 10); /* LONG_MAX if too large */
 
     if (!isdigit((unsigned char)*arg) || *end || n < least || n > most)
         args_error(state, "--%s is '%s'; expected a whole number from %ld to %ld", option, arg,

@@ -1,11 +1,11 @@
-/* args.h - command lines: parsed by argp, with what was meant where an option is not known; and the
- * parts that help texts share.
+/* args.h - command lines: parsing with argp, suggestions for unknown options, and the common parts
+ * of help texts.
  *
- * A help text is argp's: what stands before \v comes before the options, the rest behind them.  The
- * manual pages are made of it (man/manual.awk): a line that ends with a colon begins a section; in
- * "Examples:" a line indented by two says what for, and one by four is the command; in other
- * sections a line is "  TERM  what it is".  The name of an option's value is its type for
- * completion (contrib/completion): 'a|b' are all there are, FILE and DIR are files.
+ * A help text is argp's: the text before \v comes before the options, the rest after them.  The
+ * manual pages are made from it (man/manual.awk): a line that ends with a colon begins a section;
+ * in "Examples:" a line indented by two says what an example does, and a line indented by four is
+ * the command; in other sections a line is "  TERM  description".  The name of an option's value is
+ * its type for completion (contrib/completion): 'a|b' lists all values, FILE and DIR are files.
  *
  * Thread class: pure functions.
  *
@@ -39,25 +39,27 @@
 /* Parse a command line; does not return when it is not good, nor after --help. */
 void args_parse(const struct argp *argp, int argc, char **argv, void *input);
 
-/* Says what is wrong, with names shown as base/escape.h says, and ends the program. */
+/* Print an error, with names shown as base/escape.h says, and end the program. */
 _Noreturn void args_error(const struct argp_state *state, const char *fmt, ...) SHD_PRINTF(2, 3);
 
-/* The value of --OPTION, a whole number of this range; does not return when it is none. */
+/* The value of --OPTION, a whole number in a range; any other value ends the program. */
 long args_parse_count(const char *option, const char *arg, long least, long most,
                       const struct argp_state *state);
 
-/* The same, where 4k is 4096. */
+/* As args_parse_count(), with suffixes: 4k is 4096. */
 long args_parse_size(const char *option, const char *arg, long least, long most,
                      const struct argp_state *state);
 
-/* The same without an option and an end: false, and *out as it was, where it is none. */
+/* Read a number as args_parse_size() does, without ending the program: false, with *out unchanged,
+ * if it is none. */
 bool args_read_size(long *out, const char *arg, long least, long most);
 
-/* The value of --OPTION, a size with its unit (units_parse_memory()); does not return when it is
- * none. */
+/* The value of --OPTION, a size with its unit (units_parse_memory()); any other value ends the
+ * program. */
 uint64_t args_parse_bytes(const char *option, const char *arg, const struct argp_state *state);
 
-/* The value of --memory, held to what this program has; does not return when it has none of it. */
+/* The value of --memory, a kind of memory that this program has; any other value ends the
+ * program. */
 const char *args_parse_memory(const char *arg, const struct argp_state *state);
 
 #endif /* CMD_ARGS_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Asking a question on a terminal until the answer is good (ask.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/ask.h"
@@ -16,7 +19,7 @@ bool ask_can(void)
     return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
-/* Without the spaces around it. */
+/* Cut off the spaces around a line. */
 static const char *trim(char *line)
 {
     size_t n = strlen(line);

@@ -1,6 +1,6 @@
-/* ask.h - a question on a terminal, asked until its answer is good.
+/* ask.h - asking a question on a terminal until the answer is good.
  *
- * Questions go to standard error, so that what a command prints can go elsewhere.
+ * Questions go to standard error, so that a command's output can go elsewhere.
  *
  * Thread class: owned by one thread.
  *
@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* Whether there is someone to ask: standard input and standard error are a terminal. */
+/* Whether standard input and standard error are a terminal, where a person can answer. */
 bool ask_can(void);
 
 /* Take an answer, which lives until this returns.  False if it is not good, and told why. */

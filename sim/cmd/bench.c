@@ -162,7 +162,7 @@ static void parse_red(struct options *o, const char *arg, const struct argp_stat
     args_error(state, "--redop is '%s'; expected sum, mean, max or min", arg);
 }
 
-/* What only collectives have. */
+/* Name of an option that applies to collectives only; NULL: not such an option. */
 static const char *name_of_collectives(int key)
 {
     for (const struct argp_option *option = option_table; option->name; option++)

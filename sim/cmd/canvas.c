@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing drawings to a terminal or a file (canvas.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/canvas.h"
@@ -99,7 +102,7 @@ int canvas_put(const struct canvas *canvas, const struct text *text)
     return put_file(canvas->output, text, picture);
 }
 
-/* How text is drawn: without colours in a file. */
+/* The style of text: without colours in a file. */
 static struct figure_style style_of(const struct canvas *canvas)
 {
     struct figure_style style = canvas->style;
@@ -108,7 +111,7 @@ static struct figure_style style_of(const struct canvas *canvas)
     return style;
 }
 
-/* What was drawn, to where it is wanted. */
+/* Write a drawing to the canvas's output and free it. */
 static int put_drawing(const struct canvas *canvas, struct text *text)
 {
     int status = canvas_put(canvas, text);

@@ -1,4 +1,5 @@
-/* canvas.h - where drawings and lessons go: a terminal of some width, colours or none, or a file.
+/* canvas.h - the output of drawings and lessons: a terminal of some width, with or without colours,
+ * or a file.
  *
  * Thread class: owned by one thread.
  *
@@ -21,10 +22,10 @@ struct canvas {
 
 /* --ascii, --color, for another parser's children; their input is a struct canvas. */
 extern const struct argp canvas_argp;
-/* The same with --output. */
+/* The options of canvas_argp with --output. */
 extern const struct argp canvas_output_argp;
 
-/* What the environment says: standard output, COLUMNS, NO_COLOR. */
+/* Initialize from the environment: standard output, COLUMNS, NO_COLOR. */
 void canvas_init(struct canvas *canvas);
 
 /* Whether a picture is wanted, not text. */

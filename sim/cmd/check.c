@@ -25,23 +25,23 @@
 /* A weight of so much that is replicated over several devices is warned of, if not told otherwise:
  * a float32 matrix of 4096 x 4096, the size of one of a model of 7B. */
 #define WHOLE_BYTES (UINT64_C(64) << 20)
-#define LEFT_OUT_MAX 20 /* files that are named */
+#define LEFT_OUT_MAX 20 /* files named in a message */
 
 struct check {
     struct check_wish wish;
-    const char *dir, *baselines; /* baselines: NULL for those beside dir */
+    const char *dir, *baselines; /* baselines: NULL: beside `dir` */
     char *folder;                /* of the baselines of this folder */
     char *own_dir;               /* of `only`; NULL: a folder was named */
-    const char *only;            /* the one file that is checked, below the folder; NULL: all */
+    const char *only;            /* the single file to check, below the folder; NULL: all files */
     bool prune;
     struct check_tell tell;
     size_t nwritten, nsame; /* baselines, with --update */
-    struct farm *farm;      /* of the ranks; a task is a file */
-    char *const *suites;    /* those of this round */
-    const char **orphans;   /* baselines without a scenario, of the folder's own names */
-    const char **renamed;   /* the scenario that each seems to be of now; NULL: none */
+    struct farm *farm;      /* over all ranks; a task is a file */
+    char *const *suites;    /* files of this round */
+    const char **orphans;   /* baselines in the folder without a scenario */
+    const char **renamed;   /* [orphan] scenario that the baseline seems to fit now; NULL: none */
     size_t norphans;
-    int exit; /* of the file that ended it */
+    int exit; /* exit status of the file that ended the check */
 };
 
 static const char *const endings[] = {".yaml", ".yml", NULL};
@@ -217,7 +217,7 @@ static int take_baseline(struct check *c, struct unpack *from)
     return CMD_OK;
 }
 
-/* Of several files that are as a baseline was, the first is told. */
+/* Note a file that an orphaned baseline fits; of several such files, the first. */
 static void take_renamed(struct check *c, const char *was_called, const char *suite)
 {
     for (size_t i = 0; i < c->norphans; i++)
@@ -232,7 +232,7 @@ static void ask_for_file(void *arg, size_t task, struct text *out)
     check_file_ask(out, c->dir, c->folder, c->suites[task], c->orphans, c->norphans);
 }
 
-/* Also of a file that could not be checked to the end: what there is. */
+/* Take a file's answer, even an incomplete one of a file whose check failed. */
 static int take_file_check(void *arg, size_t task, int status, const struct text *answer)
 {
     struct check *c = arg;
@@ -343,8 +343,8 @@ static bool has_baselines(const struct check *c, const char *dir)
     return found;
 }
 
-/* Of the folders above a file, as it was given, the lowest that has baselines; if none has, that of
- * the file. */
+/* Take the lowest folder above a file, in the path as given, that has baselines; if none has, the
+ * file's own folder. */
 static void take_folder_above(struct check *c, const char *path)
 {
     char *dir = c->own_dir;
@@ -360,7 +360,7 @@ static void take_folder_above(struct check *c, const char *path)
     memcpy(dir, path, length); /* whole again */
 }
 
-/* A file is checked as part of the folder that it is in. */
+/* Take a single file, which is checked as part of its folder. */
 static int take_file(struct check *c)
 {
     const char *path = c->dir, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -382,7 +382,7 @@ static int take_file(struct check *c)
     return CMD_OK;
 }
 
-/* What might have been meant to be checked. */
+/* Name the files in the folder that were left out, in case they were meant to be checked. */
 static void say_left_out(const struct folder *scenarios)
 {
     size_t n = scenarios->nleft_out;
@@ -435,7 +435,7 @@ static int check_folder(struct check *c)
     return exit;
 }
 
-/* What rank 0 does. */
+/* Check everything, as rank 0. */
 static int check(struct check *c)
 {
     int exit;

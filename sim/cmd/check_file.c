@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Checking one scenario file against its baseline (check_file.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/check_file.h"
@@ -17,9 +20,9 @@
 #define OLDER                                                                              \
     "it is of an older shardsim, without what was given and the modelled step; 'shardsim " \
     "check --update' adds them"
-#define BASELINE_BYTES_MAX ((size_t)16 << 20) /* of a file that is read: as YAML_DOC_BYTES_MAX */
+#define BASELINE_BYTES_MAX ((size_t)16 << 20) /* largest file read; as YAML_DOC_BYTES_MAX */
 
-/* One that was tried. */
+/* A strategy that was tried. */
 struct strategy_check {
     const struct scenario *scenario;
     struct check_strategy check;
@@ -30,15 +33,15 @@ struct file_check {
     const struct check_wish *wish;
     const char *suite; /* below the folder */
     char *path, *baseline_path;
-    struct text told;   /* its outcomes, for the answer */
-    struct text before; /* the baseline as it is stored, "" for none */
-    bool is_foreign;    /* what is in the place of the baseline is none, or cannot be read */
+    struct text told;   /* packed outcomes, for the answer */
+    struct text before; /* the stored baseline, "" for none */
+    bool is_foreign;    /* the file in its place is not a baseline, or cannot be read */
     struct baseline_file was;
     struct strategy_check *done;
     size_t ndone;
     bool wrong;             /* not to be accepted */
     struct unpack orphans;  /* names of baselines without a scenario, to the end of the task */
-    const char *was_called; /* the one of these that is as this file; NULL: none is */
+    const char *was_called; /* the orphan that matches this file; NULL: none */
 };
 
 static int read_baseline(struct file_check *f, struct diag *faults)
@@ -62,7 +65,7 @@ static int read_baseline(struct file_check *f, struct diag *faults)
     return baseline_parse(&f->was, f->baseline_path, &f->before, faults);
 }
 
-/* Of a strategy, or with the name "" of the file as a whole. */
+/* Note the outcome of a strategy, or of the file as a whole if `name` is "". */
 static int note_outcome(struct file_check *f, enum outcome_kind kind, const char *file,
                         const char *name, const struct diag *reasons, const char *const *notes)
 {
@@ -83,7 +86,7 @@ static int note_outcome(struct file_check *f, enum outcome_kind kind, const char
         ok = !f->told.failed;
     }
     if (!ok)
-        f->told.length = whole; /* what rank 0 tells is all of it */
+        f->told.length = whole; /* drop the incomplete note */
     if (there)
         outcome_fini(&o);
     return ok ? CMD_OK : check_no_memory();
@@ -101,7 +104,7 @@ static int note_words(struct file_check *f, enum outcome_kind kind, const char *
     return exit;
 }
 
-/* ---- whether it had another name ---- */
+/* ---- whether the file was renamed ---- */
 
 static bool is_as(const struct file_check *f, const struct baseline_file *was)
 {
@@ -159,11 +162,11 @@ static int find_name_before(struct file_check *f)
     pack_string(&f->told, f->was_called);
     if (!f->told.failed)
         return CMD_OK;
-    f->told.length = whole; /* what rank 0 tells is all of it */
+    f->told.length = whole; /* drop the incomplete note */
     return check_no_memory();
 }
 
-/* Why a file that had another name is not accepted as it is. */
+/* Add the reasons why a strategy fails, or that the file seems renamed. */
 static void add_reasons(struct diag *out, const struct file_check *f,
                         const struct check_strategy *c)
 {
@@ -204,7 +207,8 @@ static bool is_for_first(const struct check_strategy *s)
     return ranks_me() > 0 && !s->now.name;
 }
 
-/* What would take too long is checked on paper: the same bytes and memory, and no numbers. */
+/* Choose the mode of a strategy.  One that would take too long is planned: with the same bytes and
+ * memory, but no numbers. */
 static enum record_mode mode_of(const struct file_check *f, struct work *w,
                                 const struct work_item *item, double *flops, const char **why)
 {
@@ -246,7 +250,7 @@ static int check_strategies(struct file_check *f, struct work *w)
     return exit;
 }
 
-/* Also of a file that was not checked to the end: what there is. */
+/* Tell of the strategies tried, even if the file was not checked to the end. */
 static int tell_strategies(struct file_check *f, const struct work *w, bool all)
 {
     int exit = CMD_OK;
@@ -279,7 +283,7 @@ static int check_left_over(struct file_check *f)
     return exit;
 }
 
-/* Where all is to be accepted: before the outcomes, which say that it was. */
+/* Note a baseline to be written, before the outcomes, which say that changes were accepted. */
 static int note_baseline(struct file_check *f, struct text *answer)
 {
     struct baseline *now = calloc(f->ndone + 1, sizeof *now);
@@ -334,7 +338,7 @@ static int check_file(struct file_check *f, struct text *answer)
 
     if (work_init(&w, 1)) {
         w.names[w.nnames++] = f->path;
-        /* Where it is no terminal the test points show that it goes on. */
+        /* Without a terminal, the test points show progress. */
         w.log.quiet = f->wish->quiet || !w.log.is_tty;
         log_progress_begin(&w.log);
         exit = work_load(&w);

@@ -1,7 +1,7 @@
 /* check_file.h - one file of `shardsim check`: all its strategies against its baseline.
  *
- * A file is a task of the farm, done by any rank; its answer is what came of it, of which rank 0
- * tells and writes: notes, each of which begins with its kind.
+ * A file is a task of the farm, done by any rank; the answer is a list of notes, each of which
+ * begins with its kind.  Rank 0 prints them and writes the baselines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,25 +20,25 @@
 enum check_note {
     CHECK_OUTCOME,  /* outcome_pack() */
     CHECK_BASELINE, /* a baseline to be written: its path and its text */
-    CHECK_SAME,     /* it is already so */
-    CHECK_RENAMED   /* the file below the baselines that this one was, by its baseline */
+    CHECK_SAME,     /* the baseline needs no change */
+    CHECK_RENAMED   /* the former name of this file, of a baseline that matches */
 };
 
-/* A task: the folder of scenarios, that of their baselines, the file below both, and the baselines
- * without a scenario, among which that of this file may be, under another name. */
+/* Pack a task: the folder of scenarios, the folder of their baselines, the file's path below both,
+ * and the baselines without a scenario, one of which may be this file's under a former name. */
 void check_file_ask(struct text *out, const char *dir, const char *folder, const char *suite,
                     const char *const *orphans, size_t norphans);
 
 /* The work of a farm_crew, whose `arg` is a struct check_wish. */
 int check_file_work(void *wish, const void *task, size_t bytes, struct text *answer);
 
-/* Whether a file is a baseline; what cannot be read is none. */
+/* Whether a file is a baseline; false if it cannot be read. */
 bool check_is_baseline(const char *path);
 
 /* "dir/name"; the caller frees it.  NULL: no memory. */
 char *check_join(const char *dir, const char *name);
 
-/* Say that there is no memory; CMD_CANNOT. */
+/* Print that there is no memory; returns CMD_CANNOT. */
 int check_no_memory(void);
 
 #endif /* CMD_CHECK_FILE_H */

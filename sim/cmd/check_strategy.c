@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Checking one strategy against its baseline (check_strategy.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/check_strategy.h"
@@ -32,8 +35,8 @@ static const char *kind_of(enum graph_op op)
     return op == GRAPH_PARAM ? "parameter" : op == GRAPH_INPUT ? "input" : "constraint";
 }
 
-/* Its place is that of the rule that shards it; of a state of the optimizer without one of its own,
- * its parameter's. */
+/* Add an array, with the place of the rule that shards it; an optimizer state without a rule has
+ * the place of its parameter's. */
 static int add_array(struct baseline *now, const struct trial *t, uint32_t n)
 {
     const struct graph_node *node = &t->graph->nodes[n];
@@ -176,8 +179,8 @@ static int find_findings(struct check_strategy *c, const struct work_item *item,
     return status;
 }
 
-/* What changed, after a sentence on whether that is worse, which has no line: a forge shows it at
- * the rule that is the first to have changed. */
+/* Tell the changes after a sentence that says whether the strategy got worse.  The sentence has no
+ * line: forges show it at the rule that changed first. */
 static void tell_changes(struct check_strategy *c, const struct baseline *was,
                          const struct diag *changes, struct place place)
 {
@@ -195,9 +198,9 @@ static void tell_changes(struct check_strategy *c, const struct baseline *was,
     text_fini(&verdict);
 }
 
-/* The plan of what was executed: where routers decide how many bytes are sent, which a processor
- * that rounds otherwise may change, its figures are compared, which assume what they decide; and it
- * has the modelled step.  NULL where what was tried has all of it. */
+/* Plan an executed strategy if the plan is needed: where routers decide how many bytes are sent, a
+ * processor that rounds differently may change the counts, so the plan's assumed figures are
+ * compared; and only a plan has the modelled step.  NULL if the record suffices. */
 static int find_plan(struct record **out, const struct work_item *item, struct shd_error *err)
 {
     const struct record *record = item->trial.record;
@@ -233,14 +236,14 @@ static int find_given(struct baseline *now, const struct work_item *item)
     return status;
 }
 
-/* What is no longer given may stand in the scenario all the same, with the default. */
+/* An option that is no longer given may still stand in the scenario, with its default. */
 static void place_given(struct baseline *was, const struct scenario *scenario)
 {
     for (size_t i = 0; was && i < was->ngiven; i++)
         was->given[i].place = scenario_place(scenario, was->given[i].key);
 }
 
-/* What there is now.  SHD_ENOMEM. */
+/* Make the baseline of the strategy as it is now.  SHD_ENOMEM. */
 static int find_now(struct check_strategy *c, const struct work_item *item,
                     const struct record *plan)
 {
@@ -257,7 +260,7 @@ static int find_now(struct check_strategy *c, const struct work_item *item,
     return status;
 }
 
-/* What came of a strategy that was tried, against its baseline. */
+/* Compare a strategy that was tried with its baseline. */
 static int compare(struct check_strategy *c, const struct work_item *item,
                    const struct check_wish *wish, const struct baseline *was)
 {

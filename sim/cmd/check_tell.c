@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Printing the outcomes of `shardsim check` (check_tell.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/check_tell.h"
@@ -49,7 +52,7 @@ static int print_outcome(struct check_tell *t, const struct outcome *o)
     return exit;
 }
 
-/* Room for one more, which is not counted yet. */
+/* Room for the next outcome, which noutcomes does not count yet. */
 static struct outcome *next_outcome(struct check_tell *t)
 {
     return array_make_room(&t->outcomes, t->noutcomes, sizeof *t->outcomes)

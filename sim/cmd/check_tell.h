@@ -1,4 +1,4 @@
-/* check_tell.h - what `shardsim check` says of each strategy, as it comes: TAP, annotations for
+/* check_tell.h - printing the outcomes of `shardsim check` as they arrive: TAP, annotations for
  * GitHub; and JUnit at the end.
  *
  * Thread class: owned by one thread.

@@ -1,4 +1,4 @@
-/* chosen.h - one strategy of one scenario file, for commands that look at one at a time.
+/* chosen.h - one strategy of one scenario file, for commands that work on a single strategy.
  *
  * Thread class: owned by one thread.
  *
@@ -11,7 +11,7 @@
 
 #include "trial/trial.h"
 
-#define CHOSEN_SETS_MAX 64 /* --set in one command; there are fewer options */
+#define CHOSEN_SETS_MAX 64 /* most --set options in one command, more than there are settings */
 
 struct chosen {
     const char *path, *strategy;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Running subcommands, and their signals, output and exit status (cmd.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/cmd.h"
@@ -24,29 +27,29 @@
 int cmd_stop_request;
 int cmd_halt;
 
-/* What watches cmd_stop_request has so long to end by itself; all else is then ended where it is,
- * be it in a search, in the lint or in an allocation.  There is nothing to undo: files are made in
- * one step (store/write.h), and a result goes out when it is whole. */
+/* Time for work that watches cmd_stop_request to end by itself; all other work is then ended
+ * anywhere, be it in a search, in the lint or in an allocation.  Nothing needs to be undone: files
+ * are made in one step (store/write.h), and a result is printed when it is whole. */
 #define STOP_NS 500000000
 
 static timer_t stop_timer;
 static struct itimerspec patience = {.it_value = {.tv_nsec = STOP_NS}};
 static const char *interrupted = "shardsim: interrupted\n";
-static const char *report_ending; /* NULL: none is due, or it is written */
+static const char *report_ending; /* NULL: none is due, or already written */
 
-/* What must be said is taken by the first that comes to say it, be it the handler or not. */
+/* Take words to print: the signal handler or the program, whichever comes first, gets them. */
 static const char *take(const char **words)
 {
     return __atomic_exchange_n(words, NULL, __ATOMIC_RELAXED);
 }
 
-/* In a handler: nobody may read the other end of a pipe, and that must not keep the program. */
+/* Write in a signal handler; a pipe without a reader must not block the program. */
 static void put_words(int file, const char *words)
 {
     struct pollfd ready = {.fd = file, .events = POLLOUT};
 
     if (words && poll(&ready, 1, 0) == 1 && write(file, words, strlen(words)) < 0)
-        return; /* there is nobody left to tell */
+        return; /* no reader is left */
 }
 
 void cmd_say_interrupted(void)
@@ -224,7 +227,7 @@ static bool is_file(const char *word)
     return strchr(word, '/') || access(word, F_OK) == 0;
 }
 
-/* What is expected in the place of a word that names nothing. */
+/* Print the names expected in place of an unknown one. */
 static void report_missing(const struct cmd *const *table, const char *program, const char *missing,
                            const struct nearest *near)
 {
@@ -260,7 +263,7 @@ int cmd_run_row(const struct cmd *const *table, const char *program, const char 
     for (; *table; table++) {
         if (!strcmp(argv[1], (*table)->name)) {
             snprintf(name, sizeof name, "%s %s", program, (*table)->name);
-            argv[1] = name; /* what argp calls the program in its messages */
+            argv[1] = name; /* the program's name in argp's messages */
             return (*table)->run(argc - 1, argv + 1);
         }
         nearest_add(&near, (*table)->name);

@@ -1,4 +1,5 @@
-/* cmd.h - the subcommands of the program, one file each, and what they share: output, exit status.
+/* cmd.h - the subcommands of the program, one file each, and their common parts: output, exit
+ * status.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,8 +29,9 @@ struct cmd {
 /* The rows of a table of commands, ended by NULL, for a help text. */
 void cmd_list(FILE *file, const struct cmd *const *table);
 
-/* Run the row that argv[1] names; its own argv[0] is `program` and the name.  If there is none, an
- * error of `missing`, the name, and the nearest name there is, or else all. */
+/* Run the row that argv[1] names; the argv[0] of its run() is `program` and the name.  For an
+ * unknown name, print an error of `missing`, the name, and the nearest known name, or else all
+ * names. */
 int cmd_run_row(const struct cmd *const *table, const char *program, const char *missing, int argc,
                 char **argv);
 
@@ -54,50 +56,49 @@ extern const struct cmd cmd_trace;
 /* The whole program: find the subcommand, in the table of main.c, and run it. */
 int cmd_main(int argc, char **argv);
 
-/* Set when the user asked to stop (SIGINT, SIGTERM); runs watch it.  Whatever does not end by
- * itself within half a second is ended, with CMD_INTERRUPTED.  `ending` is what then closes a
- * report that goes to standard output piece by piece, which is else closed by cmd_put_last();
- * NULL: it is whole or not there. */
+/* Set when the user asked to stop (SIGINT, SIGTERM); runs watch it.  A program that does not end by
+ * itself within half a second is ended, with CMD_INTERRUPTED.  `ending` then closes a report that
+ * goes to standard output piece by piece, which otherwise cmd_put_last() closes; NULL: the report
+ * is written whole or not at all. */
 extern int cmd_stop_request;
 void cmd_watch_signals(const char *ending);
 
-/* Give what watches it longer than that, for it has something to tell. */
+/* Give the work more than half a second to end, because it has a result to print. */
 void cmd_stop_within(int seconds);
 
-/* Set when work is to end with what it has by then: when the user asked to stop, or so many seconds
- * after cmd_halt_after().  CMD_OK, or CMD_CANNOT with a message. */
+/* Set when work is to end with its results so far: when the user asked to stop, or `seconds` after
+ * cmd_halt_after().  CMD_OK, or CMD_CANNOT with a message. */
 extern int cmd_halt;
 int cmd_halt_after(int seconds);
 
-/* Say on stderr that the program was interrupted, whoever ends it: once. */
+/* Print on stderr that the program was interrupted, once, whichever part ends it. */
 void cmd_say_interrupted(void);
 
-/* Whether an error is only that the user asked to stop, of which cmd_say_interrupted() tells. */
+/* Whether an error only means that the user asked to stop, which cmd_say_interrupted() reports. */
 bool cmd_is_stopped(int status);
 
-/* Write to stdout what is in hand; CMD_CANNOT with a message when that fails.  After a
- * request to stop cmd_put() writes nothing and returns CMD_INTERRUPTED; cmd_put_last() writes
- * still. */
+/* Write a text to stdout; CMD_CANNOT with a message when that fails.  After a request to stop,
+ * cmd_put() writes nothing and returns CMD_INTERRUPTED; cmd_put_last() still writes. */
 struct text;
 int cmd_put(const struct text *text);
 int cmd_put_last(const struct text *text);
 
-/* Whether what is to be made can be written to a file (NULL and "-": standard output); if not, a
- * message, before any work is done for it.  CMD_OK or CMD_CANNOT. */
+/* Check, before any work is done, that a file can be written (NULL and "-": standard output);
+ * prints a message if not.  CMD_OK or CMD_CANNOT. */
 int cmd_check_output(const char *path);
 
-/* Whether a file's name ends in what it will hold (".html"), or has no ending; if not, a message
+/* Check that a file's name has the ending of its format (".html"), or none; if not, print a message
  * that closes with `instead`.  NULL: no file.  CMD_OK or CMD_USAGE. */
 int cmd_check_ending(const char *path, const char *ending, const char *instead);
 
-/* Close standard output, at the end of the program: what argp and printf left in the buffer goes
- * out.  A full disk, now or before, is told and ends the program with CMD_CANNOT. */
+/* Close standard output at the end of the program, which flushes the output of argp and printf.  A
+ * full disk, now or before, is reported and ends the program with CMD_CANNOT. */
 void cmd_close_output(void);
 
 /* "shardsim: error: ..." on stderr, with names shown as base/escape.h says. */
 void cmd_error(const char *fmt, ...) SHD_PRINTF(1, 2);
 
-/* "shardsim: ...", likewise. */
+/* Print "shardsim: ..." on stderr, with names shown as base/escape.h says. */
 void cmd_note(const char *fmt, ...) SHD_PRINTF(1, 2);
 
 /* The exit status of a run's error. */

@@ -30,9 +30,9 @@ struct options {
     enum screen_colour colour;
     bool columns[COMPARE_COLUMNS_MAX];
     bool has_columns;
-    int sort; /* as struct compare has them */
+    int sort; /* fields of struct compare */
     size_t top;
-    int seconds; /* for the rounds; none begins after them */
+    int seconds; /* for the rounds; no round begins later */
 };
 
 enum {
@@ -47,13 +47,13 @@ enum {
     KEY_SAVE
 };
 
-/* As long as one waits for a table.  It is enough for some fifty rounds of
- * scenarios/strategies.yaml on a quiet host of two cores, and for four where four other programs
- * are busy on every core. */
+/* As long as a user waits for a table.  The time is enough for some fifty rounds of
+ * scenarios/strategies.yaml on a quiet host of two cores, and for four rounds where four other
+ * programs are busy on every core. */
 #define SECONDS_DEFAULT 5
 #define SECONDS_MAX 86400 /* a day */
 #define SECOND_NS INT64_C(1000000000)
-#define FAILURES_TOLD 8 /* strategies that are told one by one */
+#define FAILURES_TOLD 8 /* strategies named one by one */
 
 static const struct argp_option option_table[] = {
     {"base", 'b', "NAME", 0,
@@ -256,7 +256,7 @@ static int draw(struct options *o, const struct compare *compare)
     return is_usage ? CMD_USAGE : CMD_CANNOT;
 }
 
-/* Where the table goes to a file, and so do its words: what is wrong is told besides. */
+/* Print failures on stderr when the table goes to a file, with its words. */
 static void tell_failures(struct options *o, const struct compare *compare)
 {
     size_t told = 0;
@@ -335,7 +335,7 @@ static int compare_all(struct options *o)
 
 /* ---- planned on all ranks ---- */
 
-/* As sides_tell_fit(), where the program of the one that needs least is to be built for it. */
+/* Like sides_tell_fit(), but the program of the strategy that needs least is built first. */
 static int tell_fit(struct options *o, const struct sweep *s)
 {
     struct work *w = &o->work;

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Drawing strategies side by side as bars (compare_picture.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/compare_picture.h"
@@ -13,7 +16,7 @@
 #include "report/compare_value.h"
 #include "report/compare_verdict.h"
 
-/* What bars are drawn of if no columns are asked for, as far as any strategy has it. */
+/* Quantities that are drawn if no columns were asked for and any strategy has a value. */
 static const struct {
     enum compare_id column;
     const char *what;
@@ -27,7 +30,7 @@ static const struct {
 
 _Static_assert(NQUANTITIES <= BARS_QUANTITIES_MAX, "all have room");
 
-/* Texts, as long as the picture is made. */
+/* Texts that must live while the picture is drawn. */
 struct words {
     struct text *names, *values; /* [row], [row][quantity] */
     size_t nrows;
@@ -86,7 +89,7 @@ static void add_head(struct text *out, size_t column)
 
 /* ---- words ---- */
 
-/* The limit of all that are drawn; 0 where there is none, or they have several. */
+/* The memory limit of all strategies drawn; 0 if none, or if limits differ. */
 static uint64_t limit_of(const struct compare_rows *rows)
 {
     uint64_t limit = rows->compare->results[rows->order[0]].memory_limit_bytes;
@@ -205,7 +208,7 @@ static bool has_failed(const struct words *w)
     return failed;
 }
 
-/* With texts for all that there is to write. */
+/* Draw the rows, with storage for all texts. */
 static void draw_rows(struct text *out, const struct compare_rows *rows, const size_t *used,
                       size_t nused)
 {

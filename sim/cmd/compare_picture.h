@@ -9,9 +9,9 @@
 
 #include "report/compare.h"
 
-/* Draw as an SVG document what is printed of a comparison: its rows, in its order, and of its
- * columns those of numbers.  SHD_EINVAL: no column that was asked for can be drawn, or more can
- * than there is room for.  SHD_ENOMEM. */
+/* Draw a comparison as an SVG document: its printed rows, in their order, and its columns of
+ * numbers.  SHD_EINVAL: no column that was asked for can be drawn, or more columns than there is
+ * room for.  SHD_ENOMEM. */
 SHD_MUST_CHECK int compare_picture(struct text *out, const struct compare *compare,
                                    struct shd_error *err);
 

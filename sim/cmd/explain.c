@@ -405,7 +405,8 @@ static char *add_collectives(int key, const char *text, void *input)
 
             if (coll_algos[i]->kind != (enum coll_kind)k)
                 continue;
-            if (used > 0 && used + 2 + length > ALGORITHMS_WIDTH) { /* argp would not indent it */
+            if (used > 0 && used + 2 + length > ALGORITHMS_WIDTH) { /* argp would not indent the
+                                                                       next line */
                 text_addf(&more, ",\n  %-14s  ", "");
                 used = 0;
             }

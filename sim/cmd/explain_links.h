@@ -10,7 +10,7 @@
 #include "cmd/canvas.h"
 #include "coll/coll.h"
 
-/* As given on the command line; NULL: not given. */
+/* Options as given on the command line; NULL: not given. */
 struct explain_links {
     enum coll_kind kind;
     const char *hardware, *mesh, *devices, *axes, *bytes, *slices;

@@ -26,8 +26,8 @@
 #include "hardware/reshard.h"
 
 #define PLAN_TEXT_MAX 16384   /* bytes of a plan in words; a longer one is cut */
-#define WAYS_TOLD 12          /* plans that are listed, of those tried: a screenful */
-#define DEVICES_MAX (1 << 24) /* minutes, each device being looked at by itself */
+#define WAYS_TOLD 12          /* listed plans of those tried: a screenful */
+#define DEVICES_MAX (1 << 24) /* takes minutes, as each device is examined by itself */
 
 struct options {
     struct canvas canvas;
@@ -38,9 +38,9 @@ struct options {
     bool json;
 };
 
-/* What is asked, as parsed from the command line. */
+/* The request, parsed from the command line. */
 struct question {
-    struct shd_mesh *mesh, *to_mesh; /* the same where there is only one */
+    struct shd_mesh *mesh, *to_mesh; /* equal if only one was given */
     struct shd_sharding from, to;
     int64_t shape[SHD_RANK_MAX];
     size_t rank;
@@ -247,7 +247,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* One more than the largest id of a mesh, whose ids follow each other. */
+/* One more than the largest id of a mesh with consecutive ids. */
 static int64_t end_of(const struct shd_mesh *mesh)
 {
     return (int64_t)shd_mesh_device_id(mesh, shd_mesh_size(mesh) - 1) + 1;
@@ -366,14 +366,14 @@ static void add_lines(struct text *out, size_t width, char *text)
     }
 }
 
-/* What the plan comes to, and what no method can do without. */
+/* Measure the plan, and find the lower bound of any method. */
 static int measure(struct shd_reshard_figures *figures, struct shd_reshard_bound *bound,
                    const struct question *q, const struct shd_reshard_plan *plan,
                    struct shd_error *err)
 {
     int status = shd_reshard_bound(bound, &q->from, &q->to, q->shape, q->dtype, &q->opts, err);
 
-    if (status == SHD_EUNSUPPORTED) /* of links: then without them */
+    if (status == SHD_EUNSUPPORTED) /* links are not supported: compute the bound without them */
         status = shd_reshard_bound(bound, &q->from, &q->to, q->shape, q->dtype, NULL, err);
     return status == SHD_OK ? shd_reshard_measure(figures, plan, q->shape, &q->opts, err) : status;
 }
@@ -411,8 +411,8 @@ static bool alike(const struct shd_reshard_plan *a, const struct shd_reshard_pla
     return true;
 }
 
-/* Whether memory ruled a plan out: it is better than the chosen one, which is the best of those
- * that fit the memory allowed, and it needs more. */
+/* Whether memory ruled a plan out: the plan is better than the chosen one, which is the best that
+ * fits the memory allowed, and needs more memory. */
 static bool is_ruled_out(const struct shd_reshard_figures *way,
                          const struct shd_reshard_figures *taken)
 {

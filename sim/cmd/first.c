@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Choosing the layout of a first scenario (first.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/first.h"
@@ -159,14 +162,14 @@ static void write_scenario(struct text *out, const struct first_asked *asked,
     write_layout(out, asked, l);
 }
 
-/* ---- what it comes to ---- */
+/* ---- figures of a layout ---- */
 
 struct figures {
     double step_s, bytes, limit_bytes;
 };
 
-/* Read a scenario and, where figures are wanted, plan it with so many layers (0: all).  SHD_OK;
- * else `diag` says why it cannot be. */
+/* Read a scenario and, if `out` is given, plan it with `layers` layers (0: all).  SHD_OK; else
+ * `diag` says why it is refused. */
 static int plan_text(struct figures *out, struct scenario_model *model,
                      const struct first_asked *asked, const struct text *text, int64_t layers,
                      struct diag *diag)
@@ -201,7 +204,7 @@ static int plan_text(struct figures *out, struct scenario_model *model,
     return status;
 }
 
-/* As plan_text(), of a layout that may be refused: then its bytes are infinite.  SHD_ENOMEM. */
+/* Like plan_text(), for a layout that may be refused: then its bytes are infinite.  SHD_ENOMEM. */
 static int plan_layout(struct figures *out, const struct first_asked *asked, const struct layout *l,
                        int64_t layers)
 {
@@ -221,19 +224,19 @@ static int plan_layout(struct figures *out, const struct first_asked *asked, con
     return status;
 }
 
-/* ---- which is the best ---- */
+/* ---- choosing a layout ---- */
 
 #define CANDIDATES_MAX 256
 
-/* A plan of a few layers takes as long as there are pairs of a device and an expert, times the
- * devices of tensor parallelism (some 4 us each).  Beyond this much no other layout is looked at,
- * so that a large model of experts is answered in seconds: a search looks at more. */
+/* The time of a plan of a few layers grows with the pairs of a device and an expert, times the
+ * devices of tensor parallelism (some 4 us each).  Beyond this much work no further layout is
+ * tried, so that a large model of experts is answered in seconds: a search tries more. */
 #define WORK_MOST 500000
 
 struct candidate {
     struct layout layout;
     struct figures figures; /* estimated, of all layers */
-    bool grown;             /* a microbatch of twice as many sequences was looked at */
+    bool grown;             /* twice as many sequences a microbatch were tried */
 };
 
 struct choice {
@@ -241,7 +244,7 @@ struct choice {
     struct scenario_model model;
     struct candidate candidates[CANDIDATES_MAX];
     size_t n;
-    int64_t work; /* of all that was looked at */
+    int64_t work; /* sum over the layouts tried */
 };
 
 static bool fits(const struct figures *figures)
@@ -249,8 +252,8 @@ static bool fits(const struct figures *figures)
     return figures->bytes <= figures->limit_bytes;
 }
 
-/* A model has `layers` of which the last are alike: what two plans of few layers differ by is one
- * of them. */
+/* Estimate the figures of all layers: the last layers are equal, and the difference of two plans of
+ * few layers is one layer. */
 static int estimate(struct figures *out, const struct choice *c, const struct layout *l)
 {
     int64_t few = c->model.moe.first_dense + FEW_LAYERS, layers = c->model.layers;
@@ -268,7 +271,7 @@ static int estimate(struct figures *out, const struct choice *c, const struct la
     return status;
 }
 
-/* Look at a layout, if all that it divides is divided. */
+/* Try a layout if its sizes divide evenly. */
 static int add(struct choice *c, const struct layout *l)
 {
     int64_t replicas = replicas_of(c->asked, l);
@@ -283,7 +286,8 @@ static int add(struct choice *c, const struct layout *l)
     return estimate(&candidate->figures, c, l);
 }
 
-/* Whatever is recomputed; the least memory first: where that does not fit, nothing else does. */
+/* Try a layout with each amount of recomputation, the least memory first: if that does not fit, the
+ * others do not either. */
 static int add_recomputed(struct choice *c, struct layout layout)
 {
     static const char *const recompute[] = {"full", "selective", "none"};
@@ -298,8 +302,8 @@ static int add_recomputed(struct choice *c, struct layout layout)
     return status;
 }
 
-/* Experts lie over the devices of a node, or over as many as there can be.  Parameters of experts
- * are not sharded by ZeRO as well unless it takes that, which is far slower. */
+/* Experts are spread over the devices of a node, or over as many as possible.  ZeRO shards
+ * parameters of experts only if necessary, because that is far slower. */
 static int add_all(struct choice *c, int64_t tp, bool again)
 {
     int64_t replicas = c->asked->devices / tp, experts = c->model.moe.experts;
@@ -317,7 +321,7 @@ static int add_all(struct choice *c, int64_t tp, bool again)
     return status;
 }
 
-/* The shortest step of those that fit; NULL: none does. */
+/* The fitting candidate with the shortest step; NULL: none fits. */
 static struct candidate *shortest(struct choice *c)
 {
     struct candidate *best = NULL;
@@ -329,7 +333,7 @@ static struct candidate *shortest(struct choice *c)
     return best;
 }
 
-/* Mark all that differ from a layout in what is recomputed alone. */
+/* Mark the candidates that differ from a layout only in recomputation. */
 static void mark_grown(struct choice *c, const struct layout *l)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -340,7 +344,7 @@ static void mark_grown(struct choice *c, const struct layout *l)
     }
 }
 
-/* The best, with microbatches of as many sequences as make it better; NULL: none fits. */
+/* The best candidate, with microbatches grown as long as the step gets shorter; NULL: none fits. */
 static int grow(struct candidate **out, struct choice *c)
 {
     int status = SHD_OK;
@@ -355,7 +359,7 @@ static int grow(struct candidate **out, struct choice *c)
     return status;
 }
 
-/* The best of such layouts that fits when it is planned whole, too. */
+/* The best candidate that also fits when all its layers are planned. */
 static int choose_of(struct candidate *out, bool *found, struct choice *c, int64_t tp, bool again)
 {
     struct candidate *best;
@@ -371,7 +375,7 @@ static int choose_of(struct candidate *out, bool *found, struct choice *c, int64
     return status;
 }
 
-/* Where none fits, the last of those that save the most memory. */
+/* If no layout fits, take the last of the layouts that save the most memory. */
 static int choose(struct candidate *out, bool *found, struct choice *c)
 {
     int status = SHD_OK;

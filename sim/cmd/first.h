@@ -1,10 +1,11 @@
-/* cmd/first.h - the layout of a first scenario, that of `shardsim init`: a short one that fits.
+/* cmd/first.h - the layout of the first scenario that `shardsim init` writes: a short step that
+ * fits.
  *
- * Layouts of replicas are compared: experts over an axis of their own, ZeRO's stage, what is
- * recomputed, and sequences of a microbatch; and tensor parallelism, only as wide as it takes for
- * the batch to divide, and for anything to fit.  Each is estimated from plans of few layers, which
- * a step's time and memory grow by evenly; then the best is planned whole.  No clock is read: the
- * answer is always the same.
+ * Layouts of replicas are compared: experts over an axis of their own, ZeRO's stage, the amount of
+ * recomputation, and sequences of a microbatch; and tensor parallelism, only as wide as needed for
+ * the batch to divide, and for any layout to fit.  Each layout is estimated from plans of few
+ * layers, as a step's time and memory grow evenly with the layers; then the best is planned whole.
+ * No clock is read: the answer is always the same.
  *
  * Thread class: pure functions.
  *
@@ -19,14 +20,14 @@
 #include "base/diag.h"
 #include "base/text.h"
 
-/* What is asked for. */
+/* The request. */
 struct first_asked {
     const char *model, *hardware;
     const char *file; /* the scenario's name in comments and messages */
     long devices, batch, seq;
 };
 
-/* What the scenario's plan comes to. */
+/* The memory that the scenario's plan needs. */
 struct first_need {
     double bytes, limit_bytes; /* of a device */
     bool fits;

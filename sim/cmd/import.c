@@ -1,4 +1,4 @@
-/* shardsim import - the layout that other systems' options or rules tell, as a scenario.
+/* shardsim import - a scenario of the layout in other systems' options or rules.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@
 #include "import/rules.h"
 #include "store/write.h"
 
-/* A system: one of the two readers is its. */
+/* A system, which has one of the two readers. */
 static const struct source {
     const char *name;
     enum file_kind kind;
@@ -51,7 +51,7 @@ struct options {
     size_t nwith;
     bool allow_unknown;
     struct import_request request;
-    int64_t vocab; /* 0: the file says it */
+    int64_t vocab; /* 0: as in the file */
 };
 
 enum {

@@ -98,7 +98,8 @@ static int check_whole(const struct options *o, long batch, struct shd_error *er
                          batch, o->devices, (batch + o->devices - 1) / o->devices * o->devices);
 }
 
-/* Of the devices that there are, or of replicas of some of them. */
+/* Check that the batch divides over all devices, or over the replicas of some tensor
+ * parallelism. */
 static int check_batch(const struct options *o, long batch, struct shd_error *err)
 {
     return first_tensor_parallel(o->devices, batch) > 0 ? SHD_OK : check_whole(o, batch, err);
@@ -179,7 +180,7 @@ static void tell_need(struct text *text, const struct first_need *need, const st
     text_fini(&file);
 }
 
-/* The scenario, of a layout that fits if there is one; it is written all the same if not. */
+/* Write the scenario, with a layout that fits if there is one, else with one that does not. */
 static int build_scenario(struct text *text, const struct options *o)
 {
     const struct first_asked asked = {.model = o->model,
@@ -206,7 +207,7 @@ static int build_scenario(struct text *text, const struct options *o)
     return exit;
 }
 
-/* Whether there is such a cluster; says if not. */
+/* Whether a cluster is known; prints an error if not. */
 static int check_hardware(const char *name)
 {
     struct diag diag = DIAG_INIT;
@@ -328,7 +329,7 @@ static bool take_seq(void *arg, const char *answer)
     return take_checked(o, answer, check_seq, &o->seq);
 }
 
-/* What somebody may have edited. */
+/* Whether a file exists, which somebody may have edited. */
 static bool is_file(const char *path)
 {
     struct stat info;
@@ -357,7 +358,7 @@ static int ask_number(const char *question, long fallback, ask_take *take, struc
     return ask(question, number, take, o);
 }
 
-/* All that can be given as options; the fallbacks are what counts without them. */
+/* Ask for every value that options can give; Enter takes the fallback, the option's default. */
 static int ask_all(struct options *o)
 {
     int status;

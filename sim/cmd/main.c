@@ -1,4 +1,5 @@
-/* The program: its subcommands, the help that lists them, and which of them is asked for.
+/* The program: the table of subcommands, the help that lists them, and running the subcommand asked
+ * for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,11 +23,11 @@ static const struct cmd *const cmds[] = {
     &cmd_import,    &cmd_report, &cmd_trace, &cmd_runs,    &cmd_query,  NULL,
 };
 
-/* What all ranks do together; the rest is done by rank 0 alone. */
+/* Commands that all ranks run together; rank 0 runs the others alone. */
 static const struct cmd *const over_ranks[] = {&cmd_run,  &cmd_compare, &cmd_check, &cmd_search,
                                                &cmd_plan, NULL};
 
-/* Of `check`, whose readers must not take a report that was cut short for a whole one. */
+/* Ends an interrupted report of `check`, so that readers do not take it for complete. */
 #define TAP_ENDING "Bail out! interrupted\n"
 
 static bool is_over_ranks(const char *name)
@@ -101,7 +102,7 @@ static int run(int argc, char **argv)
     return cmd_run_row(cmds, "shardsim", "there is no command", argc, argv);
 }
 
-/* What argp ends by itself: a wrong option, which every rank sees, or --help. */
+/* Called when argp ends the program: for a wrong option, which every rank sees, or --help. */
 static void leave(void)
 {
     ranks_end(CMD_USAGE);

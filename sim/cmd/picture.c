@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing pictures: SVG, and PNG by an installed program (picture.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/picture.h"
@@ -23,7 +26,7 @@
 #define ARGUMENTS_MAX 10
 #define BYTES_MAX (256 << 20) /* of a PNG */
 #define SECONDS_MAX 60        /* for a program to draw in; the largest picture takes about ten */
-#define LOOK_NS 10000000      /* from one look at whether it has ended to the next */
+#define LOOK_NS 10000000      /* between checks whether the program has ended */
 
 extern char **environ;
 
@@ -56,7 +59,7 @@ bool picture_is_name(const char *path)
 
 /* ---- one program ---- */
 
-/* Where the drawing and what becomes of it lie, and how large it is in pixels. */
+/* Paths of the drawing and of the picture made from it, and its size in pixels. */
 struct job {
     char folder[FOLDER_MAX], in[FOLDER_MAX + 8], out[FOLDER_MAX + 8];
     int width, height;
@@ -107,7 +110,7 @@ static bool end_well(pid_t child)
     return ended == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Run a program with its words to nobody; false: it is not there, or failed.  *found if it is. */
+/* Run a program with its output discarded; false if it is missing (*found is not set) or fails. */
 static bool run_program(const struct job *job, const char *const *program, bool *found)
 {
     char arguments[ARGUMENTS_MAX][ARGUMENT_MAX], *argv[ARGUMENTS_MAX + 1] = {NULL};
@@ -152,7 +155,7 @@ static int draw(const struct job *job, struct shd_error *err)
                 "inkscape, ImageMagick or chromium; or write FILE.svg");
 }
 
-/* In a folder of its own, so that programs which draw may leave what they like. */
+/* Convert in a temporary folder, where drawing programs may leave any files. */
 static int write_png(const char *path, const struct text *svg, struct shd_error *err)
 {
     const char *temporary = getenv("TMPDIR");

@@ -13,10 +13,10 @@
 
 #include "base/text.h"
 
-/* The names that stand for a picture, as messages have them. */
+/* Endings of picture files, as messages list them. */
 #define PICTURE_NAMES ".svg or .png"
 
-/* Whether a file's name ends as a picture's does. */
+/* Whether a file's name has the ending of a picture. */
 bool picture_is_name(const char *path);
 
 /* Write a picture, an SVG document, to a file: as it is, or if the name ends in .png as drawn by

@@ -16,11 +16,11 @@
 
 enum { KEY_LIST = 4400 };
 
-#define OPS_MAX 1024 /* there are some eighty */
+#define OPS_MAX 1024 /* about eighty exist */
 
 struct options {
     bool list;
-    const struct query_op *told[OPS_MAX]; /* those given by name, to tell of */
+    const struct query_op *told[OPS_MAX]; /* ops to describe, given by name */
     size_t ntold;
 };
 

@@ -110,7 +110,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The mesh, if one was given, is read before the program, whose groups it may tell. */
+/* Read the capture after the given mesh, if any, which may say what its groups are. */
 static int read_capture(struct capture *out, struct shd_mesh **mesh, const struct options *o)
 {
     struct reader_request request = o->request;
@@ -127,7 +127,7 @@ static int read_capture(struct capture *out, struct shd_mesh **mesh, const struc
     return status;
 }
 
-/* The mesh that was given, or one that fits the groups. */
+/* Take the given mesh, or find a mesh that fits the groups. */
 static int find_mesh(struct shd_mesh **mesh, const struct options *o, const struct capture *capture)
 {
     struct shd_error err;
@@ -185,7 +185,7 @@ static bool all_follow(const struct rows *rows)
     return true;
 }
 
-/* Where groups do not follow the mesh that was given: one that all of them do, or NULL.  CMD_OK or,
+/* If groups do not follow the given mesh, find a mesh that all groups follow, or NULL.  CMD_OK or,
  * with a message, CMD_CANNOT. */
 static int find_fitting(struct shd_mesh **out, const struct options *o, const struct rows *rows,
                         const struct capture *capture)

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports on the communication of another system's program (replay_report.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/replay_report.h"
@@ -33,7 +36,7 @@ static const char *axes_of_row(char *buf, size_t size, const struct replay_repor
 
 /* ---- text ---- */
 
-/* That the mesh is another than the program's. */
+/* Say that groups of the program do not follow the mesh. */
 static void add_strays(const struct replay_report *r, size_t width, struct text *out)
 {
     struct text line = TEXT_INIT;
@@ -161,7 +164,7 @@ static const char *phase_of_row(char *buf, size_t size, const struct replay_repo
     return phase_names[row->first->phase];
 }
 
-/* The bytes of the rows that are named as row i is; 0 where one before it is. */
+/* Sum of the bytes of all rows with row i's name; 0 if an earlier row has the name. */
 static uint128 sum_named(const struct replay_report *r, size_t i, name_fn name_of)
 {
     char own[AXES_TEXT_MAX], other[AXES_TEXT_MAX];
@@ -249,8 +252,8 @@ static void sum_theirs(struct kind_sums *sums, const struct rows *rows)
     }
 }
 
-/* What is fetched box by box counts as a permute: it is whole pieces that go from one to another.
- */
+/* Sum our program's bytes by kind of collective.  Fetching box by box counts as a permute, because
+ * whole pieces go from device to device. */
 static int sum_ours(struct kind_sums *sums, const struct record *record, struct shd_error *err)
 {
     struct traffic traffic;

@@ -1,5 +1,5 @@
-/* replay_report.h - what another system's program communicates, told: as text, as JSON, as a
- * matrix, and beside our own program of the same model.
+/* replay_report.h - the communication of another system's program: as text, as JSON, as a matrix,
+ * and beside our own program of the same model.
  *
  * Thread class: pure functions.
  *
@@ -21,8 +21,8 @@ struct replay_report {
     const struct capture *capture;
     const struct shd_mesh *mesh;
     bool mesh_is_inferred;
-    const struct shd_mesh *fitting;  /* one that all groups follow, as they do not follow `mesh`;
-                                        NULL:  they do, or there is none */
+    const struct shd_mesh *fitting;  /* a mesh that fits all groups if `mesh` does not; NULL: `mesh`
+                                        fits, or no mesh does */
     const struct hardware *hardware; /* NULL: no times */
     const struct rows *rows;
     const struct record *beside; /* our own program's plan; NULL: none */

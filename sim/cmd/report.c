@@ -9,7 +9,7 @@
 #include "cmd/sides.h"
 #include "report/page.h"
 
-/* For the rounds of all strategies together; replayed times are as steady as it allows. */
+/* Time for the rounds of all strategies together; replayed times get as steady as this allows. */
 #define ROUNDS_NS INT64_C(5000000000)
 
 static int put(struct sides_request *o, const struct compare *compare)

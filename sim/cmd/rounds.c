@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Measuring executed strategies in rounds until replayed steps are steady (rounds.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/rounds.h"
@@ -76,8 +79,8 @@ static bool is_affordable(const struct rounds *r)
     return r->n > 0 && ns < r->limit_ns;
 }
 
-/* Replay those that took no part in rounds as well: the rounds of others may have timed the same
- * work. */
+/* Repeat rounds until the replayed steps are steady.  Items without rounds of their own are
+ * replayed, too, because the rounds of other items may have timed the same work. */
 static int measure_all(struct rounds *r)
 {
     uint32_t nrounds = 0;

@@ -1,5 +1,5 @@
-/* rounds.h - measure executed strategies until their replayed steps are steady: what `run` and
- * `compare` share.
+/* rounds.h - measuring executed strategies until their replayed steps are steady, for `run` and
+ * `compare`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -95,7 +95,7 @@ static const char *bytes(char *buf, double value)
     return value >= 0 && value < BYTES_MAX ? units_print_bytes(buf, CELL_MAX, (uint128)value) : "?";
 }
 
-/* Replayed where that is known, else modelled, which is marked. */
+/* Add the replayed step if known, else the modelled one, with a mark. */
 static void add_step(struct table *table, const struct runs_row *row)
 {
     char buf[CELL_MAX];
@@ -115,9 +115,9 @@ struct listing {
     size_t nrows;
     size_t room;                        /* columns for the name of a run */
     double received, peak, model_flops; /* of the first run */
-    bool modelled;                      /* a step of it is */
-    char version[VERSION_SHOWN + 1];    /* of the program, of the last run */
-    struct text versions;               /* where it changes */
+    bool modelled;                      /* some step is modelled */
+    char version[VERSION_SHOWN + 1];    /* version of the program in the last run */
+    struct text versions;               /* notes on changes of the version */
     int64_t unlike;                     /* a run of another model or step than the first; 0: none */
 };
 
@@ -129,8 +129,8 @@ static void add_ratio(struct table *table, double value, double base)
         table_add(table, "-");
 }
 
-/* "strategies: data-and-tensor"; if there is no room for it its end, which tells runs of one file
- * apart. */
+/* Add a run's name: "strategies: data-and-tensor"; if too long, its end, which tells runs of one
+ * file apart. */
 static void add_name(struct listing *l, const struct runs_row *row)
 {
     bool named = strcmp(row->strategy, "default") != 0;
@@ -198,7 +198,8 @@ static int add_row(void *context, const struct runs_row *row)
     return t->failed ? SHD_ENOMEM : SHD_OK;
 }
 
-/* What the other columns take, of cells such as "1023 MiB"; at least so much is left for names. */
+/* Width of the columns beside the name, with cells such as "1023 MiB", and the least width of the
+ * name. */
 #define LIST_OTHERS 62
 #define COMPARE_OTHERS 65
 #define NAMES_LEAST 12

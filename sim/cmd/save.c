@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Saving results in a database of runs (save.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/save.h"
@@ -19,7 +22,7 @@ int save_begin(struct save *save, struct log *log)
     struct shd_error err;
     int status = SHD_OK;
 
-    save->wanted = save->wanted && ranks_me() == 0; /* which has all that others have */
+    save->wanted = save->wanted && ranks_me() == 0; /* rank 0 has the results of all ranks */
     if (!save->wanted)
         return CMD_OK;
     text_init(&save->opened);

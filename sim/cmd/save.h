@@ -32,10 +32,10 @@ struct save {
  */
 int save_begin(struct save *save, struct log *log);
 
-/* Keep a result; the same. */
+/* Save a result; an error is logged.  CMD_OK or CMD_CANNOT. */
 int save_result(struct save *save, const struct result *result, struct log *log);
 
-/* Keep for good what was saved, unless `stopped`, and close. */
+/* Commit the saved results, unless `stopped`, and close. */
 int save_end(struct save *save, bool stopped, struct log *log);
 
 #endif /* CMD_SAVE_H */

@@ -25,26 +25,26 @@
 #include "store/write.h"
 #include "timetable/timetable.h"
 
-#define TOP 10         /* found where nobody says how many */
-#define TELL_SECONDS 5 /* may pass until an interrupted search tells its best so far */
+#define TOP 10         /* layouts listed by default */
+#define TELL_SECONDS 5 /* time for an interrupted search to print its best layouts */
 #define SECONDS_MAX 1000000
 
 struct options {
     struct chosen chosen;
     struct space_range ranges[SPACE_RANGES_MAX];
     size_t nranges, ntop, nplans, row;
-    int64_t devices;              /* 0: as many as the mesh has */
+    int64_t devices;              /* 0: the mesh's number */
     int64_t counts[SCALING_MOST]; /* of a scaling study */
     size_t ncounts;
-    double price;          /* of a device for an hour; 0: not told */
-    double within_s;       /* 0: the shortest step is looked for */
-    int nthreads, seconds; /* 0: as many seconds as it takes */
+    double price;          /* of a device for an hour; 0: not given */
+    double within_s;       /* 0: find the shortest step */
+    int nthreads, seconds; /* 0 seconds: no limit */
     bool all, json, quiet, sensitivity;
     const char *output, *journal, *picture;
     bool by_tensors;
     const char *tensors;
     uint64_t memory_bytes;
-    struct farm *farm; /* of all ranks; NULL: there is one */
+    struct farm *farm; /* over all ranks; NULL: only one */
     struct log *log;
 };
 
@@ -245,7 +245,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* ---- how far it is ---- */
+/* ---- progress ---- */
 
 static void show_progress(void *arg, const struct search_progress *p)
 {
@@ -324,8 +324,7 @@ static int put(const struct options *o, const struct search_outcome *outcome)
     return exit;
 }
 
-/* What is besides the search itself: neighbours, families, and the search again on a worse cluster.
- */
+/* Add to the search: neighbours, families, and the search repeated on a worse cluster. */
 static int look_around(struct search_outcome *outcome, struct sensitivity *sensitivity,
                        const struct options *o, struct search *s, const struct search_opts *opts)
 {
@@ -380,8 +379,8 @@ static int answer(const struct options *o, struct search *s, const struct search
     return cmd_stop_request ? CMD_INTERRUPTED : exit;
 }
 
-/* The step of the scenario as it stands, where it is for as many devices; 0: it has none, or nobody
- * waits for it. */
+/* The step of the unchanged scenario, if for the same number of devices; 0: none, or
+ * interrupted. */
 static double own_step(struct chosen *chosen, const struct space *space)
 {
     struct trial *trial = &chosen->trial;
@@ -476,7 +475,7 @@ static int search_tensors(const struct options *o)
     return search_tensors_run(&o->chosen.trial, &asked);
 }
 
-/* Those that each rank has of a machine. */
+/* Number of a machine's cores for each rank. */
 static int cores_each(void)
 {
     long ncores = sysconf(_SC_NPROCESSORS_ONLN) / ranks_here();
@@ -509,8 +508,8 @@ static void tell_ranks(const struct options *o)
     text_fini(&text);
 }
 
-/* Rank 0 searches, and the others do what it asks them to.  One that cannot read the scenario is of
- * no use, but harms nothing. */
+/* Rank 0 searches, and the other ranks work for it.  A rank that cannot read the scenario is of no
+ * use, but does no harm. */
 static int search_with_ranks(struct options *o)
 {
     struct crew crew = {&o->chosen.trial, o->ranges, o->nranges};

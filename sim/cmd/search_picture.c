@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Pictures of searches (search_picture.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/search_picture.h"
@@ -14,7 +17,7 @@
 #define PLANS_SHOWN 500 /* by step */
 #define NAMED_MAX 10    /* of the front, from the best on */
 
-/* What lies a little beyond all values. */
+/* An axis that extends a little beyond all values. */
 static struct points_axis axis_of(const char *what, double low, double high)
 {
     double room = high > low ? 0.08 * (high - low) : 0.1 * high;

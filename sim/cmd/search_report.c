@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The text report of a search (search_report.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/search_report.h"
@@ -16,7 +19,7 @@
 #define FRONT_MAX 8     /* rows of the front in a text */
 #define LINE_COLUMNS 80 /* of sentences */
 
-/* Layouts that are listed. */
+/* Number of layouts listed. */
 static size_t shown(const struct search_outcome *r)
 {
     return r->search->nbest < r->ntop ? r->search->nbest : r->ntop;
@@ -58,7 +61,7 @@ static void add_bytes(struct table *table, double bytes)
 
 /* ---- the answer ---- */
 
-/* How far the step may be off, and who is no worse by that. */
+/* Print the error to expect of the step, and the layouts that tie with it. */
 static void print_error(struct text *out, const struct search_outcome *r)
 {
     size_t nties = outcome_count_ties(r);
@@ -107,7 +110,7 @@ static void print_winner(struct text *out, const struct search_outcome *r)
                   units_print_seconds(time, sizeof time, r->own_step_s), r->own_step_s / f->step_s);
 }
 
-/* "waiting takes 3.00 ms less", behind others: nothing where they take as long. */
+/* Append "waiting takes 3.00 ms less" to a list; nothing if both take equally long. */
 static void add_part(struct text *line, size_t *nparts, const char *what, double more_s)
 {
     char seconds[UNITS_TEXT_MAX];
@@ -137,7 +140,7 @@ static void add_second(struct text *line, const struct search_outcome *r,
         text_add(line, ", so a tie: the model errs by more");
 }
 
-/* Of what the step consists, beside the runner-up's. */
+/* Compare the parts of the best layout's step with the runner-up's. */
 static void print_why(struct text *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
@@ -190,7 +193,7 @@ static void print_proof(struct text *out, const struct search_outcome *r)
 
 /* ---- tables ---- */
 
-/* What the letters of a layout say. */
+/* Explain the letters in the names of layouts. */
 static void print_codes(struct text *out)
 {
     struct text words = TEXT_INIT;
@@ -202,7 +205,7 @@ static void print_codes(struct text *out)
     text_fini(&words);
 }
 
-/* The names of what is listed: what they have in common goes to a line of its own. */
+/* Names of the listed layouts; their common part goes to a separate line. */
 static struct text *name_rows(struct text *common, const struct search_outcome *r)
 {
     size_t n = shown(r);
@@ -332,7 +335,7 @@ static void print_neighbours(struct text *out, const struct search_outcome *r)
 
 /* ---- families ---- */
 
-/* What of the step a family's best takes most more of than the winner. */
+/* Name the part of the step in which a family's best loses most to the winner. */
 static void add_reason(struct text *line, const struct modelled_figures *f,
                        const struct modelled_figures *winner)
 {
@@ -498,7 +501,7 @@ static void print_done(struct text *out, const struct search *s)
         text_addf(out, "  refused     the first: %s\n", s->why);
 }
 
-/* That there is no best, and why. */
+/* Say why no layout is best. */
 static void print_none(struct text *out, const struct search_outcome *r)
 {
     if (!r->cut_short)

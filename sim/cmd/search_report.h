@@ -1,4 +1,4 @@
-/* search_report.h - what a search has found, for people.
+/* search_report.h - the results of a search, for people.
  *
  * Thread class: pure function.
  *

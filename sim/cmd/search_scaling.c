@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Searching the best layout for several numbers of devices (search_scaling.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/search_scaling.h"
@@ -92,7 +95,7 @@ int scaling_parse(int64_t counts[SCALING_MOST], size_t *n, const char *text, str
 struct row {
     int64_t devices;
     bool any;       /* a layout fits */
-    bool undivided; /* there is none at all */
+    bool undivided; /* no layout divides evenly */
     struct layout layout;
     struct modelled_figures figures;
     bool proven;
@@ -145,7 +148,7 @@ static const struct row *best_of(const struct row *rows, size_t n)
     return best;
 }
 
-/* Of a million tokens. */
+/* Price of a million tokens. */
 static double cost_of(const struct scaling *s, const struct row *row)
 {
     return s->price / 3600 / row->device_tokens_per_s * 1e6;

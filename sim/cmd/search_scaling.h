@@ -23,12 +23,12 @@ struct scaling {
     struct search_opts opts;
 };
 
-/* Read "64", "64..4096", which is 64, 128 and so on, or "64,96,128", which must rise.  SHD_EINVAL,
+/* Parse "64", "64..4096" (64, 128 and so on), or a rising list "64,96,128".  SHD_EINVAL,
  * SHD_ERANGE. */
 SHD_MUST_CHECK int scaling_parse(int64_t counts[SCALING_MOST], size_t *n, const char *text,
                                  struct shd_error *err);
 
-/* Search all, and print them; the exit status of the program. */
+/* Search for each number of devices and print the results; returns the program's exit status. */
 SHD_MUST_CHECK int scaling_run(const struct scaling *scaling);
 
 #endif /* CMD_SEARCH_SCALING_H */

@@ -1,4 +1,4 @@
-/* search_tensors.h - `shardsim search --tensors`: search, and tell and write what was found.
+/* search_tensors.h - `shardsim search --tensors`: search, print the result, and write it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

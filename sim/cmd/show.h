@@ -1,4 +1,4 @@
-/* show.h - what `show` can draw: one file each, and the table that lists them.
+/* show.h - the drawings of `show`: one file each, and the table that lists them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,21 +28,21 @@ extern const struct cmd show_timetable;
 extern const struct cmd show_tree;
 
 /* Parse "dp=2,tp=4" (or "dp: 2, tp: 4", braces allowed) into *out.  CMD_OK; CMD_USAGE (bad input)
- * or CMD_CANNOT (no memory), which are told. */
+ * or CMD_CANNOT (no memory), with a message. */
 int show_parse_mesh(struct shd_mesh **out, const char *text);
 
-/* What drawings of a mesh and of things on it are asked with. */
+/* Options of drawings of a mesh and of arrays on a mesh. */
 struct show_request {
     struct canvas canvas;
     const char *mesh, *axes, *shape, *spec; /* -m, -a, -n, -p; NULL where not given */
 };
 
-/* An argp parser for these options, whose input is a struct show_request: what is left to another
- * is whether an argument may stand by itself, and what must be there. */
+/* An argp parser for these options, whose input is a struct show_request.  The calling parser
+ * decides whether arguments without an option are allowed, and which options are required. */
 error_t show_parse_option(int key, char *arg, struct argp_state *state);
 extern const struct argp_child show_children[];
 
-/* Parse the command line into *options, and the mesh in it as show_parse_mesh(). */
+/* Parse the command line into *options, and its mesh with show_parse_mesh(). */
 int show_parse(struct shd_mesh **mesh, struct show_request *options, const struct argp *argp,
                int argc, char **argv);
 
@@ -53,21 +53,21 @@ int show_parse_axes(uint8_t *axes, size_t *naxes, const char *text, const struct
 /* Parse "8,16", "8x16" or "(8, 16)", at most SHD_RANK_MAX extents: returns the rank, or -1. */
 int show_parse_shape(int64_t *shape, const char *text);
 
-/* Parse a spec as it stands, or else as the entries of one: "dp,tp" is "[dp,tp]".  Errors of
+/* Parse a complete spec, or else the entries of one: "dp,tp" is "[dp,tp]".  Errors of
  * shd_spec_parse(), shd_sharding_bind() and shd_sharding_check(). */
 SHD_MUST_CHECK int show_parse_sharding(struct shd_sharding *out, const struct shd_mesh *mesh,
                                        const char *text, const int64_t *shape, size_t rank,
                                        struct shd_error *err);
 
-/* What the first axis of a spec that the mesh lacks may have meant, "; did you mean 'dp'?", or ""
- * into buf; returns buf. */
+/* Print a suggestion for the first axis of a spec that the mesh lacks, "; did you mean 'dp'?", or
+ * "", into buf; returns buf. */
 const char *show_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh, char *buf,
                            size_t size);
 
 /* Print a message of bad input: "shardsim: error: ..."; returns CMD_USAGE. */
 int show_error(const char *what, const char *message);
 
-/* The same for a call that failed; CMD_CANNOT when that was for lack of memory. */
+/* Print a message of a failed call; returns CMD_CANNOT if memory was lacking, else CMD_USAGE. */
 int show_failure(const char *what, const struct shd_error *err);
 
 #endif /* CMD_SHOW_H */

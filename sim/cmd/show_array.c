@@ -64,7 +64,7 @@ int show_parse_shape(int64_t *shape, const char *text)
     return *text ? -1 : rank;
 }
 
-/* A spec as it stands, or else as the entries of one: "dp,tp" is "[dp,tp]". */
+/* Parse a complete spec, or else the entries of one: "dp,tp" is "[dp,tp]". */
 static int parse_spec(struct shd_spec **out, const char *text, struct shd_error *err)
 {
     struct text entries = TEXT_INIT;

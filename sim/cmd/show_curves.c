@@ -95,7 +95,7 @@ static void write_losses(const struct curves *curves, uint32_t series, struct js
     json_out_end_array(out);
 }
 
-/* How even the work of experts has come to be, in the last step. */
+/* Write how even the work of experts is in the last step. */
 static int write_experts(const struct record *record, struct json_out *out)
 {
     struct experts experts;
@@ -154,8 +154,8 @@ static bool is_as_far(const struct curves *curves, uint32_t a, uint32_t b)
     return step_a == step_b && !(far_a < far_b) && !(far_a > far_b);
 }
 
-/* How far a series is from the first, with those behind it that are as far, as a sentence; nothing
- * where one before it is. */
+/* Say how far a series is from the first, together with the later series at the same distance;
+ * nothing if an earlier series was at that distance. */
 static bool describe_distance(struct text *note, const struct curves *curves, uint32_t series)
 {
     uint32_t step, n = 1;

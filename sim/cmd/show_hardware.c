@@ -1,4 +1,4 @@
-/* shardsim show hardware - the clusters there are, and what one is.
+/* shardsim show hardware - the list of known clusters, and the figures of one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* shardsim show matrix - which device receives how much from which.
+/* shardsim show matrix - bytes from device to device.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -63,7 +63,8 @@ static int draw_devices(struct figure *figure, const struct record *record, stru
     return status;
 }
 
-/* Of many devices: what one of each class receives, by the axes along which the senders are. */
+/* With many devices: bytes that a device of each class receives, by the axes along which the
+ * senders lie. */
 static int draw_classes(struct figure *figure, const struct record *record, struct shd_error *err)
 {
     struct class_traffic t;

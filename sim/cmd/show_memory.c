@@ -20,8 +20,8 @@
 struct request {
     struct canvas canvas;
     struct chosen chosen;
-    int64_t rank;       /* of a pipeline; -1: the one that has most */
-    uint64_t max_bytes; /* where the scale ends; 0: as is best */
+    int64_t rank;       /* of a pipeline; -1: the rank with the highest peak */
+    uint64_t max_bytes; /* end of the scale; 0: chosen */
 };
 
 static const char marks[PROGRAM_NUSES] = {
@@ -29,9 +29,9 @@ static const char marks[PROGRAM_NUSES] = {
     [PROGRAM_DATA] = 'd',       [PROGRAM_GATHERED] = 'c',  [PROGRAM_ACTIVATIONS] = 'a',
     [PROGRAM_WORKSPACE] = 'w'};
 
-#define LARGEST_MAX 6 /* arrays that are told */
+#define LARGEST_MAX 6 /* arrays named */
 
-/* Arrays of one name, alive at the peak; those of all layers and microbatches together. */
+/* Arrays of one name, alive at the peak, summed over layers and microbatches. */
 struct alike {
     char *name;
     enum program_use use;
@@ -39,20 +39,20 @@ struct alike {
     uint128 bytes;
 };
 
-/* A step as it is walked. */
+/* State of a walk through the step. */
 struct film {
     const struct program *program;
     uint32_t rank;
     struct program_memory peak;
     struct program_moments moments;
     uint128 *bytes;  /* [moment][kind], as struct stack's */
-    uint32_t *alive; /* by buffer: how many there are now, of one microbatch each */
+    uint32_t *alive; /* [buffer] copies alive now, each of one microbatch */
     struct alike *alikes;
     size_t nalikes;
-    bool found;               /* the peak was passed: alikes are there */
-    struct stack_span *spans; /* as much room as there are moments */
+    bool found;               /* the peak was passed, and `alikes` is set */
+    struct stack_span *spans; /* room for all moments */
     size_t nspans;
-    struct figure texts; /* of the drawing */
+    struct figure texts; /* text storage of the drawing */
     bool failed;
 };
 
@@ -137,7 +137,7 @@ static void add_span(struct film *f, size_t at)
     f->nspans++;
 }
 
-/* The moments as what is drawn. */
+/* Turn the moments into spans to draw. */
 static bool add_moments(struct film *f)
 {
     f->bytes = calloc(f->moments.n + 1, PROGRAM_NUSES * sizeof *f->bytes);
@@ -236,7 +236,7 @@ static const char *array_note(struct film *f, const struct alike *a)
                         program_use_name(a->use), count, a->name);
 }
 
-/* A scale that is the same in several drawings must not grow in one of them. */
+/* Check that the peak fits a given scale: a scale common to several drawings must not grow. */
 static int check_max(const struct request *o, const struct film *f)
 {
     char peak[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];

@@ -1,5 +1,5 @@
 /* shardsim show names - every array of a scenario that a rule or constraint can name: its shape,
- * its sharding, and what decided it.
+ * its sharding, and the origin of the sharding.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,11 +46,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Arrays that are alike but for their layer. */
+/* Arrays that differ only in their layer. */
 struct named {
     const char *kind;
     struct text name, shape, sharding, by;
-    uint64_t bytes; /* of one of them, on one device */
+    uint64_t bytes; /* of one array on one device */
     uint32_t count;
 };
 
@@ -94,7 +94,7 @@ static uint64_t hash_text(uint64_t hash, const struct text *text)
     return hash_bytes(hash, text_get(text), strlen(text_get(text)) + 1);
 }
 
-/* Where the index has the row that is like this one, or a free place for it. */
+/* The place in the index of an equal row, or a free place. */
 static size_t *find_row(const struct names *names, const struct named *row)
 {
     uint64_t at = hash_text(hash_text(HASH_BEGIN, &row->name), &row->shape);
@@ -194,7 +194,7 @@ static const struct program_buffer *buffer_of(const struct program_buffer *const
                : NULL;
 }
 
-/* What is in a place that a constraint may name: the array that comes there. */
+/* The array that comes to a place which a constraint may name. */
 static const struct graph_node *array_at(const struct graph *graph, uint32_t i)
 {
     while (graph->nodes[i].op == GRAPH_CONSTRAINT)
@@ -216,7 +216,7 @@ static const char *kind_of(const struct graph_node *node, bool all)
     return all ? phases[node->phase] : NULL;
 }
 
-/* Which rule or option asked for it; else it was placed by the partitioner. */
+/* Add the rule or option that asked for a sharding; without one the partitioner chose it. */
 static void add_reason(struct text *out, const struct model_shardings *s, uint32_t node)
 {
     const struct scenario_rule *rule = s->rules[node];
@@ -303,8 +303,8 @@ static const struct {
              {"backward array", "backward"},
              {"optimizer array", "optimizer"}};
 
-/* A model without a loss of its own has one made of its outputs, by an input that it does not name.
- */
+/* A model without its own loss gets one, made of its outputs and a "ct" input that the model does
+ * not name. */
 static bool has_cotangent(const struct names *names)
 {
     for (size_t i = 0; i < names->n; i++) {

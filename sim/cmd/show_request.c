@@ -1,4 +1,4 @@
-/* What the subjects of show have in common: meshes, options and messages.
+/* The common parts of the subjects of `show`: meshes, options and messages.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* shardsim show timetable - who does what when in a pipeline, and how long ranks are idle.
+/* shardsim show timetable - when each rank of a pipeline does which action, and how long ranks are
+ * idle.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,8 +22,8 @@
 
 struct request {
     struct canvas canvas;
-    const char *name;                  /* of a schedule, or of a scenario's file, or "all" */
-    const char *names[TIMETABLES_MAX]; /* of all schedules that are asked for, that one first */
+    const char *name;                  /* a schedule, a scenario's file, or "all" */
+    const char *names[TIMETABLES_MAX]; /* all schedules asked for, `name` first */
     size_t nnames;
     struct chosen chosen;         /* of a scenario */
     struct timetable_sizes sizes; /* stages_per_rank 0: the schedule's own */
@@ -106,7 +107,7 @@ static bool is_file(const char *name)
     return strpbrk(name, "./") != NULL;
 }
 
-/* A scenario, or all of them as a table. */
+/* Whether a name must be the only one: a scenario, or "all". */
 static bool is_alone(const char *name)
 {
     return is_file(name) || strcmp(name, "all") == 0;
@@ -181,7 +182,7 @@ static struct timetable_sizes sizes_for(const struct request *o,
     return sizes;
 }
 
-/* What a stage takes where a rank's work is cut into `n` of them. */
+/* Times of a stage if a rank's work is cut into `n` stages. */
 static struct timetable_times divided(const struct timetable_times *t, double n)
 {
     return (struct timetable_times){t->forward / n, t->backward / n, t->backward_input / n,
@@ -198,7 +199,7 @@ static int walk(struct timetable_walked *out, const struct request *o, const cha
     if (timetable_find(&schedule, name, &err) != SHD_OK)
         return show_failure("timetable", &err);
     sizes = sizes_for(o, schedule);
-    /* All schedules have the same work, so that their drawings have one unit of time. */
+    /* All schedules do the same work, so that their drawings share a unit of time. */
     times = o->has_times ? o->times : divided(&o->times, sizes.stages_per_rank);
     if (timetable_walked_init(out, schedule, &sizes, &times, &err) != SHD_OK)
         return show_failure("timetable", &err);
@@ -236,7 +237,7 @@ static int show_schedules(const struct request *o, const char *const *names, siz
     return status;
 }
 
-/* ---- that of a scenario ---- */
+/* ---- the timetable of a scenario ---- */
 
 static int show_chosen(struct request *o)
 {

@@ -1,8 +1,8 @@
-/* sides.h - strategies tried so that they can stand side by side: what `compare`, `report` and
- * `trace` share.
+/* sides.h - strategies tried for a comparison side by side, for `compare`, `report` and `trace`.
  *
- * All are executed or none, so that no column is half empty: they are planned where that is asked
- * for, or where they do not all fit here.  A strategy over its own memory limit is only planned.
+ * Either all strategies are executed or none, so that no column is half empty: all are planned on
+ * request, or if not all fit on this machine.  A strategy over its own memory limit is only
+ * planned.
  *
  * Thread class: owned by one thread.
  *
@@ -18,7 +18,7 @@
 #include "cmd/work.h"
 #include "report/compare.h"
 
-/* What of this is done, for help texts. */
+/* The rule by which strategies are executed, for help texts. */
 #define SIDES_WHEN_EXECUTED                                                                      \
     "They are executed when all of them fit here: at most 1024 devices each, whose peak memory " \
     "together is at most half of this machine's, and 10^12 flops in total; otherwise, and with " \
@@ -45,14 +45,14 @@ struct sides {
     struct works *works;
 };
 
-/* Try all strategies of the work; what could not be tried is told and left out.  `base` is the item
- * that the others are compared with.  Returns the exit status; below CMD_USAGE there are results,
- * if any could be tried.  End with sides_fini(), before work_fini(). */
+/* Try all strategies of the work; a strategy that could not be tried is reported and left out.
+ * `base` is the item that the others are compared with.  Returns the exit status; below CMD_USAGE
+ * there are results, if any strategy could be tried.  End with sides_fini(), before work_fini(). */
 int sides_try(struct sides *sides, size_t base);
 void sides_fini(struct sides *sides);
 
-/* When no strategy fits its memory, say what would make the one fit that needs least.  Returns the
- * exit status. */
+/* When no strategy fits its memory, say what would make the strategy fit that needs least.  Returns
+ * the exit status. */
 int sides_tell_fit(struct sides *sides);
 
 #endif /* CMD_SIDES_H */

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Planning strategies on all ranks (sweep.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/sweep.h"
@@ -16,7 +19,7 @@
 #include "trial/fit.h"
 #include "trial/saving.h"
 
-/* What an answer begins with. */
+/* Kind of a note in an answer, followed by the values listed. */
 enum note {
     NOTE_SKIPPED, /* why */
     NOTE_WRONG,   /* messages */
@@ -101,7 +104,7 @@ static int plan_item(const struct sweep *s, struct work_item *item, bool wants_f
     return describe(s, &result, answer, err);
 }
 
-/* What is wrong of a strategy whose program was not built. */
+/* Note the errors of a strategy whose program was not built. */
 static int refuse(const struct scenario *scenario, int status, const struct diag *diag,
                   struct text *answer)
 {
@@ -279,7 +282,7 @@ static size_t list_tasks(const struct work *w, struct sweep_task *tasks)
     return n;
 }
 
-/* Plan all strategies that are wanted.  CMD_OK: there are items. */
+/* Plan all strategies asked for.  CMD_OK: the work has items. */
 static int plan_all(struct sweep *s)
 {
     struct work *w = s->work;

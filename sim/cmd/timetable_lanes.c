@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Turning a walked timetable into lanes and words (timetable_lanes.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/timetable_lanes.h"
@@ -79,7 +82,7 @@ static size_t nactions_of(const struct timetable_walked *walked, size_t n)
     return all;
 }
 
-/* Bars and names of all ranks of one, below those that there are. */
+/* Add bars and names of all ranks of a timetable below the present lanes. */
 static void add_ranks(struct timetable_lanes *out, const struct timetable_walked *w)
 {
     const struct timetable *t = w->timetable;
@@ -119,7 +122,7 @@ static int add_lanes(struct timetable_lanes *out, const struct timetable_walked 
 
 /* ---- in words ---- */
 
-/* What each kind of action takes that there is. */
+/* Add the duration of each kind of action that occurs. */
 static void add_times(struct text *out, const struct timetable_walked *w)
 {
     const struct timetable_times *t = &w->times;
@@ -133,7 +136,7 @@ static void add_times(struct text *out, const struct timetable_walked *w)
         text_addf(out, ", FB %.6g", t->overlapped);
 }
 
-/* How a label is read. */
+/* Explain the labels. */
 static void note_labels(struct text *out, const struct timetable_walked *w)
 {
     if (w->sizes.stages_per_rank > 1)
@@ -229,7 +232,7 @@ void timetable_lanes_fini(struct timetable_lanes *lanes)
     free(lanes->bars);
 }
 
-/* What has been drawn, or nothing; `status` is that so far. */
+/* Hand out the finished lanes, or free them if `status` or the texts have failed. */
 static int finish(struct timetable_lanes *out, struct timetable_lanes *l, int status,
                   struct shd_error *err)
 {

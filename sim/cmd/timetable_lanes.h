@@ -1,4 +1,4 @@
-/* timetable_lanes.h - a walked timetable as lanes to draw, with what it comes to in words.
+/* timetable_lanes.h - a walked timetable as lanes to draw, with its figures in words.
  *
  * Thread class: pure functions; lanes are owned by one thread.
  *
@@ -12,7 +12,7 @@
 #include "timetable/timetable.h"
 #include "timetable/walk.h"
 
-/* What was asked for, built and walked. */
+/* A timetable that was asked for, built and walked. */
 struct timetable_walked {
     const struct timetable_schedule *schedule;
     struct timetable_sizes sizes;
@@ -22,7 +22,8 @@ struct timetable_walked {
     size_t nactions[TIMETABLE_KINDS];
 };
 
-/* Build and walk; free with timetable_walked_fini().  Statuses of both. */
+/* Build and walk a timetable; free with timetable_walked_fini().  Statuses of timetable_build() and
+ * timetable_walk(). */
 SHD_MUST_CHECK int timetable_walked_init(struct timetable_walked *out,
                                          const struct timetable_schedule *schedule,
                                          const struct timetable_sizes *sizes,
@@ -30,12 +31,12 @@ SHD_MUST_CHECK int timetable_walked_init(struct timetable_walked *out,
                                          struct shd_error *err);
 void timetable_walked_fini(struct timetable_walked *walked);
 
-/* How long the ranks are idle that work most, and those that work least. */
+/* Idle time of the ranks that work most, and of the ranks that work least. */
 void timetable_walked_idle(double *least, double *most, const struct timetable_walked *walked);
 
 #define TIMETABLES_MAX 12 /* in one drawing */
 
-/* Lanes, a rank each, with their storage. */
+/* Lanes, one for each rank, with their storage. */
 struct timetable_lanes {
     struct lanes lanes;
     struct lanes_head heads[TIMETABLES_MAX];
@@ -45,15 +46,15 @@ struct timetable_lanes {
     struct lanes_bar *bars;
 };
 
-/* The drawing of a timetable; of more than LANES_BARS_MAX actions there are no lanes, but notes.
- * Free with timetable_lanes_fini().  SHD_OK or SHD_ENOMEM. */
+/* Make the drawing of a timetable; above LANES_BARS_MAX actions it has notes, but no lanes.  Free
+ * with timetable_lanes_fini().  SHD_OK or SHD_ENOMEM. */
 SHD_MUST_CHECK int timetable_lanes_init(struct timetable_lanes *out,
                                         const struct timetable_walked *walked,
                                         struct shd_error *err);
 void timetable_lanes_fini(struct timetable_lanes *lanes);
 
-/* The same of several, 2 to TIMETABLES_MAX, one below another on one scale of time.  All are of as
- * many ranks and microbatches.  SHD_ERANGE where they have more actions than are drawn. */
+/* Make one drawing of 2 to TIMETABLES_MAX timetables, one below another on one scale of time.  All
+ * have the same numbers of ranks and microbatches.  SHD_ERANGE: more actions than can be drawn. */
 SHD_MUST_CHECK int timetable_lanes_init_many(struct timetable_lanes *out,
                                              const struct timetable_walked *walked, size_t n,
                                              struct shd_error *err);

@@ -11,7 +11,7 @@
 #include "cost/timeline.h"
 #include "report/trace.h"
 
-/* As long as one waits for one step; replayed times are as steady as it allows. */
+/* As long as a user waits for one step; replayed times get as steady as this allows. */
 #define ROUNDS_NS INT64_C(2000000000)
 
 static int put(struct sides_request *o, const struct result *result)

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Laying a model's parameters over a mesh by rules (tree_layout.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/tree_layout.h"
@@ -117,7 +120,7 @@ static int match_leaf(struct tree_layout *l, size_t i, const struct shd_rules *r
         diag_error(diag, (struct place){l->model, 0, 0},
                    "no rule matches '%.200s'; end the list with [.*, []] to replicate what is left",
                    leaf->name);
-        return SHD_OK; /* tell of all of them */
+        return SHD_OK; /* so that all errors are reported */
     }
     if (status == SHD_EREGEX) {
         diag_error(diag, find_fault(l, leaf->name), "%s", err.text);
@@ -171,7 +174,7 @@ static int by_shapes(struct tree_layout *l, int64_t min_elements, struct diag *d
     return status;
 }
 
-/* ---- what to warn of ---- */
+/* ---- warnings ---- */
 
 static int find_in_some(bool *found, const struct scenario_rule *rule, const struct shd_tree *tree,
                         struct diag *diag)

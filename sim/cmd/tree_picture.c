@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Drawing a model's parameters on a mesh as bars (tree_picture.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/tree_picture.h"
@@ -10,14 +13,14 @@
 #include "base/units.h"
 #include "draw/bars.h"
 
-#define ROWS_MAX 40 /* that are drawn */
+#define ROWS_MAX 40 /* rows drawn */
 #define SPEC_TEXT_MAX 256
-#define WARNINGS_MAX 3 /* that are told below */
+#define WARNINGS_MAX 3 /* warnings printed below */
 #define NOTES_MAX (3 + WARNINGS_MAX)
 
 enum { WHOLE, DEVICE, NQUANTITIES };
 
-/* Arrays alike: their names but for the numbers of layers, and their specs. */
+/* Arrays whose names differ only in numbers of layers, and whose specs are equal. */
 struct row {
     struct text name, bytes[NQUANTITIES];
     uint128 values[NQUANTITIES];

@@ -1,5 +1,5 @@
-/* tree_picture.h - a model's parameters on a mesh as bars: all of each, and what a device has of
- * it.
+/* tree_picture.h - a model's parameters on a mesh as bars: the size of each, and of its shard on a
+ * device.
  *
  * Thread class: pure function.
  *

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* The common part of `run` and `plan`: trying scenarios and printing reports (trials.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/trials.h"
@@ -26,7 +29,7 @@ struct options {
     const char *memory; /* NULL: the default */
     enum screen_colour colour;
     struct screen screen;
-    uint32_t nfits; /* strategies for which it was looked what would make them fit */
+    uint32_t nfits; /* strategies whose changes to fit were looked for */
 };
 
 enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY, KEY_SAVE, KEY_COLOUR }; /* no short form */
@@ -35,8 +38,8 @@ enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY, KEY_SAVE, KEY_COLOUR }; /* no
 #define THREADS_MAX 1024    /* of one device, far above the cores of a host */
 /* Wall time for the rounds that make the replayed step steady; small scenarios need only a part. */
 #define ROUNDS_NS INT64_C(1000000000)
-/* Strategies for which it is looked what would make them fit: each may take as long as some dozens
- * of plans, and a sweep has hundreds. */
+/* Most strategies for which changes that make them fit are looked for: each may take as long as
+ * some dozens of plans, and a sweep has hundreds. */
 #define FITS_MAX 8
 #define TOO_MANY_FITS "what would fit is looked for of the first %d strategies only"
 #define NRUN_OPTIONS 3 /* the first rows of the table, which `plan` does not have */
@@ -168,7 +171,7 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
     status = json ? result_json(&result, json, &err) : add_report(o, &result, text, &err);
     if (status == SHD_OK)
         return exit;
-    text->length = whole; /* the reports before this one */
+    text->length = whole; /* keep the earlier reports */
     log_error(&o->work.log, "%s: %s: %s", item->scenario->place.file, result.strategy, err.text);
     return cmd_exit_of(status);
 }
@@ -210,7 +213,7 @@ static int try_all(struct options *o, enum record_mode mode)
 
 /* ---- planned on all ranks ---- */
 
-/* What would make strategies fit is looked for in their order, as far as try_all() does. */
+/* Look for changes that make strategies fit, in their order and up to the limit of try_all(). */
 static int fit_planned(struct options *o, struct sweep *s)
 {
     size_t items[FITS_MAX + 1], n = 0;
@@ -286,7 +289,7 @@ int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)
     screen_init(&o.screen, stdout, o.colour);
     if (mode == RECORD_PLANNED && (o.save.wanted || !sweep_is_for(&o.work)) && ranks_me() > 0) {
         work_fini(&o.work);
-        return CMD_OK; /* rank 0 does it alone */
+        return CMD_OK; /* rank 0 works alone */
     }
     if (mode == RECORD_PLANNED && !o.save.wanted && sweep_is_for(&o.work)) {
         exit = plan_with_ranks(&o);

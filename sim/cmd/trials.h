@@ -1,4 +1,4 @@
-/* trials.h - what `run` and `plan` share: scenarios in, a record each, out as text or JSON.
+/* trials.h - the common part of `run` and `plan`: scenarios in, a record each, out as text or JSON.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

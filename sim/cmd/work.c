@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading the strategies of scenario files, and trying them (work.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "config.h"
 
 #include "cmd/work.h"
@@ -166,8 +169,8 @@ void work_skip(struct work *w, const struct scenario *scenario, const char *why)
         diag_no_memory(&w->diag);
 }
 
-/* A strategy of a sweep is there by its sizes, not by choice: where they do not divide it is left
- * out, which is no error. */
+/* Add a strategy.  A sweep generates strategies from sizes, so one whose sizes do not divide is
+ * left out, which is no error. */
 static void add_item(struct work *w, const struct scenario *scenario)
 {
     struct work_item *item = &w->items[w->nitems];
@@ -263,8 +266,8 @@ bool work_reads_input(const struct work *w)
     return false;
 }
 
-/* Whether this rank has read what all others have.  (Hashes are merged bit by bit: what comes of it is
- * everybody's own only if they are equal.) */
+/* Whether this rank has read the same files as all other ranks.  (Hashes are merged by OR: the
+ * merged hash equals every rank's own only if all are equal.) */
 static bool reads_alike(const struct work *w)
 {
     uint64_t own = HASH_BEGIN, merged;
@@ -337,7 +340,7 @@ static double machine_memory_bytes(void)
     return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* What is executed without being asked: a minute or so of work that fits. */
+/* Limits of execution without being asked: a minute or so of work that fits. */
 #define UNASKED_DEVICES_MAX 1024
 #define UNASKED_FLOPS_MAX 1e12
 
@@ -357,11 +360,12 @@ const char *work_too_much(const struct work_item *item, double *flops)
     return NULL;
 }
 
-/* What is refused at once: it would take longer to run out of memory.  Twice, as stages and their
- * devices differ, and the largest is counted for all. */
+/* Refuse at once programs that need this multiple of the machine's memory: running out of memory
+ * would take longer.  Twice, as stages and their devices differ, and the largest is counted for
+ * all. */
 #define MEMORY_TIMES 2
 
-/* Whether this machine could have the devices' arrays; says if not. */
+/* Whether this machine could hold the devices' arrays; prints an error if not. */
 static int check_memory(struct work *w, const struct work_item *item)
 {
     const struct trial *trial = &item->trial;

@@ -1,5 +1,5 @@
-/* work.h - strategies of scenario files, chosen on the command line and ready to be tried: what
- * `run`, `plan`, `compare` and `check` share.
+/* work.h - strategies of scenario files, chosen on the command line and ready to be tried, for
+ * `run`, `plan`, `compare` and `check`.
  *
  * Thread class: owned by one thread.
  *
@@ -38,39 +38,42 @@ struct work {
     size_t nskipped;
     struct diag diag;
     struct log log;
-    bool over_ranks; /* all ranks try all of it together: set by work_prepare_all() */
-    const char *spread_axis; /* along which devices are spread over ranks; NULL: in their order */
+    bool over_ranks; /* all ranks try every strategy together; set by work_prepare_all() */
+    const char *spread_axis; /* axis along which devices are spread over ranks; NULL: in their
+                                order */
 };
 
-/* Files, --set, --strategy and --quiet, for a subcommand's own argp to have as a child; its input
- * is the work. */
+/* Files, --set, --strategy and --quiet, as a child of a subcommand's own argp; the input is the
+ * work. */
 extern const struct argp work_argp;
 
-/* Where devices are spread over ranks; without options in builds that have none.  The same input. */
+/* The option that spreads devices over ranks; empty in builds without ranks.  The input is the
+ * work. */
 extern const struct argp work_spread_argp;
 
-/* Nothing yet, with room for the arguments of a command line.  False: no memory, which is told. */
+/* An empty work with room for the arguments of a command line.  False: no memory, with a
+ * message. */
 bool work_init(struct work *out, int argc);
 void work_fini(struct work *work);
 
-/* Load all files and build all programs, so that every error is told before anything runs: it is in
- * `diag`.  CMD_OK, CMD_USAGE or CMD_CANNOT (no memory). */
+/* Load all files and build all programs, so that every error is found before anything runs; errors
+ * go to `diag`.  CMD_OK, CMD_USAGE or CMD_CANNOT (no memory). */
 int work_load(struct work *work);
 
-/* The same; errors and skipped strategies are printed. */
+/* Like work_load(), and print the errors and the strategies left out. */
 int work_prepare(struct work *work);
 
-/* The same, where all ranks have made it ready: all go on, or none does.  Rank 0 says so. */
+/* Like work_prepare(), on all ranks: either all continue or none does.  Rank 0 prints the
+ * errors. */
 int work_prepare_all(struct work *work);
 
-/* Why a strategy takes more than who did not ask to execute it wants to wait for, as what is said
- * after its name; NULL: it does not.  `*flops` are those of the strategies before it, to begin with
- * 0, and then its own, too. */
+/* Why not to execute a strategy unless asked to, in words that follow its name; NULL: it is small
+ * enough.  `*flops` sums the flops of the strategies so far, and begins with 0. */
 const char *work_too_much(const struct work_item *item, double *flops);
 
-/* For who tries strategies otherwise (sweep.h): read the files, with room for all items; whether a
- * strategy is one of those that were asked for; leave one out, with the reason; say that all are
- * there.  What work_prepare() says of a work and its exit status, which is returned. */
+/* For callers that try strategies in another way (sweep.h): read the files, with room for all
+ * items; whether a strategy was asked for; leave a strategy out, with the reason; end the loading;
+ * print what work_prepare() prints of a work and its exit status, which is returned. */
 int work_read(struct work *work);
 bool work_wants(const struct work *work, const char *strategy);
 void work_skip(struct work *work, const struct scenario *scenario, const char *why);
@@ -80,7 +83,7 @@ int work_tell(struct work *work, int exit);
 /* Whether a file is standard input, which only rank 0 has. */
 bool work_reads_input(const struct work *work);
 
-/* What is told of an item that was tried, which it points into.  False: no memory. */
+/* Describe an item that was tried in a result, which points into the item.  False: no memory. */
 bool work_describe(struct work_item *item, struct result *result);
 
 /* Execute or plan one strategy, with progress; on SHD_OK the result is set, and points into the
@@ -88,12 +91,12 @@ bool work_describe(struct work_item *item, struct result *result);
 int work_try(struct work *work, struct work_item *item, enum record_mode mode,
              struct result *result);
 
-/* Look for what would make an item's step fit its device, and say so in a note.  Returns the exit
- * status: CMD_OK, or CMD_CANNOT. */
+/* Look for changes that make an item's step fit its device, and print them in a note.  Returns the
+ * exit status: CMD_OK, or CMD_CANNOT. */
 int work_tell_fit(struct work *work, const struct work_item *item);
 
-/* Write a report that was made with `status` to a file, or where that is NULL or "-" to standard
- * output; or say why there is none.  Returns the exit status. */
+/* Write a report to a file, or to standard output if `path` is NULL or "-"; if `status` says that
+ * the report could not be made, print the error.  Returns the exit status. */
 int work_put(struct work *work, const char *path, const struct text *text, int status,
              const struct shd_error *err);
 
