@@ -44,8 +44,8 @@ static bool has_replicas(const struct sets *s)
     return s->kind != ATTEMPT_LAYERS;
 }
 
-/* The name of the axis inside that of the replicas, or NULL: experts lie there in each microbatch,
- * parts of ZeRO only where there are replicas. */
+/* The name of the axis inside the replicas' axis, or NULL: experts are sharded there in each
+ * microbatch, ZeRO's parts only if the mesh has replicas. */
 static const char *inner_axis(const struct sets *s)
 {
     if (value_of(s, SPACE_EP) > 1)
@@ -53,7 +53,7 @@ static const char *inner_axis(const struct sets *s)
     return has_replicas(s) && space_inner(s->layout) > 1 ? "shard" : NULL;
 }
 
-/* The axes that cut the batch, as in a spec. */
+/* The axes that shard the batch, as in a spec. */
 static const char *batch_axes(const struct sets *s)
 {
     bool ep = value_of(s, SPACE_EP) > 1;
@@ -65,7 +65,8 @@ static const char *batch_axes(const struct sets *s)
 
 /* ---- the mesh ---- */
 
-/* An axis of the layout is one of the mesh or, of replicas, two; and a piece has one of its own. */
+/* Each axis of a layout is one axis of the mesh, the replicas' axis up to two; a piece adds a
+ * pipeline axis. */
 #define AXES_MAX (SPACE_AXES + 2)
 
 struct axes {
@@ -94,7 +95,7 @@ static void add_choice(struct axes *axes, const struct sets *s, enum space_choic
         add_axis(axes, "", inner, inside);
 }
 
-/* A piece has a pipeline of one rank; other axes of its mesh only take room. */
+/* A piece has a pipeline of one rank; its idle axes (same_*) only keep the mesh's size. */
 static void find_axes(struct axes *out, const struct sets *s)
 {
     const uint8_t *order = space_order(value_of(s, SPACE_ORDER));
@@ -196,7 +197,7 @@ static void add_split(const struct space *space, struct text *out)
     text_add(out, "]");
 }
 
-/* The subject has no pipeline. */
+/* With one rank nothing is set: the subject's text has no pipeline. */
 static void set_pipeline(struct sets *s, struct text *out)
 {
     if (value_of(s, SPACE_PP) == 1)
@@ -215,9 +216,10 @@ static void set_pipeline(struct sets *s, struct text *out)
     text_add(out, "}");
 }
 
-/* Heads, widths inside the mlp and the vocabulary are cut, and experts, each of which is cut as an
- * mlp is; but vectors that keys, values or queries are made of are not.  Every rule must be some
- * parameter's, so that what only some models have stands in one with what all have. */
+/* Heads, widths inside the mlp and the vocabulary are sharded over tp, experts over ep and each
+ * like an mlp over tp; the compressed vectors of keys, values or queries are not sharded.  Every
+ * rule must match some parameter, so names that only some models have share a rule with names that
+ * all models have. */
 static void set_params(struct sets *s, struct text *out)
 {
     const char *ep = value_of(s, SPACE_EP) > 1 ? "ep" : "null";
@@ -232,7 +234,7 @@ static void set_params(struct sets *s, struct text *out)
              "[tp]], ['.*', []]]");
 }
 
-/* Activations between layers are replicated, or sharded along the sequence. */
+/* Activations between layers are replicated over tp or, with sp, sharded along the sequence. */
 static void set_constraints(struct sets *s, struct text *out)
 {
     const char *dp = batch_axes(s);
@@ -261,7 +263,7 @@ static void set_axes(struct sets *s, struct text *out)
     text_addf(out, "%s}", cut ? "seq: cp" : "");
 }
 
-/* A piece is of the usual layers alone. */
+/* In a model with experts all layers of a piece have experts. */
 static void set_alike(struct sets *s)
 {
     if (s->kind == ATTEMPT_WHOLE || space_is_uniform(&s->subject->space))

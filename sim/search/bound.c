@@ -8,8 +8,8 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* The argument, wherever stages lie: the fullest rank has no less than the mean of all, each when
- * its last backward phase has ended. */
+/* The argument, wherever stages lie: the fullest rank holds at least the mean of all ranks, each at
+ * the end of its last backward phase. */
 static double mean_bytes(const struct subject *subject, const struct layout *layout,
                          const struct piece *replicas)
 {
@@ -21,10 +21,10 @@ static double mean_bytes(const struct subject *subject, const struct layout *lay
     return bytes / layout->value[SPACE_PP];
 }
 
-/* The argument: on each rank the parameters and the optimizer's state are there all the time.  When
- * rank 0 begins its first backward phase, so is what it saved in all forward phases before that;
- * when a rank has done its last one, so are the sums of all its gradients.  A program that gathers
- * or copies has more, and none has less. */
+/* The argument: each rank holds its parameters and optimizer state all the time.  When rank 0
+ * begins its first backward phase, it also holds the activations saved by all forward phases
+ * before; when a rank has ended its last backward phase, it also holds the sums of all its
+ * gradients.  A program that gathers or copies holds more; none holds less. */
 double bound_memory(const struct subject *subject, const struct layout *layout,
                     const struct piece *replicas, const struct piece *layers)
 {
@@ -58,20 +58,19 @@ double bound_memory(const struct subject *subject, const struct layout *layout,
 
 /* ---- time ---- */
 
-/* What a rank has to do for a microbatch, and a microbatch's way through its first stage and
- * through all of its stages.  Messages of a stage with the most layers are those that it waits for
- * least. */
+/* Work of a rank for a microbatch, and the microbatch's way through the rank's first stage and
+ * through all its stages.  Waits are those of a stage with the most layers, which waits least. */
 struct load {
     double own_s;
-    double start_s;    /* before it does anything else */
-    double gathered_s; /* of the step, with what it gathers at the start */
+    double start_s;    /* gathers before the rank does anything else */
+    double gathered_s; /* bound on the step by the gathers at its start */
     struct pair first, all;
     int64_t layers;
 };
 
-/* The argument: until a rank has what it gathers at the start, one transfer after the other, it can
- * only have done forward phases before the first one of its last stage, and the layers before in
- * that one.  `forward_s`: what all of its stages take for a microbatch. */
+/* The argument: until a rank has all that it gathers at the start, one transfer after the other, it
+ * can only have done the forward phases before the first of its last stage, and the earlier layers
+ * of that phase.  `forward_s`: the forward phases of all its stages for a microbatch. */
 static double gathered_seconds(const struct stages *s, const struct load *load, double forward_s,
                                bool first)
 {
@@ -112,7 +111,7 @@ static void load_of(struct load *out, const struct stages *s, int64_t rank)
     out->gathered_s = gathered_seconds(s, out, forward_s, first);
 }
 
-/* What a stage may compute behind its send is no part of a microbatch's way. */
+/* Compute that a stage may do after its send is not on a microbatch's way. */
 static double late_of(const struct stages *s, enum hop_way way)
 {
     const struct hop *hop = &s->layers->hops[way];
@@ -120,7 +119,7 @@ static double late_of(const struct stages *s, enum hop_way way)
     return hop->late_s + (double)(stages_most(&s->cut) - 1) * hop->late_layer_s;
 }
 
-/* A stream of transfers does one after the other, whatever runs beside it. */
+/* The transfers of a stream run one after the other, in parallel to anything else. */
 static double stream_seconds(const struct stages *s, int64_t layers)
 {
     const struct piece *of_layers = s->layers, *of_replicas = s->replicas;
@@ -134,8 +133,8 @@ static double stream_seconds(const struct stages *s, int64_t layers)
     return (double)layers * most;
 }
 
-/* What a part does for a microbatch.  Where two phases run as one, what one waits for may run
- * beside the computations of the other. */
+/* Time of a part for a microbatch.  If a forward and a backward phase run as one, waits of either
+ * may overlap with computations of the other. */
 static double computed(const struct stages *s, enum piece_part part)
 {
     double waits = s->layers->parts[part].waits_s + s->replicas->parts[part].waits_s;
@@ -144,8 +143,8 @@ static double computed(const struct stages *s, enum piece_part part)
            (s->cut.together ? waits : 0);
 }
 
-/* The argument, wherever stages lie and whatever runs as one: the busiest rank takes no less than
- * the mean of all, each of which begins its update when it has done its last backward phase. */
+/* The argument, wherever stages lie and whichever phases run as one: the busiest rank takes at
+ * least the mean of all ranks, and each rank begins its update after its last backward phase. */
 static double mean_seconds(const struct stages *s)
 {
     double layers = (double)stages_before(&s->cut, s->cut.stages), update = 0;
@@ -158,12 +157,13 @@ static double mean_seconds(const struct stages *s)
 }
 
 /* The argument: a rank does its own work for all microbatches, one after the other, and waits for a
- * message before each but the first stage's forward and the last one's backward phase.  Before its
- * first action the first microbatch has gone forward through all stages before its first one. After
- * its last one, the backward phase of that stage, the last microbatch goes back through all of
- * these; where a schedule splits the backward phase, weights may be last, and nothing need come
- * after.  Of the others the rank that does stage 0 ends last, and only then begins its update: of a
- * schedule that splits it any rank may.  Any one microbatch goes through all stages and back. */
+ * message before each phase but the first stage's forward and the last stage's backward.  Before
+ * the rank's first action the first microbatch has gone forward through all stages before the
+ * rank's first stage.  After the rank's last action, a backward phase of its first stage, the last
+ * microbatch goes back through all earlier stages; a schedule that splits the backward phase may
+ * end with weights, and nothing need follow.  In other schedules the rank of stage 0 ends last, and
+ * only then begins its update; in a schedule that splits, any rank may end last.  Each microbatch
+ * goes through all stages and back. */
 double bound_time(const struct subject *subject, const struct layout *layout,
                   const struct piece *replicas, const struct piece *layers)
 {

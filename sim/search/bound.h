@@ -1,7 +1,8 @@
-/* search/bound.h - what a layout's step takes at the least, from its pieces.
+/* search/bound.h - lower bounds on a layout's step time and memory, from its pieces.
  *
- * Three bounds of time, each closer and dearer than the one before: bound_time() of a piece that is
- * scaled, of the layout's own, and bound_timed(), which goes through the schedule's timetable.
+ * Three bounds on time, each closer and dearer than the one before: bound_time() of a scaled piece,
+ * bound_time() of the layout's own pieces, and bound_timed(), which walks through the schedule's
+ * timetable.
  *
  * Thread class: pure functions.
  *
@@ -12,20 +13,20 @@
 
 #include "search/stages.h"
 
-/* The plan rounds each op to a nanosecond; a sum of many may be so much less. */
+/* The plan rounds each op to a nanosecond; a sum of many ops may be lower by this fraction. */
 #define BOUND_ROUNDED 1e-6
 
-/* Bytes of the fullest device, with what the runtime keeps besides, are no fewer.  `layers` NULL:
- * activations do not count. */
+/* Lower bound on the bytes of the fullest device, with those that the runtime reserves.  `layers`
+ * NULL: activations are left out. */
 double bound_memory(const struct subject *subject, const struct layout *layout,
                     const struct piece *replicas, const struct piece *layers);
 
-/* Seconds of the step are no fewer: arithmetic alone. */
+/* Lower bound on the seconds of the step, in closed form. */
 double bound_time(const struct subject *subject, const struct layout *layout,
                   const struct piece *replicas, const struct piece *layers);
 
-/* Seconds are no fewer than these, and bytes neither, by what each rank does in which order.  Time
- * and memory are linear in the actions of the schedule.  SHD_ENOMEM. */
+/* Lower bounds on seconds and bytes by the order of each rank's actions.  Takes time and memory
+ * linear in the number of the schedule's actions.  SHD_ENOMEM. */
 SHD_MUST_CHECK int bound_timed(double *seconds, double *bytes, const struct subject *subject,
                                const struct layout *layout, const struct piece *replicas,
                                const struct piece *layers, struct shd_error *err);

@@ -1,7 +1,7 @@
-/* search/crew.h - what other ranks do of a search: they build pieces and plan layouts, as tasks of
- * a farm (ranks/farm.h), and know nothing of what was found so far.
+/* search/crew.h - the work of other ranks in a search: they build pieces and plan layouts as tasks
+ * of a farm (ranks/farm.h), without the results of the search so far.
  *
- * What a task says is in task.h; all else, the scenario, each rank has read by itself.
+ * task.h defines the contents of a task; each rank has read the scenario by itself.
  *
  * Thread class: a crew is immutable.
  *
@@ -13,12 +13,12 @@
 #include "search/plan.h"
 
 struct crew {
-    const struct trial *trial; /* NULL: the scenario cannot be read here, and no task be done */
+    const struct trial *trial; /* NULL: this rank could not read the scenario and can do no task */
     const struct space_range *ranges;
     size_t nranges;
 };
 
-/* The work of a farm_crew; `arg` is the crew.  0, or 1: it cannot be done. */
+/* Do a task of a farm_crew; `arg` is the crew.  Returns 1 if the task cannot be done, else 0. */
 int crew_work(void *arg, const void *task, size_t bytes, struct text *answer);
 
 #endif /* SEARCH_CREW_H */

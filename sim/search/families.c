@@ -5,7 +5,8 @@
 
 #include "search/undivided.h"
 
-/* The choices whose values make a family; ZeRO's stage is one of plain data parallelism only. */
+/* The choices whose values make a family; ZeRO's stage makes families of plain data parallelism
+ * only. */
 static const enum space_choice axes[] = {SPACE_TP, SPACE_PP, SPACE_CP, SPACE_EP};
 #define NAXES (sizeof axes / sizeof axes[0])
 
@@ -23,7 +24,7 @@ static void add_range(struct space *space, enum space_choice choice, int32_t lea
         (struct space_range){.choice = choice, .least = least, .most = most};
 }
 
-/* Whether the search's own ranges leave a value of each that a family has. */
+/* Whether the search's own ranges allow some value in each range of a family. */
 static bool is_allowed(const struct space *space, const struct space *family)
 {
     for (size_t r = 0; r < family->nranges; r++) {
@@ -46,7 +47,8 @@ static bool has_layouts(const struct search *s, const struct space *family)
     return false;
 }
 
-/* Say which rule leaves nothing: what does not divide, or what is tried only if it is asked for. */
+/* Find the rule that leaves a family empty: a count that does not divide, or a choice that is tried
+ * only with a range. */
 static void find_rule(struct family *out, const struct space *space, const struct space *family)
 {
     struct space asked = *space;
@@ -65,7 +67,7 @@ static void find_rule(struct family *out, const struct space *space, const struc
     }
 }
 
-/* The best that is in a family; UINT32_MAX: none is. */
+/* The best planned layout of a family; UINT32_MAX: none. */
 static uint32_t best_in(const struct search *s, const struct space *family)
 {
     for (size_t rank = 0; rank < s->nbest; rank++) {

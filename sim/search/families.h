@@ -1,9 +1,8 @@
-/* search/families.h - the kinds of layouts that people ask for, and the best of each kind beside
- * the best of all.
+/* search/families.h - the kinds of layouts that people ask for, and the best layout of each kind.
  *
- * A family is a part of the space, by ranges: data parallelism alone with a stage of ZeRO, and for
- * each other kind of parallelism the layouts that have it, or that do without where the best has
- * it. The best is in none of those that are told.
+ * A family is a part of the space, given by ranges: plain data parallelism with one stage of ZeRO;
+ * and for each other kind of parallelism the layouts that use it or, if the best layout uses it,
+ * the layouts without it.  Families that contain the best layout are left out.
  *
  * Thread class: owned by the search's thread.
  *
@@ -15,10 +14,10 @@
 #include "search/search.h"
 
 enum family_state {
-    FAMILY_FITS,    /* `item` is the best of it, and planned */
-    FAMILY_TOO_BIG, /* `item` has the lowest bound of memory */
-    FAMILY_OPEN,    /* none was found, and none is below the bound of `item` */
-    FAMILY_REFUSED, /* of all its layouts, not by their memory alone */
+    FAMILY_FITS,    /* `item` is its best layout, and planned */
+    FAMILY_TOO_BIG, /* `item` is the layout with the lowest bound on memory */
+    FAMILY_OPEN,    /* no layout was found to fit, and no bound is below that of `item` */
+    FAMILY_REFUSED, /* all its layouts are refused, not for memory alone */
     FAMILY_NONE     /* it has no layouts */
 };
 
@@ -26,10 +25,10 @@ struct family {
     const char *name; /* "FSDP" */
     enum family_state state;
     uint32_t item;
-    const char *undivided; /* NONE: the count that does not divide; NULL: another rule */
+    const char *undivided; /* FAMILY_NONE: the count that does not divide; NULL: another rule */
     int64_t whole, parts;
-    const char *by;    /* what the parts are */
-    const char *range; /* a choice that is tried only if it has a range; NULL: it is tried */
+    const char *by;    /* the axes whose size is `parts` */
+    const char *range; /* the choice that needs a --range to be tried; NULL: none */
 };
 
 #define FAMILIES_MAX 8
@@ -39,8 +38,8 @@ struct families {
     size_t n;
 };
 
-/* Find the families of a search that has a best layout, those that its ranges allow.  A plan may be
- * better than the best of a search that was cut short.  SHD_ENOMEM. */
+/* Find the families of a search that has a best layout, as far as its ranges allow them.  If the
+ * search was cut short, a plan made here may beat its best.  SHD_ENOMEM. */
 SHD_MUST_CHECK int families_find(struct families *out, struct search *search,
                                  const struct search_opts *opts, struct shd_error *err);
 

@@ -9,13 +9,13 @@
 struct reading {
     const struct op_seconds *seconds;
     const struct program *program;
-    double slower; /* the slowest of all nodes */
+    double slower; /* slowdown of the slowest node */
     enum program_part part;
-    bool *waits; /* [buffer]: it is, or is made of, what another stage sends */
+    bool *waits; /* [buffer] is, or is made of, a message from another stage */
 };
 
-/* The axes over which a message may be scattered: ranks have other arrays, and where the mesh does
- * not have replicas as such, so do they. */
+/* The axes over which a message may be scattered, by name: ranks of the pipeline hold different
+ * arrays, and so do replicas in a piece whose mesh has no axis for them. */
 static uint32_t axes_along(const struct program *program)
 {
     static const char *const names[] = {"tp", "cp", "ep", "dp", "shard"};
@@ -29,8 +29,8 @@ static uint32_t axes_along(const struct program *program)
     return along;
 }
 
-/* The message of an array over each tier: from the first device to the first one outside its domain
- * of the tier inside. */
+/* Time of an array's message over each tier: from the first device to the first device outside its
+ * domain of the tier inside. */
 static void add_message(struct hop *hop, const struct reading *r, uint32_t buffer)
 {
     const struct hardware *hardware = r->seconds->hardware;
@@ -50,7 +50,7 @@ static bool is_of(const struct reading *r, const struct program_op *op, uint32_t
     return op->part == r->part && op->stage == stage && op->kind != PROGRAM_FILL;
 }
 
-/* Of several messages the longest counts. */
+/* Times of a stage's messages; of several messages the longest counts. */
 static void read_messages(struct hop *hop, const struct reading *r, uint32_t stage)
 {
     for (uint32_t i = r->program->first_op; i < r->program->nops; i++) {
@@ -69,7 +69,7 @@ static bool must_wait(const struct reading *r, const struct program_op *op)
     return op->kind == PROGRAM_RECV;
 }
 
-/* Seconds of what a stage computes before the first computation that must wait. */
+/* Seconds of computations and transfers of a stage before its first computation that must wait. */
 static double free_seconds(const struct reading *r, uint32_t stage)
 {
     double seconds = 0;
@@ -93,7 +93,7 @@ static double free_seconds(const struct reading *r, uint32_t stage)
     return seconds;
 }
 
-/* Seconds of what a stage computes behind its last send. */
+/* Seconds of a stage's ops after its last send. */
 static double late_seconds(const struct reading *r, uint32_t stage)
 {
     double seconds = 0;

@@ -19,7 +19,7 @@
 #include "base/hash.h"
 
 #define HEAD "shardsim search journal "
-#define HEAD_MAX 512 /* bytes of a line that tells of which search a journal is */
+#define HEAD_MAX 512 /* most bytes of the head line */
 #define BYTES_MAX ((size_t)1 << 30)
 
 struct row {
@@ -30,14 +30,14 @@ struct row {
 struct journal {
     const char *path;
     FILE *file;
-    struct row *rows; /* by layout */
+    struct row *rows; /* sorted by layout */
     size_t nrows;
 };
 
 #define FITS "fits"
 #define TOO_BIG "too-big"
 
-/* In the order of a line. */
+/* Figures in the order of a line. */
 static const size_t fields[] = {offsetof(struct modelled_figures, step_s),
                                 offsetof(struct modelled_figures, mfu),
                                 offsetof(struct modelled_figures, hfu),
@@ -117,7 +117,7 @@ static bool parse_state(enum plan_state *out, char **at)
     return word && (*out == PLAN_FITS || !strcmp(word, TOO_BIG));
 }
 
-/* A line without its end, which is changed; false: it is damaged. */
+/* Parse a line without its newline; modifies the line.  False: the line is damaged. */
 static bool parse_row(struct row *out, char *line)
 {
     char *hash = strrchr(line, '#'), *end;
@@ -142,9 +142,10 @@ static bool parse_row(struct row *out, char *line)
 
 /* ---- the head ---- */
 
-/* All that the plan of a layout depends on; a cluster by what its file says, whatever its name. */
+/* Everything that a layout's plan depends on; a cluster counts by its file's content, not its
+ * name. */
 static const struct {
-    const char *name, *what; /* in the line, and where it is another */
+    const char *name, *what; /* in the head, and in the message about a difference */
 } head_parts[] = {{"journal", "format"},
                   {"by", "version of the program"},
                   {"scenario", "scenario"},
@@ -159,7 +160,7 @@ static void print_head(struct text *out, const struct subject *subject)
               subject->hardware->text_hash, subject->space.devices);
 }
 
-/* What a line that begins as a head does has otherwise than it should; NULL: it is no head. */
+/* The first part in which a line differs from the expected head; NULL: the line is no head. */
 static const char *find_other(const char *line, const char *head)
 {
     for (size_t i = 0; i < NHEAD_PARTS; i++) {
@@ -190,7 +191,7 @@ static int damaged(const struct journal *j, size_t line, const char *what, struc
                          line, what);
 }
 
-/* Each line ends with a newline; what is behind the last one was cut short. */
+/* Each line ends with a newline; text after the last newline was cut short and is dropped. */
 static int parse_rows(struct journal *j, char *text, size_t line, struct shd_error *err)
 {
     char *end;
@@ -223,7 +224,7 @@ static int check_head(const struct journal *j, const char *text, const struct te
     return damaged(j, 1, why, err);
 }
 
-/* The rows of a file, and how many of its bytes are whole lines. */
+/* Read the rows of a file; *nbytes becomes the length of its whole lines. */
 static int read_rows(struct journal *j, size_t *nbytes, const struct text *head,
                      struct shd_error *err)
 {
@@ -251,7 +252,7 @@ static int read_rows(struct journal *j, size_t *nbytes, const struct text *head,
     return status;
 }
 
-/* The first row once more: it must come to the same, to the last bit. */
+/* Plan the first row's layout again: the figures must be equal to the last bit. */
 static int plan_first(const struct journal *j, const struct subject *subject, struct shd_error *err)
 {
     struct plan plan;
@@ -305,8 +306,8 @@ int journal_add(struct journal *j, const struct layout *layout, const struct pla
     return status;
 }
 
-/* Open the file, which is made if there is none, for this search alone: the system gives it free when
- * the program ends, however it does. */
+/* Open or create the file and lock it for this search alone; the system releases the lock when the
+ * program ends, however that happens. */
 static int take(struct journal *j, struct shd_error *err)
 {
     int fd = open(j->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666), code;
@@ -329,7 +330,7 @@ static int take(struct journal *j, struct shd_error *err)
     return failed(j, err);
 }
 
-/* Go on behind the whole lines of what is there, or with a head. */
+/* Continue after the whole lines of the file, or write a head. */
 static int begin(struct journal *j, size_t nbytes, const struct text *head, struct shd_error *err)
 {
     struct stat info;

@@ -1,12 +1,13 @@
-/* search/journal.h - plans of a search that outlive it, so that one that was interrupted goes on.
+/* search/journal.h - a file of a search's plans, so that an interrupted search can continue.
  *
- * A file of lines: a head with all that plans depend on (the program's version, hashes of the
- * scenario and of what the cluster's file says, the devices), then a line a plan, each with a hash
- * of its own.  One search at a time has it.  A line is written when its plan is done and is the system's from then on, so that a
- * search that is killed loses no more than the plans at hand.  A last line that was cut short is
- * dropped; whatever else is damaged is refused.  Numbers are written so that they read as the same.
+ * The file consists of lines: a head with everything that plans depend on (the program's version,
+ * hashes of the scenario and of the content of the cluster's file, the number of devices), then a
+ * line for each plan, each with its own hash.  Only one search at a time holds a journal.  A line
+ * is written when its plan is done and belongs to the system from then on, so that a killed search
+ * loses only the plans in progress.  A last line that was cut short is dropped; any other damage is
+ * refused.  Numbers are written so that they read back exactly.
  *
- * Pieces are not kept: they are built again.
+ * Pieces are not kept but built again.
  *
  * Thread class: owned by one thread; journal_find() may be called by any number between additions.
  *
@@ -19,18 +20,20 @@
 
 struct journal; /* opaque */
 
-/* Open a journal of a subject, or begin one where there is no file.  What was noted first is
- * planned once more: another program of the same version would come to something else.
- * SHD_ESYSTEM (cannot be read or written, another search has it), SHD_EINVAL (it is no journal, of
- * another search, or damaged: which line), SHD_ENOMEM. */
+/* Open the journal of a subject, or create the file.  The first plan of the file is made again and
+ * compared, because another program of the same version would plan differently.  SHD_ESYSTEM
+ * (cannot be read or written, or another search holds it), SHD_EINVAL (no journal, of another
+ * search, or damaged, with the line), SHD_ENOMEM. */
 SHD_MUST_CHECK int journal_open(struct journal **out, const char *path,
                                 const struct subject *subject, struct shd_error *err);
 void journal_close(struct journal *journal); /* NULL is allowed */
 
-/* What was noted of a layout when the journal was opened; NULL: nothing, also of a journal NULL. */
+/* The plan of a layout that the file had when the journal was opened; NULL: none, or `journal` is
+ * NULL. */
 const struct plan *journal_find(const struct journal *journal, const struct layout *layout);
 
-/* Note a plan; one that was refused is soon refused again.  SHD_ESYSTEM, SHD_ENOMEM. */
+/* Write a plan to the file.  A refused plan is skipped: to refuse it again takes little time.
+ * SHD_ESYSTEM, SHD_ENOMEM. */
 SHD_MUST_CHECK int journal_add(struct journal *journal, const struct layout *layout,
                                const struct plan *plan, struct shd_error *err);
 

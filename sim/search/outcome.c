@@ -40,7 +40,7 @@ size_t outcome_count_ties(const struct search_outcome *outcome)
     return n;
 }
 
-/* What is printed of the step and the memory of one of the best, the goal first. */
+/* Step and memory of one of the best layouts as printed, the goal first. */
 static void print_goals(double *goal, double *other, const struct search *s, size_t rank)
 {
     const struct modelled_figures *f = figures_of(s, rank);
@@ -62,7 +62,8 @@ size_t outcome_front(size_t *ranks, const struct search *search)
         print_goals(&goal, &other, search, k);
         if (other >= least)
             continue;
-        if (n > 0 && goal <= last_goal) /* it is as good by the goal, and better by the other */
+        if (n > 0 && goal <= last_goal) /* equal goal, better other figure: replaces the last
+                                           rank */
             n--;
         ranks[n++] = k;
         last_goal = goal;
@@ -71,7 +72,8 @@ size_t outcome_front(size_t *ranks, const struct search *search)
     return n;
 }
 
-/* Of the layouts that differ from the winner in a choice alone, the one of the lowest bound. */
+/* For each choice, find the layout with the lowest bound among those that differ from the winner in
+ * this choice alone. */
 static void find(struct search_outcome *out, struct search *s)
 {
     uint32_t winner = s->plans[s->best[0]].item;

@@ -1,4 +1,4 @@
-/* search/outcome.h - what a search comes to: its best layouts, and what the winner costs with one
+/* search/outcome.h - the result of a search: its best layouts, and what the winner costs with one
  * choice changed.
  *
  * Thread class: owned by the search's thread; outcome_ties(), outcome_front() and outcome_json()
@@ -13,7 +13,8 @@
 #include "search/families.h"
 #include "search/sensitivity.h"
 
-/* The best layout, by its bound and then planned, of those that differ in a choice alone. */
+/* Of the layouts that differ from the winner in this choice alone, the planned layout with the
+ * lowest bound. */
 struct search_neighbour {
     enum space_choice choice;
     uint32_t item;
@@ -22,40 +23,40 @@ struct search_neighbour {
 struct search_outcome {
     const struct search *search; /* not owned */
     size_t ntop;
-    const char *cut_short; /* why the search is not over: "interrupted"; NULL: it is */
-    double own_step_s;     /* of the scenario as it stands; 0: not known */
+    const char *cut_short; /* why the search ended early: "interrupted"; NULL: it did not */
+    double own_step_s;     /* step of the scenario's own layout; 0: unknown */
     struct search_neighbour neighbours[SPACE_NCHOICES];
     size_t nneighbours;
     struct families families;
-    double error;  /* of the model, as a fraction of the step: steps closer than that are ties */
-    bool measured; /* on this cluster; else it is the largest of those that were measured */
+    double error;  /* of the model, as a fraction of the step: closer steps tie */
+    bool measured; /* `error` is of this cluster; else the largest of all measured clusters */
     const struct sensitivity *sensitivity; /* not owned; NULL: not asked for */
 };
 
-/* Plan the winner's neighbours, and the best of each family; where the search was cut short one of
- * them may win, and has neighbours of its own.  Of `opts` the threads, the farm and `stop` count.
- * SHD_ENOMEM. */
+/* Plan the winner's neighbours and the best layout of each family.  After a search that was cut
+ * short one of these layouts may become the winner; then its neighbours and families are planned,
+ * too.  Only the threads, the farm and `stop` of `opts` count.  SHD_ENOMEM. */
 SHD_MUST_CHECK int outcome_look_around(struct search_outcome *outcome, struct search *search,
                                        const struct search_opts *opts, struct shd_error *err);
 
-/* Whether a neighbour is told as the best of a family, too. */
+/* Whether a neighbour is also reported for a family. */
 bool outcome_is_of_family(const struct search_outcome *outcome, uint32_t item);
 
-/* Find how far the winner's step may be off, if there is a winner. */
+/* Find the error of the model for the winner's step, if there is a winner. */
 void outcome_find_error(struct search_outcome *outcome);
 
-/* Whether a layout's step differs from the winner's by no more than the model may be off. */
+/* Whether a layout's step differs from the winner's by no more than the model's error. */
 bool outcome_ties(const struct search_outcome *outcome, size_t rank);
 
-/* How many of the top tie with the winner. */
+/* How many of the top layouts tie with the winner. */
 size_t outcome_count_ties(const struct search_outcome *outcome);
 
-/* The front of what was planned: ranks of the best, in their order, each with less memory than all
- * before it (within a step: with a shorter one), by what is printed of both.  Goes to `ranks`,
- * which has room for all of the best; returns how many there are. */
+/* The Pareto front of the planned layouts: ranks among the best, in their order, each with less
+ * memory than all before it (with a limit on the step: with a shorter step), compared as printed.
+ * `ranks` has room for all of the best; returns the number on the front. */
 size_t outcome_front(size_t *ranks, const struct search *search);
 
-/* A key "layout" with the choices. */
+/* Write a key "layout" with the value of each choice. */
 void outcome_json_layout(struct json_out *out, const struct layout *layout);
 
 void outcome_json(struct json_out *out, const struct search_outcome *outcome);

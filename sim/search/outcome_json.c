@@ -95,7 +95,7 @@ static void write_neighbours(struct json_out *out, const struct search_outcome *
     json_out_end_array(out);
 }
 
-/* What keeps out a family that has no layouts. */
+/* Write the rule that leaves a family empty. */
 static void write_rule(struct json_out *out, const struct family *f)
 {
     if (f->undivided) {
@@ -140,7 +140,7 @@ static void write_families(struct json_out *out, const struct search_outcome *r)
     json_out_end_array(out);
 }
 
-/* Null where no step of the cluster was measured. */
+/* Null if no step of the cluster was measured. */
 static void write_expected_error(struct json_out *out, const struct search *s)
 {
     double error = s->nbest ? best_of(s, 0)->plan.figures.expected_error : -1;
@@ -152,7 +152,7 @@ static void write_expected_error(struct json_out *out, const struct search *s)
         json_out_null(out);
 }
 
-/* Of the best, how many have steps that are as long as the first's as far as the model can tell. */
+/* Write how many of the best layouts tie with the first within the model's error. */
 static void write_ties(struct json_out *out, const struct search_outcome *r)
 {
     if (r->search->nbest == 0 || r->search->within_s > 0)

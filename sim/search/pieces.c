@@ -15,22 +15,23 @@
 #include "cost/op_seconds.h"
 #include "search/task.h"
 
-/* All that a piece's ops depend on.  How far apart neighbours are says over which links they talk.
- */
+/* Everything that a piece's ops depend on.  The distance between neighbours determines the links of
+ * their transfers. */
 struct key {
     int64_t stride[3]; /* of tp, cp, dp; 0 where the axis has one device */
     int32_t kind, tp, cp, dp, ep, microbatch, recompute, sp, zero, shards;
-    int32_t staged; /* there is a pipeline */
-    int32_t splits; /* whose schedule splits the backward phase */
+    int32_t staged; /* the layout has a pipeline */
+    int32_t splits; /* the schedule splits the backward phase */
     int32_t microbatches;
 };
 
 struct entry {
     struct key key;
-    struct layout layout; /* the first that has it */
+    struct layout layout; /* the first layout with this key */
     struct piece piece;
-    /* Pieces that differ only in the order of the mesh's axes have one program, whose transfers go
-     * over other links: the first of them leads; the next one, UINT32_MAX: none. */
+    /* Pieces that differ only in the order of the mesh's axes share a program, whose transfers run
+     * over other links.  The first of them leads; `next` is the following piece, UINT32_MAX:
+     * none. */
     bool leads;
     uint32_t next;
 };
@@ -45,8 +46,9 @@ struct pieces {
 
 /* ---- finding ---- */
 
-/* Strides that are as good as each other become one: how many of a tier's domain the group has is
- * all that its links depend on, unless the tier is a torus. */
+/* Distance between neighbours along an axis, at most the largest domain of a tier: beyond that the
+ * links of a group depend only on how many devices of a domain it has, unless the tier is a
+ * torus. */
 static int64_t stride_of(const struct hardware *hardware, const struct layout *layout,
                          enum space_choice axis)
 {
@@ -94,7 +96,7 @@ static struct key key_of(const struct subject *subject, const struct layout *lay
     return key;
 }
 
-/* FNV-1a over words. */
+/* FNV-1a over the words of a key. */
 static uint64_t hash_of(const struct key *key)
 {
     uint32_t words[sizeof *key / sizeof(uint32_t)];
@@ -106,7 +108,7 @@ static uint64_t hash_of(const struct key *key)
     return hash;
 }
 
-/* UINT32_MAX: there is none. */
+/* The number of the piece with a key; UINT32_MAX: none. */
 static uint32_t number_of(const struct pieces *p, const struct key *key)
 {
     struct map_walk walk = map_find(&p->numbers, hash_of(key));
@@ -146,8 +148,8 @@ static uint32_t append(struct pieces *p, const struct key *key, const struct lay
     return p->n++;
 }
 
-/* Append the pieces of the same layout in all other orders of the mesh's axes behind it.  What
- * their programs have in common is built once.  False: no memory. */
+/* Append, after piece `first`, the pieces of its layout in all other orders of the mesh's axes.
+ * Their common program is built once.  False: no memory. */
 static bool append_orders(struct pieces *p, uint32_t first, enum attempt_kind kind)
 {
     const struct space *space = &p->subject->space;
@@ -207,7 +209,7 @@ void piece_scale(struct piece *out, const struct piece *piece, double part)
         for (int k = 0; k < EVENTS_STREAMS_MAX; k++)
             out->parts[p].streams_s[k] *= part;
     }
-    /* What need not wait is the most, and stays. */
+    /* Compute that need not wait (free_s) is an upper bound, and stays. */
     for (int way = 0; way < HOP_NWAYS; way++)
         for (int t = 0; t < HARDWARE_TIERS_MAX; t++)
             out->hops[way].message_s[t] *= part;
@@ -215,11 +217,11 @@ void piece_scale(struct piece *out, const struct piece *piece, double part)
 
 /* ---- reading a program ---- */
 
-/* What a stage of a piece takes, or all of a piece without stages. */
+/* Costs of a stage of a piece, or of a whole piece without stages. */
 struct stage {
     double forward_s, backward_s, weights_s, saved_bytes, state_bytes, gradient_bytes;
     double waits_s, late_s, last_s, sums_s;
-    bool sent; /* back */
+    bool sent; /* the backward phase has sent its message */
     double update_s[PIECE_NLINES], streams_s[EVENTS_STREAMS_MAX], once_s[EVENTS_STREAMS_MAX];
     double start_s[EVENTS_STREAMS_MAX];
 };
@@ -228,13 +230,14 @@ struct reader {
     const struct program *program;
     const struct hardware_software *software;
     struct op_seconds seconds;
-    double slower; /* the slowest of all nodes */
-    int dp, shard; /* axes of replicas; -1: none, which dp is in a piece of layers */
+    double slower; /* slowdown of the slowest node */
+    int dp, shard; /* axes of replicas; -1: none; a piece of layers has no dp */
     struct stage stages[ATTEMPT_STAGES];
     struct hop hops[HOP_NWAYS];
     double update_message_s[HARDWARE_TIERS_MAX];
-    /* Transfers that computations wait for, with none between them, by stream: those that count
-     * here, and those of the other piece of a layout.  All streams run side by side. */
+    /* Transfers that computations wait for, with no computation between them, by stream: transfers
+     * that count in this piece, and transfers that count in the layout's other piece.  All streams
+     * run in parallel. */
     struct {
         double own_s[EVENTS_STREAMS_MAX], others_s[EVENTS_STREAMS_MAX];
         enum program_part part;
@@ -252,16 +255,16 @@ static bool is_gradient(const struct program *program, const struct program_op *
     return program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS;
 }
 
-/* Whether the device stands still during a transfer.  Computations are done in the program's order.
- * So where the one before the transfer writes what it reads, and the one behind it reads what it
- * brings, nothing can be computed meanwhile; and software that waits for each never does. */
+/* Whether the device is idle during a transfer.  Computations run in the program's order.  If the
+ * computation before the transfer writes its input, and the computation after it reads its output,
+ * nothing can be computed meanwhile; nor with software that waits for each collective. */
 static bool stops(const struct reader *r, uint32_t i)
 {
     const struct program_op *op = &r->program->ops[i];
 
     if (op->kind != PROGRAM_RESHARD && op->kind != PROGRAM_ROWS)
         return false;
-    /* Gradients are summed where the program has it, or meanwhile. */
+    /* Sums of gradients stop the device unless the software overlaps them. */
     if (is_gradient(r->program, op))
         return !r->software->overlaps_gradients;
     if (program_gathers_again(r->program, op) && r->software->overlaps_regathers)
@@ -282,8 +285,8 @@ static bool runs_over(const struct program_op *op, int axis)
     return false;
 }
 
-/* Results of fewer bytes are left out of the update: sums for the norm of gradients are made of so
- * many arrays at a time, so that how many there are is not so many a layer. */
+/* Ops with fewer bytes of results are left out of the update: the norm of gradients sums a fixed
+ * number of arrays at a time, so that the number of these ops is no multiple of the layers. */
 #define UPDATE_BYTES_LEAST 65536
 
 static bool is_small(const struct program *program, const struct program_op *op)
@@ -300,9 +303,9 @@ static bool transfers(const struct program_op *op)
     return op->kind == PROGRAM_RESHARD || op->kind == PROGRAM_ROWS;
 }
 
-/* Once a step.  In the update, computations one after the other, and transfers one after the other
- * in each stream, though perhaps beside those; but where the software sums gradients during the
- * backward phase, these sums may be over when it ends. */
+/* Add an op that runs once a step.  In the update, computations run one after the other, and so do
+ * the transfers of each stream, perhaps in parallel to computations; but if the software sums
+ * gradients during the backward phase, these sums may be over when that phase ends. */
 static void add_once(struct reader *r, uint32_t i, double seconds)
 {
     const struct program_op *op = &r->program->ops[i];
@@ -324,8 +327,8 @@ static void add_once(struct reader *r, uint32_t i, double seconds)
         stage->update_s[PIECE_STREAMS + stream] += seconds;
 }
 
-/* Of a chain of the update what it takes at least: where its parts begin and end depends on how
- * many layers there are.  Returns the op behind it; the op itself, if there is none. */
+/* Add the least time of a chain of ops in the update: where its parts begin and end depends on the
+ * number of layers.  Returns the op behind the chain; `i` if no chain begins there. */
 static uint32_t add_chain(struct reader *r, uint32_t i)
 {
     const struct program_op *op = &r->program->ops[i];
@@ -344,8 +347,8 @@ static double *seconds_of_part(struct stage *stage, enum program_part part)
                                       : &stage->weights_s;
 }
 
-/* A row of transfers takes what its longest stream takes: more than without those that count here.
- */
+/* End a row of transfers.  The row takes as long as its longest stream; what it takes more than
+ * without this piece's own transfers is added to the stage. */
 static void end_row(struct reader *r, bool computed)
 {
     struct stage *stage = &r->stages[r->row.stage];
@@ -396,8 +399,9 @@ static void add_op(struct reader *r, uint32_t i)
     }
     if (op->part != PROGRAM_FORWARD && op->part != PROGRAM_BACKWARD && op->part != PROGRAM_WEIGHTS)
         return;
-    /* Of replicas only what runs between them counts: all else is in the piece of layers, but for
-     * gradients that devices sum which hold experts together, as all replicas sum them. */
+    /* In a piece of replicas only transfers between replicas count.  All other ops count in the
+     * piece of layers, except sums of gradients over devices that hold experts together, because
+     * all replicas sum these gradients. */
     counts = r->dp >= 0 ? runs_over(op, r->dp) || runs_over(op, r->shard)
                         : !(transfers(op) && is_gradient(r->program, op));
     if (counts && transfers(op))
@@ -414,7 +418,7 @@ static void add_op(struct reader *r, uint32_t i)
     *seconds_of_part(stage, (enum program_part)op->part) += seconds;
 }
 
-/* The stage of each array that was there before the step: that of the first who reads it. */
+/* The stage of each array that exists before the step: the stage of the array's first reader. */
 static void find_stages(uint32_t *stages, const struct program *p)
 {
     memset(stages, 0, p->nbuffers * sizeof *stages);
@@ -474,9 +478,10 @@ static void set_part(struct piece *out, enum piece_part part, const struct stage
     }
 }
 
-/* A layer is what the stage of two has more than that of one, and what a stage of one has besides
- * may be less than nothing: where layers meet, ops are fused, or transfers are waited for, that are
- * not where stages do.  The ends are what the outer stages have more than a stage of one layer. */
+/* A layer is the difference between the stage of two layers and the stage of one.  What a stage has
+ * besides its layers may be negative: where layers meet, ops are fused or transfers are waited for,
+ * but not where stages meet.  The ends are what the outer stages have more than a stage of one
+ * layer. */
 static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAGES])
 {
     set_part(out, PIECE_LAYER, &stages[2], &stages[1]);
@@ -491,8 +496,8 @@ static void set_staged(struct piece *out, const struct stage stages[ATTEMPT_STAG
     set_part(out, PIECE_BACK, &stages[ATTEMPT_STAGES - 1], &stages[1]);
 }
 
-/* A layer is what three have more than two, and what two have more than two such layers is before
- * and behind them: all of it counts as before. */
+/* A layer is the difference between three layers and two.  What the program of two layers has more
+ * than two such layers lies before and behind them: all of it counts as PIECE_FRONT. */
 static void set_unstaged(struct piece *out, const struct stage *two, const struct stage *three)
 {
     struct stage layers;
@@ -522,11 +527,11 @@ static int64_t nodes_of(const struct subject *subject)
     return each > 0 ? (subject->space.devices + each - 1) / each : 1;
 }
 
-/* A program of pieces, and what its ops take. */
+/* A program of pieces, with the times of its ops. */
 struct source {
     struct attempt attempt;
     struct op_seconds seconds;
-    uint32_t *stages; /* [buffer] of those that were there before the step */
+    uint32_t *stages; /* [buffer] for arrays that exist before the step */
     bool built;
 };
 
@@ -562,7 +567,7 @@ static int source_init(struct source *out, const struct subject *subject, const 
     return SHD_OK;
 }
 
-/* Read a program as its devices lie in a mesh. */
+/* Read a program with its devices placed by a mesh. */
 static int read_source(struct reader *out, const struct subject *subject,
                        const struct source *source, const struct shd_mesh *mesh, bool staged,
                        struct shd_error *err)
@@ -593,7 +598,7 @@ static int read_source(struct reader *out, const struct subject *subject,
     return status;
 }
 
-/* Read a piece from its program or, without stages, from those of two and three layers. */
+/* Read a piece from its program or, without stages, from the programs of two and three layers. */
 static int read_piece(struct piece *out, const struct subject *subject,
                       const struct source sources[2], const struct entry *entry,
                       struct shd_error *err)
@@ -621,7 +626,7 @@ static int read_piece(struct piece *out, const struct subject *subject,
     return SHD_OK;
 }
 
-/* Build a piece, and those that have its program.  SHD_ENOMEM, or SHD_OK. */
+/* Build a piece, and all pieces that share its program.  SHD_ENOMEM, or SHD_OK. */
 static int build(struct pieces *pieces, uint32_t first)
 {
     const struct entry *entry = &pieces->entries[first];
@@ -668,10 +673,10 @@ int pieces_build_apart(struct piece *out, const struct subject *subject,
 
 /* ---- by a farm ---- */
 
-/* A task is the pieces of one program. */
+/* A task builds the pieces of one program. */
 struct by_farm {
     struct pieces *pieces;
-    uint32_t *firsts; /* [task] */
+    uint32_t *firsts; /* [task] the leading piece */
     bool no_memory;
 };
 

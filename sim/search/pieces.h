@@ -1,8 +1,8 @@
-/* search/pieces.h - what a layer, and what lies before and behind all layers, cost at the least:
- * read from the programs of pieces (attempt.h), once for all layouts in which they are the same.
+/* search/pieces.h - lower bounds on the cost of a layer, and of what precedes and follows all
+ * layers: read from the programs of pieces (attempt.h), once for all layouts that share them.
  *
- * Seconds are those of the plan's own model (cost/op_seconds.h), and count only what surely takes
- * the device's time: computations, and transfers for which they surely wait.
+ * Seconds come from the plan's own model (cost/op_seconds.h) and count only what certainly takes
+ * the device's time: computations, and transfers that certainly hold computations up.
  *
  * Thread class: owned by one thread; immutable, and read by any number, once built.
  *
@@ -16,32 +16,33 @@
 #include "search/attempt.h"
 #include "search/hops.h"
 
-/* Where in the model: what a layer has, what each stage of a pipeline has besides its layers, and
- * what comes to it before the first and behind the last. */
+/* Parts of the model: a layer, what each stage of a pipeline has besides its layers, and what
+ * precedes the first layer and follows the last. */
 enum piece_part { PIECE_LAYER, PIECE_STAGE, PIECE_FRONT, PIECE_BACK, PIECE_NPARTS };
 
-/* What a device does one after the other: computations, and the transfers of each stream. */
+/* Lines of a device, each serial: computations, and the transfers of each stream. */
 enum { PIECE_COMPUTE, PIECE_STREAMS, PIECE_NLINES = PIECE_STREAMS + EVENTS_STREAMS_MAX };
 
 struct piece {
-    bool failed; /* there is no such program; `why` says why */
+    bool failed; /* the layout has no program; `why` is the reason */
     char why[160];
     struct {
         double forward_s, backward_s; /* of a microbatch */
-        double waits_s;               /* of both: transfers that computations wait for, ... */
-        double late_s;                /* ... those back that come behind the stage's message, ... */
-        double last_s;                /* ... and those behind all that it computes */
-        double sums_s;         /* back: gradients are added to those of microbatches before */
-        double weights_s;      /* where a schedule splits the backward phase, what it does later */
-        double saved_bytes;    /* of one, that lie there from forward to backward */
+        double waits_s;               /* of both phases: transfers that computations wait for */
+        double late_s;                /* of waits_s: backward, after the stage's message was sent */
+        double last_s;                /* of waits_s: at the end of a phase, after computations */
+        double sums_s;         /* backward: adding gradients to those of earlier microbatches */
+        double weights_s;      /* the later half of a backward phase that the schedule splits */
+        double saved_bytes;    /* activations of a microbatch kept from forward to backward */
         double state_bytes;    /* parameters and the optimizer's state */
         double gradient_bytes; /* sums over microbatches, when the update begins */
-        double update_s[PIECE_NLINES];        /* once a step, when all gradients are there */
-        double streams_s[EVENTS_STREAMS_MAX]; /* of a microbatch: transfers, waited for or not */
-        double once_s[EVENTS_STREAMS_MAX];    /* of a step: transfers at any time of it */
-        double start_s[EVENTS_STREAMS_MAX]; /* of these what is gathered before it is first read */
+        double update_s[PIECE_NLINES];        /* once a step, when all gradients are complete */
+        double streams_s[EVENTS_STREAMS_MAX]; /* of a microbatch: all transfers, also those in
+                                                 parallel to compute */
+        double once_s[EVENTS_STREAMS_MAX];    /* once a step: transfers of its start and update */
+        double start_s[EVENTS_STREAMS_MAX]; /* of once_s: gathers at the start of the step */
     } parts[PIECE_NPARTS];
-    /* With a pipeline: of a piece of layers, and of one of replicas. */
+    /* With a pipeline: `hops` of a piece of layers, `update_message_s` of a piece of replicas. */
     struct hop hops[HOP_NWAYS];
     double update_message_s[HARDWARE_TIERS_MAX];
 };
@@ -51,21 +52,22 @@ struct pieces; /* opaque */
 struct pieces *pieces_create(const struct subject *subject); /* NULL: no memory */
 void pieces_destroy(struct pieces *pieces);                  /* NULL is allowed */
 
-/* Of a piece of layers for a layout of so many sequences at a time, what it costs at the least,
- * from one of more sequences (a multiple): a kernel of more work is no slower for each part of it,
- * and a collective neither.  The bytes are those of the piece of more. */
+/* Lower bound on a piece of layers with fewer sequences at a time, from a piece with a multiple of
+ * them: larger kernels and collectives are no slower per sequence.  `part` is the ratio of
+ * sequences; bytes stay those of the larger piece. */
 void piece_scale(struct piece *out, const struct piece *piece, double part);
 
-/* The number of the piece of a layout; a new one is not built yet.  UINT32_MAX: no memory. */
+/* The number of a layout's piece; a new piece is not built yet.  UINT32_MAX: no memory. */
 uint32_t pieces_find(struct pieces *pieces, const struct layout *layout, enum attempt_kind kind);
 
-/* Build those that are not, with so many threads or (not NULL) by a farm of crew_work() (crew.h);
- * what comes out does not depend on it.  `stop` (may be NULL) ends it.  SHD_ENOMEM. */
+/* Build the pieces that are not built yet, with `nthreads` threads or (not NULL) by a farm of
+ * crew_work() (crew.h); the pieces do not depend on the choice.  `stop` (may be NULL) ends the work
+ * early.  SHD_ENOMEM. */
 SHD_MUST_CHECK int pieces_build(struct pieces *pieces, struct farm *farm, int nthreads,
                                 const int *stop, struct shd_error *err);
 
-/* Build pieces apart: those of layouts that differ in the order of the mesh's axes alone, out[n].
- * SHD_ENOMEM. */
+/* Build the pieces out[n] of layouts that differ only in the order of the mesh's axes, outside of a
+ * `struct pieces`.  SHD_ENOMEM. */
 SHD_MUST_CHECK int pieces_build_apart(struct piece *out, const struct subject *subject,
                                       const struct layout *layouts, uint32_t n,
                                       enum attempt_kind kind);

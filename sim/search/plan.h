@@ -1,4 +1,4 @@
-/* search/plan.h - what the plan of a layout says.
+/* search/plan.h - plans a layout: whether it fits, and its modelled figures.
  *
  * Thread class: pure functions.
  *
@@ -11,17 +11,17 @@
 #include "search/attempt.h"
 
 enum plan_state {
-    PLAN_REFUSED, /* there is no such program */
-    PLAN_TOO_BIG, /* it does not fit */
+    PLAN_REFUSED, /* the layout has no program */
+    PLAN_TOO_BIG, /* the layout does not fit into memory */
     PLAN_FITS
 };
 
 struct plan {
     enum plan_state state;
-    struct modelled_figures figures; /* zeros where it was refused */
+    struct modelled_figures figures; /* zeros if the layout was refused */
 };
 
-/* Plan a layout.  SHD_OK, and where it was refused `err` says why; SHD_ENOMEM. */
+/* Plan a layout.  SHD_OK, also for a refused layout: then `err` says why.  SHD_ENOMEM. */
 SHD_MUST_CHECK int plan_layout(struct plan *out, const struct subject *subject,
                                const struct layout *layout, struct shd_error *err);
 

@@ -12,11 +12,12 @@
 #include "search/task.h"
 #include "search/undivided.h"
 
-/* Plans that are begun together: so many whatever the number of threads, for what is planned must
- * not depend on it. */
+/* Plans that are begun together: a constant, because the planned layouts must not depend on the
+ * number of threads. */
 #define BATCH 4
 
-/* Likewise of bounds, whose pieces are built together. */
+/* Layouts that are bounded together, with their pieces built together: a constant for the same
+ * reason. */
 #define BOUND_BATCH 64
 
 static double now_s(void)
@@ -45,7 +46,7 @@ double search_bound_of(const struct search *s, size_t item)
     return s->within_s > 0 ? s->items[item].bound_bytes : s->items[item].bound_s;
 }
 
-/* By the least, then by the step. */
+/* By the bound on the goal, then by the bound on the step, then by number. */
 static bool is_before(const struct search *s, uint32_t a, uint32_t b)
 {
     double x = search_bound_of(s, a), y = search_bound_of(s, b);
@@ -92,9 +93,9 @@ static uint32_t pop(struct search *s)
 
 /* ---- bounds ---- */
 
-/* The same layout with more sequences at a time, a multiple, so that many layouts have the same
- * piece: what it takes for each sequence is the least.  Many tokens take long to be dealt to
- * experts. */
+/* The same layout with more sequences at a time, a multiple, so that many layouts share a piece:
+ * its time for each sequence is the least.  With experts the multiple is limited, because dispatch
+ * of many tokens to experts takes long. */
 static struct layout scaled_layout(const struct search *s, const struct layout *layout)
 {
     const struct space *space = &s->subject->space;
@@ -135,7 +136,8 @@ static int build_pieces(struct search *s, const struct search_opts *opts, struct
     return status;
 }
 
-/* The cluster's caches are faster than its memory: more work at a time may be slower. */
+/* Whether the cluster's caches are faster than its memory: then more work at a time may be
+ * slower. */
 static bool has_caches(const struct search *s)
 {
     return s->subject->hardware->cache_bytes_per_s > 0;
@@ -164,7 +166,7 @@ static bool is_too_slow(const struct search *s, double seconds)
     return s->within_s > 0 && seconds > s->within_s;
 }
 
-/* Bound an item on a level, with its pieces built.  The bound never falls.  SHD_ENOMEM. */
+/* Bound an item at a level, with its pieces built.  A bound never falls.  SHD_ENOMEM. */
 static int bound(const struct search *s, struct search_item *item, enum search_level level,
                  struct shd_error *err)
 {
@@ -222,7 +224,7 @@ static void note_bound(struct search *s, const struct search_item *item)
         s->ntoo_slow++;
 }
 
-/* Bound items on a level together. */
+/* Bound items at a level together. */
 static int bound_batch(struct search *s, const uint32_t *items, size_t n, enum search_level level,
                        const struct search_opts *opts, struct shd_error *err)
 {
@@ -237,7 +239,7 @@ static int bound_batch(struct search *s, const uint32_t *items, size_t n, enum s
     if (status != SHD_OK || stopped(opts))
         return status;
     begin = now_s();
-    /* Few are done before other threads would be there. */
+    /* A small batch is done before other threads have started. */
 #pragma omp parallel for schedule(dynamic, 16) num_threads(n > BOUND_BATCH ? opts->nthreads : 1) \
     reduction(||                                                                                 \
               : no_memory)
@@ -300,7 +302,7 @@ double search_goal_of(const struct search *s, const struct plan *plan)
     return s->within_s > 0 ? plan->figures.memory_bytes : plan->figures.step_s;
 }
 
-/* Plans in the order of what is best. */
+/* Order of plans: by goal, then by step, then by item. */
 static int compare_plans(const struct search *s, uint32_t a, uint32_t b)
 {
     const struct search_plan *x = &s->plans[a], *y = &s->plans[b];
@@ -313,10 +315,10 @@ static int compare_plans(const struct search *s, uint32_t a, uint32_t b)
     return x->item < y->item ? -1 : 1;
 }
 
-/* Of the memory: who computes again for less has computed for nothing. */
+/* Fraction of the memory: recomputation that saves less saves nothing. */
 #define SAVED_LEAST 0.001
 
-/* Whether a plan differs from another only in that it computes more again, and saves nothing. */
+/* Whether a plan differs from another only by more recomputation, and saves nothing. */
 static bool recomputes_for_nothing(const struct search *s, uint32_t plan, uint32_t other)
 {
     const struct search_plan *a = &s->plans[plan], *b = &s->plans[other];
@@ -329,8 +331,7 @@ static bool recomputes_for_nothing(const struct search *s, uint32_t plan, uint32
            space_differs(x, y, &which) == 1;
 }
 
-/* Whether a plan is worth a place beside those that are there; those that are not, with it there,
- * lose theirs. */
+/* False if a better plan makes this one redundant; else drops the plans that it makes redundant. */
 static bool make_place(struct search *s, uint32_t plan_id)
 {
     size_t n = 0;
@@ -345,7 +346,7 @@ static bool make_place(struct search *s, uint32_t plan_id)
     return true;
 }
 
-/* Put a plan in its place among the best. */
+/* Insert a plan among the best in their order. */
 static void add_best(struct search *s, uint32_t plan_id)
 {
     size_t at;
@@ -397,8 +398,8 @@ struct batch {
     size_t n;
     bool known[BATCH]; /* from the journal */
     struct shd_error errors[BATCH];
-    size_t asked[BATCH], nasked; /* of a farm */
-    uint32_t *next;              /* items whose turn comes next, if hands are idle */
+    size_t asked[BATCH], nasked; /* plans asked of a farm */
+    uint32_t *next;              /* items whose turn comes next, for idle hands */
     size_t nnext;
     bool no_memory;
 };
@@ -423,9 +424,9 @@ static void plan_here(struct batch *b, int nthreads)
 
 /* ---- plans by a farm ----
  *
- * A batch is what one process begins together, however many hands there are.  Those that it has
- * nothing for plan the layouts whose turn comes next, as it looks now: their plans are kept, and
- * not noted before their turn has come. */
+ * A batch is the same however many hands the farm has.  Hands without a plan of the batch plan the
+ * layouts whose turn seems to come next; these plans are kept, and not noted before their turn has
+ * come. */
 
 static struct search_ahead *find_ahead(const struct search *s, uint32_t item)
 {
@@ -440,8 +441,8 @@ static bool is_known(const struct search *s, uint32_t item)
     return find_ahead(s, item) || journal_find(s->journal, &s->items[item].layout);
 }
 
-/* Find the next items of the queue that can be planned as they are, for so many hands.  False: no
- * memory. */
+/* Find the next items of the queue that are ready to be planned, for the idle ones of `nhands`
+ * hands.  False: no memory. */
 static bool look_ahead(struct batch *b, size_t nhands)
 {
     struct search *s = b->s;
@@ -493,7 +494,8 @@ static int take_plan(void *arg, size_t task, int status, const struct text *answ
     return 0;
 }
 
-/* Plans that are there move into the batch; the others are to be asked for. */
+/* Move plans that were made ahead into the batch; the others, unless the journal has them, are to
+ * be asked for. */
 static void take_ahead(struct batch *b)
 {
     struct search *s = b->s;
@@ -511,7 +513,7 @@ static void take_ahead(struct batch *b)
     }
 }
 
-/* Ended before all were planned, the batch has those only that are before the first that is not. */
+/* If the farm ends early, the batch keeps only the plans before the first missing plan. */
 static void plan_by_farm(struct batch *b, struct farm *farm)
 {
     struct farm_round round = {.ask = ask_for_plan, .take = take_plan, .arg = b};
@@ -546,7 +548,7 @@ static void find_known(struct batch *b, const uint32_t *items)
     }
 }
 
-/* Plan items; they are noted in their order. */
+/* Plan items, and note the plans in the items' order. */
 static int plan_batch(struct search *s, const uint32_t *items, size_t n, struct farm *farm,
                       int nthreads, struct shd_error *err)
 {
@@ -589,7 +591,7 @@ const struct search_plan *search_plan_item(struct search *s, size_t item)
 
 /* ---- best first ---- */
 
-/* Whether nothing that is left can be among the best. */
+/* Whether no layout in the queue can be among the best, or no more plans are allowed. */
 static bool is_over(const struct search *s, const struct search_opts *opts)
 {
     return s->nqueue == 0 || (opts->nplans && s->nplans >= opts->nplans) ||
@@ -598,7 +600,7 @@ static bool is_over(const struct search *s, const struct search_opts *opts)
                 search_goal_of(s, &s->plans[s->best[opts->ntop - 1]].plan));
 }
 
-/* Take the first of the queue that were looked at as closely as the first of all. */
+/* Take the first items of the queue that are at the same level as the very first. */
 static size_t take(struct search *s, uint32_t items[BOUND_BATCH], const struct search_opts *opts)
 {
     enum search_level level = (enum search_level)s->items[s->queue[0]].level;
@@ -637,7 +639,7 @@ static int look_closer(struct search *s, const struct search_opts *opts, struct 
         tell_plans(s, opts, s->items[items[0]].bound_s);
         status = plan_batch(s, items, n, opts->farm, opts->nthreads, err);
         for (size_t k = s->nplans - before; k < n; k++)
-            push(s, items[k]); /* it was to stop */
+            push(s, items[k]); /* the search was stopped */
         s->plans_s += now_s() - begin;
         return status;
     }
@@ -655,7 +657,7 @@ static int find_best(struct search *s, const struct search_opts *opts, struct sh
     while (status == SHD_OK && !stopped(opts) && !is_over(s, opts))
         status = look_closer(s, opts, err);
     s->over = s->nlevels[SEARCH_SCALED] > 0 && is_over(s, opts);
-    if (s->nlevels[SEARCH_SCALED] == 0) /* it was to stop before it had any bound */
+    if (s->nlevels[SEARCH_SCALED] == 0) /* stopped before any bound */
         s->proven = 0;
     else
         s->proven = s->nqueue > 0 ? search_bound_of(s, s->queue[0]) : INFINITY;
@@ -664,7 +666,7 @@ static int find_best(struct search *s, const struct search_opts *opts, struct sh
 
 /* ---- a part of the layouts ---- */
 
-/* Looked at together, and how often, as a part is an aside; and what is planned of it. */
+/* A part of the layouts gets limited work: items bounded together, rounds of bounds, and plans. */
 #define PART_BATCH 16
 #define PART_LOOKS 32
 #define PART_PLANS 4
@@ -677,7 +679,7 @@ static void queue_part(struct search *s, const struct space *part)
             push(s, i);
 }
 
-/* Look at the first of the queue more closely. */
+/* Bound the first items of the queue at the next level. */
 static int look_at_part(struct search *s, const struct search_opts *opts, struct shd_error *err)
 {
     enum search_level level = (enum search_level)s->items[s->queue[0]].level;
@@ -695,7 +697,8 @@ static int look_at_part(struct search *s, const struct search_opts *opts, struct
     return status;
 }
 
-/* Whether the queue has nothing better than what was planned of a part, whose layouts leave it. */
+/* Whether no bound in the queue is below the best planned layout of a part; planned layouts leave
+ * the queue. */
 static bool is_found(struct search *s, double *best)
 {
     while (s->nqueue > 0 && s->items[s->queue[0]].plan != UINT32_MAX) {
@@ -729,7 +732,7 @@ int search_among(struct search *s, const struct space *part, const struct search
     return status;
 }
 
-/* Layouts that are known to be too big are looked at again, that of the least memory first. */
+/* Layouts that were dropped as too big return to the queue, the lowest bound on memory first. */
 int search_least_memory(struct search *s, const struct space *part, const struct search_opts *opts,
                         uint32_t *first, struct shd_error *err)
 {
@@ -741,7 +744,7 @@ int search_least_memory(struct search *s, const struct space *part, const struct
         if (s->items[i].out && is_too_big(s, &s->items[i]) && space_has(part, &s->items[i].layout))
             s->items[i].out = false;
     s->all = true;
-    s->within_s = INFINITY; /* by memory, however long the step */
+    s->within_s = INFINITY; /* minimize memory, however long the step */
     queue_part(s, part);
     for (int looks = 0; status == SHD_OK && s->nqueue > 0 && looks < PART_LOOKS && !stopped(opts) &&
                         s->items[s->queue[0]].level < SEARCH_TIMED;

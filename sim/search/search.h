@@ -1,15 +1,15 @@
-/* search/search.h - the best layouts of a space, proven to be: lower bounds, closer and closer,
+/* search/search.h - finds the best layouts of a space, with proof: closer and closer lower bounds,
  * then plans.
  *
- * All layouts are bounded from few pieces, those of many sequences at a time.  Then the layout of
- * the lowest bound is taken again and again: it is bounded from its own pieces, which are built
- * when they are first wanted; then by its timetable; then planned.  So only what may be best is
- * looked at closely, and the search is over when no bound is below the step of the last of the best
- * so many: whatever is left is worse.  What surely does not fit is left out on the way.  Ties go to
- * the layout that is listed first.
+ * All layouts are first bounded from few pieces, which have many sequences at a time.  Then the
+ * layout with the lowest bound is taken again and again and looked at more closely: bounded from
+ * its own pieces, which are built on demand; then by its timetable; then planned.  So only layouts
+ * that may be best are looked at closely, and the search is over when no bound is below the step of
+ * the last of the `ntop` best: every remaining layout is worse.  Layouts that certainly do not fit
+ * are dropped on the way.  Ties go to the layout that is listed first.
  *
- * Thread class: owned by one thread; it runs threads of its own, and what it finds does not depend
- * on how many.
+ * Thread class: owned by one thread; a search runs threads of its own, and its result does not
+ * depend on how many.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,10 +32,10 @@ enum search_level {
 struct search_item {
     struct layout layout;
     uint8_t level; /* enum search_level */
-    bool out;      /* refused, or surely too big: not looked at any more */
+    bool out;      /* dropped: refused, or certainly too big or too slow */
     float bound_bytes;
     double bound_s;
-    uint32_t scaled, replicas, layers; /* pieces; UINT32_MAX: not wanted yet */
+    uint32_t scaled, replicas, layers; /* pieces; UINT32_MAX: not needed yet */
     uint32_t plan;                     /* in plans[]; UINT32_MAX: none */
 };
 
@@ -44,7 +44,7 @@ struct search_plan {
     uint32_t item; /* in items[] */
 };
 
-/* A plan that ranks made which had nothing else to do, of a layout whose turn may come. */
+/* A plan that idle ranks made of a layout whose turn may come. */
 struct search_ahead {
     uint32_t item;
     struct plan plan;
@@ -55,48 +55,49 @@ struct search_progress {
     const char *what;
     size_t ndone, ntotal;
     double best_s, next_bound_s; /* 0: none */
-    double layouts_per_s;        /* so far, of all; 0: not known */
+    double layouts_per_s;        /* so far, counting all layouts; 0: unknown */
 };
 
 struct search_opts {
-    size_t ntop;     /* how many of the best are to be certain, at least 1 */
-    size_t nplans;   /* plan no more; 0: as many as it takes */
+    size_t ntop;     /* how many of the best must be proven, at least 1 */
+    size_t nplans;   /* most plans to make; 0: no limit */
     bool all;        /* plan every layout, whatever its bounds */
-    double within_s; /* above 0: those of least memory whose steps take no longer are the best */
+    double within_s; /* above 0: minimize memory among layouts whose steps take no longer */
     int nthreads;
-    struct farm *farm;       /* ranks that build pieces and plan, too; NULL: this one alone */
-    struct journal *journal; /* has plans that are done, and is to have all others; may be NULL */
-    const int *stop;         /* ends it, with what there is; may be NULL */
+    struct farm *farm;       /* ranks that also build pieces and plan; NULL: this process alone */
+    struct journal *journal; /* gives plans that are done, and gets all others; may be NULL */
+    const int *stop;         /* set to end the search early, with its results so far; may be NULL */
     void (*progress)(void *arg, const struct search_progress *progress); /* may be NULL */
     void *arg;
 };
 
 struct search {
     const struct subject *subject; /* not owned */
-    struct journal *journal;       /* likewise; may be NULL */
-    bool all;                      /* what surely does not fit is kept, too */
+    struct journal *journal;       /* not owned; may be NULL */
+    bool all;                      /* layouts that certainly do not fit are kept, too */
     double within_s;               /* as in the options */
-    struct search_item *items;     /* all, in the order of the space */
+    struct search_item *items;     /* all layouts, in the order of the space */
     size_t nitems;
-    uint32_t *queue; /* of items that may be best: a heap, by bound and then by number */
+    uint32_t *queue; /* items that may be best: a heap, by bound, bound on the step, and number */
     size_t nqueue;
     struct pieces *pieces;
     struct search_plan *plans; /* in the order of planning */
     size_t nplans;
-    uint32_t *best; /* plans that fit, by step or, within one, by memory; then by id; without those
-                       that compute again for nothing what another of them keeps */
+    uint32_t *best; /* plans that fit, by step (with `within_s`: by memory, then by step), then by
+                       item; without those that recompute more than another of them and save
+                       nothing */
     size_t nbest;
-    struct search_ahead *ahead; /* of layouts that are still in the queue */
+    struct search_ahead *ahead; /* plans of layouts that are still in the queue */
     size_t nahead;
     /* What was done. */
     size_t nlayouts, npieces;
-    size_t ntoo_big, ntoo_slow, nrefused; /* that are known to be */
-    size_t nlevels[SEARCH_TIMED + 1];     /* layouts that were bounded so */
+    size_t ntoo_big, ntoo_slow, nrefused; /* layouts found to be so */
+    size_t nlevels[SEARCH_TIMED + 1];     /* how many layouts were bounded at each level */
     double pieces_s, bounds_s, plans_s;   /* wall time */
-    bool over;                            /* not ended by `stop` */
-    double proven; /* no layout that was not planned is below, in seconds or, within a step, in
-                      bytes; infinite: all were planned */
-    char why[160]; /* the first layout that was refused, why */
+    bool over;                            /* the search was not ended by `stop` */
+    double proven; /* lower bound on all layouts without a plan, in seconds or, with `within_s`, in
+                      bytes; infinite: no layout is left */
+    char why[160]; /* why the first refused layout was refused */
 };
 
 /* On success free it with search_fini().  SHD_ENOMEM; SHD_ENOTFOUND: the space is empty. */
@@ -104,25 +105,25 @@ SHD_MUST_CHECK int search_run(struct search *out, const struct subject *subject,
                               const struct search_opts *opts, struct shd_error *err);
 void search_fini(struct search *search);
 
-/* What a search looks for the least of: seconds of the step or, within one, bytes of memory. */
+/* What a search minimizes: seconds of the step or, with `within_s`, bytes of memory. */
 double search_bound_of(const struct search *search, size_t item);
 double search_goal_of(const struct search *search, const struct plan *plan);
 
-/* Bound an item as closely as can be; false: it is out, or there is no memory. */
+/* Bound an item up to the closest level; false: the item is dropped, or there is no memory. */
 bool search_bound_item(struct search *search, size_t item);
 
-/* Plan an item that may not be planned yet; its plan, or NULL without memory. */
+/* Plan an item unless it is planned; returns its plan, or NULL without memory. */
 const struct search_plan *search_plan_item(struct search *search, size_t item);
 
-/* After a search, plan the best of a part of the layouts, the lowest bound first, unless so much
- * work does not find it.  *first has the lowest bound of those that may still be better;
- * UINT32_MAX: there is none.  SHD_ENOMEM. */
+/* After a search, find and plan the best layout of a part of the space, the lowest bound first,
+ * with a limited amount of work.  *first becomes the item with the lowest bound that may still be
+ * better; UINT32_MAX: none.  SHD_ENOMEM. */
 SHD_MUST_CHECK int search_among(struct search *search, const struct space *part,
                                 const struct search_opts *opts, uint32_t *first,
                                 struct shd_error *err);
 
-/* Of a part of which nothing fits, the layout of the lowest bound of memory, UINT32_MAX if there is
- * none that only its memory keeps out.  SHD_ENOMEM. */
+/* In a part of which nothing fits, find the layout with the lowest bound on memory; UINT32_MAX if
+ * memory alone excludes no layout.  SHD_ENOMEM. */
 SHD_MUST_CHECK int search_least_memory(struct search *search, const struct space *part,
                                        const struct search_opts *opts, uint32_t *first,
                                        struct shd_error *err);

@@ -3,18 +3,18 @@
 
 #include "search/sensitivity.h"
 
-/* How often nodes are taken away until there is a layout for what is left. */
+/* Most nodes to take away until the remaining devices have a layout. */
 #define NODES_MOST 1024
 
 static const struct {
     const char *name;
     double links, memory;
-    bool node; /* one less */
+    bool node; /* one node less */
 } cases[SENSITIVITY_NCASES] = {{"links 10 % slower", 0.9, 1, false},
                                {"half the memory", 1, 0.5, false},
                                {"a node less", 1, 1, true}};
 
-/* The best of a subject; none where nothing divides or fits. */
+/* Find the best layout of a subject; none if nothing divides or fits. */
 static int find_best(struct sensitivity_case *out, const struct subject *subject,
                      const struct search_opts *opts, struct shd_error *err)
 {

@@ -1,8 +1,8 @@
-/* search/sensitivity.h - what becomes of the best layout on a somewhat worse cluster: links 10 %
- * slower, half the memory, a node less.
+/* search/sensitivity.h - searches once more on a somewhat worse cluster: links 10 % slower, half
+ * the memory, a node less.
  *
- * Each is a search of its own.  With a node less the devices are as many as there is a layout for,
- * counted down by nodes.
+ * Each case is a search of its own.  For the last case nodes are taken away until there is a layout
+ * for the remaining devices.
  *
  * Thread class: owned by one thread; it runs threads of its own.
  *
@@ -17,12 +17,13 @@
 
 struct sensitivity_case {
     const char *name;
-    int64_t devices; /* 0: there is no layout for fewer */
-    bool any;        /* one fits: `layout` is the best */
+    int64_t devices; /* 0: no layout for fewer devices */
+    bool any;        /* a layout fits: `layout` is the best */
     struct layout layout;
     struct modelled_figures figures;
     double proven_s; /* as in struct search */
-    double before_s; /* the step of the layout that was best before; 0: it is none here */
+    double before_s; /* step of the layout that was best before; 0: that layout is impossible
+                        here */
 };
 
 struct sensitivity {
@@ -30,8 +31,8 @@ struct sensitivity {
     size_t n;
 };
 
-/* `before` is the best layout of the subject that the trial, with these ranges, is.  Of `opts` the
- * journal does not count.  SHD_ENOMEM. */
+/* `before` is the best layout of the trial with the ranges of `space`. The journal of `opts` is not
+ * used.  SHD_ENOMEM. */
 SHD_MUST_CHECK int sensitivity_find(struct sensitivity *out, const struct trial *trial,
                                     const struct space *space, const struct layout *before,
                                     const struct search_opts *opts, struct shd_error *err);

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sequences are not cut below this unless cp is ranged: shorter parts are done sooner than their
- * keys come round, and each value of cp makes the space several times as large. */
+/* Parts of a sequence are no shorter than this unless cp is ranged: shorter parts are computed
+ * sooner than their keys come round, and each value of cp makes the space several times as
+ * large. */
 #define CUT_SEQUENCE_LEAST 2048
 
-/* A microbatch of a model with experts has no more tokens a device, unless it is ranged: kernels
- * are as fast by then, and what is saved of so many fits no device. */
+/* Most tokens of a device in a microbatch of a model with experts, unless the microbatch is ranged:
+ * more tokens make kernels no faster, and their saved activations fit no device. */
 #define WITH_EXPERTS_MOST 65536
 
 static const char *const split_words[] = {"even", "given", NULL};
@@ -43,8 +44,8 @@ static const uint8_t orders[NORDERS][SPACE_AXES] = {
 
 static const struct {
     const char *name;
-    const char *letter;       /* before a number, in a layout's short text */
-    const char *const *words; /* of values; NULL: numbers, but for the schedule */
+    const char *letter;       /* before a number in space_print() */
+    const char *const *words; /* of values; NULL: numbers, except for the schedule */
     const char *help;
 } choices[SPACE_NCHOICES] = {
     [SPACE_TP] = {"tp", "t", NULL, "tensor parallelism: heads and widths of the mlp are sharded"},
@@ -68,7 +69,7 @@ const uint8_t *space_order(int32_t order)
     return orders[order];
 }
 
-/* The schedule of a value; NULL: behind the last. */
+/* The searched schedule of a value; NULL: past the last. */
 static const struct timetable_schedule *schedule_of(int32_t value)
 {
     for (size_t i = 0; timetable_schedules[i]; i++)
@@ -77,7 +78,7 @@ static const struct timetable_schedule *schedule_of(int32_t value)
     return NULL;
 }
 
-/* The word of a value; NULL: behind the last, or they are numbers. */
+/* The word of a value; NULL: past the last word, or the values are numbers. */
 static const char *word_of(enum space_choice choice, int32_t value)
 {
     const struct timetable_schedule *schedule;
@@ -146,7 +147,7 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
 
 /* ---- ranges ---- */
 
-/* Of the many orders the first show what the others are like. */
+/* Orders in an error message: the first ones show what the others are like. */
 #define ORDERS_TOLD 6
 
 static int parse_value(int32_t *out, enum space_choice choice, const char *text, size_t length,
@@ -250,7 +251,7 @@ struct list {
     const struct space *space;
     struct layout *items;
     size_t n, room;
-    bool any; /* only whether there is one is asked for */
+    bool any; /* stop at the first layout */
     bool failed;
 };
 
@@ -272,7 +273,7 @@ static void append(struct list *list, const struct layout *layout)
     list->items[list->n++] = *layout;
 }
 
-/* Whether two orders differ only in where axes of one device stand. */
+/* Whether two orders differ only in the place of axes with one device. */
 static bool is_same_order(const struct layout *layout, const uint8_t *a, const uint8_t *b)
 {
     int i = 0, j = 0;
@@ -311,9 +312,10 @@ static void list_orders(struct list *list, struct layout *layout)
     }
 }
 
-/* ZeRO cuts parameters over axes of the mesh.  With experts these are the replicas that hold a
- * layer's together and the groups of them, or the groups alone; the former alone, which leaves
- * experts whole, where the parts are ranged.  Else any part of the replicas can be an axis. */
+/* Whether the replicas that ZeRO shards over are axes of the mesh.  With ep above 1 the axes are
+ * the replicas that hold a layer's experts together, and the groups of these.  ZeRO shards over
+ * both axes or over the groups alone; over the former alone, which leaves experts whole, only if
+ * shards is ranged.  With ep of 1 any part of the replicas can be an axis. */
 static bool are_axes(const struct space *space, const struct layout *layout, int32_t shards)
 {
     int32_t dp = layout->value[SPACE_DP], ep = layout->value[SPACE_EP];
@@ -356,15 +358,15 @@ static void list_activations(struct list *list, struct layout *layout)
         }
 }
 
-/* The schedule that the number of stages says where no other is named. */
+/* Whether the schedule is the default for its number of stages. */
 static bool is_implied(const struct layout *layout)
 {
     return space_schedule(layout) ==
            timetable_made_for(TIMETABLE_USUAL, layout->value[SPACE_VIRTUAL]);
 }
 
-/* One rank does one thing after the other, by whatever schedule.  Unusual ones, few of which are in
- * use, only where the schedule is ranged. */
+/* Whether a layout's schedule is listed.  On one rank all schedules are equal, and only the default
+ * is listed.  Unusual schedules are listed only if the schedule is ranged. */
 static bool has_schedule(const struct space *s, const struct layout *layout)
 {
     const struct timetable_schedule *schedule = space_schedule(layout);
@@ -419,7 +421,7 @@ static void list_microbatches(struct list *list, struct layout *layout)
     }
 }
 
-/* Experts are sharded over replicas, whole. */
+/* Experts are sharded over replicas, each expert whole. */
 static void list_experts(struct list *list, struct layout *layout)
 {
     const struct space *s = list->space;
@@ -467,7 +469,7 @@ size_t space_divisions(struct space_division out[SPACE_DIVISIONS_MAX], const str
     return n;
 }
 
-/* Whether the axes are as the ranges ask, and all counts divide over them. */
+/* Whether the ranges allow the axes, and the axes divide all counts. */
 static bool divides(const struct space *s, int64_t tp, int64_t pp, int64_t cp)
 {
     struct space_division divisions[SPACE_DIVISIONS_MAX];
@@ -583,7 +585,7 @@ enum space_zero_axes space_zero_axes(const struct layout *layout)
 
     if (layout->value[SPACE_EP] == 1)
         return inner > 1 ? SPACE_ZERO_INNER : SPACE_ZERO_OUTER;
-    if (shards == outer) /* where both are as long: experts are cut by the outer one, too */
+    if (shards == outer) /* also of equal sizes: then the outer axis shards experts, too */
         return SPACE_ZERO_OUTER;
     return shards == inner ? SPACE_ZERO_INNER : SPACE_ZERO_BOTH;
 }
@@ -608,7 +610,7 @@ void space_print_value(struct text *out, enum space_choice choice, int32_t value
         text_addf(out, "%" PRId32, value);
 }
 
-/* Replicas that ZeRO's parts are over, behind its stage, if not all. */
+/* The number of replicas that ZeRO shards over, after its stage, if not all. */
 static void print_shards(struct text *out, const struct layout *layout)
 {
     if (layout->value[SPACE_ZERO] > 0 && layout->value[SPACE_SHARDS] < layout->value[SPACE_DP])
@@ -651,7 +653,7 @@ void space_print(struct text *out, const struct layout *layout)
               order_words[layout->value[SPACE_ORDER]]);
 }
 
-/* Whether a name has a word of so many characters. */
+/* Whether a name has a word of `length` bytes. */
 static bool has_word(const char *name, const char *word, size_t length)
 {
     for (const char *at = name; *at; at += strspn(at, " ")) {
@@ -672,7 +674,7 @@ static bool all_have(const struct text *names, size_t n, const char *word, size_
     return true;
 }
 
-/* The words of a name that all have, or those that not all have. */
+/* Append the words of a name that all names have (`common`), or all other words. */
 static void add_words(struct text *out, const char *name, const struct text *names, size_t n,
                       bool common)
 {
@@ -770,8 +772,8 @@ int space_differs(const struct layout *a, const struct layout *b, enum space_cho
     int n = 0;
 
     for (int c = 0; c < SPACE_NCHOICES; c++) {
-        /* The number of stages says which schedule, and ZeRO's parts are over all replicas, if
-         * nothing else is said. */
+        /* By default the number of stages implies the schedule, and ZeRO shards over all
+         * replicas. */
         if (c == SPACE_DP || (c == SPACE_SHARDS && (!both_zero || is_default_shards(a, b))) ||
             (c == SPACE_SCHEDULE && implied) || a->value[c] == b->value[c])
             continue;

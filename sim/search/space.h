@@ -1,14 +1,15 @@
-/* search/space.h - all the ways in which a step of a model can be laid out over so many devices.
+/* search/space.h - all layouts of a model's step over a number of devices.
  *
  * A layout is one value for each choice; the choices are rows of a table (space.c), with the words
- * that people use for their values.  dp follows from the others: the devices that are left.  Ranges
- * keep a choice to some values or forbid some.
+ * that people use for their values. dp follows from tp, pp and cp: the devices that they leave.
+ * Ranges keep a choice to some values or forbid some.
  *
- * The replicas' axis may be two of the mesh: neighbours among them hold a layer's experts together
- * (ep), or the parts that ZeRO cuts (shards), and groups of these do the same (space_inner()).
+ * The replicas' axis may be two axes of the mesh: neighbouring replicas hold a layer's experts
+ * together (ep), or the parts that ZeRO shards (shards), and the groups of such neighbours do the
+ * same (space_inner()).
  *
- * Layouts have an order: that of the loops that list them, which is the same on every machine, and
- * decides between layouts that are as good as each other.
+ * Layouts are ordered by the loops that list them; the order is the same on every machine and
+ * breaks ties between equally good layouts.
  *
  * Thread class: immutable once made; pure functions.
  *
@@ -31,28 +32,28 @@ enum space_choice {
     SPACE_TP,
     SPACE_PP,
     SPACE_CP,
-    SPACE_DP, /* what the others leave; it can be ranged, too */
+    SPACE_DP, /* devices left by tp, pp and cp; can be ranged, too */
     SPACE_EP, /* divides dp */
     SPACE_VIRTUAL,
-    SPACE_SCHEDULE, /* of those of timetable_schedules[] that are searched */
+    SPACE_SCHEDULE, /* number among the searched schedules of timetable_schedules[] */
     SPACE_SPLIT,
     SPACE_MICROBATCH,
     SPACE_RECOMPUTE,
     SPACE_SP,
     SPACE_ZERO,
-    SPACE_SHARDS, /* devices that ZeRO's parts are sharded over, divides dp; 1 without ZeRO */
+    SPACE_SHARDS, /* replicas that ZeRO shards over; divides dp; 1 without ZeRO */
     SPACE_ORDER,
     SPACE_NCHOICES
 };
 
-/* How many layers each stage has: as even as can be, or as the scenario has it. */
+/* Layers of each stage: as even as possible, or as the scenario lists them. */
 enum space_split { SPACE_SPLIT_EVEN, SPACE_SPLIT_GIVEN, SPACE_NSPLITS };
 
-/* SPACE_GIVEN: the values that the scenario names. */
+/* SPACE_GIVEN: recompute the values that the scenario names. */
 enum space_recompute { SPACE_NONE, SPACE_SELECTIVE, SPACE_FULL, SPACE_GIVEN, SPACE_NRECOMPUTES };
 
-/* Values by choice.  Of the microbatch: sequences that a replica does at a time; of the order: a
- * number of space_order(). */
+/* Values by choice.  The microbatch is the number of sequences that a replica processes at a time;
+ * the order is a number for space_order(). */
 struct layout {
     int32_t value[SPACE_NCHOICES];
 };
@@ -65,27 +66,28 @@ const uint8_t *space_order(int32_t order);
 struct space_range {
     enum space_choice choice;
     int32_t least, most;
-    bool forbids; /* these values, else all others */
+    bool forbids; /* forbids these values, else forbids all others */
 };
 
 #define SPACE_RANGES_MAX 64
 
-/* What does not change from layout to layout. */
+/* Sizes that all layouts share. */
 struct space {
     int64_t devices, layers, heads, kv_heads, mlp_dim, vocab, seq, batch;
-    int64_t experts;            /* of a layer; 0: there are none, and what follows means nothing */
-    int64_t first_dense, every; /* layers without: the first, and all but each every-th */
-    int64_t expert_dim, shared_dim; /* widths; shared 0: there is none */
-    bool names_recompute;           /* the scenario names values to compute again */
-    size_t nstages;                 /* that the scenario gives layers to; 0: none */
+    int64_t experts;            /* of a layer; 0: no experts, and the next four sizes mean
+                                   nothing */
+    int64_t first_dense, every; /* layers without experts: the first, then all but every
+                                   `every`-th */
+    int64_t expert_dim, shared_dim; /* widths; shared_dim 0: no shared expert */
+    bool names_recompute;           /* the scenario names values to recompute */
+    size_t nstages;                 /* stages that the scenario lists layers for; 0: none */
     const int64_t *stage_layers;    /* not owned */
     struct space_range ranges[SPACE_RANGES_MAX];
     size_t nranges;
 };
 
-/* The space of a scenario's model on so many devices (0: as many as its mesh has).
- * The scenario is to outlive it.  SHD_EUNSUPPORTED: a model that is no decoder, or a step without
- * an update. */
+/* The space of a scenario's model on `devices` devices (0: as many as its mesh has).  The scenario
+ * must outlive the space.  SHD_EUNSUPPORTED: the model is no decoder, or the step has no update. */
 SHD_MUST_CHECK int space_init(struct space *out, const struct scenario *scenario, int64_t devices,
                               struct shd_error *err);
 
@@ -97,39 +99,40 @@ SHD_MUST_CHECK int space_parse_range(struct space_range *out, const char *text, 
 SHD_MUST_CHECK int space_list(struct layout **out, size_t *n, const struct space *space,
                               struct shd_error *err);
 
-/* A count of the model, of the batch or of devices that axes of a layout divide. */
+/* A count of the model, the batch or the devices that axes of a layout must divide. */
 struct space_division {
-    const char *what; /* as a scenario says it */
+    const char *what; /* as a scenario names it */
     int64_t whole, parts;
-    enum space_choice by; /* whose value the parts are; SPACE_NCHOICES: a product of several */
+    enum space_choice by; /* choice whose value is `parts`; SPACE_NCHOICES: a product of several */
 };
 #define SPACE_DIVISIONS_MAX 9
 
-/* All that such axes divide, with as many replicas as there is room for; returns how many. */
+/* List the counts that axes of these sizes must divide, with as many replicas as the devices allow;
+ * returns their number. */
 size_t space_divisions(struct space_division out[SPACE_DIVISIONS_MAX], const struct space *space,
                        int64_t tp, int64_t pp, int64_t cp);
 
 /* Whether the ranges allow a choice to have a value. */
 bool space_allows(const struct space *space, enum space_choice choice, int64_t value);
 
-/* Whether the ranges allow all that a layout has. */
+/* Whether the ranges allow all values of a layout. */
 bool space_has(const struct space *space, const struct layout *layout);
 
 /* Whether there is a layout at all. */
 bool space_any(const struct space *space);
 
-/* The first order of the mesh's axes, from this number on, that a layout may have besides all else
- * that it has; -1: none.  Of orders that are the same, as axes of one device are anywhere, only the
- * first is listed. */
+/* The first order of the mesh's axes, from number `order` on, that a layout may have with all its
+ * other values; -1: none.  Orders that differ only in the place of axes with one device are equal;
+ * only the first of them is listed. */
 int32_t space_next_order(const struct space *space, const struct layout *layout, int32_t order);
 
-/* Sequences of a microbatch, of a model with experts: more tokens a device are tried only if the
- * microbatch has a range. */
+/* Most sequences of a microbatch in a model with experts; more are tried only if the microbatch has
+ * a range. */
 int64_t space_most_sequences(const struct space *space, const struct layout *layout);
 
 int64_t space_microbatches(const struct space *space, const struct layout *layout);
 
-/* How many of the first n layers have experts; of a model without any: n. */
+/* How many of the first n layers have experts; n in a model without experts. */
 int64_t space_usual(const struct space *space, int64_t n);
 
 /* Whether all layers are alike. */
@@ -139,17 +142,17 @@ bool space_is_uniform(const struct space *space);
 const struct timetable_schedule *space_schedule(const struct layout *layout);
 struct timetable_sizes space_sizes(const struct space *space, const struct layout *layout);
 
-/* Replicas that are an axis of the mesh inside dp: those that hold a layer's experts together, else
- * those that hold ZeRO's parts, if there are more groups of them than one; else 1. */
+/* Size of the mesh axis inside dp: the replicas that hold a layer's experts together, else the
+ * replicas that hold ZeRO's parts together if there are several groups of them, else 1. */
 int32_t space_inner(const struct layout *layout);
 
-/* Which of dp and the axis inside it ZeRO cuts over; experts, which the inner one cuts already, are
- * cut by the outer one alone. */
+/* Which of dp and the axis inside it ZeRO shards over; experts, which the inner axis shards
+ * already, are sharded by the outer axis alone. */
 enum space_zero_axes { SPACE_ZERO_OUTER, SPACE_ZERO_INNER, SPACE_ZERO_BOTH };
 
 enum space_zero_axes space_zero_axes(const struct layout *layout);
 
-/* How far apart, in devices, neighbours along an axis are; of dp those of the inner axis. */
+/* Distance in devices between neighbours along an axis; for dp along its inner axis. */
 int64_t space_stride(const struct layout *layout, enum space_choice axis);
 
 const char *space_choice_name(enum space_choice choice);
@@ -161,21 +164,21 @@ void space_print_value(struct text *out, enum space_choice choice, int32_t value
 /* A layout in the field's words: "t8 p16 d32 v6 mb1 Interleaved1F1B ...". */
 void space_print(struct text *out, const struct layout *layout);
 
-/* Its sizes above 1 and ZeRO's stage alone: "t8 d32 z3/8". */
+/* A layout's sizes above 1 and ZeRO's stage alone: "t8 d32 z3/8". */
 void space_print_mesh(struct text *out, const struct layout *layout);
 
-/* Of n layouts' names, space_print(), what all have: these words go to `common`, and a name without
- * them, the others' words in their order, to each of `names`, which are empty texts. */
+/* Split n layouts' names, space_print(): words that all names have go to `common`; the other words
+ * of each name, in their order, go to `names`, which are empty texts. */
 void space_print_apart(struct text *common, struct text *names, const struct layout *const *layouts,
                        size_t n);
 
-/* What the words of space_print() say. */
+/* Explain the words of space_print(). */
 void space_print_key(struct text *out);
 
-/* The same as a sentence: "8 devices of tensor parallelism, 32 data-parallel replicas, ...". */
+/* A layout as a sentence: "8 devices of tensor parallelism, 32 data-parallel replicas, ...". */
 void space_tell(struct text *out, const struct layout *layout);
 
-/* How many choices differ, dp aside; the last of them in *which. */
+/* In how many choices two layouts differ, dp aside; *which is the last of these choices. */
 int space_differs(const struct layout *a, const struct layout *b, enum space_choice *which);
 
 #endif /* SEARCH_SPACE_H */

@@ -22,7 +22,7 @@ struct cut stages_cut(const struct space *space, const struct layout *layout)
                         .microbatches = space_microbatches(space, layout)};
 }
 
-/* Layers of all kinds in the stages before one. */
+/* Layers of all kinds in the stages before `stage`. */
 static int64_t all_before(const struct cut *cut, int64_t stage)
 {
     int64_t n = 0;
@@ -99,14 +99,15 @@ void stages_of(struct stages *out, const struct subject *subject, const struct l
                            .layers = layers,
                            .cut = stages_cut(&subject->space, layout),
                            .stride = space_stride(layout, SPACE_PP)};
-    /* In which part of a backward phase that is split replicas' transfers are, pieces of replicas
-     * do not tell: at the latest in the later one. */
+    /* Pieces of replicas do not tell in which half of a split backward phase their transfers are:
+     * the bound assumes the later half. */
     for (int p = 0; p < PIECE_NPARTS; p++) {
         bool splits = attempt_splits(layout, ATTEMPT_LAYERS);
         double backward = replicas->parts[p].backward_s;
 
-        /* Where each microbatch's gradients are scattered, shards are added, in a part of the time:
-         * with ZeRO 2, and with ZeRO 3 unless a pipeline gathers once a step. */
+        /* If the gradients of each microbatch are scattered, shards are added instead of whole
+         * gradients, in a fraction of the time: with ZeRO 2, and with ZeRO 3 unless a pipeline
+         * gathers once a step. */
         if (layout->value[SPACE_ZERO] == 2 ||
             (layout->value[SPACE_ZERO] == 3 && layout->value[SPACE_PP] == 1))
             backward -= layers->parts[p].sums_s;
@@ -144,7 +145,7 @@ static double of_stage(double one, double each, int64_t layers)
     return one + (double)(layers > 1 ? layers - 1 : 0) * each;
 }
 
-/* What a phase of any stage waits for at its end. */
+/* Upper bound on the waits at the end of a phase, for any stage. */
 static double last_seconds(const struct piece *piece)
 {
     double stage = piece->parts[PIECE_LAYER].last_s + piece->parts[PIECE_STAGE].last_s;
@@ -161,7 +162,7 @@ double stages_wait(const struct stages *s, enum hop_way way, int64_t from, int64
            last_seconds(s->layers) - last_seconds(s->replicas);
 }
 
-/* `waits` NULL: there is no message to wait for. */
+/* Seconds of a phase; `waits` NULL: the phase waits for no message. */
 static struct phase phase_of(const struct stages *s, enum hop_way way, int64_t layers,
                              double seconds, double late_besides, const double *waits)
 {
@@ -209,7 +210,7 @@ double stages_start(const struct stages *s, int64_t layers, bool front, enum sta
     return s->subject->hardware->software.waits_for_collectives ? sum : 0;
 }
 
-/* The stream of messages is the tier's; a torus has others. */
+/* Messages run in the stream of their tier; on a torus they run in others and are left out. */
 static double message_seconds(const struct stages *s, int k)
 {
     const struct hardware *hardware = s->subject->hardware;

@@ -1,9 +1,9 @@
-/* search/stages.h - what each stage of a layout's pipeline takes for a microbatch at the least,
- * from its pieces (pieces.h).
+/* search/stages.h - lower bounds on the time of each pipeline stage for a microbatch, from the
+ * layout's pieces (pieces.h).
  *
- * A receive is issued when its rank has done all before it.  So from then a phase takes its
- * computations, and the part of the message that is longer than those which need not wait for it;
- * and from when the message is sent, all but these.
+ * A rank issues a receive after all its work before the phase.  From then the phase takes its
+ * computations, plus the time by which the message exceeds the computations that need not wait for
+ * it.  From when the message is sent, the phase takes the message and all computations but these.
  *
  * Thread class: pure functions.
  *
@@ -14,36 +14,36 @@
 
 #include "search/pieces.h"
 
-/* How a layout cuts the layers: as even as can be, layer l in stage l * stages / layers, or as the
- * scenario has it; and stage s on rank s mod pp, or down the ranks and up again (model/pipeline.c,
- * timetable/). */
+/* How a layout assigns layers to stages and stages to ranks: layers as evenly as possible, layer l
+ * in stage l * stages / layers, or as the scenario lists them; stage s on rank s mod pp, or down
+ * the ranks and up again (model/pipeline.c, timetable/). */
 struct cut {
     const struct space *space;
-    bool given, back, together; /* a forward and a backward phase may run as one */
+    bool given, back, together; /* `together`: a forward and a backward phase may run as one */
     int64_t pp, stages, layers;
     int64_t microbatches;
 };
 
 struct cut stages_cut(const struct space *space, const struct layout *layout);
 
-/* Layers in the stages before one, of all stages of a rank, and in the stage of rank 0 that has the
- * fewest.  Where some layers have experts only these count, for they are what pieces are of: the
- * others take something, too, which a bound may leave out. */
+/* Layers in the stages before `stage`, in all stages of a rank, and in the smallest stage of rank
+ * 0.  If some layers have experts only these count, because pieces consist of them: a bound may
+ * leave out the time of the other layers. */
 int64_t stages_before(const struct cut *cut, int64_t stage);
 int64_t stages_layers(const struct cut *cut, int64_t rank);
 int64_t stages_least(const struct cut *cut);
 
-/* Layers of all kinds in the stage that has the most. */
+/* Layers of all kinds in the largest stage. */
 int64_t stages_most(const struct cut *cut);
 
 /* The rank of a stage. */
 int64_t stages_rank(const struct cut *cut, int64_t stage);
 
-/* A part of the model for a microbatch, in each direction; where a schedule splits the backward
- * phase, what it does later aside. */
+/* Time of a part of the model for a microbatch, by phase; `weights` is the later half of a backward
+ * phase that the schedule splits. */
 struct pair {
     double forward, backward, weights;
-    double late; /* of `backward`, what replicas wait for when the message was sent */
+    double late; /* of `backward`: waits of replicas after the message was sent */
 };
 
 struct stages {
@@ -52,33 +52,35 @@ struct stages {
     const struct piece *replicas, *layers;
     struct cut cut;
     struct pair parts[PIECE_NPARTS];
-    int64_t stride; /* from rank to rank */
+    int64_t stride; /* in devices, from rank to rank */
 };
 
-/* What so many layers in so many stages take; with what comes before the first layer, or behind the
- * last. */
+/* Time of `layers` layers in `nstages` stages; `front` adds what precedes the first layer, `back`
+ * what follows the last. */
 struct pair stages_work(const struct stages *s, int64_t layers, int64_t nstages, bool front,
                         bool back);
 
-/* What a rank of so many layers, the first one or not, gathers before the first microbatch reads
- * it: all that it takes, or what the rank waits for before it does anything else. */
+/* How long a rank with `layers` layers, the first one or not, gathers parameters before the first
+ * microbatch: in its longest stream (STAGES_GATHERED), or while the rank waits before it does
+ * anything else (STAGES_WAITED). */
 enum stages_start { STAGES_GATHERED, STAGES_WAITED };
 double stages_start(const struct stages *s, int64_t layers, bool front, enum stages_start what);
 
 void stages_of(struct stages *out, const struct subject *subject, const struct layout *layout,
                const struct piece *replicas, const struct piece *layers);
 
-/* What a phase of a stage of so many layers on a rank waits for the message from another rank, from
- * when that is sent; negative where it has more to do meanwhile.  What replicas wait for at the end
- * of the phase before, they wait for beside the message. */
+/* How long a phase of a stage with `layers` layers waits for the message from another rank, counted
+ * from when the message is sent; negative if the rank has more to do meanwhile.  Waits for replicas
+ * at the end of the phase before run in parallel to the message. */
 double stages_wait(const struct stages *stages, enum hop_way way, int64_t from, int64_t rank,
                    int64_t layers);
 
 /* Seconds of a phase. */
 struct phase {
-    double own_s; /* from when the rank comes to it, with a message that is there by then */
-    double way_s; /* from when its message is sent until it sends its own */
-    double end_s; /* from when its message is sent until it ends */
+    double own_s; /* from when the rank comes to the phase, with its message sent by then */
+    double way_s; /* from when the message that it waits for is sent until the phase sends its
+                     own */
+    double end_s; /* from when the message that it waits for is sent until the phase ends */
 };
 
 struct phases {
@@ -88,8 +90,8 @@ struct phases {
 
 struct phases stages_phases(const struct stages *stages, int64_t stage);
 
-/* The update of a rank of so many layers, when its last backward phase has ended: each line of it
- * is done one after the other.  `front`: with what is before the layers. */
+/* Time of the update of a rank with `layers` layers after its last backward phase: the longest of
+ * its lines, each of which is serial.  `front`: with what precedes the layers. */
 double stages_update(const struct stages *stages, int64_t layers, bool front);
 
 #endif /* SEARCH_STAGES_H */

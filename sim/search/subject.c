@@ -5,8 +5,8 @@
 
 #include "search/attempt.h"
 
-/* The scenario without what every layout has of its own: what is set later is added to these maps,
- * not put in their place. */
+/* Print the scenario without the settings that every layout has of its own, because settings are
+ * added to these maps and do not replace them. */
 static void print_subject(struct text *out, const struct scenario *scenario)
 {
     struct scenario base = *scenario;

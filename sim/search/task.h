@@ -1,5 +1,5 @@
-/* search/task.h - what a rank is asked to do of a search (crew.h), and what it answers: on how many
- * devices, of which part of the cluster, and of which layouts.
+/* search/task.h - the tasks of a rank in a search (crew.h) and their answers: the number of
+ * devices, the assumed fractions of the cluster, and layouts.
  *
  * Thread class: pure functions.
  *
@@ -10,19 +10,19 @@
 
 #include "search/plan.h"
 
-/* What a task begins with. */
+/* The head of a task. */
 struct task_head {
     int64_t devices;
-    double links, memory; /* of a subject, as in subject_suppose() */
-    int32_t kind;         /* enum attempt_kind; WHOLE: to be planned */
+    double links, memory; /* of the subject, as in subject_suppose() */
+    int32_t kind;         /* enum attempt_kind; ATTEMPT_WHOLE: plan a layout */
     uint32_t nlayouts;
 };
 
-/* Begin a task of pieces of a kind, whose n layouts are to be packed behind it.  The answer is as
- * many `struct piece`. */
+/* Begin a task to build pieces of a kind; the caller packs the n layouts behind the head.  The
+ * answer is n `struct piece`. */
 void task_ask(struct text *out, const struct subject *subject, enum attempt_kind kind, uint32_t n);
 
-/* A task to plan a layout, and its answer; `err` says why it was refused. */
+/* Write a task to plan a layout, and read its answer; `err` says why the layout was refused. */
 void task_ask_plan(struct text *out, const struct subject *subject, const struct layout *layout);
 void task_take_plan(const struct text *answer, struct plan *plan, struct shd_error *err);
 

@@ -118,7 +118,7 @@ void tensors_print_batch(struct text *out, const struct tensors *t, const struct
 
 /* ---- kinds ---- */
 
-/* A spec that the scenario has, of any order of axes. */
+/* The scenario's spec of a tensor, with axes in any order. */
 static char *held_spec(const struct shd_sharding *s)
 {
     struct text text = TEXT_INIT;
@@ -135,7 +135,8 @@ static char *held_spec(const struct shd_sharding *s)
     return text_take(&text);
 }
 
-/* Its name or, `any_layer`, that of all layers; as it is to be read, or as a pattern. */
+/* A tensor's name or, with `any_layer`, the common name of all layers: for people, or as a
+ * `pattern`. */
 static char *name_of(const char *name, bool any_layer, bool pattern)
 {
     struct text text = TEXT_INIT;
@@ -183,7 +184,7 @@ static int no_memory(struct shd_error *err)
     return shd_error_set(err, SHD_ENOMEM, "no memory to search tensors");
 }
 
-/* A kind of one tensor so far. */
+/* Add a kind that has only this tensor so far; takes `pattern`. */
 static int add_kind(struct tensors *t, const struct trial *trial, uint32_t node, bool searched,
                     char *pattern, struct shd_error *err)
 {
@@ -353,7 +354,7 @@ static int read_way(struct scenario_file **out, const struct tensors *t,
     return status;
 }
 
-/* A scenario that is refused has no step; whatever else fails is the host's. */
+/* Plan a way.  A refused scenario is no error, and has no step; any other failure is an error. */
 static int plan_way(struct tensors_plan *plan, const struct tensors *t, struct shd_error *err)
 {
     struct diag diag = DIAG_INIT;
@@ -408,7 +409,7 @@ int tensors_scenario(struct text *out, const struct tensors *t, const struct ten
 
 /* ---- all ways ---- */
 
-/* The shortest step; of equals the least memory, and of these the first. */
+/* By step, then by memory, then by number. */
 static bool is_better(const struct tensors_plan *a, const struct tensors_plan *b)
 {
     if (a->step_s != b->step_s)
@@ -430,14 +431,14 @@ static void note(struct tensors *t, const struct tensors_plan *plan)
     t->found = true;
 }
 
-/* Ways that wait to be planned. */
+/* An enumeration of ways; `plans` wait to be planned. */
 struct walk {
     struct tensors *t;
     const struct tensors_opts *opts;
     struct tensors_plan *plans; /* BATCH */
     size_t n;
-    struct tensors_way way; /* as far as it is placed */
-    uint64_t number;        /* of the next */
+    struct tensors_way way; /* kinds before the current kind are placed */
+    uint64_t number;        /* of the next way */
     struct shd_error *err;
 };
 
@@ -479,7 +480,8 @@ static int add_way(struct walk *w)
     return SHD_OK;
 }
 
-/* Place kinds from number `k` on; `bytes` is what a device has of those before, at least. */
+/* Place kinds from number `k` on; `bytes` is a lower bound on a device's bytes of the kinds
+ * before. */
 static int place_kinds(struct walk *w, size_t k, double bytes)
 {
     const struct tensors *t = w->t;
@@ -527,8 +529,8 @@ static bool ends_with(const char *name, const char *end)
     return n >= m && !strcmp(name + n - m, end);
 }
 
-/* The dimension that Megatron-LM cuts, from 1 on: columns of what goes into heads and the mlp, rows
- * of what comes out (arXiv 1909.08053); 0: none. */
+/* The dimension that Megatron-LM shards, from 1 on: columns of kernels into heads and the mlp, rows
+ * of kernels out of them (arXiv 1909.08053); 0: none. */
 static uint8_t megatron_dim(const struct tensors_kind *kind)
 {
     static const char *const columns[] = {"q/kernel",  "k/kernel",    "v/kernel",
@@ -544,7 +546,8 @@ static uint8_t megatron_dim(const struct tensors_kind *kind)
     return 0;
 }
 
-/* Some axes on one dimension of a kind, or nothing where they do not divide it. */
+/* Shard a dimension of a kind over some axes, unless the kind is held or the axes do not divide
+ * it. */
 static void cut(struct tensors_way *way, const struct tensors *t, size_t k, uint32_t axes,
                 uint8_t dim)
 {
@@ -556,7 +559,7 @@ static void cut(struct tensors_way *way, const struct tensors *t, size_t k, uint
         way->specs[k] = spec;
 }
 
-/* Over the first dimension that all axes divide. */
+/* Shard the first dimension that all axes divide. */
 static void cut_whole(struct tensors_way *way, const struct tensors *t, size_t k)
 {
     uint32_t all = (1u << t->naxes) - 1;
@@ -595,7 +598,8 @@ static int plan_textbook(struct tensors *t, struct shd_error *err)
 
 /* ---- all of it ---- */
 
-/* What ways say, is not in the text: maps would be added to, not put in their place. */
+/* Print the scenario without the settings of ways: settings are added to maps and do not replace
+ * them. */
 static int print_base(struct tensors *t, struct shd_error *err)
 {
     struct scenario base = *t->scenario;

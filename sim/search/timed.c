@@ -7,14 +7,14 @@
 #include "search/bound.h"
 #include "timetable/timetable.h"
 
-/* A timetable that is gone through with the seconds of each stage. */
+/* A walk through a timetable with the seconds of each stage. */
 struct walk {
     const struct timetable *timetable;
     const struct stages *stages;
     struct phases *phases;  /* [stage] */
-    double *forward, *back; /* [stage][microbatch]: when its message was sent; negative: not yet */
-    double *ends;           /* [rank] */
-    size_t *next;           /* [rank]: the action it comes to */
+    double *forward, *back; /* [stage][microbatch] when its message was sent; negative: not yet */
+    double *ends;           /* [rank] when its last action ended */
+    size_t *next;           /* [rank] its next action */
 };
 
 static double *at(double *sent, const struct walk *w, const struct timetable_action *a,
@@ -23,7 +23,7 @@ static double *at(double *sent, const struct walk *w, const struct timetable_act
     return &sent[(size_t)stage * w->timetable->nmicrobatches + a->microbatch];
 }
 
-/* When the message was sent that an action waits for; 0: it waits for none. */
+/* When the message for an action was sent; negative: not yet; 0: the action needs no message. */
 static double sent_to(const struct walk *w, const struct timetable_action *a)
 {
     if (a->kind == TIMETABLE_FORWARD)
@@ -36,7 +36,7 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Do the next action of a rank; false: it must wait, or there is none. */
+/* Do the next action of a rank; false: the action must wait, or the rank has no more actions. */
 static bool step(struct walk *w, uint32_t rank)
 {
     const struct timetable *t = w->timetable;
@@ -75,7 +75,7 @@ static void walk_all(struct walk *w)
     }
 }
 
-/* Each rank begins its update when it has done all. */
+/* Each rank begins its update after its last action. */
 static double step_seconds(const struct walk *w)
 {
     double seconds = 0;
@@ -130,9 +130,8 @@ static int walk(double *out, const struct stages *stages, const struct timetable
 
 /* ---- memory ---- */
 
-/* What a rank has when it begins a backward phase: what it keeps all the time, what was saved for
- * this and all other backward phases to come, and the sums of gradients of those stages that had
- * one before. */
+/* Bytes of a rank when a backward phase begins, besides its state: activations saved for this and
+ * all later backward phases, and gradient sums of the stages with an earlier backward phase. */
 struct held {
     double saved, sums, most;
     bool *summed; /* [stage] */
@@ -203,10 +202,10 @@ static int build_timetable(struct timetable **out, const struct stages *stages,
     return timetable_build(out, space_schedule(stages->layout), &sizes, err);
 }
 
-/* The argument: an action ends no sooner than its seconds after its rank came to it, nor than those
- * that depend on its message after that was sent; so, one action after the other, nothing of the
- * plan is sooner than here.  Where two phases run as one, neither is done before the other, and
- * this says no more than bound_time(). */
+/* The argument: an action ends no sooner than its own seconds after its rank came to it, nor than
+ * the seconds that depend on its message after the message was sent; so, by induction over the
+ * actions, nothing in the plan is earlier than here.  If two phases run as one, neither precedes
+ * the other, and the bound is that of bound_time(). */
 int bound_timed(double *seconds, double *bytes, const struct subject *subject,
                 const struct layout *layout, const struct piece *replicas,
                 const struct piece *layers, struct shd_error *err)

@@ -12,11 +12,11 @@ static bool divides(const struct space_division *d)
     return d->whole % d->parts == 0;
 }
 
-/* The first division that fails of the axes of which fewest fail. */
+/* The first failing division, for the axes with the fewest failing divisions. */
 struct fault {
-    size_t nfailed; /* of them; 0: the ranges leave no axes */
+    size_t nfailed; /* failing divisions; 0: the ranges leave no axes */
     struct space_division first;
-    bool inside; /* some axes divide, so that it is what lies inside them that does not */
+    bool inside; /* some axes divide: choices inside them fail */
 };
 
 static void look_at(struct fault *fault, const struct space *space, int64_t tp, int64_t pp,
@@ -37,8 +37,8 @@ static void look_at(struct fault *fault, const struct space *space, int64_t tp, 
     }
 }
 
-/* The largest value of a choice to look at: no more than it can divide, unless the ranges leave
- * only larger ones. */
+/* The largest value of a choice to try: the count that it must divide, unless the ranges leave only
+ * larger values. */
 static int64_t most_of(const struct space *space, enum space_choice choice, int64_t divisible)
 {
     for (int64_t v = 1; v <= divisible && v <= space->devices; v++)
@@ -63,10 +63,10 @@ static struct fault find_fault(const struct space *space)
     return fault;
 }
 
-/* Counts of devices are looked at no further away than this. */
+/* How far away other counts of devices are tried. */
 #define NEAR_MOST 1024
 
-/* The nearest counts of devices that have layouts, or parts that divide; 0: there are none. */
+/* The nearest counts of devices with layouts, or the nearest sizes that divide; 0: none. */
 struct near {
     int64_t below, above;
 };

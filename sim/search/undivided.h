@@ -11,10 +11,10 @@
 #include "base/text.h"
 #include "search/space.h"
 
-/* Of a space without layouts: "no layout divides: ...", a sentence. */
+/* Say why a space has no layouts, in a sentence: "no layout divides: ...". */
 void undivided_tell(struct text *out, const struct space *space);
 
-/* The count that does not divide over any axes which the ranges leave; false: it is no count. */
+/* Find the count that no axes allowed by the ranges divide; false: no count is the cause. */
 bool undivided_find(struct space_division *out, const struct space *space);
 
 #endif /* SEARCH_UNDIVIDED_H */
