@@ -1,7 +1,7 @@
-/* A Hugging Face config.json: which arrays a model of that family holds.
+/* Reads a Hugging Face config.json: the arrays that a model of its family holds.
  *
  * A family is a table of arrays with their extents by meaning; sizes come from the config
- * (scenario/family.h).  Names and the order of extents are those of the modules whose weights such
+ * (scenario/family.h).  Names and the order of extents are those of the modules whose weights the
  * checkpoints hold.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -40,13 +40,13 @@ enum where { ONCE, PER_LAYER, PER_EXPERT, FIRST_LAYER, AFTER, PER_DECODER, FIRST
 
 struct row {
     enum where where;
-    unsigned needs;   /* it is left out unless all of these traits hold */
+    unsigned needs;   /* the row is left out unless all of these traits hold */
     const char *name; /* with %d for the layer, and one more for the expert */
     int shape[3];
 };
 
 struct config {
-    const struct row *rows; /* ended by one without a name */
+    const struct row *rows; /* ended by a row without a name */
     const struct yaml_node *root;
     struct family_config family;
     struct shd_tree *tree;
@@ -150,7 +150,7 @@ static const struct row mixtral_rows[] = {
 
 #define GPT2 "transformer.h.%d."
 
-/* Its matrices are stored input by output. */
+/* GPT-2's matrices are stored input by output. */
 static const struct row gpt2_rows[] = {
     {ONCE, 0, "transformer.wte.weight", {VOCAB, HIDDEN}},
     {ONCE, 0, "transformer.wpe.weight", {POSITIONS, HIDDEN}},
@@ -260,7 +260,7 @@ static int add_all(const struct config *c, enum where where, int64_t layer)
     return status;
 }
 
-/* One layer in the table's order; `first` are the rows that only layer 0 has. */
+/* Add the arrays of a layer in the table's order; `first` marks the rows that only layer 0 has. */
 static int add_layer(const struct config *c, enum where where, enum where first, int64_t layer)
 {
     int status = SHD_OK;

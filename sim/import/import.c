@@ -1,4 +1,4 @@
-/* What kind of model description a path leads to, and the files an index names.
+/* Finds the kind of model description at a path, and loads the files that an index names.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && !strcmp(text + n - m, end);
 }
 
-/* The header alone: the data may be far larger than memory. */
+/* Read the header alone: the data may be far larger than memory. */
 static int read_header(struct text *out, const char *path, struct diag *diag)
 {
     char first[IMPORT_LENGTH_BYTES], chunk[1 << 14];
@@ -74,7 +74,7 @@ static int load_safetensors(struct shd_tree *tree, const char *path, struct diag
     return status;
 }
 
-/* `name` beside the file `path`. */
+/* The path of `name` in the folder of the file `path`. */
 static char *beside(const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
@@ -95,7 +95,7 @@ static bool seen_before(const struct yaml_node *map, size_t item)
     return false;
 }
 
-/* One file of an index: names, not paths that lead elsewhere. */
+/* Load one file of an index; only names count, because paths could lead elsewhere. */
 static int load_part(struct shd_tree *tree, const char *index, const struct yaml_node *node,
                      struct diag *diag)
 {
@@ -129,7 +129,7 @@ static int load_parts(struct shd_tree *tree, const char *index, const struct yam
         return SHD_EINVAL;
     }
     for (size_t i = 0; status == SHD_OK && i < map->nitems; i++) {
-        /* Neighbours are mostly in one file; others are few. */
+        /* Neighbouring arrays are mostly in one file, so that seen_before() runs rarely. */
         if (map->items[i]->kind == YAML_TEXT &&
             ((i > 0 && map->items[i - 1]->kind == YAML_TEXT &&
               !strcmp(map->items[i - 1]->text, map->items[i]->text)) ||
@@ -144,7 +144,7 @@ static int load_parts(struct shd_tree *tree, const char *index, const struct yam
     return status;
 }
 
-/* The index and the headers must agree on which arrays there are. */
+/* The index and the headers must agree on the arrays. */
 static int check_map(const struct shd_tree *tree, const struct yaml_node *map, struct diag *diag)
 {
     size_t leaf;
@@ -189,7 +189,7 @@ static int load_file(struct shd_tree *tree, const char *path, struct diag *diag)
                                         : load_yaml(tree, path, diag);
 }
 
-/* The first file that a directory has; the caller frees it.  NULL, reported, when there is none. */
+/* The first known file in a directory; the caller frees the path.  NULL, reported: none. */
 static char *find_in_directory(const char *path, struct diag *diag)
 {
     static const char *const names[] = {INDEX, "model" SAFETENSORS, "config.json", NULL};

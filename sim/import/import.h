@@ -1,13 +1,14 @@
-/* import/import.h - parameter trees of real models: names, types and shapes, from what lies around.
+/* import/import.h - reads parameter trees of real models (names, types and shapes) from the files
+ * that come with a model.
  *
- *   FILE.safetensors                its header; the data is never read
- *   model.safetensors.index.json    the headers of all files that it names, beside it
- *   config.json                     of a Hugging Face model: what its family's module would hold
- *   any other YAML or JSON          a list of arrays, see import_list()
- *   a directory                     the first of these that it has: the index, model.safetensors,
- *                                   config.json
+ * FILE.safetensors                its header; the data is never read
+ * model.safetensors.index.json    the headers of all files that it names, beside it
+ * config.json                     of a Hugging Face model: what its family's module would hold
+ * any other YAML or JSON          a list of arrays, see import_list()
+ * a directory                     the first of these that it has: the index, model.safetensors,
+ * config.json
  *
- * Names are taken as they are ("model.layers.0.mlp.up_proj.weight").  Every reader is bounded: by
+ * Names are kept as they are ("model.layers.0.mlp.up_proj.weight").  Every reader is bounded: by
  * the limits of base/yaml.h, and by IMPORT_ARRAYS_MAX.
  *
  * Thread class: a tree is owned by one thread while it is read; the readers are pure.
@@ -21,9 +22,10 @@
 
 #include "base/yaml.h"
 
-#define IMPORT_ARRAYS_MAX 1000000   /* of a tree, from all its files: beyond any model */
-#define IMPORT_FILES_MAX 10000      /* of an index, likewise */
-#define IMPORT_LENGTH_BYTES 8       /* at the start of a safetensors file: how long its header is */
+#define IMPORT_ARRAYS_MAX 1000000   /* arrays of a tree, from all its files: beyond any model */
+#define IMPORT_FILES_MAX 10000      /* files of an index: beyond any model */
+#define IMPORT_LENGTH_BYTES 8       /* at the start of a safetensors file: the length of its
+                                       header */
 
 /* Read a model.  On success stores the tree in *out; free it with shd_tree_destroy().  On failure
  * reports to `diag`, leaves *out alone and returns SHD_EINVAL, SHD_ERANGE or SHD_ENOMEM. */
@@ -31,15 +33,15 @@ SHD_MUST_CHECK int import_model(struct shd_tree **out, const char *path, struct 
 
 /* ---- the readers: add what a text says to a tree ---- */
 
-/* The bytes of a safetensors file, or the first of them, which hold the whole header: its length as
- * 8 bytes, little-endian, then that many of JSON.  Offsets must fit type and shape. */
+/* Read the bytes of a safetensors file, or its first bytes with the whole header: a length in 8
+ * bytes, little-endian, then JSON of this length.  Offsets must fit type and shape. */
 SHD_MUST_CHECK int import_safetensors(struct shd_tree *tree, const char *path, const char *bytes,
                                       size_t length, struct diag *diag);
 
-/* The length of the header that these 8 bytes announce, with themselves. */
+/* The length of the header that 8 bytes announce, including these 8 bytes. */
 uint64_t import_safetensors_length(const char *bytes);
 
-/* A config.json of a family whose arrays are known (family_print_types()). */
+/* Read a config.json of a family with known arrays (family_print_types()). */
 SHD_MUST_CHECK int import_config(struct shd_tree *tree, const struct yaml_node *root,
                                  struct diag *diag);
 
@@ -51,11 +53,11 @@ SHD_MUST_CHECK int import_list(struct shd_tree *tree, const struct yaml_node *ro
 
 /* ---- what the readers share ---- */
 
-/* [2, 3] at a node. */
+/* Read a shape, [2, 3], from a node. */
 bool import_shape(int64_t *shape, size_t *rank, const struct yaml_node *node, const char *name,
                   struct diag *diag);
 
-/* Add an array; what is wrong with it is reported at `place`. */
+/* Add an array; faults are reported at `place`. */
 int import_add(struct shd_tree *tree, const struct shd_leaf *leaf, struct place place,
                struct diag *diag);
 

@@ -195,7 +195,7 @@ void import_job_set(struct import_job *job, const struct import_option *table,
         set_word(at, option, value, place, diag);
 }
 
-/* Whether another row that was said goes to the same place, as of a key that moved. */
+/* Whether an option of another row gave the same field, as of a key that moved. */
 static bool is_said_elsewhere(const struct import_job *job, const struct import_option *table,
                               const struct import_option *option)
 {

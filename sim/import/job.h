@@ -1,8 +1,9 @@
-/* import/job.h - the layout of a training job as other systems' options tell it, made a scenario.
+/* import/job.h - reads the layout of a training job from another system's options, and writes it as
+ * a scenario.
  *
- * A source (Megatron-LM's arguments, torchtitan's file) is a table of options: each row says what
- * it is called there and where in a job it goes.  Then the job is written as a scenario, the same
- * for all sources.
+ * A source (Megatron-LM's arguments, torchtitan's file) has a table of options: each row has the
+ * option's name in the source and the field of a job for its value.  All sources share the writer
+ * of the scenario.
  *
  * Thread class: owned by one thread.
  *
@@ -19,31 +20,32 @@
 #include "base/text.h"
 
 #define IMPORT_JOB_BYTES_MAX \
-    ((size_t)1 << 20) /* of a file of options, far above what people write */
+    ((size_t)1 << 20) /* of a file of options: far more than people write */
 
 #define IMPORT_OPTIONS_MAX 1024 /* rows of a table */
 
-/* A file that is given as a whole; a script knows it by what follows the last '/' of its path. */
+/* A file with its whole text; a script names the file by the part of the path after the last
+ * '/'. */
 struct import_file {
     const char *path, *text;
 };
 
-/* What is read later, when all options are known; owned. */
+/* A value that is read after all options are known; owned. */
 struct import_text {
-    char *text; /* NULL: not said */
+    char *text; /* NULL: not given */
     struct place place;
 };
 
-/* Sizes are 0 and words NULL where nothing was said; words are of the tables. */
+/* Sizes are 0 and words NULL if no option gave them; words point into the tables. */
 struct import_job {
     const char *const *given; /* "NAME=VALUE" for variables of a script; not owned */
     size_t ngiven;
-    const struct import_file *files; /* that a script may read, beside itself; not owned */
+    const struct import_file *files; /* other files that a script may read; not owned */
     size_t nfiles;
-    const char *size; /* a published model, not owned; NULL: by the sizes */
+    const char *size; /* a published model, not owned; NULL: the sizes count */
     int64_t layers, d_model, d_ff, heads, kv_heads, head_dim, vocab, positions, window;
     bool swiglu, unbiased, qkv_bias, untied, grouped, interleaved, unfused, qk_norm;
-    bool latent; /* keys and values of one short vector a token; its widths, 0: not said */
+    bool latent; /* keys and values come from one short vector a token; its widths, 0: not given */
     int64_t kv_rank, q_rank, rope_dim, value_dim, latent_head;
     const char *position, *norm;
     double theta, norm_eps;
@@ -53,59 +55,68 @@ struct import_job {
     bool pre_softmax, expert_bias;
     int64_t groups, kept;
     double aux_loss, z_loss, capacity, scale;
-    int64_t devices, nodes, node_devices; /* devices, or their product */
-    int64_t tensor, stages, context, expert_devices, replicas, shards; /* at least 1; shards -1:
-                                                                          what is left */
-    bool sequence, data_outside, gathers; /* keys are gathered, not sent around */
+    int64_t devices, nodes, node_devices; /* devices; if 0, nodes times node_devices */
+    int64_t tensor, stages, context, expert_devices, replicas, shards; /* at least 1; shards -1: all
+                                                                          remaining devices */
+    bool sequence, data_outside, gathers; /* `gathers`: keys are gathered, not passed around a
+                                             ring */
     int64_t virtual_stages;
     const char *schedule;
-    struct text stage_layers;      /* "2, 3, 3, 2"; empty: all have the same */
+    struct text stage_layers;      /* "2, 3, 3, 2"; empty: equal stages */
     int64_t zero;                  /* stage */
-    const char *resharded;         /* of stage 3: reshard_after_forward; NULL: the default */
-    bool keep_values;              /* what tensor parallelism gathers is kept */
-    bool rows; /* what no dimension divides is sharded by rows, as FSDP2 does; else flat */
-    int64_t batch, sequences, seq; /* of all, of a microbatch on a device, tokens */
+    const char *resharded;         /* reshard_after_forward of stage 3; NULL: the default */
+    bool keep_values;              /* values that tensor parallelism gathers are kept */
+    bool rows; /* arrays without a divisible dimension are sharded by rows, as in FSDP2; else
+                  flat */
+    int64_t batch, sequences, seq; /* sequences of a step, sequences of a microbatch on a device,
+                                      tokens of a sequence */
     const char *recompute;
-    int64_t recompute_layers, recompute_first, recompute_every; /* groups of; up to; each so many */
-    bool recompute_whole; /* layers with what nobody reads again */
-    const char *recompute_keep; /* patterns of what is kept all the same, as a list; NULL: none */
-    struct text recompute_names; /* patterns of what is computed again; empty: by `recompute` */
+    int64_t recompute_layers, recompute_first, recompute_every; /* layers of a group; only the first
+                                                                   layers; only every N-th layer */
+    bool recompute_whole; /* recomputed layers run to their end, with values that no op reads */
+    const char *recompute_keep; /* list of patterns of values that are kept nevertheless; NULL:
+                                   none */
+    struct text recompute_names; /* patterns of recomputed values; empty: by `recompute` */
     const char *optimizer, *decay;
     double lr, betas[2], eps, weight_decay, momentum, clip;
     int64_t loss_scale, loss_scale_window;
     bool dynamic_scale;
-    const char *gradients, *moments; /* types; NULL: that of parameters */
-    /* As one source says it; what it comes to stands above. */
+    const char *gradients, *moments; /* types; NULL: the type of the parameters */
+    /* Options in the words of one source; the fields above hold their results. */
     const char *comm, *balancer, *strategy, *method, *old_method, *type, *reshard, *backend,
         *implementation, *dispatcher, *grads, *moment, *second_moment;
-    bool t5, known_program; /* what the program trains */
-    struct text programs;   /* those that are not known, each behind a space */
-    struct text unread;     /* other files that a script reads, which are not given */
-    struct place unread_at; /* the last of them */
+    bool t5, known_program; /* the program trains T5; the program is known */
+    struct text programs;   /* names of unknown programs, each after a space */
+    struct text unread;     /* names of files that a script reads and that are not given */
+    struct place unread_at; /* where the last of these files is named */
     int64_t encoder_layers, decoder_layers, decoder_seq, buckets, distance;
     bool distributed, fsdp, fsdp2, unshard_once, rotary, unpositioned, selective, flash, half_sums,
         full_sums, aware, count_embedding, count_loss;
-    int64_t tokenizer_vocab; /* where the command does not say it; 0: not known */
+    int64_t tokenizer_vocab; /* the tokenizer's, if no option gives the vocabulary; 0: unknown */
     int64_t given_vocab, padded_vocab, divisor, shared_d_ff, expert_tensor, stage_depth,
         first_depth, last_depth, schedule_group;
     double dropout[2];
     struct import_text layer_freq, window_size, every_layer, modules, rampup, batches;
-    struct import_text tokenizer, tokenizer_model, merge_file; /* what may say the vocabulary */
-    const char *tokenizer_by; /* what tokenizer_model is of; NULL: its option */
+    struct import_text tokenizer, tokenizer_model, merge_file; /* options that may determine the
+                                                                  vocabulary */
+    const char *tokenizer_by; /* name of the source of tokenizer_model; NULL: its option */
     bool moe_again;
-    int64_t microbatch, microbatches; /* sequences of one, and how many of them; 0: not said */
-    int64_t local; /* sequences that a replica has in a step; 0: as the batch says */
-    int64_t tokens, batch_tokens; /* of a microbatch of a replica, of a step; 0: by sequences */
-    int64_t old_stages;           /* stages, by a key of a time with other microbatches */
-    bool by_ops;                  /* what selective recomputation is by default */
+    int64_t microbatch, microbatches; /* sequences of a microbatch, number of microbatches; 0: not
+                                         given */
+    int64_t local; /* sequences of a replica in a step; 0: from the batch */
+    int64_t tokens, batch_tokens; /* tokens of a replica's microbatch, tokens of a step; 0: given in
+                                     sequences */
+    int64_t old_stages;           /* stages by an old key, whose default is a microbatch for each
+                                     stage */
+    bool by_ops;                  /* selective recomputation is by ops if no option says how */
     struct import_text model_name, flavor, schedule_name;
-    /* For comments: options that say nothing of the layout, that no table has (and files that are
-     * not read), and that were not said, with what they are taken as; what the system does
-     * otherwise, a line each. */
+    /* Texts for comments in the scenario: options without effect on the layout; unknown options and
+     * unread files; options that were not given, with their assumed values; differences of the
+     * system, a line each. */
     struct text left_out, unknown, taken, notes;
-    const char *system;            /* its name, for these */
+    const char *system;            /* the system's name, for these comments */
     bool said[IMPORT_OPTIONS_MAX]; /* by row */
-    struct place end;              /* of the file, where what is missing is reported */
+    struct place end;              /* end of the file, where missing options are reported */
 };
 
 enum import_type {
@@ -115,20 +126,22 @@ enum import_type {
     IMPORT_FLAG,
     IMPORT_WORD,
     IMPORT_TEXT, /* a struct import_text */
-    IMPORT_LIST, /* the same, of all words up to the next option, with a space between two */
-    IMPORT_HINT, /* the same, of one word; where it is in doubt it was not said: no error */
-    IMPORT_QUIET /* known to say nothing of the layout: left out, and named */
+    IMPORT_LIST, /* a struct import_text of all words up to the next option, separated by spaces */
+    IMPORT_HINT, /* a struct import_text of one word; a doubtful value counts as not given, without
+                    an error */
+    IMPORT_QUIET /* known to have no effect on the layout: left out, and named */
 };
 
 struct import_option {
-    const char *name; /* ending in '.' or '-': all that begin so and have no row of their own */
+    const char *name; /* ending in '.' or '-': a prefix, for all names without a row of their own */
     enum import_type type;
     size_t offset;            /* into struct import_job */
     int64_t min;              /* IMPORT_INT */
-    const char *const *words; /* ended by NULL.  IMPORT_WORD: all there are; if refused: which are
-                                 what is planned, and no error */
-    const char *refused;      /* not NULL: why a scenario cannot say it, and the remedy */
-    const char *standard;     /* not NULL: what it is taken as where it is not said */
+    const char *const *words; /* ended by NULL. All words of an IMPORT_WORD; with `refused`: words
+                                 for what is planned anyway, without an error */
+    const char *refused;      /* not NULL: why a scenario cannot express the option, and the
+                                 remedy */
+    const char *standard;     /* not NULL: value that is assumed if the option is not given */
 };
 
 void import_job_init(struct import_job *job);
@@ -137,37 +150,37 @@ void import_job_fini(struct import_job *job);
 /* The row of a name, or NULL. */
 const struct import_option *import_option_find(const struct import_option *table, const char *name);
 
-/* Put a value where its option, called `name`, says.  `value` is NULL where none was given: a flag
- * has none.  What is wrong is reported at `place`. */
+/* Store a value in the field of its option, called `name`.  `value` is NULL if none was given, as
+ * for a flag.  Faults are reported at `place`. */
 void import_job_set(struct import_job *job, const struct import_option *table,
                     const struct import_option *option, const char *name, const char *value,
                     struct place place, struct diag *diag);
 
-/* An option of no row is left out, and named apart in a comment; but where it is one letter from a
- * row's name it is taken for a slip, which is an error. */
+/* Note an option without a row: the option is left out, and named in a comment.  A name one letter
+ * from a row's name is reported as a slip, which is an error. */
 void import_job_unknown(struct import_job *job, const struct import_option *table, const char *name,
                         struct place place, struct diag *diag);
 
-/* Options that were not said and have a standard. */
+/* Assume the standard values of options that were not given. */
 void import_job_take_standards(struct import_job *job, const struct import_option *table,
                                struct diag *diag);
 
-/* Megatron-LM's virtual stages, its schedule, and stage_layers where they are not all the same. */
+/* Find Megatron-LM's virtual stages and schedule, and stage_layers if stages differ. */
 void import_job_find_stages(struct import_job *job, struct diag *diag);
 
-/* Which layers have experts: a number N, of the first of every N layers, or a list in Python as
- * "[0]*3+[1]*58".  As first_dense and every of `moe:`; reported at the text's place where that
- * cannot say it. */
+/* Find first_dense and every of `moe:` from a number N (the first of every N layers has experts),
+ * or from a list in Python such as "[0]*3+[1]*58".  Layers that these two sizes cannot express are
+ * reported at the text's place. */
 void import_job_find_experts(struct import_job *job, struct diag *diag);
 
-/* Readers of whole texts.  What is wrong is reported; several faults in one run. */
+/* Read a whole text.  Faults are reported, several in one run. */
 void import_megatron(struct import_job *job, struct place first, const char *text,
                      struct diag *diag);
 void import_torchtitan(struct import_job *job, struct place first, const char *text,
                        struct diag *diag);
 
-/* The scenario of a job; nothing where there were faults.  Sizes that do not go together, and what
- * the reader of scenarios says of the text, are reported at the end of the file. */
+/* Write the scenario of a job; nothing if there were faults.  Sizes that do not fit together, and
+ * faults that the reader of scenarios finds in the text, are reported at the end of the file. */
 void import_job_print(const struct import_job *job, const char *from, struct text *out,
                       struct diag *diag);
 

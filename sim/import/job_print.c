@@ -1,5 +1,5 @@
-/* A job as a scenario: the mesh with the axes that have more than one device, stages outermost;
- * parameters by Megatron's rules of what tensor parallelism shards, which torchtitan has, too.
+/* Writes a job as a scenario: the mesh with the axes that have more than one device, stages
+ * outermost; parameters by Megatron's rules for tensor parallelism, which torchtitan shares.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,9 +14,9 @@
 #include "scenario/scenario.h"
 
 struct shape {
-    int64_t replicas, data, experts; /* axes of the batch; the rest is as in the job */
+    int64_t replicas, data, experts; /* axes of the batch; other sizes are in the job */
     int64_t microbatches;
-    bool folded; /* the context's axis shards experts, too */
+    bool folded; /* the context's axis also shards experts */
 };
 
 /* ---- sizes that follow from others ---- */
@@ -84,7 +84,7 @@ static void find_batch(struct shape *out, const struct import_job *job, struct d
 
 /* ---- the text ---- */
 
-/* "  KEY: 0.1", in as few digits as read back as the same. */
+/* Write "KEY: 0.1", indented, with the fewest digits that read back exactly. */
 static void add_fraction(struct text *out, const char *key, double value)
 {
     char number[32];
@@ -92,7 +92,7 @@ static void add_fraction(struct text *out, const char *key, double value)
     text_addf(out, "  %s: %s\n", key, json_out_print_double(number, sizeof number, value));
 }
 
-/* Where it is not the scenario's own standard. */
+/* Write a value that differs from the scenario's own standard. */
 static void add_count(struct text *out, const char *key, int64_t value, int64_t standard)
 {
     if (value != standard)
@@ -185,7 +185,8 @@ static void add_model(const struct import_job *j, struct text *out)
                   j->kv_rank, j->q_rank, j->rope_dim, j->value_dim);
 }
 
-/* Sigmoids of the chosen experts are always made to add up to 1, where there are several. */
+/* Whether the scores of the chosen experts are scaled to a sum of 1; sigmoids of several experts
+ * always are. */
 static bool divides_by_sum(const struct import_job *j)
 {
     return j->score && !strcmp(j->score, "sigmoid") ? j->top_k != 1 : !j->pre_softmax;
@@ -218,7 +219,7 @@ static void add_experts(const struct import_job *j, struct text *out)
         add_fraction(out, "z_loss", j->z_loss);
     if (j->capacity > 0)
         add_fraction(out, "capacity", j->capacity);
-    else /* software without a capacity holds the rows that come, which training keeps balanced */
+    else /* without a capacity all arriving rows are held, and training keeps them balanced */
         text_add(out, "  routing: uniform   # balanced; with learned, memory has room for the worst "
                       "case\n");
 }
@@ -251,7 +252,7 @@ struct named_axis {
     int64_t size;
 };
 
-/* Those with more than one device, with commas between them. */
+/* Write the axes with more than one device, separated by commas. */
 static void add_axes(struct text *out, const struct named_axis *axes, size_t naxes)
 {
     size_t n = 0;
@@ -343,8 +344,8 @@ static void add_pipeline(const struct import_job *j, struct text *out)
     text_add(out, "}\n");
 }
 
-/* These systems shard over all ranks but the replicas: experts over those that have the same ones,
- * as no array is sharded over an axis twice. */
+/* These systems shard over all ranks but the replicas; experts are sharded over the ranks with the
+ * same experts, because no array is sharded over an axis twice. */
 static void add_zero(const struct import_job *j, const struct shape *s, struct text *out)
 {
     const struct named_axis axes[] = {{"dp", s->data}, {"ep", s->experts}, {"cp", j->context}};
@@ -413,7 +414,8 @@ static void add_loss_scale(const struct import_job *j, struct text *out)
         text_addf(out, "loss_scale: {kind: static, initial: %" PRId64 "}\n", j->loss_scale);
 }
 
-/* One step at one rate: neither the number of steps nor how the rate changes is of the layout. */
+/* One step is planned at one rate: neither the number of steps nor the schedule of the rate affects
+ * the layout. */
 static void add_optimizer(const struct import_job *j, struct text *out)
 {
     bool sgd = j->optimizer && !strcmp(j->optimizer, "sgd");
@@ -442,7 +444,7 @@ static void add_comment(struct text *out, const char *what, const char *by, cons
     if (list->length == 0)
         return;
     text_addf(out, "# %s%s:", what, by);
-    escape_add(out, text_get(list)); /* with words of the file */
+    escape_add(out, text_get(list)); /* the list has words of the file */
     text_add(out, "\n");
 }
 
@@ -457,7 +459,7 @@ static void add_head(const struct import_job *j, const char *from, struct text *
     text_addf(out, "version: 1\nname: %s\n", from);
 }
 
-/* What was written is a scenario, or it is no result. */
+/* Check that the text is a scenario, and report the reader's faults. */
 static void check_scenario(const struct import_job *job, struct text *out, struct diag *diag)
 {
     struct scenario_file *file = NULL;

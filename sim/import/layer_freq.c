@@ -1,7 +1,7 @@
-/* Which layers have experts, as Megatron-LM says it.
+/* Reads which layers have experts, as Megatron-LM says it.
  *
- *   2                     the first of every two
- *   [0]*3+[1]*58          a list in Python: sums of lists, each times a number, brackets around
+ * 2                     the first of every two
+ * [0]*3+[1]*58          a list in Python: sums of lists, each times a number, brackets around
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -89,7 +89,7 @@ static bool read_sum(struct pattern *p)
     return true;
 }
 
-/* The sizes of `moe:` that give the same layers; false: none do. */
+/* Find sizes of `moe:` that give the same layers; false: none do. */
 static bool fit(struct import_job *job, const char *ones)
 {
     const char *first = strchr(ones, '1');
@@ -110,8 +110,8 @@ static bool fit(struct import_job *job, const char *ones)
     return true;
 }
 
-/* Where the layers of each stage are so many groups, it is all the same to which layer of a group
- * the experts belong. */
+/* If the layers of each stage are whole groups, it makes no difference which layer of a group has
+ * the experts. */
 static void read_number(struct import_job *job, const char *text, struct diag *diag)
 {
     int64_t stages = job->stages * (job->virtual_stages > 0 ? job->virtual_stages : 1);

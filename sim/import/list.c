@@ -1,4 +1,4 @@
-/* A plain list of arrays: names with shapes, and types if wanted.
+/* Reads a plain list of arrays: names with shapes, and types if wanted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* A command of Megatron-LM, or the script that launches it: what its options come to together.
- * What is not of the layout (paths, tokenizers, logs) is left out, and named.
+/* Reads a command of Megatron-LM, or the script that launches the command, and combines its
+ * options.  Options without effect on the layout (paths, tokenizers, logs) are left out, and named.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,8 +15,8 @@
 
 /* ---- what options come to together ---- */
 
-/* The tokens of a tokenizer that is known by its name.  One that is given with a file of merges
- * alone is GPT-2's, as it was before there was --tokenizer-type. */
+/* The tokens of a tokenizer with a known name.  A file of merges alone means GPT-2's tokenizer, as
+ * before --tokenizer-type existed. */
 static int64_t vocab_by_name(struct import_job *job)
 {
     const char *type = job->tokenizer.text, *by = "--tokenizer-type", *what = type;
@@ -39,7 +39,7 @@ static int64_t vocab_by_name(struct import_job *job)
     return tokens;
 }
 
-/* Where the vocabulary is said, the tokenizer says nothing. */
+/* If an option gives the vocabulary, the options of the tokenizer are left out. */
 static void leave_hints(struct import_job *job)
 {
     for (size_t i = 0; megatron_options[i].name; i++)
@@ -74,7 +74,7 @@ static void find_vocab(struct import_job *job, struct diag *diag)
                   (long long)job->given_vocab, (long long)of);
 }
 
-/* "127,0" or "(127,0)": so many tokens before a token, none after it. */
+/* Read "127,0" or "(127,0)": how many tokens before a token, and none after it, are attended to. */
 static void find_window(struct import_job *job, struct diag *diag)
 {
     const char *text = job->window_size.text;
@@ -94,7 +94,7 @@ static void find_window(struct import_job *job, struct diag *diag)
         job->window = before + 1;
 }
 
-/* T5 is known by its program, or by what no other has. */
+/* T5 is known by its program, or by options that only T5 has. */
 static void find_stacks(struct import_job *job, struct diag *diag)
 {
     bool stacks = job->decoder_layers > 0 || job->decoder_seq > 0;
@@ -111,7 +111,7 @@ static void find_stacks(struct import_job *job, struct diag *diag)
     megatron_note_program(job);
 }
 
-/* The encoder and the decoder of T5, with what a scenario's T5 has otherwise. */
+/* Find the encoder and the decoder of T5, and what a scenario's T5 does differently. */
 static void find_t5(struct import_job *job, struct diag *diag)
 {
     if (job->stages > 1 || job->context > 1 || job->experts > 0 || job->grouped || job->latent ||
@@ -131,7 +131,7 @@ static void find_t5(struct import_job *job, struct diag *diag)
     text_add(&job->notes, "# Norms and kernels of T5 have no biases here; Megatron-LM's have.\n");
 }
 
-/* Compressed attention; the widths that are not said are as there. */
+/* Find the widths of compressed attention; by default those of Megatron-LM. */
 static void find_latent(struct import_job *job, struct diag *diag)
 {
     const struct {
@@ -160,7 +160,8 @@ static void find_latent(struct import_job *job, struct diag *diag)
     job->qk_norm = job->grouped = false;
 }
 
-/* As Megatron-LM has it where a gate makes three kernels of two. */
+/* The width of the mlp as in Megatron-LM, narrower with a gate, which makes three kernels of
+ * two. */
 static void find_width(struct import_job *job)
 {
     if (job->d_ff == 0 && job->swiglu)
@@ -231,7 +232,7 @@ static void find_zero(struct import_job *job)
     job->rows = job->fsdp2;
 }
 
-/* The types that are kept beside a 16-bit model's. */
+/* The scenario's name of a type kept beside 16-bit parameters; NULL: float32. */
 static const char *type_name(const char *type)
 {
     return !type || !strcmp(type, "fp32") ? NULL : !strcmp(type, "bf16") ? "bfloat16" : "float16";
@@ -257,7 +258,7 @@ static void find_types(struct import_job *job, struct diag *diag)
     job->dynamic_scale = job->loss_scale_window > 0 || (job->fp16 && job->loss_scale == 0);
 }
 
-/* A batch that grows during the run: a step of the full one is planned. */
+/* If the batch grows during the run, a step of the full batch is planned. */
 static void find_growth(struct import_job *job, struct diag *diag)
 {
     const char *last = job->batches.text ? strrchr(job->batches.text, ':') : NULL;
@@ -281,7 +282,7 @@ static void find_growth(struct import_job *job, struct diag *diag)
                   (long long)job->batch);
 }
 
-/* What is done otherwise there. */
+/* Note what Megatron-LM does differently. */
 static void add_notes(struct import_job *job)
 {
     if (job->experts > 0 && job->expert_devices > 1 && !job->dispatcher)
@@ -315,7 +316,8 @@ static void finish(struct import_job *job, struct diag *diag)
     add_notes(job);
 }
 
-/* Other files may set what is missing, or set what is there otherwise. */
+/* Name the files that were not read, because they may set missing options, or override given
+ * ones. */
 static void tell_unread(struct import_job *job, struct diag *diag)
 {
     if (job->unread.length == 0)

@@ -48,7 +48,7 @@ static const char *const methods[] = {"uniform", "block", NULL};
 static const char *const optimizers[] = {"adam", "sgd", NULL};
 static const char *const types[] = {"fp32", "bf16", "fp16", NULL};
 
-/* What a scenario plans anyway. */
+/* Words for what a scenario plans anyway. */
 static const char *const zero[] = {"0", NULL};
 static const char *const fp32[] = {"fp32", NULL};
 static const char *const exchanges[] = {"alltoall", "alltoall_seq", "flex", NULL};

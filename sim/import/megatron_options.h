@@ -1,5 +1,5 @@
-/* import/megatron_options.h - what Megatron-LM's options and torchrun's mean for a layout, a row
- * each: read, not to be said by a scenario, or known to say nothing of the layout.
+/* import/megatron_options.h - the table of Megatron-LM's and torchrun's options: a row says that an
+ * option is read, that a scenario cannot express it, or that it has no effect on the layout.
  *
  * Thread class: the table is immutable; a job is owned by one thread.
  *
@@ -10,9 +10,9 @@
 
 #include "import/job.h"
 
-extern const struct import_option megatron_options[]; /* ended by one without a name */
+extern const struct import_option megatron_options[]; /* ended by a row without a name */
 
-/* Put an option where it belongs; `value` is NULL where there is none. */
+/* Store the value of an option; `value` is NULL if there is none. */
 void megatron_set(struct import_job *job, const char *name, const char *value, struct place place,
                   struct place of_value, struct diag *diag);
 

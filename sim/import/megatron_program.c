@@ -1,4 +1,4 @@
-/* Megatron-LM has a program for each kind of model, which take the same options.
+/* Recognizes Megatron-LM's programs: one for each kind of model, all with the same options.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,8 +12,8 @@ enum model { DECODER, T5, NONE };
 
 #define DECODER_INSTEAD "; expected pretrain_gpt.py or pretrain_t5.py"
 
-/* By the end of a path: that of a program, or a folder of Megatron-LM's functional tests, which is
- * called by what its cases train.  The first that fits. */
+/* Programs by the end of a path, the first that fits: of a program file, or of a folder of
+ * Megatron-LM's functional tests, which is named after the model of its cases. */
 static const struct {
     const char *end;
     enum model model;
@@ -58,7 +58,8 @@ static const struct {
     {"/multimodal-llava", NONE, "no model of a scenario sees images; expected a test of gpt or t5"},
 };
 
-/* The path "t5.py" is none of "a_t5.py", but "inference.py" is one of each program for it. */
+/* Whether a path ends with `end`, at the beginning of a name or after its '_': "a_t5.py" ends with
+ * "t5.py". */
 static bool ends_with(const char *path, const char *end)
 {
     size_t n = strlen(path), m = strlen(end);

@@ -1,4 +1,5 @@
-/* Which activations Megatron-LM computes again: all of some layers, or parts of each by name.
+/* Finds the activations that Megatron-LM recomputes: all of some layers, or parts of each layer by
+ * name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,10 +9,10 @@
 
 #include "import/megatron.h"
 
-/* The parts of a layer that are computed again, by name, and what values of theirs are called. */
+/* The parts of a layer that can be recomputed, by name, with patterns of their values' names. */
 static const struct module {
     const char *name, *pattern;
-    enum { ANY, DENSE, EXPERTS, SHARED, LATENT } of; /* what layers must have */
+    enum { ANY, DENSE, EXPERTS, SHARED, LATENT } of; /* required of the layers */
 } modules[] = {{"core_attn", "attn/heads", ANY},
                {"layernorm", "norm[12]", ANY},
                {"mlp", "mlp/", DENSE},
@@ -46,7 +47,7 @@ static void add_module(struct import_job *job, const char *name, size_t length, 
                length < 40 ? (int)length : 40, name);
 }
 
-/* Of what a part gives, too, where it is more than one product. */
+/* Add the patterns of all recomputed parts; none if core attention alone is recomputed. */
 static void find_modules(struct import_job *job, struct diag *diag)
 {
     const char *at = job->modules.text ? job->modules.text : "core_attn";
@@ -69,7 +70,7 @@ static void find_modules(struct import_job *job, struct diag *diag)
                               "more work than planned.\n");
 }
 
-/* A layer that is computed again is called a second time, to its end. */
+/* Megatron-LM calls a recomputed layer a second time, to its end. */
 void megatron_find_recompute(struct import_job *job, struct diag *diag)
 {
     const char *method = job->method ? job->method : job->old_method;

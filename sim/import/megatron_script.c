@@ -15,12 +15,12 @@
     "expected the command with its values, as it is printed with torchrun() { echo torchrun " \
     "\"$@\"; } on top of the script"
 
-/* What is read, and the command that it launches. */
+/* A script being read, and the command that the script launches. */
 struct script {
     struct import_job *job;
-    struct text launched; /* its words, a line each */
+    struct text launched; /* words of the command, a line each */
     struct place place;
-    bool offered; /* options are of variables that no command uses */
+    bool offered; /* options come from variables that no command uses */
 };
 
 /* ---- doubts ---- */
@@ -42,7 +42,7 @@ static const char *why_unknown(const char *from)
     return from[0] == '$' ? "is not set in this file" : "is not known here";
 }
 
-/* A condition, or a part of a word, that is not known; `what` is its text. */
+/* Report a condition, or a part of a word, that is not known; `what` is its text. */
 static void report_doubt(const struct shell *s, struct shell_origin origin, const char *what)
 {
     const char *from = s->text + origin.at;
@@ -62,7 +62,7 @@ static void report_doubt(const struct shell *s, struct shell_origin origin, cons
     free(name);
 }
 
-/* A command that may not be run, or that is run in a loop. */
+/* Report an option of a command that may not be run, or that is run in a loop. */
 static void report_under(const struct shell *s, size_t word, const char *option)
 {
     const struct shell_origin origin = {.at = 0, .cause = s->under, .doubt = SHELL_MAYBE};
@@ -79,7 +79,7 @@ static void report_under(const struct shell *s, size_t word, const char *option)
     free(name);
 }
 
-/* The first doubt of a part of a word is reported; false: there is none. */
+/* Report the first doubt in a part of a word; false: no doubt. */
 static bool report_part(const struct shell *s, size_t word, size_t first, size_t end)
 {
     size_t at = shell_words_doubt(&s->words, word, first, end);
@@ -93,7 +93,7 @@ static bool report_part(const struct shell *s, size_t word, size_t first, size_t
 
 /* ---- options ---- */
 
-/* A word that is no option nor a value: it may stand for options. */
+/* Note a word that is neither an option nor a value, and may stand for options. */
 static void read_other(struct import_job *job, const struct shell *s, size_t word)
 {
     size_t length = s->words.list[word].length;
@@ -111,7 +111,7 @@ static void read_other(struct import_job *job, const struct shell *s, size_t wor
     free(name);
 }
 
-/* The value in a word from a byte on. */
+/* Set an option to the value in a word, from a byte on. */
 static void set_value(struct import_job *job, const struct shell *s,
                       const struct import_option *option, const char *name, size_t word,
                       size_t byte)
@@ -124,10 +124,10 @@ static void set_value(struct import_job *job, const struct shell *s,
                    shell_place_at(s, shell_words_at(&s->words, word, byte)), s->diag);
 }
 
-/* The words that may be the value of an option in `word`, whose name has so many bytes: behind `=`,
- * or those up to the next option. */
+/* The words that may be the value of the option in `word`, whose name has `length` bytes: after
+ * `=`, or the words up to the next option. */
 struct values {
-    size_t first, end, byte; /* words; where the first of them begins */
+    size_t first, end, byte; /* words; first byte of the value in the first word */
 };
 
 static struct values values_of(const struct shell *s, size_t word, size_t length)
@@ -142,7 +142,7 @@ static struct values values_of(const struct shell *s, size_t word, size_t length
     return v;
 }
 
-/* The values of an option that takes several. */
+/* Set an option that takes several values. */
 static void set_list(struct import_job *job, const struct shell *s,
                      const struct import_option *option, const char *name, size_t word,
                      const struct values *v)
@@ -163,7 +163,7 @@ static void set_list(struct import_job *job, const struct shell *s,
     text_fini(&all);
 }
 
-/* The parts of words that are known, a space between two; no part of which a byte is not. */
+/* Append the known parts of words, separated by spaces; a part with an unknown byte is left out. */
 static void add_known(struct text *out, const struct shell *s, const struct values *v)
 {
     for (size_t i = v->first; i < v->end; i++) {
@@ -184,8 +184,8 @@ static void add_known(struct text *out, const struct shell *s, const struct valu
     }
 }
 
-/* What is only a hint is none where it is in doubt whether it is given; of what its value may be,
- * what is known counts. */
+/* Set a hint.  A hint that may not be given is ignored; of its possible values the known ones
+ * count. */
 static void set_hint(struct import_job *job, const struct shell *s,
                      const struct import_option *option, const char *name, size_t word,
                      size_t length, struct values v)
@@ -203,7 +203,7 @@ static void set_hint(struct import_job *job, const struct shell *s,
     text_fini(&known);
 }
 
-/* Whether the option itself is sure to be given; if not and it matters, that is reported. */
+/* Whether an option is certainly given; a doubt is reported. */
 static bool is_given(const struct shell *s, const struct import_option *option, size_t word,
                      size_t length, const char *name)
 {
@@ -220,7 +220,7 @@ static bool is_given(const struct shell *s, const struct import_option *option, 
     return true;
 }
 
-/* The option in a word, its name of so many bytes, and its value if it has one. */
+/* Take the option in a word, with a name of `length` bytes, and its value if any. */
 static void take_option(struct import_job *job, const struct shell *s,
                         const struct import_option *option, const char *name, size_t word,
                         size_t length, bool follows)
@@ -246,8 +246,8 @@ static void take_option(struct import_job *job, const struct shell *s,
     }
 }
 
-/* An option and its value, behind `=` or the next word; returns the word behind both.  Of what
- * stands before the launcher's name, what is not known is another program's. */
+/* Read an option and its value, after `=` or in the next word; returns the word after both.
+ * Unknown options before the launcher's name belong to another program. */
 static size_t read_option(struct import_job *job, const struct shell *s, size_t word, bool ours)
 {
     const char *text = shell_words_text(&s->words, word);
@@ -278,7 +278,7 @@ static size_t read_option(struct import_job *job, const struct shell *s, size_t 
 
 /* ---- commands ---- */
 
-/* Whether a command has an option that says something of the layout. */
+/* Whether a command has an option that affects the layout. */
 static bool launches(const struct shell *s)
 {
     for (size_t i = 0; i < s->words.count; i++) {
@@ -298,7 +298,7 @@ static bool launches(const struct shell *s)
     return false;
 }
 
-/* The word that names torchrun, Python or a program of it; 0: the first, or none does. */
+/* The word that names torchrun, Python or a Python program; 0: the first word, or none. */
 static size_t find_launcher(const struct shell *s)
 {
     for (size_t i = 0; i < s->words.count && !is_option(s, i); i++) {
@@ -322,7 +322,8 @@ static void add_words(struct text *out, const struct shell *s)
         text_addf(out, "%s\n", shell_words_text(&s->words, i));
 }
 
-/* One command is launched, be it twice; of two it is not known which is meant. */
+/* A script may launch one command, even twice; of two different commands the right one is
+ * unknown. */
 static bool is_first(struct script *script, const struct shell *s)
 {
     struct place place = shell_place_at(s, shell_words_at(&s->words, 0, 0));
@@ -345,7 +346,7 @@ static bool is_first(struct script *script, const struct shell *s)
     return false;
 }
 
-/* Of a command that has options, what might stand for some counts, too. */
+/* Read a command with options; words that may stand for options count, too. */
 static void read_command(void *context, struct shell *s)
 {
     struct script *script = context;
@@ -378,7 +379,7 @@ static void report_nothing(const struct script *script, const struct shell *s)
                    "pretrain_gpt.py --num-layers N");
 }
 
-/* The tokenizer that a file of variables names for the file that reads it. */
+/* Take the tokenizer that a file of variables sets for another file. */
 static void take_tokenizer(struct import_job *job, struct shell *s)
 {
     static const char name[] = "TOKENIZER_MODEL";
@@ -397,7 +398,7 @@ static void take_tokenizer(struct import_job *job, struct shell *s)
         diag_no_memory(s->diag);
 }
 
-/* Variables without a command are a file that another reads. */
+/* Variables without a command are meant for another file: take the options in them. */
 static void offer_variables(struct script *script, struct shell *s)
 {
     struct text names = TEXT_INIT;

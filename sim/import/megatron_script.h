@@ -1,5 +1,5 @@
-/* import/megatron_script.h - the options of Megatron-LM's command, out of the script that launches
- * it.
+/* import/megatron_script.h - finds the options of Megatron-LM's command in the script that launches
+ * the command.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,8 +8,8 @@
 
 #include "import/job.h"
 
-/* Read a command, or the script that launches one, with the variables that the job is given.
- * What is wrong is reported, and what is not known and matters. */
+/* Read a command, or the script that launches one, with the given variables of the job.  Faults are
+ * reported, and unknown values that matter. */
 void megatron_read_script(struct import_job *job, struct place first, const char *text,
                           struct diag *diag);
 

@@ -1,12 +1,12 @@
-/* The model_config.yaml of a functional test of Megatron-LM, whose options are a map:
+/* Reads the model_config.yaml of a functional test of Megatron-LM, whose options are a map:
  *
- *   MODEL_ARGS:
- *     --num-layers: 12
- *     --bf16: true          a flag
- *     --split: 949,50,1
+ * MODEL_ARGS:
+ * --num-layers: 12
+ * --bf16: true          a flag
+ * --split: 949,50,1
  *
- * Neither the program nor the devices are said: the first follows from the folder that the test
- * lies in, if that has the name that it has there.
+ * The file gives neither the program nor the devices: the program follows from the folder of the
+ * test, if the folder keeps its original name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,7 +51,7 @@ static void read_folder(struct import_job *job, struct place first, struct diag 
     text_fini(&folder);
 }
 
-/* A list is its values behind each other, as "[a b]" is. */
+/* Append a value; a list becomes its values, separated by spaces, as in "[a b]". */
 static void add_value(struct text *out, const struct yaml_node *node)
 {
     if (node->kind == YAML_TEXT)

@@ -44,7 +44,7 @@ static void add_utf8(struct text *out, uint32_t code)
     text_add_char(out, (char)(0x80 | (code & 0x3F)));
 }
 
-/* The number of up to `most` digits of a base, and at least `least`; false if there are fewer. */
+/* Read a number of `least` to `most` digits in a base; false: fewer digits. */
 static bool read_code(uint32_t *code, const char *digits, unsigned base, size_t least, size_t most,
                       size_t *used)
 {

@@ -1,7 +1,7 @@
-/* import/python_text.h - strings as Python writes them.
+/* import/python_text.h - reads strings of Python.
  *
- * Quotes of one or three, the prefixes r and u, escapes, and strings side by side that are one.  An
- * escape that Python does not know stands for itself, with its backslash, as in "\d".
+ * Quotes of one or three, the prefixes r and u, escapes, and adjacent strings that form one.  An
+ * escape that Python does not know keeps its backslash, as in "\d".
  *
  * Thread class: owned by one thread.
  *
@@ -15,8 +15,8 @@
 /* Whether a string comes next. */
 bool python_text_starts(const char *at);
 
-/* The string that comes next, and those beside it.  False with a report: one that does not end, an
- * f-string or bytes, a zero byte in it. */
+/* Read the next string and the strings adjacent to it.  False with a report: a string that does not
+ * end, an f-string or bytes, a zero byte. */
 bool python_text_read(struct text *out, struct source *source);
 
 #endif /* IMPORT_PYTHON_TEXT_H */

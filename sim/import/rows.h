@@ -1,4 +1,4 @@
-/* rows.h - how rows of tables of options are written; for the readers that have such a table.
+/* rows.h - macros for the rows of tables of options.
  *
  * Thread class: none, these are initializers.
  *

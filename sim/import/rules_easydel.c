@@ -1,5 +1,5 @@
-/* Lists of EasyDeL and eformer: patterns that are searched for in the names of parameters, and what
- * the first that is found says.  The mesh and PartitionAxis count where the file has them.
+/* Reads lists of EasyDeL and eformer: patterns that are searched for in the names of parameters,
+ * with the spec of the first match.  The file's mesh and PartitionAxis count, if given.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,7 @@ struct reader {
 
 /* ---- the mesh ---- */
 
-/* What a file calls one of two names, "sharding_axis_dims" or "axis_dims". */
+/* The list that a file binds to one of two names, "sharding_axis_dims" or "axis_dims". */
 static const struct value *find_list(const struct reader *r, const char *name, const char *other)
 {
     const struct value *v = statements_find(&r->statements, NULL, name);
@@ -38,7 +38,8 @@ static const struct value *find_list(const struct reader *r, const char *name, c
     return NULL;
 }
 
-/* Names where the file has none: of five dims EasyDeL's, of four those of earlier releases. */
+/* Names of axes if the file has none: EasyDeL's for five sizes, those of earlier releases for
+ * four. */
 static const char *const *default_names(size_t n)
 {
     static const char *const earlier[] = {"dp", "fsdp", "tp", "sp"};
@@ -83,7 +84,7 @@ static void read_mesh(struct reader *r)
 
 /* ---- PartitionAxis ---- */
 
-/* The call of PartitionAxis that a value is, or has in it. */
+/* The call of a function `name`: the value itself, or a call in its arguments. */
 static const struct value *find_call(const struct value *v, const char *name)
 {
     const struct value *found = NULL;
@@ -97,7 +98,7 @@ static const struct value *find_call(const struct value *v, const char *name)
     return found;
 }
 
-/* The field of a keyword; false where it counts for nothing here. */
+/* Read the field of a keyword; false: the field has no effect here. */
 static bool read_field(struct shd_axis_override *out, const struct reader *r, const char *keyword,
                        const struct value *v)
 {

@@ -18,14 +18,17 @@ struct finder {
     const struct scenario *scenario;
     const struct graph *graph;
     struct diag *diag;
-    const char *unmatched; /* the first parameter without a rule, and how many have none */
+    const char *unmatched; /* the first parameter without a rule, and the number of such
+                              parameters */
     size_t nunmatched;
-    struct shd_regex **patterns; /* those of the rules, for rules that others come before */
-    size_t *firsts;              /* parameters, the first of each kind and spec */
+    struct shd_regex **patterns; /* compiled patterns of the rules, to find matches after the
+                                    first */
+    size_t *firsts;              /* parameters: the first of each kind and spec */
     size_t nfirsts;
 };
 
-/* A parameter as it is there: a dimension is some of ours, the first the major one. */
+/* A parameter as an array of the other system: a dimension consists of some dimensions here, the
+ * first the major one. */
 struct array {
     const struct graph_node *node;
     int64_t ours[RANK_MAX];
@@ -33,10 +36,10 @@ struct array {
     int64_t shape[RANK_MAX];
     size_t nparts[RANK_MAX];
     size_t parts[RANK_MAX][RANK_MAX];
-    char axes[RANK_MAX][32]; /* of T5X; "" of others */
+    char axes[RANK_MAX][32]; /* T5X's logical names; else "" */
 };
 
-/* The axes of each of our dimensions. */
+/* The axes of each dimension here. */
 struct found {
     size_t naxes[RANK_MAX];
     size_t axes[RANK_MAX][SHD_MESH_AXES_MAX];
@@ -44,7 +47,7 @@ struct found {
 
 /* ---- names and shapes ---- */
 
-/* Their name: '*' is the number of a layer, which is in ours. */
+/* Append the name in the other system; '*' becomes the number of the layer in `ours`. */
 static void add_name(struct text *out, const char *theirs, const char *ours)
 {
     const char *number = ours;
@@ -59,8 +62,8 @@ static void add_name(struct text *out, const char *theirs, const char *ours)
     }
 }
 
-/* Whether a model's kernels have heads and their widths as one dimension of that name; rules that
- * have no such name but "heads" or "kv" mean two. */
+/* Whether a model's kernels have heads and head_dim as one dimension, joined_kv; rules with only
+ * "heads" or "kv" mean two dimensions. */
 static bool is_joined(const struct shd_logical_rules *rules)
 {
     bool apart = false;
@@ -75,7 +78,7 @@ static bool is_joined(const struct shd_logical_rules *rules)
     return !apart;
 }
 
-/* Add one of their dimensions, made of these of ours ("12"). */
+/* Add a dimension of the other system, made of these dimensions here ("12"). */
 static void add_dim(struct array *a, const char *ours, size_t n, const char *axis, size_t length)
 {
     size_t d = a->rank++;
@@ -128,7 +131,7 @@ static void report_uneven(const struct finder *f, const struct array *a, size_t 
                    a->node->name, dim, ours, rest, axis, ours);
 }
 
-/* Bring the axes of one of their dimensions to ours. */
+/* Distribute the axes of a dimension in the other system over the dimensions here. */
 static bool place_axes(struct found *out, const struct finder *f, const struct array *a, size_t dim,
                        const struct shd_spec *spec, struct place place)
 {
@@ -175,7 +178,7 @@ static void print_found(struct text *out, const struct import_rules *rules,
 
 /* ---- rules ---- */
 
-/* Note that a rule gave a parameter something. */
+/* Note that a rule gave a parameter a spec. */
 static void note(struct import_rule *rule, const char *any)
 {
     const char *given = text_get(&rule->given), *at = strstr(given, any);
@@ -211,7 +214,7 @@ static bool shards(const struct shd_spec *spec)
     return false;
 }
 
-/* Note the patterns that are in a name, whether or not they are the first. */
+/* Note the patterns that match a name, whether or not they come first. */
 static void note_found(struct finder *f, const char *theirs)
 {
     for (size_t r = 0; f->patterns && r < f->rules->nrules; r++) {
@@ -221,14 +224,14 @@ static void note_found(struct finder *f, const char *theirs)
 
         if (!rule->found && !f->patterns[r] &&
             shd_regex_compile(&f->patterns[r], rule->name, &err) != SHD_OK)
-            diag_no_memory(f->diag); /* it compiled before */
+            diag_no_memory(f->diag); /* the pattern compiled before */
         if (!rule->found && f->patterns[r] &&
             shd_regex_search(&at, f->patterns[r], theirs, &err) == SHD_OK)
             rule->found = at.found;
     }
 }
 
-/* By pattern. */
+/* Find a parameter's spec by patterns. */
 static struct shd_spec *find_by_name(struct finder *f, const struct array *a, const char *theirs,
                                      const char *any, bool *small, struct place *place)
 {
@@ -274,7 +277,7 @@ static bool same_axes(const struct shd_spec_entry *entry, const struct shd_spec 
     return true;
 }
 
-/* Which rule a dimension of a name got its axes from: the first that says just that. */
+/* The rule that gave a dimension its axes: the first with this name and exactly these axes. */
 static struct import_rule *find_rule(const struct import_rules *rules, const char *name,
                                      const struct shd_spec *spec, size_t dim)
 {
@@ -285,7 +288,7 @@ static struct import_rule *find_rule(const struct import_rules *rules, const cha
     return NULL;
 }
 
-/* By the logical axes of T5X. */
+/* Find a parameter's spec by T5X's logical axes. */
 static struct shd_spec *find_by_axes(struct finder *f, const struct array *a, const char *any,
                                      struct place *place)
 {
@@ -336,7 +339,7 @@ void rules_layout_logical(struct text *out, const struct import_rules *rules,
 
 /* ---- parameters ---- */
 
-/* The row of a parameter; `own` is filled in where names are the same here and there. */
+/* The row of a parameter; `own` is filled in if names are equal here and there. */
 static const struct names_row *find_row(const struct finder *f, const struct array *a,
                                         const char *any, struct names_row *own, char dims[])
 {
@@ -368,8 +371,8 @@ static void add_theirs(struct text *out, const struct array *a, const char *thei
         text_addf(out, "%s%s%s", d ? ", " : " (", a->axes[d], d + 1 < a->rank ? "" : ")");
 }
 
-/* Find those that a parameter, the last, is the same as but for the layer.  There are few kinds, so
- * that a list of the first of each kind and spec is short. */
+/* Find the parameters that equal the last one except for the layer.  There are few kinds, so that a
+ * list of the first of each kind and spec is short. */
 static void find_alike(struct finder *f, struct rules_layout *out)
 {
     size_t last = out->count - 1;
@@ -390,7 +393,7 @@ static void find_alike(struct finder *f, struct rules_layout *out)
         f->firsts[f->nfirsts++] = last;
 }
 
-/* All texts of a parameter, made at once.  False without memory. */
+/* Store all texts of a parameter together.  False: no memory. */
 static bool keep(struct rules_layout_param *out, struct text *any, struct text *theirs,
                  struct text *spec, const char *ours)
 {

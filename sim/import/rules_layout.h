@@ -1,8 +1,9 @@
-/* import/rules_layout.h - what rules of another system say of the parameters of a model here.
+/* import/rules_layout.h - finds the spec that another system's rules give each parameter of a
+ * model.
  *
- * Each parameter is looked up by the name and in the shape that it has there, and the spec that it
- * gets is brought to its dimensions here: the axes of one dimension that is heads and head_dim
- * together go to heads as long as they divide it, and to head_dim once a device has one head.
+ * Each parameter is looked up by its name and shape in the other system, and its spec is translated
+ * to its dimensions here: if one dimension there is heads and head_dim together, its axes go to
+ * heads as long as they divide heads, and to head_dim once a device has one head.
  *
  * Thread class: owned by one thread.
  *
@@ -15,15 +16,15 @@
 #include "import/rules.h"
 
 struct rules_layout_param {
-    char *ours;       /* its name; free with rules_layout_fini() as all here */
-    char *any;        /* the same with '*' for the number of a layer */
-    char *theirs;     /* its name there, with '*', and behind it its logical axes of T5X */
+    char *ours;       /* name here; free all texts with rules_layout_fini() */
+    char *any;        /* `ours` with '*' for the number of a layer */
+    char *theirs;     /* name in the other system, with '*', followed by its logical axes in T5X */
     char *spec;       /* as scenarios write it, "[null, tp]" */
-    bool small;       /* replicated, as it has too few elements for a rule to count */
-    const char *part; /* what else is in their array, or NULL */
-    size_t kind;      /* the first of those that are the same but for the layer */
-    size_t alike;     /* the first of these that has the same spec, */
-    size_t nalike;    /* and there how many have it */
+    bool small;       /* replicated: too few elements for a rule to count */
+    const char *part; /* other contents of the array there, or NULL */
+    size_t kind;      /* the first parameter that is equal except for the layer */
+    size_t alike;     /* the first parameter of this kind with the same spec, ... */
+    size_t nalike;    /* ... and there the number of parameters with this spec */
 };
 
 struct rules_layout {
@@ -31,16 +32,17 @@ struct rules_layout {
     struct rules_layout_param *list; /* in the order of the model */
 };
 
-/* Look up all parameters of a graph.  What rules gave is noted in them, too.  Reports a parameter
- * without a name there or without a rule, a spec of more entries than the array has dimensions, a
- * dimension that does not divide.  Free with rules_layout_fini() either way. */
+/* Look up all parameters of a graph, and note in the rules which parameters they gave a spec.
+ * Reports a parameter without a name in the other system or without a rule, a spec with more
+ * entries than the array has dimensions, and a dimension that does not divide.  Free with
+ * rules_layout_fini() either way. */
 void rules_layout_init(struct rules_layout *out, struct import_rules *rules,
                        const struct scenario *scenario, const struct graph *graph,
                        struct diag *diag);
 void rules_layout_fini(struct rules_layout *layout);
 
-/* The spec of logical axes (NULL: a dimension of none), of T5X, as scenarios write it; of no rule
- * that is found anything is noted. */
+/* Print the spec of T5X's logical axes (NULL: a dimension without a name), as scenarios write it;
+ * does not note which rules were found. */
 void rules_layout_logical(struct text *out, const struct import_rules *rules,
                           const char *const *names, size_t nnames, struct diag *diag);
 

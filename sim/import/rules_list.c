@@ -5,7 +5,7 @@
 
 struct search {
     const struct statements *statements;
-    const struct value *found, *lone; /* a pair that stands in no list */
+    const struct value *found, *lone; /* a pair outside of any list */
     struct diag *diag;
 };
 
@@ -17,7 +17,8 @@ static bool is_pair(const struct statements *statements, const struct value *v)
     return statements_resolve(statements, v->items[0])->kind == VALUE_TEXT;
 }
 
-/* A name stands for what is looked at where it is bound. */
+/* Look for a list in a value.  Names are not followed, because their bindings are looked at,
+ * too. */
 static void look_at(struct search *s, const struct value *v)
 {
     if (v->kind == VALUE_CALL)

@@ -1,4 +1,4 @@
-/* import/rules_list.h - the one list of rules in a file: pairs of a text and what it stands for.
+/* import/rules_list.h - finds the one list of rules in a file: pairs of a text and its value.
  *
  * Thread class: pure functions.
  *
@@ -10,16 +10,16 @@
 #include "import/rules.h"
 #include "import/statements.h"
 
-/* The list of pairs that a file binds, returns, or gives a call.  NULL with a report: there is
- * none, or more than one.  `example` is a pair, for messages. */
+/* The list of pairs that a file binds, returns, or passes to a call.  NULL with a report: no list,
+ * or more than one.  `example` is a pair, for messages. */
 const struct value *rules_list_find(const struct statements *statements, const char *example,
                                     struct place end, struct diag *diag);
 
-/* The two of a pair of such a list, the first a text.  False with a report. */
+/* Read a pair of the list: two values, the first a text.  False with a report. */
 bool rules_list_pair(const struct value *pair[2], const struct statements *statements,
                      const struct value *item, const char *example, struct diag *diag);
 
-/* Report a list with more rules than can be.  False if it was. */
+/* Report a list with too many rules, and return false. */
 bool rules_list_check(const struct value *list, struct diag *diag);
 
 #endif /* IMPORT_RULES_LIST_H */

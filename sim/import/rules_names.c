@@ -95,7 +95,7 @@ static const struct names_row deepseek_rows[] = {
     END,
 };
 
-/* Of models that compress keys but not queries. */
+/* Rows of models that compress keys but not queries. */
 static const struct names_row plain_query_rows[] = {
     PART("layers/*/attn/q/kernel", L "self_attn/q_proj/kernel", "0 12", Q_PART),
     PART("layers/*/attn/q_rope/kernel", L "self_attn/q_proj/kernel", "0 12", Q_PART),
@@ -105,7 +105,7 @@ static const struct names_row plain_query_rows[] = {
 #define H "transformer/h/*/"
 #define QKV "their array is q, k and v side by side"
 
-/* Its matrices are stored output by input. */
+/* GPT-2's matrices are stored output by input. */
 static const struct names_row gpt2_rows[] = {
     ROW("embed/table", "transformer/wte/embedding", "0 1"),
     ROW("embed/positions", "transformer/wpe/embedding", "0 1"),
@@ -146,7 +146,7 @@ static const struct names_row gpt2_rows[] = {
         AXES(ours "/k/bias", theirs "/key/bias", "01", "joined_kv"),               \
         AXES(ours "/v/bias", theirs "/value/bias", "01", "joined_kv"),             \
         AXES(ours "/o/bias", theirs "/out/bias", "0", "embed")
-/* wi where there is one, as of a plain mlp; of a gated one wi_0 is the gate. */
+/* A plain mlp has one kernel wi; in a gated mlp wi_0 is the gate. */
 #define MLP(ours, theirs)                                                   \
     AXES(ours "/gate/kernel", theirs "/wi_0/kernel", "0 1", "embed mlp"),   \
         AXES(ours "/up/kernel", theirs "/wi_1/kernel", "0 1", "embed mlp"), \
@@ -178,7 +178,7 @@ static const struct names_row t5_rows[] = {
     END,
 };
 
-/* A decoder alone. */
+/* Rows of a decoder alone. */
 static const struct names_row decoder_rows[] = {
     AXES("embed/table", "decoder/token_embedder/embedding", "0 1", "vocab embed"),
     AXES("embed/positions", "decoder/position_embedder/pos_embedding", "0 1",
@@ -200,7 +200,7 @@ static const struct names_row decoder_rows[] = {
     END,
 };
 
-/* Of an mlp that is not gated. */
+/* Rows of an mlp without a gate. */
 static const struct names_row plain_mlp_rows[] = {
     AXES("layers/*/mlp/up/kernel", "decoder/layers_*/mlp/wi/kernel", "0 1", "embed mlp"),
     AXES("encoder/layers/*/mlp/up/kernel", "encoder/layers_*/mlp/wi/kernel", "0 1", "embed mlp"),

@@ -1,8 +1,8 @@
-/* import/rules_names.h - what other systems call the parameters that a model has here.
+/* import/rules_names.h - the names of a model's parameters in other systems.
  *
- * A row a parameter: its name here, with '*' for the number of a layer, and there; which dimensions
- * of ours make up each of theirs; and what T5X calls theirs.  [embed, heads, head_dim] is mostly
- * [embed, heads * head_dim] there.
+ * A row for each parameter: its name here, with '*' for the number of a layer, and its name there;
+ * the dimensions here that make up each dimension there; and T5X's logical names of the dimensions.
+ * [embed, heads, head_dim] is mostly [embed, heads * head_dim] there.
  *
  * Thread class: pure functions.
  *
@@ -19,7 +19,7 @@
 enum names_system {
     NAMES_EASYDEL,       /* the experts of a layer are one array */
     NAMES_EASYDEL_APART, /* each expert has arrays of its own, as in earlier releases */
-    NAMES_OWN,           /* those of this program */
+    NAMES_OWN,           /* the names of this program */
     NAMES_T5X,
     NAMES_NSYSTEMS
 };
@@ -30,13 +30,14 @@ struct names_row {
     const char *ours;
     const char *theirs;
     const char
-        *dims; /* "0 12": theirs 0 is ours 0, theirs 1 is ours 1 and 2, the first the major */
-    const char *axes; /* of T5X: the logical names of their dimensions, "embed joined_kv" */
-    const char *part; /* not NULL: what else is in their array, for a comment */
+        *dims; /* "0 12": dimension 0 there is 0 here, dimension 1 there is 1 (the major) and 2
+                  here */
+    const char *axes; /* T5X's logical names of the dimensions there, "embed joined_kv" */
+    const char *part; /* not NULL: other contents of the array there, for a comment */
 };
 
-/* The row of a parameter of a model; NULL where that system has no such.  Of NAMES_OWN there are no
- * rows: the names are the same. */
+/* The row of a parameter of a model; NULL: the system has no such parameter.  NAMES_OWN has no
+ * rows, because the names are the same. */
 const struct names_row *names_find(enum names_system system, const struct scenario_model *model,
                                    const char *ours);
 

@@ -1,5 +1,5 @@
-/* What rules of another system come to, as a scenario: on top the rules with what each gave; then
- * the mesh, the model, and a rule for each parameter by its name here.
+/* Writes another system's rules as a scenario: on top a comment with the rules and the parameters
+ * of each; then the mesh, the model, and a rule for each parameter by its name here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 #include "model/model.h"
 #include "scenario/scenario.h"
 
-#define BATCH_OF_DEVICE 8 /* sequences, where nothing says how many */
+#define BATCH_OF_DEVICE 8 /* sequences, if not given */
 #define SEQ_DEFAULT 4096
 #define SEQ_DEFAULT_T5 512
 
@@ -29,7 +29,7 @@ struct printer {
 
 /* ---- the model ---- */
 
-/* Faults in what --model says are told at their place in it, those of the file's model at `end`. */
+/* Report the faults of a model: in --model at their place, in the file's model at `end`. */
 static void append_faults(struct diag *diag, const struct diag *own, bool asked, struct place end)
 {
     static const int before = (int)sizeof "model: " - 1;
@@ -110,7 +110,7 @@ static void choose_sizes(struct import_rules *r, const struct scenario_model *mo
 
 #define COMMENT_WIDTH 100
 
-/* The names that a rule gave something, as many in a line as go. */
+/* Append the names of a rule's parameters, as many on a line as fit. */
 static void add_given(struct text *out, const char *given, size_t used)
 {
     while (*given) {
@@ -167,7 +167,7 @@ static void add_comments(const struct printer *p)
 
 /* ---- rules ---- */
 
-/* The parameter that has the most frequent spec of a kind; whether there are more specs. */
+/* The parameter with the most frequent spec of a kind; *others: the kind has more specs. */
 static const struct rules_layout_param *find_usual(const struct rules_layout *l, size_t kind,
                                                    bool *others)
 {
@@ -184,7 +184,7 @@ static const struct rules_layout_param *find_usual(const struct rules_layout *l,
     return usual;
 }
 
-/* A name as a pattern that is found in it alone; '*' is any number. */
+/* Write a rule whose pattern matches this name alone; '*' becomes any number. */
 static void add_param(const struct printer *p, const char *name,
                       const struct rules_layout_param *param)
 {
@@ -249,7 +249,7 @@ static void add_axes(const struct printer *p)
         text_add(p->out, "}\n");
 }
 
-/* Whether the model has a place of activations whose name ends so. */
+/* Whether the model has a constraint on activations whose name ends with `end`. */
 static bool has_place(const struct graph *g, const char *end)
 {
     size_t m = strlen(end);
@@ -263,7 +263,7 @@ static bool has_place(const struct graph *g, const char *end)
     return false;
 }
 
-/* T5X's models ask for their activations, by the same rules. */
+/* T5X's models constrain their activations by the same rules. */
 static void add_constraints(const struct printer *p)
 {
     static const struct {

@@ -14,8 +14,8 @@ struct reader {
 
 /* ---- eformer's words ---- */
 
-/* Its constants for axes of a model and of the mesh, and the fields of PartitionAxis that say what
- * they stand for; NULL: not sharded. */
+/* eformer's constants for axes of a model and of the mesh, with the fields of PartitionAxis that
+ * define them; NULL: not sharded. */
 static const struct {
     const char *word, *field;
 } words[] = {
@@ -45,7 +45,8 @@ static const struct {
     {"EXPERT_PARALLEL", "expert_parallel"},
 };
 
-/* Its kinds of sharding, an entry a dimension: words with blanks between them are one entry. */
+/* eformer's kinds of sharding, an entry for each dimension: words separated by blanks are one
+ * entry. */
 static const struct {
     const char *name;
     const char *entries[3];
@@ -81,7 +82,7 @@ static bool add_axis(struct reader *r, const char *axis, struct place place)
                            "axis '%s' is used twice; expected each axis once in a spec", axis);
                 return false;
             }
-    r->out->axes[e][entry->naxes++] = axis; /* at most those of a mesh, each once */
+    r->out->axes[e][entry->naxes++] = axis; /* at most all axes of the mesh, each once */
     return true;
 }
 
@@ -98,7 +99,7 @@ static bool add_entry(struct reader *r, struct place place)
     return true;
 }
 
-/* What one of eformer's words stands for. */
+/* Add the axes of one of eformer's words. */
 static bool add_word(struct reader *r, const char *word, size_t length, struct place place)
 {
     const struct shd_axis_value *value;
@@ -124,7 +125,7 @@ static bool add_word(struct reader *r, const char *word, size_t length, struct p
     return true;
 }
 
-/* None, "tp", a word, or some of them. */
+/* Read an entry: None, "tp", a word, or several of them. */
 static bool fill_entry(struct reader *r, const struct value *v, bool nested)
 {
     char found[VALUE_DESCRIPTION_MAX];
@@ -162,7 +163,7 @@ static bool read_entries(struct reader *r, const struct value *list)
     return true;
 }
 
-/* ColumnWise and its like; false without a report if there is no such kind. */
+/* Read a kind such as ColumnWise; false without a report: no such kind. */
 static bool read_kind(struct reader *r, const struct value *v, bool *is_kind)
 {
     const char *name = value_last_name(v);
@@ -211,7 +212,7 @@ static bool read_spec(struct reader *r, const struct value *v)
         if (!axes)
             axes = value_argument(v, "axes", 0);
         axes = statements_resolve(r->statements, axes);
-        if (axes && axes->kind != VALUE_CALL) /* so that no name leads back to itself */
+        if (axes && axes->kind != VALUE_CALL) /* a call could lead back to itself */
             return read_spec(r, axes);
     }
     if (v->kind == VALUE_CALL && !strcmp(name, "NamedSharding")) {

@@ -1,6 +1,6 @@
-/* T5X's logical axis rules: a gin file with its PjitPartitioner, or a list of pairs as Python has
- * it.  Included files are not read: what they say of a model by their names counts, and they are
- * named in a comment.
+/* Reads T5X's logical axis rules: a gin file with its PjitPartitioner, or a list of pairs in
+ * Python.  Included files are not read: their names may determine the model, and are listed in a
+ * comment.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ struct reader {
 
 /* ---- values ---- */
 
-/* A whole number of at least 1 that something is bound to; 0 where it is not, or None. */
+/* The whole number of at least 1 that a parameter is bound to; 0: not bound, or None. */
 static int64_t find_count(const struct reader *r, const char *owner, const char *parameter)
 {
     const struct value *v = statements_find(&r->statements, owner, parameter);
@@ -40,7 +40,7 @@ static int64_t find_count(const struct reader *r, const char *owner, const char 
     return 0;
 }
 
-/* The value of a key of a dict; 0 where it has none. */
+/* The number of a key in a dict; 0: no such key. */
 static int64_t count_of_key(const struct value *dict, const char *key)
 {
     for (size_t i = 0; dict && dict->kind == VALUE_DICT && i + 1 < dict->nitems; i += 2)
@@ -53,7 +53,7 @@ static int64_t count_of_key(const struct value *dict, const char *key)
 
 /* ---- the mesh ---- */
 
-/* Devices that hold a model together: those of a submesh, or as many as are asked for. */
+/* Devices that hold a model together: the product of a submesh, or num_partitions. */
 static int64_t find_partitions(const struct reader *r)
 {
     const struct value *submesh =
@@ -129,8 +129,7 @@ static void report_dims(const struct reader *r, int64_t of_activations, int stat
     diag_failure(r->diag, v ? v->place : r->rules->end, status, "%s", err->text);
 }
 
-/* The standard rules, in which the axes data and model are meant; `more` are in the list already.
- */
+/* Add the standard rules, which use the axes data and model; `more` are in the list already. */
 static void add_standard(struct reader *r, const struct shd_logical_rules *more)
 {
     int64_t of_params = find_count(r, "standard_logical_axis_rules", "parameter_partitioning_dims");
@@ -147,7 +146,7 @@ static void add_standard(struct reader *r, const struct shd_logical_rules *more)
         report_dims(r, of_activations, status, &err);
         return;
     }
-    /* Those of the file come last. */
+    /* The file's rules come last. */
     r->rules->list = NULL;
     r->rules->nrules = 0;
     nstandard = shd_logical_rules_count(r->rules->logical) - nown;
@@ -170,7 +169,7 @@ static void add_standard(struct reader *r, const struct shd_logical_rules *more)
               of_activations ? of_activations : 1, of_params ? of_params : 1);
 }
 
-/* Standard rules name these axes. */
+/* The standard rules need the axes data and model. */
 static void check_standard_axes(struct reader *r)
 {
     (void)(import_rules_axis(r->rules, "data", r->rules->end, r->diag) >= 0 &&
@@ -195,7 +194,7 @@ static void read_standard(struct reader *r)
     shd_logical_rules_destroy(additional);
 }
 
-/* Whether the file is gin: it binds what has a dot, or includes. */
+/* Whether the file is gin: it binds a dotted name, or includes. */
 static bool is_gin(const struct statements *statements)
 {
     for (size_t i = 0; i < statements->count; i++)
@@ -204,7 +203,7 @@ static bool is_gin(const struct statements *statements)
     return false;
 }
 
-/* Whether the rules are the standard ones: by name, or as nothing else is said. */
+/* Whether the rules are the standard rules: by name, or in a gin file by default. */
 static bool is_standard(const struct reader *r, const struct value *rules)
 {
     if (!rules || rules->kind == VALUE_NONE)
@@ -236,7 +235,7 @@ static void read_rules(struct reader *r)
 
 /* ---- the model and the batch ---- */
 
-/* Files that T5X has for published models. */
+/* T5X's own files for published models. */
 static const struct {
     const char *file, *size;
 } known[] = {
@@ -275,7 +274,7 @@ static const char *read_includes(struct reader *r)
     return size;
 }
 
-/* The activation of an mlp whose parts are multiplied; NULL: another. */
+/* The activation of an mlp, gated or not; NULL: an unknown one. */
 static const char *activation_of(const struct value *v)
 {
     const char *first = v->kind == VALUE_LIST && v->nitems > 0 && v->items[0]->kind == VALUE_TEXT
@@ -293,7 +292,7 @@ static const char *activation_of(const struct value *v)
     return NULL;
 }
 
-/* What T5Config says beside the file that is included. */
+/* Append the sizes in T5Config, which override those of the included file. */
 static void add_sizes(struct reader *r, struct text *out)
 {
     static const struct {
@@ -345,7 +344,7 @@ static void read_model(struct reader *r)
     r->rules->source = count_of_key(lengths, "inputs");
 }
 
-/* The axes of batches and sequences, as the rules say. */
+/* Find the axes of batches and sequences by the rules. */
 static void read_inputs(struct reader *r)
 {
     static const char *const names[] = {"batch", "length"};

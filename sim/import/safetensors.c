@@ -1,5 +1,5 @@
-/* The header of a safetensors file: {"name": {"dtype", "shape", "data_offsets": [begin, end]}, ...}
- * and maybe "__metadata__".
+/* Reads the header of a safetensors file: {"name": {"dtype", "shape", "data_offsets": [begin,
+ * end]}, ...} and maybe "__metadata__".
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 #include "import/import.h"
 
-/* Unsigned types of which only the size matters here stand as the signed ones. */
+/* Wider unsigned types are read as signed types, because only their size matters. */
 static const struct {
     const char *name;
     enum shd_dtype dtype;
@@ -37,8 +37,8 @@ static bool read_type(enum shd_dtype *out, const struct yaml_node *node, const c
     return false;
 }
 
-/* The bytes between the offsets are those of the array.  Whether the file goes that far is not
- * looked at: a header is enough to work with. */
+/* Check that the array fits the bytes between its offsets.  The size of the file is not checked: a
+ * header is enough to work with. */
 static bool check_offsets(const struct yaml_node *node, const struct shd_leaf *leaf,
                           struct diag *diag)
 {

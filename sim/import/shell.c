@@ -1,4 +1,5 @@
-/* A command is read and run at once, from left to right; what is not taken is read and skipped.
+/* Runs a script as it is read, command by command; commands that are not taken are read and
+ * skipped.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +17,7 @@
 #include "import/shell_redirect.h"
 #include "import/shell_test.h"
 
-#define ROUND_BYTES 64 /* what a round of a loop or a call costs, beside its text */
+#define ROUND_BYTES 64 /* cost of a round of a loop or of a call, besides its text */
 
 static enum shell_tri run_list(struct shell *s);
 static enum shell_tri run_command(struct shell *s);
@@ -40,7 +41,7 @@ static bool is_shallow(struct shell *s)
     return false;
 }
 
-/* A word is read as another text: of a script in a string, or behind <<END. */
+/* Read a word as a text of its own: a script in a string, or a here-document. */
 static void run_text(struct shell *s, const struct shell_words *words, size_t word, bool apart)
 {
     const struct shell_word *w = &words->list[word];
@@ -72,7 +73,7 @@ static void run_text(struct shell *s, const struct shell_words *words, size_t wo
     free(origins);
 }
 
-/* The end of a line, and the texts that were announced on it. */
+/* Pass the end of a line, and the here-documents that were announced on the line. */
 static void take_line_end(struct shell *s)
 {
     struct shell_here texts[SHELL_HERE_TEXTS_MAX];
@@ -107,7 +108,7 @@ static void skip_lines(struct shell *s)
 
 struct branches {
     struct shell_fork fork;
-    enum shell_tri reached; /* whether none of those before was taken */
+    enum shell_tri reached; /* whether no earlier branch was taken */
     bool open, closed;
     size_t count;
 };
@@ -119,7 +120,7 @@ static void skip_list(struct shell *s)
     s->skipping--;
 }
 
-/* The commands of a branch, where the condition and that none before was taken say so. */
+/* Run a branch if its condition holds and no earlier branch was taken. */
 static void run_branch(struct shell *s, struct branches *b, enum shell_tri condition)
 {
     enum shell_tri holds = shell_and(b->reached, condition), is_empty;
@@ -243,7 +244,7 @@ static enum shell_tri run_case(struct shell *s)
 
 /* ---- loops ---- */
 
-/* One round, from `body` on: the commands up to "done", which is passed. */
+/* Run one round, from `body` on: the commands up to "done", which is passed. */
 static void run_round(struct shell *s, size_t body, bool skip)
 {
     s->in.at = body;
@@ -266,7 +267,7 @@ static bool goes_round(struct shell *s)
     return stays && !shell_is_over(s);
 }
 
-/* A loop of which it is not known how often: what a round leaves may change the next. */
+/* Run a loop with an unknown number of rounds: variables of a round may change the next. */
 static void run_unsure(struct shell *s, size_t from, size_t body, const char *name, size_t length,
                        uint16_t cause)
 {
@@ -287,7 +288,7 @@ static void run_unsure(struct shell *s, size_t from, size_t body, const char *na
     }
 }
 
-/* What was changed in a loop or a function that may have been left early is in doubt. */
+/* After a loop or a function that may have been left early, changed variables are in doubt. */
 static void settle(struct shell *s, struct shell_state *before, bool doubtful)
 {
     if (s->doubtful)
@@ -306,7 +307,8 @@ static void copy_state(struct shell *s, struct shell_state *to)
         to->failed = false;
 }
 
-/* The words behind "in", or the arguments; false: an arithmetic one, whose rounds are not known. */
+/* Read the words after "in", or the arguments; false: an arithmetic loop, whose rounds are
+ * unknown. */
 static bool read_for_words(struct shell *s, struct shell_words *words)
 {
     if (!strncmp(shell_here(s), "((", 2)) {
@@ -326,7 +328,7 @@ static bool read_for_words(struct shell *s, struct shell_words *words)
     return true;
 }
 
-/* The cause of doubt of any of the words; 0: they are known. */
+/* The cause of a doubt in the words; 0: all words are known. */
 static uint16_t doubt_of(struct shell *s, const struct shell_words *words)
 {
     for (size_t i = 0; i < words->count; i++) {
@@ -453,7 +455,7 @@ static enum shell_tri run_apart(struct shell *s)
     return status;
 }
 
-/* How long "NAME ()" is; 0: it is none. */
+/* Length of "NAME ()"; 0: no function begins here. */
 static size_t function_length(const char *text)
 {
     size_t name = strcspn(text, " \t\r\n;|&()<>$\"'`\\={}"), n = name + strspn(text + name, " \t");
@@ -465,7 +467,7 @@ static size_t function_length(const char *text)
     return text[n] == ')' ? n + 1 : 0;
 }
 
-/* The body is read and skipped; it is run where the name is a command. */
+/* Define a function: its body is read and skipped, and run when the function is called. */
 static enum shell_tri define(struct shell *s, const char *name, size_t length)
 {
     struct text copy = TEXT_INIT;
@@ -509,7 +511,7 @@ static enum shell_tri read_function(struct shell *s)
     return define(s, name, length);
 }
 
-/* The last of that name. */
+/* The last function with a name. */
 static const struct shell_function *find_function(const struct shell *s, const char *name)
 {
     for (size_t i = s->nfunctions; i-- > 0;)
@@ -562,7 +564,7 @@ static enum shell_tri eval(struct shell *s)
     return unsure(s);
 }
 
-/* source FILE [ARGUMENT...], of a file that the caller gave. */
+/* Run source FILE [ARGUMENT...] with a file that the caller gave. */
 static enum shell_tri run_file(struct shell *s, struct shell_file *file)
 {
     struct shell_words arguments = {.count = 0};
@@ -612,7 +614,7 @@ static enum shell_tri tell(struct shell *s, size_t nhere)
     return unsure(s);
 }
 
-/* What the command in shell->words does. */
+/* Execute the command in shell->words. */
 static enum shell_tri execute(struct shell *s, size_t nhere)
 {
     const char *name = shell_words_text(&s->words, 0);
@@ -629,7 +631,7 @@ static enum shell_tri execute(struct shell *s, size_t nhere)
     return !strcmp(name, "eval") ? eval(s) : tell(s, nhere);
 }
 
-/* Whether the command's name is yet to come behind these words. */
+/* Whether the words are a prefix such as exec, and the command's name comes next. */
 static bool is_before_name(struct shell *s)
 {
     static const char *const prefixes[] = {"exec", "time", "nohup", "command", "builtin", NULL};
@@ -640,7 +642,7 @@ static bool is_before_name(struct shell *s)
     return true;
 }
 
-/* A command's words; those that are not known at all may be any. */
+/* Read a command's words; completely unknown words may be anything. */
 static void read_words(struct shell *s)
 {
     bool begins = true;
@@ -761,7 +763,7 @@ static enum shell_tri run_pipeline(struct shell *s)
     return no ? shell_not(status) : status;
 }
 
-/* The right side of && and ||, which is run where `need` holds. */
+/* Run the right side of && or || if `need` holds. */
 static enum shell_tri run_right(struct shell *s, enum shell_tri need, bool and)
 {
     uint16_t cause = s->cause;
@@ -806,7 +808,7 @@ static enum shell_tri run_and_or(struct shell *s)
     return status;
 }
 
-/* Commands up to what closes them; the last one's status. */
+/* Run commands up to a closing word; returns the status of the last command. */
 static enum shell_tri run_list(struct shell *s)
 {
     enum shell_tri status = SHELL_YES;
@@ -828,7 +830,7 @@ static enum shell_tri run_list(struct shell *s)
     }
 }
 
-/* All commands of a text. */
+/* Run all commands of a text. */
 static void run_script(struct shell *s)
 {
     while (*shell_here(s) && !shell_is_over(s) && (s->leave == SHELL_STAYS || s->nested > 0)) {

@@ -1,9 +1,9 @@
-/* import/shell.h - a shell script, read and never run: its commands, as words.
+/* import/shell.h - reads a shell script without running it: its commands, as words.
  *
  * Variables, lists, functions, if, case, for, while, && and || are followed as far as values are
- * known that the script sets itself, or that are given.  Of a condition that is not decided each
- * branch is read, and what differs behind it is SHELL_MAYBE in words.  No command is executed, no
- * other file is read, and expansion is bounded.
+ * known: set by the script itself, or given.  If a condition is not decided, each branch is read,
+ * and values that differ after the branches are SHELL_MAYBE in words.  No command is executed, only
+ * given files are read, and expansion is bounded.
  *
  * Thread class: owned by one thread.
  *
@@ -14,19 +14,20 @@
 
 #include "import/shell_reader.h"
 
-/* Give a variable ("TP=2", "1=2" for the first argument) a value that it keeps, before it is read.
- * False: that is no NAME=VALUE. */
+/* Give a variable ("TP=2", "1=2" for the first argument) a fixed value, before the script is read.
+ * False: the text is no NAME=VALUE. */
 bool shell_give(struct shell *shell, const char *assignment);
 
-/* Read all: `on_command` gets each command that may launch something, in shell->words; with
- * shell->under or shell->doubtful it is not known whether it is run. */
+/* Read the whole script: `on_command` gets each command that may launch something, in shell->words;
+ * with shell->under or shell->doubtful the command may not run. */
 void shell_run(struct shell *shell, void (*on_command)(void *context, struct shell *shell),
                void *context);
 
-/* The options of variables that no command uses, as commands; their names into `names`. */
+/* Take the options in variables that no command uses, as commands; the variables' names go to
+ * `names`. */
 void shell_offer_variables(struct shell *shell, struct text *names);
 
-/* An error for each variable that was given and that the script does not use. */
+/* Report each given variable that the script does not use. */
 void shell_check_given(struct shell *shell);
 
 #endif /* IMPORT_SHELL_H */

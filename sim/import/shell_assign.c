@@ -9,7 +9,7 @@
 
 #include "import/shell_expand.h"
 
-/* What is not known in a value is known once the variable is. */
+/* Unknown bytes of a value are blamed on the variable: giving the variable makes them known. */
 static void blame(struct shell *s, struct shell_words *value, const char *name, uint32_t at)
 {
     for (size_t i = 0; i < value->count; i++)
@@ -23,7 +23,7 @@ static void blame(struct shell *s, struct shell_words *value, const char *name, 
         }
 }
 
-/* Take a value, which is freed, for a variable. */
+/* Set a variable to a value, which is freed. */
 static void set_value(struct shell *s, const char *name, size_t length,
                       struct shell_words *value, uint32_t at)
 {
@@ -71,7 +71,7 @@ void shell_unset(struct shell *s, const char *name, size_t length)
         v->set = false;
 }
 
-/* How long "NAME=" or "NAME+=" is; 0: it is none. */
+/* Length of "NAME=" or "NAME+="; 0: no assignment. */
 size_t shell_assignment_length(const char *text)
 {
     size_t n = shell_name_length(text), more = text[n] == '+';
@@ -79,7 +79,7 @@ size_t shell_assignment_length(const char *text)
     return n > 0 && text[n + more] == '=' ? n + more + 1 : 0;
 }
 
-/* NAME=WORD or NAME+=WORD: one word, of an array the first. */
+/* Read NAME=WORD or NAME+=WORD: one word, the first of an array. */
 static void read_one(struct shell *s, struct shell_words *value, const struct shell_words *before)
 {
     struct shell_words word = {.count = 0};
@@ -122,10 +122,10 @@ void shell_assign(struct shell *s, size_t length)
     set_value(s, name, named, &value, from);
     v = shell_state_find(&s->state, name, named);
     if (v)
-        v->used = used; /* what it is made of itself is no use */
+        v->used = used; /* a variable's use in its own assignment does not count */
 }
 
-/* How long "NAME[...]=" or "NAME[...]+=" is; 0: it is none. */
+/* Length of "NAME[...]=" or "NAME[...]+="; 0: no assignment. */
 size_t shell_element_length(const char *text)
 {
     size_t n = shell_name_length(text), m = n;
@@ -139,7 +139,7 @@ size_t shell_element_length(const char *text)
     return text[m] == '=' ? m + 1 : 0;
 }
 
-/* A list of which one element is changed is not known any more. */
+/* Setting one element makes a whole list unknown. */
 void shell_assign_element(struct shell *s, size_t length)
 {
     struct shell_words value = {.count = 0};
@@ -166,7 +166,7 @@ static size_t count_arguments(const struct shell *s)
     return n - 1;
 }
 
-/* The words from `first` on become the arguments $1, $2, ... */
+/* Make the words from `first` on the arguments $1, $2, ... */
 void shell_set_arguments(struct shell *s, const struct shell_words *words, size_t first)
 {
     char name[24];
@@ -183,7 +183,7 @@ void shell_set_arguments(struct shell *s, const struct shell_words *words, size_
     }
 }
 
-/* All arguments, a word each. */
+/* Append all arguments, a word each. */
 void shell_get_arguments(const struct shell *s, struct shell_words *out)
 {
     char name[24];
@@ -197,7 +197,7 @@ void shell_get_arguments(const struct shell *s, struct shell_words *out)
     }
 }
 
-/* ((i++)) and ((N = 2)) change variables, to what is not followed. */
+/* ((i++)) and ((N = 2)) change variables to values that are not followed. */
 void shell_forget_assigned(struct shell *s, size_t from, size_t end)
 {
     struct text inner = TEXT_INIT;

@@ -30,7 +30,7 @@ static enum shell_tri leave(struct shell *s)
     return SHELL_YES;
 }
 
-/* Variables that get what only a shell knows. */
+/* Set the command's variables to unknown values, which only a shell knows. */
 static enum shell_tri set_all_unknown(struct shell *s)
 {
     for (size_t i = 1; i < s->words.count; i++) {
@@ -87,7 +87,7 @@ static enum shell_tri shift(struct shell *s)
     return SHELL_YES;
 }
 
-/* set -- WORD...; others are switches of the shell. */
+/* set -- WORD...; other arguments are switches of the shell. */
 static enum shell_tri set_words(struct shell *s)
 {
     if (s->words.count > 1 && !strcmp(shell_words_text(&s->words, 1), "--"))
@@ -104,7 +104,7 @@ struct shell_file *shell_sourced(struct shell *s)
     return shell_find_file(s, shell_words_text(&s->words, 1));
 }
 
-/* Another file, which is not read; those of a shell's start set no options. */
+/* Note a file that is not read; a shell's startup files set no options. */
 static enum shell_tri note_source(struct shell *s)
 {
     static const char *const harmless[] = {"activate",      ".bashrc", ".profile",
@@ -197,7 +197,8 @@ bool shell_is_declaring(const struct shell *s)
     return false;
 }
 
-/* The script in a command as sh -c SCRIPT, also behind others (srun ... bash -c SCRIPT). */
+/* The number of the script's word in a command like sh -c SCRIPT, also after other words (srun ...
+ * bash -c SCRIPT). */
 size_t shell_find_script(const struct shell *s)
 {
     static const char *const shells[] = {"sh", "bash", "/bin/sh", "/bin/bash", NULL};

@@ -1,4 +1,4 @@
-/* import/shell_builtin.h - commands that a shell does itself: export, test, shift, exit, ...
+/* import/shell_builtin.h - commands that a shell executes by itself: export, test, shift, exit, ...
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,17 +7,18 @@
 
 #include "import/shell_reader.h"
 
-/* Do the command in shell->words, of at least one word; false: it is none of these. */
+/* Execute the command in shell->words, which has at least one word; false: not a builtin
+ * command. */
 bool shell_builtin(struct shell *shell, enum shell_tri *status);
 
-/* The file that the command reads as a script (`source FILE`), if the caller gave it; else NULL. */
+/* The file that a `source FILE` reads as a script, if the caller gave the file; else NULL. */
 struct shell_file *shell_sourced(struct shell *shell);
 
-/* Whether the words so far are of a command that sets variables, as export does. */
+/* Whether the words so far belong to a command that sets variables, such as export. */
 bool shell_is_declaring(const struct shell *shell);
 
-/* The word that is a script in a command as sh -c SCRIPT, also behind another (srun bash -c
- * SCRIPT); 0: there is none.  Whether the command reads what stands behind << as a script. */
+/* The number of the word with the script in a command like sh -c SCRIPT, also after another command
+ * (srun bash -c SCRIPT); 0: none.  And whether the command reads the text after << as a script. */
 size_t shell_find_script(const struct shell *shell);
 bool shell_reads_script(const struct shell *shell);
 

@@ -64,7 +64,7 @@ static void put_word(struct shell *s, struct shell_words *out, const struct shel
     }
 }
 
-/* All words of an array, or the first. */
+/* Append all words of an array, or the first. */
 static void put_value(struct shell *s, struct shell_words *out, const struct shell_words *value,
                       bool all, enum shell_quoting quoting)
 {
@@ -111,7 +111,7 @@ static int64_t count_arguments(struct shell *s)
     return n;
 }
 
-/* How long the name of a variable or the number of an argument is. */
+/* Length of a variable's name or an argument's number. */
 static size_t parameter_length(const char *text)
 {
     size_t n = shell_name_length(text);
@@ -119,7 +119,7 @@ static size_t parameter_length(const char *text)
     return n > 0 ? n : strspn(text, "0123456789");
 }
 
-/* The variable if it is set; that it was looked at is kept. */
+/* The variable with a name if it is set; marks it as used. */
 static struct shell_variable *look_up(struct shell *s, const char *name, size_t length)
 {
     struct shell_variable *v = shell_state_find(&s->state, name, length);
@@ -184,7 +184,7 @@ struct braces {
     const char *name;
     size_t length;
     bool all, colon;
-    char form; /* } - = + ? as in ${NAME:-WORD}; 0: another */
+    char form; /* } - = + ? as in ${NAME:-WORD}; 0: another form */
     size_t word;
 };
 
@@ -209,7 +209,7 @@ static struct braces find_braces(struct shell *s)
     return b;
 }
 
-/* The word of ${NAME:-WORD}; `=` gives it to the variable, too. */
+/* Append the word of ${NAME:-WORD}; `=` also assigns the word to the variable. */
 static void put_default(struct shell *s, struct shell_words *out, const struct braces *b,
                         enum shell_quoting quoting)
 {
@@ -272,7 +272,7 @@ static void read_braces(struct shell *s, struct shell_words *out, enum shell_quo
 
 /* ---- $((...)) ---- */
 
-/* The variable of which there is doubt, or that is not set. */
+/* The cause of an unknown sum: a variable in doubt, or a variable that is not set. */
 static uint16_t cause_of_sum(struct shell *s, const struct shell_words *inner, size_t from)
 {
     size_t doubt = shell_words_doubt(inner, 0, 0, inner->list[0].length), length = 0;
@@ -338,7 +338,7 @@ static void put_sum(struct shell *s, struct shell_words *out, enum shell_quoting
 
 /* ---- $(basename X), $(dirname X), $(echo X), which ask for nothing but their words ---- */
 
-/* Add what a command of known words prints; false: it is another command. */
+/* Append the output of a command with known words; false: another command. */
 static bool put_printed(struct shell *s, struct shell_words *out, struct shell_words *words,
                         size_t from, enum shell_quoting quoting)
 {
@@ -368,7 +368,8 @@ static bool put_printed(struct shell *s, struct shell_words *out, struct shell_w
     return true;
 }
 
-/* $(COMMAND); the first word in doubt says which variable would make it known. */
+/* Append the output of $(COMMAND); the first word in doubt determines the variable that would
+ * settle an unknown output. */
 static void put_command(struct shell *s, struct shell_words *out, enum shell_quoting quoting)
 {
     struct shell_words words = {.count = 0};
@@ -440,7 +441,7 @@ static void read_dollar(struct shell *s, struct shell_words *out, enum shell_quo
     }
 }
 
-/* "$@", "${LIST[@]}": no word at all where there is none. */
+/* Whether a text is "$@" or "${LIST[@]}", which expand to no word at all if empty. */
 static bool is_list(const char *text)
 {
     size_t brace = text[0] == '$' && text[1] == '{';
@@ -556,7 +557,7 @@ void shell_skip_gap(struct shell *s)
     }
 }
 
-/* A word of an array may have operators in it that a shell would not take. */
+/* Read a word of an array; operators in the word are allowed, unlike in a shell. */
 static void read_element(struct shell *s, struct shell_words *out)
 {
     const char *c = s->in.bytes + s->in.at;

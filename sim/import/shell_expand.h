@@ -1,10 +1,10 @@
-/* import/shell_expand.h - words of a shell script, with what stands for variables in them.
+/* import/shell_expand.h - reads words of a shell script and expands the variables in them.
  *
- *   $TP  ${TP}  ${TP:-2}  ${TP:=2}  ${TP:+2}  ${TP:?}  ${1:-2}  "${LIST[@]}"  "$@"  $#  $((G*N/8))
+ * $TP  ${TP}  ${TP:-2}  ${TP:=2}  ${TP:+2}  ${TP:?}  ${1:-2}  "${LIST[@]}"  "$@"  $#  $((G*N/8))
  *
- * What stands unquoted in a variable is parted at spaces, what stands in double quotes is not.
- * Whatever only a shell knows (the output of commands, other forms of ${}) is one byte, of which
- * shell_words_origin() says that it is not known.
+ * Unquoted values of variables are split at spaces, values in double quotes are not.  A value that
+ * only a shell knows (the output of commands, other forms of ${}) becomes one byte, which
+ * shell_words_origin() marks as unknown.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,35 +15,35 @@
 
 enum shell_quoting { SHELL_PARTED, SHELL_WHOLE, SHELL_QUOTED };
 
-/* One part of a word: a quote, a variable, or a character. */
+/* Read one part of a word: a quote, a variable, or a character. */
 void shell_read_part(struct shell *shell, struct shell_words *out, enum shell_quoting quoting);
 
 /* Whether a word ends here: at a space, an operator, or the end. */
 bool shell_ends_word(const struct shell *shell);
 
-/* A word from here, which may come to several words, or to none. */
+/* Read a word, which may expand to several words, or to none. */
 void shell_read_word(struct shell *shell, struct shell_words *out, enum shell_quoting quoting);
 
-/* Spaces, lines that go on, comments. */
+/* Skip spaces, continued lines and comments. */
 void shell_skip_gap(struct shell *shell);
 
-/* The words of (...), up to its end. */
+/* Read the words of (...), up to its end. */
 void shell_read_array(struct shell *shell, struct shell_words *out);
 
-/* Past what stands in brackets, with those inside and quotes; the text is at the first. */
+/* Skip a bracketed text, with nested brackets and quotes; the text is at the first bracket. */
 void shell_skip_brackets(struct shell *shell, char open, char close);
 
-/* What ((...)) comes to, from its first bracket; false, with the cause: it is not known. */
+/* Evaluate ((...)), from its first bracket; false, with the cause: the value is unknown. */
 bool shell_read_sum(struct shell *shell, int64_t *out, uint16_t *cause);
 
-/* A part of a text in double quotes or of several lines, with a backslash before `escapes`. */
+/* Read a part of a text in double quotes or of several lines, with a backslash before `escapes`. */
 void shell_read_quoted(struct shell *shell, struct shell_words *out, const char *escapes);
 
-/* All words of a variable, unquoted. */
+/* Append all words of a variable, unquoted. */
 void shell_put_variable(struct shell *shell, struct shell_words *out,
                         const struct shell_variable *variable);
 
-/* What the bytes up to `end` come to as one word, as in double quotes. */
+/* Expand the bytes up to `end` to one word, like a text in double quotes. */
 void shell_read_until(struct shell *shell, struct shell_words *out, size_t end);
 
 #endif /* IMPORT_SHELL_EXPAND_H */

@@ -7,7 +7,7 @@
 
 static void copy(struct shell *s, struct shell_state *to, const struct shell_state *from)
 {
-    if (shell_spend(s, shell_state_bytes(from) / 16)) /* no byte of which is looked at */
+    if (shell_spend(s, shell_state_bytes(from) / 16)) /* copying is cheap: bytes are not examined */
         shell_state_copy(to, from);
     else
         *to = (struct shell_state){.failed = true};
@@ -25,7 +25,7 @@ void shell_fork_begin(struct shell *s, struct shell_fork *f, bool last)
     s->under = f->sure ? f->under : f->cause;
 }
 
-/* if [ -z "$TP" ]; then TP=1; fi is ${TP:=1}: a default is followed. */
+/* if [ -z "$TP" ]; then TP=1; fi equals ${TP:=1}: the default is followed. */
 static void keep_default(struct shell *s, struct shell_fork *f)
 {
     const char *name = s->causes[f->cause].name;

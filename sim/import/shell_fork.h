@@ -1,7 +1,8 @@
-/* import/shell_fork.h - branches of a script of which one is taken, and it is not known which.
+/* import/shell_fork.h - branches of a script if it is unknown which branch is taken.
  *
- * Each is run from the same variables; behind them a variable has what it has in all, or is in
- * doubt.  A branch that ends the script is none, for then nothing is launched.
+ * Each branch runs from the same variables; after the branches a variable has the value that it has
+ * in all of them, or is in doubt.  A branch that ends the script does not count, because then
+ * nothing is launched.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,24 +12,26 @@
 #include "import/shell_reader.h"
 
 struct shell_fork {
-    struct shell_state before, after; /* `after`: of the branches that have been */
-    bool any, sure;                   /* a branch came to its end; all others did not */
-    uint16_t cause, under;            /* the condition; that of the whole */
-    bool keeps; /* what the condition's variable is set to where it is empty */
+    struct shell_state before, after; /* `after`: merged from the branches so far */
+    bool any, sure;                   /* a branch reached its end; the last branch, after none that did */
+    uint16_t cause, under;            /* condition of the branches; condition around the whole
+                                         fork */
+    bool keeps; /* `kept`: value for the condition's variable if the variable is empty */
     struct shell_words kept;
 };
 
 void shell_fork_open(struct shell *shell, struct shell_fork *fork, uint16_t cause);
 
-/* Before and after a branch.  `last`: there is no other, so that it is sure where none of those
- * before came to its end.  `empty`: in it the variable that the condition asks for is empty. */
+/* Before and after a branch.  `last`: no branch follows, so that this branch is certain if no
+ * earlier branch reached its end.  `empty`: the variable in the condition is empty in this
+ * branch. */
 void shell_fork_begin(struct shell *shell, struct shell_fork *fork, bool last);
 void shell_fork_end(struct shell *shell, struct shell_fork *fork, bool empty);
 
-/* Behind all; without `closed` it may be that none of them was taken. */
+/* After all branches; without `closed` perhaps no branch was taken. */
 void shell_fork_close(struct shell *shell, struct shell_fork *fork, bool closed);
 
-/* Run commands whose changes are not kept, as in (...): between these two. */
+/* Before and after commands whose changes are not kept, as in (...). */
 void shell_fork_apart(struct shell *shell, struct shell_fork *fork);
 void shell_fork_back(struct shell *shell, struct shell_fork *fork);
 

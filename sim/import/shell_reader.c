@@ -100,7 +100,7 @@ bool shell_at_word(const struct shell *s, const char *word)
     return !c || shell_is_space(c) || strchr(";|&()<>", c);
 }
 
-/* A list of commands ends before one of these. */
+/* Words and signs that end a list of commands. */
 bool shell_at_closing(const struct shell *s)
 {
     static const char *const closings[] = {"then", "elif", "else", "fi",  "do",
@@ -123,7 +123,7 @@ bool shell_expect(struct shell *s, const char *word)
     } else if (!shell_is_over(s)) {
         text_addf(&what, "expected '%s' here", word);
         shell_report(s, s->in.at, text_get(&what));
-        s->in.at += strlen(shell_here(s)); /* what follows is of another command */
+        s->in.at += strlen(shell_here(s)); /* the rest is not read */
     }
     text_fini(&what);
     return is;
@@ -199,7 +199,7 @@ size_t shell_unknown_length(const char *text)
 
 /* ---- the whole ---- */
 
-/* The places of a file's bytes, and of its end. */
+/* Set the places of a file's bytes, and of its end. */
 static void set_places(struct shell_place *places, const char *text, int line, int column)
 {
     for (size_t i = 0; i == 0 || text[i - 1]; i++) {

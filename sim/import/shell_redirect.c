@@ -29,7 +29,7 @@ static void read_here_end(struct shell *s)
     shell_words_fini(&word);
 }
 
-/* How long what says that something is redirected is, without its file: "2>", "&>>"; 0: nothing. */
+/* Length of a redirection's operator, without its file: "2>", "&>>"; 0: no redirection. */
 size_t shell_redirect_length(const char *text)
 {
     size_t n = *text == '&' ? 1 : strspn(text, "0123456789"), m = strspn(text + n, "<>");
@@ -68,7 +68,7 @@ void shell_read_redirects(struct shell *s)
         shell_read_redirect(s, length);
 }
 
-/* The text up to a line that is `end`, which is passed. */
+/* Read the text up to the line `end`, which is passed. */
 void shell_read_here_text(struct shell *s, const struct shell_here *h, struct shell_words *out)
 {
     size_t length = strlen(h->end), from = s->in.at;

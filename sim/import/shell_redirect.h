@@ -1,4 +1,4 @@
-/* import/shell_redirect.h - files and texts that a command reads and writes: 2>&1, <<END.
+/* import/shell_redirect.h - redirections of a command's input and output: 2>&1, <<END.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,17 +7,17 @@
 
 #include "import/shell_reader.h"
 
-/* How long what says that something is redirected is, without its file: "2>", "&>>"; 0: nothing. */
+/* Length of a redirection's operator, without its file: "2>", "&>>"; 0: no redirection. */
 size_t shell_redirect_length(const char *text);
 
-/* Pass that, and its file; or keep the end that <<END announces. */
+/* Pass a redirection with its file; for <<END keep the end mark of the here-document. */
 void shell_read_redirect(struct shell *shell, size_t length);
 
-/* All that stand here. */
+/* Pass all redirections that come next. */
 void shell_read_redirects(struct shell *shell);
 
-/* The text of several lines that begins here, up to a line that is its end, which is passed; one
- * word, which is empty where nobody runs it. */
+/* Read a here-document as one word, up to the line with its end mark, which is passed; the word is
+ * empty if no command runs the text. */
 void shell_read_here_text(struct shell *shell, const struct shell_here *here,
                           struct shell_words *out);
 

@@ -77,7 +77,8 @@ size_t shell_state_bytes(const struct shell_state *state)
     return bytes;
 }
 
-/* How many bytes two words have in common, up to a space, so that what follows is parted. */
+/* Length of the common beginning of two words, up to a space, so that the rest begins with a whole
+ * part. */
 static size_t common_length(const struct shell_words *a, size_t i, const struct shell_words *b,
                             size_t j)
 {
@@ -96,7 +97,7 @@ static size_t common_length(const struct shell_words *a, size_t i, const struct 
     return end;
 }
 
-/* The rest of a value, from a byte of a word on, of which there is doubt. */
+/* Append the rest of a value, from a byte of a word on, as SHELL_MAYBE. */
 static void put_rest(struct shell_words *out, const struct shell_words *from, size_t word,
                      size_t first, uint16_t cause)
 {
@@ -107,7 +108,7 @@ static void put_rest(struct shell_words *out, const struct shell_words *from, si
     }
 }
 
-/* One word stays one word. */
+/* Merge two values of one word into one word. */
 static void merge_one(struct shell_words *out, const struct shell_words *a,
                       const struct shell_words *b, uint16_t cause)
 {

@@ -1,5 +1,5 @@
-/* import/shell_state.h - the variables of a shell script, which may be copied before a branch that
- * may not be taken, and brought together behind it.
+/* import/shell_state.h - the variables of a shell script, which can be copied before a branch that
+ * may not be taken, and merged after the branch.
  *
  * Thread class: owned by one thread.
  *
@@ -14,37 +14,37 @@
 
 struct shell_variable {
     char *name;               /* "1", "2", ... are the arguments */
-    struct shell_words value; /* one word, or those of an array */
+    struct shell_words value; /* one word, or the words of an array */
     bool set;
-    bool given; /* by the caller, for good: the script does not change it */
+    bool given; /* by the caller: the script does not change the value */
     bool used;  /* somewhere in the script */
 };
 
-/* Only ever grows, so that a copy has the same variables at the same indexes. */
+/* Variables are only added: a copy has the same variables at the same indexes. */
 struct shell_state {
     struct shell_variable *list;
     size_t count;
     bool failed; /* no memory, or over SHELL_VARIABLES_MAX */
 };
 
-/* All zeros is none. */
+/* A state of zeros is empty. */
 void shell_state_fini(struct shell_state *state);
 
-/* The variable, also when it is not set; or NULL. */
+/* The variable with a name, set or not; NULL: none. */
 struct shell_variable *shell_state_find(const struct shell_state *state, const char *name,
                                         size_t length);
 
-/* The variable, which is added if need be; NULL: `failed`. */
+/* The variable with a name, added if necessary; NULL: `failed`. */
 struct shell_variable *shell_state_add(struct shell_state *state, const char *name, size_t length);
 
-/* Where there is no memory the copy's `failed`. */
+/* Copy a state; without memory the copy has `failed`. */
 void shell_state_copy(struct shell_state *copy, const struct shell_state *state);
 
-/* How many bytes a copy takes, about. */
+/* Bytes of a copy, approximately. */
 size_t shell_state_bytes(const struct shell_state *state);
 
-/* What `state` is if it may as well be the `other`: values that differ are from where they do
- * SHELL_MAYBE, those of both one behind the other.  The other is freed. */
+/* Merge `other` into `state` if either of the two may hold: values that differ become SHELL_MAYBE
+ * from the first difference on, those of `state` before those of `other`.  Frees `other`. */
 void shell_state_merge(struct shell_state *state, struct shell_state *other, uint16_t cause);
 
 #endif /* IMPORT_SHELL_STATE_H */

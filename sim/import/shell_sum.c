@@ -19,7 +19,7 @@ struct sum {
     bool failed;
 };
 
-/* The longer of two that begin alike comes first. */
+/* Of two operators with the same beginning the longer comes first. */
 static const struct operator{
     const char *name;
     int rank;
@@ -40,7 +40,7 @@ static void skip_spaces(struct sum *sum)
         sum->at++;
 }
 
-/* All of a text is a whole number in decimal digits. */
+/* Read a text that is a whole number in decimal digits. */
 static bool read_whole(int64_t *out, const char *text)
 {
     char *end;
@@ -50,7 +50,7 @@ static bool read_whole(int64_t *out, const char *text)
     number = strtoll(text, &end, 10);
     *out = number;
     return end != text && !*end && !errno && !shell_is_space(*text) &&
-           (text[0] != '0' || !text[1]); /* 010 is 8 there */
+           (text[0] != '0' || !text[1]); /* 010 is 8 in a shell */
 }
 
 static int64_t read_variable(struct sum *sum)
@@ -151,7 +151,7 @@ static int64_t apply(struct sum *sum, const struct operator*o, int64_t a, int64_
 
 static int64_t read_sum(struct sum *sum, int rank);
 
-/* A number, a variable, what stands in brackets, or one of these behind a sign. */
+/* Read a number, a variable, a sum in brackets, or one of these after a sign. */
 static int64_t read_operand(struct sum *sum)
 {
     char c;
@@ -182,7 +182,7 @@ static int64_t read_operand(struct sum *sum)
     return value;
 }
 
-/* Operators of at least that rank; those of one rank from left to right, but powers. */
+/* Read a sum with operators of at least `rank`, from left to right within a rank, except powers. */
 static int64_t read_sum(struct sum *sum, int rank)
 {
     int64_t value = read_operand(sum);

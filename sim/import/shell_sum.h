@@ -7,9 +7,9 @@
 
 #include "import/shell_state.h"
 
-/* What a text comes to, with variables by their names; false: it cannot be told, for a variable is
- * not set or in doubt, it is no number, or assigns.  `culprit` is then the variable that would make
- * it known, in the text, and its length; NULL: none. */
+/* Evaluate a text, with variables by their names; false: the value is unknown, because a variable
+ * is not set or in doubt, or the text is no number, or assigns.  `culprit` is then the variable in
+ * the text that would settle the value, with its length; NULL: none. */
 bool shell_sum(int64_t *out, const char *text, const struct shell_state *state,
                const char **culprit, size_t *length);
 

@@ -46,7 +46,7 @@ static char pattern_byte(const struct pattern *p, size_t at, bool *quoted)
     return shell_words_text(p->words, p->word)[at];
 }
 
-/* The length of [...] from its first byte, and whether it has a byte; 0: it does not end. */
+/* Length of [...] from its first byte; *has: `c` is in the set; 0: the set does not end. */
 static size_t match_set(const struct pattern *p, size_t from, char c, bool *has)
 {
     const char *text = shell_words_text(p->words, p->word);
@@ -66,7 +66,7 @@ static size_t match_set(const struct pattern *p, size_t from, char c, bool *has)
     return at < length ? at + 1 - from : 0;
 }
 
-/* How many bytes of the pattern match one byte of the text, 0: it does not. */
+/* How many bytes of the pattern match one byte of the text; 0: no match. */
 static size_t match_one(const struct pattern *p, size_t at, char c)
 {
     bool quoted, has;
@@ -81,7 +81,7 @@ static size_t match_one(const struct pattern *p, size_t at, char c)
     return byte == c;
 }
 
-/* The last star takes one byte more where the rest does not match. */
+/* If the rest does not match, the last star takes one byte more. */
 static bool match(const struct pattern *p, const char *text)
 {
     size_t length = p->words->list[p->word].length, at = 0, star = length, n;
@@ -116,7 +116,7 @@ static bool is_known(const struct shell_words *words, size_t word)
     return shell_words_doubt(words, word, 0, length) == length;
 }
 
-/* Not decided, by a word of which there is doubt. */
+/* Leave a condition undecided because of a word in doubt. */
 static enum shell_tri unsure(struct shell *s, const struct shell_words *words, size_t word,
                              enum shell_tri is_empty)
 {
@@ -186,7 +186,7 @@ static enum shell_tri test_set(struct test *t, size_t word)
     return SHELL_UNSURE;
 }
 
-/* -z WORD, -n WORD, -v NAME; others ask for files. */
+/* Decide -z WORD, -n WORD, -v NAME; other tests ask for files. */
 static enum shell_tri test_one(struct test *t)
 {
     size_t word = t->at + 1;
@@ -247,7 +247,7 @@ static enum shell_tri compare_words(struct test *t)
     return tri(!strcmp(shell_words_text(w, t->at), shell_words_text(w, t->at + 2)));
 }
 
-/* WORD = WORD, WORD -eq WORD and the like: true, and the answer, if that is what stands here. */
+/* Decide WORD = WORD, WORD -eq WORD and the like; false: no such test comes next. */
 static bool test_two(struct test *t, enum shell_tri *out)
 {
     static const char *const numbers[] = {"-eq", "-ne", "-lt", "-le", "-gt", "-ge"};
@@ -307,7 +307,7 @@ static enum shell_tri test_primary(struct test *t)
     return shell_not(test_empty(t, t->at++, SHELL_NO));
 }
 
-/* The cause of a part that does not matter is not kept. */
+/* The cause of a part without effect is not kept. */
 static enum shell_tri test_and(struct test *t)
 {
     enum shell_tri out = test_primary(t);
@@ -339,7 +339,7 @@ enum shell_tri shell_test(struct shell *s, const struct shell_words *words, size
     uint16_t before = s->cause;
     enum shell_tri out = test_or(&t);
 
-    if (t.at < end || t.depth > SHELL_NESTED_MAX) { /* too many words, which is false */
+    if (t.at < end || t.depth > SHELL_NESTED_MAX) { /* too many words make the test false */
         for (size_t i = first; i < end; i++)
             if (!is_known(words, i))
                 return unsure(s, words, i, SHELL_UNSURE);

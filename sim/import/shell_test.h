@@ -1,6 +1,6 @@
 /* import/shell_test.h - conditions of a shell: test, [ ... ], [[ ... ]], and patterns.
  *
- * Decided are those of values that are known; no file is looked at.
+ * Conditions on known values are decided; no file is looked at.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,12 +13,13 @@
 enum shell_tri shell_read_test(struct shell *shell);
 enum shell_tri shell_run_sum(struct shell *shell);
 
-/* What the words from `first` to `end` say; `twice`: of [[ ]].  SHELL_UNSURE leaves why in
- * shell->cause. */
+/* Evaluate the words from `first` to `end` as a condition; `twice`: of [[ ]].  SHELL_UNSURE leaves
+ * the reason in shell->cause. */
 enum shell_tri shell_test(struct shell *shell, const struct shell_words *words, size_t first,
                           size_t end, bool twice);
 
-/* Whether a word matches another as a pattern (* ? [a-z]), whose quoted bytes are letters. */
+/* Whether a word matches another word as a pattern (* ? [a-z]), whose quoted bytes stand for
+ * themselves. */
 enum shell_tri shell_match(struct shell *shell, const struct shell_words *words, size_t word,
                            const struct shell_words *patterns, size_t pattern);
 

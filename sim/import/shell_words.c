@@ -150,7 +150,7 @@ bool shell_words_same(const struct shell_words *a, size_t i, const struct shell_
     for (size_t k = 0; k < length; k++) {
         struct shell_origin x = shell_words_origin(a, i, k), y = shell_words_origin(b, j, k);
 
-        /* What is not known is the same only where it is written at the same place. */
+        /* Unknown bytes are equal only if they come from the same place. */
         if (x.doubt != y.doubt || (x.doubt == SHELL_UNKNOWN && x.at != y.at))
             return false;
     }

@@ -1,4 +1,4 @@
-/* import/source.h - Python or gin text that is read, with the place of what comes next.
+/* import/source.h - Python or gin text being read, with the place of the next byte.
  *
  * Thread class: owned by one thread.
  *
@@ -20,22 +20,23 @@ struct source {
     int depth;
 };
 
-/* One byte on; a line or a column further. */
+/* Go one byte or `nbytes` bytes further, with line and column. */
 void source_step(struct source *source);
 void source_step_by(struct source *source, size_t nbytes);
 
-/* Over spaces and lines that go on with a backslash; with `lines` also over ends of lines and
- * comments, as between brackets. */
+/* Skip spaces and lines continued by a backslash; with `lines` also ends of lines and comments, as
+ * between brackets. */
 void source_skip(struct source *source, bool lines);
 
-/* Whether a word ("include") comes next, and behind it no further letter. */
+/* Whether a whole word ("include") comes next. */
 bool source_is_word(const struct source *source, const char *word);
 
-/* A dotted name of letters, digits and underscores into the caller's text; with `scopes` also gin's
- * scopes before a slash ("train/utils.Config").  False, and nothing read, if none comes next. */
+/* Read a dotted name of letters, digits and underscores into the caller's text; with `scopes` also
+ * gin's scopes before a slash ("train/utils.Config").  False, and nothing read, if no name comes
+ * next. */
 bool source_name(struct source *source, struct text *out, bool scopes);
 
-/* Report what comes next as what cannot be read here; `expected` is what could. */
+/* Report that the next text cannot be read here; `expected` says what can. */
 void source_unexpected(struct source *source, const char *expected);
 
 #endif /* IMPORT_SOURCE_H */

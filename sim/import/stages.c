@@ -1,5 +1,5 @@
-/* How Megatron-LM deals layers out to stages: the same to each, unless the first or last rank of a
- * pipeline has so many, or the embedding or the loss counts as a layer.
+/* Assigns layers to stages as Megatron-LM does: the same number to each, unless options give the
+ * layers of a pipeline's first or last rank, or count the embedding or the loss as a layer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 #define STAGES_MAX 65536
 
-/* --num-layers-per-virtual-pipeline-stage in the place of the number of virtual stages. */
+/* Find the number of virtual stages from --num-layers-per-virtual-pipeline-stage. */
 static void find_virtual(struct import_job *job, int64_t units, struct diag *diag)
 {
     int64_t of_stages = job->stages * job->stage_depth;
@@ -35,7 +35,7 @@ static void add_stage(struct import_job *job, int64_t layers)
     text_addf(&job->stage_layers, "%s%" PRId64, job->stage_layers.length > 0 ? ", " : "", layers);
 }
 
-/* The embedding and the loss as a layer each. */
+/* Add stages in which the embedding and the loss count as a layer each. */
 static void count_ends(struct import_job *job, int64_t units, int64_t nstages, struct diag *diag)
 {
     if (units % nstages) {
@@ -50,7 +50,7 @@ static void count_ends(struct import_job *job, int64_t units, int64_t nstages, s
                            (i == nstages - 1 && job->count_loss));
 }
 
-/* What the first and the last rank have is given; the ranks between share the rest. */
+/* Add stages with given layers of the first and the last rank; the ranks between share the rest. */
 static void give_ends(struct import_job *job, int64_t nstages, struct diag *diag)
 {
     int64_t each = nstages / job->stages; /* stages of a rank */

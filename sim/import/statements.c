@@ -9,19 +9,19 @@
 #include "base/array.h"
 #include "import/python_text.h"
 
-#define HOPS_MAX 32 /* of a name that stands for a name */
+#define HOPS_MAX 32 /* how far a name is followed through other names */
 
 struct reader {
     struct source source;
     struct statements *out;
-    struct text block; /* gin: what is indented below belongs to this */
+    struct text block; /* gin: the prefix of names indented below it */
     int block_column;
 };
 
 /* ---- passing over ---- */
 
-/* Up to the character `end` outside brackets and strings, or the end of the line that the statement
- * ends in.  False with a report where a string does not end. */
+/* Pass the text up to the character `end` outside brackets and strings, or up to the end of the
+ * statement's last line.  False with a report: a string does not end. */
 static bool pass_to(struct source *s, char end)
 {
     int depth = 0;
@@ -75,7 +75,7 @@ static bool add(struct reader *r, const char *name, bool include, struct place p
     return true;
 }
 
-/* The value of a statement, and that nothing stands behind it. */
+/* Read the value of a statement; nothing may follow the value. */
 static bool read_value(struct reader *r, const char *name, bool include, struct place place)
 {
     struct value *value = value_read(&r->source);
@@ -91,7 +91,7 @@ static bool read_value(struct reader *r, const char *name, bool include, struct 
     return false;
 }
 
-/* What stands behind a name at the start of a line: " = value", ": type = value", gin's ":". */
+/* Read the rest of a line that begins with a name: " = value", ": type = value", gin's ":". */
 static bool read_named(struct reader *r, const struct text *name, struct source start)
 {
     struct source *s = &r->source;
@@ -129,7 +129,7 @@ static bool read_named(struct reader *r, const struct text *name, struct source 
     return ok;
 }
 
-/* Whether the statement that comes next is a word of a list. */
+/* The word of a list that the next statement begins with; NULL: none. */
 static const char *find_word(const struct source *s, const char *const *words)
 {
     for (; *words; words++)
@@ -246,7 +246,7 @@ static bool is_parameter(const char *name, const char *owner, const char *parame
     return n == m + 1 + o || name[n - m - o - 2] == '.';
 }
 
-/* The last of the calls in a value that gives the keyword. */
+/* The keyword's value in the last call, inside a value, that has the keyword. */
 static const struct value *find_keyword(const struct value *v, const char *owner,
                                         const char *parameter)
 {

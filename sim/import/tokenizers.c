@@ -12,9 +12,9 @@ struct tokenizer {
     int64_t tokens;
 };
 
-/* As Megatron-LM makes them (megatron/core/tokenizers): GPT-2's vocab.json; Llama 2's sentencepiece
- * model; the word pieces of bert-large-uncased and -cased, the latter with 100 more for T5's spans;
- * and its limit of 2^17 for a tiktoken file. */
+/* Tokens as Megatron-LM counts them (megatron/core/tokenizers): GPT-2's vocab.json; Llama 2's
+ * sentencepiece model; the word pieces of bert-large-uncased and -cased, the latter with 100 more
+ * for T5's spans; and its limit of 2^17 for a tiktoken file. */
 static const struct tokenizer types[] = {
     {"GPT2BPETokenizer", 50257},
     {"Llama2Tokenizer", 32000},
@@ -23,8 +23,8 @@ static const struct tokenizer types[] = {
     {"TikTokenizer", 131072},
 };
 
-/* len(tokenizer) of what is published with a model on huggingface.co, added tokens included, as
- * Megatron-LM counts; by how the model's name begins, the first that fits. */
+/* len(tokenizer) of the tokenizer published with a model on huggingface.co, added tokens included,
+ * as Megatron-LM counts; by the beginning of the model's name, the first that fits. */
 static const struct tokenizer models[] = {
     {"DeepSeek-R1-Distill-Llama", 128256},
     {"DeepSeek-R1-Distill-Qwen", 151665},
@@ -54,7 +54,7 @@ int64_t tokenizers_of_type(const char *type)
     return 0;
 }
 
-/* Of one name of `length` bytes. */
+/* The tokens for one name of `length` bytes. */
 static int64_t of_model(const char *name, size_t length)
 {
     const char *end = name + length;

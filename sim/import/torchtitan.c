@@ -1,5 +1,5 @@
-/* A file of torchtitan: the part of TOML that such files are written in, sections with keys whose
- * values stand in one line, lists in several.  What is not of the layout is left out, and named.
+/* Reads a file of torchtitan, in a part of TOML: sections with keys whose values stand on one line,
+ * lists on several.  Options without effect on the layout are left out, and named.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 #include "timetable/timetable.h"
 
 struct line {
-    const char *from, *to; /* without spaces around and the comment behind */
+    const char *from, *to; /* without surrounding spaces, and without comment */
     struct place place;    /* of `from` */
 };
 
@@ -26,7 +26,7 @@ static void trim(struct line *l)
         l->to--;
 }
 
-/* Up to a # that stands in no string. */
+/* End a line before a # outside of strings. */
 static void cut_comment(struct line *l)
 {
     char quote = 0;
@@ -87,8 +87,8 @@ static int open_brackets(const struct line *l)
 
 struct toml {
     struct import_job *job;
-    struct text section; /* with its point, or empty */
-    int depth;           /* brackets of a list that goes on */
+    struct text section; /* with its dot, or empty */
+    int depth;           /* open brackets of a list that continues */
     struct diag *diag;
 };
 
@@ -146,7 +146,7 @@ static void read_line(struct toml *t, struct line l)
 
 /* ---- what follows from it ---- */
 
-/* A model with --model is that, whatever name it has there. */
+/* A model with --model overrides the model's name in the file. */
 static void find_model(struct import_job *job, struct diag *diag)
 {
     const char *name = job->model_name.text, *flavor = job->flavor.text;
@@ -161,8 +161,8 @@ static void find_model(struct import_job *job, struct diag *diag)
                    name ? name : "", flavor ? flavor : "");
 }
 
-/* Products of a layer in their order are q k v, o, gate up, down; every second is computed again.
- * Which those are where experts have products, too, is not known here. */
+/* The products of a layer are, in order, q k v, o, gate up, down; every second is recomputed.
+ * Which products these are in a layer with experts is unknown here. */
 static void keep_every_second(struct import_job *job, struct place place, struct diag *diag)
 {
     if (job->size && !strncmp(job->size, "llama", 5)) {
@@ -176,7 +176,7 @@ static void keep_every_second(struct import_job *job, struct place place, struct
     }
 }
 
-/* Its "selective" is by layers, every N-th of them whole, or by ops. */
+/* torchtitan's "selective" is by layers, every N-th of them whole, or by ops. */
 static void find_recompute(struct import_job *job, struct diag *diag)
 {
     const char *option = job->every_layer.text;
@@ -201,14 +201,14 @@ static void find_recompute(struct import_job *job, struct diag *diag)
     else
         job->recompute_every = strtoll(option, NULL, 10);
     if (job->recompute_every == 0)
-        job->recompute_every = 1; /* as there: all layers */
+        job->recompute_every = 1; /* all layers, as in torchtitan */
     if (job->recompute_every > 1)
         text_addf(&job->notes,
                   "# Of every %lld layers the first is computed again here, the last there.\n",
                   (long long)job->recompute_every);
 }
 
-/* The batch as tokens, as it has been since August 2026: of a microbatch, and of a step. */
+/* Find the batch from its tokens, as given since August 2026: of a microbatch, and of a step. */
 static void find_tokens(struct import_job *job, struct diag *diag)
 {
     if (job->batch < 0)
@@ -224,9 +224,9 @@ static void find_tokens(struct import_job *job, struct diag *diag)
     job->batch = job->batch_tokens > 0 ? job->batch_tokens / job->seq : 0;
 }
 
-/* How many sequences a microbatch of the pipeline has.  The batch of a replica is cut into so many
- * microbatches (by default the stages, until April 2025), or into those of one size (1); where it
- * is said in tokens they are those of a microbatch. */
+/* Find the sequences of a microbatch of the pipeline.  A replica's batch is cut into a number of
+ * microbatches (by default the stages, until April 2025), or into microbatches of a given size (1);
+ * a number of tokens is that of a microbatch. */
 static void find_microbatches(struct import_job *job, struct diag *diag)
 {
     int64_t count = job->microbatches ? job->microbatches : job->old_stages ? job->stages : 0;
@@ -270,7 +270,7 @@ static void find_stages(struct import_job *job, struct diag *diag)
         find_microbatches(job, diag);
 }
 
-/* The key's own default, "default", is that of scenarios. */
+/* The value "default", which is also the key's default, is the default of scenarios. */
 static void find_shards(struct import_job *job)
 {
     if (!job->reshard) {
@@ -278,7 +278,7 @@ static void find_shards(struct import_job *job)
         text_add(&job->taken, " parallelism.fsdp_reshard_after_forward default");
     }
     job->resharded = strcmp(job->reshard, "default") != 0 ? job->reshard : NULL;
-    job->zero = 3; /* where there are shards */
+    job->zero = 3; /* if the job has shards */
     job->rows = true;
 }
 
@@ -292,7 +292,7 @@ static void find_optimizer(struct import_job *job)
     job->optimizer = "adam";
 }
 
-/* Experts on several devices are not sharded over tensor parallelism unless that is said. */
+/* By default, experts on several devices are not sharded over tensor parallelism. */
 static void check_experts(const struct import_job *job, struct diag *diag)
 {
     int64_t expert_tensor = job->expert_tensor ? job->expert_tensor : 1;
@@ -311,7 +311,7 @@ static void check_experts(const struct import_job *job, struct diag *diag)
 
 static void finish(struct import_job *job, struct diag *diag)
 {
-    if (job->tokens > 0) /* which say the batch, too */
+    if (job->tokens > 0) /* the tokens determine the batch, too */
         job->said[import_option_find(torchtitan_options, "training.local_batch_size") -
                   torchtitan_options] = true;
     import_job_take_standards(job, torchtitan_options, diag);
@@ -323,7 +323,7 @@ static void finish(struct import_job *job, struct diag *diag)
     find_optimizer(job);
     check_experts(job, diag);
     job->bf16 = !job->type || !strcmp(job->type, "bfloat16");
-    job->sequence = job->keep_values = job->tensor > 1; /* as autograd keeps what it was given */
+    job->sequence = job->keep_values = job->tensor > 1; /* autograd keeps the inputs of ops */
     job->gathers = !job->comm || !strcmp(job->comm, "allgather");
 }
 

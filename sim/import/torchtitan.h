@@ -1,4 +1,5 @@
-/* import/torchtitan.h - what torchtitan's options mean for a layout, and its two kinds of files.
+/* import/torchtitan.h - the table of torchtitan's options, and the readers of its two kinds of
+ * files.
  *
  * The options are those of its TOML files of 2024 and 2025, and of the JSON that it writes of a
  * configuration in Python since 2026; a key is that of the file with its section, as
@@ -13,13 +14,14 @@
 
 #include "import/job.h"
 
-extern const struct import_option torchtitan_options[]; /* ended by one without a name */
+extern const struct import_option torchtitan_options[]; /* ended by a row without a name */
 
-/* One option; `value` is NULL where there is none.  One that counts is given once. */
+/* Store the value of an option; `value` is NULL if there is none.  An option with an effect may be
+ * given only once. */
 void torchtitan_set(struct import_job *job, const char *name, const char *value, struct place key,
                     struct place place, struct diag *diag);
 
-/* The JSON of a whole configuration; job->end becomes its end. */
+/* Read the JSON of a whole configuration; job->end becomes the end of the text. */
 void torchtitan_read_json(struct import_job *job, struct place first, const char *text,
                           struct diag *diag);
 

@@ -1,7 +1,7 @@
-/* The configuration that torchtitan writes with --debug.save_config_file: since 2026 its own are
- * functions in Python, and this JSON is what they come to.
+/* Reads the configuration that torchtitan writes with --debug.save_config_file: since 2026 its own
+ * configurations are functions in Python, and this JSON is their result.
  *
- *   {"model_spec": {"name": "llama3", "flavor": "8B", ...}, "training": {"steps": 10, ...}, ...}
+ * {"model_spec": {"name": "llama3", "flavor": "8B", ...}, "training": {"steps": 10, ...}, ...}
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@ struct tree {
     struct diag *diag;
 };
 
-/* Whether null is a value of an option, and not that none is given. */
+/* Whether null is a value of an option, rather than a missing value. */
 static bool takes_null(const char *name)
 {
     const struct import_option *o = import_option_find(torchtitan_options, name);
@@ -28,7 +28,7 @@ static bool takes_null(const char *name)
     return false;
 }
 
-/* ["a", "b"], as a file of options would have it. */
+/* Append ["a", "b"], as in a file of options. */
 static void add_list(struct text *out, const struct yaml_node *list)
 {
     text_add_char(out, '[');
@@ -57,7 +57,7 @@ static void set(const struct tree *t, const char *name, const struct yaml_node *
     text_fini(&text);
 }
 
-/* What a policy is follows from the options that it has; none has no options. */
+/* The kind of a policy follows from its options; the policy none has no options. */
 static void read_policy(const struct tree *t, const struct yaml_node *node)
 {
     bool selective;
@@ -110,7 +110,7 @@ static void read_groups(const struct tree *t, const struct yaml_node *groups)
     }
 }
 
-/* The tree of the model's modules is that of its name and flavor; converters leave no trace. */
+/* The tree of the model's modules follows from its name and flavor; converters leave no trace. */
 static void read_model(const struct tree *t, const struct yaml_node *spec)
 {
     const struct yaml_node *name = yaml_find(spec, "name"), *flavor = yaml_find(spec, "flavor");
@@ -124,7 +124,7 @@ static void read_model(const struct tree *t, const struct yaml_node *spec)
                                  "like) the file does not say: planned in 16 bits.\n");
 }
 
-/* All that a map has, by names with points; whole sections that count for nothing, at once. */
+/* Set all options of a map, by dotted names; sections without effect are left out as a whole. */
 static void read_map(const struct tree *t, const char *prefix, const struct yaml_node *map)
 {
     for (size_t i = 0; i < map->nitems && !diag_is_full(t->diag); i++) {

@@ -31,7 +31,7 @@ static const char *const optimizers[] = {"AdamW", "Adam", NULL};
 static const char *const implementations[] = {"for-loop", "foreach", "fused",
                                               "fused_opt_states_bf16", NULL};
 
-/* What a scenario plans anyway. */
+/* Words for what a scenario plans anyway. */
 static const char *const no[] = {"false", "", NULL};
 static const char *const yes[] = {"true", NULL};
 static const char *const one[] = {"1", NULL};

@@ -41,7 +41,7 @@ void value_destroy(struct value *value)
     free(value);
 }
 
-/* Add an item, which is then the value's; `key` too.  False, both freed, without memory. */
+/* Add an item, with its `key`, to a value, which then owns both.  False, both freed: no memory. */
 static bool add_item(struct source *s, struct value *v, struct value *item, char *key)
 {
     if (!array_make_room(&v->items, v->nitems, sizeof *v->items) ||
@@ -57,11 +57,11 @@ static bool add_item(struct source *s, struct value *v, struct value *item, char
     return true;
 }
 
-/* The text of a value, or nothing of it without memory. */
+/* Give a value its text; NULL: no memory. */
 static struct value *with_text(struct source *s, struct value *v, struct text *text)
 {
     if (v) {
-        text_add(text, ""); /* NUL-terminated, so that there is something to take */
+        text_add(text, ""); /* text_take() needs a text, even an empty one */
         v->text = text_take(text);
         if (!v->text) {
             diag_no_memory(s->diag);
@@ -73,7 +73,7 @@ static struct value *with_text(struct source *s, struct value *v, struct text *t
     return v;
 }
 
-/* An argument that has a keyword is the call's as `keyword = value`. */
+/* Read the keyword of an argument, `keyword = value`, if the argument has a keyword. */
 static bool read_keyword(struct source *s, char **key)
 {
     struct source ahead = *s;
@@ -107,7 +107,7 @@ static bool read_colon(struct source *s)
     return true;
 }
 
-/* Items up to the closing bracket, which is read, too; `*comma` says whether there was a comma. */
+/* Read items up to the closing bracket, which is passed; `*comma`: there was a comma. */
 static bool read_items(struct source *s, struct value *v, char close, bool *comma)
 {
     const char expected[] = {'\'', close, '\'', ' ', 'o', 'r', ' ', '\'', ',', '\'', '\0'};
@@ -147,7 +147,7 @@ static bool read_items(struct source *s, struct value *v, char close, bool *comm
     return true;
 }
 
-/* What stands in brackets; (x) is x itself. */
+/* Read a value in brackets; (x) is x itself. */
 static struct value *read_brackets(struct source *s, struct value *v, char close)
 {
     struct place open = s->place;

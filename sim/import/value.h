@@ -42,8 +42,8 @@ struct value {
     char **keys; /* of CALL, one an argument: its keyword, or NULL; else NULL */
 };
 
-/* The value that comes next, behind spaces.  NULL with a report when there is none, or memory ran
- * out.  Free it with value_destroy(). */
+/* Read the next value, after spaces.  NULL with a report: no value comes next, or no memory.  Free
+ * the value with value_destroy(). */
 struct value *value_read(struct source *source);
 
 void value_destroy(struct value *value); /* NULL is allowed */
@@ -51,11 +51,11 @@ void value_destroy(struct value *value); /* NULL is allowed */
 /* The last part of the dotted name of a NAME or CALL; "" of others. */
 const char *value_last_name(const struct value *value);
 
-/* The argument of a call by its keyword, or else the one at `position` that has none; NULL: not
- * given.  `keyword` may be NULL; position SIZE_MAX is none. */
+/* The argument of a call with a keyword, or else the argument without a keyword at `position`;
+ * NULL: not given.  `keyword` may be NULL; position SIZE_MAX: none. */
 const struct value *value_argument(const struct value *call, const char *keyword, size_t position);
 
-/* What a value is, for messages: "None", "'text'", "a list of 3", "the name x". */
+/* Describe a value for messages: "None", "'text'", "a list of 3", "the name x". */
 #define VALUE_DESCRIPTION_MAX 100
 const char *value_describe(const struct value *value, char *buf, size_t size);
 
