@@ -156,10 +156,10 @@ for (q, devices), plan, chunks, pads in zip(cases, answers[::3], answers[1::3], 
     out = plan["out"]
     parts = math.prod(dict(q["mesh"])[axis] for axis in q.get("partial", []))
     if parts > 1: # parts that are combined everywhere, and chunks of a sum that no other axis cuts
-        count = math.prod(-(-n // math.prod(dict(q["mesh"])[axis] for axis in axes)) for n, axes in zip(q["shape"], q["from"]))
+        operand = math.prod(-(-n // math.prod(dict(q["mesh"])[axis] for axis in axes)) for n, axes in zip(q["shape"], q["from"]))
         whole = [(d, axes) for d, axes in enumerate(q["to"]) if sorted(axes) == sorted(q["partial"])]
         assert out["executed_received_bytes"] == out["received_bytes"]["total"] >= out["bound_bytes"], (q, out)
-        assert 4 * devices // parts * (2 * parts - 2) * count + sum(missing) >= out["received_bytes"]["total"], (q, out)
+        assert 4 * devices // parts * (2 * parts - 2) * operand + sum(missing) >= out["received_bytes"]["total"], (q, out)
         if len(whole) == 1 and not any(q["from"]) and not any(a for d, a in enumerate(q["to"]) if d != whole[0][0]):
             chunks_of = math.prod(q["shape"]) // q["shape"][whole[0][0]] * -(-q["shape"][whole[0][0]] // parts)
             assert out["received_bytes"]["total"] <= 4 * devices * (parts - 1) * chunks_of, (q, out)
