@@ -178,7 +178,7 @@ for (q, devices), plan, chunks, pads in zip(cases, answers[::3], answers[1::3], 
 print(uneven, moved, scattered)
 assert uneven > count / 5 and moved > count / 4 and scattered > 0
 PY
-n=150
+n=100
 small_size && n=30
 python3 "$tmp/uneven.py" "$shardsim" "${SHD_TEST_SEED:-${SHD_TEST_TURN:-1}}" "${SHD_TEST_COUNT:-$n}" >"$tmp/out" 2>"$tmp/err"
 ok $? "$n random reshards of shards that do not divide: planned, executed and bound are the elements that were missing"
