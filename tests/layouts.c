@@ -116,21 +116,31 @@ static void test_experts(void)
                                         "t1 p1 d8 e4 v1 mb1 z2/2 recompute-none pp-dp-cp-tp"};
     static const enum space_zero_axes axes[] = {SPACE_ZERO_BOTH, SPACE_ZERO_INNER,
                                                 SPACE_ZERO_OUTER};
+    double bytes[COUNT(axes)];
     struct layout *layouts;
     struct asked asked;
     size_t n;
-    bool good = true;
+    bool good;
 
     ask(&asked, moe, 8, ranges, COUNT(ranges) - 1);
     lists(&asked.subject.space, usual, COUNT(usual), "experts and ZeRO");
     forget(&asked);
     ask(&asked, moe, 8, ranges, COUNT(ranges));
     lists(&asked.subject.space, want, COUNT(want), "experts and any parts of ZeRO");
-    if (space_list(&layouts, &n, &asked.subject.space, NULL) != SHD_OK)
+    if (space_list(&layouts, &n, &asked.subject.space, NULL) != SHD_OK || n != COUNT(axes))
         exit(99);
-    for (size_t i = 0; i < n; i++)
+    good = true;
+    for (size_t i = 0; i < n; i++) {
+        struct plan plan;
+
         good = good && space_zero_axes(&layouts[i]) == axes[i];
+        if (plan_layout(&plan, &asked.subject, &layouts[i], NULL) != SHD_OK)
+            exit(99);
+        bytes[i] = plan.figures.memory_bytes;
+    }
     ok(good, "experts: over both axes, the inner and the outer");
+    ok(bytes[0] < bytes[1] && bytes[0] < bytes[2],
+       "experts: a device has least where ZeRO cuts over both");
     free(layouts);
     forget(&asked);
 }
