@@ -46,7 +46,7 @@ class Steps:
         self.nodes = np.array([max(1.0, r["in"]["devices"] / DEVICES_A_NODE) for r in rows])
         self.products, self.elementwise = column("matmul_seconds"), column("elementwise_seconds")
         self.attention, self.update = column("attention_seconds"), column("update_seconds")
-        self.bubble = column("bubble_seconds")
+        self.bubble = column("waiting_seconds")
         self.tensor = np.array([along(p, "tp", "copy") for p in parts])
         self.stages = np.array([along(p, "pp") for p in parts])
         self.data = column("exposed_communication_seconds") - self.tensor - self.stages

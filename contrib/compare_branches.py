@@ -15,10 +15,10 @@ import sys
 
 # Column of compare's CSV, what it is, its unit.
 FIGURES = [("received_bytes", "total received", "B"),
-           ("peak_memory_bytes", "peak memory of a device", "B"),
-           ("modelled_memory_bytes", "memory of a device, modelled", "B"),
-           ("modelled_step_seconds", "step, modelled", "s"),
-           ("flops_max", "flops of a device", "flop"),
+           ("peak_memory_bytes_most", "peak memory of a device", "B"),
+           ("modelled_memory_bytes", "modelled memory of a device", "B"),
+           ("modelled_step_seconds", "modelled step", "s"),
+           ("flops_most", "flops of a device", "flop"),
            ("collectives", "collectives", "")]
 
 
@@ -137,7 +137,7 @@ def verdict(found, both):
 def needs(layout, row):
     """A layout, and what it needs of the memory that it does not fit."""
     bytes_needed = max(float(row.get(key) or 0)
-                       for key in ("peak_memory_bytes", "modelled_memory_bytes"))
+                       for key in ("peak_memory_bytes_most", "modelled_memory_bytes"))
     return f"{name(layout)} ({shown(bytes_needed, 'B')} a device)"
 
 

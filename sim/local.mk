@@ -192,6 +192,7 @@ libsim_la_SOURCES = \
 	%D%/cmd/show.h \
 	%D%/cmd/show_array.c \
 	%D%/cmd/show_curves.c \
+	%D%/cmd/show_figures.c \
 	%D%/cmd/show_hardware.c \
 	%D%/cmd/show_matrix.c \
 	%D%/cmd/show_memory.c \
@@ -789,6 +790,9 @@ libsim_la_SOURCES = \
 	%D%/report/experts.c \
 	%D%/report/experts.h \
 	%D%/report/files.h \
+	%D%/report/figures.c \
+	%D%/report/figures.h \
+	%D%/report/figures_read.c \
 	%D%/report/fit.c \
 	%D%/report/fit.h \
 	%D%/report/heat.c \

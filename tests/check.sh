@@ -51,6 +51,19 @@ test_older() {
     edit results/baselines/scenarios/dp_tp.yaml 's/, sharding: /, lies: /'
     check --plan scenarios/dp_tp.yaml
     is 0 "an older baseline, which has another word for a sharding, is read"
+    edit results/baselines/scenarios/dp_tp.yaml '
+        s/^version: 2/version: 1/
+        /^    figures:$/d
+        s/^      \(received\|peak_memory\|flops\)/    \1/
+        s/peak_memory_bytes_total/peak_memory_bytes/'
+    check --plan scenarios/dp_tp.yaml
+    is 0 "a baseline of format 1 is read: as accepted"
+    says out "^ok 1 - dp_tp.yaml: default # baseline: its baseline is of format 1, .*writes format 2$" \
+        "a baseline of format 1: a remark"
+    check --plan --update scenarios/dp_tp.yaml
+    cmp -s "$tmp/p/results/baselines/scenarios/dp_tp.yaml" \
+        "$top_srcdir/results/baselines/scenarios/dp_tp.yaml"
+    ok $? "a baseline of format 1: --update writes the same as of format 2"
 }
 
 test_regression() {
@@ -60,14 +73,14 @@ test_regression() {
     is 1 "an axis dropped from a rule: status 1"
     says out '^not ok 1 - dp_tp.yaml: default$' "an axis dropped: the strategy"
     says err '1 of 6 changed or is wrong' "an axis dropped: the verdict"
-    says out '^    - "worse: total received +37.5 % (11.0 MiB, was 8.00 MiB), peak memory +34.8 % .*; .shardsim check --update. accepts it"$' \
+    says out '^    - "worse: total received +37.5 % (11.0 MiB, was 8.00 MiB), peak memory of a device +34.8 % .*; .shardsim check --update. accepts it"$' \
         "an axis dropped: worse, by how much, and how to accept it"
     says out "line 11: parameter 'layers/\*/mlp/up/kernel' is sharded as \[{}, {}\], was \[{}, {tp}\], no longer sharded over tp; has 262144 bytes on a device, 196608 more" \
         "an axis dropped: the parameter, the axis, the bytes, the line"
     says out 'backward all-gather over tp at .*mlp/up/kernel and 1 more is new.* 3145728 more bytes received over tp' \
         "an axis dropped: the op"
-    says out 'bytes received over tp: 9437184, 3145728 more' "an axis dropped: bytes over the axis"
-    says out 'peak memory bytes of the device with most: .* more' "an axis dropped: memory"
+    says out 'received over tp: 9437184 bytes, 3145728 more' "an axis dropped: bytes over the axis"
+    says out 'peak memory of a device: .* bytes, .* more' "an axis dropped: memory"
     says out '^ok 2 - strategies.yaml' "an axis dropped: others pass"
     ! prove -e cat "$tmp/out" >"$tmp/proved" 2>&1 && grep -q 'Failed test: *1$' "$tmp/proved"
     ok $? "an axis dropped: prove sees one failure"
@@ -167,7 +180,7 @@ test_step() {
     says out '"the hardware changed: hardware is h100-sxm, was the default; neither worse nor better: ' \
         "a cluster that was not there: a change"
     check --plan --update
-    says p/results/baselines/scenarios/dp_tp.yaml '^      step_ns: [1-9]' "a cluster: the baseline has the step"
+    says p/results/baselines/scenarios/dp_tp.yaml '^      modelled_step_seconds: 0.*[1-9]' "a cluster: the baseline has the step"
     says p/results/baselines/scenarios/dp_tp.yaml '^      hardware: h100-sxm$' "a cluster: the baseline names it"
     check --plan
     is 0 "a cluster: as accepted"
@@ -190,16 +203,23 @@ test_step() {
     says out '"the hardware changed: hardware is h200-sxm, was h100-sxm; neither worse nor better: ' \
         "another cluster: neither worse nor better"
     edit scenarios/dp_tp.yaml 's/h200-sxm/h100-sxm/'
-    step=$(sed -n 's/^      step_ns: //p' "$tmp/p/results/baselines/scenarios/dp_tp.yaml")
-    edit results/baselines/scenarios/dp_tp.yaml "s/step_ns: .*/step_ns: $((step + step / 1100))/"
+    longer 1 1100
     cp "$tmp/p/results/baselines/scenarios/dp_tp.yaml" "$tmp/before"
     check --plan --update
     is 0 "a step that rounding made longer: as accepted"
     cmp -s "$tmp/p/results/baselines/scenarios/dp_tp.yaml" "$tmp/before"
     ok $? "a step that rounding made longer: the baseline stays byte for byte"
-    edit results/baselines/scenarios/dp_tp.yaml "s/step_ns: .*/step_ns: $((step - step / 900))/"
+    longer -1 500
     check --plan
     says out '"worse: modelled step +0.1 %' "a step that is longer than that: worse"
+}
+
+# longer SIGN PARTS: the baseline's step is longer by one of so many parts, or shorter
+longer() {
+    awk -v sign="$1" -v parts="$2" '
+        /^      modelled_step_seconds: / { printf "%s %.9f\n", "      modelled_step_seconds:", $2 * (1 + sign / parts); next }
+        { print }' "$tmp/p/results/baselines/scenarios/dp_tp.yaml" >"$tmp/edited"
+    cp "$tmp/edited" "$tmp/p/results/baselines/scenarios/dp_tp.yaml"
 }
 
 # computes EDIT WORDS: after an edit of what is computed, that is said and not judged
@@ -238,7 +258,7 @@ test_given() {
         "an older baseline: a remark"
     check --plan --update
     says p/results/baselines/scenarios/dp_tp.yaml '^      model.layers: ' "an older baseline: --update adds it"
-    says p/results/baselines/scenarios/dp_tp.yaml '^      step_ns: ' "an older baseline: --update adds the step"
+    says p/results/baselines/scenarios/dp_tp.yaml '^      modelled_step_seconds: ' "an older baseline: --update adds the step"
 }
 
 test_files() {
@@ -281,7 +301,7 @@ test_files() {
     says out '^not ok 1 - bad.yaml$' "a scenario that cannot be read: told"
     says out '^ok 2 - dp_tp.yaml: default$' "a scenario that cannot be read: the others are checked"
     project p
-    edit results/baselines/scenarios/dp_tp.yaml 's/^version: 1/version: 7/'
+    edit results/baselines/scenarios/dp_tp.yaml 's/^version: [12]/version: 7/'
     check --plan
     is 2 "a broken baseline: status 2"
     says out 'not a baseline of version 1' "a broken baseline: said"
@@ -434,7 +454,7 @@ test_unreadable() {
     cp "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/d_new.yaml"
     sed 's/^model/limits: {memory: 1MiB}\nmodel/' "$tmp/p/scenarios/dp_tp.yaml" >"$tmp/p/scenarios/e_large.yaml"
     edit scenarios/dp_tp.yaml 's/layers: 2/layers: 3/'
-    edit results/baselines/scenarios/strategies.yaml 's/^version: 1/version: 7/'
+    edit results/baselines/scenarios/strategies.yaml 's/^version: [12]/version: 7/'
     cp "$top_srcdir/results/baselines/scenarios/sweep.yaml" "$tmp/p/results/baselines/scenarios"
     check --plan --junit check.xml
     is 2 "what cannot be read, beside changes: status 2"
@@ -535,7 +555,7 @@ test_others() {
     check --plan --update --baselines=some/b layouts
     [ -s "$tmp/p/some/b/layouts/mine.yaml" ]
     ok $? "--baselines: below that folder, by the name of the scenarios'"
-    edit some/b/layouts/mine.yaml 's/^version: 1/version: 7/'
+    edit some/b/layouts/mine.yaml 's/^version: [12]/version: 7/'
     check --plan --baselines=some/b// layouts
     says out '^  file: "some/b/layouts/mine.yaml"$' "--baselines: a slash behind it is no part of it"
     rm -r "$tmp/p/some"

@@ -189,7 +189,7 @@ PY
     { echo '[' && sed '$!s/$/,/' "$tmp/lines" && echo ']'; } >"$tmp/out"
     holds "scenario.run, scenario.plan: the result object" <<'PY'
 run, plan = r[0]["out"], r[1]["out"]
-assert run["schema"] == "shardsim.result/1" and run["mode"] == "execute" and run["verify"]["ok"]
+assert run["schema"] == "shardsim.result/2" and run["mode"] == "execute" and run["verify"]["ok"]
 assert plan["mode"] == "plan" and plan["received_bytes"] == run["received_bytes"]
 PY
     holds "scenario.plan: an array of several strategies" <<'PY'

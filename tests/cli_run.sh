@@ -46,7 +46,7 @@ test_json() {
 want = """schema scenario strategy mode mesh devices collectives received_bytes balance memory time
           work verify""".split()
 assert not [k for k in want if k not in r], [k for k in want if k not in r]
-assert r["schema"] == "shardsim.result/1" and r["mode"] == "execute" and r["devices"] == 8
+assert r["schema"] == "shardsim.result/2" and r["mode"] == "execute" and r["devices"] == 8
 assert r["mesh"] == [["fsdp", 4], ["tp", 2]]
 for c in r["collectives"]:
     for k in """op axes group_size groups count phase dtype operand_bytes result_bytes
@@ -73,11 +73,22 @@ assert w["efficiency"] == w["unsharded_flops"] / w["done_flops"]
 assert w["model_flops"] == w["unsharded_flops"] and "attention_flops" not in r["balance"]
 assert [a["axis"] for a in w["axes"]] == ["fsdp", "tp"]
 PY
+    holds "run --json: figures are those that stand elsewhere, under keys that begin with where they are from" <<'PY'
+f, b = r["figures"], r["balance"]
+assert f["received_bytes"] == r["received_bytes"]["total"] and f["flops"] == r["work"]["done_flops"]
+assert f["received_bytes_most"] == b["received_bytes"]["max"] and f["flops_most"] == b["flops"]["max"]
+assert f["peak_memory_bytes_most"] == b["peak_memory"]["max"]
+assert f["peak_memory_bytes_total"] == sum(r["memory"]["peak_bytes"])
+for origin in ("measured", "replayed"):
+    same = {k: v for k, v in f.items() if k.startswith(origin + "_")}
+    assert len(same) >= 4 and all(r["time"][origin][k[len(origin) + 1:]] == v for k, v in same.items()), same
+PY
     shardsim run --json "$scenarios/fsdp_tp.yaml"
     holds "run --json: the same again, but for times" <<PY
 x = json.load(open("$tmp/first"))
 for one in (r, x):
     del one["time"]
+    one["figures"] = {k: v for k, v in one["figures"].items() if not k.startswith(("measured_", "replayed_"))}
     one["balance"].pop("busy_seconds")
 assert r == x
 PY
@@ -90,6 +101,8 @@ assert "measured" not in r["time"] and "replayed" not in r["time"]
 del x["verify"], x["device_memory"]
 for one in (r, x):
     one.pop("time")
+    one["figures"] = {k: v for k, v in one["figures"].items()
+                      if not k.startswith(("measured_", "replayed_")) and k != "largest_error"}
     one["balance"].pop("busy_seconds", None)
 assert r == x
 PY

@@ -12,7 +12,7 @@ cat >"$tmp/sane.py" <<'PY'
 for p in r if isinstance(r, list) else [r]:
     t, devices = p["time"]["modelled"], p["devices"]
     assert devices >= 1024 and t["step_seconds"] > 0, p["strategy"]
-    parts = ["compute", "exposed_communication", "bubble", "update"]
+    parts = ["compute", "exposed_communication", "waiting", "update"]
     parts += [k for k in ["launch"] if k + "_seconds" in t]
     whole = sum(t[k + "_seconds"] for k in parts)
     assert abs(whole - t["step_seconds"]) < 1e-6 * t["step_seconds"], (whole, t)
@@ -68,7 +68,7 @@ PY
 shardsim plan -q --json -s pipeline.stages_per_rank=1 "$models/llama3-70b.yaml"
 holds "Llama 3 70B: with one stage a rank it waits more than twice as long" <<PY
 few = json.load(open("$tmp/llama3-70b.yaml.json", encoding="utf-8"))["time"]["modelled"]
-assert r["time"]["modelled"]["bubble_seconds"] > 2 * few["bubble_seconds"], (r["time"], few)
+assert r["time"]["modelled"]["waiting_seconds"] > 2 * few["waiting_seconds"], (r["time"], few)
 PY
 shardsim plan -q -v "$models/llama3-70b.yaml"
 says out '^  layers/\*/mlp .* compute$' "Llama 3 70B: its MLPs are bound by the rate of flops"

@@ -16,7 +16,7 @@
 enum { ROWS_MAX = 4 };
 
 /* A strategy's figures.  Times and shares that are 0 are not known. */
-struct figures {
+struct asked {
     const char *strategy, *what, *mesh, *fits;
     uint64_t devices, microbatches, total, received, peak, flops;
     double bubble, experts;
@@ -28,67 +28,67 @@ struct comparison {
     struct compare compare;
     struct result results[ROWS_MAX];
     struct compare_planned planned[ROWS_MAX];
-    struct compare_row rows[ROWS_MAX];
+    struct figures rows[ROWS_MAX];
 };
 
 static struct record_replay replay = {.noise_ns = 10000};
 static const struct record replayed = {.replay = &replay};
 
-static void set_text(struct compare_row *row, enum compare_id id, const char *text)
+static void set_text(struct figures *row, enum figure_id id, const char *text)
 {
     row->values[id].known = text != NULL;
     text_add(&row->values[id].text, text ? text : "");
 }
 
-static void set_whole(struct compare_row *row, enum compare_id id, uint64_t value)
+static void set_whole(struct figures *row, enum figure_id id, uint64_t value)
 {
     row->values[id].known = true;
     row->values[id].whole = value;
     row->values[id].number = (double)value;
 }
 
-static void set_number(struct compare_row *row, enum compare_id id, double value)
+static void set_number(struct figures *row, enum figure_id id, double value)
 {
     row->values[id].known = value > 0;
     row->values[id].number = value;
 }
 
-static void set_times(struct compare_row *row, const struct figures *f)
+static void set_times(struct figures *row, const struct asked *f)
 {
-    set_number(row, COMPARE_MODELLED, f->modelled);
-    set_number(row, COMPARE_MODELLED_EXPOSED, f->exposed);
-    set_number(row, COMPARE_MODELLED_WAITING, f->waiting);
-    set_number(row, COMPARE_MFU, f->mfu);
-    set_number(row, COMPARE_MODELLED_ERROR, f->error);
-    set_number(row, COMPARE_STEP, f->step);
-    set_number(row, COMPARE_BUSY, f->busy);
+    set_number(row, FIGURE_MODELLED_STEP, f->modelled);
+    set_number(row, FIGURE_MODELLED_EXPOSED, f->exposed);
+    set_number(row, FIGURE_MODELLED_WAITING, f->waiting);
+    set_number(row, FIGURE_MODELLED_MFU, f->mfu);
+    set_number(row, FIGURE_MODELLED_ERROR, f->error);
+    set_number(row, FIGURE_REPLAYED_STEP, f->step);
+    set_number(row, FIGURE_REPLAYED_BUSY, f->busy);
 }
 
-static void set_row(struct compare_row *row, const struct figures *f)
+static void set_row(struct figures *row, const struct asked *f)
 {
     char sums[64];
 
-    *row = (struct compare_row){.good = strcmp(f->fits, "NO") != 0};
-    set_text(row, COMPARE_SCENARIO, "s");
-    set_text(row, COMPARE_STRATEGY, f->strategy);
-    set_text(row, COMPARE_MESH, f->mesh);
-    set_text(row, COMPARE_MODE, "plan");
-    set_text(row, COMPARE_FITS, *f->fits ? f->fits : NULL);
-    set_whole(row, COMPARE_DEVICES, f->devices);
-    set_whole(row, COMPARE_MICROBATCHES, f->microbatches);
-    set_whole(row, COMPARE_RECEIVED, f->total);
-    set_whole(row, COMPARE_DEVICE_RECEIVED, f->received);
-    set_whole(row, COMPARE_PEAK, f->peak);
-    set_whole(row, COMPARE_FLOPS, f->flops);
-    set_number(row, COMPARE_BUBBLE, f->bubble);
-    set_number(row, COMPARE_EXPERTS, f->experts);
+    *row = (struct figures){.good = strcmp(f->fits, "NO") != 0};
+    set_text(row, FIGURE_SCENARIO, "s");
+    set_text(row, FIGURE_STRATEGY, f->strategy);
+    set_text(row, FIGURE_MESH, f->mesh);
+    set_text(row, FIGURE_MODE, "plan");
+    set_text(row, FIGURE_FITS, *f->fits ? f->fits : NULL);
+    set_whole(row, FIGURE_DEVICES, f->devices);
+    set_whole(row, FIGURE_MICROBATCHES, f->microbatches);
+    set_whole(row, FIGURE_RECEIVED, f->total);
+    set_whole(row, FIGURE_RECEIVED_MOST, f->received);
+    set_whole(row, FIGURE_PEAK_MOST, f->peak);
+    set_whole(row, FIGURE_FLOPS_MOST, f->flops);
+    set_number(row, FIGURE_BUBBLE, f->bubble);
+    set_number(row, FIGURE_EXPERTS, f->experts);
     set_times(row, f);
     snprintf(sums, sizeof sums, "dp=%u tp=2048", (unsigned)f->total);
-    set_text(row, COMPARE_BY_AXIS, sums);
-    set_text(row, COMPARE_WHY, f->experts > 0 && f->experts < 0.9 ? "device 1 has it all" : NULL);
+    set_text(row, FIGURE_BY_AXIS, sums);
+    set_text(row, FIGURE_WHY, f->experts > 0 && f->experts < 0.9 ? "device 1 has it all" : NULL);
 }
 
-static void make(struct comparison *c, const struct figures *figures, size_t n)
+static void make(struct comparison *c, const struct asked *figures, size_t n)
 {
     *c = (struct comparison){
         .compare = {.results = c->results, .nresults = n, .planned = c->planned, .sort = -1}};
@@ -108,7 +108,7 @@ static void make(struct comparison *c, const struct figures *figures, size_t n)
 static void drop(struct comparison *c)
 {
     for (size_t i = 0; i < c->compare.nresults; i++) {
-        compare_row_fini(&c->rows[i]);
+        figures_fini(&c->rows[i]);
         text_fini(&c->planned[i].json);
     }
 }
@@ -154,32 +154,32 @@ static void test_pairs(void)
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int like = 0; like < 3; like++) { /* of another model; beside what does not fit */
-            const struct figures rows[] = {{.strategy = "a",
-                                            .what = like == 1 ? "y" : "x",
-                                            .mesh = "",
-                                            .fits = like == 2 ? "NO" : "",
-                                            .devices = 4,
-                                            .total = 1000,
-                                            .peak = 500,
-                                            .flops = 700},
-                                           {.strategy = "b",
-                                            .what = "x",
-                                            .mesh = "",
-                                            .fits = "",
-                                            .devices = cases[i].devices,
-                                            .total = cases[i].total,
-                                            .peak = cases[i].peak,
-                                            .flops = cases[i].flops,
-                                            .bubble = cases[i].bubble}};
+            const struct asked rows[] = {{.strategy = "a",
+                                          .what = like == 1 ? "y" : "x",
+                                          .mesh = "",
+                                          .fits = like == 2 ? "NO" : "",
+                                          .devices = 4,
+                                          .total = 1000,
+                                          .peak = 500,
+                                          .flops = 700},
+                                         {.strategy = "b",
+                                          .what = "x",
+                                          .mesh = "",
+                                          .fits = "",
+                                          .devices = cases[i].devices,
+                                          .total = cases[i].total,
+                                          .peak = cases[i].peak,
+                                          .flops = cases[i].flops,
+                                          .bubble = cases[i].bubble}};
             bool want = cases[i].is_dominated && like == 0;
-            const struct compare_value *by;
+            const struct figure_value *by;
             struct comparison c;
             struct compare_rows found;
 
             make(&c, rows, 2);
             if (compare_rows_init(&found, &c.compare, NULL) != SHD_OK)
                 abort();
-            by = &found.rows[1].values[COMPARE_DOMINATED];
+            by = &found.rows[1].values[FIGURE_DOMINATED];
             ok(by->known == want && !strcmp(text_get(&by->text), want ? "a" : ""),
                "dominated: %s%s", cases[i].what,
                like == 1   ? ", of another model"
@@ -193,7 +193,7 @@ static void test_pairs(void)
 /* ---- whole forms ---- */
 
 /* By bytes: the last one is dominated by two, of which that of fewer bytes is named. */
-static const struct figures planned[] = {
+static const struct asked planned[] = {
     {.strategy = "first",
      .what = "an x",
      .mesh = "dp=4",
@@ -305,31 +305,36 @@ static void test_planned(void)
            "by bytes");
     c.compare.sort = compare_find_sort("pipeline_bubble"); /* which the second has not */
     prints(&c, COMPARE_CSV, 80,
-           "scenario,strategy,mesh,microbatches,mode,devices,received_bytes_of_device,"
+           "scenario,strategy,mesh,microbatches,mode,devices,received_bytes_most,"
            "received_bytes_ratio,peak_memory_ratio,replayed_step_ratio,dominated_by,"
            "received_bytes,received_forward_bytes,received_backward_bytes,"
-           "received_optimizer_bytes,collectives,flops_max,flops_balance,attention_balance,"
-           "expert_balance,flops_efficiency,pipeline_bubble,peak_memory_bytes,"
-           "peak_memory_balance,fits,replayed_step_seconds,replayed_step_spread,"
-           "replayed_busy_seconds,replayed_waiting_seconds,"
-           "replayed_exposed_communication_seconds,modelled_step_seconds,modelled_mfu,"
-           "modelled_exposed_communication_seconds,modelled_bubble_seconds,"
-           "modelled_memory_bytes,modelled_expected_error,measured_step_seconds,verified,"
-           "largest_error,received_by_axis,received_by_op,why_uneven\r\n"
-           "s,first,dp=4,1,plan,4,1000000,1.0,1.0,,second|x,4000000,,,,,4000,,,1.0,,0.2,8388608,"
-           ",yes,,,,,,,,,,,,,,,dp=4000000 tp=2048,,\r\n"
-           "s,third,tp=4,1,plan,4,800000,0.8,2.0,,,3000000,,,,,2000,,,1.0,,0.2,16777216,,NO,,,,,"
-           ",,,,,,,,,,dp=3000000 tp=2048,,\r\n"
+           "received_optimizer_bytes,collectives,flops_most,flops,model_flops,flops_balance,"
+           "attention_balance,expert_balance,flops_efficiency,pipeline_bubble,"
+           "peak_memory_bytes_most,peak_memory_bytes_total,peak_memory_balance,fits,"
+           "replayed_step_seconds,replayed_step_spread,replayed_busy_seconds,"
+           "replayed_waiting_seconds,replayed_exposed_communication_seconds,"
+           "replayed_idle_seconds,replayed_communication_seconds,modelled_step_seconds,"
+           "modelled_mfu,modelled_hfu,modelled_tokens_per_second,modelled_compute_seconds,"
+           "modelled_matmul_seconds,modelled_attention_seconds,modelled_elementwise_seconds,"
+           "modelled_again_seconds,modelled_exposed_communication_seconds,"
+           "modelled_waiting_seconds,modelled_update_seconds,modelled_memory_bytes,"
+           "modelled_expected_error,measured_step_seconds,measured_fastest_step_seconds,"
+           "measured_first_step_seconds,measured_cpu_seconds,verified,largest_error,"
+           "received_by_axis,received_by_op,why_uneven\r\n"
+           "s,first,dp=4,1,plan,4,1000000,1.0,1.0,,second|x,4000000,,,,,4000,,,,,1.0,,0.2,"
+           "8388608,,,yes,,,,,,,,,,,,,,,,,,,,,,,,,,,,dp=4000000 tp=2048,,\r\n"
+           "s,third,tp=4,1,plan,4,800000,0.8,2.0,,,3000000,,,,,2000,,,,,1.0,,0.2,16777216,,,NO,,"
+           ",,,,,,,,,,,,,,,,,,,,,,,,,,dp=3000000 tp=2048,,\r\n"
            "s,fourth,tp=8,4,plan,8,1000001,1.000001,1.1192092895507812,,second|x,5000000,,,,,"
-           "5000,,,1.0,,0.25,9388608,,yes,,,,,,,,,,,,,,,dp=5000000 tp=2048,,\r\n"
-           "s,second|x,\"dp=2, tp=2\",2,plan,4,800000,0.8,0.5,,,3000000,,,,,4000,,,0.5,,,"
-           "4194304,,yes,,,,,,,,,,,,,,,dp=3000000 tp=2048,,device 1 has it all\r\n",
+           "5000,,,,,1.0,,0.25,9388608,,,yes,,,,,,,,,,,,,,,,,,,,,,,,,,,,dp=5000000 tp=2048,,\r\n"
+           "s,second|x,\"dp=2, tp=2\",2,plan,4,800000,0.8,0.5,,,3000000,,,,,4000,,,,,0.5,,,"
+           "4194304,,,yes,,,,,,,,,,,,,,,,,,,,,,,,,,,,dp=3000000 tp=2048,,device 1 has it all\r\n",
            "by bytes");
     drop(&c);
 }
 
 /* On a cluster: the fastest, why, and its price. */
-static const struct figures modelled[] = {
+static const struct asked modelled[] = {
     {.strategy = "slow",
      .what = "an x",
      .mesh = "dp=4",
@@ -379,7 +384,7 @@ static const struct figures modelled[] = {
 
 static void test_modelled(void)
 {
-    bool columns[COMPARE_COLUMNS_MAX] = {false};
+    bool columns[NFIGURES] = {false};
     struct comparison c;
 
     make(&c, modelled, 3);
@@ -452,7 +457,7 @@ static void test_modelled(void)
 }
 
 /* Replayed: one ties with the fastest, another does not. */
-static const struct figures replays[] = {
+static const struct asked replays[] = {
     {.strategy = "a",
      .what = "an x",
      .mesh = "dp=4",
@@ -507,7 +512,7 @@ static void test_replayed(void)
            "      \"received_bytes_ratio\": 1.0,\n"
            "      \"peak_memory_ratio\": 1.0,\n"
            "      \"replayed_step_ratio\": 1.0,\n"
-           "      \"best\": [\"received_bytes_of_device\", \"received_bytes\", "
+           "      \"best\": [\"received_bytes_most\", \"received_bytes\", "
            "\"replayed_busy_seconds\"],\n"
            "      \"dominated_by\": \"b\",\n"
            "      \"why_uneven\": null,\n"
@@ -520,8 +525,8 @@ static void test_replayed(void)
            "      \"received_bytes_ratio\": 1.0,\n"
            "      \"peak_memory_ratio\": 0.5,\n"
            "      \"replayed_step_ratio\": 1.009,\n"
-           "      \"best\": [\"received_bytes_of_device\", \"received_bytes\", "
-           "\"peak_memory_bytes\"],\n"
+           "      \"best\": [\"received_bytes_most\", \"received_bytes\", "
+           "\"peak_memory_bytes_most\"],\n"
            "      \"dominated_by\": null,\n"
            "      \"why_uneven\": null,\n"
            "      \"within_noise\": [\"a\"],\n"
@@ -602,15 +607,15 @@ static void test_widths(void)
 
 /* ---- the verdict ---- */
 
-static struct figures but(size_t i, const char *strategy)
+static struct asked but(size_t i, const char *strategy)
 {
-    struct figures f = modelled[i];
+    struct asked f = modelled[i];
 
     f.strategy = strategy;
     return f;
 }
 
-static void verdict_is(const char *what, const struct figures *figures, size_t n, const char *want)
+static void verdict_is(const char *what, const struct asked *figures, size_t n, const char *want)
 {
     struct comparison c;
     struct text out = TEXT_INIT;
@@ -631,7 +636,7 @@ static void verdict_is(const char *what, const struct figures *figures, size_t n
 
 static void test_verdicts(void)
 {
-    struct figures f[] = {but(0, "a"), but(0, "b"), but(0, "c")};
+    struct asked f[] = {but(0, "a"), but(0, "b"), but(0, "c")};
 
     for (int i = 0; i < 3; i++)
         f[i].modelled = 0;
@@ -685,7 +690,7 @@ static void test_verdicts(void)
     f[0].error = f[1].error = 0;
     verdict_is(
         "within the error of clusters that were not measured", f, 2,
-        "b, a have the fastest steps, modelled, within the model's error of each other (no "
+        "b, a have the fastest steps, modelled, within the model's error of each other (no such "
         "step of this cluster was measured: 17 %, the largest error of clusters that were, "
         "or more): none of them wins by time.  The shortest is b: 9.51 ms a step, 4.9 % less "
         "than a (10.0 ms), as its waiting for other devices takes 500 us instead of 1.00 ms. "

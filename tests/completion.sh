@@ -125,7 +125,7 @@ done
 # (and --spread, in builds with MPI)
 [ "$(said run | sed 's/--spread //')" = "--color --json --memory --quiet --repeat --save --set --strategy --threads --verbose --help --usage" ]
 ok $? "options of run: all of them"
-completes "subjects of show" 'array curves functions groups hardware matrix memory mesh names options schema strategies timetable tree' show ''
+completes "subjects of show" 'array curves figures functions groups hardware matrix memory mesh names options schema strategies timetable tree' show ''
 completes "scenarios and folders" 'dp_tp.yaml layouts odd.yaml strategies.yaml' run ''
 completes "scenarios of explain" 'dp_tp.yaml' explain d
 completes "folders" 'layouts' check ''

@@ -78,7 +78,7 @@ test_commands() {
     no "a scenario says it: --set model.layers=VALUE" plan "$good" --num-layers 4
     no "expected table, markdown, csv or json" compare --plan "$good" --format html
     no "has no ending that says a format; expected .txt, .md, .csv, .json," compare --plan "$good" -o table.html
-    no "did you mean 'peak_memory_bytes'?" compare --plan "$good" --sort memory
+    no "did you mean 'peak_memory_bytes_most'?" compare --plan "$good" --sort memory
     no "expected auto, always or never" compare --plan "$good" --color=yes
     all "commands and options"
 }

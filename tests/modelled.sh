@@ -47,7 +47,7 @@ def near(a, b, off=1e-4):
 def modelled(r):
     m = r["time"]["modelled"]
     near(m["step_seconds"], m["compute_seconds"] + m["update_seconds"] +
-         m["exposed_communication_seconds"] + m["bubble_seconds"])
+         m["exposed_communication_seconds"] + m["waiting_seconds"])
     return m
 PY
 
@@ -189,7 +189,7 @@ m = modelled(r)
 # Each stage is forward two and backward four products.
 stage = PRODUCT * 6
 near(m["step_seconds"], stage * (8 + 3) / 8, 0.05)
-assert m["bubble_seconds"] > 0.2 * m["step_seconds"]
+assert m["waiting_seconds"] > 0.2 * m["step_seconds"]
 PY
 done
 

@@ -49,7 +49,7 @@ PY
     shardsim compare --plan -s hardware=b200 "$scenarios/strategies.yaml" -o "$tmp/a.svg"
     cmp "$tmp/a.svg" "$tmp/b.svg"
     ok $? "compare: the same every time"
-    shardsim compare --plan --top 1 --sort peak_memory_bytes "$scenarios/strategies.yaml" -o "$tmp/a.svg"
+    shardsim compare --plan --top 1 --sort peak_memory_bytes_most "$scenarios/strategies.yaml" -o "$tmp/a.svg"
     drawn "compare: what --sort and --top leave" <<'PY'
 names = {x["strategy"]: x for x in r["results"]}
 least = min(names, key=lambda n: max(names[n]["memory"]["peak_bytes"]))
@@ -57,7 +57,7 @@ assert [w for w in p.words() if w in names] == [least], p.words()
 PY
     shardsim compare --plan --json "$scenarios/strategies.yaml" -o "$tmp/a.svg"
     is 2 "compare: a picture is no JSON"
-    shardsim compare --plan --columns pipeline_bubble,peak_memory_bytes "$scenarios/train_pipeline.yaml" -o "$tmp/a.svg"
+    shardsim compare --plan --columns pipeline_bubble,peak_memory_bytes_most "$scenarios/train_pipeline.yaml" -o "$tmp/a.svg"
     is 0 "compare: bars of the columns asked for: status 0"
     drawn "compare: bars of the columns asked for, the bubble among them" <<'PY'
 assert "pipeline bubble" in p.words() and "peak memory of a device" in p.words(), p.words()

@@ -150,7 +150,8 @@ ok $? "to the same step, to the last digit"
 shardsim search "$tmp/gpt.yaml" -q --plans 1 --range tp=8 --range microbatch=2 --range recompute=none
 is 0 "an answer for people"
 says out '^best  *t8 p1 d1 v1 mb2 z0' "the best layout, in the field's words"
-says out 'MFU .* expect to be off by' "its step and the model's error"
+says out 'step .* on 8 devices of .*, MFU ' "its step"
+says out 'expect to be off' "and the model's error"
 says out '^neighbours' "what a changed choice costs"
 
 # wrong ARGUMENTS PATTERN

@@ -90,7 +90,7 @@ PY
 done
 # shellcheck disable=SC2086
 shardsim search "$tmp/small.yaml" -q $ranges -s hardware=h100-sxm
-says out 'no step of this cluster was measured: expect to be off by 17 %' "an unmeasured cluster: how far off"
+says out 'no such step of this cluster was measured: expect to be off by 17 %' "an unmeasured cluster: how far off"
 says out '^  tie  *with [0-9]* of the others below' "and that others are as good"
 
 # What computes again and saves nothing, beside the same layout that does not, is no row of its own.

@@ -150,16 +150,17 @@ static void test_bytes(void)
        "bytes of all devices: %s", UINT128_DIGITS(each));
     peak = p.trial.record->peak_bytes[0];
     /* Kernels and their gradients. */
-    ok(peak > (uint128)4 * 32 << 53 && b.totals.received_bytes == each &&
-           b.totals.peak_memory_bytes_most == peak && b.totals.peak_memory_bytes == 64 * peak,
+    ok(peak > (uint128)4 * 32 << 53 && b.figures.values[FIGURE_RECEIVED].whole == each &&
+           b.figures.values[FIGURE_PEAK_MOST].whole == peak &&
+           b.figures.values[FIGURE_PEAK_TOTAL].whole == 64 * peak,
        "a baseline has the same, and the peak: %s", UINT128_DIGITS(peak));
     baseline_print(&b, 1, "replicated.yaml", &yaml);
     if (ok(baseline_parse(&file, "b.yaml", &yaml, &errors) == SHD_OK && file.count == 1,
            "a baseline of it is read"))
-        ok(file.list[0].totals.received_bytes == each, "with the same digits");
+        ok(file.list[0].figures.values[FIGURE_RECEIVED].whole == each, "with the same digits");
     baseline_diff(&errors, &b, &file.list[0], (struct place){"f", 1, 1}, true);
     ok(errors.nmessages == 0, "and without a difference");
-    file.list[0].totals.received_bytes -= 3;
+    file.list[0].figures.values[FIGURE_RECEIVED].whole -= 3;
     baseline_diff(&errors, &file.list[0], &b, (struct place){"f", 1, 1}, true);
     ok(errors.nmessages == 1 && strstr(errors.messages[0].text, UINT128_DIGITS(each)) &&
            strstr(errors.messages[0].text, "3 more"),

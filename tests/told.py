@@ -123,7 +123,7 @@ def modelled(r, case):
         yield "of which %s to compute again" % of_seconds(m["again_seconds"])
     axes = ", ".join("%s %s" % (a, of_seconds(s)) for a, s in m["exposed_by_axes"].items())
     yield part("exposed", m["exposed_communication_seconds"]) + (": " + axes if axes else "")
-    yield part("waiting", m["bubble_seconds"]) + " for other devices" + (
+    yield part("waiting", m["waiting_seconds"]) + " for other devices" + (
         ", with the bubble; on the busiest one" if "pipeline" in r else "")
     if m["update_seconds"]:
         yield part("update", m["update_seconds"])
@@ -376,7 +376,7 @@ def replayed(r, case):
     yield "transfers at %s, latency %s" % (of_rate(p["transfers"]["bytes_per_second"]),
                                            of_seconds(p["transfers"]["latency_seconds"]))
     yield "same work has one time, the least of %s; spread %s" % (
-        plural(p["repeats"], "repeat"), "not known" if p["spread"] is None else "%.1f %%" % (100 * p["spread"]))
+        plural(p["repeats"], "repeat"), "not known" if p["step_spread"] is None else "%.1f %%" % (100 * p["step_spread"]))
     yield "of each device mean most mean/most most on"
     for key, name in (("busy", "busy"), ("waiting", "waiting"),
                       ("exposed_communication", "exposed communication"), ("idle", "idle at end")):
@@ -478,7 +478,7 @@ def check_layers(paragraph, r):
         assert parts[("compute", "memory", "launch", "network").index(what)] == max(parts), paragraph
         shares.append(float(share))
     assert shares == sorted(shares, reverse=True), shares
-    whole = 100 * (1 - m["bubble_seconds"] / m["step_seconds"])
+    whole = 100 * (1 - m["waiting_seconds"] / m["step_seconds"])
     assert abs(sum(shares) - whole) < 0.06 * len(shares), (shares, whole)
 
 

@@ -101,7 +101,7 @@ static const struct {
     {"flax,pjit,gspmd,xla", "jax"},
     {"megatron-lm,mcore", "megatron"},
     /* columns of a comparison */
-    {"memory,peak,peak-memory,mem", "peak_memory_bytes"},
+    {"memory,peak,peak-memory,mem", "peak_memory_bytes_most"},
     {"bytes,traffic,communication,comm", "received"},
     {"time,seconds,step-time,latency", "modelled"},
 };

@@ -20,6 +20,9 @@
 #define OLDER                                                                              \
     "it is of an older shardsim, without what was given and the modelled step; 'shardsim " \
     "check --update' adds them"
+#define OLD_FORMAT                                                                              \
+    "its baseline is of format 1, which has other keys for figures; 'shardsim check --update' " \
+    "writes format 2"
 #define BASELINE_BYTES_MAX ((size_t)16 << 20) /* largest file read; as YAML_DOC_BYTES_MAX */
 
 /* A strategy that was tried. */
@@ -129,7 +132,7 @@ static bool is_orphan_as(const struct file_check *f, const char *orphan)
 {
     size_t length = strlen(f->baseline_path) - strlen(f->suite);
     struct text path = TEXT_INIT, text = TEXT_INIT;
-    struct baseline_file was = {NULL, 0};
+    struct baseline_file was = {NULL, 0, 0};
     struct diag faults = DIAG_INIT;
     struct shd_error err;
     bool same;
@@ -244,6 +247,8 @@ static int check_strategies(struct file_check *f, struct work *w)
             exit = CMD_CANNOT;
         if (was && !was->has_given && !f->wish->update)
             s->notes[OUTCOME_OLDER] = OLDER;
+        else if (was && f->was.version < BASELINE_VERSION && !f->wish->update)
+            s->notes[OUTCOME_OLDER] = OLD_FORMAT;
         f->wrong |= s->check.wrong.nerrors > 0;
         trial_fini(&w->items[i].trial);
     }

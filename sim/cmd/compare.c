@@ -28,7 +28,7 @@ struct options {
     bool plan, has_format;
     enum compare_format format;
     enum screen_colour colour;
-    bool columns[COMPARE_COLUMNS_MAX];
+    bool columns[NFIGURES];
     bool has_columns;
     int sort; /* fields of struct compare */
     size_t top;

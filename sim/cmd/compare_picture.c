@@ -17,15 +17,9 @@
 #include "report/compare_verdict.h"
 
 /* Quantities that are drawn if no columns were asked for and any strategy has a value. */
-static const struct {
-    enum compare_id column;
-    const char *what;
-} quantities[] = {{COMPARE_MODELLED, "step, modelled"},
-                  {COMPARE_STEP, "step, replayed"},
-                  {COMPARE_DEVICE_RECEIVED, "received by a device"},
-                  {COMPARE_PEAK, "peak memory of a device"},
-                  {COMPARE_FLOPS, "flops of a device"},
-                  {COMPARE_BUBBLE, "pipeline bubble"}};
+static const enum figure_id quantities[] = {FIGURE_MODELLED_STEP, FIGURE_REPLAYED_STEP,
+                                            FIGURE_RECEIVED_MOST, FIGURE_PEAK_MOST,
+                                            FIGURE_FLOPS_MOST,    FIGURE_BUBBLE};
 #define NQUANTITIES (sizeof quantities / sizeof quantities[0])
 
 _Static_assert(NQUANTITIES <= BARS_QUANTITIES_MAX, "all have room");
@@ -42,13 +36,13 @@ struct words {
 /* A number that is a length: ratios to the base are told in words. */
 static bool is_length(size_t c)
 {
-    return compare_columns[c].kind != COMPARE_TEXT && compare_columns[c].kind != COMPARE_TIMES;
+    return figure_table[c].unit != FIGURE_TEXT && figure_table[c].unit != FIGURE_TIMES;
 }
 
 static int choose_asked(size_t used[BARS_QUANTITIES_MAX], size_t *n,
                         const struct compare_rows *rows, struct shd_error *err)
 {
-    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
+    for (size_t c = 0; c < NFIGURES; c++) {
         if (!rows->compare->columns[c] || !is_length(c) || !compare_is_shown(rows, c))
             continue;
         if (*n == BARS_QUANTITIES_MAX)
@@ -61,7 +55,7 @@ static int choose_asked(size_t used[BARS_QUANTITIES_MAX], size_t *n,
     if (*n == 0)
         return shd_error_set(err, SHD_EINVAL,
                              "--columns: none of these columns has numbers to draw as bars; "
-                             "expected e.g. peak_memory_bytes");
+                             "expected e.g. peak_memory_bytes_most");
     return SHD_OK;
 }
 
@@ -72,19 +66,9 @@ static int choose_columns(size_t used[BARS_QUANTITIES_MAX], size_t *n,
     if (rows->compare->columns)
         return choose_asked(used, n, rows, err);
     for (size_t q = 0; q < NQUANTITIES; q++)
-        if (compare_is_used(rows, quantities[q].column))
-            used[(*n)++] = quantities[q].column;
+        if (compare_is_used(rows, quantities[q]))
+            used[(*n)++] = quantities[q];
     return SHD_OK;
-}
-
-static void add_head(struct text *out, size_t column)
-{
-    for (size_t q = 0; q < NQUANTITIES; q++)
-        if (quantities[q].column == column) {
-            text_add(out, quantities[q].what);
-            return;
-        }
-    compare_add_heading(out, column, ", ");
 }
 
 /* ---- words ---- */
@@ -103,18 +87,18 @@ static uint64_t limit_of(const struct compare_rows *rows)
 /* "strategies: 4 strategies, planned; 2 layers of mlp gelu ...; mesh dp=4". */
 static void add_title(struct text *out, const struct compare_rows *rows)
 {
-    const char *mesh = text_get(&rows->rows[0].values[COMPARE_MESH].text);
+    const char *mesh = text_get(&rows->rows[0].values[FIGURE_MESH].text);
 
     compare_add_title(rows->compare, out);
     for (size_t i = 1; i < rows->compare->nresults; i++)
-        if (strcmp(text_get(&rows->rows[i].values[COMPARE_MESH].text), mesh) != 0)
+        if (strcmp(text_get(&rows->rows[i].values[FIGURE_MESH].text), mesh) != 0)
             return;
     text_addf(out, "; mesh %s", mesh);
 }
 
-static bool is_over(const struct result *result, const struct compare_row *row, size_t column)
+static bool is_over(const struct result *result, const struct figures *row, size_t column)
 {
-    return column == COMPARE_PEAK && result->memory_limit_bytes > 0 &&
+    return column == FIGURE_PEAK_MOST && result->memory_limit_bytes > 0 &&
            row->values[column].whole > result->memory_limit_bytes;
 }
 
@@ -156,14 +140,14 @@ static void draw(struct text *out, const struct compare_rows *rows, struct words
     if (w->verdict.length > 0)
         notes[drawing.nnotes++] = text_get(&w->verdict);
     for (size_t k = 0; k < nused; k++) {
-        add_head(&w->heads[k], used[k]);
+        text_add(&w->heads[k], figure_table[used[k]].label);
         titles[k] = text_get(&w->heads[k]);
-        if (used[k] == COMPARE_PEAK)
+        if (used[k] == FIGURE_PEAK_MOST)
             limits[k] = (double)limit_of(rows);
     }
     for (size_t r = 0; r < rows->nshown; r++) {
         size_t i = rows->order[r];
-        const struct compare_row *row = &rows->rows[i];
+        const struct figures *row = &rows->rows[i];
 
         compare_add_name(rows, i, &w->names[r]);
         names[r] = text_get(&w->names[r]);

@@ -70,8 +70,8 @@ static void print_error(struct text *out, const struct search_outcome *r)
         text_addf(out, "; expect to be off by %.1f %%\n", 100 * r->error);
     else
         text_addf(out,
-                  ";\n              no step of this cluster was measured: expect to be off by "
-                  "%.0f %%,\n              the largest error of clusters that were, or more\n",
+                  ";\n              no such step of this cluster was measured: expect to be off "
+                  "by %.0f %%,\n              the largest error of clusters that were, or more\n",
                   100 * r->error);
     if (r->search->within_s == 0 && nties > 0)
         text_addf(

@@ -217,9 +217,7 @@ static void write_row(struct json_out *out, const struct scaling *s, const struc
     json_out_key_uint(out, "devices", (uint64_t)row->devices);
     if (row->any) {
         outcome_json_layout(out, &row->layout);
-        json_out_key_double(out, "step_seconds", row->figures.step_s);
-        json_out_key_double(out, "mfu", row->figures.mfu);
-        json_out_key_double(out, "memory_bytes", row->figures.memory_bytes);
+        outcome_json_figures(out, &row->figures);
         json_out_key_double(out, "tokens_per_device_second", row->device_tokens_per_s);
         if (s->price > 0)
             json_out_key_double(out, "cost_per_million_tokens", cost_of(s, row));

@@ -12,9 +12,10 @@
 #include "cmd/args.h"
 
 static const struct cmd *const subjects[] = {
-    &show_array,  &show_curves,     &show_functions, &show_groups, &show_hardware,
-    &show_matrix, &show_memory,     &show_mesh,      &show_names,  &show_options,
-    &show_schema, &show_strategies, &show_timetable, &show_tree,   NULL,
+    &show_array,      &show_curves,    &show_figures, &show_functions,
+    &show_groups,     &show_hardware,  &show_matrix,  &show_memory,
+    &show_mesh,       &show_names,     &show_options, &show_schema,
+    &show_strategies, &show_timetable, &show_tree,    NULL,
 };
 
 static void print_help(FILE *file)

@@ -14,6 +14,7 @@
 /* argv[0] is "shardsim show NAME". */
 extern const struct cmd show_array;
 extern const struct cmd show_curves;
+extern const struct cmd show_figures;
 extern const struct cmd show_functions;
 extern const struct cmd show_groups;
 extern const struct cmd show_hardware;

@@ -51,7 +51,7 @@ static int describe(const struct sweep *s, const struct result *result, struct t
                     struct shd_error *err)
 {
     struct text text = TEXT_INIT, json = TEXT_INIT;
-    struct compare_row row = {.good = false};
+    struct figures row = {.good = false};
     struct json_out out;
     int status = SHD_OK;
 
@@ -62,15 +62,15 @@ static int describe(const struct sweep *s, const struct result *result, struct t
         status = result_json(result, &out, err);
     }
     if (s->wants.row && status == SHD_OK)
-        status = compare_row_init(&row, result, err);
+        status = figures_init(&row, result, err);
     if (status == SHD_OK) {
         pack_text(answer, &text);
         pack_text(answer, &json);
-        compare_row_pack(&row, answer);
+        figures_pack(&row, answer);
     }
     text_fini(&text);
     text_fini(&json);
-    compare_row_fini(&row);
+    figures_fini(&row);
     return status;
 }
 
@@ -199,8 +199,8 @@ static bool take_planned(struct sweep_item *item, struct unpack *from)
     unpack_bytes(from, &item->peak_bytes, sizeof item->peak_bytes);
     done = take_text(&item->what, from) && take_text(&item->text, from) &&
            take_text(&item->json, from);
-    compare_row_fini(&item->row);
-    return compare_row_unpack(&item->row, from) && done;
+    figures_fini(&item->row);
+    return figures_unpack(&item->row, from) && done;
 }
 
 static int take_wrong(struct sweep *s, struct unpack *from)
@@ -354,7 +354,7 @@ static void end(struct sweep *s, int exit)
         text_fini(&s->items[i].what);
         text_fini(&s->items[i].text);
         text_fini(&s->items[i].json);
-        compare_row_fini(&s->items[i].row);
+        figures_fini(&s->items[i].row);
     }
     free(s->items);
     free(s->read);

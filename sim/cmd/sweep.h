@@ -30,7 +30,7 @@ struct sweep_item {
     size_t file, number; /* file of the scenario, and number in the file */
     struct text what;    /* the model in words */
     struct text text, json;
-    struct compare_row row;
+    struct figures row;
 };
 
 struct sweep {

@@ -91,12 +91,12 @@ const struct query_op query_scenario_ops[] = {
               "several strategies a list of them.",
      .in = QUERY_FIELDS(YAML_FIELD),
      .gives = "object or list",
-     .out = QUERY_FIELDS({"...", "anything", NULL, "The result, schema shardsim.result/1."}),
+     .out = QUERY_FIELDS({"...", "anything", NULL, "The result, schema shardsim.result/2."}),
      .question = "{'yaml': 'version: 1\\nname: small\\nmesh: {tp: 2}\\nmodel: {kind: mlp, d_model: "
                  "8, d_ff: 16, layers: 1}\\nbatch: {size: 2, seq: 4}\\nparams: [[up/kernel, [null, "
                  "tp]], [down/kernel, [tp]], [.*, []]]\\nstep: [forward]\\n'}",
      .reply = "'out':{'schema':'shardsim.result/"
-              "1','scenario':'small','strategy':'default','mode':'plan','mesh':[['tp',2]],'devices'"
+              "2','scenario':'small','strategy':'default','mode':'plan','mesh':[['tp',2]],'devices'"
               ":2,'collectives':[{'op':'all-reduce','axes':['tp'],...}],'received_bytes':{'total':"
               "512,...},...}"},
     {.name = "scenario.run",
@@ -105,12 +105,12 @@ const struct query_op query_scenario_ops[] = {
               "of several strategies a list of them.",
      .in = QUERY_FIELDS(YAML_FIELD),
      .gives = "object or list",
-     .out = QUERY_FIELDS({"...", "anything", NULL, "The result, schema shardsim.result/1."}),
+     .out = QUERY_FIELDS({"...", "anything", NULL, "The result, schema shardsim.result/2."}),
      .question = "{'yaml': 'version: 1\\nname: small\\nmesh: {tp: 2}\\nmodel: {kind: mlp, d_model: "
                  "8, d_ff: 16, layers: 1}\\nbatch: {size: 2, seq: 4}\\nparams: [[up/kernel, [null, "
                  "tp]], [down/kernel, [tp]], [.*, []]]\\nstep: [forward]\\n'}",
      .reply = "'out':{'schema':'shardsim.result/"
-              "1','scenario':'small','strategy':'default','mode':'execute','mesh':[['tp',2]],'"
+              "2','scenario':'small','strategy':'default','mode':'execute','mesh':[['tp',2]],'"
               "devices':2,'collectives':[{'op':'all-reduce','axes':['tp'],...}],'received_bytes':{'"
               "total':512,...},...,'verify':{'ok':true,...}}"},
     {.name = NULL}};

@@ -6,6 +6,7 @@
 
 #include "query/query.h"
 #include "query/train_step_trial.h"
+#include "report/figures.h"
 #include "report/modelled.h"
 #include "report/ranks.h"
 
@@ -29,22 +30,24 @@ static void write_answer(struct json_out *out, const struct trial *trial, const 
 {
     const struct scenario *s = trial->scenario;
     uint64_t tokens = (uint64_t)s->batch.size * (uint64_t)s->batch.seq;
-    struct modelled_figures figures;
+    struct figures figures = {.good = false};
+    struct modelled_figures step;
     struct program_work work;
 
     program_work(&work, trial->program);
-    modelled_figures_of(&figures, trial->record, tokens);
+    modelled_figures_of(&step, trial->record, tokens);
+    figures_set_step(&figures, trial->record, tokens);
     json_out_begin_object(out);
-    json_out_key_double(out, "step_seconds", figures.step_s);
+    json_out_key_double(out, "step_seconds", step.step_s);
     json_out_key(out, "model_flops");
     json_out_uint(out, work.model_flops);
-    json_out_key_double(out, "mfu", figures.mfu);
-    json_out_key_double(out, "hfu", figures.hfu);
-    json_out_key_double(out, "peak_bytes", figures.memory_bytes);
+    json_out_key_double(out, "mfu", step.mfu);
+    json_out_key_double(out, "hfu", step.hfu);
+    json_out_key_double(out, "peak_bytes", step.memory_bytes);
     json_out_key(out, "fits");
-    json_out_bool(out, figures.fits);
+    json_out_bool(out, step.fits);
     json_out_key(out, "breakdown");
-    modelled_json(out, trial->record, tokens);
+    modelled_json(out, trial->record, &figures);
     write_memory(out, trial->program);
     json_out_key(out, "scenario");
     json_out_string(out, text_get(text));

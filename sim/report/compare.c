@@ -43,15 +43,15 @@ bool compare_format_of(enum compare_format *out, const char *path)
 
 /* ---- CSV ---- */
 
-static void add_csv_value(struct text *out, size_t c, const struct compare_value *v)
+static void add_csv_value(struct text *out, size_t c, const struct figure_value *v)
 {
     char number[32];
 
     if (!v->known)
         return;
-    if (compare_columns[c].kind == COMPARE_TEXT)
+    if (figure_table[c].unit == FIGURE_TEXT)
         literal_add_csv(out, text_get(&v->text));
-    else if (compare_columns[c].kind == COMPARE_BYTES || compare_columns[c].kind == COMPARE_COUNT)
+    else if (figure_is_whole((enum figure_id)c))
         text_add(out, UINT128_DIGITS(v->whole));
     else if (isfinite(v->number))
         text_add(out, json_out_print_double(number, sizeof number, v->number));
@@ -61,11 +61,11 @@ static void add_csv_value(struct text *out, size_t c, const struct compare_value
 
 static void print_csv(const struct compare_rows *rows, struct text *out)
 {
-    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
-        text_addf(out, "%s%s", c ? "," : "", compare_columns[c].key);
+    for (size_t c = 0; c < NFIGURES; c++)
+        text_addf(out, "%s%s", c ? "," : "", figure_table[c].key);
     text_add(out, "\r\n");
     for (size_t i = 0; i < rows->nshown; i++) {
-        for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
+        for (size_t c = 0; c < NFIGURES; c++) {
             text_add(out, c ? "," : "");
             add_csv_value(out, c, &rows->rows[rows->order[i]].values[c]);
         }
@@ -81,14 +81,14 @@ static void write_text(struct json_out *out, const char *key, const char *value)
     json_out_string(out, value);
 }
 
-static void write_value(struct json_out *out, const struct compare_row *row, enum compare_id id)
+static void write_value(struct json_out *out, const struct figures *row, enum figure_id id)
 {
-    const struct compare_value *v = &row->values[id];
+    const struct figure_value *v = &row->values[id];
 
-    json_out_key(out, compare_columns[id].key);
+    json_out_key(out, figure_table[id].key);
     if (!v->known)
         json_out_null(out);
-    else if (compare_columns[id].kind == COMPARE_TEXT)
+    else if (figure_table[id].unit == FIGURE_TEXT)
         json_out_string(out, text_get(&v->text));
     else
         json_out_double(out, v->number);
@@ -96,7 +96,7 @@ static void write_value(struct json_out *out, const struct compare_row *row, enu
 
 /* Names of the strategies that a row ties with in a column. */
 static void write_ties(struct json_out *out, const struct compare_rows *rows, size_t i,
-                       const char *key, enum compare_id id)
+                       const char *key, enum figure_id id)
 {
     json_out_key(out, key);
     json_out_begin_flat_array(out);
@@ -108,24 +108,24 @@ static void write_ties(struct json_out *out, const struct compare_rows *rows, si
 
 static void write_strategy(struct json_out *out, const struct compare_rows *rows, size_t i)
 {
-    const struct compare_row *row = &rows->rows[i];
+    const struct figures *row = &rows->rows[i];
 
     json_out_begin_object(out);
-    write_value(out, row, COMPARE_SCENARIO);
-    write_value(out, row, COMPARE_STRATEGY);
-    write_value(out, row, COMPARE_BYTES_TIMES);
-    write_value(out, row, COMPARE_MEMORY_TIMES);
-    write_value(out, row, COMPARE_STEP_TIMES);
+    write_value(out, row, FIGURE_SCENARIO);
+    write_value(out, row, FIGURE_STRATEGY);
+    write_value(out, row, FIGURE_BYTES_TIMES);
+    write_value(out, row, FIGURE_MEMORY_TIMES);
+    write_value(out, row, FIGURE_STEP_TIMES);
     json_out_key(out, "best");
     json_out_begin_flat_array(out);
-    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
-        if (row->best[c])
-            json_out_string(out, compare_columns[c].key);
+    for (size_t c = 0; c < NFIGURES; c++)
+        if (rows->best[i][c])
+            json_out_string(out, figure_table[c].key);
     json_out_end_array(out);
-    write_value(out, row, COMPARE_DOMINATED);
-    write_value(out, row, COMPARE_WHY);
-    write_ties(out, rows, i, "within_noise", COMPARE_STEP);
-    write_ties(out, rows, i, "within_model_error", COMPARE_MODELLED);
+    write_value(out, row, FIGURE_DOMINATED);
+    write_value(out, row, FIGURE_WHY);
+    write_ties(out, rows, i, "within_noise", FIGURE_REPLAYED_STEP);
+    write_ties(out, rows, i, "within_model_error", FIGURE_MODELLED_STEP);
     json_out_end_object(out);
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/screen.h"
 #include "base/text.h"
+#include "report/figures.h"
 #include "report/result.h"
 
 enum compare_format {
@@ -33,11 +34,9 @@ struct compare_skipped {
     const char *scenario, *strategy, *why;
 };
 
-struct compare_row;
-
 /* A result of which another process has the record. */
 struct compare_planned {
-    struct compare_row *row;
+    struct figures *row;
     struct text json; /* its object, where JSON is to be printed */
 };
 
@@ -56,7 +55,6 @@ struct compare {
 
 /* Mark the columns that a name stands for: a key of CSV, a group's heading ("replayed"), or "all";
  * false: unknown name.  compare_hint() suggests the nearest name, as nearest_hint() does. */
-#define COMPARE_COLUMNS_MAX 64
 bool compare_find_columns(bool *out, const char *name);
 const char *compare_hint(char *buf, size_t size, const char *name);
 

@@ -31,7 +31,7 @@
 static bool shows_same(const struct compare_rows *rows, size_t a, size_t b, size_t c,
                        struct text *out)
 {
-    const struct compare_value *x = &rows->rows[a].values[c], *y = &rows->rows[b].values[c];
+    const struct figure_value *x = &rows->rows[a].values[c], *y = &rows->rows[b].values[c];
     double apart = fabs(x->number - y->number);
     struct text left = TEXT_INIT, right = TEXT_INIT;
     bool same;
@@ -56,10 +56,10 @@ bool compare_is_marked(const struct compare_rows *rows, size_t row, size_t c, st
 {
     size_t n = rows->compare->nresults, best = 0;
 
-    while (best < n && !rows->rows[best].best[c])
+    while (best < n && !rows->best[best][c])
         best++;
     if (best == n || !counts(rows, row, c) ||
-        (!rows->rows[row].best[c] && !shows_same(rows, best, row, c, out)))
+        (!rows->best[row][c] && !shows_same(rows, best, row, c, out)))
         return false;
     for (size_t i = 0; i < n; i++)
         if (counts(rows, i, c) && !shows_same(rows, best, i, c, out))
@@ -69,7 +69,7 @@ bool compare_is_marked(const struct compare_rows *rows, size_t row, size_t c, st
 
 static bool is_left(size_t c)
 {
-    return compare_columns[c].kind == COMPARE_TEXT || compare_columns[c].kind == COMPARE_TIMES;
+    return figure_table[c].unit == FIGURE_TEXT || figure_table[c].unit == FIGURE_TIMES;
 }
 
 /* Whether the attention of any strategy, or its experts, are uneven enough to be seen in a table of
@@ -77,7 +77,7 @@ static bool is_left(size_t c)
 static bool is_uneven(const struct compare_rows *rows, size_t c)
 {
     for (size_t i = 0; i < rows->compare->nresults; i++) {
-        const struct compare_value *v = &rows->rows[i].values[c];
+        const struct figure_value *v = &rows->rows[i].values[c];
 
         if (v->known && v->number < 0.995)
             return true;
@@ -87,25 +87,27 @@ static bool is_uneven(const struct compare_rows *rows, size_t c)
 
 bool compare_is_shown(const struct compare_rows *rows, size_t c)
 {
-    if (c == COMPARE_ATTENTION || c == COMPARE_EXPERTS)
+    if (c == FIGURE_ATTENTION || c == FIGURE_EXPERTS)
         return is_uneven(rows, c);
-    return compare_columns[c].title && compare_is_used(rows, c);
+    return figure_table[c].title && compare_is_used(rows, c);
 }
 
 /* Columns are placed in this order while the screen has room. */
-static const enum compare_id first_columns[] = {
-    COMPARE_DEVICES, COMPARE_MESH,      COMPARE_MICROBATCHES, COMPARE_DEVICE_RECEIVED,
-    COMPARE_PEAK,    COMPARE_FITS,      COMPARE_MODELLED,     COMPARE_MFU,
-    COMPARE_STEP,    COMPARE_SPREAD,    COMPARE_VERIFIED,     COMPARE_BUBBLE,
-    COMPARE_EXPERTS, COMPARE_ATTENTION, COMPARE_EXPOSED,      COMPARE_MODELLED_EXPOSED};
+static const enum figure_id first_columns[] = {
+    FIGURE_DEVICES,         FIGURE_MESH,         FIGURE_MICROBATCHES,
+    FIGURE_RECEIVED_MOST,   FIGURE_PEAK_MOST,    FIGURE_FITS,
+    FIGURE_MODELLED_STEP,   FIGURE_MODELLED_MFU, FIGURE_REPLAYED_STEP,
+    FIGURE_REPLAYED_SPREAD, FIGURE_VERIFIED,     FIGURE_BUBBLE,
+    FIGURE_EXPERTS,         FIGURE_ATTENTION,    FIGURE_REPLAYED_EXPOSED,
+    FIGURE_MODELLED_EXPOSED};
 
 /* Whether a column tells strategies apart. */
 static bool differs(const struct compare_rows *rows, size_t c)
 {
-    const struct compare_value *first = &rows->rows[0].values[c];
+    const struct figure_value *first = &rows->rows[0].values[c];
 
     for (size_t i = 1; i < rows->compare->nresults; i++) {
-        const struct compare_value *v = &rows->rows[i].values[c];
+        const struct figure_value *v = &rows->rows[i].values[c];
 
         if (v->known != first->known || strcmp(text_get(&v->text), text_get(&first->text)) != 0 ||
             fabs(v->number - first->number) > 0)
@@ -125,8 +127,8 @@ static void choose(bool *shown, const struct compare_rows *rows, size_t c, size_
     if (shown[c] || !compare_is_shown(rows, c) || !differs(rows, c))
         return;
     width = column_width(rows, c, out);
-    if (width < strlen(compare_columns[c].group))
-        width = strlen(compare_columns[c].group); /* in case no other column of its group is
+    if (width < strlen(figure_table[c].group))
+        width = strlen(figure_table[c].group); /* in case no other column of its group is
                                                      shown */
     if (width + 2 > *room)
         return;
@@ -141,19 +143,19 @@ static void choose_deciding(bool *shown, const struct compare_rows *rows, size_t
 {
     size_t c = compare_verdict_column(rows), width;
 
-    if (c == COMPARE_NCOLUMNS || !compare_is_shown(rows, c))
+    if (c == NFIGURES || !compare_is_shown(rows, c))
         return;
     width = column_width(rows, c, out);
-    if (width < strlen(compare_columns[c].group))
-        width = strlen(compare_columns[c].group);
+    if (width < strlen(figure_table[c].group))
+        width = strlen(figure_table[c].group);
     *room -= width + 2 < *room ? width + 2 : *room;
     shown[c] = true;
 }
 
-static size_t add_column(size_t order[COMPARE_NCOLUMNS], size_t n, const struct compare_rows *rows,
+static size_t add_column(size_t order[NFIGURES], size_t n, const struct compare_rows *rows,
                          size_t c)
 {
-    if (c == COMPARE_NCOLUMNS || !compare_is_shown(rows, c))
+    if (c == NFIGURES || !compare_is_shown(rows, c))
         return n;
     for (size_t i = 0; i < n; i++)
         if (order[i] == c)
@@ -162,15 +164,15 @@ static size_t add_column(size_t order[COMPARE_NCOLUMNS], size_t n, const struct 
     return n + 1;
 }
 
-size_t compare_column_order(size_t order[COMPARE_NCOLUMNS], const struct compare_rows *rows)
+size_t compare_column_order(size_t order[NFIGURES], const struct compare_rows *rows)
 {
-    size_t n = add_column(order, 0, rows, COMPARE_STRATEGY);
+    size_t n = add_column(order, 0, rows, FIGURE_STRATEGY);
 
     n = add_column(order, n, rows, compare_verdict_column(rows));
     for (size_t i = 0; i < sizeof first_columns / sizeof first_columns[0]; i++)
         if (differs(rows, first_columns[i]))
             n = add_column(order, n, rows, first_columns[i]);
-    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+    for (size_t c = 0; c < NFIGURES; c++)
         n = add_column(order, n, rows, c);
     return n;
 }
@@ -181,16 +183,16 @@ static void choose_columns(bool *shown, const struct compare_rows *rows, size_t 
                            struct text *out)
 {
     const bool *asked = rows->compare->columns;
-    size_t name = column_width(rows, COMPARE_STRATEGY, out), room = width > name ? width - name : 0;
+    size_t name = column_width(rows, FIGURE_STRATEGY, out), room = width > name ? width - name : 0;
 
-    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+    for (size_t c = 0; c < NFIGURES; c++)
         shown[c] = asked && asked[c] && compare_is_shown(rows, c);
     if (!asked)
         choose_deciding(shown, rows, &room, out);
     for (size_t i = 0; !asked && i < sizeof first_columns / sizeof first_columns[0]; i++)
         choose(shown, rows, first_columns[i], &room, out);
-    for (size_t c = COMPARE_STRATEGY + 1; !asked && c < COMPARE_NCOLUMNS; c++)
-        if (c != COMPARE_BY_AXIS && c != COMPARE_BY_OP)
+    for (size_t c = FIGURE_STRATEGY + 1; !asked && c < NFIGURES; c++)
+        if (c != FIGURE_BY_AXIS && c != FIGURE_BY_OP)
             choose(shown, rows, c, &room, out);
 }
 
@@ -198,7 +200,7 @@ static void choose_columns(bool *shown, const struct compare_rows *rows, size_t 
 static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bool colour,
                        struct text *out)
 {
-    bool best = compare_is_marked(rows, row, c, out), ranked = compare_columns[c].better != 0;
+    bool best = compare_is_marked(rows, row, c, out), ranked = figure_table[c].better != 0;
     struct text value = TEXT_INIT;
     const char *paint = "";
 
@@ -208,7 +210,7 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bo
     else if (!strcmp(text_get(&value), "NO") || !strcmp(text_get(&value), "NOT OK") ||
              !strcmp(text_get(&value), "not finite"))
         paint = RED;
-    else if (c == COMPARE_STRATEGY && row == rows->compare->base)
+    else if (c == FIGURE_STRATEGY && row == rows->compare->base)
         paint = BOLD;
     if (!colour)
         paint = "";
@@ -224,7 +226,7 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bo
 /* Without memory to measure a cell, the text is marked as failed. */
 static size_t column_width(const struct compare_rows *rows, size_t c, struct text *out)
 {
-    size_t width = strlen(compare_columns[c].title) + (compare_columns[c].better != 0);
+    size_t width = strlen(figure_table[c].title) + (figure_table[c].better != 0);
     struct text cell = TEXT_INIT;
 
     for (size_t i = 0; i < rows->compare->nresults; i++) {
@@ -240,8 +242,8 @@ static size_t column_width(const struct compare_rows *rows, size_t c, struct tex
 
 /* A block of the table: the strategies' names, and some columns beside them. */
 struct block {
-    size_t columns[COMPARE_NCOLUMNS];
-    size_t widths[COMPARE_NCOLUMNS];
+    size_t columns[NFIGURES];
+    size_t widths[NFIGURES];
     size_t n;
     size_t screen; /* width of the screen */
 };
@@ -256,12 +258,12 @@ static void pad(struct text *out, size_t n)
  * heading of the group that begins with column c. */
 static size_t heading_room(const struct block *b, size_t c)
 {
-    const char *group = compare_columns[b->columns[b->n - 1]].group;
+    const char *group = figure_table[b->columns[b->n - 1]].group;
     size_t width = 0, needed = strlen(group) + 2;
 
-    if (!compare_columns[c].group[0] || !strcmp(group, compare_columns[c].group))
+    if (!figure_table[c].group[0] || !strcmp(group, figure_table[c].group))
         return 0;
-    for (size_t i = b->n; i-- > 0 && !strcmp(group, compare_columns[b->columns[i]].group);)
+    for (size_t i = b->n; i-- > 0 && !strcmp(group, figure_table[b->columns[i]].group);)
         width += b->widths[i] + 2;
     return needed > width ? needed - width : 0;
 }
@@ -270,8 +272,8 @@ static size_t heading_room(const struct block *b, size_t c)
  * column, may be wider than the column. */
 static size_t least_width(const struct block *b, size_t c, size_t width)
 {
-    const char *group = compare_columns[c].group;
-    bool first = strcmp(group, compare_columns[b->columns[b->n - 1]].group) != 0;
+    const char *group = figure_table[c].group;
+    bool first = strcmp(group, figure_table[b->columns[b->n - 1]].group) != 0;
 
     return first && strlen(group) > width ? strlen(group) : width;
 }
@@ -282,8 +284,8 @@ static void print_groups(const struct block *b, struct text *out)
     size_t from = out->length, at = 0;
 
     for (size_t i = 0; i < b->n; at += b->widths[i] + 2, i++) {
-        const char *group = compare_columns[b->columns[i]].group;
-        bool first = i == 0 || strcmp(group, compare_columns[b->columns[i - 1]].group) != 0;
+        const char *group = figure_table[b->columns[i]].group;
+        bool first = i == 0 || strcmp(group, figure_table[b->columns[i - 1]].group) != 0;
 
         if (!first || !group[0])
             continue;
@@ -325,7 +327,7 @@ static void print_aligned(const struct block *b, size_t i, const char *cell, str
 {
     size_t space = b->widths[i] - table_width(cell);
 
-    if (i + 1 == b->n && compare_columns[b->columns[i]].kind == COMPARE_TEXT) {
+    if (i + 1 == b->n && figure_table[b->columns[i]].unit == FIGURE_TEXT) {
         print_wrapped(b, cell, out);
         return;
     }
@@ -360,10 +362,10 @@ static void print_block(const struct compare_rows *rows, const struct block *b, 
         text_add_char(out, '\n');
     print_groups(b, out);
     for (size_t i = 0; i < b->n; i++) {
-        bool ranked = compare_columns[b->columns[i]].better != 0;
+        bool ranked = figure_table[b->columns[i]].better != 0;
 
         text_clear(&cell);
-        text_addf(&cell, "%s%s", compare_columns[b->columns[i]].title, ranked ? " " : "");
+        text_addf(&cell, "%s%s", figure_table[b->columns[i]].title, ranked ? " " : "");
         print_aligned(b, i, text_get(&cell), out);
     }
     for (size_t r = 0; r < rows->nshown; r++) {
@@ -435,10 +437,10 @@ static void print_uneven(const struct compare_rows *rows, struct text *out)
 {
     struct text line = TEXT_INIT;
 
-    if (compare_is_used(rows, COMPARE_WHY))
+    if (compare_is_used(rows, FIGURE_WHY))
         text_add(out, "why flops are uneven:\n");
     for (size_t i = 0; i < rows->compare->nresults; i++) {
-        const struct compare_value *why = &rows->rows[i].values[COMPARE_WHY];
+        const struct figure_value *why = &rows->rows[i].values[FIGURE_WHY];
 
         if (!why->known)
             continue;
@@ -471,28 +473,28 @@ static void print_meanings(const struct compare_rows *rows, const bool *shown, s
     bool best = false;
 
     for (size_t i = 0; i < rows->nshown; i++)
-        for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+        for (size_t c = 0; c < NFIGURES; c++)
             best |= shown[c] && compare_is_marked(rows, rows->order[i], c, out);
     if (best)
         text_add(out, "* the best of its column\n");
-    if (shown[COMPARE_FLOPS_BALANCE] || shown[COMPARE_PEAK_BALANCE])
+    if (shown[FIGURE_FLOPS_BALANCE] || shown[FIGURE_PEAK_BALANCE])
         text_add(out, "balance: mean / max over devices, 1 is even\n");
-    if (shown[COMPARE_EFFICIENCY])
+    if (shown[FIGURE_EFFICIENCY])
         text_add(out, "efficiency: unsharded flops / flops of all devices; below 1 some are "
                       "redundant\n");
-    if (shown[COMPARE_ATTENTION] || shown[COMPARE_EXPERTS])
+    if (shown[FIGURE_ATTENTION] || shown[FIGURE_EXPERTS])
         text_add(out, "attention, experts: the balance of the flops of these alone\n");
-    if (shown[COMPARE_BUBBLE])
+    if (shown[FIGURE_BUBBLE])
         text_add(out, "bubble: part of the step that ranks of a pipeline are idle, by the schedule "
                       "and as\n  stages are uneven; a flop is the unit of time, transfers take "
                       "none\n");
-    if (shown[COMPARE_STEP])
+    if (shown[FIGURE_REPLAYED_STEP])
         text_add(out, "replayed: had each device a core of its own; a mean over devices\n");
-    if (shown[COMPARE_SPREAD])
+    if (shown[FIGURE_REPLAYED_SPREAD])
         text_add(out, "spread: of the step; what differs by no more, or by 1 %, is within noise\n");
-    if (shown[COMPARE_MODELLED])
+    if (shown[FIGURE_MODELLED_STEP])
         text_add(out, "modelled: on the cluster that the scenario names\n");
-    if (shown[COMPARE_DOMINATED])
+    if (shown[FIGURE_DOMINATED])
         text_add(out, "dominated: another has no more devices, bytes, peak memory and flops (with\n"
                       "  what a pipeline is idle), and less of one\n");
 }
@@ -543,16 +545,16 @@ static void print_title(const struct compare *c, size_t columns, struct text *ou
 void compare_print_table(const struct compare_rows *rows, const struct screen *screen,
                          struct text *out)
 {
-    size_t name = column_width(rows, COMPARE_STRATEGY, out), used = name;
-    struct block b = {{COMPARE_STRATEGY}, {name}, 1, screen->columns};
+    size_t name = column_width(rows, FIGURE_STRATEGY, out), used = name;
+    struct block b = {{FIGURE_STRATEGY}, {name}, 1, screen->columns};
 
-    bool shown[COMPARE_NCOLUMNS] = {false};
+    bool shown[NFIGURES] = {false};
 
     choose_columns(shown, rows, screen->columns, out);
     print_title(rows->compare, screen->columns, out);
     if (!compare_same_model(rows))
         print_kinds(rows, out);
-    for (size_t c = COMPARE_STRATEGY + 1; c < COMPARE_NCOLUMNS; c++) {
+    for (size_t c = FIGURE_STRATEGY + 1; c < NFIGURES; c++) {
         size_t width, room;
 
         if (!shown[c])
@@ -579,7 +581,7 @@ void compare_print_table(const struct compare_rows *rows, const struct screen *s
 
 static void print_markdown_head(const bool *shown, struct text *out)
 {
-    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
+    for (size_t c = 0; c < NFIGURES; c++) {
         if (!shown[c])
             continue;
         text_add(out, "| ");
@@ -587,7 +589,7 @@ static void print_markdown_head(const bool *shown, struct text *out)
         text_add(out, " ");
     }
     text_add(out, "|\n");
-    for (size_t c = 0; c < COMPARE_NCOLUMNS; c++)
+    for (size_t c = 0; c < NFIGURES; c++)
         if (shown[c])
             text_add(out, is_left(c) ? "|:--" : "|--:");
     text_add(out, "|\n");
@@ -595,16 +597,16 @@ static void print_markdown_head(const bool *shown, struct text *out)
 
 void compare_print_markdown(const struct compare_rows *rows, struct text *out)
 {
-    bool shown[COMPARE_NCOLUMNS] = {false};
+    bool shown[NFIGURES] = {false};
     struct text value = TEXT_INIT;
 
     choose_columns(shown, rows, SIZE_MAX, out);
-    shown[COMPARE_STRATEGY] = true;
+    shown[FIGURE_STRATEGY] = true;
     print_markdown_head(shown, out);
     for (size_t i = 0; i < rows->nshown; i++) {
         size_t r = rows->order[i];
 
-        for (size_t c = 0; c < COMPARE_NCOLUMNS; c++) {
+        for (size_t c = 0; c < NFIGURES; c++) {
             const char *mark = compare_is_marked(rows, r, c, out) ? "**" : "";
 
             if (!shown[c])
@@ -626,7 +628,7 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
         text_add(out, "\n");
     }
     for (size_t i = 0; i < rows->compare->nresults; i++) {
-        const struct compare_value *why = &rows->rows[i].values[COMPARE_WHY];
+        const struct figure_value *why = &rows->rows[i].values[FIGURE_WHY];
 
         if (!why->known)
             continue;

@@ -30,6 +30,6 @@ bool compare_is_shown(const struct compare_rows *rows, size_t c);
 /* Order the columns of the comparison as a table wider than its screen would: the strategy, the
  * columns that decide the verdict, other columns with differing values, then the rest.  Returns
  * their number. */
-size_t compare_column_order(size_t order[COMPARE_NCOLUMNS], const struct compare_rows *rows);
+size_t compare_column_order(size_t order[NFIGURES], const struct compare_rows *rows);
 
 #endif /* REPORT_COMPARE_TEXT_H */

@@ -32,7 +32,7 @@ static void add_sums(struct text *out, const char *sums)
 }
 
 /* value / base in words. */
-static void add_times(struct text *out, const struct compare_column *column, double ratio)
+static void add_times(struct text *out, const struct figure_row *column, double ratio)
 {
     if (fabs(ratio - 1) < SAME)
         text_add(out, "same");
@@ -46,7 +46,7 @@ static void add_times(struct text *out, const struct compare_column *column, dou
 
 void compare_add_heading(struct text *out, size_t c, const char *between)
 {
-    const struct compare_column *column = &compare_columns[c];
+    const struct figure_row *column = &figure_table[c];
     size_t length = strlen(column->group);
 
     if (length > 0 && column->group[length - 1] == '-') { /* one word, broken over two lines */
@@ -61,37 +61,26 @@ void compare_add_heading(struct text *out, size_t c, const char *between)
 
 void compare_add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t c)
 {
-    const struct compare_value *v = &rows->rows[row].values[c];
-    bool relative = compare_columns[c].kind == COMPARE_TIMES;
+    const struct figure_value *v = &rows->rows[row].values[c];
+    bool relative = figure_table[c].unit == FIGURE_TIMES;
     size_t from = out->length;
-    char buf[UNITS_TEXT_MAX];
 
-    if (c == COMPARE_STRATEGY)
+    if (c == FIGURE_STRATEGY)
         compare_add_name(rows, row, out);
     else if (relative && row == rows->compare->base)
         text_add(out, "base");
-    else if (c == COMPARE_STEP_TIMES &&
-             compare_is_tie(rows, COMPARE_STEP, row, rows->compare->base))
+    else if (c == FIGURE_STEP_TIMES &&
+             compare_is_tie(rows, FIGURE_REPLAYED_STEP, row, rows->compare->base))
         text_add(out, "within noise");
     else if (!v->known)
-        text_add(out, c == COMPARE_DOMINATED ? "" : "-");
-    else if (c == COMPARE_BY_AXIS || c == COMPARE_BY_OP)
+        text_add(out, c == FIGURE_DOMINATED ? "" : "-");
+    else if (c == FIGURE_BY_AXIS || c == FIGURE_BY_OP)
         add_sums(out, text_get(&v->text));
-    else if (compare_columns[c].kind == COMPARE_TEXT)
+    else if (figure_table[c].unit == FIGURE_TEXT)
         text_add(out, text_get(&v->text));
-    else if (compare_columns[c].kind == COMPARE_BYTES)
-        text_add(out, units_print_bytes(buf, sizeof buf, v->whole));
-    else if (compare_columns[c].kind == COMPARE_COUNT)
-        text_add(out, units_print_count(buf, sizeof buf, v->whole));
-    else if (compare_columns[c].kind == COMPARE_SECONDS)
-        text_add(out, units_print_seconds(buf, sizeof buf, v->number));
-    else if (compare_columns[c].kind == COMPARE_SHARE)
-        text_addf(out, "%.1f %%", 100 * v->number);
-    else if (compare_columns[c].kind == COMPARE_RATIO)
-        text_addf(out, "%.3f", v->number);
-    else if (compare_columns[c].kind == COMPARE_ERROR)
-        text_addf(out, "%.1e", v->number);
+    else if (!relative)
+        figure_add_number(out, (enum figure_id)c, v->whole, v->number);
     else
-        add_times(out, &compare_columns[c], v->number);
+        add_times(out, &figure_table[c], v->number);
     escape_from(out, from);
 }

@@ -15,17 +15,17 @@
 
 #define NOTABLE 0.05 /* what differs by less is no reason for anything, and no price */
 
-static double number(const struct compare_rows *rows, size_t row, enum compare_id id)
+static double number(const struct compare_rows *rows, size_t row, enum figure_id id)
 {
     return rows->rows[row].values[id].number;
 }
 
-static bool known(const struct compare_rows *rows, size_t row, enum compare_id id)
+static bool known(const struct compare_rows *rows, size_t row, enum figure_id id)
 {
     return rows->rows[row].values[id].known;
 }
 
-static bool all_have(const struct compare_rows *rows, enum compare_id id)
+static bool all_have(const struct compare_rows *rows, enum figure_id id)
 {
     for (size_t i = 0; i < rows->compare->nresults; i++)
         if (!known(rows, i, id))
@@ -34,7 +34,7 @@ static bool all_have(const struct compare_rows *rows, enum compare_id id)
 }
 
 /* The row of the least value but `but`; nresults: there is none that is right and fits. */
-static size_t least(const struct compare_rows *rows, enum compare_id id, size_t but)
+static size_t least(const struct compare_rows *rows, enum figure_id id, size_t but)
 {
     size_t n = rows->compare->nresults, best = n;
 
@@ -53,13 +53,13 @@ static void add_name(const struct compare_rows *rows, size_t row, struct text *o
     escape_from(out, from);
 }
 
-static void add_amount(const struct compare_rows *rows, size_t row, enum compare_id id,
+static void add_amount(const struct compare_rows *rows, size_t row, enum figure_id id,
                        struct text *out)
 {
-    const struct compare_value *v = &rows->rows[row].values[id];
+    const struct figure_value *v = &rows->rows[row].values[id];
     char buf[UNITS_TEXT_MAX];
 
-    text_add(out, compare_columns[id].kind == COMPARE_BYTES
+    text_add(out, figure_table[id].unit == FIGURE_BYTES
                       ? units_print_bytes(buf, sizeof buf, v->whole)
                       : units_print_seconds(buf, sizeof buf, v->number));
 }
@@ -76,21 +76,22 @@ static void add_percent(double a, double b, const char *word, struct text *out)
 /* ---- why, and at what price ---- */
 
 struct aspect {
-    enum compare_id id;
+    enum figure_id id;
     const char *is; /* "it waits 3 ms for communication" */
 };
 
 /* Where a step's time may go besides computations, which every strategy has. */
 static const struct aspect modelled_parts[] = {
-    {COMPARE_MODELLED_EXPOSED, "exposed communication"},
-    {COMPARE_MODELLED_WAITING, "waiting for other devices"}};
-static const struct aspect replayed_parts[] = {{COMPARE_BUSY, "work"},
-                                               {COMPARE_EXPOSED, "exposed communication"},
-                                               {COMPARE_WAITING, "waiting for other devices"}};
+    {FIGURE_MODELLED_EXPOSED, "exposed communication"},
+    {FIGURE_MODELLED_WAITING, "waiting for other devices"}};
+static const struct aspect replayed_parts[] = {
+    {FIGURE_REPLAYED_BUSY, "work"},
+    {FIGURE_REPLAYED_EXPOSED, "exposed communication"},
+    {FIGURE_REPLAYED_WAITING, "waiting for other devices"}};
 
 /* How much less of a part the winner has; 0 where the part of either is unknown. */
 static double saved_of(const struct compare_rows *rows, size_t winner, size_t second,
-                       enum compare_id id)
+                       enum figure_id id)
 {
     if (!known(rows, winner, id) || !known(rows, second, id))
         return 0;
@@ -102,7 +103,7 @@ static double saved_of(const struct compare_rows *rows, size_t winner, size_t se
 static void add_why(const struct compare_rows *rows, size_t winner, size_t second,
                     const struct aspect *parts, size_t n, double gap, struct text *out)
 {
-    bool has_work = parts[0].id == COMPARE_BUSY;
+    bool has_work = parts[0].id == FIGURE_REPLAYED_BUSY;
     double rest = gap;
     size_t told = 0;
 
@@ -125,12 +126,12 @@ static void add_why(const struct compare_rows *rows, size_t winner, size_t secon
 static const char no_price[] = ".  It needs no more memory and moves no more bytes.";
 
 struct price {
-    enum compare_id id;
+    enum figure_id id;
     const char *is, *needs, *more; /* "1.30x the peak memory", "needs 2.6 % more memory than" */
 };
 static const struct price prices[] = {
-    {COMPARE_PEAK, "peak memory", "needs", "more memory"},
-    {COMPARE_DEVICE_RECEIVED, "bytes received", "receives", "more bytes"}};
+    {FIGURE_PEAK_MOST, "peak memory", "needs", "more memory"},
+    {FIGURE_RECEIVED_MOST, "bytes received", "receives", "more bytes"}};
 #define NPRICES (sizeof prices / sizeof prices[0])
 
 /* "needs 2.6 % more memory than Y (640 KiB instead of 624 KiB)". */
@@ -170,9 +171,9 @@ static size_t add_costs(const struct compare_rows *rows, size_t winner, size_t s
         add_amount(rows, winner, prices[i].id, out);
         text_add(out, " a device)");
     }
-    if (number(rows, winner, COMPARE_DEVICES) > number(rows, second, COMPARE_DEVICES))
+    if (number(rows, winner, FIGURE_DEVICES) > number(rows, second, FIGURE_DEVICES))
         text_addf(out, "%s%.0f devices instead of %.0f", told++ ? ", and " : ".  It costs ",
-                  number(rows, winner, COMPARE_DEVICES), number(rows, second, COMPARE_DEVICES));
+                  number(rows, winner, FIGURE_DEVICES), number(rows, second, FIGURE_DEVICES));
     return told;
 }
 
@@ -200,8 +201,8 @@ static void add_price(const struct compare_rows *rows, size_t winner, size_t sec
 static void add_microbatches(const struct compare_rows *rows, size_t winner, size_t second,
                              struct text *out)
 {
-    double a = number(rows, winner, COMPARE_MICROBATCHES);
-    double b = number(rows, second, COMPARE_MICROBATCHES);
+    double a = number(rows, winner, FIGURE_MICROBATCHES);
+    double b = number(rows, second, FIGURE_MICROBATCHES);
 
     if (a < b || a > b)
         text_addf(out,
@@ -213,7 +214,7 @@ static void add_microbatches(const struct compare_rows *rows, size_t winner, siz
 /* ---- on which figure the verdict rests ---- */
 
 /* Number of strategies whose steps tie with a row's. */
-static size_t count_ties(const struct compare_rows *rows, enum compare_id id, size_t winner)
+static size_t count_ties(const struct compare_rows *rows, enum figure_id id, size_t winner)
 {
     size_t n = 0;
 
@@ -222,7 +223,7 @@ static size_t count_ties(const struct compare_rows *rows, enum compare_id id, si
     return n;
 }
 
-static void add_ties(const struct compare_rows *rows, enum compare_id id, size_t winner,
+static void add_ties(const struct compare_rows *rows, enum figure_id id, size_t winner,
                      struct text *out)
 {
     add_name(rows, winner, out);
@@ -235,7 +236,7 @@ static void add_ties(const struct compare_rows *rows, enum compare_id id, size_t
 
 static bool is_measured(const struct compare_rows *rows, size_t row)
 {
-    return known(rows, row, COMPARE_MODELLED_ERROR);
+    return known(rows, row, FIGURE_MODELLED_ERROR);
 }
 
 /* Say that modelled steps which differ by less than the model's error have no winner; name the
@@ -244,37 +245,39 @@ static void add_modelled_ties(const struct compare_rows *rows, size_t winner, st
 {
     double percent = 100 * compare_modelled_error(rows, winner);
 
-    add_ties(rows, COMPARE_MODELLED, winner, out);
+    add_ties(rows, FIGURE_MODELLED_STEP, winner, out);
     text_add(out, " have the fastest steps, modelled, within the model's error of each other (");
     if (is_measured(rows, winner))
         text_addf(out, "%.1f %%", percent);
     else
-        text_addf(out,
-                  "no step of this cluster was measured: %.0f %%, the largest error of clusters "
-                  "that were, or more",
-                  percent);
+        text_addf(
+            out,
+            "no such step of this cluster was measured: %.0f %%, the largest error of clusters "
+            "that were, or more",
+            percent);
     text_add(out, "): none of them wins by time.  The shortest is ");
 }
 
 static void by_modelled(const struct compare_rows *rows, struct text *out)
 {
-    size_t winner = least(rows, COMPARE_MODELLED, SIZE_MAX);
-    size_t second = least(rows, COMPARE_MODELLED, winner);
-    double gap = number(rows, second, COMPARE_MODELLED) - number(rows, winner, COMPARE_MODELLED);
-    bool tie = count_ties(rows, COMPARE_MODELLED, winner) > 0;
+    size_t winner = least(rows, FIGURE_MODELLED_STEP, SIZE_MAX);
+    size_t second = least(rows, FIGURE_MODELLED_STEP, winner);
+    double gap =
+        number(rows, second, FIGURE_MODELLED_STEP) - number(rows, winner, FIGURE_MODELLED_STEP);
+    bool tie = count_ties(rows, FIGURE_MODELLED_STEP, winner) > 0;
 
     if (tie)
         add_modelled_ties(rows, winner, out);
     add_name(rows, winner, out);
     text_add(out, tie ? ": " : " is the fastest, modelled: ");
-    add_amount(rows, winner, COMPARE_MODELLED, out);
+    add_amount(rows, winner, FIGURE_MODELLED_STEP, out);
     text_add(out, " a step, ");
-    add_percent(number(rows, winner, COMPARE_MODELLED), number(rows, second, COMPARE_MODELLED),
-                "less", out);
+    add_percent(number(rows, winner, FIGURE_MODELLED_STEP),
+                number(rows, second, FIGURE_MODELLED_STEP), "less", out);
     text_add(out, " than ");
     add_name(rows, second, out);
     text_add(out, " (");
-    add_amount(rows, second, COMPARE_MODELLED, out);
+    add_amount(rows, second, FIGURE_MODELLED_STEP, out);
     text_add(out, ")");
     if (gap > 0)
         add_why(rows, winner, second, modelled_parts,
@@ -285,15 +288,16 @@ static void by_modelled(const struct compare_rows *rows, struct text *out)
 
 static void by_replayed(const struct compare_rows *rows, size_t winner, struct text *out)
 {
-    size_t second = least(rows, COMPARE_STEP, winner);
-    double gap = number(rows, second, COMPARE_STEP) - number(rows, winner, COMPARE_STEP);
+    size_t second = least(rows, FIGURE_REPLAYED_STEP, winner);
+    double gap =
+        number(rows, second, FIGURE_REPLAYED_STEP) - number(rows, winner, FIGURE_REPLAYED_STEP);
 
     add_name(rows, winner, out);
     text_add(out, " is the fastest, replayed: ");
-    add_amount(rows, winner, COMPARE_STEP, out);
+    add_amount(rows, winner, FIGURE_REPLAYED_STEP, out);
     text_add(out, " a step, ");
-    add_percent(number(rows, winner, COMPARE_STEP), number(rows, second, COMPARE_STEP), "less",
-                out);
+    add_percent(number(rows, winner, FIGURE_REPLAYED_STEP),
+                number(rows, second, FIGURE_REPLAYED_STEP), "less", out);
     text_add(out, " than ");
     add_name(rows, second, out);
     text_add(out, ", by more than noise");
@@ -305,7 +309,7 @@ static void by_replayed(const struct compare_rows *rows, size_t winner, struct t
 
 /* The good strategies that have the same values as a row in some columns. */
 struct equals {
-    enum compare_id ids[2];
+    enum figure_id ids[2];
     size_t nids;
     size_t row;
 };
@@ -347,8 +351,8 @@ static void add_equals(const struct compare_rows *rows, const struct equals *e, 
 /* Among strategies that receive the same bytes, name the strategies with the least of another
  * figure, unless all are equal.  If one of them lacks the figure (a step without a pipeline has no
  * bubble), none is named. */
-static void add_least(const struct compare_rows *rows, const struct equals *same,
-                      enum compare_id id, const char *what, struct text *out)
+static void add_least(const struct compare_rows *rows, const struct equals *same, enum figure_id id,
+                      const char *what, struct text *out)
 {
     struct equals best = {{same->ids[0], id}, 2, same->row};
 
@@ -371,18 +375,17 @@ static void add_least(const struct compare_rows *rows, const struct equals *same
 
 static void by_bytes(const struct compare_rows *rows, struct text *out)
 {
-    size_t winner = least(rows, COMPARE_DEVICE_RECEIVED, SIZE_MAX);
-    size_t second = least(rows, COMPARE_DEVICE_RECEIVED, winner);
-    const struct equals same = {{COMPARE_DEVICE_RECEIVED}, 1, winner};
+    size_t winner = least(rows, FIGURE_RECEIVED_MOST, SIZE_MAX);
+    size_t second = least(rows, FIGURE_RECEIVED_MOST, winner);
+    const struct equals same = {{FIGURE_RECEIVED_MOST}, 1, winner};
 
-    if (number(rows, winner, COMPARE_DEVICE_RECEIVED) <
-        number(rows, second, COMPARE_DEVICE_RECEIVED)) {
+    if (number(rows, winner, FIGURE_RECEIVED_MOST) < number(rows, second, FIGURE_RECEIVED_MOST)) {
         add_name(rows, winner, out);
         text_add(out, " receives the fewest bytes, ");
-        add_amount(rows, winner, COMPARE_DEVICE_RECEIVED, out);
+        add_amount(rows, winner, FIGURE_RECEIVED_MOST, out);
         text_add(out, " a device, ");
-        add_percent(number(rows, winner, COMPARE_DEVICE_RECEIVED),
-                    number(rows, second, COMPARE_DEVICE_RECEIVED), "fewer", out);
+        add_percent(number(rows, winner, FIGURE_RECEIVED_MOST),
+                    number(rows, second, FIGURE_RECEIVED_MOST), "fewer", out);
         text_add(out, " than ");
         add_name(rows, second, out);
         add_price(rows, winner, second, ".", out);
@@ -390,16 +393,16 @@ static void by_bytes(const struct compare_rows *rows, struct text *out)
     }
     add_equals(rows, &same, out);
     text_add(out, " receive the same, ");
-    add_amount(rows, winner, COMPARE_DEVICE_RECEIVED, out);
+    add_amount(rows, winner, FIGURE_RECEIVED_MOST, out);
     text_add(out, " a device.");
-    add_least(rows, &same, COMPARE_PEAK, "peak memory", out);
-    add_least(rows, &same, COMPARE_BUBBLE, "bubble", out);
+    add_least(rows, &same, FIGURE_PEAK_MOST, "peak memory", out);
+    add_least(rows, &same, FIGURE_BUBBLE, "bubble", out);
 }
 
 /* Name the strategies whose times tie, and the strategy that moves the fewest bytes of all. */
 static void by_noise(const struct compare_rows *rows, size_t winner, struct text *out)
 {
-    add_ties(rows, COMPARE_STEP, winner, out);
+    add_ties(rows, FIGURE_REPLAYED_STEP, winner, out);
     text_add(out, " have the fastest steps, within noise of each other: none of them wins by "
                   "time.  ");
     by_bytes(rows, out);
@@ -412,12 +415,12 @@ static void none_is_good(const struct compare_rows *rows, struct text *out)
     size_t nearest = 0;
 
     for (size_t i = 1; i < rows->compare->nresults; i++)
-        if (number(rows, i, COMPARE_PEAK) < number(rows, nearest, COMPARE_PEAK))
+        if (number(rows, i, FIGURE_PEAK_MOST) < number(rows, nearest, FIGURE_PEAK_MOST))
             nearest = i;
     text_add(out, "no strategy is right and fits; ");
     add_name(rows, nearest, out);
     text_add(out, " needs the least memory, ");
-    add_amount(rows, nearest, COMPARE_PEAK, out);
+    add_amount(rows, nearest, FIGURE_PEAK_MOST, out);
     text_add(out, " a device.");
 }
 
@@ -435,18 +438,18 @@ static bool is_replayed(const struct compare_rows *rows)
 {
     size_t n = rows->compare->nresults, winner = compare_fastest(rows);
 
-    return winner < n && least(rows, COMPARE_STEP, winner) < n;
+    return winner < n && least(rows, FIGURE_REPLAYED_STEP, winner) < n;
 }
 
-enum compare_id compare_verdict_column(const struct compare_rows *rows)
+enum figure_id compare_verdict_column(const struct compare_rows *rows)
 {
     if (rows->compare->nresults < 2 || !compare_same_model(rows))
-        return COMPARE_NCOLUMNS;
+        return NFIGURES;
     if (count_good(rows) < 2)
-        return COMPARE_PEAK;
-    if (all_have(rows, COMPARE_MODELLED))
-        return COMPARE_MODELLED;
-    return is_replayed(rows) ? COMPARE_STEP : COMPARE_DEVICE_RECEIVED;
+        return FIGURE_PEAK_MOST;
+    if (all_have(rows, FIGURE_MODELLED_STEP))
+        return FIGURE_MODELLED_STEP;
+    return is_replayed(rows) ? FIGURE_REPLAYED_STEP : FIGURE_RECEIVED_MOST;
 }
 
 void compare_verdict(const struct compare_rows *rows, struct text *out)
@@ -464,17 +467,18 @@ void compare_verdict(const struct compare_rows *rows, struct text *out)
         return;
     }
     if (ngood == 1) {
-        add_name(rows, least(rows, COMPARE_PEAK, SIZE_MAX), out);
+        add_name(rows, least(rows, FIGURE_PEAK_MOST, SIZE_MAX), out);
         text_add(out, " is the only one that is right and fits.");
         return;
     }
     winner = compare_fastest(rows);
     switch (compare_verdict_column(rows)) {
-    case COMPARE_MODELLED:
+    case FIGURE_MODELLED_STEP:
         by_modelled(rows, out);
         return;
-    case COMPARE_STEP:
-        (count_ties(rows, COMPARE_STEP, winner) ? by_noise : by_replayed)(rows, winner, out);
+    case FIGURE_REPLAYED_STEP:
+        (count_ties(rows, FIGURE_REPLAYED_STEP, winner) ? by_noise : by_replayed)(rows, winner,
+                                                                                  out);
         return;
     default:
         by_bytes(rows, out);

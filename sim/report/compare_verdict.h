@@ -16,7 +16,7 @@
 /* Append sentences; nothing where there is one strategy only.  A lack of memory is in `out`. */
 void compare_verdict(const struct compare_rows *rows, struct text *out);
 
-/* The column on which the verdict rests; COMPARE_NCOLUMNS: none. */
-enum compare_id compare_verdict_column(const struct compare_rows *rows);
+/* The column on which the verdict rests; NFIGURES: none. */
+enum figure_id compare_verdict_column(const struct compare_rows *rows);
 
 #endif /* REPORT_COMPARE_VERDICT_H */

@@ -11,15 +11,12 @@
 
 #include "base/units.h"
 #include "hardware/hardware.h"
+#include "report/figures.h"
 
 static const char *const work_names[RECORD_NWORKS] = {[RECORD_MATMUL] = "products",
                                                       [RECORD_ATTENTION] = "attention",
                                                       [RECORD_ELEMENTWISE] = "elementwise",
                                                       [RECORD_UPDATE] = "update"};
-static const char *const work_keys[RECORD_NWORKS] = {[RECORD_MATMUL] = "matmul_seconds",
-                                                     [RECORD_ATTENTION] = "attention_seconds",
-                                                     [RECORD_ELEMENTWISE] = "elementwise_seconds",
-                                                     [RECORD_UPDATE] = "update_seconds"};
 
 /* The type that most of the step's products are of. */
 static enum shd_dtype product_type(const struct program *program)
@@ -138,14 +135,13 @@ void modelled_figures_of(struct modelled_figures *out, const struct record *reco
                                      .exposed_s = (double)row->exposed_ns * 1e-9,
                                      .bubble_s = (double)(row->waiting_ns + row->idle_ns) * 1e-9,
                                      .memory_bytes = memory_bytes(record)};
-    out->expected_error = trusted ? trusted->cross_validated_mape : -1;
+    out->expected_error = trusted && inside ? trusted->cross_validated_mape : -1;
     out->fits = modelled_fits(record);
     if (out->step_s > 0 && peak > 0) {
         out->mfu = (double)work.model_flops / peak / out->step_s;
         out->hfu = (double)(work.model_flops + work.again_flops) / peak / out->step_s;
     }
-    if (out->step_s > 0)
-        out->tokens_per_s = (double)tokens / out->step_s;
+    out->tokens_per_s = tokens > 0 && out->step_s > 0 ? (double)tokens / out->step_s : -1;
 }
 
 static uint32_t axes_of(const struct program_op *op)
@@ -396,17 +392,12 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
 
 /* ---- JSON ---- */
 
-static void write_breakdown(struct json_out *out, const struct record *record,
-                            const struct modelled_figures *f)
+static void write_exposed(struct json_out *out, const struct record *record)
 {
     struct modelled_exposed list[MODELLED_EXPOSED_MAX];
     uint32_t n = modelled_exposed_of(list, record);
     char axes[64];
 
-    for (int k = 0; k < RECORD_NWORKS; k++)
-        json_out_key_double(out, work_keys[k], (double)record->modelled->work_ns[k] * 1e-9);
-    json_out_key_double(out, "again_seconds", (double)record->modelled->again_ns * 1e-9);
-    json_out_key_double(out, "exposed_communication_seconds", f->exposed_s);
     json_out_key(out, "exposed_by_axes");
     json_out_begin_flat_object(out);
     for (uint32_t k = 0; k < n; k++) {
@@ -414,21 +405,6 @@ static void write_breakdown(struct json_out *out, const struct record *record,
         json_out_key_double(out, axes, list[k].seconds);
     }
     json_out_end_object(out);
-    json_out_key_double(out, "bubble_seconds", f->bubble_s);
-}
-
-static void write_trust(struct json_out *out, const struct record *record)
-{
-    bool inside;
-    const struct hardware_validation *v = validation_of(&inside, record);
-
-    json_out_key(out, "expected_error");
-    if (v && inside)
-        json_out_double(out, v->cross_validated_mape);
-    else
-        json_out_null(out);
-    json_out_key(out, "extrapolated");
-    json_out_bool(out, !inside);
 }
 
 static void write_straggler(struct json_out *out, const struct record_straggler *s)
@@ -443,25 +419,20 @@ static void write_straggler(struct json_out *out, const struct record_straggler 
     json_out_end_object(out);
 }
 
-void modelled_json(struct json_out *out, const struct record *record, uint64_t tokens)
+void modelled_json(struct json_out *out, const struct record *record, const struct figures *figures)
 {
-    struct modelled_figures f;
+    bool inside;
 
-    modelled_figures_of(&f, record, tokens);
+    (void)validation_of(&inside, record);
     json_out_begin_object(out);
-    json_out_key(out, "hardware");
-    json_out_string(out, record->modelled->hardware->name);
-    json_out_key_double(out, "step_seconds", f.step_s);
-    json_out_key_double(out, "tokens_per_second", f.tokens_per_s);
-    json_out_key_double(out, "mfu", f.mfu);
-    json_out_key_double(out, "hfu", f.hfu);
-    json_out_key_double(out, "compute_seconds", f.compute_s);
-    write_breakdown(out, record, &f);
-    json_out_key_double(out, "memory_bytes", f.memory_bytes);
+    json_out_key_string(out, "hardware", record->modelled->hardware->name);
+    figures_json(out, figures, FIGURE_MODELLED, true);
+    write_exposed(out, record);
     json_out_key(out, "fits");
-    json_out_bool(out, f.fits);
+    json_out_bool(out, modelled_fits(record));
     if (record->modelled->straggler.device >= 0)
         write_straggler(out, &record->modelled->straggler);
-    write_trust(out, record);
+    json_out_key(out, "extrapolated");
+    json_out_bool(out, !inside);
     json_out_end_object(out);
 }

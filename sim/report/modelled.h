@@ -18,7 +18,7 @@ struct modelled_figures {
     double hfu; /* these flops and the repeated ones */
     double compute_s, exposed_s, bubble_s, update_s; /* of the busiest device; they add up to
                                                         the step */
-    double tokens_per_s;                             /* 0: not known */
+    double tokens_per_s;                             /* negative: not known */
     double memory_bytes; /* of the fullest device: the program's peak and the runtime's own
                             memory */
     bool fits;
@@ -50,7 +50,9 @@ uint32_t modelled_exposed_of(struct modelled_exposed out[MODELLED_EXPOSED_MAX],
 void modelled_text(struct text *out, const struct record *record, uint64_t tokens,
                    uint64_t limit_bytes);
 
-/* The value of time.modelled. */
-void modelled_json(struct json_out *out, const struct record *record, uint64_t tokens);
+/* The value of time.modelled, with the record's figures. */
+struct figures;
+void modelled_json(struct json_out *out, const struct record *record,
+                   const struct figures *figures);
 
 #endif /* REPORT_MODELLED_H */

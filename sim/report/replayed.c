@@ -65,22 +65,17 @@ struct replayed_share *replayed_shares(size_t *n, const struct record *record)
 
 /* ---- the parts of each device's step ---- */
 
-static const struct part {
-    const char *key;  /* in JSON, with "_seconds" */
-    const char *text; /* NULL: not in the text */
-    size_t offset;
-} parts[] = {
-    {"busy_seconds", "busy", offsetof(struct record_replayed, busy_ns)},
-    {"waiting_seconds", "waiting", offsetof(struct record_replayed, waiting_ns)},
-    {"exposed_communication_seconds", "exposed communication",
+const struct replayed_part replayed_parts[REPLAYED_NPARTS] = {
+    {FIGURE_REPLAYED_BUSY, "busy", offsetof(struct record_replayed, busy_ns)},
+    {FIGURE_REPLAYED_WAITING, "waiting", offsetof(struct record_replayed, waiting_ns)},
+    {FIGURE_REPLAYED_EXPOSED, "exposed communication",
      offsetof(struct record_replayed, exposed_ns)},
-    {"idle_seconds", "idle at end", offsetof(struct record_replayed, idle_ns)},
-    {"communication_seconds", NULL, offsetof(struct record_replayed, communication_ns)},
+    {FIGURE_REPLAYED_IDLE, "idle at end", offsetof(struct record_replayed, idle_ns)},
+    {FIGURE_REPLAYED_COMMUNICATION, NULL, offsetof(struct record_replayed, communication_ns)},
 };
 
-#define NPARTS (sizeof parts / sizeof parts[0])
-
-static int64_t part_ns(const struct record *record, const struct part *part, int32_t device)
+static int64_t part_ns(const struct record *record, const struct replayed_part *part,
+                       int32_t device)
 {
     int64_t ns;
 
@@ -88,14 +83,10 @@ static int64_t part_ns(const struct record *record, const struct part *part, int
     return ns;
 }
 
-struct balance {
-    double mean_s, max_s;
-    int32_t slowest; /* the lowest device with the maximum */
-};
-
-static struct balance balance_of(const struct record *record, const struct part *part)
+struct replayed_balance replayed_balance_of(const struct record *record,
+                                            const struct replayed_part *part)
 {
-    struct balance b = {0, 0, 0};
+    struct replayed_balance b = {0, 0, 0};
     int64_t max = 0;
 
     for (int32_t d = 0; d < record->ndevices; d++) {
@@ -111,18 +102,9 @@ static struct balance balance_of(const struct record *record, const struct part 
     return b;
 }
 
-static double ratio_of(const struct balance *b)
+static double ratio_of(const struct replayed_balance *b)
 {
     return b->max_s > 0 ? b->mean_s / b->max_s : 1;
-}
-
-double replayed_mean_seconds(const struct record *record, const char *key)
-{
-    size_t p = 0;
-
-    while (strcmp(parts[p].key, key) != 0)
-        p++;
-    return balance_of(record, &parts[p]).mean_s;
 }
 
 bool replayed_is_tie(const struct record_replay *a, double a_ns, const struct record_replay *b,
@@ -137,7 +119,7 @@ bool replayed_is_tie(const struct record_replay *a, double a_ns, const struct re
 
 void replayed_json_balance(struct json_out *out, const struct record *record)
 {
-    struct balance b = balance_of(record, &parts[0]);
+    struct replayed_balance b = replayed_balance_of(record, &replayed_parts[0]);
 
     json_out_begin_flat_object(out);
     json_out_key_double(out, "mean", b.mean_s);
@@ -152,11 +134,11 @@ static void write_devices(struct json_out *out, const struct record *record)
 {
     json_out_key(out, "per_device");
     json_out_begin_object(out);
-    for (size_t p = 0; p < NPARTS; p++) {
-        json_out_key(out, parts[p].key);
+    for (size_t p = 0; p < REPLAYED_NPARTS; p++) {
+        json_out_key(out, figure_short_key(replayed_parts[p].id));
         json_out_begin_flat_array(out);
         for (int32_t d = 0; d < record->ndevices; d++)
-            json_out_double(out, (double)part_ns(record, &parts[p], d) * 1e-9);
+            json_out_double(out, (double)part_ns(record, &replayed_parts[p], d) * 1e-9);
         json_out_end_array(out);
     }
     json_out_end_object(out);
@@ -179,7 +161,8 @@ static void write_path(struct json_out *out, const struct replayed_share *shares
     json_out_end_array(out);
 }
 
-int replayed_json(struct json_out *out, const struct record *record, struct shd_error *err)
+int replayed_json(struct json_out *out, const struct record *record, const struct figures *figures,
+                  struct shd_error *err)
 {
     const struct record_replay *replay = record->replay;
     size_t n;
@@ -190,16 +173,8 @@ int replayed_json(struct json_out *out, const struct record *record, struct shd_
         return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
     }
     json_out_begin_object(out);
-    json_out_key_double(out, "step_seconds", (double)replay->step_ns * 1e-9);
-    json_out_key(out, "spread");
-    if (replay->spread >= 0)
-        json_out_double(out, replay->spread);
-    else
-        json_out_null(out);
-    json_out_key(out, "repeats");
-    json_out_uint(out, replay->repeats);
-    for (size_t p = 0; p < NPARTS; p++)
-        json_out_key_double(out, parts[p].key, balance_of(record, &parts[p]).mean_s);
+    figures_json(out, figures, FIGURE_REPLAYED, true);
+    json_out_key_uint(out, "repeats", replay->repeats);
     json_out_key(out, "transfers");
     json_out_begin_flat_object(out);
     json_out_key(out, "bytes_per_second");
@@ -232,10 +207,10 @@ static void print_parts(struct text *out, const struct record *record)
     table_add(&table, "most");
     table_add(&table, "mean/most");
     table_add(&table, "most on");
-    for (size_t p = 0; p < NPARTS && parts[p].text; p++) {
-        struct balance b = balance_of(record, &parts[p]);
+    for (size_t p = 0; p < REPLAYED_NPARTS && replayed_parts[p].text; p++) {
+        struct replayed_balance b = replayed_balance_of(record, &replayed_parts[p]);
 
-        table_add(&table, "%s", parts[p].text);
+        table_add(&table, "%s", replayed_parts[p].text);
         add_seconds(&table, b.mean_s);
         add_seconds(&table, b.max_s);
         table_add(&table, "%.3f", ratio_of(&b));

@@ -11,6 +11,7 @@
 #include "base/json_out.h"
 #include "base/text.h"
 #include "program/record.h"
+#include "report/figures.h"
 
 /* Time of one op of the model on the critical path, over all devices that the path visits. */
 struct replayed_share {
@@ -24,15 +25,27 @@ struct replayed_share {
 /* The shares of the path, the largest first.  Free it.  NULL: no memory. */
 struct replayed_share *replayed_shares(size_t *n, const struct record *record);
 
-/* The value of "replayed", with "spread" (a fraction of the step; null: not known) and "repeats" in
- * which its times were taken; and of "busy_seconds" in the balance.  The record has a replay.
- * SHD_ENOMEM. */
+/* The value of "replayed", with the record's figures and the "repeats" in which its times were
+ * taken; and of "busy_seconds" in the balance.  The record has a replay.  SHD_ENOMEM. */
 SHD_MUST_CHECK int replayed_json(struct json_out *out, const struct record *record,
-                                 struct shd_error *err);
+                                 const struct figures *figures, struct shd_error *err);
 void replayed_json_balance(struct json_out *out, const struct record *record);
 
-/* The mean over devices of one of the values of "replayed": "busy_seconds" and the like. */
-double replayed_mean_seconds(const struct record *record, const char *key);
+/* A part of each device's step. */
+struct replayed_part {
+    enum figure_id id; /* of its mean over the devices */
+    const char *text;  /* NULL: not in the text */
+    size_t offset;     /* of its nanoseconds in struct record_replayed */
+};
+#define REPLAYED_NPARTS 5
+extern const struct replayed_part replayed_parts[REPLAYED_NPARTS];
+
+struct replayed_balance {
+    double mean_s, max_s;
+    int32_t slowest; /* the lowest device with the maximum */
+};
+struct replayed_balance replayed_balance_of(const struct record *record,
+                                            const struct replayed_part *part);
 
 /* Whether values of two replayed steps, in nanoseconds, differ by no more than the larger noise of
  * the steps (cost/steady.h).  A noise that is not known is larger than all. */

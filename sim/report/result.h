@@ -29,7 +29,7 @@ struct result {
     const struct fit *fit; /* changes to make it fit; NULL: not looked for */
 };
 
-/* One object of schema shardsim.result/1.  SHD_ENOMEM. */
+/* One object of schema shardsim.result/2.  SHD_ENOMEM. */
 SHD_MUST_CHECK int result_json(const struct result *result, struct json_out *out,
                                struct shd_error *err);
 

@@ -8,6 +8,7 @@
 #include "report/breakdown.h"
 #include "report/by_device.h"
 #include "report/experts.h"
+#include "report/figures.h"
 #include "report/result.h"
 
 #include <math.h>
@@ -312,9 +313,9 @@ static void write_training(struct json_out *out, const struct record_training *t
     json_out_end_object(out);
 }
 
-static int write_time(struct json_out *out, const struct result *result, struct shd_error *err)
+static int write_time(struct json_out *out, const struct record *r, const struct figures *figures,
+                      struct shd_error *err)
 {
-    const struct record *r = result->record;
     int status = SHD_OK;
 
     json_out_key(out, "time");
@@ -322,20 +323,17 @@ static int write_time(struct json_out *out, const struct result *result, struct 
     if (r->mode == RECORD_EXECUTED) {
         json_out_key(out, "measured");
         json_out_begin_flat_object(out);
-        json_out_key_double(out, "step_seconds", (double)r->step_ns * 1e-9);
-        json_out_key_double(out, "fastest_step_seconds", (double)r->fastest_step_ns * 1e-9);
-        json_out_key_double(out, "first_step_seconds", (double)r->first_step_ns * 1e-9);
-        json_out_key_double(out, "cpu_seconds", (double)r->cpu_ns * 1e-9);
+        figures_json(out, figures, FIGURE_MEASURED, true);
         json_out_key_uint(out, "repeats", r->repeats);
         json_out_end_object(out);
     }
     if (r->replay) {
         json_out_key(out, "replayed");
-        status = replayed_json(out, r, err);
+        status = replayed_json(out, r, figures, err);
     }
     if (r->modelled) {
         json_out_key(out, "modelled");
-        modelled_json(out, r, result->tokens);
+        modelled_json(out, r, figures);
     }
     json_out_end_object(out);
     return status;
@@ -430,17 +428,24 @@ static int write_uneven(struct json_out *out, const struct record *r, struct shd
 int result_json(const struct result *result, struct json_out *out, struct shd_error *err)
 {
     const struct record *r = result->record;
+    struct figures figures = {.good = false};
     struct traffic traffic;
-    int status = traffic_init(&traffic, r, err);
+    int status = figures_init(&figures, result, err);
 
-    if (status != SHD_OK)
+    if (status == SHD_OK)
+        status = traffic_init(&traffic, r, err);
+    if (status != SHD_OK) {
+        figures_fini(&figures);
         return status;
+    }
     json_out_begin_object(out);
-    json_out_key_string(out, "schema", "shardsim.result/1");
+    json_out_key_string(out, "schema", "shardsim.result/2");
     json_out_key_string(out, "scenario", result->scenario);
     json_out_key_string(out, "strategy", result->strategy);
     json_out_key_string(out, "mode", r->mode == RECORD_PLANNED ? "plan" : "execute");
     write_mesh(out, r->program->asked_mesh);
+    json_out_key(out, "figures");
+    figures_json_all(out, &figures);
     status = write_traffic(out, &traffic, r);
     write_balances(out, r);
     if (status == SHD_OK)
@@ -458,7 +463,7 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
     if (status != SHD_OK)
         (void)shd_error_set(err, status, "no memory for the report");
     else
-        status = write_time(out, result, err);
+        status = write_time(out, r, &figures, err);
     write_training(out, &r->training);
     if (r->verified)
         write_verify(out, r);
@@ -469,6 +474,7 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
         saving_json(&result->saving, out);
     }
     json_out_end_object(out);
+    figures_fini(&figures);
     traffic_fini(&traffic);
     if (status == SHD_OK && out->text->failed)
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the report");

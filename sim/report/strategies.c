@@ -17,17 +17,17 @@
 
 static bool is_text(size_t c)
 {
-    return compare_columns[c].kind == COMPARE_TEXT;
+    return figure_table[c].unit == FIGURE_TEXT;
 }
 
 /* Choose columns in compare's order, the deciding ones first; a single strategy has no column that
  * compares it. */
-static size_t choose_columns(size_t chosen[COMPARE_NCOLUMNS], const struct compare_rows *rows)
+static size_t choose_columns(size_t chosen[NFIGURES], const struct compare_rows *rows)
 {
-    size_t order[COMPARE_NCOLUMNS], n = compare_column_order(order, rows), nchosen = 0;
+    size_t order[NFIGURES], n = compare_column_order(order, rows), nchosen = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (rows->compare->nresults > 1 || compare_columns[order[i]].kind != COMPARE_TIMES)
+        if (rows->compare->nresults > 1 || figure_table[order[i]].unit != FIGURE_TIMES)
             chosen[nchosen++] = order[i];
     return nchosen;
 }
@@ -45,7 +45,7 @@ static void print_head(const size_t *columns, size_t ncolumns, struct text *out)
 }
 
 /* Add the exact number, by which the script sorts. */
-static void print_number(const struct compare_value *v, struct text *out)
+static void print_number(const struct figure_value *v, struct text *out)
 {
     char number[32];
 
@@ -55,34 +55,34 @@ static void print_number(const struct compare_value *v, struct text *out)
 
 static void print_cell(const struct compare_rows *rows, size_t row, size_t c, struct text *out)
 {
-    const struct compare_value *v = &rows->rows[row].values[c];
+    const struct figure_value *v = &rows->rows[row].values[c];
     bool best = compare_is_marked(rows, row, c, out);
     struct text value = TEXT_INIT;
 
-    if (c == COMPARE_DEVICES) /* all digits */
+    if (c == FIGURE_DEVICES) /* all digits */
         text_add(&value, UINT128_DIGITS(v->whole));
     else
         compare_add_value(&value, rows, row, c);
-    if (c == COMPARE_STRATEGY)
+    if (c == FIGURE_STRATEGY)
         text_addf(out, "<th scope=\"row\"%s><a href=\"#s%zu\">",
                   strlen(text_get(&value)) <= SHORT_MAX ? " class=short" : "", row + 1);
     else
         text_addf(out, "<td%s%s", is_text(c) ? "" : " class=n", best ? " data-best" : "");
-    if (c != COMPARE_STRATEGY && !is_text(c))
+    if (c != FIGURE_STRATEGY && !is_text(c))
         print_number(v, out);
-    text_add(out, c == COMPARE_STRATEGY ? "" : ">");
+    text_add(out, c == FIGURE_STRATEGY ? "" : ">");
     literal_add_xml(out, text_get(&value));
     if (best)
         text_add(out, "<span class=best title=\"best of the column\"> *<span class=v> best"
                       "</span></span>");
-    text_add(out, c == COMPARE_STRATEGY ? "</a></th>" : "</td>");
+    text_add(out, c == FIGURE_STRATEGY ? "</a></th>" : "</td>");
     out->failed |= value.failed;
     text_fini(&value);
 }
 
 void strategies_print(const struct compare_rows *rows, struct text *out)
 {
-    size_t columns[COMPARE_NCOLUMNS], ncolumns = choose_columns(columns, rows);
+    size_t columns[NFIGURES], ncolumns = choose_columns(columns, rows);
 
     text_add(out, "<div class=wide role=region aria-label=\"Table of strategies\" tabindex=0>\n"
                   "<table class=\"list sorts\" id=table><caption>Each row is a strategy; * is the "

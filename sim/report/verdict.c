@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -23,7 +24,7 @@ static void add_line(struct text *out, struct text *line, const char *end)
 }
 
 /* Name the strategies that are best in a column; nothing if all have the same value. */
-static void add_best(const struct compare_rows *rows, enum compare_id c, const char *what,
+static void add_best(const struct compare_rows *rows, enum figure_id c, const char *what,
                      struct text *out)
 {
     struct text line = TEXT_INIT;
@@ -42,13 +43,13 @@ static void add_best(const struct compare_rows *rows, enum compare_id c, const c
     add_line(out, &line, ".");
 }
 
-static void add_named(const struct compare_rows *rows, enum compare_id c, const char *value,
+static void add_named(const struct compare_rows *rows, enum figure_id c, const char *value,
                       const char *what, struct text *out)
 {
     struct text line = TEXT_INIT;
 
     for (size_t i = 0; i < rows->compare->nresults; i++) {
-        const struct compare_value *v = &rows->rows[i].values[c];
+        const struct figure_value *v = &rows->rows[i].values[c];
 
         if (!v->known || strcmp(text_get(&v->text), value) != 0)
             continue;
@@ -61,21 +62,17 @@ static void add_named(const struct compare_rows *rows, enum compare_id c, const 
 /* A single strategy has no winner: print its figures. */
 static void add_one(const struct compare_rows *rows, struct text *out)
 {
-    static const struct {
-        enum compare_id c;
-        const char *what;
-    } figures[] = {{COMPARE_STEP, "Replayed step"},
-                   {COMPARE_MODELLED, "Modelled step"},
-                   {COMPARE_RECEIVED, "Total bytes received in a step"},
-                   {COMPARE_PEAK, "Peak memory of a device"}};
+    static const enum figure_id figures[] = {FIGURE_REPLAYED_STEP, FIGURE_MODELLED_STEP,
+                                             FIGURE_RECEIVED, FIGURE_PEAK_MOST};
 
     for (size_t k = 0; k < sizeof figures / sizeof figures[0]; k++) {
+        const char *label = figure_table[figures[k]].label;
         struct text value = TEXT_INIT;
 
-        if (!rows->rows[0].values[figures[k].c].known)
+        if (!rows->rows[0].values[figures[k]].known)
             continue;
-        compare_add_value(&value, rows, 0, figures[k].c);
-        html_addf(out, "%s: %s. ", figures[k].what, text_get(&value));
+        compare_add_value(&value, rows, 0, figures[k]);
+        html_addf(out, "%c%s: %s. ", toupper((unsigned char)label[0]), label + 1, text_get(&value));
         out->failed |= value.failed;
         text_fini(&value);
     }
@@ -88,13 +85,13 @@ void verdict_print(const struct compare_rows *rows, struct text *out)
     if (rows->compare->nresults > 1) {
         compare_verdict(rows, &line);
         add_line(out, &line, "");
-        add_best(rows, COMPARE_RECEIVED, "Fewest bytes received: ", out);
-        add_best(rows, COMPARE_PEAK, "Least peak memory: ", out);
+        add_best(rows, FIGURE_RECEIVED, "Fewest bytes received: ", out);
+        add_best(rows, FIGURE_PEAK_MOST, "Least peak memory: ", out);
     } else {
         add_one(rows, out);
     }
-    add_named(rows, COMPARE_FITS, "NO", "Does not fit its memory limit: ", out);
-    add_named(rows, COMPARE_VERIFIED, "NOT OK", "Wrong numbers: ", out);
-    add_named(rows, COMPARE_VERIFIED, "not finite", "Not finite, unsharded as well: ", out);
-    add_named(rows, COMPARE_VERIFIED, "ok", "Agrees with the unsharded computation: ", out);
+    add_named(rows, FIGURE_FITS, "NO", "Does not fit its memory limit: ", out);
+    add_named(rows, FIGURE_VERIFIED, "NOT OK", "Wrong numbers: ", out);
+    add_named(rows, FIGURE_VERIFIED, "not finite", "Not finite, unsharded as well: ", out);
+    add_named(rows, FIGURE_VERIFIED, "ok", "Agrees with the unsharded computation: ", out);
 }

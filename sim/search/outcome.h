@@ -59,6 +59,9 @@ size_t outcome_front(size_t *ranks, const struct search *search);
 /* Write a key "layout" with the value of each choice. */
 void outcome_json_layout(struct json_out *out, const struct layout *layout);
 
+/* Write the known figures of a plan by their short keys into the object that is open. */
+void outcome_json_figures(struct json_out *out, const struct modelled_figures *plan);
+
 void outcome_json(struct json_out *out, const struct search_outcome *outcome);
 
 #endif /* SEARCH_OUTCOME_H */

@@ -3,6 +3,8 @@
 
 #include "search/outcome.h"
 
+#include "report/figures.h"
+
 static const struct search_plan *best_of(const struct search *s, size_t rank)
 {
     return &s->plans[s->best[rank]];
@@ -26,6 +28,14 @@ void outcome_json_layout(struct json_out *out, const struct layout *layout)
     json_out_end_object(out);
 }
 
+void outcome_json_figures(struct json_out *out, const struct modelled_figures *plan)
+{
+    struct figures figures = {.good = false};
+
+    figures_set_modelled(&figures, plan);
+    figures_json(out, &figures, FIGURE_MODELLED, false);
+}
+
 static void write_plan(struct json_out *out, const struct search *s, const struct search_plan *plan)
 {
     static const char *const states[] = {
@@ -40,13 +50,7 @@ static void write_plan(struct json_out *out, const struct search *s, const struc
     json_out_key_double(out, "bound_seconds", item->bound_s);
     json_out_key_double(out, "bound_bytes", item->bound_bytes);
     if (plan->plan.state != PLAN_REFUSED) {
-        json_out_key_double(out, "step_seconds", f->step_s);
-        json_out_key_double(out, "mfu", f->mfu);
-        json_out_key_double(out, "memory_bytes", f->memory_bytes);
-        json_out_key_double(out, "compute_seconds", f->compute_s);
-        json_out_key_double(out, "exposed_seconds", f->exposed_s);
-        json_out_key_double(out, "waiting_seconds", f->bubble_s);
-        json_out_key_double(out, "update_seconds", f->update_s);
+        outcome_json_figures(out, f);
         json_out_key_double(out, "tokens_per_device_second",
                             f->tokens_per_s / (double)s->subject->space.devices);
     }
@@ -140,7 +144,7 @@ static void write_families(struct json_out *out, const struct search_outcome *r)
     json_out_end_array(out);
 }
 
-/* Null if no step of the cluster was measured. */
+/* Null if no such step of the cluster was measured. */
 static void write_expected_error(struct json_out *out, const struct search *s)
 {
     double error = s->nbest ? best_of(s, 0)->plan.figures.expected_error : -1;
@@ -166,7 +170,7 @@ void outcome_json(struct json_out *out, const struct search_outcome *r)
     const struct search *s = r->search;
 
     json_out_begin_object(out);
-    json_out_key_string(out, "schema", "shardsim.search/1");
+    json_out_key_string(out, "schema", "shardsim.search/2");
     json_out_key(out, "cut_short");
     if (r->cut_short)
         json_out_string(out, r->cut_short);

@@ -3,11 +3,12 @@
 
 #include "store/baseline.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "report/modelled.h"
+#include "report/result.h"
 #include "report/traffic.h"
 #include "store/baseline_fields.h"
 
@@ -19,16 +20,6 @@
     {                                                            \
 #key, is_text, offsetof(struct baseline_collective, key) \
     }
-#define TOTAL(key)                                         \
-    {                                                      \
-#key, false, offsetof(struct baseline_totals, key) \
-    }
-
-#define MODELLED(key)                                        \
-    {                                                        \
-#key, false, offsetof(struct baseline_modelled, key) \
-    }
-
 const struct baseline_field baseline_array_fields[] = {
     ARRAY(kind, true),   ARRAY(name, true),   ARRAY(sharding, true),
     ARRAY(count, false), ARRAY(bytes, false), {NULL, false, 0},
@@ -45,22 +36,6 @@ const struct baseline_field baseline_collective_fields[] = {
     COLLECTIVE(operand_bytes, false),
     COLLECTIVE(result_bytes, false),
     COLLECTIVE(received_bytes, false),
-    {NULL, false, 0},
-};
-
-const struct baseline_field baseline_total_fields[] = {
-    TOTAL(received_bytes),
-    TOTAL(received_bytes_most),
-    TOTAL(peak_memory_bytes),
-    TOTAL(peak_memory_bytes_most),
-    TOTAL(flops),
-    TOTAL(flops_most),
-    {NULL, false, 0},
-};
-
-const struct baseline_field baseline_modelled_fields[] = {
-    MODELLED(step_ns),
-    MODELLED(memory_bytes),
     {NULL, false, 0},
 };
 
@@ -207,28 +182,20 @@ static int add_collectives(struct baseline *b, const struct traffic *t)
     return SHD_OK;
 }
 
-static void set_total(uint128 *all, uint128 *most, const struct record *r, const uint128 *rows)
-{
-    *all = record_sum(r, rows);
-    *most = record_balance_of(r, rows).max;
-}
-
 int baseline_init(struct baseline *out, const char *strategy, const struct record *r,
                   struct shd_error *err)
 {
-    struct baseline_totals *t = &out->totals;
+    struct result result = {.scenario = "", .strategy = strategy, .record = r};
     struct traffic traffic;
-    char mesh[256];
     int status;
 
     *out = (struct baseline){.name = strdup(strategy)};
-    shd_mesh_print(r->program->asked_mesh, mesh, sizeof mesh);
-    out->mesh = strdup(mesh);
+    status = figures_init(&out->figures, &result, err);
+    if (status != SHD_OK)
+        return status;
+    out->mesh = strdup(text_get(&out->figures.values[FIGURE_MESH].text));
     if (!out->name || !out->mesh)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the baseline");
-    set_total(&t->received_bytes, &t->received_bytes_most, r, r->received_bytes);
-    set_total(&t->peak_memory_bytes, &t->peak_memory_bytes_most, r, r->peak_bytes);
-    set_total(&t->flops, &t->flops_most, r, r->flops);
     status = traffic_init(&traffic, r, err);
     if (status != SHD_OK)
         return status;
@@ -239,27 +206,28 @@ int baseline_init(struct baseline *out, const char *strategy, const struct recor
 
 void baseline_set_modelled(struct baseline *b, const struct record *r)
 {
-    struct modelled_figures figures;
-
-    if (!r->modelled)
-        return;
-    modelled_figures_of(&figures, r, 0);
-    b->modelled.step_ns = (uint128)r->modelled->timeline->step_ns;
-    b->modelled.memory_bytes = (uint128)figures.memory_bytes;
+    figures_set_step(&b->figures, r, 0);
 }
 
-bool baseline_is_close(uint128 a, uint128 b)
+bool baseline_has_same(const struct baseline *a, const struct baseline *b, enum figure_id id)
 {
-    uint128 more = a > b ? a : b;
+    const struct figure_value *x = &a->figures.values[id], *y = &b->figures.values[id];
 
-    return (double)(more - (a > b ? b : a)) <= BASELINE_CLOSE * (double)more;
+    if (!x->known || !y->known)
+        return true;
+    if (figure_table[id].origin == FIGURE_MODELLED)
+        return fabs(x->number - y->number) <= BASELINE_CLOSE * fmax(x->number, y->number);
+    return x->whole == y->whole;
 }
 
 void baseline_keep_close(struct baseline *is, const struct baseline *was)
 {
-    if (baseline_is_close(is->modelled.step_ns, was->modelled.step_ns) &&
-        baseline_is_close(is->modelled.memory_bytes, was->modelled.memory_bytes))
-        is->modelled = was->modelled;
+    for (enum figure_id id = 0; id < NFIGURES; id++)
+        if (figure_table[id].kept && figure_table[id].origin == FIGURE_MODELLED &&
+            was->figures.values[id].known && baseline_has_same(is, was, id)) {
+            is->figures.values[id].number = was->figures.values[id].number;
+            is->figures.values[id].whole = was->figures.values[id].whole;
+        }
 }
 
 void baseline_sort(struct baseline *b)
@@ -290,6 +258,7 @@ void baseline_fini(struct baseline *b)
     free(b->findings);
     free(b->name);
     free(b->mesh);
+    figures_fini(&b->figures);
     *b = (struct baseline){.name = NULL};
 }
 
@@ -298,7 +267,7 @@ void baseline_file_fini(struct baseline_file *file)
     for (size_t i = 0; i < file->count; i++)
         baseline_fini(&file->list[i]);
     free(file->list);
-    *file = (struct baseline_file){NULL, 0};
+    *file = (struct baseline_file){NULL, 0, 0};
 }
 
 struct baseline *baseline_find(const struct baseline_file *file, const char *strategy)

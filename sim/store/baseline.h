@@ -18,8 +18,9 @@
 #include "base/text.h"
 #include "base/uint128.h"
 #include "program/record.h"
+#include "report/figures.h"
 
-#define BASELINE_VERSION 1 /* format of baseline files; files of other versions are refused */
+#define BASELINE_VERSION 2 /* format of baseline files; version 1 is read, too */
 
 /* A parameter, an input, or a value with a constraint. */
 struct baseline_array {
@@ -36,20 +37,8 @@ struct baseline_collective {
     uint128 groups, group_size, count, operand_bytes, result_bytes, received_bytes;
 };
 
-struct baseline_totals {
-    uint128 received_bytes, received_bytes_most;       /* of all devices; of the device with most */
-    uint128 peak_memory_bytes, peak_memory_bytes_most; /* sum of all devices' peaks; highest peak */
-    uint128 flops, flops_most;
-};
-
-/* Modelled step on the cluster that the scenario names.  Computed from the program and the
- * cluster's file alone, so every machine gets the same figures within floating-point rounding
- * (BASELINE_CLOSE). */
-struct baseline_modelled {
-    uint128 step_ns;      /* 0: the scenario names no cluster, or the baseline predates this
-                             figure */
-    uint128 memory_bytes; /* of the fullest device, with its runtime's memory */
-};
+/* Modelled figures are computed from the program and the cluster's file alone, so every machine
+ * gets the same within floating-point rounding. */
 #define BASELINE_CLOSE 0.001 /* relative difference */
 
 /* An option of the scenario with a value other than its default. */
@@ -65,8 +54,7 @@ struct baseline {
     bool has_given;          /* false: an old baseline, without given options and modelled step */
     struct baseline_given *given;
     size_t ngiven;
-    struct baseline_modelled modelled;
-    struct baseline_totals totals;
+    struct figures figures; /* those that baselines keep */
     struct baseline_array *arrays;
     size_t narrays;
     struct baseline_collective *collectives;
@@ -78,10 +66,11 @@ struct baseline {
 struct baseline_file {
     struct baseline *list;
     size_t count;
+    int version; /* of its format */
 };
 
-/* Take totals and collectives from a record.  The caller then adds arrays and findings in any order
- * and ends with baseline_sort().  SHD_ENOMEM.  Free with baseline_fini() either way. */
+/* Take figures and collectives from a record.  The caller then adds arrays and findings in any
+ * order and ends with baseline_sort().  SHD_ENOMEM.  Free with baseline_fini() either way. */
 SHD_MUST_CHECK int baseline_init(struct baseline *out, const char *strategy,
                                  const struct record *record, struct shd_error *err);
 SHD_MUST_CHECK int baseline_add_array(struct baseline *baseline, const char *kind, const char *name,
@@ -89,7 +78,8 @@ SHD_MUST_CHECK int baseline_add_array(struct baseline *baseline, const char *kin
 SHD_MUST_CHECK int baseline_add_given(struct baseline *baseline, const char *key, const char *value,
                                       struct place place);
 SHD_MUST_CHECK int baseline_add_finding(struct baseline *baseline, const char *finding);
-/* Take the modelled step of a record; does nothing if the record has none. */
+/* Take the figures of the modelled step of a record, which may be another than that of the other
+ * figures; does nothing if the record has none. */
 void baseline_set_modelled(struct baseline *baseline, const struct record *record);
 /* Keep the old modelled step if the new one differs by rounding only. */
 void baseline_keep_close(struct baseline *is, const struct baseline *was);
@@ -122,8 +112,9 @@ void baseline_diff(struct diag *changes, const struct baseline *was, const struc
 void baseline_causes(struct diag *causes, const struct baseline *was, const struct baseline *is,
                      struct place place);
 
-/* Whether two modelled figures are equal within BASELINE_CLOSE. */
-bool baseline_is_close(uint128 a, uint128 b);
+/* Whether two baselines have the same in a figure: modelled figures within BASELINE_CLOSE; also if
+ * either lacks it. */
+bool baseline_has_same(const struct baseline *a, const struct baseline *b, enum figure_id id);
 
 /* One sentence on whether the layout became worse or better, judged by the modelled step, bytes
  * received by all devices, and the largest peak memory and flops of a device: "worse: total

@@ -348,21 +348,22 @@ static void diff_collectives(struct differ *d, bool *taken, bool *paired)
 
 /* ---- the whole ---- */
 
-static void add_percent(struct text *out, uint128 was, uint128 is)
+static void add_percent(struct text *out, double was, double is)
 {
-    text_addf(out, " (%+.1f %%)", 100 * ((double)is - (double)was) / (double)was);
+    text_addf(out, " (%+.1f %%)", 100 * (is - was) / was);
 }
 
-static void diff_total(struct differ *d, const char *what, uint128 was, uint128 is)
+static void diff_count(struct differ *d, const char *what, const char *unit, uint128 was,
+                       uint128 is)
 {
     struct text t = TEXT_INIT;
 
     if (was == is)
         return;
-    text_addf(&t, "%s: %s, ", what, UINT128_DIGITS(is));
+    text_addf(&t, "%s: %s%s, ", what, UINT128_DIGITS(is), unit);
     add_more(&t, was, is);
     if (was > 0)
-        add_percent(&t, was, is);
+        add_percent(&t, (double)was, (double)is);
     say(d, d->place, &t);
     text_fini(&t);
 }
@@ -387,55 +388,46 @@ static void diff_axes_of(struct differ *d, const struct baseline *of, const stru
 
         for (size_t k = 0; k < i && !seen; k++)
             seen = !strcmp(of->collectives[k].axes, axes);
-        snprintf(what, sizeof what, "bytes received over %.*s", AXES_MAX, axes);
+        snprintf(what, sizeof what, "received over %.*s", AXES_MAX, axes);
         if (!seen)
-            diff_total(d, what, bytes_over(d->was, axes), bytes_over(d->is, axes));
+            diff_count(d, what, " bytes", bytes_over(d->was, axes), bytes_over(d->is, axes));
     }
 }
 
-static void diff_totals(struct differ *d)
+/* Modelled figures are shown as people read them, counted ones in full. */
+static void diff_figure(struct differ *d, enum figure_id id)
 {
-    const struct baseline_totals *was = &d->was->totals, *is = &d->is->totals;
-
-    diff_total(d, "bytes received in total", was->received_bytes, is->received_bytes);
-    diff_axes_of(d, d->is, NULL);
-    diff_axes_of(d, d->was, d->is);
-    diff_total(d, "peak memory bytes of the device with most", was->peak_memory_bytes_most,
-               is->peak_memory_bytes_most);
-    diff_total(d, "bytes received by the device with most", was->received_bytes_most,
-               is->received_bytes_most);
-    diff_total(d, "peak memory bytes of all devices", was->peak_memory_bytes,
-               is->peak_memory_bytes);
-    diff_total(d, "flops of the device with most", was->flops_most, is->flops_most);
-    diff_total(d, "flops of all devices", was->flops, is->flops);
-}
-
-/* Report a changed modelled step and memory.  The verdict repeats the step if both baselines have
- * one. */
-static void diff_modelled(struct differ *d)
-{
-    const struct baseline_modelled *was = &d->was->modelled, *is = &d->is->modelled;
-    char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+    const struct figure_row *f = &figure_table[id];
+    const struct figure_value *was = &d->was->figures.values[id];
+    const struct figure_value *is = &d->is->figures.values[id];
     struct text t = TEXT_INIT;
 
-    if (was->step_ns == 0 || is->step_ns == 0)
+    if (baseline_has_same(d->was, d->is, id))
         return;
-    if (!baseline_is_close(was->step_ns, is->step_ns)) {
-        text_addf(&t, "modelled step: %s, was %s",
-                  units_print_seconds(b, sizeof b, (double)is->step_ns * 1e-9),
-                  units_print_seconds(a, sizeof a, (double)was->step_ns * 1e-9));
-        add_percent(&t, was->step_ns, is->step_ns);
-        say(d, d->place, &t);
+    if (f->origin != FIGURE_MODELLED) {
+        diff_count(d, f->label, f->unit == FIGURE_BYTES ? " bytes" : "", was->whole, is->whole);
+        return;
     }
-    text_clear(&t);
-    if (!baseline_is_close(was->memory_bytes, is->memory_bytes)) {
-        text_addf(&t, "modelled memory of the fullest device: %s, was %s",
-                  units_print_bytes(b, sizeof b, is->memory_bytes),
-                  units_print_bytes(a, sizeof a, was->memory_bytes));
-        add_percent(&t, was->memory_bytes, is->memory_bytes);
-        say(d, d->place, &t);
-    }
+    text_addf(&t, "%s: ", f->label);
+    figure_add_number(&t, id, is->whole, is->number);
+    text_add(&t, ", was ");
+    figure_add_number(&t, id, was->whole, was->number);
+    add_percent(&t, was->number, is->number);
+    say(d, d->place, &t);
     text_fini(&t);
+}
+
+static void diff_figures(struct differ *d)
+{
+    enum figure_id id;
+
+    for (int rank = 1; (id = figure_kept(rank)) < NFIGURES; rank++) {
+        diff_figure(d, id);
+        if (id == FIGURE_RECEIVED) {
+            diff_axes_of(d, d->is, NULL);
+            diff_axes_of(d, d->was, d->is);
+        }
+    }
 }
 
 static bool has_finding(const struct baseline *b, const char *finding)
@@ -528,8 +520,7 @@ static void diff_parts(struct differ *d, struct diag parts[NPARTS], bool *marks)
     d->changes = &parts[COLLECTIVES];
     diff_collectives(d, marks + narrays, marks + narrays + d->was->ncollectives);
     d->changes = &parts[TOTALS];
-    diff_modelled(d);
-    diff_totals(d);
+    diff_figures(d);
     diff_findings(d);
 }
 

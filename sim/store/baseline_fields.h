@@ -18,7 +18,5 @@ struct baseline_field {
 /* Each table ends with a row without key. */
 extern const struct baseline_field baseline_array_fields[];
 extern const struct baseline_field baseline_collective_fields[];
-extern const struct baseline_field baseline_total_fields[];
-extern const struct baseline_field baseline_modelled_fields[];
 
 #endif /* STORE_BASELINE_FIELDS_H */

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 
 #define FINDINGS "accepted"
 #define GIVEN "given"
-#define MODELLED "modelled"
+#define FIGURES "figures"
 #define HEADER_BEGIN "# What 'shardsim check' expects of "
 #define HEADER_END "; 'shardsim check --update' accepts changes."
 
@@ -59,13 +60,19 @@ static void print_given(const struct baseline *b, struct text *out)
     }
 }
 
-static void print_numbers(const void *item, const struct baseline_field *fields, const char *before,
-                          struct text *out)
+/* Seconds are printed to the nanosecond. */
+static void print_figures(const struct baseline *b, struct text *out)
 {
-    for (; fields->key; fields++) {
-        text_addf(out, "%s", before);
-        print_field(item, fields, out);
-        text_add(out, "\n");
+    text_add(out, "    " FIGURES ":\n");
+    for (enum figure_id id = 0; id < NFIGURES; id++) {
+        const struct figure_value *v = &b->figures.values[id];
+
+        if (!figure_table[id].kept || !v->known)
+            continue;
+        if (figure_is_whole(id))
+            text_addf(out, "      %s: %s\n", figure_table[id].key, UINT128_DIGITS(v->whole));
+        else
+            text_addf(out, "      %s: %.9f\n", figure_table[id].key, v->number);
     }
 }
 
@@ -77,11 +84,7 @@ static void print_one(const struct baseline *b, struct text *out)
     yaml_print_string(out, b->mesh);
     text_add(out, "\n");
     print_given(b, out);
-    if (b->modelled.step_ns > 0) {
-        text_add(out, "    " MODELLED ":\n");
-        print_numbers(&b->modelled, baseline_modelled_fields, "      ", out);
-    }
-    print_numbers(&b->totals, baseline_total_fields, "    ", out);
+    print_figures(b, out);
     print_list("arrays", b->arrays, b->narrays, sizeof *b->arrays, baseline_array_fields, out);
     print_list("collectives", b->collectives, b->ncollectives, sizeof *b->collectives,
                baseline_collective_fields, out);
@@ -196,24 +199,71 @@ static void read_given(struct baseline *b, const struct yaml_node *map, struct d
     }
 }
 
-static void read_modelled(struct baseline *b, const struct yaml_node *map, struct diag *diag)
-{
-    bool is_there = map->kind == YAML_MAP && yaml_find(map, MODELLED);
-    const struct yaml_node *modelled = is_there ? find(map, MODELLED, YAML_MAP, diag) : NULL;
+/* The keys of version 1, some of which mean another figure today. */
+static const struct old_key {
+    const char *key;
+    enum figure_id id;
+} old_totals[] = {{"received_bytes", FIGURE_RECEIVED},
+                  {"received_bytes_most", FIGURE_RECEIVED_MOST},
+                  {"peak_memory_bytes", FIGURE_PEAK_TOTAL},
+                  {"peak_memory_bytes_most", FIGURE_PEAK_MOST},
+                  {"flops", FIGURE_FLOPS},
+                  {"flops_most", FIGURE_FLOPS_MOST}};
+#define OLD_MODELLED "modelled"
 
-    if (modelled)
-        read_fields(&b->modelled, baseline_modelled_fields, modelled, diag);
+/* Read the figures of a strategy of version 1; the oldest have no modelled step. */
+static void read_old_figures(struct baseline *b, const struct yaml_node *map, struct diag *diag)
+{
+    bool is_there = map->kind == YAML_MAP && yaml_find(map, OLD_MODELLED);
+    const struct yaml_node *modelled = is_there ? find(map, OLD_MODELLED, YAML_MAP, diag) : NULL;
+
+    for (size_t i = 0; i < sizeof old_totals / sizeof *old_totals; i++)
+        figures_set_whole(&b->figures, old_totals[i].id, read_number(map, old_totals[i].key, diag));
+    if (!modelled)
+        return;
+    figures_set_number(&b->figures, FIGURE_MODELLED_STEP,
+                       (double)read_number(modelled, "step_ns", diag) * 1e-9);
+    figures_set_whole(&b->figures, FIGURE_MODELLED_MEMORY,
+                      read_number(modelled, "memory_bytes", diag));
 }
 
-static void read_one(struct baseline *b, const struct yaml_node *map, struct diag *diag)
+static void read_figure(struct baseline *b, const char *key, const struct yaml_node *map,
+                        struct diag *diag)
+{
+    const struct yaml_node *node = yaml_find(map, key);
+    enum figure_id id = 0;
+    char *end = NULL;
+    double seconds = node->kind == YAML_TEXT ? strtod(node->text, &end) : -1;
+
+    while (id < NFIGURES && (!figure_table[id].kept || strcmp(figure_table[id].key, key) != 0))
+        id++;
+    if (id == NFIGURES)
+        diag_error(diag, node->place, "'%s' is no figure that a baseline keeps", key);
+    else if (figure_is_whole(id))
+        figures_set_whole(&b->figures, id, read_number(map, key, diag));
+    else if (end && end != node->text && !*end && isfinite(seconds) && seconds >= 0)
+        figures_set_number(&b->figures, id, seconds);
+    else
+        diag_error(diag, node->place, "%s is not a number of seconds", key);
+}
+
+static void read_figures(struct baseline *b, const struct yaml_node *map, struct diag *diag)
+{
+    const struct yaml_node *figures = find(map, FIGURES, YAML_MAP, diag);
+
+    for (size_t i = 0; figures && i < figures->nitems; i++)
+        read_figure(b, figures->keys[i]->text, figures, diag);
+}
+
+static void read_one(struct baseline *b, const struct yaml_node *map, int version,
+                     struct diag *diag)
 {
     const struct yaml_node *findings = find(map, FINDINGS, YAML_LIST, diag);
 
     read_text(&b->name, map, "name", diag);
     read_text(&b->mesh, map, "mesh", diag);
     read_given(b, map, diag);
-    read_modelled(b, map, diag);
-    read_fields(&b->totals, baseline_total_fields, map, diag);
+    (version == 1 ? read_old_figures : read_figures)(b, map, diag);
     b->arrays =
         read_list(&b->narrays, map, "arrays", sizeof *b->arrays, baseline_array_fields, diag);
     b->collectives = read_list(&b->ncollectives, map, "collectives", sizeof *b->collectives,
@@ -232,10 +282,13 @@ static void read_file(struct baseline_file *file, const struct yaml_node *root, 
 {
     const struct yaml_node *list;
 
-    if (read_number(root, "version", diag) != BASELINE_VERSION) {
-        diag_error(diag, root->place, "not a baseline of version %d", BASELINE_VERSION);
+    uint128 version = read_number(root, "version", diag);
+
+    if (version < 1 || version > BASELINE_VERSION) {
+        diag_error(diag, root->place, "not a baseline of version 1 to %d", BASELINE_VERSION);
         return;
     }
+    file->version = (int)version;
     list = find(root, "strategies", YAML_LIST, diag);
     if (!list)
         return;
@@ -246,13 +299,13 @@ static void read_file(struct baseline_file *file, const struct yaml_node *root, 
     }
     file->count = list->nitems;
     for (size_t i = 0; i < list->nitems; i++)
-        read_one(&file->list[i], list->items[i], diag);
+        read_one(&file->list[i], list->items[i], file->version, diag);
 }
 
 int baseline_parse(struct baseline_file *out, const char *path, const struct text *text,
                    struct diag *diag)
 {
-    struct baseline_file file = {NULL, 0};
+    struct baseline_file file = {NULL, 0, 0};
     size_t before = diag->nerrors;
     struct yaml_doc *doc;
     int status =

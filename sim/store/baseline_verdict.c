@@ -7,92 +7,101 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "store/baseline.h"
 #include "store/baseline_given.h"
 
-enum unit { BYTES, FLOPS, NANOSECONDS };
-
-/* A figure to compare; less is better. */
-struct figure {
-    const char *name;
-    uint128 was, is;
-    enum unit unit;
-};
-
-static const char *print(char *buf, const struct figure *f, uint128 n)
+/* The figures on which the verdict rests, the step first: the number of them. */
+static size_t judged_figures(enum figure_id out[NFIGURES])
 {
-    switch (f->unit) {
-    case FLOPS:
-        return units_print_count(buf, UNITS_TEXT_MAX, n);
-    case NANOSECONDS:
-        return units_print_seconds(buf, UNITS_TEXT_MAX, (double)n * 1e-9);
-    default:
-        return units_print_bytes(buf, UNITS_TEXT_MAX, n);
-    }
+    enum figure_id id;
+    size_t n = 0;
+
+    for (int rank = 1; (id = figure_kept(rank)) < NFIGURES; rank++)
+        if (figure_table[id].judged)
+            out[n++] = id;
+    return n;
 }
 
-/* The modelled step, shown as unchanged if either baseline lacks it or the change is rounding. */
-static struct figure step_figure(const struct baseline *was, const struct baseline *is)
+static void add_number(struct text *out, enum figure_id id, const struct figure_value *v)
 {
-    struct figure f = {"modelled step", was->modelled.step_ns, is->modelled.step_ns, NANOSECONDS};
+    figure_add_number(out, id, v->whole, v->number);
+}
 
-    if (f.was == 0 || f.is == 0 || baseline_is_close(f.was, f.is))
-        f.is = f.was;
-    return f;
+/* Add the number in full: seconds in nanoseconds. */
+static void add_digits(struct text *out, enum figure_id id, const struct figure_value *v)
+{
+    if (figure_is_whole(id))
+        text_add(out, UINT128_DIGITS(v->whole));
+    else
+        text_addf(out, "%.0f ns", v->number * 1e9);
 }
 
 /* Add a figure with its change.  A change that rounds away is printed in full: "+0.0004 %
  * (14680120, was 14680064)". */
-static void add_figure(struct text *out, const struct figure *f, const char *before)
+static void add_change(struct text *out, enum figure_id id, const struct figure_value *was,
+                       const struct figure_value *is)
 {
-    char was[UNITS_TEXT_MAX], is[UNITS_TEXT_MAX];
-    double percent = 100 * ((double)f->is - (double)f->was) / (double)f->was;
+    double percent = 100 * (is->number - was->number) / was->number;
+    struct text a = TEXT_INIT, b = TEXT_INIT;
 
-    text_addf(out, "%s%s ", before, f->name);
-    if (f->was > 0)
+    text_addf(out, "%s ", figure_table[id].label);
+    if (was->number > 0)
         text_addf(out, fabs(percent) < 0.05 ? "%+.1g %% " : "%+.1f %% ", percent);
-    if (strcmp(print(is, f, f->is), print(was, f, f->was)) != 0)
-        text_addf(out, "(%s, was %s)", is, was);
-    else
-        text_addf(out, "(%s%s, was %s)", UINT128_DIGITS(f->is), f->unit == NANOSECONDS ? " ns" : "",
-                  UINT128_DIGITS(f->was));
+    add_number(&a, id, was);
+    add_number(&b, id, is);
+    if (!strcmp(text_get(&a), text_get(&b))) {
+        text_clear(&a);
+        text_clear(&b);
+        add_digits(&a, id, was);
+        add_digits(&b, id, is);
+    }
+    text_addf(out, "(%s, was %s)", text_get(&b), text_get(&a));
+    out->failed |= a.failed || b.failed;
+    text_fini(&a);
+    text_fini(&b);
+}
+
+static bool has_more(const struct baseline *a, const struct baseline *b, enum figure_id id)
+{
+    return !baseline_has_same(a, b, id) &&
+           a->figures.values[id].number > b->figures.values[id].number;
 }
 
 /* A longer step is worse, whatever else shrinks: all other costs matter only through step time. */
-static const char *judge(const struct figure *figures, size_t n)
+static const char *judge(const struct baseline *was, const struct baseline *is,
+                         const enum figure_id *ids, size_t n)
 {
     size_t nmore = 0, nless = 0;
 
     for (size_t i = 0; i < n; i++) {
-        nmore += figures[i].is > figures[i].was;
-        nless += figures[i].is < figures[i].was;
+        nmore += has_more(is, was, ids[i]);
+        nless += has_more(was, is, ids[i]);
     }
-    if (figures[0].is > figures[0].was)
+    if (has_more(is, was, ids[0]))
         return "worse";
     return nmore && nless ? "better and worse" : nmore ? "worse" : nless ? "better" : NULL;
 }
 
 void baseline_verdict(struct text *out, const struct baseline *was, const struct baseline *is)
 {
-    const struct baseline_totals *a = &was->totals, *b = &is->totals;
-    const struct figure figures[] = {
-        step_figure(was, is), /* printed first */
-        {"total received", a->received_bytes, b->received_bytes, BYTES},
-        {"peak memory", a->peak_memory_bytes_most, b->peak_memory_bytes_most, BYTES},
-        {"flops of a device", a->flops_most, b->flops_most, FLOPS},
-    };
-    size_t n = sizeof figures / sizeof *figures, nsaid = 0;
-    const char *judgement = judge(figures, n);
+    const struct figure_value *a = was->figures.values, *b = is->figures.values;
+    enum figure_id ids[NFIGURES];
+    size_t n = judged_figures(ids), nsaid = 0;
+    const char *judgement = judge(was, is, ids, n);
     bool is_other = baseline_given_subjects(out, was, is);
 
     text_add(out, is_other ? "; " : "");
     text_addf(out, "%s: ", is_other || !judgement ? "neither worse nor better" : judgement);
     if (!judgement)
         text_addf(out, "%sas many bytes received, as much memory and as many flops%s",
-                  is->modelled.step_ns > 0 && was->modelled.step_ns > 0 ? "as long a step, " : "",
+                  a[FIGURE_MODELLED_STEP].known && b[FIGURE_MODELLED_STEP].known
+                      ? "as long a step, "
+                      : "",
                   is_other ? "" : ", but not the same layout");
-    for (size_t i = 0; i < n; i++)
-        if (figures[i].is != figures[i].was)
-            add_figure(out, &figures[i], nsaid++ ? ", " : "");
+    for (size_t i = 0; i < n; i++) {
+        if (baseline_has_same(was, is, ids[i]))
+            continue;
+        text_add(out, nsaid++ ? ", " : "");
+        add_change(out, ids[i], &a[ids[i]], &b[ids[i]]);
+    }
 }

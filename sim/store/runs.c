@@ -4,12 +4,14 @@
 #include "store/runs.h"
 
 #include <sqlite3.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json_out.h"
+#include "report/figures.h"
 #include "store/write.h"
 
 #define APPLICATION_ID 1936221298 /* "shdr" in the file's header, as `file` shows */
@@ -24,16 +26,37 @@ struct runs {
     char *path;
 };
 
-/* Columns of a listed run, read from its JSON.  The JSON is exact; a list rounds its figures
- * anyway. */
-#define ROW_COLUMNS                                                                           \
-    "SELECT id, time, result ->> '$.scenario', result ->> '$.strategy', result ->> '$.mode'," \
-    " version, result ->> '$.devices', result ->> '$.received_bytes.total',"                  \
-    " (SELECT max(CASE type WHEN 'object' THEN value ->> '$.value' ELSE value END)"           \
-    "  FROM json_each(result, '$.memory.peak_bytes')),"                                       \
-    " coalesce(result ->> '$.time.replayed.step_seconds', -1),"                               \
-    " coalesce(result ->> '$.time.modelled.step_seconds', -1),"                               \
-    " coalesce(result ->> '$.work.model_flops', -1) FROM runs "
+/* The figures of a listed run, and where results of schema 1, which had no "figures", hold them.  A
+ * list rounds them, so it reads numbers of any size as doubles. */
+static const struct listed {
+    enum figure_id id;
+    const char *before; /* an expression of SQL */
+    size_t offset;      /* in struct runs_row */
+} listed[] = {
+    {FIGURE_RECEIVED, "result ->> '$.received_bytes.total'", offsetof(struct runs_row, received)},
+    {FIGURE_PEAK_MOST,
+     "(SELECT max(CASE type WHEN 'object' THEN value ->> '$.value' ELSE value END)"
+     " FROM json_each(result, '$.memory.peak_bytes'))",
+     offsetof(struct runs_row, peak)},
+    {FIGURE_REPLAYED_STEP, "result ->> '$.time.replayed.step_seconds'",
+     offsetof(struct runs_row, replayed)},
+    {FIGURE_MODELLED_STEP, "result ->> '$.time.modelled.step_seconds'",
+     offsetof(struct runs_row, modelled)},
+    {FIGURE_MODEL_FLOPS, "result ->> '$.work.model_flops'",
+     offsetof(struct runs_row, model_flops)}};
+#define NLISTED (sizeof listed / sizeof *listed)
+#define FIRST_LISTED 7 /* column of the first figure */
+
+/* Add the statement that reads the columns of listed runs; unknown figures are -1. */
+static void add_select(struct text *out, const char *which)
+{
+    text_add(out, "SELECT id, time, result ->> '$.scenario', result ->> '$.strategy', result ->> "
+                  "'$.mode', version, result ->> '$.devices'");
+    for (size_t k = 0; k < NLISTED; k++)
+        text_addf(out, ", coalesce(result ->> '$.figures.%s', %s, -1)",
+                  figure_table[listed[k].id].key, listed[k].before);
+    text_addf(out, " FROM runs %s", which);
+}
 
 int runs_default_path(struct text *out, struct shd_error *err)
 {
@@ -276,22 +299,27 @@ static int tell(sqlite3_stmt *statement, runs_fn fn, void *context)
                                  .strategy = text_of(statement, 3),
                                  .mode = text_of(statement, 4),
                                  .version = text_of(statement, 5),
-                                 .devices = sqlite3_column_int64(statement, 6),
-                                 .received = sqlite3_column_double(statement, 7),
-                                 .peak = sqlite3_column_double(statement, 8),
-                                 .replayed = sqlite3_column_double(statement, 9),
-                                 .modelled = sqlite3_column_double(statement, 10),
-                                 .model_flops = sqlite3_column_double(statement, 11)};
+                                 .devices = sqlite3_column_int64(statement, 6)};
 
+    for (size_t k = 0; k < NLISTED; k++) {
+        double value = sqlite3_column_double(statement, FIRST_LISTED + (int)k);
+
+        memcpy((char *)&row + listed[k].offset, &value, sizeof value);
+    }
     return fn(context, &row);
 }
 
 int runs_each(struct runs *runs, runs_fn fn, void *context, struct shd_error *err)
 {
+    struct text select = TEXT_INIT;
     sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(runs->db, ROW_COLUMNS "ORDER BY id", -1, &statement, NULL);
-    int status = SHD_OK;
+    int code, status = SHD_OK;
     sqlite3_int64 last = 0;
+
+    add_select(&select, "ORDER BY id");
+    code = select.failed ? SQLITE_NOMEM
+                         : sqlite3_prepare_v2(runs->db, text_get(&select), -1, &statement, NULL);
+    text_fini(&select);
 
     while (code == SQLITE_OK || code == SQLITE_ROW) {
         code = sqlite3_step(statement);
@@ -333,9 +361,14 @@ static int step_to(struct runs *runs, sqlite3_stmt **statement, const char *sql,
 
 int runs_find(struct runs *runs, int64_t id, runs_fn fn, void *context, struct shd_error *err)
 {
+    struct text select = TEXT_INIT;
     sqlite3_stmt *statement = NULL;
-    int status = step_to(runs, &statement, ROW_COLUMNS "WHERE id = ?", id, err);
+    int status;
 
+    add_select(&select, "WHERE id = ?");
+    status = select.failed ? refuse(runs, SQLITE_NOMEM, err)
+                           : step_to(runs, &statement, text_get(&select), id, err);
+    text_fini(&select);
     if (status == SHD_OK && (status = tell(statement, fn, context)) != SHD_OK)
         (void)shd_error_set(err, status, "no memory for the list of runs");
     sqlite3_finalize(statement);

@@ -44,7 +44,7 @@ SHD_MUST_CHECK int runs_open(struct runs **out, const char *path, bool create,
                              struct shd_error *err);
 void runs_close(struct runs *runs); /* NULL is allowed */
 
-/* Add a result, an object of schema shardsim.result/1, with the current time and the program's
+/* Add a result, an object of schema shardsim.result/2, with the current time and the program's
  * version, and store its id in *id.  Added results are kept only after runs_commit(). */
 SHD_MUST_CHECK int runs_add(struct runs *runs, int64_t *id, const struct text *json,
                             const char *version, struct shd_error *err);

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import pandas
 
 
+SHOWN = ("received_bytes", "peak_memory_bytes_most", "modelled_step_seconds", "replayed_step_seconds")
+
+
 @dataclass(frozen=True)
 class DeviceClass:
     """Devices that have the same figure: how many, the first one's id, and the figure."""
@@ -152,6 +155,7 @@ class Result:
     memory: Memory
     times: Times
     verify: Optional[Verify]
+    figures: Mapping[str, float]
     raw: Mapping[str, Any] = field(repr=False, compare=False)
     _source: Optional[Source] = field(repr=False, compare=False)
     _settings: Tuple[str, ...] = field(repr=False, compare=False)
@@ -178,17 +182,21 @@ class Result:
         return None if pipeline is None else float(pipeline["bubble"])
 
     def row(self) -> Mapping[str, Any]:
-        """The figures that one compares strategies by."""
+        """The figures that one compares strategies by, for a table that fits a page."""
+        return self._row({name: self.figures.get(name) for name in SHOWN})
+
+    def frame_row(self) -> Mapping[str, Any]:
+        """Every figure, by the keys that `shardsim show figures` lists."""
+        return self._row(self.figures)
+
+    def _row(self, figures: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
             "scenario": self.scenario,
             "strategy": self.strategy,
             "mesh": ", ".join(f"{name}={size}" for name, size in self.mesh),
             "devices": self.devices,
-            "received_bytes": self.received_bytes.total,
-            "peak_memory_bytes": self.memory.peak_bytes.most,
+            **figures,
             "fits": self.fits,
-            "modelled_seconds": self.times.modelled,
-            "replayed_seconds": self.times.replayed,
             "verified": None if self.verify is None else self.verify.ok,
         }
 
@@ -255,6 +263,7 @@ class Result:
                 step("measured"), step("replayed"), step("modelled"), (time.get("modelled") or {}).get("mfu")
             ),
             verify=None if verify is None else Verify(verify["ok"], verify["outputs"], verify["gradients"]),
+            figures=raw["figures"],
             raw=raw,
             _source=source,
             _settings=tuple(set_),
@@ -293,7 +302,7 @@ class Results(Sequence[Result]):
         """A row a strategy."""
         import pandas
 
-        return pandas.DataFrame([result.row() for result in self._results])
+        return pandas.DataFrame([result.frame_row() for result in self._results])
 
     def _repr_html_(self) -> str:
         return table([result.row() for result in self._results])

@@ -1,0 +1,250 @@
+/* The table of figures, and their numbers in text and JSON (figures.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "report/figures.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/units.h"
+
+/* clang-format off */
+#define BYTES "bytes received"
+#define PEAK "peak memory"
+#define BASE "against the base"
+#define IN_PLAN(field) .in_plan = true, .modelled = offsetof(struct modelled_figures, field)
+
+/* key, label, group, title, unit, origin, better */
+const struct figure_row figure_table[NFIGURES] = {
+    [FIGURE_SCENARIO] = {"scenario", "scenario", "", NULL, FIGURE_TEXT},
+    [FIGURE_STRATEGY] = {"strategy", "strategy", "", "strategy", FIGURE_TEXT},
+    [FIGURE_MESH] = {"mesh", "mesh", "", "mesh", FIGURE_TEXT},
+    [FIGURE_MICROBATCHES] = {"microbatches", "microbatches", "micro-", "batches", FIGURE_COUNT},
+    [FIGURE_MODE] = {"mode", "planned or executed", "", NULL, FIGURE_TEXT},
+    [FIGURE_DEVICES] = {"devices", "devices", "", "devices", FIGURE_COUNT},
+    [FIGURE_RECEIVED_MOST] = {"received_bytes_most", "received by a device",
+                              BYTES, "a device", FIGURE_BYTES, FIGURE_COUNTED, -1,
+                              .kept = 5, .was = "received_bytes_of_device"},
+    [FIGURE_BYTES_TIMES] = {"received_bytes_ratio", "bytes received by a device, to the base's",
+                            BASE, "bytes", FIGURE_TIMES, FIGURE_COMPARED, 0, "fewer", "more"},
+    [FIGURE_MEMORY_TIMES] = {"peak_memory_ratio", "peak memory of a device, to the base's",
+                             BASE, "peak memory", FIGURE_TIMES, FIGURE_COMPARED, 0, "less", "more"},
+    [FIGURE_STEP_TIMES] = {"replayed_step_ratio", "replayed step, to the base's",
+                           BASE, "replayed step", FIGURE_TIMES, FIGURE_COMPARED, 0, "faster",
+                           "slower"},
+    [FIGURE_DOMINATED] = {"dominated_by", "strategy that needs no more of anything",
+                          "", "dominated by", FIGURE_TEXT, FIGURE_COMPARED},
+    [FIGURE_RECEIVED] = {"received_bytes", "total received",
+                         BYTES, "in total", FIGURE_BYTES, FIGURE_COUNTED, -1, .kept = 3, .judged = true},
+    [FIGURE_FORWARD] = {"received_forward_bytes", "bytes received in the forward phase",
+                        BYTES, "forward", FIGURE_BYTES, FIGURE_COUNTED, -1},
+    [FIGURE_BACKWARD] = {"received_backward_bytes", "bytes received in the backward phase",
+                         BYTES, "backward", FIGURE_BYTES, FIGURE_COUNTED, -1},
+    [FIGURE_OPTIMIZER] = {"received_optimizer_bytes", "bytes received by the optimizer",
+                          BYTES, "optimizer", FIGURE_BYTES, FIGURE_COUNTED, -1},
+    [FIGURE_COLLECTIVES] = {"collectives", "collectives", "", "collectives", FIGURE_COUNT,
+                            FIGURE_COUNTED, -1},
+    [FIGURE_FLOPS_MOST] = {"flops_most", "flops of a device", "flops", "most",
+                           FIGURE_COUNT, FIGURE_COUNTED, -1, .kept = 7, .judged = true, .was = "flops_max"},
+    [FIGURE_FLOPS] = {"flops", "flops of all devices", "flops", NULL, FIGURE_COUNT,
+                      FIGURE_COUNTED, -1, .kept = 8},
+    [FIGURE_MODEL_FLOPS] = {"model_flops", "flops of the model, as MFU counts them", "flops", NULL,
+                            FIGURE_COUNT, FIGURE_COUNTED, 0},
+    [FIGURE_FLOPS_BALANCE] = {"flops_balance", "mean / most flops of the devices", "flops",
+                              "balance", FIGURE_RATIO, FIGURE_COUNTED, 1},
+    [FIGURE_ATTENTION] = {"attention_balance", "mean / most flops of the devices in attention",
+                          "flops", "attention", FIGURE_RATIO, FIGURE_COUNTED, 1},
+    [FIGURE_EXPERTS] = {"expert_balance", "mean / most flops of the devices in experts", "flops",
+                        "experts", FIGURE_RATIO, FIGURE_COUNTED, 1},
+    [FIGURE_EFFICIENCY] = {"flops_efficiency", "flops of the unsharded step / flops of all devices",
+                           "flops", "efficiency", FIGURE_RATIO, FIGURE_COUNTED, 1},
+    [FIGURE_BUBBLE] = {"pipeline_bubble", "pipeline bubble",
+                       "flops", "bubble", FIGURE_SHARE, FIGURE_COUNTED, -1},
+    [FIGURE_PEAK_MOST] = {"peak_memory_bytes_most", "peak memory of a device",
+                          PEAK, "most", FIGURE_BYTES, FIGURE_COUNTED, -1,
+                          .kept = 4, .judged = true, .was = "peak_memory_bytes"},
+    [FIGURE_PEAK_TOTAL] = {"peak_memory_bytes_total", "peak memory of all devices", PEAK, NULL,
+                           FIGURE_BYTES, FIGURE_COUNTED, -1, .kept = 6},
+    [FIGURE_PEAK_BALANCE] = {"peak_memory_balance", "mean / most peak memory of the devices",
+                             PEAK, "balance", FIGURE_RATIO, FIGURE_COUNTED, 1},
+    [FIGURE_FITS] = {"fits", "whether it fits in memory", PEAK, "fits", FIGURE_TEXT},
+    [FIGURE_REPLAYED_STEP] = {"replayed_step_seconds", "replayed step", "replayed", "step",
+                              FIGURE_SECONDS, FIGURE_REPLAYED, -1},
+    [FIGURE_REPLAYED_SPREAD] = {"replayed_step_spread", "spread of the replayed steps", "replayed",
+                                "spread", FIGURE_SHARE, FIGURE_REPLAYED, 0},
+    [FIGURE_REPLAYED_BUSY] = {"replayed_busy_seconds", "busy time of a device, replayed",
+                              "replayed", "busy", FIGURE_SECONDS, FIGURE_REPLAYED, -1},
+    [FIGURE_REPLAYED_WAITING] = {"replayed_waiting_seconds", "waiting of a device, replayed",
+                                 "replayed", "waiting", FIGURE_SECONDS, FIGURE_REPLAYED, -1},
+    [FIGURE_REPLAYED_EXPOSED] = {"replayed_exposed_communication_seconds",
+                                 "exposed communication of a device, replayed", "replayed",
+                                 "exposed", FIGURE_SECONDS, FIGURE_REPLAYED, -1},
+    [FIGURE_REPLAYED_IDLE] = {"replayed_idle_seconds",
+                              "time of a device after its last work, replayed", "replayed", NULL,
+                              FIGURE_SECONDS, FIGURE_REPLAYED, -1},
+    [FIGURE_REPLAYED_COMMUNICATION] = {"replayed_communication_seconds",
+                                       "communication of a device, hidden or not, replayed",
+                                       "replayed", NULL, FIGURE_SECONDS, FIGURE_REPLAYED, -1},
+    [FIGURE_MODELLED_STEP] = {"modelled_step_seconds", "modelled step", "modelled", "step",
+                              FIGURE_SECONDS, FIGURE_MODELLED, -1, .kept = 1, .judged = true, IN_PLAN(step_s)},
+    [FIGURE_MODELLED_MFU] = {"modelled_mfu", "modelled MFU", "modelled", "MFU", FIGURE_SHARE,
+                             FIGURE_MODELLED, 1, IN_PLAN(mfu)},
+    [FIGURE_MODELLED_HFU] = {"modelled_hfu", "modelled HFU", "modelled", NULL, FIGURE_SHARE,
+                             FIGURE_MODELLED, 0, IN_PLAN(hfu)},
+    [FIGURE_MODELLED_TOKENS] = {"modelled_tokens_per_second", "modelled tokens a second",
+                                "modelled", NULL, FIGURE_RATE, FIGURE_MODELLED, 1,
+                                IN_PLAN(tokens_per_s)},
+    [FIGURE_MODELLED_COMPUTE] = {"modelled_compute_seconds", "modelled computations of a device",
+                                 "modelled", NULL, FIGURE_SECONDS, FIGURE_MODELLED, -1,
+                                 IN_PLAN(compute_s)},
+    [FIGURE_MODELLED_MATMUL] = {"modelled_matmul_seconds", "modelled products of a device",
+                                "modelled", NULL, FIGURE_SECONDS, FIGURE_MODELLED, -1},
+    [FIGURE_MODELLED_ATTENTION] = {"modelled_attention_seconds", "modelled attention of a device",
+                                   "modelled", NULL, FIGURE_SECONDS, FIGURE_MODELLED, -1},
+    [FIGURE_MODELLED_ELEMENTWISE] = {"modelled_elementwise_seconds",
+                                     "modelled elementwise computations of a device", "modelled",
+                                     NULL, FIGURE_SECONDS, FIGURE_MODELLED, -1},
+    [FIGURE_MODELLED_AGAIN] = {"modelled_again_seconds", "modelled recomputation of a device",
+                               "modelled", NULL, FIGURE_SECONDS, FIGURE_MODELLED, -1},
+    [FIGURE_MODELLED_EXPOSED] = {"modelled_exposed_communication_seconds",
+                                 "modelled exposed communication", "modelled", "exposed",
+                                 FIGURE_SECONDS, FIGURE_MODELLED, -1, IN_PLAN(exposed_s)},
+    [FIGURE_MODELLED_WAITING] = {"modelled_waiting_seconds", "modelled waiting for other devices",
+                                 "modelled", "waiting", FIGURE_SECONDS, FIGURE_MODELLED, -1,
+                                 IN_PLAN(bubble_s), .was = "modelled_bubble_seconds"},
+    [FIGURE_MODELLED_UPDATE] = {"modelled_update_seconds", "modelled update of the parameters",
+                                "modelled", NULL, FIGURE_SECONDS, FIGURE_MODELLED, -1,
+                                IN_PLAN(update_s)},
+    [FIGURE_MODELLED_MEMORY] = {"modelled_memory_bytes", "modelled memory of a device",
+                                "modelled", "memory", FIGURE_BYTES, FIGURE_MODELLED, -1,
+                                .kept = 2, IN_PLAN(memory_bytes)},
+    [FIGURE_MODELLED_ERROR] = {"modelled_expected_error", "error to expect of the modelled step",
+                               "modelled", NULL, FIGURE_SHARE, FIGURE_MODELLED, 0,
+                               IN_PLAN(expected_error)},
+    [FIGURE_MEASURED_STEP] = {"measured_step_seconds", "measured step", "measured", NULL,
+                              FIGURE_SECONDS, FIGURE_MEASURED, 0},
+    [FIGURE_MEASURED_FASTEST] = {"measured_fastest_step_seconds", "fastest measured step",
+                                 "measured", NULL, FIGURE_SECONDS, FIGURE_MEASURED, 0},
+    [FIGURE_MEASURED_FIRST] = {"measured_first_step_seconds", "first measured step", "measured",
+                               NULL, FIGURE_SECONDS, FIGURE_MEASURED, 0},
+    [FIGURE_MEASURED_CPU] = {"measured_cpu_seconds", "processor time of a step", "measured", NULL,
+                             FIGURE_SECONDS, FIGURE_MEASURED, 0},
+    [FIGURE_VERIFIED] = {"verified", "whether the numbers are right", "", "verified", FIGURE_TEXT},
+    [FIGURE_LARGEST_ERROR] = {"largest_error", "largest error, as a part of its bound", "", "error",
+                              FIGURE_ERROR},
+    [FIGURE_BY_AXIS] = {"received_by_axis", "bytes received by axis", BYTES, "by axis",
+                        FIGURE_TEXT},
+    [FIGURE_BY_OP] = {"received_by_op", "bytes received by op", BYTES, "by op", FIGURE_TEXT},
+    [FIGURE_WHY] = {"why_uneven", "why devices are loaded unevenly", "", NULL, FIGURE_TEXT},
+};
+/* clang-format on */
+
+const char *figure_unit_name(enum figure_unit unit)
+{
+    static const char *const names[FIGURE_NUNITS] = {
+        [FIGURE_TEXT] = "text",     [FIGURE_COUNT] = "number",    [FIGURE_BYTES] = "bytes",
+        [FIGURE_RATIO] = "ratio",   [FIGURE_SECONDS] = "seconds", [FIGURE_SHARE] = "fraction",
+        [FIGURE_RATE] = "a second", [FIGURE_ERROR] = "relative",  [FIGURE_TIMES] = "ratio"};
+
+    return names[unit];
+}
+
+const char *figure_origin_prefix(enum figure_origin origin)
+{
+    static const char *const prefixes[FIGURE_NORIGINS] = {[FIGURE_COUNTED] = "",
+                                                          [FIGURE_MEASURED] = "measured_",
+                                                          [FIGURE_REPLAYED] = "replayed_",
+                                                          [FIGURE_MODELLED] = "modelled_",
+                                                          [FIGURE_COMPARED] = ""};
+
+    return prefixes[origin];
+}
+
+const char *figure_short_key(enum figure_id id)
+{
+    const struct figure_row *f = &figure_table[id];
+
+    return f->key + strlen(figure_origin_prefix(f->origin));
+}
+
+enum figure_id figure_kept(int rank)
+{
+    int id = 0;
+
+    while (id < NFIGURES && figure_table[id].kept != rank)
+        id++;
+    return (enum figure_id)id;
+}
+
+bool figure_is_whole(enum figure_id id)
+{
+    return figure_table[id].unit == FIGURE_COUNT || figure_table[id].unit == FIGURE_BYTES;
+}
+
+void figure_add_number(struct text *out, enum figure_id id, uint128 whole, double number)
+{
+    char buf[UNITS_TEXT_MAX];
+
+    switch (figure_table[id].unit) {
+    case FIGURE_BYTES:
+        text_add(out, units_print_bytes(buf, sizeof buf, whole));
+        break;
+    case FIGURE_COUNT:
+        text_add(out, units_print_count(buf, sizeof buf, whole));
+        break;
+    case FIGURE_SECONDS:
+        text_add(out, units_print_seconds(buf, sizeof buf, number));
+        break;
+    case FIGURE_SHARE:
+        text_addf(out, "%.1f %%", 100 * number);
+        break;
+    case FIGURE_RATIO:
+        text_addf(out, "%.3f", number);
+        break;
+    case FIGURE_RATE:
+        text_addf(out, "%.0f", number);
+        break;
+    case FIGURE_ERROR:
+        text_addf(out, "%.1e", number);
+        break;
+    case FIGURE_TEXT:
+    case FIGURE_TIMES:
+    case FIGURE_NUNITS:
+        break;
+    }
+}
+
+static void write_number(struct json_out *out, const char *key, const struct figures *figures,
+                         enum figure_id id)
+{
+    const struct figure_value *v = &figures->values[id];
+
+    json_out_key(out, key);
+    if (!v->known)
+        json_out_null(out);
+    else if (figure_is_whole(id))
+        json_out_uint(out, v->whole);
+    else
+        json_out_double(out, v->number);
+}
+
+void figures_json(struct json_out *out, const struct figures *figures, enum figure_origin origin,
+                  bool all)
+{
+    for (int id = 0; id < NFIGURES; id++)
+        if (figure_table[id].origin == origin && figure_table[id].unit != FIGURE_TEXT &&
+            (all || figures->values[id].known))
+            write_number(out, figure_short_key((enum figure_id)id), figures, (enum figure_id)id);
+}
+
+void figures_json_all(struct json_out *out, const struct figures *figures)
+{
+    json_out_begin_object(out);
+    for (int id = 0; id < NFIGURES; id++)
+        if (figure_table[id].unit != FIGURE_TEXT && figures->values[id].known)
+            write_number(out, figure_table[id].key, figures, (enum figure_id)id);
+    json_out_end_object(out);
+}
