@@ -102,6 +102,8 @@ libsim_la_SOURCES = \
 	%D%/capture/hlo_text.h \
 	%D%/capture/reader.c \
 	%D%/capture/reader.h \
+	%D%/capture/replay_report.c \
+	%D%/capture/replay_report.h \
 	%D%/capture/rows.c \
 	%D%/capture/rows.h \
 	%D%/capture/spread.c \
@@ -150,8 +152,6 @@ libsim_la_SOURCES = \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/compare.c \
-	%D%/cmd/compare_picture.c \
-	%D%/cmd/compare_picture.h \
 	%D%/cmd/explain.c \
 	%D%/cmd/explain_links.c \
 	%D%/cmd/explain_links.h \
@@ -170,8 +170,6 @@ libsim_la_SOURCES = \
 	%D%/cmd/progress.h \
 	%D%/cmd/query.c \
 	%D%/cmd/replay.c \
-	%D%/cmd/replay_report.c \
-	%D%/cmd/replay_report.h \
 	%D%/cmd/report.c \
 	%D%/cmd/rounds.c \
 	%D%/cmd/rounds.h \
@@ -180,10 +178,6 @@ libsim_la_SOURCES = \
 	%D%/cmd/save.c \
 	%D%/cmd/save.h \
 	%D%/cmd/search.c \
-	%D%/cmd/search_picture.c \
-	%D%/cmd/search_picture.h \
-	%D%/cmd/search_report.c \
-	%D%/cmd/search_report.h \
 	%D%/cmd/search_scaling.c \
 	%D%/cmd/search_scaling.h \
 	%D%/cmd/search_tensors.c \
@@ -206,8 +200,6 @@ libsim_la_SOURCES = \
 	%D%/cmd/sides.h \
 	%D%/cmd/sweep.c \
 	%D%/cmd/sweep.h \
-	%D%/cmd/timetable_lanes.c \
-	%D%/cmd/timetable_lanes.h \
 	%D%/cmd/trace.c \
 	%D%/cmd/tree_layout.c \
 	%D%/cmd/tree_layout.h \
@@ -779,6 +771,8 @@ libsim_la_SOURCES = \
 	%D%/report/collectives_text.h \
 	%D%/report/compare.c \
 	%D%/report/compare.h \
+	%D%/report/compare_picture.c \
+	%D%/report/compare_picture.h \
 	%D%/report/compare_rows.c \
 	%D%/report/compare_rows.h \
 	%D%/report/compare_text.c \
@@ -826,6 +820,8 @@ libsim_la_SOURCES = \
 	%D%/report/strategies.c \
 	%D%/report/table.c \
 	%D%/report/table.h \
+	%D%/report/timetable_lanes.c \
+	%D%/report/timetable_lanes.h \
 	%D%/report/trace.c \
 	%D%/report/trace.h \
 	%D%/report/traffic.c \
@@ -956,6 +952,10 @@ libsim_la_SOURCES = \
 	%D%/search/plan.h \
 	%D%/search/search.c \
 	%D%/search/search.h \
+	%D%/search/search_picture.c \
+	%D%/search/search_picture.h \
+	%D%/search/search_report.c \
+	%D%/search/search_report.h \
 	%D%/search/sensitivity.c \
 	%D%/search/sensitivity.h \
 	%D%/search/space.c \

@@ -11,13 +11,13 @@
 #include "base/units.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
-#include "cmd/compare_picture.h"
 #include "cmd/picture.h"
 #include "cmd/save.h"
 #include "cmd/sides.h"
 #include "cmd/sweep.h"
 #include "ranks/ranks.h"
 #include "report/compare.h"
+#include "report/compare_picture.h"
 #include "report/modelled.h"
 
 struct options {

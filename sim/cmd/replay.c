@@ -10,13 +10,13 @@
 
 #include "capture/axes.h"
 #include "capture/reader.h"
+#include "capture/replay_report.h"
 #include "capture/spread.h"
 #include "cmd/args.h"
 #include "cmd/canvas.h"
 #include "cmd/chosen.h"
 #include "cmd/cluster.h"
 #include "cmd/cmd.h"
-#include "cmd/replay_report.h"
 #include "cmd/show.h"
 
 struct options {

@@ -15,9 +15,9 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/picture.h"
-#include "cmd/search_picture.h"
 #include "report/table.h"
 #include "search/outcome.h"
+#include "search/search_picture.h"
 
 /* ---- counts ---- */
 

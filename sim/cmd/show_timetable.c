@@ -15,9 +15,9 @@
 #include "base/wrap.h"
 #include "cmd/args.h"
 #include "cmd/chosen.h"
-#include "cmd/timetable_lanes.h"
 #include "model/pipeline.h"
 #include "report/table.h"
+#include "report/timetable_lanes.h"
 #include "timetable/timetable.h"
 
 struct request {

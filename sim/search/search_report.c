@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "cmd/search_report.h"
+#include "search/search_report.h"
 
 #include <inttypes.h>
 #include <math.h>

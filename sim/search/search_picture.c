@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "cmd/search_picture.h"
+#include "search/search_picture.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -5,8 +5,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CMD_REPLAY_REPORT_H
-#define CMD_REPLAY_REPORT_H
+#ifndef CAPTURE_REPLAY_REPORT_H
+#define CAPTURE_REPLAY_REPORT_H
 
 #include <shd/mesh.h>
 
@@ -41,4 +41,4 @@ SHD_MUST_CHECK int replay_json(const struct replay_report *report, struct text *
 SHD_MUST_CHECK int replay_matrix(const struct replay_report *report, struct figure *out,
                                  struct shd_error *err);
 
-#endif /* CMD_REPLAY_REPORT_H */
+#endif /* CAPTURE_REPLAY_REPORT_H */

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "cmd/compare_picture.h"
+#include "report/compare_picture.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,11 +4,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CMD_SEARCH_REPORT_H
-#define CMD_SEARCH_REPORT_H
+#ifndef SEARCH_SEARCH_REPORT_H
+#define SEARCH_SEARCH_REPORT_H
 
 #include "search/outcome.h"
 
 void search_report_text(struct text *out, const struct search_outcome *outcome);
 
-#endif /* CMD_SEARCH_REPORT_H */
+#endif /* SEARCH_SEARCH_REPORT_H */

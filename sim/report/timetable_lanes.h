@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CMD_TIMETABLE_LANES_H
-#define CMD_TIMETABLE_LANES_H
+#ifndef REPORT_TIMETABLE_LANES_H
+#define REPORT_TIMETABLE_LANES_H
 
 #include "draw/figure.h"
 #include "draw/lanes.h"
@@ -59,4 +59,4 @@ SHD_MUST_CHECK int timetable_lanes_init_many(struct timetable_lanes *out,
                                              const struct timetable_walked *walked, size_t n,
                                              struct shd_error *err);
 
-#endif /* CMD_TIMETABLE_LANES_H */
+#endif /* REPORT_TIMETABLE_LANES_H */

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "cmd/timetable_lanes.h"
+#include "report/timetable_lanes.h"
 
 #include <math.h>
 #include <stdlib.h>

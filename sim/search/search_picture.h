@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CMD_SEARCH_PICTURE_H
-#define CMD_SEARCH_PICTURE_H
+#ifndef SEARCH_SEARCH_PICTURE_H
+#define SEARCH_SEARCH_PICTURE_H
 
 #include "search/outcome.h"
 
@@ -16,4 +16,4 @@ void search_picture_front(struct text *out, const struct search_outcome *outcome
 void search_picture_scaling(struct text *out, const char *hardware, const double *devices,
                             const double *tokens_per_s, size_t n);
 
-#endif /* CMD_SEARCH_PICTURE_H */
+#endif /* SEARCH_SEARCH_PICTURE_H */

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "cmd/replay_report.h"
+#include "capture/replay_report.h"
 
 #include <stdlib.h>
 #include <string.h>

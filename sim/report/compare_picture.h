@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CMD_COMPARE_PICTURE_H
-#define CMD_COMPARE_PICTURE_H
+#ifndef REPORT_COMPARE_PICTURE_H
+#define REPORT_COMPARE_PICTURE_H
 
 #include "report/compare.h"
 
@@ -15,4 +15,4 @@
 SHD_MUST_CHECK int compare_picture(struct text *out, const struct compare *compare,
                                    struct shd_error *err);
 
-#endif /* CMD_COMPARE_PICTURE_H */
+#endif /* REPORT_COMPARE_PICTURE_H */
