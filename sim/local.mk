@@ -130,6 +130,8 @@ libsim_la_SOURCES = \
 	%D%/capture/traces_steps.c \
 	%D%/cmd/args.c \
 	%D%/cmd/args.h \
+	%D%/cmd/asked.c \
+	%D%/cmd/asked.h \
 	%D%/cmd/ask.c \
 	%D%/cmd/ask.h \
 	%D%/cmd/bench.c \
@@ -151,6 +153,8 @@ libsim_la_SOURCES = \
 	%D%/cmd/cluster.h \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
+	%D%/cmd/common.c \
+	%D%/cmd/common.h \
 	%D%/cmd/compare.c \
 	%D%/cmd/explain.c \
 	%D%/cmd/explain_links.c \
@@ -551,6 +555,8 @@ libsim_la_SOURCES = \
 	%D%/calibrate/probe.c \
 	%D%/calibrate/probe.h \
 	%D%/calibrate/scenarios.h \
+	%D%/jobs/command.c \
+	%D%/jobs/command.h \
 	%D%/kern/experts.h \
 	%D%/kern/grouped.c \
 	%D%/kern/routing.c \

@@ -18,7 +18,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "run/backend.h"
 #include "scenario/scenario.h"
 #include "search/space.h"

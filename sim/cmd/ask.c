@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/cmd.h"
+#include "jobs/command.h"
 
 bool ask_can(void)
 {

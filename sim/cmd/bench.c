@@ -16,6 +16,7 @@
 #include "cmd/args.h"
 #include "cmd/bench_hardware.h"
 #include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "report/table.h"
 #include "run/measure.h"
 

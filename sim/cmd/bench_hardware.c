@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "calibrate/machine.h"
-#include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "store/write.h"
 
 /* A machine_opts.begins. */

@@ -16,6 +16,7 @@
 #include "calibrate/write.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "report/table.h"
 #include "store/write.h"
 

@@ -9,57 +9,9 @@
 #include <string.h>
 
 #include "base/screen.h"
-#include "cmd/args.h"
-#include "cmd/cmd.h"
 #include "cmd/picture.h"
+#include "jobs/command.h"
 #include "store/write.h"
-
-enum { KEY_ASCII = 2000, KEY_COLOR };
-
-static const struct argp_option option_table[] = {
-    {"output", 'o', "FILE", 0,
-     "Write to a file: FILE.svg or FILE.png as a picture, FILE.txt as text", 0},
-    {"ascii", KEY_ASCII, NULL, 0, "Draw with ASCII characters only", 0},
-    {"color", KEY_COLOR, ARGS_COLOUR, OPTION_ARG_OPTIONAL,
-     "Whether in colours; auto, the default: on a terminal, unless NO_COLOR is set", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
-
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-
-    return n >= m && !strcmp(s + n - m, end);
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct canvas *s = state->input;
-    enum screen_colour colour = SCREEN_AUTO;
-    struct screen screen;
-
-    switch (key) {
-    case 'o':
-        if (!picture_is_name(arg) && !ends_with(arg, ".txt"))
-            args_error(state, "--output is '%s'; expected a name that ends in .svg, .png or .txt",
-                       arg);
-        s->output = arg;
-        return 0;
-    case KEY_ASCII:
-        s->style.ascii = true;
-        return 0;
-    case KEY_COLOR:
-        if (!screen_parse_colour(&colour, arg ? arg : "always"))
-            args_error(state, "--color is '%s'; expected auto, always or never", arg);
-        screen_init(&screen, stdout, colour);
-        s->style.colour = screen.colour;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp canvas_output_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
-const struct argp canvas_argp = {option_table + 1, parse_option, NULL, NULL, NULL, NULL, NULL};
 
 void canvas_init(struct canvas *canvas)
 {

@@ -8,8 +8,6 @@
 #ifndef CMD_CANVAS_H
 #define CMD_CANVAS_H
 
-#include <argp.h>
-
 #include "draw/curves.h"
 #include "draw/figure.h"
 #include "draw/lanes.h"
@@ -19,11 +17,6 @@ struct canvas {
     struct figure_style style;
     const char *output; /* file; NULL: standard output */
 };
-
-/* --ascii, --color, for another parser's children; their input is a struct canvas. */
-extern const struct argp canvas_argp;
-/* The options of canvas_argp with --output. */
-extern const struct argp canvas_output_argp;
 
 /* Initialize from the environment: standard output, COLUMNS, NO_COLOR. */
 void canvas_init(struct canvas *canvas);

@@ -16,6 +16,7 @@
 #include "cmd/check_file.h"
 #include "cmd/check_tell.h"
 #include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "ranks/farm.h"
 #include "ranks/ranks.h"
 #include "store/baseline_folder.h"

@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 #include "base/pack.h"
-#include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "ranks/ranks.h"
 #include "report/outcome.h"
 

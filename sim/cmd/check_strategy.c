@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/cmd.h"
 #include "hardware/hardware.h"
+#include "jobs/command.h"
 #include "model/lint.h"
 #include "program/rows.h"
 #include "report/modelled.h"

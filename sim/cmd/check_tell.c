@@ -15,7 +15,7 @@
 #include "base/array.h"
 #include "base/escape.h"
 #include "cmd/check_file.h"
-#include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "store/write.h"
 
 bool check_is_on(const char *name)

@@ -9,43 +9,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "cmd/args.h"
-#include "cmd/cmd.h"
-
-static const struct argp_option option_table[] = {
-    {"set", 's', "KEY=VALUE", 0,
-     "Override a value of the scenario, e.g. --set model.d_ff=4096; may be given several times", 0},
-    {"strategy", 'S', "NAME", 0, "The strategy of the file, where it has several", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct chosen *c = state->input;
-
-    switch (key) {
-    case 's':
-        if (c->nsets == CHOSEN_SETS_MAX)
-            args_error(state, "--set more than %d times", CHOSEN_SETS_MAX);
-        else
-            c->sets[c->nsets++] = arg;
-        return 0;
-    case 'S':
-        c->strategy = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (c->path)
-            args_error(state, "one scenario at a time; '%s' is too much", arg);
-        c->path = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        args_error(state, "no scenario file given ('-' is standard input)");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp chosen_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+#include "jobs/command.h"
 
 /* The strategy asked for, or NULL with an error. */
 static const struct scenario *find_strategy(const struct chosen *c, struct diag *diag)

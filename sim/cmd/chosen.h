@@ -7,8 +7,6 @@
 #ifndef CMD_CHOSEN_H
 #define CMD_CHOSEN_H
 
-#include <argp.h>
-
 #include "trial/trial.h"
 
 #define CHOSEN_SETS_MAX 64 /* most --set options in one command, more than there are settings */
@@ -21,9 +19,6 @@ struct chosen {
     struct scenario_file *file;
     struct trial trial;
 };
-
-/* SCENARIO, --set, --strategy, for another parser's children; the input is a struct chosen. */
-extern const struct argp chosen_argp;
 
 /* Load the file and build the program of the strategy; without a name it must be the file's only
  * one.  Prints what is wrong; returns the exit status.  End with chosen_fini() in any case. */

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#include "cmd/cmd.h"
-#include "cmd/show.h"
+#include "jobs/command.h"
+#include "jobs/command.h"
 
 #define SLICES_MAX (1 << 30)
 
@@ -32,13 +32,13 @@ static int lay_out(struct hardware *hardware, const struct shd_mesh *mesh, int64
     struct shd_error err;
 
     if (slices < 0)
-        return show_error("slices", "expected a whole number of at least 1");
+        return cmd_wrong("slices", "expected a whole number of at least 1");
     for (size_t a = 0; shaped && a < naxes; a++)
         shape[ndims - naxes + a] = shd_mesh_axis_size(mesh, a);
     if (naxes > 0 && shaped && shape[ndims - naxes] % slices == 0)
         shape[ndims - naxes] /= slices;
     if (hardware_lay_out(hardware, ndevices, slices, shape, &err) != SHD_OK)
-        return show_failure("mesh", &err);
+        return cmd_failure("mesh", &err);
     return CMD_OK;
 }
 

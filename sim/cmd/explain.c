@@ -16,6 +16,7 @@
 #include "cmd/canvas.h"
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
 #include "cmd/explain_links.h"
 #include "cmd/explain_reshard.h"
 #include "cmd/show.h"
@@ -23,6 +24,7 @@
 #include "explain/overview.h"
 #include "explain/roofline.h"
 #include "explain/schedule.h"
+#include "jobs/command.h"
 #include "model/model.h"
 #include "walk/walk.h"
 
@@ -217,7 +219,7 @@ static int explain_trial(const struct options *o, struct trial *trial)
                          : teach(o, trial, &lesson, &text, &err);
     if (status != SHD_OK) {
         if (!cmd_is_stopped(status))
-            (void)show_error(o->chosen.path, err.text);
+            (void)cmd_wrong(o->chosen.path, err.text);
         status = status == SHD_ERANGE ? CMD_USAGE : cmd_exit_of(status);
     } else {
         status = canvas_put(&o->canvas, &text);
@@ -478,7 +480,7 @@ static int explain_collective(int argc, char **argv)
     if (schedule_draw(&figure, algo, (uint32_t)n, &err) == SHD_OK)
         status = canvas_draw(&o.canvas, &figure);
     else
-        status = show_failure("cannot draw", &err);
+        status = cmd_failure("cannot draw", &err);
     figure_fini(&figure);
     return status;
 }

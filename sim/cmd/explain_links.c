@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cmd/asked.h"
 #include "cmd/cluster.h"
 #include "cmd/show.h"
 #include "explain/links.h"
+#include "jobs/command.h"
 
 /* A mesh of named axes, or of sizes alone, "16,16", whose axes are then called 0, 1, ... */
 static int parse_mesh(struct shd_mesh **out, const char *text)
@@ -20,7 +22,7 @@ static int parse_mesh(struct shd_mesh **out, const char *text)
     int status;
 
     if (strpbrk(text, "=:"))
-        return show_parse_mesh(out, text);
+        return asked_mesh(out, text);
     for (int axis = 0; *text; axis++) {
         size_t length = strcspn(text, ",x");
 
@@ -31,7 +33,7 @@ static int parse_mesh(struct shd_mesh **out, const char *text)
         cmd_error("no memory for a mesh");
         status = CMD_CANNOT;
     } else {
-        status = show_parse_mesh(out, text_get(&named));
+        status = asked_mesh(out, text_get(&named));
     }
     text_fini(&named);
     return status;
@@ -40,7 +42,7 @@ static int parse_mesh(struct shd_mesh **out, const char *text)
 static int parse_axes(struct links_question *q, const char *text)
 {
     if (text)
-        return show_parse_axes(q->axes, &q->naxes, text, q->mesh);
+        return asked_axes(q->axes, &q->naxes, text, q->mesh);
     q->naxes = shd_mesh_naxes(q->mesh);
     for (size_t a = 0; a < q->naxes; a++)
         q->axes[a] = (uint8_t)a;
@@ -53,9 +55,9 @@ static int parse_bytes(struct links_question *q, const char *text)
     uint64_t bytes;
 
     if (units_parse_bytes(&bytes, text, &err) != SHD_OK)
-        return show_failure("bytes", &err);
+        return cmd_failure("bytes", &err);
     if (bytes > UINT64_C(1) << 60)
-        return show_error("bytes", "expected at most 1EiB");
+        return cmd_wrong("bytes", "expected at most 1EiB");
     q->operand_bytes = (double)bytes;
     return CMD_OK;
 }
@@ -67,7 +69,7 @@ static int check_pair(const struct links_question *q)
     for (size_t a = 0; a < q->naxes; a++)
         members *= shd_mesh_axis_size(q->mesh, q->axes[a]);
     if (q->kind == COLL_SEND_RECV && members != 2)
-        return show_error("send-recv", "expected axes of two devices in total");
+        return cmd_wrong("send-recv", "expected axes of two devices in total");
     return CMD_OK;
 }
 

@@ -17,13 +17,15 @@
 #include "base/units.h"
 #include "base/wrap.h"
 #include "cmd/args.h"
+#include "cmd/asked.h"
 #include "cmd/canvas.h"
 #include "cmd/cluster.h"
-#include "cmd/cmd.h"
+#include "cmd/common.h"
 #include "cmd/show.h"
 #include "explain/reshard_picture.h"
 #include "explain/reshard_steps.h"
 #include "hardware/reshard.h"
+#include "jobs/command.h"
 
 #define PLAN_TEXT_MAX 16384   /* bytes of a plan in words; a longer one is cut */
 #define WAYS_TOLD 12          /* listed plans of those tried: a screenful */
@@ -232,13 +234,13 @@ static int parse_limits(struct question *q, const struct options *o)
     else if (o->memory)
         status = units_parse_memory(&q->opts.memory_bytes, o->memory, &err);
     if (status != SHD_OK)
-        return show_failure("memory", &err);
+        return cmd_failure("memory", &err);
     if (o->memory && q->opts.memory_bytes == 0)
-        return show_error("memory", "0 bytes are room for nothing; expected more, or 'any'");
+        return cmd_wrong("memory", "0 bytes are room for nothing; expected more, or 'any'");
     q->opts.ntiers = o->nlinks;
     for (size_t t = 0; t < o->nlinks; t++)
         if (parse_link(&q->opts.tiers[t], o->links[t], &err) != SHD_OK)
-            return show_failure("link", &err);
+            return cmd_failure("link", &err);
     return CMD_OK;
 }
 
@@ -271,7 +273,7 @@ static int parse_partial(struct question *q, const struct options *o)
     uint8_t axes[SHD_MESH_AXES_MAX];
     size_t naxes = 0;
 
-    if (o->partial && show_parse_axes(axes, &naxes, o->partial, q->mesh) != CMD_OK)
+    if (o->partial && asked_axes(axes, &naxes, o->partial, q->mesh) != CMD_OK)
         return CMD_USAGE;
     for (size_t i = 0; i < naxes; i++)
         q->from.partial |= (uint16_t)(1u << axes[i]);
@@ -284,11 +286,11 @@ static int parse_meshes(struct question *q, const struct options *o)
     struct shd_error err;
     int status;
 
-    status = show_parse_mesh(&q->mesh, o->mesh);
+    status = asked_mesh(&q->mesh, o->mesh);
     q->to_mesh = q->mesh;
     if (status == CMD_OK && o->to_mesh) {
         q->to_mesh = NULL;
-        status = show_parse_mesh(&q->to_mesh, o->to_mesh);
+        status = asked_mesh(&q->to_mesh, o->to_mesh);
     }
     if (status != CMD_OK)
         return status;
@@ -302,7 +304,7 @@ static int parse_meshes(struct question *q, const struct options *o)
         return CMD_OK;
     moved = mesh_from(q->to_mesh, o->to_first, &err);
     if (!moved)
-        return show_failure("to-first", &err);
+        return cmd_failure("to-first", &err);
     shd_mesh_destroy(q->to_mesh);
     q->to_mesh = moved;
     return CMD_OK;
@@ -311,21 +313,21 @@ static int parse_meshes(struct question *q, const struct options *o)
 static int parse_question(struct question *q, const struct options *o)
 {
     struct shd_error err;
-    int rank = show_parse_shape(q->shape, o->shape), status;
+    int rank = asked_shape(q->shape, o->shape), status;
 
     if (rank < 0)
-        return show_error("shape", "expected extents as '8,16', at most 16 of them");
+        return cmd_wrong("shape", "expected extents as '8,16', at most 16 of them");
     q->rank = (size_t)rank;
     q->dtype = SHD_F32;
     if (o->dtype && shd_dtype_parse(&q->dtype, o->dtype, &err) != SHD_OK)
-        return show_failure("dtype", &err);
+        return cmd_failure("dtype", &err);
     status = parse_meshes(q, o);
     if (status != CMD_OK)
         return status;
-    if (show_parse_sharding(&q->from, q->mesh, o->from ? o->from : "[]", q->shape, q->rank, &err))
-        return show_failure("from", &err);
-    if (show_parse_sharding(&q->to, q->to_mesh, o->to ? o->to : "[]", q->shape, q->rank, &err))
-        return show_failure("to", &err);
+    if (asked_sharding(&q->from, q->mesh, o->from ? o->from : "[]", q->shape, q->rank, &err))
+        return cmd_failure("from", &err);
+    if (asked_sharding(&q->to, q->to_mesh, o->to ? o->to : "[]", q->shape, q->rank, &err))
+        return cmd_failure("to", &err);
     status = parse_partial(q, o);
     if (status == CMD_OK)
         status = parse_limits(q, o);
@@ -541,7 +543,7 @@ static int draw(const struct question *q, const struct shd_reshard_plan *plan,
     if (reshard_picture(&figure, plan, &q->from, &q->to, q->shape, &err) == SHD_OK)
         status = canvas_draw(canvas, &figure);
     else
-        status = show_failure("cannot draw", &err);
+        status = cmd_failure("cannot draw", &err);
     figure_fini(&figure);
     return status;
 }
@@ -562,7 +564,7 @@ static int answer(const struct question *q, const struct options *o)
     if (status == SHD_OK)
         status = canvas_put(&o->canvas, &text);
     else
-        status = show_failure("cannot plan", &err);
+        status = cmd_failure("cannot plan", &err);
     text_fini(&text);
     return status;
 }

@@ -10,8 +10,10 @@
 #include "cmd/args.h"
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
 #include "cmd/show.h"
 #include "export/export.h"
+#include "jobs/command.h"
 #include "store/write.h"
 
 struct options {
@@ -96,7 +98,7 @@ static int export_trial(const struct options *o)
         status = o->target->write(&layout, &out, &err);
     if (status == SHD_OK && (out.failed || what.failed))
         status = shd_error_set(&err, SHD_ENOMEM, "no memory for the code");
-    status = status == SHD_OK ? put(o->output, &out) : show_failure(o->chosen.path, &err);
+    status = status == SHD_OK ? put(o->output, &out) : cmd_failure(o->chosen.path, &err);
     text_fini(&what);
     text_fini(&out);
     return status;

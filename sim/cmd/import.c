@@ -17,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "import/job.h"
 #include "import/rules.h"
+#include "jobs/command.h"
 #include "store/write.h"
 
 /* A system, which has one of the two readers. */

@@ -20,6 +20,7 @@
 #include "cmd/first.h"
 #include "hardware/hardware.h"
 #include "hardware/shipped.h"
+#include "jobs/command.h"
 #include "scenario/scenario.h"
 #include "store/write.h"
 

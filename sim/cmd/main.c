@@ -14,6 +14,7 @@
 #include "base/screen.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "ranks/ranks.h"
 
 static const struct cmd *const cmds[] = {

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "store/write.h"
 
 #define FOLDER_MAX 512

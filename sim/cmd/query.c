@@ -12,6 +12,7 @@
 
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "query/manual.h"
 
 enum { KEY_LIST = 4400 };

@@ -13,11 +13,14 @@
 #include "capture/replay_report.h"
 #include "capture/spread.h"
 #include "cmd/args.h"
+#include "cmd/asked.h"
 #include "cmd/canvas.h"
 #include "cmd/chosen.h"
 #include "cmd/cluster.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
 #include "cmd/show.h"
+#include "jobs/command.h"
 
 struct options {
     struct canvas canvas;
@@ -115,7 +118,7 @@ static int read_capture(struct capture *out, struct shd_mesh **mesh, const struc
 {
     struct reader_request request = o->request;
     struct diag diag = DIAG_INIT;
-    int status = o->mesh ? show_parse_mesh(mesh, o->mesh) : CMD_OK;
+    int status = o->mesh ? asked_mesh(mesh, o->mesh) : CMD_OK;
 
     if (status != CMD_OK)
         return status;
@@ -133,7 +136,7 @@ static int find_mesh(struct shd_mesh **mesh, const struct options *o, const stru
     struct shd_error err;
 
     if (!o->mesh)
-        return axes_infer(mesh, capture, &err) == SHD_OK ? CMD_OK : show_failure("mesh", &err);
+        return axes_infer(mesh, capture, &err) == SHD_OK ? CMD_OK : cmd_failure("mesh", &err);
     if (shd_mesh_size(*mesh) == capture->ndevices)
         return CMD_OK;
     cmd_error("mesh '%s' has %d devices, and %s has %d; expected as many", o->mesh,
@@ -151,7 +154,7 @@ static int plan_beside(struct chosen *chosen, const struct options *o)
     status = chosen_load(chosen);
     if (status != CMD_OK || trial_plan(&chosen->trial, &err) == SHD_OK)
         return status;
-    (void)show_error(o->beside, err.text);
+    (void)cmd_wrong(o->beside, err.text);
     return cmd_exit_of(err.status);
 }
 
@@ -166,13 +169,13 @@ static int tell(const struct replay_report *report, const struct options *o)
         figure_init(&figure);
         status = replay_matrix(report, &figure, &err);
         status =
-            status == SHD_OK ? canvas_draw(&o->canvas, &figure) : show_failure("cannot draw", &err);
+            status == SHD_OK ? canvas_draw(&o->canvas, &figure) : cmd_failure("cannot draw", &err);
         figure_fini(&figure);
         return status;
     }
     status = o->json ? replay_json(report, &text, &err)
                      : replay_text(report, o->canvas.style.width, &text, &err);
-    status = status == SHD_OK ? canvas_put(&o->canvas, &text) : show_failure("cannot tell", &err);
+    status = status == SHD_OK ? canvas_put(&o->canvas, &text) : cmd_failure("cannot tell", &err);
     text_fini(&text);
     return status;
 }
@@ -205,7 +208,7 @@ static int find_fitting(struct shd_mesh **out, const struct options *o, const st
         }
         rows_fini(&others);
     }
-    return status == SHD_OK ? CMD_OK : show_failure("mesh", &err);
+    return status == SHD_OK ? CMD_OK : cmd_failure("mesh", &err);
 }
 
 /* --fail-above */
@@ -242,7 +245,7 @@ static int replay(const struct options *o, struct capture *capture, struct shd_m
     int status = find_mesh(&mesh, o, capture);
 
     if (status == CMD_OK && spread_over(capture, mesh, &err) != SHD_OK)
-        status = show_failure("cannot tell the other ranks", &err);
+        status = cmd_failure("cannot tell the other ranks", &err);
     if (status == CMD_OK && o->hardware)
         status = cluster_find(&hardware, o->hardware, mesh, capture->ndevices, NULL);
     if (status == CMD_OK) {
@@ -251,7 +254,7 @@ static int replay(const struct options *o, struct capture *capture, struct shd_m
         report.rows = &rows;
         status = rows_init(&rows, capture, mesh, hardware, &err) == SHD_OK
                      ? find_fitting(&fitting, o, &rows, capture)
-                     : show_failure("cannot count", &err);
+                     : cmd_failure("cannot count", &err);
         report.fitting = fitting;
         if (status == CMD_OK)
             status = tell(&report, o);

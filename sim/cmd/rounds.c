@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd/cmd.h"
 #include "cost/steady.h"
+#include "jobs/command.h"
 #include "ranks/ranks.h"
 
 struct rounds {

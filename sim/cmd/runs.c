@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "report/table.h"
 #include "store/runs.h"
 

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "ranks/ranks.h"
 
 static int tell(struct log *log, int status, const struct shd_error *err)

@@ -11,15 +11,6 @@
 #include "report/result.h"
 #include "store/runs.h"
 
-/* A row of an option table; its key is the command's own. */
-#define SAVE_OPTION(key)                                                \
-    {                                                                   \
-        "save", key, "FILE", OPTION_ARG_OPTIONAL,                       \
-            "Keep the results for 'shardsim runs', in this file or in " \
-            "$XDG_DATA_HOME/shardsim/runs.db",                          \
-            0                                                           \
-    }
-
 struct save {
     bool wanted;
     const char *path; /* NULL: the default */

@@ -13,8 +13,8 @@
 
 #include "base/json_out.h"
 #include "base/units.h"
-#include "cmd/cmd.h"
 #include "cmd/picture.h"
+#include "jobs/command.h"
 #include "report/table.h"
 #include "search/outcome.h"
 #include "search/search_picture.h"

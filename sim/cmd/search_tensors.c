@@ -10,7 +10,7 @@
 
 #include "base/json_out.h"
 #include "base/units.h"
-#include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "report/table.h"
 #include "store/write.h"
 

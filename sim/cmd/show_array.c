@@ -6,15 +6,10 @@
 
 #include "cmd/show.h"
 
-#include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/nearest.h"
-#include "base/text.h"
 #include "cmd/args.h"
+#include "cmd/asked.h"
 #include "draw/layouts.h"
+#include "jobs/command.h"
 
 static const struct argp_option option_table[] = {
     {"mesh", 'm', "AXES", 0, "The mesh, e.g. dp=2,tp=4", 0},
@@ -42,89 +37,24 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-int show_parse_shape(int64_t *shape, const char *text)
-{
-    int rank = 0;
-
-    text += strspn(text, " ([");
-    while (*text && *text != ')' && *text != ']') {
-        char *end;
-
-        if (!isdigit((unsigned char)*text) || rank == SHD_RANK_MAX)
-            return -1;
-        shape[rank] = strtoll(text, &end, 10);
-        if (shape[rank++] > (int64_t)1 << 40)
-            return -1;
-        text = end + strspn(end, " ");
-        if (*text && !strchr(",x)]", *text))
-            return -1;
-        text += strspn(text, ",x ");
-    }
-    text += strspn(text, ")] ");
-    return *text ? -1 : rank;
-}
-
-/* Parse a complete spec, or else the entries of one: "dp,tp" is "[dp,tp]". */
-static int parse_spec(struct shd_spec **out, const char *text, struct shd_error *err)
-{
-    struct text entries = TEXT_INIT;
-    struct shd_error other;
-    int status = shd_spec_parse(out, text, err), again;
-
-    if (status == SHD_OK || status == SHD_ENOMEM)
-        return status;
-    text_addf(&entries, "[%s]", text);
-    if (entries.failed)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the spec");
-    again = shd_spec_parse(out, text_get(&entries), &other);
-    if (again == SHD_OK || again == SHD_ENOMEM || !strpbrk(text, "[(")) {
-        status = again;
-        if (err)
-            *err = other;
-    }
-    text_fini(&entries);
-    return status;
-}
-
-int show_parse_sharding(struct shd_sharding *out, const struct shd_mesh *mesh, const char *text,
-                        const int64_t *shape, size_t rank, struct shd_error *err)
-{
-    struct shd_spec *spec = NULL;
-    char hint[NEAREST_HINT_MAX];
-    int status = parse_spec(&spec, text, err);
-
-    if (status == SHD_OK)
-        status = shd_sharding_bind(out, mesh, spec, rank, err);
-    if (status == SHD_OK)
-        status = shd_sharding_check(out, shape, err);
-    if (status == SHD_ENOAXIS) {
-        struct shd_error plain = *err;
-
-        (void)shd_error_set(err, status, "%s%s", plain.text,
-                            show_axis_hint(spec, mesh, hint, sizeof hint));
-    }
-    shd_spec_destroy(spec);
-    return status;
-}
-
 static int show(const struct show_request *o, const struct shd_mesh *mesh)
 {
     int64_t shape[SHD_RANK_MAX];
     struct shd_sharding sharding;
     struct figure figure;
     struct shd_error err;
-    int rank = show_parse_shape(shape, o->shape), status;
+    int rank = asked_shape(shape, o->shape), status;
 
     if (rank < 0)
-        return show_error("shape", "expected extents as '8,16', at most 16 of them");
-    if (show_parse_sharding(&sharding, mesh, o->spec ? o->spec : "[]", shape, (size_t)rank, &err) !=
+        return cmd_wrong("shape", "expected extents as '8,16', at most 16 of them");
+    if (asked_sharding(&sharding, mesh, o->spec ? o->spec : "[]", shape, (size_t)rank, &err) !=
         SHD_OK)
-        return show_failure("spec", &err);
+        return cmd_failure("spec", &err);
     figure_init(&figure);
     if (layouts_sharding(&figure, &sharding, shape, &err) == SHD_OK)
         status = canvas_draw(&o->canvas, &figure);
     else
-        status = show_failure("cannot draw", &err);
+        status = cmd_failure("cannot draw", &err);
     figure_fini(&figure);
     return status;
 }

@@ -12,8 +12,10 @@
 
 #include "base/json_out.h"
 #include "cmd/args.h"
+#include "cmd/common.h"
 #include "cmd/work.h"
 #include "draw/curves.h"
+#include "jobs/command.h"
 #include "report/experts.h"
 
 struct request {
@@ -49,10 +51,10 @@ static int check_steps(struct request *o)
         const struct scenario *s = items[i].scenario;
 
         if (!s->step.update)
-            return show_error(s->name, "the scenario trains nothing; expected step: [forward, "
+            return cmd_wrong(s->name, "the scenario trains nothing; expected step: [forward, "
                                        "backward, update]");
         if (s->steps != items[0].scenario->steps)
-            return show_error(s->strategy, "other steps than the first strategy has; expected as "
+            return cmd_wrong(s->strategy, "other steps than the first strategy has; expected as "
                                            "many");
     }
     return CMD_OK;
@@ -68,7 +70,7 @@ static int train_all(struct request *o)
 
         if (status != SHD_OK) {
             if (!cmd_is_stopped(status))
-                (void)show_error(item->scenario->strategy, err.text);
+                (void)cmd_wrong(item->scenario->strategy, err.text);
             return cmd_exit_of(status);
         }
         log_note(&o->work.log, "%s: loss %.5f after %u steps", item->scenario->strategy,
@@ -103,7 +105,7 @@ static int write_experts(const struct record *record, struct json_out *out)
     int status = experts_init(&experts, record, &err);
 
     if (status != SHD_OK)
-        return show_failure("cannot report on experts", &err);
+        return cmd_failure("cannot report on experts", &err);
     if (experts.nrows > 0) {
         json_out_key(out, "experts");
         experts_json(&experts, record, out);
@@ -204,7 +206,7 @@ static int draw(const struct request *o)
     if (!failed)
         status = put(o, &curves);
     else
-        (void)show_error("cannot draw", "no memory for the curves");
+        (void)cmd_wrong("cannot draw", "no memory for the curves");
     for (size_t i = 0; texts && i < w->nitems; i++)
         text_fini(&texts[i]);
     free(series);

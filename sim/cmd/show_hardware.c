@@ -10,9 +10,11 @@
 #include "base/units.h"
 #include "base/wrap.h"
 #include "cmd/args.h"
+#include "cmd/common.h"
 #include "cmd/show.h"
 #include "hardware/hardware.h"
 #include "hardware/shipped.h"
+#include "jobs/command.h"
 
 struct options {
     struct canvas canvas;

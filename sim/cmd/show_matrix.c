@@ -15,8 +15,10 @@
 #include "cmd/canvas.h"
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
 #include "cost/plan.h"
 #include "draw/layouts.h"
+#include "jobs/command.h"
 #include "report/class_traffic.h"
 
 struct options {
@@ -110,12 +112,12 @@ static int write_json(const struct options *o, const struct record *record)
         (void)shd_error_set(&err, SHD_ERANGE,
                             "%zu devices are too many for a matrix; --json has it for %d at most",
                             (size_t)record->ndevices, LAYOUTS_MATRIX_MAX);
-        return show_error(o->chosen.path, err.text);
+        return cmd_wrong(o->chosen.path, err.text);
     }
     own = planned ? plan_matrix(record->program) : NULL;
     if (planned && !own) {
         (void)shd_error_set(&err, SHD_ENOMEM, "no memory for the matrix");
-        return show_failure("cannot write", &err);
+        return cmd_failure("cannot write", &err);
     }
     text_init(&text);
     json_out_init_text(&out, &text, JSON_OUT_PRETTY);
@@ -160,7 +162,7 @@ static int draw(const struct options *o, const struct record *record)
     else
         status = draw_devices(&figure, record, &err);
     status =
-        status == SHD_OK ? canvas_draw(&o->canvas, &figure) : show_failure("cannot draw", &err);
+        status == SHD_OK ? canvas_draw(&o->canvas, &figure) : cmd_failure("cannot draw", &err);
     figure_fini(&figure);
     return status;
 }
@@ -198,7 +200,7 @@ static int run(int argc, char **argv)
 
         if (result != SHD_OK) {
             if (!cmd_is_stopped(result))
-                (void)show_error(o.chosen.path, err.text);
+                (void)cmd_wrong(o.chosen.path, err.text);
             status = cmd_exit_of(result);
         } else {
             status = (o.json ? write_json : draw)(&o, o.chosen.trial.record);

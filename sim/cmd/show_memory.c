@@ -15,6 +15,8 @@
 #include "base/units.h"
 #include "cmd/args.h"
 #include "cmd/chosen.h"
+#include "cmd/common.h"
+#include "jobs/command.h"
 #include "program/moments.h"
 
 struct request {
@@ -302,7 +304,7 @@ static int draw(const struct request *o, struct film *f)
             &f->texts, "Of %u microbatches two are shown: the others are like the second.",
             f->program->microbatches);
     if (f->texts.failed)
-        return show_failure("memory", &(struct shd_error){SHD_ENOMEM, "no memory to draw"});
+        return cmd_failure("memory", &(struct shd_error){SHD_ENOMEM, "no memory to draw"});
     return canvas_draw_stack(&o->canvas, &stack);
 }
 
@@ -355,7 +357,7 @@ static int draw_rank(const struct request *o)
     if (film_init(&film, program, o->rank < 0 ? program_peak_rank(program) : (uint32_t)o->rank))
         exit = check_max(o, &film) == CMD_OK ? draw(o, &film) : CMD_USAGE;
     else
-        exit = show_failure("memory", &(struct shd_error){SHD_ENOMEM, "no memory to draw"});
+        exit = cmd_failure("memory", &(struct shd_error){SHD_ENOMEM, "no memory to draw"});
     film_fini(&film);
     return exit;
 }

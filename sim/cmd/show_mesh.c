@@ -6,12 +6,10 @@
 
 #include "cmd/show.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/nearest.h"
 #include "cmd/args.h"
+#include "cmd/asked.h"
 #include "draw/layouts.h"
+#include "jobs/command.h"
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -37,7 +35,7 @@ static int draw(const struct show_request *o, struct figure *figure, int status,
                 const struct shd_error *err)
 {
     if (status != SHD_OK)
-        status = show_failure("cannot draw", err);
+        status = cmd_failure("cannot draw", err);
     else
         status = canvas_draw(&o->canvas, figure);
     figure_fini(figure);
@@ -78,32 +76,6 @@ static int run_mesh(int argc, char **argv)
     return status;
 }
 
-int show_parse_axes(uint8_t *axes, size_t *naxes, const char *text, const struct shd_mesh *mesh)
-{
-    char name[64], hint[NEAREST_HINT_MAX];
-
-    for (*naxes = 0; *text; text += strspn(text, ", ")) {
-        size_t length = strcspn(text, ", ");
-        int axis;
-
-        snprintf(name, sizeof name, "%.*s", (int)length, text);
-        text += length;
-        axis = shd_mesh_find_axis(mesh, name);
-        if (axis < 0 || *naxes == SHD_MESH_AXES_MAX) {
-            struct nearest near;
-
-            nearest_init(&near, name);
-            for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
-                nearest_add(&near, shd_mesh_axis_name(mesh, a));
-            cmd_error("axes: the mesh has no axis '%s'%s", name,
-                      nearest_hint(&near, hint, sizeof hint));
-            return CMD_USAGE;
-        }
-        axes[(*naxes)++] = (uint8_t)axis;
-    }
-    return CMD_OK;
-}
-
 static int run_groups(int argc, char **argv)
 {
     static const struct argp_option option_table[] = {
@@ -133,7 +105,7 @@ static int run_groups(int argc, char **argv)
     status = show_parse(&mesh, &o, &argp, argc, argv);
     if (status != CMD_OK)
         return status;
-    status = show_parse_axes(axes, &naxes, o.axes ? o.axes : "", mesh);
+    status = asked_axes(axes, &naxes, o.axes ? o.axes : "", mesh);
     if (status == CMD_OK) {
         figure_init(&figure);
         status = shd_groups_init(&groups, mesh, axes, naxes, &err);

@@ -17,6 +17,8 @@
 #include "cmd/args.h"
 #include "cmd/chosen.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "jobs/command.h"
 #include "report/table.h"
 
 struct options {

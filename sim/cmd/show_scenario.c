@@ -9,6 +9,7 @@
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/show.h"
+#include "jobs/command.h"
 #include "model/graph_text.h"
 #include "scenario/scenario.h"
 #include "scenario/schema.h"

@@ -15,6 +15,7 @@
 #include "base/wrap.h"
 #include "cmd/args.h"
 #include "cmd/chosen.h"
+#include "jobs/command.h"
 #include "model/pipeline.h"
 #include "report/table.h"
 #include "report/timetable_lanes.h"
@@ -197,12 +198,12 @@ static int walk(struct timetable_walked *out, const struct request *o, const cha
     struct shd_error err;
 
     if (timetable_find(&schedule, name, &err) != SHD_OK)
-        return show_failure("timetable", &err);
+        return cmd_failure("timetable", &err);
     sizes = sizes_for(o, schedule);
     /* All schedules do the same work, so that their drawings share a unit of time. */
     times = o->has_times ? o->times : divided(&o->times, sizes.stages_per_rank);
     if (timetable_walked_init(out, schedule, &sizes, &times, &err) != SHD_OK)
-        return show_failure("timetable", &err);
+        return cmd_failure("timetable", &err);
     return CMD_OK;
 }
 
@@ -214,7 +215,7 @@ static int draw(const struct request *o, const struct timetable_walked *walked, 
                         : timetable_lanes_init_many(&lanes, walked, n, &err);
 
     if (status != SHD_OK)
-        return show_failure("timetable", &err);
+        return cmd_failure("timetable", &err);
     status = canvas_draw_lanes(&o->canvas, &lanes.lanes);
     timetable_lanes_fini(&lanes);
     return status;
@@ -247,7 +248,7 @@ static int show_chosen(struct request *o)
     o->chosen.path = o->name;
     status = chosen_load(&o->chosen);
     if (status == CMD_OK && !o->chosen.trial.timetable) {
-        status = show_error(o->name, "the strategy has no pipeline; expected pipeline.axis");
+        status = cmd_wrong(o->name, "the strategy has no pipeline; expected pipeline.axis");
     } else if (status == CMD_OK) {
         pipeline = pipeline_of(o->chosen.trial.scenario);
         o->name = pipeline.schedule;
@@ -341,7 +342,7 @@ static int show_all(const struct request *o)
             "counted by the part of the rank's stages that holds it.");
         status = canvas_put(&o->canvas, &text);
     } else {
-        status = show_failure("timetable", &err);
+        status = cmd_failure("timetable", &err);
     }
     table_fini(&table);
     text_fini(&others);
@@ -398,7 +399,7 @@ static int run(int argc, char **argv)
     if (strcmp(o.name, "all") != 0)
         return show_schedules(&o, o.names, o.nnames);
     if (o.canvas.output && strcmp(o.canvas.output + strlen(o.canvas.output) - 4, ".txt") != 0)
-        return show_error("timetable", "a table cannot be a picture; expected --output FILE.txt");
+        return cmd_wrong("timetable", "a table cannot be a picture; expected --output FILE.txt");
     return show_all(&o);
 }
 

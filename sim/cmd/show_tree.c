@@ -10,11 +10,13 @@
 
 #include "base/units.h"
 #include "cmd/args.h"
+#include "cmd/asked.h"
 #include "cmd/cmd.h"
 #include "cmd/picture.h"
 #include "cmd/show.h"
 #include "cmd/tree_layout.h"
 #include "cmd/tree_picture.h"
+#include "jobs/command.h"
 
 struct options {
     const char *model, *rules, *mesh, *picture;
@@ -174,7 +176,7 @@ static int run(int argc, char **argv)
 
         return show_names.run(2, words);
     }
-    status = show_parse_mesh(&mesh, o.mesh);
+    status = asked_mesh(&mesh, o.mesh);
     if (status != CMD_OK)
         return status;
     status =

@@ -8,44 +8,8 @@
 
 #include <stdlib.h>
 
-#include "cmd/cmd.h"
 #include "cmd/rounds.h"
-
-/* ---- options ---- */
-
-enum { KEY_PLAN = 1000 };
-
-static const struct argp_option option_table[] = {
-    {"plan", KEY_PLAN, NULL, 0,
-     "On paper: nothing is executed, replayed or verified; times are those of the cluster that the "
-     "scenario names",
-     0},
-    {"output", 'o', "FILE", 0, "Write to a file; standard output if not given", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct sides_request *o = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->work;
-        return 0;
-    case KEY_PLAN:
-        o->plan = true;
-        return 0;
-    case 'o':
-        o->path = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
-const struct argp sides_argp = {option_table, parse_option, NULL, NULL, children, NULL, NULL};
-
-/* ---- trying ---- */
+#include "jobs/command.h"
 
 /* Either all are executed or none; tells why none is. */
 static enum record_mode choose_mode(struct sides *s)

@@ -11,27 +11,11 @@
 #ifndef CMD_SIDES_H
 #define CMD_SIDES_H
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "cmd/work.h"
 #include "report/compare.h"
-
-/* The rule by which strategies are executed, for help texts. */
-#define SIDES_WHEN_EXECUTED                                                                      \
-    "They are executed when all of them fit here: at most 1024 devices each, whose peak memory " \
-    "together is at most half of this machine's, and 10^12 flops in total; otherwise, and with " \
-    "--plan, they are planned. A strategy over its own memory limit is only planned."
-
-/* SCENARIO..., --set, --strategy, --quiet, --plan and --output, for another parser's children; the
- * input is a struct sides_request. */
-struct sides_request {
-    struct work work;
-    bool plan;
-    const char *path; /* NULL: standard output */
-};
-extern const struct argp sides_argp;
 
 struct sides {
     struct work *work;  /* prepared */

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/yaml.h"
-#include "cmd/cmd.h"
+#include "jobs/command.h"
 #include "ranks/ranks.h"
 #include "report/modelled.h"
 #include "report/result.h"

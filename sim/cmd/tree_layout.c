@@ -21,6 +21,7 @@
 #include "base/nearest.h"
 #include "base/units.h"
 #include "base/yaml.h"
+#include "cmd/asked.h"
 #include "cmd/show.h"
 #include "import/import.h"
 #include "report/table.h"
@@ -85,7 +86,7 @@ static void check_axes(const struct tree_layout *l, struct diag *diag)
 
         if (shd_sharding_bind(&sharding, l->mesh, spec, shd_spec_nentries(spec), &err) != SHD_OK)
             diag_failure(diag, l->rules[r].spec_place, err.status, "%s%s", err.text,
-                         show_axis_hint(spec, l->mesh, hint, sizeof hint));
+                         asked_axis_hint(spec, l->mesh, hint, sizeof hint));
     }
 }
 

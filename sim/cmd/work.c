@@ -15,75 +15,14 @@
 #include "base/nearest.h"
 #include "base/units.h"
 #include "base/yaml.h"
-#include "cmd/args.h"
-#include "cmd/cmd.h"
 #include "cmd/progress.h"
+#include "jobs/command.h"
 #include "model/model.h"
 #include "ranks/ranks.h"
 #include "ranks/spread.h"
 #include "report/modelled.h"
 #include "store/write.h"
 #include "trial/fit.h"
-
-static const struct argp_option option_table[] = {
-    {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
-    {"set", 's', "KEY=VALUE", 0,
-     "Override a value of the scenario, e.g. --set model.d_ff=4096 or --set 'mesh={dp: 4}'; may be "
-     "given several times",
-     0},
-    {"strategy", 'S', "NAME", 0, "Only this strategy of the file; may be given several times", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct work *w = state->input;
-
-    switch (key) {
-    case 'q':
-        w->log.quiet = true;
-        return 0;
-    case 's':
-        w->sets[w->nsets++] = arg;
-        return 0;
-    case 'S':
-        w->strategies[w->nstrategies++] = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        w->names[w->nnames++] = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        args_error(state, "no scenario file given ('-' is standard input)");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp work_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
-
-enum { KEY_SPREAD = 2000 }; /* no short form */
-
-static const struct argp_option spread_table[] = {
-#ifdef WITH_MPI
-    {"spread", KEY_SPREAD, "AXIS", 0,
-     "Under mpirun: give each rank the devices of some coordinates on this axis of the mesh; if "
-     "not "
-     "given, devices that follow each other",
-     0},
-#endif
-    {NULL, 0, NULL, 0, NULL, 0}};
-
-static error_t parse_spread(int key, char *arg, struct argp_state *state)
-{
-    struct work *w = state->input;
-
-    if (key != KEY_SPREAD)
-        return ARGP_ERR_UNKNOWN;
-    w->spread_axis = arg;
-    return 0;
-}
-
-const struct argp work_spread_argp = {spread_table, parse_spread, NULL, NULL, NULL, NULL, NULL};
 
 bool work_init(struct work *out, int argc)
 {

@@ -8,8 +8,6 @@
 #ifndef CMD_WORK_H
 #define CMD_WORK_H
 
-#include <argp.h>
-
 #include "base/diag.h"
 #include "base/log.h"
 #include "report/result.h"
@@ -42,14 +40,6 @@ struct work {
     const char *spread_axis; /* axis along which devices are spread over ranks; NULL: in their
                                 order */
 };
-
-/* Files, --set, --strategy and --quiet, as a child of a subcommand's own argp; the input is the
- * work. */
-extern const struct argp work_argp;
-
-/* The option that spreads devices over ranks; empty in builds without ranks.  The input is the
- * work. */
-extern const struct argp work_spread_argp;
 
 /* An empty work with room for the arguments of a command line.  False: no memory, with a
  * message. */

@@ -1,0 +1,227 @@
+/* Messages, output, exit status and signals of subcommands (command.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "jobs/command.h"
+
+#include <shd/error.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/diag.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "store/write.h"
+
+int cmd_stop_request;
+int cmd_halt;
+
+/* Time for work that watches cmd_stop_request to end by itself; all other work is then ended
+ * anywhere, be it in a search, in the lint or in an allocation.  Nothing needs to be undone: files
+ * are made in one step (store/write.h), and a result is printed when it is whole. */
+#define STOP_NS 500000000
+
+static timer_t stop_timer;
+static struct itimerspec patience = {.it_value = {.tv_nsec = STOP_NS}};
+static const char *interrupted = "shardsim: interrupted\n";
+static const char *report_ending; /* NULL: none is due, or already written */
+
+/* Take words to print: the signal handler or the program, whichever comes first, gets them. */
+static const char *take(const char **words)
+{
+    return __atomic_exchange_n(words, NULL, __ATOMIC_RELAXED);
+}
+
+/* Write in a signal handler; a pipe without a reader must not block the program. */
+static void put_words(int file, const char *words)
+{
+    struct pollfd ready = {.fd = file, .events = POLLOUT};
+
+    if (words && poll(&ready, 1, 0) == 1 && write(file, words, strlen(words)) < 0)
+        return; /* no reader is left */
+}
+
+void cmd_say_interrupted(void)
+{
+    put_words(STDERR_FILENO, take(&interrupted));
+}
+
+static void on_late(int number)
+{
+    (void)number;
+    put_words(STDOUT_FILENO, take(&report_ending));
+    cmd_say_interrupted();
+    _Exit(CMD_INTERRUPTED);
+}
+
+static void on_signal(int number)
+{
+    __atomic_store_n(&cmd_halt, 1, __ATOMIC_RELAXED);
+    if (__atomic_exchange_n(&cmd_stop_request, 1, __ATOMIC_RELAXED))
+        on_late(number); /* asked twice: at once */
+    if (timer_settime(stop_timer, 0, &patience, NULL) != 0)
+        on_late(number);
+}
+
+void cmd_watch_signals(const char *ending)
+{
+    struct sigaction action = {.sa_handler = on_signal}, late = {.sa_handler = on_late};
+
+    report_ending = ending;
+    if (isatty(STDERR_FILENO))
+        interrupted = "\r\033[Kshardsim: interrupted\n"; /* over a line of progress */
+    sigaction(SIGALRM, &late, NULL);
+    if (timer_create(CLOCK_MONOTONIC, NULL, &stop_timer) != 0) /* as SIGALRM */
+        action = late;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen when writing */
+}
+
+void cmd_stop_within(int seconds)
+{
+    patience.it_value = (struct timespec){.tv_sec = seconds};
+}
+
+static void on_time(int number)
+{
+    (void)number;
+    __atomic_store_n(&cmd_halt, 1, __ATOMIC_RELAXED);
+}
+
+int cmd_halt_after(int seconds)
+{
+    const struct itimerspec once = {.it_value = {.tv_sec = seconds}};
+    struct sigaction action = {.sa_handler = on_time, .sa_flags = SA_RESTART};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN};
+    timer_t timer;
+
+    if (sigaction(SIGRTMIN, &action, NULL) == 0 &&
+        timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 &&
+        timer_settime(timer, 0, &once, NULL) == 0)
+        return CMD_OK;
+    cmd_error("no timer for a limit on time: %s", strerror(errno));
+    return CMD_CANNOT;
+}
+
+void cmd_error(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    log_put(stderr, "error: ", fmt, args);
+    va_end(args);
+}
+
+void cmd_note(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    log_put(stderr, "", fmt, args);
+    va_end(args);
+}
+
+static bool write_failed; /* of standard output, of which was told */
+
+int cmd_put_last(const struct text *text)
+{
+    if (text->failed) {
+        cmd_error("no memory for the output");
+        return CMD_CANNOT;
+    }
+    if (cmd_stop_request)
+        (void)take(&report_ending);
+    if (fwrite(text_get(text), 1, text->length, stdout) == text->length && fflush(stdout) == 0)
+        return CMD_OK;
+    write_failed = true;
+    if (errno == EINTR && cmd_stop_request)
+        return CMD_INTERRUPTED;
+    if (errno != EPIPE)
+        cmd_error("standard output: %s", strerror(errno));
+    return CMD_CANNOT;
+}
+
+int cmd_put(const struct text *text)
+{
+    return cmd_stop_request ? CMD_INTERRUPTED : cmd_put_last(text);
+}
+
+int cmd_check_output(const char *path)
+{
+    struct shd_error err;
+
+    if (!path || !strcmp(path, "-") || store_check(path, &err) == SHD_OK)
+        return CMD_OK;
+    cmd_error("%s", err.text);
+    return CMD_CANNOT;
+}
+
+int cmd_check_ending(const char *path, const char *ending, const char *instead)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *dot = path ? strrchr(slash ? slash : path, '.') : NULL;
+
+    if (!dot || !dot[1] || !strcmp(dot, ending))
+        return CMD_OK;
+    cmd_error("--output is '%s'; expected a name that ends in %s%s", path, ending, instead);
+    return CMD_USAGE;
+}
+
+void cmd_close_output(void)
+{
+    bool pending = __fpending(stdout) > 0, failed = ferror(stdout);
+
+    /* A standard output that is closed is no fault if nothing was written. */
+    failed |= fclose(stdout) != 0 && (pending || errno != EBADF);
+    if (!failed)
+        return;
+    if (!write_failed && errno != EPIPE)
+        cmd_error("standard output: %s", strerror(errno));
+    _Exit(cmd_stop_request ? CMD_INTERRUPTED : CMD_CANNOT);
+}
+
+int cmd_wrong(const char *what, const char *message)
+{
+    cmd_error("%s: %s", what, message);
+    return CMD_USAGE;
+}
+
+int cmd_failure(const char *what, const struct shd_error *err)
+{
+    (void)cmd_wrong(what, err->text);
+    return err->status == SHD_ENOMEM ? CMD_CANNOT : CMD_USAGE;
+}
+
+bool cmd_is_stopped(int status)
+{
+    return status == SHD_ESTOPPED && cmd_stop_request;
+}
+
+int cmd_exit_of(int status)
+{
+    if (cmd_stop_request)
+        return CMD_INTERRUPTED;
+    if (status == SHD_OK)
+        return CMD_OK;
+    if (status == SHD_ENOMEM || status == SHD_ESYSTEM)
+        return CMD_CANNOT;
+    return CMD_FAILED;
+}
+
+int cmd_exit_of_input(const struct diag *diag)
+{
+    if (diag->no_memory)
+        return CMD_CANNOT;
+    return diag->nerrors ? CMD_USAGE : CMD_OK;
+}
