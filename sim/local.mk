@@ -130,27 +130,9 @@ libsim_la_SOURCES = \
 	%D%/capture/traces_steps.c \
 	%D%/cmd/args.c \
 	%D%/cmd/args.h \
-	%D%/cmd/asked.c \
-	%D%/cmd/asked.h \
-	%D%/cmd/ask.c \
-	%D%/cmd/ask.h \
 	%D%/cmd/bench.c \
-	%D%/cmd/bench_hardware.c \
-	%D%/cmd/bench_hardware.h \
 	%D%/cmd/calibrate.c \
-	%D%/cmd/canvas.c \
-	%D%/cmd/canvas.h \
 	%D%/cmd/check.c \
-	%D%/cmd/check_file.c \
-	%D%/cmd/check_file.h \
-	%D%/cmd/check_strategy.c \
-	%D%/cmd/check_strategy.h \
-	%D%/cmd/check_tell.c \
-	%D%/cmd/check_tell.h \
-	%D%/cmd/chosen.c \
-	%D%/cmd/chosen.h \
-	%D%/cmd/cluster.c \
-	%D%/cmd/cluster.h \
 	%D%/cmd/cmd.c \
 	%D%/cmd/cmd.h \
 	%D%/cmd/common.c \
@@ -162,30 +144,16 @@ libsim_la_SOURCES = \
 	%D%/cmd/explain_reshard.c \
 	%D%/cmd/explain_reshard.h \
 	%D%/cmd/export.c \
-	%D%/cmd/first.c \
-	%D%/cmd/first.h \
 	%D%/cmd/import.c \
 	%D%/cmd/init.c \
 	%D%/cmd/main.c \
-	%D%/cmd/picture.c \
-	%D%/cmd/picture.h \
 	%D%/cmd/plan.c \
-	%D%/cmd/progress.c \
-	%D%/cmd/progress.h \
 	%D%/cmd/query.c \
 	%D%/cmd/replay.c \
 	%D%/cmd/report.c \
-	%D%/cmd/rounds.c \
-	%D%/cmd/rounds.h \
 	%D%/cmd/run.c \
 	%D%/cmd/runs.c \
-	%D%/cmd/save.c \
-	%D%/cmd/save.h \
 	%D%/cmd/search.c \
-	%D%/cmd/search_scaling.c \
-	%D%/cmd/search_scaling.h \
-	%D%/cmd/search_tensors.c \
-	%D%/cmd/search_tensors.h \
 	%D%/cmd/show.c \
 	%D%/cmd/show.h \
 	%D%/cmd/show_array.c \
@@ -200,19 +168,9 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_scenario.c \
 	%D%/cmd/show_timetable.c \
 	%D%/cmd/show_tree.c \
-	%D%/cmd/sides.c \
-	%D%/cmd/sides.h \
-	%D%/cmd/sweep.c \
-	%D%/cmd/sweep.h \
 	%D%/cmd/trace.c \
-	%D%/cmd/tree_layout.c \
-	%D%/cmd/tree_layout.h \
-	%D%/cmd/tree_picture.c \
-	%D%/cmd/tree_picture.h \
 	%D%/cmd/trials.c \
 	%D%/cmd/trials.h \
-	%D%/cmd/work.c \
-	%D%/cmd/work.h \
 	%D%/coll/all_gather_bruck.c \
 	%D%/coll/all_gather_direct.c \
 	%D%/coll/all_gather_recursive_doubling.c \
@@ -555,8 +513,50 @@ libsim_la_SOURCES = \
 	%D%/calibrate/probe.c \
 	%D%/calibrate/probe.h \
 	%D%/calibrate/scenarios.h \
+	%D%/jobs/ask.c \
+	%D%/jobs/ask.h \
+	%D%/jobs/asked.c \
+	%D%/jobs/asked.h \
+	%D%/jobs/bench_hardware.c \
+	%D%/jobs/bench_hardware.h \
+	%D%/jobs/canvas.c \
+	%D%/jobs/canvas.h \
+	%D%/jobs/check_file.c \
+	%D%/jobs/check_file.h \
+	%D%/jobs/check_strategy.c \
+	%D%/jobs/check_strategy.h \
+	%D%/jobs/check_tell.c \
+	%D%/jobs/check_tell.h \
+	%D%/jobs/chosen.c \
+	%D%/jobs/chosen.h \
+	%D%/jobs/cluster.c \
+	%D%/jobs/cluster.h \
 	%D%/jobs/command.c \
 	%D%/jobs/command.h \
+	%D%/jobs/first.c \
+	%D%/jobs/first.h \
+	%D%/jobs/picture.c \
+	%D%/jobs/picture.h \
+	%D%/jobs/progress.c \
+	%D%/jobs/progress.h \
+	%D%/jobs/rounds.c \
+	%D%/jobs/rounds.h \
+	%D%/jobs/save.c \
+	%D%/jobs/save.h \
+	%D%/jobs/search_scaling.c \
+	%D%/jobs/search_scaling.h \
+	%D%/jobs/search_tensors.c \
+	%D%/jobs/search_tensors.h \
+	%D%/jobs/sides.c \
+	%D%/jobs/sides.h \
+	%D%/jobs/sweep.c \
+	%D%/jobs/sweep.h \
+	%D%/jobs/tree_layout.c \
+	%D%/jobs/tree_layout.h \
+	%D%/jobs/tree_picture.c \
+	%D%/jobs/tree_picture.h \
+	%D%/jobs/work.c \
+	%D%/jobs/work.h \
 	%D%/kern/experts.h \
 	%D%/kern/grouped.c \
 	%D%/kern/routing.c \

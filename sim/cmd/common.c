@@ -10,7 +10,7 @@
 
 #include "base/screen.h"
 #include "cmd/args.h"
-#include "cmd/picture.h"
+#include "jobs/picture.h"
 
 /* ---- a work: many strategies ---- */
 

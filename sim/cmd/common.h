@@ -9,9 +9,9 @@
 
 #include <argp.h>
 
-#include "cmd/canvas.h"
-#include "cmd/chosen.h"
-#include "cmd/work.h"
+#include "jobs/canvas.h"
+#include "jobs/chosen.h"
+#include "jobs/work.h"
 
 /* Files, --set, --strategy and --quiet, as a child of a subcommand's own argp; the input is the
  * work. */

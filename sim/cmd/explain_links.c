@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/asked.h"
-#include "cmd/cluster.h"
 #include "cmd/show.h"
 #include "explain/links.h"
+#include "jobs/asked.h"
+#include "jobs/cluster.h"
 #include "jobs/command.h"
 
 /* A mesh of named axes, or of sizes alone, "16,16", whose axes are then called 0, 1, ... */

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "cmd/canvas.h"
 #include "coll/coll.h"
+#include "jobs/canvas.h"
 
 /* Options as given on the command line; NULL: not given. */
 struct explain_links {

@@ -17,14 +17,14 @@
 #include "base/units.h"
 #include "base/wrap.h"
 #include "cmd/args.h"
-#include "cmd/asked.h"
-#include "cmd/canvas.h"
-#include "cmd/cluster.h"
 #include "cmd/common.h"
 #include "cmd/show.h"
 #include "explain/reshard_picture.h"
 #include "explain/reshard_steps.h"
 #include "hardware/reshard.h"
+#include "jobs/asked.h"
+#include "jobs/canvas.h"
+#include "jobs/cluster.h"
 #include "jobs/command.h"
 
 #define PLAN_TEXT_MAX 16384   /* bytes of a plan in words; a longer one is cut */

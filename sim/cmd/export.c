@@ -8,11 +8,11 @@
 
 #include "base/nearest.h"
 #include "cmd/args.h"
-#include "cmd/chosen.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/show.h"
 #include "export/export.h"
+#include "jobs/chosen.h"
 #include "jobs/command.h"
 #include "store/write.h"
 

@@ -13,13 +13,13 @@
 #include "capture/replay_report.h"
 #include "capture/spread.h"
 #include "cmd/args.h"
-#include "cmd/asked.h"
-#include "cmd/canvas.h"
-#include "cmd/chosen.h"
-#include "cmd/cluster.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/show.h"
+#include "jobs/asked.h"
+#include "jobs/canvas.h"
+#include "jobs/chosen.h"
+#include "jobs/cluster.h"
 #include "jobs/command.h"
 
 struct options {

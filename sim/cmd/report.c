@@ -7,8 +7,8 @@
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "cmd/sides.h"
 #include "jobs/command.h"
+#include "jobs/sides.h"
 #include "report/page.h"
 
 /* Time for the rounds of all strategies together; replayed times get as steady as this allows. */

@@ -9,8 +9,8 @@
 
 #include <shd/mesh.h>
 
-#include "cmd/canvas.h"
 #include "cmd/cmd.h"
+#include "jobs/canvas.h"
 
 /* argv[0] is "shardsim show NAME". */
 extern const struct cmd show_array;

@@ -7,8 +7,8 @@
 #include "cmd/show.h"
 
 #include "cmd/args.h"
-#include "cmd/asked.h"
 #include "draw/layouts.h"
+#include "jobs/asked.h"
 #include "jobs/command.h"
 
 static const struct argp_option option_table[] = {

@@ -13,9 +13,9 @@
 #include "base/json_out.h"
 #include "cmd/args.h"
 #include "cmd/common.h"
-#include "cmd/work.h"
 #include "draw/curves.h"
 #include "jobs/command.h"
+#include "jobs/work.h"
 #include "report/experts.h"
 
 struct request {

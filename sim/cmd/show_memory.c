@@ -14,8 +14,8 @@
 
 #include "base/units.h"
 #include "cmd/args.h"
-#include "cmd/chosen.h"
 #include "cmd/common.h"
+#include "jobs/chosen.h"
 #include "jobs/command.h"
 #include "program/moments.h"
 

@@ -7,8 +7,8 @@
 #include "cmd/show.h"
 
 #include "cmd/args.h"
-#include "cmd/asked.h"
 #include "draw/layouts.h"
+#include "jobs/asked.h"
 #include "jobs/command.h"
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

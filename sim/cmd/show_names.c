@@ -15,9 +15,9 @@
 #include "base/json_out.h"
 #include "base/units.h"
 #include "cmd/args.h"
-#include "cmd/chosen.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
+#include "jobs/chosen.h"
 #include "jobs/command.h"
 #include "report/table.h"
 

@@ -5,9 +5,9 @@
 #include "config.h"
 
 #include "cmd/args.h"
-#include "cmd/asked.h"
 #include "cmd/common.h"
 #include "cmd/show.h"
+#include "jobs/asked.h"
 
 error_t show_parse_option(int key, char *arg, struct argp_state *state)
 {

@@ -14,7 +14,7 @@
 
 #include "base/wrap.h"
 #include "cmd/args.h"
-#include "cmd/chosen.h"
+#include "jobs/chosen.h"
 #include "jobs/command.h"
 #include "model/pipeline.h"
 #include "report/table.h"

@@ -10,13 +10,13 @@
 
 #include "base/units.h"
 #include "cmd/args.h"
-#include "cmd/asked.h"
 #include "cmd/cmd.h"
-#include "cmd/picture.h"
 #include "cmd/show.h"
-#include "cmd/tree_layout.h"
-#include "cmd/tree_picture.h"
+#include "jobs/asked.h"
 #include "jobs/command.h"
+#include "jobs/picture.h"
+#include "jobs/tree_layout.h"
+#include "jobs/tree_picture.h"
 
 struct options {
     const char *model, *rules, *mesh, *picture;

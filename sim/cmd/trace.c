@@ -8,9 +8,9 @@
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "cmd/sides.h"
 #include "cost/timeline.h"
 #include "jobs/command.h"
+#include "jobs/sides.h"
 #include "report/trace.h"
 
 /* As long as a user waits for one step; replayed times get as steady as this allows. */

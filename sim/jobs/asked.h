@@ -1,0 +1,35 @@
+/* asked.h - meshes, axes, shapes and shardings as command lines and files say them.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JOBS_ASKED_H
+#define JOBS_ASKED_H
+
+#include <shd/sharding.h>
+#include <shd/spec.h>
+
+/* Parse "dp=2,tp=4" (or "dp: 2, tp: 4", braces allowed) into *out.  CMD_OK; CMD_USAGE (bad input)
+ * or CMD_CANNOT (no memory), with a message. */
+int asked_mesh(struct shd_mesh **out, const char *text);
+
+/* Parse "dp,tp" into axis numbers, at most SHD_MESH_AXES_MAX; on bad input prints why and returns
+ * CMD_USAGE. */
+int asked_axes(uint8_t *axes, size_t *naxes, const char *text, const struct shd_mesh *mesh);
+
+/* Parse "8,16", "8x16" or "(8, 16)", at most SHD_RANK_MAX extents: returns the rank, or -1. */
+int asked_shape(int64_t *shape, const char *text);
+
+/* Parse a complete spec, or else the entries of one: "dp,tp" is "[dp,tp]".  Errors of
+ * shd_spec_parse(), shd_sharding_bind() and shd_sharding_check(). */
+SHD_MUST_CHECK int asked_sharding(struct shd_sharding *out, const struct shd_mesh *mesh,
+                                       const char *text, const int64_t *shape, size_t rank,
+                                       struct shd_error *err);
+
+/* Print a suggestion for the first axis of a spec that the mesh lacks, "; did you mean 'dp'?", or
+ * "", into buf; returns buf. */
+const char *asked_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh, char *buf,
+                           size_t size);
+
+#endif /* JOBS_ASKED_H */

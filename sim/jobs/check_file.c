@@ -1,0 +1,432 @@
+/* Checking one scenario file against its baseline (check_file.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "jobs/check_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/pack.h"
+#include "jobs/command.h"
+#include "ranks/ranks.h"
+#include "report/outcome.h"
+
+#define OLDER                                                                              \
+    "it is of an older shardsim, without what was given and the modelled step; 'shardsim " \
+    "check --update' adds them"
+#define OLD_FORMAT                                                                              \
+    "its baseline is of format 1, which has other keys for figures; 'shardsim check --update' " \
+    "writes format 2"
+#define BASELINE_BYTES_MAX ((size_t)16 << 20) /* largest file read; as YAML_DOC_BYTES_MAX */
+
+/* A strategy that was tried. */
+struct strategy_check {
+    const struct scenario *scenario;
+    struct check_strategy check;
+    const char *notes[OUTCOME_NNOTES]; /* NULL: none */
+};
+
+struct file_check {
+    const struct check_wish *wish;
+    const char *suite; /* below the folder */
+    char *path, *baseline_path;
+    struct text told;   /* packed outcomes, for the answer */
+    struct text before; /* the stored baseline, "" for none */
+    bool is_foreign;    /* the file in its place is not a baseline, or cannot be read */
+    struct baseline_file was;
+    struct strategy_check *done;
+    size_t ndone;
+    bool wrong;             /* not to be accepted */
+    struct unpack orphans;  /* names of baselines without a scenario, to the end of the task */
+    const char *was_called; /* the orphan that matches this file; NULL: none */
+};
+
+static int read_baseline(struct file_check *f, struct diag *faults)
+{
+    struct place place = {f->baseline_path, 1, 1};
+    struct shd_error err;
+    struct stat info;
+
+    if (lstat(f->baseline_path, &info) != 0 && errno == ENOENT)
+        return SHD_OK;
+    f->is_foreign = true;
+    if (file_read(&f->before, f->baseline_path, BASELINE_BYTES_MAX, &err) != SHD_OK) {
+        diag_failure(faults, place, err.status, "%s", err.text);
+        return err.status;
+    }
+    f->is_foreign = !baseline_is_own(&f->before);
+    if (f->is_foreign) {
+        diag_error(faults, place, CHECK_FOREIGN);
+        return SHD_EINVAL;
+    }
+    return baseline_parse(&f->was, f->baseline_path, &f->before, faults);
+}
+
+/* Note the outcome of a strategy, or of the file as a whole if `name` is "". */
+static int note_outcome(struct file_check *f, enum outcome_kind kind, const char *file,
+                        const char *name, const struct diag *reasons, const char *const *notes)
+{
+    struct outcome o;
+    bool there = outcome_init(&o, file, f->suite, name), ok = there;
+    size_t whole = f->told.length;
+
+    for (size_t i = 0; ok && notes && i < OUTCOME_NNOTES; i++)
+        ok = outcome_set_note(&o, (enum outcome_note)i, notes[i]);
+    if (ok) {
+        o.kind = kind;
+        diag_append(&o.reasons, reasons);
+        ok = !o.reasons.no_memory;
+    }
+    if (ok) {
+        pack_uint(&f->told, CHECK_OUTCOME);
+        outcome_pack(&o, &f->told);
+        ok = !f->told.failed;
+    }
+    if (!ok)
+        f->told.length = whole; /* drop the incomplete note */
+    if (there)
+        outcome_fini(&o);
+    return ok ? CMD_OK : check_no_memory();
+}
+
+static int note_words(struct file_check *f, enum outcome_kind kind, const char *name,
+                      const char *words)
+{
+    struct diag reasons = DIAG_INIT;
+    int exit;
+
+    diag_error(&reasons, (struct place){f->path, 0, 0}, "%s", words);
+    exit = note_outcome(f, kind, f->path, name, &reasons, NULL);
+    diag_fini(&reasons);
+    return exit;
+}
+
+/* ---- whether the file was renamed ---- */
+
+static bool is_as(const struct file_check *f, const struct baseline_file *was)
+{
+    bool same = was->count == f->ndone && f->ndone > 0;
+
+    for (size_t i = 0; i < f->ndone && same; i++) {
+        const struct baseline *now = &f->done[i].check.now;
+        const struct baseline *before = baseline_find(was, f->done[i].scenario->strategy);
+        struct diag changes = DIAG_INIT;
+
+        same = now->name && before && before->nfindings == now->nfindings;
+        if (same)
+            baseline_diff(&changes, before, now, (struct place){f->path, 0, 0}, false);
+        same &= changes.nerrors == 0 && !changes.no_memory;
+        diag_fini(&changes);
+    }
+    return same;
+}
+
+/* Whether a baseline without a scenario is as this file is now; what cannot be read is not. */
+static bool is_orphan_as(const struct file_check *f, const char *orphan)
+{
+    size_t length = strlen(f->baseline_path) - strlen(f->suite);
+    struct text path = TEXT_INIT, text = TEXT_INIT;
+    struct baseline_file was = {NULL, 0, 0};
+    struct diag faults = DIAG_INIT;
+    struct shd_error err;
+    bool same;
+
+    text_addf(&path, "%.*s%s", (int)length, f->baseline_path, orphan);
+    same = file_read(&text, text_get(&path), BASELINE_BYTES_MAX, &err) == SHD_OK &&
+           baseline_is_own(&text) &&
+           baseline_parse(&was, text_get(&path), &text, &faults) == SHD_OK && is_as(f, &was);
+    baseline_file_fini(&was);
+    diag_fini(&faults);
+    text_fini(&path);
+    text_fini(&text);
+    return same;
+}
+
+static int find_name_before(struct file_check *f)
+{
+    size_t whole = f->told.length;
+
+    while (f->was.count == 0 && !f->was_called && f->orphans.at < f->orphans.end &&
+           !f->orphans.bad) {
+        const char *orphan = unpack_string(&f->orphans);
+
+        if (!f->orphans.bad && is_orphan_as(f, orphan))
+            f->was_called = orphan;
+    }
+    if (!f->was_called)
+        return CMD_OK;
+    pack_uint(&f->told, CHECK_RENAMED);
+    pack_string(&f->told, f->was_called);
+    if (!f->told.failed)
+        return CMD_OK;
+    f->told.length = whole; /* drop the incomplete note */
+    return check_no_memory();
+}
+
+/* Add the reasons why a strategy fails, or that the file seems renamed. */
+static void add_reasons(struct diag *out, const struct file_check *f,
+                        const struct check_strategy *c)
+{
+    diag_append(out, &c->wrong);
+    if (f->was_called && c->is_new && !c->wrong.nerrors)
+        diag_error(out, (struct place){f->path, 0, 0},
+                   "has no baseline, and is the same as %s was: renamed?  'shardsim check --update "
+                   "--prune' takes its baseline along",
+                   f->was_called);
+    else
+        diag_append(out, &c->changes);
+}
+
+/* A baseline is written for all strategies of a file, or not at all. */
+static int judge(struct file_check *f, const struct strategy_check *s)
+{
+    const struct check_strategy *c = &s->check;
+    struct diag reasons = DIAG_INIT;
+    enum outcome_kind kind = OUTCOME_PASSED;
+    int exit;
+
+    add_reasons(&reasons, f, c);
+    if (c->wrong.nerrors)
+        kind = c->wrong_kind;
+    else if (c->changes.nerrors && (!f->wish->update || f->wrong))
+        kind = c->is_new ? OUTCOME_NEW : OUTCOME_CHANGED;
+    if (f->wish->update && kind != OUTCOME_PASSED && !c->wrong.nerrors)
+        diag_error(&reasons, (struct place){f->path, 0, 0},
+                   "not accepted, for another strategy of this file is wrong");
+    exit = note_outcome(f, kind, f->path, s->scenario->strategy, &reasons, s->notes);
+    diag_fini(&reasons);
+    return exit;
+}
+
+/* Why a strategy could not be executed is said by rank 0, which tries it once more. */
+static bool is_for_first(const struct check_strategy *s)
+{
+    return ranks_me() > 0 && !s->now.name;
+}
+
+/* Choose the mode of a strategy.  One that would take too long is planned: with the same bytes and
+ * memory, but no numbers. */
+static enum record_mode mode_of(const struct file_check *f, struct work *w,
+                                const struct work_item *item, double *flops, const char **why)
+{
+    bool no_progress = w->log.quiet;
+
+    *why = f->wish->plan ? NULL : work_too_much(item, flops);
+    w->log.quiet = f->wish->quiet;
+    if (*why)
+        log_note(&w->log, "%s: planned, not executed: %s %s", f->path, item->scenario->strategy,
+                 *why);
+    w->log.quiet = no_progress;
+    return f->wish->plan || *why ? RECORD_PLANNED : RECORD_EXECUTED;
+}
+
+static int check_strategies(struct file_check *f, struct work *w)
+{
+    double flops = 0;
+    int exit = CMD_OK;
+
+    f->done = calloc(w->nitems + 1, sizeof *f->done);
+    if (!f->done)
+        return check_no_memory();
+    for (size_t i = 0; i < w->nitems && exit == CMD_OK; i++) {
+        struct strategy_check *s = &f->done[f->ndone++];
+        struct baseline *was = baseline_find(&f->was, w->items[i].scenario->strategy);
+
+        s->scenario = w->items[i].scenario;
+        w->items[i].trial.memory = f->wish->memory;
+        exit = check_strategy_init(&s->check, w, &w->items[i],
+                                   mode_of(f, w, &w->items[i], &flops, &s->notes[OUTCOME_PLANNED]),
+                                   f->wish, was);
+        if (exit == CMD_OK && is_for_first(&s->check))
+            exit = CMD_CANNOT;
+        if (was && !was->has_given && !f->wish->update)
+            s->notes[OUTCOME_OLDER] = OLDER;
+        else if (was && f->was.version < BASELINE_VERSION && !f->wish->update)
+            s->notes[OUTCOME_OLDER] = OLD_FORMAT;
+        f->wrong |= s->check.wrong.nerrors > 0;
+        trial_fini(&w->items[i].trial);
+    }
+    return exit;
+}
+
+/* Tell of the strategies tried, even if the file was not checked to the end. */
+static int tell_strategies(struct file_check *f, const struct work *w, bool all)
+{
+    int exit = CMD_OK;
+
+    for (size_t i = 0; i + !all < f->ndone && exit == CMD_OK; i++)
+        exit = judge(f, &f->done[i]);
+    for (size_t i = 0; all && i < w->nskipped && exit == CMD_OK; i++)
+        exit = note_words(f, OUTCOME_SKIPPED, w->skipped[i].scenario->strategy, w->skipped[i].why);
+    return exit;
+}
+
+static bool is_there(const struct file_check *f, const char *strategy)
+{
+    for (size_t i = 0; i < f->ndone; i++)
+        if (!strcmp(f->done[i].scenario->strategy, strategy))
+            return true;
+    return false;
+}
+
+/* Tell of baselines whose strategies are gone. */
+static int check_left_over(struct file_check *f)
+{
+    int exit = CMD_OK;
+
+    for (size_t i = 0; i < f->was.count && exit == CMD_OK; i++)
+        if (!f->wrong && !is_there(f, f->was.list[i].name))
+            exit = note_words(f, f->wish->update ? OUTCOME_PASSED : OUTCOME_MISSING,
+                              f->was.list[i].name,
+                              "there is a baseline, but no such strategy any more");
+    return exit;
+}
+
+/* Note a baseline to be written, before the outcomes, which say that changes were accepted. */
+static int note_baseline(struct file_check *f, struct text *answer)
+{
+    struct baseline *now = calloc(f->ndone + 1, sizeof *now);
+    struct text text = TEXT_INIT;
+
+    if (!now)
+        return check_no_memory();
+    for (size_t i = 0; i < f->ndone; i++)
+        now[i] = f->done[i].check.now; /* which owns it */
+    baseline_print(now, f->ndone, f->suite, &text);
+    free(now);
+    answer->failed |= text.failed;
+    if (strcmp(text_get(&text), text_get(&f->before)) != 0) {
+        pack_uint(answer, CHECK_BASELINE);
+        pack_string(answer, f->baseline_path);
+        pack_string(answer, text_get(&text));
+    } else {
+        pack_uint(answer, CHECK_SAME);
+    }
+    text_fini(&text);
+    return CMD_OK;
+}
+
+static int check_loaded(struct file_check *f, struct work *w)
+{
+    struct diag faults = DIAG_INIT;
+    int exit = CMD_OK, status;
+
+    status = read_baseline(f, &faults);
+    if (status == SHD_ENOMEM) {
+        exit = check_no_memory();
+    } else if (status != SHD_OK && (f->is_foreign || !f->wish->update)) {
+        f->wrong = true;
+        exit = note_outcome(f, OUTCOME_BAD_BASELINE, f->baseline_path, "", &faults, NULL);
+    } else {
+        int told;
+
+        exit = check_strategies(f, w);
+        if (exit == CMD_OK)
+            exit = find_name_before(f);
+        told = tell_strategies(f, w, exit == CMD_OK);
+        exit = exit == CMD_OK ? told : exit;
+    }
+    diag_fini(&faults);
+    return exit == CMD_OK ? check_left_over(f) : exit;
+}
+
+static int check_file(struct file_check *f, struct text *answer)
+{
+    struct work w = {.diag = DIAG_INIT};
+    int exit = CMD_CANNOT;
+
+    if (work_init(&w, 1)) {
+        w.names[w.nnames++] = f->path;
+        /* Without a terminal, the test points show progress. */
+        w.log.quiet = f->wish->quiet || !w.log.is_tty;
+        log_progress_begin(&w.log);
+        exit = work_load(&w);
+        f->wrong = exit != CMD_OK;
+        if (exit == CMD_USAGE)
+            exit = note_outcome(f, OUTCOME_BAD_SCENARIO, f->path, "", &w.diag, NULL);
+        else if (exit == CMD_OK)
+            exit = check_loaded(f, &w);
+        else
+            diag_write(&w.diag, stderr);
+        log_progress_end(&w.log);
+        if (exit == CMD_OK && f->wish->update && !f->wrong)
+            exit = note_baseline(f, answer);
+        work_fini(&w);
+    }
+    return exit;
+}
+
+static void file_check_fini(struct file_check *f)
+{
+    for (size_t i = 0; i < f->ndone; i++)
+        check_strategy_fini(&f->done[i].check);
+    free(f->done);
+    baseline_file_fini(&f->was);
+    text_fini(&f->before);
+    text_fini(&f->told);
+    free(f->path);
+    free(f->baseline_path);
+}
+
+int check_file_work(void *wish, const void *task, size_t bytes, struct text *answer)
+{
+    struct file_check f = {.wish = wish, .told = TEXT_INIT, .before = TEXT_INIT};
+    const char *dir, *folder;
+    struct unpack from;
+    int exit;
+
+    unpack_init(&from, task, bytes);
+    dir = unpack_string(&from);
+    folder = unpack_string(&from);
+    f.suite = unpack_string(&from);
+    f.orphans = from;
+    f.path = check_join(dir, f.suite);
+    f.baseline_path = check_join(folder, f.suite);
+    exit = f.path && f.baseline_path ? check_file(&f, answer) : check_no_memory();
+    text_add_bytes(answer, text_get(&f.told), f.told.length);
+    file_check_fini(&f);
+    return exit;
+}
+
+void check_file_ask(struct text *out, const char *dir, const char *folder, const char *suite,
+                    const char *const *orphans, size_t norphans)
+{
+    pack_string(out, dir);
+    pack_string(out, folder);
+    pack_string(out, suite);
+    for (size_t i = 0; i < norphans; i++)
+        pack_string(out, orphans[i]);
+}
+
+bool check_is_baseline(const char *path)
+{
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    bool own = file_read(&text, path, BASELINE_BYTES_MAX, &err) == SHD_OK && baseline_is_own(&text);
+
+    text_fini(&text);
+    return own;
+}
+
+char *check_join(const char *dir, const char *name)
+{
+    struct text text = TEXT_INIT;
+    size_t length = strlen(dir);
+
+    while (length > 1 && dir[length - 1] == '/')
+        length--;
+    text_addf(&text, "%.*s/%s", (int)length, dir, name);
+    return text_take(&text);
+}
+
+int check_no_memory(void)
+{
+    cmd_error("no memory for the check");
+    return CMD_CANNOT;
+}

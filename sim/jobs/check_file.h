@@ -1,0 +1,44 @@
+/* check_file.h - one file of `shardsim check`: all its strategies against its baseline.
+ *
+ * A file is a task of the farm, done by any rank; the answer is a list of notes, each of which
+ * begins with its kind.  Rank 0 prints them and writes the baselines.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JOBS_CHECK_FILE_H
+#define JOBS_CHECK_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+#include "jobs/check_strategy.h"
+
+#define CHECK_FOREIGN \
+    "the first line is not that of a baseline, so this is left as it is; move it away"
+
+enum check_note {
+    CHECK_OUTCOME,  /* outcome_pack() */
+    CHECK_BASELINE, /* a baseline to be written: its path and its text */
+    CHECK_SAME,     /* the baseline needs no change */
+    CHECK_RENAMED   /* the former name of this file, of a baseline that matches */
+};
+
+/* Pack a task: the folder of scenarios, the folder of their baselines, the file's path below both,
+ * and the baselines without a scenario, one of which may be this file's under a former name. */
+void check_file_ask(struct text *out, const char *dir, const char *folder, const char *suite,
+                    const char *const *orphans, size_t norphans);
+
+/* The work of a farm_crew, whose `arg` is a struct check_wish. */
+int check_file_work(void *wish, const void *task, size_t bytes, struct text *answer);
+
+/* Whether a file is a baseline; false if it cannot be read. */
+bool check_is_baseline(const char *path);
+
+/* "dir/name"; the caller frees it.  NULL: no memory. */
+char *check_join(const char *dir, const char *name);
+
+/* Print that there is no memory; returns CMD_CANNOT. */
+int check_no_memory(void);
+
+#endif /* JOBS_CHECK_FILE_H */

@@ -1,0 +1,36 @@
+/* check_strategy.h - one strategy of `shardsim check`: its new baseline, its errors and its
+ * changes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JOBS_CHECK_STRATEGY_H
+#define JOBS_CHECK_STRATEGY_H
+
+#include "jobs/work.h"
+#include "report/outcome.h"
+#include "store/baseline.h"
+
+/* The options of the command line. */
+struct check_wish {
+    bool plan, update, quiet, verbose;
+    uint64_t whole_bytes;
+    const char *memory; /* NULL: the default */
+};
+
+struct check_strategy {
+    struct baseline now;
+    enum outcome_kind wrong_kind; /* of the first of `wrong` */
+    struct diag wrong;            /* errors that cannot be accepted: numbers, memory */
+    bool is_new;                  /* no baseline to compare with */
+    struct diag changes; /* changes from the baseline, and findings of lint; can be accepted */
+};
+
+/* Try one strategy and compare it with its baseline (NULL: none), in which the places of options in
+ * the scenario are filled in.  Returns CMD_OK also when something is wrong or changed; CMD_CANNOT
+ * or CMD_INTERRUPTED when the remaining strategies need not be tried.  Free with
+ * check_strategy_fini() either way. */
+int check_strategy_init(struct check_strategy *out, struct work *work, struct work_item *item,
+                        enum record_mode mode, const struct check_wish *wish, struct baseline *was);
+void check_strategy_fini(struct check_strategy *strategy);
+
+#endif /* JOBS_CHECK_STRATEGY_H */

@@ -1,0 +1,40 @@
+/* check_tell.h - printing the outcomes of `shardsim check` as they arrive: TAP, annotations for
+ * GitHub; and JUnit at the end.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JOBS_CHECK_TELL_H
+#define JOBS_CHECK_TELL_H
+
+#include <shd/error.h>
+
+#include "report/outcome.h"
+
+struct check_tell {
+    const char *junit; /* a file; NULL: none is written */
+    struct outcome *outcomes;
+    size_t noutcomes;
+    size_t nfailures, nerrors;
+    char why[SHD_ERROR_TEXT_MAX]; /* the check stops; "": that was said on standard error */
+};
+
+void check_tell_fini(struct check_tell *tell);
+
+/* Tell of an outcome: in words, or as another rank has packed it.  The exit status. */
+int check_tell_words(struct check_tell *tell, enum outcome_kind kind, const char *file,
+                     const char *suite, const char *name, const char *words);
+int check_tell_packed(struct check_tell *tell, struct unpack *from);
+
+/* Say why the check cannot go on, on standard error and at the end of the report; CMD_CANNOT. */
+int check_tell_stop(struct check_tell *tell, const char *fmt, ...) SHD_PRINTF(2, 3);
+
+/* The end of the report: the plan of TAP, or why it stops; JUnit.  The exit status of it all, where
+ * `exit` is what has come of the work. */
+int check_tell_end(struct check_tell *tell, int exit);
+
+/* Whether an environment variable is set to something that means yes. */
+bool check_is_on(const char *name);
+
+#endif /* JOBS_CHECK_TELL_H */

@@ -1,0 +1,74 @@
+/* Choosing one strategy of one scenario file (chosen.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "jobs/chosen.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+#include "jobs/command.h"
+
+/* The strategy asked for, or NULL with an error. */
+static const struct scenario *find_strategy(const struct chosen *c, struct diag *diag)
+{
+    struct text names = TEXT_INIT;
+    char hint[NEAREST_HINT_MAX];
+    struct nearest near;
+
+    if (!c->strategy && c->file->nscenarios == 1)
+        return &c->file->scenarios[0];
+    nearest_init(&near, c->strategy ? c->strategy : "");
+    for (size_t i = 0; i < c->file->nscenarios; i++) {
+        const char *name = c->file->scenarios[i].strategy;
+
+        if (c->strategy && !strcmp(name, c->strategy)) {
+            text_fini(&names);
+            return &c->file->scenarios[i];
+        }
+        nearest_add(&near, name);
+        text_addf(&names, "%s'%s'", names.length ? ", " : "", name);
+    }
+    diag->no_memory |= names.failed;
+    if (c->strategy)
+        diag_error(diag, (struct place){"--strategy", 1, 1},
+                   c->file->nscenarios > 1
+                       ? "there is no strategy '%s'; expected one of %s%s"
+                       : "there is no strategy '%s'; expected %s, which needs no --strategy%s",
+                   c->strategy, text_get(&names), nearest_hint(&near, hint, sizeof hint));
+    else
+        diag_error(diag, (struct place){c->file->path, 0, 0},
+                   "there are several strategies; choose one with --strategy: %s",
+                   text_get(&names));
+    text_fini(&names);
+    return NULL;
+}
+
+int chosen_load(struct chosen *chosen)
+{
+    struct diag diag = DIAG_INIT;
+    const struct scenario *scenario = NULL;
+    int exit;
+
+    if (scenario_load_chosen(&chosen->file, chosen->path, chosen->sets, chosen->nsets,
+                             (struct scenario_choice){&chosen->strategy, chosen->strategy != NULL},
+                             &diag) == SHD_OK)
+        scenario = find_strategy(chosen, &diag);
+    if (scenario && trial_init(&chosen->trial, scenario, &diag) == SHD_OK) {
+        diag_fini(&diag);
+        return CMD_OK;
+    }
+    exit = cmd_exit_of_input(&diag);
+    diag_write(&diag, stderr);
+    diag_fini(&diag);
+    return cmd_stop_request ? CMD_INTERRUPTED : exit;
+}
+
+void chosen_fini(struct chosen *chosen)
+{
+    trial_fini(&chosen->trial);
+    scenario_file_destroy(chosen->file);
+    chosen->file = NULL;
+}

@@ -1,0 +1,28 @@
+/* chosen.h - one strategy of one scenario file, for commands that work on a single strategy.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JOBS_CHOSEN_H
+#define JOBS_CHOSEN_H
+
+#include "trial/trial.h"
+
+#define CHOSEN_SETS_MAX 64 /* most --set options in one command, more than there are settings */
+
+struct chosen {
+    const char *path, *strategy;
+    const char *sets[CHOSEN_SETS_MAX];
+    size_t nsets;
+    /* After chosen_load(): */
+    struct scenario_file *file;
+    struct trial trial;
+};
+
+/* Load the file and build the program of the strategy; without a name it must be the file's only
+ * one.  Prints what is wrong; returns the exit status.  End with chosen_fini() in any case. */
+int chosen_load(struct chosen *chosen);
+void chosen_fini(struct chosen *chosen);
+
+#endif /* JOBS_CHOSEN_H */

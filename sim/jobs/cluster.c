@@ -1,0 +1,64 @@
+/* Laying out a named cluster for a mesh (cluster.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "jobs/cluster.h"
+
+#include <stdlib.h>
+
+#include "jobs/command.h"
+#include "jobs/command.h"
+
+#define SLICES_MAX (1 << 30)
+
+/* A whole number of at least 1, or -1. */
+static long parse_count(const char *text)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    return end != text && !*end && n >= 1 && n <= SLICES_MAX ? n : -1;
+}
+
+static int lay_out(struct hardware *hardware, const struct shd_mesh *mesh, int64_t ndevices,
+                   const char *text)
+{
+    int64_t shape[HARDWARE_TORUS_MAX] = {1, 1, 1};
+    long slices = text ? parse_count(text) : 1;
+    size_t ndims = (size_t)hardware->tiers[0].ndims, naxes = shd_mesh_naxes(mesh);
+    bool shaped = naxes <= ndims && ndevices == shd_mesh_size(mesh);
+    struct shd_error err;
+
+    if (slices < 0)
+        return cmd_wrong("slices", "expected a whole number of at least 1");
+    for (size_t a = 0; shaped && a < naxes; a++)
+        shape[ndims - naxes + a] = shd_mesh_axis_size(mesh, a);
+    if (naxes > 0 && shaped && shape[ndims - naxes] % slices == 0)
+        shape[ndims - naxes] /= slices;
+    if (hardware_lay_out(hardware, ndevices, slices, shape, &err) != SHD_OK)
+        return cmd_failure("mesh", &err);
+    return CMD_OK;
+}
+
+int cluster_find(struct hardware **out, const char *name, const struct shd_mesh *mesh,
+                 int64_t ndevices, const char *slices)
+{
+    struct diag diag = DIAG_INIT;
+    struct hardware *hardware = NULL;
+    int status = CMD_OK;
+
+    if (hardware_find(&hardware, name, NULL, (struct place){NULL, 0, 0}, &diag) != SHD_OK) {
+        diag_write(&diag, stderr);
+        status = cmd_exit_of_input(&diag);
+    }
+    diag_fini(&diag);
+    if (status == CMD_OK)
+        status = lay_out(hardware, mesh, ndevices, slices);
+    if (status == CMD_OK)
+        *out = hardware;
+    else
+        hardware_destroy(hardware);
+    return status;
+}

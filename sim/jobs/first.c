@@ -1,0 +1,424 @@
+/* Choosing the layout of a first scenario (first.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "jobs/first.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/divisor.h"
+#include "base/escape.h"
+#include "base/literal.h"
+#include "base/yaml.h"
+#include "hardware/hardware.h"
+#include "report/modelled.h"
+#include "scenario/scenario.h"
+#include "trial/trial.h"
+
+#define NODE 8       /* devices of most nodes: tensor parallelism is no wider */
+#define FEW_LAYERS 3 /* of an estimate, besides the first ones, where these have no experts */
+
+struct layout {
+    int64_t tp, ep; /* 1: no such axis */
+    int64_t stage;  /* of ZeRO */
+    const char *recompute;
+    int64_t sequences; /* of a device's microbatch */
+};
+
+/* ---- the scenario ---- */
+
+static int64_t replicas_of(const struct first_asked *asked, const struct layout *l)
+{
+    return asked->devices / l->tp;
+}
+
+/* Replicas that are not along the experts' axis. */
+static int64_t outer_of(const struct first_asked *asked, const struct layout *l)
+{
+    return replicas_of(asked, l) / l->ep;
+}
+
+static const char *batch_axes(const struct first_asked *asked, const struct layout *l)
+{
+    return l->ep == 1 ? "fsdp" : outer_of(asked, l) == 1 ? "ep" : "[fsdp, ep]";
+}
+
+static void write_mesh(struct text *out, const struct first_asked *asked, const struct layout *l)
+{
+    int64_t outer = outer_of(asked, l);
+
+    if (l->ep > 1)
+        text_add(out, "# Each device of ep has its part of a layer's experts.\n");
+    if (l->tp > 1)
+        text_addf(out, "# Heads and widths are sharded over tp, within a node: else %s.\n",
+                  asked->batch % asked->devices ? "the batch does not divide over replicas"
+                                                : "it does not fit");
+    if (l->ep == 1 && l->tp == 1)
+        text_add(out, "# One axis over all devices.  Another layout is another mesh, with rules "
+                      "for what its\n"
+                      "# axes shard; 'shardsim search' with '--range tp=8' writes the best of that "
+                      "kind.\n");
+    text_add(out, "mesh: {");
+    if (outer > 1 || l->ep == 1)
+        text_addf(out, "fsdp: %" PRId64 "%s", outer, l->ep > 1 || l->tp > 1 ? ", " : "");
+    if (l->ep > 1)
+        text_addf(out, "ep: %" PRId64 "%s", l->ep, l->tp > 1 ? ", " : "");
+    if (l->tp > 1)
+        text_addf(out, "tp: %" PRId64, l->tp);
+    text_addf(out, "}\naxes: {batch: %s}         # the batch is sharded over %s\n",
+              batch_axes(asked, l), l->ep > 1 && outer > 1 ? "both" : "it");
+}
+
+static void write_params(struct text *out, const struct layout *l)
+{
+    if (l->ep == 1 && l->tp == 1) {
+        text_add(out, "params: [[.*, []]]          # no rule for parameters: zero shards them\n");
+        return;
+    }
+    text_add(out, "params:\n");
+    if (l->ep > 1 && l->tp == 1)
+        text_add(out, "  - [moe/(up|gate|down)/kernel, [ep]]\n");
+    if (l->ep > 1 && l->tp > 1)
+        text_add(out, "  - [moe/(up|gate)/kernel, [ep, null, tp]]\n"
+                      "  - [moe/down/kernel, [ep, tp]]\n");
+    if (l->tp > 1)
+        text_add(out,
+                 "  - ['(attn/(q|q_rope|k|v)|(mlp|shared)/(up|gate)|head)/kernel', [null, tp]]\n"
+                 "  - ['(attn/o|(mlp|shared)/down)/kernel|embed/table|"
+                 "(attn/(q|k|v)|mlp/(up|gate))/bias', [tp]]\n");
+    text_add(out, "  - [.*, []]                # no other rule: zero shards all of them\n");
+}
+
+static void write_constraints(struct text *out, const struct first_asked *asked,
+                              const struct layout *l)
+{
+    const char *batch = batch_axes(asked, l);
+
+    if (l->tp > 1)
+        text_addf(out,
+                  "constraints:                # between layers, tp shards the sequence\n"
+                  "  - [head/out, [%s, null, tp]]\n"
+                  "  - [out$, [%s, tp, null]]\n",
+                  batch, batch);
+}
+
+static void write_layout(struct text *out, const struct first_asked *asked, const struct layout *l)
+{
+    write_mesh(out, asked, l);
+    write_params(out, l);
+    write_constraints(out, asked, l);
+    text_addf(out, "zero: {stage: %" PRId64 ", axis: %s%s\n", l->stage, batch_axes(asked, l),
+              l->stage == 3 ? ", prefetch: 1} # a layer is gathered while one is computed"
+                            : "} # gradients and the optimizer's state; 3: parameters, too");
+}
+
+static void write_head(struct text *out, const struct first_asked *asked)
+{
+    struct text comment = TEXT_INIT, file = TEXT_INIT;
+
+    literal_add_shell(&file, asked->file);
+    escape_from(&file, 0);
+    text_addf(&comment, "%s on %ld devices of %s", asked->model, asked->devices, asked->hardware);
+    text_add(out, "# ");
+    escape_add(out, text_get(&comment));
+    text_addf(out,
+              ".  Written by 'shardsim init'; next:\n"
+              "#   shardsim plan %s          its time, memory and traffic\n"
+              "#   shardsim search %s        the best layout there is\n"
+              "#   shardsim show names %s    what rules and constraints can name\n"
+              "version: 1\n"
+              "name: %s-on-%ld\n"
+              "hardware: ",
+              text_get(&file), text_get(&file), text_get(&file), asked->model, asked->devices);
+    yaml_print_string(out, asked->hardware);
+    text_addf(out,
+              "          # 'shardsim show hardware' lists others\n"
+              "model: {size: %s, dtype: bfloat16}\n",
+              asked->model);
+    out->failed |= comment.failed || file.failed;
+    text_fini(&comment);
+    text_fini(&file);
+}
+
+static void write_scenario(struct text *out, const struct first_asked *asked,
+                           const struct layout *l)
+{
+    write_head(out, asked);
+    text_addf(out,
+              "# A batch of all devices, in microbatches of so many sequences a replica: %" PRId64
+              ".  Fewer\n"
+              "# microbatches take more memory.\n"
+              "batch: {size: %ld, seq: %ld, microbatches: %" PRId64 "}\n"
+              "step: [forward, backward, update]\n"
+              "optimizer: {kind: adamw, clip: 1.0}\n"
+              "types: {parameters: float32, reduce: float32}\n"
+              "recompute: %s             # none, selective or full: less memory, more to compute\n",
+              l->sequences, asked->batch, asked->seq,
+              asked->batch / (replicas_of(asked, l) * l->sequences), l->recompute);
+    write_layout(out, asked, l);
+}
+
+/* ---- figures of a layout ---- */
+
+struct figures {
+    double step_s, bytes, limit_bytes;
+};
+
+/* Read a scenario and, if `out` is given, plan it with `layers` layers (0: all).  SHD_OK; else
+ * `diag` says why it is refused. */
+static int plan_text(struct figures *out, struct scenario_model *model,
+                     const struct first_asked *asked, const struct text *text, int64_t layers,
+                     struct diag *diag)
+{
+    struct place place = {asked->file, 1, 1};
+    struct trial trial = {.scenario = NULL};
+    struct scenario_file *file = NULL;
+    struct modelled_figures figures;
+    struct shd_error err;
+    char set[48];
+    const char *sets[] = {set};
+    int status;
+
+    snprintf(set, sizeof set, "model.layers=%" PRId64, layers);
+    status =
+        scenario_parse(&file, place.file, text_get(text), text->length, sets, layers > 0, diag);
+    if (status == SHD_OK && model)
+        *model = file->scenarios[0].model;
+    if (status == SHD_OK && out)
+        status = trial_init(&trial, &file->scenarios[0], diag);
+    if (status == SHD_OK && out) {
+        status = trial_plan(&trial, &err);
+        if (status != SHD_OK)
+            diag_failure(diag, place, status, "%s", err.text);
+    }
+    if (status == SHD_OK && out) {
+        modelled_figures_of(&figures, trial.record, 0);
+        *out = (struct figures){figures.step_s, figures.memory_bytes, trial.hardware->memory_bytes};
+    }
+    trial_fini(&trial);
+    scenario_file_destroy(file);
+    return status;
+}
+
+/* Like plan_text(), for a layout that may be refused: then its bytes are infinite.  SHD_ENOMEM. */
+static int plan_layout(struct figures *out, const struct first_asked *asked, const struct layout *l,
+                       int64_t layers)
+{
+    struct text text = TEXT_INIT;
+    struct diag diag = DIAG_INIT;
+    int status = SHD_ENOMEM;
+
+    write_scenario(&text, asked, l);
+    if (!text.failed)
+        status = plan_text(out, NULL, asked, &text, layers, &diag);
+    if (status != SHD_OK && !text.failed && !diag.no_memory) {
+        *out = (struct figures){.bytes = INFINITY};
+        status = SHD_OK;
+    }
+    diag_fini(&diag);
+    text_fini(&text);
+    return status;
+}
+
+/* ---- choosing a layout ---- */
+
+#define CANDIDATES_MAX 256
+
+/* The time of a plan of a few layers grows with the pairs of a device and an expert, times the
+ * devices of tensor parallelism (some 4 us each).  Beyond this much work no further layout is
+ * tried, so that a large model of experts is answered in seconds: a search tries more. */
+#define WORK_MOST 500000
+
+struct candidate {
+    struct layout layout;
+    struct figures figures; /* estimated, of all layers */
+    bool grown;             /* twice as many sequences a microbatch were tried */
+};
+
+struct choice {
+    const struct first_asked *asked;
+    struct scenario_model model;
+    struct candidate candidates[CANDIDATES_MAX];
+    size_t n;
+    int64_t work; /* sum over the layouts tried */
+};
+
+static bool fits(const struct figures *figures)
+{
+    return figures->bytes <= figures->limit_bytes;
+}
+
+/* Estimate the figures of all layers: the last layers are equal, and the difference of two plans of
+ * few layers is one layer. */
+static int estimate(struct figures *out, const struct choice *c, const struct layout *l)
+{
+    int64_t few = c->model.moe.first_dense + FEW_LAYERS, layers = c->model.layers;
+    struct figures more;
+    int status;
+
+    if (layers <= few + 1)
+        return plan_layout(out, c->asked, l, 0);
+    status = plan_layout(out, c->asked, l, few);
+    if (status != SHD_OK || !fits(out))
+        return status;
+    status = plan_layout(&more, c->asked, l, few + 1);
+    out->step_s += (more.step_s - out->step_s) * (double)(layers - few);
+    out->bytes += (more.bytes - out->bytes) * (double)(layers - few);
+    return status;
+}
+
+/* Try a layout if its sizes divide evenly. */
+static int add(struct choice *c, const struct layout *l)
+{
+    int64_t replicas = replicas_of(c->asked, l);
+    struct candidate *candidate = &c->candidates[c->n];
+
+    if (c->n == CANDIDATES_MAX || c->work > WORK_MOST || c->asked->devices % l->tp != 0 ||
+        replicas % l->ep != 0 || c->asked->batch % (replicas * l->sequences) != 0)
+        return SHD_OK;
+    *candidate = (struct candidate){.layout = *l};
+    c->n++;
+    c->work += c->asked->devices * l->tp * (c->model.moe.experts > 0 ? c->model.moe.experts : 1);
+    return estimate(&candidate->figures, c, l);
+}
+
+/* Try a layout with each amount of recomputation, the least memory first: if that does not fit, the
+ * others do not either. */
+static int add_recomputed(struct choice *c, struct layout layout)
+{
+    static const char *const recompute[] = {"full", "selective", "none"};
+    int status = SHD_OK;
+
+    for (size_t i = 0, before = c->n; i < 3 && status == SHD_OK; i++) {
+        layout.recompute = recompute[i];
+        status = add(c, &layout);
+        if (c->n == before || !fits(&c->candidates[before].figures))
+            break;
+    }
+    return status;
+}
+
+/* Experts are spread over the devices of a node, or over as many as possible.  ZeRO shards
+ * parameters of experts only if necessary, because that is far slower. */
+static int add_all(struct choice *c, int64_t tp, bool again)
+{
+    int64_t replicas = c->asked->devices / tp, experts = c->model.moe.experts;
+    int64_t most = experts > 0 ? divisor_common(experts, replicas) : 1;
+    int64_t near = divisor_common(most, NODE);
+    int64_t last = experts > 0 && !again ? 2 : 3;
+    int status = SHD_OK;
+
+    c->n = 0;
+    for (int64_t stage = again ? 3 : 2; stage <= last && status == SHD_OK; stage++) {
+        status = add_recomputed(c, (struct layout){tp, near, stage, NULL, 1});
+        if (status == SHD_OK && most > near)
+            status = add_recomputed(c, (struct layout){tp, most, stage, NULL, 1});
+    }
+    return status;
+}
+
+/* The fitting candidate with the shortest step; NULL: none fits. */
+static struct candidate *shortest(struct choice *c)
+{
+    struct candidate *best = NULL;
+
+    for (size_t i = 0; i < c->n; i++)
+        if (fits(&c->candidates[i].figures) &&
+            (!best || c->candidates[i].figures.step_s < best->figures.step_s))
+            best = &c->candidates[i];
+    return best;
+}
+
+/* Mark the candidates that differ from a layout only in recomputation. */
+static void mark_grown(struct choice *c, const struct layout *l)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const struct layout *other = &c->candidates[i].layout;
+
+        if (other->ep == l->ep && other->stage == l->stage && other->sequences == l->sequences)
+            c->candidates[i].grown = true;
+    }
+}
+
+/* The best candidate, with microbatches grown as long as the step gets shorter; NULL: none fits. */
+static int grow(struct candidate **out, struct choice *c)
+{
+    int status = SHD_OK;
+
+    while ((*out = shortest(c)) != NULL && !(*out)->grown && status == SHD_OK) {
+        struct layout twice = (*out)->layout;
+
+        mark_grown(c, &twice);
+        twice.sequences *= 2;
+        status = add_recomputed(c, twice);
+    }
+    return status;
+}
+
+/* The best candidate that also fits when all its layers are planned. */
+static int choose_of(struct candidate *out, bool *found, struct choice *c, int64_t tp, bool again)
+{
+    struct candidate *best;
+    int status = add_all(c, tp, again);
+
+    while (!*found && status == SHD_OK && (status = grow(&best, c)) == SHD_OK && best) {
+        status = plan_layout(&best->figures, c->asked, &best->layout, 0);
+        *found = status == SHD_OK && fits(&best->figures);
+        *out = *best;
+    }
+    if (status == SHD_OK && !*found && c->n > 0 && !isinf(c->candidates[0].figures.bytes))
+        *out = c->candidates[0];
+    return status;
+}
+
+/* If no layout fits, take the last of the layouts that save the most memory. */
+static int choose(struct candidate *out, bool *found, struct choice *c)
+{
+    int status = SHD_OK;
+
+    for (int again = 0; again <= (c->model.moe.experts > 0); again++)
+        for (int64_t tp = 1; tp <= NODE && c->asked->devices % tp == 0; tp *= 2)
+            if (!*found && status == SHD_OK)
+                status = choose_of(out, found, c, tp, again);
+    return status;
+}
+
+long first_tensor_parallel(long devices, long batch)
+{
+    for (long tp = 1; tp <= NODE && devices % tp == 0; tp *= 2)
+        if (batch % (devices / tp) == 0)
+            return tp;
+    return 0;
+}
+
+int first_write(struct text *out, struct first_need *need, const struct first_asked *asked,
+                struct diag *diag)
+{
+    const int64_t tp = first_tensor_parallel(asked->devices, asked->batch);
+    const struct layout fsdp = {tp, 1, 3, "full", 1};
+    struct choice c = {.asked = asked};
+    struct candidate best = {.layout = fsdp};
+    bool found = false;
+    int status;
+
+    write_scenario(out, asked, &fsdp);
+    status = out->failed ? SHD_ENOMEM : plan_text(NULL, &c.model, asked, out, 0, diag);
+    if (status == SHD_OK)
+        status = choose(&best, &found, &c);
+    if (status != SHD_OK)
+        return status;
+    text_clear(out);
+    write_scenario(out, asked, &best.layout);
+    if (out->failed)
+        return SHD_ENOMEM;
+    if (!found)
+        status = plan_text(&best.figures, NULL, asked, out, 0, diag);
+    if (status == SHD_OK)
+        *need = (struct first_need){best.figures.bytes, best.figures.limit_bytes,
+                                    fits(&best.figures)};
+    return status;
+}

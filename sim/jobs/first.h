@@ -1,0 +1,44 @@
+/* jobs/first.h - the layout of the first scenario that `shardsim init` writes: a short step that
+ * fits.
+ *
+ * Layouts of replicas are compared: experts over an axis of their own, ZeRO's stage, the amount of
+ * recomputation, and sequences of a microbatch; and tensor parallelism, only as wide as needed for
+ * the batch to divide, and for any layout to fit.  Each layout is estimated from plans of few
+ * layers, as a step's time and memory grow evenly with the layers; then the best is planned whole.
+ * No clock is read: the answer is always the same.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JOBS_FIRST_H
+#define JOBS_FIRST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/text.h"
+
+/* The request. */
+struct first_asked {
+    const char *model, *hardware;
+    const char *file; /* the scenario's name in comments and messages */
+    long devices, batch, seq;
+};
+
+/* The memory that the scenario's plan needs. */
+struct first_need {
+    double bytes, limit_bytes; /* of a device */
+    bool fits;
+};
+
+/* The least tensor parallelism of a node with which a batch divides over the replicas; 0: none. */
+long first_tensor_parallel(long devices, long batch);
+
+/* Write the scenario of the best layout that fits or, where none does, of one that saves memory.
+ * SHD_OK; else `diag` says why what was written cannot be planned. */
+SHD_MUST_CHECK int first_write(struct text *out, struct first_need *need,
+                               const struct first_asked *asked, struct diag *diag);
+
+#endif /* JOBS_FIRST_H */

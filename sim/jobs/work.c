@@ -1,0 +1,421 @@
+/* Loading the strategies of scenario files, and trying them (work.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "jobs/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/nearest.h"
+#include "base/units.h"
+#include "base/yaml.h"
+#include "jobs/command.h"
+#include "jobs/progress.h"
+#include "model/model.h"
+#include "ranks/ranks.h"
+#include "ranks/spread.h"
+#include "report/modelled.h"
+#include "store/write.h"
+#include "trial/fit.h"
+
+bool work_init(struct work *out, int argc)
+{
+    size_t n = (size_t)argc + 1;
+
+    *out = (struct work){.names = calloc(3 * n, sizeof *out->names), .diag = DIAG_INIT};
+    if (!out->names) {
+        fprintf(stderr, "shardsim: error: no memory left\n");
+        return false;
+    }
+    out->sets = out->names + n;
+    out->strategies = out->sets + n;
+    log_init(&out->log, stderr);
+    return true;
+}
+
+void work_fini(struct work *w)
+{
+    for (size_t i = 0; i < w->nitems; i++) {
+        trial_fini(&w->items[i].trial);
+        text_fini(&w->items[i].what);
+    }
+    for (size_t i = 0; i < w->nskipped; i++)
+        free(w->skipped[i].why);
+    for (size_t f = 0; w->files && f < w->nnames; f++)
+        scenario_file_destroy(w->files[f]);
+    free(w->items);
+    free(w->skipped);
+    free(w->files);
+    free(w->names);
+    diag_fini(&w->diag);
+}
+
+bool work_wants(const struct work *w, const char *strategy)
+{
+    for (size_t i = 0; i < w->nstrategies; i++)
+        if (!strcmp(w->strategies[i], strategy))
+            return true;
+    return w->nstrategies == 0;
+}
+
+static void report_unknown_strategies(struct work *w)
+{
+    for (size_t s = 0; s < w->nstrategies; s++) {
+        struct nearest near;
+        struct text names = TEXT_INIT;
+        char hint[NEAREST_HINT_MAX];
+        bool found = false;
+        size_t nnames = 0;
+
+        nearest_init(&near, w->strategies[s]);
+        for (size_t f = 0; f < w->nnames; f++)
+            for (size_t i = 0; w->files[f] && i < w->files[f]->nscenarios; i++) {
+                const char *name = w->files[f]->scenarios[i].strategy;
+
+                found |= !strcmp(name, w->strategies[s]);
+                nearest_add(&near, name);
+                nnames++;
+                text_addf(&names, "%s'%s'", names.length ? ", " : "", name);
+            }
+        w->diag.no_memory |= names.failed;
+        if (!found && nnames > 1)
+            diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
+                       "there is no strategy '%s'; expected one of %s%s", w->strategies[s],
+                       text_get(&names), nearest_hint(&near, hint, sizeof hint));
+        else if (!found)
+            diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
+                       "there is no strategy '%s'; expected %s, the only one, which needs no "
+                       "--strategy",
+                       w->strategies[s], text_get(&names));
+        text_fini(&names);
+    }
+}
+
+void work_skip(struct work *w, const struct scenario *scenario, const char *why)
+{
+    struct work_skipped *skipped = &w->skipped[w->nskipped];
+
+    *skipped = (struct work_skipped){scenario, strdup(why)};
+    if (skipped->why)
+        w->nskipped++;
+    else
+        diag_no_memory(&w->diag);
+}
+
+/* Add a strategy.  A sweep generates strategies from sizes, so one whose sizes do not divide is
+ * left out, which is no error. */
+static void add_item(struct work *w, const struct scenario *scenario)
+{
+    struct work_item *item = &w->items[w->nitems];
+    struct diag own = DIAG_INIT;
+    int status = trial_init(&item->trial, scenario, scenario->swept ? &own : &w->diag);
+
+    item->scenario = scenario;
+    if (status == SHD_OK)
+        w->nitems++;
+    else if (scenario->swept && status == SHD_EINDIVISIBLE)
+        work_skip(w, scenario, own.nmessages ? own.messages[0].text : "");
+    else
+        diag_append(&w->diag, &own);
+    diag_fini(&own);
+}
+
+static size_t load_files(struct work *w)
+{
+    size_t total = 0;
+
+    for (size_t f = 0; f < w->nnames; f++)
+        if (scenario_load_chosen(&w->files[f], w->names[f], w->sets, w->nsets,
+                                 (struct scenario_choice){w->strategies, w->nstrategies},
+                                 &w->diag) == SHD_OK)
+            total += w->files[f]->nscenarios;
+    return total;
+}
+
+int work_read(struct work *w)
+{
+    size_t total;
+
+    w->files = calloc(w->nnames + 1, sizeof *w->files);
+    if (!w->files) {
+        diag_no_memory(&w->diag);
+        return CMD_CANNOT;
+    }
+    total = load_files(w);
+    if (w->diag.nerrors == 0)
+        report_unknown_strategies(w);
+    w->items = calloc(total + 1, sizeof *w->items);
+    w->skipped = calloc(total + 1, sizeof *w->skipped);
+    if (!w->items || !w->skipped) {
+        diag_no_memory(&w->diag);
+        return CMD_CANNOT;
+    }
+    return CMD_OK;
+}
+
+int work_end_load(struct work *w)
+{
+    if (w->diag.nerrors == 0 && w->nitems == 0)
+        diag_error(&w->diag, w->skipped[0].scenario->place,
+                   "no strategy of the sweep divides; the first: %s", w->skipped[0].why);
+    return cmd_exit_of_input(&w->diag);
+}
+
+int work_load(struct work *w)
+{
+    int exit = work_read(w);
+
+    if (exit != CMD_OK)
+        return exit;
+    for (size_t f = 0; f < w->nnames; f++)
+        for (size_t i = 0; w->files[f] && i < w->files[f]->nscenarios; i++)
+            if (work_wants(w, w->files[f]->scenarios[i].strategy))
+                add_item(w, &w->files[f]->scenarios[i]);
+    return work_end_load(w);
+}
+
+int work_tell(struct work *w, int exit)
+{
+    for (size_t i = 0; i < w->nskipped; i++)
+        log_note(&w->log, "skipped %s: %s", w->skipped[i].scenario->strategy, w->skipped[i].why);
+    if (exit == CMD_OK)
+        return exit;
+    if (cmd_stop_request) /* while waiting for standard input, which is no error of the input */
+        return CMD_INTERRUPTED;
+    diag_write(&w->diag, stderr);
+    return exit;
+}
+
+int work_prepare(struct work *w)
+{
+    return work_tell(w, work_load(w));
+}
+
+bool work_reads_input(const struct work *w)
+{
+    for (size_t i = 0; i < w->nnames; i++)
+        if (!strcmp(w->names[i], "-"))
+            return true;
+    return false;
+}
+
+/* Whether this rank has read the same files as all other ranks.  (Hashes are merged by OR: the
+ * merged hash equals every rank's own only if all are equal.) */
+static bool reads_alike(const struct work *w)
+{
+    uint64_t own = HASH_BEGIN, merged;
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+
+    for (size_t i = 0; i < w->nnames; i++) {
+        text.length = 0;
+        if (file_read(&text, w->names[i], YAML_DOC_BYTES_MAX, &err) == SHD_OK)
+            own = hash_bytes(own, text_get(&text), text.length);
+    }
+    text_fini(&text);
+    merged = own;
+    ranks_merge(&merged, sizeof merged, RANKS_JOIN);
+    return merged == own;
+}
+
+/* The worst of all ranks' exit statuses. */
+static int worst_of_all(int exit)
+{
+    int64_t worst = exit;
+
+    ranks_merge(&worst, sizeof worst, RANKS_MOST);
+    return (int)worst;
+}
+
+int work_prepare_all(struct work *w)
+{
+    int exit, worst;
+
+    if (ranks_count() > 1 && work_reads_input(w)) {
+        log_error(&w->log, "several ranks cannot read one standard input: expected a file");
+        return CMD_USAGE;
+    }
+    w->over_ranks = ranks_count() > 1;
+    exit = work_prepare(w);
+    worst = worst_of_all(exit);
+    if (exit == CMD_OK && worst != CMD_OK)
+        log_error(&w->log,
+                  "another rank cannot read the scenarios: they must be at the same path on "
+                  "all machines");
+    if (worst != CMD_OK || ranks_count() == 1)
+        return worst;
+    worst = worst_of_all(reads_alike(w) ? CMD_OK : CMD_USAGE);
+    if (worst != CMD_OK)
+        log_error(&w->log, "ranks have read different scenarios: the files must be the same on "
+                           "all machines");
+    return worst;
+}
+
+/* Whether devices can be spread so. */
+static int check_spread(struct work *w, const struct work_item *item)
+{
+    struct shd_error err;
+    struct spread *spread;
+
+    if (!w->spread_axis)
+        return CMD_OK;
+    if (spread_create(&spread, item->trial.mesh, w->spread_axis, &err) != SHD_OK) {
+        log_error(&w->log, "%s: %s: %s", item->scenario->place.file, item->scenario->strategy,
+                  err.text);
+        return err.status == SHD_ENOMEM ? CMD_CANNOT : CMD_USAGE;
+    }
+    spread_destroy(spread);
+    return CMD_OK;
+}
+
+static double machine_memory_bytes(void)
+{
+    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
+/* Limits of execution without being asked: a minute or so of work that fits. */
+#define UNASKED_DEVICES_MAX 1024
+#define UNASKED_FLOPS_MAX 1e12
+
+const char *work_too_much(const struct work_item *item, double *flops)
+{
+    const struct program *program = item->trial.program;
+    double n = shd_mesh_size(program->mesh);
+
+    for (uint32_t op = 0; op < program->nops; op++)
+        *flops += n * (double)program->ops[op].dense_flops * program->ops[op].times;
+    if (n > UNASKED_DEVICES_MAX)
+        return "has more than 1024 devices";
+    if (n * (double)program_peak_bytes(program) > machine_memory_bytes() / 2)
+        return "does not fit in half of this machine's memory";
+    if (*flops > UNASKED_FLOPS_MAX)
+        return "takes more than 10^12 flops, with those before it";
+    return NULL;
+}
+
+/* Refuse at once programs that need this multiple of the machine's memory: running out of memory
+ * would take longer.  Twice, as stages and their devices differ, and the largest is counted for
+ * all. */
+#define MEMORY_TIMES 2
+
+/* Whether this machine could hold the devices' arrays; prints an error if not. */
+static int check_memory(struct work *w, const struct work_item *item)
+{
+    const struct trial *trial = &item->trial;
+    double has = machine_memory_bytes();
+    double devices = shd_mesh_size(trial->program->mesh), bytes;
+    char needed[UNITS_TEXT_MAX], there[UNITS_TEXT_MAX];
+
+    if (trial->over_ranks)
+        devices *= (double)ranks_here() / ranks_count();
+    bytes = devices * (double)program_peak_bytes(trial->program);
+    if (has <= 0 || bytes <= MEMORY_TIMES * has)
+        return CMD_OK;
+    log_error(&w->log,
+              "%s: %s: its devices take %s of memory together, and this machine has %s; 'shardsim "
+              "plan' takes the same program on paper",
+              item->scenario->place.file, item->scenario->strategy,
+              units_print_bytes(needed, sizeof needed, (uint128)bytes),
+              units_print_bytes(there, sizeof there, (uint128)has));
+    return CMD_CANNOT;
+}
+
+bool work_describe(struct work_item *item, struct result *result)
+{
+    const struct scenario *s = item->scenario;
+
+    model_describe(&item->what, s);
+    *result = (struct result){.scenario = s->name,
+                              .strategy = s->strategy,
+                              .file = s->place.file,
+                              .what = text_get(&item->what),
+                              .memory_limit_bytes = s->memory_limit_bytes,
+                              .tokens = (uint64_t)s->batch.size * (uint64_t)s->batch.seq,
+                              .record = item->trial.record};
+    return !item->what.failed;
+}
+
+int work_try(struct work *w, struct work_item *item, enum record_mode mode, struct result *result)
+{
+    struct trial *trial = &item->trial;
+    const struct scenario *s = item->scenario;
+    struct progress *progress =
+        progress_start(&w->log, (uint64_t)(item - w->items), w->nitems,
+                       strcmp(s->strategy, SCENARIO_DEFAULT_STRATEGY) != 0 ? s->strategy : s->name);
+    struct shd_error err;
+    int status;
+
+    trial->over_ranks = w->over_ranks;
+    trial->spread_axis = w->spread_axis;
+    status = check_spread(w, item);
+    if (status == CMD_OK && mode == RECORD_EXECUTED)
+        status = check_memory(w, item);
+    if (status != CMD_OK) {
+        progress_stop(progress);
+        return status;
+    }
+    status = mode == RECORD_PLANNED ? trial_plan(trial, &err)
+                                    : trial_execute(trial, &cmd_stop_request, &err);
+
+    progress_stop(progress);
+    if (cmd_is_stopped(status))
+        return CMD_INTERRUPTED;
+    if (status != SHD_OK) {
+        log_error(&w->log, "%s: %s: %s", s->place.file, s->strategy, err.text);
+        return cmd_exit_of(status);
+    }
+    if (!work_describe(item, result)) {
+        log_error(&w->log, "%s: %s: no memory for the report", s->place.file, s->strategy);
+        return CMD_CANNOT;
+    }
+    if (!trial_fits(trial) || !modelled_fits(trial->record) ||
+        (trial->record->verified && !record_verified_ok(trial->record)))
+        return CMD_FAILED;
+    return CMD_OK;
+}
+
+int work_tell_fit(struct work *work, const struct work_item *item)
+{
+    struct text line = TEXT_INIT, unit = TEXT_INIT;
+    struct shd_error err;
+    struct fit fit;
+    int status = trial_fit(&fit, &item->trial, &err);
+
+    if (status == SHD_OK) {
+        fit_sentence(&fit, &line);
+        fit_unit(item->scenario->memory_limit_bytes, &unit);
+        if (line.failed || unit.failed)
+            status = shd_error_set(&err, SHD_ENOMEM, "no memory to say what would fit");
+    }
+    if (status == SHD_OK)
+        log_note(&work->log, "%s: %s%s%s", item->scenario->strategy, text_get(&line),
+                 unit.length ? "; " : "", text_get(&unit));
+    if (status != SHD_OK)
+        log_error(&work->log, "%s: %s", item->scenario->strategy, err.text);
+    text_fini(&unit);
+    text_fini(&line);
+    return status == SHD_OK ? CMD_OK : cmd_exit_of(status);
+}
+
+int work_put(struct work *work, const char *path, const struct text *text, int status,
+             const struct shd_error *err)
+{
+    struct shd_error why;
+
+    if (status != SHD_OK) {
+        log_error(&work->log, "%s", err->text);
+        return cmd_exit_of(status);
+    }
+    if (!path || !strcmp(path, "-"))
+        return cmd_put(text);
+    if (store_write(path, text, &why) == SHD_OK)
+        return CMD_OK;
+    log_error(&work->log, "%s", why.text);
+    return CMD_CANNOT;
+}
