@@ -130,6 +130,7 @@ libsim_la_SOURCES = \
 	%D%/capture/traces_steps.c \
 	%D%/cmd/args.c \
 	%D%/cmd/args.h \
+	%D%/cmd/args_values.c \
 	%D%/cmd/bench.c \
 	%D%/cmd/calibrate.c \
 	%D%/cmd/check.c \
@@ -164,13 +165,10 @@ libsim_la_SOURCES = \
 	%D%/cmd/show_memory.c \
 	%D%/cmd/show_mesh.c \
 	%D%/cmd/show_names.c \
-	%D%/cmd/show_request.c \
 	%D%/cmd/show_scenario.c \
 	%D%/cmd/show_timetable.c \
 	%D%/cmd/show_tree.c \
 	%D%/cmd/trace.c \
-	%D%/cmd/trials.c \
-	%D%/cmd/trials.h \
 	%D%/coll/all_gather_bruck.c \
 	%D%/coll/all_gather_direct.c \
 	%D%/coll/all_gather_recursive_doubling.c \
@@ -555,6 +553,8 @@ libsim_la_SOURCES = \
 	%D%/jobs/tree_layout.h \
 	%D%/jobs/tree_picture.c \
 	%D%/jobs/tree_picture.h \
+	%D%/jobs/trials.c \
+	%D%/jobs/trials.h \
 	%D%/jobs/work.c \
 	%D%/jobs/work.h \
 	%D%/kern/experts.h \

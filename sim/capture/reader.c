@@ -244,7 +244,7 @@ static int make_title(struct reading *r, const char *path, size_t npaths)
     return SHD_ENOMEM;
 }
 
-static int finish(struct reading *r, char *const *paths, size_t npaths)
+static int finish(struct reading *r, const char *const *paths, size_t npaths)
 {
     const struct traces_request request = {.devices = r->request->devices,
                                            .step = r->request->step};
@@ -256,7 +256,7 @@ static int finish(struct reading *r, char *const *paths, size_t npaths)
     return status == SHD_OK ? traces_join(r->out, &r->traces, &request, r->diag) : status;
 }
 
-int reader_read(struct capture *out, char *const *paths, size_t npaths,
+int reader_read(struct capture *out, const char *const *paths, size_t npaths,
                 const struct reader_request *request, struct diag *diag)
 {
     struct reading r = {.out = out, .request = request, .diag = diag};

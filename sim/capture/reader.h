@@ -32,7 +32,7 @@ struct reader_request {
 /* Read the files of one program into an initialized capture: a module, or a trace per rank.  In a
  * folder all files of a known format are read.  Faults go to `diag`; SHD_EINVAL, SHD_ENOMEM.  End
  * the capture with capture_fini() in any case. */
-SHD_MUST_CHECK int reader_read(struct capture *out, char *const *paths, size_t npaths,
+SHD_MUST_CHECK int reader_read(struct capture *out, const char *const *paths, size_t npaths,
                                const struct reader_request *request, struct diag *diag);
 
 #endif /* CAPTURE_READER_H */

@@ -6,9 +6,9 @@
 
 #include "cmd/args.h"
 
-#include <ctype.h>
+#include <argp.h>
+#include <assert.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,72 +16,70 @@
 #include "base/escape.h"
 #include "base/foreign.h"
 #include "base/nearest.h"
-#include "base/text.h"
-#include "base/units.h"
 #include "jobs/command.h"
-#include "run/backend.h"
 #include "scenario/scenario.h"
 #include "search/space.h"
 
 #define OPTION_HINT_MAX 128
 #define NAME_MAX_BYTES 64 /* of an option, "--" included; a longer word is no option and is cut */
+#define ROWS_MAX 48       /* of a command, with those of its parts */
+#define KEY_FIRST 1000    /* argp's key of the first row, if that has no letter */
 
-static bool is_end(const struct argp_option *option)
+struct args_line {
+    const char *program; /* in messages */
+    const struct args *args;
+    char *input;
+    struct argp_option table[ROWS_MAX + 1]; /* for argp, ended by zeros */
+    const struct args_row *rows[ROWS_MAX];
+    char *inputs[ROWS_MAX]; /* the struct that each row is of */
+    size_t nrows;
+    bool given[ROWS_MAX];
+    size_t nwords;
+};
+
+/* ---- unknown options ---- */
+
+static bool takes_value(const struct argp_option *option)
 {
-    return !option->name && !option->key && !option->doc;
+    return option->arg && !(option->flags & OPTION_ARG_OPTIONAL);
 }
 
-/* Whether a word is the beginning of an option's name, as --strat is; *takes_value is set by the
- * first such option.  All options are offered as what may have been meant. */
-static bool find_long(const struct argp *argp, const char *name, bool *takes_value,
-                      struct nearest *near)
+/* The option that a word is the beginning of, as --strat is; NULL: none.  All options are offered
+ * as what may have been meant. */
+static const struct argp_option *find_long(const struct args_line *line, const char *word,
+                                           struct nearest *near)
 {
-    bool found = false;
+    const struct argp_option *found = NULL;
 
-    for (const struct argp_option *o = argp->options; o && !is_end(o); o++) {
-        if (!o->name)
+    for (size_t i = 0; i < line->nrows; i++) {
+        const struct argp_option *option = &line->table[i];
+
+        if (!option->name)
             continue;
-        nearest_add(near, o->name);
-        if (found || strncmp(o->name, name, strlen(name)) != 0)
-            continue;
-        found = true;
-        *takes_value = o->arg && !(o->flags & OPTION_ARG_OPTIONAL);
+        nearest_add(near, option->name);
+        if (!found && !strncmp(option->name, word, strlen(word)))
+            found = option;
     }
-    for (const struct argp_child *c = argp->children; c && c->argp; c++)
-        found = find_long(c->argp, name, takes_value, near) || found;
     return found;
 }
 
-static bool short_takes_value(const struct argp *argp, int key)
+static const struct argp_option *find_short(const struct args_line *line, int letter)
 {
-    for (const struct argp_option *o = argp->options; o && !is_end(o); o++)
-        if (o->key == key)
-            return o->arg && !(o->flags & OPTION_ARG_OPTIONAL);
-    for (const struct argp_child *c = argp->children; c && c->argp; c++)
-        if (short_takes_value(c->argp, key))
-            return true;
-    return false;
-}
-
-static bool has_short(const struct argp *argp, int key)
-{
-    for (const struct argp_option *o = argp->options; o && !is_end(o); o++)
-        if (o->key == key)
-            return true;
-    for (const struct argp_child *c = argp->children; c && c->argp; c++)
-        if (has_short(c->argp, key))
-            return true;
-    return false;
+    for (size_t i = 0; i < line->nrows; i++)
+        if (line->table[i].key == letter)
+            return &line->table[i];
+    return NULL;
 }
 
 /* End the program with a message of our own: that of getopt would show the word unescaped. */
-static void refuse(const char *program, const char *what, const char *word, const char *hint)
+static void refuse(const struct args_line *line, const char *what, const char *word,
+                   const char *hint)
 {
-    fprintf(stderr, "%s: %s '", program, what);
+    fprintf(stderr, "%s: %s '", line->program, what);
     escape_put(stderr, word);
     fputs("'", stderr);
     escape_put(stderr, hint);
-    fprintf(stderr, "\nTry '%s --help'.\n", program);
+    fprintf(stderr, "\nTry '%s --help'.\n", line->program);
     exit(CMD_USAGE);
 }
 
@@ -97,13 +95,12 @@ static bool is_slip(const char *word, const char *key)
 }
 
 /* The choice of a search that a word means, where the command has ranges of them; NULL: none. */
-static const char *choice_meant(const struct argp *argp, const char *word)
+static const char *choice_meant(const struct args_line *line, const char *word)
 {
     struct nearest unused;
-    bool takes_value;
 
     nearest_init(&unused, word);
-    if (!find_long(argp, "range", &takes_value, &unused))
+    if (!find_long(line, "range", &unused))
         return NULL;
     for (int c = 0; c < SPACE_NCHOICES; c++)
         if (foreign_means(word, space_choice_name((enum space_choice)c)))
@@ -113,10 +110,10 @@ static const char *choice_meant(const struct argp *argp, const char *word)
 
 /* "; did you mean '--devices'?", or where a range of a search or a scenario says what the command
  * has no option for, "; a scenario says it: --set batch.size=VALUE". */
-static const char *option_hint(const struct argp *argp, const struct nearest *near,
+static const char *option_hint(const struct args_line *line, const struct nearest *near,
                                char buf[OPTION_HINT_MAX])
 {
-    const char *choice = near->best ? NULL : choice_meant(argp, near->word);
+    const char *choice = near->best ? NULL : choice_meant(line, near->word);
     char key[NAME_MAX_BYTES];
 
     if (near->best)
@@ -126,8 +123,8 @@ static const char *option_hint(const struct argp *argp, const struct nearest *ne
     else if (*scenario_nearest_option(near->word, key, sizeof key) &&
              (foreign_means(near->word, key) || is_slip(near->word, key)))
         snprintf(buf, OPTION_HINT_MAX,
-                 short_takes_value(argp, 's') ? "; a scenario says it: --set %s=VALUE"
-                                              : "; a scenario says it, by its key %s",
+                 find_short(line, 's') ? "; a scenario says it: --set %s=VALUE"
+                                       : "; a scenario says it, by its key %s",
                  key);
     else
         buf[0] = '\0';
@@ -136,42 +133,46 @@ static const char *option_hint(const struct argp *argp, const struct nearest *ne
 
 /* End the program if no option begins with this long one.  Else returns whether the next word is
  * its value. */
-static bool check_long(const struct argp *argp, const char *program, const char *word)
+static bool check_long(const struct args_line *line, const char *word)
 {
     char name[NAME_MAX_BYTES], shown[NAME_MAX_BYTES], hint[OPTION_HINT_MAX];
     size_t length = strcspn(word, "=");
-    bool takes_value = false;
+    const struct argp_option *option;
     struct nearest near;
 
     snprintf(name, sizeof name, "%.*s", (int)length, word);
     nearest_init(&near, name);
     nearest_add(&near, "help");
     nearest_add(&near, "usage");
-    if (find_long(argp, name, &takes_value, &near))
-        return takes_value && !word[length];
+    option = find_long(line, name, &near);
+    if (option)
+        return takes_value(option) && !word[length];
     if (near.best && !strncmp(near.best, name, strlen(name)))
         return false; /* an option of argp itself */
     snprintf(shown, sizeof shown, "--%.*s", (int)(length < 48 ? length : 48), word);
-    refuse(program, "unrecognized option", shown, option_hint(argp, &near, hint));
+    refuse(line, "unrecognized option", shown, option_hint(line, &near, hint));
     return false;
 }
 
 /* End the program if a letter of a word such as "qs" is no option; only argp's own '?' is one
  * without being in a table.  Else returns whether the next word is the value of the last letter. */
-static bool check_short(const struct argp *argp, const char *program, const char *letters)
+static bool check_short(const struct args_line *line, const char *letters)
 {
     for (; *letters; letters++) {
+        const struct argp_option *option = find_short(line, *letters);
         char one[2] = {*letters, '\0'};
 
-        if (short_takes_value(argp, *letters))
+        if (option && takes_value(option))
             return !letters[1];
-        if (!has_short(argp, *letters) && *letters != '?')
-            refuse(program, "invalid option --", one, "");
+        if (!option && *letters != '?')
+            refuse(line, "invalid option --", one, "");
     }
     return false;
 }
 
-void args_error(const struct argp_state *state, const char *fmt, ...)
+/* ---- a line ---- */
+
+void args_error(const struct args_line *line, const char *fmt, ...)
 {
     struct text raw = TEXT_INIT, shown = TEXT_INIT;
     va_list args;
@@ -180,77 +181,136 @@ void args_error(const struct argp_state *state, const char *fmt, ...)
     text_addv(&raw, fmt, args);
     va_end(args);
     escape_add(&shown, text_get(&raw));
-    fprintf(stderr, "%s: %s\nTry '%s --help'.\n", state->name,
-            shown.failed || raw.failed ? "no memory to say why" : text_get(&shown), state->name);
+    fprintf(stderr, "%s: %s\nTry '%s --help'.\n", line->program,
+            shown.failed || raw.failed ? "no memory to say why" : text_get(&shown), line->program);
     text_fini(&raw);
     text_fini(&shown);
     exit(CMD_USAGE);
 }
 
-void args_parse(const struct argp *argp, int argc, char **argv, void *input)
+bool args_given(const struct args_line *line, const char *name)
 {
-    static char help[] = "--help";
+    for (size_t i = 0; i < line->nrows; i++)
+        if (line->rows[i]->name && !strcmp(line->rows[i]->name, name))
+            return line->given[i];
+    return false;
+}
 
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (!strcmp(argv[i], "-h") && !has_short(argp, 'h'))
-            argv[i] = help;
-        if (!strncmp(argv[i], "--", 2))
-            i += check_long(argp, argv[0], argv[i] + 2);
-        else if (argv[i][0] == '-')
-            i += check_short(argp, argv[0], argv[i] + 1);
+static void add_rows(struct args_line *line, const struct args_row *row, char *input)
+{
+    for (; row && (row->name || row->help); row++) {
+        struct argp_option *option = &line->table[line->nrows];
+
+        assert(line->nrows < ROWS_MAX);
+        *option = (struct argp_option){.name = row->name, .arg = row->value, .doc = row->help};
+        if (row->take)
+            option->key =
+                row->letter & ~ARGS_BARE ? row->letter & ~ARGS_BARE : KEY_FIRST + (int)line->nrows;
+        if (row->letter & ARGS_BARE)
+            option->flags = OPTION_ARG_OPTIONAL;
+        else if (row->name && !row->take)
+            option->flags = OPTION_ALIAS;
+        line->inputs[line->nrows] = input;
+        line->rows[line->nrows++] = row;
     }
-    argp_parse(argp, argc, argv, 0, NULL, input);
 }
 
-long args_parse_count(const char *option, const char *arg, long least, long most,
-                      const struct argp_state *state)
+/* Whether the word is one of those that `own` has. */
+static bool take_word(struct args_line *line, const struct args_word *word, char *input, char *arg)
 {
-    char *end;
-    long n = strtol(arg, &end, 10); /* LONG_MAX if too large */
+    const struct args_row row = {.at = word->at, .size = word->size};
 
-    if (!isdigit((unsigned char)*arg) || *end || n < least || n > most)
-        args_error(state, "--%s is '%s'; expected a whole number from %ld to %ld", option, arg,
-                   least, most);
-    return n;
-}
-
-bool args_read_size(long *out, const char *arg, long least, long most)
-{
-    char *end;
-    long n = strtol(arg, &end, 10), unit = *end == 'k' || *end == 'K' ? 1024 : 1;
-
-    end += unit > 1;
-    if (!isdigit((unsigned char)*arg) || *end || n > most / unit || n * unit < least)
+    if (word->again && (line->nwords > 0 || !word->take))
+        args_error(line, word->again, arg);
+    if (!word->take)
         return false;
-    *out = n * unit;
+    line->nwords++;
+    word->take(line, &row, arg, input + word->at);
     return true;
 }
 
-long args_parse_size(const char *option, const char *arg, long least, long most,
-                     const struct argp_state *state)
+/* The words of the line: the command's own, or those of a part, whose struct is then *input. */
+static const struct args_word *word_of(const struct args_line *line, char **input)
 {
-    long n = least;
+    const struct args *args = line->args;
 
-    if (!args_read_size(&n, arg, least, most))
-        args_error(state, "--%s is '%s'; expected a whole number from %ld to %ld (4k is 4096)",
-                   option, arg, least, most);
-    return n;
+    *input = line->input;
+    for (size_t p = 0; args->parts[p].part && !args->own.word.take; p++)
+        if (args->parts[p].part->word.take) {
+            *input += args->parts[p].at;
+            return &args->parts[p].part->word;
+        }
+    return &args->own.word;
 }
 
-uint64_t args_parse_bytes(const char *option, const char *arg, const struct argp_state *state)
+static error_t take_option(struct args_line *line, int key, char *arg)
 {
-    struct shd_error err;
-    uint64_t bytes = 0;
+    for (size_t i = 0; i < line->nrows; i++) {
+        const struct args_row *row = line->rows[i];
 
-    if (units_parse_memory(&bytes, arg, &err) != SHD_OK)
-        args_error(state, "--%s: %s", option, err.text);
-    return bytes;
+        if (!row->take || line->table[i].key != key)
+            continue;
+        line->given[i] = true;
+        row->take(line, row, arg, line->inputs[i] + row->at);
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
 }
 
-const char *args_parse_memory(const char *arg, const struct argp_state *state)
+/* argp's parser of every command. */
+static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    if (!backend_find(arg))
-        args_error(state, "--memory is '%s'; expected mmap, malloc%s", arg,
-                   backend_find("jemalloc") ? " or jemalloc" : "");
-    return arg;
+    struct args_line *line = state->input;
+    char *input;
+    const struct args_word *word = word_of(line, &input);
+
+    switch (key) {
+    case ARGP_KEY_ARG:
+        return take_word(line, word, input, arg) ? 0 : ARGP_ERR_UNKNOWN;
+    case ARGP_KEY_NO_ARGS:
+        if (word->missing)
+            args_error(line, "%s", word->missing);
+        return 0;
+    case ARGP_KEY_END:
+        if (line->args->check)
+            line->args->check(line, line->input);
+        return 0;
+    default:
+        return take_option(line, key, arg);
+    }
+}
+
+/* For argp's help: what stands at \f. */
+static char *add_more(int key, const char *help, void *input)
+{
+    const struct args_line *line = input;
+    const char *mark = help && key != ARGP_KEY_HELP_ARGS_DOC ? strchr(help, '\f') : NULL;
+    struct text out = TEXT_INIT;
+
+    if (!mark || !line->args->more)
+        return (char *)(uintptr_t)help;
+    text_addf(&out, "%.*s", (int)(mark - help), help);
+    line->args->more(&out);
+    text_add(&out, mark + 1);
+    return text_take(&out); /* argp frees it */
+}
+
+void args_parse(const struct args *args, int argc, char **argv, void *input)
+{
+    static char help[] = "--help";
+    struct args_line line = {.program = argv[0], .args = args, .input = input};
+    const struct argp argp = {line.table, parse, args->operands, args->help, NULL, add_more, NULL};
+
+    for (size_t p = 0; args->parts[p].part; p++)
+        add_rows(&line, args->parts[p].part->rows, line.input + args->parts[p].at);
+    add_rows(&line, args->own.rows, input);
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (!strcmp(argv[i], "-h") && !find_short(&line, 'h'))
+            argv[i] = help;
+        if (!strncmp(argv[i], "--", 2))
+            i += check_long(&line, argv[i] + 2);
+        else if (argv[i][0] == '-')
+            i += check_short(&line, argv[i] + 1);
+    }
+    argp_parse(&argp, argc, argv, 0, NULL, &line);
 }

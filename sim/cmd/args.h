@@ -1,24 +1,30 @@
-/* args.h - command lines: parsing with argp, suggestions for unknown options, and the common parts
+/* args.h - command lines: their options as rows, suggestions for unknown ones, and the common parts
  * of help texts.
  *
- * A help text is argp's: the text before \v comes before the options, the rest after them.  The
- * manual pages are made from it (man/manual.awk): a line that ends with a colon begins a section;
- * in "Examples:" a line indented by two says what an example does, and a line indented by four is
- * the command; in other sections a line is "  TERM  description".  The name of an option's value is
- * its type for completion (contrib/completion): 'a|b' lists all values, FILE and DIR are files.
+ * A row is an option: its name, its help, the field of the command's struct that its value goes to,
+ * and the function that takes it there, which ends the program with a message if the value is bad.
+ * Values of a kind that only one command has are taken by a function of that command.
  *
- * Thread class: pure functions.
+ * A help text is argp's: the text before \v comes before the options, the rest after them, and \f
+ * stands for what `more` prints.  The manual pages are made from it (man/manual.awk): a line that
+ * ends with a colon begins a section; in "Examples:" a line indented by two says what an example
+ * does, and a line indented by four is the command; in other sections a line is "  TERM
+ * description".  The name of an option's value is its type for completion (contrib/completion):
+ * 'a|b' lists all values, FILE and DIR are files.
+ *
+ * Thread class: owned by one thread; tables are immutable.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CMD_ARGS_H
 #define CMD_ARGS_H
 
-#include <argp.h>
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 
 #include <shd/export.h>
+
+#include "base/text.h"
 
 #define ARGS_COLOUR "auto|always|never"
 
@@ -30,36 +36,87 @@
     "would take more than the devices' arrays (and than 16 MiB)"
 
 /* Exit statuses; `failed` is the line of status 1, or "". */
-#define ARGS_EXIT_STATUS(failed)                                                                   \
-    "Exit status:\n"                                                                               \
-    "  0    all well\n" failed "  2    bad input or usage\n"                                       \
-    "  3    could not run here: no memory, no threads, or a file cannot be written\n"              \
+#define ARGS_EXIT_STATUS(failed)                                                      \
+    "Exit status:\n"                                                                  \
+    "  0    all well\n" failed "  2    bad input or usage\n"                          \
+    "  3    could not run here: no memory, no threads, or a file cannot be written\n" \
     "  130  interrupted"
 
-/* Parse a command line; does not return when it is not good, nor after --help. */
-void args_parse(const struct argp *argp, int argc, char **argv, void *input);
+struct args_line; /* a command line that is being parsed */
+struct args_row;
+
+/* Take the value `arg` of an option, or a word that is none, to the field at `at`.  A value that is
+ * left out is NULL. */
+typedef void args_take(const struct args_line *line, const struct args_row *row, char *arg,
+                       void *at);
+
+struct args_row {
+    const char *name; /* NULL: `help` is a heading of the rows behind it */
+    int letter;       /* the short form, or 0; with ARGS_BARE the value may be left out */
+    const char *value;
+    args_take *take; /* NULL: the name is another for the row before it */
+    size_t at;       /* the field's offset in the command's struct */
+    size_t size;     /* the field's bytes; of a list, the offset of its count */
+    long least, most;
+    const char *help;
+};
+#define ARGS_BARE 0x1000
+
+/* `at` and `size` of a field; of a list and its size_t. */
+#define ARGS_AT(type, field) offsetof(type, field), sizeof(((type *)0)->field)
+#define ARGS_LIST(type, list, count) offsetof(type, list), offsetof(type, count)
+
+/* Words that are no options. */
+struct args_word {
+    args_take *take;     /* NULL: there are none */
+    size_t at, size;     /* as of a row */
+    const char *again;   /* message for a word too much, with %s for it; NULL: any number is good */
+    const char *missing; /* message where there is none; NULL: none is needed */
+};
+
+/* Options and words of a struct that several commands have within their own. */
+struct args_part {
+    const struct args_row *rows; /* ended by {0}; NULL: none */
+    struct args_word word;
+};
+
+struct args {
+    struct args_part own;
+    struct {
+        const struct args_part *part; /* NULL: no more */
+        size_t at;                    /* the offset of its struct */
+    } parts[4];
+    const char *operands; /* the words in the line of usage; NULL: none */
+    const char *help;
+    void (*more)(struct text *out); /* what \f stands for; NULL: it is not there */
+    /* Whether options go together, at the end of the line; NULL: all do. */
+    void (*check)(const struct args_line *line, void *input);
+};
+
+/* Parse a command line into *input, the command's struct with its defaults; does not return when
+ * the line is not good, nor after --help. */
+void args_parse(const struct args *args, int argc, char **argv, void *input);
 
 /* Print an error, with names shown as base/escape.h says, and end the program. */
-_Noreturn void args_error(const struct argp_state *state, const char *fmt, ...) SHD_PRINTF(2, 3);
+_Noreturn void args_error(const struct args_line *line, const char *fmt, ...) SHD_PRINTF(2, 3);
 
-/* The value of --OPTION, a whole number in a range; any other value ends the program. */
-long args_parse_count(const char *option, const char *arg, long least, long most,
-                      const struct argp_state *state);
+/* Whether the line has the option of this name. */
+bool args_given(const struct args_line *line, const char *name);
 
-/* As args_parse_count(), with suffixes: 4k is 4096. */
-long args_parse_size(const char *option, const char *arg, long least, long most,
-                     const struct argp_state *state);
+/* Kinds of values.  Numbers are of `least` to `most`, and of the field's size. */
+args_take args_switch; /* bool: true */
+args_take args_set;    /* an int or enum: `least` */
+args_take args_text;   /* const char *: the value, of argv */
+args_take args_count;  /* a whole number */
+args_take args_size;   /* a whole number, or with a suffix: 4k is 4096 */
+args_take args_bytes;  /* uint64_t: a size with its unit (units_parse_memory()) */
+args_take args_choice; /* an int or enum: which of the words in `value`; `least` if left out */
+args_take args_list;   /* const char *[most]: one more */
+args_take args_words;  /* const char **, with room for all words of the line: one more */
+args_take args_memory; /* const char *: a kind of memory that this program has */
 
-/* Read a number as args_parse_size() does, without ending the program: false, with *out unchanged,
- * if it is none. */
+/* Read a number as args_size does, without ending the program: false, with *out unchanged, if it is
+ * none. */
 bool args_read_size(long *out, const char *arg, long least, long most);
-
-/* The value of --OPTION, a size with its unit (units_parse_memory()); any other value ends the
- * program. */
-uint64_t args_parse_bytes(const char *option, const char *arg, const struct argp_state *state);
-
-/* The value of --memory, a kind of memory that this program has; any other value ends the
- * program. */
-const char *args_parse_memory(const char *arg, const struct argp_state *state);
 
 #endif /* CMD_ARGS_H */

@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -40,79 +39,32 @@ struct options {
     enum form form;
     bool hardware;
     const char *output;
-    const char *of_collectives; /* an option that is of no use with --hardware; NULL: none */
 };
-
-/* No short form. */
-enum {
-    KEY_SIZES = 1000,
-    KEY_SAMPLES,
-    KEY_SAMPLE_MS,
-    KEY_MEMORY,
-    KEY_JSON,
-    KEY_CSV,
-    KEY_HARDWARE,
-    KEY_OUTPUT
-};
-
-static const struct argp_option option_table[] = {
-    {"op", 'o', "COLLECTIVE,...", 0, "Which, with commas between, or 'all' (all-reduce)", 0},
-    {"algorithm", 'a', "ALGORITHM", 0, "By this one, e.g. ring (direct)", 0},
-    {"devices", 'n', "N", 0, "Virtual devices (8)", 0},
-    {"min-bytes", 'b', "SIZE", 0, "Smallest size, of the larger of operand and result (8)", 0},
-    {"max-bytes", 'e', "SIZE", 0, "Largest size (64MiB)", 0},
-    {"factor", 'f', "N", 0, "From one size to the next (8)", 0},
-    {"sizes", KEY_SIZES, "SIZE,...", 0, "These sizes instead, e.g. 64KiB,1MiB", 0},
-    {"dtype", 'd', "float32|float64|bfloat16|float16", 0, "Type of the elements (float32)", 0},
-    {"redop", 'r', "sum|mean|max|min", 0, "Reduction (sum)", 0},
-    {"warmup", 'w', "N", 0, "Calls before measuring (5)", 0},
-    {"samples", KEY_SAMPLES, "N", 0, "Samples; times are their median, least and most (11)", 0},
-    {"sample-ms", KEY_SAMPLE_MS, "N", 0, "Calls fill a sample of about so many ms (5)", 0},
-    {"memory", KEY_MEMORY, ARGS_MEMORY, 0,
-     "Device memory from an arena of jemalloc for each device (up to 186 devices, if not given), "
-     "from pages mapped for it, or from malloc",
-     0},
-    {"hardware", KEY_HARDWARE, NULL, 0,
-     "Measure this machine and print a hardware file of it instead", 0},
-    {"output", KEY_OUTPUT, "FILE", 0, "Write the hardware file there", 0},
-    {"json", KEY_JSON, NULL, 0, "Print the machine form", 0},
-    {"csv", KEY_CSV, NULL, 0, "Print comma-separated values", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
 
 /* ---- options ---- */
 
-static void parse_number(uint64_t *out, const char *option, const char *arg, uint64_t least,
-                         uint64_t most, const struct argp_state *state)
-{
-    char *end;
-    unsigned long long n = strtoull(arg, &end, 10);
-
-    if (end == arg || *end || arg[0] == '-' || n < least || n > most)
-        args_error(state, "--%s is '%s'; expected a whole number from %" PRIu64 " to %" PRIu64,
-                   option, arg, least, most);
-    else
-        *out = n;
-}
-
-static void parse_size(uint64_t *out, const char *arg, const struct argp_state *state)
+static void take_size(const struct args_line *line, const struct args_row *row, char *arg, void *at)
 {
     struct shd_error err;
 
-    if (units_parse_bytes(out, arg, &err) != SHD_OK)
-        args_error(state, "%s", err.text);
+    (void)row;
+    if (units_parse_bytes(at, arg, &err) != SHD_OK)
+        args_error(line, "%s", err.text);
 }
 
-static void parse_sizes(struct options *o, char *arg, const struct argp_state *state)
+static void take_sizes(const struct args_line *line, const struct args_row *row, char *arg,
+                       void *at)
 {
+    struct options *o = at;
+
     for (char *part = strtok_r(arg, ",", &arg); part; part = strtok_r(NULL, ",", &arg)) {
         if (o->nsizes == SIZES_MAX)
-            args_error(state, "more than %d sizes", SIZES_MAX);
-        else
-            parse_size(&o->sizes[o->nsizes++], part, state);
+            args_error(line, "more than %d sizes", SIZES_MAX);
+        take_size(line, row, part, &o->sizes[o->nsizes++]);
     }
 }
 
-static void add_op(struct options *o, const char *name, const struct argp_state *state)
+static void add_op(const struct args_line *line, struct options *o, const char *name)
 {
     int kind = coll_kind_parse(name);
     char hint[NEAREST_HINT_MAX];
@@ -122,17 +74,19 @@ static void add_op(struct options *o, const char *name, const struct argp_state 
         nearest_init(&near, name);
         for (int k = 0; k < COLL_NKINDS; k++)
             nearest_add(&near, coll_kind_name((enum coll_kind)k));
-        args_error(state, "there is no collective '%s'%s", name,
+        args_error(line, "there is no collective '%s'%s", name,
                    nearest_hint(&near, hint, sizeof hint));
-    } else if (o->nops == OPS_MAX) {
-        args_error(state, "more than %d collectives", OPS_MAX);
-    } else {
-        o->ops[o->nops++] = kind;
     }
+    if (o->nops == OPS_MAX)
+        args_error(line, "more than %d collectives", OPS_MAX);
+    o->ops[o->nops++] = kind;
 }
 
-static void parse_ops(struct options *o, char *arg, const struct argp_state *state)
+static void take_ops(const struct args_line *line, const struct args_row *row, char *arg, void *at)
 {
+    struct options *o = at;
+
+    (void)row;
     o->nops = 0;
     if (!strcmp(arg, "all")) {
         for (int k = 0; k < COLL_NKINDS; k++)
@@ -141,118 +95,74 @@ static void parse_ops(struct options *o, char *arg, const struct argp_state *sta
         return;
     }
     for (char *part = strtok_r(arg, ",", &arg); part; part = strtok_r(NULL, ",", &arg))
-        add_op(o, part, state);
+        add_op(line, o, part);
 }
 
-static void parse_dtype(struct options *o, const char *arg, const struct argp_state *state)
+static void take_dtype(const struct args_line *line, const struct args_row *row, char *arg,
+                       void *at)
 {
-    if (shd_dtype_parse(&o->dtype, arg, NULL) != SHD_OK || o->dtype >= SHD_NCOMPUTE_DTYPES)
-        args_error(state, "--dtype is '%s'; expected float32, float64, bfloat16 or float16", arg);
+    enum shd_dtype *dtype = at;
+
+    (void)row;
+    if (shd_dtype_parse(dtype, arg, NULL) != SHD_OK || *dtype >= SHD_NCOMPUTE_DTYPES)
+        args_error(line, "--dtype is '%s'; expected float32, float64, bfloat16 or float16", arg);
 }
 
 static const char *const red_names[] = {
     [SHD_SUM] = "sum", [SHD_MEAN] = "mean", [SHD_MAX] = "max", [SHD_MIN] = "min"};
 
-static void parse_red(struct options *o, const char *arg, const struct argp_state *state)
-{
-    for (int r = SHD_SUM; r <= SHD_MIN; r++)
-        if (!strcmp(arg, red_names[r])) {
-            o->red = (enum shd_reduce_op)r;
-            return;
-        }
-    args_error(state, "--redop is '%s'; expected sum, mean, max or min", arg);
-}
+#define AT(field) ARGS_AT(struct options, field)
 
-/* Name of an option that applies to collectives only; NULL: not such an option. */
-static const char *name_of_collectives(int key)
-{
-    for (const struct argp_option *option = option_table; option->name; option++)
-        if (option->key == key && key != KEY_HARDWARE && key != KEY_OUTPUT && key != KEY_SAMPLES)
-            return option->name;
-    return NULL;
-}
+static const struct args_row rows[] = {
+    {"op", 'o', "COLLECTIVE,...", take_ops, 0, 0, 0, 0,
+     "Which, with commas between, or 'all' (all-reduce)"},
+    {"algorithm", 'a', "ALGORITHM", args_text, AT(algorithm), 0, 0,
+     "By this one, e.g. ring (direct)"},
+    {"devices", 'n', "N", args_count, AT(ndevices), 1, DEVICES_LIMIT, "Virtual devices (8)"},
+    {"min-bytes", 'b', "SIZE", take_size, AT(min_bytes), 0, 0,
+     "Smallest size, of the larger of operand and result (8)"},
+    {"max-bytes", 'e', "SIZE", take_size, AT(max_bytes), 0, 0, "Largest size (64MiB)"},
+    {"factor", 'f', "N", args_count, AT(factor), 2, COUNT_LIMIT, "From one size to the next (8)"},
+    {"sizes", 0, "SIZE,...", take_sizes, 0, 0, 0, 0, "These sizes instead, e.g. 64KiB,1MiB"},
+    {"dtype", 'd', "float32|float64|bfloat16|float16", take_dtype, AT(dtype), 0, 0,
+     "Type of the elements (float32)"},
+    {"redop", 'r', "sum|mean|max|min", args_choice, AT(red), 0, 0, "Reduction (sum)"},
+    {"warmup", 'w', "N", args_count, AT(nwarmups), 1, COUNT_LIMIT, "Calls before measuring (5)"},
+    {"sample-ms", 0, "N", args_count, AT(sample_ms), 0, COUNT_LIMIT,
+     "Calls fill a sample of about so many ms (5)"},
+    {"memory", 0, ARGS_MEMORY, args_memory, AT(memory), 0, 0,
+     "Device memory from an arena of jemalloc for each device (up to 186 devices, if not given), "
+     "from pages mapped for it, or from malloc"},
+    {"json", 0, NULL, args_set, AT(form), FORM_JSON, 0, "Print the machine form"},
+    {"csv", 0, NULL, args_set, AT(form), FORM_CSV, 0, "Print comma-separated values"},
+    {0}};
 
-static void check_hardware(const struct options *o, const struct argp_state *state)
+/* Options that --hardware has, too; it measures what it needs, and so has none of those above. */
+static const struct args_row hardware_rows[] = {
+    {"samples", 0, "N", args_count, AT(nsamples), 1, COUNT_LIMIT,
+     "Samples; times are their median, least and most (11)"},
+    {"hardware", 0, NULL, args_switch, AT(hardware), 0, 0,
+     "Measure this machine and print a hardware file of it instead"},
+    {"output", 0, "FILE", args_text, AT(output), 0, 0, "Write the hardware file there"},
+    {0}};
+
+static const struct args_part of_hardware = {.rows = hardware_rows};
+
+static void check_hardware(const struct args_line *line, void *input)
 {
-    if (o->hardware && o->of_collectives)
-        args_error(state, "--hardware measures what it needs; --%s has no meaning with it",
-                   o->of_collectives);
+    const struct options *o = input;
+
+    for (const struct args_row *row = rows; o->hardware && row->name; row++)
+        if (args_given(line, row->name))
+            args_error(line, "--hardware measures what it needs; --%s has no meaning with it",
+                       row->name);
     if (o->hardware && o->nsamples < 2)
-        args_error(state,
+        args_error(line,
                    "--samples is %" PRIu64 "; --hardware needs 2, of which the first does "
                    "not count",
                    o->nsamples);
     if (o->output && !o->hardware)
-        args_error(state, "--output is for --hardware");
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-
-    if (name_of_collectives(key))
-        o->of_collectives = name_of_collectives(key);
-    switch (key) {
-    case 'o':
-        parse_ops(o, arg, state);
-        return 0;
-    case 'a':
-        o->algorithm = arg;
-        return 0;
-    case 'n':
-        parse_number(&o->ndevices, "devices", arg, 1, DEVICES_LIMIT, state);
-        return 0;
-    case 'b':
-        parse_size(&o->min_bytes, arg, state);
-        return 0;
-    case 'e':
-        parse_size(&o->max_bytes, arg, state);
-        return 0;
-    case 'f':
-        parse_number(&o->factor, "factor", arg, 2, COUNT_LIMIT, state);
-        return 0;
-    case KEY_SIZES:
-        parse_sizes(o, arg, state);
-        return 0;
-    case 'd':
-        parse_dtype(o, arg, state);
-        return 0;
-    case 'r':
-        parse_red(o, arg, state);
-        return 0;
-    case 'w':
-        parse_number(&o->nwarmups, "warmup", arg, 1, COUNT_LIMIT, state);
-        return 0;
-    case KEY_SAMPLES:
-        parse_number(&o->nsamples, "samples", arg, 1, COUNT_LIMIT, state);
-        return 0;
-    case KEY_SAMPLE_MS:
-        parse_number(&o->sample_ms, "sample-ms", arg, 0, COUNT_LIMIT, state);
-        return 0;
-    case KEY_MEMORY:
-        o->memory = args_parse_memory(arg, state);
-        return 0;
-    case KEY_HARDWARE:
-        o->hardware = true;
-        return 0;
-    case KEY_OUTPUT:
-        o->output = arg;
-        return 0;
-    case ARGP_KEY_END:
-        check_hardware(o, state);
-        return 0;
-    case KEY_JSON:
-        o->form = FORM_JSON;
-        return 0;
-    case KEY_CSV:
-        o->form = FORM_CSV;
-        return 0;
-    case ARGP_KEY_ARG:
-        args_error(state, "'%s' is not an option; bench takes no arguments", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+        args_error(line, "--output is for --hardware");
 }
 
 /* The sizes from the smallest to the largest. */
@@ -501,12 +411,11 @@ static int print_all(struct printer *p)
     return exit;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        NULL,
+static const struct args args = {
+    .own = {rows, {.again = "'%s' is not an option; bench takes no arguments"}},
+    .parts = {{&of_hardware, 0}},
+    .check = check_hardware,
+    .help =
         "Measure collectives on virtual devices, check their results, and print beside each time "
         "what the cores need to copy the bytes that must be read and written (copy), and what a "
         "collective without data takes (floor).\v"
@@ -519,10 +428,10 @@ static int run(int argc, char **argv)
         "    shardsim bench --algorithm ring --sizes 1MiB --json\n"
         "  This machine as a cluster, for a scenario's `hardware: here.yaml`:\n"
         "    shardsim bench --hardware --output here.yaml\n\n" ARGS_EXIT_STATUS(
-            "  1    wrong results\n"),
-        NULL,
-        NULL,
-        NULL};
+            "  1    wrong results\n")};
+
+static int run(int argc, char **argv)
+{
     struct options o = {.min_bytes = 8,
                         .max_bytes = UINT64_C(64) << 20,
                         .factor = 8,
@@ -536,7 +445,7 @@ static int run(int argc, char **argv)
                         .sample_ms = 5};
     struct printer p = {.options = &o, .text = TEXT_INIT};
 
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     if (o.hardware)
         return bench_hardware((uint32_t)o.nsamples, o.output);
     if (!step_sizes(&o)) {

@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #include "store/write.h"
 
 #define FILES_MAX 64 /* of each kind */
+#define ROWS_MAX 1000000
 
 struct options {
     const char *hardware, *constants, *output;
@@ -30,70 +30,30 @@ struct options {
     int folds;
 };
 
-/* No short form. */
-enum { KEY_STEPS = 1000, KEY_COLLECTIVES, KEY_CONSTANTS, KEY_FOLDS, KEY_ROWS };
+#define AT(field) ARGS_AT(struct options, field)
 
-static const struct argp_option option_table[] = {
-    {"steps", KEY_STEPS, "FILE", 0,
+static const struct args_row rows[] = {
+    {"steps", 0, "FILE", args_list, ARGS_LIST(struct options, steps, nsteps), 0, FILES_MAX,
      "Steps of training that were measured, a JSON object a line: {\"id\", \"set\", \"in\": as "
-     "plan.train_step is asked, \"measured\": {\"step_seconds\"}}; may be given again",
-     0},
-    {"collectives", KEY_COLLECTIVES, "FILE", 0,
-     "Output of nccl-tests (all_reduce_perf and the like); may be given again", 0},
-    {"constants", KEY_CONSTANTS, "PATH,...", 0,
-     "Fit these, e.g. kernels.launch,tiers.1.efficiency (those that the file lists as fitted)", 0},
-    {"folds", KEY_FOLDS, "N", 0, "Cross-validate in so many parts; 0: not at all (5)", 0},
-    {"rows", KEY_ROWS, "N", 0, "At most so many steps of each set, evenly (all)", 0},
-    {"output", 'o', "FILE", 0, "Write the cluster's file here, not to standard output", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
+     "plan.train_step is asked, \"measured\": {\"step_seconds\"}}; may be given again"},
+    {"collectives", 0, "FILE", args_list, ARGS_LIST(struct options, collectives, ncollectives), 0,
+     FILES_MAX, "Output of nccl-tests (all_reduce_perf and the like); may be given again"},
+    {"constants", 0, "PATH,...", args_text, AT(constants), 0, 0,
+     "Fit these, e.g. kernels.launch,tiers.1.efficiency (those that the file lists as fitted)"},
+    {"folds", 0, "N", args_count, AT(folds), 0, FIT_FOLDS_MAX,
+     "Cross-validate in so many parts; 0: not at all (5)"},
+    {"rows", 0, "N", args_count, AT(rows), 0, ROWS_MAX,
+     "At most so many steps of each set, evenly (all)"},
+    {"output", 'o', "FILE", args_text, AT(output), 0, 0,
+     "Write the cluster's file here, not to standard output"},
+    {0}};
 
-/* ---- options ---- */
-
-static void add_file(const char **files, size_t *n, const char *arg, const struct argp_state *state)
+static void check(const struct args_line *line, void *input)
 {
-    if (*n == FILES_MAX)
-        args_error(state, "more than %d files", FILES_MAX);
-    else
-        files[(*n)++] = arg;
-}
+    const struct options *o = input;
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-
-    switch (key) {
-    case KEY_STEPS:
-        add_file(o->steps, &o->nsteps, arg, state);
-        return 0;
-    case KEY_COLLECTIVES:
-        add_file(o->collectives, &o->ncollectives, arg, state);
-        return 0;
-    case KEY_CONSTANTS:
-        o->constants = arg;
-        return 0;
-    case KEY_FOLDS:
-        o->folds = (int)args_parse_count("folds", arg, 0, FIT_FOLDS_MAX, state);
-        return 0;
-    case KEY_ROWS:
-        o->rows = (size_t)args_parse_count("rows", arg, 0, 1000000, state);
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->hardware)
-            args_error(state, "one cluster is calibrated at a time, and '%s' is another", arg);
-        o->hardware = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->hardware)
-            args_error(state, "which cluster? expected its name or the path of its file");
-        else if (o->nsteps + o->ncollectives == 0)
-            args_error(state, "nothing was measured; expected --steps or --collectives");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (o->nsteps + o->ncollectives == 0)
+        args_error(line, "nothing was measured; expected --steps or --collectives");
 }
 
 /* ---- what comes out ---- */
@@ -246,12 +206,13 @@ static int calibrate(const struct options *o, struct diag *diag)
     return exit;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "HARDWARE",
+static const struct args args = {
+    .own = {rows,
+            {args_text, AT(hardware), "one cluster is calibrated at a time, and '%s' is another",
+             "which cluster? expected its name or the path of its file"}},
+    .operands = "HARDWARE",
+    .check = check,
+    .help =
         "Fit the constants of a cluster's file to times that were measured on it, and print the "
         "file with them, how far off the modelled times are, and how far off they are of steps "
         "that the constants were not fitted to.\v"
@@ -263,15 +224,15 @@ static int run(int argc, char **argv)
         "    shardsim calibrate h100-80g-roce --steps steps.jsonl -o cluster.yaml\n"
         "  Links alone:\n"
         "    shardsim calibrate a100-sxm --collectives reduce.txt -o "
-        "cluster.yaml\n\n" ARGS_EXIT_STATUS(""),
-        NULL,
-        NULL,
-        NULL};
+        "cluster.yaml\n\n" ARGS_EXIT_STATUS("")};
+
+static int run(int argc, char **argv)
+{
     struct options o = {.folds = 5};
     struct diag diag = DIAG_INIT;
     int exit;
 
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     exit = calibrate(&o, &diag);
     diag_write(&diag, stderr);
     if (diag.nerrors > 0 || diag.no_memory)

@@ -12,8 +12,8 @@
 
 #include "base/escape.h"
 #include "base/units.h"
-#include "cmd/args.h"
 #include "cmd/cmd.h"
+#include "cmd/common.h"
 #include "jobs/check_file.h"
 #include "jobs/check_tell.h"
 #include "jobs/command.h"
@@ -47,74 +47,34 @@ struct check {
 
 static const char *const endings[] = {".yaml", ".yml", NULL};
 
-enum { KEY_PLAN = 1000, KEY_UPDATE, KEY_PRUNE, KEY_JUNIT, KEY_BASELINES, KEY_WHOLE, KEY_MEMORY };
+#define AT(field) ARGS_AT(struct check, field)
 
-static const struct argp_option option_table[] = {
-    {"plan", KEY_PLAN, NULL, 0, "On paper: the same bytes and memory, but no numbers are verified",
-     0},
-    {"update", KEY_UPDATE, NULL, 0,
-     "Accept what there is as the new baselines; refused where CI is set, for a person must look",
-     0},
-    {"prune", KEY_PRUNE, NULL, 0,
+static const struct args_row rows[] = {
+    {"plan", 0, NULL, args_switch, AT(wish.plan), 0, 0,
+     "On paper: the same bytes and memory, but no numbers are verified"},
+    {"update", 0, NULL, args_switch, AT(wish.update), 0, 0,
+     "Accept what there is as the new baselines; refused where CI is set, for a person must look"},
+    {"prune", 0, NULL, args_switch, AT(prune), 0, 0,
      "With --update: remove the baselines of scenarios that no longer exist; without it they are "
-     "only reported",
-     0},
-    {"junit", KEY_JUNIT, "FILE", 0, "Write JUnit XML as well", 0},
-    {"baselines", KEY_BASELINES, "DIR", 0,
+     "only reported"},
+    {"junit", 0, "FILE", args_text, AT(tell.junit), 0, 0, "Write JUnit XML as well"},
+    {"baselines", 0, "DIR", args_text, AT(baselines), 0, 0,
      "Where the baselines are, in a folder of the same name as DIR; otherwise results/baselines "
-     "beside DIR",
-     0},
-    {"whole", KEY_WHOLE, "SIZE", 0,
-     "Report weights above this size that are replicated over devices (64MiB)", 0},
-    {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
-    {"quiet", 'q', NULL, 0, "No progress on stderr", 0},
-    {"verbose", 'v', NULL, 0, "Tell all reasons, and which files are left out", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
+     "beside DIR"},
+    {"whole", 0, "SIZE", args_bytes, AT(wish.whole_bytes), 0, 0,
+     "Report weights above this size that are replicated over devices (64MiB)"},
+    COMMON_MEMORY(struct check, wish.memory),
+    {"quiet", 'q', NULL, args_switch, AT(wish.quiet), 0, 0, "No progress on stderr"},
+    {"verbose", 'v', NULL, args_switch, AT(wish.verbose), 0, 0,
+     "Tell all reasons, and which files are left out"},
+    {0}};
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void check_together(const struct args_line *line, void *input)
 {
-    struct check *c = state->input;
+    const struct check *c = input;
 
-    switch (key) {
-    case KEY_PLAN:
-        c->wish.plan = true;
-        return 0;
-    case KEY_UPDATE:
-        c->wish.update = true;
-        return 0;
-    case KEY_PRUNE:
-        c->prune = true;
-        return 0;
-    case KEY_JUNIT:
-        c->tell.junit = arg;
-        return 0;
-    case KEY_BASELINES:
-        c->baselines = arg;
-        return 0;
-    case KEY_WHOLE:
-        c->wish.whole_bytes = args_parse_bytes("whole", arg, state);
-        return 0;
-    case KEY_MEMORY:
-        c->wish.memory = args_parse_memory(arg, state);
-        return 0;
-    case 'q':
-        c->wish.quiet = true;
-        return 0;
-    case 'v':
-        c->wish.verbose = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (c->dir)
-            args_error(state, "one folder at a time; '%s' is another", arg);
-        c->dir = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (c->prune && !c->wish.update)
-            args_error(state, "--prune goes with --update");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (c->prune && !c->wish.update)
+        args_error(line, "--prune goes with --update");
 }
 
 /* ---- all files ---- */
@@ -450,12 +410,11 @@ static int check(struct check *c)
     return exit == CMD_OK ? check_folder(c) : exit;
 }
 
-static int run(int argc, char **argv)
-{
-    const struct argp argp = {
-        option_table,
-        parse_option,
-        "[DIR|FILE]",
+static const struct args args = {
+    .own = {rows, {args_text, AT(dir), "one folder at a time; '%s' is another", NULL}},
+    .operands = "[DIR|FILE]",
+    .check = check_together,
+    .help =
         "Check every scenario below a folder (scenarios), or one file of it, against its stored "
         "baseline: how each parameter, input and constraint is sharded, every collective, bytes, "
         "flops and peak memory, exactly; and that the numbers are right.  What changed is said in "
@@ -480,14 +439,14 @@ static int run(int argc, char **argv)
                                                       "  CI              unless empty, 0 or false: "
                                                       "--update is refused\n"
                                                       "  GITHUB_ACTIONS  unless empty, 0 or false: "
-                                                      "failures are annotated on stderr",
-        NULL,
-        NULL,
-        NULL};
+                                                      "failures are annotated on stderr"};
+
+static int run(int argc, char **argv)
+{
     struct check c = {.wish = {.whole_bytes = WHOLE_BYTES}};
     int exit;
 
-    args_parse(&argp, argc, argv, &c);
+    args_parse(&args, argc, argv, &c);
     c.dir = c.dir ? c.dir : "scenarios";
     c.farm = farm_create(&(struct farm_crew){check_file_work, &c.wish, 1, &cmd_stop_request});
     if (!c.farm)

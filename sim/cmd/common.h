@@ -1,33 +1,37 @@
-/* common.h - options that several subcommands have, for their parsers' children.
+/* common.h - options that several subcommands have.
  *
- * Thread class: pure functions.
+ * Thread class: immutable.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef CMD_COMMON_H
 #define CMD_COMMON_H
 
-#include <argp.h>
+#include "cmd/args.h"
+#include "jobs/trials.h"
 
-#include "jobs/canvas.h"
-#include "jobs/chosen.h"
-#include "jobs/work.h"
+/* SCENARIO..., --set, --strategy and --quiet, of a struct work. */
+extern const struct args_part common_work;
 
-/* Files, --set, --strategy and --quiet, as a child of a subcommand's own argp; the input is the
- * work. */
-extern const struct argp work_argp;
+/* --spread, which spreads devices over ranks, of a struct work; none in builds without ranks. */
+extern const struct args_part common_spread;
 
-/* The option that spreads devices over ranks; empty in builds without ranks.  The input is the
- * work. */
-extern const struct argp work_spread_argp;
+/* SCENARIO, --set and --strategy, of a struct chosen. */
+extern const struct args_part common_chosen;
 
-/* SCENARIO, --set, --strategy, for another parser's children; the input is a struct chosen. */
-extern const struct argp chosen_argp;
+/* --output, --ascii and --color, of a struct canvas. */
+extern const struct args_part common_canvas;
 
-/* --ascii, --color, for another parser's children; their input is a struct canvas. */
-extern const struct argp canvas_argp;
-/* The options of canvas_argp with --output. */
-extern const struct argp canvas_output_argp;
+/* --save, --color, --json and --verbose, of a struct trials. */
+extern const struct args_part common_trials;
+
+/* --plan and --output of what shows strategies side by side, of this struct. */
+struct sides_request {
+    struct work work;
+    bool plan;
+    const char *path; /* NULL: standard output */
+};
+extern const struct args_part common_sides;
 
 /* The rule by which strategies are executed, for help texts. */
 #define SIDES_WHEN_EXECUTED                                                                      \
@@ -35,22 +39,26 @@ extern const struct argp canvas_output_argp;
     "together is at most half of this machine's, and 10^12 flops in total; otherwise, and with " \
     "--plan, they are planned. A strategy over its own memory limit is only planned."
 
-/* SCENARIO..., --set, --strategy, --quiet, --plan and --output, for another parser's children; the
- * input is a struct sides_request. */
-struct sides_request {
-    struct work work;
-    bool plan;
-    const char *path; /* NULL: standard output */
-};
-extern const struct argp sides_argp;
-
-/* A row of an option table; its key is the command's own. */
-#define SAVE_OPTION(key)                                                \
-    {                                                                   \
-        "save", key, "FILE", OPTION_ARG_OPTIONAL,                       \
-            "Keep the results for 'shardsim runs', in this file or in " \
-            "$XDG_DATA_HOME/shardsim/runs.db",                          \
-            0                                                           \
+/* Rows with the field that is theirs: of --memory, --color and --save (a struct save). */
+#define COMMON_MEMORY(type, field)                                                         \
+    {                                                                                      \
+        "memory", 0, ARGS_MEMORY, args_memory, ARGS_AT(type, field), 0, 0, ARGS_MEMORY_DOC \
     }
+#define COMMON_COLOUR(type, field)                                                            \
+    {                                                                                         \
+        "color", ARGS_BARE, ARGS_COLOUR, args_choice, ARGS_AT(type, field), SCREEN_ALWAYS, 0, \
+            COMMON_COLOUR_DOC                                                                 \
+    }
+#define COMMON_SAVE(type, field)                                            \
+    {                                                                       \
+        "save", ARGS_BARE, "FILE", common_save, ARGS_AT(type, field), 0, 0, \
+            "Keep the results for 'shardsim runs', in this file or in "     \
+            "$XDG_DATA_HOME/shardsim/runs.db"                               \
+    }
+#define COMMON_COLOUR_DOC \
+    "Whether in colours; auto, the default: on a terminal, unless NO_COLOR is set"
+
+args_take common_save;
+args_take common_picture; /* const char *: the name of a picture's file */
 
 #endif /* CMD_COMMON_H */

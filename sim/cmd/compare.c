@@ -9,12 +9,10 @@
 
 #include "base/nearest.h"
 #include "base/units.h"
-#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "jobs/command.h"
 #include "jobs/picture.h"
-#include "jobs/save.h"
 #include "jobs/sides.h"
 #include "jobs/sweep.h"
 #include "ranks/ranks.h"
@@ -27,7 +25,7 @@ struct options {
     struct save save;
     const char *base, *path; /* NULL: the first; standard output */
     const char *memory;      /* NULL: the default */
-    bool plan, has_format;
+    bool plan;
     enum compare_format format;
     enum screen_colour colour;
     bool columns[NFIGURES];
@@ -35,18 +33,6 @@ struct options {
     int sort; /* fields of struct compare */
     size_t top;
     int seconds; /* for the rounds; no round begins later */
-};
-
-enum {
-    KEY_PLAN = 1000,
-    KEY_FORMAT,
-    KEY_COLOUR,
-    KEY_SECONDS,
-    KEY_MEMORY,
-    KEY_COLUMNS,
-    KEY_SORT,
-    KEY_TOP,
-    KEY_SAVE
 };
 
 /* As long as a user waits for a table.  The time is enough for some fifty rounds of
@@ -57,147 +43,83 @@ enum {
 #define SECOND_NS INT64_C(1000000000)
 #define FAILURES_TOLD 8 /* strategies named one by one */
 
-static const struct argp_option option_table[] = {
-    {"base", 'b', "NAME", 0,
-     "Compare with this strategy ('STRATEGY', 'SCENARIO: STRATEGY', or 'FILE: STRATEGY'); "
-     "otherwise "
-     "with the first",
-     0},
-    {"columns", KEY_COLUMNS, "NAMES", 0,
-     "The columns of the table, with commas between them: keys as CSV has them, headings such "
-     "as replayed, or all; if not given, those that tell strategies apart and fit in one table. Of "
-     "a picture: what it has bars of, up to six columns of numbers",
-     0},
-    {"sort", KEY_SORT, "NAME", 0, "Sort by this column, the best first", 0},
-    {"top", KEY_TOP, "N", 0, "Show the first N only", 0},
-    {"plan", KEY_PLAN, NULL, 0, "On paper: nothing is executed, replayed or verified", 0},
-    {"seconds", KEY_SECONDS, "N", 0,
-     "Measure in rounds until replayed times are steady, but for about N seconds at most (5); 0: "
-     "in no rounds",
-     0},
-    {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
-    SAVE_OPTION(KEY_SAVE),
-    {"output", 'o', "FILE", 0,
-     "Write to a file, in the format of its ending: .txt, .md, .csv, .json, or as a picture: .svg, "
-     ".png",
-     0},
-    {"format", KEY_FORMAT, "table|markdown|csv|json", 0, "How to write it; a table if not given",
-     0},
-    {"json", 'j', NULL, 0, "The same as --format=json", 0},
-    {"color", KEY_COLOUR, ARGS_COLOUR, OPTION_ARG_OPTIONAL,
-     "Whether in colours; auto, the default: on a terminal, unless NO_COLOR is set", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
-
-static void parse_format(struct options *o, const char *arg, const struct argp_state *state)
+static void take_columns(const struct args_line *line, const struct args_row *row, char *arg,
+                         void *at)
 {
-    for (int f = 0; f < COMPARE_NFORMATS; f++)
-        if (!strcmp(arg, compare_format_name((enum compare_format)f))) {
-            o->format = (enum compare_format)f;
-            o->has_format = true;
-            return;
-        }
-    args_error(state, "--format is '%s'; expected table, markdown, csv or json", arg);
-}
-
-static void find_format(struct options *o, const struct argp_state *state)
-{
-    if (o->path && picture_is_name(o->path)) {
-        if (o->has_format)
-            args_error(state, "--format and --json go without a picture such as '%s'", o->path);
-        return;
-    }
-    if (o->has_format || !o->path)
-        return;
-    if (!compare_format_of(&o->format, o->path))
-        args_error(state,
-                   "'%s' has no ending that says a format; expected .txt, .md, .csv, .json, "
-                   ".svg, .png, or --format",
-                   o->path);
-}
-
-static void parse_columns(struct options *o, char *arg, const struct argp_state *state)
-{
+    struct options *o = at;
     char hint[NEAREST_HINT_MAX], *rest = NULL;
 
+    (void)row;
     for (char *name = strtok_r(arg, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
         if (!compare_find_columns(o->columns, name))
-            args_error(state,
+            args_error(line,
                        "--columns: no column '%s'; expected names as in --format=csv, or "
                        "all%s",
                        name, compare_hint(hint, sizeof hint, name));
         o->has_columns = true;
     }
     if (!o->has_columns)
-        args_error(state, "--columns names none; expected keys as CSV has them, headings, or all");
+        args_error(line, "--columns names none; expected keys as CSV has them, headings, or all");
 }
 
-static void parse_sort(struct options *o, const char *arg, const struct argp_state *state)
+static void take_sort(const struct args_line *line, const struct args_row *row, char *arg, void *at)
 {
     char hint[NEAREST_HINT_MAX];
+    int *sort = at;
 
-    o->sort = compare_find_sort(arg);
-    if (o->sort < 0)
-        args_error(state,
+    (void)row;
+    *sort = compare_find_sort(arg);
+    if (*sort < 0)
+        args_error(line,
                    "--sort: no column of numbers '%s'; expected a name as in "
                    "--format=csv%s",
                    arg, compare_hint(hint, sizeof hint, arg));
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void find_format(const struct args_line *line, void *input)
 {
-    struct options *o = state->input;
+    struct options *o = input;
+    bool given = args_given(line, "format") || args_given(line, "json");
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        for (int i = 0; state->root_argp->children[i].argp; i++)
-            state->child_inputs[i] = &o->work;
-        return 0;
-    case 'b':
-        o->base = arg;
-        return 0;
-    case KEY_PLAN:
-        o->plan = true;
-        return 0;
-    case 'o':
-        o->path = arg;
-        return 0;
-    case 'j':
-        o->format = COMPARE_JSON;
-        o->has_format = true;
-        return 0;
-    case KEY_FORMAT:
-        parse_format(o, arg, state);
-        return 0;
-    case KEY_COLUMNS:
-        parse_columns(o, arg, state);
-        return 0;
-    case KEY_SORT:
-        parse_sort(o, arg, state);
-        return 0;
-    case KEY_SAVE:
-        o->save.wanted = true;
-        o->save.path = arg;
-        return 0;
-    case KEY_TOP:
-        o->top = (size_t)args_parse_count("top", arg, 1, INT32_MAX, state);
-        return 0;
-    case KEY_MEMORY:
-        o->memory = args_parse_memory(arg, state);
-        return 0;
-    case KEY_SECONDS:
-        o->seconds = (int)args_parse_count("seconds", arg, 0, SECONDS_MAX, state);
-        return 0;
-    case KEY_COLOUR:
-        if (!screen_parse_colour(&o->colour, arg ? arg : "always"))
-            args_error(state, "--color is '%s'; expected auto, always or never", arg);
-        return 0;
-    case ARGP_KEY_END:
-        find_format(o, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    if (o->path && picture_is_name(o->path)) {
+        if (given)
+            args_error(line, "--format and --json go without a picture such as '%s'", o->path);
+        return;
     }
+    if (o->path && !given && !compare_format_of(&o->format, o->path))
+        args_error(line,
+                   "'%s' has no ending that says a format; expected .txt, .md, .csv, .json, "
+                   ".svg, .png, or --format",
+                   o->path);
 }
+
+#define AT(field) ARGS_AT(struct options, field)
+
+static const struct args_row rows[] = {
+    {"base", 'b', "NAME", args_text, AT(base), 0, 0,
+     "Compare with this strategy ('STRATEGY', 'SCENARIO: STRATEGY', or 'FILE: STRATEGY'); "
+     "otherwise with the first"},
+    {"columns", 0, "NAMES", take_columns, 0, 0, 0, 0,
+     "The columns of the table, with commas between them: keys as CSV has them, headings such "
+     "as replayed, or all; if not given, those that tell strategies apart and fit in one table. Of "
+     "a picture: what it has bars of, up to six columns of numbers"},
+    {"sort", 0, "NAME", take_sort, AT(sort), 0, 0, "Sort by this column, the best first"},
+    {"top", 0, "N", args_count, AT(top), 1, INT32_MAX, "Show the first N only"},
+    {"plan", 0, NULL, args_switch, AT(plan), 0, 0,
+     "On paper: nothing is executed, replayed or verified"},
+    {"seconds", 0, "N", args_count, AT(seconds), 0, SECONDS_MAX,
+     "Measure in rounds until replayed times are steady, but for about N seconds at most (5); 0: "
+     "in no rounds"},
+    COMMON_MEMORY(struct options, memory),
+    COMMON_SAVE(struct options, save),
+    {"output", 'o', "FILE", args_text, AT(path), 0, 0,
+     "Write to a file, in the format of its ending: .txt, .md, .csv, .json, or as a picture: .svg, "
+     ".png"},
+    {"format", 0, "table|markdown|csv|json", args_choice, AT(format), 0, 0,
+     "How to write it; a table if not given"},
+    {"json", 'j', NULL, args_set, AT(format), COMPARE_JSON, 0, "The same as --format=json"},
+    COMMON_COLOUR(struct options, colour),
+    {0}};
 
 /* "WHERE: STRATEGY", or WHERE alone for the strategy that has no name. */
 static bool is_name_in(const char *where, const struct scenario *s, const char *name)
@@ -459,14 +381,13 @@ static int compare_alone(struct options *o)
     return exit;
 }
 
-static int run(int argc, char **argv)
-{
-    const struct argp_child children[] = {
-        {&work_argp, 0, NULL, 0}, {&work_spread_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
-    const struct argp argp = {
-        option_table,
-        parse_option,
-        "SCENARIO...",
+static const struct args args = {
+    .own = {rows},
+    .parts = {{&common_work, offsetof(struct options, work)},
+              {&common_spread, offsetof(struct options, work)}},
+    .operands = "SCENARIO...",
+    .check = find_format,
+    .help =
         "Strategies side by side, all of a file's or those of several files: bytes received, "
         "flops, memory, the replayed step, and whether the numbers are right; and who wins, by how "
         "much, why, and at what price.\v" SIDES_WHEN_EXECUTED "\n\n"
@@ -489,17 +410,17 @@ static int run(int argc, char **argv)
         "  The same as bars, for a slide:\n"
         "    shardsim compare scenarios/dp_tp.yaml scenarios/fsdp.yaml -o "
         "bars.png\n"
-        "\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
-        children,
-        NULL,
-        NULL};
+        "\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n")};
+
+static int run(int argc, char **argv)
+{
     struct options o = {.format = COMPARE_TABLE, .sort = -1, .seconds = SECONDS_DEFAULT};
     bool shared;
     int exit;
 
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     shared = o.plan && !o.save.wanted && sweep_is_for(&o.work);
     exit = cmd_check_output(o.path);
     if (exit == CMD_OK && shared)

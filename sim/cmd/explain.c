@@ -12,7 +12,6 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
-#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/explain_links.h"
@@ -36,66 +35,20 @@ struct options {
     bool collectives, ops, verbose;
 };
 
-enum {
-    KEY_OP = 3000,
-    KEY_DEVICE,
-    KEY_VALUES,
-    KEY_ROOFLINE,
-    KEY_COLLECTIVES,
-    KEY_OPS,
-    KEY_ALGORITHM,
-    KEY_DEVICES,
-    KEY_HARDWARE,
-    KEY_AXES,
-    KEY_SLICES,
-    KEY_JSON
-};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void check_scenario(const struct args_line *line, void *input)
 {
-    struct options *o = state->input;
+    const struct options *o = input;
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->chosen;
-        state->child_inputs[1] = &o->canvas;
-        return 0;
-    case KEY_OP:
-        o->op = arg;
-        return 0;
-    case KEY_DEVICE:
-        o->device = arg;
-        return 0;
-    case KEY_ROOFLINE:
-        o->roofline = true;
-        return 0;
-    case KEY_VALUES:
-        o->values = true;
-        return 0;
-    case KEY_COLLECTIVES:
-        o->collectives = true;
-        return 0;
-    case KEY_OPS:
-        o->ops = true;
-        return 0;
-    case 'v':
-        o->verbose = true;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->op && (o->collectives || o->ops))
-            args_error(state, "--op is of one op; expected no --%s with it",
-                       o->collectives ? "collectives" : "ops");
-        if (canvas_is_picture(&o->canvas) && !o->roofline)
-            args_error(state, "a lesson is text; a picture such as '%s' goes with --roofline",
-                       o->canvas.output);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (o->op && (o->collectives || o->ops))
+        args_error(line, "--op is of one op; expected no --%s with it",
+                   o->collectives ? "collectives" : "ops");
+    if (canvas_is_picture(&o->canvas) && !o->roofline)
+        args_error(line, "a lesson is text; a picture such as '%s' goes with --roofline",
+                   o->canvas.output);
 }
 
-/* A whole number `first` to `last`, or -1 with a message. */
-/* `as` says where the numbers are told, or "". */
+/* A whole number `first` to `last`, or -1 with a message; `as` says where the numbers are told, or
+ * "". */
 static long parse_number(const char *what, const char *text, long first, long last, const char *as)
 {
     char *end;
@@ -228,28 +181,31 @@ static int explain_trial(const struct options *o, struct trial *trial)
     return status;
 }
 
-static int explain_scenario(int argc, char **argv)
-{
-    static const struct argp_option option_table[] = {
-        {"collectives", KEY_COLLECTIVES, NULL, 0,
-         "Each collective in full: layouts before and after, why, transfers, other placements", 0},
-        {"device", KEY_DEVICE, "K", 0, "Show the transfers of this device; 0 if not given", 0},
-        {"op", KEY_OP, "N", 0, "Only the op of this number, in full", 0},
-        {"ops", KEY_OPS, NULL, 0, "Each op in full", 0},
-        {"roofline", KEY_ROOFLINE, NULL, 0,
-         "What each op takes on the scenario's hardware, and whether the rate of flops, memory or "
-         "the network bounds it; with --output FILE.svg as a picture",
-         0},
-        {"values", KEY_VALUES, NULL, 0,
-         "Execute, and show the numbers of small arrays on every device before and after", 0},
-        {"verbose", 'v', NULL, 0, "Every layer; without it equal layers are shown once", 0},
-        {NULL, 0, NULL, 0, NULL, 0}};
-    static const struct argp_child children[] = {
-        {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "SCENARIO\ncollective COLLECTIVE\nreshard --mesh AXES --shape SIZES",
+#define AT(field) ARGS_AT(struct options, field)
+
+static const struct args_row scenario_rows[] = {
+    {"collectives", 0, NULL, args_switch, AT(collectives), 0, 0,
+     "Each collective in full: layouts before and after, why, transfers, other placements"},
+    {"device", 0, "K", args_text, AT(device), 0, 0,
+     "Show the transfers of this device; 0 if not given"},
+    {"op", 0, "N", args_text, AT(op), 0, 0, "Only the op of this number, in full"},
+    {"ops", 0, NULL, args_switch, AT(ops), 0, 0, "Each op in full"},
+    {"roofline", 0, NULL, args_switch, AT(roofline), 0, 0,
+     "What each op takes on the scenario's hardware, and whether the rate of flops, memory or "
+     "the network bounds it; with --output FILE.svg as a picture"},
+    {"values", 0, NULL, args_switch, AT(values), 0, 0,
+     "Execute, and show the numbers of small arrays on every device before and after"},
+    {"verbose", 'v', NULL, args_switch, AT(verbose), 0, 0,
+     "Every layer; without it equal layers are shown once"},
+    {0}};
+
+static const struct args scenario_args = {
+    .own = {scenario_rows},
+    .parts = {{&common_chosen, offsetof(struct options, chosen)},
+              {&common_canvas, offsetof(struct options, canvas)}},
+    .check = check_scenario,
+    .operands = "SCENARIO\ncollective COLLECTIVE\nreshard --mesh AXES --shape SIZES",
+    .help =
         "Explain a step: what is computed between which collectives, and why each of these is "
         "there, with equal layers shown once.  In full, an op is shown with the sharding of each "
         "array before and after it, who gets what from whom, and what other placements would have "
@@ -269,15 +225,15 @@ static int explain_scenario(int argc, char **argv)
         "4\n"
         "  Which ops are bound by memory, for a slide:\n"
         "    shardsim explain scenarios/dp_tp.yaml -s hardware=b200 --roofline -o "
-        "r.svg\n\n" ARGS_EXIT_STATUS(""),
-        children,
-        NULL,
-        NULL};
+        "r.svg\n\n" ARGS_EXIT_STATUS("")};
+
+static int explain_scenario(int argc, char **argv)
+{
     struct options o = {.values = false};
     int status;
 
     canvas_init(&o.canvas);
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&scenario_args, argc, argv, &o);
     status = chosen_load(&o.chosen);
     if (status == CMD_OK)
         status = explain_trial(&o, &o.chosen.trial);
@@ -294,65 +250,18 @@ struct collective_options {
 };
 
 /* A drawing is of an algorithm, a time of a cluster. */
-static void check_links(const struct collective_options *o, const struct argp_state *state)
+static void check_links(const struct args_line *line, void *input)
 {
+    const struct collective_options *o = input;
     const struct explain_links *l = &o->links;
 
     if (l->hardware && o->algorithm)
-        args_error(state, "--hardware takes the best schedule; expected no --algorithm");
+        args_error(line, "--hardware takes the best schedule; expected no --algorithm");
     if (l->hardware && !l->bytes)
-        args_error(state, "--hardware without a size; expected --bytes, e.g. --bytes 64MiB");
+        args_error(line, "--hardware without a size; expected --bytes, e.g. --bytes 64MiB");
     if (!l->hardware && (l->mesh || l->axes || l->bytes || l->slices || l->json))
-        args_error(state, "--mesh, --axes, --bytes, --slices and --json are of links; expected "
-                          "--hardware too");
-}
-
-static error_t parse_collective(int key, char *arg, struct argp_state *state)
-{
-    struct collective_options *o = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->canvas;
-        return 0;
-    case KEY_ALGORITHM:
-        o->algorithm = arg;
-        return 0;
-    case KEY_DEVICES:
-        o->devices = arg;
-        return 0;
-    case KEY_HARDWARE:
-        o->links.hardware = arg;
-        return 0;
-    case 'm':
-        o->links.mesh = arg;
-        return 0;
-    case KEY_AXES:
-        o->links.axes = arg;
-        return 0;
-    case 'b':
-        o->links.bytes = arg;
-        return 0;
-    case KEY_SLICES:
-        o->links.slices = arg;
-        return 0;
-    case KEY_JSON:
-        o->links.json = true;
-        return 0;
-    case ARGP_KEY_END:
-        check_links(o, state);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->kind)
-            args_error(state, "one collective at a time; '%s' is too much", arg);
-        o->kind = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        args_error(state, "no collective given; expected e.g. all-reduce");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+        args_error(line, "--mesh, --axes, --bytes, --slices and --json are of links; expected "
+                         "--hardware too");
 }
 
 static int find_kind(const char *name)
@@ -389,74 +298,78 @@ static const struct coll_algo *find_algo(enum coll_kind kind, const char *name)
 
 #define ALGORITHMS_WIDTH 58 /* beside the collective's name and a comma, in 78 columns */
 
-/* Behind the help: each collective with its algorithms, the first of which is the default. */
-static char *add_collectives(int key, const char *text, void *input)
+/* The algorithms of a collective, the first of which is the default. */
+static void list_algorithms(struct text *out, enum coll_kind kind)
 {
-    struct text more = TEXT_INIT;
+    size_t used = 0; /* columns of the line behind the collective's name */
 
-    (void)input;
-    if (key != ARGP_KEY_HELP_POST_DOC)
-        return (char *)(uintptr_t)text;
-    text_add(&more, text);
-    for (int k = 0; k < COLL_NKINDS; k++) {
-        size_t used = 0; /* columns of the line behind the collective's name */
+    for (size_t i = 0; coll_algos[i]; i++) {
+        size_t length = strlen(coll_algos[i]->name);
 
-        text_addf(&more, "\n  %-14s  ", coll_kind_name((enum coll_kind)k));
-        for (size_t i = 0; coll_algos[i]; i++) {
-            size_t length = strlen(coll_algos[i]->name);
-
-            if (coll_algos[i]->kind != (enum coll_kind)k)
-                continue;
-            if (used > 0 && used + 2 + length > ALGORITHMS_WIDTH) { /* argp would not indent the
-                                                                       next line */
-                text_addf(&more, ",\n  %-14s  ", "");
-                used = 0;
-            }
-            text_addf(&more, "%s%s", used > 0 ? ", " : "", coll_algos[i]->name);
-            used += length + 2;
+        if (coll_algos[i]->kind != kind)
+            continue;
+        if (used > 0 && used + 2 + length > ALGORITHMS_WIDTH) { /* argp would not indent the next
+                                                                   line */
+            text_addf(out, ",\n  %-14s  ", "");
+            used = 0;
         }
+        text_addf(out, "%s%s", used > 0 ? ", " : "", coll_algos[i]->name);
+        used += length + 2;
     }
-    return text_take(&more); /* argp frees it */
 }
+
+static void list_collectives(struct text *out)
+{
+    for (int k = 0; k < COLL_NKINDS; k++) {
+        text_addf(out, "\n  %-14s  ", coll_kind_name((enum coll_kind)k));
+        list_algorithms(out, (enum coll_kind)k);
+    }
+}
+
+#undef AT
+#define AT(field) ARGS_AT(struct collective_options, field)
+
+static const struct args_row collective_rows[] = {
+    {"algorithm", 0, "ALGORITHM", args_text, AT(algorithm), 0, 0,
+     "The algorithm, if not the default one"},
+    {"devices", 0, "N", args_text, AT(devices), 0, 0,
+     "The number of devices in the group (4 if not given)"},
+    {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Its time on a cluster:"},
+    {"hardware", 0, "HARDWARE", args_text, AT(links.hardware), 0, 0,
+     "On this cluster ('shardsim show hardware') or file: what its links carry, what bounds it, "
+     "how long it takes"},
+    {"mesh", 'm', "AXES", args_text, AT(links.mesh), 0, 0,
+     "Over a mesh, e.g. dp=2,tp=8, or of sizes alone, 16,16, whose axes are 0 and 1"},
+    {"axes", 0, "AXES", args_text, AT(links.axes), 0, 0,
+     "Along these axes of it, e.g. tp (all if not given)"},
+    {"bytes", 'b', "SIZE", args_text, AT(links.bytes), 0, 0,
+     "What each member contributes, e.g. 64MiB: for all-gather its shard; for reduce-scatter, "
+     "all-reduce and all-to-all its whole array"},
+    {"slices", 0, "N", args_text, AT(links.slices), 0, 0,
+     "The mesh consists of N equal slices of a torus (1)"},
+    {"json", 0, NULL, args_switch, AT(links.json), 0, 0, "Print the machine form"},
+    {0}};
+
+static const struct args collective_args = {
+    .own = {collective_rows,
+            {args_text, AT(kind), "one collective at a time; '%s' is too much",
+             "no collective given; expected e.g. all-reduce"}},
+    .parts = {{&common_canvas, offsetof(struct collective_options, canvas)}},
+    .operands = "COLLECTIVE",
+    .more = list_collectives,
+    .check = check_links,
+    .help = "Draw what every device of a group holds after each step of a collective; or with "
+            "--hardware, show its time on the links of a cluster.\v"
+            "Examples:\n"
+            "  A ring, step by step:\n"
+            "    shardsim explain collective all-reduce --algorithm ring --devices 4\n"
+            "  Over both axes of a torus of 8 by 8:\n"
+            "    shardsim explain collective all-gather --hardware tpu-v4 -m 8,8 -b "
+            "4MiB\n\n" ARGS_EXIT_STATUS("") "\n\n"
+                                            "Collectives:\f"};
 
 static int explain_collective(int argc, char **argv)
 {
-    static const struct argp_option option_table[] = {
-        {"algorithm", KEY_ALGORITHM, "ALGORITHM", 0, "The algorithm, if not the default one", 0},
-        {"devices", KEY_DEVICES, "N", 0, "The number of devices in the group (4 if not given)", 0},
-        {NULL, 0, NULL, 0, "Its time on a cluster:", 1},
-        {"hardware", KEY_HARDWARE, "HARDWARE", 0,
-         "On this cluster ('shardsim show hardware') or file: what its links carry, what bounds "
-         "it, "
-         "how long it takes",
-         1},
-        {"mesh", 'm', "AXES", 0,
-         "Over a mesh, e.g. dp=2,tp=8, or of sizes alone, 16,16, whose axes are 0 and 1", 1},
-        {"axes", KEY_AXES, "AXES", 0, "Along these axes of it, e.g. tp (all if not given)", 1},
-        {"bytes", 'b', "SIZE", 0,
-         "What each member contributes, e.g. 64MiB: for all-gather its shard; for reduce-scatter, "
-         "all-reduce and all-to-all its whole array",
-         1},
-        {"slices", KEY_SLICES, "N", 0, "The mesh consists of N equal slices of a torus (1)", 1},
-        {"json", KEY_JSON, NULL, 0, "Print the machine form", 1},
-        {NULL, 0, NULL, 0, NULL, 0}};
-    static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        option_table,
-        parse_collective,
-        "COLLECTIVE",
-        "Draw what every device of a group holds after each step of a collective; or with "
-        "--hardware, show its time on the links of a cluster.\v"
-        "Examples:\n"
-        "  A ring, step by step:\n"
-        "    shardsim explain collective all-reduce --algorithm ring --devices 4\n"
-        "  Over both axes of a torus of 8 by 8:\n"
-        "    shardsim explain collective all-gather --hardware tpu-v4 -m 8,8 -b "
-        "4MiB\n\n" ARGS_EXIT_STATUS("") "\n\n"
-                                        "Collectives:",
-        children,
-        add_collectives,
-        NULL};
     struct collective_options o = {.devices = "4"};
     const struct coll_algo *algo;
     struct figure figure;
@@ -465,7 +378,7 @@ static int explain_collective(int argc, char **argv)
     int kind, status;
 
     canvas_init(&o.canvas);
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&collective_args, argc, argv, &o);
     kind = find_kind(o.kind);
     if (kind >= 0 && o.links.hardware) {
         o.links.kind = (enum coll_kind)kind;

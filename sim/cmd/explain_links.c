@@ -12,6 +12,7 @@
 #include "cmd/show.h"
 #include "explain/links.h"
 #include "jobs/asked.h"
+#include "jobs/canvas.h"
 #include "jobs/cluster.h"
 #include "jobs/command.h"
 

@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/wrap.h"
-#include "cmd/args.h"
 #include "cmd/common.h"
 #include "cmd/show.h"
 #include "explain/reshard_picture.h"
@@ -51,113 +50,49 @@ struct question {
     struct hardware *hardware; /* laid out for the devices of both meshes; NULL: none is asked */
 };
 
-enum {
-    KEY_FROM = 4000,
-    KEY_TO,
-    KEY_TO_MESH,
-    KEY_TO_FIRST,
-    KEY_PARTIAL,
-    KEY_DTYPE,
-    KEY_MEMORY,
-    KEY_LINK,
-    KEY_HARDWARE,
-    KEY_SLICES,
-    KEY_JSON
-};
+#define AT(field) ARGS_AT(struct options, field)
 
-static const struct argp_option option_table[] = {
-    {"mesh", 'm', "AXES", 0, "The mesh, e.g. dp=2,tp=4", 0},
-    {"shape", 'n', "SIZES", 0, "The array's extents, e.g. 8,16", 0},
-    {"dtype", KEY_DTYPE, "TYPE", 0, "Its element type (float32 if not given)", 0},
-    {"from", KEY_FROM, "SPEC", 0,
-     "The sharding before, as in 'shardsim show array' (replicated if not given)", 0},
-    {"partial", KEY_PARTIAL, "AXES", 0, "Axes over which it is still to be summed, e.g. tp", 0},
-    {"to", KEY_TO, "SPEC", 0, "The sharding after (replicated if not given)", 0},
-    {"to-mesh", KEY_TO_MESH, "AXES", 0, "On this other mesh", 0},
-    {"to-first", KEY_TO_FIRST, "ID", 0, "The first device of that mesh (0 if not given)", 0},
-    {"memory", KEY_MEMORY, "SIZE", 0,
+static const struct args_row rows[] = {
+    {"mesh", 'm', "AXES", args_text, AT(mesh), 0, 0, "The mesh, e.g. dp=2,tp=4"},
+    {"shape", 'n', "SIZES", args_text, AT(shape), 0, 0, "The array's extents, e.g. 8,16"},
+    {"dtype", 0, "TYPE", args_text, AT(dtype), 0, 0, "Its element type (float32 if not given)"},
+    {"from", 0, "SPEC", args_text, AT(from), 0, 0,
+     "The sharding before, as in 'shardsim show array' (replicated if not given)"},
+    {"partial", 0, "AXES", args_text, AT(partial), 0, 0,
+     "Axes over which it is still to be summed, e.g. tp"},
+    {"to", 0, "SPEC", args_text, AT(to), 0, 0, "The sharding after (replicated if not given)"},
+    {"to-mesh", 0, "AXES", args_text, AT(to_mesh), 0, 0, "On this other mesh"},
+    {"to-first", 0, "ID", args_text, AT(to_first), 0, 0,
+     "The first device of that mesh (0 if not given)"},
+    {"memory", 0, "SIZE", args_text, AT(memory), 0, 0,
      "What a step's operand and result may need on a device, e.g. 64MiB, or 'any'; if not given, "
-     "what the array needs before and after",
-     0},
-    {"link", KEY_LINK, "N:LATENCY:RATE", 0,
+     "what the array needs before and after"},
+    {"link", 0, "N:LATENCY:RATE", args_list, ARGS_LIST(struct options, links, nlinks), 0,
+     SHD_LINK_TIERS_MAX,
      "Links that join groups of N devices (or 'all'), e.g. 8:1us:200GB/s; once a tier, the nearest "
-     "first.  The plan is then the fastest",
-     0},
-    {"hardware", KEY_HARDWARE, "HARDWARE", 0,
+     "first.  The plan is then the fastest"},
+    {"hardware", 0, "HARDWARE", args_text, AT(hardware), 0, 0,
      "The links of this cluster ('shardsim show hardware') or file.  The plan is then the fastest "
-     "there, with the time of each step",
-     0},
-    {"slices", KEY_SLICES, "N", 0, "The devices form N equal slices of its torus (1)", 0},
-    {"json", KEY_JSON, NULL, 0, "Print the machine form", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
+     "there, with the time of each step"},
+    {"slices", 0, "N", args_text, AT(slices), 0, 0,
+     "The devices form N equal slices of its torus (1)"},
+    {"json", 0, NULL, args_switch, AT(json), 0, 0, "Print the machine form"},
+    {0}};
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void check(const struct args_line *line, void *input)
 {
-    struct options *o = state->input;
+    const struct options *o = input;
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->canvas;
-        return 0;
-    case 'm':
-        o->mesh = arg;
-        return 0;
-    case 'n':
-        o->shape = arg;
-        return 0;
-    case KEY_FROM:
-        o->from = arg;
-        return 0;
-    case KEY_TO:
-        o->to = arg;
-        return 0;
-    case KEY_TO_MESH:
-        o->to_mesh = arg;
-        return 0;
-    case KEY_TO_FIRST:
-        o->to_first = arg;
-        return 0;
-    case KEY_PARTIAL:
-        o->partial = arg;
-        return 0;
-    case KEY_DTYPE:
-        o->dtype = arg;
-        return 0;
-    case KEY_MEMORY:
-        o->memory = arg;
-        return 0;
-    case KEY_LINK:
-        if (o->nlinks == SHD_LINK_TIERS_MAX)
-            args_error(state, "at most %d tiers of links", SHD_LINK_TIERS_MAX);
-        o->links[o->nlinks++] = arg;
-        return 0;
-    case KEY_HARDWARE:
-        o->hardware = arg;
-        return 0;
-    case KEY_SLICES:
-        o->slices = arg;
-        return 0;
-    case KEY_JSON:
-        o->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        args_error(state, "'%s' is too much; everything is given by options", arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (o->json && canvas_is_picture(&o->canvas))
-            args_error(state, "--json is text; expected --output FILE.txt, or no --json");
-        if (!o->mesh || !o->shape)
-            args_error(state, "expected --mesh and --shape (and --from, --to)");
-        if (o->to_first && !o->to_mesh)
-            args_error(state, "--to-first is of another mesh; expected --to-mesh too");
-        if (o->hardware && o->nlinks > 0)
-            args_error(state, "a cluster has its own links; expected --hardware or --link");
-        if (o->slices && !o->hardware)
-            args_error(state, "--slices are of a cluster's torus; expected --hardware too");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (o->json && canvas_is_picture(&o->canvas))
+        args_error(line, "--json is text; expected --output FILE.txt, or no --json");
+    if (!o->mesh || !o->shape)
+        args_error(line, "expected --mesh and --shape (and --from, --to)");
+    if (o->to_first && !o->to_mesh)
+        args_error(line, "--to-first is of another mesh; expected --to-mesh too");
+    if (o->hardware && o->nlinks > 0)
+        args_error(line, "a cluster has its own links; expected --hardware or --link");
+    if (o->slices && !o->hardware)
+        args_error(line, "--slices are of a cluster's torus; expected --hardware too");
 }
 
 /* ---- what is asked ---- */
@@ -569,13 +504,11 @@ static int answer(const struct question *q, const struct options *o)
     return status;
 }
 
-int explain_reshard(int argc, char **argv)
-{
-    static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        NULL,
+static const struct args args = {
+    .own = {rows, {.again = "'%s' is too much; everything is given by options"}},
+    .parts = {{&common_canvas, offsetof(struct options, canvas)}},
+    .check = check,
+    .help =
         "Plan how an array gets from one sharding to another: the steps, what they move and what "
         "no method can do without, and the other ways that were tried.\v"
         "Examples:\n"
@@ -588,16 +521,16 @@ int explain_reshard(int argc, char **argv)
         "b200\n"
         "  A slide: the blocks before and after, and who sends how much to whom:\n"
         "    shardsim explain reshard -m x=2,y=4 -n 64,64 --from x,y --to y,x -o "
-        "a.svg\n\n" ARGS_EXIT_STATUS(""),
-        children,
-        NULL,
-        NULL};
+        "a.svg\n\n" ARGS_EXIT_STATUS("")};
+
+int explain_reshard(int argc, char **argv)
+{
     struct options o = {.mesh = NULL};
     struct question q = {.mesh = NULL};
     int status;
 
     canvas_init(&o.canvas);
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     status = parse_question(&q, &o);
     if (status == CMD_OK)
         status = answer(&q, &o);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/nearest.h"
-#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/show.h"
@@ -22,45 +21,27 @@ struct options {
     const char *output;
 };
 
-enum { KEY_TO = 4200 };
-
-static const struct export_target *parse_target(const char *arg, const struct argp_state *state)
+static void take_target(const struct args_line *line, const struct args_row *row, char *arg,
+                        void *at)
 {
-    const struct export_target *target = export_find(arg);
+    const struct export_target **target = at;
     char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
-    if (target)
-        return target;
+    (void)row;
+    *target = export_find(arg);
     nearest_init(&near, arg);
     for (size_t i = 0; export_targets[i]; i++)
         nearest_add(&near, export_targets[i]->name);
-    args_error(state, "no target '%s'; expected jax, megatron, pytorch or torchtitan%s", arg,
-               nearest_hint(&near, hint, sizeof hint));
-    return NULL;
+    if (!*target)
+        args_error(line, "no target '%s'; expected jax, megatron, pytorch or torchtitan%s", arg,
+                   nearest_hint(&near, hint, sizeof hint));
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void check(const struct args_line *line, void *input)
 {
-    struct options *o = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->chosen;
-        return 0;
-    case KEY_TO:
-        o->target = parse_target(arg, state);
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->target)
-            args_error(state, "to what? expected --to jax, megatron, pytorch or torchtitan");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (!((struct options *)input)->target)
+        args_error(line, "to what? expected --to jax, megatron, pytorch or torchtitan");
 }
 
 static int put(const char *path, const struct text *text)
@@ -104,17 +85,18 @@ static int export_trial(const struct options *o)
     return status;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp_option option_table[] = {
-        {"output", 'o', "FILE", 0, "Write to this file", 0},
-        {"to", KEY_TO, "jax|megatron|pytorch|torchtitan", 0, "The system whose code is written", 0},
-        {NULL, 0, NULL, 0, NULL, 0}};
-    static const struct argp_child children[] = {{&chosen_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "SCENARIO",
+static const struct args_row rows[] = {
+    {"output", 'o', "FILE", args_text, ARGS_AT(struct options, output), 0, 0, "Write to this file"},
+    {"to", 0, "jax|megatron|pytorch|torchtitan", take_target, ARGS_AT(struct options, target), 0, 0,
+     "The system whose code is written"},
+    {0}};
+
+static const struct args args = {
+    .own = {rows},
+    .parts = {{&common_chosen, offsetof(struct options, chosen)}},
+    .operands = "SCENARIO",
+    .check = check,
+    .help =
         "Write a scenario's layout as code: for JAX the mesh, a PartitionSpec for every parameter "
         "and input, the forward pass with a with_sharding_constraint at every place that a "
         "constraint names, and a main that checks the shards and compiles the step; for PyTorch "
@@ -129,14 +111,14 @@ static int run(int argc, char **argv)
         "  As placements of DTensor:\n"
         "    shardsim export --to pytorch scenarios/fsdp_tp.yaml\n"
         "  As the command that Megatron-LM takes:\n"
-        "    shardsim export --to megatron scenarios/llama3.yaml\n\n" ARGS_EXIT_STATUS(""),
-        children,
-        NULL,
-        NULL};
+        "    shardsim export --to megatron scenarios/llama3.yaml\n\n" ARGS_EXIT_STATUS("")};
+
+static int run(int argc, char **argv)
+{
     struct options o = {.target = NULL};
     int status;
 
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     status = chosen_load(&o.chosen);
     if (status == CMD_OK)
         status = export_trial(&o);

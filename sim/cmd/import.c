@@ -45,7 +45,6 @@ static const struct source {
 struct options {
     const struct source *source;
     const char *path, *output;
-    const char *of_rules; /* the first option that only rules have, or NULL */
     const char *given[GIVEN_MAX]; /* "NAME=VALUE" for the variables of a script */
     size_t ngiven;
     struct import_file with[FILES_MAX]; /* files that a script reads, with their texts */
@@ -55,141 +54,126 @@ struct options {
     int64_t vocab; /* 0: as in the file */
 };
 
-enum {
-    KEY_ALLOW = 4299,
-    KEY_BATCH,
-    KEY_DEVICES,
-    KEY_FROM,
-    KEY_MESH,
-    KEY_MIN,
-    KEY_MODEL,
-    KEY_NAMES,
-    KEY_SEQ,
-    KEY_SET,
-    KEY_VOCAB,
-    KEY_WITH
-};
-
 #define SIZE_LIMIT (1L << 30)
 
-static void parse_source(struct options *o, const char *arg, const struct argp_state *state)
+static void take_source(const struct args_line *line, const struct args_row *row, char *arg,
+                        void *at)
 {
+    const struct source **source = at;
     char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
+    (void)row;
     nearest_init(&near, arg);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         if (!strcmp(sources[i].name, arg))
-            o->source = &sources[i];
+            *source = &sources[i];
         nearest_add(&near, sources[i].name);
     }
-    if (!o->source)
-        args_error(state, "no source '%s'; expected one of %s%s", arg, SOURCES,
+    if (!*source)
+        args_error(line, "no source '%s'; expected one of %s%s", arg, SOURCES,
                    nearest_hint(&near, hint, sizeof hint));
 }
 
-static void parse_names(struct options *o, const char *arg, const struct argp_state *state)
+static void take_names(const struct args_line *line, const struct args_row *row, char *arg,
+                       void *at)
 {
-    size_t i = 0;
+    int i = 0;
 
+    (void)row;
     while (i < NAMES_T5X && strcmp(names_systems[i], arg) != 0)
         i++;
     if (i == NAMES_T5X)
-        args_error(state, "no names '%s'; expected one of %s", arg, NAMES);
-    o->request.names = (enum names_system)i;
+        args_error(line, "no names '%s'; expected one of %s", arg, NAMES);
+    *(enum names_system *)at = (enum names_system)i;
 }
 
-/* The options that only rules have. */
-static bool parse_of_rules(struct options *o, int key, const char *arg,
-                           const struct argp_state *state)
+static void take_with(const struct args_line *line, const struct args_row *row, char *arg, void *at)
 {
-    const char *name = key == KEY_BATCH   ? "--batch"
-                       : key == KEY_MESH  ? "--mesh"
-                       : key == KEY_MIN   ? "--min-elements"
-                       : key == KEY_NAMES ? "--names"
-                       : key == KEY_SEQ   ? "--seq"
-                                          : NULL;
+    struct options *o = at;
 
-    if (!name)
-        return false;
-    o->of_rules = name;
-    if (key == KEY_BATCH)
-        o->request.batch = args_parse_size("batch", arg, 1, SIZE_LIMIT, state);
-    else if (key == KEY_SEQ)
-        o->request.seq = args_parse_size("seq", arg, 1, SIZE_LIMIT, state);
-    else if (key == KEY_MIN)
-        o->request.min_elements = args_parse_size("min-elements", arg, 0, SIZE_LIMIT, state);
-    else if (key == KEY_MESH)
-        o->request.mesh = arg;
-    else
-        parse_names(o, arg, state);
-    return true;
+    (void)row;
+    if (o->nwith == FILES_MAX)
+        args_error(line, "over %d files by --with", FILES_MAX);
+    o->with[o->nwith++].path = arg;
 }
 
-static void check(const struct options *o, const struct argp_state *state)
+#define AT(field) ARGS_AT(struct options, field)
+
+static const struct args_row rows[] = {
+    {"allow-unknown", 0, NULL, args_switch, AT(allow_unknown), 0, 0,
+     "All is well, too, where options are not known here, or other files not read: they are "
+     "named on the first line"},
+    {"devices", 0, "N", args_count, AT(request.devices), 1, INT32_MAX,
+     "Of the job, where the file does not say"},
+    {"from", 0, SOURCES, take_source, AT(source), 0, 0,
+     "The system whose options or rules these are"},
+    {"model", 0, "MODEL", args_text, AT(request.model), 0, 0,
+     "A published model, as model.size of scenarios, instead of the file's; of rules also a "
+     "map, as '{size: llama3-8b, layers: 4}'"},
+    {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write to this file"},
+    {"set", 0, "NAME=VALUE", args_list, ARGS_LIST(struct options, given, ngiven), 0, GIVEN_MAX,
+     "Of a launch script: a variable that it does not set, or that has this value whatever it "
+     "sets; of 1, 2, ...: an argument"},
+    {"vocab", 0, "N", args_count, AT(vocab), 1, INT32_MAX,
+     "Of megatron: words of the vocabulary, before it is padded, where the command leaves that "
+     "to its tokenizer"},
+    {"with", 0, "FILE", take_with, 0, 0, 0, 0,
+     "Of a launch script: another file that it reads (source), known by its last name; none is "
+     "read that is not given"},
+    {0}};
+
+static const struct args_row rule_rows[] = {
+    {"batch", 0, "N", args_size, AT(request.batch), 1, SIZE_LIMIT,
+     "Of rules: sequences of a step, on all devices, where the file does not say (8 a device)"},
+    {"mesh", 0, "AXES", args_text, AT(request.mesh), 0, 0,
+     "Of rules: the mesh instead of the file's, as dp:1,fsdp:-1,tp:2; -1 is what is left of the "
+     "devices"},
+    {"min-elements", 0, "N", args_size, AT(request.min_elements), 0, SIZE_LIMIT,
+     "Of rules with patterns: smaller arrays are replicated, as eformer has it (16384, which "
+     "is MIN_SHARDING_SIZE; later releases: 0)"},
+    {"names", 0, NAMES, take_names, AT(request.names), 0, 0,
+     "Of rules with patterns: whose names of parameters they are for (easydel; easydel-apart "
+     "where each expert has arrays of its own)"},
+    {"seq", 0, "N", args_size, AT(request.seq), 1, SIZE_LIMIT,
+     "Of rules: tokens of a sequence, where the file does not say"},
+    {0}};
+
+static const struct args_part of_rules = {.rows = rule_rows};
+
+/* The last row, as in the table, of those given that only rules have; NULL: none. */
+static const char *rule_given(const struct args_line *line)
 {
+    const char *name = NULL;
+
+    for (const struct args_row *row = rule_rows; row->name; row++)
+        if (args_given(line, row->name))
+            name = row->name;
+    return name;
+}
+
+static void check(const struct args_line *line, void *input)
+{
+    const struct options *o = input;
+    const char *rule = rule_given(line);
+
     if (!o->source)
-        args_error(state, "from what? expected --from with one of %s", SOURCES);
+        args_error(line, "from what? expected --from with one of %s", SOURCES);
     if (!o->path)
-        args_error(state, "no file given; - is standard input");
-    if (o->of_rules && !o->source->read_rules)
-        args_error(state, "%s is for rules: of easydel, eformer, t5x; %s says that in its file",
-                   o->of_rules, o->source->name);
+        args_error(line, "no file given; - is standard input");
+    if (rule && !o->source->read_rules)
+        args_error(line, "--%s is for rules: of easydel, eformer, t5x; %s says that in its file",
+                   rule, o->source->name);
     if (o->ngiven > 0 && o->source->read_job != import_megatron)
-        args_error(state, "--set is for the variables of a script: of megatron");
+        args_error(line, "--set is for the variables of a script: of megatron");
     if (o->nwith > 0 && o->source->read_job != import_megatron)
-        args_error(state, "--with is for the files that a script reads: of megatron");
+        args_error(line, "--with is for the files that a script reads: of megatron");
     if (o->vocab && o->source->read_job != import_megatron)
-        args_error(state, "--vocab is for megatron; %s says that in its file", o->source->name);
+        args_error(line, "--vocab is for megatron; %s says that in its file", o->source->name);
     if (o->source->read_rules == import_t5x &&
         (o->request.names != NAMES_EASYDEL || o->request.min_elements != SHD_MIN_SHARDING_ELEMENTS))
-        args_error(state, "%s is for rules with patterns: of easydel and eformer", o->of_rules);
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-
-    switch (key) {
-    case KEY_FROM:
-        parse_source(o, arg, state);
-        return 0;
-    case KEY_DEVICES:
-        o->request.devices = args_parse_count("devices", arg, 1, INT32_MAX, state);
-        return 0;
-    case KEY_MODEL:
-        o->request.model = arg;
-        return 0;
-    case KEY_ALLOW:
-        o->allow_unknown = true;
-        return 0;
-    case KEY_SET:
-        if (o->ngiven == GIVEN_MAX)
-            args_error(state, "over %d values by --set", GIVEN_MAX);
-        o->given[o->ngiven++] = arg;
-        return 0;
-    case KEY_WITH:
-        if (o->nwith == FILES_MAX)
-            args_error(state, "over %d files by --with", FILES_MAX);
-        o->with[o->nwith++].path = arg;
-        return 0;
-    case KEY_VOCAB:
-        o->vocab = args_parse_count("vocab", arg, 1, INT32_MAX, state);
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->path)
-            args_error(state, "one file at a time; '%s' is too much", arg);
-        o->path = arg;
-        return 0;
-    case ARGP_KEY_END:
-        check(o, state);
-        return 0;
-    default:
-        return parse_of_rules(o, key, arg, state) ? 0 : ARGP_ERR_UNKNOWN;
-    }
+        args_error(line, "--%s is for rules with patterns: of easydel and eformer",
+                   o->request.names != NAMES_EASYDEL ? "names" : "min-elements");
 }
 
 static int put(const struct options *o, const struct text *out)
@@ -289,54 +273,12 @@ static int read_file(struct text *out, const char *path)
     return status == SHD_ENOMEM ? CMD_CANNOT : CMD_USAGE;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp_option option_table[] = {
-        {"allow-unknown", KEY_ALLOW, NULL, 0,
-         "All is well, too, where options are not known here, or other files not read: they are "
-         "named on the first line",
-         0},
-        {"batch", KEY_BATCH, "N", 0,
-         "Of rules: sequences of a step, on all devices, where the file does not say (8 a device)",
-         0},
-        {"devices", KEY_DEVICES, "N", 0, "Of the job, where the file does not say", 0},
-        {"from", KEY_FROM, SOURCES, 0, "The system whose options or rules these are", 0},
-        {"mesh", KEY_MESH, "AXES", 0,
-         "Of rules: the mesh instead of the file's, as dp:1,fsdp:-1,tp:2; -1 is what is left of "
-         "the "
-         "devices",
-         0},
-        {"min-elements", KEY_MIN, "N", 0,
-         "Of rules with patterns: smaller arrays are replicated, as eformer has it (16384, which "
-         "is MIN_SHARDING_SIZE; later releases: 0)",
-         0},
-        {"model", KEY_MODEL, "MODEL", 0,
-         "A published model, as model.size of scenarios, instead of the file's; of rules also a "
-         "map, as '{size: llama3-8b, layers: 4}'",
-         0},
-        {"names", KEY_NAMES, NAMES, 0,
-         "Of rules with patterns: whose names of parameters they are for (easydel; easydel-apart "
-         "where each expert has arrays of its own)",
-         0},
-        {"output", 'o', "FILE", 0, "Write to this file", 0},
-        {"seq", KEY_SEQ, "N", 0, "Of rules: tokens of a sequence, where the file does not say", 0},
-        {"set", KEY_SET, "NAME=VALUE", 0,
-         "Of a launch script: a variable that it does not set, or that has this value whatever it "
-         "sets; of 1, 2, ...: an argument",
-         0},
-        {"vocab", KEY_VOCAB, "N", 0,
-         "Of megatron: words of the vocabulary, before it is padded, where the command leaves that "
-         "to its tokenizer",
-         0},
-        {"with", KEY_WITH, "FILE", 0,
-         "Of a launch script: another file that it reads (source), known by its last name; none is "
-         "read that is not given",
-         0},
-        {NULL, 0, NULL, 0, NULL, 0}};
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE",
+static const struct args args = {
+    .own = {rows, {args_text, AT(path), "one file at a time; '%s' is too much", NULL}},
+    .parts = {{&of_rules, 0}},
+    .operands = "FILE",
+    .check = check,
+    .help =
         "Read the options of a training job, a command of Megatron-LM (or the script that launches "
         "it) or a TOML file of torchtitan, and write the scenario of its layout: the mesh, the "
         "model, the batch, what tensor parallelism shards, stages, context, ZeRO and "
@@ -357,15 +299,15 @@ static int run(int argc, char **argv)
         "  A run of T5X:\n"
         "    shardsim import --from t5x examples/t5x.gin --devices 16 -o "
         "t5.yaml\n\n" ARGS_EXIT_STATUS(
-            "  1    something is not known here, see the first line; --allow-unknown\n"),
-        NULL,
-        NULL,
-        NULL};
+            "  1    something is not known here, see the first line; --allow-unknown\n")};
+
+static int run(int argc, char **argv)
+{
     struct options o = {.request = {.min_elements = SHD_MIN_SHARDING_ELEMENTS}};
     struct text file, with[FILES_MAX];
     int status;
 
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     status = read_file(&file, o.path);
     for (size_t i = 0; i < o.nwith; i++) {
         int one = read_file(&with[i], o.with[i].path);

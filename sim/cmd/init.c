@@ -28,11 +28,9 @@ struct options {
     const char *model, *hardware, *output;
     long devices, batch, seq; /* 0: not given */
     bool force;
-    bool given;       /* something but the output: nothing is asked then */
+    bool asks;        /* nothing but the output was given */
     char *answers[2]; /* the hardware and the output where these were answers */
 };
-
-enum { KEY_BATCH = 4300, KEY_DEVICES, KEY_FORCE, KEY_HARDWARE, KEY_MODEL, KEY_SEQ };
 
 #define SIZE_LIMIT (1L << 30) /* of all three */
 #define BATCH_OF_DEVICE 8     /* sequences, if no batch is given */
@@ -106,50 +104,30 @@ static int check_batch(const struct options *o, long batch, struct shd_error *er
     return first_tensor_parallel(o->devices, batch) > 0 ? SHD_OK : check_whole(o, batch, err);
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void take_model(const struct args_line *line, const struct args_row *row, char *arg,
+                       void *at)
 {
-    struct options *o = state->input;
     struct shd_error err;
 
-    o->given |= key == KEY_MODEL || key == KEY_HARDWARE || key == KEY_DEVICES || key == KEY_BATCH ||
-                key == KEY_SEQ;
-    switch (key) {
-    case KEY_MODEL:
-        if (read_model(o, arg, &err) != SHD_OK)
-            args_error(state, "%s", err.text);
-        return 0;
-    case KEY_FORCE:
-        o->force = true;
-        return 0;
-    case KEY_HARDWARE:
-        o->hardware = arg;
-        return 0;
-    case KEY_DEVICES:
-        o->devices = args_parse_count("devices", arg, 1, SIZE_LIMIT, state);
-        return 0;
-    case KEY_BATCH:
-        o->batch = args_parse_size("batch", arg, 1, SIZE_LIMIT, state);
-        return 0;
-    case KEY_SEQ:
-        o->seq = args_parse_size("seq", arg, 1, SIZE_LIMIT, state);
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        args_error(state, "no file is read; '%s' is too much. The new one is --output FILE", arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->batch)
-            o->batch = o->devices * BATCH_OF_DEVICE;
-        if (!o->seq)
-            o->seq = usual_seq(o);
-        if (check_batch(o, o->batch, &err) != SHD_OK || check_seq(o, o->seq, &err) != SHD_OK)
-            args_error(state, "%s", err.text);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)row;
+    if (read_model(at, arg, &err) != SHD_OK)
+        args_error(line, "%s", err.text);
+}
+
+static void check_sizes(const struct args_line *line, void *input)
+{
+    struct options *o = input;
+    struct shd_error err;
+
+    o->asks = !args_given(line, "model") && !args_given(line, "hardware") &&
+              !args_given(line, "devices") && !args_given(line, "batch") &&
+              !args_given(line, "seq");
+    if (!o->batch)
+        o->batch = o->devices * BATCH_OF_DEVICE;
+    if (!o->seq)
+        o->seq = usual_seq(o);
+    if (check_batch(o, o->batch, &err) != SHD_OK || check_seq(o, o->seq, &err) != SHD_OK)
+        args_error(line, "%s", err.text);
 }
 
 static const char *file_name(const struct options *o)
@@ -233,7 +211,7 @@ static bool told(const struct shd_error *err)
 }
 
 /* '?' is answered with what there is, and the question asked again. */
-static bool take_model(void *arg, const char *answer)
+static bool answer_model(void *arg, const char *answer)
 {
     struct shd_error err;
     const char *name;
@@ -366,7 +344,7 @@ static int ask_all(struct options *o)
 
     fputs("Enter takes what is in brackets, '?' shows what there is, Ctrl-C writes nothing.\n",
           stderr);
-    status = ask("Model, a published one", o->model, take_model, o);
+    status = ask("Model, a published one", o->model, answer_model, o);
     if (status == CMD_OK)
         status = ask_number("Devices", o->devices, take_devices, o);
     if (status == CMD_OK)
@@ -393,23 +371,25 @@ static int put(const struct options *o, const struct text *text)
     return CMD_CANNOT;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp_option option_table[] = {
-        {"batch", KEY_BATCH, "N", 0, "Sequences of a step, on all devices (8 a device)", 0},
-        {"devices", KEY_DEVICES, "N", 0, "Devices (64)", 0},
-        {"hardware", KEY_HARDWARE, "HARDWARE", 0,
-         "The cluster ('shardsim show hardware') or its file (h100-sxm)", 0},
-        {"model", KEY_MODEL, "NAME", 0, "A published model (llama3-8b)", 0},
-        {"output", 'o', "FILE", 0, "Write to this file", 0},
-        {"force", KEY_FORCE, NULL, 0, "Replace a file of that name", 0},
-        {"seq", KEY_SEQ, "N", 0,
-         "Tokens of a sequence (4096, or all that the model has positions for)", 0},
-        {NULL, 0, NULL, 0, NULL, 0}};
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        NULL,
+#define AT(field) ARGS_AT(struct options, field)
+
+static const struct args_row rows[] = {
+    {"batch", 0, "N", args_size, AT(batch), 1, SIZE_LIMIT,
+     "Sequences of a step, on all devices (8 a device)"},
+    {"devices", 0, "N", args_count, AT(devices), 1, SIZE_LIMIT, "Devices (64)"},
+    {"hardware", 0, "HARDWARE", args_text, AT(hardware), 0, 0,
+     "The cluster ('shardsim show hardware') or its file (h100-sxm)"},
+    {"model", 0, "NAME", take_model, 0, 0, 0, 0, "A published model (llama3-8b)"},
+    {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write to this file"},
+    {"force", 0, NULL, args_switch, AT(force), 0, 0, "Replace a file of that name"},
+    {"seq", 0, "N", args_size, AT(seq), 1, SIZE_LIMIT,
+     "Tokens of a sequence (4096, or all that the model has positions for)"},
+    {0}};
+
+static const struct args args = {
+    .own = {rows, {.again = "no file is read; '%s' is too much. The new one is --output FILE"}},
+    .check = check_sizes,
+    .help =
         "Write a first scenario of your own, with a comment at what you may want to change: a "
         "published model in training on a cluster, in the shortest step of some simple layouts "
         "that fit: replicas with ZeRO, a layer's experts over an axis of their own, and tensor "
@@ -419,20 +399,20 @@ static int run(int argc, char **argv)
         "  Which layout for Llama 3 8B on 64 devices of 80 GB?  First a scenario:\n"
         "    shardsim init --model llama3-8b --devices 64 --batch 512 -o mine.yaml\n"
         "  and what it comes to:\n"
-        "    shardsim plan mine.yaml\n\n" ARGS_EXIT_STATUS(""),
-        NULL,
-        NULL,
-        NULL};
+        "    shardsim plan mine.yaml\n\n" ARGS_EXIT_STATUS("")};
+
+static int run(int argc, char **argv)
+{
     struct options o = {.model = "llama3-8b", .hardware = "h100-sxm", .devices = 64};
     struct text text = TEXT_INIT;
     int status;
 
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     if (o.output && !o.force && is_file(o.output)) {
         cmd_error("'%s' is there already; expected the name of a new file, or --force", o.output);
         return CMD_USAGE;
     }
-    status = !o.given && ask_can() ? ask_all(&o) : check_hardware(o.hardware);
+    status = o.asks && ask_can() ? ask_all(&o) : check_hardware(o.hardware);
     if (status == CMD_OK) {
         status = build_scenario(&text, &o);
         if (status == CMD_OK)

@@ -6,7 +6,6 @@
 
 #include "query/query.h"
 
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,44 +14,37 @@
 #include "jobs/command.h"
 #include "query/manual.h"
 
-enum { KEY_LIST = 4400 };
-
 #define OPS_MAX 1024 /* about eighty exist */
 
 struct options {
     bool list;
-    const struct query_op *told[OPS_MAX]; /* ops to describe, given by name */
-    size_t ntold;
+    const char *names[OPS_MAX]; /* of ops to describe */
+    size_t nnames;
+    const struct query_op *told[OPS_MAX];
 };
 
-/* --list may stand behind names, so they are looked at in the end. */
-static void find_told(struct options *o, char *const *names, const struct argp_state *state)
+static void take_name(const struct args_line *line, const struct args_row *row, char *arg, void *at)
 {
-    char message[SHD_ERROR_TEXT_MAX];
+    struct options *o = at;
 
-    if (!o->list && *names)
-        args_error(state, "questions come on standard input, not as arguments");
-    for (; *names && o->ntold < OPS_MAX; names++) {
-        o->told[o->ntold] = query_op_find(*names);
-        if (!o->told[o->ntold++])
-            args_error(state, "%s", query_no_op(*names, message, sizeof message));
-    }
+    (void)line;
+    (void)row;
+    if (o->nnames < OPS_MAX)
+        o->names[o->nnames++] = arg;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+/* --list may stand behind names, so they are looked at in the end. */
+static void find_told(const struct args_line *line, void *input)
 {
-    struct options *o = state->input;
+    struct options *o = input;
+    char message[SHD_ERROR_TEXT_MAX];
 
-    (void)arg;
-    switch (key) {
-    case KEY_LIST:
-        o->list = true;
-        return 0;
-    case ARGP_KEY_ARGS:
-        find_told(o, state->argv + state->next, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    if (!o->list && o->nnames > 0)
+        args_error(line, "questions come on standard input, not as arguments");
+    for (size_t i = 0; i < o->nnames; i++) {
+        o->told[i] = query_op_find(o->names[i]);
+        if (!o->told[i])
+            args_error(line, "%s", query_no_op(o->names[i], message, sizeof message));
     }
 }
 
@@ -80,9 +72,9 @@ static int list(const struct options *o)
     struct text text = TEXT_INIT;
     int status;
 
-    if (o->ntold == 0)
+    if (o->nnames == 0)
         list_ops(&text);
-    for (size_t i = 0; i < o->ntold; i++) {
+    for (size_t i = 0; i < o->nnames; i++) {
         text_add(&text, i > 0 ? "\n" : "");
         manual_print(&text, o->told[i]);
     }
@@ -91,19 +83,17 @@ static int list(const struct options *o)
     return status;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp_option option_table[] = {
-        {"list", KEY_LIST, NULL, 0,
-         "List the ops that there are; with names of ops, tell what each takes and answers. "
-         "Nothing "
-         "is answered",
-         0},
-        {NULL, 0, NULL, 0, NULL, 0}};
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "\n--list [OP...]",
+static const struct args_row rows[] = {
+    {"list", 0, NULL, args_switch, ARGS_AT(struct options, list), 0, 0,
+     "List the ops that there are; with names of ops, tell what each takes and answers. Nothing is "
+     "answered"},
+    {0}};
+
+static const struct args args = {
+    .own = {rows, {.take = take_name}},
+    .operands = "\n--list [OP...]",
+    .check = find_told,
+    .help =
         "Answer questions: one object {\"id\", \"op\", \"in\"} a line on standard input, one "
         "object {\"id\", \"out\"} or {\"id\", \"err\": {\"kind\", \"message\"}} a line on standard "
         "output, in the same order. shardsim-query(7) tells of every op.\v"
@@ -116,15 +106,15 @@ static int run(int argc, char **argv)
         "  What does an op take, and what does it answer?\n"
         "    shardsim query --list sharding.shards\n"
         "  Answer a file of questions:\n"
-        "    shardsim query <questions.jsonl >answers.jsonl\n\n" ARGS_EXIT_STATUS(""),
-        NULL,
-        NULL,
-        NULL};
+        "    shardsim query <questions.jsonl >answers.jsonl\n\n" ARGS_EXIT_STATUS("")};
+
+static int run(int argc, char **argv)
+{
     struct options options = {.list = false};
     struct shd_error err;
     int status;
 
-    args_parse(&argp, argc, argv, &options);
+    args_parse(&args, argc, argv, &options);
     if (options.list)
         return list(&options);
     status = query_serve(stdin, stdout, &cmd_stop_request, &err);

@@ -12,7 +12,6 @@
 #include "capture/reader.h"
 #include "capture/replay_report.h"
 #include "capture/spread.h"
-#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/show.h"
@@ -24,94 +23,56 @@
 
 struct options {
     struct canvas canvas;
-    char **files; /* of argv */
-    size_t nfiles, files_room;
+    const char **files; /* of argv */
+    size_t nfiles;
     const char *mesh, *hardware, *beside, *strategy;
     struct reader_request request;
     double above; /* percent more than --beside moves, from which on it fails; negative: never */
     bool json, matrix;
 };
 
-enum {
-    KEY_BESIDE = 4100,
-    KEY_DEVICES,
-    KEY_FAIL_ABOVE,
-    KEY_HARDWARE,
-    KEY_MATRIX,
-    KEY_STEP,
-    KEY_TRIPS
-};
-
-static void add_file(struct options *o, char *file, struct argp_state *state)
+static void take_percent(const struct args_line *line, const struct args_row *row, char *arg,
+                         void *at)
 {
-    if (o->nfiles == o->files_room) {
-        size_t room = o->files_room * 2 + 8;
-        char **more = reallocarray(o->files, room, sizeof *more);
-
-        if (!more)
-            args_error(state, "no memory for %zu files", room);
-        o->files = more;
-        o->files_room = room;
-    }
-    o->files[o->nfiles++] = file;
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
     char *end;
+    double percent = strtod(arg, &end);
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->canvas;
-        return 0;
-    case 'm':
-        o->mesh = arg;
-        return 0;
-    case 'j':
-        o->json = true;
-        return 0;
-    case 'S':
-        o->strategy = arg;
-        return 0;
-    case KEY_BESIDE:
-        o->beside = arg;
-        return 0;
-    case KEY_DEVICES:
-        o->request.devices =
-            (int32_t)args_parse_count("devices", arg, 1, CAPTURE_DEVICES_MAX, state);
-        return 0;
-    case KEY_FAIL_ABOVE:
-        o->above = strtod(arg, &end);
-        if (end == arg || *end || !(o->above >= 0 && o->above <= 1e6))
-            args_error(state, "--fail-above is '%s'; expected percent, from 0 on", arg);
-        return 0;
-    case KEY_HARDWARE:
-        o->hardware = arg;
-        return 0;
-    case KEY_MATRIX:
-        o->matrix = true;
-        return 0;
-    case KEY_STEP:
-        o->request.step = (int64_t)args_parse_count("step", arg, 0, INT32_MAX, state);
-        return 0;
-    case KEY_TRIPS:
-        o->request.trips = (uint64_t)args_parse_count("trips", arg, 1, UINT32_MAX, state);
-        return 0;
-    case ARGP_KEY_ARG:
-        add_file(o, arg, state);
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->nfiles)
-            args_error(state, "which program? expected the file of a compiled XLA module, as "
-                              "compiled.as_text() of JAX gives it, or traces of PyTorch");
-        if (o->above >= 0 && !o->beside)
-            args_error(state, "--fail-above goes with --beside SCENARIO, whose bytes it is above");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (end == arg || *end || !(percent >= 0 && percent <= 1e6))
+        args_error(line, "--%s is '%s'; expected percent, from 0 on", row->name, arg);
+    *(double *)at = percent;
 }
+
+static void check(const struct args_line *line, void *input)
+{
+    const struct options *o = input;
+
+    if (o->above >= 0 && !o->beside)
+        args_error(line, "--fail-above goes with --beside SCENARIO, whose bytes it is above");
+}
+
+#define AT(field) ARGS_AT(struct options, field)
+
+static const struct args_row option_rows[] = {
+    {"beside", 0, "SCENARIO", args_text, AT(beside), 0, 0,
+     "Compare with our own program of this scenario"},
+    {"devices", 0, "N", args_count, AT(request.devices), 1, CAPTURE_DEVICES_MAX,
+     "The program's devices, where its text or its traces do not say"},
+    {"fail-above", 0, "PERCENT", take_percent, AT(above), 0, 0,
+     "Fail, with status 1, if the program moves so many percent more bytes than --beside"},
+    {"hardware", 0, "HARDWARE", args_text, AT(hardware), 0, 0,
+     "How long the collectives take on this cluster ('shardsim show hardware') or file"},
+    {"json", 'j', NULL, args_switch, AT(json), 0, 0, "Print the machine form"},
+    {"matrix", 0, NULL, args_switch, AT(matrix), 0, 0, "Draw the bytes from device to device"},
+    {"mesh", 'm', "AXES", args_text, AT(mesh), 0, 0,
+     "Your mesh, e.g. dp=2,tp=4, the last axis the fastest; if not given, one is inferred from "
+     "the groups"},
+    {"step", 0, "N", args_count, AT(request.step), 0, INT32_MAX,
+     "Of traces: count the step ProfilerStep#N; if not given, the commonest is"},
+    {"strategy", 'S', "NAME", args_text, AT(strategy), 0, 0,
+     "The strategy of --beside, where it has several"},
+    {"trips", 0, "N", args_count, AT(request.trips), 1, UINT32_MAX,
+     "The trip count of loops whose text does not say"},
+    {0}};
 
 /* Read the capture after the given mesh, if any, which may say what its groups are. */
 static int read_capture(struct capture *out, struct shd_mesh **mesh, const struct options *o)
@@ -268,32 +229,15 @@ static int replay(const struct options *o, struct capture *capture, struct shd_m
     return status;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp_option option_table[] = {
-        {"beside", KEY_BESIDE, "SCENARIO", 0, "Compare with our own program of this scenario", 0},
-        {"devices", KEY_DEVICES, "N", 0,
-         "The program's devices, where its text or its traces do not say", 0},
-        {"fail-above", KEY_FAIL_ABOVE, "PERCENT", 0,
-         "Fail, with status 1, if the program moves so many percent more bytes than --beside", 0},
-        {"hardware", KEY_HARDWARE, "HARDWARE", 0,
-         "How long the collectives take on this cluster ('shardsim show hardware') or file", 0},
-        {"json", 'j', NULL, 0, "Print the machine form", 0},
-        {"matrix", KEY_MATRIX, NULL, 0, "Draw the bytes from device to device", 0},
-        {"mesh", 'm', "AXES", 0,
-         "Your mesh, e.g. dp=2,tp=4, the last axis the fastest; if not given, one is inferred from "
-         "the groups",
-         0},
-        {"step", KEY_STEP, "N", 0,
-         "Of traces: count the step ProfilerStep#N; if not given, the commonest is", 0},
-        {"strategy", 'S', "NAME", 0, "The strategy of --beside, where it has several", 0},
-        {"trips", KEY_TRIPS, "N", 0, "The trip count of loops whose text does not say", 0},
-        {NULL, 0, NULL, 0, NULL, 0}};
-    static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE...",
+static const struct args args = {
+    .own = {option_rows,
+            {args_words, ARGS_LIST(struct options, files, nfiles), NULL,
+             "which program? expected the file of a compiled XLA module, as compiled.as_text() of "
+             "JAX gives it, or traces of PyTorch"}},
+    .parts = {{&common_canvas, offsetof(struct options, canvas)}},
+    .operands = "FILE...",
+    .check = check,
+    .help =
         "Count the collectives of another system's program: which there are, how often a step does "
         "each, which axes of the mesh their groups span, and what every device receives.  The "
         "program is one that XLA compiled, given as the text of its module, or one that PyTorch "
@@ -314,18 +258,23 @@ static int run(int argc, char **argv)
         "    shardsim replay examples/step.hlo.txt --matrix\n"
         "  What did four ranks of a PyTorch job communicate?\n"
         "    shardsim replay examples/torch\n\n" ARGS_EXIT_STATUS("  1    more bytes than "
-                                                                  "--fail-above allows\n"),
-        children,
-        NULL,
-        NULL};
+                                                                  "--fail-above allows\n")};
+
+static int run(int argc, char **argv)
+{
     struct options o = {.request = READER_REQUEST_INIT, .above = -1};
     struct chosen chosen = {.path = NULL};
     struct shd_mesh *mesh = NULL;
     struct capture capture;
     int status;
 
+    o.files = calloc((size_t)argc, sizeof *o.files);
+    if (!o.files) {
+        cmd_error("no memory for the names of %d files", argc - 1);
+        return CMD_CANNOT;
+    }
     canvas_init(&o.canvas);
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     capture_init(&capture);
     status = read_capture(&capture, &mesh, &o);
     if (status == CMD_OK && o.beside)

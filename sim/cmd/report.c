@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "jobs/command.h"
@@ -40,13 +39,10 @@ static int report(struct sides_request *o)
     return exit;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp_child children[] = {{&sides_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        NULL,
-        NULL,
-        "SCENARIO...",
+static const struct args args = {
+    .parts = {{&common_sides, 0}, {&common_work, offsetof(struct sides_request, work)}},
+    .operands = "SCENARIO...",
+    .help =
         "Strategies as one HTML page that needs no network: the verdict first, a table to sort, "
         "and of each strategy the bytes from device to device, who does what when, memory over the "
         "step, the collectives with the reason of each, and the mesh.\v" SIDES_WHEN_EXECUTED
@@ -56,16 +52,16 @@ static int run(int argc, char **argv)
         "    shardsim report scenarios/strategies.yaml -o layouts.html\n"
         "  Forty of a sweep on a cluster, on paper:\n"
         "    shardsim report --plan scenarios/sweep.yaml -s hardware=b200 -o "
-        "sweep.html\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n"),
-        children,
-        NULL,
-        NULL};
+        "sweep.html\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or one does not fit\n")};
+
+static int run(int argc, char **argv)
+{
     struct sides_request o = {.plan = false};
     int exit;
 
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     exit = cmd_check_ending(o.path, ".html", ": a browser prints that page as PDF");
     if (exit == CMD_OK)
         exit = cmd_check_output(o.path);

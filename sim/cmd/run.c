@@ -4,26 +4,55 @@
  */
 #include "config.h"
 
-#include "cmd/args.h"
 #include "cmd/cmd.h"
-#include "cmd/trials.h"
+#include "cmd/common.h"
+#include "jobs/command.h"
+
+#define REPEATS_MAX 1000000 /* more is a slip of the hand */
+#define THREADS_MAX 1024    /* of one device, far above the cores of a host */
+
+#define AT(field) ARGS_AT(struct trials, field)
+
+static const struct args_row rows[] = {
+    {"repeat", 0, "N", args_count, AT(repeats), 1, REPEATS_MAX,
+     "Execute the step N times, for measuring: the first is reported separately, the time is the "
+     "median of the others; a step that trains is executed as often as the scenario says"},
+    {"threads", 0, "N", args_count, AT(nthreads), 1, THREADS_MAX,
+     "Compute each op of a device in N threads (the results are the same); with more than one the "
+     "step is not replayed"},
+    COMMON_MEMORY(struct trials, memory),
+    {0}};
+
+static const struct args args = {
+    .own = {rows},
+    .parts = {{&common_trials, 0},
+              {&common_work, offsetof(struct trials, work)},
+              {&common_spread, offsetof(struct trials, work)}},
+    .operands = "SCENARIO...",
+    .help = "Execute every strategy of the scenarios on virtual devices, with real numbers; check "
+            "outputs, loss and gradients against the unsharded computation; and report what was "
+            "communicated, by whom and why, and how evenly the work was distributed.\v"
+            "Examples:\n"
+            "  What is communicated, and is it right?\n"
+            "    shardsim run scenarios/tensor_parallel.yaml\n"
+            "  The same on four devices:\n"
+            "    shardsim run scenarios/tensor_parallel.yaml --set mesh.tp=4\n"
+            "  All strategies of a file, for a program to read:\n"
+            "    shardsim run -q --json scenarios/strategies.yaml "
+            ">strategies.json\n\n" ARGS_EXIT_STATUS(
+                "  1    wrong numbers, or a device ran out of memory\n")};
 
 static int run(int argc, char **argv)
 {
-    return trials_main(
-        argc, argv, RECORD_EXECUTED,
-        "Execute every strategy of the scenarios on virtual devices, with real numbers; check "
-        "outputs, loss and gradients against the unsharded computation; and report what was "
-        "communicated, by whom and why, and how evenly the work was distributed.\v"
-        "Examples:\n"
-        "  What is communicated, and is it right?\n"
-        "    shardsim run scenarios/tensor_parallel.yaml\n"
-        "  The same on four devices:\n"
-        "    shardsim run scenarios/tensor_parallel.yaml --set mesh.tp=4\n"
-        "  All strategies of a file, for a program to read:\n"
-        "    shardsim run -q --json scenarios/strategies.yaml "
-        ">strategies.json\n\n" ARGS_EXIT_STATUS(
-            "  1    wrong numbers, or a device ran out of memory\n"));
+    struct trials trials = {.mode = RECORD_EXECUTED};
+    int exit;
+
+    if (!work_init(&trials.work, argc))
+        return CMD_CANNOT;
+    args_parse(&args, argc, argv, &trials);
+    exit = trials_run(&trials);
+    work_fini(&trials.work);
+    return exit;
 }
 
 const struct cmd cmd_run = {"run", "execute, verify, record", run};

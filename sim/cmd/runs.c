@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,14 +28,7 @@ struct options {
     size_t nids;
 };
 
-enum { KEY_FILE = 1000 };
-
-static const struct argp_option option_table[] = {
-    {"file", KEY_FILE, "FILE", 0,
-     "The database; if not given, $XDG_DATA_HOME/shardsim/runs.db, or that in ~/.local/share", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
-
-static void parse_id(struct options *o, const char *arg, const struct argp_state *state)
+static void take_id(const struct args_line *line, struct options *o, const char *arg)
 {
     char *end;
     long long id;
@@ -44,49 +36,36 @@ static void parse_id(struct options *o, const char *arg, const struct argp_state
     errno = 0;
     id = strtoll(arg, &end, 10);
     if (end == arg || *end || errno || id < 1)
-        args_error(state,
-                   "'%s' is not a run; expected its number, as 'shardsim runs list' shows it", arg);
-    else if (o->nids == IDS_MAX)
-        args_error(state, "more than %d runs side by side; name fewer", IDS_MAX);
+        args_error(line, "'%s' is not a run; expected its number, as 'shardsim runs list' shows it",
+                   arg);
+    if (o->nids == IDS_MAX)
+        args_error(line, "more than %d runs side by side; name fewer", IDS_MAX);
+    o->ids[o->nids++] = id;
+}
+
+static void take_word(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+{
+    struct options *o = at;
+
+    (void)row;
+    if (o->verb)
+        take_id(line, o, arg);
+    else if (!strcmp(arg, "list") || !strcmp(arg, "show") || !strcmp(arg, "compare"))
+        o->verb = arg;
     else
-        o->ids[o->nids++] = id;
+        args_error(line, "'%s' is nothing to do with runs; expected list, show or compare", arg);
 }
 
-static void check(const struct options *o, const struct argp_state *state)
+static void check(const struct args_line *line, void *input)
 {
-    if (!o->verb)
-        args_error(state, "what to do is missing; expected list, show or compare");
-    else if (!strcmp(o->verb, "list") && o->nids > 0)
-        args_error(state, "list shows all runs; 'shardsim runs show N' shows one");
-    else if (!strcmp(o->verb, "show") && o->nids != 1)
-        args_error(state, "show takes the number of one run");
-    else if (!strcmp(o->verb, "compare") && o->nids < 2)
-        args_error(state, "compare takes the numbers of two runs at least");
-}
+    const struct options *o = input;
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-
-    switch (key) {
-    case KEY_FILE:
-        o->path = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->verb)
-            parse_id(o, arg, state);
-        else if (!strcmp(arg, "list") || !strcmp(arg, "show") || !strcmp(arg, "compare"))
-            o->verb = arg;
-        else
-            args_error(state, "'%s' is nothing to do with runs; expected list, show or compare",
-                       arg);
-        return 0;
-    case ARGP_KEY_END:
-        check(o, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (!strcmp(o->verb, "list") && o->nids > 0)
+        args_error(line, "list shows all runs; 'shardsim runs show N' shows one");
+    if (!strcmp(o->verb, "show") && o->nids != 1)
+        args_error(line, "show takes the number of one run");
+    if (!strcmp(o->verb, "compare") && o->nids < 2)
+        args_error(line, "compare takes the numbers of two runs at least");
 }
 
 #define BYTES_MAX 1e30 /* no result has more, and a uint128 has them */
@@ -271,12 +250,18 @@ static int answer(const struct options *o, const char *path, struct text *text,
     return status;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "list\nshow N\ncompare N N...",
+static const struct args_row rows[] = {
+    {"file", 0, "FILE", args_text, ARGS_AT(struct options, path), 0, 0,
+     "The database; if not given, $XDG_DATA_HOME/shardsim/runs.db, or that in ~/.local/share"},
+    {0}};
+
+static const struct args args = {
+    .own = {rows,
+            {.take = take_word,
+             .missing = "what to do is missing; expected list, show or compare"}},
+    .operands = "list\nshow N\ncompare N N...",
+    .check = check,
+    .help =
         "The results that --save of run, plan and compare kept: list them, show one as the JSON "
         "that --json prints, or compare some with the first.\v"
         "A list shows the bytes that all devices receive, the most memory of a device, and the "
@@ -286,16 +271,16 @@ static int run(int argc, char **argv)
         "  Keep the plans of a file:\n"
         "    shardsim plan -q --save=runs.db scenarios/strategies.yaml\n"
         "  See two of them side by side:\n"
-        "    shardsim runs compare 1 2 --file=runs.db\n\n" ARGS_EXIT_STATUS(""),
-        NULL,
-        NULL,
-        NULL};
+        "    shardsim runs compare 1 2 --file=runs.db\n\n" ARGS_EXIT_STATUS("")};
+
+static int run(int argc, char **argv)
+{
     struct options o = {.path = NULL};
     struct text path = TEXT_INIT, text = TEXT_INIT;
     struct shd_error err;
     int status = SHD_OK, exit;
 
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     if (o.path)
         text_add(&path, o.path);
     else

@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <argp.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 
 #include "base/log.h"
 #include "base/units.h"
-#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "jobs/chosen.h"
@@ -28,6 +26,8 @@
 #include "timetable/timetable.h"
 
 #define TOP 10         /* layouts listed by default */
+#define TOP_MAX 1000
+#define THREADS_MAX 1024
 #define TELL_SECONDS 5 /* time for an interrupted search to print its best layouts */
 #define SECONDS_MAX 1000000
 
@@ -50,202 +50,112 @@ struct options {
     struct log *log;
 };
 
-/* No short form. */
-enum {
-    KEY_RANGE = 1000,
-    KEY_FORBID,
-    KEY_DEVICES,
-    KEY_TOP,
-    KEY_PLANS,
-    KEY_NO_PRUNE,
-    KEY_JSON,
-    KEY_ROW,
-    KEY_JOURNAL,
-    KEY_SENSITIVITY,
-    KEY_PICTURE,
-    KEY_PRICE,
-    KEY_WITHIN,
-    KEY_SECONDS,
-    KEY_TENSORS,
-    KEY_MEMORY
-};
-
-static const struct argp_option option_table[] = {
-    {"range", KEY_RANGE, "CHOICE=VALUE", 0,
-     "Keep a choice to a value or to values from..to, e.g. tp=8 or pp=4..16; may be given again",
-     0},
-    {"forbid", KEY_FORBID, "CHOICE=VALUE", 0, "Leave these values out; may be given again", 0},
-    {"devices", KEY_DEVICES, "N", 0,
-     "On so many devices (as many as the scenario's mesh has); of A..B, all doublings, or A,B,C "
-     "the "
-     "best layout of each",
-     0},
-    {"price", KEY_PRICE, "NUMBER", 0, "Of several --devices: what a device costs an hour", 0},
-    {"top", KEY_TOP, "N", 0, "Find the N best (10)", 0},
-    {"plans", KEY_PLANS, "N", 0,
-     "Plan at most N layouts, and say how much better another may be (as many as it takes)", 0},
-    {"seconds", KEY_SECONDS, "N", 0,
-     "Search for N seconds at most, and say how much better another layout may be (as long as it "
-     "takes)",
-     0},
-    {"no-prune", KEY_NO_PRUNE, NULL, 0, "Plan every layout, whatever its bounds", 0},
-    {"threads", 't', "N", 0, "Plan with so many threads (one a core)", 0},
-    {"sensitivity", KEY_SENSITIVITY, NULL, 0,
-     "Search again with links 10 % slower, with half the memory, and with a node less", 0},
-    {"picture", KEY_PICTURE, "FILE", 0,
-     "Draw steps against memory; of several --devices, throughput against these: FILE.svg or "
-     "FILE.png",
-     0},
-    {"json", KEY_JSON, NULL, 0, "Print JSON", 0},
-    {"journal", KEY_JOURNAL, "FILE", 0,
-     "Keep all plans in FILE, and go on from those that are in it: the same search again, after it "
-     "was interrupted",
-     0},
-    {"tensors", KEY_TENSORS, "PATTERN", OPTION_ARG_OPTIONAL,
-     "Search instead the sharding of each parameter whose name matches (all), on the scenario's "
-     "mesh",
-     0},
-    {"memory", KEY_MEMORY, "SIZE", 0,
-     "What a device may have: with --tensors instead of the scenario's limits.memory, else of the "
-     "cluster's own",
-     0},
-    {"within", KEY_WITHIN, "SECONDS", 0,
-     "Find the layouts of least memory whose steps take no longer", 0},
-    {"output", 'o', "FILE", 0, "Write the best layout's scenario here", 0},
-    {"row", KEY_ROW, "N", 0, "Of --output: the N-th best (1)", 0},
-    {"quiet", 'q', NULL, 0, "Show no progress on stderr", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
-
 /* ---- options ---- */
 
 /* Layouts and tensors are searched by other options. */
-static void check_together(const struct options *o, const struct argp_state *state)
+static void check_together(const struct args_line *line, void *input)
 {
+    struct options *o = input;
+
+    o->by_tensors = args_given(line, "tensors");
     if (o->ncounts > 1 && (o->journal || o->output || o->sensitivity || o->by_tensors))
-        args_error(state, "several --devices go without --journal, --output, --sensitivity and "
-                          "--tensors; ask for one count");
+        args_error(line, "several --devices go without --journal, --output, --sensitivity and "
+                         "--tensors; ask for one count");
     if (o->journal && o->memory_bytes > 0)
-        args_error(state, "--journal goes without --memory, which says what of it fits");
+        args_error(line, "--journal goes without --memory, which says what of it fits");
     if (o->sensitivity && (o->memory_bytes > 0 || o->within_s > 0))
-        args_error(state, "--sensitivity goes without --memory and --within");
+        args_error(line, "--sensitivity goes without --memory and --within");
     if (o->price > 0 && o->ncounts < 2)
-        args_error(state, "--price goes with several --devices, such as --devices 64..1024");
+        args_error(line, "--price goes with several --devices, such as --devices 64..1024");
     if (o->ncounts > 1 && (o->memory_bytes > 0 || o->within_s > 0 || o->seconds > 0))
-        args_error(state, "several --devices go without --memory, --within and --seconds");
+        args_error(line, "several --devices go without --memory, --within and --seconds");
     if (o->by_tensors &&
         (o->within_s > 0 || o->sensitivity || o->picture || o->nranges > 0 || o->devices > 0 ||
          o->nplans > 0 || o->seconds > 0 || o->all || o->journal || o->ntop != TOP || o->row != 1))
-        args_error(state, "--tensors goes with --memory, --threads, --json and --output only");
+        args_error(line, "--tensors goes with --memory, --threads, --json and --output only");
 }
 
 /* "64", "64..4096" or "64,96,128". */
-static void parse_devices(struct options *o, const char *arg, const struct argp_state *state)
+static void take_devices(const struct args_line *line, const struct args_row *row, char *arg,
+                         void *at)
 {
+    struct options *o = at;
     struct shd_error err;
 
+    (void)row;
     if (scaling_parse(o->counts, &o->ncounts, arg, &err) != SHD_OK)
-        args_error(state, "--devices: %s", err.text);
-    else if (o->ncounts == 1)
+        args_error(line, "--devices: %s", err.text);
+    if (o->ncounts == 1)
         o->devices = o->counts[0];
 }
 
-static double parse_above_0(const char *option, const char *arg, const struct argp_state *state)
+static void take_above_0(const struct args_line *line, const struct args_row *row, char *arg,
+                         void *at)
 {
     char *end;
     double value = strtod(arg, &end);
 
     if (end == arg || *end || !(value > 0) || value > 1e9)
-        args_error(state, "%s is '%s'; expected a number above 0", option, arg);
-    return value;
+        args_error(line, "--%s is '%s'; expected a number above 0", row->name, arg);
+    *(double *)at = value;
 }
 
-static void add_range(struct options *o, const char *arg, bool forbids,
-                      const struct argp_state *state)
+/* A range; `least` of the row says that it forbids. */
+static void take_range(const struct args_line *line, const struct args_row *row, char *arg,
+                       void *at)
 {
+    struct options *o = at;
     struct shd_error err;
 
     if (o->nranges == SPACE_RANGES_MAX)
-        args_error(state, "more than %d ranges", SPACE_RANGES_MAX);
-    else if (space_parse_range(&o->ranges[o->nranges], arg, forbids, &err) != SHD_OK)
-        args_error(state, "%s", err.text);
-    else
-        o->nranges++;
+        args_error(line, "more than %d ranges", SPACE_RANGES_MAX);
+    if (space_parse_range(&o->ranges[o->nranges], arg, row->least, &err) != SHD_OK)
+        args_error(line, "%s", err.text);
+    o->nranges++;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
+#define AT(field) ARGS_AT(struct options, field)
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->chosen;
-        return 0;
-    case KEY_RANGE:
-    case KEY_FORBID:
-        add_range(o, arg, key == KEY_FORBID, state);
-        return 0;
-    case KEY_DEVICES:
-        parse_devices(o, arg, state);
-        return 0;
-    case KEY_PICTURE:
-        if (!picture_is_name(arg))
-            args_error(state, "--picture is '%s'; expected a name that ends in " PICTURE_NAMES,
-                       arg);
-        o->picture = arg;
-        return 0;
-    case KEY_WITHIN:
-        o->within_s = parse_above_0("--within", arg, state);
-        return 0;
-    case KEY_PRICE:
-        o->price = parse_above_0("--price", arg, state);
-        return 0;
-    case KEY_TOP:
-        o->ntop = (size_t)args_parse_count("top", arg, 1, 1000, state);
-        return 0;
-    case KEY_PLANS:
-        o->nplans = (size_t)args_parse_count("plans", arg, 1, INT32_MAX, state);
-        return 0;
-    case KEY_SECONDS:
-        o->seconds = (int)args_parse_count("seconds", arg, 1, SECONDS_MAX, state);
-        return 0;
-    case KEY_NO_PRUNE:
-        o->all = true;
-        return 0;
-    case 't':
-        o->nthreads = (int)args_parse_count("threads", arg, 1, 1024, state);
-        return 0;
-    case KEY_SENSITIVITY:
-        o->sensitivity = true;
-        return 0;
-    case KEY_JOURNAL:
-        o->journal = arg;
-        return 0;
-    case KEY_TENSORS:
-        o->by_tensors = true;
-        o->tensors = arg;
-        return 0;
-    case KEY_MEMORY:
-        o->memory_bytes = args_parse_bytes("memory", arg, state);
-        return 0;
-    case KEY_JSON:
-        o->json = true;
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    case KEY_ROW:
-        o->row = (size_t)args_parse_count("row", arg, 1, 1000, state);
-        return 0;
-    case 'q':
-        o->quiet = true;
-        return 0;
-    case ARGP_KEY_END:
-        check_together(o, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct args_row rows[] = {
+    {"range", 0, "CHOICE=VALUE", take_range, 0, 0, false, 0,
+     "Keep a choice to a value or to values from..to, e.g. tp=8 or pp=4..16; may be given again"},
+    {"forbid", 0, "CHOICE=VALUE", take_range, 0, 0, true, 0,
+     "Leave these values out; may be given again"},
+    {"devices", 0, "N", take_devices, 0, 0, 0, 0,
+     "On so many devices (as many as the scenario's mesh has); of A..B, all doublings, or A,B,C "
+     "the best layout of each"},
+    {"price", 0, "NUMBER", take_above_0, AT(price), 0, 0,
+     "Of several --devices: what a device costs an hour"},
+    {"top", 0, "N", args_count, AT(ntop), 1, TOP_MAX, "Find the N best (10)"},
+    {"plans", 0, "N", args_count, AT(nplans), 1, INT32_MAX,
+     "Plan at most N layouts, and say how much better another may be (as many as it takes)"},
+    {"seconds", 0, "N", args_count, AT(seconds), 1, SECONDS_MAX,
+     "Search for N seconds at most, and say how much better another layout may be (as long as it "
+     "takes)"},
+    {"no-prune", 0, NULL, args_switch, AT(all), 0, 0, "Plan every layout, whatever its bounds"},
+    {"threads", 't', "N", args_count, AT(nthreads), 1, THREADS_MAX,
+     "Plan with so many threads (one a core)"},
+    {"sensitivity", 0, NULL, args_switch, AT(sensitivity), 0, 0,
+     "Search again with links 10 % slower, with half the memory, and with a node less"},
+    {"picture", 0, "FILE", common_picture, AT(picture), 0, 0,
+     "Draw steps against memory; of several --devices, throughput against these: FILE.svg or "
+     "FILE.png"},
+    {"json", 0, NULL, args_switch, AT(json), 0, 0, "Print JSON"},
+    {"journal", 0, "FILE", args_text, AT(journal), 0, 0,
+     "Keep all plans in FILE, and go on from those that are in it: the same search again, after it "
+     "was interrupted"},
+    {"tensors", ARGS_BARE, "PATTERN", args_text, AT(tensors), 0, 0,
+     "Search instead the sharding of each parameter whose name matches (all), on the scenario's "
+     "mesh"},
+    {"memory", 0, "SIZE", args_bytes, AT(memory_bytes), 0, 0,
+     "What a device may have: with --tensors instead of the scenario's limits.memory, else of the "
+     "cluster's own"},
+    {"within", 0, "SECONDS", take_above_0, AT(within_s), 0, 0,
+     "Find the layouts of least memory whose steps take no longer"},
+    {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write the best layout's scenario here"},
+    {"row", 0, "N", args_count, AT(row), 1, TOP_MAX, "Of --output: the N-th best (1)"},
+    {"quiet", 'q', NULL, args_switch, AT(quiet), 0, 0, "Show no progress on stderr"},
+    {0}};
 
 /* ---- progress ---- */
 
@@ -482,7 +392,7 @@ static int cores_each(void)
 {
     long ncores = sysconf(_SC_NPROCESSORS_ONLN) / ranks_here();
 
-    return ncores < 1 ? 1 : ncores < 1024 ? (int)ncores : 1024;
+    return ncores < 1 ? 1 : ncores < THREADS_MAX ? (int)ncores : THREADS_MAX;
 }
 
 static int search_what_is_asked(struct options *o)
@@ -533,36 +443,26 @@ static int search_with_ranks(struct options *o)
     return exit;
 }
 
-/* For argp's help: the first choices, with the schedules there are, before what is behind the
- * options. */
-static char *tell_choices(int key, const char *text, void *unused)
+static void list_schedules(struct text *out)
 {
-    struct text out = TEXT_INIT;
-
-    (void)unused;
-    if (key != ARGP_KEY_HELP_POST_DOC)
-        return (char *)text;
-    text_add(&out, "Choices are tp, pp, cp, dp, ep (of experts), virtual (stages a rank), "
-                   "schedule (");
-    timetable_names(&out, TIMETABLE_USUAL, 0, ", ");
-    text_add(&out, "; and, only if it has a range, ");
-    timetable_names(&out, 0, TIMETABLE_USUAL | TIMETABLE_UNSEARCHED, ", ");
-    text_add(&out, text);
-    return text_take(&out);
+    timetable_names(out, TIMETABLE_USUAL, 0, ", ");
+    text_add(out, "; and, only if it has a range, ");
+    timetable_names(out, 0, TIMETABLE_USUAL | TIMETABLE_UNSEARCHED, ", ");
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp_child children[] = {{&chosen_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "SCENARIO",
+static const struct args args = {
+    .own = {rows},
+    .parts = {{&common_chosen, offsetof(struct options, chosen)}},
+    .operands = "SCENARIO",
+    .more = list_schedules,
+    .check = check_together,
+    .help =
         "Find the layouts with the shortest step of a scenario's model, batch and cluster: all "
         "that "
         "divide are bounded from below, and planned from the lowest bound on, until no other can "
         "be better.  Everything else in the scenario stays as it is.\v"
-        "), split (even, given), microbatch, recompute (none, selective, full, given), sp "
+        "Choices are tp, pp, cp, dp, ep (of experts), virtual (stages a rank), schedule (\f), "
+        "split (even, given), microbatch, recompute (none, selective, full, given), sp "
         "(no, yes), zero, shards (replicas that hold its parts) and order (of the mesh, such as "
         "pp-dp-cp-tp).  Sequences are sharded to less than 2,048 tokens only if cp has a range.\n\n"
         "Examples:\n"
@@ -570,16 +470,16 @@ static int run(int argc, char **argv)
         "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --top 3\n"
         "  How to shard each tensor of a small mlp:\n"
         "    shardsim search scenarios/fsdp.yaml -s hardware=b200 --tensors\n"
-        "\n" ARGS_EXIT_STATUS("  1    no layout fits\n"),
-        children,
-        tell_choices,
-        NULL};
+        "\n" ARGS_EXIT_STATUS("  1    no layout fits\n")};
+
+static int run(int argc, char **argv)
+{
     struct log log;
     struct options o = {.ntop = TOP, .row = 1, .nthreads = cores_each(), .log = &log};
     int exit;
 
     log_init(&log, stderr);
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     log.quiet = o.quiet;
     exit = search_with_ranks(&o);
     chosen_fini(&o.chosen);

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/json_out.h"
-#include "cmd/args.h"
 #include "cmd/common.h"
 #include "draw/curves.h"
+#include "jobs/canvas.h"
 #include "jobs/command.h"
 #include "jobs/work.h"
 #include "report/experts.h"
@@ -23,24 +23,6 @@ struct request {
     struct work work;
     bool json;
 };
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct request *o = state->input;
-
-    (void)arg;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->work;
-        state->child_inputs[1] = &o->canvas;
-        return 0;
-    case 'j':
-        o->json = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 /* All curves have the steps of the first. */
 static int check_steps(struct request *o)
@@ -215,36 +197,35 @@ static int draw(const struct request *o)
     return status;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp_option option_table[] = {
-        {"json", 'j', NULL, 0,
-         "Print all losses as JSON, an object a strategy, "
-         "and how even the work of experts is in the last step",
-         0},
-        {NULL, 0, NULL, 0, NULL, 0}};
-    static const struct argp_child children[] = {
-        {&work_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "SCENARIO...",
+static const struct args_row rows[] = {
+    {"json", 'j', NULL, args_switch, ARGS_AT(struct request, json), 0, 0,
+     "Print all losses as JSON, an object a strategy, and how even the work of experts is in the "
+     "last step"},
+    {0}};
+
+static const struct args args = {
+    .own = {rows},
+    .parts = {{&common_work, offsetof(struct request, work)},
+              {&common_canvas, offsetof(struct request, canvas)}},
+    .operands = "SCENARIO...",
+    .help =
         "Train with every strategy and draw the loss of each step, and how far each strategy is "
         "from the first: as a table of some steps, or with -o FILE.svg as lines. Nothing is "
         "verified, which is what 'shardsim run' does.\v"
         "Examples:\n"
         "  Do layouts learn the same?\n"
-        "    shardsim show curves scenarios/train_zero.yaml --set steps=5\n\n" ARGS_EXIT_STATUS(""),
-        children,
-        NULL,
-        NULL};
+        "    shardsim show curves scenarios/train_zero.yaml --set steps=5\n\n" ARGS_EXIT_STATUS(
+            "")};
+
+static int run(int argc, char **argv)
+{
     struct request o = {.json = false};
     int status;
 
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
     canvas_init(&o.canvas);
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     status = work_prepare(&o.work);
     if (status == CMD_OK)
         status = check_steps(&o);

@@ -9,35 +9,17 @@
 #include "base/escape.h"
 #include "base/units.h"
 #include "base/wrap.h"
-#include "cmd/args.h"
 #include "cmd/common.h"
 #include "cmd/show.h"
 #include "hardware/hardware.h"
 #include "hardware/shipped.h"
+#include "jobs/canvas.h"
 #include "jobs/command.h"
 
 struct options {
     struct canvas canvas;
     const char *name;
 };
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->canvas;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->name)
-            args_error(state, "one cluster at a time; '%s' is too much", arg);
-        o->name = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static void add_flops(struct text *out, double flops_per_s)
 {
@@ -218,27 +200,26 @@ static int add_cluster(const char *name, bool alone, struct text *out, size_t wi
     return status;
 }
 
+static const struct args args = {
+    .own = {NULL,
+            {args_text, ARGS_AT(struct options, name), "one cluster at a time; '%s' is too much",
+             NULL}},
+    .parts = {{&common_canvas, offsetof(struct options, canvas)}},
+    .operands = "[HARDWARE]",
+    .help = "List the clusters that --hardware knows by name; or describe one of them, or a file: "
+            "rates, links, constants, and what bounds a product.\v"
+            "Examples:\n"
+            "  From how many rows on does a product keep a TPU v5e busy?\n"
+            "    shardsim show hardware tpu-v5e\n\n" ARGS_EXIT_STATUS("")};
+
 static int run(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&canvas_output_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        NULL,
-        parse_option,
-        "[HARDWARE]",
-        "List the clusters that --hardware knows by name; or describe one of them, or a file: "
-        "rates, links, constants, and what bounds a product.\v"
-        "Examples:\n"
-        "  From how many rows on does a product keep a TPU v5e busy?\n"
-        "    shardsim show hardware tpu-v5e\n\n" ARGS_EXIT_STATUS(""),
-        children,
-        NULL,
-        NULL};
     struct options o = {.name = NULL};
     struct text text = TEXT_INIT;
     int status = CMD_OK;
 
     canvas_init(&o.canvas);
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     if (o.name)
         status = add_cluster(o.name, true, &text, o.canvas.style.width);
     for (const struct shipped_file *f = shipped_files; !o.name && f->name && !status; f++)

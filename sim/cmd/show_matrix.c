@@ -11,7 +11,6 @@
 
 #include "base/json_out.h"
 #include "base/units.h"
-#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cost/plan.h"
@@ -27,27 +26,6 @@ struct options {
     bool executed;
     bool json;
 };
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-
-    (void)arg;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->chosen;
-        state->child_inputs[1] = &o->canvas;
-        return 0;
-    case 'x':
-        o->executed = true;
-        return 0;
-    case 'j':
-        o->json = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static int draw_devices(struct figure *figure, const struct record *record, struct shd_error *err)
 {
@@ -167,32 +145,34 @@ static int draw(const struct options *o, const struct record *record)
     return status;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp_option option_table[] = {
-        {"execute", 'x', NULL, 0, "Execute the step and draw what was really copied", 0},
-        {"json", 'j', NULL, 0, "Print the exact figures as JSON: a row is a receiver", 0},
-        {NULL, 0, NULL, 0, NULL, 0}};
-    static const struct argp_child children[] = {
-        {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "SCENARIO",
+#define AT(field) ARGS_AT(struct options, field)
+
+static const struct args_row rows[] = {{"execute", 'x', NULL, args_switch, AT(executed), 0, 0,
+                                        "Execute the step and draw what was really copied"},
+                                       {"json", 'j', NULL, args_switch, AT(json), 0, 0,
+                                        "Print the exact figures as JSON: a row is a receiver"},
+                                       {0}};
+
+static const struct args args = {
+    .own = {rows},
+    .parts = {{&common_chosen, offsetof(struct options, chosen)},
+              {&common_canvas, offsetof(struct options, canvas)}},
+    .operands = "SCENARIO",
+    .help =
         "Draw the traffic of a step from device to device; of more than 256 devices, to each class "
         "of devices that receive alike.\v"
         "Examples:\n"
         "  Who sends how much to whom?\n"
-        "    shardsim show matrix scenarios/fsdp_tp.yaml\n\n" ARGS_EXIT_STATUS(""),
-        children,
-        NULL,
-        NULL};
+        "    shardsim show matrix scenarios/fsdp_tp.yaml\n\n" ARGS_EXIT_STATUS("")};
+
+static int run(int argc, char **argv)
+{
     struct options o = {.executed = false};
     struct shd_error err;
     int status;
 
     canvas_init(&o.canvas);
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     status = chosen_load(&o.chosen);
     if (status == CMD_OK) {
         int result = o.executed ? trial_execute(&o.chosen.trial, &cmd_stop_request, &err)

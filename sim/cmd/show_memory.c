@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/args.h"
 #include "cmd/common.h"
+#include "jobs/canvas.h"
 #include "jobs/chosen.h"
 #include "jobs/command.h"
 #include "program/moments.h"
@@ -310,37 +310,22 @@ static int draw(const struct request *o, struct film *f)
 
 /* ---- the command ---- */
 
-enum { KEY_MAX = 1000 };
-
-static const struct argp_option option_table[] = {
-    {"rank", 'r', "N", 0, "This rank of a pipeline; the one that has most if not given", 0},
-    {"max", KEY_MAX, "SIZE", 0,
-     "Let the scale end at this size, e.g. 2GiB, so that drawings of several strategies have the "
-     "same; at the peak if not given",
-     0},
-    {NULL, 0, NULL, 0, NULL, 0}};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void take_max(const struct args_line *line, const struct args_row *row, char *arg, void *at)
 {
-    struct request *o = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->chosen;
-        state->child_inputs[1] = &o->canvas;
-        return 0;
-    case 'r':
-        o->rank = args_parse_count("rank", arg, 0, LONG_MAX, state);
-        return 0;
-    case KEY_MAX:
-        o->max_bytes = args_parse_bytes("max", arg, state);
-        if (o->max_bytes == 0)
-            args_error(state, "--max is '%s'; expected a size above 0", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    args_bytes(line, row, arg, at);
+    if (*(uint64_t *)at == 0)
+        args_error(line, "--%s is '%s'; expected a size above 0", row->name, arg);
 }
+
+#define AT(field) ARGS_AT(struct request, field)
+
+static const struct args_row rows[] = {
+    {"rank", 'r', "N", args_count, AT(rank), 0, LONG_MAX,
+     "This rank of a pipeline; the one that has most if not given"},
+    {"max", 0, "SIZE", take_max, AT(max_bytes), 0, 0,
+     "Let the scale end at this size, e.g. 2GiB, so that drawings of several strategies have the "
+     "same; at the peak if not given"},
+    {0}};
 
 /* Film and draw the rank asked for. */
 static int draw_rank(const struct request *o)
@@ -362,14 +347,12 @@ static int draw_rank(const struct request *o)
     return exit;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp_child children[] = {
-        {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "SCENARIO",
+static const struct args args = {
+    .own = {rows},
+    .parts = {{&common_chosen, offsetof(struct request, chosen)},
+              {&common_canvas, offsetof(struct request, canvas)}},
+    .operands = "SCENARIO",
+    .help =
         "Draw what a device's memory is for, from op to op of a step, on paper: parameters, the "
         "optimizer's state, gradients, data, gathered copies, activations and workspace, on top of "
         "one another; where the peak is, and the largest arrays that are alive there. It is the "
@@ -381,15 +364,15 @@ static int run(int argc, char **argv)
         "    shardsim show memory scenarios/fsdp.yaml -o memory.svg\n"
         "  On a scale that others have too:\n"
         "    shardsim show memory scenarios/fsdp.yaml --max 8MiB -o "
-        "memory.svg\n\n" ARGS_EXIT_STATUS(""),
-        children,
-        NULL,
-        NULL};
+        "memory.svg\n\n" ARGS_EXIT_STATUS("")};
+
+static int run(int argc, char **argv)
+{
     struct request o = {.rank = -1};
     int exit;
 
     canvas_init(&o.canvas);
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     exit = chosen_load(&o.chosen);
     if (exit == CMD_OK)
         exit = draw_rank(&o);

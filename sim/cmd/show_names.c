@@ -14,9 +14,9 @@
 #include "base/hash.h"
 #include "base/json_out.h"
 #include "base/units.h"
-#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
+#include "jobs/canvas.h"
 #include "jobs/chosen.h"
 #include "jobs/command.h"
 #include "report/table.h"
@@ -26,27 +26,6 @@ struct options {
     struct chosen chosen;
     bool all, json;
 };
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-
-    (void)arg;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->chosen;
-        state->child_inputs[1] = &o->canvas;
-        return 0;
-    case 'a':
-        o->all = true;
-        return 0;
-    case 'j':
-        o->json = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 /* Arrays that differ only in their layer. */
 struct named {
@@ -385,21 +364,21 @@ static int show(const struct options *o)
     return status;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp_option option_table[] = {
-        {"all", 'a', NULL, 0,
-         "Arrays that no rule can name, too: between the places, and of the backward and "
-         "optimizer phases",
-         0},
-        {"json", 'j', NULL, 0, "As JSON", 0},
-        {NULL, 0, NULL, 0, NULL, 0}};
-    static const struct argp_child children[] = {
-        {&chosen_argp, 0, NULL, 0}, {&canvas_output_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "SCENARIO",
+#define AT(field) ARGS_AT(struct options, field)
+
+static const struct args_row rows[] = {
+    {"all", 'a', NULL, args_switch, AT(all), 0, 0,
+     "Arrays that no rule can name, too: between the places, and of the backward and optimizer "
+     "phases"},
+    {"json", 'j', NULL, args_switch, AT(json), 0, 0, "As JSON"},
+    {0}};
+
+static const struct args args = {
+    .own = {rows},
+    .parts = {{&common_chosen, offsetof(struct options, chosen)},
+              {&common_canvas, offsetof(struct options, canvas)}},
+    .operands = "SCENARIO",
+    .help =
         "List every array that a rule of `params` or a constraint can name: parameters, inputs and "
         "places of activations, each with its shape, its sharding, the bytes on one device, and "
         "what decided "
@@ -408,15 +387,15 @@ static int run(int argc, char **argv)
         "their number.\v"
         "Examples:\n"
         "  What can I shard in this model, and which rule matched what?\n"
-        "    shardsim show names scenarios/tensor_parallel.yaml\n\n" ARGS_EXIT_STATUS(""),
-        children,
-        NULL,
-        NULL};
+        "    shardsim show names scenarios/tensor_parallel.yaml\n\n" ARGS_EXIT_STATUS("")};
+
+static int run(int argc, char **argv)
+{
     struct options o = {.all = false};
     int status;
 
     canvas_init(&o.canvas);
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     status = chosen_load(&o.chosen);
     if (status == CMD_OK)
         status = show(&o);

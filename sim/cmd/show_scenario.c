@@ -17,11 +17,11 @@
 /* Parse a command line without options and arguments, and print. */
 static int print(int argc, char **argv, const char *doc, void (*print_to)(struct text *out))
 {
-    const struct argp argp = {NULL, NULL, NULL, doc, NULL, NULL, NULL};
+    const struct args args = {.help = doc};
     struct text text = TEXT_INIT;
     int status;
 
-    args_parse(&argp, argc, argv, NULL);
+    args_parse(&args, argc, argv, NULL);
     print_to(&text);
     status = cmd_put(&text);
     text_fini(&text);
@@ -39,40 +39,26 @@ static int run_functions(int argc, char **argv)
                  graph_text_print_help);
 }
 
-static error_t parse_key(int key, char *arg, struct argp_state *state)
-{
-    const char **wanted = state->input;
-
-    if (key != ARGP_KEY_ARG)
-        return ARGP_ERR_UNKNOWN;
-    if (*wanted)
-        args_error(state, "one key at a time; '%s' is too much", arg);
-    *wanted = arg;
-    return 0;
-}
-
-static int run_options(int argc, char **argv)
-{
-    static const struct argp argp = {
-        NULL,
-        parse_key,
-        "[KEY]",
+static const struct args options_args = {
+    .own = {.word = {args_text, 0, sizeof(char *), "one key at a time; '%s' is too much", NULL}},
+    .operands = "[KEY]",
+    .help =
         "Print all that a scenario file can say, or what has KEY in its name: each key with its "
         "type, its default and what it means.\v"
         "Examples:\n"
         "  What can be said of the model?\n"
         "    shardsim show options model\n"
         "  Which functions take a number of heads?\n"
-        "    shardsim show options heads\n\n" ARGS_EXIT_STATUS(""),
-        NULL,
-        NULL,
-        NULL};
+        "    shardsim show options heads\n\n" ARGS_EXIT_STATUS("")};
+
+static int run_options(int argc, char **argv)
+{
     const char *key = NULL;
     char near[64];
     struct text text = TEXT_INIT;
     int status = CMD_USAGE;
 
-    args_parse(&argp, argc, argv, &key);
+    args_parse(&options_args, argc, argv, &key);
     if (scenario_print_options(&text, key) > 0 || text.failed)
         status = cmd_put(&text);
     else if (*scenario_nearest_option(key, near, sizeof near))
@@ -97,39 +83,19 @@ static int run_schema(int argc, char **argv)
         schema_print);
 }
 
-static error_t parse_path(int key, char *arg, struct argp_state *state)
-{
-    const char **path = state->input;
-
-    switch (key) {
-    case ARGP_KEY_ARG:
-        if (*path)
-            args_error(state, "one scenario at a time; '%s' is too much", arg);
-        *path = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        args_error(state, "no scenario file given ('-' is standard input)");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct args strategies_args = {
+    .own = {.word = {args_text, 0, sizeof(char *), "one scenario at a time; '%s' is too much",
+                     "no scenario file given ('-' is standard input)"}},
+    .operands = "SCENARIO",
+    .help = "Print the names of a scenario's strategies, those of its sweep too, one a line; also "
+            "where one "
+            "of them has errors, which are told.\v"
+            "Examples:\n"
+            "  The strategies of a sweep:\n"
+            "    shardsim show strategies scenarios/sweep.yaml\n\n" ARGS_EXIT_STATUS("")};
 
 static int run_strategies(int argc, char **argv)
 {
-    static const struct argp argp = {
-        NULL,
-        parse_path,
-        "SCENARIO",
-        "Print the names of a scenario's strategies, those of its sweep too, one a line; also "
-        "where one "
-        "of them has errors, which are told.\v"
-        "Examples:\n"
-        "  The strategies of a sweep:\n"
-        "    shardsim show strategies scenarios/sweep.yaml\n\n" ARGS_EXIT_STATUS(""),
-        NULL,
-        NULL,
-        NULL};
     static const char *const none[] = {""};
     const struct scenario_choice names_only = {none, 1};
     struct diag diag = DIAG_INIT, again = DIAG_INIT;
@@ -138,7 +104,7 @@ static int run_strategies(int argc, char **argv)
     struct text text = TEXT_INIT;
     int status = CMD_OK, put = CMD_OK;
 
-    args_parse(&argp, argc, argv, &path);
+    args_parse(&strategies_args, argc, argv, &path);
     if (scenario_load(&file, path, NULL, 0, &diag) != SHD_OK)
         status = cmd_exit_of_input(&diag);
     if (status == CMD_OK ||

@@ -7,13 +7,15 @@
 
 #include "cmd/show.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/wrap.h"
-#include "cmd/args.h"
+#include "cmd/common.h"
+#include "jobs/canvas.h"
 #include "jobs/chosen.h"
 #include "jobs/command.h"
 #include "model/pipeline.h"
@@ -33,26 +35,6 @@ struct request {
 };
 
 /* ---- options ---- */
-
-static const struct argp_option option_table[] = {
-    {"ranks", 'r', "N", 0, "Ranks of the pipeline", 0},
-    {"stages", 0, NULL, OPTION_ALIAS, NULL, 0},
-    {"microbatches", 'm', "N", 0, "Microbatches of the batch", 0},
-    {"per-rank", 'v', "N", 0,
-     "Stages that each rank holds. If not given: 2 where a schedule is made for several, else 1",
-     0},
-    {"set", 's', "KEY=VALUE", 0,
-     "Of a scenario: override a value, e.g. --set pipeline.schedule=ZBH1; may be given several "
-     "times",
-     0},
-    {"strategy", 'S', "NAME", 0, "Of a scenario: the strategy whose schedule is drawn", 0},
-    {"times", 't', "TIMES", 0,
-     "What a stage takes for a microbatch, as F=1,B=2: forward (1), backward (I + W), of the input "
-     "only (1), of the weights only (1), and FB, an overlapped pair (0: a forward, then a "
-     "backward). B alone is halved into I and W. If not given, all stages of a rank together take "
-     "1, 1 and 1, so that every schedule has the same work",
-     0},
-    {NULL, 0, NULL, 0, NULL, 0}};
 
 /* The names of times, longest first. */
 enum { TIME_PAIR, TIME_F, TIME_B, TIME_I, TIME_W, NTIMES };
@@ -75,8 +57,10 @@ static const char *parse_time(double given[NTIMES], const char *s)
     return NULL;
 }
 
-static void parse_times(struct timetable_times *out, const char *arg, struct argp_state *state)
+static void take_times(const struct args_line *line, const struct args_row *row, char *arg,
+                       void *at)
 {
+    struct timetable_times *out = at;
     double given[NTIMES] = {[TIME_F] = NAN, [TIME_B] = NAN, [TIME_I] = NAN, [TIME_W] = NAN};
     const char *s = arg;
 
@@ -87,10 +71,9 @@ static void parse_times(struct timetable_times *out, const char *arg, struct arg
         else if (s && *s)
             s++;
     }
-    if (!s || !*arg) {
-        args_error(state, "--times is '%s'; expected e.g. F=1,B=2 of F, B, I, W and FB", arg);
-        return;
-    }
+    (void)row;
+    if (!s || !*arg)
+        args_error(line, "--times is '%s'; expected e.g. F=1,B=2 of F, B, I, W and FB", arg);
     out->forward = isnan(given[TIME_F]) ? 1 : given[TIME_F];
     if (isnan(given[TIME_I]))
         given[TIME_I] = isnan(given[TIME_B]) ? 1 : given[TIME_B] / 2;
@@ -114,62 +97,56 @@ static bool is_alone(const char *name)
     return is_file(name) || strcmp(name, "all") == 0;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void take_name(const struct args_line *line, const struct args_row *row, char *arg, void *at)
 {
-    struct request *o = state->input;
+    struct request *o = at;
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->canvas;
-        return 0;
-    case 'r':
-        o->sizes.nranks = (uint32_t)args_parse_count("ranks", arg, 1, INT32_MAX, state);
-        return 0;
-    case 'm':
-        o->sizes.nmicrobatches =
-            (uint32_t)args_parse_count("microbatches", arg, 1, INT32_MAX, state);
-        return 0;
-    case 'v':
-        o->sizes.stages_per_rank = (uint32_t)args_parse_count("per-rank", arg, 1, INT32_MAX, state);
-        return 0;
-    case 's':
-        if (o->chosen.nsets == CHOSEN_SETS_MAX)
-            args_error(state, "--set more than %d times", CHOSEN_SETS_MAX);
-        else
-            o->chosen.sets[o->chosen.nsets++] = arg;
-        return 0;
-    case 'S':
-        o->chosen.strategy = arg;
-        return 0;
-    case 't':
-        parse_times(&o->times, arg, state);
-        o->has_times = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->nnames == TIMETABLES_MAX)
-            args_error(state, "at most %d schedules in one drawing", TIMETABLES_MAX);
-        if (o->nnames > 0 && (is_alone(o->name) || is_alone(arg)))
-            args_error(state, "only names of schedules go together; '%s' stands alone",
-                       is_alone(arg) ? arg : o->name);
-        o->names[o->nnames++] = arg;
-        o->name = o->names[0];
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->name || (!is_file(o->name) && (!o->sizes.nranks || !o->sizes.nmicrobatches)))
-            args_error(state, "expected a scenario's file, or the name of a schedule, --ranks and "
-                              "--microbatches");
-        else if (is_file(o->name) &&
-                 (o->sizes.nranks || o->sizes.nmicrobatches || o->sizes.stages_per_rank))
-            args_error(state, "ranks, stages and microbatches are those of the scenario; --set "
-                              "changes them");
-        else if (!is_file(o->name) && (o->chosen.nsets > 0 || o->chosen.strategy))
-            args_error(state, "--set and --strategy are for a scenario's file, not for '%s'",
-                       o->name);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)row;
+    if (o->nnames == TIMETABLES_MAX)
+        args_error(line, "at most %d schedules in one drawing", TIMETABLES_MAX);
+    if (o->nnames > 0 && (is_alone(o->name) || is_alone(arg)))
+        args_error(line, "only names of schedules go together; '%s' stands alone",
+                   is_alone(arg) ? arg : o->name);
+    o->names[o->nnames++] = arg;
+    o->name = o->names[0];
 }
+
+static void check(const struct args_line *line, void *input)
+{
+    struct request *o = input;
+
+    o->has_times = args_given(line, "times");
+    if (!o->name || (!is_file(o->name) && (!o->sizes.nranks || !o->sizes.nmicrobatches)))
+        args_error(line, "expected a scenario's file, or the name of a schedule, --ranks and "
+                         "--microbatches");
+    if (is_file(o->name) && (o->sizes.nranks || o->sizes.nmicrobatches || o->sizes.stages_per_rank))
+        args_error(line, "ranks, stages and microbatches are those of the scenario; --set "
+                         "changes them");
+    if (!is_file(o->name) && (o->chosen.nsets > 0 || o->chosen.strategy))
+        args_error(line, "--set and --strategy are for a scenario's file, not for '%s'", o->name);
+}
+
+#define AT(field) ARGS_AT(struct request, field)
+
+static const struct args_row rows[] = {
+    {"ranks", 'r', "N", args_count, AT(sizes.nranks), 1, INT32_MAX, "Ranks of the pipeline"},
+    {"stages", 0, NULL, NULL, 0, 0, 0, 0, NULL},
+    {"microbatches", 'm', "N", args_count, AT(sizes.nmicrobatches), 1, INT32_MAX,
+     "Microbatches of the batch"},
+    {"per-rank", 'v', "N", args_count, AT(sizes.stages_per_rank), 1, INT32_MAX,
+     "Stages that each rank holds. If not given: 2 where a schedule is made for several, else 1"},
+    {"set", 's', "KEY=VALUE", args_list, ARGS_LIST(struct request, chosen.sets, chosen.nsets), 0,
+     CHOSEN_SETS_MAX,
+     "Of a scenario: override a value, e.g. --set pipeline.schedule=ZBH1; may be given several "
+     "times"},
+    {"strategy", 'S', "NAME", args_text, AT(chosen.strategy), 0, 0,
+     "Of a scenario: the strategy whose schedule is drawn"},
+    {"times", 't', "TIMES", take_times, AT(times), 0, 0,
+     "What a stage takes for a microbatch, as F=1,B=2: forward (1), backward (I + W), of the input "
+     "only (1), of the weights only (1), and FB, an overlapped pair (0: a forward, then a "
+     "backward). B alone is halved into I and W. If not given, all stages of a rank together take "
+     "1, 1 and 1, so that every schedule has the same work"},
+    {0}};
 
 /* ---- one schedule ---- */
 
@@ -352,30 +329,23 @@ static int show_all(const struct request *o)
 
 /* ---- the command ---- */
 
-/* For argp's help: the schedules there are, behind what comes before the options. */
-static char *tell_schedules(int key, const char *text, void *unused)
+static void list_schedules(struct text *out)
 {
-    struct text out = TEXT_INIT;
-
-    (void)unused;
-    if (key != ARGP_KEY_HELP_PRE_DOC)
-        return (char *)text;
-    text_addf(&out, "%s Schedules are ", text);
-    timetable_names(&out, 0, 0, " and ");
-    text_add(&out, "; 'all' is a table of them. Several are drawn one below another on one scale of "
-                   "time.");
-    return text_take(&out);
+    timetable_names(out, 0, 0, " and ");
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "SCHEDULE...|SCENARIO",
+static const struct args args = {
+    .own = {rows, {.take = take_name}},
+    .parts = {{&common_canvas, offsetof(struct request, canvas)}},
+    .operands = "SCHEDULE...|SCENARIO",
+    .more = list_schedules,
+    .check = check,
+    .help =
         "Draw a pipeline's timetable: which rank works on which microbatch when, and where it is "
         "idle; then the time of all, the bubble beside its formula, and how many microbatches are "
-        "alive at the peak.\v"
+        "alive at the peak. Schedules are \f; 'all' is a table of them. Several are drawn one "
+        "below "
+        "another on one scale of time.\v"
         "Examples:\n"
         "  Where are ranks idle?\n"
         "    shardsim show timetable 1F1B --ranks 4 --microbatches 8\n"
@@ -386,14 +356,14 @@ static int run(int argc, char **argv)
         "  What do the ranks of a scenario's pipeline do when?\n"
         "    shardsim show timetable scenarios/train_pipeline.yaml --strategy 1f1b\n"
         "  Which schedule is idle least?\n"
-        "    shardsim show timetable all --ranks 4 --microbatches 8\n\n" ARGS_EXIT_STATUS(""),
-        show_children,
-        tell_schedules,
-        NULL};
+        "    shardsim show timetable all --ranks 4 --microbatches 8\n\n" ARGS_EXIT_STATUS("")};
+
+static int run(int argc, char **argv)
+{
     struct request o = {.times = TIMETABLE_TIMES_UNIT};
 
     canvas_init(&o.canvas);
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     if (is_file(o.name))
         return show_chosen(&o);
     if (strcmp(o.name, "all") != 0)

@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/args.h"
-#include "cmd/cmd.h"
+#include "cmd/common.h"
 #include "cmd/show.h"
 #include "jobs/asked.h"
 #include "jobs/command.h"
@@ -25,21 +24,6 @@ struct options {
     bool by_shapes, json;
 };
 
-enum { KEY_AUTO = 256, KEY_JSON, KEY_LARGE, KEY_MIN_ELEMENTS };
-
-static const struct argp_option option_table[] = {
-    {"mesh", 'm', "AXES", 0, "The mesh, e.g. dp=2,tp=4", 0},
-    {"rules", 'r', "FILE", 0,
-     "YAML list of [pattern, spec], or a scenario with params; the first found in a name wins", 0},
-    {"auto", KEY_AUTO, NULL, 0, "No rules: specs by shapes, for axes named dp, fsdp, sp, tp", 0},
-    {"min-elements", KEY_MIN_ELEMENTS, "N", 0, "Smaller arrays stay replicated (default: 0)", 0},
-    {"large", KEY_LARGE, "SIZE", 0, "Warn of replicated arrays from this size on (default: 1MiB)",
-     0},
-    {"output", 'o', "FILE", 0,
-     "Draw it: FILE.svg or FILE.png, arrays as bars, those of equal layers together", 0},
-    {"json", KEY_JSON, NULL, 0, "As JSON", 0},
-    {0}};
-
 /* A scenario has its own mesh and rules. */
 static bool is_scenario(const struct options *o)
 {
@@ -49,61 +33,45 @@ static bool is_scenario(const struct options *o)
            !o->rules && !o->by_shapes;
 }
 
-static void parse_number(struct options *o, const char *arg, struct argp_state *state)
+static void take_number(const struct args_line *line, const struct args_row *row, char *arg,
+                        void *at)
 {
     char *end;
+    long long n = strtoll(arg, &end, 10);
 
-    o->min_elements = strtoll(arg, &end, 10);
-    if (end == arg || *end || o->min_elements < 0)
-        args_error(state, "--min-elements is '%s'; expected a whole number", arg);
+    if (end == arg || *end || n < 0)
+        args_error(line, "--%s is '%s'; expected a whole number", row->name, arg);
+    *(int64_t *)at = n;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
+#define AT(field) ARGS_AT(struct options, field)
 
-    switch (key) {
-    case 'm':
-        o->mesh = arg;
-        return 0;
-    case 'r':
-        o->rules = arg;
-        return 0;
-    case KEY_AUTO:
-        o->by_shapes = true;
-        return 0;
-    case 'o':
-        if (!picture_is_name(arg))
-            args_error(state, "--output is '%s'; expected a name that ends in " PICTURE_NAMES, arg);
-        o->picture = arg;
-        return 0;
-    case KEY_JSON:
-        o->json = true;
-        return 0;
-    case KEY_MIN_ELEMENTS:
-        parse_number(o, arg, state);
-        return 0;
-    case KEY_LARGE:
-        o->large_bytes = args_parse_bytes("large", arg, state);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->model)
-            args_error(state, "one model at a time; '%s' is too much", arg);
-        o->model = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->picture && (o->json || is_scenario(o)))
-            args_error(state, "--output goes with a model, a mesh and rules, and without --json");
-        if (is_scenario(o))
-            return 0;
-        if (!o->model || !o->mesh || !o->rules == !o->by_shapes)
-            args_error(state, !o->model  ? "no model given; expected the file of one, or a scenario"
-                              : !o->mesh ? "no mesh given; expected e.g. --mesh dp=2,tp=4"
-                                         : "give either --rules FILE or --auto");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static const struct args_row rows[] = {
+    {"mesh", 'm', "AXES", args_text, AT(mesh), 0, 0, "The mesh, e.g. dp=2,tp=4"},
+    {"rules", 'r', "FILE", args_text, AT(rules), 0, 0,
+     "YAML list of [pattern, spec], or a scenario with params; the first found in a name wins"},
+    {"auto", 0, NULL, args_switch, AT(by_shapes), 0, 0,
+     "No rules: specs by shapes, for axes named dp, fsdp, sp, tp"},
+    {"min-elements", 0, "N", take_number, AT(min_elements), 0, 0,
+     "Smaller arrays stay replicated (default: 0)"},
+    {"large", 0, "SIZE", args_bytes, AT(large_bytes), 0, 0,
+     "Warn of replicated arrays from this size on (default: 1MiB)"},
+    {"output", 'o', "FILE", common_picture, AT(picture), 0, 0,
+     "Draw it: FILE.svg or FILE.png, arrays as bars, those of equal layers together"},
+    {"json", 0, NULL, args_switch, AT(json), 0, 0, "As JSON"},
+    {0}};
+
+static void check(const struct args_line *line, void *input)
+{
+    const struct options *o = input;
+
+    if (o->picture && (o->json || is_scenario(o)))
+        args_error(line, "--output goes with a model, a mesh and rules, and without --json");
+    if (!is_scenario(o) && (!o->model || !o->mesh || !o->rules == !o->by_shapes))
+        args_error(line, "%s",
+                   !o->model  ? "no model given; expected the file of one, or a scenario"
+                   : !o->mesh ? "no mesh given; expected e.g. --mesh dp=2,tp=4"
+                              : "give either --rules FILE or --auto");
 }
 
 static int draw(const struct tree_layout *layout, const char *path)
@@ -142,12 +110,11 @@ static int show(const struct options *o, const struct tree_layout *layout)
     return status == CMD_OK && layout->analysis->nuneven ? CMD_FAILED : status;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "MODEL",
+static const struct args args = {
+    .own = {rows, {args_text, AT(model), "one model at a time; '%s' is too much", NULL}},
+    .operands = "MODEL",
+    .check = check,
+    .help =
         "Lay the parameters of a model over a mesh by rules: every parameter with its spec, its "
         "shard, the bytes on one device and the rule that matched; totals, and warnings of rules "
         "that match nothing and of large arrays left replicated.  MODEL is a safetensors file (its "
@@ -160,17 +127,17 @@ static int run(int argc, char **argv)
         "    shardsim show tree llama/config.json --rules rules.yaml --mesh dp=2,tp=4\n"
         "  The same, placed by shapes:\n"
         "    shardsim show tree llama/config.json --auto --mesh fsdp=4,tp=2\n\n" ARGS_EXIT_STATUS(
-            "  1    an array does not divide by its axes\n"),
-        NULL,
-        NULL,
-        NULL};
+            "  1    an array does not divide by its axes\n")};
+
+static int run(int argc, char **argv)
+{
     struct options o = {.large_bytes = UINT64_C(1) << 20};
     struct diag diag = DIAG_INIT;
     struct tree_layout layout;
     struct shd_mesh *mesh = NULL;
     int status;
 
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     if (is_scenario(&o)) {
         char name[] = "shardsim show names", *words[] = {name, (char *)(uintptr_t)o.model, NULL};
 

@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include "base/json_out.h"
-#include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cost/timeline.h"
@@ -68,13 +67,10 @@ static bool is_one(struct sides_request *o)
     return false;
 }
 
-static int run(int argc, char **argv)
-{
-    static const struct argp_child children[] = {{&sides_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        NULL,
-        NULL,
-        "SCENARIO",
+static const struct args args = {
+    .parts = {{&common_sides, 0}, {&common_work, offsetof(struct sides_request, work)}},
+    .operands = "SCENARIO",
+    .help =
         "A step as Chrome's trace events, which https://ui.perfetto.dev opens: a process for each "
         "device, or for devices alike where there are more than 64; threads for computations and "
         "for transfers along each axis of the mesh; counters of the memory in use and of bytes "
@@ -88,16 +84,16 @@ static int run(int argc, char **argv)
         "    shardsim trace scenarios/dp_tp.yaml -o step.json\n"
         "  The same on a cluster, on paper:\n"
         "    shardsim trace --plan scenarios/dp_tp.yaml -s hardware=b200 -o "
-        "step.json\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or it does not fit\n"),
-        children,
-        NULL,
-        NULL};
+        "step.json\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, or it does not fit\n")};
+
+static int run(int argc, char **argv)
+{
     struct sides_request o = {.plan = false};
     int exit;
 
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
-    args_parse(&argp, argc, argv, &o);
+    args_parse(&args, argc, argv, &o);
     exit = cmd_check_ending(o.path, ".json", ", which Perfetto opens");
     if (exit == CMD_OK)
         exit = cmd_check_output(o.path);

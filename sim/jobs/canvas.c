@@ -84,6 +84,15 @@ int canvas_draw(const struct canvas *canvas, const struct figure *figure)
     return put_drawing(canvas, &text);
 }
 
+int canvas_end(const struct canvas *canvas, struct figure *figure, int status,
+               const struct shd_error *err)
+{
+    int exit = status == SHD_OK ? canvas_draw(canvas, figure) : cmd_failure("cannot draw", err);
+
+    figure_fini(figure);
+    return exit;
+}
+
 int canvas_draw_lanes(const struct canvas *canvas, const struct lanes *lanes)
 {
     const struct figure_style style = style_of(canvas);

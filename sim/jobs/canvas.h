@@ -8,6 +8,8 @@
 #ifndef JOBS_CANVAS_H
 #define JOBS_CANVAS_H
 
+#include <shd/error.h>
+
 #include "draw/curves.h"
 #include "draw/figure.h"
 #include "draw/lanes.h"
@@ -29,6 +31,11 @@ int canvas_draw(const struct canvas *canvas, const struct figure *figure);
 int canvas_draw_lanes(const struct canvas *canvas, const struct lanes *lanes);
 int canvas_draw_curves(const struct canvas *canvas, const struct curves *curves);
 int canvas_draw_stack(const struct canvas *canvas, const struct stack *stack);
+
+/* Draw a figure that was made with this status, or print why it was not; frees the figure.  Returns
+ * the exit status. */
+int canvas_end(const struct canvas *canvas, struct figure *figure, int status,
+               const struct shd_error *err);
 
 /* Write text where a drawing would go, to the same end. */
 int canvas_put(const struct canvas *canvas, const struct text *text);

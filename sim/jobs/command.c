@@ -208,6 +208,11 @@ bool cmd_is_stopped(int status)
     return status == SHD_ESTOPPED && cmd_stop_request;
 }
 
+int cmd_worse(int exit, int other)
+{
+    return other > exit ? other : exit;
+}
+
 int cmd_exit_of(int status)
 {
     if (cmd_stop_request)

@@ -72,6 +72,9 @@ int cmd_wrong(const char *what, const char *message);
  * CMD_USAGE. */
 int cmd_failure(const char *what, const struct shd_error *err);
 
+/* The worse of two exit statuses: the one that the command ends with. */
+int cmd_worse(int exit, int other);
+
 /* The exit status of a run's error. */
 int cmd_exit_of(int status);
 

@@ -1,107 +1,32 @@
-/* The common part of `run` and `plan`: trying scenarios and printing reports (trials.h).
+/* Trying scenarios and printing reports (trials.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "cmd/trials.h"
+#include "jobs/trials.h"
 
 #include <stdlib.h>
 
 #include "base/json_out.h"
 #include "base/screen.h"
-#include "cmd/args.h"
-#include "cmd/common.h"
 #include "jobs/command.h"
 #include "jobs/rounds.h"
-#include "jobs/save.h"
 #include "jobs/sweep.h"
-#include "jobs/work.h"
 #include "ranks/ranks.h"
 #include "report/result_colour.h"
 #include "trial/fit.h"
 #include "trial/saving.h"
 
-struct options {
-    struct work work;
-    struct save save;
-    bool json, verbose;
-    int repeats, nthreads;
-    const char *memory; /* NULL: the default */
-    enum screen_colour colour;
-    struct screen screen;
-    uint32_t nfits; /* strategies whose changes to fit were looked for */
-};
-
-enum { KEY_REPEAT = 1000, KEY_THREADS, KEY_MEMORY, KEY_SAVE, KEY_COLOUR }; /* no short form */
-
-#define REPEATS_MAX 1000000 /* more is a slip of the hand */
-#define THREADS_MAX 1024    /* of one device, far above the cores of a host */
 /* Wall time for the rounds that make the replayed step steady; small scenarios need only a part. */
 #define ROUNDS_NS INT64_C(1000000000)
 /* Most strategies for which changes that make them fit are looked for: each may take as long as
  * some dozens of plans, and a sweep has hundreds. */
 #define FITS_MAX 8
 #define TOO_MANY_FITS "what would fit is looked for of the first %d strategies only"
-#define NRUN_OPTIONS 3 /* the first rows of the table, which `plan` does not have */
-
-static const struct argp_option option_table[] = {
-    {"repeat", KEY_REPEAT, "N", 0,
-     "Execute the step N times, for measuring: the first is reported separately, the time is the "
-     "median of "
-     "the others; a step that trains is executed as often as the scenario says",
-     0},
-    {"threads", KEY_THREADS, "N", 0,
-     "Compute each op of a device in N threads (the results are the same); with more than one the "
-     "step is not replayed",
-     0},
-    {"memory", KEY_MEMORY, ARGS_MEMORY, 0, ARGS_MEMORY_DOC, 0},
-    SAVE_OPTION(KEY_SAVE),
-    {"color", KEY_COLOUR, ARGS_COLOUR, OPTION_ARG_OPTIONAL,
-     "Whether in colours; auto, the default: on a terminal, unless NO_COLOR is set", 0},
-    {"json", 'j', NULL, 0, "Print the machine form: an object a strategy, an array of several", 0},
-    {"verbose", 'v', NULL, 0, "List every kind of collective, where there are many", 0},
-    {NULL, 0, NULL, 0, NULL, 0}};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        for (int i = 0; state->root_argp->children[i].argp; i++)
-            state->child_inputs[i] = &o->work;
-        return 0;
-    case 'j':
-        o->json = true;
-        return 0;
-    case 'v':
-        o->verbose = true;
-        return 0;
-    case KEY_COLOUR:
-        if (!screen_parse_colour(&o->colour, arg ? arg : "always"))
-            args_error(state, "--color is '%s'; expected auto, always or never", arg);
-        return 0;
-    case KEY_REPEAT:
-        o->repeats = (int)args_parse_count("repeat", arg, 1, REPEATS_MAX, state);
-        return 0;
-    case KEY_MEMORY:
-        o->memory = args_parse_memory(arg, state);
-        return 0;
-    case KEY_SAVE:
-        o->save.wanted = true;
-        o->save.path = arg;
-        return 0;
-    case KEY_THREADS:
-        o->nthreads = (int)args_parse_count("threads", arg, 1, THREADS_MAX, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 /* Whether it is to be looked what would make a strategy fit; says once where no more. */
-static bool wants_fit(struct options *o, const struct work_item *item)
+static bool wants_fit(struct trials *o, const struct work_item *item)
 {
     if (trial_fits(&item->trial) || o->nfits > FITS_MAX)
         return false;
@@ -111,7 +36,7 @@ static bool wants_fit(struct options *o, const struct work_item *item)
     return false;
 }
 
-static int add_report(const struct options *o, const struct result *result, struct text *text,
+static int add_report(const struct trials *o, const struct result *result, struct text *text,
                       struct shd_error *err)
 {
     struct text plain = TEXT_INIT;
@@ -129,8 +54,8 @@ static int add_report(const struct options *o, const struct result *result, stru
 }
 
 /* Try one strategy and add its report; returns the exit status. */
-static int try_item(struct options *o, struct work_item *item, enum record_mode mode,
-                    struct text *text, struct json_out *json)
+static int try_item(struct trials *o, struct work_item *item, struct text *text,
+                    struct json_out *json)
 {
     struct result result = {.record = NULL};
     struct fit fit;
@@ -141,7 +66,7 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
     item->trial.repeats = (uint32_t)o->repeats;
     item->trial.nthreads = o->nthreads;
     item->trial.memory = o->memory;
-    exit = work_try(&o->work, item, mode, &result);
+    exit = work_try(&o->work, item, o->mode, &result);
     if (!result.record) {
         int told =
             exit == CMD_FAILED && wants_fit(o, item) ? work_tell_fit(&o->work, item) : CMD_OK;
@@ -177,7 +102,7 @@ static int try_item(struct options *o, struct work_item *item, enum record_mode 
     return cmd_exit_of(status);
 }
 
-static int try_all(struct options *o, enum record_mode mode)
+static int try_all(struct trials *o)
 {
     struct work *w = &o->work;
     struct text text = TEXT_INIT;
@@ -190,7 +115,7 @@ static int try_all(struct options *o, enum record_mode mode)
         json_out_begin_array(&json);
     log_progress_begin(&w->log);
     for (size_t i = 0; i < w->nitems && exit != CMD_CANNOT && exit != CMD_INTERRUPTED; i++) {
-        int one = try_item(o, &w->items[i], mode, &text, o->json ? &json : NULL);
+        int one = try_item(o, &w->items[i], &text, o->json ? &json : NULL);
 
         exit = one > exit ? one : exit;
         trial_fini(&w->items[i].trial);
@@ -215,7 +140,7 @@ static int try_all(struct options *o, enum record_mode mode)
 /* ---- planned on all ranks ---- */
 
 /* Look for changes that make strategies fit, in their order and up to the limit of try_all(). */
-static int fit_planned(struct options *o, struct sweep *s)
+static int fit_planned(struct trials *o, struct sweep *s)
 {
     size_t items[FITS_MAX + 1], n = 0;
 
@@ -231,7 +156,7 @@ static int fit_planned(struct options *o, struct sweep *s)
 /* A sweep_tell_fn. */
 static int put_planned(void *arg, struct sweep *s)
 {
-    struct options *o = arg;
+    struct trials *o = arg;
     struct text text = TEXT_INIT;
     struct json_out json;
     int exit = fit_planned(o, s), put;
@@ -262,49 +187,29 @@ static int put_planned(void *arg, struct sweep *s)
     return put > exit ? put : exit;
 }
 
-static int plan_with_ranks(struct options *o)
+static int plan_with_ranks(struct trials *o)
 {
     struct sweep_wants wants = {.text = !o->json, .json = o->json, .verbose = o->verbose};
 
     return sweep_run(&o->work, wants, put_planned, o);
 }
 
-int trials_main(int argc, char **argv, enum record_mode mode, const char *doc)
+int trials_run(struct trials *o)
 {
-    const struct argp_child children[] = {
-        {&work_argp, 0, NULL, 0}, {&work_spread_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
-    const struct argp_child on_paper[] = {{&work_argp, 0, NULL, 0}, {NULL, 0, NULL, 0}};
-    const struct argp argp = {option_table + (mode == RECORD_PLANNED ? NRUN_OPTIONS : 0),
-                              parse_option,
-                              "SCENARIO...",
-                              doc,
-                              mode == RECORD_PLANNED ? on_paper : children,
-                              NULL,
-                              NULL};
-    struct options o = {.colour = SCREEN_AUTO};
-    int exit, saved;
+    bool on_paper = o->mode == RECORD_PLANNED;
+    int exit;
 
-    if (!work_init(&o.work, argc))
-        return CMD_CANNOT;
-    args_parse(&argp, argc, argv, &o);
-    screen_init(&o.screen, stdout, o.colour);
-    if (mode == RECORD_PLANNED && (o.save.wanted || !sweep_is_for(&o.work)) && ranks_me() > 0) {
-        work_fini(&o.work);
+    screen_init(&o->screen, stdout, o->colour);
+    if (on_paper && !o->save.wanted && sweep_is_for(&o->work))
+        return plan_with_ranks(o);
+    if (on_paper && ranks_me() > 0)
         return CMD_OK; /* rank 0 works alone */
-    }
-    if (mode == RECORD_PLANNED && !o.save.wanted && sweep_is_for(&o.work)) {
-        exit = plan_with_ranks(&o);
-        work_fini(&o.work);
-        return exit;
-    }
-    exit = mode == RECORD_PLANNED ? work_prepare(&o.work) : work_prepare_all(&o.work);
+    exit = on_paper ? work_prepare(&o->work) : work_prepare_all(&o->work);
     if (exit == CMD_OK)
-        exit = save_begin(&o.save, &o.work.log);
+        exit = save_begin(&o->save, &o->work.log);
     if (exit == CMD_OK) {
-        exit = try_all(&o, mode);
-        saved = save_end(&o.save, exit == CMD_INTERRUPTED, &o.work.log);
-        exit = saved > exit ? saved : exit;
+        exit = try_all(o);
+        exit = cmd_worse(exit, save_end(&o->save, exit == CMD_INTERRUPTED, &o->work.log));
     }
-    work_fini(&o.work);
     return exit;
 }

@@ -1,0 +1,30 @@
+/* trials.h - scenarios tried, as `run` and `plan` do: a record each, printed as text or JSON.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JOBS_TRIALS_H
+#define JOBS_TRIALS_H
+
+#include "base/screen.h"
+#include "jobs/save.h"
+#include "jobs/work.h"
+
+struct trials {
+    enum record_mode mode;
+    struct work work; /* of work_init() */
+    struct save save;
+    bool json, verbose;
+    int repeats, nthreads; /* 0: the default, as in struct trial */
+    const char *memory;    /* NULL: the default */
+    enum screen_colour colour;
+    /* Of trials_run(): */
+    struct screen screen;
+    uint32_t nfits; /* strategies whose changes to fit were looked for */
+};
+
+/* Go through all strategies of all files; returns the exit status. */
+int trials_run(struct trials *trials);
+
+#endif /* JOBS_TRIALS_H */
