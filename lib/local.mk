@@ -40,21 +40,28 @@ shdinclude_HEADERS += \
 
 libshd_la_SOURCES = \
 	%D%/dtype.c \
-	%D%/easydel/analyze.c \
-	%D%/easydel/attention_specs.c \
-	%D%/easydel/auto_shard.c \
-	%D%/easydel/create_mesh.c \
-	%D%/easydel/create_mesh_parse.c \
-	%D%/easydel/extract.c \
-	%D%/easydel/match.c \
-	%D%/easydel/mesh_axes.c \
-	%D%/easydel/partition_axis.c \
-	%D%/easydel/pattern.c \
 	%D%/error.c \
 	%D%/group.c \
-	%D%/megatron/parallel_groups.c \
-	%D%/megatron/rank_order.c \
-	%D%/megatron/split.c \
+	%D%/layouts/easydel/analyze.c \
+	%D%/layouts/easydel/attention_specs.c \
+	%D%/layouts/easydel/auto_shard.c \
+	%D%/layouts/easydel/create_mesh.c \
+	%D%/layouts/easydel/create_mesh_parse.c \
+	%D%/layouts/easydel/extract.c \
+	%D%/layouts/easydel/match.c \
+	%D%/layouts/easydel/mesh_axes.c \
+	%D%/layouts/easydel/partition_axis.c \
+	%D%/layouts/easydel/pattern.c \
+	%D%/layouts/megatron/parallel_groups.c \
+	%D%/layouts/megatron/rank_order.c \
+	%D%/layouts/megatron/split.c \
+	%D%/layouts/t5x/chunk.c \
+	%D%/layouts/t5x/context.c \
+	%D%/layouts/t5x/host_mesh.c \
+	%D%/layouts/t5x/logical.c \
+	%D%/layouts/t5x/partitioner.c \
+	%D%/layouts/t5x/topology.c \
+	%D%/layouts/t5x/tpu_mesh.c \
 	%D%/mesh.c \
 	%D%/mesh_parts.h \
 	%D%/prefix.c \
@@ -99,13 +106,6 @@ libshd_la_SOURCES = \
 	%D%/spec.c \
 	%D%/spec_parse.c \
 	%D%/spec_parse.h \
-	%D%/t5x/chunk.c \
-	%D%/t5x/context.c \
-	%D%/t5x/host_mesh.c \
-	%D%/t5x/logical.c \
-	%D%/t5x/partitioner.c \
-	%D%/t5x/topology.c \
-	%D%/t5x/tpu_mesh.c \
 	%D%/tree.c
 
 libshd_la_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS)

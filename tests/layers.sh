@@ -14,7 +14,8 @@ check() {
     (
         cd "$1" || exit
         find sim -path '*/shd/*.h' | sed 's/^/public /'
-        find lib sim -mindepth 1 -maxdepth 1 -type d ! -name '.*' ! -path lib/shd | sed 's/^/folder /'
+        find lib lib/layouts sim -mindepth 1 -maxdepth 1 -type d ! -name '.*' ! -path lib/shd \
+            ! -path lib/layouts | sed 's/^/folder /'
         find lib -name '*.c' | sed 's/^/defines /'
         find lib sim -name '*.[ch]' | sort | sed 's/^/source /'
     ) | $AWK -v root="$1" -v layers="$1/sim/LAYERS" '
@@ -22,6 +23,8 @@ check() {
             n = split(path, part, "/")
             if (path ~ /^lib\/shd\//)
                 return public_room(part[3])
+            if (part[2] == "layouts")
+                return "lib/layouts/" part[3]
             if (part[1] == "lib")
                 return n == 2 ? "lib/core" : "lib/" part[2]
             return n == 2 ? "main" : part[2]
@@ -141,17 +144,17 @@ finds() {
 
 # tree NAME FILE LINE: a small tree with one line more in one file.
 tree() {
-    mkdir -p "$dir/$1/lib/shd" "$dir/$1/lib/reshard" "$dir/$1/lib/t5x"
+    mkdir -p "$dir/$1/lib/shd" "$dir/$1/lib/reshard" "$dir/$1/lib/layouts/t5x"
     mkdir -p "$dir/$1/sim/base" "$dir/$1/sim/run/shd" "$dir/$1/sim/cost"
     {
-        printf 'lib: stdio.h\nlib/core:\nlib/reshard: lib/core\nlib/t5x: lib/core\n'
+        printf 'lib: stdio.h\nlib/core:\nlib/reshard: lib/core\nlib/layouts/t5x: lib/core\n'
         printf 'base:\nrun: base\ncost:\nmain: run\n'
     } >"$dir/$1/sim/LAYERS"
     printf '#include <stdio.h>\n#include <shd/mesh.h>\n' >"$dir/$1/lib/mesh.c"
     echo '#include <shd/error.h>' >"$dir/$1/lib/shd/mesh.h"
     printf '#include <shd/reshard_figures.h>\n#include "step.h"\n' >"$dir/$1/lib/reshard/reshard.c"
     printf '#include <shd/mesh.h>\n#include "print.h"\n' >"$dir/$1/lib/reshard/step.h"
-    echo '#include <shd/mesh.h>' >"$dir/$1/lib/t5x/chunk.c"
+    echo '#include <shd/mesh.h>' >"$dir/$1/lib/layouts/t5x/chunk.c"
     : >"$dir/$1/lib/print.h"
     printf '#include "config.h"\n#include <pthread.h>\n#include "base/log.h"\n' >"$dir/$1/sim/run/run.c"
     echo '#include <shd/mesh.h>' >"$dir/$1/sim/run/shd/run.h"
@@ -198,5 +201,8 @@ finds "a private header of lib in sim" '^sim/run/run.c:4: run may not include "r
 tree "a folder of lib without a line" sim/LAYERS ''
 mkdir "$dir/a folder of lib without a line/lib/util"
 finds "a folder of lib without a line" '^lib/util: '
+tree "a layout family without a line" sim/LAYERS ''
+mkdir "$dir/a layout family without a line/lib/layouts/other"
+finds "a layout family without a line" '^lib/layouts/other: '
 
 done_testing

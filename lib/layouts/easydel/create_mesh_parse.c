@@ -1,4 +1,4 @@
-/* easydel/create_mesh_parse.c - meshes from a line of text: the rest of shd/create_mesh.h.
+/* create_mesh_parse.c - meshes from a line of text: the rest of shd/create_mesh.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* t5x/host_mesh.c - default meshes, and those of processes and slices: the rest of shd/tpu_mesh.h.
+/* host_mesh.c - default meshes, and those of processes and slices: the rest of shd/tpu_mesh.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
