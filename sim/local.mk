@@ -699,10 +699,6 @@ libsim_la_SOURCES = \
 	%D%/program/work.c \
 	%D%/query/axes.c \
 	%D%/query/axes.h \
-	%D%/query/fields.c \
-	%D%/query/fields.h \
-	%D%/query/json_memory.c \
-	%D%/query/json_memory.h \
 	%D%/query/layer.c \
 	%D%/query/layer.h \
 	%D%/query/layer_question.c \
@@ -745,8 +741,6 @@ libsim_la_SOURCES = \
 	%D%/query/op_tree.c \
 	%D%/query/query.c \
 	%D%/query/query.h \
-	%D%/query/read.c \
-	%D%/query/read.h \
 	%D%/query/train.c \
 	%D%/query/train.h \
 	%D%/query/train_layout.c \
@@ -755,6 +749,13 @@ libsim_la_SOURCES = \
 	%D%/query/train_step.h \
 	%D%/query/train_step_trial.c \
 	%D%/query/train_step_trial.h \
+	%D%/question/fields.c \
+	%D%/question/fields.h \
+	%D%/question/json_memory.c \
+	%D%/question/json_memory.h \
+	%D%/question/op.h \
+	%D%/question/read_field.c \
+	%D%/question/read_field.h \
 	%D%/ranks/farm.c \
 	%D%/ranks/farm.h \
 	%D%/ranks/pieces.c \

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/json_memory.h"
+#include "question/json_memory.h"
 
 int read_ints(int64_t **out, size_t *n, const json_t *in, const char *key, struct shd_error *err)
 {

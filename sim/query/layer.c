@@ -14,7 +14,8 @@
 #include "graph/layers/moe.h"
 #include "graph/layers/norm.h"
 #include "graph/layers/xent.h"
-#include "query/fields.h"
+#include "question/fields.h"
+#include "question/read_field.h"
 
 /* Whether pairs of elements are "interleaved", rather than "half", the default. */
 static bool is_interleaved(struct graph *g, const json_t *convention)
@@ -397,6 +398,22 @@ uint32_t layer_node(const struct layer_kind *kind, const uint32_t *nodes, const 
     int t = layer_tensor_find(kind, name);
 
     return t < 0 ? GRAPH_NONE : nodes[t];
+}
+
+int layer_read_source(struct kern_source *out, const json_t *tensor, struct shd_error *err)
+{
+    int64_t seed;
+    int status = read_int(&seed, tensor, "seed", 0, err);
+
+    if (status == SHD_OK && (seed < 0 || seed > UINT32_MAX))
+        status = shd_error_set(err, SHD_ERANGE, "'seed' must be from 0 to 2^32-1");
+    memset(out, 0, sizeof *out);
+    if (status == SHD_OK)
+        status = read_number(&out->scale, tensor, "scale", 1, err);
+    if (status == SHD_OK)
+        status = read_number(&out->offset, tensor, "offset", 0, err);
+    out->seed = (uint32_t)seed;
+    return status;
 }
 
 uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, int tensor,

@@ -44,6 +44,10 @@ int layer_tensor_find(const struct layer_kind *kind, const char *name);
 /* The node of the tensor `name` in `nodes`; GRAPH_NONE if the kind or the question lacks it. */
 uint32_t layer_node(const struct layer_kind *kind, const uint32_t *nodes, const char *name);
 
+/* Read the content of a tensor: {"seed", "scale", "offset"}.  SHD_ETYPE, SHD_ERANGE. */
+SHD_MUST_CHECK int layer_read_source(struct kern_source *out, const json_t *tensor,
+                                     struct shd_error *err);
+
 /* Add a leaf for a tensor with `rank` extents; the kind names its dimensions. x and data are
  * inputs, all others parameters.  Errors stay in the graph. */
 uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, int tensor,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "partition/partition.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 int layer_question_begin(struct layer_question *q, const struct layer_kind *kind,
                          struct shd_error *err)

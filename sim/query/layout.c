@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 int layout_read_mesh(struct shd_mesh **out, const json_t *in, const char *key,
                      struct shd_error *err)

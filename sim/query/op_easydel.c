@@ -9,7 +9,7 @@
 #include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 static int write_specs(struct json_out *out, struct shd_attention_variant variant,
                        struct shd_error *err)

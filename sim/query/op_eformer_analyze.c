@@ -10,10 +10,10 @@
 #include <stdlib.h>
 
 #include "query/axes.h"
-#include "query/fields.h"
 #include "query/layout.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/fields.h"
+#include "question/read_field.h"
 
 struct analyze_question {
     struct layout_leaves leaves;

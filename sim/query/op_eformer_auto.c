@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "query/axes.h"
-#include "query/json_memory.h"
 #include "query/layout.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/json_memory.h"
+#include "question/read_field.h"
 
 #define METHODS_MAX 64     /* of one question; eformer has a handful */
 #define METHOD_AXES_MAX 16 /* axes of one method; a mesh has no more (SHD_MESH_AXES_MAX) */

@@ -13,7 +13,7 @@
 #include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 #define AXES_MAX 64           /* in a list, known or not; a mesh has at most 16 */
 #define DEVICES_MAX 65536 /* an answer lists every device */

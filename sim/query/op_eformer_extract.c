@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "query/axes.h"
-#include "query/fields.h"
 #include "query/layout.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/fields.h"
+#include "question/read_field.h"
 
 /* Kinds of leaves by their names in questions. */
 static const struct {

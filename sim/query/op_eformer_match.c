@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "query/axes.h"
-#include "query/fields.h"
 #include "query/layout.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/fields.h"
+#include "question/read_field.h"
 
 static const struct query_field leaf_fields[] = {
     {"$shape", "shape", NULL, "Extents."},

@@ -8,7 +8,7 @@
 
 #include "query/layout.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 static int read_count(int32_t *out, const json_t *in, const char *key, int32_t fallback,
                       struct shd_error *err)

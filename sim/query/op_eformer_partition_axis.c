@@ -11,7 +11,7 @@
 #include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 #define OVERRIDES_MAX 64  /* fields of a question; SHD_NAXIS_FIELDS exist */
 #define DIMENSIONS_MAX 64 /* names of a question; arrays have at most 16 dimensions */

@@ -11,7 +11,7 @@
 
 #include "query/axes.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 #define RANKS_MAX 1048576 /* an answer lists every rank, in a group of each kind */
 #define VIEWS_MAX 16      /* for a larger world only the views of some ranks are listed */

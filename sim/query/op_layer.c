@@ -9,7 +9,7 @@
 #include "query/layer_question.h"
 #include "query/limits.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 #include "trial/collect.h"
 #include "walk/walk.h"
 
@@ -62,7 +62,7 @@ static int add_data(struct layer_question *q, const json_t *in, int t, struct sh
 
     if (!json_is_object(data))
         return SHD_OK;
-    status = read_source(&source, data, err);
+    status = layer_read_source(&source, data, err);
     if (status == SHD_OK)
         status = read_int(&mod, data, "mod", 1, err);
     if (status == SHD_OK && (mod < 1 || mod > UINT32_MAX))
@@ -89,7 +89,7 @@ static int add_tensor(struct layer_question *q, const json_t *tensor, int t, str
     int status = read_shape(shape, &rank, tensor, "shape", err);
 
     if (status == SHD_OK)
-        status = read_source(&source, tensor, err);
+        status = layer_read_source(&source, tensor, err);
     if (status == SHD_OK)
         q->tensors[t] = layer_add_tensor(q->graph, q->kind, t, SHD_F32, shape, rank, source);
     return status;

@@ -14,7 +14,7 @@
 #include "kern/kernel.h"
 #include "query/limits.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 #define SCORES_MAX (int64_t)(LIMIT_LISTED_ELEMENTS / 4) /* of all tokens */
 #define LOOKS_MAX (256 * SCORES_MAX) /* comparisons of scores: all of a token's for each of its

@@ -7,7 +7,7 @@
 #include "query/axes.h"
 #include "query/limits.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 #include "timetable/timetable.h"
 #include "timetable/walk.h"
 

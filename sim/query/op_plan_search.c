@@ -8,7 +8,7 @@
 #include "config.h"
 
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 #include "scenario/scenario.h"
 #include "search/outcome.h"
 

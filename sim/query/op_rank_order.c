@@ -12,7 +12,7 @@
 
 #include "query/axes.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 #define RANKS_MAX 1048576 /* an answer lists every rank, once for each of its groups */
 

@@ -13,7 +13,7 @@
 #include "capture/sums.h"
 #include "query/limits.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 static int read_module(struct capture *out, const json_t *in, struct shd_error *err)
 {

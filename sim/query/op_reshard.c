@@ -16,7 +16,7 @@
 #include "query/limits.h"
 #include "query/moves.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 #include "walk/walk.h"
 
 struct reshard_question {

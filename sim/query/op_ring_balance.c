@@ -13,7 +13,7 @@
 #include "kern/sight.h"
 #include "query/limits.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 #define POSITIONS_LISTED 4096 /* the answer lists positions for up to this many tokens */
 

@@ -9,7 +9,7 @@
 #include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 #define DEVICES_MAX 65536 /* an answer lists every device */
 

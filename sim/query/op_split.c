@@ -8,7 +8,7 @@
 
 #include "query/axes.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 #define CHUNKS_MAX 65536 /* an answer lists every chunk */
 

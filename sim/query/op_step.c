@@ -9,7 +9,7 @@
 #include "query/layer_question.h"
 #include "query/moves.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 /* Small integers, so that sums are exact in any order. */
 static const struct kern_source small_numbers = {.seed = 1, .modulus = 5};

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "query/axes.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 static void write_rule(struct json_out *out, const struct shd_logical_rules *rules, size_t i)
 {

@@ -11,7 +11,7 @@
 
 #include "query/axes.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 /* Read in = {axis_names, mesh_shape}: a mesh with row-major ids. */
 static int read_named_mesh(struct shd_mesh **out, const json_t *in, struct shd_error *err)

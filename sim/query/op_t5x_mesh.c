@@ -11,7 +11,7 @@
 
 #include "query/axes.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 #define DEVICES_MAX 1048576 /* an answer lists every device */
 

@@ -13,7 +13,7 @@
 #include "query/axes.h"
 #include "query/layout.h"
 #include "query/query.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 static int add_param(struct shd_tree *tree, const json_t *param, enum shd_dtype dtype,
                      struct shd_error *err)

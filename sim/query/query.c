@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "query/fields.h"
-#include "query/json_memory.h"
+#include "question/fields.h"
+#include "question/json_memory.h"
 
 static const struct query_op *const families[] = {query_easydel_ops,
                                                   query_eformer_analyze_ops,

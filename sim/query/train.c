@@ -16,8 +16,8 @@
 #include "graph/recompute.h"
 #include "model/pipeline.h"
 #include "query/layer.h"
-#include "query/read.h"
 #include "query/train_layout.h"
+#include "question/read_field.h"
 
 /* State of building a question's graph. */
 struct building {
@@ -54,7 +54,7 @@ static uint32_t param(struct building *b, const char *name, const char *const *d
         return GRAPH_NONE;
     }
     if (read_shape(shape, &rank, tensor, "shape", &b->err) != SHD_OK ||
-        read_source(&source, tensor, &b->err) != SHD_OK)
+        layer_read_source(&source, tensor, &b->err) != SHD_OK)
         return GRAPH_NONE;
     for (; dim_names[n] && n < rank; n++)
         dims[n] = graph_dim(b->graph, dim_names[n], shape[n]);
@@ -99,7 +99,7 @@ static uint32_t tokens(struct building *b, const json_t *in, const char *name, u
     uint32_t dims[2];
 
     if (b->err.status != SHD_OK ||
-        read_source(&source, json_object_get(in, "tokens"), &b->err) != SHD_OK)
+        layer_read_source(&source, json_object_get(in, "tokens"), &b->err) != SHD_OK)
         return GRAPH_NONE;
     source.modulus = (uint32_t)extent(b, "vocab");
     graph_dim(b->graph, "vocab", source.modulus); /* the table has a row for each token */

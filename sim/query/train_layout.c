@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "model/zero.h"
-#include "query/read.h"
+#include "question/read_field.h"
 
 /* Axes by number; -1: none. */
 struct axes {

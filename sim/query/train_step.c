@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/yaml.h"
-#include "query/read.h"
+#include "question/read_field.h"
 #include "timetable/timetable.h"
 
 #define WIDTH_MAX INT32_MAX

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "query/json_memory.h"
+#include "question/json_memory.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,12 +8,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef QUERY_FIELDS_H
-#define QUERY_FIELDS_H
+#ifndef QUESTION_FIELDS_H
+#define QUESTION_FIELDS_H
 
 #include <jansson.h>
 
-#include "query/query.h"
+#include "question/op.h"
 
 /* Check an object; `where` names it in messages: the op, or "a leaf".  SHD_EINVAL: unknown key;
  * SHD_ETYPE: a value of another type than whole number, number, text, boolean, object or list as
@@ -26,4 +26,4 @@ SHD_MUST_CHECK int fields_check(const struct query_field *fields, const char *wh
 SHD_MUST_CHECK int fields_unknown(const char *key, const char *where, const char *const *keys,
                                   size_t nkeys, struct shd_error *err);
 
-#endif /* QUERY_FIELDS_H */
+#endif /* QUESTION_FIELDS_H */

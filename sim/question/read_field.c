@@ -1,12 +1,10 @@
-/* Reading common parts of questions (read.h).
+/* Reading fields of questions (read_field.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "query/read.h"
-
-#include <string.h>
+#include "question/read_field.h"
 
 int read_mesh(struct shd_mesh **out, const json_t *in, const char *key, struct shd_error *err)
 {
@@ -170,22 +168,6 @@ int read_bool(bool *out, const json_t *in, const char *key, bool fallback, struc
         return shd_error_set(err, SHD_ETYPE, "'%s' must be true or false", key);
     *out = json_is_boolean(value) ? json_is_true(value) : fallback;
     return SHD_OK;
-}
-
-int read_source(struct kern_source *out, const json_t *tensor, struct shd_error *err)
-{
-    int64_t seed;
-    int status = read_int(&seed, tensor, "seed", 0, err);
-
-    if (status == SHD_OK && (seed < 0 || seed > UINT32_MAX))
-        status = shd_error_set(err, SHD_ERANGE, "'seed' must be from 0 to 2^32-1");
-    memset(out, 0, sizeof *out);
-    if (status == SHD_OK)
-        status = read_number(&out->scale, tensor, "scale", 1, err);
-    if (status == SHD_OK)
-        status = read_number(&out->offset, tensor, "offset", 0, err);
-    out->seed = (uint32_t)seed;
-    return status;
 }
 
 int read_size_up_to(int64_t *out, const json_t *in, const char *key, int64_t most,

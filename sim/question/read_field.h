@@ -1,11 +1,11 @@
-/* read.h - common parts of questions: mesh, spec, shape, tensors.
+/* read_field.h - fields of questions read: mesh, spec, shape, dtype, numbers, texts.
  *
  * Each call returns SHD_ETYPE or SHD_EINVAL naming the key if the JSON has another form.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef QUERY_READ_H
-#define QUERY_READ_H
+#ifndef QUESTION_READ_FIELD_H
+#define QUESTION_READ_FIELD_H
 
 #include <shd/dtype.h>
 #include <shd/mesh.h>
@@ -13,8 +13,8 @@
 #include <shd/spec.h>
 
 #include <jansson.h>
-
-#include "kern/kern.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Read in[key] = [["dp",2],["tp",4]]; free with shd_mesh_destroy(). */
 SHD_MUST_CHECK int read_mesh(struct shd_mesh **out, const json_t *in, const char *key,
@@ -55,8 +55,4 @@ SHD_MUST_CHECK int read_string(const char **out, const json_t *in, const char *k
 SHD_MUST_CHECK int read_bool(bool *out, const json_t *in, const char *key, bool fallback,
                              struct shd_error *err);
 
-/* Read the content of a tensor: {"shape", "seed", "scale", "offset"}. */
-SHD_MUST_CHECK int read_source(struct kern_source *out, const json_t *tensor,
-                               struct shd_error *err);
-
-#endif /* QUERY_READ_H */
+#endif /* QUESTION_READ_FIELD_H */

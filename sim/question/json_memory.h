@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef QUERY_JSON_MEMORY_H
-#define QUERY_JSON_MEMORY_H
+#ifndef QUESTION_JSON_MEMORY_H
+#define QUESTION_JSON_MEMORY_H
 
 #include <stdbool.h>
 
@@ -21,4 +21,4 @@ bool json_memory_ran_out(void);
 /* Free memory allocated by jansson, such as the text of json_dumps(). */
 void json_memory_free(void *memory);
 
-#endif /* QUERY_JSON_MEMORY_H */
+#endif /* QUESTION_JSON_MEMORY_H */

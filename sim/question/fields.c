@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "query/fields.h"
+#include "question/fields.h"
 
 #include <stdbool.h>
 #include <stdint.h>
