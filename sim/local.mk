@@ -9,7 +9,8 @@ shdinclude_HEADERS += \
 	%D%/run/shd/run.h \
 	%D%/trial/shd/graph.h
 
-# All of sim but main.c, for the program, for libshdsim and for tests that look inside.
+# All of sim but main.c, for the program, for libshdsim and for tests that look inside; lib/layouts/query
+# adds the ops of the layout systems.
 noinst_LTLIBRARIES += libsim.la
 
 libsim_la_SOURCES = \
@@ -697,48 +698,27 @@ libsim_la_SOURCES = \
 	%D%/program/shard.h \
 	%D%/program/traffic.c \
 	%D%/program/work.c \
-	%D%/query/axes.c \
-	%D%/query/axes.h \
 	%D%/query/layer.c \
 	%D%/query/layer.h \
 	%D%/query/layer_question.c \
 	%D%/query/layer_question.h \
-	%D%/query/layout.c \
-	%D%/query/layout.h \
 	%D%/query/limits.c \
 	%D%/query/limits.h \
 	%D%/query/manual.c \
 	%D%/query/manual.h \
 	%D%/query/moves.c \
 	%D%/query/moves.h \
-	%D%/query/op_easydel.c \
-	%D%/query/op_eformer_analyze.c \
-	%D%/query/op_eformer_auto.c \
-	%D%/query/op_eformer_axes.c \
-	%D%/query/op_eformer_extract.c \
-	%D%/query/op_eformer_match.c \
-	%D%/query/op_eformer_mesh.c \
-	%D%/query/op_eformer_partition_axis.c \
-	%D%/query/op_groups.c \
 	%D%/query/op_layer.c \
 	%D%/query/op_moe_route.c \
 	%D%/query/op_pipeline.c \
 	%D%/query/op_plan_search.c \
-	%D%/query/op_rank_order.c \
-	%D%/query/op_regex.c \
 	%D%/query/op_replay.c \
 	%D%/query/op_reshard.c \
 	%D%/query/op_ring_balance.c \
 	%D%/query/op_scenario.c \
-	%D%/query/op_sharding.c \
-	%D%/query/op_split.c \
 	%D%/query/op_step.c \
-	%D%/query/op_t5x.c \
-	%D%/query/op_t5x_chunk.c \
-	%D%/query/op_t5x_mesh.c \
 	%D%/query/op_train.c \
 	%D%/query/op_train_step.c \
-	%D%/query/op_tree.c \
 	%D%/query/query.c \
 	%D%/query/query.h \
 	%D%/query/train.c \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Inside a room of sim the files depend one way: none needs a function or an object of a file that
+# Inside a room of sim, or of the ops of lib/layouts, the files depend one way: none needs a function or an object of a file that
 # needs one of its own, directly or by others.  Who defines and who needs what is asked of the
 # object files; sim/LAYERS and layers.sh say the same of the rooms.
 #
@@ -18,11 +18,14 @@ model calls elementwise lines   an expression has calls in it, whose arguments a
 END
 }
 
-# symbols BUILD SOURCE: "path/unit symbol type" of all objects in BUILD/sim whose source is still
-# in SOURCE/sim; libtool's folder and prefix are left out of the path.
+# Where the rooms lie, in the sources as in a build.
+rooms='sim lib/layouts/query'
+
+# symbols BUILD SOURCE: "path/unit symbol type" of all objects of rooms in BUILD whose source is still
+# in SOURCE; libtool's folder and prefix are left out of the path.
 symbols() {
-    # shellcheck disable=SC2086  # NM may have arguments
-    (cd "$1" && find sim -name '*.o' -exec $NM -P -A -g {} +) |
+    # shellcheck disable=SC2086  # NM may have arguments, and there are several rooms
+    (cd "$1" && find $rooms -name '*.o' -exec $NM -P -A -g {} +) |
         sed -n 's|^\([^:]*\)\.o: *\([^ ]*\) \([A-Za-z]\).*|\1 \2 \3|p' |
         sed -e 's|\.libs/||' -e 's|[^/ ]*_la-||' | sort -u >"$dir/symbols"
     cut -d ' ' -f 1 "$dir/symbols" | sort -u | while read -r unit; do
@@ -102,7 +105,8 @@ unknown() {
 symbols "$top_builddir" "$top_srcdir" >"$dir/all"
 circles <"$dir/all" >"$dir/found"
 nunits=$(grep -c '^unit ' "$dir/all")
-nsources=$(find "$top_srcdir/sim" -name '*.c' | wc -l)
+# shellcheck disable=SC2086
+nsources=$(cd "$top_srcdir" && find $rooms -name '*.c' | wc -l)
 # Of ranks/courier.c and ranks/alone.c one is built.
 [ "$nunits" -eq $((nsources - 1)) ]
 ok $? "the symbols of all files of sim are read"
@@ -122,7 +126,7 @@ diag <"$dir/stale"
 
 # unit NAME TEXT: a source and its object in a small tree.
 unit() {
-    mkdir -p "$dir/small/sim/room/.libs"
+    mkdir -p "$dir/small/sim/room/.libs" "$dir/small/lib/layouts/query"
     echo "$2" >"$dir/small/sim/room/$1.c"
     $CC -c -o "$dir/small/sim/room/.libs/libsim_la-$1.o" "$dir/small/sim/room/$1.c"
 }

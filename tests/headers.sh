@@ -61,7 +61,9 @@ for header in "$top_srcdir"/lib/shd/*.h "$top_srcdir"/sim/*/shd/*.h; do
     fi
 done
 
-for name in $(cd "$top_srcdir/sim" && find . -name '*.h' -not -path '*/shd/*' | sort); do
+# Those of sim, and of the ops of lib/layouts.
+for name in $(cd "$top_srcdir/sim" && find . -name '*.h' -not -path '*/shd/*' | sort) \
+    $(cd "$top_srcdir/lib" && find layouts -name '*.h' | sort); do
     private_c "${name#./}" -I "$top_srcdir/sim" "$@"
     ok $? "\"${name#./}\" alone, C17"
     diag <"$dir/out"

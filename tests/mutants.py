@@ -55,7 +55,7 @@ def build(name, *options):
         shell(" ".join(("../../configure", "--with-mpi", *options)), folder)
         shell("make -j%s all && make -j%s check TESTS= && make tests/shardsim" % (JOBS, JOBS), folder)
         # An archive that names its objects where they lie has what was compiled last.
-        shell("rm .libs/libsim.a && find sim -name 'libsim_la-*.o' -path '*/.libs/*' | xargs ar rcsT .libs/libsim.a",
+        shell("rm .libs/libsim.a && find sim lib -name 'libsim_la-*.o' -path '*/.libs/*' | xargs ar rcsT .libs/libsim.a",
               folder)
         open(folder + "/built", "w").close()
     return folder
@@ -190,14 +190,14 @@ def plant(folder, mutant, line):
     text[line - 1] = mutant["is"]
     open(path, "w", encoding="utf-8").write("\n".join(text))
     stem, name = os.path.split(mutant["file"][:-2])
-    library = "libsim" if stem.startswith("sim") else "libshd"
+    library = "libsim" if stem.startswith(("sim", "lib/layouts/query")) else "libshd"
     object_ = "%s/%s_la-%s.lo" % (stem, library, name)
     if subprocess.run(["make", "-s", object_, "CFLAGS=-O1 -w"], cwd=folder, check=False,
                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
         return False
     if library == "libshd":
         shell("gcc -shared -fopenmp -o .libs/libshd.so.0.0.0 -Wl,-soname,libshd.so.0 "
-              "$(find lib -name '*.o' -path '*/.libs/*') $(pkg-config --libs libpcre2-8) -lm -pthread", folder)
+              "$(find lib -name 'libshd_la-*.o' -path '*/.libs/*') $(pkg-config --libs libpcre2-8) -lm -pthread", folder)
     return True
 
 

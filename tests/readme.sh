@@ -88,7 +88,7 @@ same "docs/search.md: the scenario is the shipped one"
 # The map of the house: every room is on it, and the files that it names are there.
 map=$top_srcdir/ARCHITECTURE.md
 missing=$(sed -n 's/^\([a-z]*\):.*/\1/p' "$top_srcdir/sim/LAYERS" | while read -r room; do
-    [ -d "$top_srcdir/sim/$room" ] || continue
+    [ -d "$top_srcdir/sim/$room" ] || [ -d "$top_srcdir/lib/$room" ] || continue
     grep -q "^|.*\`$room\`" "$map" || echo "$room"
 done)
 [ -z "$missing" ]

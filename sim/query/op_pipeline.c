@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include "query/axes.h"
 #include "query/limits.h"
 #include "query/query.h"
 #include "question/read_field.h"

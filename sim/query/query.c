@@ -14,69 +14,51 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "layouts/query/layout_ops.h"
 #include "question/fields.h"
 #include "question/json_memory.h"
 
-static const struct query_op *const families[] = {query_easydel_ops,
-                                                  query_eformer_analyze_ops,
-                                                  query_eformer_auto_ops,
-                                                  query_eformer_axes_ops,
-                                                  query_eformer_extract_ops,
-                                                  query_eformer_match_ops,
-                                                  query_eformer_mesh_ops,
-                                                  query_eformer_partition_axis_ops,
-                                                  query_groups_ops,
-                                                  query_layer_ops,
-                                                  query_moe_route_ops,
-                                                  query_pipeline_ops,
-                                                  query_plan_search_ops,
-                                                  query_rank_order_ops,
-                                                  query_regex_ops,
-                                                  query_replay_ops,
-                                                  query_reshard_ops,
-                                                  query_ring_balance_ops,
-                                                  query_scenario_ops,
-                                                  query_sharding_ops,
-                                                  query_split_ops,
-                                                  query_step_ops,
-                                                  query_train_ops,
-                                                  query_train_step_ops,
-                                                  query_t5x_chunk_ops,
-                                                  query_t5x_mesh_ops,
-                                                  query_t5x_ops,
-                                                  query_tree_ops,
-                                                  NULL};
+static const struct query_op *const families[] = {
+    query_layer_ops,  query_moe_route_ops, query_pipeline_ops,     query_plan_search_ops,
+    query_replay_ops, query_reshard_ops,   query_ring_balance_ops, query_scenario_ops,
+    query_step_ops,   query_train_ops,     query_train_step_ops,   NULL,
+};
+
+/* The lists of families: the layout systems beside the simulator, and what needs it. */
+static const struct query_op *const *const lists[] = {layout_ops, families, NULL};
 
 /* an op failed for lack of memory or threads, as its answer says */
 static _Thread_local bool could_not_run;
 
 const struct query_op *query_op_at(size_t n)
 {
-    for (size_t f = 0; families[f]; f++)
-        for (const struct query_op *op = families[f]; op->name; op++)
-            if (n-- == 0)
-                return op;
+    for (size_t l = 0; lists[l]; l++)
+        for (size_t f = 0; lists[l][f]; f++)
+            for (const struct query_op *op = lists[l][f]; op->name; op++)
+                if (n-- == 0)
+                    return op;
     return NULL;
 }
 
 const struct query_op *query_op_find(const char *name)
 {
-    for (size_t f = 0; families[f]; f++)
-        for (const struct query_op *op = families[f]; op->name; op++)
-            if (!strcmp(op->name, name))
-                return op;
+    const struct query_op *op;
+
+    for (size_t n = 0; (op = query_op_at(n)); n++)
+        if (!strcmp(op->name, name))
+            return op;
     return NULL;
 }
 
 const char *query_no_op(const char *name, char *buffer, size_t size)
 {
+    const struct query_op *op;
     struct nearest near;
     char hint[NEAREST_HINT_MAX];
 
     nearest_init(&near, name);
-    for (size_t f = 0; families[f]; f++)
-        for (const struct query_op *op = families[f]; op->name; op++)
-            nearest_add(&near, op->name);
+    for (size_t n = 0; (op = query_op_at(n)); n++)
+        nearest_add(&near, op->name);
     snprintf(buffer, size, "there is no op '%.60s'%s", name,
              near.best ? nearest_hint(&near, hint, sizeof hint)
                        : "; 'shardsim query --list' lists them");

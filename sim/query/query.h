@@ -1,7 +1,9 @@
 /* query.h - the library for other languages: JSON objects, one a line, in and out.
  *
  * A question is {"id": any, "op": "name", "in": {...}}; its answer {"id", "out"} or {"id", "err":
- * {"kind", "message"}}. A family of ops is one file with its own table; query.c lists the families.
+ * {"kind", "message"}}. A family of ops is one file with its own table; query.c lists the families
+ * that need the simulator, and forwards to those of the layout systems
+ * (layouts/query/layout_ops.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,35 +26,18 @@ const struct query_op *query_op_find(const char *name);
  * returns `buffer`. */
 const char *query_no_op(const char *name, char *buffer, size_t size);
 
-/* Families, each ended by a row without name. */
-extern const struct query_op query_easydel_ops[];
-extern const struct query_op query_eformer_analyze_ops[];
-extern const struct query_op query_eformer_auto_ops[];
-extern const struct query_op query_eformer_axes_ops[];
-extern const struct query_op query_eformer_extract_ops[];
-extern const struct query_op query_eformer_match_ops[];
-extern const struct query_op query_eformer_mesh_ops[];
-extern const struct query_op query_eformer_partition_axis_ops[];
-extern const struct query_op query_groups_ops[];
+/* Families that need the simulator, each ended by a row without name. */
 extern const struct query_op query_layer_ops[];
 extern const struct query_op query_moe_route_ops[];
 extern const struct query_op query_pipeline_ops[];
 extern const struct query_op query_plan_search_ops[];
-extern const struct query_op query_rank_order_ops[];
-extern const struct query_op query_regex_ops[];
 extern const struct query_op query_replay_ops[];
 extern const struct query_op query_reshard_ops[];
 extern const struct query_op query_ring_balance_ops[];
 extern const struct query_op query_scenario_ops[];
-extern const struct query_op query_sharding_ops[];
-extern const struct query_op query_split_ops[];
 extern const struct query_op query_step_ops[];
 extern const struct query_op query_train_ops[];
 extern const struct query_op query_train_step_ops[];
-extern const struct query_op query_t5x_chunk_ops[];
-extern const struct query_op query_t5x_mesh_ops[];
-extern const struct query_op query_t5x_ops[];
-extern const struct query_op query_tree_ops[];
 
 /* Answer every line of a file until its end, or until *stop_request is set (NULL: never).  SHD_OK;
  * SHD_ESYSTEM when reading, or writing answers, fails; SHD_ENOMEM when there was no memory to

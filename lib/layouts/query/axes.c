@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "query/axes.h"
+#include "layouts/query/axes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 #include <shd/topology.h>
 #include <shd/tpu_mesh.h>
 
-#include "query/axes.h"
-#include "query/query.h"
+#include "layouts/query/axes.h"
+#include "layouts/query/layout_ops.h"
 #include "question/read_field.h"
 
 #define DEVICES_MAX 1048576 /* an answer lists every device */

@@ -6,8 +6,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef QUERY_LAYOUT_H
-#define QUERY_LAYOUT_H
+#ifndef LAYOUTS_QUERY_LAYOUT_H
+#define LAYOUTS_QUERY_LAYOUT_H
 
 #include <shd/mesh.h>
 #include <shd/rules.h>
@@ -67,4 +67,4 @@ void layout_leaves_fini(struct layout_leaves *leaves);
 /* Write [["a", "b"], ["c"]]: every entry as a list of its axes. */
 void layout_write_methods(struct json_out *out, const struct shd_spec_entry *methods, size_t n);
 
-#endif /* QUERY_LAYOUT_H */
+#endif /* LAYOUTS_QUERY_LAYOUT_H */

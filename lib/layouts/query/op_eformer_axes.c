@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "query/axes.h"
-#include "query/layout.h"
-#include "query/query.h"
+#include "layouts/query/axes.h"
+#include "layouts/query/layout.h"
+#include "layouts/query/layout_ops.h"
 #include "question/read_field.h"
 
 #define AXES_MAX 64           /* in a list, known or not; a mesh has at most 16 */

@@ -9,9 +9,9 @@
 
 #include <stdlib.h>
 
-#include "query/axes.h"
-#include "query/layout.h"
-#include "query/query.h"
+#include "layouts/query/axes.h"
+#include "layouts/query/layout.h"
+#include "layouts/query/layout_ops.h"
 #include "question/fields.h"
 #include "question/read_field.h"
 

@@ -6,7 +6,7 @@
 
 #include <shd/regex.h>
 
-#include "query/query.h"
+#include "layouts/query/layout_ops.h"
 #include "question/read_field.h"
 
 static void write_match(struct json_out *out, const struct shd_regex_match *match)

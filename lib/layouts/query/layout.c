@@ -4,8 +4,8 @@
  */
 #include "config.h"
 
-#include "query/axes.h"
-#include "query/layout.h"
+#include "layouts/query/axes.h"
+#include "layouts/query/layout.h"
 
 #include <shd/shape.h>
 

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "query/axes.h"
-#include "query/layout.h"
-#include "query/query.h"
+#include "layouts/query/axes.h"
+#include "layouts/query/layout.h"
+#include "layouts/query/layout_ops.h"
 #include "question/read_field.h"
 
 #define OVERRIDES_MAX 64  /* fields of a question; SHD_NAXIS_FIELDS exist */

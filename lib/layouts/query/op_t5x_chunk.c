@@ -9,8 +9,8 @@
 #include <shd/chunk.h>
 #include <shd/partitioner.h>
 
-#include "query/axes.h"
-#include "query/query.h"
+#include "layouts/query/axes.h"
+#include "layouts/query/layout_ops.h"
 #include "question/read_field.h"
 
 /* Read in = {axis_names, mesh_shape}: a mesh with row-major ids. */

@@ -10,9 +10,9 @@
 
 #include <stdlib.h>
 
-#include "query/axes.h"
-#include "query/layout.h"
-#include "query/query.h"
+#include "layouts/query/axes.h"
+#include "layouts/query/layout.h"
+#include "layouts/query/layout_ops.h"
 #include "question/read_field.h"
 
 static int add_param(struct shd_tree *tree, const json_t *param, enum shd_dtype dtype,

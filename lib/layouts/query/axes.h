@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef QUERY_AXES_H
-#define QUERY_AXES_H
+#ifndef LAYOUTS_QUERY_AXES_H
+#define LAYOUTS_QUERY_AXES_H
 
 #include <shd/logical.h>
 #include <shd/mesh.h>
@@ -46,4 +46,4 @@ void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh);
 void write_int_key(struct json_out *out, const char *key, int64_t value);
 void write_bool_key(struct json_out *out, const char *key, bool value);
 
-#endif /* QUERY_AXES_H */
+#endif /* LAYOUTS_QUERY_AXES_H */

@@ -11,8 +11,8 @@
 #include <shd/partitioner.h>
 
 #include "base/text.h"
-#include "query/axes.h"
-#include "query/query.h"
+#include "layouts/query/axes.h"
+#include "layouts/query/layout_ops.h"
 #include "question/read_field.h"
 
 static void write_rule(struct json_out *out, const struct shd_logical_rules *rules, size_t i)

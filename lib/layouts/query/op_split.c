@@ -6,8 +6,8 @@
 
 #include <shd/split.h>
 
-#include "query/axes.h"
-#include "query/query.h"
+#include "layouts/query/axes.h"
+#include "layouts/query/layout_ops.h"
 #include "question/read_field.h"
 
 #define CHUNKS_MAX 65536 /* an answer lists every chunk */
