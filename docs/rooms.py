@@ -25,7 +25,7 @@ def rooms_of(path):
     for line in open(path, encoding="utf-8"):
         name, colon, below = line.split("#")[0].partition(":")
         if colon and not name.startswith("lib") and name != "main":
-            rooms[name] = set(below.split())
+            rooms[name] = {room for room in below.split() if not room.startswith("lib/")}
     return rooms
 
 
