@@ -3,12 +3,10 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 libsim_la_SOURCES += \
-	%D%/axes.c \
-	%D%/axes.h \
-	%D%/layout.c \
-	%D%/layout.h \
 	%D%/layout_ops.c \
 	%D%/layout_ops.h \
+	%D%/leaves.c \
+	%D%/leaves.h \
 	%D%/op_easydel.c \
 	%D%/op_eformer_analyze.c \
 	%D%/op_eformer_auto.c \
@@ -25,4 +23,8 @@ libsim_la_SOURCES += \
 	%D%/op_t5x.c \
 	%D%/op_t5x_chunk.c \
 	%D%/op_t5x_mesh.c \
-	%D%/op_tree.c
+	%D%/op_tree.c \
+	%D%/read_layout.c \
+	%D%/read_layout.h \
+	%D%/write_layout.c \
+	%D%/write_layout.h

@@ -6,9 +6,8 @@
 
 #include <shd/attention_specs.h>
 
-#include "layouts/query/axes.h"
-#include "layouts/query/layout.h"
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/write_layout.h"
 #include "question/read_field.h"
 
 static int write_specs(struct json_out *out, struct shd_attention_variant variant,

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layouts/query/axes.h"
-#include "layouts/query/layout.h"
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/leaves.h"
+#include "layouts/query/read_layout.h"
+#include "layouts/query/write_layout.h"
 #include "question/json_memory.h"
 #include "question/read_field.h"
 

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "layouts/query/axes.h"
-#include "layouts/query/layout.h"
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/read_layout.h"
+#include "layouts/query/write_layout.h"
 #include "question/read_field.h"
 
 #define AXES_MAX 64           /* in a list, known or not; a mesh has at most 16 */

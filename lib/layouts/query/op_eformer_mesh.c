@@ -6,8 +6,8 @@
 
 #include <shd/create_mesh.h>
 
-#include "layouts/query/layout.h"
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/read_layout.h"
 #include "question/read_field.h"
 
 static int read_count(int32_t *out, const json_t *in, const char *key, int32_t fallback,

@@ -8,9 +8,8 @@
 
 #include <string.h>
 
-#include "layouts/query/axes.h"
-#include "layouts/query/layout.h"
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/write_layout.h"
 #include "question/read_field.h"
 
 #define OVERRIDES_MAX 64  /* fields of a question; SHD_NAXIS_FIELDS exist */

@@ -9,8 +9,8 @@
 
 #include <shd/parallel_groups.h>
 
-#include "layouts/query/axes.h"
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/write_layout.h"
 #include "question/read_field.h"
 
 #define RANKS_MAX 1048576 /* an answer lists every rank, in a group of each kind */

@@ -10,8 +10,9 @@
 #include <shd/group.h>
 #include <shd/rank_order.h>
 
-#include "layouts/query/axes.h"
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/read_layout.h"
+#include "layouts/query/write_layout.h"
 #include "question/read_field.h"
 
 #define RANKS_MAX 1048576 /* an answer lists every rank, once for each of its groups */

@@ -6,9 +6,8 @@
 
 #include <stdlib.h>
 
-#include "layouts/query/axes.h"
-#include "layouts/query/layout.h"
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/write_layout.h"
 #include "question/read_field.h"
 
 #define DEVICES_MAX 65536 /* an answer lists every device */

@@ -6,8 +6,8 @@
 
 #include <shd/split.h>
 
-#include "layouts/query/axes.h"
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/write_layout.h"
 #include "question/read_field.h"
 
 #define CHUNKS_MAX 65536 /* an answer lists every chunk */

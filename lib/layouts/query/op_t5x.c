@@ -11,8 +11,9 @@
 #include <shd/partitioner.h>
 
 #include "base/text.h"
-#include "layouts/query/axes.h"
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/read_layout.h"
+#include "layouts/query/write_layout.h"
 #include "question/read_field.h"
 
 static void write_rule(struct json_out *out, const struct shd_logical_rules *rules, size_t i)

@@ -9,8 +9,9 @@
 #include <shd/chunk.h>
 #include <shd/partitioner.h>
 
-#include "layouts/query/axes.h"
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/read_layout.h"
+#include "layouts/query/write_layout.h"
 #include "question/read_field.h"
 
 /* Read in = {axis_names, mesh_shape}: a mesh with row-major ids. */

@@ -9,8 +9,9 @@
 #include <shd/topology.h>
 #include <shd/tpu_mesh.h>
 
-#include "layouts/query/axes.h"
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/read_layout.h"
+#include "layouts/query/write_layout.h"
 #include "question/read_field.h"
 
 #define DEVICES_MAX 1048576 /* an answer lists every device */

@@ -10,9 +10,9 @@
 
 #include <stdlib.h>
 
-#include "layouts/query/axes.h"
-#include "layouts/query/layout.h"
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/read_layout.h"
+#include "layouts/query/write_layout.h"
 #include "question/read_field.h"
 
 static int add_param(struct shd_tree *tree, const json_t *param, enum shd_dtype dtype,

@@ -1,115 +1,17 @@
-/* Reading layouts, rules and trees from questions (layout.h).
+/* Leaves of trees in questions (leaves.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "layouts/query/axes.h"
-#include "layouts/query/layout.h"
+#include "layouts/query/leaves.h"
 
-#include <shd/shape.h>
-
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/text.h"
-#include "question/read_field.h"
-
-int layout_read_mesh(struct shd_mesh **out, const json_t *in, const char *key,
-                     struct shd_error *err)
-{
-    const json_t *value = json_object_get(in, key);
-
-    *out = NULL;
-    return !value || json_is_null(value) ? SHD_OK : read_mesh(out, in, key, err);
-}
-
-int layout_read_ints(int64_t *out, size_t *n, size_t room, const json_t *value, const char *what,
-                     struct shd_error *err)
-{
-    if (!json_is_array(value))
-        return shd_error_set(err, SHD_ETYPE, "%s must be a list of whole numbers", what);
-    *n = json_array_size(value);
-    if (*n > room)
-        return shd_error_set(err, SHD_ERANGE, "%s has %zu numbers: at most %zu are possible", what,
-                             *n, room);
-    for (size_t i = 0; i < *n; i++) {
-        const json_t *item = json_array_get(value, i);
-
-        if (!json_is_integer(item))
-            return shd_error_set(err, SHD_ETYPE, "%s must be a list of whole numbers", what);
-        out[i] = json_integer_value(item);
-    }
-    return SHD_OK;
-}
-
-int layout_read_shape(int64_t *out, size_t *rank, const json_t *value, struct shd_error *err)
-{
-    int status = layout_read_ints(out, rank, SHD_RANK_MAX, value, "a shape", err);
-
-    for (size_t d = 0; !status && d < *rank; d++) {
-        if (out[d] < 0)
-            status = shd_error_set(err, SHD_EINVAL, "a shape has an extent of %lld",
-                                   (long long)out[d]);
-    }
-    return status;
-}
-
-int layout_read_names(const char **out, size_t *n, size_t room, const json_t *value,
-                      const char *what, struct shd_error *err)
-{
-    if (!json_is_array(value))
-        return shd_error_set(err, SHD_ETYPE, "%s must be a list of names", what);
-    *n = json_array_size(value);
-    if (*n > room)
-        return shd_error_set(err, SHD_ERANGE, "%s has %zu names: at most %zu are possible", what,
-                             *n, room);
-    for (size_t i = 0; i < *n; i++) {
-        out[i] = json_string_value(json_array_get(value, i));
-        if (!out[i])
-            return shd_error_set(err, SHD_ETYPE, "%s must be a list of names", what);
-    }
-    return SHD_OK;
-}
-
-static int add_rule(struct shd_rules *rules, const json_t *rule, struct shd_error *err)
-{
-    const char *pattern = json_string_value(json_array_get(rule, 0));
-    const json_t *value = json_array_get(rule, 1);
-    struct shd_spec *spec = NULL;
-    int status = SHD_OK;
-
-    if (!pattern || json_array_size(rule) != 2)
-        return shd_error_set(err, SHD_ETYPE, "a rule must be [regex, spec]");
-    if (!json_is_null(value))
-        status = read_spec_value(&spec, value, err);
-    if (status == SHD_OK)
-        status = shd_rules_add_late(rules, pattern, spec, err);
-    shd_spec_destroy(spec);
-    return status;
-}
-
-int layout_read_rules(struct shd_rules **out, const json_t *in, const char *key,
-                      struct shd_error *err)
-{
-    const json_t *list = json_object_get(in, key);
-    struct shd_rules *rules;
-    int status;
-
-    if (!json_is_array(list))
-        return shd_error_set(err, SHD_ETYPE, "'%s' must be a list of [regex, spec]", key);
-    status = shd_rules_create(&rules, err);
-    if (status != SHD_OK)
-        return status;
-    for (size_t i = 0; status == SHD_OK && i < json_array_size(list); i++)
-        status = add_rule(rules, json_array_get(list, i), err);
-    if (status == SHD_OK)
-        *out = rules;
-    else
-        shd_rules_destroy(rules);
-    return status;
-}
 
 static int out_of_memory(struct shd_error *err)
 {
@@ -276,16 +178,4 @@ void layout_leaves_fini(struct layout_leaves *leaves)
     for (size_t i = 0; i < leaves->n; i++)
         free(leaves->leaves[i].path);
     free(leaves->leaves);
-}
-
-void layout_write_methods(struct json_out *out, const struct shd_spec_entry *methods, size_t n)
-{
-    json_out_begin_array(out);
-    for (size_t m = 0; m < n; m++) {
-        json_out_begin_array(out);
-        for (size_t a = 0; a < methods[m].naxes; a++)
-            json_out_string(out, methods[m].axes[a]);
-        json_out_end_array(out);
-    }
-    json_out_end_array(out);
 }

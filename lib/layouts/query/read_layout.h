@@ -1,0 +1,55 @@
+/* read_layout.h - fields of questions about layouts: lists of integers and names, shapes, rules.
+ *
+ * A call returns SHD_ETYPE, SHD_EINVAL or SHD_ERANGE naming the key if the JSON has another form.
+ * Names point into the question.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef LAYOUTS_QUERY_READ_LAYOUT_H
+#define LAYOUTS_QUERY_READ_LAYOUT_H
+
+#include <shd/logical.h>
+#include <shd/mesh.h>
+#include <shd/rules.h>
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Read in[key] as read_mesh() does; NULL if it is null or missing. */
+SHD_MUST_CHECK int layout_read_mesh(struct shd_mesh **out, const json_t *in, const char *key,
+                                    struct shd_error *err);
+
+/* Read [2, 3]; extents are at least 0. */
+SHD_MUST_CHECK int layout_read_shape(int64_t *out, size_t *rank, const json_t *value,
+                                     struct shd_error *err);
+
+/* Read [2, -1]: any integers, at most `room`. */
+SHD_MUST_CHECK int layout_read_ints(int64_t *out, size_t *n, size_t room, const json_t *value,
+                                    const char *what, struct shd_error *err);
+
+/* Read ["a", "b"], at most `room` names. */
+SHD_MUST_CHECK int layout_read_names(const char **out, size_t *n, size_t room, const json_t *value,
+                                     const char *what, struct shd_error *err);
+
+/* Read [["regex", spec or null], ...] for shd_rules_add_late(); free with shd_rules_destroy(). */
+SHD_MUST_CHECK int layout_read_rules(struct shd_rules **out, const json_t *in, const char *key,
+                                     struct shd_error *err);
+
+/* Read in[key] = [1, -2, ...]; *out is NULL if the key is missing, but not for an empty list. */
+SHD_MUST_CHECK int read_ints(int64_t **out, size_t *n, const json_t *in, const char *key,
+                             struct shd_error *err);
+
+/* Read "a" or ["a", null, ...] as names, NULL for null. */
+SHD_MUST_CHECK int read_names_value(const char ***out, size_t *n, const json_t *value,
+                                    struct shd_error *err);
+
+/* Read [["name", null | "axis" | ["a", "b"]], ...]; a missing list is no rules.  A rule without a
+ * name is left out, as it never applies.  SHD_EINVAL for a value that is neither a list nor null.
+ * Free with shd_logical_rules_destroy(). */
+SHD_MUST_CHECK int read_logical_rules(struct shd_logical_rules **out, const json_t *value,
+                                      struct shd_error *err);
+
+#endif /* LAYOUTS_QUERY_READ_LAYOUT_H */

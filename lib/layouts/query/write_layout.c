@@ -1,0 +1,107 @@
+/* Writing layouts into answers (write_layout.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "layouts/query/write_layout.h"
+
+#include <string.h>
+
+#include "question/json_memory.h"
+
+void write_entry(struct json_out *out, const char *const *axes, size_t naxes)
+{
+    if (naxes == 0)
+        json_out_null(out);
+    if (naxes > 1)
+        json_out_begin_array(out);
+    for (size_t a = 0; a < naxes; a++)
+        json_out_string(out, axes[a]);
+    if (naxes > 1)
+        json_out_end_array(out);
+}
+
+void write_spec(struct json_out *out, const struct shd_spec *spec)
+{
+    if (!spec) {
+        json_out_null(out);
+        return;
+    }
+    json_out_begin_array(out);
+    for (size_t e = 0; e < shd_spec_nentries(spec); e++) {
+        size_t n = shd_spec_naxes(spec, e);
+
+        if (n == 0)
+            json_out_null(out);
+        if (n > 1)
+            json_out_begin_array(out);
+        for (size_t a = 0; a < n; a++)
+            json_out_string(out, shd_spec_axis(spec, e, a));
+        if (n > 1)
+            json_out_end_array(out);
+    }
+    json_out_end_array(out);
+}
+
+void write_ints(struct json_out *out, const int64_t *numbers, size_t n)
+{
+    json_out_begin_array(out);
+    for (size_t i = 0; i < n; i++)
+        json_out_int(out, numbers[i]);
+    json_out_end_array(out);
+}
+
+void write_verbatim(struct json_out *out, const json_t *value)
+{
+    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+
+    if (text)
+        json_out_raw(out, text, strlen(text));
+    else
+        json_out_null(out);
+    json_memory_free(text);
+}
+
+void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh)
+{
+    json_out_key(out, "axis_names");
+    json_out_begin_array(out);
+    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
+        json_out_string(out, shd_mesh_axis_name(mesh, a));
+    json_out_end_array(out);
+    json_out_key(out, "shape");
+    json_out_begin_array(out);
+    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
+        json_out_int(out, shd_mesh_axis_size(mesh, a));
+    json_out_end_array(out);
+    json_out_key(out, "device_ids");
+    json_out_begin_array(out);
+    for (int32_t p = 0; p < shd_mesh_size(mesh); p++)
+        json_out_int(out, shd_mesh_device_id(mesh, p));
+    json_out_end_array(out);
+}
+
+void write_int_key(struct json_out *out, const char *key, int64_t value)
+{
+    json_out_key(out, key);
+    json_out_int(out, value);
+}
+
+void write_bool_key(struct json_out *out, const char *key, bool value)
+{
+    json_out_key(out, key);
+    json_out_bool(out, value);
+}
+
+void layout_write_methods(struct json_out *out, const struct shd_spec_entry *methods, size_t n)
+{
+    json_out_begin_array(out);
+    for (size_t m = 0; m < n; m++) {
+        json_out_begin_array(out);
+        for (size_t a = 0; a < methods[m].naxes; a++)
+            json_out_string(out, methods[m].axes[a]);
+        json_out_end_array(out);
+    }
+    json_out_end_array(out);
+}

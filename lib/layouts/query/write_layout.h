@@ -1,0 +1,37 @@
+/* write_layout.h - parts of answers about layouts: specs, meshes, lists.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef LAYOUTS_QUERY_WRITE_LAYOUT_H
+#define LAYOUTS_QUERY_WRITE_LAYOUT_H
+
+#include <shd/mesh.h>
+#include <shd/spec.h>
+
+#include <jansson.h>
+
+#include "base/json_out.h"
+
+/* Write null, "a" or ["a", "b"]. */
+void write_entry(struct json_out *out, const char *const *axes, size_t naxes);
+void write_spec(struct json_out *out, const struct shd_spec *spec); /* NULL is null */
+
+/* Write a list of integers. */
+void write_ints(struct json_out *out, const int64_t *numbers, size_t n);
+
+/* Copy a value of the question unchanged. */
+void write_verbatim(struct json_out *out, const json_t *value);
+
+/* Write the keys axis_names, shape and device_ids into an open object. */
+void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh);
+
+/* Write a key and its value. */
+void write_int_key(struct json_out *out, const char *key, int64_t value);
+void write_bool_key(struct json_out *out, const char *key, bool value);
+
+/* Write [["a", "b"], ["c"]]: every entry as a list of its axes. */
+void layout_write_methods(struct json_out *out, const struct shd_spec_entry *methods, size_t n);
+
+#endif /* LAYOUTS_QUERY_WRITE_LAYOUT_H */
