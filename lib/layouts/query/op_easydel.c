@@ -22,8 +22,7 @@ static int write_specs(struct json_out *out, struct shd_attention_variant varian
         status = shd_attention_spec(&spec, variant, (enum shd_attention_tensor)t, err);
         if (status != SHD_OK)
             break;
-        json_out_key(out, shd_attention_spec_name((enum shd_attention_tensor)t));
-        write_spec(out, spec);
+        write_spec_key(out, shd_attention_spec_name((enum shd_attention_tensor)t), spec);
         shd_spec_destroy(spec);
     }
     json_out_end_object(out);

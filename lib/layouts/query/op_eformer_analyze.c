@@ -97,10 +97,8 @@ static const struct shd_spec *const *specs_of(const struct analyze_question *q)
 
 static void write_totals(struct json_out *out, const struct shd_totals *totals)
 {
-    json_out_key(out, "total_parameters");
-    json_out_int(out, totals->total_parameters);
-    json_out_key(out, "sharded_parameters");
-    json_out_int(out, totals->sharded_parameters);
+    write_int_key(out, "total_parameters", totals->total_parameters);
+    write_int_key(out, "sharded_parameters", totals->sharded_parameters);
 }
 
 static void write_empty(struct json_out *out, const char *key)
@@ -117,8 +115,7 @@ static void write_original(struct json_out *out, const struct shd_totals *totals
     json_out_begin_object(out);
     write_totals(out, totals);
     write_empty(out, "memory_per_device");
-    json_out_key(out, "balance_score");
-    json_out_double(out, 0);
+    json_out_key_double(out, "balance_score", 0);
     write_empty(out, "partition_stats");
     json_out_end_object(out);
 }
@@ -135,17 +132,10 @@ static int write_floor_bytes(struct json_out *out, const struct analyze_question
         uint64_t bytes = 0;
 
         status = shd_analyze_floor_bytes(&bytes, leaf, q->specs[i], q->mesh, err);
-        json_out_key(out, leaf->name);
-        json_out_uint(out, bytes);
+        json_out_key_uint(out, leaf->name, bytes);
     }
     json_out_end_object(out);
     return status;
-}
-
-static void write_uint(struct json_out *out, const char *key, uint64_t value)
-{
-    json_out_key(out, key);
-    json_out_uint(out, value);
 }
 
 static void write_leaf_stats(struct json_out *out, const struct shd_leaf *leaf,
@@ -153,17 +143,16 @@ static void write_leaf_stats(struct json_out *out, const struct shd_leaf *leaf,
 {
     json_out_key(out, leaf->name);
     json_out_begin_object(out);
-    write_uint(out, "elements", (uint64_t)stats->nelements);
-    write_uint(out, "bytes", stats->bytes);
+    json_out_key_uint(out, "elements", (uint64_t)stats->nelements);
+    json_out_key_uint(out, "bytes", stats->bytes);
     json_out_key(out, "shard_shape");
     write_ints(out, stats->shard_shape, leaf->rank);
-    write_uint(out, "shard_bytes", stats->shard_bytes);
-    write_uint(out, "shards", (uint64_t)stats->nshards);
-    write_uint(out, "replicas", (uint64_t)stats->nreplicas);
-    json_out_key(out, "even");
-    json_out_bool(out, stats->is_even);
-    write_uint(out, "gather_bytes", stats->gather_bytes);
-    write_uint(out, "sync_bytes", stats->sync_bytes);
+    json_out_key_uint(out, "shard_bytes", stats->shard_bytes);
+    json_out_key_uint(out, "shards", (uint64_t)stats->nshards);
+    json_out_key_uint(out, "replicas", (uint64_t)stats->nreplicas);
+    write_bool_key(out, "even", stats->is_even);
+    json_out_key_uint(out, "gather_bytes", stats->gather_bytes);
+    json_out_key_uint(out, "sync_bytes", stats->sync_bytes);
     json_out_end_object(out);
 }
 
@@ -171,13 +160,12 @@ static void write_analysis(struct json_out *out, const struct shd_analysis *anal
                            const struct shd_tree *tree)
 {
     write_totals(out, &analysis->totals);
-    write_uint(out, "total_bytes", analysis->total_bytes);
-    write_uint(out, "memory_per_device", analysis->device_bytes);
-    json_out_key(out, "balance_score");
-    json_out_double(out, analysis->balance);
-    write_uint(out, "gather_bytes", analysis->gather_bytes);
-    write_uint(out, "sync_bytes", analysis->sync_bytes);
-    write_uint(out, "uneven_parameters", analysis->nuneven);
+    json_out_key_uint(out, "total_bytes", analysis->total_bytes);
+    json_out_key_uint(out, "memory_per_device", analysis->device_bytes);
+    json_out_key_double(out, "balance_score", analysis->balance);
+    json_out_key_uint(out, "gather_bytes", analysis->gather_bytes);
+    json_out_key_uint(out, "sync_bytes", analysis->sync_bytes);
+    json_out_key_uint(out, "uneven_parameters", analysis->nuneven);
     json_out_key(out, "partition_stats");
     json_out_begin_object(out);
     for (size_t i = 0; i < analysis->nleaves; i++)
@@ -202,8 +190,7 @@ static int write_strategy(struct json_out *out, const struct analyze_question *q
         write_analysis(out, analysis, q->tree);
         shd_analysis_destroy(analysis);
     } else {
-        json_out_key(out, "impossible");
-        json_out_string(out, why.text);
+        json_out_key_string(out, "impossible", why.text);
     }
     json_out_end_object(out);
     return SHD_OK;

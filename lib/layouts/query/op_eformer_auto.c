@@ -8,13 +8,11 @@
 #include <shd/shape.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "layouts/query/layout_ops.h"
 #include "layouts/query/leaves.h"
 #include "layouts/query/read_layout.h"
 #include "layouts/query/write_layout.h"
-#include "question/json_memory.h"
 #include "question/read_field.h"
 
 #define METHODS_MAX 64     /* of one question; eformer has a handful */
@@ -170,8 +168,7 @@ static void write_shard(struct json_out *out, const struct shd_mesh *mesh,
     int status = shd_auto_shard_shape(shard, mesh, spec, leaf->shape, leaf->rank, NULL);
 
     json_out_begin_object(out);
-    json_out_key(out, "spec");
-    write_spec(out, spec);
+    write_spec_key(out, "spec", spec);
     json_out_key(out, "shard_shape");
     if (status == SHD_OK) /* placed successfully before */
         write_ints(out, shard, leaf->rank);
@@ -182,17 +179,14 @@ static void write_shard(struct json_out *out, const struct shd_mesh *mesh,
 
 static void write_unchanged(struct json_out *out, const json_t *node)
 {
-    char *text = json_dumps(node, JSON_COMPACT | JSON_ENCODE_ANY);
-
-    if (!text || json_is_null(node)) {
+    if (json_is_null(node)) {
         json_out_null(out);
     } else {
         json_out_begin_object(out);
         json_out_key(out, "unchanged");
-        json_out_raw(out, text, strlen(text));
+        write_verbatim(out, node);
         json_out_end_object(out);
     }
-    json_memory_free(text);
 }
 
 static int write_shards(struct json_out *out, const struct layout_leaves *leaves,

@@ -101,14 +101,6 @@ static int answer_index(const json_t *in, struct json_out *out, struct shd_error
     return status;
 }
 
-static void write_axis_names(struct json_out *out, const struct shd_mesh *mesh)
-{
-    json_out_begin_array(out);
-    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
-        json_out_string(out, shd_mesh_axis_name(mesh, a));
-    json_out_end_array(out);
-}
-
 static int answer_axis_names(const json_t *in, struct json_out *out, struct shd_error *err)
 {
     struct shd_mesh *mesh = NULL;
@@ -292,13 +284,8 @@ static int answer_constraint(const json_t *in, struct json_out *out, struct shd_
         status = check_constraint(&applied, in, spec, own, context, err);
     if (status == SHD_OK) {
         json_out_begin_object(out);
-        json_out_key(out, "applied");
-        json_out_bool(out, applied);
-        json_out_key(out, "spec");
-        if (applied)
-            write_spec(out, spec);
-        else
-            json_out_null(out);
+        write_bool_key(out, "applied", applied);
+        write_spec_key(out, "spec", applied ? spec : NULL);
         json_out_end_object(out);
     }
     shd_spec_destroy(spec);

@@ -115,13 +115,8 @@ static int read_values(struct extract_question *q, const json_t *in, struct shd_
 static void write_found(struct json_out *out, const struct extract_question *q)
 {
     json_out_begin_object(out);
-    for (size_t i = 0; i < q->leaves.n; i++) {
-        json_out_key(out, q->leaves.leaves[i].path);
-        if (q->found[i])
-            write_spec(out, q->found[i]);
-        else
-            json_out_null(out);
-    }
+    for (size_t i = 0; i < q->leaves.n; i++)
+        write_spec_key(out, q->leaves.leaves[i].path, q->found[i]);
     json_out_end_object(out);
 }
 

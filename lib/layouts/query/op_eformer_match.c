@@ -107,8 +107,7 @@ static void write_name(struct json_out *out, const struct shd_pattern *pattern, 
 
     json_out_begin_object(out);
     if (status == SHD_OK) {
-        json_out_key(out, "out");
-        write_spec(out, spec);
+        write_spec_key(out, "out", spec);
     } else {
         json_out_key(out, "err");
         json_out_begin_object(out);
@@ -121,8 +120,8 @@ static void write_name(struct json_out *out, const struct shd_pattern *pattern, 
     json_out_end_object(out);
 }
 
-static int write_names(struct json_out *out, const struct shd_pattern *pattern,
-                       const json_t *names, struct shd_error *err)
+static int write_by_name(struct json_out *out, const struct shd_pattern *pattern,
+                         const json_t *names, struct shd_error *err)
 {
     int status = SHD_OK;
 
@@ -187,7 +186,7 @@ static int answer_pattern(const json_t *in, struct json_out *out, struct shd_err
     if (status == SHD_OK)
         status = create_pattern(&pattern, in, mesh, err);
     if (status == SHD_OK)
-        status = write_names(out, pattern, json_object_get(in, "names"), err);
+        status = write_by_name(out, pattern, json_object_get(in, "names"), err);
     shd_pattern_destroy(pattern);
     shd_mesh_destroy(mesh);
     return status;

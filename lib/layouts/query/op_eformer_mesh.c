@@ -8,6 +8,7 @@
 
 #include "layouts/query/layout_ops.h"
 #include "layouts/query/read_layout.h"
+#include "layouts/query/write_layout.h"
 #include "question/read_field.h"
 
 static int read_count(int32_t *out, const json_t *in, const char *key, int32_t fallback,
@@ -46,15 +47,9 @@ static int write_grid(struct json_out *out, const struct shd_mesh_grid *grid,
                              grid->ndims);
     json_out_begin_object(out);
     json_out_key(out, "axis_names");
-    json_out_begin_array(out);
-    for (size_t a = 0; a < nnames; a++)
-        json_out_string(out, names[a]);
-    json_out_end_array(out);
+    write_names(out, names, nnames);
     json_out_key(out, "shape");
-    json_out_begin_array(out);
-    for (size_t d = 0; d < grid->ndims; d++)
-        json_out_int(out, grid->sizes[d]);
-    json_out_end_array(out);
+    write_int32s(out, grid->sizes, grid->ndims);
     json_out_key(out, "device_ids");
     json_out_begin_array(out);
     for (int32_t p = 0; p < ndevices; p++)
@@ -167,12 +162,8 @@ static int answer_host_shape(const json_t *in, struct json_out *out, struct shd_
         status = read_count(&nprocesses, in, "num_processes", 1, err);
     if (status == SHD_OK)
         status = shd_host_mesh_shape(shape, shape, n, ndevices, nprocesses, err);
-    if (status == SHD_OK) {
-        json_out_begin_array(out);
-        for (size_t d = 0; d < n; d++)
-            json_out_int(out, shape[d]);
-        json_out_end_array(out);
-    }
+    if (status == SHD_OK)
+        write_int32s(out, shape, n);
     return status;
 }
 

@@ -71,12 +71,8 @@ static void write_value(struct json_out *out, const struct shd_axis_value *value
         json_out_null(out);
     if (value->kind == SHD_AXIS_IS_NAME)
         json_out_string(out, value->axes[0]);
-    if (value->kind != SHD_AXIS_IS_TUPLE)
-        return;
-    json_out_begin_array(out);
-    for (size_t a = 0; a < value->naxes; a++)
-        json_out_string(out, value->axes[a]);
-    json_out_end_array(out);
+    if (value->kind == SHD_AXIS_IS_TUPLE)
+        write_names(out, value->axes, value->naxes);
 }
 
 static int answer_axis(const json_t *in, struct json_out *out, struct shd_error *err)

@@ -7,13 +7,13 @@
 #include <shd/regex.h>
 
 #include "layouts/query/layout_ops.h"
+#include "layouts/query/write_layout.h"
 #include "question/read_field.h"
 
 static void write_match(struct json_out *out, const struct shd_regex_match *match)
 {
     json_out_begin_object(out);
-    json_out_key(out, "found");
-    json_out_bool(out, match->found);
+    write_bool_key(out, "found", match->found);
     json_out_key(out, "span");
     if (match->found) {
         json_out_begin_array(out);

@@ -21,12 +21,8 @@ static void write_slices(struct json_out *out, const struct shd_sharding *s, con
     for (int32_t p = 0; p < shd_mesh_size(s->mesh); p++) {
         shd_sharding_offset(s, shape, p, offset);
         json_out_begin_array(out);
-        for (uint32_t d = 0; d < s->rank; d++) {
-            json_out_begin_array(out);
-            json_out_int(out, offset[d]);
-            json_out_int(out, offset[d] + extent[d]);
-            json_out_end_array(out);
-        }
+        for (uint32_t d = 0; d < s->rank; d++)
+            write_ints(out, (const int64_t[]){offset[d], offset[d] + extent[d]}, 2);
         json_out_end_array(out);
     }
     json_out_end_array(out);
@@ -58,13 +54,9 @@ static int write_replicas(struct json_out *out, const struct shd_sharding *s, co
     ngroups = shd_sharding_replica_groups(s, shape, ids, ids + n);
     json_out_key(out, "replica_groups");
     write_groups(out, ids, ngroups, n);
-    json_out_key(out, "num_replica_groups");
-    json_out_int(out, ngroups);
+    write_int_key(out, "num_replica_groups", ngroups);
     json_out_key(out, "replica_ids");
-    json_out_begin_array(out);
-    for (int32_t p = 0; p < n; p++)
-        json_out_int(out, ids[n + p]);
-    json_out_end_array(out);
+    write_int32s(out, ids + n, (size_t)n);
     free(ids);
     return SHD_OK;
 }
@@ -81,13 +73,10 @@ static int write_shards(struct json_out *out, const struct shd_sharding *s, cons
     write_ints(out, extent, s->rank);
     json_out_key(out, "slices");
     write_slices(out, s, shape);
-    json_out_key(out, "is_fully_replicated");
-    json_out_bool(out, shd_sharding_is_replicated(s));
+    write_bool_key(out, "is_fully_replicated", shd_sharding_is_replicated(s));
     status = write_replicas(out, s, shape, err);
-    json_out_key(out, "num_devices");
-    json_out_int(out, shd_mesh_size(s->mesh));
-    json_out_key(out, "canonical_spec");
-    write_spec(out, spec);
+    write_int_key(out, "num_devices", shd_mesh_size(s->mesh));
+    write_spec_key(out, "canonical_spec", spec);
     json_out_end_object(out);
     return status;
 }

@@ -124,8 +124,7 @@ static void write_partitioner(struct json_out *out, const struct shd_partitioner
     json_out_begin_object(out);
     json_out_key(out, "data_axis");
     write_entry(out, axes->axes, axes->naxes);
-    json_out_key(out, "data_partition_spec");
-    write_spec(out, shd_partitioner_data_spec(partitioner));
+    write_spec_key(out, "data_partition_spec", shd_partitioner_data_spec(partitioner));
     json_out_key(out, "logical_axis_rules");
     write_rules(out, partitioner, given, hybrid);
     json_out_end_object(out);
@@ -225,10 +224,8 @@ static void write_leaves(struct json_out *out, const struct shd_tree *tree,
                          struct shd_spec *const *specs)
 {
     json_out_begin_object(out);
-    for (size_t i = 0; i < shd_tree_count(tree); i++) {
-        json_out_key(out, shd_tree_leaf(tree, i)->name);
-        write_spec(out, specs[i]);
-    }
+    for (size_t i = 0; i < shd_tree_count(tree); i++)
+        write_spec_key(out, shd_tree_leaf(tree, i)->name, specs[i]);
     json_out_end_object(out);
 }
 

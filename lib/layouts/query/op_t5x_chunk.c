@@ -163,12 +163,10 @@ static void write_chunk(struct json_out *out, const struct shd_chunk_info *info)
     json_out_key(out, "slice");
     json_out_begin_array(out);
     for (size_t d = 0; d < info->rank; d++) {
-        const int64_t range[] = {info->start[d], info->stop[d]};
-
         if (info->whole[d])
             json_out_null(out);
         else
-            write_ints(out, range, 2);
+            write_ints(out, (const int64_t[]){info->start[d], info->stop[d]}, 2);
     }
     json_out_end_array(out);
     write_int_key(out, "replica_id", info->replica_id);

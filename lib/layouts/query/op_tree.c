@@ -67,8 +67,7 @@ static int write_specs(struct json_out *out, const struct shd_tree *tree,
         status = shd_match_spec(&spec, &matches[i], err);
         if (status != SHD_OK)
             break;
-        json_out_key(out, shd_tree_leaf(tree, i)->name);
-        write_spec(out, spec);
+        write_spec_key(out, shd_tree_leaf(tree, i)->name, spec);
         shd_spec_destroy(spec);
     }
     json_out_end_object(out);
@@ -129,8 +128,7 @@ static int write_shape(struct json_out *out, const struct shd_leaf *leaf,
     write_ints(out, leaf->shape, leaf->rank);
     json_out_key(out, "methods");
     layout_write_methods(out, methods, n);
-    json_out_key(out, "spec");
-    write_spec(out, spec);
+    write_spec_key(out, "spec", spec);
     json_out_end_object(out);
     shd_spec_destroy(spec);
     return SHD_OK;

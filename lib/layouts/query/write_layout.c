@@ -10,16 +10,22 @@
 
 #include "question/json_memory.h"
 
+void write_names(struct json_out *out, const char *const *names, size_t n)
+{
+    json_out_begin_array(out);
+    for (size_t i = 0; i < n; i++)
+        json_out_string(out, names[i]);
+    json_out_end_array(out);
+}
+
 void write_entry(struct json_out *out, const char *const *axes, size_t naxes)
 {
     if (naxes == 0)
         json_out_null(out);
-    if (naxes > 1)
-        json_out_begin_array(out);
-    for (size_t a = 0; a < naxes; a++)
-        json_out_string(out, axes[a]);
-    if (naxes > 1)
-        json_out_end_array(out);
+    else if (naxes == 1)
+        json_out_string(out, axes[0]);
+    else
+        write_names(out, axes, naxes);
 }
 
 void write_spec(struct json_out *out, const struct shd_spec *spec)
@@ -52,6 +58,14 @@ void write_ints(struct json_out *out, const int64_t *numbers, size_t n)
     json_out_end_array(out);
 }
 
+void write_int32s(struct json_out *out, const int32_t *numbers, size_t n)
+{
+    json_out_begin_array(out);
+    for (size_t i = 0; i < n; i++)
+        json_out_int(out, numbers[i]);
+    json_out_end_array(out);
+}
+
 void write_verbatim(struct json_out *out, const json_t *value)
 {
     char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
@@ -63,13 +77,18 @@ void write_verbatim(struct json_out *out, const json_t *value)
     json_memory_free(text);
 }
 
-void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh)
+void write_axis_names(struct json_out *out, const struct shd_mesh *mesh)
 {
-    json_out_key(out, "axis_names");
     json_out_begin_array(out);
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
         json_out_string(out, shd_mesh_axis_name(mesh, a));
     json_out_end_array(out);
+}
+
+void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh)
+{
+    json_out_key(out, "axis_names");
+    write_axis_names(out, mesh);
     json_out_key(out, "shape");
     json_out_begin_array(out);
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
@@ -80,6 +99,12 @@ void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh)
     for (int32_t p = 0; p < shd_mesh_size(mesh); p++)
         json_out_int(out, shd_mesh_device_id(mesh, p));
     json_out_end_array(out);
+}
+
+void write_spec_key(struct json_out *out, const char *key, const struct shd_spec *spec)
+{
+    json_out_key(out, key);
+    write_spec(out, spec);
 }
 
 void write_int_key(struct json_out *out, const char *key, int64_t value)
@@ -97,11 +122,7 @@ void write_bool_key(struct json_out *out, const char *key, bool value)
 void layout_write_methods(struct json_out *out, const struct shd_spec_entry *methods, size_t n)
 {
     json_out_begin_array(out);
-    for (size_t m = 0; m < n; m++) {
-        json_out_begin_array(out);
-        for (size_t a = 0; a < methods[m].naxes; a++)
-            json_out_string(out, methods[m].axes[a]);
-        json_out_end_array(out);
-    }
+    for (size_t m = 0; m < n; m++)
+        write_names(out, methods[m].axes, methods[m].naxes);
     json_out_end_array(out);
 }

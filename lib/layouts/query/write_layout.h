@@ -14,12 +14,17 @@
 
 #include "base/json_out.h"
 
+/* Write ["a", "b"]; NULL is null. */
+void write_names(struct json_out *out, const char *const *names, size_t n);
+void write_axis_names(struct json_out *out, const struct shd_mesh *mesh);
+
 /* Write null, "a" or ["a", "b"]. */
 void write_entry(struct json_out *out, const char *const *axes, size_t naxes);
 void write_spec(struct json_out *out, const struct shd_spec *spec); /* NULL is null */
 
 /* Write a list of integers. */
 void write_ints(struct json_out *out, const int64_t *numbers, size_t n);
+void write_int32s(struct json_out *out, const int32_t *numbers, size_t n);
 
 /* Copy a value of the question unchanged. */
 void write_verbatim(struct json_out *out, const json_t *value);
@@ -28,6 +33,7 @@ void write_verbatim(struct json_out *out, const json_t *value);
 void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh);
 
 /* Write a key and its value. */
+void write_spec_key(struct json_out *out, const char *key, const struct shd_spec *spec);
 void write_int_key(struct json_out *out, const char *key, int64_t value);
 void write_bool_key(struct json_out *out, const char *key, bool value);
 
