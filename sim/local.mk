@@ -736,11 +736,21 @@ libsim_la_SOURCES = \
 	%D%/question/op.h \
 	%D%/question/read_field.c \
 	%D%/question/read_field.h \
+	%D%/ranks/chain.c \
+	%D%/ranks/chain.h \
 	%D%/ranks/farm.c \
 	%D%/ranks/farm.h \
+	%D%/ranks/meet.c \
+	%D%/ranks/meet.h \
+	%D%/ranks/owners.c \
+	%D%/ranks/owners.h \
 	%D%/ranks/pieces.c \
 	%D%/ranks/pieces.h \
 	%D%/ranks/ranks.h \
+	%D%/ranks/remote.c \
+	%D%/ranks/remote.h \
+	%D%/ranks/span.c \
+	%D%/ranks/span.h \
 	%D%/ranks/spread.c \
 	%D%/ranks/spread.h \
 	%D%/report/attention.c \
@@ -821,8 +831,6 @@ libsim_la_SOURCES = \
 	%D%/run/arena.h \
 	%D%/run/backend.c \
 	%D%/run/backend.h \
-	%D%/run/chain.c \
-	%D%/run/chain.h \
 	%D%/run/channel.c \
 	%D%/run/channel.h \
 	%D%/run/collective.c \
@@ -841,23 +849,15 @@ libsim_la_SOURCES = \
 	%D%/run/mailbox.h \
 	%D%/run/measure.c \
 	%D%/run/measure.h \
-	%D%/run/meet.c \
-	%D%/run/meet.h \
 	%D%/run/mismatch.c \
 	%D%/run/mismatch.h \
 	%D%/run/monitor.c \
 	%D%/run/monitor.h \
 	%D%/run/move.c \
 	%D%/run/move.h \
-	%D%/run/owners.c \
-	%D%/run/owners.h \
 	%D%/run/relayout.c \
 	%D%/run/relayout.h \
-	%D%/run/remote.c \
-	%D%/run/remote.h \
 	%D%/run/run.c \
-	%D%/run/span.c \
-	%D%/run/span.h \
 	%D%/run/stream.c \
 	%D%/run/stream.h \
 	%D%/run/tally.c \

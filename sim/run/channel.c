@@ -11,7 +11,7 @@
 
 #include "run/collective.h"
 #include "run/device.h"
-#include "run/remote.h"
+#include "ranks/remote.h"
 #include "run/tally.h"
 
 int channel_send(struct shd_device *dev, int32_t to, struct message_tag tag, const void *data,

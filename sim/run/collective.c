@@ -12,7 +12,7 @@
 #include "kern/kern.h"
 #include "run/device.h"
 #include "run/fused.h"
-#include "run/meet.h"
+#include "ranks/meet.h"
 #include "run/mismatch.h"
 #include "run/move.h"
 #include "run/tally.h"

@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "run/chain.h"
+#include "ranks/chain.h"
 #include "run/device.h"
 #include "run/mailbox.h"
-#include "run/remote.h"
-#include "run/span.h"
+#include "ranks/remote.h"
+#include "ranks/span.h"
 
 /* In place of a number of axes: the group belongs to a pair of positions, or to a channel. */
 #define PAIR_NAXES UINT32_MAX

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "run/remote.h"
+#include "ranks/remote.h"
 
 /* Time between two checks: short enough for a stop to seem immediate, and long compared with a
  * check. */

@@ -11,7 +11,7 @@
 
 #include "run/device.h"
 #include "run/monitor.h"
-#include "run/remote.h"
+#include "ranks/remote.h"
 #include "run/verdict.h"
 
 /* Default stack of a device's thread; thousands of devices have one each. */

@@ -11,7 +11,7 @@
 #include "ranks/spread.h"
 #include "run/channel.h"
 #include "run/collective.h"
-#include "run/span.h"
+#include "ranks/span.h"
 #include "walk/walker.h"
 
 /* Wait for all devices of this pipeline rank. */

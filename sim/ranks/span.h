@@ -14,8 +14,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_SPAN_H
-#define RUN_SPAN_H
+#ifndef RANKS_SPAN_H
+#define RANKS_SPAN_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -120,4 +120,4 @@ void span_finish(struct span *span);
 bool span_room_for_parcels(struct span *span, uint64_t n);
 bool span_grow(void **memory, uint64_t *room, uint64_t bytes);
 
-#endif /* RUN_SPAN_H */
+#endif /* RANKS_SPAN_H */

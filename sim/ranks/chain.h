@@ -11,8 +11,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_CHAIN_H
-#define RUN_CHAIN_H
+#ifndef RANKS_CHAIN_H
+#define RANKS_CHAIN_H
 
 #include <stdbool.h>
 
@@ -30,4 +30,4 @@ void chain_destroy(struct chain *chain); /* NULL is allowed */
 /* Perform the whole call: when it returns, members of this rank have their results. */
 void chain_run(struct chain *chain, struct span *span);
 
-#endif /* RUN_CHAIN_H */
+#endif /* RANKS_CHAIN_H */

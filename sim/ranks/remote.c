@@ -4,13 +4,13 @@
  */
 #include "config.h"
 
-#include "run/remote.h"
+#include "ranks/remote.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/device.h"
-#include "run/span.h"
+#include "ranks/span.h"
 
 /* A longer message is split into several letters. */
 #define PART_BYTES (UINT64_C(16) << 20)

@@ -4,18 +4,18 @@
  */
 #include "config.h"
 
-#include "run/meet.h"
+#include "ranks/meet.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/chain.h"
+#include "ranks/chain.h"
 #include "run/device.h"
 #include "run/mismatch.h"
 #include "run/move.h"
-#include "run/owners.h"
-#include "run/remote.h"
-#include "run/span.h"
+#include "ranks/owners.h"
+#include "ranks/remote.h"
+#include "ranks/span.h"
 #include "run/view.h"
 
 /* Operands are part of the bundles if those of all members together are at most this long. */

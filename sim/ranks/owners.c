@@ -4,14 +4,14 @@
  */
 #include "config.h"
 
-#include "run/owners.h"
+#include "ranks/owners.h"
 
 #include <stdalign.h>
 
 #include "run/count.h"
 #include "run/fused.h"
 #include "run/move.h"
-#include "run/span.h"
+#include "ranks/span.h"
 #include "run/view.h"
 
 /* The elements reduced at a time are on the stack, and in the first-level cache. */

@@ -10,8 +10,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_OWNERS_H
-#define RUN_OWNERS_H
+#ifndef RANKS_OWNERS_H
+#define RANKS_OWNERS_H
 
 #include <stdbool.h>
 
@@ -23,4 +23,4 @@ bool owners_reserve(struct span *span);
 /* Execute the second step: when it returns, members of this rank have their results. */
 void owners_run(struct span *span);
 
-#endif /* RUN_OWNERS_H */
+#endif /* RANKS_OWNERS_H */

@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_MEET_H
-#define RUN_MEET_H
+#ifndef RANKS_MEET_H
+#define RANKS_MEET_H
 
 struct run_group;
 struct shd_device;
@@ -26,4 +26,4 @@ enum meeting meet_ranks(struct run_group *group, struct shd_device *dev);
  * sent. */
 void meet_finish(struct run_group *group);
 
-#endif /* RUN_MEET_H */
+#endif /* RANKS_MEET_H */

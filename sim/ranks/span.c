@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "run/span.h"
+#include "ranks/span.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "run/chain.h"
+#include "ranks/chain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "run/device.h"
 #include "run/fused.h"
 #include "run/move.h"
-#include "run/span.h"
+#include "ranks/span.h"
 
 /* Blocks in flight for each segment: received ahead, or not sent yet. */
 #define DEPTH 4

@@ -14,8 +14,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef RUN_REMOTE_H
-#define RUN_REMOTE_H
+#ifndef RANKS_REMOTE_H
+#define RANKS_REMOTE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -101,4 +101,4 @@ int remote_agree_on_start(const struct run *run, int status, struct shd_error *e
  * states of all devices and their received, sent and peak bytes. */
 void remote_agree_on_end(struct run *run);
 
-#endif /* RUN_REMOTE_H */
+#endif /* RANKS_REMOTE_H */
