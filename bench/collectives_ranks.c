@@ -14,7 +14,9 @@
 #include <string.h>
 
 #include "base/wait.h"
+#include "ranks/over_ranks.h"
 #include "ranks/ranks.h"
+#include "ranks/spread.h"
 #include "run/device.h"
 
 #define SAMPLES 5
@@ -123,7 +125,7 @@ static int measure(int32_t ndevices, enum coll_kind kind, uint64_t bytes, struct
     for (int32_t m = 0; b.source && m < ndevices; m++)
         b.source[m] = (uint32_t)((m + ndevices - 1) % ndevices);
     if (status == SHD_OK)
-        status = run_devices(mesh, device_main, &b, NULL, NULL, spread, NULL, err);
+        status = run_over_ranks(mesh, device_main, &b, NULL, spread, NULL, err);
     if (status == SHD_OK && ranks_me() == 0)
         printf("{\"bytes\": %llu, \"seconds\": %.9f}\n", (unsigned long long)bytes, b.seconds);
     free(b.source);

@@ -742,6 +742,8 @@ libsim_la_SOURCES = \
 	%D%/ranks/farm.h \
 	%D%/ranks/meet.c \
 	%D%/ranks/meet.h \
+	%D%/ranks/over_ranks.c \
+	%D%/ranks/over_ranks.h \
 	%D%/ranks/owners.c \
 	%D%/ranks/owners.h \
 	%D%/ranks/pieces.c \
@@ -829,6 +831,7 @@ libsim_la_SOURCES = \
 	%D%/report/when.c \
 	%D%/run/arena.c \
 	%D%/run/arena.h \
+	%D%/run/away.h \
 	%D%/run/backend.c \
 	%D%/run/backend.h \
 	%D%/run/channel.c \

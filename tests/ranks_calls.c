@@ -1,6 +1,6 @@
-/* What sim/run promises of devices on several ranks: the same bits, counts and messages as on one.
- * Started by mpirun (tests/ranks.sh), each rank runs the same calls twice: with all devices here,
- * and with its own share of them.  Started by itself there is one rank, and nothing to see.
+/* What sim/ranks promises of devices on several ranks: the same bits, counts and messages as on
+ * one. Started by mpirun (tests/ranks.sh), each rank runs the same calls twice: with all devices
+ * here, and with its own share of them.  Started by itself there is one rank, and nothing to see.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,9 @@
 #include <time.h>
 
 #include "kern/convert.h"
+#include "ranks/over_ranks.h"
 #include "ranks/ranks.h"
+#include "ranks/spread.h"
 #include "run/device.h"
 #include "tap.h"
 
@@ -289,7 +291,7 @@ static void run(struct outcome *out, struct plan *plan, const struct shd_mesh *m
     opts.stop_request = &plan->stop_request;
     opts.memory_bytes = UINT64_C(1) << 30;
     out->err = (struct shd_error){.status = SHD_OK};
-    out->status = run_devices(mesh, device_main, plan, &opts, NULL, spread, &out->stats, &out->err);
+    out->status = run_over_ranks(mesh, device_main, plan, &opts, spread, &out->stats, &out->err);
     spread_merge_rows(spread, plan->digest, sizeof plan->digest[0]);
 }
 

@@ -149,7 +149,7 @@ static enum way way_of(const struct run_group *group, const struct coll_call *ca
         return IN_LETTER;
     if (every_rank_walks(group, call))
         return WHOLE;
-    if (call->algo->reduces && goes_by_chain(group->span, call, largest * elem_bytes_of(call)))
+    if (call->algo->reduces && goes_by_chain(span_of(group), call, largest * elem_bytes_of(call)))
         return FROM_MEMBERS;
     return IN_PIECES;
 }
@@ -463,7 +463,6 @@ static uint32_t add_operands(struct span *s, char *packed, uint32_t nparts)
 
 static void post_bundles(struct span *s, enum way way, int status)
 {
-    const struct run *run = s->group->devices[0]->run;
     void *letter = s->letter;
     uint64_t packed_bytes, bytes = letter_bytes(s, way, &packed_bytes);
     uint32_t nparts = 1;
@@ -480,7 +479,7 @@ static void post_bundles(struct span *s, enum way way, int status)
         nparts = add_operands(s, s->letter + bytes, nparts);
     for (uint32_t k = 0; k < s->nranks; k++)
         if (s->ranks[k] != s->me)
-            remote_post(run, s->ranks[k], s->parts, nparts);
+            remote_post(s->remote, s->ranks[k], s->parts, nparts);
 }
 
 /* The number of bundles received for the current call.  Called with the lock held. */
@@ -536,7 +535,7 @@ static bool is_hopeless(struct span *s)
     const struct run_group *group = s->group;
     bool hopeless = false;
 
-    if (atomic_load(&group->devices[0]->run->remote->settled))
+    if (atomic_load(&s->remote->away.run->settled))
         return true;
     if (atomic_load(&group->barrier.ndead) == 0)
         return false;
@@ -570,7 +569,7 @@ static bool wait_for_bundles(struct span *s, struct shd_device *dev)
     if (all)
         return true;
     for (;;) {
-        uint32_t seen = atomic_load(&s->event);
+        uint32_t seen = atomic_load(&s->group->event);
 
         all = has_all(s);
         if (all)
@@ -579,7 +578,7 @@ static bool wait_for_bundles(struct span *s, struct shd_device *dev)
             all = !give_up(s);
             break;
         }
-        ranks_wait(&s->event, seen, -1);
+        ranks_wait(&s->group->event, seen, -1);
     }
     return all;
 }
@@ -755,45 +754,50 @@ static enum group_way group_way_of(const struct run_group *group, const struct c
     return every_rank_walks(group, call) ? GROUP_BY_LAST : GROUP_FUSED;
 }
 
-enum meeting meet_ranks(struct run_group *group, struct shd_device *dev)
+/* Execute the call, of which all operands are here; members may then go on, and overwrite memory
+ * that was being sent. */
+static uint32_t execute(struct span *s, uint32_t *ntasks)
 {
-    struct span *s = group->span;
+    uint32_t nthreads = run_execute(s->group, ntasks);
+
+    span_finish(s);
+    return nthreads;
+}
+
+uint32_t meet_ranks(struct run_group *group, struct shd_device *dev, uint32_t *ntasks)
+{
+    struct span *s = span_of(group);
     const struct coll_call *call = group->calls[s->here[0]];
     enum way way = way_of(group, call);
     int status = reserve(s, way);
 
-    remote_give_back(group->devices[0]->run, s->read); /* all members have made the next call */
+    remote_give_back(s->remote, s->read); /* all members have made the next call */
     s->read = NULL;
     pthread_mutex_lock(&s->lock);
     s->number++;
     pthread_mutex_unlock(&s->lock);
     post_bundles(s, way, status);
     if (!wait_for_bundles(s, dev))
-        return MEET_GIVEN_UP;
+        return WAIT_GIVEN_UP;
     group->status = open_bundles(s, status);
     if (group->status != SHD_OK)
         shd_error_set(&group->error, group->status, "no memory for what other ranks bring");
     else
         group->status = mismatch_check(group, &group->error);
     if (group->status != SHD_OK)
-        return MEET_DONE;
+        return 0;
     group->way = group_way_of(group, call);
     if (way == FROM_MEMBERS) {
         chain_run(s->chain, s);
-        return MEET_DONE;
+        return 0;
     }
     if (way != IN_LETTER)
         move_operands(s, way);
     if (is_by_owners(call, way)) {
         owners_run(s);
-        return MEET_DONE;
+        return 0;
     }
     if (!keeps_operands(call, way))
         span_finish(s);
-    return call->kind == CALL_EXCHANGE ? MEET_DONE : MEET_READY;
-}
-
-void meet_finish(struct run_group *group)
-{
-    span_finish(group->span);
+    return call->kind == CALL_EXCHANGE ? 0 : execute(s, ntasks);
 }

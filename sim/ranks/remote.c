@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/device.h"
 #include "ranks/span.h"
+#include "run/channel.h"
+#include "run/device.h"
 
 /* A longer message is split into several letters. */
 #define PART_BYTES (UINT64_C(16) << 20)
 
-struct bundle_start { /* first fields of a bundle's letter, see span.c */
+struct bundle_start { /* first fields of a bundle's letter, see meet.c */
     uint32_t letter, ncalls;
     uint64_t group, number;
 };
@@ -36,35 +37,39 @@ struct word {
 
 /* ---- posting ---- */
 
-static void post(const struct run *run, int rank, const struct ranks_part *parts, uint32_t nparts)
+static void post(const struct remote *remote, int rank, const struct ranks_part *parts,
+                 uint32_t nparts)
 {
-    if (ranks_post(rank, run->session, parts, nparts) != SHD_OK)
+    if (ranks_post(rank, remote->session, parts, nparts) != SHD_OK)
         ranks_abort("no memory for a letter to another rank");
 }
 
-void remote_post(const struct run *run, int rank, const struct ranks_part *parts, uint32_t nparts)
+void remote_post(struct remote *remote, int rank, const struct ranks_part *parts, uint32_t nparts)
 {
-    atomic_fetch_add(&run->remote->posted, 1);
-    post(run, rank, parts, nparts);
+    atomic_fetch_add(&remote->posted, 1);
+    post(remote, rank, parts, nparts);
 }
 
-static void post_word(const struct run *run, struct word word, bool counts)
+/* Post a word to all other ranks; only the end of a device is a letter that devices may wait for.
+ */
+static void post_word(struct remote *remote, struct word word)
 {
     const struct ranks_part part = {&word, sizeof word};
 
-    for (int r = 0; r < run->spread->nranks; r++) {
-        if (r == run->spread->me)
+    for (int r = 0; r < remote->spread->nranks; r++) {
+        if (r == remote->spread->me)
             continue;
-        if (counts)
-            remote_post(run, r, &part, 1);
+        if (word.letter == LETTER_ENDED)
+            remote_post(remote, r, &part, 1);
         else
-            post(run, r, &part, 1);
+            post(remote, r, &part, 1);
     }
 }
 
-void remote_message(const struct run *run, int32_t from, int32_t to, struct message_tag tag,
-                    const void *data, uint64_t bytes)
+void remote_send(struct away *away, int32_t from, int32_t to, struct message_tag tag,
+                 const void *data, uint64_t bytes)
 {
+    struct remote *remote = remote_of(away);
     uint64_t at = 0;
 
     do {
@@ -78,51 +83,75 @@ void remote_message(const struct run *run, int32_t from, int32_t to, struct mess
                                     .nbytes = n};
         const struct ranks_part parts[] = {{&head, sizeof head}, {(const char *)data + at, n}};
 
-        remote_post(run, run->spread->rank_of[to], parts, 2);
+        remote_post(remote, remote->spread->rank_of[to], parts, 2);
         at += n;
     } while (at < bytes);
     ranks_go_on();
 }
 
-void remote_tell_ended(const struct shd_device *dev, int state)
+void remote_tell_end(struct away *away, int32_t position, int state)
 {
-    post_word(dev->run, (struct word){LETTER_ENDED, dev->position, state, 0}, true);
+    post_word(remote_of(away), (struct word){LETTER_ENDED, position, state, 0});
 }
 
-void remote_tell_done(struct run *run)
+void remote_call_off(struct away *away, int verdict)
 {
-    atomic_fetch_add(&run->remote->ndone, 1);
-    post_word(run, (struct word){LETTER_DONE, 0, 0, 0}, false);
-}
-
-void remote_tell_verdict(const struct run *run, int verdict, int32_t device)
-{
-    post_word(run, (struct word){LETTER_VERDICT, device, verdict, 0}, false);
+    post_word(remote_of(away), (struct word){LETTER_VERDICT, away->run->over_limit, verdict, 0});
 }
 
 /* ---- bundles ---- */
 
+static void keep(struct span_bundle **list, struct span_bundle *bundle)
+{
+    bundle->next = *list;
+    *list = bundle;
+}
+
 /* Deliver a bundle, which owns its letter until it is given back. */
-static void deliver_bundle(struct run *run, int from, const void *letter)
+static void deliver_bundle(struct remote *remote, int from, const void *letter)
 {
     const struct bundle_start *start = letter;
+    struct run *run = remote->away.run;
+    const struct run_group *group;
     struct span_bundle *b;
 
     pthread_mutex_lock(&run->lock);
-    b = run->remote->spare;
+    b = remote->spare;
     if (b)
-        run->remote->spare = b->next;
-    pthread_mutex_unlock(&run->lock);
-    if (!b)
+        remote->spare = b->next;
+    else
         b = malloc(sizeof *b);
     if (!b)
         ranks_abort("no memory for a letter of another rank");
     *b = (struct span_bundle){
         .group = start->group, .number = start->number, .from = from, .letter = letter};
-    run_group_deliver(run, b);
+    group = run->buckets[b->group % RUN_GROUP_BUCKETS];
+    while (group && !(group->away && group->hash == b->group))
+        group = group->next;
+    if (group)
+        span_deliver(span_of(group), b);
+    else
+        keep(&remote->unclaimed, b);
+    pthread_mutex_unlock(&run->lock);
 }
 
-void remote_give_back(struct run *run, struct span_bundle *bundles)
+void remote_claim(struct span *span)
+{
+    struct span_bundle **at = &span->remote->unclaimed;
+
+    while (*at) {
+        struct span_bundle *b = *at;
+
+        if (b->group != span->group->hash) {
+            at = &b->next;
+            continue;
+        }
+        *at = b->next;
+        span_deliver(span, b);
+    }
+}
+
+void remote_give_back(struct remote *remote, struct span_bundle *bundles)
 {
     while (bundles) {
         struct span_bundle *b = bundles;
@@ -130,260 +159,185 @@ void remote_give_back(struct run *run, struct span_bundle *bundles)
         bundles = b->next;
         ranks_put_back(b->letter);
         b->letter = NULL;
-        pthread_mutex_lock(&run->lock);
-        b->next = run->remote->spare;
-        run->remote->spare = b;
-        pthread_mutex_unlock(&run->lock);
+        pthread_mutex_lock(&remote->away.run->lock);
+        keep(&remote->spare, b);
+        pthread_mutex_unlock(&remote->away.run->lock);
     }
-}
-
-/* ---- messages ---- */
-
-static void deliver_message(struct run *run, const struct message_head *head)
-{
-    struct run_group *group = run_group_channel(run, head->from, head->to);
-    struct message *m;
-
-    if (!group)
-        ranks_abort("no memory for a message of another rank");
-    if (head->at == 0) {
-        group->part = mailbox_room(group->mailbox, head->bytes);
-        if (!group->part)
-            ranks_abort("no memory for a message of another rank");
-        group->part->tag = head->tag;
-        group->part->bytes = head->bytes;
-    }
-    m = group->part;
-    memcpy(m->data + head->at, head + 1, head->nbytes);
-    if (head->at + head->nbytes < head->bytes)
-        return;
-    group->part = NULL;
-    mailbox_send(group->mailbox, m);
-    wait_post(&group->barrier);
 }
 
 /* ---- waves ---- */
 
-static struct remote_answer answer_of(const struct run *run, uint32_t wave)
+static struct remote_answer answer_of(struct remote *remote, uint32_t wave)
 {
-    struct remote_answer a = {.letter = LETTER_ANSWER, .wave = wave, .blocked = 1};
-
-    for (int32_t d = 0; d < run->ndevices; d++) {
-        const struct shd_device *dev = &run->devices[d];
-
-        if (!dev->here)
-            continue;
-        a.moved += atomic_load(&dev->record.count);
-        if (atomic_load(&dev->state) != DEVICE_LIVE)
-            continue;
-        a.any = 1;
-        a.blocked &= wait_is_blocked(&dev->record);
-    }
-    a.posted = atomic_load(&run->remote->posted);
-    a.delivered = atomic_load(&run->remote->delivered);
-    return a;
+    return (struct remote_answer){LETTER_ANSWER, wave, monitor_look(remote->away.run),
+                                  atomic_load(&remote->posted), atomic_load(&remote->delivered)};
 }
 
-/* Called with the lock held. */
 static void add_answer(struct remote *remote, const struct remote_answer *a)
 {
-    if (a->wave != remote->wave)
-        return;
-    remote->nanswers++;
-    remote->all.blocked &= a->blocked;
-    remote->all.any |= a->any;
-    remote->all.moved += a->moved;
-    remote->all.posted += a->posted;
-    remote->all.delivered += a->delivered;
+    struct remote_answer *all = &remote->all;
+
+    pthread_mutex_lock(&remote->lock);
+    if (a->wave == remote->wave) {
+        remote->nanswers++;
+        all->sight.blocked &= a->sight.blocked;
+        all->sight.any |= a->sight.any;
+        all->sight.moved += a->sight.moved;
+        all->posted += a->posted;
+        all->delivered += a->delivered;
+    }
+    pthread_mutex_unlock(&remote->lock);
 }
 
-static bool is_still(const struct remote_answer *now, const struct remote_answer *before)
+static bool is_still(const struct remote_answer *before, const struct remote_answer *now)
 {
-    return now->blocked && now->any && before->blocked && now->moved == before->moved &&
-           now->posted == before->posted && now->posted == now->delivered &&
-           before->posted == before->delivered;
+    return monitor_is_still(&before->sight, &now->sight) && now->posted == before->posted &&
+           now->posted == now->delivered && before->posted == before->delivered;
 }
 
-bool remote_wave(struct run *run)
+/* Start a wave; returns whether the last two found that no device can continue. */
+static bool ask_all(struct remote *remote)
 {
-    struct remote *remote = run->remote;
     struct remote_answer mine;
     bool still = false, asks;
 
     pthread_mutex_lock(&remote->lock);
-    asks = remote->nanswers == run->spread->nranks || remote->wave == 0;
+    asks = remote->nanswers == remote->spread->nranks || remote->wave == 0;
     if (asks) {
-        still = remote->wave > 1 && is_still(&remote->all, &remote->last);
+        still = remote->wave > 1 && is_still(&remote->last, &remote->all);
         remote->last = remote->all;
         remote->wave++;
         remote->nanswers = 0;
-        remote->all = (struct remote_answer){.blocked = 1};
+        remote->all = (struct remote_answer){.sight.blocked = 1};
     }
     pthread_mutex_unlock(&remote->lock);
     if (!asks)
         return false;
-    mine = answer_of(run, remote->wave);
-    pthread_mutex_lock(&remote->lock);
+    mine = answer_of(remote, remote->wave);
     add_answer(remote, &mine);
-    pthread_mutex_unlock(&remote->lock);
-    post_word(run, (struct word){LETTER_ASK, 0, 0, remote->wave}, false);
+    post_word(remote, (struct word){LETTER_ASK, 0, 0, remote->wave});
     return still;
 }
 
-static void answer(const struct run *run, uint32_t wave)
+bool remote_is_stuck(struct away *away)
 {
-    struct remote_answer a = answer_of(run, wave);
+    struct remote *remote = remote_of(away);
+
+    return remote->spread->me == 0 && ask_all(remote);
+}
+
+static void answer(struct remote *remote, uint32_t wave)
+{
+    struct remote_answer a = answer_of(remote, wave);
     const struct ranks_part part = {&a, sizeof a};
 
-    post(run, 0, &part, 1);
+    post(remote, 0, &part, 1);
 }
 
 /* ---- delivery ---- */
 
-static void deliver_word(struct run *run, int from, const void *letter)
+static void deliver_message(struct remote *remote, const struct message_head *head)
 {
-    const struct word *word = letter;
+    if (channel_bring(remote->away.run, head->from, head->to, head->tag, head->bytes, head->at,
+                      head + 1, head->nbytes) != SHD_OK)
+        ranks_abort("no memory for a message of another rank");
+}
 
-    (void)from;
-    switch ((enum letter)word->letter) {
-    case LETTER_ENDED:
-        run_group_lose(run, word->position, (enum device_state)word->value);
-        atomic_fetch_add(&run->remote->delivered, 1);
-        break;
-    case LETTER_DONE:
-        atomic_fetch_add(&run->remote->ndone, 1);
-        wait_signal(&run->ended);
-        break;
-    case LETTER_VERDICT:
-        if (!atomic_load(&run->board.called_off))
-            run->over_limit = word->position;
-        run_group_call_off(run, (enum run_verdict)word->value);
-        break;
-    case LETTER_ASK:
-        answer(run, word->wave);
-        break;
-    default:
-        break;
-    }
+static void deliver_verdict(struct run *run, const struct word *word)
+{
+    if (!atomic_load(&run->board.called_off))
+        run->over_limit = word->position;
+    run_group_call_off(run, (enum run_verdict)word->value);
 }
 
 /* A ranks_deliver_fn. */
 static bool deliver(void *arg, int from, const void *letter, uint64_t bytes)
 {
-    struct run *run = arg;
+    struct remote *remote = arg;
+    struct run *run = remote->away.run;
+    const struct word *word = letter;
     uint32_t kind;
 
     (void)bytes;
     memcpy(&kind, letter, sizeof kind);
-    if (kind == LETTER_BUNDLE) {
-        deliver_bundle(run, from, letter);
-        atomic_fetch_add(&run->remote->delivered, 1);
-    } else if (kind == LETTER_MESSAGE) {
-        deliver_message(run, letter);
-        atomic_fetch_add(&run->remote->delivered, 1);
-    } else if (kind == LETTER_ANSWER) {
-        pthread_mutex_lock(&run->remote->lock);
-        add_answer(run->remote, letter);
-        pthread_mutex_unlock(&run->remote->lock);
-    } else {
-        deliver_word(run, from, letter);
+    switch ((enum letter)kind) {
+    case LETTER_BUNDLE:
+        deliver_bundle(remote, from, letter);
+        break;
+    case LETTER_MESSAGE:
+        deliver_message(remote, letter);
+        break;
+    case LETTER_ENDED:
+        run_device_end(&run->devices[word->position], (enum device_state)word->value);
+        break;
+    case LETTER_VERDICT:
+        deliver_verdict(run, word);
+        return false;
+    case LETTER_ASK:
+        answer(remote, word->wave);
+        return false;
+    case LETTER_ANSWER:
+        add_answer(remote, letter);
+        return false;
     }
+    atomic_fetch_add(&remote->delivered, 1);
     return kind == LETTER_BUNDLE;
 }
 
-bool remote_all_done(const struct run *run)
-{
-    return !run->remote || atomic_load(&run->remote->ndone) == run->spread->nranks;
-}
-
-/* ---- beginning and end ---- */
-
-int remote_begin(struct run *run, struct shd_error *err)
-{
-    run->session = ranks_new_session();
-    run->remote = calloc(1, sizeof *run->remote);
-    if (!run->remote)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for a run over ranks");
-    pthread_mutex_init(&run->remote->lock, NULL);
-    return SHD_OK;
-}
-
-void remote_end(struct run *run)
-{
-    if (!run->remote)
-        return;
-    span_free_bundles(run->remote->spare);
-    pthread_mutex_destroy(&run->remote->lock);
-    free(run->remote);
-    run->remote = NULL;
-}
-
-void remote_listen(struct run *run)
-{
-    ranks_listen(run->session, deliver, run);
-}
-
 /* ---- agreement between ranks ---- */
+
+/* A row of each rank, for the caller to free; `why`: the job's message if there is no memory. */
+static void *gather(const struct remote *remote, const void *mine, size_t bytes, const char *why)
+{
+    size_t n = (size_t)remote->spread->nranks;
+    char *rows = calloc(n, bytes);
+
+    if (!rows)
+        ranks_abort(why);
+    memcpy(rows + (size_t)remote->spread->me * bytes, mine, bytes);
+    ranks_merge(rows, n * bytes, RANKS_JOIN);
+    return rows;
+}
 
 struct start { /* how starting went on one rank */
     int64_t status;
     char text[SHD_ERROR_TEXT_MAX];
 };
 
-int remote_agree_on_start(const struct run *run, int status, struct shd_error *err)
+/* All ranks get the status of the lowest rank on which the start failed. */
+int remote_start(struct away *away, int status, struct shd_error *err)
 {
-    int nranks = run->spread->nranks;
-    struct start *all = calloc((size_t)nranks, sizeof *all);
-    struct start *mine = all + run->spread->me;
+    const struct remote *remote = remote_of(away);
+    struct start mine = {.status = status}, *all;
 
-    if (!all)
-        ranks_abort("no memory for the start of a run");
-    mine->status = status;
     if (status != SHD_OK)
-        memcpy(mine->text, err->text, sizeof mine->text);
-    ranks_merge(all, (uint64_t)nranks * sizeof *all, RANKS_JOIN);
-    for (int r = nranks; r-- > 0;)
+        memcpy(mine.text, err->text, sizeof mine.text);
+    all = gather(remote, &mine, sizeof mine, "no memory for the start of a run");
+    for (int r = remote->spread->nranks; r-- > 0;)
         if (all[r].status != SHD_OK)
             status = shd_error_set(err, (int)all[r].status, "%s", all[r].text);
     free(all);
+    if (status == SHD_OK)
+        ranks_listen(remote->session, deliver, remote_of(away));
     return status;
 }
 
 /* Take the verdict of the lowest rank that called the run off. */
-static void agree_on_verdict(struct run *run)
+static void agree_on_verdict(const struct remote *remote)
 {
-    int nranks = run->spread->nranks;
-    struct {
+    struct run *run = remote->away.run;
+    struct verdict {
         int64_t called_off, over_limit;
-    } *all = calloc((size_t)nranks, sizeof *all), *mine = all + run->spread->me;
+    } mine = {atomic_load(&run->board.called_off), run->over_limit}, *all;
 
-    if (!all)
-        ranks_abort("no memory for the end of a run");
-    mine->called_off = atomic_load(&run->board.called_off);
-    mine->over_limit = run->over_limit;
-    ranks_merge(all, (uint64_t)nranks * sizeof *all, RANKS_JOIN);
-    for (int r = nranks; r-- > 0;) {
+    all = gather(remote, &mine, sizeof mine, "no memory for the end of a run");
+    for (int r = remote->spread->nranks; r-- > 0;) {
         if (all[r].called_off) {
             atomic_store(&run->board.called_off, (int)all[r].called_off);
             run->over_limit = (int32_t)all[r].over_limit;
         }
     }
     free(all);
-}
-
-static void agree_on_states(struct run *run)
-{
-    size_t n = (size_t)run->ndevices;
-    int64_t *states = calloc(n, sizeof *states);
-
-    if (!states)
-        ranks_abort("no memory for the end of a run");
-    for (size_t d = 0; d < n; d++)
-        states[d] = atomic_load(&run->devices[d].state);
-    spread_merge_rows(run->spread, states, sizeof *states);
-    for (size_t d = 0; d < n; d++)
-        atomic_store(&run->devices[d].state, (int)states[d]);
-    free(states);
 }
 
 static void agree_on_counts(struct run *run)
@@ -411,10 +365,27 @@ static void agree_on_counts(struct run *run)
         ranks_merge(run->matrix, n * n * sizeof *run->matrix, RANKS_SUM);
 }
 
-void remote_agree_on_end(struct run *run)
+void remote_end(struct away *away)
 {
-    agree_on_verdict(run);
+    agree_on_verdict(remote_of(away));
     ranks_close();
-    agree_on_states(run);
-    agree_on_counts(run);
+    agree_on_counts(away->run);
+}
+
+/* ---- storage ---- */
+
+void remote_init(struct remote *remote, const struct spread *spread, const struct away_calls *calls)
+{
+    memset(remote, 0, sizeof *remote);
+    remote->away.calls = calls;
+    remote->spread = spread;
+    remote->session = ranks_new_session();
+    pthread_mutex_init(&remote->lock, NULL);
+}
+
+void remote_fini(struct remote *remote)
+{
+    span_free_bundles(remote->spare);
+    span_free_bundles(remote->unclaimed);
+    pthread_mutex_destroy(&remote->lock);
 }

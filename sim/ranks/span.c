@@ -9,15 +9,13 @@
 #include <stdlib.h>
 
 #include "base/wait.h"
-#include "run/device.h"
+#include "ranks/remote.h"
 
 /* ---- the ranks of a group ---- */
 
 int span_rank_of(const struct span *span, uint32_t member)
 {
-    const struct run_group *group = span->group;
-
-    return group->devices[0]->run->spread->rank_of[group->members[member]];
+    return span->remote->spread->rank_of[span->group->members[member]];
 }
 
 static void list_here(struct span *s)
@@ -40,9 +38,7 @@ static void list_segments(struct span *s)
 
 static void list_ranks(struct span *s)
 {
-    int count = s->group->devices[0]->run->spread->nranks;
-
-    for (int r = 0; r < count; r++) {
+    for (int r = 0; r < s->remote->spread->nranks; r++) {
         uint32_t k = 0;
 
         while (k < s->nsegments && s->segments[k].rank != r)
@@ -52,15 +48,16 @@ static void list_ranks(struct span *s)
     }
 }
 
-struct span *span_create(struct run_group *group)
+struct span *span_create(struct remote *remote, struct run_group *group)
 {
-    size_t nranks = (size_t)group->devices[0]->run->spread->nranks;
+    size_t nranks = (size_t)remote->spread->nranks;
     struct span *s = calloc(1, sizeof *s);
 
     if (!s)
         return NULL;
+    s->remote = remote;
     s->group = group;
-    s->me = group->devices[0]->run->spread->me;
+    s->me = remote->spread->me;
     pthread_mutex_init(&s->lock, NULL);
     s->ranks = calloc(nranks, sizeof *s->ranks);
     s->tags = calloc(nranks, sizeof *s->tags);
@@ -211,11 +208,6 @@ void span_finish(struct span *span)
 
 /* ---- bundles ---- */
 
-void span_poke(struct span *span)
-{
-    wait_signal(&span->event);
-}
-
 void span_deliver(struct span *span, struct span_bundle *bundle)
 {
     bool all = false;
@@ -231,5 +223,5 @@ void span_deliver(struct span *span, struct span_bundle *bundle)
     }
     pthread_mutex_unlock(&span->lock);
     if (all)
-        span_poke(span);
+        wait_signal(&span->group->event);
 }

@@ -24,6 +24,7 @@
 #include "ranks/ranks.h"
 #include "run/collective.h"
 
+struct remote;
 struct run_group;
 struct wait_record;
 
@@ -52,7 +53,8 @@ struct span_segment {
 };
 
 struct span {
-    struct run_group *group;
+    struct remote *remote;
+    struct run_group *group; /* its event moves when all bundles have arrived, too */
     int me;
     uint32_t nranks; /* ranks with members */
     int *ranks;      /* ascending */
@@ -80,20 +82,21 @@ struct span {
     struct span_bundle *bundles; /* not read yet */
     uint32_t nmissing;          /* bundles of the current call still to come */
     struct wait_record *waiter; /* the wait for them */
-    _Atomic uint32_t event;     /* changes when all bundles have arrived, or a wait should check
-                                   again */
 };
 
+/* The span of a group with members on other ranks. */
+static inline struct span *span_of(const struct run_group *group)
+{
+    return group->away;
+}
+
 /* NULL: no memory. */
-struct span *span_create(struct run_group *group);
+struct span *span_create(struct remote *remote, struct run_group *group);
 void span_destroy(struct span *span); /* NULL is allowed; does not destroy its chain */
 void span_free_bundles(struct span_bundle *bundles);
 
 /* Deliver a bundle, which the span then owns; any thread, with the run's lock held. */
 void span_deliver(struct span *span, struct span_bundle *bundle);
-
-/* Wake the waiting thread to check again; any thread. */
-void span_poke(struct span *span);
 
 /* The rank of a member. */
 int span_rank_of(const struct span *span, uint32_t member);

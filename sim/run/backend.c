@@ -139,9 +139,9 @@ static int flags_of(const union backend_state *state, size_t align)
     return (int)MALLOCX_ARENA(state->jemalloc_id) | MALLOCX_TCACHE_NONE | MALLOCX_ALIGN(align);
 }
 
-/* Large blocks use huge pages, where the system has them: fewer page faults, and fewer look-ups by
- * another rank (or the kernel on its behalf) that reads the block.  Small blocks would share huge
- * pages with unrequested memory. */
+/* Large blocks use huge pages, where the system has them: fewer page faults, and fewer look-ups
+ * when the block is read from elsewhere.  Small blocks would share huge pages with unrequested
+ * memory. */
 static void *get_huge(const union backend_state *state, size_t bytes)
 {
     void *memory = mallocx(bytes, flags_of(state, HUGE_PAGE_BYTES));

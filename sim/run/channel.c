@@ -11,33 +11,54 @@
 
 #include "run/collective.h"
 #include "run/device.h"
-#include "ranks/remote.h"
 #include "run/tally.h"
+
+/* Add `nbytes` of a message from offset `at` on, and send the message when it is whole.  False: no
+ * memory. */
+static bool put(struct run_group *group, struct message_tag tag, uint64_t bytes, uint64_t at,
+                const void *data, uint64_t nbytes)
+{
+    struct message *m = at > 0 ? group->part : mailbox_room(group->mailbox, bytes);
+
+    if (!m)
+        return false;
+    m->tag = tag;
+    m->bytes = bytes;
+    memcpy(m->data + at, data, nbytes);
+    group->part = at + nbytes < bytes ? m : NULL;
+    if (group->part)
+        return true;
+    mailbox_send(group->mailbox, m);
+    wait_post(&group->barrier);
+    return true;
+}
+
+int channel_bring(struct run *run, int32_t from, int32_t to, struct message_tag tag, uint64_t bytes,
+                  uint64_t at, const void *data, uint64_t nbytes)
+{
+    struct run_group *group = run_group_channel(run, from, to);
+
+    return group && put(group, tag, bytes, at, data, nbytes) ? SHD_OK : SHD_ENOMEM;
+}
 
 int channel_send(struct shd_device *dev, int32_t to, struct message_tag tag, const void *data,
                  uint64_t bytes, struct shd_error *err)
 {
     struct run_seat seat;
-    struct message *m;
+    struct away *away = dev->run->away;
     int status;
 
     if (!dev->run->devices[to].here) {
-        remote_message(dev->run, dev->position, to, tag, data, bytes);
+        away->calls->send(away, dev->position, to, tag, data, bytes);
         return SHD_OK;
     }
     status = run_group_of_channel(&seat, dev, dev->position, to, err);
 
     if (status != SHD_OK)
         return status;
-    m = mailbox_room(seat.group->mailbox, bytes);
-    if (!m)
+    if (!put(seat.group, tag, bytes, 0, data, bytes))
         return shd_error_set(err, SHD_ENOMEM, "no memory for a message of %" PRIu64 " bytes",
                              bytes);
-    m->tag = tag;
-    m->bytes = bytes;
-    memcpy(m->data, data, bytes);
-    mailbox_send(seat.group->mailbox, m);
-    wait_post(&seat.group->barrier);
     return SHD_OK;
 }
 
@@ -54,14 +75,15 @@ static struct message *wait_for(struct shd_device *dev, struct run_group *group,
     }
 }
 
-static struct message *wait_for_rank(struct shd_device *dev, struct run_group *group,
+static struct message *wait_for_away(struct shd_device *dev, struct run_group *group,
                                      const struct message_tag *tag)
 {
+    struct away *away = dev->run->away;
     struct message *m;
 
-    ranks_expect();
+    away->calls->expect(away, true);
     m = wait_for(dev, group, tag);
-    ranks_expect_no_more();
+    away->calls->expect(away, false);
     return m;
 }
 
@@ -94,7 +116,7 @@ int channel_take(struct shd_device *dev, int32_t from, struct message_tag tag, v
     if (status != SHD_OK)
         return status;
     m = dev->run->devices[from].here ? wait_for(dev, call.seat.group, &tag)
-                                     : wait_for_rank(dev, call.seat.group, &tag);
+                                     : wait_for_away(dev, call.seat.group, &tag);
     if (!m)
         return run_give_up(dev, &call, err);
     status = copy_out(dev, from, m, out, bytes, received, err);

@@ -17,6 +17,7 @@
 
 #include "run/mailbox.h"
 
+struct run;
 struct shd_device;
 
 /* Send `bytes` to the device at position `to`, which may be the sender.  SHD_ENOMEM. */
@@ -28,5 +29,10 @@ int channel_send(struct shd_device *dev, int32_t to, struct message_tag tag, con
  * came from another device.  SHD_ESTOPPED, SHD_ESTUCK, SHD_ENOMEM. */
 int channel_take(struct shd_device *dev, int32_t from, struct message_tag tag, void *out,
                  uint64_t bytes, const char *where, uint64_t *received, struct shd_error *err);
+
+/* Bring `nbytes` of a message of `bytes` from a device that is away, from offset `at` on; its parts
+ * come in order.  SHD_ENOMEM. */
+SHD_MUST_CHECK int channel_bring(struct run *run, int32_t from, int32_t to, struct message_tag tag,
+                                 uint64_t bytes, uint64_t at, const void *data, uint64_t nbytes);
 
 #endif /* RUN_CHANNEL_H */

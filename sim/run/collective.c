@@ -12,7 +12,6 @@
 #include "kern/kern.h"
 #include "run/device.h"
 #include "run/fused.h"
-#include "ranks/meet.h"
 #include "run/mismatch.h"
 #include "run/move.h"
 #include "run/tally.h"
@@ -161,8 +160,7 @@ struct arrival {
     struct shd_device *dev;
 };
 
-/* Execute the call that all members made, or leave it to their threads. */
-static uint32_t do_call(struct run_group *group, uint32_t *ntasks)
+uint32_t run_execute(struct run_group *group, uint32_t *ntasks)
 {
     const struct run *run = group->devices[0]->run;
     struct fused_job *job = &group->job;
@@ -181,37 +179,19 @@ static uint32_t do_call(struct run_group *group, uint32_t *ntasks)
     return 0;
 }
 
-/* Meet the other ranks' members; that may complete the call. */
-static uint32_t meet_others(const struct arrival *a, uint32_t *ntasks)
-{
-    struct run_group *group = a->group;
-    uint32_t nthreads;
-
-    switch (meet_ranks(group, a->dev)) {
-    case MEET_GIVEN_UP:
-        return WAIT_GIVEN_UP;
-    case MEET_DONE:
-        return 0;
-    default:
-        nthreads = do_call(group, ntasks);
-        meet_finish(group);
-        return nthreads;
-    }
-}
-
 /* Run by the last member to arrive, while all others wait. */
 static uint32_t all_are_here(void *arg, uint32_t *ntasks)
 {
     const struct arrival *a = arg;
     struct run_group *group = a->group;
 
-    if (group->span)
-        return meet_others(a, ntasks);
+    if (group->away)
+        return a->dev->run->away->calls->meet(group, a->dev, ntasks);
     group->status = mismatch_check(group, &group->error);
     if (group->status != SHD_OK)
         return 0;
     group->way = choose_way(group);
-    return do_call(group, ntasks);
+    return run_execute(group, ntasks);
 }
 
 static void do_task(void *arg, uint32_t task)

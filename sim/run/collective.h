@@ -32,7 +32,7 @@
  * arrays' chunks c; an array that is not cut is one chunk. */
 struct coll_view {
     void *base;
-    uint64_t skip; /* for data from another rank: leading elements that are not present */
+    uint64_t skip; /* for data from elsewhere: leading elements that are not present */
     uint64_t chunk;
     uint64_t run;
     uint64_t stride;
@@ -54,13 +54,18 @@ struct coll_call {
     /* Set during the call: */
     void *tmp;             /* transport buffer */
     uint64_t pulled_bytes; /* pull phase: bytes that the member publishes */
-    uint64_t away_bytes;   /* received bytes that another rank has counted */
+    uint64_t away_bytes;   /* received bytes that were counted elsewhere (away.h) */
 };
 
 /* Take part in a collective.  When it returns SHD_OK, IN may be reused.  SHD_EMISMATCH (for all
  * members), SHD_ESTOPPED, SHD_ESTUCK, SHD_EINVAL, SHD_EUNSUPPORTED (algorithm or type),
  * SHD_ENOMEM. */
 int run_collective(struct shd_device *dev, struct coll_call *call, struct shd_error *err);
+
+/* Called by the last member to arrive, when all members' calls match and the group's way is set:
+ * execute the call, or leave it to the members' threads.  Returns how many of them are to share
+ * *ntasks tasks. */
+uint32_t run_execute(struct run_group *group, uint32_t *ntasks);
 
 /* Record why a device's wait in a call was given up, and return the status and the message. */
 int run_give_up(struct shd_device *dev, const struct coll_call *call, struct shd_error *err);

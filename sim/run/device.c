@@ -263,10 +263,11 @@ void device_count_anew(struct shd_device *dev)
     struct run *run = dev->run;
 
     forget(dev);
-    if (dev->position != spread_first(run->spread, run->ndevices))
-        return;
-    for (int32_t d = 0; d < run->ndevices; d++) /* forget what this rank counted for devices of
-                                                   other ranks */
+    for (int32_t d = 0; d < dev->position; d++)
+        if (run->devices[d].here)
+            return;
+    for (int32_t d = 0; d < run->ndevices; d++) /* the first device here: what was counted here for
+                                                   devices that are away */
         if (!run->devices[d].here)
             forget(&run->devices[d]);
 }

@@ -18,8 +18,8 @@
 #include "base/turns.h"
 #include "base/wait.h"
 #include "coll/coll.h"
-#include "ranks/spread.h"
 #include "run/arena.h"
+#include "run/away.h"
 #include "run/group.h"
 
 enum device_state {
@@ -34,14 +34,13 @@ enum device_state {
 /* Buckets of a device's seat table; a program has a few seats for each set of axes that it uses. */
 #define DEVICE_SEAT_BUCKETS 32
 
-struct span_bundle; /* another rank's part of a call, see span.h */
 struct device_seat; /* a cached seat of the device, see group.c */
 struct axes_group;  /* a group indexed by axes, see group.c */
 
 struct shd_device {
     struct run *run;
     int32_t position;
-    bool here; /* on this rank; of other devices only reported state is known */
+    bool here; /* of a device that is away only its state is known (away.h) */
     struct arena arena;
     struct wait_record record;
     uint64_t *matrix_row;  /* bytes received by source position; NULL in large runs */
@@ -90,27 +89,25 @@ struct run {
     int32_t over_limit;       /* the device that waited too long; read after joining */
     _Atomic int gate;         /* enum run_gate */
     _Atomic uint32_t gate_event;
-    _Atomic int32_t nlive;
-    _Atomic uint32_t ended;   /* event: a device has ended, or all have */
+    _Atomic int32_t nlive;    /* devices, here and away, that have not ended */
+    _Atomic uint32_t ended;   /* event: all devices have ended */
     pthread_mutex_t lock;     /* guards the following fields, group membership, and changes of
                                  state */
     struct run_group *buckets[RUN_GROUP_BUCKETS];
     struct run_group *groups; /* all groups */
     struct axes_group *by_axes[RUN_GROUP_BUCKETS];
-    struct span_bundle *unclaimed; /* for groups that do not exist yet */
 
-    const struct spread *spread; /* the ranks of the run; NULL: a single one */
-    uint64_t session;            /* of its letters */
-    struct remote *remote;       /* state reported by other ranks; NULL: a single rank */
+    struct away *away;    /* the devices that are not here; NULL: all are here */
+    _Atomic bool settled; /* no device, here or away, can go on */
 };
 
 /* shd_run() with existing device memory: each device is lent its arena of `arenas`.  Memory kept by
  * arena_keep() survives the run, all other memory is freed.  NULL: the run allocates its own.
  *
- * With `spread` (NULL: all devices are on this rank) each rank runs its own devices, all ranks call
- * this together, and status, error and counts are equal on all of them. */
+ * `away` joins runs that share the devices (away.h), which all call this together; NULL: all
+ * devices are here. */
 int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
-                const struct shd_run_opts *opts, struct arena *arenas, const struct spread *spread,
+                const struct shd_run_opts *opts, struct arena *arenas, struct away *away,
                 struct shd_run_stats *stats, struct shd_error *err);
 
 /* Reset the received and sent bytes of a device; only while no device moves any. */
@@ -120,19 +117,13 @@ void device_count_anew(struct shd_device *dev);
 void run_group_fini_seats(struct shd_device *dev);
 void run_group_fini_all(struct run *run);
 
-/* Called when the device's thread has ended: set its state, and notify all that wait for it. */
-void run_group_leave_all(struct shd_device *dev, enum device_state state);
-
-/* Called when a device of another rank has ended. */
-void run_group_lose(struct run *run, int32_t position, enum device_state state);
-
-/* Called when a bundle for a group has arrived (span.h). */
-void run_group_deliver(struct run *run, struct span_bundle *bundle);
+/* Called when a device, here or away, has ended: set its state, and notify all that wait for it. */
+void run_device_end(struct shd_device *dev, enum device_state state);
 
 /* The channel between two devices; NULL: no memory. */
 struct run_group *run_group_channel(struct run *run, int32_t from, int32_t to);
 
-/* Make all devices of this rank give up their waits, unless the run was called off before. */
+/* Make all devices here give up their waits, unless the run was called off before. */
 void run_group_call_off(struct run *run, enum run_verdict verdict);
 
 #endif /* RUN_DEVICE_H */

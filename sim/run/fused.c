@@ -336,7 +336,7 @@ void fused_task(const struct fused_job *job, const struct run_group *group, uint
         stream_fence();
 }
 
-/* ---- from rank to rank ---- */
+/* ---- with members that are away ---- */
 
 uint64_t fused_npieces(enum coll_kind kind, const struct coll_shape *shape)
 {

@@ -49,7 +49,7 @@ void fused_prepare(struct fused_job *job, const struct run_group *group, uint32_
 
 void fused_task(const struct fused_job *job, const struct run_group *group, uint32_t task);
 
-/* ---- a reduction that passes from rank to rank (chain.h) ---- */
+/* ---- a reduction block by block, when some members are away ---- */
 
 struct count;
 
@@ -57,8 +57,7 @@ struct count;
 struct fused_range {
     const struct fused_job *job; /* for its shape */
     const struct run_group *group;
-    const struct coll_call *call; /* a member's call on this rank: those of other ranks may not
-                                     have arrived */
+    const struct coll_call *call; /* the call of a member here: others may not have arrived */
     struct count *count;
     uint64_t piece; /* of fused_npieces(), each with its own element count */
     uint64_t at, nelems;
@@ -74,11 +73,11 @@ void fused_fold(const struct fused_range *range, uint32_t first, uint32_t end, v
 /* Finish the sum after the last member's operand. */
 void fused_finish(const struct fused_range *range, void *sum);
 
-/* Store the reduction into the OUT of each destination member on this rank. */
+/* Store the reduction into the OUT of each destination member that is here. */
 void fused_store(const struct fused_range *range, const void *sum);
 
-/* The contiguous memory of the range in the OUT of the first destination member on this rank; NULL:
- * there is none, or it is not contiguous. */
+/* The contiguous memory of the range in the OUT of the first destination member that is here;
+ * NULL: there is none, or it is not contiguous. */
 void *fused_place(const struct fused_range *range);
 
 #endif /* RUN_FUSED_H */

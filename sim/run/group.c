@@ -13,11 +13,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "ranks/chain.h"
 #include "run/device.h"
 #include "run/mailbox.h"
-#include "ranks/remote.h"
-#include "ranks/span.h"
 
 /* In place of a number of axes: the group belongs to a pair of positions, or to a channel. */
 #define PAIR_NAXES UINT32_MAX
@@ -60,22 +57,22 @@ static uint64_t hash_members(const int32_t *members, uint32_t nmembers)
     return hash;
 }
 
-static void destroy_group(struct run_group *group)
+static void destroy_group(const struct run *run, struct run_group *group)
 {
     if (!group)
         return;
+    if (group->away)
+        run->away->calls->leave(group->away);
     free(group->members);
     free(group->devices);
     free(group->calls);
     mailbox_destroy(group->mailbox);
     free(group->part);
-    if (group->span)
-        chain_destroy(group->span->chain);
-    span_destroy(group->span);
     free(group);
 }
 
-static struct run_group *create_group(struct run *run, const int32_t *members, uint32_t nmembers)
+static struct run_group *create_group(struct run *run, const int32_t *members, uint32_t nmembers,
+                                      uint64_t hash)
 {
     struct run_group *group = calloc(1, sizeof(*group));
     uint32_t nhere = 0;
@@ -87,9 +84,10 @@ static struct run_group *create_group(struct run *run, const int32_t *members, u
     group->devices = malloc(nmembers * sizeof(struct shd_device *));
     group->calls = calloc(nmembers, sizeof(struct coll_call *));
     if (!group->members || !group->devices || !group->calls) {
-        destroy_group(group);
+        destroy_group(run, group);
         return NULL;
     }
+    group->hash = hash;
     for (uint32_t m = 0; m < nmembers; m++) {
         group->members[m] = members[m];
         group->devices[m] = &run->devices[members[m]];
@@ -99,13 +97,13 @@ static struct run_group *create_group(struct run *run, const int32_t *members, u
     return group;
 }
 
-/* Create the span of a group whose members are on several ranks. */
-static bool span_ranks(struct run_group *group)
+/* Join a group with its members that are away. */
+static bool join_away(struct run *run, struct run_group *group)
 {
     if (group->barrier.nmembers == group->nmembers)
         return true;
-    group->span = span_create(group);
-    return group->span != NULL;
+    group->away = run->away->calls->join(run->away, group);
+    return group->away != NULL;
 }
 
 /* Reserve room for one more group in each member's list.  Called with the run's lock held. */
@@ -121,9 +119,9 @@ static bool reserve_lists(struct run_group *group)
 }
 
 /* Called with the run's lock held, which also guards which members have ended already. */
-static void link_group(struct run *run, struct run_group *group, uint64_t hash)
+static void link_group(struct run *run, struct run_group *group)
 {
-    struct run_group **bucket = &run->buckets[hash % RUN_GROUP_BUCKETS];
+    struct run_group **bucket = &run->buckets[group->hash % RUN_GROUP_BUCKETS];
 
     for (uint32_t m = 0; m < group->nmembers; m++) {
         struct shd_device *dev = group->devices[m];
@@ -132,28 +130,10 @@ static void link_group(struct run *run, struct run_group *group, uint64_t hash)
         if (atomic_load(&dev->state) != DEVICE_LIVE)
             wait_lose_member(&group->barrier);
     }
-    group->hash = hash;
     group->next = *bucket;
     *bucket = group;
     group->next_all = run->groups;
     run->groups = group;
-}
-
-/* Deliver bundles that arrived before the group existed.  Called with the run's lock held. */
-static void claim(struct run *run, struct run_group *group)
-{
-    struct span_bundle **at = &run->unclaimed;
-
-    while (*at) {
-        struct span_bundle *b = *at;
-
-        if (b->group != group->hash) {
-            at = &b->next;
-            continue;
-        }
-        *at = b->next;
-        span_deliver(group->span, b);
-    }
 }
 
 /* Called with the run's lock held.  NULL: no memory. */
@@ -168,16 +148,14 @@ static struct run_group *find_or_create(struct run *run, const int32_t *members,
             !memcmp(group->members, members, nmembers * sizeof(*members)))
             return group;
     }
-    group = create_group(run, members, nmembers);
+    group = create_group(run, members, nmembers, hash);
     if (group && channel)
         group->mailbox = mailbox_create();
-    if (!group || (channel ? !group->mailbox : !span_ranks(group)) || !reserve_lists(group)) {
-        destroy_group(group);
+    if (!group || !reserve_lists(group) || (channel ? !group->mailbox : !join_away(run, group))) {
+        destroy_group(run, group);
         return NULL;
     }
-    link_group(run, group, hash);
-    if (group->span)
-        claim(run, group);
+    link_group(run, group);
     return group;
 }
 
@@ -396,9 +374,8 @@ void run_group_fini_all(struct run *run)
         struct run_group *group = run->groups;
 
         run->groups = group->next_all;
-        destroy_group(group);
+        destroy_group(run, group);
     }
-    span_free_bundles(run->unclaimed);
     for (size_t i = 0; i < RUN_GROUP_BUCKETS; i++) {
         while (run->by_axes[i]) {
             struct axes_group *g = run->by_axes[i];
@@ -409,21 +386,19 @@ void run_group_fini_all(struct run *run)
     }
 }
 
-void run_group_leave_all(struct shd_device *dev, enum device_state state)
+void run_device_end(struct shd_device *dev, enum device_state state)
 {
-    pthread_mutex_lock(&dev->run->lock);
+    struct run *run = dev->run;
+
+    pthread_mutex_lock(&run->lock);
     atomic_store(&dev->state, state);
     for (size_t i = 0; i < dev->ngroups; i++) {
         wait_lose_member(&dev->groups[i]->barrier);
-        if (dev->groups[i]->span)
-            span_poke(dev->groups[i]->span);
+        wait_signal(&dev->groups[i]->event);
     }
-    pthread_mutex_unlock(&dev->run->lock);
-}
-
-void run_group_lose(struct run *run, int32_t position, enum device_state state)
-{
-    run_group_leave_all(&run->devices[position], state);
+    pthread_mutex_unlock(&run->lock);
+    if (atomic_fetch_sub(&run->nlive, 1) == 1)
+        wait_signal(&run->ended);
 }
 
 void run_group_call_off(struct run *run, enum run_verdict verdict)
@@ -431,35 +406,13 @@ void run_group_call_off(struct run *run, enum run_verdict verdict)
     int goes_on = RUN_GOES_ON;
 
     (void)atomic_compare_exchange_strong(&run->board.called_off, &goes_on, verdict);
-    if (run->remote && verdict == RUN_STUCK)
-        atomic_store(&run->remote->settled, true);
+    if (verdict == RUN_STUCK)
+        atomic_store(&run->settled, true);
     pthread_mutex_lock(&run->lock);
     for (struct run_group *group = run->groups; group; group = group->next_all) {
         wait_poke(&group->barrier);
-        if (group->span)
-            span_poke(group->span);
+        wait_signal(&group->event);
     }
-    pthread_mutex_unlock(&run->lock);
-}
-
-static void keep(struct span_bundle **list, struct span_bundle *bundle)
-{
-    bundle->next = *list;
-    *list = bundle;
-}
-
-void run_group_deliver(struct run *run, struct span_bundle *bundle)
-{
-    struct run_group *group;
-
-    pthread_mutex_lock(&run->lock);
-    group = run->buckets[bundle->group % RUN_GROUP_BUCKETS];
-    while (group && !(group->span && group->hash == bundle->group))
-        group = group->next;
-    if (group)
-        span_deliver(group->span, bundle);
-    else
-        keep(&run->unclaimed, bundle);
     pthread_mutex_unlock(&run->lock);
 }
 

@@ -22,7 +22,6 @@
 struct coll_call;
 struct message;
 struct shd_device;
-struct span;
 
 enum group_way {
     GROUP_BY_STEPS, /* each member makes its moves of the schedule, step by step */
@@ -43,8 +42,10 @@ struct run_group {
     struct fused_job job;  /* GROUP_FUSED */
     struct mailbox *mailbox; /* NULL: members meet here; else a channel, one member sending to
                                 the other (channel.h) */
-    struct message *part;    /* of a mailbox: a message of another rank that has arrived in part */
-    struct span *span;       /* NULL: all members are on this rank */
+    struct message *part;   /* of a mailbox: a message that has arrived in part (channel_bring()) */
+    void *away;             /* kept for it by the run's `away`; NULL: all members are here, or it is
+                               a channel */
+    _Atomic uint32_t event; /* moves when a wait for members that are away must look again */
 
     uint64_t hash;
     struct run_group *next;     /* in its bucket; guarded by the run's lock */

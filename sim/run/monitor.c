@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 
-#include "ranks/remote.h"
-
 /* Time between two checks: short enough for a stop to seem immediate, and long compared with a
  * check. */
 #define LOOK_NS (50 * INT64_C(1000000))
@@ -44,36 +42,38 @@ void monitor_destroy(struct monitor_watch *watch)
     free(watch);
 }
 
-/* Whether all live devices are blocked (and at least one is live); stores the sum of their
- * counts. */
-static bool all_blocked(const struct run *run, uint64_t *sum)
+struct monitor_sight monitor_look(const struct run *run)
 {
-    bool any = false;
+    struct monitor_sight sight = {.blocked = 1};
 
-    *sum = 0;
     for (int32_t d = 0; d < run->ndevices; d++) {
         const struct shd_device *dev = &run->devices[d];
 
         if (!dev->here)
             continue;
-        *sum += atomic_load(&dev->record.count);
+        sight.moved += atomic_load(&dev->record.count);
         if (atomic_load(&dev->state) != DEVICE_LIVE)
             continue;
-        if (!wait_is_blocked(&dev->record))
-            return false;
-        any = true;
+        sight.any = 1;
+        sight.blocked &= wait_is_blocked(&dev->record);
     }
-    return any;
+    return sight;
+}
+
+bool monitor_is_still(const struct monitor_sight *before, const struct monitor_sight *now)
+{
+    return before->blocked && now->blocked && now->any && now->moved == before->moved;
 }
 
 static bool is_stuck(struct run *run)
 {
-    uint64_t first;
-    uint64_t second;
+    struct monitor_sight before, now;
 
-    if (run->remote)
-        return run->spread->me == 0 && remote_wave(run);
-    return all_blocked(run, &first) && all_blocked(run, &second) && first == second;
+    if (run->away)
+        return run->away->calls->is_stuck(run->away);
+    before = monitor_look(run);
+    now = monitor_look(run);
+    return monitor_is_still(&before, &now);
 }
 
 /* The device at the lowest position that has been in the same wait for longer than the limit, or
@@ -105,8 +105,8 @@ static int32_t find_over_limit(const struct run *run, struct monitor_watch *watc
 static void call_off(struct run *run, enum run_verdict verdict)
 {
     run_group_call_off(run, verdict);
-    if (run->remote)
-        remote_tell_verdict(run, verdict, run->over_limit);
+    if (run->away)
+        run->away->calls->call_off(run->away, (int)verdict);
 }
 
 static void look(struct run *run, struct monitor_watch *watch)
@@ -134,11 +134,11 @@ void monitor_run(struct run *run, struct monitor_watch *watch)
     for (;;) {
         uint32_t seen = atomic_load(&run->ended);
 
-        if (atomic_load(&run->nlive) == 0 && remote_all_done(run))
+        if (atomic_load(&run->nlive) == 0)
             return;
         if (!atomic_load(&run->board.called_off))
             look(run, watch);
-        else if (run->remote && !atomic_load(&run->remote->settled) && is_stuck(run))
+        else if (run->away && !atomic_load(&run->settled) && is_stuck(run))
             call_off(run, RUN_STUCK); /* does not change the verdict */
         wait_event(&run->ended, seen, LOOK_NS);
     }

@@ -11,6 +11,18 @@
 
 #include "run/device.h"
 
+/* What the devices here are doing, at about the same time. */
+struct monitor_sight {
+    uint64_t blocked; /* 1: all live devices wait for others, or none is live */
+    uint64_t any;     /* 1: some device is live */
+    uint64_t moved;   /* the sum of their wait counts */
+};
+
+struct monitor_sight monitor_look(const struct run *run);
+
+/* Whether no device moved on between two sights, and none can any more. */
+bool monitor_is_still(const struct monitor_sight *before, const struct monitor_sight *now);
+
 struct monitor_watch; /* how long each device has waited */
 
 /* NULL: no memory. */

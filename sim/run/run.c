@@ -11,7 +11,6 @@
 
 #include "run/device.h"
 #include "run/monitor.h"
-#include "ranks/remote.h"
 #include "run/verdict.h"
 
 /* Default stack of a device's thread; thousands of devices have one each. */
@@ -106,7 +105,6 @@ static void fini_run(struct run *run)
         free(run->devices[d].tmp);
     }
     run_group_fini_all(run);
-    remote_end(run);
     free(run->devices);
     free(run->matrix);
     pthread_mutex_destroy(&run->lock);
@@ -138,9 +136,10 @@ static int init_run(struct run *run, const struct shd_mesh *mesh, struct arena *
 
     run->mesh = mesh;
     run->ndevices = (int32_t)n;
+    atomic_store(&run->nlive, run->ndevices);
     turns_init(&run->turns);
     run->ncores = run->turns.ncores > 1 ? run->turns.ncores : 1;
-    run->board.spin = n <= run->ncores && !run->spread;
+    run->board.spin = n <= run->ncores && !run->away;
     run->board.nyields = NYIELDS;
     run->devices = calloc(n, sizeof(*run->devices));
     if (n <= SHD_RUN_MATRIX_MAX)
@@ -152,8 +151,7 @@ static int init_run(struct run *run, const struct shd_mesh *mesh, struct arena *
 
         dev->run = run;
         dev->position = (int32_t)d;
-        dev->here = spread_has(run->spread, dev->position);
-        atomic_fetch_add(&run->nlive, dev->here);
+        dev->here = !run->away || run->away->calls->is_here(run->away, dev->position);
         dev->matrix_row = run->matrix ? run->matrix + d * n : NULL;
         open_arena(dev, arenas ? &arenas[d] : NULL);
     }
@@ -174,14 +172,9 @@ static void end_device(struct shd_device *dev, int status)
     state = dev->gave_up ? DEVICE_STOPPED : status ? DEVICE_FAILED : DEVICE_ENDED;
     if (state == DEVICE_FAILED && dev->error.status != status)
         shd_error_set(&dev->error, status, "failed with status %d", status);
-    run_group_leave_all(dev, state);
-    if (dev->run->remote)
-        remote_tell_ended(dev, state);
-    if (atomic_fetch_sub(&dev->run->nlive, 1) > 1)
-        return;
-    if (dev->run->remote)
-        remote_tell_done(dev->run);
-    wait_signal(&dev->run->ended);
+    run_device_end(dev, state);
+    if (dev->run->away)
+        dev->run->away->calls->tell_end(dev->run->away, dev->position, (int)state);
 }
 
 /* Called if the device's function did not return: its thread was ended. */
@@ -251,20 +244,19 @@ static int start_threads(struct run *run, int32_t *nstarted, struct shd_error *e
     return SHD_OK;
 }
 
-/* Run all devices or none, on all ranks. */
-static int run_threads(struct run *run, struct shd_error *err)
+/* Run all devices or none, here and away: none if the status says that this run could not begin. */
+static int run_threads(struct run *run, int status, struct shd_error *err)
 {
-    struct monitor_watch *watch = monitor_create(run);
+    struct monitor_watch *watch = status == SHD_OK ? monitor_create(run) : NULL;
     int32_t nstarted = 0;
-    int status;
 
     if (watch)
         status = start_threads(run, &nstarted, err);
-    else
+    else if (status == SHD_OK)
         status = shd_error_set(err, SHD_ENOMEM, "no memory for a run of %" PRId32 " devices",
                                run->ndevices);
-    if (run->remote)
-        status = remote_agree_on_start(run, status, err);
+    if (run->away)
+        status = run->away->calls->start(run->away, status, err);
     open_gate(run, status == SHD_OK ? GATE_OPEN : GATE_GO_HOME);
     if (status == SHD_OK)
         monitor_run(run, watch);
@@ -272,6 +264,8 @@ static int run_threads(struct run *run, struct shd_error *err)
         if (run->devices[d].here)
             pthread_join(run->devices[d].thread, NULL);
     monitor_destroy(watch);
+    if (run->away && status == SHD_OK)
+        run->away->calls->end(run->away);
     return status;
 }
 
@@ -321,42 +315,26 @@ void shd_run_stats_fini(struct shd_run_stats *stats)
     *stats = (struct shd_run_stats){.error_device = -1};
 }
 
-/* Called by all ranks together, even if this one could not allocate. */
-static int run_over_ranks(struct run *run, int status, struct shd_error *err)
-{
-    if (status != SHD_OK)
-        return remote_agree_on_start(run, status, err);
-    remote_listen(run);
-    status = run_threads(run, err);
-    if (status == SHD_OK)
-        remote_agree_on_end(run);
-    else
-        ranks_close();
-    return status;
-}
-
 int run_devices(const struct shd_mesh *mesh, shd_device_fn fn, void *arg,
-                const struct shd_run_opts *opts, struct arena *arenas, const struct spread *spread,
+                const struct shd_run_opts *opts, struct arena *arenas, struct away *away,
                 struct shd_run_stats *stats, struct shd_error *err)
 {
-    struct run run = {.fn = fn, .arg = arg, .spread = spread, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct run run = {.fn = fn, .arg = arg, .away = away, .lock = PTHREAD_MUTEX_INITIALIZER};
     struct shd_error own;
     int32_t error_device = -1;
     int status = SHD_OK;
 
     err = err ? err : &own;
+    if (away)
+        away->run = &run;
     if (stats)
         status = init_stats(stats, shd_mesh_size(mesh), err);
     if (status == SHD_OK)
         status = set_options(&run, mesh, opts, err);
-    if (spread && remote_begin(&run, &own) != SHD_OK)
-        ranks_abort(own.text);
     if (status == SHD_OK)
         status = init_run(&run, mesh, arenas, err);
-    if (spread)
-        status = run_over_ranks(&run, status, err);
-    else if (status == SHD_OK)
-        status = run_threads(&run, err);
+    if (away || status == SHD_OK)
+        status = run_threads(&run, status, err);
     if (status == SHD_OK)
         status = verdict_build(&run, &error_device, err);
     if (stats && run.devices)

@@ -39,9 +39,9 @@ uint64_t tally_received(const struct shd_device *dev)
 void tally_init(struct tally *tally, const struct run_group *group, bool alone)
 {
     tally->group = group;
-    tally->alone = alone && !group->span; /* otherwise leaders of other groups also count for
+    tally->alone = alone && !group->away; /* otherwise leaders of other groups also count for
                                              devices elsewhere */
-    tally->here_only = group->span != NULL;
+    tally->here_only = group->away != NULL;
     tally->by_member = NULL;
     tally->used = 0;
 }

@@ -27,7 +27,7 @@ struct shd_device;
 struct tally {
     const struct run_group *group;
     bool alone;
-    bool here_only;       /* other ranks count what their members receive */
+    bool here_only;       /* what members that are away receive is counted there */
     uint64_t *by_member;  /* the same bytes, by receiver; NULL: not needed */
     uint64_t used; /* bit i: pairs[i] is in use */
     struct tally_pair {
@@ -36,9 +36,9 @@ struct tally {
     } pairs[TALLY_PAIRS];
 };
 
-/* In a group that spans ranks only what this rank's members receive is counted, unless the caller
- * says otherwise.  `alone`: no other thread counts for members of the group until the tally is
- * flushed, as while all of them wait for this one. */
+/* In a group with members that are away only what the members here receive is counted, unless the
+ * caller says otherwise.  `alone`: no other thread counts for members of the group until the tally
+ * is flushed, as while all of them wait for this one. */
 void tally_init(struct tally *tally, const struct run_group *group, bool alone);
 void tally_add(struct tally *tally, uint32_t receiver, uint32_t source, uint64_t bytes);
 void tally_flush(struct tally *tally);

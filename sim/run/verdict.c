@@ -14,7 +14,7 @@
 /* Devices named in a message about a circular wait: as many as its text has room for. */
 #define LINKS_SHOWN 4
 
-/* How a device ended, in a form that all ranks share. */
+/* How a device ended, in a form that can be shared (away.h). */
 struct ending {
     int32_t state, status;
     int32_t waits; /* 1: its last wait was given up at a barrier (not refused before) */
@@ -35,7 +35,7 @@ static struct ending ending_of(const struct shd_device *dev)
 {
     struct ending e;
 
-    memset(&e, 0, sizeof e); /* padding, too, as it is sent to other ranks */
+    memset(&e, 0, sizeof e); /* padding, too, as it is shared */
     e.state = atomic_load(&dev->state);
     e.status = dev->error.status;
     e.waits = atomic_load(&dev->record.count) % 2 == 1;
@@ -64,16 +64,22 @@ static int32_t find_missing(const struct shd_device *dev, const struct ending *e
     return missing;
 }
 
+static void share(struct ending *endings, const struct run *run)
+{
+    if (run->away)
+        run->away->calls->share(run->away, endings, sizeof *endings);
+}
+
 static void fill(struct ending *endings, const struct run *run)
 {
     for (int32_t d = 0; d < run->ndevices; d++)
         if (run->devices[d].here)
             endings[d] = ending_of(&run->devices[d]);
-    spread_merge_rows(run->spread, endings, sizeof *endings);
+    share(endings, run);
     for (int32_t d = 0; d < run->ndevices; d++)
         if (run->devices[d].here && endings[d].waits)
             endings[d].missing = find_missing(&run->devices[d], endings);
-    spread_merge_rows(run->spread, endings, sizeof *endings);
+    share(endings, run);
 }
 
 /* The lowest position of a device in a state, or -1. */

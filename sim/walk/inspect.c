@@ -50,7 +50,7 @@ static int show_peers(struct run_pull *pull, void *arg, struct shd_error *err)
             continue;
         opts->peer(opts->inspect_arg, w->position, s->op, group->members[m], s->buffer,
                    run_pull_peer(pull, m));
-        span_forget(group->span, m); /* no other device of this rank reads the copy */
+        span_forget(span_of(group), m); /* no other device of this rank reads the copy */
     }
     return SHD_OK;
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "program/shard.h"
+#include "ranks/over_ranks.h"
 #include "ranks/spread.h"
 #include "run/backend.h"
 #include "walk/gather.h"
@@ -535,8 +536,8 @@ int walk_run(struct record *record, const struct walk_opts *opts, struct shd_err
     if (status != SHD_OK)
         return status;
     if (allocate(&walk)) {
-        status = run_devices(record->program->mesh, walk_device, &walk, &run_opts, NULL,
-                             opts->spread, &stats, err);
+        status = run_over_ranks(record->program->mesh, walk_device, &walk, &run_opts, opts->spread,
+                                &stats, err);
         if (status == SHD_OK)
             take_stats(record, &stats, &walk);
         if (status == SHD_OK)
