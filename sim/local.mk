@@ -738,8 +738,11 @@ libsim_la_SOURCES = \
 	%D%/question/read_field.h \
 	%D%/ranks/chain.c \
 	%D%/ranks/chain.h \
+	%D%/ranks/courier.c \
 	%D%/ranks/farm.c \
 	%D%/ranks/farm.h \
+	%D%/ranks/letters.c \
+	%D%/ranks/letters.h \
 	%D%/ranks/meet.c \
 	%D%/ranks/meet.h \
 	%D%/ranks/over_ranks.c \
@@ -755,6 +758,7 @@ libsim_la_SOURCES = \
 	%D%/ranks/span.h \
 	%D%/ranks/spread.c \
 	%D%/ranks/spread.h \
+	%D%/ranks/wire.h \
 	%D%/report/attention.c \
 	%D%/report/attention.h \
 	%D%/report/attention_pairs.c \
@@ -1068,11 +1072,9 @@ SIM_LIBS = $(YAML_LIBS) $(JANSSON_LIBS) $(NLOPT_LIBS) $(SQLITE_LIBS) $(MPI_LIBS)
 libsim_la_LIBADD = $(SIM_LIBS)
 libsim_la_LINK = $(INSTALLED_LINK)
 
-# The only file that knows of MPI, and what takes its place.
+# The only file that calls MPI.
 if WITH_MPI
-libsim_la_SOURCES += %D%/ranks/courier.c
-else
-libsim_la_SOURCES += %D%/ranks/alone.c
+libsim_la_SOURCES += %D%/ranks/wire_mpi.c
 endif
 
 # The same for other programs: only shd_* is visible.

@@ -235,17 +235,6 @@ bool chain_reserve(struct chain **chain, struct span *span)
            span_grow(&c->aside, &c->aside_room, bytes);
 }
 
-static void start(struct ranks_parcel *p, int peer, bool sends, uint32_t tag, void *data,
-                  uint64_t bytes)
-{
-    p->peer = peer;
-    p->sends = sends;
-    p->tag = tag;
-    p->data = data;
-    p->bytes = bytes;
-    ranks_start(p);
-}
-
 /* ---- the way back ---- */
 
 static struct result *result_at(const struct chain *c, uint64_t i)
@@ -275,8 +264,8 @@ static void expect_result(struct chain *c, struct result *r)
         return;
     r->data = is_aside(c, &r->block) ? put_aside(c, r->block.nelems) : fused_place(&range);
     if (s->me != last_rank(s))
-        start(&r->parcel, from, false, s->tags[from] + TAG_BACK, r->data,
-              r->block.nelems * c->elem_bytes);
+        ranks_receive(&r->parcel, from, s->tags[from] + TAG_BACK, r->data,
+                      r->block.nelems * c->elem_bytes);
 }
 
 /* Number the blocks, and start receiving their results. */
@@ -309,8 +298,8 @@ static void spread(struct chain *c, struct result *r)
     for (uint32_t k = 0; k < s->nranks; k++) {
         if (!goes_to(c, s, r->block.piece, s->ranks[k]))
             continue;
-        start(c->next_send++, s->ranks[k], true, s->tags[s->me] + TAG_BACK, r->data,
-              r->block.nelems * c->elem_bytes);
+        ranks_send(c->next_send++, s->ranks[k], s->tags[s->me] + TAG_BACK, r->data,
+                   r->block.nelems * c->elem_bytes);
         r->nsends++;
     }
     if (has_use(c, s, r->block.piece, s->me))
@@ -355,8 +344,8 @@ static void ask_ahead(struct chain *c, struct place *p, uint64_t i)
 
         if (k >= DEPTH)
             ranks_finish(&p->goes[k % DEPTH]);
-        start(&p->came[k % DEPTH], from, false, s->tags[from], sum_at(p, k),
-              result_at(c, k)->block.nelems * c->elem_bytes);
+        ranks_receive(&p->came[k % DEPTH], from, s->tags[from], sum_at(p, k),
+                      result_at(c, k)->block.nelems * c->elem_bytes);
     }
 }
 
@@ -378,8 +367,8 @@ static void add_block(struct chain *c, struct place *p, uint64_t i)
     fused_fold(&range, segment->first, segment->end, sum);
     atomic_store(&p->goes[i % DEPTH].done, true);
     if (!last) {
-        start(&p->goes[i % DEPTH], s->segments[p->segment + 1].rank, true, s->tags[s->me], sum,
-              r->block.nelems * c->elem_bytes);
+        ranks_send(&p->goes[i % DEPTH], s->segments[p->segment + 1].rank, s->tags[s->me], sum,
+                   r->block.nelems * c->elem_bytes);
         return;
     }
     fused_finish(&range, sum);
@@ -416,8 +405,8 @@ static void tell_counts(struct chain *c)
 
         if (rank == s->me)
             continue;
-        start(p++, rank, true, s->tags[s->me] + TAG_COUNTS, c->counted, n * sizeof *told);
-        start(p, rank, false, s->tags[rank] + TAG_COUNTS, told, n * sizeof *told);
+        ranks_send(p++, rank, s->tags[s->me] + TAG_COUNTS, c->counted, n * sizeof *told);
+        ranks_receive(p, rank, s->tags[rank] + TAG_COUNTS, told, n * sizeof *told);
         ranks_finish(p++);
         for (uint32_t i = 0; i < s->nhere; i++)
             s->group->calls[s->here[i]]->away_bytes += told[s->here[i]];

@@ -1,19 +1,17 @@
-/* The courier: MPI communication of a rank (ranks.h), with the thread that drives it while no other
+/* The courier: communication of a rank (ranks.h), with the thread that drives it while no other
  * thread waits.
  *
- * Only the holder of the lock `wheel` may call MPI.  A thread that posts takes the wheel, if free,
- * just to start its message.  A thread that waits for another rank takes the wheel for each of its
- * looks, so that its message need not be handed over between threads, which would take longer than
- * a short message.  The courier looks while no thread waits, and for all waiting threads but the
- * one that looks itself.
+ * Only the holder of the lock `wheel` may use the wire.  A thread that posts takes the wheel, if
+ * free, just to start its message.  A thread that waits for another rank takes the wheel for each
+ * of its looks, so that its message need not be handed over between threads, which would take
+ * longer than a short message.  The courier looks while no thread waits, and for all waiting
+ * threads but the one that looks itself.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -23,18 +21,12 @@
 #include <unistd.h>
 
 #include "base/wait.h"
-#include "ranks/ranks.h"
+#include "ranks/letters.h"
+#include "ranks/wire.h"
 
 /* Letters have one tag; parcels have tags above it. */
 #define LETTER_TAG 0
 #define PARCEL_TAG 1
-
-/* Letters up to this size are sent eagerly by Open MPI.  Its default of 4 KiB is less than most
- * letters, and each longer letter would need a rendezvous. */
-#define EAGER_BYTES "32768"
-
-/* MPI counts in int: more bytes are sent as several messages. */
-#define MESSAGE_BYTES (UINT64_C(1) << 30)
 
 /* Polling while a thread waits: first looks that yield the core between them, then sleeps that grow
  * from the first to the last.  A thread that looks for itself makes more looks, since it has
@@ -61,23 +53,12 @@
  * still. */
 #define LOOK_MAX_NS (INT64_C(200) * 1000000)
 
-/* Session of letters to the courier itself. */
+/* In place of a peer. */
+#define ALL_RANKS (-1)
+
+/* Session of letters to the courier itself; others begin at 1. */
 #define SESSION_COURIER 0
 enum word { WORD_BEAT, WORD_LEFT };
-
-struct envelope {
-    uint64_t session;
-    uint64_t bytes; /* of data behind the envelope */
-};
-
-struct letter {
-    struct letter *next;
-    MPI_Request request;
-    int peer;
-    uint64_t room;                         /* capacity for data behind the envelope */
-    _Alignas(16) struct envelope envelope; /* followed directly by the data */
-    _Alignas(16) char data[];
-};
 
 struct name {
     char host[64];
@@ -95,33 +76,22 @@ struct flight {
     struct flight *next;
     struct ranks_parcel *parcel;
     uint32_t nleft;
-    MPI_Request requests[];
+    struct wire_request requests[];
 };
 
 static struct courier {
+    const struct wire *wire;
     pthread_t thread;
     int count, me;
     struct name *names;
     bool has_core; /* at least as many cores as ranks on this machine */
 
-    pthread_mutex_t wheel; /* its holder may call MPI; taken before the lock */
+    pthread_mutex_t wheel; /* its holder may use the wire; taken before the lock */
     pthread_mutex_t lock;
     struct asked asked;
-    struct letter *spare; /* freed letters for reuse */
-    struct letter *early; /* letters of sessions without a listener yet, the oldest first */
-    uint64_t session;
-    ranks_deliver_fn deliver;
-    void *deliver_arg;
-    bool delivering, closing;
-
-    void *merge_data; /* the merge requested; NULL: none */
-    uint64_t merge_bytes;
-    enum ranks_merge merge_how;
-    bool merging;
 
     _Atomic uint32_t event;   /* moves when something is requested */
-    _Atomic uint32_t arrived; /* moves when a parcel or a merge is done, or a letter was
-                                 delivered */
+    _Atomic uint32_t arrived; /* moves when a parcel is done */
     _Atomic int nexpect;
     _Atomic bool driven; /* a waiting thread looks for itself */
     _Atomic uint32_t next_tag;
@@ -131,22 +101,21 @@ static struct courier {
     struct letter *sending;
     struct flight *flights;
     _Atomic bool busy; /* `sending` or `flights` is not empty */
-    MPI_Request merge_request;
     int64_t looked_ns, beat_ns;
     uint32_t nlooks;
     int64_t *silent_ns, *left_ns; /* by rank: time since the rank was heard, and since it left */
     bool *left;
     int nleft;
     int exit_status;
-    bool started; /* MPI is initialized */
+    bool started; /* the wire has begun */
     int told;     /* file descriptor of the original standard error, which the rank may have
                      closed since */
 } courier = {
+    .wire = WIRE,
     .count = 1,
     .told = 2,
     .wheel = PTHREAD_MUTEX_INITIALIZER,
     .lock = PTHREAD_MUTEX_INITIALIZER,
-    .merge_request = MPI_REQUEST_NULL,
 };
 
 bool ranks_launched(void)
@@ -177,7 +146,7 @@ void ranks_abort(const char *why)
 {
     dprintf(courier.told, "shardsim: error: %s\n", why);
     if (courier.started)
-        MPI_Abort(MPI_COMM_WORLD, 3);
+        courier.wire->abort(3);
     _exit(3);
 }
 
@@ -202,48 +171,6 @@ static void lock(void)
 static void unlock(void)
 {
     pthread_mutex_unlock(&courier.lock);
-}
-
-/* Take a spare letter with enough room, or NULL.  Called with the lock held. */
-static struct letter *take_spare(uint64_t bytes)
-{
-    struct letter **at = &courier.spare, *letter;
-
-    while ((letter = *at) && letter->room < bytes)
-        at = &letter->next;
-    if (letter)
-        *at = letter->next;
-    return letter;
-}
-
-static struct letter *letter_room(uint64_t bytes)
-{
-    struct letter *letter;
-    uint64_t room = bytes < 1024 ? 1024 : bytes;
-
-    lock();
-    letter = take_spare(bytes);
-    unlock();
-    if (letter || room > SIZE_MAX - sizeof *letter)
-        return letter;
-    letter = malloc(sizeof *letter + room);
-    if (letter)
-        letter->room = room;
-    return letter;
-}
-
-/* Free a large letter, which was for a single message of a pipeline; keep smaller ones for
- * reuse. */
-static void letter_done(struct letter *letter)
-{
-    if (letter->room > (UINT64_C(1) << 20)) {
-        free(letter);
-        return;
-    }
-    lock();
-    letter->next = courier.spare;
-    courier.spare = letter;
-    unlock();
 }
 
 int ranks_post(int to, uint64_t session, const struct ranks_part *parts, uint32_t nparts)
@@ -302,27 +229,28 @@ uint32_t ranks_new_tags(void)
     return atomic_fetch_add(&courier.next_tag, RANKS_TAGS_EACH) % RANKS_TAGS;
 }
 
-void ranks_merge(void *data, uint64_t bytes, enum ranks_merge how)
+void ranks_send(struct ranks_parcel *parcel, int to, uint32_t tag, const void *data, uint64_t bytes)
 {
-    bool done = false;
+    *parcel = (struct ranks_parcel){
+        .how = RANKS_SEND, .peer = to, .tag = tag, .data = (void *)(uintptr_t)data, .bytes = bytes};
+    ranks_start(parcel);
+}
 
-    if (courier.count == 1 || bytes == 0)
+void ranks_receive(struct ranks_parcel *parcel, int from, uint32_t tag, void *data, uint64_t bytes)
+{
+    *parcel = (struct ranks_parcel){
+        .how = RANKS_RECEIVE, .peer = from, .tag = tag, .data = data, .bytes = bytes};
+    ranks_start(parcel);
+}
+
+void ranks_merge(void *data, uint64_t bytes, enum ranks_how how)
+{
+    struct ranks_parcel parcel = {.how = how, .peer = ALL_RANKS, .data = data, .bytes = bytes};
+
+    if (courier.count == 1)
         return;
-    lock();
-    courier.merge_data = data;
-    courier.merge_bytes = bytes;
-    courier.merge_how = how;
-    unlock();
-    push();
-    while (!done) {
-        uint32_t seen = atomic_load(&courier.arrived);
-
-        lock();
-        done = courier.merge_data == NULL;
-        unlock();
-        if (!done)
-            ranks_wait(&courier.arrived, seen, -1);
-    }
+    ranks_start(&parcel);
+    ranks_finish(&parcel);
 }
 
 void ranks_expect(void)
@@ -338,97 +266,10 @@ void ranks_expect_no_more(void)
 
 /* ---- received letters ---- */
 
-void ranks_put_back(const void *letter)
-{
-    if (letter)
-        letter_done((struct letter *)((uintptr_t)letter - offsetof(struct letter, data)));
-}
-
-/* Deliver a letter.  Called with the lock held, which is released while the listener reads. */
-static void hand_over(struct letter *letter)
-{
-    ranks_deliver_fn deliver = courier.deliver;
-    void *arg = courier.deliver_arg;
-
-    courier.delivering = true;
-    unlock();
-    if (!deliver(arg, letter->peer, letter->data, letter->envelope.bytes))
-        letter_done(letter);
-    lock();
-    courier.delivering = false;
-    if (courier.closing)
-        wait_signal(&courier.arrived);
-}
-
-static bool is_for(const struct letter *letter, uint64_t session)
-{
-    return letter->envelope.session == session;
-}
-
-/* Deliver letters that came before their listener, in order of arrival.  Called with the lock
- * held. */
-static void hand_over_early(void)
-{
-    struct letter **at = &courier.early;
-
-    while (courier.deliver && *at) {
-        struct letter *letter = *at;
-
-        if (letter->envelope.session > courier.session) {
-            at = &letter->next;
-            continue;
-        }
-        *at = letter->next;
-        if (!is_for(letter, courier.session)) {
-            free(letter);
-            continue;
-        }
-        hand_over(letter);
-        at = &courier.early; /* the list may have changed */
-    }
-}
-
-uint64_t ranks_new_session(void)
-{
-    static _Atomic uint64_t nsessions;
-
-    return atomic_fetch_add(&nsessions, 1) + SESSION_COURIER + 1;
-}
-
 void ranks_listen(uint64_t session, ranks_deliver_fn deliver, void *arg)
 {
-    lock();
-    courier.session = session;
-    courier.deliver = deliver;
-    courier.deliver_arg = arg;
-    unlock();
+    letters_listen(session, deliver, arg);
     wait_signal(&courier.event);
-}
-
-void ranks_close(void)
-{
-    lock();
-    courier.deliver = NULL;
-    courier.closing = true;
-    while (courier.delivering) {
-        uint32_t seen = atomic_load(&courier.arrived);
-
-        unlock();
-        wait_event(&courier.arrived, seen, 1000000);
-        lock();
-    }
-    courier.closing = false;
-    unlock();
-}
-
-static void keep_early(struct letter *letter)
-{
-    struct letter **end = &courier.early;
-
-    while (*end)
-        end = &(*end)->next;
-    letter->next = NULL;
-    *end = letter;
 }
 
 static void hear(const struct letter *letter)
@@ -450,36 +291,24 @@ static void receive(struct letter *letter)
         letter_done(letter);
         return;
     }
-    lock();
-    if (courier.deliver && is_for(letter, courier.session) && !courier.early)
-        hand_over(letter);
-    else if (letter->envelope.session < courier.session ||
-             (is_for(letter, courier.session) && !courier.deliver))
-        free(letter);
-    else
-        keep_early(letter);
-    unlock();
+    letters_receive(letter);
 }
 
 /* Receive a letter, which is one message: its envelope and its data. */
 static bool look_for_letter(void)
 {
-    MPI_Message message;
-    MPI_Status status;
-    MPI_Count bytes;
-    int there;
+    uint64_t bytes;
+    int from;
     struct letter *letter;
 
-    MPI_Improbe(MPI_ANY_SOURCE, LETTER_TAG, MPI_COMM_WORLD, &there, &message, &status);
-    if (!there)
+    if (!courier.wire->look(LETTER_TAG, &from, &bytes))
         return false;
-    MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-    letter = letter_room((uint64_t)bytes);
+    letter = letter_room(bytes);
     if (!letter)
         ranks_abort("no memory for a letter of another rank");
-    letter->peer = status.MPI_SOURCE;
+    letter->peer = from;
     letter->next = NULL;
-    MPI_Mrecv(&letter->envelope, (int)bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    courier.wire->take(&letter->envelope, bytes);
     receive(letter);
     return true;
 }
@@ -492,56 +321,50 @@ _Static_assert(offsetof(struct letter, data) ==
 
 static void send_letter(struct letter *letter)
 {
-    MPI_Isend(&letter->envelope, (int)(sizeof letter->envelope + letter->envelope.bytes), MPI_BYTE,
-              letter->peer, LETTER_TAG, MPI_COMM_WORLD, &letter->request);
+    courier.wire->send(&letter->request, &letter->envelope,
+                       sizeof letter->envelope + letter->envelope.bytes, letter->peer, LETTER_TAG);
     letter->next = courier.sending;
     courier.sending = letter;
 }
 
+/* Start a message of a parcel, or the merge of a part of it. */
+static void start_message(const struct ranks_parcel *parcel, struct wire_request *request,
+                          void *data, uint64_t bytes)
+{
+    int tag = PARCEL_TAG + (int)parcel->tag;
+
+    if (parcel->how == RANKS_SEND)
+        courier.wire->send(request, data, bytes, parcel->peer, tag);
+    else if (parcel->how == RANKS_RECEIVE)
+        courier.wire->receive(request, data, bytes, parcel->peer, tag);
+    else
+        courier.wire->merge(request, data, bytes, parcel->how);
+}
+
 static void start_flight(struct ranks_parcel *parcel)
 {
-    uint32_t n = (uint32_t)((parcel->bytes + MESSAGE_BYTES - 1) / MESSAGE_BYTES);
+    uint32_t n = (uint32_t)((parcel->bytes + WIRE_BYTES_MAX - 1) / WIRE_BYTES_MAX);
     struct flight *flight = malloc(sizeof *flight + n * sizeof flight->requests[0]);
-    int tag = PARCEL_TAG + (int)parcel->tag;
 
     if (!flight)
         ranks_abort("no memory for a message to another rank");
     flight->parcel = parcel;
     flight->nleft = n;
     for (uint32_t i = 0; i < n; i++) {
-        char *data = (char *)parcel->data + i * MESSAGE_BYTES;
-        uint64_t left = parcel->bytes - i * MESSAGE_BYTES;
-        int bytes = (int)(left < MESSAGE_BYTES ? left : MESSAGE_BYTES);
+        uint64_t left = parcel->bytes - i * WIRE_BYTES_MAX;
 
-        if (parcel->sends)
-            MPI_Isend(data, bytes, MPI_BYTE, parcel->peer, tag, MPI_COMM_WORLD,
-                      &flight->requests[i]);
-        else
-            MPI_Irecv(data, bytes, MPI_BYTE, parcel->peer, tag, MPI_COMM_WORLD,
-                      &flight->requests[i]);
+        start_message(parcel, &flight->requests[i], (char *)parcel->data + i * WIRE_BYTES_MAX,
+                      left < WIRE_BYTES_MAX ? left : WIRE_BYTES_MAX);
     }
     flight->next = courier.flights;
     courier.flights = flight;
-}
-
-static void start_merge(void *data, uint64_t bytes, enum ranks_merge how)
-{
-    uint64_t n = bytes < MESSAGE_BYTES ? bytes : MESSAGE_BYTES;
-
-    if (how == RANKS_JOIN)
-        MPI_Iallreduce(MPI_IN_PLACE, data, (int)n, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD,
-                       &courier.merge_request);
-    else
-        MPI_Iallreduce(
-            MPI_IN_PLACE, data, (int)(n / 8), how == RANKS_SUM ? MPI_UINT64_T : MPI_INT64_T,
-            how == RANKS_SUM ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD, &courier.merge_request);
 }
 
 static bool start_what_is_asked(void)
 {
     struct letter *letters;
     struct ranks_parcel *parcels;
-    bool merges = false, any;
+    bool any;
 
     lock();
     letters = courier.asked.letters;
@@ -550,10 +373,8 @@ static bool start_what_is_asked(void)
     parcels = courier.asked.parcels;
     courier.asked.parcels = NULL;
     courier.asked.parcels_end = &courier.asked.parcels;
-    if (courier.merge_data && !courier.merging)
-        merges = courier.merging = true;
     unlock();
-    any = letters || parcels || merges;
+    any = letters || parcels;
     while (letters) {
         struct letter *next = letters->next;
 
@@ -566,8 +387,6 @@ static bool start_what_is_asked(void)
         start_flight(parcels);
         parcels = next;
     }
-    if (merges)
-        start_merge(courier.merge_data, courier.merge_bytes, courier.merge_how);
     return any;
 }
 
@@ -579,10 +398,8 @@ static bool look_after_letters(void)
 
     for (struct letter **at = &courier.sending; *at;) {
         struct letter *letter = *at;
-        int done;
 
-        MPI_Test(&letter->request, &done, MPI_STATUS_IGNORE);
-        if (!done) {
+        if (!courier.wire->is_done(&letter->request)) {
             at = &letter->next;
             continue;
         }
@@ -596,15 +413,9 @@ static bool look_after_letters(void)
 /* Whether all messages of a flight are done.  Tested from the end; they finish in any order. */
 static bool has_landed(struct flight *flight)
 {
-    while (flight->nleft > 0) {
-        int done;
-
-        MPI_Test(&flight->requests[flight->nleft - 1], &done, MPI_STATUS_IGNORE);
-        if (!done)
-            return false;
+    while (flight->nleft > 0 && courier.wire->is_done(&flight->requests[flight->nleft - 1]))
         flight->nleft--;
-    }
-    return true;
+    return flight->nleft == 0;
 }
 
 static bool look_after_flights(void)
@@ -628,29 +439,6 @@ static bool look_after_flights(void)
     return any;
 }
 
-static bool look_after_merge(void)
-{
-    uint64_t n;
-    int done;
-
-    if (!courier.merging)
-        return false;
-    MPI_Test(&courier.merge_request, &done, MPI_STATUS_IGNORE);
-    if (!done)
-        return false;
-    lock();
-    n = courier.merge_bytes < MESSAGE_BYTES ? courier.merge_bytes : MESSAGE_BYTES;
-    courier.merge_bytes -= n;
-    courier.merge_data = courier.merge_bytes > 0 ? (char *)courier.merge_data + n : NULL;
-    courier.merging = courier.merge_data != NULL;
-    unlock();
-    if (courier.merging)
-        start_merge(courier.merge_data, courier.merge_bytes, courier.merge_how);
-    else
-        wait_signal(&courier.arrived);
-    return true;
-}
-
 /* ---- signs of life ---- */
 
 static void say(int to, enum word word, int status)
@@ -669,29 +457,20 @@ static bool listens_to(int rank)
     return rank != courier.me && (courier.me == 0 || rank == 0);
 }
 
-/* Whether this rank is in an operation that needs all ranks. */
-static bool needs_others(void)
+/* Whether this rank needs another one: it listens, or is in an operation with that one or with all.
+ */
+static bool needs(int rank)
 {
-    bool needs;
+    bool flies = false;
 
-    lock();
-    needs = courier.deliver || courier.merging;
-    unlock();
-    return needs;
-}
-
-static bool has_flight_with(int rank)
-{
-    for (const struct flight *flight = courier.flights; flight; flight = flight->next)
-        if (flight->parcel->peer == rank)
-            return true;
-    return false;
+    for (const struct flight *flight = courier.flights; flight && !flies; flight = flight->next)
+        flies = flight->parcel->peer == rank || flight->parcel->peer == ALL_RANKS;
+    return flies || letters_are_wanted();
 }
 
 static void look_for_silence(void)
 {
     int64_t now_ns = wait_clock_ns(), passed_ns = now_ns - courier.looked_ns;
-    bool needs = needs_others();
 
     courier.looked_ns = now_ns;
     if (passed_ns > LOOK_MAX_NS)
@@ -699,7 +478,7 @@ static void look_for_silence(void)
     for (int r = 0; r < courier.count; r++) {
         courier.silent_ns[r] += passed_ns;
         courier.left_ns[r] += courier.left[r] ? passed_ns : 0;
-        if (courier.left_ns[r] > LEFT_NS && (needs || has_flight_with(r)))
+        if (courier.left_ns[r] > LEFT_NS && needs(r))
             lose(r, "has ended while others need it");
         if (listens_to(r) && !courier.left[r] &&
             courier.silent_ns[r] > SILENCE_NS + courier.me * BEAT_NS / 4)
@@ -748,10 +527,7 @@ static bool look(const _Atomic uint32_t *event, uint32_t seen)
         return false;
     any = start_what_is_asked();
     any |= look_after_flights();
-    any |= look_after_merge();
-    lock();
-    hand_over_early();
-    unlock();
+    letters_deliver_early();
     while (!(event && wait_has_moved(event, seen)) && look_for_letter())
         any = true;
     /* No thread waits for letters to be sent, and a test costs as much as a send: so test rarely.
@@ -861,7 +637,7 @@ static void learn_names(void)
 
     if (gethostname(me.host, sizeof me.host - 1))
         me.host[0] = '\0';
-    MPI_Allgather(&me, sizeof me, MPI_BYTE, courier.names, sizeof me, MPI_BYTE, MPI_COMM_WORLD);
+    courier.wire->gather(&me, courier.names, sizeof me);
 }
 
 static bool allocate(void)
@@ -877,17 +653,12 @@ static bool allocate(void)
 
 static void *courier_main(void *ready)
 {
-    int level;
+    const char *why = courier.wire->begin(&courier.count, &courier.me);
 
-    setenv("OMPI_MCA_btl_vader_eager_limit", EAGER_BYTES, 0); /* the user's own setting stays */
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
-    MPI_Comm_size(MPI_COMM_WORLD, &courier.count);
-    MPI_Comm_rank(MPI_COMM_WORLD, &courier.me);
     prctl(PR_SET_TIMERSLACK, 1000UL);
     prctl(PR_SET_NAME, "courier"); /* as debuggers and tests see it */
-    if (level < MPI_THREAD_SERIALIZED)
-        ranks_abort("this MPI library cannot be called by several threads, one at a time: it must "
-                    "offer MPI_THREAD_SERIALIZED");
+    if (why)
+        ranks_abort(why);
     if (!allocate())
         ranks_abort("no memory for the table of ranks");
     learn_names();
@@ -897,7 +668,7 @@ static void *courier_main(void *ready)
     wait_signal(ready);
     if (courier.count > 1)
         work();
-    MPI_Finalize();
+    courier.wire->end();
     return NULL;
 }
 
@@ -918,7 +689,7 @@ int ranks_begin(struct shd_error *err)
     _Atomic uint32_t ready = 0;
     int64_t began_ns;
 
-    if (!is_launched())
+    if (!courier.wire || !is_launched())
         return SHD_OK;
     courier.asked.letters_end = &courier.asked.letters;
     courier.asked.parcels_end = &courier.asked.parcels;
@@ -936,16 +707,6 @@ int ranks_begin(struct shd_error *err)
     return SHD_OK;
 }
 
-static void free_letters(struct letter *letter)
-{
-    while (letter) {
-        struct letter *next = letter->next;
-
-        free(letter);
-        letter = next;
-    }
-}
-
 void ranks_end(int exit_status)
 {
     if (!courier.started)
@@ -957,8 +718,7 @@ void ranks_end(int exit_status)
     wait_signal(&courier.event);
     pthread_join(courier.thread, NULL);
     courier.started = false;
-    free_letters(courier.spare);
-    free_letters(courier.early);
+    letters_fini();
     free(courier.names);
     free(courier.silent_ns);
     free(courier.left_ns);

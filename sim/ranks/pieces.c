@@ -157,8 +157,10 @@ static bool fill_crate(struct crate *crate, const struct pieces_move *move, int 
     char *at = sends ? (char *)(uintptr_t)move->have : move->got;
 
     *crate = (struct crate){.overlap = o, .move = move};
-    crate->parcel = (struct ranks_parcel){
-        .peer = peer, .sends = sends, .tag = RANKS_TAG_PIECES, .bytes = n * move->size};
+    crate->parcel = (struct ranks_parcel){.how = sends ? RANKS_SEND : RANKS_RECEIVE,
+                                          .peer = peer,
+                                          .tag = RANKS_TAG_PIECES,
+                                          .bytes = n * move->size};
     if (nruns == 1 && next_overlap(&o)) {
         crate->parcel.data = at + (sends ? o.in_a : o.in_b) * move->size;
         return true;
@@ -201,7 +203,7 @@ static void exchange(struct crate *crates, uint32_t ncrates)
         ranks_start(&crates[i].parcel);
     for (uint32_t i = 0; i < ncrates; i++) {
         ranks_finish(&crates[i].parcel);
-        if (!crates[i].parcel.sends && crates[i].packed)
+        if (crates[i].parcel.how == RANKS_RECEIVE && crates[i].packed)
             unpack(&crates[i]);
     }
 }

@@ -1,11 +1,12 @@
 /* ranks.h - processes that work together under a launcher, and their communication.
  *
  * `mpirun -n 4 shardsim ...` starts four processes, the ranks 0 to 3.  Without a launcher, and in
- * builds without MPI, there is one rank, and all calls here do nothing.
+ * builds without MPI, there is one rank.
  *
- * One thread of a rank at a time calls MPI: a thread that waits for a message, or else the courier,
- * a progress thread.  It polls for messages; while a thread waits it yields its core between polls,
- * then sleeps, so that computing threads keep their cores.  There are three kinds of communication:
+ * One thread of a rank at a time calls MPI (wire.h): a thread that waits for a message, or else the
+ * courier, a progress thread.  It polls for messages; while a thread waits it yields its core
+ * between polls, then sleeps, so that computing threads keep their cores.  There are three kinds of
+ * communication:
  *
  *   letters   small, copied, sent at once; they arrive in order from each rank, and are delivered
  *             to the listener of their session, in whichever thread polls
@@ -74,9 +75,18 @@ uint64_t ranks_new_session(void);
 #define RANKS_TAG_PIECES RANKS_TAGS /* apart from these: for messages that all ranks send in the
                                        same order */
 
+/* What is done with bytes: sent, received, or combined from all ranks. */
+enum ranks_how {
+    RANKS_SEND,
+    RANKS_RECEIVE,
+    RANKS_JOIN, /* bitwise OR over ranks (MPI_BOR); each byte is 0 or equal on the others */
+    RANKS_SUM,  /* uint64_t */
+    RANKS_MOST  /* int64_t */
+};
+
 struct ranks_parcel {
+    enum ranks_how how;
     int peer;
-    bool sends;
     uint32_t tag;
     void *data; /* only read when sending */
     uint64_t bytes;
@@ -84,8 +94,11 @@ struct ranks_parcel {
     struct ranks_parcel *next; /* the courier's */
 };
 
-/* Start a parcel, which must stay in place until it is done. */
+/* Start a parcel, which must stay in place until it is done; the latter two fill it in. */
 void ranks_start(struct ranks_parcel *parcel);
+void ranks_send(struct ranks_parcel *parcel, int to, uint32_t tag, const void *data,
+                uint64_t bytes);
+void ranks_receive(struct ranks_parcel *parcel, int from, uint32_t tag, void *data, uint64_t bytes);
 
 /* Wait until a parcel is done. */
 void ranks_finish(const struct ranks_parcel *parcel);
@@ -95,15 +108,9 @@ uint32_t ranks_new_tags(void);
 
 /* ---- merges ---- */
 
-enum ranks_merge {
-    RANKS_JOIN, /* bitwise OR over ranks (MPI_BOR); each byte is 0 or equal on the others */
-    RANKS_SUM,  /* uint64_t */
-    RANKS_MOST  /* int64_t */
-};
-
 /* All ranks call it with the same number of bytes (a multiple of 8 for numbers), in the same
  * order. */
-void ranks_merge(void *data, uint64_t bytes, enum ranks_merge how);
+void ranks_merge(void *data, uint64_t bytes, enum ranks_how how);
 
 /* ---- waiting ---- */
 

@@ -165,37 +165,20 @@ void span_forget(struct span *span, uint32_t member)
 
 /* ---- parcels ---- */
 
-static void start(struct span *span, const struct ranks_parcel parcel)
-{
-    struct ranks_parcel *p = &span->parcels[span->nparcels++];
-
-    p->peer = parcel.peer;
-    p->sends = parcel.sends;
-    p->tag = parcel.tag;
-    p->data = parcel.data;
-    p->bytes = parcel.bytes;
-    ranks_start(p);
-}
-
 void span_send(struct span *span, int rank, uint32_t tag, const void *data, uint64_t bytes)
 {
-    start(span, (struct ranks_parcel){.peer = rank,
-                                      .sends = true,
-                                      .tag = tag,
-                                      .data = (void *)(uintptr_t)data,
-                                      .bytes = bytes});
+    ranks_send(&span->parcels[span->nparcels++], rank, tag, data, bytes);
 }
 
 void span_receive(struct span *span, int rank, uint32_t tag, void *data, uint64_t bytes)
 {
-    start(span, (struct ranks_parcel){
-                    .peer = rank, .sends = false, .tag = tag, .data = data, .bytes = bytes});
+    ranks_receive(&span->parcels[span->nparcels++], rank, tag, data, bytes);
 }
 
 void span_finish_receives(struct span *span)
 {
     for (uint32_t i = 0; i < span->nparcels; i++)
-        if (!span->parcels[i].sends)
+        if (span->parcels[i].how == RANKS_RECEIVE)
             ranks_finish(&span->parcels[i]);
 }
 
