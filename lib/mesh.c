@@ -156,6 +156,24 @@ int32_t shd_mesh_axis_size(const struct shd_mesh *mesh, size_t axis)
     return mesh->sizes[axis];
 }
 
+int64_t shd_mesh_size_along(const struct shd_mesh *mesh, uint32_t axes)
+{
+    int64_t n = 1;
+
+    for (size_t a = 0; a < mesh->naxes; a++)
+        n *= axes >> a & 1 ? mesh->sizes[a] : 1;
+    return n;
+}
+
+int64_t shd_mesh_size_of_axes(const struct shd_mesh *mesh, const uint8_t *axes, size_t naxes)
+{
+    int64_t n = 1;
+
+    for (size_t i = 0; i < naxes; i++)
+        n *= mesh->sizes[axes[i]];
+    return n;
+}
+
 int shd_mesh_find_axis(const struct shd_mesh *mesh, const char *name)
 {
     for (size_t i = 0; i < mesh->naxes; i++) {

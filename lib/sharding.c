@@ -202,11 +202,7 @@ uint32_t shd_sharding_axes(const struct shd_sharding *sharding)
 
 static int64_t count_parts(const struct shd_mesh *mesh, const struct shd_dim_axes *axes)
 {
-    int64_t nparts = 1;
-
-    for (size_t i = 0; i < axes->naxes; i++)
-        nparts *= shd_mesh_axis_size(mesh, axes->axes[i]);
-    return nparts;
+    return shd_mesh_size_of_axes(mesh, axes->axes, axes->naxes);
 }
 
 static int64_t find_part(const struct shd_mesh *mesh, const struct shd_dim_axes *axes,
@@ -395,12 +391,8 @@ int32_t shd_sharding_replica_groups(const struct shd_sharding *sharding, const i
     const struct shd_mesh *mesh = sharding->mesh;
     uint32_t slicing = slicing_axes(sharding, shape);
     size_t naxes = shd_mesh_naxes(mesh);
-    int32_t ngroups = 1;
+    int32_t ngroups = (int32_t)shd_mesh_size_along(mesh, slicing);
 
-    for (size_t a = 0; a < naxes; a++) {
-        if (slicing >> a & 1)
-            ngroups *= shd_mesh_axis_size(mesh, a);
-    }
     for (int32_t p = 0; p < shd_mesh_size(mesh); p++) {
         int32_t ids[2] = {0, 0}; /* of the replica, of the group */
 

@@ -97,6 +97,12 @@ static void test_coords(void)
        "find_axis: not there");
     ok(!strcmp(shd_mesh_axis_name(mesh, 1), "b") && shd_mesh_axis_size(mesh, 1) == 3,
        "axis: name and size");
+    ok(shd_mesh_size_along(mesh, 0) == 1 && shd_mesh_size_along(mesh, 5) == 8 &&
+           shd_mesh_size_along(mesh, 7) == 24,
+       "size along: product of a mask's axes");
+    ok(shd_mesh_size_of_axes(mesh, (const uint8_t[]){2, 1}, 2) == 12 &&
+           shd_mesh_size_of_axes(mesh, NULL, 0) == 1,
+       "size of axes: product of those listed");
     ok(shd_mesh_device_id(mesh, 7) == 7, "device ids: row-major");
     ok(shd_mesh_find_device(mesh, 23) == 23 && shd_mesh_find_device(mesh, 24) == -1 &&
            shd_mesh_find_device(mesh, -2) == -1,

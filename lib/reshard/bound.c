@@ -10,16 +10,9 @@
 #include "pair.h"
 #include "step.h"
 
-/* The product of the sizes of the axes of a mask. */
 static uint64_t ndevices_along(const struct shd_mesh *mesh, uint32_t axes)
 {
-    uint64_t n = 1;
-
-    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
-        if (axes >> a & 1)
-            n *= (uint64_t)shd_mesh_axis_size(mesh, a);
-    }
-    return n;
+    return (uint64_t)shd_mesh_size_along(mesh, axes);
 }
 
 /* Numbers of devices along the axes of partial values, by what happens to these. */

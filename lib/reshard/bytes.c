@@ -15,11 +15,7 @@
 
 uint64_t reshard_group_size(const struct shd_reshard_step *step)
 {
-    uint64_t size = 1;
-
-    for (size_t i = 0; i < step->naxes; i++)
-        size *= (uint64_t)shd_mesh_axis_size(step->from.mesh, step->axes[i]);
-    return size;
+    return (uint64_t)shd_mesh_size_of_axes(step->from.mesh, step->axes, step->naxes);
 }
 
 bool reshard_is_collective(const struct shd_reshard_step *step)

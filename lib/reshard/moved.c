@@ -70,11 +70,7 @@ uint64_t reshard_shard_count(const struct shd_sharding *sharding, const int64_t 
 static uint64_t nintervals(const struct shd_mesh *mesh, const struct shd_dim_axes *dim,
                            size_t first)
 {
-    uint64_t n = 1;
-
-    for (size_t i = first; i < dim->naxes; i++)
-        n *= (uint64_t)shd_mesh_axis_size(mesh, dim->axes[i]);
-    return n;
+    return (uint64_t)shd_mesh_size_of_axes(mesh, dim->axes + first, dim->naxes - first);
 }
 
 /* Dimension `d`, of `extent` elements, without the leading axes that both sides share. */

@@ -318,10 +318,8 @@ int32_t reshard_source(const struct shd_reshard_step *step, const int64_t *shape
 static uint64_t count_asking(const struct asking *q, uint32_t fixed)
 {
     uint32_t varied = shd_sharding_axes(q->from) & ~shd_sharding_axes(q->to) & ~fixed;
-    uint64_t n = 1;
+    uint64_t n = (uint64_t)shd_mesh_size_along(q->from->mesh, varied);
 
-    for (size_t a = 0; a < shd_mesh_naxes(q->from->mesh); a++)
-        n *= varied >> a & 1 ? (uint64_t)shd_mesh_axis_size(q->from->mesh, a) : 1;
     for (size_t d = 0; d < q->to->rank; d++) {
         struct range range = range_of(q, d);
 

@@ -53,6 +53,12 @@ SHD_API int32_t shd_mesh_size(const struct shd_mesh *mesh); /* devices in all */
 SHD_API const char *shd_mesh_axis_name(const struct shd_mesh *mesh, size_t axis);
 SHD_API int32_t shd_mesh_axis_size(const struct shd_mesh *mesh, size_t axis);
 
+/* The number of devices along several different axes, the product of their sizes: those of a mask
+ * (bit a: axis a), and those listed. */
+SHD_API int64_t shd_mesh_size_along(const struct shd_mesh *mesh, uint32_t axes);
+SHD_API int64_t shd_mesh_size_of_axes(const struct shd_mesh *mesh, const uint8_t *axes,
+                                      size_t naxes);
+
 /* The axis of a name, or -1. */
 SHD_API int shd_mesh_find_axis(const struct shd_mesh *mesh, const char *name);
 

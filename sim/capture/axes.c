@@ -49,16 +49,6 @@ static uint32_t differing_in(const struct capture_groups *groups, uint32_t g,
     return axes;
 }
 
-static int64_t devices_along(const struct shd_mesh *mesh, uint32_t axes)
-{
-    int64_t n = 1;
-
-    for (size_t i = 0; i < shd_mesh_naxes(mesh); i++)
-        if (axes >> i & 1)
-            n *= shd_mesh_axis_size(mesh, i);
-    return n;
-}
-
 uint32_t axes_of(const struct capture_groups *groups, const struct shd_mesh *mesh, bool *follow)
 {
     uint32_t axes = 0;
@@ -67,7 +57,7 @@ uint32_t axes_of(const struct capture_groups *groups, const struct shd_mesh *mes
     for (uint32_t g = 0; g < groups->ngroups; g++)
         axes |= differing_in(groups, g, mesh);
     for (uint32_t g = 0; g < groups->ngroups && !groups->pairs && *follow; g++)
-        *follow = size_of(groups, g) < 2 || size_of(groups, g) == devices_along(mesh, axes);
+        *follow = size_of(groups, g) < 2 || size_of(groups, g) == shd_mesh_size_along(mesh, axes);
     return *follow ? axes : 0;
 }
 

@@ -61,9 +61,7 @@ static int boxes_init(struct boxes *boxes, const struct spread *s, uint32_t axes
 {
     size_t ndevices = (size_t)s->capture->ndevices;
 
-    *boxes = (struct boxes){.size = 1};
-    for (size_t a = 0; a < shd_mesh_naxes(s->mesh); a++)
-        boxes->size *= axes >> a & 1 ? (uint32_t)shd_mesh_axis_size(s->mesh, a) : 1;
+    *boxes = (struct boxes){.size = (uint32_t)shd_mesh_size_along(s->mesh, axes)};
     boxes->n = (uint32_t)ndevices / boxes->size;
     boxes->ids = calloc(ndevices, sizeof *boxes->ids);
     boxes->box_of = calloc(ndevices, sizeof *boxes->box_of);

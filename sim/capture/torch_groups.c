@@ -242,15 +242,6 @@ int64_t torch_group_size(const struct torch_call *call)
     return TORCH_UNKNOWN;
 }
 
-static int64_t size_along(const struct shd_mesh *mesh, uint32_t axes)
-{
-    int64_t size = 1;
-
-    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
-        size *= axes >> a & 1 ? shd_mesh_axis_size(mesh, a) : 1;
-    return size;
-}
-
 /* The axes of the caller's mesh (a bit each) for groups of a size: the fastest axis of that size,
  * else the only combination of axes; 0: none, or several. */
 static uint32_t axes_of_size(const struct torch_trace *trace, int64_t size)
@@ -264,7 +255,7 @@ static uint32_t axes_of_size(const struct torch_trace *trace, int64_t size)
         if (shd_mesh_axis_size(mesh, a) == size)
             return UINT32_C(1) << a;
     for (uint32_t axes = 1; axes >> shd_mesh_naxes(mesh) == 0; axes++)
-        if (size_along(mesh, axes) == size) {
+        if (shd_mesh_size_along(mesh, axes) == size) {
             if (found)
                 return 0;
             found = axes;

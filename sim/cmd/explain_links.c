@@ -65,11 +65,7 @@ static int parse_bytes(struct links_question *q, const char *text)
 
 static int check_pair(const struct links_question *q)
 {
-    int64_t members = 1;
-
-    for (size_t a = 0; a < q->naxes; a++)
-        members *= shd_mesh_axis_size(q->mesh, q->axes[a]);
-    if (q->kind == COLL_SEND_RECV && members != 2)
+    if (q->kind == COLL_SEND_RECV && shd_mesh_size_of_axes(q->mesh, q->axes, q->naxes) != 2)
         return cmd_wrong("send-recv", "expected axes of two devices in total");
     return CMD_OK;
 }

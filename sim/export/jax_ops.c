@@ -382,11 +382,9 @@ static void add_sharding_of_groups(struct text *out, const struct export_layout 
 {
     const struct shd_dim_axes *axes =
         axes_of_input(layout, layout->graph->nodes[node->inputs[1]].dims[0]);
-    int64_t shards = 1;
 
-    for (uint8_t i = 0; axes && i < axes->naxes; i++)
-        shards *= shd_mesh_axis_size(layout->mesh, axes->axes[i]);
-    if (!axes || node->attr.experts.groups % shards) {
+    if (!axes ||
+        node->attr.experts.groups % shd_mesh_size_of_axes(layout->mesh, axes->axes, axes->naxes)) {
         text_add(out, "None");
         return;
     }

@@ -25,12 +25,10 @@ static struct zero_axes left_axes(const struct shd_sharding *sharding,
 static bool cut_dim(struct shd_sharding *sharding, const int64_t *shape,
                     const struct zero_axes *axes)
 {
-    int64_t size = 1, local[SHD_RANK_MAX];
+    int64_t size = shd_mesh_size_of_axes(sharding->mesh, axes->axes, axes->n), local[SHD_RANK_MAX];
     struct shd_dim_axes *dim;
     int best = -1;
 
-    for (uint8_t i = 0; i < axes->n; i++)
-        size *= shd_mesh_axis_size(sharding->mesh, axes->axes[i]);
     shd_sharding_shard_shape(sharding, shape, local);
     for (uint32_t d = 0; d < sharding->rank; d++)
         if (local[d] % size == 0 && local[d] > 0 && (best < 0 || local[d] > local[best]))

@@ -114,12 +114,11 @@ void assign_result(struct shd_sharding *out, const struct assigned *a, uint32_t 
 /* Cut the leading extents flat into pieces, as shd_sharding_shard_shape() does. */
 static void cut_flat(int64_t *extents, const struct assigned *a)
 {
-    int64_t npieces = 1, count = 1;
+    int64_t npieces, count = 1;
     struct shd_dim_axes axes;
 
     axes_on(&axes, a, ASSIGN_FLAT);
-    for (uint8_t i = 0; i < axes.naxes; i++)
-        npieces *= shd_mesh_axis_size(a->mesh, axes.axes[i]);
+    npieces = shd_mesh_size_of_axes(a->mesh, axes.axes, axes.naxes);
     if (axes.naxes == 0)
         return;
     for (uint32_t f = 0; f < a->assign->flat_dims; f++) {

@@ -191,11 +191,9 @@ static int cut_by_figures(struct program_classes *c, const struct program_op *op
 {
     const struct shd_mesh *mesh = c->program->mesh;
     struct program_moved *figures;
-    size_t n = 1, inner = 1;
+    size_t n = (size_t)shd_mesh_size_along(mesh, axes), inner = 1;
     int status = SHD_OK;
 
-    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
-        n *= axes >> a & 1 ? (size_t)shd_mesh_axis_size(mesh, a) : 1;
     figures = malloc(n * sizeof *figures);
     if (!figures)
         return SHD_ENOMEM;

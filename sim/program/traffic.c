@@ -231,11 +231,7 @@ uint32_t program_flops_axes(const struct program *program, const struct program_
 
 static uint32_t nmembers_of(const struct shd_reshard_step *step)
 {
-    uint32_t n = 1;
-
-    for (uint8_t a = 0; a < step->naxes; a++)
-        n *= (uint32_t)shd_mesh_axis_size(step->from.mesh, step->axes[a]);
-    return n;
+    return (uint32_t)shd_mesh_size_of_axes(step->from.mesh, step->axes, step->naxes);
 }
 
 uint32_t program_step_nmembers(const struct program_op *op)

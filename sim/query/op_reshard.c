@@ -304,12 +304,9 @@ static int check_range(const struct reshard_question *q, struct shd_error *err)
         [SHD_F16] = 2048,              [SHD_I32] = INT32_MAX,         [SHD_I8] = INT8_MAX,
         [SHD_U8] = UINT8_MAX,          [SHD_I16] = INT16_MAX,         [SHD_I64] = INT64_MAX,
         [SHD_BOOL] = 1,                [SHD_F8E4M3] = 16,             [SHD_F8E5M2] = 8};
-    uint64_t bytes, nparts = 1;
+    uint64_t bytes, nparts = (uint64_t)shd_mesh_size_along(q->mesh, q->from.partial);
     int status = shd_shape_bytes(&bytes, q->shape, q->rank, q->dtype, err);
 
-    for (uint8_t a = 0; a < SHD_MESH_AXES_MAX; a++)
-        if (q->from.partial >> a & 1)
-            nparts *= (uint64_t)shd_mesh_axis_size(q->mesh, a);
     if (status == SHD_OK && bytes / shd_dtype_size(q->dtype) > largest[q->dtype] / nparts + 1)
         status = shd_error_set(err, SHD_ERANGE,
                                "the elements are numbered from 0, and %s holds whole numbers to "

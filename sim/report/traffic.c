@@ -84,9 +84,7 @@ static void set_groups(struct traffic_row *row, const struct program *program,
 {
     uint32_t ndevices = (uint32_t)shd_mesh_size(program->mesh) / program->nranks;
 
-    row->group_size = 1;
-    for (uint32_t a = 0; a < row->naxes; a++)
-        row->group_size *= (uint32_t)shd_mesh_axis_size(program->mesh, row->axis[a]);
+    row->group_size = (uint32_t)shd_mesh_size_of_axes(program->mesh, row->axis, row->naxes);
     if (op->kind == PROGRAM_RECV) {
         row->group_size = 2;
         ndevices *= 2;

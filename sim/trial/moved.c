@@ -222,15 +222,6 @@ static void add_shards(struct gathering *g, const struct program *program,
 
 /* ---- allowed error of a sum ---- */
 
-static double nparts_along(const struct shd_mesh *mesh, uint32_t axes)
-{
-    double n = 1;
-
-    for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
-        n *= axes >> a & 1 ? shd_mesh_axis_size(mesh, a) : 1;
-    return n;
-}
-
 /* Allowed error of a sum of n parts whose partial sums are rounded to the array's type: the worst
  * case is a roundoff of the total per addition; the likely error treats roundings as independent.
  * The smaller of the two bounds replaces `squares`. */
@@ -281,7 +272,7 @@ bool moved_init(struct moved *out, const struct program *program, const struct p
         add_shards(&g, program, op, device, part, shards);
     *out = (struct moved){.want = g.want};
     if (done && bounded) {
-        allow_sum(&g, nparts_along(from->mesh, combined));
+        allow_sum(&g, (double)shd_mesh_size_along(from->mesh, combined));
         out->allowed = g.squares;
         g.squares = NULL;
     }
