@@ -874,40 +874,37 @@ libsim_la_SOURCES = \
 	%D%/run/view.c \
 	%D%/run/view.h \
 	%D%/scenario/betas.c \
-	%D%/scenario/check.c \
-	%D%/scenario/check.h \
-	%D%/scenario/data.c \
-	%D%/scenario/data.h \
+	%D%/scenario/canonical_text.c \
+	%D%/scenario/data_text.c \
+	%D%/scenario/data_text.h \
 	%D%/scenario/documents.c \
-	%D%/scenario/file.c \
 	%D%/scenario/fraction.c \
 	%D%/scenario/given.c \
-	%D%/scenario/graph.c \
-	%D%/scenario/layout.c \
+	%D%/scenario/graph_values.c \
 	%D%/scenario/load.c \
-	%D%/scenario/logical.c \
-	%D%/scenario/logical.h \
-	%D%/scenario/mesh.c \
-	%D%/scenario/mesh.h \
+	%D%/scenario/logical_values.c \
+	%D%/scenario/logical_values.h \
+	%D%/scenario/mesh_value.c \
+	%D%/scenario/mesh_value.h \
 	%D%/scenario/option.c \
 	%D%/scenario/option.h \
-	%D%/scenario/partition_axis.c \
-	%D%/scenario/partition_axis.h \
-	%D%/scenario/print.c \
+	%D%/scenario/option_checks.c \
+	%D%/scenario/option_checks.h \
+	%D%/scenario/partition_axis_value.c \
+	%D%/scenario/partition_axis_value.h \
+	%D%/scenario/path_values.c \
 	%D%/scenario/published.c \
 	%D%/scenario/published.h \
 	%D%/scenario/published_config.c \
 	%D%/scenario/published_config.h \
 	%D%/scenario/published_models.c \
-	%D%/scenario/read.c \
-	%D%/scenario/read.h \
-	%D%/scenario/recompute.c \
-	%D%/scenario/reshard.c \
+	%D%/scenario/recompute_value.c \
+	%D%/scenario/reshard_value.c \
 	%D%/scenario/resolve.c \
 	%D%/scenario/resolve.h \
-	%D%/scenario/rope.c \
-	%D%/scenario/rules.c \
-	%D%/scenario/rules.h \
+	%D%/scenario/rope_value.c \
+	%D%/scenario/rule_values.c \
+	%D%/scenario/rule_values.h \
 	%D%/scenario/scalar.c \
 	%D%/scenario/scenario.c \
 	%D%/scenario/scenario.h \
@@ -917,14 +914,17 @@ libsim_la_SOURCES = \
 	%D%/scenario/schema_part.h \
 	%D%/scenario/set.c \
 	%D%/scenario/set.h \
-	%D%/scenario/stages.c \
-	%D%/scenario/sweep.c \
-	%D%/scenario/sweep.h \
+	%D%/scenario/stage_values.c \
+	%D%/scenario/step_values.c \
+	%D%/scenario/strategy_reader.c \
+	%D%/scenario/strategy_reader.h \
+	%D%/scenario/sweep_strategies.c \
+	%D%/scenario/sweep_strategies.h \
 	%D%/scenario/table.c \
 	%D%/scenario/table.h \
 	%D%/scenario/types.h \
-	%D%/scenario/value.c \
-	%D%/scenario/value.h \
+	%D%/scenario/value_reader.c \
+	%D%/scenario/value_reader.h \
 	%D%/search/attempt.c \
 	%D%/search/attempt.h \
 	%D%/search/bound.c \

@@ -7,7 +7,7 @@
 #include "base/json_out.h"
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 static void read(struct reader *r, const struct option *option, const struct yaml_node *node)
 {

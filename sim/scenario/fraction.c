@@ -10,7 +10,7 @@
 #include "base/yaml.h"
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 #define DIGITS_MAX 9 /* of the denominator: it fits an int */
 

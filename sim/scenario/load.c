@@ -10,9 +10,9 @@
 
 #include "base/file.h"
 #include "base/file_kind.h"
-#include "scenario/read.h"
+#include "scenario/strategy_reader.h"
 #include "scenario/scenario.h"
-#include "scenario/sweep.h"
+#include "scenario/sweep_strategies.h"
 
 /* Check the version; false if this program cannot read the file. */
 static bool check_version(const struct yaml_node *root, struct diag *diag)

@@ -20,7 +20,7 @@
 #include "base/yaml.h"
 
 struct option;
-struct reader; /* scenario/value.h */
+struct reader; /* scenario/value_reader.h */
 struct scenario;
 
 struct value_type {

@@ -8,7 +8,7 @@
 #ifndef SCENARIO_PUBLISHED_H
 #define SCENARIO_PUBLISHED_H
 
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 /* Fill in missing options after all given ones were read.  Reports a size of another kind, a config
  * that cannot be read, and a scale without a size. */

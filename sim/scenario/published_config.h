@@ -5,7 +5,7 @@
 #ifndef SCENARIO_PUBLISHED_CONFIG_H
 #define SCENARIO_PUBLISHED_CONFIG_H
 
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 /* Read the config that the scenario's `from` names.  False after an error, which is reported at its
  * place in the config, or at `from` if the file cannot be read. */

@@ -12,7 +12,7 @@
 #include <shd/partition_axis.h>
 #include <shd/shape.h>
 
-#include "scenario/partition_axis.h"
+#include "scenario/partition_axis_value.h"
 
 static void create_axis(struct reader *r)
 {
@@ -81,8 +81,8 @@ static void resolve_rule(struct reader *r, struct scenario_rule *rule)
     }
 }
 
-/* Replace the names in an entry of `axes` by mesh axes. check.c reports names that resolve to more
- * axes than a mesh can have. */
+/* Replace the names in an entry of `axes` by mesh axes. option_checks.c reports names that resolve
+ * to more axes than a mesh can have. */
 static void resolve_logical(struct reader *r, struct scenario_logical *logical)
 {
     const char *found[SHD_AXIS_VALUE_MAX];

@@ -7,7 +7,7 @@
 #ifndef SCENARIO_RESOLVE_H
 #define SCENARIO_RESOLVE_H
 
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 /* Resolve `partition_axis`, and with it `params`, `constraints` and `axes`, once all layers are
  * read.  Reports faults. */

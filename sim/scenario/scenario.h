@@ -3,8 +3,8 @@
  * A file describes one model and one or more strategies.  Each strategy becomes a complete `struct
  * scenario`: the file's own values, overridden by the strategy's, then by those of --set; other
  * options have their defaults.  A `sweep:` makes further strategies from lists of mesh sizes and
- * rule sets (scenario/sweep.h).  The names of options, their ranges, defaults and help are in one
- * table (scenario/table.h).
+ * rule sets (scenario/sweep_strategies.h).  The names of options, their ranges, defaults and help
+ * are in one table (scenario/table.h).
  *
  * Thread class: immutable once loaded; any number of threads may read it.
  *
@@ -443,7 +443,7 @@ struct scenario_logical {
     struct place place;     /* of the value */
 };
 
-/* `partition_axis:`, which maps names in specs to mesh axes: scenario/partition_axis.h. */
+/* `partition_axis:`, which maps names in specs to mesh axes: scenario/partition_axis_value.h. */
 struct scenario_partition_axis {
     bool used; /* given, even if only as {} */
     enum shd_axis_mode mode;

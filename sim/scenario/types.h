@@ -22,22 +22,23 @@ extern const struct value_type value_rate;  /* uint64_t bytes a second, at least
 extern const struct value_type value_time;  /* int64_t ns */
 extern const struct value_type value_word;  /* an enum: the position in `words` */
 
-extern const struct value_type value_mesh;                      /* mesh.c */
-extern const struct value_type value_axes;                      /* logical.c */
-extern const struct value_type value_partition_axis;            /* partition_axis.c */
-extern const struct value_type value_params, value_constraints; /* rules.c */
-extern const struct value_type value_step, value_algorithms;    /* layout.c */
-extern const struct value_type value_rope;                      /* rope.c */
+extern const struct value_type value_mesh;                      /* mesh_value.c */
+extern const struct value_type value_axes;                      /* logical_values.c */
+extern const struct value_type value_partition_axis;            /* partition_axis_value.c */
+extern const struct value_type value_params, value_constraints; /* rule_values.c */
+extern const struct value_type value_step, value_algorithms;    /* step_values.c */
+extern const struct value_type value_rope;                      /* rope_value.c */
 extern const struct value_type value_betas;                     /* betas.c */
-extern const struct value_type value_layers, value_places;      /* stages.c */
-extern const struct value_type value_recompute;                 /* recompute.c */
-extern const struct value_type value_reshard;                   /* reshard.c: int64_t */
+extern const struct value_type value_layers, value_places;      /* stage_values.c */
+extern const struct value_type value_recompute;                 /* recompute_value.c */
+extern const struct value_type value_reshard;                   /* reshard_value.c: int64_t */
 extern const struct value_type value_documents;                 /* documents.c */
 extern const struct value_type value_size;     /* published.c: int64_t, a row of its table */
 extern const struct value_type value_fraction; /* fraction.c: double, above 0 to 1 */
-extern const struct value_type value_cluster;  /* file.c: char *, owned: a name or path */
-extern const struct value_type value_file;     /* file.c: char *, owned: a path; null is NULL */
-extern const struct value_type value_dims, value_ops, value_outputs; /* graph.c */
-extern const struct value_type value_arrays; /* graph.c: struct scenario_arrays, at the offset */
+extern const struct value_type value_cluster;  /* path_values.c: char *, owned: a name or path */
+extern const struct value_type value_file; /* path_values.c: char *, owned: a path; null is NULL */
+extern const struct value_type value_dims, value_ops, value_outputs; /* graph_values.c */
+extern const struct value_type
+    value_arrays; /* graph_values.c: struct scenario_arrays, at the offset */
 
 #endif /* SCENARIO_TYPES_H */

@@ -10,7 +10,7 @@
 #include "base/nearest.h"
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 #define ALGORITHMS_MAX 256 /* entries of the map; far more than there are kinds of collectives */
 

@@ -11,7 +11,7 @@
 #include "base/supposed.h"
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 static char **field_of(struct scenario *scenario, const struct option *option)
 {

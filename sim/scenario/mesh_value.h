@@ -1,13 +1,13 @@
-/* scenario/mesh.h - the mesh of a scenario in messages.
+/* scenario/mesh_value.h - the mesh of a scenario in messages.
  *
  * Thread class: as the reader's.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef SCENARIO_MESH_H
-#define SCENARIO_MESH_H
+#ifndef SCENARIO_MESH_VALUE_H
+#define SCENARIO_MESH_VALUE_H
 
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 bool mesh_has(const struct scenario *scenario, const char *axis);
 
@@ -23,4 +23,4 @@ void mesh_describe_source(const char *axis, const char *of, struct text *out);
  * for the axis, often the axis itself. */
 void mesh_report_no_axis(struct reader *r, struct place place, const char *axis, const char *of);
 
-#endif /* SCENARIO_MESH_H */
+#endif /* SCENARIO_MESH_VALUE_H */

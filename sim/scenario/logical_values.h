@@ -1,13 +1,13 @@
-/* scenario/logical.h - entries "logical axis: mesh axes" of `axes:` and `partition_axis:`.
+/* scenario/logical_values.h - entries "logical axis: mesh axes" of `axes:` and `partition_axis:`.
  *
  * Thread class: as the reader's.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef SCENARIO_LOGICAL_H
-#define SCENARIO_LOGICAL_H
+#ifndef SCENARIO_LOGICAL_VALUES_H
+#define SCENARIO_LOGICAL_VALUES_H
 
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 /* Replace an entry's mesh axes by those of a node: one axis, a list of axes, or null.  The caller
  * sets the name. */
@@ -20,4 +20,4 @@ void logical_print(const struct scenario_logical *logical, struct text *out);
 /* Free an entry's contents, including its name. */
 void logical_free(struct scenario_logical *logical);
 
-#endif /* SCENARIO_LOGICAL_H */
+#endif /* SCENARIO_LOGICAL_VALUES_H */

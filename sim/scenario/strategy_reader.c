@@ -1,19 +1,19 @@
-/* Reading one strategy of a scenario file (scenario/read.h).
+/* Reading one strategy of a scenario file (scenario/strategy_reader.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "scenario/read.h"
+#include "scenario/strategy_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario/check.h"
-#include "scenario/data.h"
+#include "scenario/option_checks.h"
+#include "scenario/data_text.h"
 #include "scenario/published.h"
 #include "scenario/resolve.h"
-#include "scenario/rules.h"
+#include "scenario/rule_values.h"
 #include "scenario/types.h"
 
 /* Keys at the top of a file or strategy that are not options. */

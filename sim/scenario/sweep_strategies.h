@@ -1,4 +1,4 @@
-/* scenario/sweep.h - many strategies from lists of mesh sizes and rule sets.
+/* scenario/sweep_strategies.h - many strategies from lists of mesh sizes and rule sets.
  *
  *   sweep:
  *     devices: [8, 16]                              # only meshes of this many; else all
@@ -15,8 +15,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef SCENARIO_SWEEP_H
-#define SCENARIO_SWEEP_H
+#ifndef SCENARIO_SWEEP_STRATEGIES_H
+#define SCENARIO_SWEEP_STRATEGIES_H
 
 #include "base/yaml.h"
 
@@ -32,4 +32,4 @@ struct sweep {
 void sweep_init(struct sweep *out, const struct yaml_node *node, struct diag *diag);
 void sweep_fini(struct sweep *sweep);
 
-#endif /* SCENARIO_SWEEP_H */
+#endif /* SCENARIO_SWEEP_STRATEGIES_H */

@@ -1,5 +1,5 @@
-/* scenario/partition_axis.h - names in specs: mesh axes, or names that `partition_axis` maps to
- * them.
+/* scenario/partition_axis_value.h - names in specs: mesh axes, or names that `partition_axis` maps
+ * to them.
  *
  * With `partition_axis` a spec, and an entry of `axes`, may name the role of a model dimension
  * ("batch", "query_sequence", "head"; "_" is not sharded) instead of mesh axes.  Such names take
@@ -9,13 +9,13 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef SCENARIO_PARTITION_AXIS_H
-#define SCENARIO_PARTITION_AXIS_H
+#ifndef SCENARIO_PARTITION_AXIS_VALUE_H
+#define SCENARIO_PARTITION_AXIS_VALUE_H
 
 #include <shd/partition_axis.h>
 
 #include "base/nearest.h"
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 /* Store the mesh axes that a name stands for, at most SHD_AXIS_VALUE_MAX, in `axes`: the name
  * itself if `partition_axis` does not know it.  They live as long as name and scenario. */
@@ -32,4 +32,4 @@ struct partition_axis_names {
 void partition_axis_offer(struct nearest *nearest, struct partition_axis_names *names,
                           const struct scenario *scenario);
 
-#endif /* SCENARIO_PARTITION_AXIS_H */
+#endif /* SCENARIO_PARTITION_AXIS_VALUE_H */

@@ -1,18 +1,18 @@
-/* Checks between the options of one strategy (scenario/check.h).
+/* Checks between the options of one strategy (scenario/option_checks.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "scenario/check.h"
+#include "scenario/option_checks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/nearest.h"
-#include "scenario/mesh.h"
-#include "scenario/partition_axis.h"
+#include "scenario/mesh_value.h"
+#include "scenario/partition_axis_value.h"
 #include "scenario/table.h"
 
 #define KNOWN_TEXT_MAX 160 /* bytes of logical axes in a message; further axes are left out */

@@ -1,17 +1,17 @@
-/* The value of mesh, and messages about its axes (scenario/mesh.h).
+/* The value of mesh, and messages about its axes (scenario/mesh_value.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "scenario/mesh.h"
+#include "scenario/mesh_value.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
 #include "base/utf8.h"
-#include "scenario/partition_axis.h"
+#include "scenario/partition_axis_value.h"
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
 

@@ -1,4 +1,4 @@
-/* scenario/rules.h - `rules` and `params`, the two ways to shard parameters.
+/* scenario/rule_values.h - `rules` and `params`, the two ways to shard parameters.
  *
  * The one given last applies, so that a strategy may use either, whatever the file uses.
  *
@@ -6,10 +6,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef SCENARIO_RULES_H
-#define SCENARIO_RULES_H
+#ifndef SCENARIO_RULE_VALUES_H
+#define SCENARIO_RULE_VALUES_H
 
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 /* Report a map (the file or a strategy) that has both `rules: auto` and rules in `params`. */
 void rules_check_sources(struct reader *r, const struct yaml_node *node);
@@ -20,4 +20,4 @@ void rules_settle(struct reader *r);
 /* Whether a pattern compiles; otherwise reports it. */
 bool rules_check_pattern(struct reader *r, const char *pattern, struct place place);
 
-#endif /* SCENARIO_RULES_H */
+#endif /* SCENARIO_RULE_VALUES_H */

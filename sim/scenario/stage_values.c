@@ -13,7 +13,7 @@
 #include "base/json_out.h"
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 /* ---- layers ---- */
 

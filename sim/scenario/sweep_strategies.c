@@ -1,10 +1,10 @@
-/* Expanding a sweep into strategies (scenario/sweep.h).
+/* Expanding a sweep into strategies (scenario/sweep_strategies.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "scenario/sweep.h"
+#include "scenario/sweep_strategies.h"
 
 #include <stdio.h>
 #include <stdlib.h>

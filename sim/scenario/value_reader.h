@@ -1,4 +1,4 @@
-/* scenario/value.h - shared by the types of values: the reader, names, lists, messages.
+/* scenario/value_reader.h - shared by the types of values: the reader, names, lists, messages.
  *
  * Readers report faults and continue with the next value; an option counts as given even if its
  * value is faulty.  A reader replaces the option's earlier value.
@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef SCENARIO_VALUE_H
-#define SCENARIO_VALUE_H
+#ifndef SCENARIO_VALUE_READER_H
+#define SCENARIO_VALUE_READER_H
 
 #include <stdbool.h>
 
@@ -51,4 +51,4 @@ void *value_append(struct reader *r, void *array, size_t *count, size_t item_siz
 /* Replace a map option by the entries of a node. */
 void value_read_map(struct reader *r, const struct option *option, const struct yaml_node *node);
 
-#endif /* SCENARIO_VALUE_H */
+#endif /* SCENARIO_VALUE_READER_H */

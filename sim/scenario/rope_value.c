@@ -9,7 +9,7 @@
 #include "base/json_out.h"
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 #define THETA 10000 /* the default, as in the paper on rotary embedding (Su et al. 2021) */
 

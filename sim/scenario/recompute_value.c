@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/json_out.h"
-#include "scenario/rules.h"
+#include "scenario/rule_values.h"
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 static const char *const words[] = {[SCENARIO_RECOMPUTE_NONE] = "none",
                                     [SCENARIO_RECOMPUTE_SELECTIVE] = "selective",

@@ -11,7 +11,7 @@
 #include "base/yaml.h"
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -1,10 +1,10 @@
-/* Helpers for reading values (scenario/value.h).
+/* Helpers for reading values (scenario/value_reader.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "scenario/value.h"
+#include "scenario/value_reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-/* Loading the text of a scenario (scenario/data.h).
+/* Loading the text of a scenario (scenario/data_text.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "scenario/data.h"
+#include "scenario/data_text.h"
 
 #include <inttypes.h>
 

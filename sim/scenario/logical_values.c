@@ -1,10 +1,10 @@
-/* Values that map logical axes to mesh axes (scenario/logical.h).
+/* Values that map logical axes to mesh axes (scenario/logical_values.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "scenario/logical.h"
+#include "scenario/logical_values.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,13 +4,13 @@
  */
 #include "config.h"
 
-#include "scenario/partition_axis.h"
+#include "scenario/partition_axis_value.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario/logical.h"
+#include "scenario/logical_values.h"
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
 
