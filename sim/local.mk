@@ -345,17 +345,17 @@ libsim_la_SOURCES = \
 	%D%/graph/stage_copies.h \
 	%D%/graph/stages.c \
 	%D%/graph/stages.h \
-	%D%/hardware/collective.c \
+	%D%/hardware/cluster_reader.c \
+	%D%/hardware/collective_time.c \
 	%D%/hardware/constant.c \
 	%D%/hardware/constant.h \
 	%D%/hardware/find.c \
 	%D%/hardware/hardware.c \
 	%D%/hardware/hardware.h \
-	%D%/hardware/kernel.c \
+	%D%/hardware/kernel_time.c \
 	%D%/hardware/keys.c \
 	%D%/hardware/keys.h \
 	%D%/hardware/measured.c \
-	%D%/hardware/read.c \
 	%D%/hardware/reshard.c \
 	%D%/hardware/reshard.h \
 	%D%/hardware/shipped.c \

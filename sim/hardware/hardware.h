@@ -3,8 +3,8 @@
  * A cluster is written in a file (docs/hardware.md): the hardware, as its makers state it, and the
  * software that was measured on it, in constants with a physical meaning each.  Those shipped are
  * in the library as text, under scenarios/hardware/ in the sources.  The seconds that follow from
- * them are pure functions: of a kernel (kernel.c), of a collective (collective.c, torus.c) of a
- * group that lies on the tiers so or so (tiers.c).
+ * them are pure functions: of a kernel (kernel_time.c), of a collective (collective_time.c,
+ * torus.c) of a group that lies on the tiers so or so (tiers.c).
  *
  * Tiers are the links between devices from the innermost on.  Devices with consecutive ids share a
  * domain of a tier: ids 0 to 7 the first node of eight.

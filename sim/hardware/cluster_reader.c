@@ -1,5 +1,5 @@
-/* read.c - reading a cluster's file into a struct: keys come from keys.c, and all faults are
- * reported.
+/* cluster_reader.c - reading a cluster's file into a struct: keys come from keys.c, and all faults
+ * are reported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* kernel.c - the time of a kernel: the roofline, with the effects that keep kernels below it.
+/* kernel_time.c - the time of a kernel: the roofline, with the effects that keep kernels below it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

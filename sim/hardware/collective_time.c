@@ -1,4 +1,4 @@
-/* collective.c - the time of a collective over the tiers that its group spans.
+/* collective_time.c - the time of a collective over the tiers that its group spans.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
