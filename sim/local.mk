@@ -459,15 +459,16 @@ libsim_la_SOURCES = \
 	%D%/kern/causal.c \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
+	%D%/kern/copy_combine.c \
 	%D%/kern/cut.c \
 	%D%/kern/cut.h \
-	%D%/kern/data.c \
 	%D%/kern/dot.c \
 	%D%/kern/einsum.c \
 	%D%/kern/einsum_error.c \
 	%D%/kern/embed.c \
 	%D%/kern/error.c \
 	%D%/kern/error.h \
+	%D%/kern/fill_compare.c \
 	%D%/kern/gemm.c \
 	%D%/kern/gemm.h \
 	%D%/kern/gemm_block.inc \
@@ -482,8 +483,7 @@ libsim_la_SOURCES = \
 	%D%/kern/map_fn.c \
 	%D%/kern/map_fn.h \
 	%D%/kern/math32.h \
-	%D%/kern/move.c \
-	%D%/kern/moved.c \
+	%D%/kern/moved_types.c \
 	%D%/kern/multiply.c \
 	%D%/kern/multiply.h \
 	%D%/kern/nest.c \
