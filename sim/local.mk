@@ -568,9 +568,8 @@ libsim_la_SOURCES = \
 	%D%/kern/slots.c \
 	%D%/kern/topk.c \
 	%D%/kern/window.c \
+	%D%/model/array_content.c \
 	%D%/model/calls.c \
-	%D%/model/context.c \
-	%D%/model/context.h \
 	%D%/model/elementwise.c \
 	%D%/model/expr.c \
 	%D%/model/expr.h \
@@ -580,24 +579,25 @@ libsim_la_SOURCES = \
 	%D%/model/lines.h \
 	%D%/model/lint.c \
 	%D%/model/lint.h \
-	%D%/model/match.c \
-	%D%/model/match.h \
 	%D%/model/model.c \
 	%D%/model/model.h \
 	%D%/model/pipeline.c \
 	%D%/model/pipeline.h \
 	%D%/model/presets.c \
-	%D%/model/recompute.c \
-	%D%/model/recompute.h \
+	%D%/model/recompute_marks.c \
+	%D%/model/recompute_marks.h \
 	%D%/model/relative.c \
 	%D%/model/relative.h \
 	%D%/model/routed.c \
 	%D%/model/routed.h \
+	%D%/model/rule_match.c \
+	%D%/model/rule_match.h \
 	%D%/model/shardings.c \
-	%D%/model/source.c \
 	%D%/model/t5.c \
-	%D%/model/tokens.c \
-	%D%/model/tokens.h \
+	%D%/model/token_inputs.c \
+	%D%/model/token_inputs.h \
+	%D%/model/token_order.c \
+	%D%/model/token_order.h \
 	%D%/model/weights.c \
 	%D%/model/weights.h \
 	%D%/model/zero.c \

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "model/match.h"
+#include "model/rule_match.h"
 
 #define SHARDING_TEXT_MAX 256 /* bytes of a sharding in a message; longer ones are cut */
 

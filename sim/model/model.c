@@ -11,9 +11,9 @@
 
 #include "graph/gradient.h"
 #include "graph/optimizer/training.h"
-#include "model/context.h"
+#include "model/token_order.h"
 #include "model/pipeline.h"
-#include "model/recompute.h"
+#include "model/recompute_marks.h"
 #include "model/zero.h"
 
 static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,

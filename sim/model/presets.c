@@ -6,10 +6,10 @@
 #include "config.h"
 
 #include "graph/layers/xent.h"
-#include "model/context.h"
+#include "model/token_order.h"
 #include "model/model.h"
 #include "model/routed.h"
-#include "model/tokens.h"
+#include "model/token_inputs.h"
 #include "model/weights.h"
 
 struct preset {

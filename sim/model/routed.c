@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/match.h"
+#include "model/rule_match.h"
 #include "model/model.h"
 
 /* ---- routing ---- */

@@ -18,7 +18,7 @@
 
 #include "base/nearest.h"
 #include "graph/pad.h"
-#include "model/match.h"
+#include "model/rule_match.h"
 #include "model/model.h"
 #include "model/zero.h"
 

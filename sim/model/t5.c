@@ -15,7 +15,7 @@
 #include "graph/layers/xent.h"
 #include "model/model.h"
 #include "model/relative.h"
-#include "model/tokens.h"
+#include "model/token_inputs.h"
 #include "model/weights.h"
 
 struct t5 {

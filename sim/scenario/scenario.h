@@ -255,7 +255,7 @@ struct scenario_context {
 /* A text whose bytes are the tokens of a model with a vocabulary. */
 struct scenario_data {
     char *path; /* from the working directory; NULL: random tokens */
-    struct file_bytes *bytes; /* model/tokens.h defines where sequences begin */
+    struct file_bytes *bytes; /* model/token_inputs.h defines where sequences begin */
 };
 
 struct scenario_step {

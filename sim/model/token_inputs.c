@@ -1,10 +1,10 @@
-/* Token and label inputs (model/tokens.h).
+/* Token and label inputs (model/token_inputs.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "model/tokens.h"
+#include "model/token_inputs.h"
 
 #include "base/file.h"
 #include "model/model.h"

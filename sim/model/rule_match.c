@@ -1,10 +1,10 @@
-/* Matching names against a scenario's rules (match.h).
+/* Matching names against a scenario's rules (rule_match.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "model/match.h"
+#include "model/rule_match.h"
 
 #include <stdlib.h>
 

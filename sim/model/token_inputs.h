@@ -1,4 +1,4 @@
-/* model/tokens.h - the token ids that a model with a vocabulary reads, and its labels.
+/* model/token_inputs.h - the token ids that a model with a vocabulary reads, and its labels.
  *
  * In a text, sequence r of b begins at byte r * (size of the text / b) and advances by its length
  * in each step; at the end the text starts over.  Labels are one byte ahead.  So a step reads the
@@ -8,8 +8,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef MODEL_TOKENS_H
-#define MODEL_TOKENS_H
+#ifndef MODEL_TOKEN_INPUTS_H
+#define MODEL_TOKEN_INPUTS_H
 
 #include "graph/graph.h"
 #include "scenario/scenario.h"
@@ -25,4 +25,4 @@ struct tokens_part {
 uint32_t tokens_add(struct graph *graph, const struct scenario *scenario, const char *name,
                     uint32_t batch, uint32_t seq, struct tokens_part part);
 
-#endif /* MODEL_TOKENS_H */
+#endif /* MODEL_TOKEN_INPUTS_H */

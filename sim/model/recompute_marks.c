@@ -1,17 +1,17 @@
-/* Marking the values that a scenario recomputes (recompute.h).
+/* Marking the values that a scenario recomputes (recompute_marks.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "model/recompute.h"
+#include "model/recompute_marks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
 #include "graph/recompute.h"
-#include "model/match.h"
+#include "model/rule_match.h"
 
 /* Whether a node is a computed value of the forward phase.  Further results of an op are marked
  * together with it. */

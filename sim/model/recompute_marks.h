@@ -1,9 +1,9 @@
-/* recompute.h - the forward values that a scenario recomputes in the backward phase.
+/* recompute_marks.h - the forward values that a scenario recomputes in the backward phase.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef MODEL_RECOMPUTE_H
-#define MODEL_RECOMPUTE_H
+#ifndef MODEL_RECOMPUTE_MARKS_H
+#define MODEL_RECOMPUTE_MARKS_H
 
 #include "base/diag.h"
 #include "graph/graph.h"
@@ -13,4 +13,4 @@
  * matches no name, or is faulty, goes to `diag`; other errors stay in the graph. */
 void model_recompute(struct graph *graph, const struct scenario *scenario, struct diag *diag);
 
-#endif /* MODEL_RECOMPUTE_H */
+#endif /* MODEL_RECOMPUTE_MARKS_H */

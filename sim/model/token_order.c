@@ -1,10 +1,10 @@
-/* Sequence order, documents and windows of attention (model/context.h).
+/* Sequence order, documents and windows of attention (model/token_order.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "model/context.h"
+#include "model/token_order.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
-/* match.h - the compiled rules of a scenario, and which of them matched.
+/* rule_match.h - the compiled rules of a scenario, and which of them matched.
  *
  * Thread class: owned by one thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef MODEL_MATCH_H
-#define MODEL_MATCH_H
+#ifndef MODEL_RULE_MATCH_H
+#define MODEL_RULE_MATCH_H
 
 #include <shd/error.h>
 #include <shd/regex.h>
@@ -36,4 +36,4 @@ void match_fini(struct match *match);
 SHD_MUST_CHECK int match_find(const struct scenario_rule **out, struct match *match,
                               const char *name, struct diag *diag);
 
-#endif /* MODEL_MATCH_H */
+#endif /* MODEL_RULE_MATCH_H */

@@ -1,11 +1,11 @@
-/* model/context.h - which keys attention sees, and the order of a sequence's tokens.
+/* model/token_order.h - which keys attention sees, and the order of a sequence's tokens.
  *
  * Thread class: as graph.h, which is extended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef MODEL_CONTEXT_H
-#define MODEL_CONTEXT_H
+#ifndef MODEL_TOKEN_ORDER_H
+#define MODEL_TOKEN_ORDER_H
 
 #include "graph/graph.h"
 #include "graph/layers/ring_attention.h"
@@ -27,4 +27,4 @@ const struct attention_sight *context_add(struct graph *graph, const struct scen
  * the scenario. */
 void context_order_inputs(struct graph *graph, const struct scenario *scenario);
 
-#endif /* MODEL_CONTEXT_H */
+#endif /* MODEL_TOKEN_ORDER_H */
