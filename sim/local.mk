@@ -633,6 +633,8 @@ libsim_la_SOURCES = \
 	%D%/partition/limit.h \
 	%D%/partition/mend.c \
 	%D%/partition/mend.h \
+	%D%/partition/op_ways.c \
+	%D%/partition/op_ways.h \
 	%D%/partition/optimum.c \
 	%D%/partition/optimum.h \
 	%D%/partition/overlap.c \
@@ -643,6 +645,8 @@ libsim_la_SOURCES = \
 	%D%/partition/place.h \
 	%D%/partition/placement.c \
 	%D%/partition/placement.h \
+	%D%/partition/placement_search.c \
+	%D%/partition/placement_search.h \
 	%D%/partition/price.c \
 	%D%/partition/price.h \
 	%D%/partition/refine.c \
@@ -667,8 +671,6 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/shift.c \
 	%D%/partition/rules/table.c \
 	%D%/partition/rules/window.c \
-	%D%/partition/search.c \
-	%D%/partition/search.h \
 	%D%/partition/share.c \
 	%D%/partition/share.h \
 	%D%/partition/supply.c \
@@ -677,8 +679,6 @@ libsim_la_SOURCES = \
 	%D%/partition/tally.h \
 	%D%/partition/versions.c \
 	%D%/partition/versions.h \
-	%D%/partition/ways.c \
-	%D%/partition/ways.h \
 	%D%/partition/why.c \
 	%D%/program/bubble.c \
 	%D%/program/classes.c \

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "partition/busy.h"
-#include "partition/search.h"
+#include "partition/placement_search.h"
 
 static bool find(struct region_best *out, struct placement *p, double below, uint64_t nodes_max)
 {

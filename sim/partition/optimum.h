@@ -1,11 +1,11 @@
 /* optimum.h - the lowest price that any placement of a graph can have, and a placement with that
  * price.
  *
- * search.h descends and may miss the optimum; this exact search does not, and takes as long as it
- * takes: it is for small graphs, to measure how far the search is from the optimum.  Prices
- * (price.h, tally.h) and rules (busy.h) are the search's own.  Every way to cut every op (ways.h)
- * is considered, where the search considers what neighbours suggest and cuts alike ops alike
- * (region.h).
+ * placement_search.h descends and may miss the optimum; this exact search does not, and takes as
+ * long as it takes: it is for small graphs, to measure how far the search is from the optimum.
+ * Prices (price.h, tally.h) and rules (busy.h) are the search's own.  Every way to cut every op
+ * (op_ways.h) is considered, where the search considers what neighbours suggest and cuts alike ops
+ * alike (region.h).
  *
  * Thread class: owned by one thread.
  *

@@ -7,7 +7,7 @@
  * Every op is given an assignment: which mesh axis cuts which of its dimensions.  An axis on a
  * dimension that the op sums over leaves a partial result; linear ops may pass a partial value on.
  * Candidates come from the neighbours' shardings.  The first choice follows the data; then ops are
- * revisited, forwards and backwards, as long as the cost falls (partition/search.h).
+ * revisited, forwards and backwards, as long as the cost falls (partition/placement_search.h).
  *
  * Thread class: pure functions.
  *
@@ -27,7 +27,7 @@
 /* How the partitioner places values without an asked sharding. */
 enum partition_placement {
     PARTITION_FOLLOW, /* axes go where operands, rules and constraints bring them (follow.h) */
-    PARTITION_SEARCH  /* for the fewest bytes, or the least time (search.h) */
+    PARTITION_SEARCH  /* for the fewest bytes, or the least time (placement_search.h) */
 };
 
 /* What happens to a gathered copy, larger than the array's own shard, after the phase that gathered

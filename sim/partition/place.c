@@ -4,7 +4,7 @@
 #include "partition/place.h"
 
 #include "partition/follow.h"
-#include "partition/search.h"
+#include "partition/placement_search.h"
 
 int place_values(struct placement *out, const struct partition_request *request,
                  struct shd_error *err)

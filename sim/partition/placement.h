@@ -1,10 +1,10 @@
 /* placement.h - the sharding of every value and the assignment of every op of a graph.
  *
- * follow.h and search.h fill this state: a home sharding for every value and, for every operand,
- * the sharding that its reader needs.  A value's cost is that of resharding it from its home to all
- * needs, each from the cheapest version available by then; an op's cost is its work (tally.h).
- * Both are for a whole step: ops that run for each microbatch count that often.  Changing one op
- * changes only the costs of the op, its operands and its results.
+ * follow.h and placement_search.h fill this state: a home sharding for every value and, for every
+ * operand, the sharding that its reader needs.  A value's cost is that of resharding it from its
+ * home to all needs, each from the cheapest version available by then; an op's cost is its work
+ * (tally.h). Both are for a whole step: ops that run for each microbatch count that often. Changing
+ * one op changes only the costs of the op, its operands and its results.
  *
  * Thread class: owned by one thread.
  *

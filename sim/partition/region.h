@@ -2,7 +2,7 @@
  *
  * Prices (price.h, tally.h) and rules (busy.h) are the search's own, with one more rule: a heavy op
  * that is cut by the axes its operands agree on stays cut so.  Every way to cut every op of the
- * region (ways.h) is considered.
+ * region (op_ways.h) is considered.
  *
  * Dynamic programming along the order of the ops: earlier choices affect the remaining cost only
  * through the states of the values still to be read (supply.h), so of two partial placements with
@@ -18,7 +18,7 @@
 #define PARTITION_REGION_H
 
 #include "partition/placement.h"
-#include "partition/ways.h"
+#include "partition/op_ways.h"
 
 /* Prices that differ by less than this relative amount are equal: sums are rounded. */
 #define REGION_ROUNDING 1e-9

@@ -15,7 +15,7 @@
 
 #include "base/map.h"
 #include "partition/placement.h"
-#include "partition/ways.h"
+#include "partition/op_ways.h"
 
 #define SUPPLY_DONE UINT32_MAX /* state of a value without remaining readers */
 

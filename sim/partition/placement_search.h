@@ -1,17 +1,17 @@
-/* search.h - placement by search: assignments that minimize the cost of the whole step.
+/* placement_search.h - placement by search: assignments that minimize the cost of the whole step.
  *
  * The search starts from an initial placement and descends: one op at a time, then all readers of a
  * value together.  Since the end depends on the start and on the moves allowed, the search runs
- * once for each of several named tactics (search.c), and the best end is kept.  That end is mended
- * in windows of several ops (mend.h).  A better placement may exist (tests/optimum measures how
- * much better, by optimum.h), and limit.h tells what the search left out.
+ * once for each of several named tactics (placement_search.c), and the best end is kept.  That end
+ * is mended in windows of several ops (mend.h).  A better placement may exist (tests/optimum
+ * measures how much better, by optimum.h), and limit.h tells what the search left out.
  *
  * Thread class: owned by one thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PARTITION_SEARCH_H
-#define PARTITION_SEARCH_H
+#ifndef PARTITION_PLACEMENT_SEARCH_H
+#define PARTITION_PLACEMENT_SEARCH_H
 
 #include "partition/placement.h"
 
@@ -33,4 +33,4 @@ SHD_MUST_CHECK int search_find_sharers(struct placement *placement, struct shd_e
 /* Let gradients of constraints have any sharding; false if the placement has none. */
 bool search_free_gradients(struct placement *placement);
 
-#endif /* PARTITION_SEARCH_H */
+#endif /* PARTITION_PLACEMENT_SEARCH_H */

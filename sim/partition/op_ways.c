@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "partition/ways.h"
+#include "partition/op_ways.h"
 
 #include <stdlib.h>
 #include <string.h>

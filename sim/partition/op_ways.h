@@ -1,4 +1,4 @@
-/* ways.h - every way to cut one op, without repeats.
+/* op_ways.h - every way to cut one op, without repeats.
  *
  * candidates.h lists what an op's neighbours suggest; here is every possibility: each axis on any
  * factor, on none, or on partial sums of an operand that may be partial, in any order within a
@@ -9,8 +9,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PARTITION_WAYS_H
-#define PARTITION_WAYS_H
+#ifndef PARTITION_OP_WAYS_H
+#define PARTITION_OP_WAYS_H
 
 #include "partition/placement.h"
 
@@ -56,4 +56,4 @@ bool ways_init_one(struct ways *out, struct placement *placement, uint32_t node)
 
 void ways_fini(struct ways *ways);
 
-#endif /* PARTITION_WAYS_H */
+#endif /* PARTITION_OP_WAYS_H */

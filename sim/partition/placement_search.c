@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "partition/search.h"
+#include "partition/placement_search.h"
 
 #include <math.h>
 #include <stdlib.h>
