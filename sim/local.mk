@@ -680,24 +680,24 @@ libsim_la_SOURCES = \
 	%D%/partition/versions.c \
 	%D%/partition/versions.h \
 	%D%/partition/why.c \
-	%D%/program/bubble.c \
 	%D%/program/classes.c \
 	%D%/program/classes.h \
 	%D%/program/in_place.c \
-	%D%/program/memory.c \
 	%D%/program/moments.c \
 	%D%/program/moments.h \
+	%D%/program/op_traffic.c \
+	%D%/program/op_work.c \
 	%D%/program/order.c \
 	%D%/program/program.c \
 	%D%/program/program.h \
+	%D%/program/rank_waits.c \
 	%D%/program/record.c \
 	%D%/program/record.h \
 	%D%/program/rows.c \
 	%D%/program/rows.h \
 	%D%/program/shard.c \
 	%D%/program/shard.h \
-	%D%/program/traffic.c \
-	%D%/program/work.c \
+	%D%/program/step_memory.c \
 	%D%/query/layer.c \
 	%D%/query/layer.h \
 	%D%/query/layer_question.c \
