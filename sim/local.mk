@@ -927,8 +927,6 @@ libsim_la_SOURCES = \
 	%D%/scenario/value_reader.h \
 	%D%/search/attempt.c \
 	%D%/search/attempt.h \
-	%D%/search/bound.c \
-	%D%/search/bound.h \
 	%D%/search/crew.c \
 	%D%/search/crew.h \
 	%D%/search/families.c \
@@ -937,13 +935,15 @@ libsim_la_SOURCES = \
 	%D%/search/hops.h \
 	%D%/search/journal.c \
 	%D%/search/journal.h \
+	%D%/search/layout_bounds.c \
+	%D%/search/layout_bounds.h \
+	%D%/search/layout_pieces.c \
+	%D%/search/layout_pieces.h \
+	%D%/search/layout_plan.c \
+	%D%/search/layout_plan.h \
 	%D%/search/outcome.c \
 	%D%/search/outcome.h \
 	%D%/search/outcome_json.c \
-	%D%/search/pieces.c \
-	%D%/search/pieces.h \
-	%D%/search/plan.c \
-	%D%/search/plan.h \
 	%D%/search/search.c \
 	%D%/search/search.h \
 	%D%/search/search_picture.c \
@@ -954,8 +954,8 @@ libsim_la_SOURCES = \
 	%D%/search/sensitivity.h \
 	%D%/search/space.c \
 	%D%/search/space.h \
-	%D%/search/stages.c \
-	%D%/search/stages.h \
+	%D%/search/stage_bounds.c \
+	%D%/search/stage_bounds.h \
 	%D%/search/subject.c \
 	%D%/search/task.c \
 	%D%/search/task.h \

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "search/bound.h"
+#include "search/layout_bounds.h"
 #include "search/families.h"
 #include "search/search.h"
 #include "search/tensors.h"

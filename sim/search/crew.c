@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/pack.h"
-#include "search/pieces.h"
+#include "search/layout_pieces.h"
 #include "search/task.h"
 
 static int plan_one(const struct subject *subject, struct unpack *from, struct text *answer)

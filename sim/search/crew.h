@@ -10,7 +10,7 @@
 #ifndef SEARCH_CREW_H
 #define SEARCH_CREW_H
 
-#include "search/plan.h"
+#include "search/layout_plan.h"
 
 struct crew {
     const struct trial *trial; /* NULL: this rank could not read the scenario and can do no task */

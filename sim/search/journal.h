@@ -16,7 +16,7 @@
 #ifndef SEARCH_JOURNAL_H
 #define SEARCH_JOURNAL_H
 
-#include "search/plan.h"
+#include "search/layout_plan.h"
 
 struct journal; /* opaque */
 

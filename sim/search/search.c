@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "search/bound.h"
+#include "search/layout_bounds.h"
 #include "search/task.h"
 #include "search/undivided.h"
 

@@ -18,8 +18,8 @@
 
 #include "ranks/farm.h"
 #include "search/journal.h"
-#include "search/pieces.h"
-#include "search/plan.h"
+#include "search/layout_pieces.h"
+#include "search/layout_plan.h"
 
 /* How closely a layout was looked at. */
 enum search_level {

@@ -8,7 +8,7 @@
 #ifndef SEARCH_TASK_H
 #define SEARCH_TASK_H
 
-#include "search/plan.h"
+#include "search/layout_plan.h"
 
 /* The head of a task. */
 struct task_head {

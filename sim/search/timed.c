@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/bound.h"
+#include "search/layout_bounds.h"
 #include "timetable/timetable.h"
 
 /* A walk through a timetable with the seconds of each stage. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "search/stages.h"
+#include "search/stage_bounds.h"
 
 #include <math.h>
 

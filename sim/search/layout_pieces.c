@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "search/pieces.h"
+#include "search/layout_pieces.h"
 
 #include <math.h>
 #include <stdlib.h>

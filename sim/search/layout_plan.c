@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "search/plan.h"
+#include "search/layout_plan.h"
 
 int plan_layout(struct plan *out, const struct subject *subject, const struct layout *layout,
                 struct shd_error *err)

@@ -1,5 +1,5 @@
-/* search/stages.h - lower bounds on the time of each pipeline stage for a microbatch, from the
- * layout's pieces (pieces.h).
+/* search/stage_bounds.h - lower bounds on the time of each pipeline stage for a microbatch, from
+ * the layout's pieces (layout_pieces.h).
  *
  * A rank issues a receive after all its work before the phase.  From then the phase takes its
  * computations, plus the time by which the message exceeds the computations that need not wait for
@@ -9,10 +9,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef SEARCH_STAGES_H
-#define SEARCH_STAGES_H
+#ifndef SEARCH_STAGE_BOUNDS_H
+#define SEARCH_STAGE_BOUNDS_H
 
-#include "search/pieces.h"
+#include "search/layout_pieces.h"
 
 /* How a layout assigns layers to stages and stages to ranks: layers as evenly as possible, layer l
  * in stage l * stages / layers, or as the scenario lists them; stage s on rank s mod pp, or down
@@ -94,4 +94,4 @@ struct phases stages_phases(const struct stages *stages, int64_t stage);
  * its lines, each of which is serial.  `front`: with what precedes the layers. */
 double stages_update(const struct stages *stages, int64_t layers, bool front);
 
-#endif /* SEARCH_STAGES_H */
+#endif /* SEARCH_STAGE_BOUNDS_H */

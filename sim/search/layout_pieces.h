@@ -1,5 +1,5 @@
-/* search/pieces.h - lower bounds on the cost of a layer, and of what precedes and follows all
- * layers: read from the programs of pieces (attempt.h), once for all layouts that share them.
+/* search/layout_pieces.h - lower bounds on the cost of a layer, and of what precedes and follows
+ * all layers: read from the programs of pieces (attempt.h), once for all layouts that share them.
  *
  * Seconds come from the plan's own model (cost/op_seconds.h) and count only what certainly takes
  * the device's time: computations, and transfers that certainly hold computations up.
@@ -8,8 +8,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef SEARCH_PIECES_H
-#define SEARCH_PIECES_H
+#ifndef SEARCH_LAYOUT_PIECES_H
+#define SEARCH_LAYOUT_PIECES_H
 
 #include "cost/events.h"
 #include "ranks/farm.h"
@@ -75,4 +75,4 @@ SHD_MUST_CHECK int pieces_build_apart(struct piece *out, const struct subject *s
 const struct piece *pieces_get(const struct pieces *pieces, uint32_t piece);
 uint32_t pieces_count(const struct pieces *pieces);
 
-#endif /* SEARCH_PIECES_H */
+#endif /* SEARCH_LAYOUT_PIECES_H */

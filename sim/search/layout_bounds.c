@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "search/bound.h"
+#include "search/layout_bounds.h"
 
 static double larger(double a, double b)
 {

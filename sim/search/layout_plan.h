@@ -1,11 +1,11 @@
-/* search/plan.h - plans a layout: whether it fits, and its modelled figures.
+/* search/layout_plan.h - plans a layout: whether it fits, and its modelled figures.
  *
  * Thread class: pure functions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef SEARCH_PLAN_H
-#define SEARCH_PLAN_H
+#ifndef SEARCH_LAYOUT_PLAN_H
+#define SEARCH_LAYOUT_PLAN_H
 
 #include "report/modelled.h"
 #include "search/attempt.h"
@@ -25,4 +25,4 @@ struct plan {
 SHD_MUST_CHECK int plan_layout(struct plan *out, const struct subject *subject,
                                const struct layout *layout, struct shd_error *err);
 
-#endif /* SEARCH_PLAN_H */
+#endif /* SEARCH_LAYOUT_PLAN_H */

@@ -1,4 +1,4 @@
-/* search/bound.h - lower bounds on a layout's step time and memory, from its pieces.
+/* search/layout_bounds.h - lower bounds on a layout's step time and memory, from its pieces.
  *
  * Three bounds on time, each closer and dearer than the one before: bound_time() of a scaled piece,
  * bound_time() of the layout's own pieces, and bound_timed(), which walks through the schedule's
@@ -8,10 +8,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef SEARCH_BOUND_H
-#define SEARCH_BOUND_H
+#ifndef SEARCH_LAYOUT_BOUNDS_H
+#define SEARCH_LAYOUT_BOUNDS_H
 
-#include "search/stages.h"
+#include "search/stage_bounds.h"
 
 /* The plan rounds each op to a nanosecond; a sum of many ops may be lower by this fraction. */
 #define BOUND_ROUNDED 1e-6
@@ -31,4 +31,4 @@ SHD_MUST_CHECK int bound_timed(double *seconds, double *bytes, const struct subj
                                const struct layout *layout, const struct piece *replicas,
                                const struct piece *layers, struct shd_error *err);
 
-#endif /* SEARCH_BOUND_H */
+#endif /* SEARCH_LAYOUT_BOUNDS_H */
