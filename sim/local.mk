@@ -1000,8 +1000,6 @@ libsim_la_SOURCES = \
 	%D%/timetable/walk.h \
 	%D%/timetable/zb_h1.c \
 	%D%/timetable/zbv.c \
-	%D%/trial/bound.c \
-	%D%/trial/bound.h \
 	%D%/trial/collect.c \
 	%D%/trial/collect.h \
 	%D%/trial/curve.c \
@@ -1009,19 +1007,21 @@ libsim_la_SOURCES = \
 	%D%/trial/decisions.c \
 	%D%/trial/decisions.h \
 	%D%/trial/elements.h \
+	%D%/trial/error_bounds.c \
+	%D%/trial/error_bounds.h \
 	%D%/trial/fit.c \
 	%D%/trial/fit.h \
-	%D%/trial/graph.c \
-	%D%/trial/moved.c \
-	%D%/trial/moved.h \
+	%D%/trial/graph_builder.c \
+	%D%/trial/moved_shards.c \
+	%D%/trial/moved_shards.h \
+	%D%/trial/op_verdicts.c \
+	%D%/trial/op_verdicts.h \
 	%D%/trial/reference.c \
 	%D%/trial/reference.h \
 	%D%/trial/replay_sum.c \
 	%D%/trial/replay_sum.h \
 	%D%/trial/saving.c \
 	%D%/trial/saving.h \
-	%D%/trial/steps.c \
-	%D%/trial/steps.h \
 	%D%/trial/timing.c \
 	%D%/trial/timing.h \
 	%D%/trial/trial.c \

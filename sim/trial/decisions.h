@@ -4,7 +4,7 @@
  * Top-k routing is discontinuous: if two scores are nearly equal, another type or order of
  * additions may send a token to another expert, and all later numbers differ by more than any
  * rounding.  So the unsharded computation uses the choices of the run that it verifies.  Whether
- * each choice is right for the scores it was made from is judged separately (steps.h).
+ * each choice is right for the scores it was made from is judged separately (op_verdicts.h).
  *
  * Thread class: the walk's callback is called by every device thread at once; of replicas only the
  * first writes.

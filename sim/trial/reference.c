@@ -11,7 +11,7 @@
 #include "kern/error.h"
 #include "program/rows.h"
 #include "ranks/ranks.h"
-#include "trial/bound.h"
+#include "trial/error_bounds.h"
 #include "trial/elements.h"
 
 /* Arrays with fewer elements are computed whole by every rank: exchanging pieces would take

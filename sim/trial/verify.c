@@ -13,7 +13,7 @@
 #include "ranks/ranks.h"
 #include "ranks/spread.h"
 #include "trial/curve.h"
-#include "trial/steps.h"
+#include "trial/op_verdicts.h"
 
 /* ---- the reference ---- */
 

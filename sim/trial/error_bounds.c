@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "trial/bound.h"
+#include "trial/error_bounds.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "trial/moved.h"
+#include "trial/moved_shards.h"
 
 #include <math.h>
 #include <stdlib.h>

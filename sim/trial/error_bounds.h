@@ -1,5 +1,5 @@
-/* bound.h - error bounds for the elements of an op's results: the unsharded float64 program carries
- * a variance of the error for each element.
+/* error_bounds.h - error bounds for the elements of an op's results: the unsharded float64 program
+ * carries a variance of the error for each element.
  *
  * After an op, its kernel's error rule (kern/error.h) derives the variances of its results from
  * those of its operands and from its own rounding. docs/verification.md gives the reasons.
@@ -10,8 +10,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef TRIAL_BOUND_H
-#define TRIAL_BOUND_H
+#ifndef TRIAL_ERROR_BOUNDS_H
+#define TRIAL_ERROR_BOUNDS_H
 
 #include "program/program.h"
 
@@ -45,4 +45,4 @@ bool bound_adds_parts(const struct program *program, const struct program_op *op
 /* Allowed deviation of n elements with these variances.  NULL: no memory. */
 double *bound_allowed(const double *variances, uint64_t n);
 
-#endif /* TRIAL_BOUND_H */
+#endif /* TRIAL_ERROR_BOUNDS_H */

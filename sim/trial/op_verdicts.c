@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "trial/steps.h"
+#include "trial/op_verdicts.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 #include "ranks/ranks.h"
 #include "ranks/spread.h"
 #include "trial/elements.h"
-#include "trial/moved.h"
+#include "trial/moved_shards.h"
 #include "trial/replay_sum.h"
 
 /* Up to this work, in floating-point operations and elements (some tenths of a second of a core),

@@ -1,4 +1,4 @@
-/* steps.h - judge every op of a run by the shards that it read.
+/* op_verdicts.h - judge every op of a run by the shards that it read.
  *
  * verify.h judges a run's final results by the unsharded computation, within the error bounds of
  * the whole computation.  Here each op of each device is judged alone: a kernel by the same kernel
@@ -14,8 +14,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef TRIAL_STEPS_H
-#define TRIAL_STEPS_H
+#ifndef TRIAL_OP_VERDICTS_H
+#define TRIAL_OP_VERDICTS_H
 
 #include "program/record.h"
 #include "walk/walk.h"
@@ -25,4 +25,4 @@
 SHD_MUST_CHECK int steps_verify(struct record *record, const struct walk_opts *opts,
                                 struct shd_error *err);
 
-#endif /* TRIAL_STEPS_H */
+#endif /* TRIAL_OP_VERDICTS_H */

@@ -1,4 +1,4 @@
-/* moved.h - the expected shard of a result after a step between shardings.
+/* moved_shards.h - the expected shard of a result after a step between shardings.
  *
  * It follows from all devices' shards before the step: each element of the result is a copy, an
  * extreme or a sum.  Copies and extremes are exact, and so are sums added in the group's order, as
@@ -8,8 +8,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef TRIAL_MOVED_H
-#define TRIAL_MOVED_H
+#ifndef TRIAL_MOVED_SHARDS_H
+#define TRIAL_MOVED_SHARDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,4 +32,4 @@ bool moved_rows(struct moved *out, const struct program *program, const struct p
                 int32_t device, const void *const *const *shards);
 void moved_fini(struct moved *moved);
 
-#endif /* TRIAL_MOVED_H */
+#endif /* TRIAL_MOVED_SHARDS_H */
