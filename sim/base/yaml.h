@@ -67,10 +67,12 @@ bool yaml_read_double(const struct yaml_node *node, double *out); /* finite deci
 bool yaml_read_bool(const struct yaml_node *node, bool *out);   /* true, false (any of 3 cases) */
 
 /* Room for a description: 60 bytes of the file's text (yaml_text.c), quotes, and the NUL. */
-#define YAML_DESCRIPTION_MAX 96
+struct yaml_description {
+    char text[96];
+};
 
-/* Describe a node for messages: "a list", "a map", "null", "'abc'" (cut if long) into buf. */
-const char *yaml_describe(const struct yaml_node *node, char *buf, size_t size);
+/* Describe a node for messages: "a list", "a map", "null", "'abc'" (cut if long). */
+struct yaml_description yaml_describe(const struct yaml_node *node);
 
 /* Append a string to YAML so that it reads back unchanged: plain if possible (also inside [] and
  * {}), else quoted. */

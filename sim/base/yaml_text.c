@@ -113,20 +113,23 @@ bool yaml_read_bool(const struct yaml_node *node, bool *out)
     return true;
 }
 
-const char *yaml_describe(const struct yaml_node *node, char *buf, size_t size)
+struct yaml_description yaml_describe(const struct yaml_node *node)
 {
+    struct yaml_description out;
+
     if (node->kind == YAML_LIST) {
-        snprintf(buf, size, "a list");
+        snprintf(out.text, sizeof out.text, "a list");
     } else if (node->kind == YAML_MAP) {
-        snprintf(buf, size, "a map");
+        snprintf(out.text, sizeof out.text, "a map");
     } else if (yaml_is_null(node)) {
-        snprintf(buf, size, "null");
+        snprintf(out.text, sizeof out.text, "null");
     } else {
         size_t length = strlen(node->text);
         size_t shown = utf8_cut(node->text, length, DESCRIBE_BYTES_MAX);
-        snprintf(buf, size, "'%.*s%s'", (int)shown, node->text, shown < length ? "..." : "");
+        snprintf(out.text, sizeof out.text, "'%.*s%s'", (int)shown, node->text,
+                 shown < length ? "..." : "");
     }
-    return buf;
+    return out;
 }
 
 static bool is_word(char c)

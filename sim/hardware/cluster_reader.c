@@ -165,25 +165,23 @@ static const struct key *find_key(const struct key *keys, const char *name)
 static void tell_unknown(const struct section *section, const struct yaml_node *key,
                          struct diag *diag)
 {
-    char hint[NEAREST_HINT_MAX], found[YAML_DESCRIPTION_MAX];
+    char hint[NEAREST_HINT_MAX];
     struct nearest nearest;
 
     nearest_init(&nearest, key->text);
     for (const struct key *k = section->keys; k->name; k++)
         nearest_add(&nearest, k->name);
-    diag_error(diag, key->place, "%s has no key %s%s", section->name,
-               yaml_describe(key, found, sizeof found), nearest_hint(&nearest, hint, sizeof hint));
+    diag_error(diag, key->place, "%s has no key %s%s", section->name, yaml_describe(key).text,
+               nearest_hint(&nearest, hint, sizeof hint));
 }
 
 /* Read a section's keys into `base`, except those with separate code. */
 static bool read_section(void *base, const struct section *section, const struct yaml_node *map,
                          struct diag *diag)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     if (map->kind != YAML_MAP) {
         diag_error(diag, map->place, "%s is %s; expected a map", section->name,
-                   yaml_describe(map, found, sizeof found));
+                   yaml_describe(map).text);
         return false;
     }
     for (size_t i = 0; i < map->nitems && !diag_is_full(diag); i++) {
@@ -194,7 +192,7 @@ static bool read_section(void *base, const struct section *section, const struct
             tell_unknown(section, map->keys[i], diag);
         else if (!store(base, key, value, diag) && key->type != KEY_OTHER)
             diag_error(diag, value->place, "%s of %s is %s; expected %s", key->name, section->name,
-                       yaml_describe(value, found, sizeof found), expected_of(key->type));
+                       yaml_describe(value).text, expected_of(key->type));
     }
     for (const struct key *key = section->keys; key->name; key++)
         if (key->required && !yaml_find(map, key->name))
@@ -206,7 +204,6 @@ static const struct yaml_node *find_list(const struct yaml_node *root, const cha
                                          size_t least, size_t most, struct diag *diag)
 {
     const struct yaml_node *list = yaml_find(root, key);
-    char found[YAML_DESCRIPTION_MAX];
 
     if (!list || (list->kind == YAML_LIST && list->nitems >= least && list->nitems <= most))
         return list;
@@ -214,8 +211,7 @@ static const struct yaml_node *find_list(const struct yaml_node *root, const cha
         diag_error(diag, list->place, "%s has %zu entries; expected %zu to %zu", key, list->nitems,
                    least, most);
     else
-        diag_error(diag, list->place, "%s is %s; expected a list", key,
-                   yaml_describe(list, found, sizeof found));
+        diag_error(diag, list->place, "%s is %s; expected a list", key, yaml_describe(list).text);
     return NULL;
 }
 
@@ -223,18 +219,17 @@ static const struct yaml_node *find_list(const struct yaml_node *root, const cha
 static bool read_flops(double *flops_per_s, const struct yaml_node *key,
                        const struct yaml_node *value, struct diag *diag)
 {
-    char found[YAML_DESCRIPTION_MAX];
     enum shd_dtype dtype;
 
     if (!strcmp(key->text, "source"))
         return false;
     if (shd_dtype_parse(&dtype, key->text, NULL) != SHD_OK)
         diag_error(diag, key->place, "%s is not a valid type; expected one such as bfloat16",
-                   yaml_describe(key, found, sizeof found));
+                   yaml_describe(key).text);
     else if (value->kind != YAML_TEXT ||
              !read_quantity(&flops_per_s[dtype], KEY_FLOPS, value->text))
         diag_error(diag, value->place, "rate of %s is %s; expected %s", key->text,
-                   yaml_describe(value, found, sizeof found), expected_of(KEY_FLOPS));
+                   yaml_describe(value).text, expected_of(KEY_FLOPS));
     return true;
 }
 
@@ -242,14 +237,13 @@ static void read_rates(double *flops_per_s, const char *name, const struct yaml_
                        struct diag *diag)
 {
     const struct yaml_node *rates = yaml_find(root, name);
-    char found[YAML_DESCRIPTION_MAX];
     size_t n = 0;
 
     for (size_t i = 0; rates && rates->kind == YAML_MAP && i < rates->nitems; i++)
         n += read_flops(flops_per_s, rates->keys[i], rates->items[i], diag);
     if (rates && n == 0)
         diag_error(diag, rates->place, "%s is %s; expected a map from types to rates, at least one",
-                   name, yaml_describe(rates, found, sizeof found));
+                   name, yaml_describe(rates).text);
 }
 
 /* ---- tiers ---- */
@@ -257,7 +251,6 @@ static void read_rates(double *flops_per_s, const char *name, const struct yaml_
 static void read_torus(struct hardware_tier *tier, const struct yaml_node *map, struct diag *diag)
 {
     const struct yaml_node *torus = find_list(map, "torus", 1, HARDWARE_TORUS_MAX, diag);
-    char found[YAML_DESCRIPTION_MAX];
 
     if (!torus)
         return;
@@ -274,7 +267,7 @@ static void read_torus(struct hardware_tier *tier, const struct yaml_node *map, 
         } else {
             diag_error(diag, torus->items[d]->place,
                        "length of a torus is %s; expected a whole number from 1 to 4096",
-                       yaml_describe(torus->items[d], found, sizeof found));
+                       yaml_describe(torus->items[d]).text);
         }
     }
 }
@@ -346,7 +339,6 @@ static void read_fitted(struct hardware *out, const struct yaml_node *root, stru
 {
     struct hardware_constant constant;
     const struct yaml_node *list = find_list(root, "fitted", 0, 100, diag);
-    char found[YAML_DESCRIPTION_MAX];
     size_t n = 0;
 
     out->fitted = calloc((list ? list->nitems : 0) + 1, sizeof *out->fitted);
@@ -357,7 +349,7 @@ static void read_fitted(struct hardware *out, const struct yaml_node *root, stru
             diag_error(diag, path->place,
                        "fitted is %s; expected the path of a constant, as kernels.launch or "
                        "tiers.0.step",
-                       yaml_describe(path, found, sizeof found));
+                       yaml_describe(path).text);
             continue;
         }
         out->fitted[n] = strdup(path->text);
@@ -371,12 +363,10 @@ static void read_fitted(struct hardware *out, const struct yaml_node *root, stru
 static void read_version(const struct yaml_node *root, struct diag *diag)
 {
     const struct yaml_node *version = yaml_find(root, "version");
-    char found[YAML_DESCRIPTION_MAX];
     int64_t number;
 
     if (version && (!yaml_read_int(version, &number) || number != 1))
-        diag_error(diag, version->place, "version is %s; expected 1",
-                   yaml_describe(version, found, sizeof found));
+        diag_error(diag, version->place, "version is %s; expected 1", yaml_describe(version).text);
 }
 
 static void read_part(void *base, const struct yaml_node *root, const struct section *section,

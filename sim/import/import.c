@@ -99,13 +99,12 @@ static bool seen_before(const struct yaml_node *map, size_t item)
 static int load_part(struct shd_tree *tree, const char *index, const struct yaml_node *node,
                      struct diag *diag)
 {
-    char found[YAML_DESCRIPTION_MAX];
     char *path;
     int status;
 
     if (node->kind != YAML_TEXT || !ends_with(node->text, SAFETENSORS) || strchr(node->text, '/')) {
         diag_error(diag, node->place, "%s in the weight map; expected the name of a %s file",
-                   yaml_describe(node, found, sizeof(found)), SAFETENSORS);
+                   yaml_describe(node).text, SAFETENSORS);
         return SHD_EINVAL;
     }
     path = beside(index, node->text);

@@ -8,13 +8,11 @@
 
 static bool read_type(enum shd_dtype *out, const struct yaml_node *node, struct diag *diag)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     *out = SHD_F32;
     if (!node || (node->kind == YAML_TEXT && shd_dtype_parse(out, node->text, NULL) == SHD_OK))
         return true;
     diag_error(diag, node->place, "%s is not a valid type; expected one such as float32 or bf16",
-               yaml_describe(node, found, sizeof(found)));
+               yaml_describe(node).text);
     return false;
 }
 
@@ -38,8 +36,6 @@ static int add(struct shd_tree *tree, const struct yaml_node *name, const struct
 /* [name, shape, type] or {name, shape, type}. */
 static int read_item(struct shd_tree *tree, const struct yaml_node *node, struct diag *diag)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     if (node->kind == YAML_MAP)
         return add(tree, yaml_find(node, "name"), yaml_find(node, "shape"),
                    yaml_find(node, "dtype"), node->place, diag);
@@ -47,7 +43,7 @@ static int read_item(struct shd_tree *tree, const struct yaml_node *node, struct
         return add(tree, node->items[0], node->items[1], node->nitems == 3 ? node->items[2] : NULL,
                    node->place, diag);
     diag_error(diag, node->place, "an array is %s; expected [name, shape] or {name, shape, dtype}",
-               yaml_describe(node, found, sizeof(found)));
+               yaml_describe(node).text);
     return SHD_EINVAL;
 }
 

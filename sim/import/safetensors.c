@@ -24,8 +24,6 @@ static const struct {
 static bool read_type(enum shd_dtype *out, const struct yaml_node *node, const char *name,
                       struct diag *diag)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     for (size_t t = 0; node->kind == YAML_TEXT && t < sizeof(types) / sizeof(types[0]); t++) {
         if (!strcmp(types[t].name, node->text)) {
             *out = types[t].dtype;
@@ -33,7 +31,7 @@ static bool read_type(enum shd_dtype *out, const struct yaml_node *node, const c
         }
     }
     diag_error(diag, node->place, "the type of '%.100s' is %s; expected one such as F32 or BF16",
-               name, yaml_describe(node, found, sizeof(found)));
+               name, yaml_describe(node).text);
     return false;
 }
 

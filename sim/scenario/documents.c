@@ -25,7 +25,6 @@ static void read_entry(struct reader *r, const struct option *option, const stru
 {
     static const char *const keys[] = {"mean", "seed"};
     struct scenario_documents *d = &r->scenario->context.documents;
-    char found[YAML_DESCRIPTION_MAX];
     int64_t value;
 
     if (d->nlengths > 0)
@@ -35,13 +34,13 @@ static void read_entry(struct reader *r, const struct option *option, const stru
             d->mean = value;
         else
             diag_error(r->diag, node->place, "mean is %s; expected a number of tokens, at least 1",
-                       yaml_describe(node, found, sizeof(found)));
+                       yaml_describe(node).text);
     } else if (strcmp(key->text, "seed") == 0) {
         if (yaml_read_int(node, &value) && value >= 0 && value <= INT32_MAX)
             d->seed = value;
         else
             diag_error(r->diag, node->place, "seed is %s; expected a whole number from 0",
-                       yaml_describe(node, found, sizeof(found)));
+                       yaml_describe(node).text);
     } else {
         value_unknown_key(r, key, "documents", "mean or seed", keys, 2);
     }
@@ -50,13 +49,12 @@ static void read_entry(struct reader *r, const struct option *option, const stru
 static void read_length(struct reader *r, const struct yaml_node *node)
 {
     struct scenario_documents *d = &r->scenario->context.documents;
-    char found[YAML_DESCRIPTION_MAX];
     int64_t value, *length;
 
     if (!yaml_read_int(node, &value) || value < 1 || value > INT32_MAX) {
         diag_error(r->diag, node->place,
                    "a document is %s; expected its length in tokens, at least 1",
-                   yaml_describe(node, found, sizeof(found)));
+                   yaml_describe(node).text);
         return;
     }
     length =

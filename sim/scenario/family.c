@@ -126,7 +126,6 @@ static const struct family_row *find_family(const struct reading *r)
 {
     const struct yaml_node *type = yaml_find(r->root, "model_type");
     struct text known = TEXT_INIT;
-    char found[YAML_DESCRIPTION_MAX];
 
     for (size_t f = 0; type && f < nfamilies; f++)
         for (size_t t = 0; (families[f].doors & r->door) && families[f].types[t]; t++)
@@ -134,7 +133,7 @@ static const struct family_row *find_family(const struct reading *r)
                 return &families[f];
     family_print_types(r->door, &known);
     diag_error(r->diag, type ? type->place : r->root->place, "model_type is %s; %s are %s",
-               type ? yaml_describe(type, found, sizeof(found)) : "missing",
+               type ? yaml_describe(type).text : "missing",
                r->door == FAMILY_BLOCKS ? "models that can be planned" : "known", text_get(&known));
     text_fini(&known);
     return NULL;
@@ -145,7 +144,6 @@ static bool read_size(struct reading *c, const struct size_key *key)
 {
     const struct yaml_node *node = yaml_find(c->root, key->key);
     int64_t *size = &c->config->sizes[key->size], least = key->standard == OR_NONE ? 0 : 1;
-    char found[YAML_DESCRIPTION_MAX];
 
     if (!node || yaml_is_null(node)) {
         *size = key->standard > 0 ? key->standard : 0;
@@ -156,14 +154,13 @@ static bool read_size(struct reading *c, const struct size_key *key)
     if (yaml_read_int(node, size) && *size >= least && *size <= SIZE_LIMIT)
         return true;
     diag_error(c->diag, node->place, "%s is %s; expected a whole number of at least %" PRId64,
-               key->key, yaml_describe(node, found, sizeof(found)), least);
+               key->key, yaml_describe(node).text, least);
     return false;
 }
 
 static bool read_dtype(struct reading *c)
 {
     const struct yaml_node *node = yaml_find(c->root, "torch_dtype");
-    char found[YAML_DESCRIPTION_MAX];
 
     if (!node)
         node = yaml_find(c->root, "dtype");
@@ -172,7 +169,7 @@ static bool read_dtype(struct reading *c)
         (node->kind == YAML_TEXT && shd_dtype_parse(&c->config->dtype, node->text, NULL) == SHD_OK))
         return true;
     diag_error(c->diag, node->place, "torch_dtype is %s; expected a type such as bfloat16",
-               yaml_describe(node, found, sizeof(found)));
+               yaml_describe(node).text);
     return false;
 }
 
@@ -235,13 +232,12 @@ bool family_read_flag(bool *out, const struct yaml_node *root, const char *key, 
                       struct diag *diag)
 {
     const struct yaml_node *node = yaml_find(root, key);
-    char found[YAML_DESCRIPTION_MAX];
 
     *out = standard;
     if (!node || yaml_is_null(node) || yaml_read_bool(node, out))
         return true;
     diag_error(diag, node->place, "%s is %s; expected true or false", key,
-               yaml_describe(node, found, sizeof(found)));
+               yaml_describe(node).text);
     return false;
 }
 
@@ -249,13 +245,12 @@ bool family_read_number(double *out, const struct yaml_node *root, const char *k
                         struct diag *diag)
 {
     const struct yaml_node *node = yaml_find(root, key);
-    char found[YAML_DESCRIPTION_MAX];
 
     *out = standard;
     if (!node || yaml_is_null(node) || (yaml_read_double(node, out) && *out > 0))
         return true;
     diag_error(diag, node->place, "%s is %s; expected a number above 0", key,
-               yaml_describe(node, found, sizeof(found)));
+               yaml_describe(node).text);
     return false;
 }
 

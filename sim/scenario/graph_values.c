@@ -29,12 +29,10 @@ static bool is_identifier(const char *name)
 
 static char *read_identifier(struct reader *r, const char *what, const struct yaml_node *node)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     if (node->kind == YAML_TEXT && !yaml_is_null(node) && is_identifier(node->text))
         return value_read_name(r, what, node);
     diag_error(r->diag, node->place, "%s is %s; expected a name of letters, digits, '_' and '.'",
-               what, yaml_describe(node, found, sizeof(found)));
+               what, yaml_describe(node).text);
     return NULL;
 }
 
@@ -74,7 +72,6 @@ static struct scenario_dim *find_or_add_dim(struct reader *r, const struct yaml_
 static void read_dim(struct reader *r, const struct option *option, const struct yaml_node *key,
                      const struct yaml_node *node)
 {
-    char found[YAML_DESCRIPTION_MAX];
     int64_t size = 1;
     struct scenario_dim *dim = find_or_add_dim(r, key);
 
@@ -82,7 +79,7 @@ static void read_dim(struct reader *r, const struct option *option, const struct
     if (!yaml_read_int(node, &size) || size < 1 || size > INT32_MAX) {
         diag_error(r->diag, node->place,
                    "size of dim '%s' is %s; expected a whole number from 1 to %d", key->text,
-                   yaml_describe(node, found, sizeof(found)), INT32_MAX);
+                   yaml_describe(node).text, INT32_MAX);
         return;
     }
     if (!dim)
@@ -164,12 +161,10 @@ static void clear_arrays(struct scenario *scenario, const struct option *option)
 static void read_array_dims(struct reader *r, struct scenario_array *array,
                             const struct yaml_node *node)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     if (node->kind != YAML_LIST || node->nitems > SCENARIO_ARRAY_RANK_MAX) {
         diag_error(r->diag, node->place,
                    "dims of '%s' are %s%s; expected a list of at most %d dims, such as [b, s]",
-                   array->name, yaml_describe(node, found, sizeof(found)),
+                   array->name, yaml_describe(node).text,
                    node->kind == YAML_LIST ? " that is too long" : "", SCENARIO_ARRAY_RANK_MAX);
         return;
     }
@@ -185,8 +180,6 @@ static void read_array_dims(struct reader *r, struct scenario_array *array,
 static void read_array_map(struct reader *r, struct scenario_array *array,
                            const struct yaml_node *node)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     for (size_t i = 0; i < node->nitems; i++) {
         const struct yaml_node *key = node->keys[i];
         const struct yaml_node *value = node->items[i];
@@ -198,7 +191,7 @@ static void read_array_map(struct reader *r, struct scenario_array *array,
         } else if (strcmp(key->text, "scale") == 0) {
             if (!yaml_read_double(value, &array->scale) || array->scale <= 0)
                 diag_error(r->diag, value->place, "scale is %s; expected a number above 0",
-                           yaml_describe(value, found, sizeof(found)));
+                           yaml_describe(value).text);
         } else {
             static const char *const keys[] = {"dims", "below", "scale"};
             value_unknown_key(r, key, "an array", "dims, below or scale", keys, 3);
@@ -333,8 +326,6 @@ static void free_lines(struct scenario_line *lines, size_t nlines)
 static void read_lines(struct reader *r, const struct option *option, const struct yaml_node *node,
                        struct scenario_line **lines, size_t *nlines)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     free_lines(*lines, *nlines);
     *lines = NULL;
     *nlines = 0;
@@ -346,8 +337,7 @@ static void read_lines(struct reader *r, const struct option *option, const stru
         const struct yaml_node *item = node->items[i];
         if (item->kind != YAML_TEXT || strlen(item->text) > SCENARIO_OP_BYTES_MAX) {
             diag_error(r->diag, item->place, "%s in %s; expected a text of at most %d bytes",
-                       yaml_describe(item, found, sizeof(found)), option->key,
-                       SCENARIO_OP_BYTES_MAX);
+                       yaml_describe(item).text, option->key, SCENARIO_OP_BYTES_MAX);
             continue;
         }
         char *text = strdup(item->text);

@@ -18,7 +18,6 @@
 static bool check_version(const struct yaml_node *root, struct diag *diag)
 {
     const struct yaml_node *node = yaml_find(root, "version");
-    char found[YAML_DESCRIPTION_MAX];
     int64_t version = SCENARIO_VERSION;
 
     if (!node) {
@@ -29,20 +28,17 @@ static bool check_version(const struct yaml_node *root, struct diag *diag)
     if (yaml_read_int(node, &version) && version == SCENARIO_VERSION)
         return true;
     diag_error(diag, node->place, "version is %s; expected %d, the only one there is",
-               yaml_describe(node, found, sizeof(found)), SCENARIO_VERSION);
+               yaml_describe(node).text, SCENARIO_VERSION);
     return version == SCENARIO_VERSION;
 }
 
 /* Check the list of strategies; false if none can be read. */
 static bool check_strategies(const struct yaml_node *node, struct diag *diag)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     if (node->kind != YAML_LIST || node->nitems == 0) {
         diag_error(diag, node->place, "strategies is %s; expected a list of maps, one at least",
-                   node->nitems == 0 && node->kind == YAML_LIST
-                       ? "empty"
-                       : yaml_describe(node, found, sizeof(found)));
+                   node->nitems == 0 && node->kind == YAML_LIST ? "empty"
+                                                                : yaml_describe(node).text);
         return false;
     }
     if (node->nitems > SCENARIO_STRATEGIES_MAX) {
@@ -54,7 +50,7 @@ static bool check_strategies(const struct yaml_node *node, struct diag *diag)
         if (node->items[i]->kind != YAML_MAP) {
             diag_error(diag, node->items[i]->place,
                        "a strategy is %s; expected a map with a name, such as {name: tensor}",
-                       yaml_describe(node->items[i], found, sizeof(found)));
+                       yaml_describe(node->items[i]).text);
             return false;
         }
     return true;
@@ -185,11 +181,9 @@ static void read_file(struct scenario_file *file, const struct yaml_node *root,
                       const char *const *sets, size_t nsets, struct scenario_choice choice,
                       struct diag *diag)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     if (root->kind != YAML_MAP) {
         diag_error(diag, root->place, "the file is %s; expected a map that begins 'version: %d'",
-                   yaml_describe(root, found, sizeof(found)), SCENARIO_VERSION);
+                   yaml_describe(root).text, SCENARIO_VERSION);
         return;
     }
     struct strategies all = {.listed = yaml_find(root, "strategies"), .choice = choice};

@@ -77,8 +77,6 @@ static struct scenario_logical *find_or_add_logical(struct reader *r, const stru
 void logical_read(struct reader *r, struct scenario_logical *logical,
                         const struct yaml_node *key, const struct yaml_node *node)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     free_axes(logical->axes, logical->naxes);
     logical->axes = NULL;
     logical->naxes = 0;
@@ -87,7 +85,7 @@ void logical_read(struct reader *r, struct scenario_logical *logical,
     if (node->kind == YAML_MAP)
         diag_error(r->diag, node->place,
                    "logical axis '%.60s' is %s; expected a mesh axis, a list of them, or null",
-                   key->text, yaml_describe(node, found, sizeof(found)));
+                   key->text, yaml_describe(node).text);
     else if (node->kind == YAML_TEXT && !yaml_is_null(node))
         add_logical_axis(r, logical, node);
     for (size_t i = 0; node->kind == YAML_LIST && i < node->nitems; i++)

@@ -109,13 +109,11 @@ static void clear_mesh(struct scenario *scenario, const struct option *option)
 
 static struct scenario_axis *add_axis(struct reader *r, const struct yaml_node *key)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     if (!is_axis_name(key)) {
         diag_error(r->diag, key->place,
                    "mesh axis %s; expected a name of letters, digits, '_', '-' and '.' with its "
                    "size, such as {dp: 2, tp: 4}",
-                   yaml_describe(key, found, sizeof(found)));
+                   yaml_describe(key).text);
         return NULL;
     }
     char *name = value_read_name(r, "a mesh axis", key);
@@ -134,14 +132,13 @@ static struct scenario_axis *add_axis(struct reader *r, const struct yaml_node *
  * reported as unknown. */
 static void read_axis(struct reader *r, const struct yaml_node *key, const struct yaml_node *node)
 {
-    char found[YAML_DESCRIPTION_MAX];
     int64_t size = 1;
     struct scenario_axis *axis = find_axis(r->scenario, key->text);
 
     if (!yaml_read_int(node, &size) || size < 1 || size > INT32_MAX)
         diag_error(r->diag, node->place,
                    "size of mesh axis '%s' is %s; expected a whole number from 1 to %d", key->text,
-                   yaml_describe(node, found, sizeof(found)), INT32_MAX);
+                   yaml_describe(node).text, INT32_MAX);
     if (!axis)
         axis = add_axis(r, key);
     if (!axis) {

@@ -35,15 +35,13 @@ static void clear(struct scenario *scenario, const struct option *option)
 
 static void read_mode(struct reader *r, const struct yaml_node *node)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     for (int m = 0; node->kind == YAML_TEXT && m < 2; m++)
         if (strcmp(modes[m], node->text) == 0) {
             r->scenario->partition_axis.mode = (enum shd_axis_mode)m;
             return;
         }
     diag_error(r->diag, node->place, "mode is %s; expected training or generation%s",
-               yaml_describe(node, found, sizeof(found)),
+               yaml_describe(node).text,
                node->kind == YAML_TEXT && nearest_find(node->text, modes, 2) == modes[1]
                    ? "; did you mean 'generation'?"
                    : "");
@@ -64,7 +62,7 @@ static void offer_fields(struct nearest *nearest, struct partition_axis_names *n
 
 static void report_no_field(struct reader *r, const struct yaml_node *key)
 {
-    char found[YAML_DESCRIPTION_MAX], hint[NEAREST_HINT_MAX];
+    char hint[NEAREST_HINT_MAX];
     struct partition_axis_names names;
     struct nearest nearest;
 
@@ -74,8 +72,7 @@ static void report_no_field(struct reader *r, const struct yaml_node *key)
     diag_error(r->diag, key->place,
                "unknown key %s in partition_axis; expected mode, or an axis of a model such as "
                "batch or head%s",
-               yaml_describe(key, found, sizeof(found)),
-               nearest_hint(&nearest, hint, sizeof(hint)));
+               yaml_describe(key).text, nearest_hint(&nearest, hint, sizeof(hint)));
 }
 
 /* The entry of a field, found by any of its names. */

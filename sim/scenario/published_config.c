@@ -41,7 +41,6 @@ static bool read_activation(enum scenario_activation *out, const struct config *
     };
     const struct yaml_node *node = yaml_find(c->root, key);
     const char *name = node && node->kind == YAML_TEXT ? node->text : standard;
-    char found[YAML_DESCRIPTION_MAX];
 
     if (!strncmp(name, "gated-", 6)) {
         name += 6;
@@ -57,7 +56,7 @@ static bool read_activation(enum scenario_activation *out, const struct config *
     }
     diag_error(c->diag, node ? node->place : c->root->place,
                "%s is %s; expected relu, silu or gelu of some kind, and relu without a gate", key,
-               node ? yaml_describe(node, found, sizeof(found)) : standard);
+               node ? yaml_describe(node).text : standard);
     return false;
 }
 
@@ -174,7 +173,6 @@ static bool read_word(size_t *out, const struct config *c, const char *key,
                       size_t standard)
 {
     const struct yaml_node *node = yaml_find(c->root, key);
-    char found[YAML_DESCRIPTION_MAX];
 
     *out = standard;
     if (!node || yaml_is_null(node))
@@ -182,8 +180,8 @@ static bool read_word(size_t *out, const struct config *c, const char *key,
     for (*out = 0; *out < nwords; ++*out)
         if (node->kind == YAML_TEXT && !strcmp(node->text, words[*out]))
             return true;
-    diag_error(c->diag, node->place, "%s is %s; expected %s", key,
-               yaml_describe(node, found, sizeof(found)), expected);
+    diag_error(c->diag, node->place, "%s is %s; expected %s", key, yaml_describe(node).text,
+               expected);
     return false;
 }
 

@@ -173,7 +173,7 @@ int64_t scenario_model_positions(size_t n)
 static void read(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     struct nearest nearest;
-    char hint[NEAREST_HINT_MAX], found[YAML_DESCRIPTION_MAX];
+    char hint[NEAREST_HINT_MAX];
     const char *text = node->kind == YAML_TEXT ? node->text : "";
 
     (void)option;
@@ -190,7 +190,7 @@ static void read(struct reader *r, const struct option *option, const struct yam
         nearest_add(&nearest, models[i].name);
     }
     diag_error(r->diag, node->place, "model.size is %s; expected a published one, such as %s%s",
-               yaml_describe(node, found, sizeof(found)), models[0].name,
+               yaml_describe(node).text, models[0].name,
                nearest_hint(&nearest, hint, sizeof(hint)));
     /* Assume the suggested model, so that its sizes are not reported as missing. */
     for (size_t i = 0; i < NMODELS; i++)

@@ -43,14 +43,13 @@ static void clear(struct scenario *scenario, const struct option *option)
 static void read_count(struct reader *r, int64_t *out, const char *key,
                        const struct yaml_node *node)
 {
-    char found[YAML_DESCRIPTION_MAX];
     int64_t value;
 
     if (yaml_read_int(node, &value) && value >= 1 && value <= INT32_MAX)
         *out = value;
     else
         diag_error(r->diag, node->place, "%s is %s; expected a number of layers, at least 1", key,
-                   yaml_describe(node, found, sizeof(found)));
+                   yaml_describe(node).text);
 }
 
 static void read_pattern(struct reader *r, struct scenario_rule **list, size_t *n,
@@ -71,25 +70,22 @@ static void read_pattern(struct reader *r, struct scenario_rule **list, size_t *
 static void read_kept(struct reader *r, const struct yaml_node *node)
 {
     struct scenario_recompute *recompute = &r->scenario->recompute;
-    char found[YAML_DESCRIPTION_MAX];
 
     scenario_free_rules(recompute->kept, recompute->nkept);
     recompute->kept = NULL;
     recompute->nkept = 0;
     if (node->kind != YAML_LIST)
         diag_error(r->diag, node->place, "keep is %s; expected a list of patterns",
-                   yaml_describe(node, found, sizeof(found)));
+                   yaml_describe(node).text);
     for (size_t i = 0; node->kind == YAML_LIST && i < node->nitems; i++)
         read_pattern(r, &recompute->kept, &recompute->nkept, node->items[i]);
 }
 
 static void read_whole(struct reader *r, const struct yaml_node *node)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     if (!yaml_read_bool(node, &r->scenario->recompute.whole))
         diag_error(r->diag, node->place, "whole is %s; expected true or false",
-                   yaml_describe(node, found, sizeof(found)));
+                   yaml_describe(node).text);
 }
 
 static void read_entry(struct reader *r, const struct option *option, const struct yaml_node *key,
@@ -97,7 +93,6 @@ static void read_entry(struct reader *r, const struct option *option, const stru
 {
     static const char *const keys[] = {"kind", "group", "every", "first", "whole", "keep"};
     struct scenario_recompute *recompute = &r->scenario->recompute;
-    char found[YAML_DESCRIPTION_MAX];
 
     if (recompute->kind == SCENARIO_RECOMPUTE_NONE || recompute->kind == SCENARIO_RECOMPUTE_NAMED) {
         clear(r->scenario, option);
@@ -106,7 +101,7 @@ static void read_entry(struct reader *r, const struct option *option, const stru
     if (strcmp(key->text, "kind") == 0) {
         if (!read_word(recompute, node, SCENARIO_RECOMPUTE_SELECTIVE))
             diag_error(r->diag, node->place, "kind is %s; expected selective or full",
-                       yaml_describe(node, found, sizeof(found)));
+                       yaml_describe(node).text);
     } else if (strcmp(key->text, "group") == 0) {
         read_count(r, &recompute->group, key->text, node);
     } else if (strcmp(key->text, "every") == 0) {

@@ -17,7 +17,6 @@ static void read_entry(struct reader *r, const struct option *option, const stru
                        const struct yaml_node *node)
 {
     struct scenario_rope *rope = &r->scenario->model.rope;
-    char found[YAML_DESCRIPTION_MAX];
     double theta;
 
     (void)option;
@@ -28,11 +27,11 @@ static void read_entry(struct reader *r, const struct option *option, const stru
             rope->theta = theta;
         else
             diag_error(r->diag, node->place, "theta is %s; expected a number above 1",
-                       yaml_describe(node, found, sizeof(found)));
+                       yaml_describe(node).text);
     } else if (strcmp(key->text, "interleaved") == 0) {
         if (!yaml_read_bool(node, &rope->interleaved))
             diag_error(r->diag, node->place, "interleaved is %s; expected true or false",
-                       yaml_describe(node, found, sizeof(found)));
+                       yaml_describe(node).text);
     } else {
         static const char *const keys[] = {"theta", "interleaved"};
         value_unknown_key(r, key, "rope", "theta or interleaved", keys, 2);

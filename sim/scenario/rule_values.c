@@ -31,7 +31,6 @@ static void free_rules(struct scenario_rule *rules, size_t nrules)
 static bool read_entry(struct reader *r, struct shd_spec_entry *out, const struct yaml_node *node,
                        const char **names)
 {
-    char found[YAML_DESCRIPTION_MAX];
     const struct yaml_node *const *items = node->kind == YAML_LIST ? node->items : &node;
     size_t nitems = node->kind == YAML_LIST ? node->nitems : 1;
 
@@ -47,7 +46,7 @@ static bool read_entry(struct reader *r, struct shd_spec_entry *out, const struc
         if (items[i]->kind != YAML_TEXT || yaml_is_null(items[i]) || !items[i]->text[0]) {
             diag_error(r->diag, items[i]->place,
                        "%s in a spec; expected a mesh axis, a list of them, or null",
-                       yaml_describe(items[i], found, sizeof(found)));
+                       yaml_describe(items[i]).text);
             return false;
         }
         names[out->naxes++] = items[i]->text;
@@ -80,14 +79,13 @@ static bool read_spec_list(struct reader *r, struct shd_spec **out, const struct
 static bool read_spec(struct reader *r, struct shd_spec **out, const struct yaml_node *node)
 {
     struct shd_error err;
-    char found[YAML_DESCRIPTION_MAX];
 
     if (node->kind == YAML_LIST)
         return read_spec_list(r, out, node);
     if (node->kind == YAML_MAP || yaml_is_null(node)) {
         diag_error(r->diag, node->place,
                    "%s as a partition spec; expected a list such as [dp, null], [] to replicate",
-                   yaml_describe(node, found, sizeof(found)));
+                   yaml_describe(node).text);
         return false;
     }
     if (shd_spec_parse(out, node->text, &err) != SHD_OK) {
@@ -133,12 +131,10 @@ bool rules_check_pattern(struct reader *r, const char *pattern, struct place pla
 static bool read_rule(struct reader *r, struct scenario_rule *rule, const struct option *option,
                       const struct yaml_node *node)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     if (node->kind != YAML_LIST || node->nitems != 2) {
         diag_error(r->diag, node->place,
                    "a rule of %s is %s%s; expected [pattern, spec], such as [mlp/up, [null, tp]]",
-                   option->key, yaml_describe(node, found, sizeof(found)),
+                   option->key, yaml_describe(node).text,
                    node->kind == YAML_LIST ? " of another length than two" : "");
         return false;
     }

@@ -28,13 +28,12 @@ static void clear_layers(struct scenario *scenario, const struct option *option)
 static void read_count(struct reader *r, const struct yaml_node *node)
 {
     struct scenario_pipeline *p = &r->scenario->pipeline;
-    char found[YAML_DESCRIPTION_MAX];
     int64_t value, *count;
 
     if (!yaml_read_int(node, &value) || value < 0 || value > INT32_MAX) {
         diag_error(r->diag, node->place,
                    "an entry of pipeline.layers is %s; expected how many layers a stage has",
-                   yaml_describe(node, found, sizeof(found)));
+                   yaml_describe(node).text);
         return;
     }
     count = value_append(r, &p->layers, &p->nlayers, sizeof(*count), SCENARIO_STAGES_MAX, node);
@@ -112,7 +111,7 @@ static void read_place(struct reader *r, const struct yaml_node *node)
 {
     struct scenario_pipeline *p = &r->scenario->pipeline;
     struct scenario_stage_place *place = NULL;
-    char found[YAML_DESCRIPTION_MAX], *pattern;
+    char *pattern;
     int64_t stage;
 
     if (node->kind != YAML_LIST || node->nitems != 2 || !yaml_read_int(node->items[1], &stage) ||
@@ -120,7 +119,7 @@ static void read_place(struct reader *r, const struct yaml_node *node)
         diag_error(r->diag, node->place,
                    "an entry of pipeline.place is %s; expected [pattern, stage], such as "
                    "[embed.*, 0]",
-                   yaml_describe(node, found, sizeof(found)));
+                   yaml_describe(node).text);
         return;
     }
     pattern = value_read_name(r, "a pattern", node->items[0]);

@@ -65,11 +65,10 @@ static void report_unknown(struct reader *r, const struct yaml_node *key, const 
 {
     struct nearest nearest;
     char hint[NEAREST_HINT_MAX];
-    char found[YAML_DESCRIPTION_MAX];
 
     if (has_joined_value(key)) {
         diag_error(r->diag, key->place, "unknown key %s; expected a space behind the ':' of a key",
-                   yaml_describe(key, found, sizeof(found)));
+                   yaml_describe(key).text);
         return;
     }
     nearest_init(&nearest, key->text);
@@ -78,8 +77,7 @@ static void report_unknown(struct reader *r, const struct yaml_node *key, const 
         nearest_add(&nearest, other->keys[i].key);
     note_meant(r, section, nearest.best);
     diag_error(r->diag, key->place, "unknown key %s%s%s; expected an option of a scenario%s",
-               yaml_describe(key, found, sizeof(found)), section ? " in " : "",
-               section ? section : "",
+               yaml_describe(key).text, section ? " in " : "", section ? section : "",
                nearest.best ? nearest_hint(&nearest, hint, sizeof(hint))
                             : ", as 'shardsim show options' lists them");
 }
@@ -91,7 +89,6 @@ static void report_no_map(struct reader *r, const struct option_section *section
                           const struct yaml_node *node)
 {
     struct text keys = TEXT_INIT;
-    char found[YAML_DESCRIPTION_MAX];
     size_t n = 0;
 
     for (size_t i = 0; i < option_count; i++)
@@ -99,8 +96,7 @@ static void report_no_map(struct reader *r, const struct option_section *section
             text_addf(&keys, "%s%s", n > 1 ? ", " : "", option_table[i].key);
     r->diag->no_memory |= keys.failed;
     diag_error(r->diag, node->place, "%s is %s; expected a map of its options: %s%s", section->key,
-               yaml_describe(node, found, sizeof(found)), text_get(&keys),
-               n > KEYS_SHOWN ? " and more" : "");
+               yaml_describe(node).text, text_get(&keys), n > KEYS_SHOWN ? " and more" : "");
     text_fini(&keys);
 }
 

@@ -178,7 +178,6 @@ static void add_strategy(struct expansion *e, const struct wheels *w, const char
 /* Check a size, or a list of at least one size. */
 static bool check_sizes(struct expansion *e, const char *what, const struct yaml_node *sizes)
 {
-    char found[YAML_DESCRIPTION_MAX];
     bool good = nsizes(sizes) > 0;
 
     if (!good)
@@ -191,7 +190,7 @@ static bool check_sizes(struct expansion *e, const char *what, const struct yaml
             continue;
         diag_error(e->diag, item->place,
                    "%s is %s; expected a whole number from 1 to %d, or a list of them", what,
-                   yaml_describe(item, found, sizeof found), INT32_MAX);
+                   yaml_describe(item).text, INT32_MAX);
         good = false;
     }
     return good;
@@ -199,7 +198,7 @@ static bool check_sizes(struct expansion *e, const char *what, const struct yaml
 
 static bool check_mesh(struct expansion *e, const struct yaml_node *mesh)
 {
-    char found[YAML_DESCRIPTION_MAX], what[YAML_DESCRIPTION_MAX];
+    char what[96];
     size_t combinations = 1;
     bool good = true;
 
@@ -207,7 +206,7 @@ static bool check_mesh(struct expansion *e, const struct yaml_node *mesh)
         diag_error(e->diag, mesh->place,
                    "mesh of a sweep is %s; expected a map of axis names to lists of sizes, such as "
                    "{dp: [1, 2], tp: [4, 8]}, or a list of such maps",
-                   yaml_describe(mesh, found, sizeof found));
+                   yaml_describe(mesh).text);
         return false;
     }
     for (size_t a = 0; a < mesh->nitems; a++) {
@@ -253,11 +252,11 @@ static void add_rules(struct expansion *e, const struct yaml_node *mesh, const c
 static bool check_keys(struct expansion *e, const struct yaml_node *node)
 {
     static const char *const known[] = {"devices", "mesh", "rules"};
-    char found[YAML_DESCRIPTION_MAX], hint[NEAREST_HINT_MAX];
+    char hint[NEAREST_HINT_MAX];
 
     if (node->kind != YAML_MAP) {
         diag_error(e->diag, node->place, "sweep is %s; expected a map of devices, mesh and rules",
-                   yaml_describe(node, found, sizeof found));
+                   yaml_describe(node).text);
         return false;
     }
     for (size_t i = 0; i < node->nitems; i++) {
@@ -270,8 +269,7 @@ static bool check_keys(struct expansion *e, const struct yaml_node *node)
         if (k == 3)
             diag_error(e->diag, node->keys[i]->place,
                        "unknown key %s in sweep; expected devices, mesh or rules%s",
-                       yaml_describe(node->keys[i], found, sizeof found),
-                       nearest_hint(&near, hint, sizeof hint));
+                       yaml_describe(node->keys[i]).text, nearest_hint(&near, hint, sizeof hint));
     }
     return true;
 }
@@ -280,12 +278,10 @@ static bool check_keys(struct expansion *e, const struct yaml_node *node)
 static void add_rule_sets(struct expansion *e, const struct yaml_node *mesh,
                           const struct yaml_node *sets)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     if (sets->kind != YAML_MAP || sets->nitems == 0) {
         diag_error(e->diag, sets->place,
                    "rules of a sweep is %s; expected a map of names to what each overrides",
-                   sets->kind == YAML_MAP ? "empty" : yaml_describe(sets, found, sizeof found));
+                   sets->kind == YAML_MAP ? "empty" : yaml_describe(sets).text);
         return;
     }
     for (size_t i = 0; i < sets->nitems && !e->full; i++) {
@@ -294,7 +290,7 @@ static void add_rule_sets(struct expansion *e, const struct yaml_node *mesh,
         else
             diag_error(e->diag, sets->items[i]->place,
                        "rule set '%.60s' is %s; expected a map of options, such as {params: [...]}",
-                       sets->keys[i]->text, yaml_describe(sets->items[i], found, sizeof found));
+                       sets->keys[i]->text, yaml_describe(sets->items[i]).text);
     }
 }
 

@@ -38,7 +38,6 @@ extern const struct value_type value_fraction; /* fraction.c: double, above 0 to
 extern const struct value_type value_cluster;  /* path_values.c: char *, owned: a name or path */
 extern const struct value_type value_file; /* path_values.c: char *, owned: a path; null is NULL */
 extern const struct value_type value_dims, value_ops, value_outputs; /* graph_values.c */
-extern const struct value_type
-    value_arrays; /* graph_values.c: struct scenario_arrays, at the offset */
+extern const struct value_type value_arrays; /* graph_values.c: struct scenario_arrays */
 
 #endif /* SCENARIO_TYPES_H */

@@ -45,7 +45,6 @@ void value_error(struct reader *r, const struct option *option, const struct yam
 {
     struct text expected = TEXT_INIT;
     char path[OPTION_PATH_MAX];
-    char found[YAML_DESCRIPTION_MAX];
 
     option_expect(option, &expected);
     hint_word(option, node, &expected);
@@ -53,7 +52,7 @@ void value_error(struct reader *r, const struct option *option, const struct yam
         text_add(&expected, ", without quotes");
     r->diag->no_memory |= expected.failed;
     diag_error(r->diag, node->place, "%s is %s; expected %s",
-               option_path(option, path, sizeof(path)), yaml_describe(node, found, sizeof(found)),
+               option_path(option, path, sizeof(path)), yaml_describe(node).text,
                text_get(&expected));
     text_fini(&expected);
 }
@@ -63,14 +62,12 @@ void value_unknown_key(struct reader *r, const struct yaml_node *key, const char
 {
     struct nearest nearest;
     char hint[NEAREST_HINT_MAX];
-    char found[YAML_DESCRIPTION_MAX];
 
     nearest_init(&nearest, key->text);
     for (size_t i = 0; i < nkeys; i++)
         nearest_add(&nearest, keys[i]);
-    diag_error(r->diag, key->place, "unknown key %s in %s; expected %s%s",
-               yaml_describe(key, found, sizeof(found)), map, expected,
-               nearest_hint(&nearest, hint, sizeof(hint)));
+    diag_error(r->diag, key->place, "unknown key %s in %s; expected %s%s", yaml_describe(key).text,
+               map, expected, nearest_hint(&nearest, hint, sizeof(hint)));
 }
 
 void value_no_memory(struct reader *r)
@@ -88,12 +85,10 @@ static bool has_control(const char *text)
 
 char *value_read_name(struct reader *r, const char *what, const struct yaml_node *node)
 {
-    char found[YAML_DESCRIPTION_MAX];
-
     if (node->kind != YAML_TEXT || yaml_is_null(node) || node->text[0] == '\0' ||
         has_control(node->text)) {
         diag_error(r->diag, node->place, "%s is %s; expected printable text", what,
-                   yaml_describe(node, found, sizeof(found)));
+                   yaml_describe(node).text);
         return NULL;
     }
     if (strlen(node->text) > SCENARIO_NAME_MAX) {
