@@ -34,18 +34,11 @@ static void print(const struct scenario *scenario, const struct option *option, 
               json_out_print_double(second, sizeof(second), betas[1]));
 }
 
-static void schema(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "type", "\"array\"");
-    schema_add(out, "minItems", "2");
-    schema_add(out, "maxItems", "2");
-    schema_add(out, "items", "{\"type\": \"number\", \"minimum\": 0, \"exclusiveMaximum\": 1}");
-}
-
 const struct value_type value_betas = {
     .expected = "two numbers from 0 up to below 1, such as [0.9, 0.999]",
     .read = read,
     .print = print,
-    .schema = schema,
+    .keywords = SCHEMA_KEYWORDS(
+        {"type", "\"array\""}, {"minItems", "2"}, {"maxItems", "2"},
+        {"items", "{\"type\": \"number\", \"minimum\": 0, \"exclusiveMaximum\": 1}"}),
 };

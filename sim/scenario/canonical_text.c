@@ -65,9 +65,7 @@ static void print_defaults_by_kind(const struct option *option, struct text *out
 
 static void print_option_help(const struct option *option, struct text *out)
 {
-    char path[OPTION_PATH_MAX];
-
-    text_addf(out, "%s: ", option_path(option, path, sizeof(path)));
+    text_addf(out, "%s: ", option_path(option).text);
     option_expect(option, out);
     if (option->unit)
         text_addf(out, ", in %s", option->unit);
@@ -87,7 +85,6 @@ static void print_option_help(const struct option *option, struct text *out)
 
 size_t scenario_print_options(struct text *out, const char *key)
 {
-    char path[OPTION_PATH_MAX];
     size_t n = 0;
 
     for (size_t i = 0; i < option_file_key_count; i++)
@@ -96,7 +93,7 @@ size_t scenario_print_options(struct text *out, const char *key)
             n++;
         }
     for (size_t i = 0; i < option_count; i++)
-        if (!key || strstr(option_path(&option_table[i], path, sizeof path), key)) {
+        if (!key || strstr(option_path(&option_table[i]).text, key)) {
             print_option_help(&option_table[i], out);
             n++;
         }

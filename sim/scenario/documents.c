@@ -97,18 +97,6 @@ static void print(const struct scenario *scenario, const struct option *option, 
         text_add(out, "null");
 }
 
-static void schema(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(
-        out, "anyOf",
-        "[{\"type\": \"null\"}, {\"type\": \"array\", \"minItems\": 1, \"items\": {\"$ref\": "
-        "\"#/definitions/" SCHEMA_SIZE "\"}}, {\"type\": \"object\", \"required\": "
-        "[\"mean\"], \"properties\": {\"mean\": {\"$ref\": \"#/definitions/" SCHEMA_SIZE
-        "\"}, \"seed\": {\"type\": \"integer\", \"minimum\": 0, \"maximum\": 2147483647}}, "
-        "\"additionalProperties\": false}]");
-}
-
 const struct value_type value_documents = {
     .expected = "null, a map of mean and seed such as {mean: 64, seed: 1}, or a list of lengths "
                 "such as [100, 28]",
@@ -116,5 +104,11 @@ const struct value_type value_documents = {
     .read_entry = read_entry,
     .print = print,
     .clear = clear,
-    .schema = schema,
+    .keywords = SCHEMA_KEYWORDS(
+        {"anyOf",
+         "[{\"type\": \"null\"}, {\"type\": \"array\", \"minItems\": 1, \"items\": " SCHEMA_A_SIZE
+         "}, {\"type\": \"object\", \"required\": [\"mean\"], \"properties\": "
+         "{\"mean\": " SCHEMA_A_SIZE
+         ", \"seed\": {\"type\": \"integer\", \"minimum\": 0, \"maximum\": 2147483647}}, "
+         "\"additionalProperties\": false}]"}),
 };

@@ -49,17 +49,11 @@ static void print(const struct scenario *scenario, const struct option *option, 
     text_add(out, json_out_print_double(buf, sizeof(buf), value));
 }
 
-static void schema(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "anyOf",
-               "[{\"type\": \"number\", \"exclusiveMinimum\": 0, \"maximum\": 1}, "
-               "{\"type\": \"string\", \"pattern\": \"^1/[1-9][0-9]{0,8}$\"}]");
-}
-
 const struct value_type value_fraction = {
     .expected = "a number above 0 and at most 1, or one such as 1/8",
     .read = read,
     .print = print,
-    .schema = schema,
+    .keywords = SCHEMA_KEYWORDS(
+        {"anyOf", "[{\"type\": \"number\", \"exclusiveMinimum\": 0, \"maximum\": 1}, {\"type\": "
+                  "\"string\", \"pattern\": \"^1/[1-9][0-9]{0,8}$\"}]"}),
 };

@@ -100,7 +100,6 @@ int scenario_each_given(const struct scenario *scenario, scenario_given_fn fn, v
 
     for (size_t i = 0; i < option_count && status == SHD_OK; i++) {
         const struct option *option = &option_table[i];
-        char path[OPTION_PATH_MAX];
 
         if (is_left_out(option) || !option_is_of(option, scenario->model.kind))
             continue;
@@ -109,7 +108,7 @@ int scenario_each_given(const struct scenario *scenario, scenario_given_fn fn, v
         if (value.failed)
             status = SHD_ENOMEM;
         else if (!is_standard(option, text_get(&value)))
-            status = fn(arg, option_path(option, path, sizeof path), text_get(&value));
+            status = fn(arg, option_path(option).text, text_get(&value));
     }
     text_fini(&value);
     return status;

@@ -101,21 +101,14 @@ static void print_dims(const struct scenario *scenario, const struct option *opt
     text_add_char(out, '}');
 }
 
-static void schema_dims(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "type", "\"object\"");
-    schema_add(out, "propertyNames", "{\"$ref\": \"#/definitions/" SCHEMA_IDENTIFIER "\"}");
-    schema_add(out, "additionalProperties", "{\"$ref\": \"#/definitions/" SCHEMA_SIZE "\"}");
-}
-
 const struct value_type value_dims = {
     .expected = "a map of names to sizes, such as {b: 8, s: 64}",
     .read = value_read_map,
     .read_entry = read_dim,
     .print = print_dims,
     .clear = clear_dims,
-    .schema = schema_dims,
+    .keywords = SCHEMA_KEYWORDS({"type", "\"object\""}, {"propertyNames", SCHEMA_AN_IDENTIFIER},
+                                {"additionalProperties", SCHEMA_A_SIZE}),
 };
 
 /* ---- inputs and params ---- */
@@ -269,41 +262,10 @@ static void print_arrays(const struct scenario *scenario, const struct option *o
     text_add_char(out, '}');
 }
 
-static void schema_array_dims(struct json_out *out)
-{
-    json_out_begin_object(out);
-    schema_add(out, "type", "\"array\"");
-    schema_add(out, "items", "{\"$ref\": \"#/definitions/" SCHEMA_IDENTIFIER "\"}");
-    json_out_key(out, "maxItems");
-    json_out_int(out, SCENARIO_ARRAY_RANK_MAX);
-    json_out_end_object(out);
-}
-
-static void schema_arrays(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "type", "\"object\"");
-    schema_add(out, "propertyNames", "{\"$ref\": \"#/definitions/" SCHEMA_IDENTIFIER "\"}");
-    json_out_key(out, "additionalProperties");
-    json_out_begin_object(out);
-    json_out_key(out, "anyOf");
-    json_out_begin_array(out);
-    schema_array_dims(out);
-    json_out_begin_object(out);
-    schema_add(out, "type", "\"object\"");
-    schema_add(out, "required", "[\"dims\"]");
-    json_out_key(out, "properties");
-    json_out_begin_object(out);
-    json_out_key(out, "dims");
-    schema_array_dims(out);
-    schema_add(out, "below", "{\"$ref\": \"#/definitions/" SCHEMA_IDENTIFIER "\"}");
-    schema_add(out, "scale", "{\"type\": \"number\", \"exclusiveMinimum\": 0}");
-    json_out_end_object(out);
-    schema_add(out, "additionalProperties", "false");
-    json_out_end_object(out);
-    json_out_end_array(out);
-    json_out_end_object(out);
-}
+#define RANK_DIGITS SCHEMA_NUMBER(SCENARIO_ARRAY_RANK_MAX)
+#define ARRAY_DIMS                                  \
+    "{\"type\": \"array\", \"items\": " SCHEMA_REF( \
+        SCHEMA_IDENTIFIER) ", \"maxItems\": " RANK_DIGITS "}"
 
 const struct value_type value_arrays = {
     .expected = "a map of names to dims, such as {x: [b, s], ids: {dims: [b], below: v}}",
@@ -311,7 +273,14 @@ const struct value_type value_arrays = {
     .read_entry = read_array,
     .print = print_arrays,
     .clear = clear_arrays,
-    .schema = schema_arrays,
+    .keywords = SCHEMA_KEYWORDS(
+        {"type", "\"object\""}, {"propertyNames", SCHEMA_AN_IDENTIFIER},
+        {"additionalProperties",
+         "{\"anyOf\": [" ARRAY_DIMS
+         ", {\"type\": \"object\", \"required\": [\"dims\"], \"properties\": {\"dims\": " ARRAY_DIMS
+         ", \"below\": " SCHEMA_AN_IDENTIFIER
+         ", \"scale\": {\"type\": \"number\", \"exclusiveMinimum\": 0}}, \"additionalProperties\": "
+         "false}]}"}),
 };
 
 /* ---- ops and outputs ---- */
@@ -385,31 +354,18 @@ static void clear_ops(struct scenario *scenario, const struct option *option)
     scenario->graph.nops = 0;
 }
 
+#define LINE_DIGITS SCHEMA_NUMBER(SCENARIO_OP_BYTES_MAX)
 /* Any text: the model checks the lines. */
-static void schema_lines(struct json_out *out)
-{
-    schema_add(out, "type", "\"array\"");
-    json_out_key(out, "items");
-    json_out_begin_object(out);
-    schema_add(out, "type", "[\"string\", \"number\", \"boolean\", \"null\"]");
-    json_out_key(out, "maxLength");
-    json_out_int(out, SCENARIO_OP_BYTES_MAX);
-    json_out_end_object(out);
-}
-
-static void schema_ops(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_lines(out);
-    schema_add(out, "minItems", "1");
-}
+#define LINE                                                                                     \
+    "{\"type\": [\"string\", \"number\", \"boolean\", \"null\"], \"maxLength\": " SCHEMA_NUMBER( \
+        SCENARIO_OP_BYTES_MAX) "}"
 
 const struct value_type value_ops = {
     .expected = "a list of lines, one at least, such as [y = gelu(x)]",
     .read = read_ops,
     .print = print_ops,
     .clear = clear_ops,
-    .schema = schema_ops,
+    .keywords = SCHEMA_KEYWORDS({"type", "\"array\""}, {"items", LINE}, {"minItems", "1"}),
 };
 
 static void read_outputs(struct reader *r, const struct option *option,
@@ -435,16 +391,10 @@ static void clear_outputs(struct scenario *scenario, const struct option *option
     scenario->graph.noutputs = 0;
 }
 
-static void schema_outputs(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_lines(out);
-}
-
 const struct value_type value_outputs = {
     .expected = "a list of names, such as [y]",
     .read = read_outputs,
     .print = print_outputs,
     .clear = clear_outputs,
-    .schema = schema_outputs,
+    .keywords = SCHEMA_KEYWORDS({"type", "\"array\""}, {"items", LINE}),
 };

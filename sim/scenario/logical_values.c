@@ -133,18 +133,12 @@ static void print_axes(const struct scenario *scenario, const struct option *opt
     text_add_char(out, '}');
 }
 
-static void schema_axes(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "type", "\"object\"");
-    schema_add(out, "additionalProperties", "{\"$ref\": \"#/definitions/" SCHEMA_LOGICAL "\"}");
-}
-
 const struct value_type value_axes = {
     .expected = "a map of logical axes to mesh axes, such as {batch: dp, seq: null}",
     .read = value_read_map,
     .read_entry = read_axes_entry,
     .print = print_axes,
     .clear = clear_axes,
-    .schema = schema_axes,
+    .keywords = SCHEMA_KEYWORDS({"type", "\"object\""},
+                                {"additionalProperties", SCHEMA_REF(SCHEMA_LOGICAL)}),
 };

@@ -185,21 +185,14 @@ static void print_mesh(const struct scenario *scenario, const struct option *opt
     text_add_char(out, '}');
 }
 
-static void schema_mesh(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "type", "\"object\"");
-    schema_add(out, "propertyNames", "{\"pattern\": \"^[A-Za-z_][A-Za-z0-9_.-]*$\"}");
-    json_out_key(out, "maxProperties");
-    json_out_int(out, SHD_MESH_AXES_MAX);
-    schema_add(out, "additionalProperties", "{\"$ref\": \"#/definitions/" SCHEMA_SIZE "\"}");
-}
-
 const struct value_type value_mesh = {
     .expected = "a map of axis names to sizes, such as {dp: 2, tp: 4}",
     .read = read_mesh,
     .read_entry = read_mesh_entry,
     .print = print_mesh,
     .clear = clear_mesh,
-    .schema = schema_mesh,
+    .keywords = SCHEMA_KEYWORDS({"type", "\"object\""},
+                                {"propertyNames", "{\"pattern\": \"^[A-Za-z_][A-Za-z0-9_.-]*$\"}"},
+                                {"maxProperties", SCHEMA_NUMBER(SHD_MESH_AXES_MAX)},
+                                {"additionalProperties", SCHEMA_A_SIZE}),
 };

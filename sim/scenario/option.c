@@ -20,13 +20,13 @@ bool option_is_of(const struct option *option, unsigned kind)
     return option->kinds == 0 || (option->kinds >> kind & 1);
 }
 
-const char *option_path(const struct option *option, char *buf, size_t size)
+struct option_path option_path(const struct option *option)
 {
-    if (option->section)
-        snprintf(buf, size, "%s.%s", option->section, option->key);
-    else
-        snprintf(buf, size, "%s", option->key);
-    return buf;
+    struct option_path out;
+
+    snprintf(out.text, sizeof out.text, "%s%s%s", option->section ? option->section : "",
+             option->section ? "." : "", option->key);
+    return out;
 }
 
 void option_expect(const struct option *option, struct text *out)

@@ -23,6 +23,8 @@ struct option;
 struct reader; /* scenario/value_reader.h */
 struct scenario;
 
+struct schema_keyword; /* scenario/schema_part.h */
+
 struct value_type {
     const char *expected; /* for messages: what a value must be, followed by range and words */
     void (*print_range)(const struct option *option, struct text *out); /* NULL: no range */
@@ -32,8 +34,9 @@ struct value_type {
                        const struct yaml_node *key, const struct yaml_node *node);
     void (*print)(const struct scenario *scenario, const struct option *option, struct text *out);
     void (*clear)(struct scenario *scenario, const struct option *option); /* NULL: owns nothing */
-    /* Write the JSON Schema keywords for such a value into an open object; they may refer to the
-     * definitions in scenario/schema_part.h. */
+    /* The JSON Schema keywords of such a value, up to one without a key; NULL: none. */
+    const struct schema_keyword *keywords;
+    /* Write those that depend on the option into an open object; NULL: none. */
     void (*schema)(const struct option *option, struct json_out *out);
 };
 
@@ -56,8 +59,12 @@ struct option {
 /* Room for the longest "section.key" and a NUL; tests/scenario.c checks the table against it. */
 #define OPTION_PATH_MAX 64
 
-/* Print "model.d_ff" into buf; returns buf. */
-const char *option_path(const struct option *option, char *buf, size_t size);
+/* The path of an option: "model.d_ff". */
+struct option_path {
+    char text[OPTION_PATH_MAX];
+};
+
+struct option_path option_path(const struct option *option);
 
 /* Whether an option belongs to a section (NULL: the top level). */
 bool option_is_in(const struct option *option, const char *section);

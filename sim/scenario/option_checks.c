@@ -36,8 +36,6 @@ static bool is_sized(const struct scenario *s, const struct option *option)
 
 static void check_required(struct reader *r)
 {
-    char path[OPTION_PATH_MAX];
-
     for (size_t i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
         if (!option->required || r->scenario->places[i].file || r->meant[i] ||
@@ -47,7 +45,7 @@ static void check_required(struct reader *r)
         option_expect(option, &expected);
         r->diag->no_memory |= expected.failed;
         diag_error(r->diag, missing_place(r->scenario, option), "no '%s'; expected %s",
-                   option_path(option, path, sizeof(path)), text_get(&expected));
+                   option_path(option).text, text_get(&expected));
         text_fini(&expected);
     }
 }
@@ -56,13 +54,11 @@ static void check_required(struct reader *r)
 static void check_kind(struct reader *r)
 {
     const struct scenario *s = r->scenario;
-    char path[OPTION_PATH_MAX];
 
     for (size_t i = 0; i < option_count; i++)
         if (s->places[i].file && !option_is_of(&option_table[i], s->model.kind))
             diag_error(r->diag, s->places[i], "%s is not an option of a model of kind %s",
-                       option_path(&option_table[i], path, sizeof(path)),
-                       scenario_kind_name(s->model.kind));
+                       option_path(&option_table[i]).text, scenario_kind_name(s->model.kind));
 }
 
 /* Heads must have an integral width, and each key head must serve the same number of query

@@ -123,19 +123,15 @@ static void print(const struct scenario *scenario, const struct option *option, 
         text_add(out, "null");
 }
 
-static void schema(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "anyOf",
-               "[{\"type\": \"null\"}, {\"$ref\": \"#/definitions/" SCHEMA_NAME "\"}]");
-}
+static const struct schema_keyword keywords[] = {
+    {"anyOf", "[{\"type\": \"null\"}, " SCHEMA_A_NAME "]"}, {NULL, NULL}};
 
 const struct value_type value_file = {
     .expected = "the path of a file, or null",
     .read = read,
     .print = print,
     .clear = clear,
-    .schema = schema,
+    .keywords = keywords,
 };
 
 const struct value_type value_cluster = {
@@ -144,5 +140,5 @@ const struct value_type value_cluster = {
     .read_entry = read_cluster_entry,
     .print = print,
     .clear = clear,
-    .schema = schema,
+    .keywords = keywords,
 };

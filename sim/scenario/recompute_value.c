@@ -174,22 +174,6 @@ static void print(const struct scenario *scenario, const struct option *option, 
         print_layers(recompute, out);
 }
 
-static void schema(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "anyOf",
-               "[{\"enum\": [\"none\", \"selective\", \"full\"]}, {\"type\": \"array\", "
-               "\"minItems\": 1, \"items\": {\"$ref\": \"#/definitions/" SCHEMA_NAME "\"}}, "
-               "{\"type\": \"object\", \"minProperties\": 1, \"properties\": {\"kind\": {\"enum\": "
-               "[\"selective\", \"full\"]}, \"group\": {\"$ref\": \"#/definitions/" SCHEMA_SIZE
-               "\"}, \"every\": {\"$ref\": \"#/definitions/" SCHEMA_SIZE
-               "\"}, \"first\": {\"anyOf\": [{\"type\": \"null\"}, {\"$ref\": "
-               "\"#/definitions/" SCHEMA_SIZE
-               "\"}]}, \"whole\": {\"type\": \"boolean\"}, \"keep\": {\"type\": \"array\", "
-               "\"items\": {\"$ref\": \"#/definitions/" SCHEMA_NAME
-               "\"}}}, \"additionalProperties\": false}]");
-}
-
 const struct value_type value_recompute = {
     .expected = "none, selective, full, a list of patterns such as [mlp/gelu], or a map of kind, "
                 "group, every, first, whole and keep such as {kind: full, every: 2}",
@@ -197,5 +181,13 @@ const struct value_type value_recompute = {
     .read_entry = read_entry,
     .print = print,
     .clear = clear,
-    .schema = schema,
+    .keywords = SCHEMA_KEYWORDS(
+        {"anyOf",
+         "[{\"enum\": [\"none\", \"selective\", \"full\"]}, {\"type\": \"array\", \"minItems\": 1, "
+         "\"items\": " SCHEMA_A_NAME
+         "}, {\"type\": \"object\", \"minProperties\": 1, \"properties\": {\"kind\": {\"enum\": "
+         "[\"selective\", \"full\"]}, \"group\": " SCHEMA_A_SIZE ", \"every\": " SCHEMA_A_SIZE
+         ", \"first\": {\"anyOf\": [{\"type\": \"null\"}, " SCHEMA_A_SIZE
+         "]}, \"whole\": {\"type\": \"boolean\"}, \"keep\": {\"type\": \"array\", "
+         "\"items\": " SCHEMA_A_NAME "}}, \"additionalProperties\": false}]"}),
 };

@@ -65,17 +65,11 @@ static void print(const struct scenario *scenario, const struct option *option, 
     text_addf(out, "%" PRId64, value);
 }
 
-static void schema(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "anyOf",
-               "[{\"enum\": [\"default\", \"always\", \"never\", true, false]}, {\"type\": "
-               "\"integer\", \"minimum\": 1, \"maximum\": 2147483647}]");
-}
-
 const struct value_type value_reshard = {
     .expected = "default, always, never, or a number of neighbours",
     .read = read,
     .print = print,
-    .schema = schema,
+    .keywords = SCHEMA_KEYWORDS(
+        {"anyOf", "[{\"enum\": [\"default\", \"always\", \"never\", true, false]}, {\"type\": "
+                  "\"integer\", \"minimum\": 1, \"maximum\": 2147483647}]"}),
 };

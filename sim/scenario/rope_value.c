@@ -66,20 +66,14 @@ static void print(const struct scenario *scenario, const struct option *option, 
         text_add(out, "null");
 }
 
-static void schema(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "type", "[\"object\", \"null\"]");
-    schema_add(out, "properties",
-               "{\"theta\": {\"type\": \"number\", \"exclusiveMinimum\": 1}, "
-               "\"interleaved\": {\"type\": \"boolean\"}}");
-    schema_add(out, "additionalProperties", "false");
-}
-
 const struct value_type value_rope = {
     .expected = "null or a map, such as {theta: 10000, interleaved: false}",
     .read = read,
     .read_entry = read_entry,
     .print = print,
-    .schema = schema,
+    .keywords =
+        SCHEMA_KEYWORDS({"type", "[\"object\", \"null\"]"},
+                        {"properties", "{\"theta\": {\"type\": \"number\", \"exclusiveMinimum\": "
+                                       "1}, \"interleaved\": {\"type\": \"boolean\"}}"},
+                        {"additionalProperties", "false"}),
 };

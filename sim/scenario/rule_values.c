@@ -273,18 +273,15 @@ static void clear_params(struct scenario *scenario, const struct option *option)
     scenario->nparams = 0;
 }
 
-static void schema_rules(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_refer(out, SCHEMA_RULES);
-}
+static const struct schema_keyword rules_keywords[] = {{"allOf", "[" SCHEMA_REF(SCHEMA_RULES) "]"},
+                                                       {NULL, NULL}};
 
 const struct value_type value_params = {
     .expected = "a list of rules [pattern, spec], such as [[mlp/up, [null, tp]]]",
     .read = read_params,
     .print = print_params,
     .clear = clear_params,
-    .schema = schema_rules,
+    .keywords = rules_keywords,
 };
 
 static void read_constraints(struct reader *r, const struct option *option,
@@ -313,5 +310,5 @@ const struct value_type value_constraints = {
     .read = read_constraints,
     .print = print_constraints,
     .clear = clear_constraints,
-    .schema = schema_rules,
+    .keywords = rules_keywords,
 };

@@ -48,12 +48,6 @@ static void clear_name(struct scenario *scenario, const struct option *option)
     *field = NULL;
 }
 
-static void schema_name(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_refer(out, SCHEMA_NAME);
-}
-
 static void read_axis(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     char **field = field_of(r->scenario, option), *name = NULL;
@@ -73,13 +67,6 @@ static void print_axis(const struct scenario *scenario, const struct option *opt
         yaml_print_string(out, name);
     else
         text_add(out, "null");
-}
-
-static void schema_axis(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "anyOf",
-               "[{\"type\": \"null\"}, {\"$ref\": \"#/definitions/" SCHEMA_NAME "\"}]");
 }
 
 static void clear_axis_list(struct scenario *scenario, const struct option *option)
@@ -133,10 +120,10 @@ static void print_axis_list(const struct scenario *scenario, const struct option
     text_add(out, list->n > 1 ? "]" : "");
 }
 
-static void schema_axis_list(const struct option *option, struct json_out *out)
+static void add_int(struct json_out *out, const char *key, int64_t value)
 {
-    (void)option;
-    schema_refer(out, SCHEMA_LOGICAL);
+    json_out_key(out, key);
+    json_out_int(out, value);
 }
 
 static void read_int(struct reader *r, const struct option *option, const struct yaml_node *node)
@@ -152,10 +139,7 @@ static void read_int(struct reader *r, const struct option *option, const struct
 static void print_int(const struct scenario *scenario, const struct option *option,
                       struct text *out)
 {
-    int64_t value;
-
-    memcpy(&value, const_field_of(scenario, option), sizeof(value));
-    text_addf(out, "%" PRId64, value);
+    text_addf(out, "%" PRId64, *(const int64_t *)const_field_of(scenario, option));
 }
 
 static void print_int_range(const struct option *option, struct text *out)
@@ -168,14 +152,18 @@ static void print_int_range(const struct option *option, struct text *out)
 
 static void schema_int(const struct option *option, struct json_out *out)
 {
-    json_out_key(out, "type");
-    json_out_string(out, "integer");
-    json_out_key(out, "minimum");
-    json_out_int(out, option->min);
-    if (option->max == INT64_MAX)
-        return;
-    json_out_key(out, "maximum");
-    json_out_int(out, option->max);
+    add_int(out, "minimum", option->min);
+    if (option->max < INT64_MAX)
+        add_int(out, "maximum", option->max);
+}
+
+static void print_amount(const struct scenario *scenario, const struct option *option,
+                         struct text *out)
+{
+    char buf[32];
+
+    text_add(out, json_out_print_double(buf, sizeof(buf),
+                                        *(const double *)const_field_of(scenario, option)));
 }
 
 static void read_number(struct reader *r, const struct option *option,
@@ -193,11 +181,10 @@ static void read_number(struct reader *r, const struct option *option,
 static void print_number(const struct scenario *scenario, const struct option *option,
                          struct text *out)
 {
-    double value;
-    char buf[32];
-
-    memcpy(&value, const_field_of(scenario, option), sizeof(value));
-    text_add(out, value > 0 ? json_out_print_double(buf, sizeof(buf), value) : "null");
+    if (*(const double *)const_field_of(scenario, option) > 0)
+        print_amount(scenario, option, out);
+    else
+        text_add(out, "null");
 }
 
 static void print_number_range(const struct option *option, struct text *out)
@@ -205,17 +192,9 @@ static void print_number_range(const struct option *option, struct text *out)
     text_addf(out, " above 0, at most %" PRId64 ", or null", option->max);
 }
 
-static void schema_number(const struct option *option, struct json_out *out)
+static void schema_max(const struct option *option, struct json_out *out)
 {
-    json_out_key(out, "type");
-    json_out_begin_flat_array(out);
-    json_out_string(out, "number");
-    json_out_string(out, "null");
-    json_out_end_array(out);
-    json_out_key(out, "exclusiveMinimum");
-    json_out_int(out, 0);
-    json_out_key(out, "maximum");
-    json_out_int(out, option->max);
+    add_int(out, "maximum", option->max);
 }
 
 static void read_amount(struct reader *r, const struct option *option, const struct yaml_node *node)
@@ -228,29 +207,9 @@ static void read_amount(struct reader *r, const struct option *option, const str
         memcpy(field_of(r->scenario, option), &value, sizeof(value));
 }
 
-static void print_amount(const struct scenario *scenario, const struct option *option,
-                         struct text *out)
-{
-    double value;
-    char buf[32];
-
-    memcpy(&value, const_field_of(scenario, option), sizeof(value));
-    text_add(out, json_out_print_double(buf, sizeof(buf), value));
-}
-
 static void print_amount_range(const struct option *option, struct text *out)
 {
     text_addf(out, " from 0 to %" PRId64, option->max);
-}
-
-static void schema_amount(const struct option *option, struct json_out *out)
-{
-    json_out_key(out, "type");
-    json_out_string(out, "number");
-    json_out_key(out, "minimum");
-    json_out_int(out, 0);
-    json_out_key(out, "maximum");
-    json_out_int(out, option->max);
 }
 
 static void read_bool(struct reader *r, const struct option *option, const struct yaml_node *node)
@@ -265,50 +224,49 @@ static void print_bool(const struct scenario *scenario, const struct option *opt
     text_add(out, *(const bool *)const_field_of(scenario, option) ? "true" : "false");
 }
 
-static void schema_bool(const struct option *option, struct json_out *out)
+static void refuse(const struct reader *r, const struct option *option,
+                   const struct yaml_node *node, const struct shd_error *err)
 {
-    (void)option;
-    json_out_key(out, "type");
-    json_out_string(out, "boolean");
+    diag_failure(r->diag, node->place, err->status, "%s: %s", option_path(option).text, err->text);
+}
+
+/* Parse an unsigned quantity; false, reported, if it is none. */
+static bool parse(struct reader *r, const struct option *option, const struct yaml_node *node,
+                  int (*units_parse)(uint64_t *, const char *, struct shd_error *), uint64_t *out)
+{
+    struct shd_error err;
+
+    if (node->kind != YAML_TEXT)
+        value_error(r, option, node);
+    else if (units_parse(out, node->text, &err) != SHD_OK)
+        refuse(r, option, node, &err);
+    else
+        return true;
+    return false;
 }
 
 static void read_bytes(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     uint64_t value = 0;
-    char path[OPTION_PATH_MAX];
-    struct shd_error err;
 
-    if (node->kind != YAML_TEXT) {
-        value_error(r, option, node);
-        return;
-    }
-    if (!yaml_is_null(node) && units_parse_bytes(&value, node->text, &err) != SHD_OK) {
-        diag_failure(r->diag, node->place, err.status, "%s: %s",
-                     option_path(option, path, sizeof(path)), err.text);
-        return;
-    }
-    memcpy(field_of(r->scenario, option), &value, sizeof(value));
+    if (yaml_is_null(node) || parse(r, option, node, units_parse_bytes, &value))
+        memcpy(field_of(r->scenario, option), &value, sizeof(value));
 }
 
 static void print_bytes(const struct scenario *scenario, const struct option *option,
                         struct text *out)
 {
-    uint64_t value;
+    uint64_t value = *(const uint64_t *)const_field_of(scenario, option);
     char buf[UNITS_TEXT_MAX];
 
-    memcpy(&value, const_field_of(scenario, option), sizeof(value));
     text_add(out, value ? units_print_bytes_exact(buf, sizeof(buf), value) : "null");
 }
 
-/* Write the schema of a value of one of the types; text must match the pattern. */
-static void schema_quantity(struct json_out *out, const char *types,
-                            void (*print_pattern)(struct text *out))
+static void add_pattern(struct json_out *out, void (*print)(struct text *out))
 {
     struct text pattern = TEXT_INIT;
 
-    print_pattern(&pattern);
-    json_out_key(out, "type");
-    json_out_raw(out, types, strlen(types));
+    print(&pattern);
     json_out_key(out, "pattern");
     json_out_join(out, &pattern);
 }
@@ -316,23 +274,17 @@ static void schema_quantity(struct json_out *out, const char *types,
 static void schema_bytes(const struct option *option, struct json_out *out)
 {
     (void)option;
-    schema_quantity(out, "[\"string\", \"integer\", \"null\"]", units_print_bytes_pattern);
-    json_out_key(out, "minimum");
-    json_out_int(out, 0);
+    add_pattern(out, units_print_bytes_pattern);
+    add_int(out, "minimum", 0);
 }
 
 static void read_rate(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
-    uint64_t value = 0;
-    char path[OPTION_PATH_MAX];
-    struct shd_error err;
+    uint64_t value;
 
-    if (node->kind != YAML_TEXT)
-        value_error(r, option, node);
-    else if (units_parse_rate(&value, node->text, &err) != SHD_OK)
-        diag_failure(r->diag, node->place, err.status, "%s: %s",
-                     option_path(option, path, sizeof(path)), err.text);
-    else if (value == 0)
+    if (!parse(r, option, node, units_parse_rate, &value))
+        return;
+    if (value == 0)
         value_error(r, option, node);
     else
         memcpy(field_of(r->scenario, option), &value, sizeof(value));
@@ -341,30 +293,27 @@ static void read_rate(struct reader *r, const struct option *option, const struc
 static void print_rate(const struct scenario *scenario, const struct option *option,
                        struct text *out)
 {
-    uint64_t value;
     char buf[UNITS_TEXT_MAX];
 
-    memcpy(&value, const_field_of(scenario, option), sizeof(value));
-    text_add(out, units_print_rate_exact(buf, sizeof(buf), value));
+    text_add(out, units_print_rate_exact(buf, sizeof(buf),
+                                         *(const uint64_t *)const_field_of(scenario, option)));
 }
 
 static void schema_rate(const struct option *option, struct json_out *out)
 {
     (void)option;
-    schema_quantity(out, "\"string\"", units_print_rate_pattern);
+    add_pattern(out, units_print_rate_pattern);
 }
 
 static void read_time(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     int64_t value;
-    char path[OPTION_PATH_MAX];
     struct shd_error err;
 
     if (node->kind != YAML_TEXT)
         value_error(r, option, node);
     else if (units_parse_ns(&value, node->text, &err) != SHD_OK)
-        diag_failure(r->diag, node->place, err.status, "%s: %s",
-                     option_path(option, path, sizeof(path)), err.text);
+        refuse(r, option, node, &err);
     else
         memcpy(field_of(r->scenario, option), &value, sizeof(value));
 }
@@ -372,22 +321,19 @@ static void read_time(struct reader *r, const struct option *option, const struc
 static void print_time(const struct scenario *scenario, const struct option *option,
                        struct text *out)
 {
-    int64_t value;
     char buf[UNITS_TEXT_MAX];
 
-    memcpy(&value, const_field_of(scenario, option), sizeof(value));
-    text_add(out, units_print_ns_exact(buf, sizeof(buf), value));
+    text_add(out, units_print_ns_exact(buf, sizeof(buf),
+                                       *(const int64_t *)const_field_of(scenario, option)));
 }
 
 /* Without a unit only 0 is a time. */
 static void schema_time(const struct option *option, struct json_out *out)
 {
     (void)option;
-    schema_quantity(out, "[\"string\", \"integer\"]", units_print_ns_pattern);
-    json_out_key(out, "minimum");
-    json_out_int(out, 0);
-    json_out_key(out, "maximum");
-    json_out_int(out, 0);
+    add_pattern(out, units_print_ns_pattern);
+    add_int(out, "minimum", 0);
+    add_int(out, "maximum", 0);
 }
 
 static void read_word(struct reader *r, const struct option *option, const struct yaml_node *node)
@@ -403,10 +349,7 @@ static void read_word(struct reader *r, const struct option *option, const struc
 static void print_word(const struct scenario *scenario, const struct option *option,
                        struct text *out)
 {
-    unsigned i;
-
-    memcpy(&i, const_field_of(scenario, option), sizeof(i));
-    text_add(out, option->words[i]);
+    text_add(out, option->words[*(const unsigned *)const_field_of(scenario, option)]);
 }
 
 static void schema_word(const struct option *option, struct json_out *out)
@@ -434,85 +377,35 @@ _Static_assert(sizeof(enum scenario_zero_layout) == sizeof(unsigned), "enum size
 _Static_assert(sizeof(enum scenario_rules_from) == sizeof(unsigned), "enum size");
 _Static_assert(sizeof(enum shd_dtype) == sizeof(unsigned), "enum size");
 
-const struct value_type value_name = {
-    .expected = "printable text",
-    .read = read_name,
-    .print = print_name,
-    .clear = clear_name,
-    .schema = schema_name,
-};
+#define TYPE(what) .read = read_##what, .print = print_##what
+#define OF_TYPE(json) .keywords = SCHEMA_KEYWORDS({"type", json})
 
-const struct value_type value_int = {
-    .expected = "a whole number",
-    .print_range = print_int_range,
-    .read = read_int,
-    .print = print_int,
-    .schema = schema_int,
-};
-
+const struct value_type value_name = {TYPE(name), .clear = clear_name, .expected = "printable text",
+                                      .keywords =
+                                          SCHEMA_KEYWORDS({"allOf", "[" SCHEMA_A_NAME "]"})};
+const struct value_type value_int = {TYPE(int), .expected = "a whole number",
+                                     .print_range = print_int_range, OF_TYPE("\"integer\""),
+                                     .schema = schema_int};
 const struct value_type value_number = {
-    .expected = "a number",
-    .print_range = print_number_range,
-    .read = read_number,
-    .print = print_number,
-    .schema = schema_number,
-};
-
+    TYPE(number), .expected = "a number", .print_range = print_number_range,
+    .keywords = SCHEMA_KEYWORDS({"type", "[\"number\", \"null\"]"}, {"exclusiveMinimum", "0"}),
+    .schema = schema_max};
 const struct value_type value_amount = {
-    .expected = "a number",
-    .print_range = print_amount_range,
-    .read = read_amount,
-    .print = print_amount,
-    .schema = schema_amount,
-};
-
+    TYPE(amount), .expected = "a number", .print_range = print_amount_range,
+    .keywords = SCHEMA_KEYWORDS({"type", "\"number\""}, {"minimum", "0"}), .schema = schema_max};
 const struct value_type value_axis = {
-    .expected = "the name of a mesh axis, or null",
-    .read = read_axis,
-    .print = print_axis,
-    .clear = clear_name,
-    .schema = schema_axis,
-};
-
+    TYPE(axis), .clear = clear_name, .expected = "the name of a mesh axis, or null",
+    .keywords = SCHEMA_KEYWORDS({"anyOf", "[{\"type\": \"null\"}, " SCHEMA_A_NAME "]"})};
 const struct value_type value_axis_list = {
-    .expected = "a mesh axis, a list of them, or null",
-    .read = read_axis_list,
-    .print = print_axis_list,
-    .clear = clear_axis_list,
-    .schema = schema_axis_list,
-};
-
-const struct value_type value_bool = {
-    .expected = "true or false",
-    .read = read_bool,
-    .print = print_bool,
-    .schema = schema_bool,
-};
-
-const struct value_type value_bytes = {
-    .expected = "a size such as 64MiB, or null",
-    .read = read_bytes,
-    .print = print_bytes,
-    .schema = schema_bytes,
-};
-
-const struct value_type value_rate = {
-    .expected = "a rate such as 200GB/s, above 0",
-    .read = read_rate,
-    .print = print_rate,
-    .schema = schema_rate,
-};
-
-const struct value_type value_time = {
-    .expected = "a time such as 5us",
-    .read = read_time,
-    .print = print_time,
-    .schema = schema_time,
-};
-
-const struct value_type value_word = {
-    .expected = "one of ",
-    .read = read_word,
-    .print = print_word,
-    .schema = schema_word,
-};
+    TYPE(axis_list), .clear = clear_axis_list, .expected = "a mesh axis, a list of them, or null",
+    .keywords = SCHEMA_KEYWORDS({"allOf", "[" SCHEMA_REF(SCHEMA_LOGICAL) "]"})};
+const struct value_type value_bool = {TYPE(bool), .expected = "true or false",
+                                      OF_TYPE("\"boolean\"")};
+const struct value_type value_bytes = {TYPE(bytes), .expected = "a size such as 64MiB, or null",
+                                       OF_TYPE("[\"string\", \"integer\", \"null\"]"),
+                                       .schema = schema_bytes};
+const struct value_type value_rate = {TYPE(rate), .expected = "a rate such as 200GB/s, above 0",
+                                      OF_TYPE("\"string\""), .schema = schema_rate};
+const struct value_type value_time = {TYPE(time), .expected = "a time such as 5us",
+                                      OF_TYPE("[\"string\", \"integer\"]"), .schema = schema_time};
+const struct value_type value_word = {TYPE(word), .expected = "one of ", .schema = schema_word};

@@ -37,9 +37,8 @@ void scenario_file_destroy(struct scenario_file *file)
 struct place scenario_place(const struct scenario *scenario, const char *option)
 {
     for (size_t i = 0; i < option_count; i++) {
-        char path[OPTION_PATH_MAX];
         const struct option *row = &option_table[i];
-        if (strcmp(option_path(row, path, sizeof(path)), option) != 0)
+        if (strcmp(option_path(row).text, option) != 0)
             continue;
         if (scenario->places[i].file)
             return scenario->places[i];

@@ -37,7 +37,10 @@ static void print_option(const struct option *option, struct json_out *out)
     json_out_key(out, option->key);
     json_out_begin_flat_object(out);
     print_description(option, out);
-    option->type->schema(option, out);
+    for (const struct schema_keyword *k = option->type->keywords; k && k->key; k++)
+        schema_add(out, k->key, k->json);
+    if (option->type->schema)
+        option->type->schema(option, out);
     json_out_end_object(out);
 }
 
@@ -92,8 +95,6 @@ static void add_type(struct json_out *out, const char *key, const char *fmt, ...
     text_fini(&text);
 }
 
-#define REF(definition) "{\"$ref\": \"#/definitions/" definition "\"}"
-
 static void print_types(struct json_out *out)
 {
     add_type(
@@ -104,21 +105,23 @@ static void print_types(struct json_out *out)
     add_type(out, SCHEMA_IDENTIFIER,
              "{\"type\": [\"string\", \"boolean\"], \"pattern\": \"^[A-Za-z_][A-Za-z0-9_.]*$\"}");
     add_type(out, SCHEMA_LOGICAL,
-             "{\"anyOf\": [{\"type\": \"null\"}, " REF(SCHEMA_NAME)
-             ", {\"type\": \"array\", \"items\": " REF(SCHEMA_NAME) "}]}");
+             "{\"anyOf\": [{\"type\": \"null\"}, " SCHEMA_REF(
+                 SCHEMA_NAME) ", {\"type\": \"array\", \"items\": " SCHEMA_REF(SCHEMA_NAME) "}]}");
     add_type(out, SCHEMA_SIZE, "{\"type\": \"integer\", \"minimum\": 1, \"maximum\": %d}",
              INT32_MAX);
     add_type(out, SCHEMA_RULES,
-             "{\"type\": \"array\", \"maxItems\": %d, \"items\": " REF("type-rule") "}",
+             "{\"type\": \"array\", \"maxItems\": %d, \"items\": " SCHEMA_REF("type-rule") "}",
              SCENARIO_RULES_MAX);
-    add_type(out, "type-rule",
-             "{\"description\": \"[pattern, spec]\", \"type\": \"array\", \"minItems\": 2, "
-             "\"maxItems\": 2, \"items\": [" REF(SCHEMA_NAME) ", " REF("type-spec") "]}");
+    add_type(
+        out, "type-rule",
+        "{\"description\": \"[pattern, spec]\", \"type\": \"array\", \"minItems\": 2, "
+        "\"maxItems\": 2, \"items\": [" SCHEMA_REF(SCHEMA_NAME) ", " SCHEMA_REF("type-spec") "]}");
     add_type(out, "type-spec",
              "{\"description\": \"a mesh axis, a list of them or null for each dimension; [] to "
              "replicate\", \"type\": [\"array\", \"string\"], \"maxItems\": %d, \"items\": "
-             "{\"anyOf\": [{\"type\": \"null\"}, " REF("type-axis") ", {\"type\": \"array\", "
-             "\"maxItems\": %d, \"items\": " REF("type-axis") "}]}}",
+             "{\"anyOf\": [{\"type\": \"null\"}, " SCHEMA_REF(
+                 "type-axis") ", {\"type\": \"array\", "
+                              "\"maxItems\": %d, \"items\": " SCHEMA_REF("type-axis") "}]}}",
              SHD_RANK_MAX, SHD_MESH_AXES_MAX);
     add_type(out, "type-axis",
              "{\"type\": [\"string\", \"number\", \"boolean\"], \"minLength\": 1}");
@@ -127,15 +130,16 @@ static void print_types(struct json_out *out)
 static void print_sweep_types(struct json_out *out)
 {
     add_type(out, "type-sizes",
-             "{\"anyOf\": [" REF(SCHEMA_SIZE) ", {\"type\": \"array\", \"minItems\": 1, \"items\": "
-             REF(SCHEMA_SIZE) "}]}");
+             "{\"anyOf\": [" SCHEMA_REF(SCHEMA_SIZE) ", {\"type\": \"array\", \"minItems\": 1, "
+                                                     "\"items\": " SCHEMA_REF(SCHEMA_SIZE) "}]}");
     add_type(out, "type-sweep-mesh",
              "{\"type\": \"object\", \"minProperties\": 1, \"maxProperties\": %d, "
-             "\"additionalProperties\": " REF("type-sizes") "}",
+             "\"additionalProperties\": " SCHEMA_REF("type-sizes") "}",
              SHD_MESH_AXES_MAX);
     add_type(out, "type-sweep-meshes",
-             "{\"anyOf\": [" REF("type-sweep-mesh") ", {\"type\": \"array\", \"items\": "
-             REF("type-sweep-mesh") "}]}");
+             "{\"anyOf\": [" SCHEMA_REF(
+                 "type-sweep-mesh") ", {\"type\": \"array\", \"items\": " SCHEMA_REF("type-sweep-"
+                                                                                     "mesh") "}]}");
 }
 
 /* Write the definition of a strategy or a rule set. */
@@ -292,11 +296,27 @@ static const char *file_key_type(const char *key)
     static const struct {
         const char *key, *schema;
     } types[] = {
-        {"strategies", "\"type\": \"array\", \"minItems\": 1, \"items\": " REF("type-strategy")},
-        {"sweep", "\"type\": \"object\", \"properties\": {\"devices\": " REF("type-sizes")
-                  ", \"mesh\": " REF("type-sweep-meshes") ", \"rules\": {\"type\": \"object\", "
-                  "\"minProperties\": 1, \"additionalProperties\": " REF("type-rule-set")
-                  "}}, \"additionalProperties\": false"},
+        {"strategies",
+         "\"type\": \"array\", \"minItems\": 1, \"items\": " SCHEMA_REF("type-strategy")},
+        {"sweep",
+         "\"type\": \"object\", \"properties\": {\"devices\": " SCHEMA_REF(
+             "type-sizes") ", \"mesh\": " SCHEMA_REF("type-sweep-meshes") ", \"rules\": "
+                                                                          "{\"type\": "
+                                                                          "\"object\", "
+                                                                          "\"minProperties"
+                                                                          "\": 1, "
+                                                                          "\"additionalProp"
+                                                                          "erties\":"
+                                                                          " " SCHEMA_REF(
+                                                                              "type-rule-"
+                                                                              "set") "}}, "
+                                                                                     "\"add"
+                                                                                     "ition"
+                                                                                     "alPro"
+                                                                                     "perti"
+                                                                                     "es\":"
+                                                                                     " fals"
+                                                                                     "e"},
     };
 
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)

@@ -9,15 +9,28 @@
 
 #include "base/json_out.h"
 
-/* Definitions that parts may refer to; scenario/schema.c writes them. */
+/* A key, and its value as JSON. */
+struct schema_keyword {
+    const char *key, *json;
+};
+
+/* A list of keywords, as a type of values has it. */
+#define SCHEMA_KEYWORDS(...) ((const struct schema_keyword[]){__VA_ARGS__, {NULL, NULL}})
+
+/* JSON: a reference to one of these definitions, which scenario/schema.c writes; it stands alone in
+ * its object, as draft 7 ignores other keywords beside it.  And a macro's number. */
+#define SCHEMA_REF(definition) "{\"$ref\": \"#/definitions/" definition "\"}"
+#define SCHEMA_A_NAME SCHEMA_REF(SCHEMA_NAME)
+#define SCHEMA_A_SIZE SCHEMA_REF(SCHEMA_SIZE)
+#define SCHEMA_AN_IDENTIFIER SCHEMA_REF(SCHEMA_IDENTIFIER)
+#define SCHEMA_NUMBER(macro) SCHEMA_DIGITS(macro)
+#define SCHEMA_DIGITS(digits) #digits
+
 #define SCHEMA_NAME "type-name"             /* value_read_name() */
 #define SCHEMA_IDENTIFIER "type-identifier" /* a name that may occur in an op's line */
 #define SCHEMA_LOGICAL "type-logical"       /* logical_read(): mesh axes of one dimension */
 #define SCHEMA_SIZE "type-size"             /* an integer from 1 to INT32_MAX */
 #define SCHEMA_RULES "type-rules"           /* [[pattern, spec], ...] */
-
-/* Write a reference to a definition into an open object. */
-void schema_refer(struct json_out *out, const char *definition);
 
 /* Write a key and its value, which is already JSON. */
 void schema_add(struct json_out *out, const char *key, const char *json);

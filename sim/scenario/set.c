@@ -18,12 +18,14 @@ static const char *const axes[] = {"mesh.tp", "mesh.dp", "mesh.fsdp",
 
 const char *scenario_nearest_option(const char *key, char *buf, size_t size)
 {
-    char paths[SCENARIO_OPTIONS_MAX][OPTION_PATH_MAX];
+    struct option_path paths[SCENARIO_OPTIONS_MAX];
     struct nearest nearest;
 
     nearest_init(&nearest, key);
-    for (size_t i = 0; i < option_count; i++)
-        nearest_add(&nearest, option_path(&option_table[i], paths[i], sizeof(paths[i])));
+    for (size_t i = 0; i < option_count; i++) {
+        paths[i] = option_path(&option_table[i]);
+        nearest_add(&nearest, paths[i].text);
+    }
     for (size_t i = 0; i < option_section_count; i++)
         nearest_add(&nearest, option_sections[i].key);
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)

@@ -66,20 +66,14 @@ static void print_layers(const struct scenario *scenario, const struct option *o
     text_add(out, p->nlayers == 0 ? "null" : "]");
 }
 
-static void schema_layers(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "anyOf",
-               "[{\"type\": \"null\"}, {\"type\": \"array\", \"minItems\": 1, \"items\": "
-               "{\"type\": \"integer\", \"minimum\": 0}}]");
-}
-
 const struct value_type value_layers = {
     .expected = "how many layers each stage has, such as [3, 5], or null for as even as can be",
     .read = read_layers,
     .print = print_layers,
     .clear = clear_layers,
-    .schema = schema_layers,
+    .keywords =
+        SCHEMA_KEYWORDS({"anyOf", "[{\"type\": \"null\"}, {\"type\": \"array\", \"minItems\": 1, "
+                                  "\"items\": {\"type\": \"integer\", \"minimum\": 0}}]"}),
 };
 
 /* ---- places ---- */
@@ -158,19 +152,14 @@ static void print_places(const struct scenario *scenario, const struct option *o
     text_add(out, "]");
 }
 
-static void schema_places(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "type", "\"array\"");
-    schema_add(out, "items",
-               "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, \"items\": [{\"$ref\": "
-               "\"#/definitions/" SCHEMA_NAME "\"}, {\"type\": \"integer\", \"minimum\": 0}]}");
-}
-
 const struct value_type value_places = {
     .expected = "a list of [pattern, stage], such as [[embed.*, 0], [head.*, 3]]",
     .read = read_places,
     .print = print_places,
     .clear = clear_places,
-    .schema = schema_places,
+    .keywords = SCHEMA_KEYWORDS(
+        {"type", "\"array\""},
+        {"items",
+         "{\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, \"items\": [" SCHEMA_A_NAME
+         ", {\"type\": \"integer\", \"minimum\": 0}]}"}),
 };

@@ -76,23 +76,15 @@ static void print_step(const struct scenario *scenario, const struct option *opt
               scenario->step.update ? ", update" : "");
 }
 
-static void schema_step(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(
-        out, "anyOf",
-        "[{\"const\": \"forward\"}, {\"type\": \"array\", \"items\": {\"enum\": [\"forward\", "
-        "\"backward\", \"update\"]}, \"contains\": {\"const\": \"forward\"}, \"uniqueItems\": "
-        "true, "
-        "\"anyOf\": [{\"contains\": {\"const\": \"backward\"}}, {\"not\": {\"contains\": "
-        "{\"const\": \"update\"}}}]}]");
-}
-
 const struct value_type value_step = {
     .expected = "[forward] or [forward, backward] or [forward, backward, update]",
     .read = read_step,
     .print = print_step,
-    .schema = schema_step,
+    .keywords = SCHEMA_KEYWORDS(
+        {"anyOf", "[{\"const\": \"forward\"}, {\"type\": \"array\", \"items\": {\"enum\": "
+                  "[\"forward\", \"backward\", \"update\"]}, \"contains\": {\"const\": "
+                  "\"forward\"}, \"uniqueItems\": true, \"anyOf\": [{\"contains\": {\"const\": "
+                  "\"backward\"}}, {\"not\": {\"contains\": {\"const\": \"update\"}}}]}]"}),
 };
 
 static void clear_algorithms(struct scenario *scenario, const struct option *option)
@@ -153,18 +145,11 @@ static void print_algorithms(const struct scenario *scenario, const struct optio
     text_add_char(out, '}');
 }
 
-static void schema_algorithms(const struct option *option, struct json_out *out)
-{
-    (void)option;
-    schema_add(out, "type", "\"object\"");
-    schema_add(out, "additionalProperties", "{\"$ref\": \"#/definitions/" SCHEMA_NAME "\"}");
-}
-
 const struct value_type value_algorithms = {
     .expected = "a map of collectives to algorithms, such as {all-reduce: ring}",
     .read = value_read_map,
     .read_entry = read_algorithms_entry,
     .print = print_algorithms,
     .clear = clear_algorithms,
-    .schema = schema_algorithms,
+    .keywords = SCHEMA_KEYWORDS({"type", "\"object\""}, {"additionalProperties", SCHEMA_A_NAME}),
 };

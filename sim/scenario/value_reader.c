@@ -44,16 +44,14 @@ static bool is_quoted_plain(const struct option *option, const struct yaml_node 
 void value_error(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     struct text expected = TEXT_INIT;
-    char path[OPTION_PATH_MAX];
 
     option_expect(option, &expected);
     hint_word(option, node, &expected);
     if (is_quoted_plain(option, node))
         text_add(&expected, ", without quotes");
     r->diag->no_memory |= expected.failed;
-    diag_error(r->diag, node->place, "%s is %s; expected %s",
-               option_path(option, path, sizeof(path)), yaml_describe(node).text,
-               text_get(&expected));
+    diag_error(r->diag, node->place, "%s is %s; expected %s", option_path(option).text,
+               yaml_describe(node).text, text_get(&expected));
     text_fini(&expected);
 }
 
