@@ -404,12 +404,20 @@ libsim_la_SOURCES = \
 	%D%/import/shell.h \
 	%D%/import/shell_assign.c \
 	%D%/import/shell_assign.h \
+	%D%/import/shell_branch.c \
+	%D%/import/shell_branch.h \
 	%D%/import/shell_builtin.c \
 	%D%/import/shell_builtin.h \
+	%D%/import/shell_call.c \
+	%D%/import/shell_call.h \
 	%D%/import/shell_expand.c \
 	%D%/import/shell_expand.h \
 	%D%/import/shell_fork.c \
 	%D%/import/shell_fork.h \
+	%D%/import/shell_lines.c \
+	%D%/import/shell_lines.h \
+	%D%/import/shell_loop.c \
+	%D%/import/shell_loop.h \
 	%D%/import/shell_reader.c \
 	%D%/import/shell_reader.h \
 	%D%/import/shell_redirect.c \

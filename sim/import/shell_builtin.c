@@ -8,12 +8,6 @@
 #include "import/shell_assign.h"
 #include "import/shell_test.h"
 
-static enum shell_tri unsure(struct shell *s)
-{
-    s->cause = SHELL_UNNAMED;
-    return SHELL_UNSURE;
-}
-
 static enum shell_tri leave(struct shell *s)
 {
     const char *word = shell_words_text(&s->words, 0);
@@ -42,7 +36,7 @@ static enum shell_tri set_all_unknown(struct shell *s)
                 shell_set_unknown(s, word, n, shell_words_at(&s->words, i, 0));
         }
     }
-    return unsure(s);
+    return shell_unsure(s);
 }
 
 /* export "NAME=VALUE" */
@@ -118,7 +112,7 @@ static enum shell_tri note_source(struct shell *s)
         text_addf(&s->unread, "%s%.100s (line %d)", s->unread.length > 0 ? ", " : "",
                   !strcmp(name, "?") ? "a file" : name, shell_place_at(s, at).line);
     }
-    return unsure(s);
+    return shell_unsure(s);
 }
 
 static enum shell_tri test_words(struct shell *s)

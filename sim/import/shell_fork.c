@@ -100,3 +100,21 @@ void shell_fork_back(struct shell *s, struct shell_fork *f)
     s->state = f->before;
     s->leave = SHELL_STAYS;
 }
+
+void shell_keep_state(struct shell *s, struct shell_state *to)
+{
+    *to = (struct shell_state){.failed = true};
+    if (s->skipping == 0 && shell_spend(s, shell_state_bytes(&s->state) / 16))
+        shell_state_copy(to, &s->state);
+    else
+        to->failed = false;
+}
+
+void shell_settle(struct shell *s, struct shell_state *before, bool doubtful)
+{
+    if (s->doubtful)
+        shell_state_merge(&s->state, before, s->cause);
+    else
+        shell_state_fini(before);
+    s->doubtful = doubtful;
+}

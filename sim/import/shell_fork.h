@@ -35,4 +35,9 @@ void shell_fork_close(struct shell *shell, struct shell_fork *fork, bool closed)
 void shell_fork_apart(struct shell *shell, struct shell_fork *fork);
 void shell_fork_back(struct shell *shell, struct shell_fork *fork);
 
+/* Before a loop or a function, copy the variables to *before; after it, which may have been left
+ * early, variables that it changed are in doubt then.  `doubtful`: shell->doubtful before. */
+void shell_keep_state(struct shell *shell, struct shell_state *before);
+void shell_settle(struct shell *shell, struct shell_state *before, bool doubtful);
+
 #endif /* IMPORT_SHELL_FORK_H */

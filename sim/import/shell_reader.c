@@ -153,6 +153,12 @@ uint16_t shell_cause_add(struct shell *s, uint32_t at, const char *name, enum sh
     return (uint16_t)s->ncauses++;
 }
 
+enum shell_tri shell_unsure(struct shell *s)
+{
+    s->cause = SHELL_UNNAMED;
+    return SHELL_UNSURE;
+}
+
 void shell_cause_change(struct shell *s, bool opposite)
 {
     const struct shell_cause *c = &s->causes[s->cause];

@@ -56,7 +56,17 @@ struct shell_here {
     bool script; /* a command reads the text as a script */
 };
 
+struct shell;
+
+/* How commands run; by these pointers what consists of commands (branches, loops, functions) runs
+ * them, too. */
+struct shell_runner {
+    enum shell_tri (*list)(struct shell *shell); /* up to a closing word; the last status */
+    enum shell_tri (*command)(struct shell *shell);
+};
+
 struct shell {
+    const struct shell_runner *run;
     struct shell_text in;
     const char *text; /* of all files, each ended by NUL; causes and places refer to this text */
     struct shell_place {
@@ -127,6 +137,9 @@ bool shell_is_over(const struct shell *shell);
 /* Add a cause; SHELL_UNNAMED if the name is NULL, or after too many causes. */
 uint16_t shell_cause_add(struct shell *shell, uint32_t at, const char *name,
                          enum shell_tri is_empty);
+
+/* Leave a status undecided, without a variable that would settle it. */
+enum shell_tri shell_unsure(struct shell *shell);
 
 /* Change the last cause to the cause of the opposite condition, or of one condition among
  * several. */
