@@ -61,6 +61,8 @@ libsim_la_SOURCES = \
 	%D%/base/units.h \
 	%D%/base/utf8.c \
 	%D%/base/utf8.h \
+	%D%/base/words.c \
+	%D%/base/words.h \
 	%D%/base/wrap.c \
 	%D%/base/wrap.h \
 	%D%/base/yaml.c \

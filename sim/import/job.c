@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/words.h"
 
 void import_job_init(struct import_job *job)
 {
@@ -24,14 +25,6 @@ void import_job_init(struct import_job *job)
                                .recompute_every = 1,
                                .betas = {0.9, 0.999},
                                .eps = 1e-8};
-    text_init(&job->stage_layers);
-    text_init(&job->recompute_names);
-    text_init(&job->left_out);
-    text_init(&job->unknown);
-    text_init(&job->taken);
-    text_init(&job->notes);
-    text_init(&job->programs);
-    text_init(&job->unread);
 }
 
 void import_job_fini(struct import_job *job)
@@ -60,7 +53,7 @@ const struct import_option *import_option_find(const struct import_option *table
     for (; table->name; table++) {
         size_t length = strlen(table->name);
 
-        if (!strcmp(table->name, name))
+        if (words_has(table->name, name))
             return table;
         if (strchr(".-", table->name[length - 1]) && !strncmp(table->name, name, length))
             of_all = table;
@@ -68,20 +61,36 @@ const struct import_option *import_option_find(const struct import_option *table
     return of_all;
 }
 
+/* Append all names of a table, each ended by a NUL. */
+static void add_names(struct text *out, const struct import_option *table)
+{
+    size_t length;
+
+    for (; table->name; table++)
+        for (const char *at = table->name, *name; (name = words_next(&at, &length));) {
+            text_add_bytes(out, name, length);
+            text_add_char(out, '\0');
+        }
+}
+
 void import_job_unknown(struct import_job *job, const struct import_option *table, const char *name,
                         struct place place, struct diag *diag)
 {
+    struct text names = TEXT_INIT;
     char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
     nearest_init(&near, name);
-    for (; table->name; table++)
-        nearest_add(&near, table->name);
+    add_names(&names, table);
+    for (size_t at = 0; at < names.length; at += strlen(names.data + at) + 1)
+        nearest_add(&near, names.data + at);
     if (nearest_is_slip(&near))
         diag_error(diag, place, "there is no option '%.60s'%s", name,
                    nearest_hint(&near, hint, sizeof hint));
     else
         text_addf(&job->unknown, " %s", name);
+    job->unknown.failed |= names.failed;
+    text_fini(&names);
 }
 
 /* ---- values ---- */

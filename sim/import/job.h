@@ -133,7 +133,8 @@ enum import_type {
 };
 
 struct import_option {
-    const char *name; /* ending in '.' or '-': a prefix, for all names without a row of their own */
+    const char *name; /* ending in '.' or '-': a prefix, for all names without a row of their own;
+                         with spaces: several names (base/words.h) of an option that has no field */
     enum import_type type;
     size_t offset;            /* into struct import_job */
     int64_t min;              /* IMPORT_INT */

@@ -5,34 +5,12 @@
 
 #include "import/rows.h"
 
-#define NUMBER(option, field)                                             \
-    {                                                                     \
-        .name = option, .type = IMPORT_INT, .offset = AT(field), .min = 1 \
-    }
-#define FRACTION(option, field)                                      \
-    {                                                                \
-        .name = option, .type = IMPORT_FRACTION, .offset = AT(field) \
-    }
-#define TAKEN(option, field, number)                                                     \
-    {                                                                                    \
-        .name = option, .type = IMPORT_FRACTION, .offset = AT(field), .standard = number \
-    }
-#define FLAG(option, field)                                      \
-    {                                                            \
-        .name = option, .type = IMPORT_FLAG, .offset = AT(field) \
-    }
-#define LIST(option, field)                                      \
-    {                                                            \
-        .name = option, .type = IMPORT_LIST, .offset = AT(field) \
-    }
-#define HINT(option, field)                                      \
-    {                                                            \
-        .name = option, .type = IMPORT_HINT, .offset = AT(field) \
-    }
-#define TEXT(option, field)                                      \
-    {                                                            \
-        .name = option, .type = IMPORT_TEXT, .offset = AT(field) \
-    }
+#define NUMBER(option, field) FIELD(option, IMPORT_INT, field, .min = 1)
+#define FRACTION(option, field) FIELD(option, IMPORT_FRACTION, field, .min = 0)
+#define TAKEN(option, field, number) FIELD(option, IMPORT_FRACTION, field, .standard = number)
+#define FLAG(option, field) FIELD(option, IMPORT_FLAG, field, .min = 0)
+#define LIST(option, field) FIELD(option, IMPORT_LIST, field, .min = 0)
+#define HINT(option, field) FIELD(option, IMPORT_HINT, field, .min = 0)
 
 static const char *const positions[] = {"learned_absolute", "rope", "none", "relative", NULL};
 static const char *const norms[] = {"RMSNorm", "LayerNorm", NULL};
@@ -117,58 +95,35 @@ const struct import_option megatron_options[] = {
     HINT("--tokenizer-type", tokenizer),
     HINT("--tokenizer-model", tokenizer_model),
     HINT("--merge-file", merge_file),
-    REFUSED("--attention-output-gate", NO_MODEL),
-    REFUSED("--experimental-attention-variant", NO_MODEL),
-    REFUSED("--linear-attention-freq", NO_MODEL),
-    REFUSED("--moe-latent-size", NO_MODEL),
-    REFUSED("--moe-shared-expert-gate", NO_MODEL),
-    REFUSED("--mamba-head-dim", NO_MODEL),
-    REFUSED("--mamba-num-groups", NO_MODEL),
-    REFUSED("--mamba-num-heads", NO_MODEL),
-    REFUSED("--mamba-state-dim", NO_MODEL),
-    REFUSED("--flextron", NO_MODEL),
-    REFUSED("--img-h", "no model of a scenario sees images"),
-    REFUSED("--img-w", "no model of a scenario sees images"),
-    REFUSED("--patch-dim", "no model of a scenario sees images"),
-    REFUSED("--vision-pretraining", "no model of a scenario sees images"),
+    REFUSED("--attention-output-gate --experimental-attention-variant --linear-attention-freq "
+            "--moe-latent-size --moe-shared-expert-gate --mamba-head-dim --mamba-num-groups "
+            "--mamba-num-heads --mamba-state-dim --flextron",
+            NO_MODEL),
+    REFUSED("--img-h --img-w --patch-dim --vision-pretraining",
+            "no model of a scenario sees images"),
     UNLESS("--model-provider", decoder, "expected gpt, a decoder"),
-    REFUSED("--num-tokens-to-generate", OF_TRAINING),
-    REFUSED("--prompts", OF_TRAINING),
-    REFUSED("--prompt-file", OF_TRAINING),
-    REFUSED("--perform-rl-step", OF_TRAINING),
-    REFUSED("--grpo-",
-            "no step of a scenario generates what it learns from; leave it out to plan the training "
-            "of the model alone"),
-    REFUSED("--export-kd-cfg", "a teacher beside the model cannot be said; leave it out"),
-    REFUSED("--export-kd-teacher-load", "a teacher beside the model cannot be said; leave it out"),
-    REFUSED("--logits-load-dir", "a teacher beside the model cannot be said; leave it out"),
+    REFUSED("--num-tokens-to-generate --prompts --prompt-file --perform-rl-step", OF_TRAINING),
+    REFUSED(
+        "--grpo-",
+        "no step of a scenario generates what it learns from; leave it out to plan the training "
+        "of the model alone"),
+    REFUSED("--export-kd-cfg --export-kd-teacher-load --logits-load-dir",
+            "a teacher beside the model cannot be said; leave it out"),
     REFUSED("--freeze-all-layers", "all parameters are planned to be learned; leave it out"),
     REFUSED("--window-attn-skip-freq", "a window is of all layers; leave it out to plan that"),
-    REFUSED("--heterogeneous-layers-config-path", ELSEWHERE),
-    REFUSED("--heterogeneous-layers-config-encoded-json", ELSEWHERE),
+    REFUSED("--heterogeneous-layers-config-path --heterogeneous-layers-config-encoded-json",
+            ELSEWHERE),
     REFUSED("--spec", "layers of given modules cannot be read; give the model by --model"),
-    REFUSED("--yaml-cfg", ELSEWHERE),
-    REFUSED("--use-checkpoint-args", ELSEWHERE),
-    REFUSED("--use-mp-args-from-checkpoint-args", ELSEWHERE),
-    REFUSED("--is-hybrid-model", NO_MODEL),
-    REFUSED("--hybrid-attention-ratio", NO_MODEL),
-    REFUSED("--hybrid-mlp-ratio", NO_MODEL),
-    REFUSED("--hybrid-layer-pattern", NO_MODEL),
-    REFUSED("--hybrid-override-pattern", NO_MODEL),
-    REFUSED("--squared-relu", NO_ACTIVATION),
-    REFUSED("--quick-geglu", NO_ACTIVATION),
-    REFUSED("--fp8-format", EIGHT_BITS),
-    REFUSED("--fp8-param", EIGHT_BITS),
-    REFUSED("--fp8-param-gather", EIGHT_BITS),
-    REFUSED("--fp8-e4m3", EIGHT_BITS),
-    REFUSED("--fp8-hybrid", EIGHT_BITS),
-    REFUSED("--transformer-engine-fp8", EIGHT_BITS),
-    REFUSED("--reuse-grad-buf-for-mxfp8-param-ag", EIGHT_BITS),
-    REFUSED("--te-precision-config-file", EIGHT_BITS),
-    REFUSED("--fp4-format", EIGHT_BITS),
-    REFUSED("--fp4-param-gather", EIGHT_BITS),
-    REFUSED("--kitchen-config-file", EIGHT_BITS),
-    REFUSED("--kitchen-recipe-number", EIGHT_BITS),
+    REFUSED("--yaml-cfg --use-checkpoint-args --use-mp-args-from-checkpoint-args", ELSEWHERE),
+    REFUSED("--is-hybrid-model --hybrid-attention-ratio --hybrid-mlp-ratio --hybrid-layer-pattern "
+            "--hybrid-override-pattern",
+            NO_MODEL),
+    REFUSED("--squared-relu --quick-geglu", NO_ACTIVATION),
+    REFUSED("--fp8-format --fp8-param --fp8-param-gather --fp8-e4m3 --fp8-hybrid "
+            "--transformer-engine-fp8 --reuse-grad-buf-for-mxfp8-param-ag "
+            "--te-precision-config-file --fp4-format --fp4-param-gather --kitchen-config-file "
+            "--kitchen-recipe-number",
+            EIGHT_BITS),
     REFUSED("--fp32-residual-connection",
             "what passes between layers has the type of the rest; leave it out"),
     REFUSED("--fp16-lm-cross-entropy", "the loss is planned in float32; leave it out"),
@@ -193,10 +148,9 @@ const struct import_option megatron_options[] = {
     REFUSED("--moe-extended-tp", "experts are sharded as the mlp is; leave it out"),
     REFUSED("--moe-router-topk-limited-devices",
             GONE "--moe-router-num-groups and --moe-router-group-topk"),
-    REFUSED("--moe-enable-deepep", NO_TRICK),
-    REFUSED("--moe-flex-dispatcher-backend", NO_TRICK),
-    REFUSED("--overlap-moe-expert-parallel-comm", NO_TRICK),
-    REFUSED("--delay-wgrad-compute", NO_TRICK),
+    REFUSED("--moe-enable-deepep --moe-flex-dispatcher-backend --overlap-moe-expert-parallel-comm "
+            "--delay-wgrad-compute",
+            NO_TRICK),
     /* ---- devices ---- */
     NUMBER("--nnodes", nodes),
     NUMBER("--nproc-per-node", node_devices),
@@ -232,10 +186,9 @@ const struct import_option megatron_options[] = {
     REFUSED("--model-parallel-size", GONE "--tensor-model-parallel-size"),
     REFUSED("--hierarchical-context-parallel-sizes",
             "context has one axis and one method; leave it out"),
-    REFUSED("--overlap-p2p-communication-warmup-flush", NO_TRICK),
-    REFUSED("--defer-embedding-wgrad-compute", NO_TRICK),
-    REFUSED("--enable-full-sharding-in-hsdp", NO_TRICK),
-    REFUSED("--fsdp-double-buffer", NO_TRICK),
+    REFUSED("--overlap-p2p-communication-warmup-flush --defer-embedding-wgrad-compute "
+            "--enable-full-sharding-in-hsdp --fsdp-double-buffer",
+            NO_TRICK),
     /* ---- the batch and memory ---- */
     NUMBER("--micro-batch-size", sequences),
     NUMBER("--global-batch-size", batch),
@@ -277,393 +230,147 @@ const struct import_option megatron_options[] = {
            "parameters are updated in float32; leave it out"),
     UNLESS("--megatron-fsdp-main-grads-dtype", fp32, "expected fp32, which is planned"),
     UNLESS("--megatron-fsdp-grad-comm-dtype", fp32, "expected fp32, which is planned"),
-    REFUSED("--fine-grained-activation-offloading",
-            "what lies in the host's memory cannot be said; leave it out"),
-    REFUSED("--cpu-offloading-num-layers",
+    REFUSED("--fine-grained-activation-offloading --cpu-offloading-num-layers",
             "what lies in the host's memory cannot be said; leave it out"),
     REFUSED("--optimizer-cpu-offload",
             "state in the host's memory cannot be said; leave it out to plan it on devices"),
     /* ---- torchrun ---- */
-    QUIET("--local-ranks-filter"),
-    QUIET("--local_ranks_filter"),
-    QUIET("--log-dir"),
-    QUIET("--log_dir"),
-    QUIET("--master-addr"),
-    QUIET("--master-port"),
-    QUIET("--master_addr"),
-    QUIET("--master_port"),
-    QUIET("--max-restarts"),
-    QUIET("--max_restarts"),
-    QUIET("--module"),
-    QUIET("--monitor-interval"),
-    QUIET("--monitor_interval"),
-    QUIET("--no-python"),
-    QUIET("--no_python"),
-    QUIET("--node-rank"),
-    QUIET("--node_rank"),
-    QUIET("--rdzv-backend"),
-    QUIET("--rdzv-conf"),
-    QUIET("--rdzv-endpoint"),
-    QUIET("--rdzv-id"),
-    QUIET("--rdzv_backend"),
-    QUIET("--rdzv_conf"),
-    QUIET("--rdzv_endpoint"),
-    QUIET("--rdzv_id"),
-    QUIET("--redirects"),
-    QUIET("--run-path"),
-    QUIET("--run_path"),
-    QUIET("--standalone"),
-    QUIET("--start-method"),
-    QUIET("--start_method"),
-    QUIET("--tee"),
+    QUIET("--local-ranks-filter --local_ranks_filter --log-dir --log_dir --master-addr "
+          "--master-port --master_addr --master_port --max-restarts --max_restarts --module "
+          "--monitor-interval --monitor_interval --no-python --no_python --node-rank --node_rank "
+          "--rdzv-backend --rdzv-conf --rdzv-endpoint --rdzv-id --rdzv_backend --rdzv_conf "
+          "--rdzv_endpoint --rdzv_id --redirects --run-path --run_path --standalone --start-method "
+          "--start_method --tee"),
     /* ---- the schedule of the learning rate, steps and seeds ---- */
-    QUIET("--calculate-per-token-loss"),
-    QUIET("--data-parallel-random-init"),
-    QUIET("--decoupled-lr"),
-    QUIET("--decoupled-min-lr"),
-    QUIET("--embedding-init-method-std"),
-    QUIET("--end-weight-decay"),
-    QUIET("--hysteresis"),
-    QUIET("--init-method-std"),
-    QUIET("--init-method-xavier-uniform"),
-    QUIET("--init-model-with-meta-device"),
-    QUIET("--iterations-to-skip"),
-    QUIET("--lr-decay-iters"),
-    QUIET("--lr-decay-samples"),
-    QUIET("--lr-decay-style"),
-    QUIET("--lr-warmup-fraction"),
-    QUIET("--lr-warmup-init"),
-    QUIET("--lr-warmup-iters"),
-    QUIET("--lr-warmup-samples"),
-    QUIET("--lr-wsd-decay-iters"),
-    QUIET("--lr-wsd-decay-samples"),
-    QUIET("--lr-wsd-decay-style"),
-    QUIET("--min-loss-scale"),
-    QUIET("--min-lr"),
-    QUIET("--no-initialization"),
-    QUIET("--override-opt-param-scheduler"),
-    QUIET("--override-opt_param-scheduler"),
-    QUIET("--seed"),
-    QUIET("--start-weight-decay"),
-    QUIET("--train-iters"),
-    QUIET("--train-samples"),
-    QUIET("--use-checkpoint-opt-param-scheduler"),
-    QUIET("--use-checkpoint-opt_param-scheduler"),
-    QUIET("--use-cpu-initialization"),
-    QUIET("--warmup"),
-    QUIET("--weight-decay-incr-style"),
+    QUIET("--calculate-per-token-loss --data-parallel-random-init --decoupled-lr "
+          "--decoupled-min-lr --embedding-init-method-std --end-weight-decay --hysteresis "
+          "--init-method-std --init-method-xavier-uniform --init-model-with-meta-device "
+          "--iterations-to-skip --lr-decay-iters --lr-decay-samples --lr-decay-style "
+          "--lr-warmup-fraction --lr-warmup-init --lr-warmup-iters --lr-warmup-samples "
+          "--lr-wsd-decay-iters --lr-wsd-decay-samples --lr-wsd-decay-style --min-loss-scale "
+          "--min-lr --no-initialization --override-opt-param-scheduler "
+          "--override-opt_param-scheduler --seed --start-weight-decay --train-iters "
+          "--train-samples --use-checkpoint-opt-param-scheduler "
+          "--use-checkpoint-opt_param-scheduler --use-cpu-initialization --warmup "
+          "--weight-decay-incr-style"),
     /* ---- the tokenizer and data ---- */
     QUIET("--fim-"),
-    QUIET("--dataloader-defer-npy-index-mmap"),
-    QUIET("--dataloader-fast-cache-load"),
-    QUIET("--no-use-tokenizer-model-from-checkpoint-args"),
-    QUIET("--per-dataset-sequences-path"),
-    QUIET("--allow-ambiguous-pad-tokens"),
-    QUIET("--data-args-path"),
-    QUIET("--data-cache-path"),
-    QUIET("--data-impl"),
-    QUIET("--data-path"),
-    QUIET("--dataloader-type"),
-    QUIET("--eod-mask-loss"),
-    QUIET("--legacy-tokenizer"),
-    QUIET("--mask-prob"),
-    QUIET("--mid-level-dataset-surplus"),
-    QUIET("--mock-data"),
-    QUIET("--no-create-attention-mask-in-dataloader"),
-    QUIET("--no-mmap-bin-files"),
-    QUIET("--num-dataset-builder-threads"),
-    QUIET("--num-workers"),
-    QUIET("--object-storage-cache-path"),
-    QUIET("--per-split-data-args-path"),
-    QUIET("--renormalize-blend-weights"),
-    QUIET("--reset-attention-mask"),
-    QUIET("--reset-position-ids"),
-    QUIET("--retriever-seq-length"),
-    QUIET("--s3-cache-path"),
-    QUIET("--sample-rate"),
-    QUIET("--sft"),
-    QUIET("--sft-tokenizer-prompt-format"),
-    QUIET("--short-seq-prob"),
-    QUIET("--split"),
-    QUIET("--test-data-path"),
-    QUIET("--tiktoken-num-special-tokens"),
-    QUIET("--tiktoken-pattern"),
-    QUIET("--tiktoken-special-tokens"),
-    QUIET("--tokenizer-hf-include-special-tokens"),
-    QUIET("--tokenizer-metadata"),
-    QUIET("--train-data-path"),
-    QUIET("--trust-remote-code"),
-    QUIET("--valid-data-path"),
-    QUIET("--vocab-extra-ids"),
-    QUIET("--vocab-file"),
+    QUIET("--dataloader-defer-npy-index-mmap --dataloader-fast-cache-load "
+          "--no-use-tokenizer-model-from-checkpoint-args --per-dataset-sequences-path "
+          "--allow-ambiguous-pad-tokens --data-args-path --data-cache-path --data-impl --data-path "
+          "--dataloader-type --eod-mask-loss --legacy-tokenizer --mask-prob "
+          "--mid-level-dataset-surplus --mock-data --no-create-attention-mask-in-dataloader "
+          "--no-mmap-bin-files --num-dataset-builder-threads --num-workers "
+          "--object-storage-cache-path --per-split-data-args-path --renormalize-blend-weights "
+          "--reset-attention-mask --reset-position-ids --retriever-seq-length --s3-cache-path "
+          "--sample-rate --sft --sft-tokenizer-prompt-format --short-seq-prob --split "
+          "--test-data-path --tiktoken-num-special-tokens --tiktoken-pattern "
+          "--tiktoken-special-tokens --tokenizer-hf-include-special-tokens --tokenizer-metadata "
+          "--train-data-path --trust-remote-code --valid-data-path --vocab-extra-ids --vocab-file"),
     /* ---- evaluation, checkpoints, logs ---- */
-    QUIET("--async-ckpt-use-cpu-shm"),
-    QUIET("--async-strategy"),
-    QUIET("--ckpt-drop-redundant-extra-state"),
-    QUIET("--ckpt-fully-parallel-load-per-rank-objects"),
-    QUIET("--no-ckpt-load-validate-sharding-integrity"),
-    QUIET("--dist-ckpt-workers"),
-    QUIET("--eval-global-batch-size"),
-    QUIET("--export-default-te-spec"),
-    QUIET("--export-model-type"),
-    QUIET("--export-te-mcore-model"),
+    QUIET("--async-ckpt-use-cpu-shm --async-strategy --ckpt-drop-redundant-extra-state "
+          "--ckpt-fully-parallel-load-per-rank-objects --no-ckpt-load-validate-sharding-integrity "
+          "--dist-ckpt-workers --eval-global-batch-size --export-default-te-spec "
+          "--export-model-type --export-te-mcore-model"),
     QUIET("--inprocess-"),
     QUIET("--log-memory-interval"),
     QUIET("--logits-save-"),
     QUIET("--no-record-throughput"),
     QUIET("--otel-"),
-    QUIET("--verify-integrity"),
-    QUIET("--override-ckpt-iteration"),
-    QUIET("--adlr-autoresume"),
-    QUIET("--adlr-autoresume-interval"),
-    QUIET("--app-tag-run-name"),
-    QUIET("--app-tag-run-version"),
-    QUIET("--async-save"),
-    QUIET("--auto-detect-ckpt-format"),
-    QUIET("--calc-ft-timeouts"),
-    QUIET("--check-for-large-grads"),
-    QUIET("--check-for-nan-in-loss-and-grad"),
-    QUIET("--check-for-spiky-loss"),
-    QUIET("--check-weight-hash-across-dp-replicas-interval"),
-    QUIET("--ckpt-assume-constant-structure"),
-    QUIET("--ckpt-convert-format"),
-    QUIET("--ckpt-convert-save"),
-    QUIET("--ckpt-convert-update-legacy-dist-opt-format"),
-    QUIET("--ckpt-format"),
-    QUIET("--ckpt-fully-parallel-load"),
-    QUIET("--ckpt-fully-parallel-save"),
-    QUIET("--ckpt-step"),
-    QUIET("--config-logger-dir"),
-    QUIET("--disable-straggler-on-startup"),
-    QUIET("--dist-ckpt-format"),
-    QUIET("--dist-ckpt-optim-fully-reshardable"),
-    QUIET("--dist-ckpt-save-pre-mcore-014"),
-    QUIET("--dist-ckpt-strictness"),
-    QUIET("--enable-ft-package"),
-    QUIET("--error-injection-rate"),
-    QUIET("--error-injection-type"),
-    QUIET("--eval-interval"),
-    QUIET("--eval-iters"),
-    QUIET("--exit-duration-in-mins"),
-    QUIET("--exit-interval"),
-    QUIET("--exit-on-missing-checkpoint"),
-    QUIET("--exit-signal-handler"),
-    QUIET("--finetune"),
-    QUIET("--full-validation"),
-    QUIET("--inprocess-restart"),
-    QUIET("--load"),
-    QUIET("--load-main-params-from-ckpt"),
-    QUIET("--log-batch-size-to-tensorboard"),
-    QUIET("--log-energy"),
-    QUIET("--log-interval"),
-    QUIET("--log-learning-rate-to-tensorboard"),
-    QUIET("--log-loss-scale-to-tensorboard"),
-    QUIET("--log-memory-to-tensorboard"),
-    QUIET("--log-num-zeros-in-grad"),
-    QUIET("--log-params-norm"),
-    QUIET("--log-progress"),
-    QUIET("--log-straggler"),
-    QUIET("--log-throughput"),
-    QUIET("--log-timers-to-tensorboard"),
-    QUIET("--log-validation-ppl-to-tensorboard"),
-    QUIET("--log-world-size-to-tensorboard"),
-    QUIET("--logging-level"),
-    QUIET("--memory-snapshot-path"),
-    QUIET("--moe-per-layer-logging"),
-    QUIET("--multiple-validation-sets"),
-    QUIET("--no-barrier-with-level-1-timing"),
-    QUIET("--no-check-for-nan-in-loss-and-grad"),
-    QUIET("--no-ckpt-fully-parallel-save"),
-    QUIET("--no-load-optim"),
-    QUIET("--no-load-rng"),
-    QUIET("--no-log-loss-scale-to-tensorboard"),
-    QUIET("--no-one-logger"),
-    QUIET("--no-save-optim"),
-    QUIET("--no-save-rng"),
-    QUIET("--no-strict-fsdp-dtensor-load"),
-    QUIET("--non-persistent-ckpt-type"),
-    QUIET("--non-persistent-global-ckpt-dir"),
-    QUIET("--non-persistent-local-ckpt-algo"),
-    QUIET("--non-persistent-local-ckpt-dir"),
-    QUIET("--non-persistent-save-interval"),
-    QUIET("--one-logger-async"),
-    QUIET("--one-logger-project"),
-    QUIET("--one-logger-run-name"),
-    QUIET("--persistent-save-interval"),
-    QUIET("--pretrained-checkpoint"),
-    QUIET("--profile"),
-    QUIET("--profile-ranks"),
-    QUIET("--profile-step-end"),
-    QUIET("--profile-step-start"),
-    QUIET("--record-memory-history"),
-    QUIET("--replication"),
-    QUIET("--replication-factor"),
-    QUIET("--replication-jump"),
-    QUIET("--rerun-mode"),
-    QUIET("--result-rejected-tracker-filename"),
-    QUIET("--run-workload-inspector-server"),
-    QUIET("--save"),
-    QUIET("--save-interval"),
-    QUIET("--save-retain-interval"),
-    QUIET("--skip-train"),
-    QUIET("--straggler-ctrlr-port"),
-    QUIET("--straggler-minmax-count"),
-    QUIET("--tensorboard-dir"),
-    QUIET("--tensorboard-log-interval"),
-    QUIET("--tensorboard-queue-size"),
-    QUIET("--test-mode"),
-    QUIET("--timing-log-level"),
-    QUIET("--timing-log-option"),
-    QUIET("--use-dist-ckpt"),
-    QUIET("--use-persistent-ckpt-worker"),
-    QUIET("--use-pytorch-profiler"),
-    QUIET("--wandb-entity"),
-    QUIET("--wandb-exp-name"),
-    QUIET("--wandb-project"),
-    QUIET("--wandb-save-dir"),
+    QUIET("--verify-integrity --override-ckpt-iteration --adlr-autoresume "
+          "--adlr-autoresume-interval --app-tag-run-name --app-tag-run-version --async-save "
+          "--auto-detect-ckpt-format --calc-ft-timeouts --check-for-large-grads "
+          "--check-for-nan-in-loss-and-grad --check-for-spiky-loss "
+          "--check-weight-hash-across-dp-replicas-interval --ckpt-assume-constant-structure "
+          "--ckpt-convert-format --ckpt-convert-save --ckpt-convert-update-legacy-dist-opt-format "
+          "--ckpt-format --ckpt-fully-parallel-load --ckpt-fully-parallel-save --ckpt-step "
+          "--config-logger-dir --disable-straggler-on-startup --dist-ckpt-format "
+          "--dist-ckpt-optim-fully-reshardable --dist-ckpt-save-pre-mcore-014 "
+          "--dist-ckpt-strictness --enable-ft-package --error-injection-rate "
+          "--error-injection-type --eval-interval --eval-iters --exit-duration-in-mins "
+          "--exit-interval --exit-on-missing-checkpoint --exit-signal-handler --finetune "
+          "--full-validation --inprocess-restart --load --load-main-params-from-ckpt "
+          "--log-batch-size-to-tensorboard --log-energy --log-interval "
+          "--log-learning-rate-to-tensorboard --log-loss-scale-to-tensorboard "
+          "--log-memory-to-tensorboard --log-num-zeros-in-grad --log-params-norm --log-progress "
+          "--log-straggler --log-throughput --log-timers-to-tensorboard "
+          "--log-validation-ppl-to-tensorboard --log-world-size-to-tensorboard --logging-level "
+          "--memory-snapshot-path --moe-per-layer-logging --multiple-validation-sets "
+          "--no-barrier-with-level-1-timing --no-check-for-nan-in-loss-and-grad "
+          "--no-ckpt-fully-parallel-save --no-load-optim --no-load-rng "
+          "--no-log-loss-scale-to-tensorboard --no-one-logger --no-save-optim --no-save-rng "
+          "--no-strict-fsdp-dtensor-load --non-persistent-ckpt-type "
+          "--non-persistent-global-ckpt-dir --non-persistent-local-ckpt-algo "
+          "--non-persistent-local-ckpt-dir --non-persistent-save-interval --one-logger-async "
+          "--one-logger-project --one-logger-run-name --persistent-save-interval "
+          "--pretrained-checkpoint --profile --profile-ranks --profile-step-end "
+          "--profile-step-start --record-memory-history --replication --replication-factor "
+          "--replication-jump --rerun-mode --result-rejected-tracker-filename "
+          "--run-workload-inspector-server --save --save-interval --save-retain-interval "
+          "--skip-train --straggler-ctrlr-port --straggler-minmax-count --tensorboard-dir "
+          "--tensorboard-log-interval --tensorboard-queue-size --test-mode --timing-log-level "
+          "--timing-log-option --use-dist-ckpt --use-persistent-ckpt-worker --use-pytorch-profiler "
+          "--wandb-entity --wandb-exp-name --wandb-project --wandb-save-dir"),
     /* ---- how a process runs ---- */
     QUIET("--cuda-graph-"),
-    QUIET("--enable-cuda-graph"),
-    QUIET("--external-cuda-graph"),
+    QUIET("--enable-cuda-graph --external-cuda-graph"),
     QUIET("--inference-"),
-    QUIET("--use-nccl-ub"),
-    QUIET("--refit-method"),
-    QUIET("--use-transformer-engine-op-fuser"),
-    QUIET("--deterministic-mode"),
-    QUIET("--disable-gloo-process-groups"),
-    QUIET("--disable-msc"),
-    QUIET("--distributed-backend"),
-    QUIET("--distributed-timeout-minutes"),
-    QUIET("--distributed-timeout-seconds-after-init"),
-    QUIET("--empty-unused-memory-level"),
-    QUIET("--enable-experimental"),
-    QUIET("--enable-msc"),
-    QUIET("--high-priority-stream-groups"),
-    QUIET("--lazy-mpu-init"),
-    QUIET("--local-rank"),
-    QUIET("--manual-gc"),
-    QUIET("--manual-gc-interval"),
-    QUIET("--nccl-communicator-config-path"),
-    QUIET("--no-manual-gc-eval"),
-    QUIET("--pipeline-model-parallel-comm-backend"),
-    QUIET("--sharp-enabled-group"),
-    QUIET("--tp-comm-bootstrap-backend"),
-    QUIET("--train-sync-interval"),
-    QUIET("--use-legacy-models"),
-    QUIET("--use-mcore-models"),
-    QUIET("--use-ring-exchange-p2p"),
-    QUIET("--use-sharp"),
+    QUIET("--use-nccl-ub --refit-method --use-transformer-engine-op-fuser --deterministic-mode "
+          "--disable-gloo-process-groups --disable-msc --distributed-backend "
+          "--distributed-timeout-minutes --distributed-timeout-seconds-after-init "
+          "--empty-unused-memory-level --enable-experimental --enable-msc "
+          "--high-priority-stream-groups --lazy-mpu-init --local-rank --manual-gc "
+          "--manual-gc-interval --nccl-communicator-config-path --no-manual-gc-eval "
+          "--pipeline-model-parallel-comm-backend --sharp-enabled-group "
+          "--tp-comm-bootstrap-backend --train-sync-interval --use-legacy-models "
+          "--use-mcore-models --use-ring-exchange-p2p --use-sharp"),
     /* ---- transfers that go beside work, and in which pieces: the same bytes ---- */
     QUIET("--DDP-impl"), /* until 2022 */
-    QUIET("--align-grad-reduce"),
-    QUIET("--align-param-gather"),
-    QUIET("--ddp-average-in-collective"),
-    QUIET("--ddp-bucket-size"),
-    QUIET("--ddp-num-buckets"),
-    QUIET("--ddp-pad-buckets-for-high-nccl-busbw"),
-    QUIET("--disable-tp-comm-bulk-dgrad"),
-    QUIET("--disable-tp-comm-bulk-wgrad"),
-    QUIET("--disable-tp-comm-overlap-ag"),
-    QUIET("--disable-tp-comm-overlap-rs"),
-    QUIET("--disable-tp-comm-split-ag"),
-    QUIET("--disable-tp-comm-split-rs"),
-    QUIET("--moe-shared-expert-overlap"),
-    QUIET("--no-align-grad-reduce"),
-    QUIET("--no-align-param-gather"),
-    QUIET("--no-async-tensor-model-parallel-allreduce"),
-    QUIET("--no-gradient-reduce-div-fusion"),
-    QUIET("--no-overlap-p2p-communication"),
-    QUIET("--overlap-grad-reduce"),
-    QUIET("--overlap-param-gather"),
-    QUIET("--overlap-param-gather-with-optimizer-step"),
-    QUIET("--suggested-communication-unit-size"),
-    QUIET("--tp-comm-overlap"),
-    QUIET("--tp-comm-overlap-cfg"),
-    QUIET("--tp-comm-overlap-rs-dgrad"),
+    QUIET("--align-grad-reduce --align-param-gather --ddp-average-in-collective --ddp-bucket-size "
+          "--ddp-num-buckets --ddp-pad-buckets-for-high-nccl-busbw --disable-tp-comm-bulk-dgrad "
+          "--disable-tp-comm-bulk-wgrad --disable-tp-comm-overlap-ag --disable-tp-comm-overlap-rs "
+          "--disable-tp-comm-split-ag --disable-tp-comm-split-rs --moe-shared-expert-overlap "
+          "--no-align-grad-reduce --no-align-param-gather "
+          "--no-async-tensor-model-parallel-allreduce --no-gradient-reduce-div-fusion "
+          "--no-overlap-p2p-communication --overlap-grad-reduce --overlap-param-gather "
+          "--overlap-param-gather-with-optimizer-step --suggested-communication-unit-size "
+          "--tp-comm-overlap --tp-comm-overlap-cfg --tp-comm-overlap-rs-dgrad"),
     /* ---- kernels and how values are computed ---- */
     QUIET("--muon-"),
     QUIET("--use-mup"),
     QUIET("--mup-"),
-    QUIET("--moe-enable-routing-replay"),
-    QUIET("--use-flashinfer-fused-rope"),
-    QUIET("--moe-hybridep-num-sms"),
-    QUIET("--moe-flex-dispatcher-num-sms"),
-    QUIET("--moe-router-padding-for-quantization"),
-    QUIET("--use-fused-weighted-squared-relu"),
+    QUIET("--moe-enable-routing-replay --use-flashinfer-fused-rope --moe-hybridep-num-sms "
+          "--moe-flex-dispatcher-num-sms --moe-router-padding-for-quantization "
+          "--use-fused-weighted-squared-relu"),
     QUIET("--yarn-"),
-    QUIET("--no-yarn-correction-range-round-to-int"),
-    QUIET("--mla-down-proj-fusion"),
-    QUIET("--activation-func-clamp-value"),
-    QUIET("--apply-layernorm-1p"),
-    QUIET("--apply-query-key-layer-scaling"),
-    QUIET("--apply-residual-connection-post-layernorm"),
-    QUIET("--attention-softmax-in-fp32"),
-    QUIET("--cross-entropy-fusion-impl"),
-    QUIET("--cross-entropy-loss-fusion"),
-    QUIET("--disable-bf16-reduced-precision-matmul"),
-    QUIET("--glu-linear-offset"),
-    QUIET("--export-moe-apply-probs-on-input"),
-    QUIET("--moe-apply-probs-on-input"),
-    QUIET("--moe-deepep-num-sms"),
-    QUIET("--moe-grouped-gemm"),
-    QUIET("--moe-input-jitter-eps"),
-    QUIET("--moe-permute-fusion"),
-    QUIET("--moe-router-bias-update-rate"),
-    QUIET("--moe-router-dtype"),
-    QUIET("--moe-router-force-load-balancing"),
-    QUIET("--moe-router-fusion"),
-    QUIET("--moe-router-load-balancing-type"),
-    QUIET("--moe-token-drop-policy"),
-    QUIET("--moe-upcycling-granularity"),
-    QUIET("--moe-use-legacy-grouped-gemm"),
-    QUIET("--moe-use-upcycling"),
-    QUIET("--mscale"),
-    QUIET("--mscale-all-dim"),
-    QUIET("--mtp-loss-scaling-factor"),
-    QUIET("--no-bias-dropout-fusion"),
-    QUIET("--no-bias-gelu-fusion"),
-    QUIET("--no-bias-swiglu-fusion"),
-    QUIET("--no-clone-scatter-output-in-embedding"),
-    QUIET("--no-gradient-accumulation-fusion"),
-    QUIET("--no-masked-softmax-fusion"),
-    QUIET("--no-persist-layer-norm"),
-    QUIET("--no-rope-freq"),
-    QUIET("--no-rope-fusion"),
-    QUIET("--onnx-safe"),
-    QUIET("--openai-gelu"),
-    QUIET("--rope-scaling-factor"),
-    QUIET("--rope-type"),
-    QUIET("--rotary-percent"),
-    QUIET("--rotary-scaling-factor"),
-    QUIET("--rotary-seq-len-interpolation-factor"),
-    QUIET("--softmax-type"),
-    QUIET("--te-rng-tracker"),
-    QUIET("--use-rope-scaling"),
-    QUIET("--use-te-activation-func"),
+    QUIET("--no-yarn-correction-range-round-to-int --mla-down-proj-fusion "
+          "--activation-func-clamp-value --apply-layernorm-1p --apply-query-key-layer-scaling "
+          "--apply-residual-connection-post-layernorm --attention-softmax-in-fp32 "
+          "--cross-entropy-fusion-impl --cross-entropy-loss-fusion "
+          "--disable-bf16-reduced-precision-matmul --glu-linear-offset "
+          "--export-moe-apply-probs-on-input --moe-apply-probs-on-input --moe-deepep-num-sms "
+          "--moe-grouped-gemm --moe-input-jitter-eps --moe-permute-fusion "
+          "--moe-router-bias-update-rate --moe-router-dtype --moe-router-force-load-balancing "
+          "--moe-router-fusion --moe-router-load-balancing-type --moe-token-drop-policy "
+          "--moe-upcycling-granularity --moe-use-legacy-grouped-gemm --moe-use-upcycling --mscale "
+          "--mscale-all-dim --mtp-loss-scaling-factor --no-bias-dropout-fusion "
+          "--no-bias-gelu-fusion --no-bias-swiglu-fusion --no-clone-scatter-output-in-embedding "
+          "--no-gradient-accumulation-fusion --no-masked-softmax-fusion --no-persist-layer-norm "
+          "--no-rope-freq --no-rope-fusion --onnx-safe --openai-gelu --rope-scaling-factor "
+          "--rope-type --rotary-percent --rotary-scaling-factor "
+          "--rotary-seq-len-interpolation-factor --softmax-type --te-rng-tracker "
+          "--use-rope-scaling --use-te-activation-func"),
     /* ---- of options that are errors here themselves ---- */
     QUIET("--apply-wd-to-qk-layernorm"),
     QUIET("--dsa-"),
     QUIET("--linear-"),
     QUIET("--rl-"),
-    QUIET("--langrl-env-config"),
-    QUIET("--mtp-use-repeated-layer"),
-    QUIET("--offload-modules"),
-    QUIET("--first-last-layers-bf16"),
-    QUIET("--fp4-recipe"),
-    QUIET("--fp8-amax-compute-algo"),
-    QUIET("--fp8-amax-history-len"),
-    QUIET("--fp8-interval"),
-    QUIET("--fp8-margin"),
-    QUIET("--fp8-recipe"),
-    QUIET("--no-fp8-wgrad"),
-    QUIET("--no-pin-cpu-grads"),
-    QUIET("--no-pin-cpu-params"),
-    QUIET("--num-layers-at-end-in-bf16"),
-    QUIET("--num-layers-at-start-in-bf16"),
-    QUIET("--optimizer-offload-fraction"),
-    QUIET("--overlap-cpu-optimizer-d2h-h2d"),
-    QUIET("--use-torch-optimizer-for-cpu-offload"),
-    QUIET("--wgrad-deferral-limit"),
+    QUIET("--langrl-env-config --mtp-use-repeated-layer --offload-modules --first-last-layers-bf16 "
+          "--fp4-recipe --fp8-amax-compute-algo --fp8-amax-history-len --fp8-interval --fp8-margin "
+          "--fp8-recipe --no-fp8-wgrad --no-pin-cpu-grads --no-pin-cpu-params "
+          "--num-layers-at-end-in-bf16 --num-layers-at-start-in-bf16 --optimizer-offload-fraction "
+          "--overlap-cpu-optimizer-d2h-h2d --use-torch-optimizer-for-cpu-offload "
+          "--wgrad-deferral-limit"),
     {.name = NULL},
 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "import/megatron.h"
 #include "import/megatron_options.h"
 #include "import/shell.h"
@@ -214,10 +215,19 @@ static bool is_given(const struct shell *s, const struct import_option *option, 
         return false;
     }
     if (s->under > 0 || s->doubtful) {
-        report_under(s, word, option->name);
+        report_under(s, word, strchr(option->name, ' ') ? name : option->name);
         return false;
     }
     return true;
+}
+
+/* Whether a quiet option was left out before: by its name, or by another with its prefix. */
+static bool is_named(const struct import_job *job, const struct import_option *option,
+                     const char *name)
+{
+    return option->name[strlen(option->name) - 1] == '-'
+               ? job->said[option - megatron_options]
+               : words_has(text_get(&job->left_out), name);
 }
 
 /* Take the option in a word, with a name of `length` bytes, and its value if any. */
@@ -231,7 +241,7 @@ static void take_option(struct import_job *job, const struct shell *s,
     if (option->type == IMPORT_HINT) {
         set_hint(job, s, option, name, word, length, values);
     } else if (option->type == IMPORT_QUIET) {
-        if (!job->said[option - megatron_options])
+        if (!is_named(job, option, name))
             import_job_set(job, megatron_options, option, name, NULL, place, s->diag);
     } else if (!is_given(s, option, word, length, name)) {
         return;

@@ -12,17 +12,20 @@
 #include "import/job.h"
 
 #define AT(field) offsetof(struct import_job, field)
-#define WORD(option, field, all)                                               \
-    {                                                                          \
-        .name = option, .type = IMPORT_WORD, .offset = AT(field), .words = all \
+#define FIELD(option, kind, field, ...)                                \
+    {                                                                  \
+        .name = option, .type = kind, .offset = AT(field), __VA_ARGS__ \
     }
-#define QUIET(option)                        \
-    {                                        \
-        .name = option, .type = IMPORT_QUIET \
+#define WORD(option, field, all) FIELD(option, IMPORT_WORD, field, .words = all)
+#define TEXT(option, field) FIELD(option, IMPORT_TEXT, field, .min = 0)
+/* Without a field: one or several names. */
+#define QUIET(options)                        \
+    {                                         \
+        .name = options, .type = IMPORT_QUIET \
     }
-#define REFUSED(option, why)                                \
-    {                                                       \
-        .name = option, .type = IMPORT_FLAG, .refused = why \
+#define REFUSED(options, why)                                \
+    {                                                        \
+        .name = options, .type = IMPORT_FLAG, .refused = why \
     }
 #define UNLESS(option, all, why)                                          \
     {                                                                     \

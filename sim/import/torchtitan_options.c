@@ -5,22 +5,9 @@
 
 #include "import/rows.h"
 
-#define NUMBER(option, field, least)                                          \
-    {                                                                         \
-        .name = option, .type = IMPORT_INT, .offset = AT(field), .min = least \
-    }
-#define SIZE(option, field, taken)                                                           \
-    {                                                                                        \
-        .name = option, .type = IMPORT_INT, .offset = AT(field), .min = 1, .standard = taken \
-    }
-#define FRACTION(option, field, taken)                                                  \
-    {                                                                                   \
-        .name = option, .type = IMPORT_FRACTION, .offset = AT(field), .standard = taken \
-    }
-#define TEXT(option, field)                                      \
-    {                                                            \
-        .name = option, .type = IMPORT_TEXT, .offset = AT(field) \
-    }
+#define NUMBER(option, field, least) FIELD(option, IMPORT_INT, field, .min = least)
+#define SIZE(option, field, taken) FIELD(option, IMPORT_INT, field, .min = 1, .standard = taken)
+#define FRACTION(option, field, taken) FIELD(option, IMPORT_FRACTION, field, .standard = taken)
 
 static const char *const types[] = {"float32", "bfloat16", NULL};
 static const char *const rotations[] = {"allgather", "alltoall", NULL};
@@ -61,10 +48,8 @@ const struct import_option torchtitan_options[] = {
     UNLESS("model_converters.converters", empty, EIGHT_BITS),
     UNLESS("model.norm_type", rms, "norms are planned as RMS norms; expected rmsnorm"),
     UNLESS("model.attn_mask_type", causal, "a token attends to all before it; expected causal"),
-    QUIET("model.hf_assets_path"),
-    QUIET("model.print_after_conversion"),
-    QUIET("model.tokenizer_path"),
-    QUIET("model.use_flex_attn"),
+    QUIET("model.hf_assets_path model.print_after_conversion model.tokenizer_path "
+          "model.use_flex_attn"),
     QUIET("model_converters."),
     /* ---- the batch and types ---- */
     SIZE("training.local_batch_size", sequences, "8"),
@@ -75,7 +60,7 @@ const struct import_option torchtitan_options[] = {
     SIZE("training.seq_len", seq, "2048"),
     NUMBER("training.max_context_length", seq, 1),
     WORD("training.mixed_precision_param", type, types),
-    {.name = "training.max_norm", .type = IMPORT_LIMIT, .offset = AT(clip), .standard = "1.0"},
+    FIELD("training.max_norm", IMPORT_LIMIT, clip, .standard = "1.0"),
     UNLESS("training.mixed_precision_reduce", float32,
            "gradients are summed in float32; leave it out"),
     UNLESS("training.dtype", float32, "parameters are updated in float32; leave it out"),
@@ -86,25 +71,14 @@ const struct import_option torchtitan_options[] = {
     UNLESS("training.enable_float8_linear", no, EIGHT_BITS),
     UNLESS("training.enable_selective_ac", no,
            "expected the section [activation_checkpoint] with mode"),
-    QUIET("training.checkpoint_folder"),
-    QUIET("training.checkpoint_interval"),
-    QUIET("training.checkpoint_interval_type"),
-    QUIET("training.compile"),
+    QUIET("training.checkpoint_folder training.checkpoint_interval "
+          "training.checkpoint_interval_type training.compile"),
     QUIET("training.dataloader."),
-    QUIET("training.dataset"),
-    QUIET("training.dataset_path"),
-    QUIET("training.debug_moe_force_load_balance"),
-    QUIET("training.deterministic"),
-    QUIET("training.disable_cuda_graphs"),
-    QUIET("training.enable_fsdp_float8_all_gather"),
-    QUIET("training.enable_fsdp_fp8_all_gather"),
-    QUIET("training.gc_debug"),
-    QUIET("training.gc_freq"),
-    QUIET("training.precompute_float8_dynamic_scale_for_fsdp"),
-    QUIET("training.seed"),
-    QUIET("training.steps"),
-    QUIET("training.warmup_pct"),
-    QUIET("training.warmup_steps"),
+    QUIET("training.dataset training.dataset_path training.debug_moe_force_load_balance "
+          "training.deterministic training.disable_cuda_graphs "
+          "training.enable_fsdp_float8_all_gather training.enable_fsdp_fp8_all_gather "
+          "training.gc_debug training.gc_freq training.precompute_float8_dynamic_scale_for_fsdp "
+          "training.seed training.steps training.warmup_pct training.warmup_steps"),
     /* ---- the optimizer ---- */
     WORD("optimizer.name", optimizer, optimizers),
     FRACTION("optimizer.lr", lr, "0.0008"),
@@ -115,8 +89,7 @@ const struct import_option torchtitan_options[] = {
     WORD("optimizer.implementation", implementation, implementations),
     UNLESS("optimizer.early_step_in_backward", no,
            "gradients are planned to wait for the whole backward phase; expected false"),
-    QUIET("optimizer.fused"),
-    QUIET("optimizer.optimizer_factory_kwargs_by_name"),
+    QUIET("optimizer.fused optimizer.optimizer_factory_kwargs_by_name"),
     /* ---- devices ---- */
     NUMBER("parallelism.data_parallel_replicate_degree", replicas, 1),
     NUMBER("training.data_parallel_replicate_degree", replicas, 1),
@@ -167,24 +140,15 @@ const struct import_option torchtitan_options[] = {
            "expected a schedule by its name, pipeline_parallel_schedule"),
     UNLESS("parallelism.pipeline_parallel_split_points", empty, EQUAL_STAGES),
     UNLESS("experimental.pipeline_parallel_split_points", empty, EQUAL_STAGES),
-    QUIET("parallelism.context_parallel_ptrr_mask_key"),
-    QUIET("parallelism.enable_async_tensor_parallel"),
-    QUIET("parallelism.enable_compiled_autograd"),
-    QUIET("parallelism.enable_fsdp_symm_mem"),
-    QUIET("parallelism.full_dtensor"),
-    QUIET("parallelism.pipeline_parallel_expert_parallel_overlap"),
-    QUIET("parallelism.spmd_backend"),
-    QUIET("experimental.custom_args_module"),
-    QUIET("experimental.custom_import"),
-    QUIET("experimental.enable_async_tensor_parallel"),
-    QUIET("experimental.enable_compiled_autograd"),
-    QUIET("experimental.pipeline_parallel_split_mode"),
+    QUIET("parallelism.context_parallel_ptrr_mask_key parallelism.enable_async_tensor_parallel "
+          "parallelism.enable_compiled_autograd parallelism.enable_fsdp_symm_mem "
+          "parallelism.full_dtensor parallelism.pipeline_parallel_expert_parallel_overlap "
+          "parallelism.spmd_backend experimental.custom_args_module experimental.custom_import "
+          "experimental.enable_async_tensor_parallel experimental.enable_compiled_autograd "
+          "experimental.pipeline_parallel_split_mode"),
     /* ---- what is computed again ---- */
-    {.name = "activation_checkpoint.mode",
-     .type = IMPORT_WORD,
-     .offset = AT(recompute),
-     .words = modes,
-     .standard = "selective"},
+    FIELD("activation_checkpoint.mode", IMPORT_WORD, recompute, .words = modes,
+          .standard = "selective"),
     TEXT("activation_checkpoint.selective_ac_option", every_layer),
     UNLESS("activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns", gate,
            "which products are kept follows from their order; leave it out"),
