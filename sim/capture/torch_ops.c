@@ -87,61 +87,31 @@ const struct torch_op *torch_op_find(struct json_piece name)
     return NULL;
 }
 
-/* Names of element types in c10::ScalarType and in C++. */
+/* Names of element types in c10::ScalarType and in C++, with '|' between them. */
 static const struct {
-    const char *name;
+    const char *names;
     uint64_t bytes;
 } types[] = {
-    {"BFloat16", 2},
-    {"Bits16", 2},
-    {"Bits1x8", 1},
-    {"Bits2x4", 1},
-    {"Bits4x2", 1},
-    {"Bits8", 1},
-    {"Bool", 1},
-    {"Byte", 1},
-    {"Char", 1},
-    {"ComplexDouble", 16},
-    {"ComplexFloat", 8},
-    {"ComplexHalf", 4},
-    {"Double", 8},
-    {"Float", 4},
-    {"Float4_e2m1fn_x2", 1},
-    {"Float8_e4m3fn", 1},
-    {"Float8_e4m3fnuz", 1},
-    {"Float8_e5m2", 1},
-    {"Float8_e5m2fnuz", 1},
-    {"Float8_e8m0fnu", 1},
-    {"Half", 2},
-    {"Int", 4},
-    {"Long", 8},
-    {"QInt32", 4},
-    {"QInt8", 1},
-    {"QUInt2x4", 1},
-    {"QUInt4x2", 1},
-    {"QUInt8", 1},
-    {"Short", 2},
-    {"UInt16", 2},
-    {"UInt32", 4},
-    {"UInt64", 8},
-    {"bool", 1},
-    {"complex<double>", 16},
-    {"complex<float>", 8},
-    {"complex<Half>", 4},
-    {"complex<c10::Half>", 4},
-    {"double", 8},
-    {"float", 4},
-    {"int", 4},
-    {"long", 8},
-    {"long int", 8},
-    {"short", 2},
-    {"short int", 2},
-    {"signed char", 1},
-    {"unsigned char", 1},
-    {"unsigned int", 4},
-    {"unsigned long", 8},
-    {"unsigned short", 2},
+    {"Bits1x8|Bits2x4|Bits4x2|Bits8|Bool|Byte|Char|Float4_e2m1fn_x2|Float8_e4m3fn|"
+     "Float8_e4m3fnuz|Float8_e5m2|Float8_e5m2fnuz|Float8_e8m0fnu|QInt8|QUInt2x4|QUInt4x2|QUInt8|"
+     "bool|signed char|unsigned char",
+     1},
+    {"BFloat16|Bits16|Half|Short|UInt16|short|short int|unsigned short", 2},
+    {"ComplexHalf|Float|Int|QInt32|UInt32|complex<Half>|complex<c10::Half>|float|int|unsigned int",
+     4},
+    {"ComplexFloat|Double|Long|UInt64|complex<float>|double|long|long int|unsigned long", 8},
+    {"ComplexDouble|complex<double>", 16},
 };
+
+static bool is_among(const char *names, struct json_piece name)
+{
+    for (size_t n; *names; names += n + (names[n] == '|')) {
+        n = strcspn(names, "|");
+        if (n == name.length && !memcmp(names, name.at, n))
+            return true;
+    }
+    return false;
+}
 
 uint64_t torch_element_bytes(struct json_piece type)
 {
@@ -152,7 +122,7 @@ uint64_t torch_element_bytes(struct json_piece type)
     if (json_piece_begins(type, space))
         type = (struct json_piece){type.at + sizeof space - 1, type.length - sizeof space + 1};
     for (size_t i = 0; i < COUNT(types); i++)
-        if (json_piece_is(type, types[i].name))
+        if (is_among(types[i].names, type))
             return types[i].bytes;
     return 0;
 }

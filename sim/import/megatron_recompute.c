@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/words.h"
 #include "import/megatron.h"
 
 /* The parts of a layer that can be recomputed, by name, with patterns of their values' names. */
@@ -51,12 +52,10 @@ static void add_module(struct import_job *job, const char *name, size_t length, 
 static void find_modules(struct import_job *job, struct diag *diag)
 {
     const char *at = job->modules.text ? job->modules.text : "core_attn";
+    size_t length;
 
-    for (size_t n; *at; at += n > 0 ? n : 1) {
-        n = strcspn(at, " ");
-        if (n > 0)
-            add_module(job, at, n, diag);
-    }
+    for (const char *name; (name = words_next(&at, &length));)
+        add_module(job, name, length, diag);
     if (job->moe_again && !strstr(text_get(&job->recompute_names), "'moe/'"))
         add_module(job, "moe", 3, diag);
     if (!strcmp(text_get(&job->recompute_names), "'attn/heads'"))

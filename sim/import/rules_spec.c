@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/words.h"
+
 struct reader {
     struct rules_spec *out;
     const struct import_rules *rules;
@@ -17,7 +19,7 @@ struct reader {
 /* eformer's constants for axes of a model and of the mesh, with the fields of PartitionAxis that
  * define them; NULL: not sharded. */
 static const struct {
-    const char *word, *field;
+    const char *words, *field;
 } words[] = {
     {"EMPTY", NULL},
     {"BATCH", "batch"},
@@ -25,24 +27,17 @@ static const struct {
     {"QUERY_LENGTH", "query_sequence"},
     {"KV_LENGTH", "key_sequence"},
     {"EMBED", "hidden_state"},
-    {"HEAD", "head"},
-    {"KV_HEAD", "head"},
-    {"HEAD_DIM", "attention_dim"},
-    {"KV_HEAD_DIM", "attention_dim"},
+    {"HEAD KV_HEAD", "head"},
+    {"HEAD_DIM KV_HEAD_DIM", "attention_dim"},
     {"MLP_INTERMEDIATE", "mlp_intermediate"},
     {"VOCAB", "vocab"},
     {"EXPERT", "expert"},
     {"EXPERT_GATE", "expert_gate"},
-    {"DP", "data_parallel"},
-    {"DATA_PARALLEL", "data_parallel"},
-    {"FSDP", "fully_sharded_data_parallel"},
-    {"FULLY_SHARDED_DATA_PARALLEL", "fully_sharded_data_parallel"},
-    {"TP", "tensor_parallel"},
-    {"TENSOR_PARALLEL", "tensor_parallel"},
-    {"SP", "sequence_parallel"},
-    {"SEQUENCE_PARALLEL", "sequence_parallel"},
-    {"EP", "expert_parallel"},
-    {"EXPERT_PARALLEL", "expert_parallel"},
+    {"DP DATA_PARALLEL", "data_parallel"},
+    {"FSDP FULLY_SHARDED_DATA_PARALLEL", "fully_sharded_data_parallel"},
+    {"TP TENSOR_PARALLEL", "tensor_parallel"},
+    {"SP SEQUENCE_PARALLEL", "sequence_parallel"},
+    {"EP EXPERT_PARALLEL", "expert_parallel"},
 };
 
 /* eformer's kinds of sharding, an entry for each dimension: words separated by blanks are one
@@ -105,8 +100,7 @@ static bool add_word(struct reader *r, const char *word, size_t length, struct p
     const struct shd_axis_value *value;
     size_t w = 0;
 
-    while (w < sizeof words / sizeof *words &&
-           (strlen(words[w].word) != length || strncmp(words[w].word, word, length) != 0))
+    while (w < sizeof words / sizeof *words && !words_has_bytes(words[w].words, word, length))
         w++;
     if (w == sizeof words / sizeof *words || !r->rules->partition_axis) {
         diag_error(
@@ -173,31 +167,20 @@ static bool read_kind(struct reader *r, const struct value *v, bool *is_kind)
         k++;
     *is_kind = k < sizeof kinds / sizeof *kinds;
     for (size_t e = 0; *is_kind && e < 3 && kinds[k].entries[e]; e++) {
-        const char *word = kinds[k].entries[e];
+        const char *at = kinds[k].entries[e];
+        size_t length;
 
         if (!add_entry(r, v->place))
             return false;
-        for (size_t n; *word; word += n + (word[n] == ' ')) {
-            n = strcspn(word, " ");
-            if (!add_word(r, word, n, v->place))
+        for (const char *word; (word = words_next(&at, &length));)
+            if (!add_word(r, word, length, v->place))
                 return false;
-        }
     }
     return *is_kind;
 }
 
-static bool is_one_of(const char *name, const char *const *names)
-{
-    for (; *names; names++)
-        if (!strcmp(name, *names))
-            return true;
-    return false;
-}
-
 static bool read_spec(struct reader *r, const struct value *v)
 {
-    static const char *const specs[] = {"PartitionSpec", "P", "PS", "Ps", NULL};
-    static const char *const resolvers[] = {"resolve", "resolve_spec", NULL};
     const char *name;
     char found[VALUE_DESCRIPTION_MAX];
     const struct value *axes;
@@ -205,9 +188,10 @@ static bool read_spec(struct reader *r, const struct value *v)
 
     v = statements_resolve(r->statements, v);
     name = value_last_name(v);
-    if (v->kind == VALUE_LIST || (v->kind == VALUE_CALL && is_one_of(name, specs)))
+    if (v->kind == VALUE_LIST ||
+        (v->kind == VALUE_CALL && words_has("PartitionSpec P PS Ps", name)))
         return read_entries(r, v);
-    if (v->kind == VALUE_CALL && is_one_of(name, resolvers)) {
+    if (v->kind == VALUE_CALL && words_has("resolve resolve_spec", name)) {
         axes = value_argument(v, "dynamic_axes", SIZE_MAX);
         if (!axes)
             axes = value_argument(v, "axes", 0);

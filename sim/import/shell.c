@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/words.h"
 #include "import/shell_assign.h"
 #include "import/shell_branch.h"
 #include "import/shell_builtin.h"
@@ -24,9 +25,8 @@
 
 static enum shell_tri tell(struct shell *s, size_t nhere)
 {
-    static const char *const writers[] = {"echo", "printf", "cat",  "sed",   "grep", "awk",
-                                          "trap", "mkdir",  "tee",  "ulimit", "cd",  "pip",
-                                          "ls",   "rm",     "cp",   "which", NULL};
+    static const char writers[] =
+        "echo printf cat sed grep awk trap mkdir tee ulimit cd pip ls rm cp which";
     size_t script = shell_find_script(s);
 
     for (size_t i = nhere; i < s->nhere; i++)
@@ -38,7 +38,7 @@ static enum shell_tri tell(struct shell *s, size_t nhere)
         shell_run_text(s, &words, script, true);
         shell_words_fini(&s->words);
         s->words = words;
-    } else if (!shell_is_one_of(shell_words_text(&s->words, 0), writers) && s->rehearsing == 0) {
+    } else if (!words_has(writers, shell_words_text(&s->words, 0)) && s->rehearsing == 0) {
         s->on_command(s->context, s);
     }
     return shell_unsure(s);
@@ -64,9 +64,8 @@ static enum shell_tri execute(struct shell *s, size_t nhere)
 /* Whether the words are a prefix such as exec, and the command's name comes next. */
 static bool is_before_name(struct shell *s)
 {
-    static const char *const prefixes[] = {"exec", "time", "nohup", "command", "builtin", NULL};
-
-    if (s->words.count != 1 || !shell_is_one_of(shell_words_text(&s->words, 0), prefixes))
+    if (s->words.count != 1 ||
+        !words_has("exec time nohup command builtin", shell_words_text(&s->words, 0)))
         return false;
     shell_words_clear(&s->words);
     return true;

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "base/words.h"
+
 #include "import/shell_assign.h"
 #include "import/shell_test.h"
 
@@ -101,13 +103,12 @@ struct shell_file *shell_sourced(struct shell *s)
 /* Note a file that is not read; a shell's startup files set no options. */
 static enum shell_tri note_source(struct shell *s)
 {
-    static const char *const harmless[] = {"activate",      ".bashrc", ".profile",
-                                           ".bash_profile", "conda.sh", NULL};
+    static const char harmless[] = "activate .bashrc .profile .bash_profile conda.sh";
     const char *path = s->words.count > 1 ? shell_words_text(&s->words, 1) : "";
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     uint32_t at = shell_words_at(&s->words, 0, 0);
 
-    if (!shell_is_one_of(name, harmless) && s->rehearsing == 0) {
+    if (!words_has(harmless, name) && s->rehearsing == 0) {
         s->unread_at = at;
         text_addf(&s->unread, "%s%.100s (line %d)", s->unread.length > 0 ? ", " : "",
                   !strcmp(name, "?") ? "a file" : name, shell_place_at(s, at).line);
@@ -138,64 +139,52 @@ static enum shell_tri say_no(struct shell *s)
 }
 
 static const struct builtin {
-    const char *name;
+    const char *names;
     enum shell_tri (*run)(struct shell *s);
 } builtins[] = {
-    {":", say_yes},
-    {"true", say_yes},
-    {"echo", say_yes},
-    {"printf", say_yes},
+    {": true echo printf", say_yes},
     {"false", say_no},
-    {"export", declare},
-    {"declare", declare},
-    {"local", declare},
-    {"readonly", declare},
-    {"typeset", declare},
-    {"exit", leave},
-    {"return", leave},
-    {"break", leave},
-    {"continue", leave},
-    {"read", set_all_unknown},
-    {"mapfile", set_all_unknown},
-    {"readarray", set_all_unknown},
-    {"getopts", set_all_unknown},
-    {"let", set_all_unknown},
-    {"[", test_words},
-    {"test", test_words},
+    {"export declare local readonly typeset", declare},
+    {"exit return break continue", leave},
+    {"read mapfile readarray getopts let", set_all_unknown},
+    {"[ test", test_words},
     {"unset", unset_all},
     {"shift", shift},
     {"set", set_words},
-    {"source", note_source},
-    {".", note_source},
+    {"source .", note_source},
 };
 
-bool shell_builtin(struct shell *s, enum shell_tri *status)
-{
-    const char *name = shell_words_text(&s->words, 0);
-
-    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
-        if (!strcmp(builtins[i].name, name)) {
-            *status = builtins[i].run(s);
-            return true;
-        }
-    return false;
-}
-
-bool shell_is_declaring(const struct shell *s)
+/* The builtin of the command in shell->words; NULL: another command, or none. */
+static const struct builtin *find_builtin(const struct shell *s)
 {
     const char *name = s->words.count > 0 ? shell_words_text(&s->words, 0) : "";
 
     for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
-        if (builtins[i].run == declare && !strcmp(builtins[i].name, name))
-            return true;
-    return false;
+        if (words_has(builtins[i].names, name))
+            return &builtins[i];
+    return NULL;
+}
+
+bool shell_builtin(struct shell *s, enum shell_tri *status)
+{
+    const struct builtin *builtin = find_builtin(s);
+
+    if (builtin)
+        *status = builtin->run(s);
+    return builtin;
+}
+
+bool shell_is_declaring(const struct shell *s)
+{
+    const struct builtin *builtin = find_builtin(s);
+
+    return builtin && builtin->run == declare;
 }
 
 /* The number of the script's word in a command like sh -c SCRIPT, also after other words (srun ...
  * bash -c SCRIPT). */
 size_t shell_find_script(const struct shell *s)
 {
-    static const char *const shells[] = {"sh", "bash", "/bin/sh", "/bin/bash", NULL};
     bool is_shell = false;
 
     for (size_t i = 0; i + 1 < s->words.count; i++) {
@@ -204,7 +193,7 @@ size_t shell_find_script(const struct shell *s)
 
         if (is_shell && length > 1 && word[0] == '-' && word[1] != '-' && word[length - 1] == 'c')
             return i + 1;
-        is_shell |= shell_is_one_of(word, shells);
+        is_shell |= words_has("sh bash /bin/sh /bin/bash", word);
     }
     return 0;
 }
@@ -212,11 +201,8 @@ size_t shell_find_script(const struct shell *s)
 /* Whether the texts behind << are scripts for the command. */
 bool shell_reads_script(const struct shell *s)
 {
-    static const char *const readers[] = {"sh", "bash", "sbatch", "/bin/sh", "/bin/bash", "ssh",
-                                          NULL};
-
     for (size_t i = 0; i < s->words.count; i++)
-        if (shell_is_one_of(shell_words_text(&s->words, i), readers))
+        if (words_has("sh bash sbatch /bin/sh /bin/bash ssh", shell_words_text(&s->words, i)))
             return true;
     return false;
 }

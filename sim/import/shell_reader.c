@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
+
+#define WORD_ENDS " \t\r\n;|&()<>"
+
 /* ---- letters ---- */
 
 static bool is_name(char c, bool first)
@@ -33,14 +37,6 @@ size_t shell_goes_on(const char *text)
     if (text[0] != '\\')
         return 0;
     return text[1] == '\n' ? 2 : text[1] == '\r' && text[2] == '\n' ? 3 : 0;
-}
-
-bool shell_is_one_of(const char *word, const char *const *words)
-{
-    for (; *words; words++)
-        if (!strcmp(*words, word))
-            return true;
-    return false;
 }
 
 /* ---- places ---- */
@@ -97,19 +93,16 @@ bool shell_at_word(const struct shell *s, const char *word)
     if (strncmp(shell_here(s), word, n) != 0)
         return false;
     c = shell_here(s)[n];
-    return !c || shell_is_space(c) || strchr(";|&()<>", c);
+    return !c || strchr(WORD_ENDS, c);
 }
 
 /* Words and signs that end a list of commands. */
 bool shell_at_closing(const struct shell *s)
 {
-    static const char *const closings[] = {"then", "elif", "else", "fi",  "do",
-                                           "done", "esac", "}",    NULL};
+    size_t length = strcspn(shell_here(s), WORD_ENDS);
 
-    for (size_t i = 0; closings[i]; i++)
-        if (shell_at_word(s, closings[i]))
-            return true;
-    return *shell_here(s) == ')' || !strncmp(shell_here(s), ";;", 2) ||
+    return words_has_bytes("then elif else fi do done esac }", shell_here(s), length) ||
+           *shell_here(s) == ')' || !strncmp(shell_here(s), ";;", 2) ||
            !strncmp(shell_here(s), ";&", 2);
 }
 

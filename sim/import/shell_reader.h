@@ -164,8 +164,6 @@ bool shell_expect(struct shell *shell, const char *word);
 
 size_t shell_name_length(const char *text);
 
-/* Whether a word is one of a list that NULL ends. */
-bool shell_is_one_of(const char *word, const char *const *words);
 bool shell_is_space(char c);
 
 /* Length of a backslash at the end of a line, with the line's end; else 0. */

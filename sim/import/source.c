@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/words.h"
 
 #define QUOTED_MAX 24 /* bytes of a text that are shown */
 
@@ -46,11 +47,13 @@ void source_skip(struct source *s, bool lines)
     }
 }
 
-bool source_is_word(const struct source *s, const char *word)
+size_t source_word(const struct source *s, const char *words)
 {
-    size_t n = strlen(word);
+    size_t n = 0;
 
-    return !strncmp(s->at, word, n) && !is_letter(s->at[n]);
+    while (is_letter(s->at[n]))
+        n++;
+    return words_has_bytes(words, s->at, n) ? n : 0;
 }
 
 bool source_name(struct source *s, struct text *out, bool scopes)

@@ -28,8 +28,8 @@ void source_step_by(struct source *source, size_t nbytes);
  * between brackets. */
 void source_skip(struct source *source, bool lines);
 
-/* Whether a whole word ("include") comes next. */
-bool source_is_word(const struct source *source, const char *word);
+/* The length of the word that comes next if it is one of `words` (base/words.h); else 0. */
+size_t source_word(const struct source *source, const char *words);
 
 /* Read a dotted name of letters, digits and underscores into the caller's text; with `scopes` also
  * gin's scopes before a slash ("train/utils.Config").  False, and nothing read, if no name comes

@@ -129,50 +129,35 @@ static bool read_named(struct reader *r, const struct text *name, struct source 
     return ok;
 }
 
-/* The word of a list that the next statement begins with; NULL: none. */
-static const char *find_word(const struct source *s, const char *const *words)
-{
-    for (; *words; words++)
-        if (source_is_word(s, *words))
-            return *words;
-    return NULL;
-}
-
 static bool read_statement(struct reader *r)
 {
-    static const char *const passed[] = {"import", "from",   "pass", "raise",
-                                         "assert", "global", "del",  NULL};
-    static const char *const heads[] = {"def", "class", "async", NULL};
-    static const char *const given[] = {"return", "include", NULL};
-    static const char *const refused[] = {"if",    "elif",   "else",   "for",     "while",
-                                          "with",  "try",    "except", "finally", "match",
-                                          "yield", "lambda", "not",    "await",   NULL};
     struct source *s = &r->source, start = *s;
-    const char *word;
     struct text name = TEXT_INIT;
+    size_t length;
     bool ok;
 
-    if (*s->at == '@' || find_word(s, passed))
+    if (*s->at == '@' || source_word(s, "import from pass raise assert global del"))
         return pass_to(s, '\0');
-    if (find_word(s, heads)) {
+    if (source_word(s, "def class async")) {
         ok = pass_to(s, ':');
         if (ok && *s->at == ':')
             source_step(s);
         return ok;
     }
-    word = find_word(s, given);
-    if (word && (*word == 'r' || (s->at[7] == ' ' && strchr(" '\"", s->at[8])))) {
-        source_step_by(s, strlen(word));
-        if (*word == 'r' && at_end_of_line(s))
+    length = source_word(s, "return include");
+    if (length && (*s->at == 'r' || (s->at[7] == ' ' && strchr(" '\"", s->at[8])))) {
+        source_step_by(s, length);
+        if (*start.at == 'r' && at_end_of_line(s))
             return true;
-        return read_value(r, "", *word == 'i', start.place);
+        return read_value(r, "", *start.at == 'i', start.place);
     }
-    word = find_word(s, refused);
-    if (word) {
+    length = source_word(s, "if elif else for while with try except finally match yield lambda not "
+                            "await");
+    if (length) {
         diag_error(s->diag, s->place,
-                   "'%s' is not run; expected literals: keep the values that count, or print them "
-                   "in Python and give what it prints",
-                   word);
+                   "'%.*s' is not run; expected literals: keep the values that count, or print "
+                   "them in Python and give what it prints",
+                   (int)length, s->at);
         return false;
     }
     ok = source_name(s, &name, true);

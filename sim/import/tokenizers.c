@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/words.h"
+
 struct tokenizer {
     const char *name;
     int64_t tokens;
@@ -76,15 +78,14 @@ static int64_t of_model(const char *name, size_t length)
 int64_t tokenizers_of_models(const char *names)
 {
     int64_t all = 0;
+    size_t length;
 
-    while (names && *names) {
-        size_t length = strcspn(names, " ");
-        int64_t one = of_model(names, length);
+    for (const char *name; names && (name = words_next(&names, &length));) {
+        int64_t one = of_model(name, length);
 
-        if (length > 0 && (one == 0 || (all > 0 && one != all)))
+        if (one == 0 || (all > 0 && one != all))
             return 0;
-        all = length > 0 ? one : all;
-        names += length + (names[length] != '\0');
+        all = one;
     }
     return all;
 }

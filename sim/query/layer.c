@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "graph/gradient.h"
 #include "graph/layers/block.h"
 #include "graph/layers/moe.h"
@@ -421,17 +422,16 @@ uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, in
                           struct kern_source source)
 {
     const struct layer_tensor *t = &kind->tensors[tensor];
-    const char *names = t->dims;
+    const char *names = t->dims, *at;
     uint32_t dims[GRAPH_RANK_MAX], n = 0;
+    size_t length;
     bool input = !strcmp(t->name, "x") || layer_is_data(t->name);
 
-    for (; *names && n < rank && n < GRAPH_RANK_MAX; n++) {
-        size_t length = strcspn(names, " ");
+    for (; n < rank && n < GRAPH_RANK_MAX && (at = words_next(&names, &length)); n++) {
         char name[32];
 
-        snprintf(name, sizeof name, "%.*s", (int)length, names);
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
         dims[n] = graph_dim(graph, name, shape[n]);
-        names += length + (names[length] == ' ');
     }
     if (*names || n != rank)
         return graph_fail(graph, SHD_EINVAL, "'%s' must have the dimensions %s, not %zu of them",
@@ -439,22 +439,9 @@ uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, in
     return (input ? graph_input : graph_param)(graph, t->name, dtype, dims, n, source);
 }
 
-/* Whether `name` is in `words`, a list separated by spaces. */
-static bool is_among(const char *name, const char *words)
-{
-    size_t length;
-
-    for (const char *word = words; *word; word += length + strspn(word + length, " ")) {
-        length = strcspn(word, " ");
-        if (strlen(name) == length && !strncmp(word, name, length))
-            return true;
-    }
-    return false;
-}
-
 static bool is_optional(const struct layer_kind *kind, const char *tensor)
 {
-    return is_among(tensor, kind->optional) || layer_is_data(tensor);
+    return words_has(kind->optional, tensor) || layer_is_data(tensor);
 }
 
 /* Names of sizes in questions, and their dimensions. */
@@ -483,7 +470,7 @@ static bool is_size(const struct layer_kind *kind, const char *attr)
 {
     for (const struct size_name *size = size_names; size->key; size++)
         for (int t = 0; t < LAYER_TENSORS_MAX && kind->tensors[t].name; t++)
-            if (!strcmp(size->key, attr) && is_among(size->dim, kind->tensors[t].dims))
+            if (!strcmp(size->key, attr) && words_has(kind->tensors[t].dims, size->dim))
                 return true;
     return false;
 }
@@ -524,7 +511,7 @@ int layer_check_names(const struct layer_kind *kind, const json_t *in, struct sh
          i = json_object_iter_next(attrs, i)) {
         const char *attr = json_object_iter_key(i);
 
-        if (!is_among(attr, kind->attrs) && !is_size(kind, attr))
+        if (!words_has(kind->attrs, attr) && !is_size(kind, attr))
             status = shd_error_set(err, SHD_EINVAL, "%s has no attribute '%.60s'", kind->name,
                                    attr);
     }
