@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <shd/error.h>
 
@@ -19,5 +20,11 @@
  * pointer to the first item, which is NULL as long as there is none; its owner frees it.  All items
  * come this way, so that the room is known.  False: no memory, and the array is as it was. */
 SHD_MUST_CHECK bool array_make_room(void *array, size_t count, size_t size);
+
+/* The same where counts have 32 bits; also false: it would have more than 2^31 items. */
+static inline bool array_make_room32(void *array, uint32_t count, size_t size)
+{
+    return count < UINT32_MAX / 2 && array_make_room(array, count, size);
+}
 
 #endif /* BASE_ARRAY_H */

@@ -39,22 +39,18 @@ void capture_fini(struct capture *capture)
     capture_init(capture);
 }
 
-/* Room for one more item of `size` bytes behind the first n.  SHD_ENOMEM. */
-static int grow(void *items, uint32_t n, size_t size, struct shd_error *err)
+static int no_memory(struct shd_error *err)
 {
-    return n < UINT32_MAX / 2 && array_make_room(items, n, size)
-               ? SHD_OK
-               : shd_error_set(err, SHD_ENOMEM, "no memory for what was captured");
+    return shd_error_set(err, SHD_ENOMEM, "no memory for what was captured");
 }
 
 int capture_add_groups(uint32_t *out, struct capture *capture, uint32_t ngroups, size_t nids,
                        struct shd_error *err)
 {
     struct capture_groups groups = {.ngroups = ngroups};
-    int status = grow(&capture->groups, capture->ngroups, sizeof *capture->groups, err);
 
-    if (status != SHD_OK)
-        return status;
+    if (!array_make_room32(&capture->groups, capture->ngroups, sizeof *capture->groups))
+        return no_memory(err);
     groups.first = calloc((size_t)ngroups + 1, sizeof *groups.first);
     groups.ids = calloc(nids ? nids : 1, sizeof *groups.ids);
     if (!groups.first || !groups.ids) {
@@ -74,41 +70,44 @@ void capture_drop_groups(struct capture *capture)
 int capture_add(struct capture *capture, const struct capture_collective *collective,
                 struct shd_error *err)
 {
-    int status =
-        grow(&capture->collectives, capture->ncollectives, sizeof *capture->collectives, err);
-
-    if (status != SHD_OK) {
+    if (!array_make_room32(&capture->collectives, capture->ncollectives,
+                           sizeof *capture->collectives)) {
         free(collective->name);
         free(collective->where);
-        return status;
+        return no_memory(err);
     }
     capture->collectives[capture->ncollectives++] = *collective;
     return SHD_OK;
 }
 
-int capture_note(struct capture *capture, struct shd_error *err, const char *fmt, ...)
+int capture_notev(struct capture *capture, struct shd_error *err, const char *fmt, va_list args)
 {
     struct text text = TEXT_INIT;
-    va_list args;
-    int status;
+    int status = SHD_OK;
 
-    va_start(args, fmt);
     text_addv(&text, fmt, args);
-    va_end(args);
     for (uint32_t i = 0; i < capture->nnotes; i++)
         if (!strcmp(capture->notes[i], text_get(&text))) {
             text_fini(&text);
             return SHD_OK;
         }
-    status = grow(&capture->notes, capture->nnotes, sizeof *capture->notes, err);
-    if (status == SHD_OK) {
-        capture->notes[capture->nnotes] = text_take(&text);
-        if (capture->notes[capture->nnotes])
-            capture->nnotes++;
-        else
-            status = shd_error_set(err, SHD_ENOMEM, "no memory for a note");
-    }
+    if (!array_make_room32(&capture->notes, capture->nnotes, sizeof *capture->notes))
+        status = no_memory(err);
+    else if (!(capture->notes[capture->nnotes] = text_take(&text)))
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for a note");
+    capture->nnotes += status == SHD_OK;
     text_fini(&text);
+    return status;
+}
+
+int capture_note(struct capture *capture, struct shd_error *err, const char *fmt, ...)
+{
+    va_list args;
+    int status;
+
+    va_start(args, fmt);
+    status = capture_notev(capture, err, fmt, args);
+    va_end(args);
     return status;
 }
 

@@ -16,6 +16,7 @@
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -88,6 +89,8 @@ SHD_MUST_CHECK int capture_add(struct capture *capture, const struct capture_col
 /* Note an assumption, unless already noted.  SHD_ENOMEM. */
 SHD_MUST_CHECK int capture_note(struct capture *capture, struct shd_error *err, const char *fmt,
                                 ...) SHD_PRINTF(3, 4);
+SHD_MUST_CHECK int capture_notev(struct capture *capture, struct shd_error *err, const char *fmt,
+                                 va_list args) SHD_PRINTF(3, 0);
 
 /* Size of the largest group, and whether all groups have equal sizes. */
 uint32_t capture_group_size(const struct capture_groups *groups);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "capture/hlo_ops.h"
 #include "capture/hlo_reader.h"
 #include "capture/sums.h"
@@ -84,15 +85,12 @@ static int begin_computation(struct reader *r, struct hlo_piece head)
 {
     bool entry = hlo_take_word(&head, "ENTRY");
     struct hlo_piece name;
-    int status;
 
     if (!hlo_take_name(&head, &name))
         return hlo_fault(r, SHD_EINVAL, "a computation without a name");
-    status = hlo_grow(r, &r->computations, r->ncomputations, sizeof *r->computations);
-    if (status == SHD_OK && !hlo_names_put(&r->names, name, 0, r->ncomputations))
-        status = hlo_fault(r, SHD_ENOMEM, "");
-    if (status != SHD_OK)
-        return status;
+    if (!array_make_room32(&r->computations, r->ncomputations, sizeof *r->computations) ||
+        !hlo_names_put(&r->names, name, 0, r->ncomputations))
+        return hlo_fault(r, SHD_ENOMEM, "");
     r->computations[r->ncomputations] =
         (struct computation){.first_call = r->ncalls,
                              .end_call = r->ncalls,
@@ -504,9 +502,7 @@ static int set_times(struct reader *r)
  * their callees. */
 static int note_uncalled(struct reader *r)
 {
-    struct shd_error err;
     uint32_t n = 0;
-    int status;
 
     for (uint32_t i = r->ncomputations; i-- > 0;) {
         const struct computation *c = &r->computations[i];
@@ -515,13 +511,11 @@ static int note_uncalled(struct reader *r)
             r->computations[r->calls[k].callee].is_reached = true;
         n += c->is_reached ? 0 : c->end_collective - c->first_collective;
     }
-    if (n == 0)
-        return SHD_OK;
-    status = capture_note(r->capture, &err,
-                          "%u collectives are in computations that no instruction calls, and are "
-                          "not counted.",
-                          n);
-    return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
+    return n == 0 ? SHD_OK
+                  : hlo_note(r,
+                             "%u collectives are in computations that no instruction calls, and "
+                             "are not counted.",
+                             n);
 }
 
 /* Remove collectives that no step runs. */

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "capture/hlo_reader.h"
 
 #define NOTED_MAX                                                                 \
@@ -23,16 +24,14 @@ static uint32_t find_callee(const struct reader *r, struct hlo_piece name)
 static int add_call(struct reader *r, struct hlo_piece name, uint64_t times, uint32_t choice)
 {
     uint32_t callee = find_callee(r, name);
-    int status;
 
     if (callee == HLO_NO_NUMBER)
         return hlo_fault(
             r, SHD_EINVAL,
             "calls a computation that does not stand before it; is this the whole text of "
             "the module?");
-    status = hlo_grow(r, &r->calls, r->ncalls, sizeof *r->calls);
-    if (status != SHD_OK)
-        return status;
+    if (!array_make_room32(&r->calls, r->ncalls, sizeof *r->calls))
+        return hlo_fault(r, SHD_ENOMEM, "");
     r->calls[r->ncalls++] = (struct call){callee, times, choice};
     return SHD_OK;
 }
@@ -81,33 +80,23 @@ static bool known_trips(struct hlo_piece attributes, uint64_t *trips)
     return hlo_take_number(&rest, trips);
 }
 
+/* Note how often a loop goes round; `count` is NULL if the caller says it. */
 static int note_loop(struct reader *r, struct hlo_piece name, const struct hlo_count *count)
 {
-    struct shd_error err;
-    int status = SHD_OK;
+    int length = (int)(name.end - name.at);
 
-    if (r->nloops++ < NOTED_MAX)
-        status = capture_note(r->capture, &err,
-                              "Loop %.*s tells no count: it goes round %llu times, from %lld by "
-                              "%lld while that is %s %lld, as its condition and its body say.",
-                              (int)(name.end - name.at), name.at, (unsigned long long)count->trips,
-                              (long long)count->start, (long long)count->step, count->relation,
-                              (long long)count->bound);
-    return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
-}
-
-static int note_given_loop(struct reader *r, struct hlo_piece name)
-{
-    struct shd_error err;
-    int status = SHD_OK;
-
-    if (r->nloops++ < NOTED_MAX)
-        status =
-            capture_note(r->capture, &err,
-                         "Loop %.*s tells no count: it is taken to go round %llu times, as "
-                         "--trips says.",
-                         (int)(name.end - name.at), name.at, (unsigned long long)r->request->trips);
-    return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
+    if (r->nloops++ >= NOTED_MAX)
+        return SHD_OK;
+    if (!count)
+        return hlo_note(r,
+                        "Loop %.*s tells no count: it is taken to go round %llu times, as "
+                        "--trips says.",
+                        length, name.at, (unsigned long long)r->request->trips);
+    return hlo_note(r,
+                    "Loop %.*s tells no count: it goes round %llu times, from %lld by %lld while "
+                    "that is %s %lld, as its condition and its body say.",
+                    length, name.at, (unsigned long long)count->trips, (long long)count->start,
+                    (long long)count->step, count->relation, (long long)count->bound);
 }
 
 /* Derive a loop's trip count from its condition and body, if the text has no known_trip_count; else
@@ -126,7 +115,7 @@ static int count_trips(uint64_t *trips, struct reader *r, const struct hlo_state
             "how often this loop goes round is not told: it has no known_trip_count, and "
             "its condition and its body do not count; --trips=N says it");
     *trips = r->request->trips;
-    return note_given_loop(r, statement->name);
+    return note_loop(r, statement->name, NULL);
 }
 
 static bool moves(const struct reader *r, struct hlo_piece attributes, const char *key)
@@ -158,36 +147,31 @@ int hlo_read_while(struct reader *r, const struct hlo_statement *statement)
 /* Note that a conditional's branches differ: the text does not say which branch is taken. */
 static int note_branches(struct reader *r, struct hlo_piece name, uint32_t first)
 {
-    struct shd_error err;
     bool differ = false;
-    int status = SHD_OK;
 
     for (uint32_t i = first; i + 1 < r->ncalls && !differ; i++)
         differ = r->computations[r->calls[i].callee].bytes !=
                  r->computations[r->calls[i + 1].callee].bytes;
-    if (differ && r->nbranched++ < NOTED_MAX)
-        status = capture_note(r->capture, &err,
-                              "Of conditional %.*s the branch that moves most is counted; another "
-                              "moves less.",
-                              (int)(name.end - name.at), name.at);
-    return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
+    if (!differ || r->nbranched++ >= NOTED_MAX)
+        return SHD_OK;
+    return hlo_note(r,
+                    "Of conditional %.*s the branch that moves most is counted; another moves "
+                    "less.",
+                    (int)(name.end - name.at), name.at);
 }
 
 int hlo_note_others(struct reader *r)
 {
-    struct shd_error err;
     int status = SHD_OK;
 
     if (r->nloops > NOTED_MAX)
-        status = capture_note(r->capture, &err,
-                              "%u more loops tell no count, and are counted in the same way.",
-                              r->nloops - NOTED_MAX);
+        status = hlo_note(r, "%u more loops tell no count, and are counted in the same way.",
+                          r->nloops - NOTED_MAX);
     if (status == SHD_OK && r->nbranched > NOTED_MAX)
-        status = capture_note(
-            r->capture, &err,
-            "%u more conditionals have branches of which the one that moves most is counted.",
+        status = hlo_note(
+            r, "%u more conditionals have branches of which the one that moves most is counted.",
             r->nbranched - NOTED_MAX);
-    return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
+    return status;
 }
 
 int hlo_read_conditional(struct reader *r, const struct hlo_statement *statement)

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash.h"
 
 void hlo_names_fini(struct hlo_names *names)
 {
-    free(names->slots);
-    *names = (struct hlo_names){.slots = NULL};
+    free(names->items);
+    map_fini(&names->index);
+    *names = (struct hlo_names){.items = NULL};
 }
 
 static size_t length(struct hlo_piece name)
@@ -19,54 +21,42 @@ static size_t length(struct hlo_piece name)
     return (size_t)(name.end - name.at);
 }
 
-/* The slot with the name, or the free slot for it. */
-static struct hlo_name *slot_of(const struct hlo_names *names, struct hlo_piece name,
-                                uint32_t scope)
+static uint64_t hash_of(struct hlo_piece name, uint32_t scope)
 {
-    uint64_t hash = hash_bytes(hash_bytes(HASH_BEGIN, &scope, sizeof scope), name.at, length(name));
-    size_t at = (size_t)(hash ^ hash >> 32) & (names->nslots - 1);
-
-    for (;; at = (at + 1) & (names->nslots - 1)) {
-        struct hlo_name *slot = &names->slots[at];
-
-        if (!slot->name.at || (slot->scope == scope && length(slot->name) == length(name) &&
-                               !memcmp(slot->name.at, name.at, length(name))))
-            return slot;
-    }
+    return hash_bytes(hash_bytes(HASH_BEGIN, &scope, sizeof scope), name.at, length(name));
 }
 
-static bool widen(struct hlo_names *names)
+static struct hlo_name *find(const struct hlo_names *names, struct hlo_piece name, uint32_t scope)
 {
-    struct hlo_names wider = {.nslots = names->nslots ? names->nslots * 2 : 64, .n = names->n};
+    struct map_walk walk = map_find(&names->index, hash_of(name, scope));
 
-    if (names->n < names->nslots / 2)
-        return true;
-    wider.slots = calloc(wider.nslots, sizeof *wider.slots);
-    if (!wider.slots)
-        return false;
-    for (size_t i = 0; i < names->nslots; i++)
-        if (names->slots[i].name.at)
-            *slot_of(&wider, names->slots[i].name, names->slots[i].scope) = names->slots[i];
-    free(names->slots);
-    *names = wider;
-    return true;
+    for (uint32_t i; (i = map_next(&walk)) != MAP_NONE;) {
+        struct hlo_name *item = &names->items[i];
+
+        if (item->scope == scope && length(item->name) == length(name) &&
+            !memcmp(item->name.at, name.at, length(name)))
+            return item;
+    }
+    return NULL;
 }
 
 bool hlo_names_put(struct hlo_names *names, struct hlo_piece name, uint32_t scope, uint32_t number)
 {
-    struct hlo_name *slot;
+    struct hlo_name *item = find(names, name, scope);
 
-    if (!widen(names))
-        return false;
-    slot = slot_of(names, name, scope);
-    names->n += !slot->name.at;
-    *slot = (struct hlo_name){name, scope, number};
+    if (!item) {
+        if (!array_make_room(&names->items, names->n, sizeof *names->items) ||
+            !map_add(&names->index, hash_of(name, scope), names->n))
+            return false;
+        item = &names->items[names->n++];
+    }
+    *item = (struct hlo_name){name, scope, number};
     return true;
 }
 
 uint32_t hlo_names_find(const struct hlo_names *names, struct hlo_piece name, uint32_t scope)
 {
-    const struct hlo_name *slot = names->nslots ? slot_of(names, name, scope) : NULL;
+    const struct hlo_name *item = find(names, name, scope);
 
-    return slot && slot->name.at ? slot->number : HLO_NO_NUMBER;
+    return item ? item->number : HLO_NO_NUMBER;
 }

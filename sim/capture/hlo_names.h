@@ -10,20 +10,20 @@
 #ifndef CAPTURE_HLO_NAMES_H
 #define CAPTURE_HLO_NAMES_H
 
+#include "base/map.h"
 #include "capture/hlo_text.h"
 
 #define HLO_NO_NUMBER UINT32_MAX
 
 struct hlo_name {
-    struct hlo_piece name; /* name.at is NULL: a free slot */
+    struct hlo_piece name;
     uint32_t scope, number;
 };
 
-/* Hash table with open addressing, at most half full. */
 struct hlo_names {
-    struct hlo_name *slots;
-    size_t nslots; /* a power of two */
-    size_t n;
+    struct hlo_name *items;
+    uint32_t n;
+    struct map index; /* of items */
 };
 
 void hlo_names_fini(struct hlo_names *names);

@@ -3,16 +3,20 @@
 
 #include "capture/hlo_reader.h"
 
-#include "base/array.h"
-
 int hlo_fault(struct reader *r, int status, const char *message)
 {
     diag_failure(r->diag, (struct place){r->file, r->line, 1}, status, "%s", message);
     return status;
 }
 
-int hlo_grow(struct reader *r, void *items, uint32_t n, size_t size)
+int hlo_note(struct reader *r, const char *fmt, ...)
 {
-    return n < UINT32_MAX / 2 && array_make_room(items, n, size) ? SHD_OK
-                                                                 : hlo_fault(r, SHD_ENOMEM, "");
+    struct shd_error err;
+    va_list args;
+    int status;
+
+    va_start(args, fmt);
+    status = capture_notev(r->capture, &err, fmt, args);
+    va_end(args);
+    return status == SHD_OK ? SHD_OK : hlo_fault(r, status, err.text);
 }

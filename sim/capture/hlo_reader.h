@@ -59,8 +59,8 @@ struct reader {
 /* Report a fault at the current statement.  Returns `status`. */
 int hlo_fault(struct reader *r, int status, const char *message);
 
-/* Make room for one more item of `size` bytes after the first n.  SHD_ENOMEM. */
-int hlo_grow(struct reader *r, void *items, uint32_t n, size_t size);
+/* Note an assumption (capture_note()).  SHD_ENOMEM, reported. */
+int hlo_note(struct reader *r, const char *fmt, ...) SHD_PRINTF(2, 3);
 
 /* Add calls to the computations that an attribute names: "%f", or "{%f, %g}". */
 int hlo_add_calls(struct reader *r, struct hlo_piece attributes, const char *key, uint64_t times,

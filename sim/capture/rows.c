@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/map.h"
 #include "capture/axes.h"
 #include "capture/sums.h"
 
@@ -21,21 +22,6 @@ static bool alike(const struct capture_collective *a, const struct capture_colle
            a->bytes == b->bytes && a->npieces == b->npieces && same_text(a->where, b->where);
 }
 
-/* Hash table of rows by their key: number + 1; 0: free.  Open addressing, at most half full. */
-struct index {
-    uint32_t *slots;
-    size_t nslots; /* a power of two */
-};
-
-static int index_init(struct index *out, uint32_t nrows, struct shd_error *err)
-{
-    out->nslots = 2;
-    while (out->nslots < 2 * (size_t)nrows)
-        out->nslots *= 2;
-    out->slots = calloc(out->nslots, sizeof *out->slots);
-    return out->slots ? SHD_OK : shd_error_set(err, SHD_ENOMEM, "no memory for %u rows", nrows);
-}
-
 static uint64_t hash_of(const struct capture_collective *c)
 {
     const uint64_t numbers[] = {c->groups, (uint64_t)c->phase, c->bytes, c->npieces};
@@ -45,17 +31,19 @@ static uint64_t hash_of(const struct capture_collective *c)
     return c->where ? hash_bytes(hash, c->where, strlen(c->where)) : hash;
 }
 
-/* Row number of a collective: an existing row, or the next free number. */
-static size_t find_row(struct index *index, const struct rows *rows,
-                       const struct capture_collective *c)
+/* The row of a collective, which is empty if it is new; NULL: no memory. */
+static struct rows_row *find_row(struct map *index, struct rows *rows,
+                                 const struct capture_collective *c)
 {
-    size_t at = hash_of(c) & (index->nslots - 1);
+    struct map_walk walk = map_find(index, hash_of(c));
 
-    while (index->slots[at] && !alike(rows->rows[index->slots[at] - 1].first, c))
-        at = (at + 1) & (index->nslots - 1);
-    if (!index->slots[at])
-        index->slots[at] = (uint32_t)rows->nrows + 1;
-    return index->slots[at] - 1;
+    for (uint32_t i; (i = map_next(&walk)) != MAP_NONE;)
+        if (alike(rows->rows[i].first, c))
+            return &rows->rows[i];
+    if (!map_add(index, hash_of(c), (uint32_t)rows->nrows))
+        return NULL;
+    rows->rows[rows->nrows] = (struct rows_row){.first = c};
+    return &rows->rows[rows->nrows++];
 }
 
 /* Hardware group of ids that follow no axes: how many of the first group's members share each tier
@@ -124,32 +112,37 @@ static void look(struct rows_row *row, struct looked *looked, const struct captu
     row->follows = looked->follows;
 }
 
+static bool fold(struct rows *out, struct map *index, struct looked *looked,
+                 const struct capture *capture, const struct shd_mesh *mesh)
+{
+    for (uint32_t i = 0; i < capture->ncollectives; i++) {
+        const struct capture_collective *c = &capture->collectives[i];
+        struct rows_row *row = find_row(index, out, c);
+
+        if (!row)
+            return false;
+        if (row->instructions++ == 0)
+            look(row, &looked[c->groups], capture, mesh);
+        row->count += c->times;
+        row->received_bytes += sums_collective(capture, c);
+    }
+    return true;
+}
+
 int rows_init(struct rows *out, const struct capture *capture, const struct shd_mesh *mesh,
               const struct hardware *hardware, struct shd_error *err)
 {
     struct looked *looked = calloc((size_t)capture->ngroups + 1, sizeof *looked);
-    struct index index;
+    struct map index = {.n = 0};
+    bool good;
 
     *out = (struct rows){.rows = calloc((size_t)capture->ncollectives + 1, sizeof *out->rows)};
-    if (index_init(&index, capture->ncollectives, err) != SHD_OK || !out->rows || !looked) {
-        free(looked);
-        free(index.slots);
+    good = out->rows && looked && fold(out, &index, looked, capture, mesh);
+    free(looked);
+    map_fini(&index);
+    if (!good) {
         rows_fini(out);
         return shd_error_set(err, SHD_ENOMEM, "no memory for %u rows", capture->ncollectives);
-    }
-    for (uint32_t i = 0; i < capture->ncollectives; i++) {
-        const struct capture_collective *c = &capture->collectives[i];
-        size_t at = find_row(&index, out, c);
-        struct rows_row *row = &out->rows[at];
-
-        if (at == out->nrows) {
-            row->first = c;
-            look(row, &looked[c->groups], capture, mesh);
-            out->nrows++;
-        }
-        row->count += c->times;
-        row->instructions++;
-        row->received_bytes += sums_collective(capture, c);
     }
     for (size_t i = 0; i < out->nrows; i++) {
         struct rows_row *row = &out->rows[i];
@@ -159,8 +152,6 @@ int rows_init(struct rows *out, const struct capture *capture, const struct shd_
         out->received_bytes += row->received_bytes;
         out->seconds += row->seconds;
     }
-    free(looked);
-    free(index.slots);
     return SHD_OK;
 }
 

@@ -33,7 +33,7 @@ void torch_trace_fini(struct torch_trace *trace)
 
 bool torch_trace_grow(struct torch_trace *trace, void *items, uint32_t n, size_t size)
 {
-    if (n < UINT32_MAX / 2 && array_make_room(items, n, size))
+    if (array_make_room32(items, n, size))
         return true;
     diag_no_memory(trace->diag);
     return false;

@@ -36,12 +36,6 @@ static int no_memory(struct shd_error *err)
     return shd_error_set(err, SHD_ENOMEM, "no memory for a trace");
 }
 
-/* Room for one more item of `size` bytes behind the first n.  SHD_ENOMEM. */
-static int grow(void *items, uint32_t n, size_t size, struct shd_error *err)
-{
-    return n < UINT32_MAX / 2 && array_make_room(items, n, size) ? SHD_OK : no_memory(err);
-}
-
 static uint64_t hash_ids(const int32_t *ids, uint32_t n, uint32_t name)
 {
     return hash_bytes(hash_bytes(HASH_BEGIN, &name, sizeof name), ids, n * sizeof *ids);
@@ -52,12 +46,9 @@ static uint64_t hash_ids(const int32_t *ids, uint32_t n, uint32_t name)
 int traces_add_rank(struct traces *traces, const char *file, int32_t rank, struct shd_error *err)
 {
     struct traces_rank added = {.rank = rank};
-    int status = grow(&traces->ranks, traces->nranks, sizeof *traces->ranks, err);
 
-    if (status != SHD_OK)
-        return status;
-    added.file = strdup(file);
-    if (!added.file)
+    if (!array_make_room32(&traces->ranks, traces->nranks, sizeof *traces->ranks) ||
+        !(added.file = strdup(file)))
         return no_memory(err);
     traces->ranks[traces->nranks++] = added;
     return SHD_OK;
@@ -65,14 +56,11 @@ int traces_add_rank(struct traces *traces, const char *file, int32_t rank, struc
 
 static int append_word(struct traces *traces, struct json_piece word, struct shd_error *err)
 {
-    int status = grow(&traces->words, traces->nwords, sizeof *traces->words, err);
-    char *copy;
+    char *copy = strndup(word.at, word.length);
 
-    if (status != SHD_OK)
-        return status;
-    copy = strndup(word.at, word.length);
-    if (!copy || !map_add(&traces->word_index, hash_bytes(HASH_BEGIN, word.at, word.length),
-                          traces->nwords)) {
+    if (!copy || !array_make_room32(&traces->words, traces->nwords, sizeof *traces->words) ||
+        !map_add(&traces->word_index, hash_bytes(HASH_BEGIN, word.at, word.length),
+                 traces->nwords)) {
         free(copy);
         return no_memory(err);
     }
@@ -122,7 +110,6 @@ int traces_add_group(uint32_t *out, struct traces *traces, const int32_t *ids, u
                      uint32_t name, struct shd_error *err)
 {
     struct traces_group group = {.n = n, .name = name};
-    int status;
 
     group.ids = calloc((size_t)n + 1, sizeof *group.ids);
     if (!group.ids)
@@ -133,13 +120,10 @@ int traces_add_group(uint32_t *out, struct traces *traces, const int32_t *ids, u
         free(group.ids);
         return SHD_OK;
     }
-    status = grow(&traces->groups, traces->ngroups, sizeof *traces->groups, err);
-    if (status == SHD_OK &&
-        !map_add(&traces->group_index, hash_ids(group.ids, n, name), traces->ngroups))
-        status = no_memory(err);
-    if (status != SHD_OK) {
+    if (!array_make_room32(&traces->groups, traces->ngroups, sizeof *traces->groups) ||
+        !map_add(&traces->group_index, hash_ids(group.ids, n, name), traces->ngroups)) {
         free(group.ids);
-        return status;
+        return no_memory(err);
     }
     traces->groups[traces->ngroups] = group;
     *out = traces->ngroups++;
@@ -148,10 +132,8 @@ int traces_add_group(uint32_t *out, struct traces *traces, const int32_t *ids, u
 
 int traces_add_call(struct traces *traces, const struct traces_call *call, struct shd_error *err)
 {
-    int status = grow(&traces->calls, traces->ncalls, sizeof *traces->calls, err);
-
-    if (status != SHD_OK)
-        return status;
+    if (!array_make_room32(&traces->calls, traces->ncalls, sizeof *traces->calls))
+        return no_memory(err);
     traces->calls[traces->ncalls] = *call;
     traces->calls[traces->ncalls].rank = traces->nranks - 1;
     traces->ncalls++;

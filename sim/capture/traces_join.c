@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -484,67 +485,63 @@ static int note_ranks(struct join *j)
     return SHD_OK;
 }
 
+/* Note what `fmt` says of n, if n is not 0 and nothing failed before. */
+static void note(struct join *j, int *status, uint64_t n, const char *fmt, ...) SHD_PRINTF(4, 5);
+static void note(struct join *j, int *status, uint64_t n, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    if (n > 0 && *status == SHD_OK)
+        *status = capture_notev(j->capture, j->err, fmt, args);
+    va_end(args);
+}
+
 static int note_counts(struct join *j)
 {
     const struct traces *t = j->traces;
     int status = SHD_OK;
 
-    if (t->nguessed)
-        status = capture_note(
-            j->capture, j->err,
-            "%llu calls do not say which process group they are of (gloo's never do): each is "
-            "taken to be of the first that has as many members as its arrays tell, else of the "
-            "first of all; several could be meant.",
-            (unsigned long long)t->nguessed);
-    if (status == SHD_OK && t->nsized)
-        status =
-            capture_note(j->capture, j->err,
-                         "%llu calls tell by their arrays how many ranks their process group "
-                         "has, but not which: they are taken to be %s.",
-                         (unsigned long long)t->nsized,
-                         t->mesh ? "those along an axis of --mesh of that size, else neighbours"
-                                 : "neighbours; --mesh names the axes");
-    if (status == SHD_OK && t->nall)
-        status = capture_note(j->capture, j->err,
-                              "%llu calls tell neither which process group they are of nor how "
-                              "many ranks it has: each is taken to be of all %d.",
-                              (unsigned long long)t->nall, t->world);
-    if (status == SHD_OK && t->nnameless)
-        status = capture_note(j->capture, j->err,
-                              "%llu kernels of NCCL do not say what they move, and no call of a "
-                              "collective is traced: they are not counted.",
-                              (unsigned long long)t->nnameless);
-    if (status == SHD_OK && t->is_reached)
-        status = capture_note(j->capture, j->err,
-                              "How many ranks the job has is not told: %d, as many as groups and "
-                              "arrays tell of; --devices=N says another number.",
-                              t->world);
-    if (status == SHD_OK && t->nuntyped)
-        status = capture_note(j->capture, j->err,
-                              "%llu calls do not say the type of their elements: 4 bytes each are "
-                              "assumed.",
-                              (unsigned long long)t->nuntyped);
-    if (status == SHD_OK && t->nunknown)
-        status = capture_note(j->capture, j->err,
-                              "%llu calls are of kinds that are not known here, such as '%s', and "
-                              "are not counted.",
-                              (unsigned long long)t->nunknown, t->words[t->unknown]);
-    if (status == SHD_OK && t->npeerless)
-        status = capture_note(j->capture, j->err,
-                              "%llu messages do not say whom they go to or come from, and are not "
-                              "counted.",
-                              (unsigned long long)t->npeerless);
-    if (status == SHD_OK && j->nuneven)
-        status = capture_note(j->capture, j->err,
-                              "%llu collectives have operands of different sizes on their members: "
-                              "the mean is counted.",
-                              (unsigned long long)j->nuneven);
-    if (status == SHD_OK && j->ndiffering)
-        status = capture_note(j->capture, j->err,
-                              "%llu calls are not in the traces of all members of their group that "
-                              "were read, or of another kind there: those of the first such trace "
-                              "are counted.",
-                              (unsigned long long)j->ndiffering);
+    note(j, &status, t->nguessed,
+         "%llu calls do not say which process group they are of (gloo's never do): each is taken "
+         "to be of the first that has as many members as its arrays tell, else of the first of "
+         "all; several could be meant.",
+         (unsigned long long)t->nguessed);
+    note(j, &status, t->nsized,
+         "%llu calls tell by their arrays how many ranks their process group has, but not which: "
+         "they are taken to be %s.",
+         (unsigned long long)t->nsized,
+         t->mesh ? "those along an axis of --mesh of that size, else neighbours"
+                 : "neighbours; --mesh names the axes");
+    note(j, &status, t->nall,
+         "%llu calls tell neither which process group they are of nor how many ranks it has: each "
+         "is taken to be of all %d.",
+         (unsigned long long)t->nall, t->world);
+    note(j, &status, t->nnameless,
+         "%llu kernels of NCCL do not say what they move, and no call of a collective is traced: "
+         "they are not counted.",
+         (unsigned long long)t->nnameless);
+    note(j, &status, t->is_reached,
+         "How many ranks the job has is not told: %d, as many as groups and arrays tell of; "
+         "--devices=N says another number.",
+         t->world);
+    note(j, &status, t->nuntyped,
+         "%llu calls do not say the type of their elements: 4 bytes each are assumed.",
+         (unsigned long long)t->nuntyped);
+    note(j, &status, t->nunknown,
+         "%llu calls are of kinds that are not known here, such as '%s', and are not counted.",
+         (unsigned long long)t->nunknown, t->nunknown ? t->words[t->unknown] : "");
+    note(j, &status, t->npeerless,
+         "%llu messages do not say whom they go to or come from, and are not counted.",
+         (unsigned long long)t->npeerless);
+    note(j, &status, j->nuneven,
+         "%llu collectives have operands of different sizes on their members: the mean is "
+         "counted.",
+         (unsigned long long)j->nuneven);
+    note(j, &status, j->ndiffering,
+         "%llu calls are not in the traces of all members of their group that were read, or of "
+         "another kind there: those of the first such trace are counted.",
+         (unsigned long long)j->ndiffering);
     return status;
 }
 
