@@ -1,5 +1,5 @@
-/* What partition/alternatives.h promises, on a product whose costs can be counted by hand, and on
- * expressions against whole programs.
+/* Tests partition/alternatives.h on a product whose costs are counted by hand, and on expressions
+ * whose costs are compared with those of whole programs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,9 +18,9 @@
 #define B 4
 #define M 8
 #define E 2
-#define G 4 /* devices */
+#define G 4 /* number of devices */
 
-/* y[b,e] = x[b,m] w[m,e], both cut along m, y wanted whole. */
+/* y[b,e] = x[b,m] w[m,e]; x and w are sharded along m, and y is asked for replicated. */
 struct product {
     struct graph *graph;
     struct shd_mesh *mesh;
@@ -63,7 +63,7 @@ static void fini(struct product *p)
     shd_mesh_destroy(p->mesh);
 }
 
-/* Bytes against the chosen way, less where negative. */
+/* Whether an alternative moves `bytes` more than the chosen sharding (negative: fewer). */
 static bool is_more(const struct alternative *a, int64_t bytes)
 {
     return bytes < 0 ? a->more_bytes == 0 && a->fewer_bytes == (uint128)-bytes
@@ -72,9 +72,9 @@ static bool is_more(const struct alternative *a, int64_t bytes)
 
 static void test_product(void)
 {
-    /* As it is: the all-reduce of y. */
+    /* The chosen sharding by m all-reduces y. */
     const int64_t chosen = 2 * (G - 1) * B * E * 4;
-    /* x goes from columns to rows, w is gathered, rows of y are gathered. */
+    /* Sharding by b turns x from columns to rows and gathers w and the rows of y. */
     const int64_t rows = (G - 1) * B * M / G * 4 + (G - 1) * M * E * 4 + (G - 1) * B * E * 4;
     const int64_t nothing = (G - 1) * B * M * 4 + (G - 1) * M * E * 4;
     struct alternative list[ALTERNATIVES_MAX];
@@ -130,8 +130,8 @@ static void test_bad(void)
 #define WIDTH 16
 #define NODES_MAX 64
 
-/* On a mesh of two axes: layers of two products with an expression between them that is read under
- * another name too, and a sum that several ops read and that is delivered in the middle as well. */
+/* Layers on a mesh of two axes: two products with an expression between them that is also read
+ * under another name, and a sum that several ops read and that is also a result. */
 struct layers {
     struct graph *graph;
     struct shd_mesh *mesh;
@@ -195,10 +195,10 @@ static void init_layers(struct layers *l, enum partition_placement placement)
 
 struct total {
     uint128 bytes, flops;
-    uint32_t nkernels; /* of the name */
+    uint32_t nkernels; /* kernels with the name */
 };
 
-/* Of the whole program as it stands; false when it cannot be. */
+/* Costs of the whole program with the present placement; false if the program cannot be made. */
 static bool emit_whole(struct total *out, struct placement *p, const char *name)
 {
     struct program *program = program_create(p->mesh);
@@ -226,7 +226,8 @@ static bool is_difference(const struct alternative *a, const struct total *base,
            a->work == (double)now->flops / (double)base->flops;
 }
 
-/* Whether every way to cut a node is told in its order, with what the whole program then moves. */
+/* Whether the list has each valid sharding of a node, in order, with the bytes that the whole
+ * program then moves. */
 static bool told_right(struct placement *p, uint32_t node, const struct total *base,
                        const struct alternative *list, uint32_t n)
 {

@@ -1,5 +1,5 @@
-/* Arguments of the C API that are wrong: an error, never a crash and never OK; and calls that
- * differ between devices fail the run, whether or not anybody looks at what they return.
+/* Tests wrong arguments of the C API: each gives an error, never a crash and never OK; and calls
+ * that differ between devices fail the run even if the callers ignore the status.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,7 @@
 #define NEGATIVE_TYPE ((enum shd_dtype)(-1))
 #define NO_REDUCTION ((enum shd_reduce_op)99)
 
-/* One call of each kind with the arguments that may be wrong. */
+/* The arguments of one call of any kind; a test spoils one of them. */
 struct asked {
     const char *axes;
     const void *in;
@@ -82,7 +82,7 @@ static int scatter(struct shd_device *dev, const struct asked *a, struct shd_err
     return shd_device_scatter(dev, a->axes, a->root, a->in, a->out, a->count, a->dtype, err);
 }
 
-/* Device 0 to 1, 2 to 3. */
+/* Device 0 sends to device 1, device 2 to device 3. */
 static int send_recv(struct shd_device *dev, const struct asked *a, struct shd_error *err)
 {
     int32_t d = shd_device_position(dev);
@@ -117,12 +117,12 @@ static struct asked well(float *in, float *out)
     return (struct asked){NULL, in, out, 8, 0, SHD_F32, SHD_SUM, around};
 }
 
-/* What all devices call alike, or one of them otherwise. */
+/* A call that all devices make with the same arguments, or one device with others. */
 struct run_of {
     size_t kind;
     void (*spoil)(struct asked *asked);
     bool one;     /* only the last device asks for something else */
-    bool ignores; /* what the call returns */
+    bool ignores; /* ignores the status of the call */
 };
 
 static int device(struct shd_device *dev, void *arg, struct shd_error *err)
@@ -215,7 +215,7 @@ static const struct {
     const char *what;
     void (*spoil)(struct asked *asked);
     int status;
-    bool reduces, has_root, has_source, not_pair; /* which calls have the argument */
+    bool reduces, has_root, has_source, not_pair; /* the kinds of calls that have the argument */
 } wrongs[] = {
     {"a type that is none", no_type, SHD_EINVAL, false, false, false, false},
     {"a negative type", negative_type, SHD_EINVAL, false, false, false, false},
@@ -292,7 +292,8 @@ static const struct {
     const char *what;
     void (*spoil)(struct asked *asked);
     bool reduces, has_root, has_source;
-    const char *last, *first; /* what each of the two is said to have asked */
+    const char *last, *first; /* the arguments that the message names for the last and the first
+                               * device */
 } others[] = {
     {"type", other_type, false, false, false, "of 8 int32", "of 8 float32"},
     {"count", other_count, false, false, false, "of 4 float32", "of 8 float32"},
@@ -301,7 +302,7 @@ static const struct {
     {"sources", other_sources, false, false, true, "with other sources", "with other sources"},
 };
 
-/* Both sides are named, by device and by what each asked. */
+/* The message names both devices and their arguments. */
 static void test_mismatch(void)
 {
     for (size_t k = 0; k < NKINDS; k++)

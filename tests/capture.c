@@ -1,5 +1,6 @@
-/* What capture/sums.h, capture/rows.h and capture/hlo_ops.h promise, on captures that are made up:
- * who receives how much, from whom, in how many rows; and the bytes of each op of a module.
+/* Tests capture/sums.h, capture/rows.h and capture/hlo_ops.h on made-up captures: how much each
+ * device receives, from which devices, in how many rows; and the bytes of each op of an HLO
+ * module.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,8 +25,8 @@ static void must(bool good)
         abort();
 }
 
-/* Lists of groups: all six; three and two, and one alone; pairs in a ring, one of them with itself.
- */
+/* Lists of groups.  List 0: all six devices; list 1: groups of three, two and one; list 2: pairs,
+ * two in a row and one of a device with itself. */
 static void make_groups(struct capture *c)
 {
     static const struct {
@@ -51,21 +52,23 @@ static void make_groups(struct capture *c)
     }
 }
 
-/* One collective, and what each device receives of it in a step, and from whom. */
+/* One collective, and the bytes that each device receives in a step. */
 static const struct {
     enum coll_kind kind;
     uint32_t groups;
     uint64_t bytes, times;
     uint64_t received[NDEVICES];
-    int32_t from; /* the only one that the last of the first group has it from; -1: all others */
+    int32_t from; /* the only sender to the last member of the first group; -1: all other members
+                   * send; -2: not checked */
 } cases[] = {
-    /* Around: twice five sixths of the bytes; five times them; five sixths. */
+    /* Rings of six: all-reduce receives twice 5/6 of the bytes, all-gather 5 times, reduce-scatter
+     * 5/6. */
     {COLL_ALL_REDUCE, 0, 600, 1, {1000, 1000, 1000, 1000, 1000, 1000}, -1},
     {COLL_ALL_GATHER, 0, 600, 2, {6000, 6000, 6000, 6000, 6000, 6000}, -1},
     {COLL_REDUCE_SCATTER, 0, 600, 1, {500, 500, 500, 500, 500, 500}, -1},
     {COLL_REDUCE_SCATTER, 0, 7, 1, {6, 6, 6, 6, 6, 5}, -2},
     {COLL_ALL_TO_ALL, 0, 600, 3, {1500, 1500, 1500, 1500, 1500, 1500}, -1},
-    /* In groups of three and two; what does not divide goes to the first of a group, which is 1. */
+    /* Groups of three and two: the first member, device 1, gets the elements that do not divide. */
     {COLL_ALL_REDUCE, 1, 600, 1, {800, 800, 800, 0, 600, 600}, -1},
     {COLL_ALL_REDUCE, 1, 1, 1, {1, 2, 1, 0, 1, 1}, -1},
     {COLL_BROADCAST, 1, 600, 1, {600, 0, 600, 0, 0, 600}, 1},
@@ -76,8 +79,8 @@ static const struct {
     {COLL_PERMUTE, 2, 600, 4, {0, 2400, 2400, 0, 0, 0}, 0},
 };
 
-/* The matrix of one collective: its rows are what devices receive, nobody receives from itself, and
- * only those that send are senders. */
+/* Whether the matrix of one collective is right: its rows add up to the received bytes, no device
+ * receives from itself, and only the expected senders send. */
 static bool right_matrix(const struct capture *c, const uint128 *received, size_t i)
 {
     uint128 matrix[NDEVICES * NDEVICES] = {0};
@@ -160,7 +163,8 @@ static void add(struct capture *c, const char *where, uint64_t bytes, enum captu
     must(capture_add(c, &collective, NULL) == SHD_OK);
 }
 
-/* One row for what is alike in all that tells rows apart, and one for each that differs in one. */
+/* Collectives that agree in phase, op, bytes, groups and arrays share a row; each difference makes
+ * a row of its own. */
 static void test_rows(void)
 {
     static const char *const names[] = {"a", "b"};
@@ -196,7 +200,8 @@ static void test_rows(void)
 
 /* ---- ops of modules ---- */
 
-/* IN of a member of four, and how many arrays; -1: the shape does not fit the op. */
+/* The operand bytes of one of `members` members, and the number of arrays; -1: the shape does not
+ * fit the op. */
 static void test_ops(void)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* What hardware/hardware.h promises of times: kernels, groups on tiers, collectives, by hand.
+/* Tests the times of hardware/hardware.h, worked out by hand: kernels, groups on tiers,
+ * collectives.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +14,7 @@
 
 #include "tap.h"
 
-/* Round numbers, all of them different. */
+/* A cluster of round numbers, all different. */
 static const char switched[] =
     "version: 1\nname: switched\nsource: made up\n"
     "rates: {bfloat16: 100TFLOP/s}\nmemory: {size: 16GiB, rate: 1TB/s}\n"
@@ -54,7 +55,7 @@ static void is_near(double found, double expected, const char *what)
 
 static void test_kernels(const struct hardware *h)
 {
-    /* 10 x 10 tiles of 100 x 200: ten full rounds of ten units; k is nine times half_k. */
+    /* 10 x 10 tiles of 100 x 200 take ten full rounds of ten units; k is nine times half_k. */
     struct hardware_work work = {.kind = HARDWARE_MATMUL,
                                  .dtype = SHD_BF16,
                                  .batch = 1,
@@ -66,13 +67,13 @@ static void test_kernels(const struct hardware *h)
 
     is_near(hardware_kernel_seconds(h, &work), 3.6e9 / (100e12 * 0.8 * 0.9),
             "product: full rounds");
-    work.m = 1001; /* eleven rows of tiles: eleven rounds for what 10.01 would do */
+    work.m = 1001; /* eleven rows of tiles take eleven rounds, for the work of 10.01 */
     is_near(hardware_kernel_seconds(h, &work), 3.6e9 / (72e12 * 10.01 / 11),
             "product: a row too much");
-    work.m = 100; /* ten tiles, of one round, twice: two batches are two rounds */
+    work.m = 100; /* one round of ten tiles per batch: two batches take two rounds */
     work.batch = 2;
     is_near(hardware_kernel_seconds(h, &work), 3.6e9 / 72e12, "product: a batch");
-    work.m = 50; /* half of each of twenty tiles: two rounds, half full */
+    work.m = 50; /* each tile is half full: two half-full rounds */
     work.n = 200;
     work.batch = 20;
     is_near(hardware_kernel_seconds(h, &work), 3.6e9 / 36e12, "product: tiles half full");
@@ -155,11 +156,12 @@ static void test_one_tier(const struct hardware *h)
     static const uint8_t z[] = {2}, x[] = {0};
     struct {
         enum coll_kind kind;
-        double seconds; /* of 100 MB on four devices by 100 GB/s: 1 ms a pass, and steps of 1 us */
+        double seconds; /* of 100 MB on four devices at 100 GB/s: 1 ms per pass, and 1 us per
+                         * step */
     } rows[] = {
         {COLL_ALL_REDUCE, 10e-6 + 6e-6 + 1.5e-3},
         {COLL_REDUCE_SCATTER, 10e-6 + 3e-6 + 0.75e-3},
-        {COLL_ALL_GATHER, 10e-6 + 3e-6 + 3e-3}, /* of four times as much */
+        {COLL_ALL_GATHER, 10e-6 + 3e-6 + 3e-3}, /* the result is four times as large */
         {COLL_ALL_TO_ALL, 10e-6 + 3e-6 + 0.75e-3},
         {COLL_BROADCAST, 10e-6 + 3e-6 + 1e-3},
         {COLL_REDUCE, 10e-6 + 3e-6 + 1e-3},
@@ -202,8 +204,7 @@ static double asked_time(const struct hardware *h, enum coll_kind kind, const ch
     return hardware_steps_seconds(steps, bytes);
 }
 
-/* A ring through n members of which some are at the border of the outermost domains, at each step.
- */
+/* A ring of n members, with every step held up by the slow links between the outermost domains. */
 static double outer_ring(double n, double bytes)
 {
     return 40e-6 + 2 * (n - 1) * (4e-6 + bytes / n / 10e9);
@@ -216,7 +217,7 @@ static void test_asked(const struct hardware *h)
     static const struct {
         enum coll_kind kind;
         const char *name;
-        double bytes, seconds; /* four devices by 100 GB/s: 1 ms for 100 MB, and messages of 1 us */
+        double bytes, seconds; /* four devices at 100 GB/s: 1 ms per 100 MB, and messages of 1 us */
     } rows[] = {
         {COLL_ALL_REDUCE, "ring", 100e6, 10e-6 + 6e-6 + 1.5e-3},
         {COLL_ALL_REDUCE, "halving-doubling", 100e6, 10e-6 + 4e-6 + 1.5e-3},
@@ -250,9 +251,9 @@ static void test_two_tiers(const struct hardware *h)
     struct shd_mesh *mesh = mesh_of(sizes);
     double large, small;
 
-    /* 800 MB over 2 x 4.  Ring: 14 steps, of which 2 leave a domain; 7/4 of the array come in by
-     * 100 GB/s, and a fourth of that by 40.  Levels: 6/4 of it inside, then 2/2 of a fourth
-     * between. */
+    /* 800 MB over 2 x 4 devices.  Ring: 14 steps, 2 of which leave a domain; a device receives 7/4
+     * of the array at 100 GB/s, a fourth of that at 40.  Levels: 6/4 of the array inside, then 2/2
+     * of a fourth between domains. */
     large = 20e-6 + 12e-6 + 4e-6 + fmax(14e-3, 1400e6 / 4 / 40e9);
     small = 10e-6 + 6e-6 + 20e-6 + 4e-6;
     hardware_group_of(&g, h, mesh, yz, 2);
@@ -264,7 +265,7 @@ static void test_two_tiers(const struct hardware *h)
     hardware_collective(&c, h, COLL_ALL_REDUCE, &g, 0);
     ok(c.schedule == HARDWARE_TREE && c.nparts == 3, "three tiers: a small array by trees");
     is_near(c.seconds, small + 40e-6 + 6 * 4e-6, "three tiers: one after the other");
-    /* Ring: 126 steps, of which 32 - 2 x 8 leave a middle... its time must be the larger one. */
+    /* A ring would take 126 steps, 16 of which leave a middle domain and 14 an outer one. */
     ok(c.seconds < 40e-6 + (96 * 1 + 16 * 2 + 14 * 4) * 1e-6, "three tiers: than by the ring");
     hardware_group_of(&g, h, mesh, yz, 2);
     is_near(hardware_collective_seconds(h, COLL_ALL_TO_ALL, &g, 80e6),
@@ -333,12 +334,14 @@ static void test_torus(struct hardware *h)
     is_near(time_of(h, COLL_GATHER, sizes, x, 1, mb), 3 * mb / (2 * link),
             "torus: gather, all into one device");
     is_near(time_of(h, COLL_BROADCAST, sizes, x, 1, mb), mb / (2 * link), "torus: broadcast");
-    /* Every second one: what neighbours send goes through those between them, and is theirs, too. */
+    /* Axis 1 joins devices eight links apart: a message passes the links of the seven devices
+     * between, which send as well. */
     is_near(time_of(h, COLL_PERMUTE, halves, (const uint8_t[]){1}, 1, mb), 8 * mb / link,
             "torus: to one that is eight links away");
     is_near(time_of(h, COLL_PERMUTE, halves, (const uint8_t[]){1}, 1, 1), 8e-6,
             "torus: to one that is eight links away, hops");
-    /* Eight of the sixteen of an axis: a line, whose end has one link to get all by. */
+    /* Eight of the sixteen devices of an axis form a line, whose end receives everything through
+     * one link. */
     is_near(time_of(h, COLL_ALL_GATHER, halves, z, 1, mb), 7 * mb / link, "line: half");
     is_near(time_of(h, COLL_ALL_GATHER, halves, z, 1, 1), 7e-6, "line: hops");
     is_near(time_of(h, COLL_ALL_TO_ALL, halves, z, 1, mb), mb * 8 / 4 / link, "line: all-to-all");
@@ -346,7 +349,8 @@ static void test_torus(struct hardware *h)
        "hops: the short way around");
     is_near(hardware_message_seconds(h, 0, 8, 1), 8e-6, "message: hops");
     is_near(hardware_message_seconds(h, 0, 8, 45e6), 1e-3, "message: bandwidth");
-    /* Two slices: inside each its ring, then a quarter of the array by the network. */
+    /* Two slices: each reduces in its ring, then a quarter of the array goes through the
+     * network. */
     ok(hardware_lay_out(h, 512, 2, NULL, NULL) == SHD_OK, "torus: two slices");
     is_near(
         time_of(h, COLL_ALL_REDUCE, (const int32_t[]){2, 4, 64}, (const uint8_t[]){0, 1}, 2, 80e6),

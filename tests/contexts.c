@@ -1,6 +1,6 @@
-/* Sequences that are cut: however keys come to queries, and whichever tokens lie where, the loss
- * and the gradients are those of one device; what is received is what the formulas say; a ring
- * holds two blocks of keys, and its memory falls as devices come.
+/* Tests sequences sharded by context parallelism: for each way of exchanging keys and each order
+ * of tokens, loss and gradients are those of one device, received bytes are those of the formulas,
+ * a ring holds two blocks of keys, and memory falls with the number of devices.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,9 +19,9 @@
 #include "tried.h"
 #include "walk/walk.h"
 
-#define TOLERANCE 1e-9 /* relative to an array's largest element, of float64 */
+#define TOLERANCE 1e-9 /* error relative to the largest element of an array, in float64 */
 
-/* A scenario but for what a case adds, in float64. */
+/* The fixed part of a scenario in float64; each case adds the rest. */
 #define MODEL(kv_heads, rest)                                                             \
     "version: 1\nmodel: {kind: transformer, d_model: 16, d_ff: 24, heads: 4, layers: 2, " \
     "head_dim: 4, vocab: 32, rope: {}, dtype: float64, kv_heads: " kv_heads rest          \
@@ -30,7 +30,7 @@
 #define GROUPED MODEL("2", ", causal: true")
 #define WHOLE "params: [[.*, []]]\n"
 
-/* Heads in the place of the sequence while they attend. */
+/* Ulysses: attention shards heads instead of the sequence. */
 #define ULYSSES \
     "constraints: [[attn/(projected|attended), [null, cp]], [attn/(q|kv), [null, null, cp]]]\n"
 #define MIX                                                                     \
@@ -51,8 +51,8 @@ static bool make(struct tried *out, const char *model, const char *rest)
 
 /* ---- the same numbers ---- */
 
-/* The largest difference of a result of two runs, relative to its largest element; infinity where
- * the other has none of the name. */
+/* The largest difference of a result of two runs, relative to its largest element; infinity if run
+ * `b` has no result of that name. */
 static double difference(const struct step *a, uint32_t r, const struct step *b)
 {
     const struct program_buffer *buffer = &a->program->buffers[a->program->results[r].buffer];
@@ -69,7 +69,7 @@ static double difference(const struct step *a, uint32_t r, const struct step *b)
     return other == PROGRAM_NONE || size == 0 ? INFINITY : most / size;
 }
 
-/* The loss and the gradients of parameters; outputs lie in the order of tokens. */
+/* Compare the loss and the gradients of parameters; outputs differ in the order of tokens. */
 static bool is_compared(const struct program_result *result)
 {
     return result->kind == PROGRAM_LOSS || result->kind == PROGRAM_GRADIENT;
@@ -94,7 +94,7 @@ struct variant {
     const char *what, *rest;
 };
 
-/* All variants of a model against the first, which is one device's. */
+/* Compare each variant of a model with the model on one device. */
 static void test_alike(const char *name, const char *model, const char *more,
                        const struct variant *variants)
 {
@@ -154,7 +154,8 @@ static const struct variant many[] = {
                              "ring}\n"},
     {NULL, NULL}};
 
-/* Fewer key heads than devices that cut the heads: each has what it reads. */
+/* Fewer key heads than devices that shard the heads: each device has the key heads that it
+ * reads. */
 static const struct variant grouped[] = {
     {"ring", "mesh: {cp: 4}\naxes: {seq: cp}\ncontext: {axis: cp, method: ring}\n"},
     {"Ulysses", "mesh: {cp: 4}\naxes: {seq: cp}\n"
@@ -167,7 +168,7 @@ static const struct variant grouped[] = {
 
 /* ---- bytes ---- */
 
-/* Bytes that a device receives in permutes of a phase. */
+/* Bytes that a device receives by permutes of a phase. */
 static uint64_t permuted(const struct program *program, uint8_t phase)
 {
     uint64_t bytes = 0;
@@ -214,7 +215,8 @@ static uint64_t received_in_all(const struct program *program, uint8_t phase)
 static void test_ring_bytes(uint64_t n, uint64_t kv_heads)
 {
     const uint64_t block = 2 * 256 / n * kv_heads * 4 * sizeof(float);
-    const uint64_t loss = 2 * (n - 1) * sizeof(float); /* an all-reduce of one element: at most */
+    const uint64_t loss = 2 * (n - 1) * sizeof(float); /* upper bound of an all-reduce of one
+                                                        * element */
     char model[400], rest[200];
     struct tried t;
 
@@ -253,11 +255,12 @@ static void test_ulysses_bytes(uint64_t n)
 
 /* ---- memory ---- */
 
-/* Bytes of keys and values that are alive at once. */
+/* Bytes of keys and values in memory at once. */
 struct keys {
     const struct program *program;
     const bool *is_key;       /* by buffer */
-    uint64_t now[2], most[2]; /* by phase: of ops that are done */
+    uint64_t now[2], most[2]; /* most[phase]: the maximum over the ops of a phase; now[0]:
+                               * current */
 };
 
 static void see_buffer(void *arg, uint32_t buffer, bool alive)
@@ -278,7 +281,7 @@ static void see_op(void *arg, uint32_t op, uint32_t microbatch)
         k->most[phase] = k->now[0];
 }
 
-/* All that attention reads as keys or values. */
+/* Mark the buffers that attention reads as keys or values. */
 static void mark_keys(bool *is_key, const struct program *program)
 {
     for (uint32_t i = 0; i < program->nops; i++) {
@@ -317,7 +320,7 @@ static const char long_model[] =
     "step: [forward, backward]\nparams: [[.*, []]]\n"
     "axes: {seq: cp}\ncontext: {axis: cp, method: ring, order: zigzag}\n";
 
-/* The most bytes of a device, with sequences of so many tokens on n devices; 0: there is none. */
+/* The peak memory of a device with sequences of `tokens` tokens on n devices; 0 on failure. */
 static uint64_t peak(int64_t tokens, int n, bool executed)
 {
     char rest[100];
@@ -336,9 +339,10 @@ static uint64_t peak(int64_t tokens, int n, bool executed)
     return most;
 }
 
-/* Of a sequence that is so long that parameters, and room for one block of scores, are little
- * beside it; and of a short one as it is run.  One device has one block of keys and no gradients
- * under way: what a ring has besides is a part of its own memory, which falls alike. */
+/* Memory falls as 1/n.  The planned sequence is so long that parameters and one block of scores are
+ * small beside it; a short one is executed.  One device has one block of keys and no gradients in
+ * flight; the additional buffers of a ring are a fixed part of its memory, which falls in the same
+ * way. */
 static void test_memory(void)
 {
     double whole = (double)peak(131072, 1, false), short_one = (double)peak(1024, 1, true);
@@ -359,7 +363,7 @@ static void test_memory(void)
 
 /* ---- balance ---- */
 
-/* The mean of devices' flops in attention over the most. */
+/* The mean flops of attention per device, divided by the maximum. */
 static double balance(const char *order)
 {
     static const char model[] =
@@ -397,7 +401,7 @@ int main(void)
 
     plan(0);
     test_alike("plain", PLAIN, "", many);
-    if (sanitizer && !strcmp(sanitizer, "thread")) /* threads do the same in all of them */
+    if (sanitizer && !strcmp(sanitizer, "thread")) /* the cases make threads do the same things */
         return done();
     test_alike("two key heads", GROUPED, "", grouped);
     test_alike("window of 7", MODEL("4", ", causal: true, window: 7"), "", few);

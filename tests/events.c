@@ -1,5 +1,5 @@
-/* What cost/events.h promises: steps of random ops, transfers and issues are laid out as a clock
- * that goes nanosecond by nanosecond would, and a step of few ops is worked out by hand.
+/* Tests cost/events.h: random steps of ops, transfers and issues are laid out as by a clock that
+ * goes nanosecond by nanosecond, and a step of few ops as worked out by hand.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,8 @@
 
 enum { LANES = 3, OPS = 24, ACTIONS = 3 * OPS, TICKS = 2048, STREAMS = EVENTS_STREAMS_MAX };
 
-/* A program of vectors with what its ops take, which is all that a view says. */
+/* A program of vectors, with the duration, stream and issue of each op: the answers of its events
+ * view. */
 struct made {
     struct shd_mesh *mesh;
     struct program *program;
@@ -65,7 +66,7 @@ static uint32_t argument(struct made *m)
     return buffer;
 }
 
-/* An op of one operand that takes so long on each lane. */
+/* Add an op of one operand that takes ns[lane] on each lane. */
 static uint32_t takes(struct made *m, struct program_op op, uint32_t in, const int64_t *ns)
 {
     for (int lane = 0; lane < LANES; lane++)
@@ -141,7 +142,7 @@ static void meet(void *arg, const struct events_meeting *meeting, int64_t *start
         start[k] = meeting->arrival[last(arg, meeting, k)];
 }
 
-/* Actions and stretches as they are told. */
+/* The actions and stretches that events.h reports. */
 struct told {
     struct events_seen actions[LANES][ACTIONS], stretches[LANES][2 * ACTIONS * ACTIONS];
     uint32_t nactions[LANES], nstretches[LANES];
@@ -185,7 +186,7 @@ static struct record_replay *lay_out(struct made *m, struct told *told)
 
 /* ---- the same by a clock ---- */
 
-/* What each lane does in each nanosecond, and when actions begin and end. */
+/* What each lane does in each nanosecond, and when each action begins and ends. */
 struct clock {
     bool busy[LANES][STREAMS][TICKS];
     struct program_action actions[ACTIONS];
@@ -199,7 +200,8 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The end of the last action that made an operand, for this microbatch or for all. */
+/* When the operand of action `i` is complete: for the action's microbatch, or for all if either op
+ * runs once per step. */
 static int64_t made_ns(const struct clock *c, const struct made *m, int lane, uint32_t i)
 {
     const struct program_op *ops = m->program->ops, *op = &ops[c->actions[i].op];
@@ -222,14 +224,15 @@ static bool is_busy(const struct clock *c, int lane, int64_t at)
     return busy;
 }
 
-/* Computations of a lane stand still until a time. */
+/* Let the computations of a lane wait until a time. */
 static void stand(struct clock *c, int lane, int64_t until)
 {
     for (; c->core[lane] < until; c->core[lane]++)
         *(is_busy(c, lane, c->core[lane]) ? &c->exposed[lane] : &c->waiting[lane]) += 1;
 }
 
-/* When a lane comes to a transfer: behind the last computation or transfer that it has to be. */
+/* When a lane reaches a transfer: after its operand, and after the earlier transfer or computation
+ * that its issue waits for. */
 static int64_t arrival(const struct clock *c, const struct made *m, int lane, uint32_t i)
 {
     uint32_t op = c->actions[i].op;
@@ -250,7 +253,7 @@ static int64_t arrival(const struct clock *c, const struct made *m, int lane, ui
     return ns;
 }
 
-/* Take the free nanoseconds of a stream from a time on. */
+/* Occupy `ns` free nanoseconds of a stream, beginning at a time. */
 static void occupy(struct clock *c, int lane, unsigned s, uint32_t i, int64_t from, int64_t ns)
 {
     int64_t at = from;
@@ -304,7 +307,7 @@ static void run_clock(struct clock *c, const struct made *m)
     for (int lane = 0; lane < LANES; lane++)
         for (int64_t t = TICKS; t > c->core[lane]; t--)
             if (is_busy(c, lane, t - 1))
-                stand(c, lane, t); /* what arrives last */
+                stand(c, lane, t); /* transfers that end after the last computation */
 }
 
 /* ---- what must agree ---- */
@@ -325,7 +328,7 @@ static bool actions_agree(const struct told *told, const struct clock *c)
     return good;
 }
 
-/* Stretches of a stream come one after the other, and are what the clock has. */
+/* The stretches of a stream follow each other without overlap and cover what the clock has. */
 static bool stretches_agree(const struct told *told, const struct clock *c)
 {
     bool good = true;
@@ -376,7 +379,8 @@ static bool lanes_agree(const struct record_replay *r, const struct made *m, con
     return good;
 }
 
-/* From the begin to the end of the step without a gap, each stretch an action of its lane. */
+/* Whether the path goes from the begin to the end of the step without a gap, and each of its
+ * stretches is an action of its lane. */
 static bool path_is_whole(const struct record_replay *r, const struct clock *c)
 {
     int64_t at = 0;
@@ -403,14 +407,14 @@ static uint32_t next(uint64_t *state, uint32_t below)
     return (uint32_t)(*state >> 33) % below;
 }
 
-/* The op that was added last is done once a step. */
+/* Make the op that was added last run once per step. */
 static void once(struct made *m, enum program_part part)
 {
     m->program->ops[m->program->nops - 1].part = (uint8_t)part;
 }
 
-/* An op once a step, forward ops of each microbatch, the last of which adds up, and two ops once a
- * step behind them. */
+/* Make a step: one op that runs once, forward ops of each microbatch, the last of which sums over
+ * microbatches, and two more ops that run once. */
 static struct made make_random(uint64_t *state, enum events_issue most)
 {
     struct made m = make();
@@ -469,7 +473,7 @@ static void test_random(enum events_issue most, const char *what)
 
 /* ---- by hand ---- */
 
-/* A sum that two transfers bring the operands of, in streams of their own. */
+/* An op that adds two operands, each brought by a transfer in a stream of its own. */
 static void test_exposed(void)
 {
     static struct told told;

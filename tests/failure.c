@@ -1,4 +1,5 @@
-/* How runs fail, by shd/run.h: the same status, device and message each time, whoever is faster.
+/* Tests how runs fail (shd/run.h): with the same status, device and message each time, whichever
+ * device is faster.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,9 +19,9 @@
 #include "tap.h"
 
 #define TIMES 20
-#define BUSY_TIMES 3 /* those that take a look of the monitor */
+#define BUSY_TIMES 3 /* times to run the cases that need a look of the monitor */
 
-/* Let others go first, by another amount on each device and round. */
+/* Let other devices go first, for a time that differs by device and round. */
 static void dawdle(const struct shd_device *dev, int round)
 {
     for (int i = 0; i < (shd_device_position(dev) * 7 + round * 3) % 11 * 5; i++)
@@ -48,7 +49,7 @@ static int fail_one(struct shd_device *dev, void *arg, struct shd_error *err)
     return status == SHD_OK ? sum_over(dev, "x", 4, err) : status;
 }
 
-/* 5 fails by itself, and 2 does so although 5 has failed: they share no wait before. */
+/* Device 5 fails, and device 2 fails although device 5 has failed: the two share no wait before. */
 static int fail_two(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     int32_t d = shd_device_position(dev);
@@ -63,7 +64,7 @@ static int fail_two(struct shd_device *dev, void *arg, struct shd_error *err)
     return status == SHD_OK ? shd_device_barrier(dev, NULL, err) : status;
 }
 
-/* Fails without a word, and with a status of its own. */
+/* Fails with a status of its own and no message. */
 static int fail_silently(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     dawdle(dev, *(int *)arg);
@@ -97,7 +98,8 @@ static int call_other(struct shd_device *dev, void *arg, struct shd_error *err)
     return sum_over(dev, NULL, 16, err);
 }
 
-/* Two calls of others, of which nobody takes notice: the first has failed the run all the same. */
+/* Two calls that do not match those of other devices, and whose failure is ignored: the first one
+ * fails the run all the same. */
 static int ignore_others(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     float x[64] = {0};
@@ -153,7 +155,7 @@ static int end_early_two(struct shd_device *dev, void *arg, struct shd_error *er
     return d == 5 || d == 2 ? SHD_OK : sum_over(dev, NULL, 4, err);
 }
 
-/* 1 waits for 0, which waits for 4, which has ended. */
+/* Device 1 waits for device 0, and device 0 waits for device 4, which has ended. */
 static int end_far_away(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     int32_t d = shd_device_position(dev);
@@ -186,7 +188,7 @@ static int cross(struct shd_device *dev, void *arg, struct shd_error *err)
     return status == SHD_OK ? shd_device_barrier(dev, along ? "y" : "x", err) : status;
 }
 
-/* Takes no notice of the failed wait: it stays failed all the same. */
+/* Ignores the failed wait; the run stays failed all the same. */
 static int ignore(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     dawdle(dev, *(int *)arg);
@@ -211,7 +213,8 @@ static int exit_thread(struct shd_device *dev, void *arg, struct shd_error *err)
     return status == SHD_OK ? shd_device_barrier(dev, NULL, err) : status;
 }
 
-/* Device 2 is no more when others are about to call it all off: that is not what it says. */
+/* Device 2 exits after device 4 has failed the run: the report names device 4's failure, not the
+ * exit. */
 static int exit_after_failure(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     dawdle(dev, *(int *)arg);
@@ -321,11 +324,11 @@ static void test_cases(const struct shd_mesh *mesh)
 /* ---- while another device computes ---- */
 
 struct busy {
-    int status; /* that device 3 ends with */
+    int status; /* the status with which device 3 ends */
     int nstopped, nstuck;
 };
 
-/* Device 0 is busy until the waits of all the others are over. */
+/* Device 0 computes until the waits of all other devices are over. */
 static int be_busy(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     struct busy *busy = arg;
@@ -371,7 +374,7 @@ static int wait_for_stop(struct shd_device *dev, void *arg, struct shd_error *er
     struct stopping *stopping = arg;
     int status = SHD_OK;
 
-    if (shd_device_position(dev) == 4) { /* computes, and looks now and then */
+    if (shd_device_position(dev) == 4) { /* computes, and looks at the stop request now and then */
         __atomic_store_n(&stopping->request, 1, __ATOMIC_RELEASE);
         while (status == SHD_OK) {
             sched_yield();
@@ -427,7 +430,7 @@ static void test_limit(const struct shd_mesh *mesh)
         diag("status %d: %s", status, err.text);
 }
 
-/* Device 1 comes late, but not as late as the limit. */
+/* Device 1 is late, but within the limit on waiting. */
 static int come_late(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     const struct timespec nap = {0, 50000000};
@@ -438,7 +441,8 @@ static int come_late(struct shd_device *dev, void *arg, struct shd_error *err)
     return shd_device_barrier(dev, NULL, err);
 }
 
-/* A machine may stand still, and the clock go on: the devices have not waited in that time. */
+/* A machine may stop while its clock goes on (a suspended laptop): the pause does not count as
+ * waiting. */
 static void test_pause(const struct shd_mesh *mesh)
 {
     const struct timespec a_moment = {0, 200000000}, a_pause = {4, 0};

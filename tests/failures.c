@@ -1,5 +1,5 @@
-/* What the program does when a request for memory or a thread fails, or a file takes no more bytes:
- * the same answer all the same, or exit status 3 with a message and nothing half-written.
+/* Tests the program when a request for memory or a thread fails, or a file takes no more bytes: it
+ * gives the same answer, or exits with status 3, a message, and nothing half-written.
  *
  * usage: failures [CASE...]           a sample of every case (or of those named), as TAP
  *        failures --whole [CASE...]   every request of every case, as a table in Markdown
@@ -20,9 +20,9 @@
 #include "failures_try.h"
 #include "tap.h"
 
-#define NSAMPLES 24       /* requests tried for each case where only some are, */
-#define NSAMPLES_SMALL 8  /* and for SHD_TEST_SIZE=small */
-#define NWRITE_SAMPLES 64 /* byte counts tried for each case where all requests are */
+#define NSAMPLES 24       /* requests tried per case if only a sample is tried */
+#define NSAMPLES_SMALL 8  /* the same for SHD_TEST_SIZE=small */
+#define NWRITE_SAMPLES 64 /* byte counts tried per case if all requests are tried */
 
 static const char *const way_names[FAILURES_NWAYS] = {"one request", "all from one on",
                                                       "files full"};
@@ -49,7 +49,7 @@ static bool same_answer(const struct failure_case *c, const struct failures_outc
     return o->exit == good->exit && same(&good->out, &o->out);
 }
 
-/* A file is as it was, or as it shall be. */
+/* Whether each output file has its old or its new contents. */
 static bool files_are_whole(const struct failure_case *c, const struct failures_outcome *good,
                             const struct failures_outcome *o)
 {
@@ -70,8 +70,8 @@ static bool files_are_whole(const struct failure_case *c, const struct failures_
     return true;
 }
 
-/* Whether a line says that there was no memory or thread for the answer, by the id or, where there
- * was none even to read the question, without. */
+/* Whether a line refuses a question for lack of memory or of a thread: with the id, or without one
+ * if memory lacked even for reading the question. */
 static bool is_refusal(const char *line, const char *id, size_t id_length)
 {
     static const char unknown[] = "{\"id\":null", refused[] = ",\"err\":{\"kind\":";
@@ -88,8 +88,8 @@ static bool is_refusal(const char *line, const char *id, size_t id_length)
     return !strncmp(line, "\"no-memory\"", 11) || !strncmp(line, "\"system\"", 8);
 }
 
-/* Answers to questions: each is there, in order, right or refused; unless the end said that those
- * which are left are not answered. */
+/* Whether each question has its answer, in order, right or refused.  A final message may say that
+ * the remaining questions stay unanswered. */
 static bool answers_hold(const struct failures_outcome *good, const struct failures_outcome *o)
 {
     const char *g = text_get(&good->out), *line = text_get(&o->out);
@@ -104,7 +104,7 @@ static bool answers_hold(const struct failures_outcome *good, const struct failu
     return !*line && (!*g || strstr(text_get(&o->err), "not answered"));
 }
 
-/* TAP goes out point by point, and says itself when it was not all. */
+/* Whether TAP is a beginning of the right report, and ends with "Bail out!" if it is not whole. */
 static bool tap_holds(const struct text *good, const struct text *out)
 {
     const char *bail = strstr(text_get(out), "Bail out!");
@@ -114,8 +114,8 @@ static bool tap_holds(const struct text *good, const struct text *out)
            (whole == 0 || text_get(out)[whole - 1] == '\n');
 }
 
-/* Reports of some strategies may come before the one that cannot be made: they are whole, with an
- * empty line before the next. */
+/* Whether the reports of the strategies before the failing one are whole, each followed by an
+ * empty line. */
 static bool reports_hold(const struct text *good, const struct text *out)
 {
     size_t n = out->length;
@@ -126,7 +126,7 @@ static bool reports_hold(const struct text *good, const struct text *out)
            text_get(good)[n - 1] == '\n' && text_get(good)[n] == '\n';
 }
 
-/* What reached stdout before the end with status 3. */
+/* Whether the output before the end with status 3 is right. */
 static bool output_holds(const struct failure_case *c, const struct failures_outcome *good,
                          const struct failures_outcome *o)
 {
@@ -137,7 +137,7 @@ static bool output_holds(const struct failure_case *c, const struct failures_out
     return reports_hold(&good->out, &o->out);
 }
 
-/* What is wrong, or NULL; *cannot: it ended with status 3, as it may. */
+/* The fault of an outcome, or NULL; *cannot: the program ended with status 3, which is allowed. */
 static const char *judge(const struct failure_case *c, enum failures_way way,
                          const struct failures_outcome *good, const struct failures_outcome *o,
                          bool *cannot)
@@ -157,13 +157,13 @@ static const char *judge(const struct failure_case *c, enum failures_way way,
         return "says nothing";
     if (!files_are_whole(c, good, o))
         return "leaves a file half-written";
-    /* A full disk may take half a line; nothing can be done about that. */
+    /* A full disk may cut a line in the middle, which the program cannot prevent. */
     return way == FILES_FULL || output_holds(c, good, o) ? NULL : "prints half an answer";
 }
 
 /* ---- all tries of a case ---- */
 
-/* Try, judge and count; returns the requests that there were. */
+/* Try, judge and count; returns the number of requests. */
 static uint64_t count(struct tally *t, const struct failure_case *c, enum failures_way way,
                       uint64_t at, const struct failures_outcome *good)
 {
@@ -223,7 +223,8 @@ static void try_case(struct tally *tallies, const struct failure_case *c, bool w
         } else if (!whole) {
             try_some(t, c, way, &good, nrequests, nsamples);
         } else {
-            /* Until nothing fails; threads make the number of requests vary a little. */
+            /* Go on until no request fails; the number of requests varies slightly with the
+             * threads. */
             uint64_t at = 0;
 
             do

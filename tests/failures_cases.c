@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* Small, so that a run takes milliseconds; each has something that the others have not. */
+/* The models are small, so that a run takes milliseconds, and each has a feature of its own. */
 #define MLP                                                                  \
     "version: 1\n"                                                           \
     "name: tiny\n"                                                           \
@@ -104,7 +104,7 @@
     "  ROOT %r = f32[4]{0} all-reduce(f32[4]{0} %p), channel_id=1, "         \
     "replica_groups={{0,1}}, use_global_device_ids=true, to_apply=%add\n"                                \
     "}\n"
-/* A call in each of two steps, of one rank of four; an op that says less, and nothing else. */
+/* One rank of four: a call in each of two steps, an op that tells less, and nothing else. */
 #define PROFILED                                                                                  \
     "{\"distributedInfo\": {\"rank\": 1, \"world_size\": 4, \"pg_config\": [{\"pg_name\": \"1\", "     \
     "\"pg_desc\": \"mesh_tp\", \"pg_size\": 2, \"ranks\": [0, 1]}]}, \"traceEvents\": [\n"           \
@@ -147,10 +147,11 @@
     " \"intermediate_size\": 16, \"num_attention_heads\": 2, \"num_key_value_heads\": 2,"        \
     " \"num_hidden_layers\": 2, \"vocab_size\": 32, \"tie_word_embeddings\": false,"             \
     " \"torch_dtype\": \"bfloat16\"}\n"
-/* The length of the header, 8 bytes, and the header; the numbers themselves are not looked at. */
+/* The length of the header in 8 bytes, and the header; import does not read the numbers behind
+ * it. */
 #define SAFETENSORS \
     "\x40\0\0\0\0\0\0\0{\"a.w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}     "
-/* Nothing like what there is now, so that all is said to have changed. */
+/* Figures unlike the present ones, so that check reports every figure as changed. */
 #define STALE_STRATEGY(name)         \
     "  - name: " name "\n"           \
     "    mesh: 'tp=2'\n"             \

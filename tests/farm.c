@@ -1,6 +1,7 @@
-/* What ranks/farm.h promises.  Started by mpirun (tests/ranks_farm.sh) rank 0 tells how it went on all of
- * them; started by itself there is one rank, and the promises are the same.  With --no-memory other
- * ranks have none for an answer, which ends the job.
+/* Tests ranks/farm.h: all answers arrive in order, with slow, failing and stopped ranks.  Under
+ * mpirun (tests/ranks_farm.sh) rank 0 reports for all ranks; without mpirun there is one rank, for
+ * which the same holds.  With --no-memory the other ranks have no memory for an answer, which ends
+ * the job.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,12 +22,13 @@
 #define NTASKS 60
 #define NHANDS 3
 
-/* What all ranks have: how they work. */
+/* How each rank works; all ranks have the same. */
 struct worker {
-    int fails_every; /* on other ranks than 0; 0: never */
-    int slow_rank;   /* whose tasks take ten times as long, if there are others; -1: none */
-    int stops_at;    /* the task at which its rank is asked to stop; -1: none */
-    bool no_memory;  /* other ranks than 0 have none for their answers */
+    int fails_every; /* ranks other than 0 fail at every such task; 0: never */
+    int slow_rank;   /* the rank whose tasks take ten times as long, if there are several; -1:
+                      * none */
+    int stops_at;    /* the task at which the rank that works on it is asked to stop; -1: none */
+    bool no_memory;  /* ranks other than 0 have no memory for their answers */
     int stop;
     _Atomic int nworked;
 };
@@ -38,7 +40,7 @@ static void sleep_ms(long ms)
     nanosleep(&time, NULL);
 }
 
-/* The square of the task's number, and who worked it out. */
+/* Answer with the square of the task's number and the rank that worked on the task. */
 static int work(void *arg, const void *task, size_t bytes, struct text *answer)
 {
     struct worker *w = arg;
@@ -58,7 +60,7 @@ static int work(void *arg, const void *task, size_t bytes, struct text *answer)
     return w->fails_every && ranks_me() > 0 && number % (uint64_t)w->fails_every == 0;
 }
 
-/* What rank 0 asks and gets. */
+/* The tasks that rank 0 asks for, and the answers that it got. */
 struct asker {
     uint64_t first; /* number of task 0 */
     size_t ends_at; /* the task whose answer ends the round */
@@ -99,7 +101,7 @@ static size_t go(struct farm *farm, struct asker *a, uint64_t first, size_t n, s
     return ntaken == a->ntaken ? ntaken : SIZE_MAX;
 }
 
-/* Rank 0's side of a farm that all ranks begin: what it is to be, and what it was. */
+/* Run `first` on rank 0 of a new farm, while the other ranks serve it. */
 static void with_farm(struct worker *w, int nhands, void (*first)(struct farm *, struct worker *),
                       const char *what)
 {
@@ -185,7 +187,7 @@ int main(int argc, char **argv)
         w = (struct worker){.slow_rank = -1, .stops_at = -1};
         with_farm(&w, nhands, rounds, nhands == 1 ? "a hand" : "several hands");
     }
-    /* Rank 0 is slow, so that others come to have some of those that they fail at. */
+    /* Rank 0 is slow, so that other ranks take some of the tasks at which they fail. */
     w = (struct worker){.slow_rank = 0, .stops_at = -1, .fails_every = 7};
     with_farm(&w, 1, redone, "with failures");
     w = (struct worker){.slow_rank = ranks_count() - 1, .stops_at = -1};

@@ -1,16 +1,16 @@
-/* Whether verification tells right from wrong: faults planted into runs of random programs are
- * seen, and runs without a fault are not called wrong.
+/* Tests that verification tells right from wrong: faults planted into runs of random programs are
+ * found, and runs without a fault are not called wrong.
  *
  *   faults [FAULTS PROGRAMS PRESETS [TYPE [SEED]]]
  *
- * plants that many faults of each kind in each type (or one), runs so many programs and presets
- * without, and prints tables; as a test it does few.  A fault is planted
- * from outside, by what a device's thread is called with between its ops (walk_observe_fn): the
- * program that is tested has no switch for it.
+ * plants FAULTS faults of each kind in each type (or in one), runs PROGRAMS programs and PRESETS
+ * presets without faults, and prints tables; as a test it does few.  A fault is planted through
+ * walk_observe_fn, the function that a device's thread calls between its ops: the tested program
+ * has no switch for faults.
  *
- * A fault that leaves every result as it was, to the last bit, is not counted as tried.  One that
- * is not seen must be explained: wherever it changed something, the change is within what the
- * element's bound allows, or the element cannot be judged.
+ * A fault that leaves every bit of every result unchanged does not count as tried.  A fault that is
+ * not found must be explained: wherever it changed an element, the change is within the bound of
+ * that element, or the element cannot be judged.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,9 +29,9 @@
 #include "trial/verify.h"
 #include "walk/walk.h"
 
-#define SEED 31000000u         /* the first program's, if none is given */
-#define FAULTS_A_PROGRAM 10    /* of each kind */
-#define OTHER_DATA 0x9e3779b9u /* added to the seeds of what is filled in */
+#define SEED 31000000u         /* seed of the first program, if none is given */
+#define FAULTS_A_PROGRAM 10    /* faults of each kind */
+#define OTHER_DATA 0x9e3779b9u /* added to the seeds of the filled arrays */
 
 enum fault_kind { MISSING, STALE, EXCHANGED, LESSER, ELEMENT, NKINDS };
 
@@ -47,9 +47,9 @@ static uint64_t first_seed = SEED;
 
 struct fault {
     enum fault_kind kind;
-    uint32_t op;           /* that goes wrong */
-    uint32_t part;         /* which of its arrays */
-    int32_t device, other; /* where, and whose shard is there instead */
+    uint32_t op;           /* the op that goes wrong */
+    uint32_t part;         /* which of the op's arrays */
+    int32_t device, other; /* the faulty device, and the device whose shard replaces its own */
     int64_t element;
 };
 
@@ -79,7 +79,7 @@ static void keep(void *arg, int32_t device, uint32_t i, uint32_t microbatch,
         if (!copy)
             abort();
         memcpy(copy, shards[op->outputs[k]], bytes);
-        free(*kept_at(h, device, i, k)); /* of the microbatch before */
+        free(*kept_at(h, device, i, k)); /* of the previous microbatch */
         *kept_at(h, device, i, k) = copy;
     }
 }
@@ -99,13 +99,13 @@ static void history_fini(struct history *h)
 /* ---- one program, with its runs ---- */
 
 struct subject {
-    struct random_program *random; /* one of these two */
+    struct random_program *random; /* this or `preset` is the source of the program */
     struct random_preset preset;
     const struct graph *graph;
     struct program *program;
     enum shd_dtype dtype;
     struct verify_reference reference;
-    struct history now, before; /* of a run, and of one with other data */
+    struct history now, before; /* histories of a run and of a run with other data */
 };
 
 static void change_data(struct program *program, uint32_t by)
@@ -169,7 +169,7 @@ static void subject_fini(struct subject *s)
     }
 }
 
-/* Everything but the faults.  False: there is no program of this seed. */
+/* Create the program of a seed and its reference.  False: this seed has no program. */
 static bool subject_init(struct subject *s, uint64_t seed, enum shd_dtype dtype,
                          enum subject_from from)
 {
@@ -199,15 +199,15 @@ static void run_twice(struct subject *s)
 struct planting {
     const struct subject *s;
     struct fault fault;
-    void **saved;           /* by device: the operand of a sum that is put back after it */
+    void **saved;           /* by device: the operand of a sum, restored after the sum */
     struct effect *effects; /* by device */
 };
 
-/* What a fault did to the results of one device. */
+/* The change that a fault made to the results of one device. */
 struct effect {
     bool changed;
-    double most;    /* |with the fault - without| / allowed, at its largest */
-    uint64_t nopen; /* places changed that cannot be judged */
+    double most;    /* the largest |with the fault - without| / allowed */
+    uint64_t nopen; /* changed elements that cannot be judged */
 };
 
 static double rounded_to(int bits, double value)
@@ -220,7 +220,8 @@ static double rounded_to(int bits, double value)
     return ldexp(rint(ldexp(value, bits)), exponent - bits);
 }
 
-/* float32 in bfloat16, 8 bits of significand; the 16-bit types in float8 (e4m3), 4 bits. */
+/* Round as a lower precision does: float32 to bfloat16 (8 bits of significand), the 16-bit types
+ * to float8 e4m3 (4 bits). */
 static void round_all(enum shd_dtype dtype, void *values, uint64_t bytes)
 {
     uint64_t n = bytes / shd_dtype_size(dtype);
@@ -235,7 +236,7 @@ static void round_all(enum shd_dtype dtype, void *values, uint64_t bytes)
     }
 }
 
-/* By 2^-8 of itself in float32, by a half in 16 bits. */
+/* Change an element by 2^-8 of its value in float32, by half of it in 16 bits. */
 static void put_off(enum shd_dtype dtype, void *values, int64_t element)
 {
     char *at = (char *)values + (size_t)element * shd_dtype_size(dtype);
@@ -246,7 +247,7 @@ static void put_off(enum shd_dtype dtype, void *values, int64_t element)
     kern_store_f64(dtype, at, 1, 1, x);
 }
 
-/* Before the step: what goes into a sum. */
+/* Spoil the operand of a sum before the step. */
 static void spoil_operand(const struct planting *p, int32_t device, void *operand,
                           const struct program_buffer *b)
 {
@@ -264,7 +265,7 @@ static void spoil_operand(const struct planting *p, int32_t device, void *operan
         round_all(b->dtype, operand, b->bytes);
 }
 
-/* After it. */
+/* Spoil the result after the step. */
 static void spoil_result(const struct planting *p, int32_t device, void *result,
                          const struct program_buffer *b)
 {
@@ -282,7 +283,7 @@ static void spoil_result(const struct planting *p, int32_t device, void *result,
         put_off(b->dtype, result, f->element);
 }
 
-/* Where the results of a right run are kept: after the op that makes them. */
+/* The result of a right run, kept after the op that makes it. */
 static const void *right_result(const struct subject *s, int32_t device, uint32_t result)
 {
     uint32_t buffer = s->program->results[result].buffer;
@@ -294,7 +295,7 @@ static const void *right_result(const struct subject *s, int32_t device, uint32_
     abort();
 }
 
-/* One result of one device beside what it is without the fault. */
+/* Compare one result of one device with the result without the fault. */
 static void measure(const struct subject *s, int32_t device, uint32_t r, const char *got,
                     struct effect *effect)
 {
@@ -328,8 +329,8 @@ static void measure(const struct subject *s, int32_t device, uint32_t r, const c
     }
 }
 
-/* A walk_observe_fn.  What it is called with is the device's own memory, which it may write: other
- * devices read it within collectives only. */
+/* A walk_observe_fn.  The shards are the device's own memory, which this thread may write: other
+ * devices read them only within collectives. */
 static void plant(void *arg, int32_t device, uint32_t i, uint32_t microbatch,
                   const void *const *shards)
 {
@@ -349,7 +350,7 @@ static void plant(void *arg, int32_t device, uint32_t i, uint32_t microbatch,
         if (p->saved[device])
             memcpy((void *)(uintptr_t)shards[op->inputs[p->fault.part]], p->saved[device],
                    program->buffers[op->inputs[p->fault.part]].bytes);
-        free(p->saved[device]); /* the step is executed twice */
+        free(p->saved[device]); /* no later execution of the op restores the operand again */
         p->saved[device] = NULL;
         spoil_result(p, device, (void *)(uintptr_t)shards[result], &program->buffers[result]);
     }
@@ -362,7 +363,8 @@ static void plant(void *arg, int32_t device, uint32_t i, uint32_t microbatch,
 
 struct count {
     unsigned long tried, seen, below, open, unexplained;
-    double most_unseen; /* of the unseen, the largest effect in bounds */
+    double most_unseen; /* the largest effect of a fault that was not found, in multiples of the
+                         * bound */
 };
 
 static bool is_sum(const struct program_op *op)
@@ -373,7 +375,7 @@ static bool is_sum(const struct program_op *op)
            op->reshard.from.partial_op == SHD_SUM;
 }
 
-/* A fault of a kind at a random place; false: none found. */
+/* Draw a fault of a kind at a random place; false: no place was found. */
 static bool draw_fault(struct random *random, const struct program *program, enum fault_kind kind,
                        struct fault *f)
 {
@@ -436,7 +438,7 @@ static void try_fault(struct subject *s, uint64_t seed, const struct fault *f, s
     if (all.changed && !record_matches(run)) {
         count->seen++;
     } else if (all.changed) {
-        /* The right value may be off by its bound to one side, and the wrong one to the other. */
+        /* Right and wrong value may each be off by the bound, to opposite sides. */
         if (all.most > 2)
             count->unexplained++;
         else if (all.nopen > 0)
@@ -484,8 +486,9 @@ static void plant_all(struct count counts[NKINDS], enum shd_dtype dtype, unsigne
 /* ---- runs without a fault ---- */
 
 struct alarms {
-    unsigned long runs, alarms, arrays, open; /* arrays: with an element that is left open */
-    double nearest, nearest_step;             /* the largest error, in bounds */
+    unsigned long runs, alarms, arrays, open; /* arrays: all checked ones; open: those with an
+                                               * element that cannot be judged */
+    double nearest, nearest_step;             /* the largest error, in multiples of the bound */
 };
 
 static void judge_right(struct alarms *a, const struct subject *s, uint64_t seed)
@@ -519,7 +522,7 @@ static void judge_right(struct alarms *a, const struct subject *s, uint64_t seed
     record_destroy(run);
 }
 
-/* Programs of one source. */
+/* Judge `want` programs of one source. */
 static void judge_all(struct alarms *a, enum shd_dtype dtype, enum subject_from from,
                       unsigned long want)
 {
@@ -559,7 +562,7 @@ static void print_type(enum shd_dtype dtype, const struct count counts[NKINDS],
     fflush(stdout);
 }
 
-/* 99.9 % */
+/* Whether at least 99.9 % were found. */
 static bool nearly_all(const struct count *c)
 {
     return (c->tried - c->seen) * 1000 <= c->tried;
@@ -596,7 +599,7 @@ int main(int argc, char **argv)
 {
     static const enum shd_dtype types[] = {SHD_F32, SHD_BF16, SHD_F16};
     const char *sanitizer = getenv("SHD_SANITIZER");
-    /* Under the thread sanitizer a few are enough: threads do the same in all of them. */
+    /* Every fault makes the threads do the same, so a few suffice under the thread sanitizer. */
     unsigned long few = sanitizer && !strcmp(sanitizer, "thread") ? 2 : small_size() ? 5 : 25;
     unsigned long nfaults = argc > 3 ? strtoul(argv[1], NULL, 10) : few;
     unsigned long nprograms = argc > 3 ? strtoul(argv[2], NULL, 10) : 2 * few;

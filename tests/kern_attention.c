@@ -1,4 +1,6 @@
-/* What kern/attention.h promises.
+/* Tests kern/attention.h: attention and its gradient against double loops in float64, with the
+ * same bits for any number of threads, split and instruction set, at extremes, and with the flops
+ * of their formulas.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +16,7 @@
 
 enum { Q, K, V, O, LSE, DO, DQ, DK, DV, NARRAYS };
 
-/* A case: what a device is given, in arrays of the case's type, and the same in doubles. */
+/* A case: the arrays of a device in the case's type, and the same numbers in doubles. */
 struct problem {
     union kern_desc desc;
     int64_t offsets[KERN_ATTENTION_NOFFSETS];
@@ -107,7 +109,7 @@ static double softmax(const struct problem *p, int64_t b, int64_t s, int64_t h, 
     return most + log(sum);
 }
 
-/* Adds what one query gives to all results. */
+/* Add one query of one head to all results. */
 static void plain_query(struct problem *p, int64_t b, int64_t s, int64_t h, double *prob)
 {
     const struct kern_attention *a = &p->desc.attention;
@@ -151,9 +153,9 @@ static void run_plain(struct problem *p)
     free(prob);
 }
 
-static int flops_differ; /* runs whose loops counted other flops than their formula says */
+static int flops_differ; /* runs whose loops counted other flops than their formula gives */
 
-/* Runs one kernel in a workspace of exactly the size that it asks for. */
+/* Run one kernel with a workspace of exactly the size that the kernel asks for. */
 static void run_kernel(const struct problem *p, const struct kern_kernel *kernel,
                        const void *const *in, void *const *out, int nthreads)
 {
@@ -190,7 +192,7 @@ static double error_of(const struct problem *p, int i)
         double diff = fabs(get_elem(dtype_of(p, i), p->array[i], j) - p->plain[i][j]);
 
         most = fmax(most, fabs(p->plain[i][j]));
-        worst = diff <= worst ? worst : diff; /* a NaN stays */
+        worst = diff <= worst ? worst : diff; /* a NaN is never smaller, so it stays the worst */
     }
     return worst / most;
 }
@@ -203,7 +205,7 @@ static double tolerance(enum shd_dtype dtype)
     return of[dtype];
 }
 
-/* Gradients of 16-bit types are computed from an `o` that has been rounded. */
+/* Whether all results agree; gradients of 16-bit types are computed from a rounded `o`. */
 static bool agrees(struct problem *p)
 {
     static const char *const name[] = {"q", "k", "v", "o", "lse", "do", "dq", "dk", "dv"};
@@ -222,7 +224,7 @@ static bool agrees(struct problem *p)
 
 static const struct {
     const char *what;
-    struct kern_attention a; /* dtype and scale filled in below */
+    struct kern_attention a; /* dtype and scale are filled in below */
     int64_t query0, head0, kv_head0;
 } cases[] = {
     {"one query, one key", {0, 1, 1, 1, 1, 1, 1, 1, 1, 0, false, .blocks = 1}, 0, 0, 0},
@@ -305,7 +307,7 @@ static void test_bits(void)
     }
 }
 
-/* Each device's queries give the bits that they give in the whole. */
+/* The queries of each half give the same bits as in the whole. */
 static void test_split(void)
 {
     struct kern_attention a = middle;
@@ -415,7 +417,8 @@ static void test_counts(void)
        "counts stop at the largest");
 }
 
-/* The formula is that of whole sequences of tiles; the loops count one after the other. */
+/* The formula counts the flops of a whole sequence of tiles, the loops those of one tile after the
+ * other. */
 static void test_flops(void)
 {
     int nruns = random_count(200);
@@ -434,9 +437,9 @@ static void test_flops(void)
     ok(flops_differ == 0, "also of random sizes at random places");
 }
 
-/* A causal sequence cut in a row: the first of 8 devices has the least work, the last the most.  Of
- * all pairs of one half and the diagonal the mean to the maximum is 36/64, or less as tiles are
- * passed over in part. */
+/* A causal sequence in contiguous parts: the first of 8 devices has the least work, the last the
+ * most.  Counting half of all pairs and the diagonal, the mean is 36/64 of the maximum; slightly
+ * less, as tiles are partly passed over. */
 static void test_balance(void)
 {
     const struct kern_kernel *kernels[] = {&kern_kernel_attention, &kern_kernel_attention_grad};

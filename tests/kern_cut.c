@@ -1,6 +1,5 @@
-/* What kern/cut.h promises: parts of a kernel have the bits that they have in the whole, and so
- * have the parts of its rule of errors.  Of every kernel op of random programs on one device, in
- * float64 and in their own type.
+/* Tests kern/cut.h on every kernel op of random programs on one device, in float64 and in their
+ * own type: parts of a kernel give the bits of the whole, and so do parts of its rule of errors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +36,7 @@ static struct seen {
 
 #define NSEEN (sizeof seen / sizeof *seen)
 
-/* An op that has been done, and what its operands may be off. */
+/* A finished op, and the variances of the errors of its operands. */
 struct done {
     const struct program *program;
     const struct program_op *op;
@@ -46,7 +45,7 @@ struct done {
     double *off_out[PROGRAM_OUTPUTS_MAX];
     uint8_t marks[PROGRAM_INPUTS_MAX];
     double square;
-    bool exact; /* no rule */
+    bool exact; /* the op has no rule of errors */
 };
 
 static const struct program_buffer *operand(const struct done *d, uint32_t k)
@@ -59,7 +58,7 @@ static const struct program_buffer *result(const struct done *d, uint32_t k)
     return &d->program->buffers[d->op->outputs[k]];
 }
 
-/* The rows of an array that a part has: a copy. */
+/* Copy the rows of an array that belong to a part. */
 static void *rows_of(const struct kern_cut *cut, const struct kern_cut_array *a, const void *whole,
                      uint64_t n, size_t size, int64_t first, int64_t count)
 {
@@ -104,7 +103,7 @@ static bool run_rule(const struct done *d, const union kern_desc *desc,
     return d->op->kernel->error(desc, &error);
 }
 
-/* Do rows [first, first + count) and compare them with those of the whole. */
+/* Run rows [first, first + count) and compare them with the same rows of the whole. */
 static bool same_part(const struct done *d, const struct kern_cut *cut, int64_t first,
                       int64_t count)
 {
@@ -186,7 +185,8 @@ static bool same_in_parts(const struct done *d, int64_t wanted, int64_t nparts)
     return true;
 }
 
-/* Variances of some size, exact ones of every third operand, and the rule on the whole. */
+/* Draw variances for two thirds of the operands, keep the others exact, and run the rule on the
+ * whole. */
 static bool find_variances(struct done *d, struct random *random)
 {
     const struct program_op *op = d->op;
@@ -226,7 +226,7 @@ struct watching {
     bool exact, failed;
 };
 
-/* A walk_observe_fn. */
+/* A walk_observe_fn that cuts each op after it ran. */
 static void watch(void *arg, int32_t position, uint32_t i, uint32_t microbatch,
                   const void *const *shards)
 {
@@ -280,7 +280,7 @@ static void test_program(struct random_program *p)
     random_program_destroy(p);
 }
 
-/* out[4][5][6] = in[4][5][6] + b, which lies by its strides. */
+/* The cut of out[4][5][6] = in[4][5][6] + b, where b has its own strides. */
 static struct kern_cut cut_of(const int64_t *b_stride, int64_t wanted)
 {
     union kern_desc desc;
@@ -320,7 +320,7 @@ static void test_rows(void)
        "rows: the inner dimension, which an operand lacks, is left whole");
 }
 
-/* Kernels that choose between two dimensions, of 4 and of 8, themselves. */
+/* Kernels that cut one of two dimensions, of 4 and of 8, by a choice of their own. */
 static void test_outermost(void)
 {
     const union kern_desc window = {.window = {SHD_F32, 1, 4, 8, 3, {3}, {0}, {0}, {3}}};
@@ -343,8 +343,8 @@ static void test_outermost(void)
        "rows: an attention's batch, where it is enough");
 }
 
-/* A nest of the dimensions [2][3][4] of an array, given inside out, and what another array makes of
- * them: it lies as the first one, or turned. */
+/* A nest of the dimensions [2][3][4] of an array, given inside out, and of another array with the
+ * strides `other`: like the first one or transposed. */
 static struct kern_nest nest_of(const int64_t other[3], uint32_t first)
 {
     static const int64_t extent[] = {4, 1, 2, 3}, stride[] = {1, 77, 12, 4};

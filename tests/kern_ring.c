@@ -1,5 +1,5 @@
-/* Attention by positions and spans, to keys that come block by block, as kern/attention.h promises:
- * what many devices compute, in any order of tokens, is the attention of the whole sequence.
+/* Tests attention by positions and spans, with keys that arrive block by block (kern/attention.h):
+ * for any order of tokens, many devices together compute the attention of the whole sequence.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,18 +15,19 @@
 
 enum { Q, K, V, DO, O, LSE, DQ, DK, DV, NARRAYS };
 
-/* A sequence as a whole, stored in the order of its sight. */
+/* A whole sequence, stored in the order of its sight. */
 struct problem {
-    struct kern_attention a; /* of the whole */
+    struct kern_attention a; /* attention over the whole sequence */
     struct kern_sight sight;
-    int64_t blocks;         /* that the keys go round in; 1: all keys are on each device */
-    int64_t devices;        /* that the sequence is sharded over */
-    int64_t batches;        /* that the batch is sharded over */
-    int64_t width[NARRAYS]; /* elements to a token */
+    int64_t blocks;         /* blocks in which the keys go round the ring; 1: each device has all
+                             * keys */
+    int64_t devices;        /* devices over which the sequence is sharded */
+    int64_t batches;        /* devices over which the batch is sharded */
+    int64_t width[NARRAYS]; /* elements per token */
     void *array[NARRAYS];   /* [batch][tokens][width], in the type of the problem */
-    double *plain[NARRAYS]; /* as numbers; results: what a double loop computes */
-    double *got[NARRAYS];   /* results of the devices */
-    int32_t *first, *last;  /* documents */
+    double *plain[NARRAYS]; /* the same numbers in float64; results are those of the double loop */
+    double *got[NARRAYS];   /* results, put together from those of the devices */
+    int32_t *first, *last;  /* first and last token of each token's document */
 };
 
 static int64_t tokens(const struct problem *p)
@@ -50,7 +51,7 @@ static void set_widths(struct problem *p)
     p->width[LSE] = a->heads;
 }
 
-/* Documents of random lengths, in each row others. */
+/* Add documents of random lengths, which differ from row to row. */
 static void add_documents(struct problem *p, int64_t rows, int64_t most)
 {
     int64_t n = tokens(p);
@@ -132,7 +133,7 @@ static double *row_of(double *const *arrays, const struct problem *p, int i, int
     return arrays[i] + (b * tokens(p) + s) * p->width[i] + h * (p->width[i] / heads);
 }
 
-/* One query of one head: adds to all results. */
+/* Add one query of one head to all results. */
 static void plain_query(struct problem *p, int64_t b, int64_t s, int64_t h, double *prob)
 {
     int64_t g = h / p->a.repeat, d = p->a.head_dim, e = p->a.value_dim;
@@ -179,37 +180,39 @@ static void run_plain(struct problem *p)
 
 /* ---- devices ---- */
 
-/* What a device has of the sequence, and how far its keys were moved on. */
+/* A device's part of the sequence, and how far its keys have moved along the ring. */
 struct device {
     struct problem *p;
     union kern_desc desc;
     int64_t offsets[KERN_ATTENTION_NOFFSETS];
-    void *q, *o, *lse, *grad; /* the device's own; lse in the type of sums */
+    void *q, *o, *lse, *grad; /* the device's own parts; lse in the type of sums */
     void *so_far;             /* o in the type of sums */
     int32_t *spans, *positions;
 };
 
-static int flops_differ; /* runs whose loops counted other flops than their formula says */
+static int flops_differ; /* runs whose loops counted other flops than their formula gives */
 
 static enum shd_dtype sums_of(const struct problem *p)
 {
     return kern_attention_sums(p->a.dtype);
 }
 
-/* The token of the whole that a device's token is; `shift` of its keys. */
+/* The token of the whole sequence at place `local` of a device; `shift` is how far the device's
+ * keys have moved. */
 static int64_t token_of(const struct device *d, int64_t local, int64_t shift)
 {
     const struct kern_attention *a = &d->desc.attention;
     int64_t all = tokens(d->p), moved = shift * (all / d->p->blocks), at;
 
-    if (a->keys == all) /* all keys are here */
+    if (a->keys == all) /* the device has all keys */
         at = local;
     else
         at = d->offsets[KERN_ATTENTION_QUERY0] + local;
     return ((at - moved) % all + all) % all;
 }
 
-/* The device's part of an array, or (`back`) added to what the devices give. */
+/* A copy of the device's part of array `i`: `n` tokens of its queries, or of the keys moved by
+ * `shift`. */
 static void *part_of(const struct device *d, int i, int64_t n, int64_t shift, bool queries)
 {
     const struct problem *p = d->p;
@@ -244,7 +247,7 @@ static void add_back(const struct device *d, int i, enum shd_dtype dtype, const 
     }
 }
 
-/* Spans and positions as kern_fill() makes them. */
+/* Let kern_fill() make the spans and positions. */
 static void fill_sight(struct device *d, int64_t shift)
 {
     const struct problem *p = d->p;
@@ -262,7 +265,7 @@ static void fill_sight(struct device *d, int64_t shift)
     kern_fill(&source, SHD_I32, 1, &all, &keys, &a->keys, d->positions);
 }
 
-/* Runs a kernel in a workspace of exactly the size that it asks for. */
+/* Run a kernel with a workspace of exactly the size that the kernel asks for. */
 static void run_kernel(const struct device *d, const struct kern_kernel *kernel,
                        const void *const *in, void *const *out)
 {
@@ -315,7 +318,8 @@ static void run_backward(struct device *d, int64_t shift)
     free(dv);
 }
 
-/* A device with a part of the batch and of the sequence: all steps of the ring. */
+/* Run all steps of the ring for one device, which has one part of the batch and one of the
+ * sequence. */
 static void run_device(struct problem *p, int64_t device, int64_t part)
 {
     struct device d = {.p = p, .desc.attention = p->a};
@@ -368,12 +372,13 @@ static double error_of(const struct problem *p, int i)
         double diff = fabs(p->got[i][j] - p->plain[i][j]);
 
         most = fmax(most, fabs(p->plain[i][j]));
-        worst = diff <= worst ? worst : diff; /* a NaN stays */
+        worst = diff <= worst ? worst : diff; /* a NaN is never smaller, so it stays the worst */
     }
     return worst / most;
 }
 
-/* Parts of gradients are rounded before they are added here. */
+/* Whether all results agree.  Tolerances are wide, because each device rounds its part of a
+ * gradient before the parts are added here. */
 static bool agrees(const struct problem *p)
 {
     static const char *const name[] = {"q", "k", "v", "do", "o", "lse", "dq", "dk", "dv"};
@@ -403,7 +408,7 @@ static bool agrees(const struct problem *p)
 static const struct {
     const char *what;
     struct kern_order order;
-    int64_t blocks, devices, batches, window, documents; /* documents: the longest */
+    int64_t blocks, devices, batches, window, documents; /* documents: the longest one */
     bool causal;
 } cases[] = {
     {"one device, causal", {KERN_CONTIGUOUS, 1, 200}, 1, 1, 1, 0, 0, true},
@@ -473,7 +478,7 @@ static void test_cases(void)
 
 /* ---- flops ---- */
 
-/* A device of a random ring with a random sight, in a random step. */
+/* Draw one device of a random ring with a random sight, in a random step. */
 static void random_device(struct problem *p)
 {
     int64_t cuts = 1 + random_below(6), unit, most = 1 + random_below(900);
@@ -509,7 +514,8 @@ static void test_flops(void)
 
         random_device(&p);
         if (random_below(2))
-            p.sight.pairs = calloc(1, kern_pairs_bytes()); /* the second count is the first */
+            p.sight.pairs = calloc(1, kern_pairs_bytes()); /* with a cache of pair counts, from
+                                                            * which the second count comes */
         problem_init(&p);
         run_device(&p, random_below(p.devices), random_below(p.batches));
         problem_fini(&p);
@@ -526,9 +532,10 @@ static void test_flops(void)
 
 /* ---- the contiguous order is the causal one ---- */
 
-/* With the positions that tokens have as they lie, all is as if there were none: bits; bytes but
- * those of the sight's own arrays; and flops, but that without positions the last tile of keys ends
- * with the last query, which is in the middle of it where tiles of both do not end together. */
+/* Positions in contiguous order give the same bits as causal attention without positions.  They
+ * touch the same bytes but for the sight's own arrays.  They take the same flops where tiles of
+ * queries and keys end together; elsewhere attention without positions ends its last tile of keys
+ * at the last query. */
 static void test_contiguous(void)
 {
     struct kern_sight sight = {.order = {KERN_CONTIGUOUS, 1, 500}, .causal = true};
@@ -607,8 +614,8 @@ static void test_contiguous(void)
 
 /* ---- what is passed over ---- */
 
-/* Columns of a tile of 128 queries between the first and the last group of 32 with a query that
- * sees one of 64 keys. */
+/* Columns of a tile of 128 queries, counted from the first to the last group of 32 queries that
+ * see at least one of 64 keys. */
 static int64_t columns_that_see(const struct problem *p, int64_t s, int64_t nq, int64_t t,
                                 int64_t nk)
 {
@@ -624,7 +631,7 @@ static int64_t columns_that_see(const struct problem *p, int64_t s, int64_t nq, 
     return end > from ? end - from : 0;
 }
 
-/* A causal attention works on the groups that see something, and on no others. */
+/* Causal attention works on the groups of queries that see a key and passes over the others. */
 static void test_passed_over(void)
 {
     for (int kind = 0; kind < KERN_NORDERS; kind++) {
@@ -662,7 +669,7 @@ static void test_passed_over(void)
     }
 }
 
-/* A query that sees nothing, so far or at all. */
+/* A query that sees no key in this block, or in no block at all. */
 static void test_blind(void)
 {
     struct kern_sight sight = {.order = {KERN_CONTIGUOUS, 1, 1}};
@@ -690,13 +697,13 @@ static void test_blind(void)
     ok(o == 3 && lse == 1, "and keeps that where it sees none");
 }
 
-/* Of steps of a ring those that have as many pairs are the same work, wherever they are. */
+/* Steps of a ring with equally many pairs are the same work, whatever their device and shift. */
 static void test_same_work(void)
 {
     struct kern_sight sight = {.order = {KERN_ZIGZAG, 4, 512}, .causal = true};
     const union kern_desc desc = {
         .attention = {SHD_F32, 1, 128, 128, 1, 1, 8, 8, 1, 1, .blocks = 1, .sight = &sight}};
-    uint64_t first[2] = {0}; /* of a device's own keys, of others' */
+    uint64_t first[2] = {0}; /* pairs with a device's own keys; with another device's keys */
     bool alike = true;
 
     for (int64_t device = 0; device < 4; device++)
@@ -716,7 +723,8 @@ static void test_same_work(void)
     ok(first[0] > first[1], "a device's own keys are more");
 }
 
-/* Zigzag makes the devices' work equal; in a row the last of 8 has the most. */
+/* Zigzag order balances the devices' work; in contiguous order the last of 8 devices has the
+ * most. */
 static void test_balance(void)
 {
     static const double least[KERN_NORDERS] = {0.53, 1, 0.8};

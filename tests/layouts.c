@@ -1,5 +1,5 @@
-/* What search/space.h, search/search.h and search/families.h promise, on spaces so small that all
- * of their layouts are planned one by one.
+/* Tests search/space.h, search/search.h and search/families.h on spaces small enough to plan each
+ * of their layouts: the search finds the best, and its bounds and counts are right.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,7 @@ static const char small[] =
     "batch: {size: 4, seq: 64}\nstep: [forward, backward, update]\n"
     "optimizer: {kind: adamw}\nparams: [['.*', []]]\naxes: {batch: dp}\n";
 
-/* A scenario that was read, and what is searched of it. */
+/* A scenario, and the trial and subject that the search is given of it. */
 struct asked {
     struct scenario_file *file;
     struct trial trial;
@@ -47,7 +47,7 @@ static void read_text(struct asked *out, const char *text)
     diag_fini(&errors);
 }
 
-/* With ranges, "tp=1..2" or "!tp=1" of what is forbidden. */
+/* Read a scenario and restrict its space by ranges: "tp=1..2", or "!tp=1" to forbid a value. */
 static void ask(struct asked *out, const char *text, int64_t devices, const char *const *ranges,
                 size_t nranges)
 {
@@ -71,7 +71,7 @@ static void forget(struct asked *asked)
 
 /* ---- the space ---- */
 
-/* The names of all layouts are expected ones, in their order. */
+/* The space lists exactly the layouts named in `want`, in that order. */
 static void lists(const struct space *space, const char *const *want, size_t nwant,
                   const char *what)
 {
@@ -96,9 +96,9 @@ static void lists(const struct space *space, const char *const *want, size_t nwa
     free(layouts);
 }
 
-/* Experts lie over some of the replicas: ZeRO cuts what is not an expert over all replicas, or all
- * of a layer over those that hold the same experts; over those that hold different ones where it
- * is asked for. */
+/* Experts are spread over some of the replicas.  ZeRO then cuts weights outside experts over all
+ * replicas, or cuts a whole layer over the replicas that hold the same experts; a range of
+ * `shards` also asks for ZeRO over the replicas that hold different experts. */
 static void test_experts(void)
 {
     static const char moe[] =
@@ -145,7 +145,7 @@ static void test_experts(void)
     forget(&asked);
 }
 
-/* Two devices: what follows from the rules, one by one. */
+/* Layouts of two devices, as the rules of space.h give them. */
 static void test_list(void)
 {
     static const char *const ranges[] = {"recompute=none", "!zero=2", "!microbatch=4"};
@@ -165,8 +165,8 @@ static void test_list(void)
         "t2 p1 d1 v1 mb2 z0 recompute-none pp-dp-cp-tp",
         "t2 p1 d1 v1 mb2 z0 sp recompute-none pp-dp-cp-tp",
     };
-    /* Of four devices two of each of two axes lie one way or the other, and ZeRO's parts over all
-     * replicas or half of them; what is ranged is tried though it is not usual. */
+    /* On four devices, two axes of two devices each lie in either order, and ZeRO cuts over all
+     * replicas or half of them; a value given by a range is tried even if it is unusual. */
     static const char *const orders[] = {"recompute=full", "microbatch=1", "tp=2",      "sp=no",
                                          "pp=1",           "cp=1..2",      "zero=0..1", "!zero=0"};
     static const char *const two[] = {
@@ -214,7 +214,7 @@ static void test_list(void)
 
 static void test_words(void)
 {
-    enum { ONE_F_ONE_B, INTERLEAVED }; /* the first two that are searched */
+    enum { ONE_F_ONE_B, INTERLEAVED }; /* the first two schedules that are searched */
     static const struct {
         struct layout layout;
         const char *told, *mesh;
@@ -251,7 +251,7 @@ static void test_words(void)
        "words: how many choices differ");
 }
 
-/* Why there is no layout, and what is near. */
+/* An empty space explains why no layout exists and suggests values near the given ones. */
 static void test_undivided(void)
 {
     static const struct {
@@ -283,7 +283,7 @@ static void test_undivided(void)
 
 /* ---- the best of a space ---- */
 
-/* A space of which all layouts were planned, one by one. */
+/* A space and the plan of each of its layouts. */
 struct all {
     struct asked asked;
     struct layout *layouts;
@@ -300,7 +300,7 @@ static void plan_all(struct all *a)
             exit(99);
 }
 
-/* All layouts in so many ranges, planned. */
+/* Plan all layouts of a scenario's space within `nranges` ranges. */
 static void make_all(struct all *a, const char *text, int64_t devices, const char *const *ranges,
                      size_t nranges)
 {
@@ -328,7 +328,8 @@ static bool counts(const struct plan *plan, double within_s)
     return plan->state == PLAN_FITS && (within_s <= 0 || plan->figures.step_s <= within_s);
 }
 
-/* Whether the same layout without recomputation is no worse. */
+/* Whether recomputation buys nothing: the same layout without it is as fast and needs no more
+ * memory. */
 static bool is_for_nothing(const struct all *a, size_t i, double within_s)
 {
     struct layout other = a->layouts[i];
@@ -354,7 +355,8 @@ static bool is_better(const struct all *a, size_t x, size_t y, double within_s)
     return x < y;
 }
 
-/* The number of the best of a part (NULL: of all) behind another; n: there is none. */
+/* The best layout of `part` (NULL: of the whole space) that ranks behind layout `before` (n:
+ * behind none); n if there is none. */
 static size_t best_behind(const struct all *a, const struct space *part, size_t before,
                           double within_s)
 {
@@ -369,7 +371,7 @@ static size_t best_behind(const struct all *a, const struct space *part, size_t 
     return best;
 }
 
-/* The first so many of a search are those of all plans. */
+/* The best `ntop` layouts that the search found are the best of all plans. */
 static bool best_agree(const struct search *s, const struct all *a, size_t ntop)
 {
     size_t at = a->n;
@@ -384,7 +386,7 @@ static bool best_agree(const struct search *s, const struct all *a, size_t ntop)
     return true;
 }
 
-/* Nothing is bounded above what it comes to, nor left out though it counts. */
+/* No bound exceeds the figure of its plan, and no layout that counts is left out. */
 static bool bounds_hold(const struct search *s, const struct all *a)
 {
     for (size_t i = 0; i < a->n; i++) {
@@ -399,7 +401,8 @@ static bool bounds_hold(const struct search *s, const struct all *a)
     return true;
 }
 
-/* Each layout is planned, out or left; of those without a place each is told why. */
+/* Each layout is counted once as planned, left out or still queued, and each that has no place
+ * among the best as too big, too slow or refused. */
 static bool adds_up(const struct search *s, const struct all *a)
 {
     size_t nout = 0, nleft = 0, nlost = 0;
@@ -420,8 +423,8 @@ static bool adds_up(const struct search *s, const struct all *a)
            s->nlevels[SEARCH_SCALED] == a->n;
 }
 
-/* What was not planned is no better than what is proven, nor, in the end, than the last of the
- * best. */
+/* No unplanned layout is better than the proven bound; once the search is over, no unplanned
+ * layout is better than the last of the best. */
 static bool is_proven(const struct search *s, const struct all *a, size_t ntop)
 {
     bool any = false;
@@ -469,7 +472,7 @@ static void test_best(const struct all *a, size_t ncases)
     }
 }
 
-/* Cut short by the number of plans, or before it begins. */
+/* A search stopped by its limit on plans, or before it begins. */
 static void test_short(const struct all *a)
 {
     const int stop = 1;
@@ -492,14 +495,14 @@ static void test_short(const struct all *a)
     search_fini(&s);
 }
 
-/* The part of the space in which a choice has a value. */
+/* The part of the space in which `choice` has `value`. */
 static struct space part_of(enum space_choice choice, int32_t value)
 {
     return (struct space){.nranges = 1, .ranges = {{choice, value, value, false}}};
 }
 
-/* Whether the best of a part was found, or as much was done as may be; `left` is the first that may
- * be better. */
+/* Whether the search found the best layout of `part` or spent all plans that it may; `left` is the
+ * first unplanned layout that may be better. */
 static bool is_looked_at(const struct search *s, const struct all *a, const struct space *part,
                          uint32_t left, size_t nplans)
 {
@@ -511,7 +514,7 @@ static bool is_looked_at(const struct search *s, const struct all *a, const stru
             if (s->items[i].plan != UINT32_MAX)
                 found = fmin(found, a->plans[i].figures.step_s);
             else if (left == UINT32_MAX || a->plans[i].figures.step_s < search_bound_of(s, left))
-                return false; /* below what is said to be the first */
+                return false; /* faster than the bound of the first unplanned layout */
         }
     if (left == UINT32_MAX || search_bound_of(s, left) >= found)
         return found == best;
@@ -547,7 +550,7 @@ static void test_parts(const struct all *a)
     search_fini(&s);
 }
 
-/* Kinds of layouts: plain ones with a stage of ZeRO, others by one choice. */
+/* Families of layouts: a ZeRO stage without other parallelism, or a range of one choice. */
 static const struct {
     const char *name;
     enum space_choice choice;
@@ -559,7 +562,7 @@ static const struct {
     {"no context", SPACE_CP, 1, 1},
 };
 
-/* The part of the space that a kind is. */
+/* The part of the space that belongs to a family. */
 static struct space kind_of(const char *name)
 {
     struct space part = {.nranges = 0};
@@ -625,7 +628,7 @@ static void test_families(const struct all *a, const char *want)
     search_fini(&s);
 }
 
-/* The same with so little memory that half of the layouts do not fit. */
+/* Reduce memory until about half of the layouts do not fit, and plan them again. */
 static void suppose_less(struct all *a)
 {
     double least = INFINITY, most = 0;
@@ -669,15 +672,15 @@ static void test_all(void)
     free_all(&a);
 }
 
-/* Where bounds are nearest to steps: under software that waits for its collectives, by all stages
- * of ZeRO; and under software that makes chains of elementwise ops, whose parts in the update
- * depend on how many layers there are. */
+/* Cases in which bounds come closest to step times: software that waits for its collectives, with
+ * all stages of ZeRO; and software that fuses chains of elementwise ops, where the chains of the
+ * update depend on the number of layers. */
 static const struct near {
     const char *what, *text;
     int64_t devices;
     const char *ranges[10];
     size_t nranges;
-    double least; /* part of its step that each bound has */
+    double least; /* the part of its layout's step that each bound reaches */
 } nears[] = {
     {"waiting",
      "version: 1\nname: waiting\nhardware: a100-80g-selene\nmesh: {pp: 4, dp: 16, tp: 2}\n"
@@ -747,7 +750,7 @@ static void test_near(const struct near *near)
     "step: [forward, backward, update]\noptimizer: {kind: adamw}\n"                      \
     "params: [['.*', []]]\naxes: {batch: dp}\n" more
 
-/* How a scenario is laid out itself says nothing of the layouts that are looked at. */
+/* The layout that a scenario itself gives has no influence on the layouts that are searched. */
 static void test_given(void)
 {
     static const char plain[] = GIVEN("{dp: 4}", "");
@@ -777,7 +780,8 @@ static void test_given(void)
 
 /* ---- tensors ---- */
 
-/* Two kinds of two dimensions, each whole or cut one way, by a batch that is cut or not. */
+/* Two kinds of parameters of two dimensions, each whole or cut along one, times a batch that is
+ * cut or not. */
 static void test_tensors(void)
 {
     static const char text[] =

@@ -1,5 +1,5 @@
-/* A step of training in several microbatches, and with activations computed again: the same
- * numbers, for less memory and more work, and gradients combined once a step.
+/* Tests a training step in several microbatches and with recomputed activations: the same numbers
+ * for less memory and more work, and gradients that are reduced once per step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,11 +20,11 @@
 #define SEQ 48
 #define LAYERS 3
 
-/* What a step is made with. */
+/* The options of a step. */
 struct made {
     uint32_t microbatches;
     enum recompute recompute;
-    int32_t ndevices; /* over which the batch is cut */
+    int32_t ndevices; /* devices over which the batch is sharded */
     struct recompute_layers layers;
 };
 
@@ -40,7 +40,7 @@ static uint32_t weight(struct graph *g, const char *name, uint32_t a, uint32_t b
     return graph_param(g, name, SHD_F64, dims, c == GRAPH_NONE ? 2 : 3, source);
 }
 
-/* A row of tokens, and from its second one on the labels; the data are the same in any number of
+/* A row of tokens; the labels begin with its second token.  The data are the same for any number of
  * microbatches. */
 static uint32_t tokens(struct graph *g, const char *name, uint32_t first, int64_t vocab)
 {
@@ -111,7 +111,7 @@ static struct graph *make_graph(const struct made *made)
     return g;
 }
 
-/* The step, with the batch sharded over a mesh of one axis. */
+/* Make the step, with the batch sharded over a mesh of one axis. */
 static bool make(struct step *out, struct graph **graph, struct shd_mesh **mesh,
                  const struct made *made)
 {
@@ -141,13 +141,13 @@ static void forget(struct step *step, struct graph *graph, struct shd_mesh *mesh
     shd_mesh_destroy(mesh);
 }
 
-/* What is not a number is larger than any. */
+/* The maximum, with NaN as infinity. */
 static double larger(double a, double b)
 {
     return isnan(b) || b > a ? (isnan(b) ? INFINITY : b) : a;
 }
 
-/* The largest difference of a result's elements, relative to 1. */
+/* The largest difference of elements of a result, relative to 1. */
 static double difference(const struct step *a, const struct step *b)
 {
     double most = 0;
@@ -192,7 +192,7 @@ static uint64_t parameter_bytes(const struct graph *g)
     return bytes;
 }
 
-/* Whether parameters and the optimizer's state are there once. */
+/* Whether parameters and the optimizer's state are updated in place, so that they exist once. */
 static bool all_in_place(const struct program *program)
 {
     bool all = program_has_state(program);
@@ -203,7 +203,7 @@ static bool all_in_place(const struct program *program)
     return all;
 }
 
-/* What the bytes at the peak are for. */
+/* Check the bytes at the peak by their use. */
 static void check_uses(const struct step *s, uint64_t parameters, bool sums, const char *what)
 {
     struct program_memory memory;
@@ -241,24 +241,24 @@ static void compare(const struct step *whole, const struct made *made)
     if (good && made->ndevices == 1 && made->recompute != RECOMPUTE_NONE)
         ok(flops(&s) > flops(whole), "%s: %llu flops, not %llu", what,
            (unsigned long long)flops(&s), (unsigned long long)flops(whole));
-    /* Fused attention keeps no scores, so that to compute it again frees little. */
+    /* Fused attention keeps no scores, so its recomputation frees little memory. */
     if (good && made->ndevices == 1 && made->recompute != RECOMPUTE_SELECTIVE)
         ok(peak(&s) < peak(whole), "%s: %llu bytes at the peak, not %llu", what,
            (unsigned long long)peak(&s), (unsigned long long)peak(whole));
-    if (good && made->ndevices > 1) /* and the loss, a number */
+    if (good && made->ndevices > 1) /* plus the loss, a single number */
         ok(record_received(s.executed) ==
                2 * (uint64_t)(made->ndevices - 1) * (parameter_bytes(graph) + sizeof(double)),
            "%s: gradients are all-reduced once, 2 (n - 1) bytes of the parameters'", what);
     forget(&s, graph, mesh);
 }
 
-/* The work that layers computed again add to a step: of each the same. */
+/* Each recomputed layer adds the same work to a step. */
 static void test_layers(const struct step *whole)
 {
     static const struct {
         struct recompute_layers layers;
         uint64_t times;
-        bool more; /* and what a layer gives to another one of its group */
+        bool more; /* also the values that a layer hands to another layer of its group */
     } cases[] = {
         {{1, 1, 2}, 2, false},          {{1, 1, 3}, 3, false},
         {{1, 2, UINT32_MAX}, 2, false}, {{1, 3, UINT32_MAX}, 1, false},

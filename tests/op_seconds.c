@@ -1,4 +1,5 @@
-/* What cost/op_seconds.h promises, in seconds worked out by hand on a cluster of round numbers.
+/* Tests cost/op_seconds.h: seconds of transfers, products, chains and stages, worked out by hand
+ * on a cluster of round numbers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,8 +16,8 @@
 #include "tap.h"
 #include "timetable/timetable.h"
 
-/* A flop takes a picosecond and a byte of memory 10; a byte takes 1 ns inside a node of four, and
- * 10 between nodes. */
+/* A flop takes 1 ps, a byte of memory 10 ps, a byte on a link 1 ns inside a node of four devices
+ * and 10 ns between nodes. */
 static const char cluster[] =
     "version: 1\nname: round\nsource: made up\n"
     "rates: {float32: 1TFLOP/s, bfloat16: 4TFLOP/s}\nmemory: {size: 16GiB, rate: 100GB/s}\n"
@@ -25,9 +26,9 @@ static const char cluster[] =
     "tiers: [{name: node, devices: 4, rate: 1GB/s, latency: 0s, step: 0s},\n"
     "        {name: wire, rate: 0.1GB/s, latency: 0s, step: 0s}]\n";
 
-#define MEMORY_S 10e-12 /* a byte of memory */
-#define NODE_S 1e-9     /* a byte inside a node */
-#define WIRE_S 10e-9    /* and between nodes */
+#define MEMORY_S 10e-12 /* per byte of memory */
+#define NODE_S 1e-9     /* per byte inside a node */
+#define WIRE_S 10e-9    /* per byte between nodes */
 
 enum { ROWS = 16, COLUMNS = 32, BYTES = ROWS * COLUMNS * 4 };
 
@@ -68,7 +69,7 @@ static void is_near(double found, double expected, const char *what)
        expected);
 }
 
-/* An array of ROWS x COLUMNS with the rows along an axis of the mesh; -1: whole. */
+/* An array of ROWS x COLUMNS whose rows are sharded by an axis of the mesh; -1: replicated. */
 static struct shd_sharding by_rows(const struct program *p, int axis)
 {
     struct shd_sharding s;
@@ -89,7 +90,7 @@ static uint32_t array(struct program *p, const struct shd_sharding *s)
     return buffer;
 }
 
-/* Add an op that writes one array; returns that. */
+/* Add an op that writes one array; returns the array. */
 static uint32_t add(struct program *p, struct program_op op, const struct shd_sharding *s)
 {
     op.name = "op";
@@ -109,7 +110,7 @@ static uint32_t argument(struct program *p, int axis)
     return buffer;
 }
 
-/* The step that leads to rows along another axis. */
+/* Add the step that reshards rows to another axis (-1: replicated); returns the new array. */
 static uint32_t reshard(struct program *p, uint32_t in, int axis)
 {
     const int64_t shape[2] = {ROWS, COLUMNS};
@@ -124,7 +125,7 @@ static uint32_t reshard(struct program *p, uint32_t in, int axis)
     return add(p, op, &s);
 }
 
-/* a + b of whole arrays, a pass over the elements. */
+/* a + b of replicated arrays: one pass over the elements. */
 static uint32_t sum(struct program *p, uint32_t a, uint32_t b)
 {
     const struct shd_sharding s = by_rows(p, -1);
@@ -155,7 +156,7 @@ static struct op_seconds seconds_of(const struct program *p, const struct hardwa
     return s;
 }
 
-/* Two nodes of four: axis a leads from one to the other, axis b lies inside. */
+/* Two nodes of four devices: axis a joins the nodes, axis b lies inside a node. */
 static const char *const names[] = {"a", "b"};
 static const int32_t sizes[] = {2, 4};
 
@@ -168,15 +169,15 @@ static void test_transfers(void)
     struct op_seconds s;
 
     reshard(p, by_b, -1); /* op 3: an all-gather inside nodes */
-    reshard(p, by_a, -1); /* 4: and between them */
-    reshard(p, whole, 1); /* 5: a slice */
-    reshard(p, by_a, 1);  /* 6: an exchange */
+    reshard(p, by_a, -1); /* op 4: an all-gather between nodes */
+    reshard(p, whole, 1); /* op 5: a slice */
+    reshard(p, by_a, 1);  /* op 6: an exchange */
     finish(p);
     s = seconds_of(p, h);
     is_near(op_seconds_of(&s, 3, 0), BYTES * 3 / 4 * NODE_S, "all-gather in a node");
     is_near(op_seconds_of(&s, 4, 0), BYTES / 2 * WIRE_S, "all-gather between nodes");
     is_near(op_seconds_of(&s, 5, 0), 2 * BYTES / 4 * MEMORY_S, "slice: read and written");
-    /* Half of the rows of device 2 come over the wire as of an all-to-all of eight. */
+    /* Device 2 fetches half of its rows over the wire, at the rate of an all-to-all of eight. */
     is_near(op_seconds_of(&s, 6, 2), BYTES / 4 * 8 / 7. / 2 * WIRE_S, "exchange: what it lacks");
     ok(op_seconds_of(&s, 6, 0) == 0, "exchange: a device that has its rows already");
     ok(op_seconds_even(&s, 3) && op_seconds_even(&s, 5) && !op_seconds_even(&s, 6),
@@ -196,7 +197,7 @@ static void test_transfers(void)
     hardware_destroy(h);
 }
 
-/* Groups lie as in the mesh that counts, whose axes have another order. */
+/* `mesh` decides where groups lie, even if its axes have another order than the program's. */
 static void test_order(void)
 {
     static const char *const other[] = {"b", "a"};
@@ -209,7 +210,7 @@ static void test_order(void)
     struct op_seconds s;
 
     reshard(p, by_a, -1); /* op 2 */
-    reshard(p, by_b, -1); /* 3 */
+    reshard(p, by_b, -1); /* op 3 */
     finish(p);
     s = seconds_of(p, h);
     op_seconds_group(&g, &s, 2);
@@ -229,7 +230,7 @@ static void test_order(void)
     hardware_destroy(h);
 }
 
-/* Products take as long as their type's rate has it. */
+/* The time of a product follows from the rate of its type. */
 static void test_products(void)
 {
     enum { SIDE = 1024 };
@@ -264,10 +265,10 @@ static void test_products(void)
     hardware_destroy(h);
 }
 
-/* Sums in a row, of which each adds the argument to what the one before made. */
+/* A row of sums, each adding the argument to the sum before. */
 static void test_chains(void)
 {
-    enum { SUMS = 18, ROOM = 16 }; /* a chain ends with its sixteenth */
+    enum { SUMS = 18, ROOM = 16 }; /* ROOM: a chain ends with its sixteenth op */
     struct hardware *h = read_cluster();
     struct shd_mesh *mesh = mesh_of(names, sizes);
     struct program *p = program_on(mesh);
@@ -326,8 +327,8 @@ static void test_messages(void)
     hardware_destroy(h);
 }
 
-/* Two stages of three devices: of devices that send from 0 to 3, 1 to 4 and 2 to 5 the first stays
- * inside its node. */
+/* Two stages of three devices.  Of the messages 0 -> 3, 1 -> 4 and 2 -> 5 only the first stays
+ * inside a node. */
 static void test_stages(void)
 {
     static const char *const axes[] = {"pp", "dp"};

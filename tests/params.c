@@ -1,5 +1,5 @@
-/* What shd/prefix.h, shd/store.h, shd/params.h and shd/partition.h promise: trees on device memory,
- * and functions over them.
+/* Tests shd/prefix.h, shd/store.h, shd/params.h and shd/partition.h: trees of parameters on device
+ * memory, and functions over them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -100,7 +100,7 @@ static size_t bytes_of(const struct shd_tree *tree, size_t i)
     return (size_t)bytes;
 }
 
-/* Gathered back, everything is bit-equal to what was placed. */
+/* Whether gathering returns exactly the bits that were placed. */
 static bool comes_back(const struct shd_params *params, const struct host *host)
 {
     const struct shd_tree *tree = shd_params_tree(params);
@@ -160,7 +160,7 @@ static bool holds_what_analyze_says(const struct shd_store *store, const struct 
     return good;
 }
 
-/* Two leaves of [4][4] floats. */
+/* A tree of two leaves of [4][4] floats. */
 static struct shd_tree *two_leaves(const char *first, const char *second)
 {
     const int64_t shape[] = {4, 4};
@@ -225,7 +225,7 @@ static void test_by_rules(void)
     shd_tree_destroy(tree);
 }
 
-/* Where the element at (3, 5) of a [4][6] array lies when it is cut [b, a] on (a=2, b=2). */
+/* The place of element (3, 5) of a [4][6] array sharded as [b, a] on (a=2, b=2). */
 static void test_shards(void)
 {
     struct shd_mesh *mesh = mesh_of((struct test_axis[]){{"a", 2}, {"b", 2}, {NULL, 0}});
@@ -362,7 +362,7 @@ static void test_bad_params(void)
     shd_tree_destroy(tree);
 }
 
-/* Two leaves, of which one has replicas. */
+/* A tree of two leaves, one of them replicated over an axis. */
 static void test_leaves(void)
 {
     struct shd_mesh *mesh = mesh_of((struct test_axis[]){{"a", 2}, {"b", 2}, {NULL, 0}});
@@ -475,7 +475,8 @@ static void test_prefix(void)
 
 /* ---- partitioned functions ---- */
 
-/* w - rate * g for every leaf, and the sum of the first matrix's first column, made whole first. */
+/* Compute w - rate * g for every leaf, and the sum of the first column of the first matrix, which
+ * is gathered first. */
 static int sgd(struct shd_call *call, void *arg, struct shd_error *err)
 {
     const double *rate = shd_call_static(call, 2);
@@ -524,7 +525,7 @@ struct step {
     double rate;
 };
 
-/* All matrices are cut [fsdp, tp], vectors by sp; gradients come in replicated. */
+/* Matrices are sharded [fsdp, tp], vectors [sp]; gradients are replicated. */
 static void step_init(struct step *s, bool donated)
 {
     static const char *vectors[] = {"model/layers/0/input_layernorm",
@@ -552,7 +553,7 @@ static void step_init(struct step *s, bool donated)
     context.mesh = s->mesh;
     must(shd_store_create(&s->store, s->mesh, NULL, NULL), "a store");
     must(shd_partition(&s->fn, &opts, &context, NULL), "partition");
-    shd_spec_destroy(matrix); /* copied */
+    shd_spec_destroy(matrix); /* shd_partition() copied the specs */
     shd_spec_destroy(vector);
     must(shd_compile(&s->compiled, s->fn,
                      (struct shd_value[]){{s->tree, NULL}, {s->tree, NULL}, {NULL, &s->rate}}, NULL),
@@ -591,7 +592,7 @@ static bool updated(const struct shd_params *params, const struct host *w, int t
     return good;
 }
 
-/* The same values stand for weights and gradients. */
+/* The weights and the gradients have the same values. */
 static void test_call(bool donated)
 {
     static uint64_t kept_peak;
@@ -618,7 +619,7 @@ static void test_call(bool donated)
     if (donated)
         ok(shd_compiled_call(s.compiled, s.store, s.args, again, NULL, NULL) == SHD_EINVAL,
            "donated: cannot be passed again");
-    shards = shd_tree_bytes(s.tree) / 4; /* near enough: vectors are cut in two */
+    shards = shd_tree_bytes(s.tree) / 4; /* about a fourth, although vectors are cut in two */
     shd_params_destroy(s.args[0]);
     s.args[0] = out[0];
     shd_params_destroy(out[1]);
@@ -711,8 +712,8 @@ static bool lies(const struct shd_local *local, int64_t rows, int64_t columns)
            shd_sharding_nshards(&local->sharding, 1) == columns;
 }
 
-/* Argument 0 [a] is donated, argument 1 [null, b]; of the results, of another type, another layout
- * and alike, only the last may lie in the donated memory. */
+/* Argument 0 [a] is donated, argument 1 [null, b] is not.  The results have another type, another
+ * layout, and the type and layout of argument 0: only the last one may use the donated memory. */
 static int look(struct shd_call *call, void *arg, struct shd_error *err)
 {
     struct shd_spec *same = spec_of("[null, b]"), *odd = spec_of("[three]");
@@ -758,7 +759,7 @@ static int no_results(struct shd_tree *const *results, const struct shd_value *a
     return shd_error_set(err, SHD_ERANGE, "no shapes");
 }
 
-/* Placed, all of it `value`. */
+/* Place a tree whose elements are all `value`. */
 static struct shd_params *filled(struct shd_store *store, const struct shd_tree *tree,
                                  const struct shd_spec *spec, float value)
 {
@@ -849,7 +850,7 @@ static void test_refused(void)
     look_fini(&l);
 }
 
-/* The tree of one leaf like x but for one thing. */
+/* A tree of one leaf that differs from x in name, type or rows. */
 static struct shd_tree *unlike(const char *name, enum shd_dtype dtype, int64_t rows)
 {
     const int64_t shape[] = {rows, 4};
@@ -931,7 +932,7 @@ static void test_arguments(void)
     look_fini(&l);
 }
 
-/* A static argument takes no tree and no arrays. */
+/* The function has one static argument and no arrays. */
 static int nothing(struct shd_call *call, void *arg, struct shd_error *err)
 {
     (void)arg;

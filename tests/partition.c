@@ -1,4 +1,4 @@
-/* What partition/partition.h promises: well-known layouts get their well-known steps.
+/* Tests partition/partition.h: well-known layouts get their well-known steps.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NODES_MAX 128
 
-/* A graph with what is asked for it. */
+/* A graph and the shardings asked for it. */
 struct layout {
     struct shd_mesh *mesh;
     struct graph *graph;
@@ -25,7 +25,7 @@ struct layout {
     const struct shd_sharding *nodes[NODES_MAX], *outputs[NODES_MAX];
 };
 
-/* The mesh: up to two axes; a size of 0 is no axis. */
+/* A layout on a mesh of up to two axes; a size of 0 means no axis. */
 static struct layout *new_layout(const char *first, int32_t nfirst, const char *second,
                                  int32_t nsecond)
 {
@@ -46,7 +46,7 @@ static void destroy_layout(struct layout *l)
     free(l);
 }
 
-/* NULL text: nothing asked. */
+/* Bind a spec; NULL text: no sharding is asked. */
 static const struct shd_sharding *bound(struct layout *l, uint32_t slot, const char *text,
                                         uint32_t rank)
 {
@@ -61,7 +61,7 @@ static const struct shd_sharding *bound(struct layout *l, uint32_t slot, const c
     return &l->storage[slot];
 }
 
-/* Dimensions by letters, of sizes below. */
+/* Dimensions by their letters, with the sizes below. */
 static uint32_t dims_of(struct graph *g, const char *letters, uint32_t *dims)
 {
     static const struct {
@@ -132,7 +132,7 @@ static int build(struct program **program, const struct layout *l, struct shd_er
 
 /* ---- counting ---- */
 
-/* "all-reduce 1, slice 2": steps of a phase (-1: all) in the order of their kinds. */
+/* Print the steps of a phase (-1: all) in the order of their kinds, as "all-reduce 1, slice 2". */
 static void steps_text(const struct program *program, int phase, char *out, size_t size)
 {
     size_t used = 0;
@@ -158,7 +158,7 @@ static bool has_steps(const struct program *program, int phase, const char *want
     return false;
 }
 
-/* Partition, compare the steps with those expected, forget. */
+/* Partition the layout, compare its steps with the expected ones, and free the layout. */
 static void expect(struct layout *l, const char *what, const char *forward, const char *backward)
 {
     struct program *program;
@@ -179,12 +179,12 @@ static void expect(struct layout *l, const char *what, const char *forward, cons
 /* ---- layouts of a feed-forward layer ---- */
 
 struct mlp {
-    const char *batch; /* the letter of the batch's dimension: few or many tokens */
-    const char *x, *in, *up, *down, *hidden, *out; /* specs */
+    const char *batch; /* the letter of the batch dimension: b many tokens, t few */
+    const char *x, *in, *up, *down, *hidden, *out; /* specs; NULL: not asked */
 };
 
-/* What is asked for a constraint is asked for its gradient; not for `in`, where x is gathered and
- * its gradient may be scattered at once. */
+/* Ask for the gradient of each constraint the sharding of the constraint.  `in` is left out: x is
+ * gathered there, and its gradient may be scattered at once. */
 static void ask_gradients(struct layout *l)
 {
     const struct graph_node *nodes = l->graph->nodes;
@@ -246,7 +246,7 @@ static void test_mlp(void)
 
 /* ---- single ops ---- */
 
-/* x[e,b] w[b,m] with b over tp: a partial sum, smaller than what it is made of. */
+/* x[e,b] w[b,m] with b over tp gives a partial sum that is smaller than its operands. */
 static uint32_t partial_product(struct layout *l, const char *suffix)
 {
     const char *x = graph_text(l->graph, "x%s", suffix), *w = graph_text(l->graph, "w%s", suffix);
@@ -367,7 +367,7 @@ static void test_program(void)
     destroy_layout(l);
 }
 
-/* Where operands bring no axis, an op is sharded as is asked of its result. */
+/* If no operand brings an axis, an op is sharded as its result is asked to be. */
 static void test_asked(void)
 {
     static const char *const specs[] = {"[tp]", "[null, tp]"};

@@ -1,6 +1,6 @@
-/* Pipelines that are executed: each device does what its schedule's timetable says, in that order;
- * numbers are those of the unsharded computation; bytes and peak memory are the plan's; a replay's
- * bubble is that of the formula.
+/* Tests executed pipelines: each device runs the actions of its schedule's timetable in order;
+ * results equal those of the unsharded computation; bytes and peak memory equal the plan's; the
+ * replayed bubble equals the schedule's formula.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,7 @@ static const char model[] =
     "steps: 2\n"
     "optimizer: {kind: adamw, lr: 1e-2, clip: 1}\n";
 
-/* `rest`: mesh, params, axes, pipeline. */
+/* Make a model; `rest` has its mesh, params, axes and pipeline. */
 static bool make_kind(struct tried *out, const char *kind, uint32_t layers, uint32_t microbatches,
                       uint32_t each, const char *rest)
 {
@@ -49,7 +49,7 @@ static bool make(struct tried *out, uint32_t layers, uint32_t microbatches, uint
 
 /* ---- the order ---- */
 
-/* What each device did, in order. */
+/* The segments that each device ran, in order. */
 struct seen {
     const struct program *program;
     struct segment_done {
@@ -57,11 +57,11 @@ struct seen {
         uint32_t stage;
     } * done; /* [device][at] */
     size_t *ndone, room;
-    uint32_t *last; /* [device]: the op before */
+    uint32_t *last; /* [device]: the previous op */
 };
 
-/* A walk_observe_fn: a new segment begins where the stage or the part is another, or an op comes
- * that is not behind the one before. */
+/* A walk_observe_fn: a new segment begins with another stage or part, or with an op that does not
+ * follow the previous one. */
 static void see(void *arg, int32_t position, uint32_t op, uint32_t microbatch,
                 const void *const *shards)
 {
@@ -81,7 +81,8 @@ static void see(void *arg, int32_t position, uint32_t op, uint32_t microbatch,
     s->last[position] = op;
 }
 
-/* Whether a rank has the segment of a part: all that a schedule splits need not be there. */
+/* Whether a rank has the segment of a part: a stage may have no op in a part that the schedule
+ * splits off. */
 static bool has(const struct program *program, enum program_part part, uint32_t stage)
 {
     for (uint32_t s = 0; s < program->nsegments; s++)
@@ -107,7 +108,7 @@ static size_t expect(struct segment_done *out, const struct program *program,
     return n;
 }
 
-/* Most microbatches under way at once: forwards that the backward of the stage did not follow. */
+/* The most microbatches in flight at once: forwards whose backward has not run yet. */
 static uint32_t most_alive(const struct segment_done *done, size_t n)
 {
     uint32_t alive = 0, most = 0;
@@ -139,7 +140,7 @@ static bool same_order(const struct tried *m, const struct seen *s, const struct
     return same;
 }
 
-/* The microbatch of the n-th forward, or backward, of a stage. */
+/* The microbatch of the n-th forward, or backward, of a stage; -1: there is none. */
 static int64_t nth_microbatch(const struct timetable *t, uint32_t stage, bool forward, uint32_t n)
 {
     for (size_t a = 0; a < timetable_nactions(t); a++) {
@@ -152,8 +153,8 @@ static int64_t nth_microbatch(const struct timetable *t, uint32_t stage, bool fo
     return -1;
 }
 
-/* All stages take microbatches in the same order, forward from the first on: what verification
- * counts on, which looks at the first that comes. */
+/* Whether all stages take microbatches in the same order, and forward in the order of their
+ * numbers: verification relies on that, because it checks the first microbatch that arrives. */
 static bool in_one_order(const struct timetable *t)
 {
     bool good = true;
@@ -193,7 +194,7 @@ static bool execute_in_order(struct tried *m)
     return good;
 }
 
-/* Few enough for sanitizers, and for a machine of two cores. */
+/* Few cases, so that they are fast under sanitizers and on two cores. */
 static const struct {
     const char *schedule;
     uint32_t ranks, stages_per_rank, microbatches;
@@ -302,7 +303,7 @@ static void test_layouts(void)
 #define ONLY_STAGES "mesh: {pp: 2}\nparams: [[.*, []]]\n"
 
 static const struct {
-    const char *kind, *what, *rest; /* a kind, and more keys of the model */
+    const char *kind, *what, *rest; /* rest: more keys of the model */
     uint32_t layers, microbatches;
 } models[] = {
     {"gpt2, positions: 8", "1F1B", ONLY_STAGES "pipeline: {axis: pp}\n", 2, 4},
@@ -353,7 +354,7 @@ static void test_models(void)
     }
 }
 
-/* What is sent from stage to stage in a step. */
+/* Bytes sent from stage to stage in a step. */
 static uint64_t sent_bytes(const struct program *program)
 {
     uint64_t bytes = 0;
@@ -364,32 +365,35 @@ static uint64_t sent_bytes(const struct program *program)
     return bytes;
 }
 
-/* Bytes of each array that stages share, d = 16, 2 heads, 2 sequences of 8, 32 words. */
+/* Bytes of each array that goes from stage to stage, for d = 16, 2 heads, 2 sequences of 8 tokens,
+ * 32 words. */
 enum {
-    WORDS = 4 * 32 * 16,     /* the table of embeddings, which is the head, too */
-    HIDDEN = 4 * 2 * 8 * 16, /* of a microbatch, between layers */
+    WORDS = 4 * 32 * 16,     /* the embedding table, which is also the head */
+    HIDDEN = 4 * 2 * 8 * 16, /* activations of a microbatch between layers */
     BUCKETS = 4 * 32 * 2,    /* the table of relative positions */
-    BUCKET_IDS = 4 * 8 * 8,  /* which of them, for each two places */
-    NUMBERS = 2 * 4          /* to the next stage the norm, back what gradients are scaled by */
+    BUCKET_IDS = 4 * 8 * 8,  /* the bucket of each pair of positions */
+    NUMBERS = 2 * 4          /* the norm to the next stage, and the scale of the gradients back */
 };
 
 static const struct {
     const char *kind;
     uint32_t layers, stages;
-    uint64_t each, once; /* for each microbatch, and for the step */
+    uint64_t each, once; /* each: per microbatch; once: per step */
 } volumes[] = {
     {"gpt2, positions: 8", 2, 2, 2 * HIDDEN, 2 * WORDS + NUMBERS},
     {"gpt2, positions: 8", 4, 4, 3 * 2 * HIDDEN, 2 * WORDS + 3 * NUMBERS},
     {"llama3", 4, 4, 3 * 2 * HIDDEN, 3 * NUMBERS},
-    /* The encoder's result alone goes on; the decoder's stage looks its words up itself. */
+    /* Only the encoder's result goes to the decoder; the decoder's stage looks up its own
+     * embeddings. */
     {"t5", 1, 2, 2 * HIDDEN, 2 * WORDS + NUMBERS},
-    /* It goes to both stages of the decoder; the table to both, and gradients back, and those of
-     * positions from the second stage of each side to the first. */
+    /* The encoder's result goes to both stages of the decoder.  The embedding table goes to both,
+     * and its gradients back.  Gradients of the position table go from the second stage of each
+     * side to the first. */
     {"t5", 2, 4, 2 * (1 + 2 + 1) * HIDDEN,
      2 * 2 * WORDS + 2 * (2 * BUCKETS + BUCKET_IDS) + 3 * NUMBERS},
 };
 
-/* Tables are sent, and their gradients sent back, once a step, activations for each microbatch. */
+/* Tables and their gradients are sent once per step, activations once per microbatch. */
 static void test_volumes(void)
 {
     for (size_t i = 0; i < sizeof volumes / sizeof volumes[0]; i++)
@@ -413,8 +417,8 @@ static void test_volumes(void)
 
 /* ---- bubbles ---- */
 
-/* Give each part of each stage the time that the formulas count, all on its first op, and nothing
- * to what is done once a step. */
+/* Give each part of each stage the duration that the formulas assume, all on the part's first
+ * kernel; ops that run once per step take no time. */
 static void set_times(struct record *record, const struct timetable_times *times, int64_t unit_ns)
 {
     const double units[PROGRAM_NPARTS] = {[PROGRAM_FORWARD] = times->forward,
@@ -439,7 +443,7 @@ static void set_times(struct record *record, const struct timetable_times *times
     }
 }
 
-/* The part of the step that ranks are idle, by replay. */
+/* The fraction of the step in which ranks are idle, by replay. */
 static double replayed_bubble(const struct tried *m)
 {
     const struct timetable_times unit = TIMETABLE_TIMES_UNIT;
@@ -459,8 +463,8 @@ static double replayed_bubble(const struct tried *m)
     return 1 - busy / step;
 }
 
-/* The first kernel that reads a buffer, or (`writes`) that wrote it; PROGRAM_NONE: there is none.
- */
+/* The first kernel that reads a buffer, or (`writes`) that writes the buffer; PROGRAM_NONE:
+ * none. */
 static uint32_t kernel_of(const struct program *program, uint32_t buffer, bool writes)
 {
     for (uint32_t i = 0; i < program->nops; i++) {
@@ -475,8 +479,8 @@ static uint32_t kernel_of(const struct program *program, uint32_t buffer, bool w
     return PROGRAM_NONE;
 }
 
-/* Replay a step in which only the two kernels at the ends of a channel take time: 1 ms each, and 2
- * ms together, as one waits for the other. */
+/* Replay a step in which only the kernels at the two ends of a channel take time, 1 ms each.  The
+ * step takes 2 ms, because the receiver waits for the sender. */
 static bool waits_for_send(struct record *record, const struct program_channel *c)
 {
     const struct record_transfers fast = {UINT64_C(1) << 62, 0};
@@ -495,8 +499,8 @@ static bool waits_for_send(struct record *record, const struct program_channel *
     return replay_run(record, &fast, NULL) == SHD_OK && record->replay->step_ns == want_ns;
 }
 
-/* What goes from stage to stage once a step, after all microbatches: parts of the norm, gradients
- * of an array of two stages. */
+/* Messages between stages once per step, after all microbatches: parts of the gradient norm, and
+ * gradients of an array that two stages share. */
 static void test_update_waits(void)
 {
     struct record *record = NULL;
@@ -524,7 +528,7 @@ static void test_update_waits(void)
     tried_fini(&m);
 }
 
-/* The same by the schedule's formula; negative: it says nothing of these sizes. */
+/* The bubble by the schedule's formula; negative: the formula does not cover these sizes. */
 static double formula_bubble(const struct timetable_schedule *s,
                              const struct timetable_sizes *sizes)
 {
@@ -573,13 +577,14 @@ static void test_bubbles(void)
             }
 }
 
-/* By flops: layers alone are stages of equal work, but for the first, which makes no gradient of
- * its input, so that input and weight gradients are not quite as long (which tells on ZBV). */
+/* The bubble by flops.  Stages of layers alone have equal work, except that the first stage makes
+ * no gradient of its input; input and weight gradients therefore differ slightly in duration,
+ * which shows on ZBV. */
 static void test_bubble_by_flops(void)
 {
     static const struct {
         const char *schedule;
-        double formula; /* F 1, B 2 */
+        double formula; /* with durations forward 1, backward 2 */
     } cases[] = {{"1F1B", 9.0 / 33}, {"Interleaved1F1B", 4.5 / 28.5}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
