@@ -1,4 +1,5 @@
-/* What program/program.h promises: buffers, lifetimes, peaks and bytes.
+/* Tests program/program.h: buffers, lifetimes, peaks of memory, received bytes, the order of ops,
+ * and updates in place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,7 @@ static struct program *new_program(struct shd_mesh **mesh)
     return program;
 }
 
-/* A float32 array [8, n] with the axis (-1: none) on its first dimension. */
+/* Add a float32 array [8, n] whose first dimension is sharded by the axis (-1: by none). */
 static uint32_t add_buffer(struct program *p, int64_t n, int axis)
 {
     const int64_t shape[2] = {8, n};
@@ -114,7 +115,7 @@ static void test_lifetimes(void)
     shd_mesh_destroy(mesh);
 }
 
-/* The one step from a sharding by `from` to one by `to` (an axis, or -1) of a buffer [8, 4]. */
+/* Add the one step that reshards a buffer [8, 4] from axis `from` to axis `to` (-1: replicated). */
 static const struct program_op *add_step(struct program *p, int from, int to)
 {
     uint32_t in = add_buffer(p, 4, from), out = add_buffer(p, 4, to);
@@ -186,7 +187,7 @@ static void test_traffic(void)
 
 /* ---- the order of a step ---- */
 
-/* An op of a part and stage that reads one buffer (PROGRAM_NONE: none) and writes another. */
+/* Add an op of a part and stage that reads one buffer (PROGRAM_NONE: none) and writes another. */
 static uint32_t add_part(struct program *p, enum program_part part, uint32_t stage, uint32_t in)
 {
     uint32_t out = add_buffer(p, 1, -1);
@@ -204,7 +205,7 @@ static uint32_t add_part(struct program *p, enum program_part part, uint32_t sta
     return out;
 }
 
-/* The other end of a channel is of the stage on the next rank. */
+/* Add a message from a stage to the stage on the next rank, through a channel. */
 static uint32_t add_message(struct program *p, enum program_part part, uint32_t stage,
                             uint32_t channel, uint32_t in)
 {
@@ -227,8 +228,8 @@ static uint32_t add_message(struct program *p, enum program_part part, uint32_t 
     return out;
 }
 
-/* What a rank does: "3:1" is op 3 for microbatch 1, with '(' where a segment begins for it, and '!'
- * where the segment was not done before. */
+/* The actions of a rank: "3:1" is op 3 for microbatch 1, '(' marks the begin of a segment for a
+ * microbatch, and '!' a segment that was not run before. */
 static const char *walked(const struct program *p, uint32_t rank, struct text *out)
 {
     struct program_walk walk = program_walk_begin(p, rank);
@@ -249,7 +250,7 @@ static void walks(const struct program *p, uint32_t rank, const char *want, cons
     text_fini(&out);
 }
 
-/* Ops of all parts, one after the other. */
+/* A step with ops of all parts, one after the other. */
 static void test_parts(void)
 {
     struct shd_mesh *mesh;
@@ -314,12 +315,12 @@ static void test_stages(void)
     double bubble;
 
     p->nstages = 2;
-    x = add_part(p, PROGRAM_FORWARD, 0, PROGRAM_NONE); /* op 0; 1 sends, 2 receives it */
+    x = add_part(p, PROGRAM_FORWARD, 0, PROGRAM_NONE); /* op 0; op 1 sends it, op 2 receives it */
     y = add_part(p, PROGRAM_FORWARD, 1, add_message(p, PROGRAM_FORWARD, 0, 1, x)); /* op 3 */
-    y = add_part(p, PROGRAM_BACKWARD, 1, y); /* op 4; 5 sends, 6 receives it */
+    y = add_part(p, PROGRAM_BACKWARD, 1, y); /* op 4; op 5 sends it, op 6 receives it */
     y = add_message(p, PROGRAM_BACKWARD, 1, 2, y);
     add_part(p, PROGRAM_BACKWARD, 0, y); /* op 7 */
-    p->ops[4].dense_flops = 3;           /* and of all others 1 */
+    p->ops[4].dense_flops = 3;           /* all other ops have 1 */
     program_set_lifetimes(p);
     if (program_set_order(p, 3, &(struct program_stages){0, gpipe}, NULL) != SHD_OK)
         abort();
@@ -332,7 +333,8 @@ static void test_stages(void)
        "order: channels by number, with both of their ends");
     ok(p->nframes == 1 && p->frames[0] == y - 2,
        "order: what waits between forward and backward is under way once a microbatch");
-    /* Rank 1: 1 to 4 forward, to 13 backward; rank 0: a flop more. 18 of 28 flops are done. */
+    /* Rank 1 computes from time 1 to 4 forward and to 13 backward, rank 0 a flop longer: 18 of 2 *
+     * 14 are busy. */
     ok(program_bubble(&bubble, p, NULL) == SHD_OK && bubble > 1 - 18 / 28. - 1e-12 &&
            bubble < 1 - 18 / 28. + 1e-12,
        "bubble: ten of 28");
@@ -377,8 +379,8 @@ static void test_state(void)
 
 /* ---- memory and work ---- */
 
-/* A parameter of 32 bytes, values of 320, the sum of their gradients of 64, and the parameter of
- * the next step, by an elementwise op that reads the old one and the sum. */
+/* A training program: a parameter of 32 bytes, activations of 320, their gradient sum of 64, and
+ * the next step's parameter, which an elementwise op makes of the old parameter and the sum. */
 static struct program *new_training(struct shd_mesh **mesh, uint32_t microbatches)
 {
     struct program *p = new_program(mesh);
@@ -389,7 +391,7 @@ static struct program *new_training(struct shd_mesh **mesh, uint32_t microbatche
     p->buffers[w].use = p->buffers[next].use = PROGRAM_PARAMETERS;
     p->buffers[sum].use = PROGRAM_GRADIENTS;
     add_op(p, PROGRAM_FILL, PROGRAM_NONE, w);
-    add_op(p, PROGRAM_KERNEL, w, x); /* these have a workspace of 100 */
+    add_op(p, PROGRAM_KERNEL, w, x); /* each kernel has a workspace of 100 */
     add_op(p, PROGRAM_KERNEL, x, sum);
     add_op(p, PROGRAM_KERNEL, w, next);
     p->ops[1].part = PROGRAM_FORWARD;
@@ -413,12 +415,13 @@ static void test_memory(void)
 {
     static const struct {
         uint32_t microbatches, microbatch;
-        uint64_t workspace, peak, gradients; /* the first is the sum's */
+        uint64_t workspace, peak, gradients; /* workspace of the sum */
         uint32_t op;
     } cases[] = {
-        {1, 0, 36, 32 + 320 + 100, 0, 1}, /* as much as with the sum and its workspace behind it */
+        {1, 0, 36, 32 + 320 + 100, 0, 1}, /* equals the peak of the sum with its workspace, which
+                                           * comes later */
         {1, 0, 100, 32 + 320 + 64 + 100, 64, 2},
-        {2, 1, 0, 32 + 64 + 320 + 100, 64, 1}, /* the sum is there from the first microbatch on */
+        {2, 1, 0, 32 + 64 + 320 + 100, 64, 1}, /* the sum exists from the first microbatch on */
         {3, 1, 0, 32 + 64 + 320 + 100, 64, 1},
     };
 
@@ -444,7 +447,7 @@ static void test_memory(void)
     }
 }
 
-/* Whether the next step's parameter, buffer 3, is written over the old one. */
+/* Whether the next step's parameter, buffer 3, overwrites the old one. */
 static bool is_in_place(struct program *p)
 {
     if (program_update_in_place(p, NULL) != SHD_OK)
@@ -477,7 +480,7 @@ static void test_in_place(void)
     shd_mesh_destroy(mesh);
 }
 
-/* Work of 60 flops that no axis shards, of 30 that dp does, of 10 that both do. */
+/* Work of three ops: 60 flops that no axis shards, 30 that dp shards, 10 that both axes shard. */
 static void test_work(void)
 {
     static const uint32_t flops[] = {60, 30, 10}, cut[] = {0, 1, 3};
@@ -506,7 +509,7 @@ static void test_work(void)
     shd_mesh_destroy(mesh);
 }
 
-/* Ops in any order, named by part and stage. */
+/* Ops added in any order and named by part and stage are sorted. */
 static void test_sorted(void)
 {
     static const struct {
@@ -543,7 +546,8 @@ static void test_sorted(void)
 
 /* ---- words ---- */
 
-/* A mesh whose axes are parts of those that were asked for: x of eight is cut in three. */
+/* A mesh whose axes are factors of the axes asked for: x of eight is split into three axes of
+ * two. */
 static void test_axes(void)
 {
     static const char *const asked[] = {"x", "y"}, *const parts[] = {"x1", "x2", "x3", "y1"};
@@ -556,7 +560,7 @@ static void test_axes(void)
         {{0, 1, 2}, 3, "[{x}]", "x"},
         {{0, 1, 2, 3}, 4, "[{x,y}]", "x,y"},
         {{3, 0, 1, 2}, 4, "[{y,x}]", "y,x"},
-        {{0, 2, 1}, 3, "[{x1,x3,x2}]", "x"}, /* the parts in another order are not the axis */
+        {{0, 2, 1}, 3, "[{x1,x3,x2}]", "x"}, /* the factors in another order are not the axis */
         {{2, 1, 0}, 3, "[{x3,x2,x1}]", "x"},
         {{0, 1}, 2, "[{x1,x2}]", "x1,x2"},
         {{0, 3, 1, 2}, 4, "[{x1,y,x2,x3}]", "x,y"},

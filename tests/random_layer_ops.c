@@ -1,5 +1,5 @@
-/* Random programs of the ops that models are made of: attention, norms, look-ups and so on, with
- * products and elementwise functions between them.
+/* Random programs of the ops of models: attention, norms, look-ups and so on, with products and
+ * elementwise functions between them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,12 +15,12 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Dimensions that all programs have; those of slices, repeats and concatenations come on top. */
+/* Dimensions of all programs; slices, repeats and concatenations add more. */
 enum { BATCH, SEQ, KEYS, HEADS, KV_HEADS, HEAD_DIM, EMBED, CLASSES, NDIMS };
 
 struct random_layers random_layers;
 
-/* A node's dimensions, copied: nodes move when others are added. */
+/* A copy of a node, because adding nodes moves the array of nodes. */
 static struct graph_node copy_of(const struct random_program *p, uint32_t node)
 {
     return p->graph->nodes[node];
@@ -39,8 +39,8 @@ static bool listed(const uint32_t *dims, uint32_t rank, uint32_t dim)
     return false;
 }
 
-/* An array of exactly these dimensions: a new one, or one there is times a matrix (or whatever it
- * takes) with the dimensions it lacks and those it has too many. */
+/* An array of exactly these dimensions: an existing one, a new one, or an existing one times a
+ * matrix that adds the missing dimensions and sums over the surplus ones. */
 static uint32_t fit(struct random_program *p, const uint32_t *dims, uint32_t rank)
 {
     uint32_t x = random_pick(p), w, matrix[2 * GRAPH_RANK_MAX], n = 0;
@@ -67,7 +67,7 @@ static uint32_t fit(struct random_program *p, const uint32_t *dims, uint32_t ran
     return x;
 }
 
-/* A dimension of a size that the node lacks: one there is, or a new one. */
+/* A dimension of a size that the node does not have yet: an existing one or a new one. */
 static uint32_t other_dim(struct random_program *p, const struct graph_node *n, int64_t size)
 {
     uint32_t start = random_below(&p->random, p->graph->ndims);
@@ -81,7 +81,7 @@ static uint32_t other_dim(struct random_program *p, const struct graph_node *n, 
     return graph_dim(p->graph, graph_text(p->graph, "dim%u", p->graph->ndims), size);
 }
 
-/* Numbers below the size of `dim`. */
+/* Add an input of numbers below the size of `dim`. */
 static uint32_t add_ids(struct random_program *p, uint32_t dim, const uint32_t *dims, uint32_t rank)
 {
     struct kern_source source = {.seed = (uint32_t)random_next(&p->random),
@@ -94,7 +94,7 @@ static uint32_t add_ids(struct random_program *p, uint32_t dim, const uint32_t *
     return node;
 }
 
-/* A node of at least so many dimensions, or GRAPH_NONE. */
+/* A node of at least `rank` dimensions, or GRAPH_NONE. */
 static uint32_t pick_rank(struct random_program *p, uint32_t rank)
 {
     for (int tries = 0; tries < 8; tries++) {
@@ -130,7 +130,7 @@ static void add_attention(struct random_program *p)
     random_layers.grouped += p->graph->dims[heads].size < p->graph->dims[HEADS].size;
 }
 
-/* Documents of random lengths in some rows; the arrays have room for all. */
+/* Add documents of random lengths in some rows; the arrays have room for all rows. */
 static void add_documents(struct random_program *p, struct kern_sight *sight, int32_t *first,
                           int32_t *last)
 {
@@ -170,7 +170,7 @@ static const struct kern_sight *random_sight(struct random_program *p)
     return graph_sight(p->graph, &sight);
 }
 
-/* An array of what is seen, lying in any way. */
+/* An array of spans or positions, in any order of dimensions. */
 static uint32_t sight_array(struct random_program *p, const struct kern_sight *sight,
                             enum kern_sight_array array, uint32_t keys, int64_t moved)
 {
@@ -188,7 +188,8 @@ static uint32_t sight_array(struct random_program *p, const struct kern_sight *s
     return node;
 }
 
-/* By positions, in blocks now and then: a step of a ring, or two of which one goes on. */
+/* Add attention by positions.  Some have their keys in blocks: one step of a ring, or two steps,
+ * the second continuing the first. */
 static void add_sighted_attention(struct random_program *p)
 {
     bool same = p->graph->dims[KEYS].size == p->graph->dims[SEQ].size;
@@ -219,7 +220,7 @@ static void add_sighted_attention(struct random_program *p)
         o = graph_attention(p->graph, random_name(p, "attention"), q, k, v, &opts);
         bound = p->bounds[v] > bound ? p->bounds[v] : bound;
         if (opts.more)
-            random_keep(p, o, 0); /* as it is */
+            random_keep(p, o, 0); /* not scaled, since the next block continues the result */
         before = o;
         opts.shift = (opts.shift + 1) % opts.blocks;
     }
@@ -250,7 +251,7 @@ static void add_rope(struct random_program *p)
     random_keep(p, x, 1.5 * bound);
 }
 
-/* eps is large: a norm of nearly equal elements would make much of their last bits. */
+/* eps is large, because a norm of nearly equal elements would amplify their rounding errors. */
 static void add_norm(struct random_program *p)
 {
     uint32_t x = pick_rank(p, 1), scale = GRAPH_NONE, bias = GRAPH_NONE;
@@ -271,8 +272,8 @@ static void add_norm(struct random_program *p)
     random_keep(p, x, 3);
 }
 
-/* An array of at least `rank` dimensions and two of them, which may be the same one; GRAPH_NONE
- * where there is no such array. */
+/* An array of at least `rank` dimensions and two of these, possibly the same one; GRAPH_NONE if
+ * there is no such array. */
 static uint32_t pick_two_dims(struct random_program *p, uint32_t rank, uint32_t *a, uint32_t *b)
 {
     uint32_t x = pick_rank(p, rank);
@@ -322,7 +323,7 @@ static void add_embed(struct random_program *p)
     random_keep(p, graph_embed(p->graph, random_name(p, "embed"), table, ids), p->bounds[table]);
 }
 
-/* The dimensions of x but one. */
+/* The dimensions of x except one. */
 static uint32_t without(const struct graph_node *n, uint32_t dim, uint32_t *dims)
 {
     uint32_t rank = 0;
@@ -420,7 +421,8 @@ static void add_shift(struct random_program *p)
                 p->bounds[x]);
 }
 
-/* x with itself, or with an array of its dimensions but for the one along which they are joined. */
+/* Concatenate x with itself, or with an array that differs only in the dimension of
+ * concatenation. */
 static void add_concat(struct random_program *p)
 {
     uint32_t a = pick_rank(p, 1), b, dim, b_dim, dims[GRAPH_RANK_MAX], at = 0;
@@ -461,7 +463,7 @@ static void add_transpose(struct random_program *p)
                 p->bounds[x]);
 }
 
-/* Matrices to multiply by, so small that sums stay in bounds. */
+/* A matrix to multiply by, with elements so small that sums stay within bounds. */
 static uint32_t small_leaf(struct random_program *p, const uint32_t *dims, uint32_t rank)
 {
     uint32_t w = random_leaf(p, dims, rank);
@@ -506,7 +508,7 @@ static void add_block(struct random_program *p)
 
 /* ---- experts ---- */
 
-/* The dimensions of a layer of experts. */
+/* The dimensions of a layer with experts. */
 struct expert_dims {
     uint32_t expert, choice, slot, group;
 };
@@ -518,7 +520,7 @@ static const struct kern_routing *random_routing(struct random_program *p, int64
         .tokens = p->graph->dims[BATCH].size / groups * p->graph->dims[SEQ].size,
         .choices = 1 + random_below(&p->random, 2),
         .experts = 4 + 2 * random_below(&p->random, 3),
-        .capacity = random_below(&p->random, 6), /* 0: all come in */
+        .capacity = random_below(&p->random, 6), /* 0: no token is dropped */
         .slot_major = random_chance(&p->random, 50),
         .skew = 1,
         .share = 0.5,
@@ -528,7 +530,7 @@ static const struct kern_routing *random_routing(struct random_program *p, int64
     return graph_routing(p->graph, &spec);
 }
 
-/* A place where a sharding may be asked for. */
+/* A constraint on a node, half of them with a random sharding. */
 static uint32_t placed(struct random_program *p, uint32_t node, double bound)
 {
     node = random_keep(p, graph_constraint(p->graph, random_name(p, "place"), node), bound);
@@ -537,7 +539,7 @@ static uint32_t placed(struct random_program *p, uint32_t node, double bound)
     return node;
 }
 
-/* Tokens go to experts as a workload says, to be multiplied there, and come back. */
+/* Dispatch tokens to experts by a routing, multiply them there, and combine the results. */
 static uint32_t through_experts(struct random_program *p, const struct kern_routing *routing,
                                 const struct expert_dims *d, uint32_t ids)
 {
@@ -563,7 +565,7 @@ static uint32_t through_experts(struct random_program *p, const struct kern_rout
         RANDOM_BOUND);
 }
 
-/* The largest scores of each token; they weigh what comes back. */
+/* The largest scores of each token, which weigh the combined results. */
 static uint32_t random_gates(struct random_program *p, const struct expert_dims *d)
 {
     const uint32_t dims[3] = {BATCH, SEQ, d->expert};

@@ -45,7 +45,7 @@ static void make_mesh(struct random_program *p)
         abort();
 }
 
-/* Axes in random order on random dimensions that they divide. */
+/* Draw axes in random order on random dimensions that they divide. */
 static void make_sharding(struct random_program *p, struct shd_sharding *s, uint32_t node)
 {
     const struct graph_node *n = &p->graph->nodes[node];
@@ -87,8 +87,8 @@ uint32_t random_keep(struct random_program *p, uint32_t node, double bound)
     return random_keep(p, node, 1);
 }
 
-/* Numbers cannot be computed with, nor with the log-sum-exp of an attention in 16 bits, which is
- * float32; and it has no gradient. */
+/* Whether arithmetic can use a node.  Integers cannot be used, nor can the log-sum-exp of a 16-bit
+ * attention, which is float32 and has no gradient. */
 static bool usable(const struct random_program *p, uint32_t node)
 {
     return p->graph->nodes[node].dtype == p->dtype &&
@@ -138,8 +138,8 @@ static void find_read(bool read[RANDOM_NODES_MAX], const struct graph *g)
         read[g->outputs[o].node] = true;
 }
 
-/* The squares of what nobody reads, summed: everything has a gradient, and no two parts the same.
- */
+/* The loss is the sum of the squares of all unread nodes, so that every node has a gradient, and
+ * no two parts of a node have the same. */
 static uint32_t add_loss(struct random_program *p)
 {
     uint32_t nnodes = p->graph->nnodes, loss = GRAPH_NONE, part;
@@ -161,7 +161,7 @@ static void add_gradients(struct random_program *p)
 {
     uint32_t wrt[RANDOM_NODES_MAX], grads[RANDOM_NODES_MAX], nwrt = 0, loss = add_loss(p);
 
-    if (loss == GRAPH_NONE) /* of whole numbers and log-sum-exps alone */
+    if (loss == GRAPH_NONE) /* the program has only integers and log-sum-exps */
         return;
     for (uint32_t n = 0; n < p->graph->nnodes; n++)
         if (p->graph->nodes[n].op <= GRAPH_PARAM && p->graph->nodes[n].dtype != SHD_I32)
@@ -172,7 +172,7 @@ static void add_gradients(struct random_program *p)
         add_output(p, GRAPH_GRADIENT, grads[i], wrt[i]);
 }
 
-/* What nobody reads is a result, so that every node counts; and some that are read. */
+/* Every unread node becomes a result, so that all nodes count, and so do some of the read ones. */
 static void add_results(struct random_program *p)
 {
     uint32_t nnodes = p->graph->nnodes;
@@ -192,7 +192,7 @@ static void ask_algos(struct random_program *p)
         p->algos[kind] = coll_find((enum coll_kind)kind, names[random_below(&p->random, 2)]);
 }
 
-static enum shd_dtype asked_type = SHD_NDTYPES; /* none */
+static enum shd_dtype asked_type = SHD_NDTYPES; /* SHD_NDTYPES: any type */
 
 void random_program_type(enum shd_dtype dtype)
 {
@@ -218,8 +218,8 @@ struct random_program *random_program_create(uint64_t seed)
     return p;
 }
 
-/* Some programs are steps of several microbatches, whose results are summed.  Drawn apart, so that
- * the rest of a program is what it was for its seed. */
+/* Make some programs steps of several microbatches, whose results are summed.  The random numbers
+ * are separate ones, so that the rest of a program stays the same for its seed. */
 static void add_microbatches(struct random_program *p)
 {
     struct random own = {p->seed ^ 0x5bd1e995u};
@@ -252,7 +252,7 @@ void random_program_finish(struct random_program *p)
         add_gradients(p);
     add_results(p);
     add_microbatches(p);
-    /* A constraint's gradient is asked to lie as the constraint does. */
+    /* Ask for a constraint's gradient the sharding of the constraint. */
     for (uint32_t n = 0; n < p->graph->nnodes && p->graph->err.status == SHD_OK; n++)
         if (p->graph->nodes[n].op == GRAPH_CONSTRAINT &&
             p->graph->nodes[n].phase == GRAPH_BACKWARD && random_chance(&p->random, 75))

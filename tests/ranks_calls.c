@@ -1,6 +1,7 @@
-/* What sim/ranks promises of devices on several ranks: the same bits, counts and messages as on
- * one. Started by mpirun (tests/ranks.sh), each rank runs the same calls twice: with all devices
- * here, and with its own share of them.  Started by itself there is one rank, and nothing to see.
+/* Tests sim/ranks with devices spread over ranks: results, counts and messages are those of one
+ * rank, bit for bit.  Under mpirun (tests/ranks.sh) each rank runs the same calls twice, with all
+ * devices on this rank and with its own share of them.  Without mpirun there is one rank and
+ * nothing to compare.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +23,7 @@
 #define NDEVICES 12
 #define NCALLS 25
 #define NSTOPS 20
-#define COUNT_MAX 60000 /* of float64: two blocks of a chain and a bit */
+#define COUNT_MAX 60000 /* of float64: more than two blocks of a chain */
 
 static const char *const axis_names[] = {"a", "b", "c"};
 static const int32_t axis_sizes[] = {2, 3, 2};
@@ -39,17 +40,17 @@ struct call {
     bool in_place;
 };
 
-/* What goes wrong, if anything, in the call number `at`. */
+/* The fault of call number `at`, if any. */
 enum fault {
     NONE,
-    FAILS,    /* a device */
-    DIFFERS,  /* a device's count */
-    LEAVES,   /* a device, without a word */
+    FAILS,    /* a device fails */
+    DIFFERS,  /* a device passes another count */
+    LEAVES,   /* a device ends without an error */
     CIRCLE,   /* two devices wait for each other */
-    TOO_MUCH, /* memory */
+    TOO_MUCH, /* a device asks for too much memory */
     STOPPED,  /* by request, on the last rank only */
-    AMID,     /* the same, while all make one call after the other */
-    TANGLED   /* the same, while two devices wait for each other */
+    AMID,     /* like STOPPED, but the devices go on calling */
+    TANGLED   /* like STOPPED, while two devices wait for each other */
 };
 
 struct plan {
@@ -99,7 +100,7 @@ static void make_plan(struct plan *plan, uint64_t seed)
     }
 }
 
-/* Reductions of more than two blocks of a chain, which are numbered through. */
+/* Reductions of more than two blocks of a chain, whose blocks are numbered consecutively. */
 static void make_long_plan(struct plan *plan)
 {
     static const int kinds[] = {COLL_ALL_REDUCE, COLL_REDUCE, COLL_REDUCE_SCATTER};
@@ -143,7 +144,8 @@ static uint64_t digest(const void *memory, uint64_t bytes)
     return hash;
 }
 
-/* Device 0 sends to the device with the highest position, and so on: crossing all ranks. */
+/* Device 0 sends to the device with the highest position, device 1 to the next lower one, and so
+ * on, so that messages cross all ranks. */
 static int send_across(struct shd_device *dev, const struct call *c, const void *in, void *out,
                        struct shd_error *err)
 {
@@ -193,7 +195,8 @@ static int call(struct shd_device *dev, const struct call *c, void *in, void *ou
     }
 }
 
-/* SHD_OK: the device makes the call; else its function ends so. */
+/* Commit the planned fault.  SHD_OK: the device goes on to make the call; else its function ends
+ * with that status. */
 static int go_wrong(struct plan *plan, struct shd_device *dev, struct call *c, bool *leaves,
                     struct shd_error *err)
 {
@@ -210,7 +213,7 @@ static int go_wrong(struct plan *plan, struct shd_device *dev, struct call *c, b
     case LEAVES:
         *leaves = me == plan->device;
         return SHD_OK;
-    case CIRCLE: /* the first and the last device, which several ranks do not share */
+    case CIRCLE: /* the first and the last device are on different ranks */
         if (me == 0 || me == NDEVICES - 1)
             return shd_device_recv(dev, NDEVICES - 1 - me, &byte, 1, SHD_U8, err);
         return SHD_OK;
@@ -221,7 +224,8 @@ static int go_wrong(struct plan *plan, struct shd_device *dev, struct call *c, b
             return shd_device_alloc(dev, UINT64_C(1) << 40, "too much", &memory, err);
         }
         return SHD_OK;
-    case TANGLED: /* the last but one sees to it that not all wait, which would be found first */
+    case TANGLED: /* the last but one keeps busy, because a wait of all devices would be found
+                   * before the stop */
         if (me == 0 || me == NDEVICES - 1)
             return shd_device_recv(dev, NDEVICES - 1 - me, &byte, 1, SHD_U8, err);
         if (me != NDEVICES - 2)
@@ -295,7 +299,7 @@ static void run(struct outcome *out, struct plan *plan, const struct shd_mesh *m
     spread_merge_rows(spread, plan->digest, sizeof plan->digest[0]);
 }
 
-/* All ranks must find so. */
+/* Whether `is` holds on all ranks. */
 static bool all(bool is)
 {
     int64_t differs = !is;
@@ -350,7 +354,7 @@ static void compare_drawn(const struct shd_mesh *mesh, const char *axis, uint64_
     compare(mesh, axis, &plan, opts, what);
 }
 
-/* By the axes that are not the first, all-reduces go by chain. */
+/* If an axis other than the first is spread over the ranks, all-reduces go by chain. */
 static void compare_long(const struct shd_mesh *mesh)
 {
     const struct shd_run_opts usual = SHD_RUN_OPTS_INIT;
@@ -388,7 +392,8 @@ static void compare_faults(const struct shd_mesh *mesh)
             plan->calls[7].kind = COLL_ALL_REDUCE;
             plan->calls[7].axes = "a,b,c";
             opts.stop_request = NULL;
-            if (f == STOPPED) /* of one rank there is nothing to compare with */
+            if (f == STOPPED) /* one rank alone never sees the request, so the expected outcome
+                               * is given */
                 one = (struct outcome){.status = SHD_ESTOPPED, .err.text = "stopped by request"};
             else
                 run(&one, plan, mesh, NULL, &opts);
@@ -406,8 +411,8 @@ static void compare_faults(const struct shd_mesh *mesh)
     free(plan);
 }
 
-/* A stop comes at any moment of any call: whether that still takes place must be the same on all
- * ranks, for one that has begun it waits for what the others are to send. */
+/* A stop may come at any moment of a call.  All ranks must agree whether that call still takes
+ * place, because a rank that has begun waits for the parts that others send. */
 static void compare_stops(const struct shd_mesh *mesh)
 {
     const struct shd_run_opts opts = SHD_RUN_OPTS_INIT;
@@ -433,7 +438,7 @@ static void compare_stops(const struct shd_mesh *mesh)
     free(plan);
 }
 
-/* One rank cannot start its devices: none begins on any, and all say why. */
+/* If one rank cannot start its devices, no rank begins, and all ranks report why. */
 static void compare_start(const struct shd_mesh *mesh)
 {
     struct shd_run_opts opts = SHD_RUN_OPTS_INIT;

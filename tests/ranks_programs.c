@@ -1,7 +1,7 @@
-/* Random programs whose devices are spread over ranks: every result has the bits that it has in one
- * process, and the record is the same.  So has the unsharded computation that they are verified by,
- * of which each rank computes and keeps a share.  Started by mpirun (tests/ranks.sh); by itself
- * there is one rank.
+/* Tests random programs whose devices are spread over ranks: every result has the bits, and the
+ * record the figures, of one process.  The same holds for the unsharded reference, of which each
+ * rank computes and keeps a share.  Under mpirun (tests/ranks.sh) with several ranks, else with
+ * one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@
 #define SEED 1801
 #define NPROGRAMS 15
 
-/* What devices have at the end: a number for each shard of each result. */
+/* The final values of the devices: a digest for each shard of each result. */
 struct found {
     const struct program *program;
     uint64_t *digests; /* [device][result] */
@@ -41,7 +41,7 @@ static uint64_t digest(const void *memory, uint64_t bytes)
     return hash;
 }
 
-/* A walk_finish_fn. */
+/* A walk_finish_fn that digests the results. */
 static void keep(void *arg, int32_t position, const void *const *shards)
 {
     const struct found *f = arg;
@@ -105,7 +105,7 @@ static void free_found(struct found *f)
     record_destroy(f->record);
 }
 
-/* All ranks must find so. */
+/* Whether `is` holds on all ranks. */
 static bool all(bool is)
 {
     int64_t differs = !is;
@@ -139,7 +139,7 @@ static struct pieces some_pieces(struct random *r, uint64_t outer, uint64_t each
     }
 }
 
-/* Elements are their numbers in the whole array. */
+/* Fill elements with their numbers in the whole array. */
 static uint32_t number_at(const struct pieces *pieces, int rank, uint64_t i)
 {
     uint64_t first, n = pieces_rows(pieces, rank, &first), inner = pieces->inner;
@@ -167,7 +167,7 @@ static bool is_right(const struct pieces_move *move)
     return true;
 }
 
-/* The same array cut along two of its dimensions, all of them by some more. */
+/* Move an array cut along two of its dimensions, and one with a few more rows, to another cut. */
 static bool move_some(struct random *r)
 {
     uint64_t a = random_below(r, 5), b = 1 + random_below(r, 9), c = 1 + random_below(r, 4);
@@ -200,7 +200,7 @@ static void test_pieces(void)
 
 /* ---- the unsharded computation ---- */
 
-/* Arrays of any size are shared. */
+/* Arrays of any size are shared among the ranks. */
 #define LEAST 1
 
 static struct verify_opts reference_options(const struct random_program *p, bool shared)
@@ -224,7 +224,7 @@ static bool same_array(const struct reference_array *alone, const struct referen
     return is;
 }
 
-/* What the ranks that share a reference did and kept, against one process. */
+/* The work and memory of the ranks that share a reference, compared with those of one process. */
 static struct totals {
     uint64_t alone_flops, flops, most_flops, alone_bytes, most_bytes;
 } totals;
@@ -257,7 +257,7 @@ static bool same_checks(const struct record *a, const struct record *b)
     return a->nchecks == b->nchecks && a->nsteps == b->nsteps && a->step.error == b->step.error;
 }
 
-/* The program, judged by a reference. */
+/* Run the program and judge it by a reference; NULL on failure. */
 static struct record *judge(const struct program *program, const struct verify_reference *reference,
                             const struct spread *spread)
 {
@@ -319,8 +319,8 @@ static const char *compare_references(const struct random_program *p, const stru
     return differs;
 }
 
-/* Elements are 1 or infinite, and very few are beyond the type's range, and so may be anything:
- * then what is infinite may be so by these, on whichever rank they are. */
+/* Elements are 1 or infinite.  Very few exceed the range of float16 and may be anything; an
+ * infinite element of the result may stem from one of these, on whichever rank it is. */
 static struct graph *unknown_graph(void)
 {
     struct graph *g = graph_create();
@@ -345,7 +345,7 @@ static struct graph *unknown_graph(void)
     return g;
 }
 
-/* Elements of which nothing is known: those that are finite, or the others. */
+/* Elements without a bound: the finite ones, or the infinite ones. */
 static uint64_t count_open(const struct reference_array *a, bool finite)
 {
     uint64_t n = a->lies.outer * a->lies.rows * a->lies.inner, open = 0;
@@ -379,14 +379,15 @@ static void test_unknown(void)
     graph_destroy(g);
 }
 
-/* Each of ten arrays is a row less than the one before; of those before hardly any is there. */
+/* Each of ten arrays has a row less than its predecessor, and at most two of them exist at a
+ * time. */
 static void test_peak(void)
 {
     const struct verify_opts opts = {.ndevices = 1, .nthreads = 1};
     struct verify_reference alone;
     struct graph *g = graph_create();
     uint32_t dims[2] = {graph_dim(g, "rows", 96), graph_dim(g, "columns", 64)}, x;
-    const uint64_t two = (UINT64_C(96) + 95) * 64 * 2 * sizeof(double); /* what each is off, too */
+    const uint64_t two = (UINT64_C(96) + 95) * 64 * 2 * sizeof(double); /* with variances */
 
     x = graph_param(g, "x", SHD_F32, dims, 2, (struct kern_source){.scale = 1});
     for (int rows = 95; rows > 86; rows--) {
@@ -408,7 +409,7 @@ static void test_peak(void)
 
 /* ---- both ---- */
 
-/* An axis along which devices can be spread; NULL: in their order. */
+/* An axis along which to spread devices over ranks; NULL: in the order of devices. */
 static const char *some_axis(const struct shd_mesh *mesh, uint64_t seed)
 {
     size_t axis = (size_t)(seed % (shd_mesh_naxes(mesh) + 1));
@@ -454,8 +455,8 @@ static void test_program(struct random_program *p)
     random_program_destroy(p);
 }
 
-/* Each rank did and kept about its share.  Small ops that cannot be cut are one rank's, and what is
- * moved for an op is counted beside the pieces. */
+/* Each rank computed and kept about its share.  Small ops that cannot be cut are done by one rank,
+ * and data moved for an op counts in addition to the pieces. */
 static void test_shares(void)
 {
     double n = ranks_count(), flops = (double)totals.most_flops / (double)totals.alone_flops;

@@ -1,4 +1,4 @@
-/* What cost/replay.h promises, on steps small enough to work out by hand.
+/* Tests cost/replay.h on steps small enough to be worked out by hand.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,9 +10,10 @@
 
 #include "tap.h"
 
-#define ELEMENTS 64 /* of every array: 256 bytes in float32 */
+#define ELEMENTS 64 /* elements of every array: 256 bytes in float32 */
 
-/* A program in the making.  Arrays are vectors; an op of the core reads and writes any of them. */
+/* A program under construction.  Arrays are vectors; an op of the core reads and writes any of
+ * them. */
 struct made {
     struct shd_mesh *mesh;
     struct program *program;
@@ -97,7 +98,7 @@ static uint32_t reshard(struct made *m, uint32_t in, enum lies how)
     return add_op(m, op, how);
 }
 
-/* The shards move on by one device. */
+/* Move each shard to the next device. */
 static uint32_t rotate(struct made *m, uint32_t in)
 {
     struct program_op op = {.kind = PROGRAM_RESHARD, .ninputs = 1, .inputs = {in}};
@@ -109,7 +110,7 @@ static uint32_t rotate(struct made *m, uint32_t in)
     return add_op(m, op, WHOLE);
 }
 
-/* No more ops: a record with times of 0. */
+/* End the program: make a record with times of 0. */
 static void finish(struct made *m)
 {
     program_set_lifetimes(m->program);
@@ -136,7 +137,7 @@ static void set_received(struct made *m, int32_t device, uint32_t op, uint64_t b
     m->record->op_received[(size_t)device * m->program->nops + op] = bytes;
 }
 
-/* Bytes are ns at this rate. */
+/* With this rate a byte takes 1 ns. */
 static const struct record_transfers byte_a_ns = {UINT64_C(1000000000), 0};
 
 static const struct record_replay *replay(struct made *m, struct record_transfers transfers)
@@ -178,7 +179,7 @@ static void test_one_device(void)
     kernel(&m, a, b, WHOLE);
     kernel(&m, a, a, WHOLE);
     finish(&m);
-    set_cpu(&m, 0, 0, 1000); /* filling is no part of the step */
+    set_cpu(&m, 0, 0, 1000); /* filling the argument is not part of the step */
     set_cpu(&m, 0, 1, 10);
     set_cpu(&m, 0, 2, 20);
     set_cpu(&m, 0, 3, 30);
@@ -204,7 +205,8 @@ static void test_nothing(void)
 
 /* ---- two devices and an all-reduce ---- */
 
-/* ops: 0 fill, 1 core, 2 all-reduce of 1, 3 core that does not need it, 4 core that does */
+/* ops: 0 fill; 1 core; 2 all-reduce of op 1's result; 3 core, independent of op 2; 4 core, reads
+ * op 2's result */
 static struct made make_reduced(int64_t beside_ns)
 {
     struct made m = make(2);
@@ -216,7 +218,8 @@ static struct made make_reduced(int64_t beside_ns)
     set_cpu(&m, 0, 1, 100);
     set_cpu(&m, 1, 1, 40);
     for (int32_t d = 0; d < 2; d++) {
-        set_cpu(&m, d, 2, 999); /* the copying here is not the transfer there */
+        set_cpu(&m, d, 2, 999); /* the copying that was measured here is not replayed as a
+                                 * transfer */
         set_received(&m, d, 2, 256);
         set_cpu(&m, d, 3, beside_ns);
         set_cpu(&m, d, 4, 10);
@@ -247,7 +250,7 @@ static void test_overlap(void)
 
     ok(r->step_ns == 100 + 300 + 10, "overlap: what is computed beside it hides the transfer");
     ok(is(r, 0, 410, 0, 0, 0) && r->devices[0].communication_ns == 256, "overlap: nothing exposed");
-    /* core: 0-40, 40-340, then until 356 for bytes that have come since 100 */
+    /* core of device 1: 0-40, 40-340; then device 1 waits until 356 for bytes sent since 100 */
     ok(is(r, 1, 350, 16, 0, 44), "overlap: the faster one sees the end of it, and is done first");
     ok(r->npath == 3 && stretch_is(r, 0, 0, 1, 0, 100) && stretch_is(r, 1, 0, 3, 100, 400) &&
            stretch_is(r, 2, 0, 4, 400, 410),
@@ -260,7 +263,7 @@ static void test_partly(void)
     struct made m = make_reduced(20);
     const struct record_replay *r = replay(&m, byte_a_ns);
 
-    /* core 1: 0-40, 40-60; the transfer is 100-356 */
+    /* core of device 1: 0-40, 40-60; the transfer takes 100-356 */
     ok(is(r, 0, 130, 236, 0, 0), "partly hidden: the rest is exposed");
     ok(is(r, 1, 70, 256, 40, 0), "partly hidden: waiting and exposed are told apart");
     fini(&m);
@@ -285,7 +288,7 @@ static void test_rates(void)
     fini(&m);
 }
 
-/* The network takes its transfers in order, and the tail of the step may be one. */
+/* The network takes transfers in order, and the step may end with a transfer. */
 static void test_order(void)
 {
     struct made m = make(2);
@@ -293,7 +296,7 @@ static void test_order(void)
     const struct record_replay *r;
 
     reshard(&m, late, WHOLE); /* op 2, after the kernel */
-    reshard(&m, a, WHOLE);    /* op 3: could go at once, but is behind */
+    reshard(&m, a, WHOLE);    /* op 3: ready at once, but queued behind op 2 */
     finish(&m);
     for (int32_t d = 0; d < 2; d++) {
         set_cpu(&m, d, 1, 10 + d);
@@ -309,7 +312,7 @@ static void test_order(void)
     fini(&m);
 }
 
-/* What a transfer received in a step came in as many parts as there are microbatches. */
+/* A transfer comes in as many parts as there are microbatches. */
 static void test_microbatches(void)
 {
     struct made m = make(2);
@@ -331,8 +334,8 @@ static void test_microbatches(void)
     fini(&m);
 }
 
-/* Sums over one axis of a cube, then over another: devices that are in no common group with the
- * slow one wait for nobody. */
+/* Sums over one axis of a cube, then over another: a device that shares no group with the slow
+ * device waits for no other device. */
 static void test_groups(void)
 {
     static const char *const names[] = {"x", "y", "z"};
@@ -398,7 +401,7 @@ static uint64_t next(uint64_t *state)
     return *state >> 33;
 }
 
-/* Ops of both kinds on the last arrays made. */
+/* A program of ops of both kinds on the latest arrays. */
 static struct made make_random(int32_t ndevices, uint32_t nops, uint64_t *state)
 {
     struct made m = make(ndevices);
@@ -437,7 +440,7 @@ static bool sums_agree(const struct made *m, const struct record_replay *r)
     return true;
 }
 
-/* From the begin to the end of the step without a gap. */
+/* Whether the critical path goes from the begin to the end of the step without a gap. */
 static bool path_is_whole(const struct record_replay *r)
 {
     int64_t at = 0;

@@ -1,5 +1,5 @@
-/* What shd/reshard.h promises: steps carried out on arrays in plain memory give the right values
- * and receive the bytes that were planned.
+/* Tests shd/reshard.h: the steps of a plan, carried out on arrays in plain memory, give the right
+ * values and receive the planned bytes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,7 +33,7 @@ static void copy_box(int64_t *out, const int64_t *out_shape, const int64_t *out_
     } while (next_index(extent, index, rank));
 }
 
-/* The shards of all devices, and the elements each has received. */
+/* The shards of all devices, and the number of elements that each device received. */
 struct cluster {
     const int64_t *shape; /* of the whole array */
     size_t rank;
@@ -42,7 +42,7 @@ struct cluster {
     uint64_t received[DEVICES_MAX];
 };
 
-/* What one step works on, for one device. */
+/* The arrays, groups and positions with which one device carries out one step. */
 struct view {
     const struct shd_reshard_step *step;
     struct cluster *cluster;
@@ -57,7 +57,7 @@ struct view {
 
 static const int64_t zeros[SHD_RANK_MAX];
 
-/* A member's old shard. */
+/* The shard that a member of the group had before the step. */
 static const int64_t *member_shard(const struct view *view, int32_t member)
 {
     return view->cluster->shards[shd_groups_position(&view->groups, view->group, member)];
@@ -89,8 +89,8 @@ static void do_mask(const struct view *view)
         do_slice(view);
 }
 
-/* Members' pieces, side by side along `dim`; each is cut out of its shard along `cut`, if that is
- * not -1, as piece number `member`. */
+/* Gather the members' pieces side by side along `dim`.  With an all-to-all (dim2 >= 0) each piece
+ * is the part number `member` of its shard along dim2. */
 static void do_gather(const struct view *view)
 {
     const struct cluster *cluster = view->cluster;
@@ -125,7 +125,7 @@ static int64_t combine(uint16_t op, int64_t a, int64_t b)
     }
 }
 
-/* All members' shards combined, element by element. */
+/* Combine the shards of all members element by element. */
 static void combine_members(const struct view *view, int64_t *out)
 {
     int64_t count = count_of(view->old_shape, view->cluster->rank);
@@ -137,8 +137,8 @@ static void combine_members(const struct view *view, int64_t *out)
     }
 }
 
-/* The chunks of which the first ones are longer: each member gets the others' parts of its own
- * chunk, then the others' chunks. */
+/* All-reduce in chunks, the first of which are one element longer if need be: each member receives
+ * its own chunk from the others, then the chunks of the others. */
 static void do_all_reduce(const struct view *view)
 {
     int64_t count = count_of(view->old_shape, view->cluster->rank);
@@ -169,7 +169,7 @@ static void do_reduce_scatter(const struct view *view)
     free(whole);
 }
 
-/* By boxes; returns the elements received. */
+/* Fetch the new shard by its boxes; returns the number of received elements. */
 static uint64_t fetch(const struct view *view, int64_t *out)
 {
     const struct cluster *cluster = view->cluster;
@@ -209,7 +209,7 @@ static int is_movement(const struct shd_reshard_step *step)
     return step->kind != SHD_RESHARD_MASK && step->from.partial == step->to.partial;
 }
 
-/* A movement by its boxes gives the same as by its meaning. */
+/* Fetching a movement's boxes gives the same shard as carrying out its kind of step. */
 static int check_fetch(const struct view *view, const int64_t *want, int64_t count)
 {
     int64_t *out = malloc(((size_t)count + 1) * sizeof(*out));
@@ -224,7 +224,7 @@ static int check_fetch(const struct view *view, const int64_t *want, int64_t cou
     return same;
 }
 
-/* Carry out a step; false where its bytes or boxes are not as told. */
+/* Carry out a step; false if its bytes or boxes differ from the planned ones. */
 static int run_step(struct cluster *cluster, const struct shd_reshard_step *step)
 {
     struct view view = {.step = step, .cluster = cluster};
@@ -260,7 +260,7 @@ static int run_step(struct cluster *cluster, const struct shd_reshard_step *step
     return right && total == step->received_bytes;
 }
 
-/* A device's number among those that its value is partial with. */
+/* The number of a device among the `n` devices over which its value is a partial sum. */
 static int32_t partial_rank(const struct shd_sharding *sharding, int32_t position, int32_t *n)
 {
     int32_t rank = 0;
@@ -276,11 +276,11 @@ static int32_t partial_rank(const struct shd_sharding *sharding, int32_t positio
     return rank;
 }
 
-/* What one of `n` devices holds of a partial value: some share of it, all the same when combined.
- */
+/* The part of a partial value that one of `n` devices holds; combined, the parts give the value. */
 static int64_t share_of(int64_t value, int64_t element, int32_t rank, int32_t n, uint16_t op)
 {
-    int32_t whole = (int32_t)(element % n); /* whose share makes the value right */
+    int32_t whole = (int32_t)(element % n); /* the device whose part makes the combined value
+                                             * right */
     int64_t sum = 0;
 
     if (op != SHD_SUM)
@@ -316,7 +316,7 @@ static void fill(struct cluster *cluster, const struct shd_sharding *sharding)
     }
 }
 
-/* Whether the shards, combined over the partial axes, are the array. */
+/* Whether the shards, combined over the partial axes, give the array. */
 static int check_values(const struct cluster *cluster, const struct shd_sharding *sharding)
 {
     int64_t extent[SHD_RANK_MAX];
@@ -346,7 +346,7 @@ static int check_values(const struct cluster *cluster, const struct shd_sharding
     return 1;
 }
 
-/* Elements of the new shards that their devices do not hold, one device after the other. */
+/* Elements of the new shards that their devices do not hold yet, counted device by device. */
 static uint64_t count_missing(const struct shd_sharding *from, const struct shd_sharding *to,
                               const int64_t *shape)
 {
@@ -376,7 +376,8 @@ static uint64_t count_missing(const struct shd_sharding *from, const struct shd_
     return missing;
 }
 
-/* The same slices on every device, and partial over the same axes of more than one. */
+/* Whether both shardings give each device the same slices and are partial over the same axes,
+ * except axes of one device. */
 static int same_layout(const struct shd_sharding *a, const struct shd_sharding *b,
                        const int64_t *shape)
 {
@@ -396,7 +397,8 @@ static int same_layout(const struct shd_sharding *a, const struct shd_sharding *
     return 1;
 }
 
-/* Carry out a plan and hold everything against it; NULL, or what is wrong. */
+/* Carry out a plan and check its values, bytes and layout; NULL, or the first thing that is
+ * wrong. */
 static const char *run_plan(const struct shd_reshard_plan *plan, const struct shd_sharding *from,
                             const struct shd_sharding *to, const int64_t *shape)
 {
@@ -530,9 +532,9 @@ static void test_kinds(void)
         const char *from_partial;
         const char *to;
         const char *to_partial;
-        const char
-            *kinds;     /* first letters; G gathers, A all-to-all, R reduce-scatter, L all-reduce */
-        uint64_t bytes; /* of an array of 64 x 64 bytes */
+        const char *kinds; /* first letters: s slice, G gather, A all-to-all, R reduce-scatter, L
+                            * all-reduce, m mask, p permute, x exchange */
+        uint64_t bytes;    /* received, of an array of 64 x 64 bytes */
     } cases[] = {
         {"[a]", "", "[a]", "", "", 0},
         {"[]", "", "[[a, b], c]", "", "s", 0},
@@ -542,7 +544,8 @@ static void test_kinds(void)
         {"[a]", "", "[]", "", "G", 32 * 2048},
         {"[[b, a]]", "", "[b]", "", "G", 32 * 512},
         {"[[a, b]]", "", "[b]", "", "x", 32 * (1024 - 128 * 2 / 2)},
-        {"[a, b]", "", "[]", "", "x", 32 * (4096 - 512)}, /* two gathers need more memory */
+        {"[a, b]", "", "[]", "", "x", 32 * (4096 - 512)}, /* the two gathers of the alternative
+                                                           * need more memory */
         {"[a]", "", "[null, a]", "", "A", 32 * 1024},
         {"[[a, b]]", "", "[a, b]", "", "A", 32 * 384},
         {"[[a, b]]", "", "[null, [a, b]]", "", "A", 32 * 448},
@@ -599,8 +602,9 @@ static void test_kinds(void)
     }
 }
 
-/* Axes that swap dimensions, of sizes that divide each other and of others: what moves is told from
- * digits of coordinates where these go together, and is what one counts, device by device. */
+/* Two axes swap dimensions; their sizes divide each other in some cases and not in others.  The
+ * cost, which is worked out from digits of coordinates where sizes divide, equals a count device
+ * by device. */
 static void test_sizes(void)
 {
     static const struct shd_dim_axes dims[][2] = {
@@ -675,7 +679,7 @@ static void test_bound(void)
         const char *from_partial;
         const char *to;
         const char *to_partial;
-        uint64_t bytes; /* of an array of 64 x 64 bytes; a=2, b=4, c=4 */
+        uint64_t bytes; /* received, of an array of 64 x 64 bytes on a=2, b=4, c=4 */
         uint64_t largest;
     } cases[] = {
         {"[a]", "", "[]", "", 32 * 2048, 2048},
@@ -755,7 +759,7 @@ static void test_options(void)
        "links: no speed");
 }
 
-/* Which holder a box comes from: each in turn, or the nearest. */
+/* The holder that sends a box: each holder in turn, or the nearest one. */
 static void test_senders(void)
 {
     const int64_t shape[] = {64, 64};
@@ -781,8 +785,8 @@ static void test_senders(void)
        "senders: both halves of the mesh have all");
 }
 
-/* The figures of an all-reduce on links of two tiers, as one reckons them: pairs of neighbours, on a
- * mesh of which one axis goes along them, or, by its ids, the other one does. */
+/* The figures of an all-reduce on links of two tiers, worked out by hand.  The first tier joins
+ * pairs of neighbouring devices; with `by_ids` axis a runs along the pairs, else axis b does. */
 static void test_figures(void)
 {
     const char *const names[] = {"a", "b"};
@@ -791,7 +795,8 @@ static void test_figures(void)
     static const struct {
         bool by_ids;
         uint16_t axis;
-        uint64_t nmessages, near_bytes, far_bytes; /* messages of all; bytes into one */
+        uint64_t nmessages, near_bytes, far_bytes; /* messages of all devices; bytes that enter a
+                                                    * device or a pair */
         double rounds;
     } cases[] = {
         {false, 0, 8 * 2, 0, 4096, 2},
@@ -864,7 +869,7 @@ static void test_words(void)
        "words: of a step");
 }
 
-/* Meshes of any size cost the same. */
+/* The cost of meshes of a million devices is worked out as fast as that of small ones. */
 static void test_large(void)
 {
     const char *const names[] = {"x", "y", "z"};
@@ -883,12 +888,12 @@ static void test_large(void)
     to.dims[1] = (struct shd_dim_axes){2, {0, 2}};
     for (int i = 0; i < 10000; i++)
         sum += shd_reshard_cost(&from, &to, shape, SHD_BF16);
-    /* A shard has 1e8 elements, of which 1e4 are there already. */
+    /* A shard has 1e8 elements, 1e4 of which its device holds already. */
     ok(sum == UINT64_C(10000) * 2 * (100000000 - 10000) * 1000000, "large: a million devices");
     shd_mesh_destroy(large);
 }
 
-/* Random axes on random dimensions of an array that need not divide. */
+/* Draw a sharding with random axes on random dimensions, which need not divide the array evenly. */
 static void draw_uneven(struct shd_sharding *out, const struct shd_mesh *on, size_t rank)
 {
     shd_sharding_init(out, on, rank);
@@ -901,7 +906,7 @@ static void draw_uneven(struct shd_sharding *out, const struct shd_mesh *on, siz
     }
 }
 
-/* Where shards do not divide: all that is received is sent, and is in boxes. */
+/* Shards that do not divide evenly: all received elements are sent by a device and lie in boxes. */
 static void test_uneven(void)
 {
     int wrong = 0;

@@ -1,6 +1,6 @@
-/* What shd/reshard_figures.h promises, on random reshards of up to 5 axes and 64 devices, with
- * partial axes, other meshes over the same devices and over others: each plan is walked in one
- * thread with real numbers and held against the bound, the memory and an even load of the senders.
+/* Tests shd/reshard_figures.h on random reshards of up to 5 axes and 64 devices, with partial
+ * axes, and other meshes over the same and over different devices: each plan is walked in one
+ * thread with integers and compared with the bound, the memory and an even load of the senders.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@ static const char *const axis_names[2][AXES_MAX] = {{"a", "b", "c", "d", "e"},
 
 static const int64_t zeros[SHD_RANK_MAX];
 
-/* A box of one row-major array onto one of another. */
+/* A box of one row-major array, copied into another array. */
 struct boxes {
     size_t rank;
     const int64_t *extent;
@@ -51,7 +51,7 @@ static void copy(const struct boxes *b, int add)
 
 /* ---- a walk ---- */
 
-/* What every device holds, and what it has sent and received. */
+/* The shards of every device, and the elements that each has sent and received. */
 struct cluster {
     const int64_t *shape;
     size_t rank;
@@ -60,7 +60,8 @@ struct cluster {
     uint64_t sent[IDS_MAX];
     uint64_t nmessages;
     const struct shd_reshard_opts *opts;   /* NULL: no links */
-    uint64_t entering[SHD_LINK_TIERS_MAX]; /* groups of a tier, from outside */
+    uint64_t entering[SHD_LINK_TIERS_MAX]; /* elements that enter the groups of a tier from
+                                            * outside */
 };
 
 struct walk {
@@ -85,7 +86,8 @@ static void transfer(struct cluster *c, int32_t source, int32_t dest, uint64_t n
     }
 }
 
-/* Boxes, whatever the step is called; each must fill its part once, and from the right device. */
+/* Fetch the boxes of a step; they must fill the new shard exactly once and name the right
+ * devices. */
 static int walk_boxes(struct walk *w, int32_t position)
 {
     const struct shd_reshard_step *step = w->step;
@@ -112,7 +114,7 @@ static int walk_boxes(struct walk *w, int32_t position)
     return filled == count_of(w->new_shape, c->rank);
 }
 
-/* The members' shards, summed; then the position's own part of that along the step's dimension. */
+/* Sum the members' shards, then keep the position's own part along the step's dimension. */
 static int walk_sum(struct walk *w, int32_t position)
 {
     const struct shd_reshard_step *step = w->step;
@@ -205,7 +207,7 @@ static int walk_step(struct cluster *c, const struct shd_reshard_step *step)
 
 /* ---- values ---- */
 
-/* A position's number along the partial axes. */
+/* The number of a position along the partial axes. */
 static int64_t part_number(const struct shd_sharding *s, int32_t position)
 {
     int64_t number = 0;
@@ -245,7 +247,7 @@ static void fill(struct cluster *c, const struct shd_sharding *from)
         for (int64_t i = 0; i < count; i++) {
             int64_t element = flat(c->shape, offset, index, c->rank);
 
-            /* Parts element + 1, element + 2, ...; the first makes the sum right. */
+            /* Part k holds element + k, except part 0, which makes the sum right. */
             shard[i] = part > 0 ? element + part : value_of(element);
             for (int64_t k = 1; part == 0 && k < n; k++)
                 shard[i] -= element + k;
@@ -255,7 +257,7 @@ static void fill(struct cluster *c, const struct shd_sharding *from)
     }
 }
 
-/* The shards of `to`, summed over what is partial, are the array. */
+/* Whether the shards of `to`, summed over the partial axes, give the array. */
 static int right_values(const struct cluster *c, const struct shd_sharding *to)
 {
     int64_t extent[SHD_RANK_MAX];
@@ -291,7 +293,7 @@ static int right_values(const struct cluster *c, const struct shd_sharding *to)
 
 /* ---- random cases ---- */
 
-/* Whose devices the second mesh has. */
+/* The devices of the second mesh, relative to the first. */
 enum devices { SAME_MESH, SAME_DEVICES, SHUFFLED, SOME_OTHERS, ALL_OTHERS, NDEVICES_KINDS };
 
 static const char *const devices_names[NDEVICES_KINDS] = {"the same mesh", "the same devices",
@@ -389,7 +391,7 @@ static void case_fini(struct random_case *c)
 
 /* ---- what must hold ---- */
 
-/* Whether parts are to be summed; *become: whether axes become partial. */
+/* Whether partial sums are reduced; *become: whether axes become partial. */
 static int sums(const struct random_case *c, int *become)
 {
     uint32_t kept = c->mesh == c->other ? c->from.partial & c->to.partial : 0;
@@ -398,7 +400,8 @@ static int sums(const struct random_case *c, int *become)
     return nparts_of(&c->from, c->from.partial & ~kept) > 1;
 }
 
-/* Elements of the new shards that no device holds itself, one device after the other. */
+/* Elements of the new shards that their device does not hold, counted device by device, or for
+ * device `only` (-1: all). */
 static uint64_t count_missing(const struct random_case *c, int32_t only)
 {
     int64_t old_extent[SHD_RANK_MAX];
@@ -444,8 +447,8 @@ static int holds_same(const struct shd_sharding *s, size_t rank, int32_t p, int3
     return 1;
 }
 
-/* What one exchange has each holder of each old shard send: the boxes of the shard are shared out
- * so that none sends more than one box more than another, or than the mean, rounded up. */
+/* Whether the holders of each old shard share its boxes evenly in an exchange: no holder sends
+ * more than the mean, rounded up, plus one box if the meshes differ. */
 static const char *check_senders(const struct random_case *c, const struct shd_reshard_step *step)
 {
     static uint32_t nboxes[DEVICES_MAX];
@@ -480,7 +483,7 @@ static const char *check_senders(const struct random_case *c, const struct shd_r
     return NULL;
 }
 
-/* Which group of links two devices are first in together. */
+/* The innermost tier of links that two devices share. */
 static size_t distance(const struct shd_reshard_step *step, int32_t a, int32_t b)
 {
     size_t t = 0;
@@ -490,7 +493,7 @@ static size_t distance(const struct shd_reshard_step *step, int32_t a, int32_t b
     return t;
 }
 
-/* No holder of a box is nearer than the one that it is fetched from. */
+/* Whether each box is fetched from one of its nearest holders. */
 static const char *check_near(const struct random_case *c, const struct shd_reshard_step *step)
 {
     for (int32_t p = 0; p < shd_mesh_size(step->to.mesh); p++) {
@@ -512,7 +515,7 @@ static const char *check_near(const struct random_case *c, const struct shd_resh
     return NULL;
 }
 
-static int ngrouped; /* cases of which groups' bounds were looked at */
+static int ngrouped; /* cases whose bound of a group was checked */
 
 static const char *check_plan(const struct random_case *c, const struct shd_reshard_plan *plan,
                               struct cluster *cluster)
@@ -550,7 +553,8 @@ static const char *check_plan(const struct random_case *c, const struct shd_resh
     if (figures.received_bytes != total || figures.largest_received_bytes != largest[0] ||
         figures.largest_sent_bytes != largest[1] || figures.nmessages < cluster->nmessages)
         return "the figures";
-    for (size_t i = 0; i < plan->nsteps; i++) /* whose odd elements are not told apart */
+    for (size_t i = 0; i < plan->nsteps; i++) /* an all-reduce does not tell which device has the
+                                               * odd elements */
         uneven |= plan->steps[i].kind == SHD_RESHARD_ALL_REDUCE;
     for (size_t t = 0; t < c->opts.ntiers && !uneven; t++) {
         if (figures.entering_bytes[t] != cluster->entering[t])
@@ -559,7 +563,7 @@ static const char *check_plan(const struct random_case *c, const struct shd_resh
     return opts && total > 0 && !(figures.seconds > 0) ? "no time" : NULL;
 }
 
-/* Mark the elements that some device of a group has a shard of. */
+/* Mark the elements of which a device of the group has a shard. */
 static void mark(unsigned char *marks, unsigned char bit, const struct shd_sharding *s,
                  const struct random_case *c, int32_t near, int32_t group)
 {
@@ -579,7 +583,8 @@ static void mark(unsigned char *marks, unsigned char bit, const struct shd_shard
     }
 }
 
-/* What must enter groups of devices, group by group and element by element. */
+/* Count the elements that must enter each group of devices, element by element, and compare with
+ * the bound. */
 static const char *check_entering(const struct random_case *c, const struct shd_reshard_plan *plan)
 {
     int64_t nelements = count_of(c->shape, c->rank);
@@ -659,8 +664,8 @@ static void tell(const struct random_case *c, int number, const char *wrong)
          texts[3], wrong);
 }
 
-/* Sums may need more than the first operand and the last result where nothing divides, and so may
- * zeros where axes become partial. */
+/* A plan needs no more than the first operand and the last result.  Exceptions are sums whose
+ * shards do not divide, and zeros where axes become partial. */
 static const char *check_memory(const struct random_case *c, const struct shd_reshard_plan *plan,
                                 int *nover)
 {

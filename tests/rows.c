@@ -1,5 +1,6 @@
-/* Tokens to rows of experts and back, on random meshes, cuts and routings: executed bytes are those
- * planned and those counted here copy by copy, values are a plain loop's, and a wrong row is seen.
+/* Tests dispatch and combine of tokens to rows of experts, on random meshes, shardings and
+ * routings: executed bytes equal the planned ones and a count copy by copy, values equal those of
+ * a plain loop, and a wrong row is found.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +23,7 @@
 
 enum { NODES_MAX = 256, NAXES_MAX = 3 };
 
-/* A graph of tokens that go to experts, are multiplied there, and come back. */
+/* A graph whose tokens are dispatched to experts, multiplied there, and combined. */
 struct experts {
     struct random random;
     uint64_t seed;
@@ -31,7 +32,7 @@ struct experts {
     struct kern_routing routing, slots_as_ids;
     int32_t *room;
     int64_t batch, seq, width, hidden, groups;
-    uint32_t stages; /* of a pipeline; 1: none */
+    uint32_t stages; /* stages of a pipeline; 1: no pipeline */
     struct program_stages order;
     struct timetable *timetable;
     uint32_t x, ids, slots, weight[2], gates[2], rows[2], placed[2];
@@ -39,7 +40,7 @@ struct experts {
     const struct shd_sharding *nodes[NODES_MAX], *outputs[NODES_MAX];
 };
 
-/* What came up in all cases. */
+/* Counts of the situations that the cases covered; the test fails if one stays at 0. */
 static struct {
     unsigned dispatched, combined, local, partial, replicated, dropped, widths, gradients,
         sequences;
@@ -84,20 +85,21 @@ static void make_routing(struct experts *e)
     e->room = calloc(kern_routing_room(&spec), sizeof *e->room);
     if (!e->room || !kern_routing_make(&e->routing, &spec, e->room))
         abort();
-    e->slots_as_ids = e->routing; /* slots are filled in as ids are */
+    e->slots_as_ids = e->routing; /* slots are filled like ids */
     e->slots_as_ids.ids = e->routing.slots;
     e->slots_as_ids.experts = INT32_MAX;
     for (int64_t i = 0; i < spec.tokens * spec.choices; i++)
         seen.dropped += e->routing.ids[i] >= 0 && e->routing.slots[i] < 0;
 }
 
-/* The axis that holds stages, the first; -1: there is one stage. */
+/* The axis of the pipeline: the first one; -1: no pipeline. */
 static int stage_axis(const struct experts *e)
 {
     return e->stages > 1 ? 0 : -1;
 }
 
-/* Axes in turn on random dimensions that they divide; the slots of a group mostly stay together. */
+/* Put each axis on a random dimension that it divides; the slots of a group mostly stay
+ * together. */
 static void ask(struct experts *e, uint32_t node)
 {
     const struct graph_node *n = &e->graph->nodes[node];
@@ -131,12 +133,12 @@ static struct kern_source numbers(uint32_t seed)
     return (struct kern_source){.seed = seed, .scale = 2};
 }
 
-/* Dimensions by number. */
+/* Numbers of the graph's dimensions. */
 struct dims {
     uint32_t b, s, k, w, x, h, c;
 };
 
-/* One layer of experts, from dimension `from` of tokens to `to`. */
+/* One layer of experts, from dimension `from` of tokens to dimension `to`. */
 static uint32_t add_layer(struct experts *e, const struct dims *d, uint32_t layer, uint32_t input,
                           uint32_t from, uint32_t to)
 {
@@ -159,7 +161,7 @@ static uint32_t add_layer(struct experts *e, const struct dims *d, uint32_t laye
     return graph_einsum(g, graph_text(g, "y%u", layer), product, e->gates[layer], y, 3);
 }
 
-/* What ends with the number of a layer is of its stage. */
+/* The stage of a node is the layer number at the end of its name; -1: no number. */
 static int64_t stage_of(void *arg, const char *name)
 {
     size_t n = strlen(name);
@@ -168,7 +170,7 @@ static int64_t stage_of(void *arg, const char *name)
     return n > 1 && (name[n - 1] == '0' || name[n - 1] == '1') ? name[n - 1] - '0' : -1;
 }
 
-/* Stages give nodes other numbers. */
+/* Find a node by name, because stages renumber nodes. */
 static uint32_t node_of(const struct graph *g, const char *name)
 {
     uint32_t n = 0;
@@ -188,11 +190,12 @@ static void add_gradients(struct experts *e)
     for (int i = 0; i < 5; i++)
         wrt[i] = node_of(g, names[i]);
     graph_gradient(g, loss, wrt, 5, grads);
-    for (int i = 0; i < 5 - (e->stages > 1); i++) /* x differs from microbatch to microbatch */
+    for (int i = 0; i < 5 - (e->stages > 1); i++) /* with stages, x differs from microbatch to
+                                                   * microbatch */
         graph_output(g, GRAPH_GRADIENT, g->nodes[wrt[i]].name, grads[i], wrt[i]);
 }
 
-/* Clone some forward values for the backward phase. */
+/* Recompute some forward values in the backward phase. */
 static void recompute_some(struct experts *e)
 {
     struct graph *g = e->graph;
@@ -317,7 +320,7 @@ static void unmake(struct experts *e)
 
 /* ---- what must come of it ---- */
 
-/* The rows by a plain loop over tokens; what no token came to is zero. */
+/* Whether the rows are those of a plain loop over tokens; rows without a token are zero. */
 static bool rows_are_right(const struct experts *e, const struct step *step)
 {
     const struct kern_routing *r = &e->routing;
@@ -345,7 +348,7 @@ static bool rows_are_right(const struct experts *e, const struct step *step)
     return right;
 }
 
-/* Whether a device's shard of an array has an element of its first two dimensions. */
+/* Whether a device's shard contains the element at (first, second) of the first two dimensions. */
 static bool has(const struct program_buffer *b, int32_t device, int64_t first, int64_t second)
 {
     int64_t offset[SHD_RANK_MAX];
@@ -355,8 +358,8 @@ static bool has(const struct program_buffer *b, int32_t device, int64_t first, i
            second < offset[1] + b->local[1];
 }
 
-/* Kept choices of which a device has the result's row, but not the operand's: times the width and
- * the element, as an all-to-all's receive counts are told. */
+/* Received bytes counted by hand: each kept choice whose result row the device has, but whose
+ * operand it lacks, counts the row's local width. */
 static uint64_t bytes_by_hand(const struct experts *e, const struct program *program,
                               const struct program_op *op, int32_t device)
 {
@@ -428,7 +431,8 @@ static bool bytes_are_right(const struct experts *e, const struct step *step)
     return true;
 }
 
-/* Ops that are called alike move as much at every device; and each is alike to itself. */
+/* Whether ops that program_rows_moves_alike() calls equal move the same bytes on every device, and
+ * each op is equal to itself. */
 static bool alike_are_alike(const struct program *program)
 {
     for (uint32_t i = 0; i < program->nops; i++)
@@ -452,11 +456,11 @@ static bool alike_are_alike(const struct program *program)
 
 /* ---- a fault ---- */
 
-/* One device has another row in the place of the first that is there. */
+/* A fault: the last device overwrites the first row that differs from row 0 with row 0. */
 struct fault {
     const struct program *program;
     uint32_t op;
-    bool *planted; /* else all rows there are alike */
+    bool *planted; /* set once planted; stays false if all rows are equal */
 };
 
 static void plant(void *arg, int32_t device, uint32_t i, uint32_t microbatch,
@@ -483,7 +487,7 @@ static void plant(void *arg, int32_t device, uint32_t i, uint32_t microbatch,
         }
 }
 
-/* Whether a run verifies; with a fault, whether it is seen where it is, if it was `planted`. */
+/* Whether a run verifies; with a fault: whether verification finds it at the faulty op. */
 static bool verifies(const struct experts *e, const struct program *program, uint32_t fault,
                      bool *planted)
 {
@@ -514,7 +518,7 @@ static bool verifies(const struct experts *e, const struct program *program, uin
     return good;
 }
 
-/* An op that moves rows and whose last device has different ones. */
+/* The first op of rows that communicates; PROGRAM_NONE if there is none. */
 static uint32_t some_op(const struct program *program)
 {
     for (uint32_t i = 0; i < program->nops; i++)

@@ -1,5 +1,5 @@
-/* What shd/run.h and run/collective.h promise of runs that go well: threads give what the schedules
- * give when they are walked in one thread, bit for bit, and count the same bytes.
+/* Tests shd/run.h and run/collective.h for runs that succeed: device threads give the same bits
+ * and count the same bytes as the schedules walked in one thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 #include "tap.h"
 
 #define DEVICES_MAX 12
-#define LARGE 5003 /* elements; several blocks of a reduction, and no multiple of anything */
+#define LARGE 5003 /* elements; several blocks of a reduction, and a prime number */
 
 /* ---- the reference: a schedule, walked in one thread ---- */
 
@@ -27,10 +27,11 @@ struct ref {
     enum shd_reduce_op op;
     uint64_t bytes; /* of each buffer */
     char *buf[DEVICES_MAX][3];
-    char *out; /* what the call itself gives */
+    char *out; /* the result of the call itself */
 };
 
-/* All of it is one block: a sanitizer maps and unmaps large ones each time. */
+/* All buffers are one allocation, because a sanitizer maps and unmaps large allocations each
+ * time. */
 static bool ref_init(struct ref *ref, uint64_t ndevices, uint64_t count)
 {
     uint64_t bytes = ndevices * sizeof(double) * (count + ndevices);
@@ -64,7 +65,7 @@ static void ref_move(struct ref *ref, uint32_t member, const struct coll_move *m
         kern_combine(ref->dtype, ref->op, dst, &(const void *){src}, 1, move->count);
 }
 
-/* Walk it for all members; adds what `me` receives to received[member]. */
+/* Walk the schedule for all members, and add the bytes that `me` receives to received[member]. */
 static void ref_walk(struct ref *ref, uint32_t me, uint64_t *received)
 {
     const struct coll_shape *shape = &ref->shape;
@@ -89,14 +90,14 @@ static void ref_walk(struct ref *ref, uint32_t me, uint64_t *received)
 /* ---- all kinds, types and operators over one set of axes ---- */
 
 struct suite {
-    const char *algorithm; /* where there is one that serves all groups */
+    const char *algorithm; /* the algorithm to use in each kind whose groups it serves */
     bool pow2;             /* all groups are powers of two */
     int32_t ndevices;
     const char *axes[5];
     uint64_t counts[4];
     uint64_t ncounts;
     uint32_t nwrong[DEVICES_MAX];
-    uint64_t received[DEVICES_MAX][DEVICES_MAX]; /* by the schedules */
+    uint64_t received[DEVICES_MAX][DEVICES_MAX]; /* bytes by the schedules */
 };
 
 static int call_kind(struct shd_device *dev, const char *axes, const struct ref *ref,
@@ -128,7 +129,7 @@ static int call_kind(struct shd_device *dev, const char *axes, const struct ref 
     }
 }
 
-/* What the run was told to use, see add_choices(). */
+/* The algorithm that the run was told to use, see add_choices(). */
 static const struct coll_algo *suite_algo(const struct suite *suite, enum coll_kind kind)
 {
     const struct coll_algo *algo = coll_find(kind, suite->algorithm);
@@ -136,7 +137,8 @@ static const struct coll_algo *suite_algo(const struct suite *suite, enum coll_k
     return algo && (algo->limits == COLL_ANY || suite->pow2) ? algo : coll_find(kind, NULL);
 }
 
-/* Positions of the members of the caller's group: gathered, which is a test as well. */
+/* The positions of the members of the caller's group, by an all-gather, which tests that as
+ * well. */
 static int gather_positions(struct shd_device *dev, struct suite *suite, const char *axes,
                             uint32_t me, uint32_t n, int32_t *positions, struct shd_error *err)
 {
@@ -261,7 +263,7 @@ struct mesh_case {
     const char *names[3];
     int32_t sizes[3];
     size_t naxes;
-    const char *axes[5]; /* the first, NULL, is all of them */
+    const char *axes[5]; /* the first, NULL, means all axes */
 };
 
 static const struct mesh_case mesh_cases[] = {
@@ -282,7 +284,7 @@ static struct shd_mesh *make_mesh(const struct mesh_case *c)
     return mesh;
 }
 
-/* "all-reduce=ring,all-gather=ring": all that the suite asks for. */
+/* Print the suite's algorithms as the run's option: "all-reduce=ring,all-gather=ring". */
 static void add_choices(const struct suite *suite, char *out, size_t size)
 {
     size_t length = 0;
@@ -367,8 +369,8 @@ static void test_large(void)
 
 /* ---- calls that store past the caches ---- */
 
-/* Elements of float32 with which an all-reduce of two devices reads and writes more than 64 MiB,
- * see run/fused.c; odd, so that chunks differ. */
+/* float32 elements with which an all-reduce of two devices reads and writes more than 64 MiB (see
+ * run/fused.c); an odd number, so that chunks differ in size. */
 #define STREAMED ((UINT64_C(17) << 20) / 4 + 1)
 
 static int streamed_main(struct shd_device *dev, void *arg, struct shd_error *err)
@@ -416,7 +418,7 @@ static void test_streamed(void)
 /* ---- views: arrays cut along a dimension in the middle ---- */
 
 #define OUTER 3
-#define LEN 5 /* of each shard */
+#define LEN 5 /* length of each shard */
 #define INNER 2
 #define PARTS 4
 #define SHARD (OUTER * LEN * INNER)
@@ -489,7 +491,7 @@ static int scatter_view(struct shd_device *dev, struct coll_call *call, struct f
     return status;
 }
 
-/* From cut along the middle to cut along the outer dimension of [4][20][2]. */
+/* Exchange shards along the middle dimension of [4][20][2] for shards along the outer one. */
 static int exchange_view(struct shd_device *dev, struct coll_call *call, struct flags *flags,
                          struct shd_error *err)
 {
@@ -593,7 +595,7 @@ static int pairs_main(struct shd_device *dev, void *arg, struct shd_error *err)
     int32_t from = (d + 3) % 4;
     int status;
 
-    if (d % 2 == 0) { /* all sending at once would be a circle */
+    if (d % 2 == 0) { /* if all devices sent first, each would wait for the next */
         status = shd_device_send(dev, to, sent, 2, SHD_I32, err);
         if (status == SHD_OK)
             status = shd_device_recv(dev, from, got, 2, SHD_I32, err);
@@ -638,7 +640,7 @@ static int pull_main(struct shd_device *dev, void *arg, struct shd_error *err)
         status = run_pull_phase(dev, seat, &mine, sizeof mine, 1, "test", pull_all, &puller,
                                 &received, err);
     puller.flags->bad[d] += received != 3 * sizeof(int32_t);
-    puller.fail = d == 1; /* who fails inside still lets the others finish */
+    puller.fail = d == 1; /* a device that fails inside the call lets the others finish */
     if (status == SHD_OK)
         status = run_pull_phase(dev, seat, &mine, sizeof mine, 2, "test", pull_all, &puller, NULL,
                                 err);
@@ -700,7 +702,7 @@ static int refuse_main(struct shd_device *dev, void *arg, struct shd_error *err)
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
         flags->bad[d] += calls[i].status != calls[i].want;
     flags->bad[d] += shd_device_coord(dev, "z") != -1 || shd_device_coord(dev, "x") != d / 2;
-    return shd_device_barrier(dev, NULL, err); /* and go on as if nothing had been */
+    return shd_device_barrier(dev, NULL, err); /* refused calls leave the run usable */
 }
 
 static int empty_main(struct shd_device *dev, void *arg, struct shd_error *err)

@@ -1,4 +1,5 @@
-/* What scenario/scenario.h promises.
+/* Tests scenario/scenario.h: reading, checking and printing scenarios, their strategies, sweeps
+ * and options.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,12 +17,12 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A whole scenario but for what a case adds. */
+/* The parts of a complete scenario, to which each case adds its own. */
 #define MODEL "model: {kind: mlp, d_model: 256, d_ff: 1024}\n"
 #define BATCH "batch: {size: 8, seq: 64}\n"
 #define MESH "mesh: {dp: 2, tp: 4}\n"
 #define HEAD "version: 1\n" MESH MODEL BATCH
-/* The same for attention, its tokens along tp. */
+/* A complete scenario of attention. */
 #define HEADS              \
     "version: 1\n" MESH   \
     "model: {kind: attention, d_model: 64, heads: 4, causal: true}\n" BATCH
@@ -225,7 +226,8 @@ static int add_given(void *arg, const char *option, const char *value)
     return SHD_OK;
 }
 
-/* What is not the default and no part of the layout, as one line would say it. */
+/* scenario_each_given() gives all keys that differ from their defaults, without the layout, in the
+ * form of -s options. */
 static void test_given(void)
 {
     struct scenario_file *file =
@@ -243,7 +245,7 @@ static void test_given(void)
     scenario_file_destroy(file);
 }
 
-/* A path that YAML has in quotes is given as its file's name, without them. */
+/* A path that must stand in quotes in YAML is given as the plain file name. */
 static void test_given_file(void)
 {
     char folder[] = "/tmp/data: XXXXXX", path[sizeof folder + 8], set[sizeof path + 8];
@@ -332,7 +334,7 @@ static void test_partial_base(void)
     scenario_file_destroy(file);
 }
 
-/* Print, load, print: the same text, so the same scenario. */
+/* Whether the printed scenario, loaded and printed again, gives the same text. */
 static int round_trips(const struct scenario *s)
 {
     struct text once = TEXT_INIT;
@@ -354,7 +356,7 @@ static int round_trips(const struct scenario *s)
     return same;
 }
 
-/* The last of `rules` and `params` counts. */
+/* The later one of `rules` and `params` counts. */
 static void test_rules_from(void)
 {
     struct scenario_file *file = load_good(HEAD "params: [[up, [null, tp]]]\n"
@@ -387,7 +389,8 @@ static void test_rules_from(void)
     scenario_file_destroy(file);
 }
 
-/* How spec number `i` of params is resolved, and how it was written. */
+/* Whether spec number `i` of params resolves to `spec`, and was written as `written` (NULL: the
+ * same). */
 static int resolves(const struct scenario *s, size_t i, const char *spec, const char *written)
 {
     return spec_is(s->params[i].spec, spec) &&
@@ -515,7 +518,8 @@ static void test_pipeline(void)
     scenario_file_destroy(file);
 }
 
-/* Each entry that is not what a word alone means is printed, whatever the others are. */
+/* Each entry of recompute that differs from the meaning of the bare word is printed, with any
+ * other entries. */
 static void test_recompute_entries(void)
 {
     static const char *const entries[] = {"group=2", "every=2", "first=2", "whole=true",
@@ -700,7 +704,7 @@ static void test_print(void)
 static const struct {
     const char *what;
     const char *text;
-    const char *message; /* is among the messages */
+    const char *message; /* a part of the messages */
 } bad[] = {
     {"no version", MESH MODEL BATCH, "dir/f.yaml:1:1: error: no version; expected 'version: 1'"},
     {"version 2", "version: 2\nnew: x\n", "f.yaml:1:10: error: version is '2'; expected 1"},
@@ -1110,7 +1114,7 @@ static void test_bad(void)
 
 static const struct {
     const char *set;
-    const char *message; /* from the beginning */
+    const char *message; /* the message begins with this */
 } bad_sets[] = {
     {"", "--set:1:1: error: '' has no '='; expected KEY=VALUE, such as batch.size=8\n"},
     {"seed", "--set:1:1: error: 'seed' has no '='; expected KEY=VALUE, such as batch.size=8\n"},
@@ -1163,7 +1167,7 @@ static void test_bad_sets(void)
     text_fini(&messages);
 }
 
-/* Every fault of a file in one go, by place, and nothing twice. */
+/* All faults of a file are reported together, in the order of their lines, and none twice. */
 static void test_all_at_once(void)
 {
     struct text messages = TEXT_INIT;
@@ -1202,7 +1206,7 @@ static void test_all_at_once(void)
     text_fini(&messages);
 }
 
-/* `piece` with numbers from 0 in it, n times between head and tail. */
+/* Load a text of `head`, `n` copies of `piece` numbered from 0, and `tail`. */
 static void test_large(const char *what, const char *head, const char *piece, size_t n,
                        const char *tail, const char *message)
 {
@@ -1264,7 +1268,7 @@ static void test_load(void)
     }
 }
 
-/* The scenarios that are shipped load, and print as the same. */
+/* Each shipped scenario loads and round-trips. */
 static void test_shipped(void)
 {
     static const char *const names[] = {
@@ -1332,7 +1336,7 @@ static void test_options(void)
     text_fini(&help);
 }
 
-/* What help tells of a kind is what a scenario of that kind has. */
+/* The default of model.tied depends on the kind of the model. */
 static void test_defaults_by_kind(void)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* What import/shell.h promises: the commands that a script comes to, and where it is in doubt.
+/* Tests import/shell.h: the commands that a script runs, and the words and commands that are in
+ * doubt.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,8 +12,8 @@
 #include "import/shell.h"
 #include "tap.h"
 
-/* The commands' words in [], a ? before a word of which there is doubt, and a ! before a command
- * that may not be run. */
+/* Print a command: words in [], a ? before a doubtful word, and a ! before a command that may not
+ * run. */
 static void add_command(void *context, struct shell *s)
 {
     struct text *out = context;
@@ -27,7 +28,7 @@ static void add_command(void *context, struct shell *s)
     text_add(out, " ");
 }
 
-/* A copy of its own size, so that a reader past its end is one past the memory. */
+/* A copy without room to spare, so that reading past its end is reading past the allocation. */
 static char *copy_of(const char *text)
 {
     size_t length = strlen(text) + 1;
@@ -53,7 +54,7 @@ static void read_script(const char *script, const char *given, struct text *out,
     free(text);
 }
 
-/* The script on one line, as the name of its test. */
+/* The script on one line, for the name of its test. */
 static const char *name_of(const char *script)
 {
     static char name[200];
@@ -67,7 +68,7 @@ static const char *name_of(const char *script)
 
 static const struct {
     const char *script;
-    const char *commands; /* as add_command() has them */
+    const char *commands; /* as add_command() prints them */
     const char *given;
 } cases[] = {
     /* words and variables */
@@ -100,11 +101,11 @@ static const struct {
     {"run $((N + 1)) $((010)) $((i++)) $((${N:-3} + 1))", "[run][??][??][??][4] ", NULL},
     {"((N = 3)); run $N; (( 2 > 1 )) && run a; let M=2; run $M", "[run][??] [run][a] [run][??] ",
      NULL},
-    /* what needs no command */
+    /* substitutions that need no command to run */
     {"run $(basename /a/b.sh) $(dirname \"/a/b\") $(dirname b) $(echo x)", "[run][b.sh][/a][.][x] ",
      NULL},
     {"run $(basename $X) $(cat x) `date`", "[run][??][??][??] ", NULL},
-    /* conditions that are decided */
+    /* decided conditions */
     {"if true; then run a; else run b; fi", "[run][a] ", NULL},
     {"N=2; if [ $N = 1 ]; then run a; elif [ $N -gt 1 ]; then run b; else run c; fi", "[run][b] ",
      NULL},
@@ -123,7 +124,7 @@ static const struct {
     {"if [ 1 = 1 ]; then exit 1; fi; run a", "", NULL},
     {"true || exit 1; run a; false && run b", "[run][a] ", NULL},
     {"if [ -z \"$BIG\" ]; then run a; fi", "", "BIG=1"},
-    /* conditions that are not */
+    /* undecided conditions */
     {"[ \"$BIG\" = 1 ] && L=\"--tp 2\"; run $L x", "[run][?--tp][?2][x] ", NULL},
     {"A=(1); if [ $BIG ]; then A+=(2 3); fi; run ${A[@]}", "[run][1][?2][?3] ", NULL},
     {"if a; then N=1; else N=2; fi; run $N", "[a] [run][?1][?2] ", NULL},
@@ -162,7 +163,7 @@ static const struct {
     {"N=1; f() { N=2; }; (N=3); f; run $N", "[run][2] ", NULL},
     {"f() { if a; then return; fi; N=2; }; N=1; f; run $N", "[a] [run][?2][?1] ", NULL},
     {"{ N=1; run $N; } 2>&1 | tee log", "[run][1] ", NULL},
-    /* texts, and scripts in words */
+    /* here-documents, and scripts in words */
     {"cat <<END > x\nrun '\nEND\nrun a", "[run][a] ", NULL},
     {"N=1; bash <<END\nrun $N \\$M\nEND\nsbatch <<-'X'\n\trun $N\n\tX\nrun b",
      "[bash] [run][1][??] [sbatch] [run][1] [run][b] ", NULL},
@@ -245,8 +246,8 @@ static void test_faults(void)
     }
 }
 
-/* Files are known by their last names; their functions and variables stay, what they return does
- * not leave the script, and each is told where it is itself. */
+/* A sourced file is recognized by the end of its path.  Its functions and variables stay, its
+ * `return` does not end the script, and its errors name the file itself. */
 static void test_files(void)
 {
     char *script = copy_of("f() { return; }; . $D/a.sh x y; run $A $1; source b.sh; g; . a.sh; "

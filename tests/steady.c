@@ -1,5 +1,5 @@
-/* What cost/works.h and cost/steady.h promise, on made-up records: which ops are the same work, the
- * one time that it has, the spread, and when measuring ends.
+/* Tests cost/works.h and cost/steady.h on made-up records: which ops are the same work, the one
+ * time of a work, the spread, and when measuring ends.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 #define NDEVICES 2
 #define ELEMENTS 64
 
-/* Two devices; arrays are vectors. */
+/* A program under construction on two devices; arrays are vectors. */
 struct made {
     struct shd_mesh *mesh;
     struct program *program;
@@ -73,7 +73,7 @@ static uint32_t argument(struct made *m, bool sharded)
     return buffer;
 }
 
-/* A reduction of so many elements. */
+/* A reduction of `extent` elements. */
 static struct program_op kernel(uint32_t a, uint32_t b, int64_t extent)
 {
     struct program_op op = {.kind = PROGRAM_KERNEL, .ninputs = 2, .inputs = {a, b}};
@@ -85,7 +85,7 @@ static struct program_op kernel(uint32_t a, uint32_t b, int64_t extent)
     return op;
 }
 
-/* One step of a reshard. */
+/* The step of a reshard to another sharding. */
 static struct program_op reshard(const struct made *m, uint32_t in, bool sharded, bool partial)
 {
     struct program_op op = {.kind = PROGRAM_RESHARD, .ninputs = 1, .inputs = {in}};
@@ -138,13 +138,14 @@ static void test_same(void)
     at.offsets[0] = (struct program_offset){b, 0};
     other.kernel = &kern_kernel_repeat;
     add(&m, kernel(a, a, 8), false, false);              /* op 2 */
-    add(&m, kernel(b, b, 8), false, false);              /* 3: the same of other arrays */
+    add(&m, kernel(b, b, 8), false, false);              /* op 3: the same with other arrays */
     add(&m, kernel(a, a, 9), false, false);              /* 4: another extent */
-    add(&m, kernel(a, b, 8), false, false);              /* 5: of two arrays */
-    add(&m, at, false, false);                           /* 6: at an offset of each device */
+    add(&m, kernel(a, b, 8), false, false);              /* op 5: of two arrays */
+    add(&m, at, false, false);                           /* op 6: at an offset that differs by
+                                                          * device */
     add(&m, other, false, false);                        /* 7: another kernel */
     add(&m, reshard(&m, a, true, false), true, false);   /* 8: a slice */
-    add(&m, reshard(&m, a, true, false), true, false);   /* 9: another */
+    add(&m, reshard(&m, a, true, false), true, false);   /* op 9: another slice */
     add(&m, reshard(&m, a, false, true), false, true);   /* 10: a mask */
     add(&m, reshard(&m, b, false, false), false, false); /* 11: an all-gather */
     finish(&m);
@@ -163,7 +164,7 @@ static void test_same(void)
     fini(&m);
 }
 
-/* A local step of a kind, along no axis, whatever the shardings are. */
+/* A local step of a kind, along no axis, regardless of the shardings. */
 static struct program_op local_step(enum shd_reshard_kind kind, uint32_t in)
 {
     struct program_op op = {.kind = PROGRAM_RESHARD, .ninputs = 1, .inputs = {in}};
@@ -172,7 +173,7 @@ static struct program_op local_step(enum shd_reshard_kind kind, uint32_t in)
     return op;
 }
 
-/* Steps that differ in one thing each. */
+/* Steps that each differ in one property. */
 static void test_steps(void)
 {
     struct made m = make();
@@ -193,7 +194,7 @@ static void test_steps(void)
     fini(&m);
 }
 
-/* More than the table begins with, in two programs. */
+/* More works than the table has room for at first, in two programs. */
 static void test_many(void)
 {
     struct made m = make();
@@ -216,7 +217,7 @@ static void test_many(void)
 
 /* ---- times ---- */
 
-/* Op 1 and op 2 are the same work, one after the other; op 3 is another. */
+/* Ops 1 and 2 are the same work, one after the other; op 3 is another work. */
 static struct made make_timed(void)
 {
     struct made m = make();
@@ -229,7 +230,7 @@ static struct made make_timed(void)
     return m;
 }
 
-/* Every op of a device took so long, of which its thread had the core for `cpu_ns`. */
+/* Every op of a device took `wall_ns`, during which its thread had the core for `cpu_ns`. */
 static void set_times(struct made *m, int32_t device, int64_t wall_ns, int64_t cpu_ns)
 {
     for (uint32_t i = 0; i < m->program->nops; i++)
@@ -262,7 +263,7 @@ static void test_least(void)
     fini(&m);
 }
 
-/* A CPU time may be counted too short; a wall time cannot. */
+/* A CPU time may be measured too short; a wall time cannot. */
 static void test_lost(void)
 {
     struct made m = make_timed();
@@ -317,7 +318,7 @@ static void test_spread(void)
     ok(r->spread == 0 && r->noise_ns == 3000, "noise: 1 %% where the halves agree by chance");
     fini(&m);
     m = make_timed();
-    take(&m, 0, 50000, 50000); /* of before */
+    take(&m, 0, 50000, 50000); /* a step before the measured ones */
     take(&m, 1, 100000, 100000);
     take(&m, 2, 110000, 120000);
     ok(is_near(replay(&m, 1, 3)->spread, 0.1), "spread: of the later half, where that is slower");
@@ -327,7 +328,7 @@ static void test_spread(void)
     fini(&m);
 }
 
-/* A work that one half alone has seen is no difference between them. */
+/* A work that only one half of the steps measured adds nothing to the spread. */
 static void test_half_seen(void)
 {
     struct made m = make_timed();

@@ -1,4 +1,5 @@
-/* What base/text.h, base/utf8.h, base/nearest.h and base/divisor.h promise.
+/* Tests base/text.h, base/utf8.h, base/nearest.h and base/divisor.h: growing texts, UTF-8,
+ * suggestions for misspelt words, and nearest divisors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -111,15 +112,15 @@ static const struct {
     const char *word;
     const char *best;
 } near[] = {
-    {"mehs", "mesh"},        /* neighbours swapped */
-    {"d_modell", "d_model"}, /* one too many */
-    {"dmodel", "d_model"},   /* one too few */
-    {"d-model", "d_model"},  /* - for _ */
-    {"D_MODEL", "d_model"},  /* case */
+    {"mehs", "mesh"},        /* two letters swapped */
+    {"d_modell", "d_model"}, /* one letter too many */
+    {"dmodel", "d_model"},   /* one letter too few */
+    {"d-model", "d_model"},  /* - instead of _ */
+    {"D_MODEL", "d_model"},  /* other case */
     {"layres", "layers"},
     {"tq", "tp"},
     {"elephant", NULL},
-    {"x", NULL}, /* one edit from "b", as all letters are */
+    {"x", NULL}, /* one edit from "b", but also from every other letter */
     {"B", "b"},
     {"", NULL},
     {"a-word-that-is-so-long-that-nobody-could-mean-it", NULL},
@@ -139,7 +140,8 @@ static void test_join(void)
     text_fini(&text);
 }
 
-/* What other systems say, what begins alike, and which of several is meant. */
+/* Suggestions for names of other systems, for beginnings of names, and for names that fit
+ * several. */
 static void test_meant(void)
 {
     static const char *const paths[] = {"model.size", "model.d_model", "batch.size", "moe.d_ff",
@@ -160,7 +162,7 @@ static void test_meant(void)
         {"tpu-v5", "tpu-v5e"},
         {"bf16", "bfloat16"},
         {"mlp/up/weight", "mlp/up/kernel"},
-        {"mlp/down/weight", NULL}, /* another path */
+        {"mlp/down/weight", NULL}, /* a path in another module */
         {"hidden_sizes_of_all", NULL},
     };
     struct nearest slip;
@@ -198,20 +200,21 @@ static void test_nearest(void)
     ok(nearest_hint(&nearest, hint, sizeof(hint))[0] == '\0', "nearest: no hint");
 }
 
-/* How near is near: what is offered for a word, and what just is not. */
+/* The limits of nearness: words that just get a suggestion, and words that just do not. */
 static void test_bounds(void)
 {
     static const struct {
         const char *word, *candidate;
         bool near;
     } rows[] = {
-        {"abcdefgh", "abcdefxy", true},      /* a third of the letters, rounded down */
-        {"abcdexyz", "abcdefgh", false},     /* one more */
-        {"abcdefghi", "xabcydezfghi", true}, /* as many letters more */
-        {"xabcydezfghi", "abcdefghi", true}, /* and fewer */
-        {"abcdefgh", "abcdef12345", true},   /* the same three quarters of the word */
-        {"abcdefghi", "abcdef12345", false}, /* two thirds of it */
-        {"xy", "xz", true},                  /* a letter of two, but no letter more */
+        {"abcdefgh", "abcdefxy", true},      /* a third of the letters differs, rounded down */
+        {"abcdexyz", "abcdefgh", false},     /* one letter more differs */
+        {"abcdefghi", "xabcydezfghi", true}, /* a third of the letters is too many */
+        {"xabcydezfghi", "abcdefghi", true}, /* a third of the letters is missing */
+        {"abcdefgh", "abcdef12345", true},   /* three quarters of the word begin alike */
+        {"abcdefghi", "abcdef12345", false}, /* only two thirds of the word begin alike */
+        {"xy", "xz", true},                  /* one of two letters may differ, but none may be
+                                              * added */
         {"xy", "xyz", false},
         {"x", "y", false},
         {"ab_cde", "ab-cde", true},

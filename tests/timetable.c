@@ -1,6 +1,6 @@
-/* What sim/timetable promises, for every schedule of its table and many sizes: each action once and
- * in an order that finishes, the bubble of the closed form, live microbatches; and that a timetable
- * which cannot finish is refused, with the circle.
+/* Tests sim/timetable for every schedule of its table and many sizes: each action runs once and in
+ * an order that finishes, the bubble equals its closed form, and live microbatches are counted
+ * right; a timetable that cannot finish is refused with the circle of waits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +31,7 @@ static uint32_t below(uint32_t n)
     return (uint32_t)(state >> 33) % n;
 }
 
-/* Eighths, so that sums are exact. */
+/* A duration in eighths, so that sums are exact. */
 static double random_time(void)
 {
     return (1 + below(24)) / 8.0;
@@ -39,8 +39,8 @@ static double random_time(void)
 
 /* ---- every schedule, many sizes ---- */
 
-/* Forward, input gradient and weight gradient of each stage and microbatch are there once, on the
- * rank of the stage. */
+/* Whether each stage and microbatch has one forward, one input gradient and one weight gradient,
+ * all on the rank of the stage. */
 static bool is_whole(const struct timetable *t)
 {
     size_t n = (size_t)t->nstages * t->nmicrobatches;
@@ -66,7 +66,7 @@ static bool is_whole(const struct timetable *t)
     return whole;
 }
 
-/* When an output or gradient is made, by a plain search. */
+/* When the output or gradient of a stage and microbatch is ready, by linear search. */
 static double end_of(const struct timetable *t, const struct timetable_walk *walk, uint32_t stage,
                      uint32_t microbatch, bool forward)
 {
@@ -80,8 +80,8 @@ static double end_of(const struct timetable *t, const struct timetable_walk *wal
     return INFINITY;
 }
 
-/* No action begins before what it needs is there, nor before the rank's last one ended, nor later
- * than both. */
+/* Whether each action begins exactly when its operand is ready and the rank's previous action has
+ * ended. */
 static bool times_hold(const struct timetable *t, const struct timetable_walk *walk)
 {
     for (uint32_t r = 0; r < t->nranks; r++)
@@ -113,8 +113,8 @@ static double idle_longest(const struct timetable *t, const struct timetable_wal
     return walk->makespan - least;
 }
 
-/* Whether a rank does as many forwards before its first backward, and before the first of its last
- * stage, as its schedule says. */
+/* Whether a rank runs as many forwards before its first backward, and before the first action of
+ * its last stage, as its schedule says. */
 static bool begins_so(const struct timetable *t, const struct timetable_schedule *schedule,
                       const struct timetable_sizes *sizes, uint32_t r)
 {
@@ -131,12 +131,12 @@ static bool begins_so(const struct timetable *t, const struct timetable_schedule
     return before <= most && (schedule->ahead ? ahead == said : ahead >= said);
 }
 
-/* What is counted over all sizes of a schedule. */
+/* Counts over all sizes of a schedule. */
 struct findings {
     unsigned nbuilt, nrefused, nformula;
     unsigned broken, stuck, mistimed, wrong_bubble, wrong_message, wrong_ahead;
-    unsigned flags; /* that its timetables show */
-    struct timetable_sizes where; /* the last that was wrong */
+    unsigned flags;               /* flags that the schedule's timetables show */
+    struct timetable_sizes where; /* the last sizes that were wrong */
 };
 
 static void note(struct findings *f, unsigned *count, bool wrong,
@@ -260,7 +260,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Most microbatches alive on a rank by each schedule's own law; 0: none is known. */
+/* The most microbatches alive on a rank, by a law of each schedule; 0: no law is known. */
 static uint32_t live_gpipe(uint32_t p, uint32_t r, uint32_t m)
 {
     (void)p;
@@ -280,7 +280,7 @@ static uint32_t live_all_stages(uint32_t p, uint32_t r, uint32_t m)
     return 2 * m;
 }
 
-/* Two stages a rank, each half of it: p whole microbatches. */
+/* Two stages per rank, each half a microbatch's work: p whole microbatches. */
 static uint32_t live_zbv(uint32_t p, uint32_t r, uint32_t m)
 {
     (void)r;
@@ -293,8 +293,8 @@ static uint32_t live_dualpipev(uint32_t p, uint32_t r, uint32_t m)
     return m >= 2 * p ? 2 * p + 1 : 0;
 }
 
-/* Megatron-LM, arXiv:2104.04473: of two stages, p for the stage that is not last, 2 (p - 1 - r) for
- * the way there and back, and the one that is at work. */
+/* Megatron-LM, arXiv:2104.04473, two stages per rank: p for the stage that is not the last, 2 (p -
+ * 1 - r) on the way to the last rank and back, and the one in progress. */
 static uint32_t live_interleaved(uint32_t p, uint32_t r, uint32_t m)
 {
     return m % p ? 0 : least(2 * m, p + 2 * (p - 1 - r) + 1);
@@ -354,8 +354,8 @@ static void test_live(const struct live_law *law)
        law->until_weight ? "weight" : "input");
 }
 
-/* What a rank does, made by hand from the description in the head of the schedule's file; '&' joins
- * a pair that overlaps. */
+/* The actions of a rank, written by hand from the description at the top of the schedule's file;
+ * '&' joins a pair that overlaps. */
 static const struct {
     const char *name;
     uint32_t p, v, m, rank;
@@ -400,7 +400,7 @@ static void test_orders(void)
     }
 }
 
-/* ZB-V: with F = I = W, ranks begin and end at different times, but none waits in between. */
+/* ZB-V with F = I = W: ranks begin and end at different times, but no rank waits in between. */
 static void test_zbv_never_waits(void)
 {
     unsigned waits = 0, n = 0;
@@ -423,7 +423,7 @@ static void test_zbv_never_waits(void)
     ok(n > 100 && waits == 0, "ZBVZeroBubble: %u ranks never wait once they began", n);
 }
 
-/* Interleaving with one stage a rank, and what it is a form of: the same bubble. */
+/* Interleaving with one stage per rank has the bubble of the schedule without interleaving. */
 static void test_same_bubble(void)
 {
     static const char *const pairs[][2] = {{"Interleaved1F1B", "1F1B"}, {"LoopedBFS", "GPipe"}};
@@ -524,7 +524,7 @@ static void test_names(void)
     ok(timetable_find(&found, "", &err) == SHD_ENOTFOUND, "name: nor is ''");
 }
 
-/* One that a system has, by name or by the number of stages. */
+/* Schedules that a given system supports, found by name or by the number of stages. */
 static void test_systems(void)
 {
     static const enum timetable_flag megatron = TIMETABLE_IN_MEGATRON;
@@ -567,7 +567,7 @@ static void swap(struct timetable *t, size_t i, size_t j)
     t->actions[j] = a;
 }
 
-/* Walk a timetable that is to be refused, and free it. */
+/* Walk a timetable that must be refused, and free the timetable. */
 static void refuses(struct timetable *t, int status, const char *says, const char *what)
 {
     struct timetable_walk walk = {0};
@@ -621,8 +621,8 @@ static void test_wrong(void)
     refuses(t, SHD_EINVAL, "only a forward overlaps", "the last action overlaps with nothing");
 }
 
-/* Every rank of a loop does its second stage first, and so waits for the rank before: a circle too
- * long to be named whole. */
+/* Every rank of a loop runs its second stage first, and so waits for the previous rank: a circle
+ * too long to be named completely. */
 static void test_long_circle(void)
 {
     struct timetable *t = build("LoopedBFS", 1000, 2, 1);
@@ -654,7 +654,7 @@ static void test_times(void)
     timetable_destroy(t);
 }
 
-/* Whether all ranks can finish, by trying again and again: what a walk must agree with. */
+/* Whether all ranks can finish, by repeated attempts: the reference for timetable_walk(). */
 static bool can_finish(const struct timetable *t)
 {
     size_t next[8];
@@ -693,7 +693,7 @@ static bool can_finish(const struct timetable *t)
     return true;
 }
 
-/* Some actions of a rank in another order: either both say that it finishes, or neither. */
+/* Reorder some actions of a rank: walk and reference agree whether the timetable finishes. */
 static void test_shuffled(void)
 {
     static const char *const shuffled[] = {"1F1B", "ZBH1", "Interleaved1F1B", "ZBVZeroBubble"};
@@ -728,7 +728,7 @@ static void test_shuffled(void)
        "shuffled: %u finish and %u do not, as a plain search finds", nfine, nstuck);
 }
 
-/* 1,024 ranks and 4,096 microbatches. */
+/* The makespan of 1,024 ranks and 4,096 microbatches is the formula's. */
 static void test_large(void)
 {
     uint32_t p = small_size() ? 128 : 1024, m = 4 * p;

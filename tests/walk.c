@@ -1,5 +1,5 @@
-/* What walk/walk.h promises of more devices than cores: those that compute long take turns, and
- * none keeps its turn while it waits for others, be it inspected or not.
+/* Tests walk/walk.h with more devices than cores: devices that compute for long take turns, and no
+ * device keeps its turn while it waits for others, inspected or not.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +14,9 @@
 
 enum { DEVICES = 8, SIZE = 128, SECONDS_MOST = 120 };
 
-/* A product of two million flops on every device, of which each keeps a part (a step within the
- * device) or all have the sum (a step between them); then one more. */
+/* A product of two million multiplications on every device.  Each device keeps a slice of the
+ * result (a step within the device), all devices gather the slices (a step between devices), and
+ * another product follows. */
 static struct graph *make_graph(void)
 {
     struct graph *g = graph_create();
@@ -62,7 +63,7 @@ static bool runs(const struct program *program, bool inspected)
     return status == SHD_OK && nseen == (inspected ? program->nops : 0);
 }
 
-/* Who did ops, and how many. */
+/* Counts of the ops that the device and other devices did. */
 struct doers {
     int32_t device;
     uint32_t nops, nothers;
@@ -90,12 +91,14 @@ static bool walks_alone(const struct program *program, int32_t device)
     return good && doers.nops == program->nops && doers.nothers == 0;
 }
 
-/* One device is stopped as soon as it has looked; another looks at it for long. */
+/* Device 1 is stopped as soon as an inspector has looked; device 0 goes on looking at the
+ * shards. */
 struct stopped {
     const struct program *program;
     int request;
-    _Atomic(const void *const *) first; /* shards of device 1 */
-    bool gone;                          /* while device 0 looked at them */
+    _Atomic(const void *const *) first; /* the shards of device 1 */
+    bool gone;                          /* whether device 1's shards vanished while device 0
+                                         * looked */
 };
 
 enum { LOOKS = 50, PAUSE_US = 2000 };
@@ -144,7 +147,7 @@ int main(void)
     int nlocal = 0, nbetween = 0;
 
     plan(0);
-    alarm(SECONDS_MOST); /* devices that wait for each other would do so for ever */
+    alarm(SECONDS_MOST); /* a deadlock of devices ends the test */
     if (shd_mesh_create(&mesh, (const char *const[]){"d"}, &ndevices, 1, NULL) != SHD_OK)
         return 99;
     shd_sharding_init(&whole, mesh, 2);
