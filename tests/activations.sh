@@ -1,16 +1,16 @@
 #!/bin/sh
-# What a layer of a transformer keeps for its backward phase, against the formulas of Korthikanti et
-# al., "Reducing activation recomputation in large transformer models" (arXiv 2205.05198, section 4
-# and table 2), to the byte; docs/memory.md has the terms one by one.
+# Tests the activations that a transformer layer keeps for its backward phase against the formulas
+# of Korthikanti et al., "Reducing activation recomputation in large transformer models" (arXiv
+# 2205.05198, section 4 and table 2), to the byte; docs/memory.md lists the terms.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# The paper's block of so many layers, attention written out: scores and their softmax are arrays.
-# More tokens than 12 d_model, so that the peak is where the most layers are alive, not where
-# gradients of parameters have come together.
+# block LAYERS: the paper's block with unfused attention, so that scores and their softmax are
+# arrays.  There are more than 12 d_model tokens, so that the peak is where most layers are alive,
+# not where gradients of parameters have accumulated.
 block() {
     python3 - "$1" >"$tmp/block_$1.yaml" <<'PY'
 import sys
@@ -65,11 +65,11 @@ strategies:
   - {name: tp-sp-kept, gathered: keep, constraints: [['(mid|out)$', [null, tp]]]}""")
 PY
 }
-# With fewer layers the peak may be in the first, whose input is not cut.
+# With fewer layers the peak might be in the first one, whose input is not sharded.
 block 10
 block 11
 
-# What one layer more is at the peak, in bytes of a device, by strategy.
+# The bytes per device that one more layer adds at the peak, by strategy.
 for tp in 1 2 4; do
     for recompute in none selective full; do
         for layers in 10 11; do
@@ -82,15 +82,15 @@ t, recompute = $tp, "$recompute"
 s, b, h, a = 64, 32, 32, 4
 sbh, assb = s * b * h, a * s * s * b
 
-def whole(n):  # bytes that each device has, and that it has a part of
+def whole(n):  # bytes of arrays that each device has whole
     return n * sbh
 
 def part(n):
     return n * sbh // t
 
-# Table 2 with 34 = 10 + 24: of the 10, 2 bytes are masks of dropout, which is not done here; nor is
-# the one of scores and its result, 3 of the 5 as/h.  What it leaves out: an inverse deviation a
-# token and norm, a sum a row of scores, of 2 bytes each.
+# Table 2 with 34 = 10 + 24.  Of the 10, 2 bytes are masks of dropout, which is not modelled; neither
+# is dropout of the scores, 3 of the 5 as/h.  The table leaves out an inverse deviation per token and
+# norm, and a sum per row of scores, of 2 bytes each.
 scores = (5 - 3) * assb // t + 2 * a * s * b // t
 norms = 2 * 2 * s * b
 want = {"none": {"tp": whole(10 - 2) + part(24) + scores + norms,
@@ -98,7 +98,7 @@ want = {"none": {"tp": whole(10 - 2) + part(24) + scores + norms,
         "selective": {"tp": whole(10 - 2) + part(24) + norms,
                       "tp-sp": part(34 - 2) + norms // t},
         "full": {"tp": whole(2), "tp-sp": part(2)}}[recompute]
-# If asked to, both gathered inputs are kept for the backward phase, not their shards.
+# If asked to, devices keep both gathered inputs for the backward phase instead of their shards.
 gathered = 0 if recompute == "full" else 2 * (whole(2) - part(2))
 want["tp-sp-kept"] = want["tp-sp"] + gathered
 layers = [{p["strategy"]: p["memory"]["by_kind"]["activations"]

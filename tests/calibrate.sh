@@ -1,13 +1,13 @@
 #!/bin/sh
-# calibrate: constants that made the times are found again, from steps and from nccl-tests; the file
-# keeps what it said; what is wrong with the input is told with its line.
+# Tests calibrate: it recovers the constants with which steps and tables of nccl-tests were made,
+# keeps the rest of the file, and reports faults of the input with their lines.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# cluster MATMUL_EFFICIENCY MEMORY_EFFICIENCY
+# cluster MATMUL_EFFICIENCY MEMORY_EFFICIENCY: print a hardware file.
 cluster() {
     cat <<END
 version: 1
@@ -35,7 +35,7 @@ tiers:
 END
 }
 
-# make_steps FILE: ten steps of several sizes, with the times of true.yaml
+# make_steps FILE: write ten steps of several sizes, with the times of true.yaml.
 make_steps() {
     python3 - "$shardsim" "$tmp/true.yaml" >"$1" <<'PY'
 import json, subprocess, sys
@@ -57,12 +57,12 @@ calibrate() {
     status=$?
 }
 
-# value FILE KEY: what stands behind it
+# value FILE KEY: print the value of a key.
 value() {
     sed -n "s/^ *$2: \([^ ]*\).*/\1/p" "$1"
 }
 
-# near TEXT VALUE WANTED SHARE
+# near TEXT VALUE WANTED SHARE: VALUE is within SHARE of WANTED.
 near() {
     ok "$(awk "BEGIN {print ($2 - $3 > $4 * $3 || $3 - $2 > $4 * $3)}")" "$1: $2 is $3"
 }
@@ -95,7 +95,8 @@ test_steps() {
     near "again: one validation of the set" "$(grep -c 'set: made' "$tmp/out")" 1 0
 }
 
-# rows of nccl-tests: 2 (n - 1) / n of the size in 10 us a step and at 200 GB/s
+# make_table: print a table of nccl-tests with 2 (n - 1) / n of the size at 200 GB/s and 10 us a
+# step.
 make_table() {
     echo '# nThread 1 nGpus 8 minBytes 1048576 maxBytes 1073741824 step: 4(factor)'
     echo '# Using devices'
@@ -117,7 +118,8 @@ test_collectives() {
     says out "all-reduce of 8" "collectives: the set is told"
 }
 
-# rows BYTES-PER-COUNT REDOP ROOT FACTOR: of float, 3 us a step and at 100 GB/s, small sizes too
+# rows BYTES-PER-COUNT REDOP ROOT FACTOR: print rows of float at 100 GB/s and 3 us a step, small
+# sizes too.
 rows() {
     awk -v q="$1" -v redop="$2" -v root="$3" -v f="$4" 'BEGIN {
         print "#       size         count      type   redop    root     time   algbw   busbw #wrong     time"
@@ -128,7 +130,7 @@ rows() {
                 b, b / q, redop, root, us, b / us / 1e3, f * b / us / 1e3, us}}'
 }
 
-# logged TEXT SETS: the log $tmp/log.txt is read, and these sets come of it, with three rows each
+# logged TEXT SETS: $tmp/log.txt is read and gives these sets, with three rows each.
 logged() {
     calibrate "$tmp/start.yaml" --collectives "$tmp/log.txt" --constants tiers.0.step \
         -o "$tmp/found.yaml"
@@ -137,7 +139,7 @@ logged() {
     ok $? "$1: $2"
 }
 
-# What schedulers, shells and NCCL write between rows and before them; several tables in a file.
+# Lines that schedulers, shells and NCCL write before and between rows; several tables in a file.
 test_logs() {
     {
         printf '+ mpirun -n 4 ./all_gather_perf -b 8\nbash: warning: setlocale\n---- 8 of 9 ----\n'
@@ -154,14 +156,14 @@ test_logs() {
     logged "a table without a name, of all-reduce" "all-reduce of 4"
     rows 16 sum -1 0.75 >"$tmp/log.txt"
     logged "a table without a name, of reduce-scatter" "reduce-scatter of 4"
-    # A type that is not known, and columns of another age.
+    # An unknown type, and the columns of an older version.
     { echo '# alltoall_perf, nranks 8' && rows 32 none -1 0.875 | sed 's/float/float3/'; } >"$tmp/log.txt"
     logged "another type" "all-to-all of 8"
     { echo '# all_reduce_perf' && rows 4 sum -1 1.75 | sed 's/  *root  */ /; s/ -1 / /'; } >"$tmp/log.txt"
     logged "other columns" "all-reduce of 8"
 }
 
-# refused TEXT WORDS ARGUMENT...
+# refused TEXT WORDS ARGUMENT...: calibrate refuses with WORDS.
 refused() {
     refused_text=$1 refused_words=$2
     shift 2

@@ -1,5 +1,6 @@
 #!/bin/sh
-# check: what is shipped is as accepted; what changes fails, and is said in words.
+# Tests check: shipped scenarios match their baselines; a changed scenario fails, and the report
+# says in words what changed.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -7,7 +8,7 @@
 . "${0%/*}/program.sh"
 unset CI GITHUB_ACTIONS
 
-# A project with two scenarios and their baselines, below $tmp/NAME.
+# project NAME: create a project of two scenarios and their baselines in $tmp/NAME.
 project() {
     rm -rf "${tmp:?}/$1"
     mkdir -p "$tmp/$1/scenarios" "$tmp/$1/results/baselines/scenarios"
@@ -18,19 +19,20 @@ project() {
     chmod -R u+w "$tmp/$1"
 }
 
-# check ARGUMENT...: in the project
+# check ARGUMENT...: run `shardsim check` in the project.
 check() {
     (cd "$tmp/p" && exec timeout "$LIMIT" "$shardsim" check "$@") >"$tmp/out" 2>"$tmp/err"
     status=$?
 }
 
-# edit FILE PROGRAM: sed in place
+# edit FILE PROGRAM: edit a file of the project with sed.
 edit() {
     sed "$2" "$tmp/p/$1" >"$tmp/edited" && cp "$tmp/edited" "$tmp/p/$1"
 }
 
 test_shipped() {
-    # Minutes of work: for each change on paper, and tests/scenarios.sh holds some runs to their plans.
+    # Executing all scenarios takes minutes, so per change they are only planned; tests/scenarios.sh
+    # executes some and compares with their plans.
     case ${SHD_TEST_TIER:-}${SHD_TEST_SIZE:-} in
         change* | *small) set -- --plan ;;
     esac
@@ -170,7 +172,7 @@ test_other_changes() {
     says out 'elements that are infinite or not a number, unsharded as well' "training that diverges: said"
 }
 
-# A modelled step: longer is worse, whatever else; another cluster is neither.
+# A longer modelled step is worse than the baseline; another cluster is neither worse nor better.
 test_step() {
     project p
     cp "$tmp/p/results/baselines/scenarios/dp_tp.yaml" "$tmp/before"
@@ -222,7 +224,8 @@ longer() {
     cp "$tmp/edited" "$tmp/p/results/baselines/scenarios/dp_tp.yaml"
 }
 
-# computes EDIT WORDS: after an edit of what is computed, that is said and not judged
+# computes EDIT WORDS: after an edit of the computation the report says what changed and does not
+# judge.
 computes() {
     project p
     edit scenarios/dp_tp.yaml "$1"
@@ -231,7 +234,7 @@ computes() {
     says out "\"$2; neither worse nor better: " "$1: something else is computed"
 }
 
-# With less to compute nothing is better.
+# A scenario that computes less is not called better.
 test_given() {
     computes 's/layers: 2/layers: 1/' 'the model changed: model.layers is the default, was 2'
     computes 's/d_model: 128/d_model: 64/' 'the model changed: model.d_model is 64, was 128'
@@ -331,7 +334,7 @@ test_files() {
     is 0 "a folder by a longer way: its own baselines"
 }
 
-# What is left out is said where that is asked, or where nothing is left.
+# Files left out are listed with -v, or if no file is left.
 test_left_out() {
     project p
     mkdir "$tmp/p/scenarios/models" "$tmp/p/scenarios/sub"
@@ -352,14 +355,14 @@ test_left_out() {
     says err '4 files left out: ' "all files left out: said"
 }
 
-# annotated LINE TEXT: the first strategy that failed, at that line
+# annotated LINE TEXT: the first annotation is at that line of the scenario.
 annotated() {
     GITHUB_ACTIONS=true check --plan -q
     says err "^::error file=[a-z_/]*.yaml,line=$1,title=" "$2"
 }
 
-# A rule that changed is at fault for its parameter, which is told first, and for what the optimizer
-# keeps of it, which is told in the same line.
+# A changed rule is blamed at its line for its parameter first, and in the same line of the report
+# for the optimizer's states of that parameter.
 test_states() {
     project p
     rm -rf "$tmp/p/scenarios"/* "$tmp/p/results/baselines/scenarios"/*
@@ -385,7 +388,7 @@ END
     says out "line 8: input 'opt/m/.* is sharded as" "another rule: -v tells of states at the rule of their parameter"
 }
 
-# A remark is at the key that changed, and one cause has no hundred reasons.
+# An annotation is at the key that changed, and one cause does not print a hundred reasons.
 test_causes() {
     project p
     (cd "$tmp/p/scenarios" && rm dp_tp.yaml &&
@@ -425,7 +428,7 @@ test_causes() {
         "a collective of fewer arrays: one reason, not a new one and one that is gone"
 }
 
-# A scenario under another name is known by its baseline.
+# A renamed scenario is recognized by its baseline.
 test_renamed() {
     project p
     mv "$tmp/p/scenarios/dp_tp.yaml" "$tmp/p/scenarios/zwei.yaml"
@@ -445,7 +448,7 @@ test_renamed() {
     says out 'has no baseline yet' "another name and another model: new"
 }
 
-# Input of every kind that cannot be read: status 2, and all others are checked.
+# Unreadable input of every kind gives status 2, and the other scenarios are checked all the same.
 test_unreadable() {
     project p
     printf '' >"$tmp/p/scenarios/a_empty.yaml"
@@ -476,7 +479,8 @@ PY
     diag <"$tmp/wrong"
 }
 
-# --update promises nothing that it does not do.
+# --update says only what it does: no baseline of a strategy that does not fit, or that cannot be
+# written.
 test_update() {
     project p
     sed 's/^model/limits: {memory: 1MiB}\nmodel/' "$tmp/p/scenarios/dp_tp.yaml" >"$tmp/p/scenarios/large.yaml"
@@ -504,7 +508,7 @@ test_update() {
     says out '^Bail out! .*/proc/none' "baselines cannot be written: why, in the report"
 }
 
-# What is planned because of this machine is seen in the report, if only there.
+# The report marks a scenario that was planned only because this machine's memory is too small.
 test_planned() {
     project p
     printf 'hardware: h100-sxm\n' >>"$tmp/p/scenarios/dp_tp.yaml"
@@ -518,7 +522,8 @@ test_planned() {
     says out '^not ok 1 - dp_tp.yaml: default$' "--plan: not said of each"
 }
 
-# refused TITLE ARGUMENT...: folders that lie in one another, by which nothing is changed
+# refused TITLE ARGUMENT...: refuse folders of scenarios and baselines that lie in one another, and
+# change no file.
 refused() {
     title=$1
     shift
@@ -531,7 +536,8 @@ refused() {
     ok $? "$title: nothing changed"
 }
 
-# What is not the program's own, or another folder's, stays as it is.
+# --update --prune leaves files alone that the program did not write or that belong to another
+# folder.
 test_others() {
     project p
     mkdir "$tmp/p/layouts" "$tmp/p/b"
@@ -588,7 +594,7 @@ test_others() {
     ok $? "a baseline that is a link to its scenario: both left as they are"
 }
 
-# Every kind of outcome, with names that XML must escape, by the schema.
+# --junit: each kind of outcome, with names that XML must escape, is valid by the schema.
 test_junit() {
     if ! command -v xmllint >/dev/null; then
         skip "--junit: by the schema" "no xmllint"
@@ -651,7 +657,7 @@ commit() {
     status=$?
 }
 
-# Its steps that run here: those that check and compare.
+# The steps of contrib/github-actions.yml that can run here: Check and the comparison of branches.
 test_workflow() {
     project p
     python3 - "$top_srcdir/contrib/github-actions.yml" "$tmp/steps" <<'PY' 2>"$tmp/wrong"
@@ -664,7 +670,7 @@ runs = {s["name"]: s["run"] for s in steps if "run" in s}
 for name, file in (("Check", "check"), ("Compare", "compare"), ("Comment", "comment")):
     open(sys.argv[2] + "." + file, "w").write(runs[name])
 after = steps[[s.get("name") for s in steps].index("Check") + 1:]
-# Where the build failed there is no second failure, and a comment that may not be made is none.
+# A failed build causes no second failure, and neither does a comment that the token may not write.
 assert all("steps.build.outcome == 'success'" in s["if"] or s["name"] == "Comment" for s in after)
 comment, = (s for s in after if s.get("name") == "Comment")
 assert comment["continue-on-error"] and "steps.branches.outcome == 'success'" in comment["if"]
@@ -687,7 +693,7 @@ PY
     test_comment
 }
 
-# flow_step NAME: a step of the workflow, as it is run there
+# flow_step NAME: run a step of the workflow as GitHub does.
 flow_step() {
     (
         cd "$tmp/p" && PATH="$tmp/flow:$bin:$PATH" CI=true GITHUB_ACTIONS=true \
@@ -696,7 +702,7 @@ flow_step() {
     status=$?
 }
 
-# With a `gh` that writes down what it is asked, and knows the comments of $tmp/comments.
+# A fake `gh` writes down its arguments and answers with the comments of $tmp/comments.
 test_comment() {
     mkdir "$tmp/flow"
     echo '#!/bin/sh' >"$tmp/flow/apt-get"
@@ -717,7 +723,7 @@ END
     ok $? "the workflow: its own comment is changed, no matter which is the last"
 }
 
-# branches TEXT: compares base/ with head/; ok if it could.
+# branches TEXT: compare base/ with head/; the point TEXT is ok if that works.
 branches() {
     (cd "$tmp" && PATH="$bin:$PATH" python3 "$top_srcdir/contrib/compare_branches.py" base head) \
         >"$tmp/out" 2>"$tmp/err"
@@ -725,7 +731,7 @@ branches() {
     is 0 "$1"
 }
 
-# What makes the comment of a pull request.
+# compare_branches.py prints the comment of a pull request.
 # shellcheck disable=SC2016 # names in Markdown
 test_branches() {
     rm -rf "$tmp/base" "$tmp/head"
@@ -757,7 +763,7 @@ test_branches() {
     test_branches_memory
 }
 
-# over MEMORY: a scenario of three strategies, of which two fit that or do not; prints it
+# over MEMORY: print a scenario of three strategies, two of which change sides at that limit
 over() {
     cat <<END
 version: 1

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Inside a room of sim, or of the ops of lib/layouts, the files depend one way: none needs a function or an object of a file that
-# needs one of its own, directly or by others.  Who defines and who needs what is asked of the
-# object files; sim/LAYERS and layers.sh say the same of the rooms.
+# Tests that the files inside a room of sim, or of lib/layouts/query, depend on each other in one direction: no file needs a
+# function or an object of a file that needs it, directly or through others.  The object files say
+# who defines and who needs a symbol.  sim/LAYERS and layers.sh do the same for rooms.
 #
 # SPDX-License-Identifier: Apache-2.0
 : "${AWK:=awk}" "${NM:=nm}" "${CC:=cc}" "${top_srcdir:=$(dirname "$0")/..}" "${top_builddir:=.}"
@@ -10,7 +10,8 @@
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-# Circles that are so by nature: a room, the files of it that may need each other, and why.
+# Circles that lie in the nature of the task: a room, its files that may need each other, and the
+# reason.
 known() {
     cat <<'END'
 kern kernel reduce_error   the error of a sum is bounded by sums of its terms, made by the same kernel
@@ -34,16 +35,16 @@ symbols() {
     cat "$dir/units" "$dir/symbols"
 }
 
-# circles: reads symbols, prints "ROOM FILE needs SYMBOL of FILE" for each that is part of a circle, or
-# between two of them.  A file that needs none of those that are left, or that none of them needs,
-# is in no circle; what remains when all such are taken away is.
+# circles: reads symbols, prints "ROOM FILE needs SYMBOL of FILE" for each edge of a circle or
+# between two circles.  A file that needs none of the remaining files, or that none of them needs, is
+# in no circle; such files are removed until only circles remain.
 # shellcheck disable=SC2016  # the dollars are awk's
 circles() {
     $AWK '
         function room_of(unit,    part) {
             return split(unit, part, "/") > 2 ? part[2] : ""
         }
-        # Whether a file is among those left, and needs one of them or is needed by one.
+        # Whether a file remains, and both needs a remaining file and is needed by one.
         function is_bound(unit,    e, needs, needed) {
             for (e = 1; e <= nedges; e++) {
                 if (!(from[e] in left) || !(to[e] in left))
@@ -82,7 +83,7 @@ circles() {
     ' | sort
 }
 
-# Leaves out what lies within one of the known circles.
+# Leave out the edges within one of the known circles.
 # shellcheck disable=SC2016  # the dollars are awk's
 unknown() {
     known | sed 's/   .*//' >"$dir/known"
@@ -125,7 +126,7 @@ done >"$dir/stale"
 ok $? "the circles that are let be are there"
 diag <"$dir/stale"
 
-# unit NAME TEXT: a source and its object in a small tree.
+# unit NAME TEXT: write a source and compile its object, in a small tree
 unit() {
     mkdir -p "$dir/small/sim/room/.libs" "$dir/small/lib/layouts/query"
     echo "$2" >"$dir/small/sim/room/$1.c"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Bad input and usage: where, what, what was expected; status 2; nothing on standard output; soon.
+# Tests bad input and usage: the message says where, what, and what was expected; status 2; nothing
+# on standard output; and no long wait.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -8,7 +9,7 @@
 good=$scenarios/tensor_parallel.yaml
 bad=$tmp/bad.yaml
 
-# refused TEXT PATTERN [ARGUMENT...]: run and plan say so, after FILE:LINE:COLUMN
+# refused TEXT PATTERN [ARGUMENT...]: run and plan refuse with FILE:LINE:COLUMN and PATTERN.
 refused() {
     what=$1
     pattern=$2
@@ -22,7 +23,7 @@ refused() {
     done
 }
 
-# change SED-SCRIPT: the good scenario made bad
+# change SED-SCRIPT: make the good scenario bad
 change() {
     sed "$1" "$good" >"$bad"
 }
@@ -63,7 +64,8 @@ EOF
     refused "parameter without a rule" "no rule matches parameter 'layers/0/mlp/down/kernel'"
     change 's#mlp/up/kernel#mlp/(up/kernel#'
     refused "pattern that is no regex" "missing )"
-    # Tries what it repeats in four ways for each letter, to no end: nothing may pass for no match.
+    # Each letter can match in four ways, so that matching never ends; it must not count as no
+    # match.
     change "s#mlp/up/kernel#'^([a-z/]|[^A]|[a-z0-9/]|.)+/kerne[l]?[^l]\$'#"
     refused "pattern without end" "'.*' in 'layers/0/mlp/.*/kernel': the pattern went over its match limit"
     says err '^[^ ]*/bad.yaml:12:6: ' "pattern without end: the rule's line"
@@ -137,7 +139,7 @@ EOF
     ok $? "all errors are told at once"
 }
 
-# usage TEXT PATTERN ARGUMENT...
+# usage TEXT PATTERN ARGUMENT...: the command line is refused.
 usage() {
     what=$1
     pattern=$2
@@ -155,7 +157,8 @@ test_usage() {
     usage "unknown option" "unrecognized option '--bogus'" run --bogus "$good"
     usage "a misspelt key" "'--hardwar'; a scenario says it: --set hardware=VALUE" plan --hardwar x "$good"
     printf '#!/bin/sh\n[ a ] || {\n}\n' >"$tmp/script.sh"
-    # What other tools call it: an option of the command, a range of a search, or a key of a scenario.
+    # Names of other tools for an option of the command, a range of a search, or a key of a
+    # scenario.
     for word in gpus num-gpus nodes world-size; do
         usage "init --$word" "did you mean '--devices'?" init --$word 8
         usage "search --$word" "did you mean '--devices'?" search --$word 8 "$good"
@@ -180,7 +183,7 @@ test_usage() {
     usage "query with an argument" 'standard input' query file
 }
 
-# meant WORD ARGUMENT...: refused, with what was meant
+# meant WORD ARGUMENT...: refused, with WORD as the suggestion
 meant() {
     word=$1
     shift
@@ -189,7 +192,7 @@ meant() {
     says err "; did you mean '$word'?" "$*: did you mean '$word'?"
 }
 
-# in_file WORD SED-SCRIPT [SCENARIO]: the same for a scenario made bad
+# in_file WORD SED-SCRIPT [SCENARIO]: a bad scenario is refused with WORD as the suggestion
 in_file() {
     sed "$2" "$scenarios/${3:-tensor_parallel}.yaml" >"$bad"
     shardsim plan "$bad"
@@ -197,7 +200,7 @@ in_file() {
     says err "; did you mean '$1'?" "$2: did you mean '$1'?"
 }
 
-# Of sed a dollar sign is the last line.
+# For sed a dollar sign means the last line.
 # shellcheck disable=SC2016
 test_meant() {
     meant run rnu "$good"
@@ -228,7 +231,8 @@ test_meant() {
     meant tp show tree "$tmp/tree.json" --rules "$tmp/rules.yaml" --mesh tp=2
     meant model.d_ff plan "$good" --set modle.d_ff=4
     meant tp plan "$good" --set mesh.tq=4
-    # What begins like an option is one; what follows an option is its value.
+    # A beginning of an option counts as the option; the word after an option with a value is its
+    # value.
     shardsim plan --quie "$good"
     is 0 "--quie is --quiet"
     shardsim plan "$good" -S --jsn

@@ -1,7 +1,7 @@
 #!/bin/sh
-# replay: what a compiled module says of its collectives, in every notation of groups, in loops,
-# branches and asynchronous pairs; which axes they lie along; how long they take; faults by line.
-# The answers of XLA's own modules are golden.sh's, and traces of PyTorch are replay_torch.sh's.
+# Tests replay of compiled HLO modules: collectives in every notation of groups, in loops, branches
+# and asynchronous pairs; their mesh axes and seconds; faults with their lines.  Golden answers for
+# modules of XLA are in golden.sh, traces of PyTorch in replay_torch.sh.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -9,7 +9,7 @@
 . "${0%/*}/program.sh"
 example=$top_srcdir/examples/step.hlo.txt
 
-# module [ATTRIBUTES] <INSTRUCTIONS: a module of one computation
+# module [ATTRIBUTES] <INSTRUCTIONS: print a module of one computation
 module() {
     printf 'HloModule m%s\n\n%%add (a: f32[], b: f32[]) -> f32[] {\n' "${1:-, num_partitions=8}"
     printf '  ROOT %%sum = f32[] add(%%a, %%b)\n}\n\nENTRY %%main (x: f32[16]) -> f32[16] {\n'
@@ -18,7 +18,8 @@ module() {
 }
 
 
-# received TEXT TOTAL AXES INSTRUCTION [ATTRIBUTES]: of a module with this instruction alone
+# received TEXT TOTAL AXES INSTRUCTION [ATTRIBUTES]: a module of this instruction receives TOTAL
+# bytes along AXES.
 received() {
     printf '  %s\n' "$4" | module "$5" >"$tmp/m"
     shardsim replay --json "$tmp/m"
@@ -96,7 +97,8 @@ test_ops() {
   %s = token[] send-done(%r), channel_id=2'
 }
 
-# What a module with loops and branches does how often: COUNT [ARGUMENT...]
+# counted TEXT COUNT [ARGUMENT...]: the collectives of $tmp/m, with loops and branches, run COUNT
+# times.
 counted() {
     text=$1
     count=$2
@@ -108,8 +110,8 @@ assert sum(c["count"] for c in r["collectives"]) == $count, r["collectives"]
 PY
 }
 
-# calling INSTRUCTION: a module whose entry calls %body, which has an all-reduce, %other, which has
-# none, and %big, which has a larger one
+# calling INSTRUCTION: a module whose entry calls %body (with an all-reduce), %other (without) or
+# %big (with a larger one).
 calling() {
     cat >"$tmp/m" <<HLO
 HloModule m, num_partitions=2
@@ -154,7 +156,7 @@ test_calls() {
     says err "m:27:1: error: how often this loop goes round is not told.*--trips=N" \
         "a loop that does not count: where, and what to do"
     counted "the same, by the option" 9 --trips 9
-    # Two loops of one name, in two computations, are of one remark.
+    # Two loops of the same name, in two computations, share one remark.
     loop='%w = f32[16]{0} while(%x), condition=%condition, body=%body'
     calling "$loop
   ROOT %r = f32[16]{0} call(%w), to_apply=%other"
@@ -189,8 +191,8 @@ PY
     counted "a fusion that moves" 1
 }
 
-# loop NAME START BODY CONDITION [MORE]: a loop whose state is a number %i, an array and MORE items,
-# all 3; BODY makes %next of %i, and CONDITION the root.
+# loop NAME START BODY CONDITION [MORE]: a loop whose state has a number %i, an array and a bound;
+# BODY makes %next of %i, and CONDITION the root.
 loop() {
     state="(s32[], f32[16]{0}, s32[])"
     printf 'body_%s {\n  s = %s parameter(0)\n' "$1" "$state"
@@ -206,7 +208,7 @@ loop() {
         "$1" "$state" "$1" "$1" "$1" >>"$tmp/entry"
 }
 
-# looped: the module of all loops since the last
+# looped: print the module of all loops since the last call
 looped() {
     {
         printf 'HloModule m, num_partitions=2\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n'
@@ -221,7 +223,7 @@ looped() {
     rm "$tmp/entry"
 }
 
-# part NAME: lines of a body or a condition
+# part NAME: the lines of a body or condition
 part() {
     case $1 in
     up) echo '  next = s32[] add(i, two)' ;;
@@ -269,7 +271,7 @@ assert any("below tells no count: it goes round 4 times, from 1 by 2 while that 
            in n for n in r["notes"]), r["notes"]
 assert any("4 more loops" in n for n in r["notes"]), r["notes"]
 PY
-    # What wraps around, multiplies, or hands on another bound does not count.
+    # Loops that wrap around, multiply, or change their bound have no known number of trips.
     while read -r name start relation bound body more; do
         loop "$name" "$start" "$(part "$body")" "$(part "$bound")
   ROOT l = pred[] compare(i, b), direction=$relation" "$more" | looped
@@ -285,7 +287,7 @@ again 6 GE 6 up
 LOOPS
 }
 
-# What a text may look like: comments, several instructions on a line, one on several.
+# Forms of a text: comments, several instructions on a line, one instruction on several lines.
 test_forms() {
     cat >"$tmp/m" <<'HLO'
 // A line of a test { (
@@ -316,7 +318,8 @@ assert [(c["line"], c["group_size"]) for c in r["collectives"]] == [(14, 2)], r[
 PY
 }
 
-# unpartitioned TEXT LINE ATTRIBUTES INSTRUCTION: refused, and read if the module is scheduled
+# unpartitioned TEXT LINE ATTRIBUTES INSTRUCTION: refuse a module that is not partitioned, and read
+# the same module if it is scheduled.
 unpartitioned() {
     printf 'HloModule m%s\nENTRY e {\n%s\n}\n' "$3" "$4" >"$tmp/m"
     shardsim replay "$tmp/m"
@@ -350,7 +353,7 @@ $ar" "x=y|$p, sharding={replicated}" "x=y|$p, sharding={maximal device=0}"; do
     done
 }
 
-# gate STATUS PERCENT SCENARIO
+# gate STATUS PERCENT SCENARIO: replay --beside SCENARIO --fail-above PERCENT has that status.
 gate() {
     shardsim replay "$example" --beside "$3" --fail-above "$2"
     is "$1" "--fail-above $2, beside ${3##*/}"
@@ -400,7 +403,7 @@ test_example() {
     says out '"fitting_mesh": null' "the program's mesh: no other"
 }
 
-# The device that sends most is the one that the pairs name, and rows and columns add up.
+# The pairs of a permute name the device that sends most; rows and columns of the matrix add up.
 test_matrix() {
     printf '  %%r = f32[16]{0} collective-permute(%%x), channel_id=1, source_target_pairs={{3,5}}\n' |
         module >"$tmp/m"
@@ -412,7 +415,7 @@ PY
     says out "0.125 .*device 5 receives most" "a pair: uneven, and by whom"
 }
 
-# faulty TEXT LINE WORDS INSTRUCTION [ATTRIBUTES]
+# faulty TEXT LINE WORDS INSTRUCTION [ATTRIBUTES]: refuse a module with WORDS at LINE.
 faulty() {
     printf '  %s\n' "$4" | module "$5" >"$tmp/m"
     shardsim replay "$tmp/m"
@@ -472,7 +475,7 @@ test_faults() {
     says err "which program" "no file: what is expected"
 }
 
-# A million devices are no more than their groups.
+# A module of a million devices is read as fast as its few groups.
 test_growth() {
     printf '  %%r = f32[16]{0} all-reduce(%%x), channel_id=1, replica_groups=[1024,1024]<=[1048576], use_global_device_ids=true, to_apply=%%add\n' |
         module ', num_partitions=1048576' >"$tmp/m"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# compare: the figures are those of run, every format is read by others, and sweeps.
+# Tests compare: its figures are those of run, programs of others read each of its formats, and
+# sweeps run.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -7,7 +8,7 @@
 . "${0%/*}/program.sh"
 unset NO_COLOR COLUMNS
 
-# The shipped strategies of a smaller model, where they are executed.
+# A smaller model keeps the executions of the shipped strategies short.
 sed 's/d_model: 128, d_ff: 512/d_model: 32, d_ff: 64/; s/seq: 64/seq: 8/' "$scenarios/strategies.yaml" \
     >"$tmp/strategies.yaml"
 
@@ -34,7 +35,8 @@ most = {x["strategy"]: max(y["value"] if isinstance(y, dict) else y
                            for y in x["received_bytes"]["per_device"]) for x in r["results"]}
 rows = {x["strategy"]: x for x in r["strategies"]}
 for name, row in rows.items():
-    # as the column beside it, of the device that receives most
+    # The ratio belongs to the column beside it in the table: bytes of the device that receives
+    # most.
     assert abs(row["received_bytes_ratio"] - most[name] / most["tensor"]) < 1e-12
     assert ("received_bytes" in row["best"]) == (received[name] == min(received.values()))
 def criteria(x):
@@ -74,7 +76,7 @@ PY
     diag <"$tmp/wrong"
 }
 
-# What is noise, is so by the figures that are told with it.
+# Two steps count as a tie by the spreads that the report prints with them.
 test_noise() {
     shardsim compare -q --json --seconds 1 "$tmp/strategies.yaml"
     is 0 "--seconds: status 0"
@@ -85,7 +87,8 @@ rows = {x["strategy"]: x for x in r["strategies"]}
 for a, x in steps.items():
     assert x["step_spread"] >= 0 and x["repeats"] >= 1, x
     for b, y in steps.items():
-        # Both are known to the nanosecond.
+        # Both steps are rounded to a nanosecond, so the distance from the noise limit is off by up
+        # to 2 ns.
         noise = max(z["step_seconds"] * max(z["step_spread"], 0.01) for z in (x, y))
         apart = abs(x["step_seconds"] - y["step_seconds"])
         if a != b and abs(apart - noise) > 2e-9:
@@ -100,7 +103,7 @@ PY
 assert all(x["time"]["replayed"]["repeats"] == 1 for x in r["results"])
 assert all(x["time"]["replayed"]["step_spread"] >= 0 for x in r["results"])
 PY
-    # One device, executed once: there is nothing that its time could be held against.
+    # One device executed once leaves nothing to compare its time with, so the spread is unknown.
     shardsim compare -q --seconds 0 --json --set 'mesh={tp: 1}' "$scenarios/tensor_parallel.yaml"
     holds "one device and one repeat: the spread is not known" <<'PY'
 assert r["results"][0]["time"]["replayed"]["step_spread"] is None
@@ -108,11 +111,11 @@ PY
     shardsim compare -q --seconds 0 --format=csv "$tmp/strategies.yaml"
     says out ',replayed_step_seconds,replayed_step_spread,' "csv: the spread is beside the step"
     shardsim compare -q --seconds 1 "$tmp/strategies.yaml"
-    # Names of many that are within noise take more than a line.
+    # The verdict may list many strategies within noise and then takes more than one line.
     tr -s ' \n' ' ' <"$tmp/out" | grep -q 'verdict: .*\(by more than noise\|within noise of\)'
     ok $? "table: the verdict on steps"
     says out ' step  *spread' "table: the spread is beside the step"
-    # Strategies that are one and the same are a tie.
+    # Two copies of one strategy under different names are a tie.
     sed 's/^  - name: data$/  - {name: once-more}\n  - name: data/' "$tmp/strategies.yaml" \
         >"$tmp/twice.yaml"
     shardsim compare -q --seconds 1 "$tmp/twice.yaml" -S data-and-tensor -S once-more
@@ -165,13 +168,14 @@ test_screen() {
     ok $? "--color: the same text with and without"
     ! grep -q -e replayed -e measured "$tmp/out"
     ok $? "--plan: nothing replayed or measured"
-    # The heading of a group is wider than the one column of it that is left in a line.
+    # The heading of a group is wider than the single column of the group that is left in a line.
     COLUMNS=80 shardsim compare --plan --columns=all "$scenarios/train_mixed.yaml"
     awk 'length > 80 { wide = 1 } END { exit wide }' "$tmp/out"
     ok $? "a heading wider than its column: no line is wider"
 }
 
-# One table that fits, of what tells strategies apart; and others on request.
+# By default compare prints the one table of differing columns that fits the screen; --columns asks
+# for more.
 test_columns() {
     COLUMNS=80 shardsim compare --plan "$scenarios/strategies.yaml"
     awk 'length > 80 { wide = 1 } /^strategy / { n++ } END { exit wide || n != 1 }' "$tmp/out"
@@ -201,7 +205,7 @@ test_columns() {
     is 2 "--top 0: status 2"
 }
 
-# Who wins, by how much, and at what price: by the figures that are told with it.
+# The verdict names the winner, its lead and what the winner costs, by the figures printed with it.
 test_verdict() {
     shardsim compare --plan --json "$scenarios/strategies.yaml"
     holds "verdict: the fewest bytes of a device, and how many fewer" <<'PY'
@@ -224,7 +228,8 @@ assert "as its exposed communication takes" in v, v
 assert " and its computations take less time. " in v, v # the other half of the gap
 assert "It costs %.2fx the peak memory" % (peaks[a] / peaks[b]) in v, v
 PY
-    # What the winner has a little more of is told; and the table shows what decided.
+    # The verdict says when the winner needs slightly more memory, and the table shows the deciding
+    # column.
     cat >"$tmp/zero.yaml" <<'YAML'
 version: 1
 mesh: {dp: 4}
@@ -249,8 +254,8 @@ assert 0 < more < 0.05, more
 assert "needs %.1f %% more memory than %s (" % (100 * more, b["strategy"]) in v, v
 assert "no more memory" not in v, v
 PY
-    # Steps closer than the model is to measured ones are a tie: where nobody measured the cluster, than
-    # the largest error of those that were.
+    # Steps closer than the error of the model are a tie: the error on this cluster if it was
+    # measured, else the largest error on any measured cluster.
     lesson=$top_srcdir/docs/course/choosing.yaml
     shardsim compare --plan --json "$lesson" -S zero-1 -S zero-3
     holds "verdict: no winner within the error of clusters that were measured" <<'PY'
@@ -264,7 +269,8 @@ PY
     holds "verdict: of a measured cluster, by its own error" <<'PY'
 assert "within the model's error of each other (2.8 %)" in r["verdict"], r["verdict"]
 PY
-    # Flops that differ by what three digits do not show: none is the best of them, or all are.
+    # Flops that differ only beyond the three printed digits are marked as best on no row or on all
+    # rows.
     shardsim compare --plan --set batch.size=256 --columns flops_most "$tmp/zero.yaml"
     [ "$(grep -c ' 384 M$' "$tmp/out")" -eq 2 ]
     ok $? "marks: of values that show the same none is marked"
@@ -323,7 +329,8 @@ test_limits() {
     ok $? "too many devices to execute: nothing replayed"
 }
 
-# Of files whose models differ: no heading touches the next, and it is told what each computes.
+# Files whose models differ: headings do not touch each other, and the report says what each file
+# computes.
 test_several_files() {
     COLUMNS=80 shardsim compare --plan "$scenarios/block_fsdp.yaml" "$scenarios/block_2d.yaml" \
         "$scenarios/block_dp_tp.yaml"
@@ -347,7 +354,7 @@ PY
     says out 'the base  *bytes received\|the base$' "several files: headings are there"
 }
 
-# A file and what was made of it have one name: by their files they are told apart.
+# A file and its edited copy have the same scenario name, so the report tells them apart by file.
 test_namesakes() {
     cp "$scenarios/fsdp.yaml" "$tmp/mine.yaml"
     sed 's/fsdp: 8/fsdp: 4/' "$tmp/mine.yaml" >"$tmp/best.yaml"
@@ -360,7 +367,7 @@ test_namesakes() {
 }
 
 test_sweep() {
-    small_size && return 0 # its forty runs are as those of tests/scenarios.sh
+    small_size && return 0 # forty runs are too slow there, like the runs of tests/scenarios.sh
     sampled 4 || return 0
     shardsim compare --seconds 0 --json "$scenarios/sweep.yaml"
     is 0 "a sweep: status 0"

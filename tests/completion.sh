@@ -1,19 +1,20 @@
 #!/bin/sh
-# Completion of command lines, run as the shells run it; and what it offers, the program takes.
+# Tests completion of command lines in the shells themselves, and that the program accepts each
+# offer.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 completion=$top_srcdir/contrib/completion
-# The letters are the user's.
+# The user's settings for help and sorting must not matter.
 unset ARGP_HELP_FMT LC_COLLATE
-# zsh wakes a job that stops, and the search for leaks stops its own process by ptrace: between them
-# both wait for ever.  Leaks of these commands are looked for in other tests.
+# zsh wakes a job that stops, and the leak checker stops its own process by ptrace, so that both
+# would wait for ever.  Other tests check these commands for leaks.
 ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 export ASAN_OPTIONS
 
-# A line of words, the last to be completed: an answer a line, sorted.
+# Complete the last word of a line in bash; prints an answer a line, sorted.
 cat >"$tmp/bash" <<'END'
 source "$1"
 cd "$2"
@@ -23,7 +24,7 @@ COMP_CWORD=$(($# - 1))
 _shardsim
 ((${#COMPREPLY[@]} == 0)) || printf '%s\n' "${COMPREPLY[@]}" | sort
 END
-# The same in zsh, where its own functions stand for what only works while a key is handled.
+# The same in zsh, whose builtins that only work while a key is handled are replaced by functions.
 cat >"$tmp/zsh" <<'END'
 file=$1 dir=$2
 shift 2
@@ -50,11 +51,12 @@ END
 mkdir -p "$tmp/here/layouts"
 cp "$scenarios/strategies.yaml" "$scenarios/dp_tp.yaml" "$tmp/here"
 : >"$tmp/here/notes.txt"
-# Whatever a scenario's names are, nothing of them is run.
+# Names in a scenario are never executed.
 # shellcheck disable=SC2016
 sed 's/name: fsdp$/name: "$(touch ran)"/' "$scenarios/strategies.yaml" >"$tmp/here/odd.yaml"
 
-# completes TEXT 'ANSWER...' WORD...: behind the program's name; in each shell that is there
+# completes TEXT 'ANSWER...' WORD...: complete the words behind the program's name, in each
+# installed shell
 completes() {
     what=$1
     printf '%s\n' "$2" | tr ' ' '\n' | grep . | sort >"$tmp/real"
@@ -62,7 +64,7 @@ completes() {
     for shell in $shells; do
         case $shell in
             bash)
-                # Words as bash cuts them: = stands alone.
+                # bash cuts words at =, which stands alone.
                 (
                     set -- "$shardsim" "$@"
                     n=$#
@@ -87,7 +89,7 @@ completes() {
     done
 }
 
-# said [COMMAND...]: the long options of its help, on one line
+# said [COMMAND...]: the long options of the command's help, on one line
 said() {
     "$shardsim" "$@" --help | LC_ALL=C sed -n 's/^ *\(-[^-], \)\{0,1\}\(--[a-z-]*\).*/\2/p' | tr '\n' ' ' | sed 's/ $//'
 }
@@ -118,11 +120,11 @@ completes "nothing begins so" '' xyz
 for command in init run plan compare check bench calibrate search explain replay export import report trace runs query 'show array' 'show groups' 'show matrix' \
     'show curves' 'show memory' 'show mesh' 'show options' 'show schema' 'show strategies' 'show timetable' \
     'show tree' 'show hardware' 'explain collective'; do
-    # Words are meant to split.
+    # The words of $command are meant to be split.
     # shellcheck disable=SC2086
     completes "options of $command" "$(said $command)" $command --
 done
-# (and --spread, in builds with MPI)
+# Builds with MPI also have --spread.
 [ "$(said run | sed 's/--spread //')" = "--color --json --memory --quiet --repeat --save --set --strategy --threads --verbose --help --usage" ]
 ok $? "options of run: all of them"
 completes "subjects of show" 'array curves figures functions groups hardware matrix memory mesh names options schema strategies timetable tree' show ''
@@ -153,13 +155,13 @@ for shell in $shells; do
     ok $? "$shell: a strategy's name is not run"
 done
 
-# taken STATUS COMMAND...: what the program thinks of a choice
+# taken STATUS COMMAND...: run a choice that completion offers.
 taken() {
     timeout "$LIMIT" "$shardsim" "$@" >"$tmp/out" 2>"$tmp/err"
     status=$?
 }
 
-# Every choice offered is one of the program's, and there is no other.
+# choices: the program accepts each offered choice and no other.
 choices() {
     for choice in $("$shardsim" "$command" --help |
         sed -n "s/^.*--$option\[\{0,1\}=\([^] ]*\).*/\1/p" | tr '|' ' '); do

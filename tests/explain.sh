@@ -1,5 +1,5 @@
 #!/bin/sh
-# explain: a step as a lesson, and collectives step by step.
+# Tests explain: a step as a lesson, and collectives step by step.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -9,7 +9,7 @@ unset NO_COLOR COLUMNS
 course=$top_srcdir/docs/course
 escape=$(printf '\033')
 
-# bad TEXT PATTERN ARGUMENT...
+# bad TEXT PATTERN ARGUMENT...: explain refuses the arguments with PATTERN.
 bad() {
     what=$1
     pattern=$2
@@ -26,7 +26,7 @@ lines() {
     wc -l <"$tmp/out"
 }
 
-# What fits a screen: the step, and why each collective is there; equal layers once.
+# The overview fits a screen: the step, the reason for each collective, and equal layers once.
 test_overview() {
     shardsim explain "$scenarios/tensor_parallel.yaml"
     is 0 "overview: status 0"
@@ -43,7 +43,7 @@ test_overview() {
     says out '^The input ct has the weights of the outputs in the loss' "overview: what ct is"
     [ "$(wc -l <"$tmp/out")" -le 30 ]
     ok $? "overview: a screen"
-    # In wide lines, as longer numbers wrap sooner.
+    # The lines are wide, because longer numbers would wrap sooner.
     for layers in 40 80; do
         COLUMNS=400 shardsim explain "$scenarios/models/llama3-70b.yaml" -s model.layers=$layers
         wc -l <"$tmp/out" >"$tmp/lines.$layers"
@@ -63,7 +63,7 @@ test_overview() {
     done
 }
 
-# Every collective of the plan is in a line of the overview, as often.
+# The overview has each collective of the plan as often as the plan.
 cat >"$tmp/adds_up.py" <<'PY'
 import json, re, sys
 
@@ -80,7 +80,7 @@ for line in open(sys.argv[2], encoding="utf-8"):
 assert shown == count, (shown, count)
 PY
 
-# Selected: one op, the collectives, all ops; of equal layers one, or with -v each.
+# Selections: one op, the collectives, or all ops; of equal layers the first one, with -v each.
 test_selected() {
     shardsim explain "$scenarios/llama3.yaml" --collectives
     is 0 "--collectives: status 0"
@@ -144,7 +144,7 @@ test_scenario() {
     ok $? "an axis in parts: all of them are the axis"
 }
 
-# The parts of device 0 and 1 before are the sum after.
+# The partial sums of devices 0 and 1 before the op add up to the values after the op.
 test_values() {
     shardsim explain "$course/tensor.yaml" --op 8 --values
     is 0 "--values: status 0"
@@ -221,17 +221,18 @@ test_collective() {
     ok $? "collective: svg is well-formed"
     python3 "$top_srcdir/tests/picture.py" "$tmp/a.svg"
     ok $? "collective: svg is well laid out"
-    # A circle for the three steps of each part, which are alike: an arrow from each to the next.
+    # The three steps of a phase are equal and share one circle with an arrow from each device to
+    # the next.
     [ "$(grep -c 'class="a"' "$tmp/a.svg")" -eq 8 ] &&
         grep -q '>sends, steps 1 to 3, reduce-scatter<' "$tmp/a.svg" &&
         grep -q '>sends, steps 4 to 6, all-gather<' "$tmp/a.svg"
     ok $? "collective: arrows of a ring, part by part"
-    # Sums are of one hue, with a legend; no device has a colour that a sum has.
+    # Sums share a hue with a legend, and no device has the colour of a sum.
     grep -q '>sum of 4<' "$tmp/a.svg" && [ "$(grep -c '<circle .*fill="#ffffff"' "$tmp/a.svg")" -eq 8 ]
     ok $? "collective: a legend of sums"
 }
 
-# Which chunk of whose operand is where, and what a step adds.
+# Chunks by their operand (a0 is chunk 0 of device 0's), and what each step adds to them.
 test_chunks() {
     for algorithm in direct ring recursive-halving; do
         shardsim explain collective reduce-scatter --algorithm $algorithm --devices 4 --ascii
@@ -283,7 +284,7 @@ test_reshard() {
     says out '^nothing to do' "reshard: nothing"
 }
 
-# picture TEXT ARGUMENT...: cells of the picture of a reshard add up to what its plan moves
+# picture TEXT ARGUMENT...: the cells of a reshard's picture add up to the bytes of its plan.
 picture() {
     what=$1
     shift

@@ -1,14 +1,14 @@
 #!/bin/sh
-# export to JAX and PyTorch: the code is Python, its arrays have the shards that are planned, and every
-# place that a constraint names is constrained so; what cannot be said is refused.  bench/export.py runs
-# the code.
+# Tests export to JAX and PyTorch: the code parses as Python, its arrays have the planned shards,
+# and every place with a constraint is constrained so; what cannot be exported is
+# refused.  bench/export.py runs the code.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# What stands in a file that was exported, beside what `show names` tells.
+# Compare the tables of an exported file with the output of `show names`.
 cat >"$tmp/tables.py" <<'PY'
 import ast, builtins, json, re, sys
 
@@ -59,14 +59,15 @@ for x in names:
 assert {k: sorted(v) for k, v in found.items()} == {k: sorted(v) for k, v in told.items()}, (found, told)
 assert set(shards) == {k.value for t in ("PARAMS", "INPUTS") for k in tables[t].keys}
 
-# Gradients are those of a loss that the forward phase returns.
+# Gradients are taken of a loss that the forward phase returns.
 forward = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "forward"]
 if forward and not isinstance(tables["GRADIENTS"].elts[0], ast.Starred):
     returned = {k.value for k in forward[0].body[-1].value.keys}
     outputs = {k.value for k in tables["OUTPUTS"].keys}
     assert "loss" in returned and returned == outputs, (returned, outputs)
 
-# Every name that is read is there, and the functions that stand here are called as they say.
+# Every name that the code reads is defined, and the functions of the file are called with the
+# arguments that they take.
 defined = set(dir(builtins)) | {"__file__", "__name__"}
 functions = {n.name: n.args for n in tree.body if isinstance(n, ast.FunctionDef)}
 for n in ast.walk(tree):
@@ -92,7 +93,7 @@ for n in ast.walk(tree):
         assert len(n.args) <= len(names_of) and len(set(given)) == len(given) and set(needed) <= set(given) and (
             set(given) <= set(names_of) | {a.arg for a in takes.kwonlyargs}), ast.unparse(n)
 
-# Each place by a rule is constrained to what that rule says; others are not.
+# Each place that a rule constrains has the rule's sharding; other places are not constrained.
 calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "constrain"]
 wanted = []
 for x in names:
@@ -110,7 +111,7 @@ if calls or "forward" in {n.name for n in tree.body if isinstance(n, ast.Functio
     assert sorted(got) == sorted(wanted), (got, wanted)
 PY
 
-# agrees FILE STRATEGY
+# agrees FILE STRATEGY: the code for both targets agrees with the strategy's names.
 agrees() {
     shardsim show names --json -S "$2" "$scenarios/$1"
     cp "$tmp/out" "$tmp/names"
@@ -139,7 +140,7 @@ agrees experts.yaml ep-over-dp
 agrees mixtral.yaml default
 agrees deepseek.yaml default
 
-# Recomputation: what lies between layers is kept, what lies inside them is not.
+# Recomputation keeps the values between layers and recomputes those inside.
 shardsim export --to jax -S microbatches "$scenarios/train_microbatches.yaml"
 ! grep -q checkpoint "$tmp/out"
 ok $? "no recomputation: nothing is said of it"
@@ -152,7 +153,7 @@ ok $? "recomputation: parameters need no name"
 shardsim export --to jax -S whole -s 'recompute={keep: [mlp/up$]}' "$scenarios/train_microbatches.yaml"
 says out '^    layers_1_mlp_up_[0-9]* = checkpoint_name(' "recomputation but for a pattern: that is kept, too"
 
-# Gradients are summed in the type they have, which is told where another is planned.
+# JAX sums gradients in their own type; the code says so if the plan has another type.
 shardsim export --to jax -S float16 "$scenarios/train_mixed.yaml"
 says out '^# Gradients are summed over devices in float16, .* planned is float32 (types.reduce)' \
     "gradients planned to be summed in another type than JAX's: told"
@@ -160,7 +161,7 @@ shardsim export --to jax -S bfloat16-alone "$scenarios/train_mixed.yaml"
 ! grep -q types.reduce "$tmp/out"
 ok $? "gradients planned to be summed in JAX's type: nothing is told"
 
-# Experts: where queues are those of groups of tokens, they are sharded as the batch is.
+# Experts: queues of groups of tokens are sharded like the batch.
 shardsim export --to jax -S ep-over-dp "$scenarios/experts.yaml"
 says out 'groups=1, sharding=None)' "experts, one queue for all: not sharded"
 says out '^CHOICES = {"routing"}' "experts: ids that a workload gives"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What would make a step fit a device's memory: each change that is told is planned here as a person
-# would ask for it, and comes to what was told.
+# Tests the changes that would make a step fit a device's memory: each suggested change is planned
+# here as a user would ask for it, and has the predicted figures.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -30,8 +30,8 @@ holds "what fits is told nothing" <<'PY'
 assert "would_fit" not in r["memory"]
 PY
 
-# told LIMIT KIND: the changes told under a limit are of KIND (single, pair, none); each fits, as it
-# says, and the one below it of each ladder does not.
+# told LIMIT KIND: the changes suggested under a limit are of KIND (single, pair, none); each fits
+# as predicted, and the next lower value of each key does not fit.
 told() {
     shardsim plan --json -s "limits.memory=$1" "$tmp/mlp.yaml"
     is 1 "limit $1: status 1"
@@ -61,7 +61,7 @@ for c in changes + ([would["least"]] if would["least"] else []):
            "devices": len(p["flops"])}
     assert got == {k: c[k] for k in got}, (c, got)
     assert (c["peak_bytes"] <= $1) == (kind != "none"), c
-    for s in c["set"]:  # one rung lower, where there is one
+    for s in c["set"]:  # one value lower
         key, value = s.split("=")
         if kind == "none" or key not in ("batch.microbatches", "zero.stage"):
             continue
@@ -93,7 +93,7 @@ says err 'would fit with -s ' "run: and what would fit"
 shardsim compare --plan -s limits.memory=$((peak / 2)) "$tmp/mlp.yaml"
 says err 'would fit with -s ' "compare: what would make the smallest fit, where none does"
 
-# Many strategies, as a sweep has: looked for of the first eight only, which is said.
+# With many strategies, changes are sought for the first eight only, and the report says so.
 {
     cat "$tmp/mlp.yaml"
     echo 'strategies:'
@@ -108,7 +108,7 @@ holds "ten strategies: of those" <<'PY'
 assert ["would_fit" in s["memory"] for s in r] == [True] * 8 + [False] * 2
 PY
 
-# A step without an update has no microbatches, no ZeRO, nothing that is computed again.
+# Without an update there are no microbatches, no ZeRO and no recomputation to suggest.
 shardsim plan --json -s 'step=[forward, backward]' -s optimizer.kind=none \
     -s limits.memory=$((peak / 2)) "$tmp/mlp.yaml"
 holds "without an update: only other meshes" <<'PY'

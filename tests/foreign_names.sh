@@ -1,6 +1,6 @@
 #!/bin/sh
-# Names from anybody in what other programs read: Python, shell, TOML, YAML, JSON, XML, HTML, CSV, Markdown
-# and TAP parse to the same program and the same shape, whatever the names are.
+# Tests that hostile names stay names in every output: Python, shell, TOML, YAML, JSON, XML, HTML,
+# CSV, Markdown and TAP parse to the same program and the same shape, whatever the names are.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -61,7 +61,7 @@ def is_shown(text):
     return not any(unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Cs") for c in text)
 
 
-# A byte that is no UTF-8 is one U+FFFD, as the program reads bytes.
+# A byte that is not UTF-8 becomes one U+FFFD, as the program reads bytes.
 def read(name):
     return re.sub("[\udc80-\udcff]", "\ufffd", name.decode("utf-8", "surrogateescape"))
 
@@ -165,7 +165,7 @@ def same_shape(what, make, shape):
 
 
 def shape_of_python(text):
-    return ast.dump(ast.parse(text))  # of bytes, so that a line that names an encoding counts
+    return ast.dump(ast.parse(text))  # parse bytes, so that a line that names an encoding takes effect
 
 
 def shape_of_shell(text):
@@ -233,7 +233,8 @@ same_shape("check: TAP", checked, shape_of_tap)
 same_shape("check: JUnit", lambda which: open(which + ".xml", "rb").read(), shape_of_xml)
 ok(not any(os.path.exists(f) for f in ("pwned", "sly/pwned")), "nothing of it was run")
 
-# What a runner of CI takes for a command: GitHub's at the beginning of a line, older ones anywhere.
+# Texts that a CI runner takes for a command: GitHub's at the beginning of a line, older ones
+# anywhere.
 COMMAND = re.compile(r"^\s*::|##[a-z]*\[", re.M)
 TOLD = ("::error::a", " ::add-mask::b ##vso[c]", "##[error]d", "\u00a0::e", "f" * 60 + " ::g")
 FILE = "::debug::.yaml"
@@ -250,14 +251,15 @@ for language in ("python", "shell", "json", "xml", "csv", "markdown", "comment",
     found = COMMAND.search(document(language).decode("utf-8", "replace"))
     ok(not found, language + ": no line is a runner's command", found)
 
-# A first scenario tells commands with its own name, and its cluster's in a comment.
+# The first scenario of init prints commands with its own name, and its cluster's in a comment.
 FILE = "x: {y # z'\"$(touch pwned).yaml"
 run("init", "--model", "gpt2-small", "--devices", "8", "--batch", "8", "--seq", "64", "--hardware", "h100-sxm", "-o", FILE)
 with open(FILE, encoding="utf-8") as file:
     lines = file.read().split("\n")
 tried("init: its commands name the file", lambda: "" if shlex.split(lines[1].removeprefix("#"))[2] == FILE else lines[:4])
 tried("init: what it wrote is planned", lambda: run("plan", FILE) and "")
-# Remarks with names that have lines of their own are one line, which a shell reads as the name or its escapes.
+# A remark about a name with line breaks is one line, which a shell reads as the name or its
+# escapes.
 with open("a\n::error::x \t::b ##[e].gz", "wb") as file:
     file.write(b"\x1f\x8b\x08")
 for args in (["replay", "a\n::error::x \t::b ##[e].gz"], ["init", "--model", "llama3-405b", "--devices", "8", "--batch", "8", "--seq",

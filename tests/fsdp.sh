@@ -1,6 +1,6 @@
 #!/bin/sh
-# FSDP whatever the model: parameters that are sharded over the axis of the batch are gathered, and
-# no data moves, by ZeRO 3 and by rules that say the same.
+# Tests FSDP on every kind of model: parameters sharded over the batch axis are gathered, and no
+# activation moves, by ZeRO 3 and by equivalent rules.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -37,7 +37,7 @@ strategies:
     moe: {experts: 8, top_k: 2, d_ff: 16, first_dense: 1}
 YAML
 
-# Rules that say FSDP: an expert's number is no dimension to shard, that would move its tokens.
+# Rules that express FSDP.  They do not shard the dimension of experts, which would move tokens.
 cat >"$tmp/words.yaml" <<'YAML'
 version: 1
 mesh: {dp: 4}
@@ -62,7 +62,7 @@ strategies:
     params: [['moe/(gate|up|down)/kernel', [null, null, dp]], [.*, [dp]]]
 YAML
 
-# graph NAME INPUTS: a graph that declares its inputs in that order.
+# graph NAME INPUTS: write a graph that declares its inputs in that order.
 graph() {
     cat >"$tmp/$1.yaml" <<YAML
 version: 1
@@ -89,8 +89,8 @@ YAML
 graph inputs 'x: [n, t, d], y: [n, t, d], far: [t, u], scale: [d], shift: [t]'
 graph turned 'shift: [t], scale: [d], far: [t, u], y: [n, t, d], x: [n, t, d]'
 
-# Twice the batch, the same bytes: at most those of two gathers and a scatter of each parameter, or
-# of one gather where copies are kept for the backward phase.
+# Received bytes do not depend on the batch.  They are at most two gathers and one scatter of each
+# parameter, or one gather if the gathered copies are kept for the backward phase.
 bounded='
 def check(now, then, ngathers, microbatches=1):
     for s, t in zip(now, then):
@@ -133,7 +133,7 @@ check(r[:1], first[:1], 2)
 check(r[1:], first[1:], 1)
 PY
 
-# By ZeRO also where the batch is not the first dimension.
+# ZeRO also works if the batch is not the first dimension.
 sed 's/\[n, t, d\]/[t, n, d]/g; s/\[n,t,/[t,n,/g; /words/d' "$tmp/inputs.yaml" >"$tmp/time.yaml"
 shardsim plan -q --json "$tmp/time.yaml"
 is 0 "a graph with the batch behind time: planned"
@@ -142,15 +142,16 @@ first = json.load(open("$tmp/first"))[0]
 assert r["received_bytes"] == first["received_bytes"], r["received_bytes"]
 PY
 
-# A queue that has the samples of two devices cannot be sharded over four: experts share the work.
+# A queue with samples of two devices cannot be sharded over four devices; the experts share the
+# work.
 shardsim plan -q --json -S mixtral -s moe.token_groups=2 "$tmp/kinds.yaml"
 is 0 "queues of two devices' tokens: planned"
 holds "queues of two devices' tokens: work is shared" <<'PY'
 assert r["work"]["efficiency"] > 0.9, r["work"]
 PY
 
-# A table that other arrays of the data are made of meets no sample; an axis of tensor parallelism
-# still shards it, and what is made of it.
+# The table of relative positions has no batch dimension; tensor parallelism still shards it and the
+# biases made of it.
 shardsim plan -q --json -S t5 -s 'mesh={dp: 2, tp: 2}' -s 'params=[[relative/table, [null, tp]],
     ["(q|k|v)/kernel", [null, tp]], ["/o/kernel", [tp]], [.*, []]]' "$tmp/kinds.yaml"
 is 0 "distances with tensor parallelism: planned"

@@ -15,7 +15,8 @@ import sys
 import tempfile
 
 SHARDSIM = sys.argv[1]
-# Parameters here, what they are called there, which dimensions of ours make up each of theirs.
+# Each parameter of the scenario: its name in the rule list, and for each dimension of the listed
+# array the dimensions of the parameter that make it up.
 LLAMA = {
     "embed/table": ("model/embed_tokens/embedding", "0 1"),
     "final_norm/scale": ("model/norm/kernel", "0"),
@@ -176,7 +177,7 @@ LISTS = {
         ["norm/", [None]],
         [".*", []],
     ],
-    # keys' heads are fewer than devices: the rest goes to their widths
+    # Keys have fewer heads than there are devices; the remaining axes shard the width of a head.
     "heads over all": [
         ["self_attn/(k|v)_proj", [None, ["fsdp", "sp"]]],
         ["self_attn/o_proj", [["tp", "fsdp"], "sp"]],
@@ -189,7 +190,7 @@ def try_lists():
     for what, rules in LISTS.items():
         for model in ("llama3-8b", "mixtral-8x7b"):
             if "experts" not in str(rules) and model == "mixtral-8x7b":
-                continue  # 8 experts do not divide over all
+                continue  # 8 experts do not divide over all devices
             found = imported("eformer", as_python(rules), LLAMA, "--mesh", MESH, "--model",
                              f"{{size: {model}, layers: 2}}")
             compare(f"{what}, {model}", found, asked(rules, found))
@@ -216,7 +217,7 @@ def try_golden(folder):
         "llama3_8b": (LLAMA, "{size: llama3-8b, layers: 2}", MESH, []),
         "mixtral_8x7b": (APART, "{size: mixtral-8x7b, layers: 2}", MESH,
                          ["--names", "easydel-apart"]),
-        # its vocabulary divides by no axis, so that only names count
+        # GPT-2's vocabulary divides by no axis, so only the names are compared.
         "gpt2_small": (GPT2, "{size: gpt2-small, layers: 2}", "dp:1,fsdp:1,tp:1,sp:1", []),
         "t5_1_1_small": (T5, "{size: t5-v1.1-small, layers: 1, decoder_layers: 1}",
                          "data:4,model:2", []),
@@ -243,7 +244,8 @@ def try_golden(folder):
             shapes = read_tree(os.path.join(folder, case["in"]["tree_file"]))
             compare(case["id"], found, lambda name, _, specs=specs: specs.get(name))
             for name, (shape, _) in found.items():
-                # of three that are one there, and of one expert, the sizes are parts
+                # The listed shape is a part of this one for arrays that join three projections and
+                # for single experts.
                 if "c_attn" not in name and "relpos" not in name and shapes.get(name) != shape:
                     print(case["id"], name, shape, "is not", shapes.get(name))
             more = {name for name in specs if name not in found} - {"lm_head/kernel"}

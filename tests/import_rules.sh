@@ -1,6 +1,6 @@
 #!/bin/sh
-# import of rules: what a list of EasyDeL or eformer, or T5X's logical axes, says of the parameters
-# that they have there, is what the scenario says of ours; what cannot be read is told at its place.
+# Tests import of rules: the scenario shards our parameters as a list of EasyDeL or eformer, or the
+# logical axes of T5X, shard theirs; what cannot be read is reported at its place.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -9,7 +9,7 @@
 : "${SHARDSIM_GOLDEN:=$top_srcdir/../shared/golden}"
 examples=$top_srcdir/examples
 
-# nothing_wrong TEXT ARGUMENT...: import_rules.py has nothing to say
+# nothing_wrong TEXT ARGUMENT...: import_rules.py finds nothing wrong.
 nothing_wrong() {
     text=$1
     shift
@@ -27,7 +27,7 @@ else
     skip "lists on golden trees" "there is no golden data in $SHARDSIM_GOLDEN (SHARDSIM_GOLDEN)"
 fi
 
-# has TEXT LINE...: the scenario has these lines
+# has TEXT LINE...: the scenario has these lines.
 has() {
     text=$1 missing=
     shift
@@ -39,7 +39,7 @@ has() {
     [ -z "$missing" ] || { echo "no line $missing" && head -n 5 "$tmp/err"; } | diag
 }
 
-# plans TEXT: so does what was imported last
+# plans TEXT: the scenario that was imported last is planned.
 plans() {
     cp "$tmp/out" "$tmp/made.yaml"
     shardsim plan -q "$tmp/made.yaml"
@@ -69,7 +69,7 @@ shardsim import --from t5x "$examples/t5x.gin" --devices 16 \
     --model '{size: t5-v1.1-base, layers: 1, decoder_layers: 1}'
 plans "T5X: the scenario of fewer layers is planned"
 
-# A list of pairs, as other models than T5X's have it; heads and their widths are two dimensions.
+# A list of pairs, as T5X models other than T5 have; heads and their widths are two dimensions.
 cat >"$tmp/pairs.py" <<'END'
 AXIS_RULES = [('batch', ('data', 'expert')), ('length', None), ('vocab', 'model'), ('mlp', 'model'),
               ('heads', 'model'), ('kv', None), ('expert', 'expert'), ('expert_mlp', 'model'),
@@ -149,7 +149,7 @@ plans "EasyDeL: that is planned"
 
 # ---- what cannot be read ----
 
-# faults SOURCE PLACES TEXT [OPTION...] < FILE: errors at these places, the first with that text
+# faults SOURCE PLACES TEXT [OPTION...] <FILE: errors at these places, the first with that text
 faults() {
     source=$1 places=$2 text=$3
     shift 3
@@ -162,7 +162,7 @@ faults() {
     grep -qF -e "$text" "$tmp/err" || head -n 3 "$tmp/err" | diag
 }
 
-# of_easydel PLACES TEXT < FILE: for a small Llama on two axes
+# of_easydel PLACES TEXT <FILE: for a small Llama on two axes
 of_easydel() {
     faults easydel "$1" "$2" --model '{size: llama3-8b, layers: 2}' --mesh fsdp:4,tp:2
 }
@@ -216,9 +216,9 @@ END
 of_easydel '1:65' 'nested over 64 deep' <<END
 $(printf '%0100d' 0 | tr 0 '(')
 END
-printf 'rules = [(".*", P())]\n\0' >"$tmp/zero" # not by a pipe, in which a point would not count
+printf 'rules = [(".*", P())]\n\0' >"$tmp/zero" # no pipe: of_easydel has to count its points in this shell
 of_easydel '2:1' 'a zero byte' <"$tmp/zero"
-# heads of keys are fewer than devices, and do not divide over them
+# The keys have fewer heads than there are devices, and would be cut inside a head.
 faults easydel '1:21' 'would cut through them' --mesh tp:16 --model '{size: llama3-8b, layers: 2}' <<'END'
 rules = [("k_proj", P(None, "tp")), (".*", P())]
 END

@@ -1,5 +1,6 @@
 #!/bin/sh
-# init: what it writes plans and is searched as it is, and fits or says that it does not; and the way that the README begins with.
+# Tests init: the scenario that it writes can be planned and searched, and fits or says that it does
+# not; the steps at the begin of the README work.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -28,8 +29,8 @@ shardsim plan -q mixtral.yaml
 is 0 "experts: planned"
 says out 'memory .* fits$' "experts over an axis of their own: it fits"
 
-# within MODEL DEVICES SECONDS: the step of what is written takes no longer, and fits.  The bounds are
-# a fifth above the best that a search finds.
+# within MODEL DEVICES SECONDS: the written scenario fits, and its step takes at most SECONDS, a
+# fifth more than the best step that a search finds.
 within() {
     shardsim init --model "$1" --devices "$2" -o within.yaml --force
     is 0 "$1 on $2: written"
@@ -112,7 +113,7 @@ ok $? "a file that is there: untouched"
 shardsim init --force -o mine.yaml && grep -q '^version: 1$' mine.yaml
 ok $? "--force replaces it"
 
-# Questions, as a person at a terminal answers them.
+# Questions are answered as a person does at a terminal.
 if ! command -v python3 >/dev/null; then
     skip "questions" "no python3"
     done_testing
@@ -154,8 +155,8 @@ if answered < len(answers):
 sys.exit(status if status >= 0 else 128 - status)
 PY
 
-# person ANSWERS PRINTED? ARGUMENT...: sets status; what came to the terminal is in $tmp/out.  Answers
-# are as printf has them, a line each.
+# person ANSWERS PRINTED? ARGUMENT...: run init with these answers (in printf form, one a line);
+# sets status, and $tmp/out has the terminal's contents.
 person() {
     rm -f printed
     # shellcheck disable=SC2059
@@ -167,7 +168,7 @@ person() {
     status=$?
 }
 
-# same TEXT: the files `printed` and `meant` are the same, and not empty
+# same TEXT: the files `printed` and `meant` are equal and not empty.
 same() {
     [ -s meant ] && cmp -s printed meant
     ok $? "$1"
@@ -189,7 +190,7 @@ test_answers() {
     says out "did you mean 'gpt2-small'" "a bad model: what was meant, and it is asked again"
     says out "'x' is not a whole number from 1 to" "a bad number is told"
     says out "no hardware 'h1000'" "a bad cluster is told"
-    # A vocabulary of 50,257 is not sharded over tp, so that replicas cannot be fewer.
+    # A vocabulary of 50,257 words is not sharded over tp, so that no layout has fewer replicas.
     shardsim init --model gpt2-small --devices 8 --batch 12 -o none.yaml
     is 2 "a bad batch: status 2"
     says err 'a batch of 12 sequences does not divide over 8 devices; expected a multiple of them, such as 16' \

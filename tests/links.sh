@@ -1,8 +1,9 @@
 #!/bin/sh
-# shardsim explain collective --hardware: what it says, and NVLink as it was measured.
+# Tests explain collective --hardware: its words and figures, and those of NVLink against
+# measurements.
 #
-# The measurements are not part of this repository: they are looked for where SHARDSIM_PUBLISHED says,
-# else in shared/published beside the source tree.
+# The measurements are not part of this repository: the test looks for them in the folder
+# SHARDSIM_PUBLISHED, else in shared/published beside the source tree.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -10,7 +11,7 @@
 . "${0%/*}/program.sh"
 : "${SHARDSIM_PUBLISHED:=$top_srcdir/../shared/published}"
 
-# explains COLLECTIVE HARDWARE OPTION...: the answer on one line, for what is wrapped
+# explains COLLECTIVE HARDWARE OPTION...: run it, and put the wrapped answer on one line.
 explains() {
     kind=$1
     hardware=$2
@@ -21,7 +22,7 @@ explains() {
     tr -s '\n ' '  ' <"$tmp/out" >"$tmp/line"
 }
 
-# json FIELD EXPECTED WHAT: a number of the answer, within a thousandth
+# json FIELD EXPECTED WHAT: a number of the answer is within a thousandth of EXPECTED.
 json() {
     python3 -c 'import json, sys
 field = json.load(open(sys.argv[1]))
@@ -31,7 +32,7 @@ sys.exit(abs(field - float(sys.argv[3])) > 1e-3 * float(sys.argv[3]))' "$tmp/out
     ok $? "$3"
 }
 
-# What one reckons by hand: a ring of 16 both ways by 2 x 45 GB/s, hops of 1 us.
+# By hand: a ring of 16 in both directions at 2 x 45 GB/s, with hops of 1 us.
 explains all-gather tpu-v5e -m 16,16 --axes 0 --bytes 4MiB
 says line 'slice of 16 x 16, all axes closed to rings ici: 16 members along torus axis 0, a ring of 16' "a ring"
 says line 'latency 8 hops of 1.00 us = 8.00 us' "its hops"
@@ -97,7 +98,7 @@ is 2 "show hardware: one at a time"
 shardsim show hardware "$tmp/own.yaml"
 says out '^own: made up$' "show hardware FILE: a file of one's own"
 
-# The page about it: its example is what is printed, its file is one, and no key is left out.
+# docs/hardware.md: its example is the program's output, its file loads, and it has every key.
 page=$top_srcdir/docs/hardware.md
 sed -n '/^\$ shardsim explain collective/,/^```$/p' "$page" | sed '1d; $d' >"$tmp/shown"
 shardsim explain collective all-gather --hardware tpu-v5e --mesh 16,16 --axes 0 --bytes 4MiB
@@ -112,7 +113,7 @@ missing=$(while read -r key; do grep -q "\`$key\`\|^$key:" "$page" || echo "$key
 [ -s "$tmp/keys" ] && [ -z "$missing" ]
 ok $? "docs: every key is told${missing:+, not $missing}"
 
-# bad WHAT PATTERN ARGUMENT...
+# bad WHAT PATTERN ARGUMENT...: explain collective refuses the arguments.
 bad() {
     what=$1
     pattern=$2
@@ -140,7 +141,7 @@ bad "slices that do not divide" 'cannot form 3 equal slices' all-reduce --hardwa
     --devices 512 --slices 3 --bytes 1
 bad "three for a pair" 'two devices' send-recv --hardware tpu-v4 --devices 3 --bytes 1
 
-# NVLink of an A100: all-reduces of 1 MiB to 1 GiB on 2 to 8 devices.
+# NVLink of an A100, measured: all-reduces of 1 MiB to 1 GiB on 2 to 8 devices.
 if [ ! -f "$SHARDSIM_PUBLISHED/hardware.json" ]; then
     skip "NVLink as measured" "there is no hardware.json in $SHARDSIM_PUBLISHED (SHARDSIM_PUBLISHED)"
 else

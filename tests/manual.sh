@@ -1,12 +1,12 @@
 #!/bin/sh
-# The manual: a page for each command, without faults, with examples that work.
+# Tests the manual: each command has a page without faults, whose examples work.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# Built here, or in the tarball.
+# Pages are in the build tree, or in the source tree of a tarball.
 pages=$top_builddir/man
 [ -f "$pages/shardsim.1" ] || pages=$top_srcdir/man
 
@@ -26,7 +26,7 @@ while read -r page; do
     else
         skip "$page: mandoc finds nothing wrong" "no mandoc"
     fi
-    # Parts that every page has, and the options of the program, none lost.
+    # Each page has the usual parts and all options of the program.
     command=${page#shardsim}
     command=${command#-}
     command=${command%.[15]}
@@ -38,7 +38,7 @@ while read -r page; do
         *.7) "$shardsim" query --list | sed 's/^/.SS /' >"$tmp/said" ;;
         shardsim.1) sed -n 's/^shardsim-\(.*\)\.1$/\1/p' "$tmp/names" >"$tmp/said" ;;
         *)
-            # Word by word: there is one for each command.
+            # $command is split into words.
             # shellcheck disable=SC2086
             "$shardsim" $command --help | sed -n 's/^ *\(-[^-], \)\{0,1\}\(--[a-z-]*\).*/\2/p' >"$tmp/said"
             ;;
@@ -58,7 +58,7 @@ while read -r page; do
     [ -z "$lost" ] || echo "$lost" | diag
 done <"$tmp/real"
 
-# A folder in which every example can be run.
+# A folder in which every example can run.
 mkdir -p "$tmp/here/examples" "$tmp/here/llama" "$tmp/here/scenarios" "$tmp/here/results/baselines/scenarios"
 for file in dp_tp fsdp fsdp_tp llama3 strategies sweep tensor_parallel; do
     cp "$scenarios/$file.yaml" "$tmp/here/scenarios"
@@ -78,7 +78,7 @@ END
 echo '{"id": 1, "op": "re.search", "in": {"pattern": "up", "string": "mlp/up"}}' \
     >"$tmp/here/questions.jsonl"
 printf -- '- [proj.weight, [null, tp]]\n- [.*, []]\n' >"$tmp/here/rules.yaml"
-# A measured step of a small model, and what nccl-tests print.
+# A measured step of a small model, and a table of nccl-tests.
 cat >"$tmp/here/steps.jsonl" <<'END'
 {"id": "a", "set": "own", "in": {"model": {"hidden": 256, "layers": 2, "heads": 4, "kv_heads": 4, "mlp_dim": 1024, "gated_mlp": false, "vocab": 1024, "seq": 128}, "hardware": "h100-80g-roce", "devices": 8, "tp": 1, "pp": 1, "cp": 1, "ep": 1, "dp": 8, "virtual_stages": 1, "micro_batch": 1, "global_batch": 8, "recompute": "none", "sequence_parallel": false, "zero_stage": 3, "dtype": "bf16", "flash_attention": true}, "measured": {"step_seconds": 0.01}}
 END
@@ -89,7 +89,7 @@ END
         s = 90e-6 + 1.75 * b / 360e9
         printf "%12d %12d float sum -1 %.2f %.2f %.2f 0\n", b, b / 4, s * 1e6, b / s / 1e9, 1.75 * b / s / 1e9}}'
 } >"$tmp/here/reduce.txt"
-# Trainings, which `check` need not repeat.
+# Training scenarios, which `check` need not plan again.
 cp -r "$tmp/here" "$tmp/checked"
 cp "$scenarios/train_pipeline.yaml" "$scenarios/train_zero.yaml" "$tmp/here/scenarios"
 cp "$scenarios/llama3.yaml" "$tmp/here/scenarios"
@@ -119,7 +119,7 @@ export PATH
 unset CI GITHUB_ACTIONS
 while read -r example; do
     case $example in
-        *mine.yaml* | *runs.db*) ;; # of which one makes what others read
+        *mine.yaml* | *runs.db*) ;; # always run: some examples read the file that another one made
         *) sampled 3 || continue ;;
     esac
     case $example in

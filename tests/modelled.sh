@@ -1,12 +1,13 @@
 #!/bin/sh
-# Steps on clusters of round numbers, whose time can be worked out by hand.
+# Tests modelled steps on clusters of round numbers, whose step times are worked out by hand.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# hardware NAME SOFTWARE-LINE...: products at 1 TFLOP/s, all else for free; 1 GB/s between devices.
+# hardware NAME [SOFTWARE]: products run at 1 TFLOP/s, all other ops take no time, links carry 1
+# GB/s.
 hardware() {
     name=$1
     shift
@@ -23,7 +24,7 @@ hardware() {
     } >"$tmp/$name.yaml"
 }
 
-# An MLP of two layers, 64 x 128 tokens, widths 512 and 2048.
+# mlp HARDWARE MESH: plan an MLP of two layers, 64 x 128 tokens, widths 512 and 2048.
 mlp() {
     {
         echo 'version: 1'
@@ -40,8 +41,8 @@ mlp() {
 cat >"$tmp/known.py" <<'PY'
 T, D, F, LAYERS = 64 * 128, 512, 2048, 2
 PRODUCT = 2 * T * D * F / 1e12  # seconds of one of the products of a layer
-ALL = PRODUCT * 6 * LAYERS      # two forward, four backward
-ARRAY = T * D * 4 / 1e9         # seconds of an array of activations over a wire
+ALL = PRODUCT * 6 * LAYERS      # two products forward, four backward
+ARRAY = T * D * 4 / 1e9         # seconds of an array of activations on a wire
 def near(a, b, off=1e-4):
     assert abs(a - b) <= off * max(abs(a), abs(b)) + 1e-6, (a, b)
 def modelled(r):
@@ -78,7 +79,8 @@ Y
 check "tensor parallel: a quarter of the work, and an all-reduce where a product needs it" <<'PY'
 m = modelled(r)
 near(m["matmul_seconds"], ALL / 4)
-# Two forward, two backward; beside these the gradients of the weights are computed.
+# Two all-reduces forward and two backward; the gradients of the weights are computed beside the
+# latter.
 ring = 2 * 3 / 4 * ARRAY
 near(m["exposed_communication_seconds"], 4 * ring - 2 * min(ring, PRODUCT / 4))
 near(m["step_seconds"], ALL / 4 + m["exposed_communication_seconds"])
@@ -93,7 +95,7 @@ m = modelled(r)
 near(m["exposed_by_axes"]["tp"], 4 * 2 * 3 / 4 * ARRAY)
 PY
 
-# The schedule of an algorithm is timed as it is executed: n = 4.
+# An algorithm is timed by the schedule that executes it, here for n = 4.
 for case in direct:1.5 ring:1.5 halving-doubling:1.5 recursive-doubling:2; do
     mlp waits '{tp: 4}' <<Y
 params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]
@@ -139,7 +141,7 @@ ring = 1e-3 + 2 * 3 / 4 * ARRAY
 near(m["exposed_communication_seconds"], 4 * ring - 2 * min(ring, PRODUCT / 4))
 PY
 
-# Gradients of data parallelism: beside the backward phase where the software does so.
+# Gradients of data parallelism are summed beside the backward phase if the software overlaps them.
 for overlap in false true; do
     hardware "dp_$overlap" "overlaps_gradients: $overlap"
     mlp "dp_$overlap" '{dp: 4}' <<'Y'
@@ -160,11 +162,12 @@ ring = 2 * 3 / 4 * 4 * 16 * D * F / 1e9 # seconds of one kernel's sum over a wir
 near(after["exposed_communication_seconds"], 4 * ring, 0.001)
 assert beside["exposed_communication_seconds"] < after["exposed_communication_seconds"] * 0.95
 near(beside["compute_seconds"], after["compute_seconds"])
-# What is hidden has time enough: the step is no shorter than its transfers or its computations.
+# Communication is hidden only while there is other work: the step is no shorter than its transfers
+# or its computations.
 assert beside["step_seconds"] >= max(4 * ring, 64 * ALL * 11 / 12 / 4) * 0.999  # nobody wants the input's gradient
 PY
 
-# A pipeline of equal stages: (m + p - 1) / m of the work of a rank.
+# A pipeline of equal stages takes (m + p - 1) / m of the work of a rank.
 pipeline() {
     cat >"$tmp/pp.yaml" <<Y
 version: 1
@@ -186,7 +189,7 @@ for schedule in GPipe 1F1B; do
     is 0 "$schedule: planned"
     check "$schedule: idle for p - 1 of m + p - 1 microbatches" <<'PY'
 m = modelled(r)
-# Each stage is forward two and backward four products.
+# Each stage runs two products forward and four backward.
 stage = PRODUCT * 6
 near(m["step_seconds"], stage * (8 + 3) / 8, 0.05)
 assert m["waiting_seconds"] > 0.2 * m["step_seconds"]
@@ -202,8 +205,8 @@ shardsim plan --set hardware=h100 "$scenarios/fsdp.yaml"
 is 2 "a name that is not known is refused"
 says err "h100-sxm" "with the nearest that is"
 
-# One device that is slower than the others.  Where devices wait for their transfers, a step is what
-# is computed and what is sent, one after the other.
+# One device is slower than the others.  Where devices wait for their transfers, a step takes the
+# computations plus the transfers.
 hardware waiting 'waits_for_collectives: true'
 slow() {
     mesh=$1
@@ -248,14 +251,14 @@ PY
 slow '{dp: 2, tp: 2}' 'device: 4, compute: 2'
 is 2 "a straggler that is not in the mesh is refused"
 says err 'device 4 is not in the mesh; expected 0 to 3' "with those that are"
-slow '{dp: 1, tp: 4}' 'compute: 2' # its text stands
+slow '{dp: 1, tp: 4}' 'compute: 2' # leaves mlp.yaml with a straggler
 sed -i /hardware/d "$tmp/mlp.yaml"
 shardsim plan "$tmp/mlp.yaml"
 is 2 "a straggler without a cluster is refused"
 says err 'expected hardware' "with what was expected"
 
-# Stage 3 of ZeRO sums each microbatch's gradients beside the layers that follow: a step of eight
-# microbatches takes as long as eight of one.
+# Stage 3 of ZeRO sums the gradients of each microbatch beside the layers that follow, so that a
+# step of eight microbatches takes as long as eight steps of one.
 microbatches() {
     shardsim plan --json -s "batch.microbatches=$1" -s "batch.size=$((64 * $1))" "$tmp/fsdp.yaml"
     cp "$tmp/out" "$tmp/step_$1"
@@ -282,7 +285,7 @@ one, eight = (json.load(open("$tmp/step_%d" % n))["time"]["modelled"]["step_seco
 assert 0.95 * 8 * one <= eight <= 1.01 * 8 * one, (one, eight)
 PY
 
-# What each op takes.
+# explain --roofline says what bounds each op.
 hardware plain
 mlp plain '{tp: 4}' <<'Y'
 params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]
@@ -291,8 +294,8 @@ shardsim explain --roofline "$tmp/mlp.yaml"
 is 0 "--roofline: told"
 says out 'compute$' "what is bound by the rate of flops"
 says out 'network$' "and by the network"
-# Kernels that are over before the next can start: launching them is what takes the time, and so it
-# is said by all that say what bounds something.
+# Kernels that end before the next can be launched: explain and plan both say that launching bounds
+# them.
 cat >"$tmp/small.yaml" <<'Y'
 version: 1
 hardware: h100-sxm
@@ -316,7 +319,7 @@ sed -i /hardware/d "$tmp/mlp.yaml"
 shardsim explain --roofline "$tmp/mlp.yaml"
 is 2 "--roofline without a cluster is refused"
 says err 'hardware' "with what was expected"
-# One verdict on memory, by the limit that is nearest: the scenario's own or the device's.
+# The report has one verdict on memory, by the nearer limit: the scenario's or the device's.
 for case in 60GiB:fits:own 9GiB:'does not fit':own 79GiB:fits:device; do
     limit=${case%%:*} verdict=${case#*:}
     cat >"$tmp/limits.yaml" <<END

@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh SECONDS [NAME...] - build the fuzz targets with clang and run each that long (NAME: only
-# these, as in "spec rules").  A finding ends it, and stays in the build directory.
+# run.sh SECONDS [NAME...] - build the fuzz targets with clang and run each for SECONDS (NAME: only
+# these, as in "spec rules").  A finding ends the run and stays in the build directory.
 #
 #   SHD_FUZZ_BUILD   where to build (default: build-fuzz in the current directory)
 #   CLANG            the compiler (default: clang-14, else clang)
@@ -28,7 +28,7 @@ fi
 make -s -j"$jobs" libshd.la libsim.la >make.log
 libs=$(pkg-config --libs yaml-0.1 jansson libpcre2-8)
 
-# Something to start from: what the format looks like.
+# seed NAME: print a small valid input of the format, for the fuzzer to start from.
 # shellcheck disable=SC2016  # the dollars are the script's
 seed() {
     case $1 in
@@ -58,7 +58,7 @@ seed() {
     esac
 }
 
-# A profiler's trace of two ranks, and one of Chakra, short enough to be changed.
+# A profiler's trace of two ranks and one of Chakra, short enough to mutate.
 torch_seeds() {
     call='{"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 7, "tid": 7, "ts": 10.5, "dur": 5, "args": {"Collective name": "all_gather", "In msg nelems": 8, "Out msg nelems": 16, "dtype": "Float", "Group size": 2, "Process Group Ranks": "[0, 1]"}}'
     step='{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 7, "tid": 7, "ts": 1, "dur": 50}'
@@ -95,7 +95,7 @@ fuzz() {
     echo "$1 $(grep stat::number_of_executed_units "$1.log")"
 }
 
-# As many at a time as there are jobs.
+# Run as many targets at a time as there are jobs.
 status=0 running=
 for name in "$@"; do
     (fuzz "$name") &
