@@ -1,5 +1,5 @@
 #!/bin/sh
-# pictures: what is drawn beside the results' own figures, and PNG by whatever program there is.
+# Tests pictures: drawn figures equal those of the results, and any of several programs makes a PNG.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -10,8 +10,8 @@ PYTHONDONTWRITEBYTECODE=1
 PYTHONPATH=$top_srcdir/tests
 export PYTHONDONTWRITEBYTECODE PYTHONPATH
 
-# drawn TEXT: $tmp/a.svg is well laid out, and the Python on stdin holds of it; it has the picture
-# as `p`, and what JSON is in $tmp/json as `r`
+# drawn TEXT: $tmp/a.svg is well laid out, and the Python on stdin holds for the picture `p` and for
+# `r`, the JSON in $tmp/json.
 drawn() {
     {
         echo 'import json, re, sys'
@@ -71,7 +71,7 @@ PY
     is 2 "compare: more columns than there is room for"
 }
 
-# What does not fit is told, and drawn over a line.
+# A strategy beyond the limit of memory is reported, and its bar crosses the limit's line.
 test_limit() {
     set -- --set limits.memory=1600KiB "$scenarios/strategies.yaml"
     shardsim compare --plan --json "$@"
@@ -98,7 +98,8 @@ assert "strategies" in title and "mlp" in title, title
 PY
 }
 
-# program NAME: one that draws, says with which words, and ends with the status in $tmp/status
+# program NAME: make a fake renderer that notes its arguments, draws, and exits with the status in
+# $tmp/status.
 program() {
     mkdir -p "$tmp/bin"
     cat >"$tmp/bin/$1" <<SH
@@ -119,7 +120,8 @@ SH
     : >"$tmp/calls"
 }
 
-# png TEXT STATUS: with only the programs of $tmp/bin, a mesh as PNG, in folder $tmp/folder
+# png TEXT STATUS: draw a mesh as PNG with only the programs of $tmp/bin and $tmp/folder for
+# temporary files
 png() {
     rm -rf "$tmp/folder" "$tmp/a.png"
     mkdir "$tmp/folder"
@@ -136,7 +138,7 @@ png() {
 
 test_png() {
     mkdir "$tmp/bin"
-    ln -s "$(command -v ls)" "$(command -v sed)" "$tmp/bin" # libtool's script that runs the program has these
+    ln -s "$(command -v ls)" "$(command -v sed)" "$tmp/bin" # libtool's wrapper script needs these programs
     png "no program" 3
     says err 'no program that draws a PNG is installed; expected rsvg-convert (librsvg2-bin), inkscape, ImageMagick or chromium' \
         "no program: which to install"
@@ -163,7 +165,7 @@ test_png() {
     fi
 }
 
-# Positions are read off the rules of the chart, of which there is one a decade.
+# Positions are read off the chart's rules, one per decade.
 test_roofline() {
     shardsim explain "$scenarios/llama3.yaml" -s hardware=b200 --roofline
     cp "$tmp/out" "$tmp/text"
@@ -172,7 +174,7 @@ import json, re, sys
 rows = []
 for line in open(sys.argv[1]):
     m = re.match(r"(\S+).*? (\d+)  +([\d.]+) ?([kMGT]?)  +.*? ([\d.]+)  +([\d.]+) (\w+) +([\d.]+) %  (memory|compute|launch)$", line)
-    if m and float(m[5]) >= 1:  # they have one digit behind the point
+    if m and float(m[5]) >= 1:  # smaller figures have one digit only
         flops = float(m[3]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[m[4]]
         seconds = float(m[6]) * {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[m[7]]
         rows.append([m[1], float(m[5]), flops / seconds / 1e12])
@@ -214,7 +216,7 @@ PY
     says err 'a picture such as .* goes with --roofline' "roofline: what is one"
 }
 
-# What is planned of a small search, by step and memory.
+# The chart of a small search: planned layouts by step and memory.
 test_front() {
     set -- search "$scenarios/train_zero.yaml" -S dp -s hardware=b200 -s model.d_model=4096 -s model.d_ff=16384 \
         -s model.layers=16 -s batch.size=64 -s batch.seq=512 --top 3 -q

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A run over several ranks has the bits, the bytes, the memory and the verdict of one process.
+# Tests a run over several ranks: results, bytes, memory and verdict are those of one process.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -8,7 +8,7 @@
 . "${0%/*}/mpirun.sh"
 needs_mpi
 
-# All that is not measured: what two runs of one process have alike.
+# Compare all fields that are not measured, which are equal in any two runs of one process.
 cat >"$tmp/same.py" <<'PY'
 import json, re, sys
 
@@ -38,7 +38,8 @@ for key in differs[:5]:
 sys.exit(bool(differs) or len(one) < 50)
 PY
 
-# same RANKS SCENARIO [OPTION...]: the one process' result is in $tmp/one.json
+# same RANKS SCENARIO [OPTION...]: compare a run over RANKS ranks with that of one process in
+# $tmp/one.json.
 same() {
     n=$1 name=$2
     shift 2
@@ -62,7 +63,7 @@ test_scenarios() {
         return
     fi
     for name in tensor_parallel fsdp_tp train_pipeline train_mixed experts ring bad_layout block_64_devices; do
-        sampled 8 || [ $name = train_pipeline ] || continue # messages between stages go to ranks there alone
+        sampled 8 || [ $name = train_pipeline ] || continue # only train_pipeline has messages between stages on different ranks
         one $name
         same 3 $name
     done
@@ -73,7 +74,7 @@ test_scenarios() {
     done
 }
 
-# The whole list takes minutes: SHD_RANKS_ALL=1 asks for it.
+# All scenarios take minutes, so they are run only with SHD_RANKS_ALL=1.
 test_all_scenarios() {
     [ -n "${SHD_RANKS_ALL:-}" ] || return
     for file in "$scenarios"/*.yaml; do
@@ -130,8 +131,8 @@ test_said_once() {
     ok $? "a wrong option: told once, exit status 2"
 }
 
-# within COMMAND...: with so little room for addresses that one process could not keep the whole
-# reference: 240 MB are enough for each of four ranks, and one process takes 410.
+# within COMMAND...: limit the address space, so that one process cannot hold the whole reference:
+# each of four ranks needs 240 MB, one process needs 410.
 within() {
     (
         # shellcheck disable=SC3045  # as dash and bash have it
@@ -159,13 +160,13 @@ test_memory() {
     [ "$result" -eq 0 ] || diag <"$tmp/err"
 }
 
-# Without a launcher it is the program that it was.
+# Without a launcher the program runs as one process.
 test_alone() {
     "$shardsim" run -q "$scenarios/dp_tp.yaml" >"$tmp/out" 2>"$tmp/err"
     ok $? "without a launcher"
 }
 
-# each PROGRAM TEXT: a test program on several ranks
+# each PROGRAM TEXT: run a test program on several ranks
 each() {
     numbers="2 3 4"
     small_size && numbers=3

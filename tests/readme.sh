@@ -1,5 +1,6 @@
 #!/bin/sh
-# What the README shows is what is there: its scenario, its command, its report.
+# Tests the README, docs/search.md and ARCHITECTURE.md: scenarios, commands and reports that they
+# show are those of the program, and the files that they name exist.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -7,13 +8,13 @@
 . "${0%/*}/program.sh"
 readme=$top_srcdir/README.md
 
-# Times and rounding errors differ from machine to machine, and what was replayed with them.
+# Times, replayed figures and rounding errors differ from machine to machine.
 mask() {
     sed -e '/^measured/,/^$/s/[0-9.]* [mnu]*s /TIME /g' -e '/^replayed/,/^$/d' \
         -e '/^verified/,$s/error [0-9.]* of its$/ERROR/' -e '/^ *bound (/d' "$1"
 }
 
-# same TEXT: $tmp/shown is $tmp/real
+# same TEXT: the text in $tmp/shown equals the one in $tmp/real.
 same() {
     diff "$tmp/shown" "$tmp/real" >"$tmp/wrong"
     ok $? "$1"
@@ -29,19 +30,19 @@ sed -n '/^\$ .*shardsim run/,/^```$/p' "$readme" | sed '1d; /^```$/d' >"$tmp/rep
 mask "$tmp/report" >"$tmp/shown"
 shardsim run "$scenarios/tensor_parallel.yaml"
 is 0 "README: the command works"
-# Sanitizer builds take other memory for devices, and say so.
+# Builds with a sanitizer allocate devices' memory differently and say so.
 sed '/^device memory from malloc/,/^$/d' "$tmp/out" >"$tmp/usual"
 mask "$tmp/usual" >"$tmp/real"
 same "README: the report is what the command prints"
 
-# The commands are given with ./build and the source directory before it; check is run by another test.
+# The README gives the commands with ./build and the source directory; another test runs check.
 sed -n 's/^    \.\/build\/shardsim \(.*\)/\1/p' "$readme" >"$tmp/commands"
 for command in plan compare check 'show array' 'explain reshard'; do
     grep -q "^$command" "$tmp/commands"
     ok $? "README: it has a $command to try"
 done
 while read -r command; do
-    # Words and a file below the source directory.
+    # The words of $command and a file below the source directory.
     # shellcheck disable=SC2086
     (cd "$top_srcdir" && exec "$shardsim" $command) >"$tmp/out" 2>"$tmp/err"
     status=$?
@@ -56,7 +57,7 @@ while read -r folder; do
     ok $? "README: $folder is there"
 done <"$tmp/folders"
 
-# Pages: a block ```console has a command and what it prints; `...` stands for lines left out.
+# On pages, a block ```console has a command and its output; `...` stands for lines left out.
 cat >"$tmp/blocks.py" <<'PY'
 import re, shlex, subprocess, sys
 
@@ -85,7 +86,7 @@ sed -n '/^```yaml$/,/^```$/p' "$top_srcdir/docs/search.md" | sed '/^```/d' >"$tm
 grep -v '^#\|^version\|^name\|^step' "$top_srcdir/docs/search.yaml" >"$tmp/real"
 same "docs/search.md: the scenario is the shipped one"
 
-# The map of the house: every room is on it, and the files that it names are there.
+# ARCHITECTURE.md lists every room, and the files that it names exist.
 map=$top_srcdir/ARCHITECTURE.md
 missing=$(sed -n 's/^\([a-z]*\):.*/\1/p' "$top_srcdir/sim/LAYERS" | while read -r room; do
     [ -d "$top_srcdir/sim/$room" ] || [ -d "$top_srcdir/lib/$room" ] || continue

@@ -1,14 +1,14 @@
 #!/bin/sh
-# What `recompute` says: which activations are kept, to the byte, and that the results stay as they
-# are.
+# Tests `recompute`: exactly the named activations are kept, to the byte, and the results stay the
+# same.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# A layer keeps its input, what is before gelu and what is behind it.  The peak is where the forward
-# phase ends.
+# A layer keeps its input and the values before and after gelu.  The peak is at the end of the
+# forward phase.
 cat >"$tmp/mlp.yaml" <<'YAML'
 version: 1
 mesh: {dp: 4}
@@ -64,7 +64,7 @@ for p, s in zip(r, json.load(open("$tmp/executed"))):
     assert s["training"] == json.load(open("$tmp/executed"))[0]["training"], s["strategy"]
 PY
 
-# A block with attention, whose op has two results: all of them are made again.
+# A block with attention: both results of the attention op are recomputed.
 cat >"$tmp/block.yaml" <<'YAML'
 version: 1
 mesh: {dp: 2}
@@ -90,8 +90,8 @@ least = json.load(open("$tmp/without"))["flops"][0]
 assert [s["flops"][0] > least for s in r] == [True] * 3, r
 PY
 
-# Attention written out, in stages and cut by heads: whole layers are done again with what nobody
-# reads of them, and values that are kept are not.
+# Unfused attention, in stages and sharded by heads: `whole` also recomputes the part of a layer
+# that no op reads, but no value that is kept.
 cat >"$tmp/whole.yaml" <<'YAML'
 version: 1
 mesh: {pp: 2, dp: 2, tp: 2}
@@ -144,10 +144,10 @@ def sums(name):  # all-reduces over tp in the backward phase
     return sum(c["count"] for c in s[name]["collectives"]
                if c["axes"] == ["tp"] and c["op"] == "all-reduce" and c["phase"] == "backward")
 
-last = layers * 2 * tokens * h * f           # the product that ends a layer
+last = layers * 2 * tokens * h * f           # the product at the end of a layer
 attended = layers * 2 * tokens * 32 * h      # scores times values
 more = flops("whole") - flops("full") - last
-assert 0 <= more <= layers * 2 * tokens * h, more           # and the sum with the residual
+assert 0 <= more <= layers * 2 * tokens * h, more           # the product, plus its sum with the residual
 assert flops("selective-whole") - flops("selective") == attended
 all_products = layers * (2 * tokens * (4 * h * h + 2 * h * f) + 2 * attended // layers)
 assert 1 < (flops("whole") - flops("none")) / all_products < 1.25
@@ -160,12 +160,12 @@ assert sums("products") == sums("none")
 PY
 holds "memory: unfused attention keeps scores, and selective recomputation none of them" <<'PY'
 kept = {x["strategy"]: x["memory"]["by_kind"]["activations"] for x in r}
-scores = 4 // 2 * 32 * 32 * 2 * 8  # heads, queries, keys, sequences of a microbatch, bytes
+scores = 4 // 2 * 32 * 32 * 2 * 8  # heads x queries x keys x sequences of a microbatch x bytes
 assert kept["none"] - kept["selective"] >= 2 * 2 * scores, kept
 assert kept["full"] < kept["products"] < kept["none"], kept
 PY
 
-# What is computed again was computed before: the forward phase is all there, whatever patterns say
+# A recomputed value was computed before: the forward phase is complete, whatever the patterns say
 # and however many microbatches sum their losses.
 cat >"$tmp/all.yaml" <<'YAML'
 version: 1
@@ -190,7 +190,7 @@ done = {name: x["work"]["done_flops"] for name, x in s.items()}
 assert done["all"] > done["full"] > done["none"], done
 PY
 
-# What is wrong.
+# refuse RECOMPUTE COLUMN MESSAGE: a wrong `recompute` is refused.
 refuse() {
     shardsim plan -S none -s "recompute=$1" "$tmp/mlp.yaml"
     is 2 "$1: status 2"

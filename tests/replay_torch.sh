@@ -1,8 +1,8 @@
 #!/bin/sh
-# replay of PyTorch's traces: what ranks called, by the profiler's trace and by Chakra's; each call once
-# however often it is told; which groups; steps; ranks that were not traced; faults by place.
-# examples/torch is of a real job (bench/torch_traces.py); calls of NCCL are written here, in the fields
-# that PyTorch documents.
+# Tests replay of PyTorch traces, in the profiler's format and in Chakra's: each call counts once
+# however often the trace repeats it; groups, steps, ranks without a trace, and faults with their
+# places.  examples/torch is a trace of a real job (bench/torch_traces.py); calls of NCCL are written
+# here, in the fields that PyTorch documents.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -10,7 +10,8 @@
 . "${0%/*}/program.sh"
 example=$top_srcdir/examples/torch
 
-# What stands in a trace, one event a line; the last is an event that nothing looks at, without a comma.
+# begin RANK RANKS GROUPS ... end: a trace with one event a line.  The last event is one that replay
+# ignores, so that each line before it ends with a comma.
 begin() {
     printf '{"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": %s, "world_size": %s, "pg_config": [%s]},\n' \
         "$1" "$2" "$3"
@@ -27,20 +28,20 @@ event() {
         "$1" "$2" "${5:-7}" "$3" "$4" "$6"
 }
 
-# told NAME IN OUT TYPE SIZE RANKS [MORE]: what a process group says of a call
+# told NAME IN OUT TYPE SIZE RANKS [MORE]: the fields with which a process group describes a call
 told() {
     printf '"Collective name": "%s", "In msg nelems": %s, "Out msg nelems": %s, "dtype": "%s", ' "$1" "$2" "$3" "$4"
     printf '"Group size": %s, "Process Group Ranks": "%s", "In split size": "[]"%s' "$5" "$6" "$7"
 }
 
-# call BEGIN NAME IN OUT TYPE SIZE RANKS [MORE]
+# call BEGIN NAME IN OUT TYPE SIZE RANKS [MORE]: an event of a call
 call() {
     at=$1
     shift
     event cpu_op record_param_comms "$at" 5 7 "$(told "$@")"
 }
 
-# replayed TEXT BYTES AXES [ARGUMENT...]: of $tmp/t.json
+# replayed TEXT BYTES AXES [ARGUMENT...]: replay of $tmp/t.json receives BYTES along AXES.
 replayed() {
     text=$1 bytes=$2 axes=$3
     shift 3
@@ -53,12 +54,12 @@ assert [c["axes"] for c in r["collectives"]] == [$axes], r["collectives"]
 PY
 }
 
-# sized NAME DIMS...: an op with its arrays, the result first; of float
+# sized NAME DIMS...: an op with its arrays of float, the result first
 sized() {
     event cpu_op "c10d::$1" "$2" 5 7 "\"Input Dims\": [$3, []], \"Input type\": [\"float\", \"float\", \"\"]"
 }
 
-# refused TEXT WORDS [ARGUMENT...]: $tmp/t.json
+# refused TEXT WORDS [ARGUMENT...]: replay refuses $tmp/t.json with WORDS.
 refused() {
     refused_text=$1 refused_words=$2
     shift 2
@@ -67,7 +68,8 @@ refused() {
     says err "$refused_words" "$refused_text: why"
 }
 
-# Groups that no call says: as large as its arrays tell, else all; what contradicts is an error.
+# A call without a group has as many ranks as its arrays tell, else all ranks; contradictions are an
+# error.
 test_sizes() {
     {
         begin 9 16 ''
@@ -115,7 +117,7 @@ PY
     says out "1 calls tell neither .* of all 16" "all ranks: said"
 }
 
-# How many ranks there are, where the trace does not say.
+# The number of ranks of the job, if the trace does not give it.
 test_world() {
     mkdir -p "$tmp/world"
     { printf '{"traceEvents": [\n' && sized allreduce_ 10 '[8]' && end; } >"$tmp/world/rank-0.json"
@@ -136,7 +138,7 @@ test_world() {
     says out '1 kernels of NCCL do not say what they move' "kernels alone: said"
 }
 
-# What four processes did, and said: the docstring of bench/torch_traces.py counts it.
+# A trace of four processes: the docstring of bench/torch_traces.py counts their calls.
 test_example() {
     shardsim replay --json "$example"
     is 0 "a real job, all ranks"
@@ -171,7 +173,7 @@ PY
     says out "54.0 KiB in total" "a real job, drawn: the total"
 }
 
-# One all-reduce is told five times over, in each of three steps.
+# One all-reduce per step appears as five events, in each of three steps.
 echoes() {
     begin 0 8 '{"pg_name": "4", "pg_desc": "mesh_tp", "pg_size": 2, "ranks": [0, 1]}'
     for step in 3 4 5; do
@@ -202,7 +204,7 @@ PY
     replayed "labels" 512 '["tp"]'
     grep -v '"nccl:' "$tmp/t.json" >"$tmp/u.json" && mv "$tmp/u.json" "$tmp/t.json"
     replayed "kernels" 512 '["tp"]'
-    # a list of arrays whose type gloo's label alone tells, on another thread
+    # A list of arrays: only the label of gloo, on another thread, gives their type.
     {
         begin 0 2 ''
         event cpu_op c10d::allreduce_ 1 1 7 '"Input Dims": [[[8], [8]], [], []], "Input type": ["TensorList", "", ""]'
@@ -210,7 +212,7 @@ PY
         end
     } >"$tmp/t.json"
     replayed "a label of another thread" 64 '["axis0"]'
-    # a call that is made of calls
+    # A call that contains two inner calls counts once.
     {
         begin 0 2 ''
         event cpu_op record_param_comms 1 50 7 "$(told all_gather 8 16 Float 2 "[0, 1]")"
@@ -221,7 +223,7 @@ PY
     replayed "a call that is made of calls" 64 '["axis0"]'
 }
 
-# Every name and what its numbers are, on a group of 4: NAME IN OUT TYPE BYTES OP
+# Every name of a call and the meaning of its numbers, in a group of 4: NAME IN OUT TYPE BYTES OP
 test_names() {
     while read -r name in out type bytes op; do
         {
@@ -263,7 +265,7 @@ LIST
     says out "'fancy_reduce', and are not counted" "a name that is not known: noted"
 }
 
-# Which ranks: by name, listed, cut short, by start and stride, all.
+# The ranks of a group: by the name of the group, listed, abbreviated, by start and stride, or all.
 test_groups() {
     config='{"pg_name": "9", "pg_desc": "mesh_dp", "pg_size": 4, "ranks": [0, 2, 4, 6]}'
     for told in '"[]", "Process Group Name": "9"' '"[0, 2, 4, 6]"' '"[0, 2, ...]"' '"[0, 2, ..., 6]"' \
@@ -292,7 +294,8 @@ test_groups() {
     replayed "a mesh that is given" 2048 '["b"], ["b", "c"]' --mesh a=2,b=2,c=2
 }
 
-# A pipeline of two stages, each of two ranks: one trace a stage stands for both.
+# stage RANK: a pipeline of two stages of two ranks each; the trace of one rank stands for its
+# stage.
 stage() {
     begin "$1" 4 ''
     event user_annotation ProfilerStep#1 1 100
@@ -320,7 +323,7 @@ assert r["received_bytes"]["per_device"] == [64, 64, 96, 96], r["received_bytes"
 PY
     done
     says out "ranks 0, 2 of 4 were read" "messages, some: which"
-    # a ring, of which one rank was traced
+    # A ring of which only one rank was traced.
     {
         begin 1 4 ''
         call 5 send 16 16 Float 4 "[0, 1, 2, 3]" ', "Dst Rank": 2'
@@ -365,8 +368,8 @@ test_steps() {
     says err "those that have some are #1 to #4" "a step without collectives: which have some"
 }
 
-# Where a call is made: in the innermost annotation, from its begin until before its end; without the
-# numbers that are no part of a name.
+# The place of a call is the innermost annotation that contains its begin, without the numbers that
+# are no part of a name.
 test_places() {
     {
         begin 0 2 ''
@@ -391,13 +394,13 @@ assert found == {100: "Block2.layers.*", 200: "stage_3/h12_b4.*", 210: "*x.*y", 
 PY
 }
 
-# A step in which nothing is called.
+# A step without calls.
 test_none() {
     { begin 0 2 '' && event user_annotation ProfilerStep#1 1 100 && end; } >"$tmp/t.json"
     replayed "a step without calls" 0 ''
 }
 
-# Members that recorded different things, in size and in number.
+# Members of a group recorded different sizes and different numbers of calls.
 test_members() {
     mkdir "$tmp/members"
     for rank in 0 1; do
@@ -417,7 +420,7 @@ assert [c["operand_bytes"] for c in r["collectives"]] == [42, 64], r["collective
 PY
 }
 
-# Chakra: what a call says by its position (the schema of 2024), and by attributes.
+# Chakra: fields of a call by position (schema of 2024) and by attributes.
 test_chakra() {
     cat >"$tmp/t.json" <<'JSON'
 {"schema": "1.0.2-chakra.0.0.4", "pid": 1, "nodes": [
@@ -443,7 +446,7 @@ JSON
     says out "rank 1 of 2 was read" "a trace of Chakra: whose it is"
 }
 
-# faulty TEXT PLACE WORDS [FILE...]: of $tmp/t.json, if no files are given
+# faulty TEXT PLACE WORDS [FILE...]: refuse the files (default: $tmp/t.json) with PLACE and WORDS.
 faulty() {
     text=$1 place=$2 words=$3
     shift 3
@@ -454,7 +457,7 @@ faulty() {
     silent out "$text: nothing told"
 }
 
-# one EVENT-ARGUMENTS...: a trace of rank 0 of 4 with one call
+# one EVENT ARGUMENT...: a trace of rank 0 of 4 with one event
 one() {
     begin 0 4 ''
     "$@"

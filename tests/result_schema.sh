@@ -1,6 +1,6 @@
 #!/bin/sh
-# contrib/result.schema.json and search.schema.json hold what --json prints: every key is in them, and
-# they refuse others.
+# Tests contrib/result.schema.json and search.schema.json: they contain every key that --json prints
+# and refuse other keys.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -13,7 +13,7 @@ if ! python3 -W ignore -c 'import jsonschema' 2>/dev/null; then
     exit
 fi
 
-# valid FILE...: results of the schema; at least as many as files
+# valid WHAT FILE...: each file holds at least one result, and each result is valid.
 cat >"$tmp/valid.py" <<'PY'
 """valid.py SCHEMA RESULT...: prints what is not of the schema; the last line is a count."""
 import copy, json, sys, warnings
@@ -41,7 +41,8 @@ for path in sys.argv[2:]:
         for error in validator.iter_errors(result):
             wrong.add("%s: %s" % ("/".join(map(str, error.path)), error.message[-200:]))
 
-# It is not one that takes anything: a key less at the top, or one more, is refused.
+# The schema is closed: it refuses a result without one of the top keys, and a result with a new
+# key.
 for key in list(result):
     less = copy.deepcopy(result)
     del less[key]
@@ -65,7 +66,7 @@ valid() {
     diag <"$tmp/found"
 }
 
-# json NAME COMMAND...: what it prints, as $tmp/NAME.json
+# json NAME COMMAND...: keep the command's JSON as $tmp/NAME.json.
 json() {
     name=$1
     shift
@@ -77,7 +78,7 @@ n=0
 for scenario in "$scenarios"/*.yaml "$top_srcdir"/docs/course/*.yaml; do
     n=$((n + 1))
     json "planned$n" plan -q "$scenario"
-    [ -s "$tmp/planned$n.json" ] || rm "$tmp/planned$n.json" # the one that is wrong by intention
+    [ -s "$tmp/planned$n.json" ] || rm "$tmp/planned$n.json" # the scenario with a wrong layout prints nothing
 done
 valid "planned: the shipped scenarios and those of the course" "$tmp"/planned*.json
 json clustered plan -q -s hardware=h100-sxm -s straggler.compute=1.5 "$scenarios/llama3.yaml"
@@ -107,9 +108,9 @@ grep -q '"nan"' "$tmp/far.json" && grep -q '"nonfinite": [1-9]' "$tmp/far.json"
 ok $? "a loss that is not finite: told"
 valid "executed: what is wrong" "$tmp/far.json"
 
-# Searches have a schema of their own, closed as well.
+# Searches have a schema of their own, which is closed as well.
 few='-S dp -s hardware=b200 -q --range tp=1 --range pp=1 --range cp=1 --range microbatch=1 --range recompute=none'
-# Words of the ranges are meant to split.
+# The options in $few are separate words.
 # shellcheck disable=SC2086
 {
     json search_all search "$scenarios/train_zero.yaml" $few --no-prune

@@ -1,6 +1,6 @@
 #!/bin/sh
-# shardsim runs, and --save of run, plan and compare: what is kept is what was printed; a database that
-# is locked, damaged, another's or on a full disk is told, and ends with status 3.
+# Tests shardsim runs, and --save of run, plan and compare: the database keeps what was printed; a
+# database that is locked, damaged, foreign or on a full disk is reported with status 3.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -56,7 +56,7 @@ test_list() {
         "runs compare: two models"
 }
 
-# cells of a class: peak memory of more devices than are listed one by one
+# The list shows the peak memory of a class of devices if they are too many to list one by one.
 test_classes() {
     shardsim plan -q --save="$tmp/many.db" "$scenarios/block_1024_devices.yaml"
     shardsim plan -q --json "$scenarios/block_1024_devices.yaml"
@@ -82,7 +82,7 @@ test_default_place() {
     unset XDG_DATA_HOME
 }
 
-# cannot WHAT PATTERN COMMAND...: status 3, and a message
+# cannot WHAT PATTERN COMMAND...: status 3 and a message
 cannot() {
     what=$1
     pattern=$2
@@ -124,7 +124,7 @@ time.sleep(60)' "$db" "$tmp/locked" &
     wait "$locker" 2>/dev/null
     shardsim runs show 6 --file="$db"
     is 0 "unlocked: it can be read again"
-    # A limit of the size of files stands for a full disk: the same call fails.
+    # A limit on the size of files acts like a full disk: the same call fails.
     (
         trap '' XFSZ
         ulimit -f 8
@@ -136,7 +136,7 @@ time.sleep(60)' "$db" "$tmp/locked" &
     says err 'full.db: it could not be read or written; is the disk full?' "no room: what is wrong"
 }
 
-# killed.py DATABASE: a program that is killed while it writes, when the pages are half written
+# killed.py DATABASE: a program that is killed while it writes, with half of the pages written.
 cat >"$tmp/killed.py" <<'PY'
 import os, signal, sqlite3, sys
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -161,7 +161,7 @@ test_killed() {
     ok $? "killed: all that was kept before is there, and nothing else"
 }
 
-# hostile.py DATABASE WHAT: one that somebody else made
+# hostile.py DATABASE WHAT: make a hostile database
 cat >"$tmp/hostile.py" <<'PY'
 import json, sqlite3, sys
 path, what = sys.argv[1:]
@@ -190,7 +190,7 @@ if what == "cycle":
     size = db.execute("PRAGMA page_size").fetchone()[0]
     root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'runs'").fetchone()[0]
     db.close()
-    with open(path, "r+b") as file: # every child of the root is its first one
+    with open(path, "r+b") as file: # every child of the root becomes its first one
         page = bytearray(file.read()[(root - 1) * size:root * size])
         assert page[0] == 5, page[0]
         cells = [int.from_bytes(page[12 + 2 * i:14 + 2 * i], "big") for i in range(int.from_bytes(page[3:5], "big"))]
@@ -202,7 +202,7 @@ if what == "cycle":
         file.write(page)
 PY
 
-# shows_nothing: nothing that a terminal acts upon is in $tmp/out or $tmp/err
+# shows_nothing: $tmp/out and $tmp/err have no character on which a terminal acts.
 shows_nothing() {
     python3 -c 'import sys, unicodedata
 for path in sys.argv[1:]:
@@ -246,7 +246,7 @@ assert "by the trigger" not in [v for v, in sqlite3.connect(sys.argv[1]).execute
     cannot "a pipe" 'pipe.db: no regular file; name a file' runs list --file="$tmp/pipe.db"
 }
 
-# usage PATTERN ARGUMENT...
+# usage PATTERN ARGUMENT...: runs refuses the arguments.
 usage() {
     pattern=$1
     shift

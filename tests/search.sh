@@ -1,13 +1,13 @@
 #!/bin/sh
-# search: bounds are below what is planned; pruning keeps the best; the number of threads changes
-# nothing; the scenario that is written plans to the same step; what is wrong is told.
+# Tests search: no bound exceeds its plan; pruning keeps the best; the number of threads changes
+# nothing; the written scenario plans to the same step; wrong arguments are refused.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# model KIND HARDWARE SEQ MORE
+# model KIND HARDWARE SEQ MORE: print a scenario of a small model.
 model() {
     cat <<END
 version: 1
@@ -25,8 +25,8 @@ END
 }
 model gpt2 a100-80g-selene 2048 ', positions: 2048' >"$tmp/gpt.yaml"
 model llama3 h100-sxm 8192 ', kv_heads: 4' >"$tmp/llama.yaml"
-# Experts in all layers but the first, beside one that all tokens go through; compressed attention;
-# stages of unlike lengths, and schedules that go down the ranks and up again.
+# Experts in all layers but the first, with one shared expert; compressed attention; stages of
+# unequal length; and schedules that pass the ranks down and up again.
 {
     model deepseek h100-sxm 4096 '' | sed 's/{dp: 8}/{pp: 2, dp: 4}/'
     echo 'moe: {experts: 8, top_k: 2, d_ff: 1024, shared: 1, first_dense: 1, routing: uniform}'
@@ -35,7 +35,7 @@ model llama3 h100-sxm 8192 ', kv_heads: 4' >"$tmp/llama.yaml"
     echo 'pipeline: {axis: pp, layers: [1, 3]}'
 } >"$tmp/experts.yaml"
 
-# The last ones cut a pipeline's layers unevenly, the sequence, and ZeRO's stages.
+# The last ranges of each model: uneven layers of a pipeline, the sequence, and ZeRO's stages.
 if small_size; then
     gpt='--range tp=2 --range microbatch=1 --range zero=1 --range sp=yes --range order=pp-dp-cp-tp'
     llama='--range tp=2 --range pp=2 --range microbatch=1 --range zero=3 --range sp=yes --range virtual=1'
@@ -46,7 +46,8 @@ else
     experts='--range schedule=1F1B..DualPipeV --range tp=1 --range pp=1..2 --range cp=1 --range microbatch=1 --range zero=1 --forbid recompute=none..full --range order=pp-dp-cp-tp'
 fi
 
-# figures FILE: the layouts planned, those whose bounds are above, the best rows
+# figures FILE: print the number of planned layouts, the number of those below their bounds, and the
+# best rows.
 figures() {
     python3 - "$1" <<'PY'
 import json, sys
@@ -63,7 +64,7 @@ for p in above[:3]:
 PY
 }
 
-# Words of the ranges are meant to split.
+# The ranges are meant to be split into words.
 # shellcheck disable=SC2086
 searched() {
     name=$1 ranges=$2
@@ -85,7 +86,7 @@ searched() {
     cmp "$tmp/one" "$tmp/out" >/dev/null
     ok $? "$name: two threads find the same"
 }
-# What threads share is the same in every search.
+# Threads share the same data in every search, so one suffices under the thread sanitizer.
 if [ "${SHD_SANITIZER:-}" = thread ]; then
     searched experts "$experts"
     done_testing
@@ -97,8 +98,8 @@ searched gpt "$gpt"
 ok $? "gpt: pruned, fewer are planned"
 searched llama "$llama"
 
-# The layout that a model was trained with is one of the space: it fits, as its devices gather again
-# what they do not keep, and takes what the scenario's plan takes.
+# The layout with which llama3-405b was trained is in the search space.  It fits, because devices
+# gather again what they do not keep, and has the step of the scenario's plan.
 if ! small_size; then
     shardsim search "$top_srcdir/scenarios/models/llama3-405b.yaml" -S 8k -q --json --range tp=8 --range pp=16 \
         --range cp=1 --range virtual=4 --range split=given --range microbatch=1 --range recompute=given \
@@ -112,7 +113,7 @@ if ! small_size; then
 fi
 searched experts "$experts"
 
-# A question of other languages has the same answer.
+# plan.search of query gives the same answer.
 python3 - "$tmp/gpt.yaml" >"$tmp/asked" <<'PY'
 import json, sys
 asked = {"yaml": open(sys.argv[1]).read(), "top": 3, "range": ["tp=2", "microbatch=1", "zero=1", "order=pp-dp-cp-tp"],
@@ -135,7 +136,7 @@ sys.exit(not (same and kinds == ["type", "invalid", "range", "type", "not-found"
 PY
 ok $? "plan.search: the same answer as the command's, and errors of their kinds"
 
-# The scenario of a row is the row.
+# The scenario written for a row has the row's step.
 # shellcheck disable=SC2086
 shardsim search "$tmp/gpt.yaml" -q --json --top 3 --plans 4 $gpt --row 2 --output "$tmp/second.yaml"
 is 0 "a row is written"
@@ -154,7 +155,7 @@ says out 'step .* on 8 devices of .*, MFU ' "its step"
 says out 'expect to be off' "and the model's error"
 says out '^neighbours' "what a changed choice costs"
 
-# wrong ARGUMENTS PATTERN
+# wrong ARGUMENTS PATTERN: search refuses the arguments.
 wrong() {
     # shellcheck disable=SC2086
     shardsim search "$tmp/gpt.yaml" -q $1

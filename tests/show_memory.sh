@@ -1,6 +1,6 @@
 #!/bin/sh
-# show memory: the bytes of each kind from op to op, in the terminal and as a picture, against what
-# plan tells and what sums by hand are.
+# Tests show memory: the bytes of each kind from op to op, in the terminal and as a picture, equal
+# the figures of plan and sums by hand.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -56,7 +56,7 @@ assert lines[2].split("KiB")[0].strip() == shown(peak).split(" ")[0], lines[2]
 columns = ["".join(c) for c in zip(*rows)]
 highest = max(columns, key=lambda c: len(c.strip()))
 assert len(highest.strip()) == 14, highest
-# In the column of the peak each kind has its part of the rows, to within one.
+# In the column of the peak each kind covers its share of the rows, to within one row.
 marks = {"P": "parameters", "O": "optimizer", "G": "gradients", "d": "data", "a": "activations"}
 for mark, kind in marks.items():
     assert abs(highest.count(mark) - 14 * kinds[kind] / peak) < 1, (mark, highest)
@@ -64,7 +64,7 @@ order = [c for c in highest[::-1] if c != " "]
 assert order == sorted(order, key="POGdcaw".index), highest
 # Three layers of two kernels of 32 x 64 float32.
 assert "24.0 KiB parameters: 3 times layers/*/mlp/up/kernel" in lines
-# A microbatch has 2 x 64 tokens on a device: hidden values before and behind gelu, of 64 float32.
+# A microbatch has 2 x 64 tokens per device: hidden values of 64 float32 before and after gelu.
 assert "96.0 KiB activations: 3 times layers/*/mlp/up" in lines
 assert "96.0 KiB activations: 3 times layers/*/mlp/gelu" in lines
 PY
@@ -100,7 +100,7 @@ at = totals.index(max(totals))
 assert abs(totals[at] - peak) < peak / 300, (totals[at], peak)
 for kind, n in memory["by_kind"].items():
     assert abs(heights[kind][at] - n) < peak / 300, (kind, heights[kind][at], n)
-# What stays from step to step is there at every moment.
+# Parameters and the optimizer's state are there at every moment.
 for kind in ("parameters", "optimizer"):
     assert abs(min(heights[kind]) - memory["by_kind"][kind]) < peak / 300, kind
 assert heights["gradients"][0] == 0 and heights["activations"][-1] == 0
@@ -109,7 +109,7 @@ python3 "$tmp/svg.py" "$tmp/a.svg" "$tmp/out" >"$tmp/wrong" 2>&1
 ok $? "picture: heights are bytes, at the peak those of plan"
 tail -n 3 "$tmp/wrong" | diag
 
-# A scale that is given, its round marks, and the limit on it.
+# A given scale with its round marks, and the limit on the scale.
 shardsim show memory -S zero --max 1MiB --set limits.memory=160KiB -o "$tmp/a.svg" "$tmp/mlp.yaml"
 is 0 "scale: status 0"
 cat >"$tmp/scale.py" <<'PY'
@@ -141,7 +141,7 @@ says err 'max is 1.00 KiB, and the peak is' "scale: that ends below the peak: sa
 shardsim show memory -S zero --max big "$tmp/mlp.yaml"
 is 2 "scale: no size"
 
-# Ranks of a pipeline have different stages, and different numbers of microbatches under way.
+# Ranks of a pipeline have different stages and different numbers of microbatches in flight.
 cat >"$tmp/pipeline.yaml" <<'YAML'
 version: 1
 mesh: {pp: 2}
@@ -164,13 +164,13 @@ peak = json.load(open(sys.argv[2]))["memory"]["peak_bytes"][int(sys.argv[3])]
 text = open(sys.argv[1]).read()
 assert "Most of rank %s: %d KiB in " % (sys.argv[3], round(peak / 1024)) in text, (peak, text)
 tops = [float(y) for y in re.findall(r"V([0-9.]+)", text)]
-assert abs(min(tops) - 20) < 0.1, min(tops)  # the highest is as high as the chart, below its label
+assert abs(min(tops) - 20) < 0.1, min(tops)  # the highest bar fills the chart, below its label
 PY
     ok $? "rank $rank of a pipeline: its peak is plan's"
     says a.svg "memory of each device of rank $rank of 2, from op to op" "rank $rank of a pipeline: it is said"
     tail -n 3 "$tmp/wrong" | cut -c 1-300 | diag
 done
-# On one line F0 F1 F2 ... each has its place; where there is too little room each third, and the last.
+# F0 F1 F2 ... are labelled on one line; without room for all, each third and the last one is.
 shardsim show memory --rank 0 -o "$tmp/a.svg" "$tmp/pipeline.yaml"
 python3 - "$tmp/a.svg" >"$tmp/wrong" 2>&1 <<'PY'
 import sys

@@ -1,5 +1,6 @@
 #!/bin/sh
-# show timetable: who is busy when, in the terminal and as a picture, with what it comes to.
+# Tests show timetable: the actions of each rank over time, in the terminal and as a picture, with
+# the idle time.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -9,8 +10,8 @@ COLUMNS=80
 export COLUMNS
 unset NO_COLOR
 
-# drawn ARGUMENT...: the lanes of bands are put together again, and are what the query says: a
-# character of each bar at its time, and nothing where the rank is idle.
+# drawn ARGUMENT...: the lanes, joined from their bands, equal the answer of query: each bar has its
+# label at its time, and idle time is blank.
 cat >"$tmp/drawn.py" <<'PY'
 import json, re, subprocess, sys
 
@@ -52,7 +53,7 @@ drawn() {
     diag <"$tmp/wrong"
 }
 
-# question SCHEDULE P V M
+# question SCHEDULE P V M: a question for pipeline.schedule
 question() {
     echo "{\"schedule\":\"$1\",\"pp\":$2,\"stages_per_rank\":$3,\"microbatches\":$4}"
 }
@@ -119,7 +120,7 @@ test_all() {
     ok $? "all: into a file"
 }
 
-# Boxes of the picture: every action has one, on the page, at its time.
+# In the picture every action has a box on the page, at its time.
 test_picture() {
     shardsim show timetable DualPipeV -r 4 -m 9 -t FB=2.5 -o "$tmp/a.svg"
     is 0 "picture: status 0"
@@ -136,7 +137,7 @@ whole = max(float(b.get("height")) for b in bars)
 halves = [b for b in bars if abs(float(b.get("height")) - whole / 2) < 0.1]
 labels = []
 for t in r.iter(ns + "text"):
-    if t.get("class") == "c" and t.text.isdigit(): # below the line before
+    if t.get("class") == "c" and t.text.isdigit(): # the stage, on the line below
         labels[-1] += "." + t.text
     elif t.get("class") == "c":
         labels.append(t.text)
@@ -145,7 +146,7 @@ assert all(labels.count("%s0.%d" % (kind, stage)) <= 1 for kind in "FBIW" for st
 assert all("F%d.%d" % (batch, stage) in labels for batch in range(9) for stage in range(8)), labels
 assert any(w.startswith("F0.4, or F0 above 4: the forward of microbatch 0 in stage 4") for w in picture.words())
 keys = [b[0].get("fill") for b in picture.boxes if b[0].get("height") == "14.0" and b[0].get("fill")]
-assert len(keys) == 4 and all(k[1:3] == k[3:5] == k[5:7] for k in keys), keys # of no microbatch
+assert len(keys) == 4 and all(k[1:3] == k[3:5] == k[5:7] for k in keys), keys # grey: of no microbatch
 shades = sorted(int(k[1:3], 16) for k in set(keys))
 assert len(shades) == 3 and min(b - a for a, b in zip(shades, shades[1:])) >= 25, shades
 assert len({b.get("fill") for b in boxes}) > 9
@@ -158,7 +159,7 @@ PY
     diag <"$tmp/wrong"
 }
 
-# Schedules one below another: the time of each is as long as its own drawing says, on one scale.
+# Several schedules below each other share one scale, so that lengths compare.
 test_several() {
     shardsim show timetable 1F1B ZBH1 -r 4 -m 8
     is 0 "several: status 0"
@@ -189,7 +190,7 @@ PY
     diag <"$tmp/wrong"
 }
 
-# The work of a rank is one unit in all schedules: with no idle time each would end at 3 m.
+# Each rank works for 3 m units in all schedules, so that without idle time each would end at 3 m.
 test_unit() {
     for schedule in 1F1B Interleaved1F1B ZBVZeroBubble; do
         shardsim show timetable $schedule -r 4 -m 8
@@ -211,7 +212,7 @@ bad() {
     silent out "$what: nothing on standard output"
 }
 
-# --help names what 'all' has.
+# --help lists the schedules that `all` shows.
 test_help() {
     shardsim show timetable all -r 1 -m 2
     names=$(sed -n 's/^\([A-Za-z0-9]*\)  *[12]  .*/\1/p' "$tmp/out")

@@ -1,7 +1,7 @@
 #!/bin/sh
-# SIGINT and SIGTERM end every subcommand, with status 130, one message and no result; check closes its
-# TAP at whatever moment; a full disk is no success; what there is no memory for is refused before
-# any is used.
+# Tests that SIGINT and SIGTERM end every subcommand with status 130, one message and no result;
+# that check closes its TAP at any moment; that a full disk is an error; and that tasks too large
+# for memory are refused before any is used.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -9,8 +9,8 @@
 . "${0%/*}/program.sh"
 unset CI GITHUB_ACTIONS
 
-# Each case takes minutes when nothing ends it, and is asked to end when it is at it.  Times are not
-# asserted: who does not listen is ended after LIMIT seconds, with another status.
+# Each case would take minutes and is interrupted while it works.  Durations are not asserted: a
+# program that ignores the signal is killed after LIMIT seconds and has another status.
 cat >"$tmp/stop.py" <<'PY'
 import fcntl, os, signal, struct, subprocess, sys, termios, time
 
@@ -23,8 +23,8 @@ CASES = [["run", *LONG], ["plan", *LONG], ["plan", "--json", *LONG], ["compare",
          ["explain", *LONG], ["show", "matrix", *LONG],
          ["explain", "reshard", "--mesh", "dp=16777216", "--shape", "16777216", "--from", "dp"],
          ["check", "--plan"], ["check", "--plan", "--update"]]
-# The thread sanitizer hands a signal over at the next call of the C library, and this one computes
-# for minutes without any.
+# The thread sanitizer delivers a signal at the next call of the C library, and `explain reshard`
+# computes for minutes without one.
 if os.environ.get("SHD_SANITIZER") == "thread":
     CASES = [case for case in CASES if case[:2] != ["explain", "reshard"]]
 count = 0
@@ -33,7 +33,7 @@ for case in CASES:
         count += 1
         run = subprocess.Popen([program, *case], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         time.sleep(0.3 if count % 2 else 0.05)
-        # A program that has only just begun has no handler yet: that ends it, too, but by the signal.
+        # A program that has just begun has no handler yet and would die by the signal itself.
         while not int(next(line for line in open("/proc/%d/status" % run.pid)
                            if line.startswith("SigCgt")).split()[1], 16) >> (number - 1) & 1:
             time.sleep(0.01)
@@ -51,7 +51,7 @@ for case in CASES:
                                     " ".join(case).replace(scenario, "SCENARIO").replace("#", "")))
         if not good:
             print("# status %d\n# %r\n# %r" % (run.returncode, out[:200], err[-300:]))
-# check at moments that are spread over all it does: reading, planning, executing, writing.
+# Interrupt check at moments spread over all its phases: reading, planning, executing, writing.
 os.makedirs("layouts")
 for name in "abc":
     open("layouts/%s.yaml" % name, "w").write(open(scenario).read().replace("layers: 2", "layers: 8"))
@@ -62,13 +62,13 @@ seconds = time.monotonic() - began
 xml = len(open("check.xml").read().splitlines())
 bad, cut = [], 0
 whole_test = os.environ.get("SHD_TEST_TIER") != "change" and os.environ.get("SHD_TEST_SIZE") != "small"
-moments = 20 if whole_test else 3 # each takes as long as a check
+moments = 20 if whole_test else 3 # each moment takes as long as a check
 for moment in range(moments):
     if os.path.exists("check.xml"):
         os.remove("check.xml")
     number = (signal.SIGINT, signal.SIGTERM)[moment % 2]
     run = subprocess.Popen(CHECK, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    # Libtool's script goes before it in a build's folder, and a shell catches signals, too.
+    # In a build tree, a script of libtool starts the program, and a shell catches signals, too.
     while "shardsim" not in os.path.basename(os.readlink("/proc/%d/exe" % run.pid)) or not int(
             open("/proc/%d/status" % run.pid).read().split("SigCgt:")[1].split()[0],
             16) >> (number - 1) & 1:
@@ -91,7 +91,7 @@ print("%sok %d - check, ended at several moments: closed with a message, or whol
 print("# %d were cut short" % cut)
 for wrong in bad:
     print("# moment %d, status %d: %r, %r, %r" % wrong)
-# A pipe that is full: its reader, who has stopped to read, does not keep the program.
+# A full pipe whose reader has stopped reading does not keep the program from ending.
 run = subprocess.Popen([program, "check", "-q", "--plan", os.path.dirname(scenario)],
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 fcntl.fcntl(run.stdout, fcntl.F_SETPIPE_SZ, 4096)
@@ -116,7 +116,7 @@ mkdir "$tmp/stop"
 python3 "$tmp/stop.py" "$(realpath "$shardsim")" "$tmp/stop" "$(realpath "$scenarios/fsdp.yaml")"
 tap_count=$(cat "$tmp/stop/count")
 
-# full ARGUMENT...: onto a full disk
+# full ARGUMENT...: write the output to a full disk
 full() {
     timeout "$LIMIT" "$shardsim" "$@" >/dev/full 2>"$tmp/err" <"$tmp/question"
     status=$?
@@ -149,7 +149,8 @@ else
     skip "a full disk" "no /dev/full"
 fi
 
-# Devices that are alike are planned as one; to run as many there is no memory.
+# Equal devices are planned as one; executing as many devices takes more memory than any machine
+# has.
 for command in plan compare; do
     shardsim "$command" "$scenarios/fsdp.yaml" --set 'mesh={fsdp: 1, a: 2147483647}'
     is 0 "$command: as many devices as there can be"

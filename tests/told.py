@@ -115,7 +115,7 @@ def modelled(r, case):
 
     yield "modelled %s a step on %s: %.0f tokens a second; MFU %.1f %%, HFU %.1f %%" % (
         of_seconds(step), m["hardware"], case["tokens"] / step, 100 * m["mfu"], 100 * m["hfu"])
-    yield "bound by WORDS % of the step)"  # of kernels, which JSON has not one by one: modelled.sh
+    yield "bound by WORDS % of the step)"  # the JSON lacks single kernels, so tests/modelled.sh checks these words
     yield part("compute", m["compute_seconds"]) + ": " + ", ".join(
         "%s %s" % (name, of_seconds(m[key + "_seconds"]))
         for name, key in (("products", "matmul"), ("attention",) * 2, ("elementwise",) * 2))
@@ -472,7 +472,7 @@ def check_layers(paragraph, r):
     shares = []
     for name, *times, share, what in rows:
         parts = [seconds_of(t) for t in times[:4]]
-        if name == "optimizer":  # whose kernels are bound by the bytes that they touch
+        if name == "optimizer":  # the optimizer's kernels are bound by the bytes that they touch
             assert parts[0] == 0 and times[1] == of_seconds(m["update_seconds"]), paragraph
         assert abs(sum(parts) - float(share) / 100 * m["step_seconds"]) <= 0.006 * sum(parts) + 6e-4 * m["step_seconds"]
         assert parts[("compute", "memory", "launch", "network").index(what)] == max(parts), paragraph

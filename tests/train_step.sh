@@ -1,14 +1,14 @@
 #!/bin/sh
-# plan.train_step of query: its scenario is planned the same by `shardsim plan`, the flops are those
-# of the sizes asked for, and a wrong question is told what is wrong.
+# Tests plan.train_step of query: `shardsim plan` plans its scenario to the same figures, the flops
+# follow from the given sizes, and wrong questions are refused with the reason.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# ask CHANGES: a question with these entries (JSON) in the place of those of a small one; an entry of
-# null is left out, and "model" is changed entry by entry.
+# ask CHANGES: ask a small question with some entries (JSON) replaced.  A null removes an entry, and
+# entries of "model" are replaced one by one.
 ask() {
     python3 - "$1" >"$tmp/question" <<'PY'
 import json, sys
@@ -27,7 +27,7 @@ PY
     cp "$tmp/out" "$tmp/answer"
 }
 
-# What the answer says is what `shardsim plan` says of its scenario.
+# same TEXT CHANGES: the answer equals that of `shardsim plan` on its scenario.
 same() {
     ask "$2"
     is 0 "$1: asked"
@@ -39,7 +39,7 @@ same() {
 answer = json.load(open("$tmp/answer"))["out"]
 classes = r["memory"]["peak_bytes"]
 peaks = [c["value"] if isinstance(c, dict) else c for c in classes]
-by_kind = answer["memory"]["by_kind"]  # what the program has; the runtime keeps some besides
+by_kind = answer["memory"]["by_kind"]  # by kind for the program; the peak also has the reserve of the runtime
 assert sum(by_kind.values()) == max(peaks) < answer["peak_bytes"], (by_kind, peaks)
 assert answer["memory"]["by_kind"] == r["memory"]["by_kind"]
 assert answer["model_flops"] == r["work"]["model_flops"]
@@ -69,7 +69,7 @@ assert full == none, (full, none)
 tokens, h, f, layers, vocab = 32 * 128, 64, 256, 8, 512
 weights = layers * (4 * h * h + 2 * h * f) + vocab * h
 want = 6 * tokens * weights + 12 * layers * tokens * 128 * h
-assert 1 < none / want < 1.1, none / want  # elementwise ops and the optimizer are the rest
+assert 1 < none / want < 1.1, none / want  # the rest are elementwise ops and the optimizer
 PY
 
 refuse() {

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Why a strategy loses by uneven work: which device has most of attention or of experts' rows, what
-# makes it so, and what another order of tokens would do; counted in a run as a plan has it.
+# Tests the explanation of uneven work: the device with the most attention or rows of experts, the
+# reason, and the saving of another order of tokens; a run counts the same as a plan.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# What was printed last, in one line.
+# The last output on one line.
 flat() {
     tr -s ' \n' ' ' <"$tmp/out" >"$tmp/flat"
 }
@@ -30,7 +30,7 @@ shardsim plan "$scenarios/ring.yaml" --strategy ulysses
 ! grep -q '^attention' "$tmp/out"
 ok $? "plan, Ulysses: nothing is uneven, and nothing is said"
 
-# What is said that zigzag saves is what it saves.
+# The saving predicted for zigzag equals the difference to the plan with zigzag.
 shardsim plan --json "$scenarios/ring.yaml" --strategy ring
 cp "$tmp/out" "$tmp/planned"
 shardsim plan --json "$scenarios/ring.yaml" --strategy zigzag
@@ -58,7 +58,7 @@ flops = sum(p * a["flops_of_a_pair"] * a["count"] for a in r["attention"] for p 
 assert flops == 8 * r["balance"]["attention_flops"]["mean"], flops
 forward, backward = r["attention"]
 assert forward["pairs"] == backward["pairs"]
-# A step in which a rank sees nothing of the block takes it next to no time.
+# A step of the ring in which a rank sees no key of the block takes almost no time.
 assert max(a["busy_balance"] for a in r["attention"]) < 0.9, r["attention"]
 PY
 shardsim run -q --json "$scenarios/ring.yaml" --strategy zigzag
@@ -86,7 +86,7 @@ for a in r["attention"]:
     assert "each of its tokens sees 512, those at the beginning of a sequence fewer" in a["why"], a
 PY
 
-# A rank of a pipeline has no part in the attention of the others.
+# A rank of a pipeline takes no part in the attention of other stages.
 cat >"$tmp/pipeline.yaml" <<'YAML'
 version: 1
 mesh: {pp: 2, cp: 4}

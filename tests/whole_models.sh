@@ -1,5 +1,6 @@
 #!/bin/sh
-# Whole models: a config.json as a model, a vocabulary that is cut, and a text that is learned.
+# Tests whole models: a config.json as a model, a vocabulary that is sharded, normalised heads, and
+# a text on which the loss falls.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -8,7 +9,7 @@
 
 # ---- a config.json ----
 
-# config NAME: what stands on stdin, and a scenario beside it that is from it
+# config NAME <JSON: write $tmp/NAME.json and a scenario with `from: NAME.json`.
 config() {
     cat >"$tmp/$1.json"
     cat >"$tmp/$1.yaml" <<YAML
@@ -31,7 +32,8 @@ config qwen2 <<'JSON'
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100,
  "sliding_window": 8, "use_sliding_window": false}
 JSON
-# Heads that are not as wide as the model by their number, each normalised; no biases, but where said.
+# Heads whose width is not d_model / heads, each normalised; no biases except where a config has
+# them.
 config qwen3 <<'JSON'
 {"model_type": "qwen3", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
  "num_key_value_heads": 2, "head_dim": 16, "intermediate_size": 48, "vocab_size": 100,
@@ -72,7 +74,8 @@ config deepseek3 <<'JSON'
  "topk_group": 2, "moe_intermediate_size": 16, "first_k_dense_replace": 1}
 JSON
 
-# By hand: vocabulary, positions, layers (norms, attention, mlp), last norm, head.
+# want MODEL: the number of weights by hand: vocabulary, positions, layers (norms, attention, mlp),
+# last norm, head.
 want() {
     case $1 in
     llama) echo $((100 * 32 + 2 * (2 * 32 + 2 * 32 * 32 + 2 * 32 * 16 + 3 * 32 * 48) + 32)) ;;
@@ -85,10 +88,11 @@ want() {
         3 * 32 * 48) + 2 * 32 * 4 + 64)) ;;
     mixtral) echo $((2 * 100 * 32 + 2 * (2 * 32 + 2 * 32 * 32 + 2 * 32 * 16 + 32 * 4 + \
         4 * 3 * 32 * 48) + 32)) ;;
-    # Keys and values of a latent vector and a turned key; then experts, and shared ones as one mlp.
+    # Keys and values from a latent vector and a rotated key; then experts, and shared experts as
+    # one mlp.
     deepseek2) echo $((2 * 100 * 32 + 2 * (2 * 32 + 32 * 4 * 12 + 32 * 20 + 16 + 16 * 4 * 14 + \
         4 * 6 * 32 + 32 * 8 + 8 * 3 * 32 * 16 + 3 * 32 * 32) + 32)) ;;
-    # Queries of a latent vector; the first layer dense.
+    # Queries from a latent vector; the first layer is dense.
     deepseek3) echo $((2 * 100 * 32 + 2 * (2 * 32 + 32 * 12 + 12 + 12 * 4 * 12 + 32 * 20 + 16 + \
         16 * 4 * 14 + 4 * 6 * 32) + 3 * 32 * 48 + 32 * 8 + 8 * 3 * 32 * 16 + 3 * 32 * 16 + 32)) ;;
     esac
@@ -107,7 +111,7 @@ done
 shardsim compare --plan --json "$tmp/llama.yaml" "$tmp/gpt2.yaml"
 is 0 "from: compared"
 
-# refused CONFIG WHERE-AND-WHAT TEXT: stdin is the config
+# refused CONFIG PLACE-AND-MESSAGE TEXT <JSON: refuse the config at that place.
 refused() {
     config "$1"
     shardsim plan "$tmp/$1.yaml"
@@ -161,7 +165,7 @@ JSON
     grep -q 'theta=5000, interleaved=False' "$tmp/out"
     ok $? "the base of rope: $place"
 done
-for page in README docs/models; do # which break lines elsewhere
+for page in README docs/models; do # the pages break lines elsewhere
     tr '\n' ' ' <"$top_srcdir/$page.md" | grep -qF "$(echo "$planned" | sed 's/ and / or /')"
     ok $? "$page.md: the models that can be planned"
 done
@@ -170,7 +174,8 @@ refused choice "3:25: error: num_experts_per_tok: expected at most as many" "too
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100, "num_local_experts": 4,
  "num_experts_per_tok": 5}
 JSON
-# deepseek NAME WHAT KEY VALUE: a third version with one thing otherwise, on a line of its own
+# deepseek NAME MESSAGE KEY VALUE: refuse the third version with one changed key, on a line of its
+# own.
 deepseek() {
     refused "$1" "6:$((${#3} + 6)): error: $2" "$1" <<JSON
 $(sed "s/\"$3\": [^,}]*,* *//;s/, *}//;s/}//" "$tmp/deepseek3.json"),
@@ -188,7 +193,7 @@ deepseek odd "qk_rope_head_dim: expected an even number" qk_rope_head_dim 3
 deepseek bias "attention_bias: compressed attention" attention_bias true
 deepseek none "n_shared_experts is '-1'; expected a whole number of at least 0" n_shared_experts -1
 
-# same SIZE: the config on stdin, of the weights that were published, is that size in every figure.
+# same SIZE <JSON: the config of the published weights gives the same figures as `size: SIZE`.
 same() {
     config "$1"
     shardsim plan --json -s model.scale=1/16 "$tmp/$1.yaml"
@@ -240,8 +245,9 @@ JSON
 
 # ---- a vocabulary that is cut ----
 
-# Cut over n, the embedding sums its rows over the devices, the loss a maximum, and a sum with the
-# label's logit, for each token, and the gradient of what the head reads is summed.  Logits stay.
+# With the vocabulary sharded over n devices, the embedding sums its rows over the devices.  For each
+# token the loss reduces a maximum and a sum with the logit of the label, and the gradient of the
+# head's operand is summed.  Logits are not communicated.
 cat >"$tmp/vocab.yaml" <<'YAML'
 version: 1
 mesh: {tp: 4}
@@ -270,8 +276,8 @@ done
 
 # ---- heads that are normalised ----
 
-# A scale of head_dim, and for layer norms a shift, for the queries and for the keys of each layer:
-# float32, twice with its gradient.
+# Each layer has a scale of head_dim for queries and one for keys (layer norms also a shift), in
+# float32, each with its gradient.
 cat >"$tmp/heads.yaml" <<'YAML'
 version: 1
 mesh: {dp: 2, tp: 2}
@@ -291,7 +297,7 @@ for vectors in 'layer 2' 'rms 1'; do
     holds "heads by $vectors vectors each: gradients over tp and dp are those of them more" <<PY
 import json
 a = json.load(open("$tmp/normed"))["received_bytes"]["total"]
-# q and k of 3 layers, vectors of head_dim 4: all-reduced over 4 devices, direct: 2 (n - 1) parts
+# q and k of 3 layers, vectors of head_dim 4, all-reduced over 4 devices by direct: 2 (n - 1) parts
 want = r["received_bytes"]["total"] + 3 * 2 * ${vectors#* } * 4 * 4 * 2 * 3
 assert a == want, (a, want)
 PY
@@ -359,8 +365,8 @@ is 0 "curves: drawn"
 python3 - "$tmp/curves.svg" <<'PY'
 import sys, xml.dom.minidom as dom
 page = dom.parse(sys.argv[1])
-lines = [p for p in page.getElementsByTagName("path") if p.getAttribute("class") == "k" and "h" not in p.getAttribute("d")]  # keys are short, and level
-assert len(lines) == 3 + 2, len(lines) # losses, and distances from the first
+lines = [p for p in page.getElementsByTagName("path") if p.getAttribute("class") == "k" and "h" not in p.getAttribute("d")]  # keys of the legend are short and level
+assert len(lines) == 3 + 2, len(lines) # losses, and differences from the first
 words = [t.firstChild.data for t in page.getElementsByTagName("text")]
 assert "loss: 3 of 3 lines lie on one another" in words and words.count("step") == 2, words
 assert all(p.getAttribute("d").startswith("M") or not p.getAttribute("d") for p in lines)
