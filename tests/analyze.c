@@ -1,4 +1,5 @@
-/* What shd/analyze.h promises.
+/* Tests shd/analyze.h: bytes of shards, of gathers and of gradient sums, on each device and in
+ * total.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,9 +18,9 @@ static const struct {
     size_t rank;
     int64_t shape[3];
     const char *spec;
-    int status; /* of the original's part */
+    int status; /* status of the part that follows the original */
     uint64_t floor_bytes;
-    int strict_status; /* of shd_analyze() */
+    int strict_status; /* status of shd_analyze() */
     uint64_t shard_bytes, gather_bytes, sync_bytes;
     double balance;
 } cases[] = {
@@ -104,8 +105,8 @@ static struct shd_tree *tree_of(size_t row)
     return tree;
 }
 
-/* The definitions, device by device: the first holds the most, and mean over most is the balance.
- */
+/* Whether the figures follow from their definition, device by device: the first device holds the
+ * most, and the balance is the mean over the maximum. */
 static bool devices_agree(const struct shd_analysis *analysis, const struct shd_tree *tree,
                           const struct shd_spec *const *specs, const struct shd_mesh *mesh)
 {

@@ -1,4 +1,4 @@
-/* What run/arena.h promises, for each backend that this program has.
+/* Tests run/arena.h with each backend of this build.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -63,7 +63,7 @@ static void test_whole(const struct backend *backend)
             good = good && ((unsigned char *)blocks[i])[k] == (unsigned char)i;
     }
     ok(good && arena.live_bytes == bytes, "%s: blocks keep what was stored", backend->name);
-    arena_fini(&arena); /* the leak checker sees whether all is freed */
+    arena_fini(&arena); /* the leak checker checks that everything is freed */
 }
 
 static void test_limit(const struct backend *backend)
@@ -103,7 +103,8 @@ static void test_limit(const struct backend *backend)
     arena_fini(&arena);
 }
 
-/* Sizes and ends as a fixed sequence has them; each block's first and last byte say whose it is. */
+/* Allocate and free a fixed sequence of sizes; the first and last byte of each block tell its
+ * owner. */
 static void test_churn(const struct backend *backend)
 {
     struct arena arena;
@@ -148,7 +149,7 @@ static bool takes(const char *name, int32_t narenas, uint64_t bytes, const char 
     return good;
 }
 
-/* 16 MiB are 186 arenas of 88 KiB and a bit. */
+/* 16 MiB hold 186 arenas of 88 KiB. */
 static void test_choice(void)
 {
     struct backend_choice c;
@@ -194,7 +195,7 @@ static void test_largest(void)
     arena_fini(&arena);
 }
 
-/* Mappings of this process; 0: they are not to be seen. */
+/* The number of mappings of this process; 0: unknown. */
 static long count_maps(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -207,7 +208,7 @@ static long count_maps(void)
     return n;
 }
 
-/* One run of 16 devices after the other, as `query` may make thousands of. */
+/* Runs of 16 devices follow each other, as `query` may make thousands of runs. */
 static void test_many_runs(const struct backend *backend)
 {
     struct arena arenas[16];

@@ -117,7 +117,7 @@ static struct asked well(float *in, float *out)
     return (struct asked){NULL, in, out, 8, 0, SHD_F32, SHD_SUM, around};
 }
 
-/* A call that all devices make with the same arguments, or one device with others. */
+/* A call of all devices with equal arguments, or with one device's arguments spoilt. */
 struct run_of {
     size_t kind;
     void (*spoil)(struct asked *asked);

@@ -1,4 +1,4 @@
-/* What base/array.h promises: room for one more, whatever the count, and no more requests than
+/* Tests base/array.h: there is room for one more item at any count, with no more requests than
  * needed.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -12,7 +12,7 @@
 
 #include "tap.h"
 
-/* Items are where they were, whatever the size of one. */
+/* Items keep their values when the array grows, whatever their size. */
 static void test_items(void)
 {
     struct wide {
@@ -34,7 +34,7 @@ static void test_items(void)
     free(narrow);
 }
 
-/* Items may be taken away, and others come: also where the count is none. */
+/* The count may shrink, even to 0, and grow again. */
 static void test_fewer(void)
 {
     int *items = NULL;
@@ -52,7 +52,7 @@ static void test_fewer(void)
     free(items);
 }
 
-/* A request that cannot be is refused, and the array is as it was. */
+/* An impossible request is refused and leaves the array unchanged. */
 static void test_too_many(void)
 {
     int *items = NULL, *before;

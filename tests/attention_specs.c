@@ -1,4 +1,4 @@
-/* What shd/attention_specs.h promises.
+/* Tests shd/attention_specs.h: the specs of an attention's arrays.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

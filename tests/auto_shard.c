@@ -1,4 +1,4 @@
-/* What shd/auto_shard.h promises.
+/* Tests shd/auto_shard.h: suggested methods, specs chosen by shape, strict specs, and whole trees.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ static const struct test_axis two[] = {{"fsdp", 16}, {"tp", 4}, {NULL, 0}};
 static const char *const fsdp_sp[] = {"fsdp", "sp"}, *const tp_tp[] = {"tp", "tp"};
 static const char *const zz[] = {"zz"};
 
-/* By the methods suggested. */
+/* The suggested methods of each mesh and shape, and the specs made of them. */
 static const struct {
     const struct test_axis *mesh;
     size_t rank;
@@ -85,7 +85,7 @@ static void test_case(size_t row)
     shd_mesh_destroy(mesh);
 }
 
-/* Whatever the shape, a strict spec can be placed. */
+/* A strict spec divides any shape. */
 static void test_strict(void)
 {
     static const int64_t extents[] = {0, 1, 2, 3, 4, 6, 8, 12, 64, 1023, 2048};
@@ -109,8 +109,8 @@ static void test_strict(void)
     shd_mesh_destroy(mesh);
 }
 
-/* A dimension must have a device's share of the elements, twice over: 256 x 96 on 64 devices is
- * 192. */
+/* A dimension is sharded only if it has elements / (2 x devices) elements: for 256 x 96 elements on
+ * 64 devices at least 192. */
 static void test_share(void)
 {
     const struct shd_auto_options small = {1, false};

@@ -1,5 +1,5 @@
-/* What the search must find for a transformer block, by counts that are published, and what fused
- * attention needs of memory.
+/* Tests that the partitioner finds the published collectives of a transformer block, and that
+ * fused attention needs memory linear in the tokens.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -60,8 +60,8 @@ static const struct program_buffer *array_of(const struct program *p, uint32_t o
     return &p->buffers[p->ops[op].inputs[0]];
 }
 
-/* Arrays of a rank (activations are of 3, norms' scales of 1) in steps of a kind, in a phase or,
- * with -1, in all; a step may bring several about. */
+/* Count the arrays of a rank (activations have 3, norm scales 1) in steps of a kind, in a phase
+ * (-1: in all); a step may move several arrays. */
 static int steps(const struct program *p, enum shd_reshard_kind kind, uint32_t rank, int phase)
 {
     int n = 0;
@@ -74,7 +74,7 @@ static int steps(const struct program *p, enum shd_reshard_kind kind, uint32_t r
     return n;
 }
 
-/* Arrays in all steps that communicate, but for the loss. */
+/* Count the arrays in all steps that communicate, except the loss. */
 static int all_steps(const struct program *p)
 {
     int n = 0;
@@ -96,7 +96,7 @@ static uint64_t received(const struct program *p, uint32_t rank)
     return bytes;
 }
 
-/* Every collective that is planned, for when a count is wrong. */
+/* Print every planned collective, to explain a wrong count. */
 static void tell(const struct program *p)
 {
     for (uint32_t i = 0; i < p->nops; i++)
@@ -107,7 +107,7 @@ static void tell(const struct program *p)
 
 /* ---- layouts ---- */
 
-/* What device 0 receives in so many all-reduces of the activation a layer. */
+/* Bytes that device 0 receives by n all-reduces of an activation per layer. */
 static uint64_t all_reduces(unsigned n, int ndevices)
 {
     const uint64_t activation = 4 * 32 * 256 * sizeof(float);
@@ -115,8 +115,8 @@ static uint64_t all_reduces(unsigned n, int ndevices)
     return (uint64_t)NLAYERS * n * 2 * (activation / (uint64_t)ndevices) * (uint64_t)(ndevices - 1);
 }
 
-/* An all-reduce is as good as a reduce-scatter and a later all-gather: the same bytes, and the
- * elementwise work between them shared out.  So halves of all-reduces are counted. */
+/* A reduce-scatter and a later all-gather may replace an all-reduce: they move the same bytes and
+ * share the elementwise work in between.  So halves of all-reduces are counted. */
 static int halves(const struct program *p, int phase)
 {
     return 2 * steps(p, SHD_RESHARD_ALL_REDUCE, 3, phase) +
@@ -124,7 +124,7 @@ static int halves(const struct program *p, int phase)
            steps(p, SHD_RESHARD_ALL_GATHER, 3, phase);
 }
 
-/* Where the sequence is sharded the inputs of products are gathered again for the backward phase. */
+/* With a sharded sequence, inputs of products are gathered again for the backward phase. */
 static void test_megatron(const char *what, const char *text, bool sequence)
 {
     const int again = sequence ? 2 : 0;
@@ -155,7 +155,7 @@ static void test_megatron(const char *what, const char *text, bool sequence)
     forget(&t);
 }
 
-/* 8 parameters a layer: q, k, v, o of rank 3, up and down of rank 2, two norms of rank 1. */
+/* 8 parameters per layer: q, k, v, o of rank 3, up and down of rank 2, two norms of rank 1. */
 static void test_fully_sharded(void)
 {
     static const char text[] = "mesh: {fsdp: 4}\nbatch: {size: 8, seq: 64}\n" BLOCK
@@ -180,7 +180,7 @@ static void test_fully_sharded(void)
                 "fully sharded: 1 gather and 1 reduce-scatter a parameter, and nothing else"))
             tell(p);
         p = l.trial.program;
-        /* A norm's scale is gathered again as well. */
+        /* The scale of a norm is gathered again as well. */
         if (!ok(steps(p, SHD_RESHARD_ALL_GATHER, 2, GRAPH_FORWARD) == 2 * NLAYERS &&
                     steps(p, SHD_RESHARD_ALL_GATHER, 3, GRAPH_FORWARD) == 4 * NLAYERS &&
                     steps(p, SHD_RESHARD_ALL_GATHER, 1, GRAPH_FORWARD) == 2 * NLAYERS &&
@@ -201,7 +201,8 @@ static void test_fully_sharded(void)
 
 /* ---- key heads ---- */
 
-/* 2 key heads on 4 devices: each pair computes and holds one, as if the axis were two. */
+/* With 2 key heads on 4 devices, each pair of devices computes and holds one head, as on an axis
+ * of two. */
 static void test_key_heads(void)
 {
     struct tried t;
@@ -251,7 +252,8 @@ static bool plan_is_run(struct tried *t)
     return !differs;
 }
 
-/* Four times the tokens need at most four times the memory; scores would need sixteen times. */
+/* Four times as many tokens need at most four times the memory; stored scores would need sixteen
+ * times. */
 static void test_attention_memory(const char *mesh, const char *layout)
 {
     struct tried one, four;
@@ -281,7 +283,7 @@ static void test_attention_memory(const char *mesh, const char *layout)
 
 /* ---- places ---- */
 
-/* exp(x w) with places named on the way, or without; x's rows are cut. */
+/* exp(x w) with the rows of x sharded; `named` adds constraints on the way that ask for nothing. */
 static bool build_places(struct step *out, struct graph *g, const struct shd_mesh *mesh, bool named)
 {
     struct partition_request request = {.graph = g, .mesh = mesh};

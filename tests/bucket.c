@@ -1,4 +1,5 @@
-/* What partition/bucket.h promises, on programs written by hand: sums over a mesh of 4, on the way.
+/* Tests partition/bucket.h on hand-written programs: reductions over a mesh of 4 that are joined
+ * to larger ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,12 +13,12 @@
 
 #define ARRAYS_MAX 12
 
-/* One array: what is partial before, and whole (or in shards) behind the step. */
+/* An array that is partial before the step and reduced (or scattered) after it. */
 struct array {
     int64_t size;
     enum shd_dtype dtype;
     enum shd_reduce_op op;
-    bool scattered, read; /* by a slice that follows at once */
+    bool scattered, read; /* read: by a slice that follows at once */
 };
 
 static struct shd_mesh *mesh;
@@ -43,7 +44,7 @@ static void add_fill(struct program *p, uint32_t out)
                   .kind = PROGRAM_FILL, .name = "fill", .noutputs = 1, .outputs = {out}});
 }
 
-/* The one step from a sharding to another. */
+/* Add the one step from a sharding to another; returns its result. */
 static uint32_t add_step(struct program *p, const struct array *a, uint32_t in,
                          const struct shd_sharding *to)
 {
@@ -62,7 +63,8 @@ static uint32_t add_step(struct program *p, const struct array *a, uint32_t in,
     return op.outputs[0];
 }
 
-/* Something large comes and goes; then each array is made, and summed at once. */
+/* A program with a large buffer that comes and goes, after which each array is made and summed at
+ * once. */
 static struct program *new_program(const struct array *arrays, size_t n, int64_t large)
 {
     const struct array big = {large, SHD_F32, SHD_SUM, false, false};
@@ -117,7 +119,7 @@ static uint64_t received(const struct program *p)
     return bytes;
 }
 
-/* Every buffer is written once, before it is read. */
+/* Whether every buffer is written once, before it is read. */
 static bool is_sound(const struct program *p)
 {
     bool *there = calloc(p->nbuffers, sizeof *there);

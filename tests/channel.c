@@ -1,6 +1,6 @@
-/* What run/channel.h promises: messages are told apart by their tags and counted where they are
- * copied, a sender does not wait, and a receiver that waits in vain ends the run with a message
- * that is the same each time.
+/* Tests run/channel.h: messages are distinguished by their tags and counted where they are copied,
+ * a sender does not wait, and a receiver that waits in vain ends the run with the same message
+ * each time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,7 +45,7 @@ static int send_one(struct shd_device *dev, int32_t to, uint64_t number, struct 
     return channel_send(dev, to, tag, &value, sizeof value, err);
 }
 
-/* SHD_EMISMATCH: another message came. */
+/* Take a message; SHD_EMISMATCH if it is not the expected one. */
 static int take_one(struct shd_device *dev, int32_t from, uint64_t number, struct shd_error *err)
 {
     const struct message_tag tag = {1, number};
@@ -62,8 +62,8 @@ static int take_one(struct shd_device *dev, int32_t from, uint64_t number, struc
 
 /* ---- what goes well ---- */
 
-/* Each sends to both neighbours and to itself, all messages first, and takes them the other way
- * round. */
+/* Each device sends to both neighbours and to itself first, and then takes the messages in reverse
+ * order. */
 static int all_at_once(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     int32_t n = *(const int32_t *)arg, me = shd_device_position(dev);
@@ -87,7 +87,7 @@ static int five_at_once(struct shd_device *dev, void *arg, struct shd_error *err
     return all_at_once(dev, &n, err);
 }
 
-/* A message goes round, so that each device waits for the one before. */
+/* A message goes round the devices, so that each waits for the one before. */
 static int round_and_round(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     int32_t n = 4, me = shd_device_position(dev);
@@ -131,7 +131,7 @@ static int take_in_vain(struct shd_device *dev, void *arg, struct shd_error *err
     (void)arg;
     if (shd_device_position(dev) == 0)
         return send_one(dev, 1, 0, err);
-    return take_one(dev, 0, 1, err); /* another one */
+    return take_one(dev, 0, 1, err); /* a number that was not sent */
 }
 
 static int take_in_circle(struct shd_device *dev, void *arg, struct shd_error *err)
@@ -151,7 +151,7 @@ static int sender_fails(struct shd_device *dev, void *arg, struct shd_error *err
     return take_one(dev, 0, 0, err);
 }
 
-/* What was sent before the sender failed is still taken. */
+/* Messages that were sent before their sender failed are still taken. */
 static int sender_fails_late(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     int status;
@@ -182,7 +182,7 @@ static void ends_with(const char *what, int32_t ndevices, shd_device_fn fn, int 
 {
     bool good = true;
 
-    for (int i = 0; i < 20 && good; i++) { /* the same each time */
+    for (int i = 0; i < 20 && good; i++) { /* the message is the same each time */
         struct shd_error err = {SHD_OK, ""};
 
         good = run(ndevices, fn, NULL, &err) == status && strstr(err.text, text);

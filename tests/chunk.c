@@ -1,4 +1,5 @@
-/* What shd/chunk.h promises.
+/* Tests shd/chunk.h: the chunks of hosts, the slices and replica ids of arrays, and the layout of
+ * data.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +15,8 @@
 static const char *const data_model[] = {"data", "model"};
 static const char *const replica_data_model[] = {"replica", "data", "model"};
 
-/* Chunks of 4 million devices: first, so that no earlier memory hides what this takes. */
+/* Chunks of 4 million devices take no storage.  The test comes first, so that no earlier peak of
+ * memory hides one. */
 static void test_no_storage(void)
 {
     static const int32_t sizes[] = {2048, 2048};
@@ -35,7 +37,7 @@ static void test_no_storage(void)
     shd_mesh_destroy(mesh);
 }
 
-/* 8x4 devices of 4 hosts, two rows each. */
+/* 8x4 devices of 4 hosts with two rows each. */
 static struct shd_mesh *rows_mesh(struct shd_chunker *chunker, int64_t host)
 {
     static const int32_t sizes[] = {8, 4};
@@ -62,7 +64,7 @@ static void test_ids(void)
     int64_t id = -1;
 
     for (int p = 0; p < 32; p++)
-        processes[p] = p / 8; /* each host: one replica, half of data */
+        processes[p] = p / 8; /* each host has one replica and half of data */
     ok(shd_mesh_create(&mesh, replica_data_model, sizes, 3, NULL) == SHD_OK, "2x8x2");
     ok(shd_chunker_init(&c, mesh, processes, 2, NULL) == SHD_OK && c.nchunks[0] == 2 &&
            c.nchunks[1] == 2 && c.nchunks[2] == 1,
@@ -114,7 +116,7 @@ struct info_row {
     size_t rank;
     const char *spec;
     int status;
-    const char *want; /* slices and the replica id */
+    const char *want; /* the slices and the replica id */
     bool strict;
 };
 
@@ -142,7 +144,7 @@ static void test_info(void)
         {{128}, 1, "[[data, model]]", SHD_OK, "32-64 r0", true},
         {{128}, 1, "[[model, data]]", SHD_OK, "32-64 r0", false},
         {{128, 16}, 2, "[data, data]", SHD_OK, "32-64 4-8 r0", false},
-        {{8}, 1, "[null, data]", SHD_OK, "whole r1", false}, /* beyond the rank */
+        {{8}, 1, "[null, data]", SHD_OK, "whole r1", false}, /* more entries than dimensions */
         {{8}, 1, "[nothing]", SHD_ENOAXIS, NULL, false},
         {{8}, 1, "[[data, nothing]]", SHD_ENOAXIS, NULL, false},
         {{-8}, 1, "[data]", SHD_EINVAL, NULL, false},
@@ -210,7 +212,7 @@ static void test_layout(void)
     } rows[] = {
         {96, 1, false, SHD_OK, {96, 3, 4}},    {0, 1, false, SHD_OK, {8, 3, 4}},
         {9, 1, false, SHD_EINDIVISIBLE, {0}},  {-8, 1, false, SHD_OK, {-8, 3, 4}},
-        {12, 1, false, SHD_EINDIVISIBLE, {0}}, /* by 4 shards, but not by 8 devices */
+        {12, 1, false, SHD_EINDIVISIBLE, {0}}, /* divides by 4 shards, but not by 8 devices */
         {-8, 1, true, SHD_EINVAL, {0}},        {32, 2, false, SHD_OK, {32, 3, 4}},
         {13, 0, false, SHD_OK, {13, 0, 1}},    {0, 0, false, SHD_OK, {0, 0, 1}},
     };
@@ -253,7 +255,7 @@ static void test_layout(void)
     shd_mesh_destroy(mesh);
 }
 
-/* A device a host: the second along the model has the data of the first. */
+/* Each host has one device; the second one along the model axis has the data of the first. */
 static void test_replicas(void)
 {
     static const int32_t sizes[] = {2, 2}, each[] = {0, 1, 2, 3};

@@ -1,5 +1,5 @@
-/* What program/classes.h promises: devices of a class are alike, in steps of all kinds and under
- * all algorithms; and a plan of a million devices is no more work than one of a thousand.
+/* Tests program/classes.h: devices of a class have equal figures, in steps of all kinds and with
+ * all algorithms; and a plan of a million devices takes no more work than one of a thousand.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,7 +51,7 @@ static const struct coll_algo *random_algo(enum coll_kind kind)
     return found;
 }
 
-/* Add the steps from one random sharding of an array to another as ops. */
+/* Add the steps that reshard an array from one random sharding to another. */
 static void add_steps(struct program *p)
 {
     struct shd_sharding from = random_sharding(p->mesh, 2, 30);
@@ -60,7 +60,7 @@ static void add_steps(struct program *p)
     int64_t shape[2];
     uint32_t buffers[2];
 
-    for (size_t d = 0; d < 2; d++) /* chunks of an all-reduce are uneven, for most members */
+    for (size_t d = 0; d < 2; d++) /* all-reduces mostly have uneven chunks */
         shape[d] = common_multiple(shd_sharding_nshards(&from, d), shd_sharding_nshards(&to, d)) *
                    (1 + random_below(3));
     if (shd_reshard_build(&plan, &from, &to, shape, SHD_F32, NULL) != SHD_OK ||
@@ -97,7 +97,7 @@ static bool walk(void *arg, int32_t source, uint64_t bytes)
     return true;
 }
 
-/* The figures of each device's class are what its moves and boxes come to. */
+/* Whether the figures of each device's class equal those of walking its moves and boxes. */
 static bool is_walked(const struct record *r)
 {
     struct walked w = {{0}, {0}, 0};
@@ -247,7 +247,7 @@ static const char transformer[] =
     "  - [.*, []]\n"
     "axes: {batch: dp}\n";
 
-/* Plan the step of a scenario that has `ndevices`. */
+/* Plan the step of a scenario on `ndevices` devices. */
 static bool plan_text(const char *text, int32_t ndevices, const struct coll_algo *all_reduce,
                       uint32_t *nclasses)
 {
@@ -329,8 +329,8 @@ static bool plan_layers(void)
     return plan_transformer(1048576, 80, NULL, &nclasses);
 }
 
-/* Of 8,192 shards of tokens and as many of experts, most pairs have no rows to move: a table of all
- * pairs would be 512 MiB. */
+/* With 8,192 shards of tokens and as many of experts, most pairs have no rows to move; a table of
+ * all pairs would take 512 MiB. */
 static bool plan_experts(void)
 {
     static const char text[] =
@@ -347,7 +347,7 @@ static bool plan_experts(void)
     return plan_text(text, 8192, NULL, &nclasses);
 }
 
-/* In a process of its own, of which the system tells the memory; not that of a sanitizer. */
+/* Plan in a process of its own, whose memory the system reports; skipped under a sanitizer. */
 static void test_memory(const char *what, bool (*plans)(void))
 {
     pid_t pid = fork();

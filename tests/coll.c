@@ -1,4 +1,5 @@
-/* What coll/coll.h promises, for every row of the table: walked in one thread against a plain loop.
+/* Tests coll/coll.h for every algorithm of its table, walked in one thread: values against a plain
+ * loop, moves against closed forms.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +25,7 @@ static const uint64_t counts[] = {0, 1, 3, 8, 17, 36, COUNT_MAX};
 static int64_t buf[N_MAX][3][ROOM];
 static int64_t want[N_MAX][ROOM];
 
-/* Who writes (bit of the member) and reads each element within the step at hand. */
+/* The members that write (one bit each) and read each element within the current step. */
 static uint32_t writers[N_MAX][3][ROOM];
 static uint32_t readers[N_MAX][3][ROOM];
 
@@ -95,7 +96,7 @@ static void fill(enum coll_kind kind, const struct coll_shape *shape)
     }
 }
 
-/* Elements that the reader may touch in a member's buffer. */
+/* The number of elements that may be touched in a member's buffer. */
 static uint64_t room_of(const struct coll_algo *algo, const struct coll_shape *shape,
                         uint32_t member, enum coll_buf which)
 {
@@ -128,7 +129,7 @@ static void make_move(uint32_t member, const struct coll_move *move)
     }
 }
 
-/* No element is written by one member and read by another in one step. */
+/* Whether no element is written by one member and read by another in the same step. */
 static bool step_is_clean(uint32_t n)
 {
     for (uint32_t m = 0; m < n; m++) {
@@ -182,13 +183,13 @@ static bool right_values(uint32_t n)
     return true;
 }
 
-/* Hops of a chunk that goes `distance` members on by binary digits. */
+/* Hops of a chunk that goes `distance` members on, one hop per binary digit 1. */
 static uint64_t hops(uint32_t distance)
 {
     return (uint64_t)__builtin_popcount(distance);
 }
 
-/* Where members take over for each other: more than one hop for some. */
+/* Received elements if members pass chunks on, so that some make several hops. */
 static uint64_t travelled(const struct coll_algo *algo, const struct coll_shape *shape)
 {
     uint32_t n = shape->nmembers;
@@ -201,7 +202,8 @@ static uint64_t travelled(const struct coll_algo *algo, const struct coll_shape 
     return total;
 }
 
-/* All-reduce where the largest power of two takes part, and the others hand over. */
+/* Received elements of an all-reduce among the largest power of two of members; the others hand
+ * over and get back. */
 static uint64_t folded(const struct coll_algo *algo, const struct coll_shape *shape)
 {
     uint64_t p = 1;
@@ -213,7 +215,7 @@ static uint64_t folded(const struct coll_algo *algo, const struct coll_shape *sh
                            (!strcmp(algo->name, "recursive-doubling") ? rounds * p : 2 * (p - 1)));
 }
 
-/* All members' received elements in all, by the formulas of the design. */
+/* Elements that all members receive together, by formula. */
 static uint64_t formula(const struct coll_algo *algo, const struct coll_shape *shape)
 {
     uint64_t g = shape->nmembers;
@@ -262,7 +264,7 @@ static bool counts_agree(const struct coll_algo *algo, const struct coll_shape *
            received == coll_received_by_all(algo, shape);
 }
 
-/* Members that are called alike receive and send the same, and the calls end. */
+/* Whether members that alike() links receive and send the same, and the links end. */
 static bool alike_agrees(const struct coll_algo *algo, const struct coll_shape *shape,
                          const struct walked *w)
 {
@@ -307,7 +309,7 @@ static void test_shape(const struct coll_algo *algo, const struct coll_shape *sh
     v->alike = v->alike && now.alike;
 }
 
-/* A rotation, with the last member left without a source from 3 members on. */
+/* A rotation; from 3 members on the last member has no source. */
 static void rotate(uint32_t n, uint32_t *source)
 {
     for (uint32_t m = 0; m < n; m++)
@@ -473,7 +475,7 @@ static void test_chunk_of(void)
     ok(good, "every element is in its chunk, with what follows there");
 }
 
-/* What an element of OUT holds by where it is said to come from. */
+/* The value of an element of OUT, by the origin that coll.h tells. */
 static int64_t value_from(uint32_t n, const struct coll_origin *origin, uint64_t i)
 {
     if (origin->source == COLL_NOBODY)

@@ -1,5 +1,5 @@
-/* What report/compare.h promises, of figures that are made up: who dominates whom, what is best of
- * a column, the verdict, and the whole of each form.
+/* Tests report/compare.h on made-up figures: which strategy dominates which, the best of each
+ * column, the verdict, and the complete text of each format.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,13 +15,13 @@
 
 enum { ROWS_MAX = 4 };
 
-/* A strategy's figures.  Times and shares that are 0 are not known. */
+/* A strategy's figures; times and shares of 0 mean unknown. */
 struct asked {
     const char *strategy, *what, *mesh, *fits;
     uint64_t devices, microbatches, total, received, peak, flops;
     double bubble, experts;
     double modelled, exposed, waiting, mfu, error;
-    double step, busy; /* of a replay, whose noise is 10 us */
+    double step, busy; /* busy, step: of a replay whose noise is 10 us */
 };
 
 struct comparison {
@@ -113,7 +113,7 @@ static void drop(struct comparison *c)
     }
 }
 
-/* Whether it is printed as `want`: on a screen of 100 columns in colours. */
+/* Whether the comparison prints as `want`; a screen of 100 columns has colours. */
 static void prints(const struct comparison *c, enum compare_format format, size_t columns,
                    const char *want, const char *what)
 {
@@ -129,7 +129,7 @@ static void prints(const struct comparison *c, enum compare_format format, size_
 
 /* ---- who dominates whom ---- */
 
-/* What a row is beside one of 4 devices, 1000 bytes, 500 bytes of memory and 700 flops. */
+/* Rows compared with a row of 4 devices, 1000 bytes, 500 bytes of memory and 700 flops. */
 static void test_pairs(void)
 {
     static const struct {
@@ -153,7 +153,7 @@ static void test_pairs(void)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        for (int like = 0; like < 3; like++) { /* of another model; beside what does not fit */
+        for (int like = 0; like < 3; like++) { /* 1: another model; 2: does not fit */
             const struct asked rows[] = {{.strategy = "a",
                                           .what = like == 1 ? "y" : "x",
                                           .mesh = "",
@@ -192,7 +192,7 @@ static void test_pairs(void)
 
 /* ---- whole forms ---- */
 
-/* By bytes: the last one is dominated by two, of which that of fewer bytes is named. */
+/* Sorted by bytes: two rows dominate the last one, and the one with fewer bytes is named. */
 static const struct asked planned[] = {
     {.strategy = "first",
      .what = "an x",
@@ -303,7 +303,7 @@ static void test_planned(void)
            "\n"
            "- skipped fifth: 3 does not divide 4\n",
            "by bytes");
-    c.compare.sort = compare_find_sort("pipeline_bubble"); /* which the second has not */
+    c.compare.sort = compare_find_sort("pipeline_bubble"); /* the second row has no bubble */
     prints(&c, COMPARE_CSV, 80,
            "scenario,strategy,mesh,microbatches,mode,devices,received_bytes_most,"
            "received_bytes_ratio,peak_memory_ratio,replayed_step_ratio,dominated_by,"
@@ -333,7 +333,7 @@ static void test_planned(void)
     drop(&c);
 }
 
-/* On a cluster: the fastest, why, and its price. */
+/* On a cluster: the verdict names the fastest, the reason, and the price. */
 static const struct asked modelled[] = {
     {.strategy = "slow",
      .what = "an x",
@@ -456,7 +456,7 @@ static void test_modelled(void)
     drop(&c);
 }
 
-/* Replayed: one ties with the fastest, another does not. */
+/* Replayed steps: one ties with the fastest, another does not. */
 static const struct asked replays[] = {
     {.strategy = "a",
      .what = "an x",
@@ -579,7 +579,7 @@ static void test_replayed(void)
     drop(&c);
 }
 
-/* However wide the screen is, there is one table, which is no wider. */
+/* Whatever the width of the screen, one table is printed, no wider than the screen. */
 static void test_widths(void)
 {
     bool fits = true;
@@ -671,7 +671,7 @@ static void test_verdicts(void)
                "costs 1.50x the bytes received (1.43 MiB a device).  It needs 2.4 % more memory "
                "than a (8.19 MiB instead of 8.00 MiB).  Their steps have 2 and 1 microbatches, so "
                "that it is not the layouts alone that differ.");
-    f[1].modelled = 0.00951; /* 4.9 % of the longer, 5.2 % of the shorter */
+    f[1].modelled = 0.00951; /* 4.9 % of the longer step, 5.2 % of the shorter */
     f[1].exposed = f[0].exposed - 0.0001;
     f[1].received = f[0].received;
     f[1].peak = f[0].peak;

@@ -1,4 +1,5 @@
-/* What shd/create_mesh.h promises.
+/* Tests shd/create_mesh.h: meshes from the dimensions of a cluster, with open dimensions, hosts
+ * and names.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +15,7 @@
 static const struct {
     struct shd_cluster cluster;
     int64_t dims[5];
-    int64_t dcn[5]; /* all 0: none given */
+    int64_t dcn[5]; /* all 0: no dimensions across hosts are given */
     int status;
     int32_t sizes[5];
     int32_t ids[4]; /* of the first positions */
@@ -39,7 +40,7 @@ static const struct {
     {{8, 3, 0, 0}, {8, 1, 1, 1, 1}, {0}, SHD_EINVAL, {0}, {0}},
     {{0, 1, 0, 0}, {1, 1, 1, 1, 1}, {0}, SHD_EINVAL, {0}, {0}},
     {{4, 2, 2, 0}, {1, 3, 1, 1, -1}, {0}, SHD_EINDIVISIBLE, {0}, {0}},
-    /* hosts of 1x2, which 2x5 is no multiple of: all along the first dimension */
+    /* 2x5 is not a multiple of hosts of 1x2, so all hosts lie along the first dimension */
     {{10, 5, 0, 0}, {2, 5, 1, 1, 1}, {0}, SHD_OK, {5, 2, 1, 1, 1}, {0, 1, 2, 3}},
 };
 

@@ -1,5 +1,6 @@
-/* What routers decide, in 16 bits with many ties and near ties: a run is compared with a reference
- * that decides alike, so that it is not called wrong; a wrong decision is.
+/* Tests decisions of routers in 16 bits with many ties and near ties: a run is compared with a
+ * reference that takes the same decisions, so that the run is not called wrong; a wrong decision
+ * is found.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +21,7 @@ enum { BATCH = 48, EMBED = 64, EXPERTS = 32, CHOICES = 3, WIDTH = 4, LEAVES = 2 
 
 static const char *const specs[LEAVES] = {"('dp', 'tp')", "('tp', None)"};
 
-/* Tokens choose by scores that are sums over devices, and get what is written for their experts. */
+/* Tokens choose experts by scores that are sums over devices, and get the rows of their experts. */
 static struct graph *make_graph(uint32_t seed, enum shd_dtype dtype, uint32_t leaves[LEAVES])
 {
     struct graph *g = graph_create();
@@ -69,7 +70,7 @@ static struct program *make_program(const struct graph *g, const struct shd_mesh
     return program;
 }
 
-/* A walk_observe_fn: one device chooses another expert for its first token. */
+/* A walk_observe_fn: device 1 chooses another expert for its first token. */
 static void choose_wrong(void *arg, int32_t device, uint32_t op, uint32_t microbatch,
                          const void *const *shards)
 {
@@ -84,7 +85,7 @@ static void choose_wrong(void *arg, int32_t device, uint32_t op, uint32_t microb
     ids[0] = ids[0] == 5 ? 6 : 5;
 }
 
-/* Whether a run is found right; `decided` may be NULL. */
+/* Whether verification calls a run right; `decided` may be NULL. */
 static bool is_right(const struct graph *g, const struct program *program,
                      const struct decisions *decided, walk_observe_fn observe)
 {

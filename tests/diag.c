@@ -1,4 +1,4 @@
-/* What base/diag.h promises.
+/* Tests base/diag.h: the order, number and text of messages, and lack of memory.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 
 #include "tap.h"
 
-/* The header's functions and tap's diag() live side by side: one is a struct. */
+/* Whether the messages print as expected. */
 static int prints(const struct diag *messages, const char *expected)
 {
     struct text text = TEXT_INIT;
@@ -93,7 +93,7 @@ static void test_text(void)
     diag_fini(&messages);
 }
 
-/* A lack of memory is all that is said: what else there is may follow from it. */
+/* Lack of memory is the only message, because other faults may follow from it. */
 static void test_no_memory(void)
 {
     struct diag messages = DIAG_INIT, all = DIAG_INIT;

@@ -1,4 +1,4 @@
-/* What shd/dtype.h promises.
+/* Tests shd/dtype.h: names and sizes of types, and conversions of bfloat16 and float16.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* What shd/error.h promises.
+/* Tests shd/error.h: the text and status of errors, and the names of statuses.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* What base/escape.h promises.
+/* Tests base/escape.h: characters that a terminal acts upon are escaped, once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

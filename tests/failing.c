@@ -18,7 +18,7 @@ void failing_arm(struct failing *orders)
     __atomic_store_n(&armed, orders, __ATOMIC_RELEASE);
 }
 
-/* Whether this request is one that fails. */
+/* Whether the present request is to fail. */
 static bool fails(void)
 {
     struct failing *f = __atomic_load_n(&armed, __ATOMIC_ACQUIRE);
@@ -30,7 +30,7 @@ static bool fails(void)
     return f->at && (n == f->at || (f->all_after && n > f->at));
 }
 
-/* What the name stands for without this file. */
+/* The function of that name which this file replaces. */
 static void *next(const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);
@@ -40,7 +40,8 @@ static void *next(const char *name)
     return found;
 }
 
-/* Defines `call` as the next function of a name, looked up once; threads may both look. */
+/* Define `call` as the replaced function of a name, looked up once; if two threads look at a time,
+ * both find the same. */
 #define NEXT(call, name, type, ...)                                        \
     static type (*known)(__VA_ARGS__);                                     \
     type (*call)(__VA_ARGS__) = __atomic_load_n(&known, __ATOMIC_RELAXED); \
@@ -86,7 +87,7 @@ int posix_memalign(void **out, size_t alignment, size_t size)
     return fails() ? ENOMEM : call(out, alignment, size);
 }
 
-/* Those of the sanitizers do not come by malloc(). */
+/* Replaced, because the sanitizers' own strndup() does not call malloc(). */
 char *strndup(const char *string, size_t most)
 {
     size_t length = strnlen(string, most);
@@ -139,7 +140,7 @@ int clock_gettime(clockid_t clock, struct timespec *out)
 
     if (!f || !f->clock_stands || clock == CLOCK_REALTIME)
         return call(clock, out);
-    /* The wall clock is far ahead, so that nobody who waits until a time is woken by it. */
+    /* The wall clock is far ahead, so that no thread that waits until a time wakes up by it. */
     *out = clock == CLOCK_MONOTONIC ? (struct timespec){2000000000, 0}
                                     : (struct timespec){0, 1000 * ncalls++};
     return 0;

@@ -98,8 +98,8 @@ static int call_other(struct shd_device *dev, void *arg, struct shd_error *err)
     return sum_over(dev, NULL, 16, err);
 }
 
-/* Two calls that do not match those of other devices, and whose failure is ignored: the first one
- * fails the run all the same. */
+/* Two mismatched calls whose failure the devices ignore: the first one fails the run all the
+ * same. */
 static int ignore_others(struct shd_device *dev, void *arg, struct shd_error *err)
 {
     float x[64] = {0};

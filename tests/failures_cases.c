@@ -151,7 +151,7 @@
  * it. */
 #define SAFETENSORS \
     "\x40\0\0\0\0\0\0\0{\"a.w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]}}     "
-/* Figures unlike the present ones, so that check reports every figure as changed. */
+/* A baseline of figures unlike the present ones: check reports a change of every figure. */
 #define STALE_STRATEGY(name)         \
     "  - name: " name "\n"           \
     "    mesh: 'tp=2'\n"             \

@@ -1,5 +1,5 @@
-/* failures_cases.h - runs of the program that shall survive failures: a line of arguments, the
- * files it finds and those it may write.
+/* failures_cases.h - runs of the program that must survive failures: a line of arguments, the
+ * input files, and the files that the program may write.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,18 +13,18 @@
 #define CASE_OUTPUTS_MAX 3
 
 struct failure_case {
-    const char *name;      /* also says what it is, in reports */
+    const char *name;      /* also describes the case in reports */
     const char *arguments; /* with spaces between */
     struct {
         const char *path, *content;
         size_t length; /* 0: up to the NUL */
     } inputs[CASE_INPUTS_MAX];
-    const char *outputs[CASE_OUTPUTS_MAX]; /* paths; may be among the inputs: replaced */
+    const char *outputs[CASE_OUTPUTS_MAX]; /* paths; one that is an input too is replaced */
     const char
-        *questions; /* a file beside this one: lines on standard input, whose answers are lines */
+        *questions; /* a file of questions for standard input; each line is answered by a line */
     bool is_tap;
-    bool measures; /* its numbers are times */
-    int exit;      /* when nothing fails */
+    bool measures; /* its output has measured times */
+    int exit;      /* the exit status if nothing fails */
 };
 
 /* Ended by a case without a name. */
