@@ -20,9 +20,9 @@
 #include "cmd/cmd.h"
 #include "failing.h"
 
-#define HANGS_AFTER_S 120               /* by the clock, on a machine that others use too */
-#define COMPUTES_S 30                   /* by the processor: a loop without end */
-#define MEMORY_BYTES ((rlim_t)16 << 30) /* of address space: a loop that allocates ends, too */
+#define HANGS_AFTER_S 120               /* wall-clock limit, on a shared machine */
+#define COMPUTES_S 30                   /* limit on CPU time, which ends an endless loop */
+#define MEMORY_BYTES ((rlim_t)16 << 30) /* limit on address space */
 #define WORDS_MAX 32
 #define FILE_BYTES_MAX ((size_t)64 << 20)
 
@@ -122,7 +122,7 @@ static void be_program(const struct failure_case *c, enum failures_way way, uint
     char *argv[WORDS_MAX] = {NULL};
     struct rlimit seconds = {COMPUTES_S, COMPUTES_S};
     struct rlimit bytes = {at, at};
-#ifndef __SANITIZE_ADDRESS__ /* which maps all there is */
+#ifndef __SANITIZE_ADDRESS__ /* the address sanitizer maps all of the address space */
     struct rlimit room = {MEMORY_BYTES, MEMORY_BYTES};
 
     setrlimit(RLIMIT_AS, &room);
@@ -161,7 +161,8 @@ static void drain(int from, struct text *out)
         text_add_bytes(out, bytes, (size_t)n);
 }
 
-/* Numbers of a case that measures are not compared, nor how wide they are. */
+/* Replace numbers, with the spaces around them, by one character: the times of a case that measures
+ * differ from run to run. */
 static void blur(struct text *text)
 {
     size_t n = 0;

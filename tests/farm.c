@@ -60,7 +60,7 @@ static int work(void *arg, const void *task, size_t bytes, struct text *answer)
     return w->fails_every && ranks_me() > 0 && number % (uint64_t)w->fails_every == 0;
 }
 
-/* The tasks that rank 0 asks for, and the answers that it got. */
+/* The tasks that rank 0 asks for, and their answers. */
 struct asker {
     uint64_t first; /* number of task 0 */
     size_t ends_at; /* the task whose answer ends the round */
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
         w = (struct worker){.slow_rank = -1, .stops_at = -1};
         with_farm(&w, nhands, rounds, nhands == 1 ? "a hand" : "several hands");
     }
-    /* Rank 0 is slow, so that other ranks take some of the tasks at which they fail. */
+    /* Rank 0 is slow: the other ranks get some of the tasks at which they fail. */
     w = (struct worker){.slow_rank = 0, .stops_at = -1, .fails_every = 7};
     with_farm(&w, 1, redone, "with failures");
     w = (struct worker){.slow_rank = ranks_count() - 1, .stops_at = -1};

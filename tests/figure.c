@@ -1,4 +1,5 @@
-/* What draw/figure.h and draw/colour.h promise.
+/* Tests draw/figure.h and draw/colour.h: figures as text and SVG, fitted to a width, and their
+ * colours.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

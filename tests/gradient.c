@@ -1,4 +1,4 @@
-/* What graph/gradient.h promises: derivatives equal central finite differences, in float64.
+/* Tests graph/gradient.h: derivatives equal central finite differences, in float64.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@ enum shape { UNARY, BINARY, EINSUM, REDUCE, OTHER };
 struct test_case {
     const char *what;
     enum shape shape;
-    const char *x, *w, *y; /* dimensions; w NULL: x with itself */
+    const char *x, *w, *y; /* dimensions; w NULL: x is both operands */
     int fn;                /* enum kern_fn, or enum shd_reduce_op */
     double shift;          /* added to x, or to w of a binary function */
     uint32_t (*build)(struct maker *m);
@@ -94,7 +94,7 @@ static uint32_t build_broadcast_sum(struct maker *m)
     return map2(m, KERN_ADD, x, checked_leaf(m, "bd"));
 }
 
-/* What is divided has fewer dimensions than the ratio, and its own value in its slope. */
+/* The numerator has fewer dimensions than the ratio, and a derivative that depends on its value. */
 static uint32_t build_broadcast_ratio(struct maker *m)
 {
     uint32_t x = checked_leaf(m, "b"), w = map1(m, KERN_ADD_SCALAR, checked_leaf(m, "bd"), 3);
@@ -218,7 +218,7 @@ static uint32_t build_y(struct maker *m, const void *arg)
 
 /* ---- what differences cannot see ---- */
 
-/* All elements are 0. */
+/* All elements are 0, a tie of all. */
 static void test_ties(void)
 {
     struct maker m = {.graph = graph_create()};

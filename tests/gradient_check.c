@@ -111,7 +111,7 @@ static uint32_t build_loss(const struct expression *c, enum loss loss, struct ma
 
 bool run_graph(struct step *step, const struct graph *graph)
 {
-    static struct shd_mesh *one; /* programs point to it: it stays */
+    static struct shd_mesh *one; /* static, because programs keep a pointer to the mesh */
     struct partition_request request = {.graph = graph};
 
     memset(step, 0, sizeof *step);
@@ -136,7 +136,7 @@ static double loss_at(const struct expression *c, enum loss loss, struct nudge n
     return value;
 }
 
-/* The gradient of one leaf, in some elements, against differences of losses. */
+/* Compare the gradient of one leaf, in some elements, with differences of losses. */
 static bool check_leaf(const struct expression *c, enum loss loss, const struct step *step,
                        const char *name)
 {

@@ -1,8 +1,9 @@
-/* gradient_check.h - an expression's derivatives against central finite differences, in float64.
+/* gradient_check.h - compares an expression's derivatives with central finite differences in
+ * float64.
  *
  * Every expression y of up to three arrays x, w, u is tried with three losses: the sum of y, a sum
- * weighted by an array of y's dimensions, and one weighted by an array of only the first of them,
- * so that what comes back lacks dimensions of y or is the constant 1.
+ * weighted by an array of y's dimensions, and a sum weighted by an array of y's first dimension
+ * only, so that incoming gradients may lack dimensions of y or be the constant 1.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +15,7 @@
 
 #define LEAVES_MAX 3
 
-/* One array's element, moved by `by`; by 0: none. */
+/* An element of an array, moved by `by`; by 0: no change. */
 struct nudge {
     const char *leaf;
     int64_t element;
@@ -36,10 +37,10 @@ void check_gradient(const char *what, gradient_build_fn build, const void *arg);
 /* Dimensions by letters: a has 2 elements, b 3, and so on. */
 uint32_t dims_of(struct graph *g, const char *letters, uint32_t *dims);
 
-/* An array of values between -1 and 1, nudged where asked. */
+/* An array of values between -1 and 1, nudged as the maker says. */
 uint32_t leaf(struct maker *m, const char *name, const char *letters);
 
-/* The same for x, w and u, one after the other: their gradients are checked. */
+/* A leaf x, w or u, in this order, whose gradient is checked. */
 uint32_t checked_leaf(struct maker *m, const char *letters);
 
 uint32_t map1(struct maker *m, enum kern_fn fn, uint32_t x, double scalar);

@@ -1,6 +1,6 @@
-/* What graph.h and layers/ promise of derivatives: those of attention, norms, look-ups, experts and
- * so on equal central finite differences, in float64.  Routers decide, which has no derivative: no
- * score here is so near to another that a difference would decide otherwise.
+/* Tests the derivatives of graph.h and layers/ against central finite differences in float64:
+ * attention, norms, look-ups, experts and so on.  Decisions of routers have no derivative: no two
+ * scores here are so close that a difference would change a decision.
  *
  * Dimensions are letters: a has 2 elements, b 3, and so on.
  *
@@ -27,7 +27,7 @@ static uint32_t dim(struct maker *m, const char *letter)
     return d;
 }
 
-/* Numbers below `modulus`. */
+/* An input of numbers below `modulus`. */
 static uint32_t ids(struct maker *m, const char *letters, uint32_t modulus)
 {
     uint32_t dims[GRAPH_RANK_MAX], rank = dims_of(m->graph, letters, dims);
@@ -98,14 +98,14 @@ static int variant_of(const void *arg)
     return ((const struct op_case *)arg)->variant;
 }
 
-/* Not symmetric, so that a gradient in wrong places shows. */
+/* Squares are not symmetric in the elements, so that a gradient in a wrong place shows. */
 static uint32_t squares(struct maker *m, uint32_t x)
 {
     return map2(m, KERN_MUL, x, x);
 }
 
-/* By positions: head and tail of two documents; values are wider than keys.  Of the variant's
- * blocks keys were moved on by all but one. */
+/* Attention by positions: head and tail of two documents, with values wider than keys.  The variant
+ * is the number of blocks; the keys have moved by all blocks but one. */
 static uint32_t build_sighted_attention(struct maker *m, const void *arg)
 {
     static const int32_t first[6] = {0, 0, 0, 0, 4, 4}, last[6] = {3, 3, 3, 3, 5, 5};
@@ -204,7 +204,7 @@ static uint32_t build_pick(struct maker *m, const void *arg)
     return squares(m, graph_pick(m->graph, "pick", x, ids(m, "cd", 3), dim(m, "b")));
 }
 
-/* variant: 0 no mask, 1 a mask, 2 a mask that is differentiated too; 4 more: by token */
+/* variant: 0 no mask, 1 a mask, 2 a mask with a gradient; 4 more: by token */
 static uint32_t build_xent(struct maker *m, const void *arg)
 {
     int variant = variant_of(arg) % 4;
@@ -253,7 +253,7 @@ static uint32_t build_shift(struct maker *m, const void *arg)
     return squares(m, graph_shift(m->graph, "shift", x, dim(m, name), 1));
 }
 
-/* d of 5 elements from b and a, in this order; along the first or the last dimension. */
+/* Concatenate b and a to d (5 elements), along the first or the last dimension. */
 static uint32_t build_concat(struct maker *m, const void *arg)
 {
     bool last = variant_of(arg);
@@ -272,7 +272,7 @@ static uint32_t build_doubled(struct maker *m, const void *arg)
                    graph_concat(m->graph, "concat", x, dim(m, "a"), x, dim(m, "a"), dim(m, "c")));
 }
 
-/* Halves exchanged, which is half of a rotation by hand. */
+/* Exchange two halves, as one half of a rotation. */
 static uint32_t build_halves(struct maker *m, const void *arg)
 {
     uint32_t x = checked_leaf(m, "ce"), other = graph_dim(m->graph, "B", 3), low, high;
@@ -293,7 +293,7 @@ static uint32_t build_transpose(struct maker *m, const void *arg)
     return squares(m, graph_transpose(m->graph, "turned", x, dims, rank));
 }
 
-/* A weight of three dimensions, no leaf: two of them have no letter. */
+/* A weight of three dimensions that is not checked; two of the dimensions have no letter. */
 static uint32_t weight(struct maker *m, const char *name, uint32_t a, uint32_t b, uint32_t c)
 {
     const uint32_t dims[3] = {a, b, c};
@@ -302,8 +302,8 @@ static uint32_t weight(struct maker *m, const char *name, uint32_t a, uint32_t b
     return graph_input(m->graph, name, SHD_F64, dims, 3, source);
 }
 
-/* x[a, b, c] with heads e (6), 3 key heads, and d of the feed-forward layer.  The variant is a sum:
- * 1 layer norms, 2 gated, 4 rotary embedding. */
+/* x[a, b, c] with heads e (6), 3 key heads, and d for the feed-forward layer.  The variant is a
+ * sum: 1 layer norms, 2 gated, 4 rotary embedding. */
 static uint32_t build_block(struct maker *m, const void *arg)
 {
     int variant = variant_of(arg);
@@ -327,8 +327,8 @@ static uint32_t build_block(struct maker *m, const void *arg)
     return layer_block(m->graph, "block", x, &w, &opts, gated ? KERN_SILU : KERN_GELU);
 }
 
-/* x[b, d, c] with heads a of f + 4, keys and values from e numbers a token, values of g.  The variant:
- * queries from x itself, or from h numbers a token. */
+/* x[b, d, c] with heads a of width f + 4, keys and values from a latent vector of e, and values of
+ * width g.  The variant: queries from x itself, or from a latent vector of h. */
 static uint32_t build_latent_attention(struct maker *m, const void *arg)
 {
     const struct attention_opts opts = {.causal = true, .rope_theta = 100};
@@ -357,7 +357,7 @@ static uint32_t build_latent_attention(struct maker *m, const void *arg)
 
 /* ---- experts ---- */
 
-/* Which of the weights is differentiated beside x and the router. */
+/* The weight that is differentiated besides x and the router. */
 enum moe_checked { CHECK_UP, CHECK_DOWN, CHECK_GATE, CHECK_SHARED };
 
 struct moe_case {
@@ -365,7 +365,7 @@ struct moe_case {
     struct moe_opts opts; /* without routing and ids */
     enum moe_checked checked;
     enum kern_routing_kind workload;
-    bool learned; /* in its place */
+    bool learned; /* the router chooses instead of a workload */
     bool gated, biased, shared;
     int64_t capacity; /* 0: nothing is dropped */
     bool slot_major;
@@ -400,7 +400,8 @@ static const struct moe_case mixtures[] = {
      .workload = KERN_ROUTING_UNIFORM},
 };
 
-/* The queues of x[b, d, c]'s tokens in its groups, and ids where the router does not choose. */
+/* Make the queues for the tokens of x[b, d, c] in their groups, and ids if the router does not
+ * choose. */
 static void route(struct maker *m, const struct moe_case *c, struct moe_opts *opts)
 {
     int64_t ngroups = opts->token_groups ? opts->token_groups : 1;
@@ -428,7 +429,8 @@ static uint32_t checked_if(struct maker *m, bool checked, const char *name, cons
     return checked ? checked_leaf(m, letters) : leaf(m, name, letters);
 }
 
-/* x[b, d, c], experts e of width f, shared ones of width g; what is lost is added to all. */
+/* x[b, d, c] with experts e of width f and shared experts of width g; the losses of the router are
+ * added to all elements. */
 static uint32_t build_moe(struct maker *m, const void *arg)
 {
     const struct moe_case *c = arg;

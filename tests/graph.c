@@ -1,4 +1,5 @@
-/* What graph/graph.h promises: what is built, and what is refused.
+/* Tests graph/graph.h: graphs that are built, graphs that are refused, and passes that renumber
+ * nodes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +18,7 @@
 
 static const struct kern_source source = {.seed = 1, .scale = 2};
 
-/* x[b:2, c:3], w[c:3, d:4] in float32, i[b:2] in int32. */
+/* x[b:2, c:3] and w[c:3, d:4] in float32, i[b:2] in int32. */
 struct fixture {
     struct graph *graph;
     uint32_t b, c, d;
@@ -172,7 +173,7 @@ static uint32_t bad_name_twice(struct fixture *f)
     return graph_input(f->graph, "w", SHD_F32, &f->b, 1, source);
 }
 
-/* All of 1000 names are taken; the first of them is not there again, not even in a copy. */
+/* 1000 names are taken; using the first one again fails, also in a copy of the graph. */
 static uint32_t bad_name_of_many(struct fixture *f)
 {
     struct graph *copy;
@@ -314,9 +315,9 @@ static void test_refused(void)
 
 /* ---- passes that give nodes other numbers ---- */
 
-/* A step by hand: two layers' products, backward values that read them, gradients that are
- * converted, placed and summed, and an update with state.  Every number that a node has of another
- * is that of the name that its own name ends with, behind ':'. */
+/* A step by hand: products of two layers, backward values that read them, gradients that are
+ * converted, placed and summed, and an update with state.  A node that refers to another one ends
+ * its own name with ':' and the name of the other. */
 static struct graph *make_step(void)
 {
     struct fixture f = fixture();
@@ -330,7 +331,7 @@ static struct graph *make_step(void)
     gradient = graph_einsum(g, "gradient:w", f.x, seen, (uint32_t[]){f.c, f.d}, 2);
     g->nodes[gradient].gradient_of = f.w;
     v = graph_param(g, "v", SHD_F32, &f.b, 1, source);
-    (void)graph_map(g, "last", KERN_NEG, seen, GRAPH_NONE, 0); /* of no gradient */
+    (void)graph_map(g, "last", KERN_NEG, seen, GRAPH_NONE, 0); /* belongs to no gradient */
     half = graph_map(g, "half:w", KERN_COPY, gradient, GRAPH_NONE, 0);
     g->nodes[half].gradient_of = f.w;
     placed = graph_constraint(g, "placed:w", half);
@@ -353,7 +354,8 @@ static bool is_named(const struct graph *g, uint32_t node, const char *name)
     return node < g->nnodes && !strcmp(g->nodes[node].name, name);
 }
 
-/* Names in order, "*" behind those that are made again, with what each reads; references hold. */
+/* List the names in order, with "*" after recomputed nodes, and the operands of each node; false
+ * if a reference is wrong. */
 static bool refers(const struct graph *g, struct text *names)
 {
     bool good = g->noutputs == 2 && is_named(g, g->outputs[0].node, "state:v") &&

@@ -1,4 +1,4 @@
-/* What graph/graph.h promises of attention: which operands it takes, and what it says of others.
+/* Tests attention of graph/graph.h: the operands that it takes, and the messages for others.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,11 +21,12 @@ static const struct {
 static const int32_t document[12] = {0};
 static const int32_t ends[12] = {11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11, 11};
 
-/* What a case may change. */
+/* The arguments of an attention, which a case may change. */
 struct given {
     struct graph *graph;
     struct kern_sight sight;
-    uint32_t q, k, v, spans, positions, earlier; /* an attention to others, with more to come */
+    uint32_t q, k, v, spans, positions, earlier; /* an attention over other keys, with more keys
+                                                  * to come */
     struct graph_attention opts;
 };
 

@@ -1,4 +1,4 @@
-/* What shd/graph.h promises.
+/* Tests shd/graph.h: graphs built by calls and lines run, and wrong ones are refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@ static struct shd_graph *new_graph(void)
     return g;
 }
 
-/* y = x w, and what else `line` says. */
+/* y = x w, and the ops of `line`. */
 static struct shd_graph *product(const char *line)
 {
     struct shd_graph *g = new_graph();
@@ -109,7 +109,7 @@ static void test_bad_specs(void)
     shd_mesh_destroy(mesh);
 }
 
-/* The first error is kept, and ends the building; `g` is freed. */
+/* The first error is kept and ends the building; frees `g`. */
 static void fails(struct shd_graph *g, int status, const char *text, const char *what)
 {
     struct shd_error err = {0, ""};

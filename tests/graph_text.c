@@ -1,4 +1,5 @@
-/* What model/expr.h and model/graph_text.h promise: lines of a graph section, good and bad.
+/* Tests model/expr.h and model/graph_text.h: lines of a graph section that are parsed and built,
+ * and wrong ones that are refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -101,7 +102,7 @@ static void test_unparsed(void)
     }
 }
 
-/* `n` times `piece` behind "y = ". */
+/* Parse "y = ", `n` copies of `piece`, and `tail`. */
 static int parse_many(const char *piece, size_t n, const char *tail)
 {
     struct text text = TEXT_INIT;
@@ -163,7 +164,7 @@ static struct graph *build(const char *lines, const char *rest, struct text *mes
     return g;
 }
 
-/* Dims of the first output, and how many nodes of the ops named were made forward. */
+/* The dimensions of the first output, and the number of forward nodes of the op. */
 static const struct {
     const char *lines;
     const char *dims;
@@ -227,8 +228,8 @@ static void test_good(void)
     text_fini(&dims);
 }
 
-/* What an array and a number come to: the function of the first array, its scalar, and the number
- * that a second array is filled with (0: there is none). */
+/* An array combined with a number: the function of the array, its scalar, and the number with
+ * which a second array is filled (0: no second array). */
 static const struct {
     const char *line;
     enum kern_fn fn;
@@ -345,7 +346,7 @@ static void test_bad(void)
     text_fini(&messages);
 }
 
-/* Several outputs: a cotangent each, and the sum of all as the loss. */
+/* With several outputs each has a cotangent, and the loss is the sum of all. */
 static void test_outputs(void)
 {
     struct text messages = TEXT_INIT, names = TEXT_INIT;

@@ -1,4 +1,4 @@
-/* What shd/group.h promises.
+/* Tests shd/group.h: groups of devices along axes, their members and positions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ static const struct {
     size_t naxes;
     int32_t ngroups;
     int32_t nmembers;
-    int32_t group; /* some group and its first members */
+    int32_t group; /* a group and the positions of its first members */
     int32_t positions[4];
 } cases[] = {
     {"no axes", {0}, 0, 24, 1, 5, {5}},
@@ -46,7 +46,7 @@ static void test_table(void)
     }
 }
 
-/* Groups and members against their definition. */
+/* Groups and members follow from their definition. */
 static void test_all(void)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -1,4 +1,4 @@
-/* What hardware/hardware.h promises of files: what is shipped reads, and bad input is told.
+/* Tests the files of hardware/hardware.h: shipped files are read, and faults are reported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,7 +23,7 @@
 #define TIERS "tiers: [{name: l, rate: 1GB/s, latency: 1us, step: 0}]\n"
 #define TIER(more) "tiers: [{name: l, rate: 1GB/s, latency: 1us, step: 0, " more "}]\n"
 
-/* One fault a row; the message, from its line and column on. */
+/* One fault per row; the message from its line and column on. */
 static const struct {
     const char *what, *text, *message;
 } faults[] = {
@@ -141,7 +141,7 @@ static void test_faults(void)
     ok(hardware_parse(&hardware, "f", many, strlen(many), &errors) == SHD_EINVAL && !hardware,
        "refused: many faults");
     ok(errors.nerrors == 11, "one message each: %zu",
-       errors.nerrors); /* 1 type, 1 rate, 5 constants, 4 of the tier */
+       errors.nerrors); /* 1 type, 1 rate, 5 constants, 4 numbers of the tier */
     diag_fini(&errors);
 }
 
@@ -226,8 +226,8 @@ static void test_values(void)
     diag_fini(&errors);
 }
 
-/* To the first device what all have a part of: of eight by the links of these, of others by the links
- * of all, whatever the number of devices. */
+/* Each device holds a part, and the first device gathers: parts of its eight come over their
+ * links, other parts over the links of the outer tier, whatever the number of devices. */
 static void test_between_meshes(void)
 {
     static const char text[] =

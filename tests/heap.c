@@ -1,4 +1,4 @@
-/* What run/heap.h promises: blocks of mapped pages, and what was touched is used again.
+/* Tests run/heap.h: blocks of mapped pages, and reuse of pages that were touched.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -60,7 +60,8 @@ static void test_spans(void)
     heap_fini(&heap);
 }
 
-/* A span as large as all before it is a wish: a block is got where only the block has room. */
+/* The heap tries to map a span as large as all before; if only the block fits, it maps the
+ * block. */
 static void test_scarce(void)
 {
     struct heap heap = {NULL, NULL, SIZE_MAX / 4};

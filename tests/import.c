@@ -1,4 +1,5 @@
-/* What import/import.h promises.
+/* Tests import/import.h: safetensors headers, indexes, configs of Hugging Face, and lists of
+ * arrays.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +23,7 @@ static struct shd_tree *new_tree(void)
     return tree;
 }
 
-/* What was reported, as text; the caller frees it. */
+/* The reported errors as text; the caller frees it. */
 static char *messages(struct diag *diag)
 {
     struct text out = TEXT_INIT;
@@ -73,7 +74,7 @@ static void test_bad_safetensors(void)
 {
     static const struct {
         const char *what, *json;
-        int64_t more; /* announced beyond what is there */
+        int64_t more; /* bytes announced beyond the end of the file */
         const char *says;
     } cases[] = {
         {"cut", "{}", 1, "1:1: error: the file ends inside its header"},
@@ -128,7 +129,7 @@ static int read_yaml(struct shd_tree *tree, const char *text, bool is_config, st
     "hidden_size: 64, intermediate_size: 96, num_hidden_layers: 2, num_attention_heads: 4, "       \
     "num_key_value_heads: 2, vocab_size: 100"
 
-/* Counts and parameters are those that the models' cards and modules give. */
+/* The numbers of arrays and parameters are those of the models' cards and modules. */
 static void test_families(void)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* What base/json_out.h promises.
+/* Tests base/json_out.h: values, indentation and lines, numbers that read back the same, and
+ * invalid UTF-8.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -74,7 +75,7 @@ static void test_styles(void)
     text_fini(&text);
 }
 
-/* In an array twice, and one of them by lines. */
+/* json_out_lines() gives the same text as the calls for a value in an array. */
 static void test_lines(void)
 {
     struct text text = TEXT_INIT, part = TEXT_INIT, whole = TEXT_INIT;
@@ -180,7 +181,7 @@ static void test_numbers(void)
     text_fini(&text);
 }
 
-/* Any bits: what is printed reads back as the same number. */
+/* Doubles of random bits are printed and read back without change. */
 static void test_round_trip(void)
 {
     uint64_t state = 1;

@@ -1,4 +1,4 @@
-/* What base/json_text.h promises.
+/* Tests base/json_text.h: whole texts with places of faults, walks over values, and times.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 
 static const struct {
     const char *what, *text;
-    int line, column; /* of the fault; 0: there is none */
+    int line, column; /* of the fault; 0: no fault */
 } texts[] = {
     {"an object", "{\"a\": 1, \"b\": [true, null, -2.5e+3]}\n", 0, 0},
     {"nothing in it", " [ ] ", 0, 0},

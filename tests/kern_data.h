@@ -1,4 +1,4 @@
-/* kern_data.h - what the tests of kern share: elements of any computed type as doubles, arrays with
+/* kern_data.h - shared by the tests of kern: elements of any computed type as doubles, arrays with
  * strides, and a seeded generator.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -15,7 +15,7 @@
 
 #include "kern/kern.h"
 
-/* gcc's thread sanitizer does not see how libgomp orders its threads. */
+/* gcc's thread sanitizer does not see how libgomp synchronizes its threads. */
 #if defined(__SANITIZE_THREAD__)
 #define TEST_THREADS 1
 #else
@@ -58,7 +58,7 @@ static inline void set_elem(enum shd_dtype dtype, void *base, int64_t i, double 
     }
 }
 
-/* What a value becomes when stored. */
+/* The value after rounding to the type. */
 static inline double rounded(enum shd_dtype dtype, double value)
 {
     double space;
@@ -75,13 +75,13 @@ static inline uint32_t random_below(uint32_t n)
     return (uint32_t)((random_state >> 33) % n);
 }
 
-/* How many random cases to try: fewer where sanitizers make them slow. */
+/* The number of random cases: fewer under sanitizers, which make them slow. */
 static inline int random_count(int normal)
 {
     return small_size() ? normal / 8 + 1 : normal;
 }
 
-/* Strides of the dimensions in `has`, row-major or in a random order, now and then with gaps;
+/* Random strides for the dimensions in `has`, row-major or in a random order, sometimes with gaps;
  * returns the number of elements that the array spans. */
 static inline int64_t random_strides(uint32_t ndims, const int64_t *extent, uint32_t has,
                                      int64_t *stride)
@@ -110,7 +110,7 @@ static inline int64_t random_strides(uint32_t ndims, const int64_t *extent, uint
     return span;
 }
 
-/* Elements in -most..most. */
+/* An array of integers in -most..most. */
 static inline void *random_array(enum shd_dtype dtype, int64_t count, int most)
 {
     void *array = malloc((size_t)count * 8);
@@ -120,7 +120,7 @@ static inline void *random_array(enum shd_dtype dtype, int64_t count, int most)
     return array;
 }
 
-/* Fractions that no sum of is exact. */
+/* An array of fractions whose sums are not exact. */
 static inline void *random_fractions(enum shd_dtype dtype, int64_t count)
 {
     void *array = malloc((size_t)count * 8);

@@ -1,4 +1,5 @@
-/* What kern/kern.h promises of einsum.
+/* Tests einsum of kern/kern.h: values, flops, the same bits for any number of threads, accuracy,
+ * and calls from several threads at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -86,8 +87,8 @@ static void random_einsum(struct kern_einsum *e, enum shd_dtype dtype, int64_t *
     span[2] = random_strides(e->ndims, e->extent, e->c_has, e->c_stride);
 }
 
-/* Run and compare the whole span of c, gaps included: they must stay as they were; and the flops
- * that the loops counted with their formula. */
+/* Run and compare the whole span of c, whose gaps must stay unchanged, and compare the flops that
+ * the loops counted with the formula. */
 static bool same_as_plain(const struct kern_einsum *e, const int64_t *span, int nthreads)
 {
     size_t c_bytes = (size_t)span[2] * shd_dtype_size(e->dtype);
@@ -149,7 +150,8 @@ static const struct {
     {"k,kn->n", {S('n') = 900, S('k') = 600}},
     {"m,n->mn", {S('m') = 700, S('n') = 500}},
     {"mk,nk->mn", {S('m') = 65, S('k') = 129, S('n') = 67}},
-    /* more than a block of rows, of columns, of the sum; a part of a panel; each operand turned */
+    /* more than a block of rows, of columns, or of the sum; part of a panel; each operand
+     * transposed */
     {"mk,kn->mn", {S('m') = 517, S('k') = 21, S('n') = 37}},
     {"km,kn->mn", {S('m') = 37, S('k') = 17, S('n') = 1061}},
     {"mk,nk->mn", {S('m') = 27, S('k') = 1047, S('n') = 41}},
@@ -241,7 +243,7 @@ static void test_nthreads(void)
     }
 }
 
-/* Errors relative to the largest result: for 16-bit types no more than the one rounding. */
+/* Errors relative to the largest result: for 16-bit types at most the final rounding. */
 static void test_accuracy(void)
 {
     static const int64_t size[26] = {['m' - 'a'] = 100, ['k' - 'a'] = 700, ['n' - 'a'] = 90};
@@ -308,7 +310,7 @@ static void *call(void *arg)
     return NULL;
 }
 
-/* Device threads call at once, on stacks as small as theirs. */
+/* Threads call at the same time, on stacks as small as a device thread's. */
 static void test_callers(enum shd_dtype dtype, int64_t extent)
 {
     static struct caller callers[NCALLERS];

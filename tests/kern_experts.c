@@ -1,4 +1,4 @@
-/* What kern/experts.h and kern/routing.h promise, each kernel against a plain loop.
+/* Tests kern/experts.h and kern/routing.h, each kernel against a plain loop.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,7 +32,7 @@ static uint64_t run(const struct kern_kernel *kernel, const union kern_desc *des
 
 /* ---- top k ---- */
 
-/* Whether score a goes before score b: larger, or equal and earlier; what is no number is last. */
+/* Whether score a comes before score b: larger, or equal and earlier; NaNs come last. */
 static bool before(double a, int64_t i, double b, int64_t j)
 {
     a = isnan(a) ? -INFINITY : a;
@@ -40,7 +40,7 @@ static bool before(double a, int64_t i, double b, int64_t j)
     return a > b || (a == b && i < j);
 }
 
-/* How many of n scores go before number i. */
+/* The number of scores that come before number i. */
 static int64_t rank_of(const double *scores, int64_t n, int64_t i)
 {
     int64_t rank = 0;
@@ -93,7 +93,7 @@ static bool topk_agrees(const struct kern_topk *k, const void *all, const int32_
     return nbad == 0;
 }
 
-/* Scores of few values, so that many are equal. */
+/* The scores have few values, so that many are equal. */
 static void test_topk(void)
 {
     FLOATS(dtype)
@@ -123,7 +123,7 @@ static void test_topk(void)
 
 /* ---- slots and counts ---- */
 
-/* The slot of a choice is how many came to its expert before it. */
+/* The slot of a choice is the number of earlier choices of its expert; -1: dropped. */
 static int32_t slot_of(const struct kern_slots *s, const int32_t *ids, int64_t at)
 {
     int64_t t = at / s->choices, j = at % s->choices, came = 0;
@@ -214,7 +214,7 @@ static const struct {
                 {"gradient of rows", &row_out, &weight, &row_in},
                 {"gradient of weights", &row_out, &row_in, &weight}};
 
-/* What is in slots that nobody took must not matter. */
+/* Fill the unused slots, whose contents must not matter. */
 static void spoil(const struct kern_grouped *p, uint32_t has, const int64_t *stride,
                   const int32_t *counts, void *x, double with)
 {
@@ -246,8 +246,8 @@ static bool same(const struct kern_einsum *e, const void *got, const void *want)
     return nbad == 0;
 }
 
-/* Against the plain product of whole arrays with zeros in the slots that nobody took; of small
- * whole numbers, so that the order of sums does not matter. */
+/* Compare with the plain product of whole arrays that have zeros in unused slots.  The elements are
+ * small integers, so that the order of sums does not matter. */
 static int grouped_differs(enum shd_dtype dtype, int what)
 {
     struct kern_routing_spec spec = {.kind =
@@ -327,7 +327,7 @@ static void test_grouped(void)
 
 /* ---- workloads ---- */
 
-/* Ids of a workload that are not experts, or that a token has twice. */
+/* Ids of a workload that are no expert, or that a token has twice. */
 static int64_t count_faults(const struct kern_routing *r, bool ragged)
 {
     int64_t nbad = 0;
@@ -342,7 +342,7 @@ static int64_t count_faults(const struct kern_routing *r, bool ragged)
     return nbad;
 }
 
-/* The part of all choices that fall on experts [first, last). */
+/* The share of choices that fall on experts [first, last). */
 static double share_of(const struct kern_routing *r, uint32_t first, uint32_t last)
 {
     int64_t n = 0;
@@ -419,7 +419,7 @@ static void test_workloads(void)
     check_workload("all experts", s);
 }
 
-/* A rotating workload fills an array, whose groups are alike; the last step is as it was drawn. */
+/* A rotating workload fills an array whose groups are equal; the last step has the drawn ids. */
 static void test_fill(void)
 {
     enum { TOKENS = 12, CHOICES = 2, GROUPS = 3, EXPERTS = 5, STEPS = 4 };

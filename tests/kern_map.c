@@ -1,4 +1,5 @@
-/* What kern/kern.h promises of map.
+/* Tests map of kern/kern.h: the accuracy of each function, conversions, shapes and strides, the
+ * same bits for any width and number of threads, and the rule of errors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,7 @@ static double gelu_twice_u(double x)
     return 2 * sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x);
 }
 
-/* For sane operands; special ones have a test of their own. */
+/* The function in double, for ordinary operands; special ones have a test of their own. */
 static double plain_fn(enum kern_fn fn, double x, double y, double scalar)
 {
     double v = gelu_twice_u(x), s = sigmoid(x);
@@ -88,7 +89,7 @@ static double plain_fn(enum kern_fn fn, double x, double y, double scalar)
     }
 }
 
-/* A map of one instruction over n contiguous elements. */
+/* Run a map of one instruction over n contiguous elements. */
 static void run_fn(enum kern_fn fn, enum shd_dtype dtype, int64_t n, const void *x, const void *y,
                    double scalar, void *out)
 {
@@ -113,8 +114,8 @@ static bool needs_positive(enum kern_fn fn)
 
 #define SWEEP 40000
 
-/* Largest error over a dense sweep, relative to max(|result|, floor): functions that cross zero by
- * a product of something tiny have an absolute bound. */
+/* The largest error over a dense sweep, relative to max(|result|, floor): the floor makes the bound
+ * absolute near zeros that are products with a tiny factor. */
 static double sweep(enum kern_fn fn, enum shd_dtype dtype, double lo, double hi, double floor)
 {
     static double x[SWEEP], y[SWEEP], out[SWEEP];
@@ -150,7 +151,7 @@ static void test_accuracy(void)
     }
 }
 
-/* Where the float functions are relatively accurate over all of their range. */
+/* Ranges in which the float functions have a bounded relative error. */
 static void test_relative(void)
 {
     static const struct {
@@ -269,8 +270,8 @@ static void test_gate(void)
     }
 }
 
-/* Every type to every other: a value is rounded to nearest, ties to even, and what is too large is
- * infinite. */
+/* Conversion of each type to each other one: to nearest, ties to even; values that are too large
+ * become infinite. */
 static void test_convert(void)
 {
     enum { N = 4099 };
@@ -354,7 +355,7 @@ static void test_int(void)
 
 /* ---- shapes ---- */
 
-/* ((x + y) * z) - x, on small whole numbers: exact. */
+/* ((x + y) * z) - x on small integers, which is exact. */
 static void set_expression(struct kern_map *m)
 {
     static const struct kern_instr instrs[] = {
@@ -365,7 +366,7 @@ static void set_expression(struct kern_map *m)
     memcpy(m->instrs, instrs, sizeof instrs);
 }
 
-/* Operands may be of other types than the result, but for whole numbers. */
+/* The type of an operand, which may differ from the result's unless that is an integer. */
 static enum shd_dtype operand_type(enum shd_dtype dtype)
 {
     static const enum shd_dtype types[] = {SHD_F32, SHD_F64, SHD_BF16, SHD_F16};
@@ -505,7 +506,7 @@ static void test_counts(void)
 
 #define NERRORS 2
 
-/* Asks the rule of an expression over two elements of each operand, which are 3 and -1. */
+/* Ask the rule of errors of an expression, whose operands each have the elements 3 and -1. */
 static void ask_rule(const struct kern_map *m, double parts, const double *variance, double *out)
 {
     static const double values[NERRORS] = {3, -1};
@@ -527,8 +528,8 @@ static void ask_rule(const struct kern_map *m, double parts, const double *varia
     kern_map_error(&desc, &error);
 }
 
-/* Each of two devices may have stored a part of what is converted, as large as the array's elements
- * are in the root of the mean. */
+/* Two devices may each have stored a part of the converted value, with the root mean square of the
+ * array as its size. */
 static void test_error_of_parts(void)
 {
     const struct kern_map m = {.dtype = SHD_F64,
@@ -552,7 +553,7 @@ static void test_error_of_parts(void)
     }
 }
 
-/* The operands may be off together, so that their deviations add up. */
+/* Deviations of the operands may be correlated, so they add up. */
 static void test_error_of_many(void)
 {
     struct kern_map m = {.dtype = SHD_F64,

@@ -1,5 +1,5 @@
-/* What kern/kern.h promises of copying, combining, making and comparing data; and that the room's
- * own conversions of 16-bit floats are the library's.
+/* Tests copying, combining, filling and comparing data of kern/kern.h, and that the conversions of
+ * 16-bit floats in kern equal those of the library.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -179,7 +179,7 @@ static void test_fill(void)
     }
 }
 
-/* Rows of a longer sequence: the batch of a step and microbatch, and a shard of it. */
+/* Rows of a longer sequence: the batch of a step and microbatch, and a shard of the batch. */
 static void test_fill_place(void)
 {
     static const int64_t shape[2] = {4, 6}, offset[2] = {1, 2}, extent[2] = {3, 4};
@@ -238,7 +238,8 @@ static void test_fill_far(void)
     ok(got == plain_source(&source, 0), "fill: a scalar");
 }
 
-/* One element of a shard, `is` beside `should`: whether it is right with any finite bound. */
+/* Whether one element `is` of a shard, compared with `should`, counts as right within any finite
+ * bound. */
 static bool is_right(enum shd_dtype dtype, void *got, double is, double should)
 {
     static const int64_t one[1] = {1}, none[1] = {0};
@@ -325,7 +326,8 @@ static void test_halves(void)
     ok(nbad_bf16 == 0, "bfloat16 to float32 is the library's: %d differ", nbad_bf16);
     ok(nbad_f16 == 0, "float16 to float32 is the library's: %d differ", nbad_f16);
     nbad_bf16 = nbad_f16 = 0;
-    for (uint64_t word = 0; word < 1ull << 32; word += 2039) { /* a prime: all low bits too */
+    for (uint64_t word = 0; word < 1ull << 32; word += 2039) { /* a prime, so that every pattern
+                                                                * of low bits occurs */
         uint32_t bits = (uint32_t)word;
         float x;
 
@@ -390,7 +392,8 @@ static void test_int_of_double(void)
     ok(kern_i32_of_f64(NAN) == 0, "to int32: NaN is 0");
 }
 
-/* Every code of a float of 8 bits is its number's, and codes are in the order of their numbers. */
+/* The code of each 8-bit float converts to its number and back, and codes are ordered like their
+ * numbers. */
 static void test_small_floats(void)
 {
     static const enum shd_dtype dtypes[] = {SHD_F8E4M3, SHD_F8E5M2};
@@ -417,7 +420,7 @@ static void test_small_floats(void)
     }
 }
 
-/* Of what a type does not hold. */
+/* Values that a type cannot hold become its nearest value, an infinity or NaN. */
 static void test_moved(void)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* What kern/kern.h promises of reduce.
+/* Tests reduce of kern/kern.h: values, empty sums, NaNs, accuracy, the same bits for any number of
+ * threads, counts, and the rule of errors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +26,7 @@ static double start(enum shd_reduce_op op)
     return op == SHD_SUM ? 0 : op == SHD_MAX ? -INFINITY : INFINITY;
 }
 
-/* A plain loop over all elements, folding into doubles laid out as `out` is. */
+/* A plain loop over all elements, which accumulates in doubles with the layout of `out`. */
 static void plain(const struct kern_reduce *r, const void *in, int64_t nout, void *out)
 {
     double *acc = malloc((size_t)nout * sizeof *acc);
@@ -97,7 +98,7 @@ static void test_random(void)
     }
 }
 
-/* rows x cols row-major, keeping the dimensions in `kept`. */
+/* A rows x cols matrix in row-major order, reduced to the dimensions in `kept`. */
 static struct kern_reduce matrix(enum shd_dtype dtype, enum shd_reduce_op op, int64_t rows,
                                  int64_t cols, uint32_t kept)
 {
@@ -158,7 +159,7 @@ static void test_int(void)
     ok(out[0] == INT32_MAX, "int32 max");
 }
 
-/* A million times 0.1f: the error stays that of one rounding. */
+/* A million times 0.1f: the error is that of a single rounding. */
 static void test_accuracy(void)
 {
     enum { N = 1 << 20 };
@@ -210,7 +211,8 @@ static void test_counts(void)
     ok(kern_reduce_bytes(&r) == UINT64_MAX, "bytes: stop at the largest count");
 }
 
-/* The variance of what is surely the extreme; twice the most of those that may be. */
+/* The error of a maximum is the variance of the element that surely is the maximum, or twice the
+ * largest variance of those that may be. */
 static void test_error(void)
 {
     static const double values[3] = {1, -1, 1.25}, variances[3] = {1e-6, 4e-6, 9e-6};
