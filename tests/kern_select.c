@@ -1,4 +1,5 @@
-/* What kern/select.h promises, each kernel against a plain loop.
+/* Tests kern/select.h, each kernel against a plain loop: rope, causal mask, embed, pick, repeat
+ * and window.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +14,7 @@
 
 #define FLOATS(dtype) DTYPES(dtype) if (dtype != SHD_I32)
 
-static int flops_differ; /* runs whose loops counted other flops than their formula says */
+static int flops_differ; /* runs whose loops counted other flops than their formula gives */
 
 static void run(const struct kern_kernel *kernel, const union kern_desc *desc, const void *in0,
                 const void *in1, void *out, const int64_t *offsets)
@@ -39,7 +40,7 @@ static double dot(enum shd_dtype dtype, const void *x, const void *y, int64_t n)
     return sum;
 }
 
-/* <Ax, y> = <x, A'y>, exactly for small whole numbers. */
+/* Whether <Ax, y> = <x, A'y>, which is exact for small integers. */
 static void check_adjoint(enum shd_dtype dtype, const char *what, const void *x, const void *aty,
                           int64_t nx, const void *y, const void *ax, int64_t ny)
 {
@@ -210,7 +211,7 @@ static void check_embed(enum shd_dtype dtype, int64_t width)
     free(grad);
 }
 
-/* A thousand times 1/16 is 62.5: in a 16-bit sum it would stop growing before. */
+/* A thousand times 1/16 is 62.5; a 16-bit sum would stop growing before. */
 static void test_embed_rounding(void)
 {
     enum { TOKENS = 1000 };
@@ -319,7 +320,7 @@ static void test_repeat(void)
 
 static const struct {
     const char *what;
-    struct kern_window w; /* dtype filled in below */
+    struct kern_window w; /* dtype is filled in below */
 } windows[] = {
     {"slice", {0, 1, 70, 3, 4, {9, 0}, {2, 0}, {0, 0}, {4, 0}}},
     {"pad", {0, 1, 3, 5, 9, {4, 0}, {0, 0}, {2, 0}, {4, 0}}},

@@ -1,4 +1,5 @@
-/* What kern/sight.h promises, and the arrays that are filled from it.
+/* Tests kern/sight.h: orders of tokens, spans, counts of pairs, and the arrays filled from a
+ * sight.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +42,8 @@ static void test_orders(void)
        "contiguous: as it is");
 }
 
-/* Every position once; runs tell the same, and end only where positions are no longer even. */
+/* Whether each position occurs once, and runs cover the positions and end only where the distance
+ * of positions changes. */
 static bool is_permutation(const struct kern_order *order)
 {
     char *seen = calloc((size_t)order->extent + 1, 1);
@@ -79,7 +81,7 @@ static void test_permutations(void)
     }
 }
 
-/* Two rows of documents: of 3 and 5 tokens; of 8. */
+/* Two rows of documents: one of 3 and 5 tokens, one of 8. */
 static const int32_t first[16] = {0, 0, 0, 3, 3, 3, 3, 3};
 static const int32_t last[16] = {2, 2, 2, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
 
@@ -118,7 +120,7 @@ static struct kern_blocks blocks_of(int64_t n)
     return (struct kern_blocks){n % 2, n / 64 * 256, 256, n % 64 * 256, 512};
 }
 
-/* How many of n counts are known, all of them right; -1 where one is wrong. */
+/* The number of known counts among the first n; -1 if a known count is wrong. */
 static int64_t nknown(const struct kern_pairs *pairs, int64_t n)
 {
     int64_t known = 0;
@@ -189,7 +191,7 @@ static void test_arrays(void)
        "they are the same in each step and microbatch");
 }
 
-/* Tokens lie in the order, of a text and of pseudo-random numbers. */
+/* Tokens of a text and of pseudo-random numbers are stored in the order of the sight. */
 static void test_tokens(void)
 {
     static const uint8_t text[] = "abcdefghijklmnopqrstuvwxyz";

@@ -1,4 +1,4 @@
-/* layout.h - what tests of the layout helpers have in common: specs and trees from text.
+/* layout.h - shared by tests of the layout helpers: specs and trees from text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 #include <shd/mesh.h>
 #include <shd/spec.h>
 
-/* Ends the program when a test's own data is at fault. */
+/* End the program if a test's own data is wrong. */
 static inline void must(int status, const char *what)
 {
     if (status) {
@@ -29,7 +29,7 @@ static inline struct shd_spec *spec_of(const char *text)
     return spec;
 }
 
-/* A spec as YAML, in one of a few buffers in turn. */
+/* Print a spec as YAML, into one of four buffers in turn. */
 static inline const char *text_of(const struct shd_spec *spec)
 {
     static char texts[4][160];
@@ -42,7 +42,7 @@ static inline const char *text_of(const struct shd_spec *spec)
     return text;
 }
 
-/* A mesh from names and sizes, ended by NULL. */
+/* An axis of a mesh; a list of axes ends with a NULL name. */
 struct test_axis {
     const char *name;
     int32_t size;

@@ -13,7 +13,8 @@
 #include <shd/mesh.h>
 #include <shd/spec.h>
 
-/* Words of "a b c" into `words`, which point into `copy`; "-" is NULL.  Returns how many. */
+/* Split the words of "a b c" into `words`, which point into `copy`; "-" is NULL.  Returns their
+ * number. */
 static inline size_t split_words(char *copy, size_t size, const char *text, const char **words)
 {
     size_t n = 0;
@@ -30,7 +31,7 @@ static inline size_t split_words(char *copy, size_t size, const char *text, cons
     return n;
 }
 
-/* Whether a status and the spec that came with it are the JSON text; destroys the spec. */
+/* Whether `spec` prints as the JSON text; destroys the spec. */
 static inline int spec_is(struct shd_spec *spec, const char *json)
 {
     char text[512];
@@ -42,7 +43,7 @@ static inline int spec_is(struct shd_spec *spec, const char *json)
     return same;
 }
 
-/* "0,4;1,5": members with ',', groups with ';'. */
+/* Groups as "0,4;1,5": members separated by ',', groups by ';'. */
 static inline const char *groups_text(char *buf, size_t size, const struct shd_groups *groups)
 {
     size_t length = 0;
@@ -56,7 +57,7 @@ static inline const char *groups_text(char *buf, size_t size, const struct shd_g
     return buf;
 }
 
-/* The shape and the ids of the first `n` devices: "8x4: 0,1,2,3". */
+/* The shape and the ids of the first `n` devices, as "8x4: 0,1,2,3". */
 static inline const char *mesh_text(char *buf, size_t size, const struct shd_mesh *mesh, int32_t n)
 {
     size_t length = 0;

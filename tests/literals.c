@@ -1,5 +1,5 @@
-/* What base/literal.h promises.  With the name of a language it writes a document of that language
- * with the names of standard input, each ended by a NUL, for readers that others wrote
+/* Tests base/literal.h.  With the name of a language, the program prints a document of that
+ * language with the names of standard input, each ended by a NUL, for other programs to read
  * (foreign_names.sh).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -25,7 +25,7 @@ static void add_json(struct text *out, const char *string)
     (void)json_out_fini(&json);
 }
 
-/* Of a document with every name in it. */
+/* The parts of a document with every name in it. */
 static const struct {
     const char *language, *begin, *before, *behind, *end;
     void (*add)(struct text *out, const char *string);

@@ -1,4 +1,5 @@
-/* What base/log.h promises, by a clock of its own.
+/* Tests base/log.h with a clock of its own: short work is silent, long work is reported ever more
+ * rarely, and a terminal's line is rewritten and removed at the end.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +19,7 @@ static int64_t read_clock(void)
     return clock_ns;
 }
 
-/* Work of `nsteps` steps of step_ns each; returns what was written. */
+/* Work for `nsteps` steps of step_ns each; returns the written text. */
 static char *work(bool is_tty, bool quiet, int nsteps, int64_t step_ns)
 {
     char *written = NULL;

@@ -1,4 +1,4 @@
-/* What shd/logical.h promises.
+/* Tests shd/logical.h: rules for logical axes, their priorities, and the specs made of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,7 @@ static struct shd_logical_rules *standard(int activations, int parameters)
     return rules;
 }
 
-/* Rules as "name=axis+axis ..." */
+/* Rules as "name=axis+axis ...". */
 static const char *rules_text(char *buf, size_t size, const struct shd_logical_rules *rules)
 {
     size_t length = 0;

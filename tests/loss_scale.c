@@ -1,5 +1,5 @@
-/* A scaled loss against plain loops: which steps are skipped, what a dynamic scale does then, and
- * what masters, moments and 16-bit parameters are after each step, by one device and by four.
+/* Tests a scaled loss against plain loops: which steps are skipped, how a dynamic scale changes,
+ * and the masters, moments and 16-bit parameters after each step, on one device and on four.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,8 +19,8 @@
 
 enum { N = 4, STEPS = 14, INITIAL = 1024, INTERVAL = 3, RESULTS_MAX = 16 };
 
-/* The gradient of each step, which is the same for all elements.  In float16 it is infinite from
- * 65520 / scale on: in the steps 2 and 3, and later where the scale has been doubled too often. */
+/* The gradient of each step, equal for all elements.  In float16 it is infinite from 65520 / scale
+ * on: in steps 2 and 3, and later when the scale has been doubled too often. */
 static const double gradients[STEPS] = {1, -2, 100, 63.9375, 3, 1, 0.5, 2, 1, 16, 1, 1, 1, 40};
 
 struct state {
@@ -51,7 +51,7 @@ static void plain_step(struct state *s, double gradient, const struct optimizer_
 
 /* ---- the program ---- */
 
-/* loss = sum over all elements of x w, so that the gradient of w is x. */
+/* loss = sum of x w over all elements, so that the gradient of w is x. */
 static struct graph *make_graph(const struct optimizer_opts *opts)
 {
     const struct kern_source x_source = {.by_step = gradients, .nsteps = STEPS};
@@ -75,7 +75,7 @@ struct watch {
     uint32_t nwrong, nskipped;
 };
 
-/* The first element of what a step leaves in the place of an array. */
+/* The first element of an array's next value. */
 static double left(const struct program *program, const char *name, const void *const *shards)
 {
     double value[1 + KERN_LANES] = {NAN};
@@ -115,7 +115,7 @@ static void end_step(void *arg, int32_t position, uint32_t step, const void *con
     w->nwrong += !good;
 }
 
-/* What the optimizer keeps and reads is sharded over the only axis. */
+/* Shard the optimizer's state over the only axis. */
 static void place(const struct shd_sharding **nodes, struct shd_sharding *storage,
                   const struct graph *g, const struct shd_mesh *mesh)
 {

@@ -1,5 +1,5 @@
-/* What a machine's constants come from: fits of made-up measurements give back what these were made
- * of; and what the constants do to a kernel's time.
+/* Tests fits of a machine's constants: fits of made-up measurements recover the constants, and the
+ * constants determine a kernel's time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +38,7 @@ static void test_least_squares(void)
     }
     fit_least_squares(x, 3, rows, 4);
     ok(near(x[0], 2) && near(x[1], 30) && near(x[2], 5), "three unknowns are found");
-    for (int i = 0; i < 4; i++) { /* 2 - 1 / k seconds: the second may not be below 0 */
+    for (int i = 0; i < 4; i++) { /* 2 - 1 / k seconds: the second constant may not be negative */
         double seconds = 2 - 1 / k[i];
 
         rows[i] = (struct fit_row){{1 / seconds, 1 / k[i] / seconds}};
@@ -49,7 +49,7 @@ static void test_least_squares(void)
     ok(x[0] == 0 && x[1] == 0, "of nothing, nothing");
 }
 
-/* Ten kernels, half of them of bytes and half of operations. */
+/* Ten kernels, half of them bound by bytes and half by operations. */
 static void test_rates(void)
 {
     struct fit_kernel kernels[10];

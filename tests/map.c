@@ -1,4 +1,4 @@
-/* What base/map.h promises: every number is found under its hash, those of other hashes are not.
+/* Tests base/map.h: every number is found under its hash, and under no other hash.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,7 +50,7 @@ static void test_numbers(bool collides, uint32_t count)
     ok(map.n == 0 && !map.slots && found(&map, 1, 1) == 0, "and none");
 }
 
-/* Hashes that differ in their upper half only are different ones. */
+/* Hashes that differ only in their upper half are different. */
 static void test_upper_half(void)
 {
     struct map map = {.slots = NULL};

@@ -1,4 +1,4 @@
-/* What shd/match.h promises; and rules added late.
+/* Tests shd/match.h: names are matched to rules as by the original, also to rules added late.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 static const struct {
     const char *what;
-    const char *rules[NRULES_MAX][2]; /* pattern, spec; "none" for a rule without */
+    const char *rules[NRULES_MAX][2]; /* pattern and spec; "none" for a rule without a spec */
     const char *name;
     size_t rank;
     int64_t shape[3];
@@ -120,7 +120,7 @@ static void test_tree(void)
     shd_rules_destroy(rules);
 }
 
-/* What a search skips for speed must not change what is found. */
+/* The shortcuts of a search must not change its result. */
 static void test_shortcuts(void)
 {
     static const struct {

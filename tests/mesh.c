@@ -1,4 +1,4 @@
-/* What shd/mesh.h promises.
+/* Tests shd/mesh.h: meshes, coordinates, device ids and equality.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,5 @@
-/* What shd/mesh_axes.h and shd/extract.h promise.
+/* Tests shd/mesh_axes.h and shd/extract.h: sizes and indexes along axes, meshes by context, and
+ * axes extracted from specs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +19,7 @@ static void test_sizes(const struct shd_mesh *mesh)
         const char *axes[3];
         size_t naxes;
         int status;
-        int64_t size, index; /* of position 5: (2, 1) */
+        int64_t size, index; /* size and index of position 5, which is (2, 1) */
     } rows[] = {
         {{"dp", "tp"}, 2, SHD_OK, 8, 5},  {{"tp", "dp"}, 2, SHD_OK, 8, 6},
         {{"dp"}, 1, SHD_OK, 4, 2},        {{NULL}, 0, SHD_OK, 1, 0},

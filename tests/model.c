@@ -1,4 +1,5 @@
-/* What model/model.h promises of the presets: names, shapes, descriptions, and bad layouts.
+/* Tests the presets of model/model.h: names, shapes, descriptions, sources of specs, and bad
+ * layouts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +25,7 @@ static struct scenario_file *load(const char *text)
     return file;
 }
 
-/* "name[embed,heads] " of all nodes of an op, in order. */
+/* Print all forward nodes of an op, in order, as "name[embed,heads] ". */
 static void list_nodes(const struct graph *g, enum graph_op op, struct text *out)
 {
     for (uint32_t n = 0; n < g->nnodes; n++) {
@@ -208,7 +209,7 @@ static void test_bad_layouts(void)
     }
 }
 
-/* How the arrays asked for lie, of one layer: "kernel[...] ... place[...]". */
+/* Whether the arrays of one layer are sharded as expected: "kernel[...] ... place[...]". */
 static int lie(const struct scenario *s, const char *expected)
 {
     struct diag errors = DIAG_INIT;
@@ -243,7 +244,7 @@ static int lie(const struct scenario *s, const char *expected)
     return same;
 }
 
-/* Where specs come from: shapes, or names of dimensions. */
+/* Specs made from shapes, or from names of dimensions. */
 static void test_sources(void)
 {
     struct scenario_file *file =

@@ -1,5 +1,5 @@
-/* Models of published sizes: how many parameters they have, whole and shrunk; what relative
- * positions are; that a text is read the same whatever the layout, or is told to be cut short.
+/* Tests models of published sizes: the number of parameters, whole and scaled down; buckets of
+ * relative positions; and texts, which each layout reads the same and which may be cut short.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@
 #include "tap.h"
 #include "trial/trial.h"
 
-/* As published with the weights (the sum over all arrays; a tied head counts once). */
+/* Parameters as published with the weights (the sum over all arrays; a tied head counts once). */
 static const struct {
     const char *size;
     int64_t nparams;
@@ -37,10 +37,10 @@ static const struct {
     {"t5-v1.1-xxl", 11135332352},
     {"mixtral-8x7b", 46702792704},  {"mixtral-8x22b", 140620634112},
     {"deepseek-v2-lite", 15706484224}, {"deepseek-v2", 235741434880},
-    {"deepseek-v3", 671026404352}, /* and 14,848 numbers of routers that no gradient changes */
+    {"deepseek-v3", 671026404352}, /* without the 14,848 router biases, which no gradient changes */
 };
 
-/* The graph of a scenario's text; NULL, with its messages as a diagnosis, when it is refused. */
+/* The graph of a scenario's text; NULL if the text is refused, with the messages as diagnostics. */
 static struct graph *graph_of(struct scenario_file **file, const char *text)
 {
     struct graph *graph = NULL;
@@ -101,7 +101,7 @@ static void test_published(void)
     }
 }
 
-/* What cut the whole model over up to 8 devices cuts the small one. */
+/* A scaled-down model divides over up to 8 devices wherever the whole model does. */
 static void test_scale(void)
 {
     for (size_t i = 0; i < sizeof published / sizeof published[0]; i++) {
@@ -127,7 +127,7 @@ static void test_scale(void)
     }
 }
 
-/* What is given wins over what is published, and is not shrunk. */
+/* Given sizes replace published ones and are not scaled down. */
 static void test_given(void)
 {
     struct scenario_file *file;
@@ -149,8 +149,8 @@ static void test_given(void)
     scenario_file_destroy(file);
 }
 
-/* Counted from both sides by the paper's words: half of the buckets for exact distances, the others
- * in logarithmic steps up to 128. */
+/* Counted by hand from the T5 paper: half of the buckets are for exact distances, the others for
+ * logarithmic steps up to 128. */
 static void test_relative(void)
 {
     static const struct {
@@ -177,7 +177,7 @@ static void test_relative(void)
     }
 }
 
-/* The ids of a node that the graph calls `name`: of all its elements, as kern_fill() makes them. */
+/* All elements of a graph's input of ids, as kern_fill() makes them. */
 static int32_t *fill(const struct graph *g, const char *name, uint32_t step, uint32_t microbatch)
 {
     int64_t shape[GRAPH_RANK_MAX], offset[GRAPH_RANK_MAX] = {0};
@@ -198,7 +198,7 @@ static int32_t *fill(const struct graph *g, const char *name, uint32_t step, uin
     return NULL;
 }
 
-/* Buckets by the graph's own inputs: row i, column j is the bucket of j - i. */
+/* In the graph's own inputs, row i and column j has the bucket of j - i. */
 static void test_buckets(void)
 {
     const struct relative_opts both = {32, 128, true}, causal = {32, 128, false};
@@ -235,8 +235,8 @@ static uint32_t leaf(struct graph *g, const char *name, const char *const *names
     leaf(g, name, (const char *const[]){__VA_ARGS__},                                              \
          sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), scale)
 
-/* The result of attention of the fused kernel less that of products and a softmax, whose bias is
- * random numbers of a spread. */
+/* The difference between fused attention and attention by products and a softmax, with a random
+ * bias of the given spread. */
 static struct graph *make_difference(bool causal, bool unscaled, double spread)
 {
     static const struct {
@@ -265,7 +265,7 @@ static struct graph *make_difference(bool causal, bool unscaled, double spread)
     return g;
 }
 
-/* The largest difference of any element; infinity when it could not be computed. */
+/* The largest difference of any element; infinity on failure. */
 static double difference(bool causal, bool unscaled, double spread)
 {
     struct graph *g = make_difference(causal, unscaled, spread);
@@ -288,7 +288,7 @@ static double difference(bool causal, bool unscaled, double spread)
     return most;
 }
 
-/* Two ways to the same attention, of fewer key heads than heads. */
+/* Fused and unfused attention agree, also with fewer key heads than heads. */
 static void test_biased_attention(void)
 {
     for (int variant = 0; variant < 4; variant++) {
@@ -310,7 +310,7 @@ static void write_text(uint8_t *bytes)
     for (int i = 0; i < TEXT_BYTES; i++)
         bytes[i] = (uint8_t)(i * i % 251 + i % 3);
     if (!f || fwrite(bytes, 1, TEXT_BYTES, f) != TEXT_BYTES)
-        abort(); /* the folder of the tests can be written */
+        abort(); /* the tests' folder is writable */
     fclose(f);
 }
 
@@ -327,7 +327,7 @@ static struct graph *graph_of_text(struct scenario_file **file, const char *kind
     return graph_of(file, text);
 }
 
-/* Sequence r of 4 begins at a quarter of the text, and reads on in a ring. */
+/* Sequence r of 4 begins at r quarters of the text and wraps around at its end. */
 static void test_text(void)
 {
     uint8_t bytes[TEXT_BYTES];
@@ -359,7 +359,7 @@ static void test_text(void)
     }
 }
 
-/* The encoder reads, and the decoder reads on. */
+/* T5: the decoder continues where the encoder's text ends. */
 static void test_text_t5(void)
 {
     uint8_t bytes[TEXT_BYTES];
@@ -387,7 +387,8 @@ static void test_text_t5(void)
     scenario_file_destroy(file);
 }
 
-/* A text that is cut short once its scenario was read: an error of the file, whoever reads it. */
+/* A text that is cut short after its scenario was read gives an error of the file, in a run and in
+ * training. */
 static void test_text_cut(void)
 {
     int (*const ways[])(struct trial *, const int *, struct shd_error *) = {trial_execute,

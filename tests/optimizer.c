@@ -1,5 +1,5 @@
-/* Optimizers against plain loops: some steps of SGD and AdamW on a linear model whose gradients are
- * written down here, by one device and by four that cut batch and state.
+/* Tests optimizers against plain loops: some steps of SGD and AdamW on a linear model with
+ * hand-written gradients, on one device and on four that shard batch and state.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +41,7 @@ static void fill(const struct kern_source *source, uint32_t step, int64_t n, dou
     kern_fill(&s, SHD_F64, 1, &n, start, &n, out);
 }
 
-/* The loss is the mean of (x w + c)^2 over batch and outputs. */
+/* The loss is the mean of (x w + c)^2 over batch and outputs; g gets its gradient. */
 static double plain_gradient(const struct plain *s, uint32_t step, double *g)
 {
     double x[BATCH * IN], loss = 0;
@@ -137,7 +137,7 @@ static struct graph *make_graph(const struct optimizer_opts *opts)
     return g;
 }
 
-/* The batch is sharded over the only axis, and all that the optimizer keeps and reads. */
+/* Shard the batch and the optimizer's state over the only axis. */
 static void place(const struct shd_sharding **nodes, struct shd_sharding *storage,
                   const struct graph *g, const struct shd_mesh *mesh)
 {
@@ -160,7 +160,7 @@ static void keep_numbers(void *arg, int32_t position, uint32_t step, const void 
 {
     struct plain *got = arg;
 
-    if (position != 0) /* the results without dimensions are the first two */
+    if (position != 0) /* device 0 has both results without dimensions, the loss and the norm */
         return;
     got->losses[step] = *(const double *)shards[0];
     got->norms[step] = *(const double *)shards[1];
@@ -186,7 +186,7 @@ static void take(struct plain *out, const struct collect *results)
                        places[i].n * sizeof(double));
 }
 
-/* What is done with a program, made of a graph. */
+/* A use of a graph and its program. */
 typedef bool (*use_fn)(void *arg, const struct graph *graph, const struct program *program);
 
 static bool run(void *arg, const struct graph *graph, const struct program *program)
@@ -216,10 +216,11 @@ static bool run(void *arg, const struct graph *graph, const struct program *prog
 
 /* ---- verification of steps that follow each other ---- */
 
-/* Puts a parameter of device 0 off by one bit at the beginning of a step. */
+/* Flip one bit of a parameter of device 0 at the begin of a step. */
 struct planting {
     const struct program *program;
-    uint32_t step; /* from 0, of all that are executed; judged are two more after the first STEPS */
+    uint32_t step; /* from 0, of all executed steps; two more steps follow the first STEPS and
+                    * are verified */
     uint32_t seen; /* steps that device 0 has begun */
 };
 
@@ -235,7 +236,8 @@ static void plant(void *arg, int32_t device, uint32_t op, uint32_t microbatch,
                 *(unsigned char *)(uintptr_t)shards[p->program->results[r].of] ^= 1;
 }
 
-/* Whether the step that is judged is found wrong where it begins with what was not left to it. */
+/* Whether verification finds the verified step wrong at its begin, because a parameter is not as
+ * the previous step left it. */
 static bool see_planted(void *arg, const struct graph *graph, const struct program *program)
 {
     struct planting p = {.program = program, .step = *(const uint32_t *)arg};
@@ -264,8 +266,8 @@ static uint32_t find_result(const struct program *program, const char *name)
     return r;
 }
 
-/* Whether what several steps leave after the first is what one step alone leaves, and is compared:
- * where it is wrong, and all after it right, that is seen. */
+/* Whether several steps keep the state after the first step, equal to that of one step alone, and
+ * whether verification finds a fault in that state although all later steps are right. */
 static bool see_first(void *arg, const struct graph *graph, const struct program *program)
 {
     struct verify_opts one_step = {.ndevices = shd_mesh_size(program->mesh), .nsteps = 1},
@@ -354,7 +356,7 @@ static void compare(const struct optimizer_opts *opts, const char *what, int32_t
            (int)ndevices);
 }
 
-/* Of the two steps that are judged after those that are measured, the second. */
+/* Plant the fault in the second of the two verified steps. */
 static void check_verification(const struct optimizer_opts *opts, const char *what)
 {
     static const uint32_t second = STEPS + 1, never = UINT32_MAX;

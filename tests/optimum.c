@@ -1,7 +1,6 @@
-/* What partition/optimum.h promises, and how far the partitioner's search is from it.
+/* Tests partition/optimum.h, and measures how far the partitioner's search is from the optimum.
  *
- * Each program has its own seed, so that one can be made again by SHD_TEST_SEED=<its seed>
- * SHD_TEST_COUNT=1.
+ * Each program has its own seed, so that SHD_TEST_SEED=<its seed> SHD_TEST_COUNT=1 makes it again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +21,7 @@
 #define NODES_MAX 10000 /* partial placements */
 #define FAR 1.5
 
-/* Of few ops on few dimensions, so that most optima can be proven. */
+/* A program of few ops on few dimensions, so that most optima can be proven. */
 static struct random_program *make(uint64_t seed)
 {
     static const int64_t sizes[] = {4, 6, 8, 12, 16, 24, 32, 64};
@@ -59,7 +58,7 @@ static bool is_near(double a, double b)
     return fabs(a - b) <= 1e-8 * fmax(fabs(a), fabs(b));
 }
 
-/* The optimum of a program, whose price is added up again from the placement itself. */
+/* The optimum of a program; *adds_up: its price equals the sum over the placement's ops. */
 static struct region_best find(const struct partition_request *request, double below,
                                uint64_t nodes_max, bool *adds_up)
 {
@@ -74,8 +73,8 @@ static struct region_best find(const struct partition_request *request, double b
     return best;
 }
 
-/* Without a price to be below nothing is dropped for its bound, and the least price is the same;
- * just below the least price there is nothing. */
+/* The optimum is the same with a bound on the price (`below`) as without one, where nothing is
+ * pruned by the bound; with the optimum's price as the bound there is no solution. */
 static void test_bounds(unsigned long seed, unsigned long count)
 {
     unsigned nproven = 0, nwrong = 0;
@@ -100,7 +99,7 @@ static void test_bounds(unsigned long seed, unsigned long count)
     ok(adds_up, "prices are those of the placements");
 }
 
-/* Too few nodes: it says so, and leaves the placement alone. */
+/* With too few nodes the search gives up and says so. */
 static void test_given_up(void)
 {
     struct random_program *p = make(SEED);
@@ -112,7 +111,7 @@ static void test_given_up(void)
     random_program_destroy(p);
 }
 
-/* How far the searches of programs are from their optima. */
+/* The distances of the programs' searches from their optima. */
 struct gaps {
     unsigned long nprograms;
     unsigned nproven, nbest, nfar, nshared;

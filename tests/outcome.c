@@ -1,5 +1,4 @@
-/* What report/outcome.h promises of the forms in which a check is told: every kind of outcome,
- * whole.
+/* Tests report/outcome.h: each format of check's report, for every kind of outcome, in full.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +19,7 @@ static void must(bool good)
         abort();
 }
 
-/* One of each way to be told, in three suites. */
+/* One outcome of each kind, in three suites. */
 static void make(struct outcome *list)
 {
     static const struct {

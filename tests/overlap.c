@@ -1,5 +1,5 @@
-/* What partition/overlap.h promises, on a step of training whose parameters are sharded over the
- * data's axis: where gathers stand, which memory that costs, and which time it saves in replay.
+/* Tests partition/overlap.h on a training step whose parameters are sharded over the data axis:
+ * the places of gathers, the memory that they cost, and the time that they save in replay.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ enum { DEVICES = 4, LAYERS = 6, ROWS = 16, WIDTH = 16, NODES_MAX = 1024 };
 
 #define KERNEL_BYTES (WIDTH * WIDTH * sizeof(double))
 
-/* x -> x w of each layer, and the mean of the squares. */
+/* Each layer computes x w; the loss is the mean of the squares. */
 static struct graph *make_graph(uint32_t microbatches)
 {
     const struct optimizer_opts opts = {.kind = &optimizer_sgd,
@@ -47,7 +47,7 @@ static struct graph *make_graph(uint32_t microbatches)
     return g;
 }
 
-/* The third stage of ZeRO. */
+/* Place arrays as stage 3 of ZeRO. */
 static void place(const struct shd_sharding **nodes, struct shd_sharding *storage,
                   const struct graph *g, const struct shd_mesh *mesh)
 {
@@ -70,7 +70,7 @@ static bool is_gather(const struct program_op *op, uint8_t phase)
            op->phase == phase;
 }
 
-/* The layer of the first computation behind an op, in its phase; else GRAPH_NO_LAYER. */
+/* The layer of the first computation after an op in its phase; GRAPH_NO_LAYER if there is none. */
 static uint32_t layer_behind(const struct program *program, uint32_t i)
 {
     uint8_t phase = program->ops[i].phase;
@@ -81,7 +81,8 @@ static uint32_t layer_behind(const struct program *program, uint32_t i)
     return GRAPH_NO_LAYER;
 }
 
-/* Each layer's kernel is gathered forward; backward, that of the first layer is not read. */
+/* Each layer's kernel is gathered for the forward phase; the backward phase does not read the
+ * first layer's kernel. */
 static void check_places(const struct program *program, uint32_t prefetch)
 {
     uint32_t forward = 0, backward = 0;
@@ -96,7 +97,7 @@ static void check_places(const struct program *program, uint32_t prefetch)
             forward++;
         }
         if (is_gather(op, GRAPH_BACKWARD)) {
-            /* what is of no layer, the loss, is one before the last of them */
+            /* the loss, which has no layer, comes before the last layer's backward */
             uint32_t before = layer + prefetch;
 
             right &= layer_behind(program, i) == (before < LAYERS ? before : GRAPH_NO_LAYER);
@@ -107,7 +108,7 @@ static void check_places(const struct program *program, uint32_t prefetch)
        "prefetch %u: gathers stand so many layers before their readers", prefetch);
 }
 
-/* Every computation takes a microsecond, and a transfer as many nanoseconds as bytes come. */
+/* Replay with 1 us per computation and 1 ns per transferred byte. */
 static int64_t replayed_ns(const struct program *program)
 {
     const struct record_transfers transfers = {.bytes_per_s = UINT64_C(1000000000)};
@@ -173,7 +174,8 @@ static bool look(struct seen *out, uint32_t prefetch)
 
 /* ---- sums of gradients ---- */
 
-/* Gradients are summed over the devices for each microbatch: to a part each, or all to all. */
+/* Sum gradients over the devices for each microbatch: to a part on each device (`cut`), or to all
+ * on each device. */
 static void place_sums(const struct shd_sharding **nodes, struct shd_sharding *storage,
                        const struct graph *g, const struct shd_mesh *mesh, bool cut)
 {
@@ -201,8 +203,8 @@ static bool reads(const struct program_op *op, uint32_t buffer)
     return false;
 }
 
-/* How many sums of gradients of some kind the backward phase has, and of how many the layer before
- * computes between the sum and what reads it. */
+/* Count the reductions of gradients in the backward phase, and those during which the previous
+ * layer computes before the result is read. */
 static void count_sums(const struct program *program, enum shd_reshard_kind kind, uint32_t *nsums,
                        uint32_t *nlater)
 {

@@ -1,4 +1,5 @@
-/* What base/pack.h promises, and the outcomes that report/outcome.h packs by it.
+/* Tests base/pack.h: what is packed unpacks to the same, and cut or damaged bytes are refused; and
+ * the outcomes that report/outcome.h packs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,7 +44,8 @@ static void test_cut(void)
 
     pack_string(&row, "four");
     for (size_t length = 0; length < row.length; length++) {
-        char *exact = malloc(length + 1); /* so that a look too far is seen */
+        char *exact = malloc(length + 1); /* no longer than the row: a sanitizer notices reading
+                                           * past the end */
         struct unpack from;
         const char *string;
 

@@ -1,4 +1,5 @@
-/* What shd/parallel_groups.h promises.
+/* Tests shd/parallel_groups.h: groups of each kind, up to a billion ranks, without storage per
+ * rank.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -58,7 +59,7 @@ static void test_groups(void)
     }
 }
 
-/* Rank 5 of 16 in 2/2/2. */
+/* The groups of rank 5 of 16 with sizes 2, 2 and 2. */
 static void test_getters(void)
 {
     static const int32_t members[SHD_PARALLEL_NKINDS][2] = {{5, 13}, {1, 5}, {5, 7}, {4, 5}};

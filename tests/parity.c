@@ -1,5 +1,5 @@
-/* Every scenario that is shipped: its plan equals its run to the last byte, it is verified, and
- * what it computes are the same bits each time.
+/* Tests every shipped scenario: its plan equals its run to the last byte, it verifies, and each
+ * run computes the same bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Build the program of a scenario anew, run it and collect what it computes. */
+/* Build the program of a scenario, run it and collect its results. */
 static bool run_once(struct trial *trial, struct collect *results, const struct scenario *scenario,
                      struct diag *diag)
 {
@@ -74,7 +74,7 @@ static void test_scenario(const char *file, const struct scenario *scenario)
         if (differs)
             diag("they differ in %s", differs);
         ok(record_verified_ok(trial.record), "%s, %s: is verified", file, scenario->strategy);
-        if (sampled(8, nrun++)) /* two more runs */
+        if (sampled(8, nrun++)) /* runs the scenario twice more */
             ok(same_each_time(scenario, &errors), "%s, %s: the same bits again", file,
                scenario->strategy);
     } else {
@@ -86,9 +86,9 @@ static void test_scenario(const char *file, const struct scenario *scenario)
     trial_fini(&trial);
 }
 
-/* Of a sweep one in a few, and only what divides: the rest is skipped by the program, too.  Where a
- * sanitizer looks on, which sees the others in tests/scenarios.sh, one strategy of each file, and none
- * of a thousand threads. */
+/* Of a sweep one strategy in a few is tested, and only if it divides, as the program skips the
+ * rest.  Under a sanitizer, where tests/scenarios.sh runs the others, one strategy per file is
+ * tested, and none with a thousand threads. */
 static bool chosen(const struct scenario *scenario, size_t i)
 {
     struct diag errors = DIAG_INIT;
@@ -111,7 +111,8 @@ static bool chosen(const struct scenario *scenario, size_t i)
     return divides;
 }
 
-/* Every strategy of a file; `sets` override values in all of them, where they can or must. */
+/* Test every strategy of a file; `sets` override values in all strategies; not `needed`: a file
+ * that does not accept them is skipped. */
 static void test_file(const char *directory, const char *name, const char *const *sets,
                       size_t nsets, bool needed)
 {
@@ -145,7 +146,7 @@ static int is_scenario(const struct dirent *entry)
 
 static void test_shipped(const char *directory)
 {
-    const char *const sets[] = {"batch.seq=16"}; /* the same program, less work */
+    const char *const sets[] = {"batch.seq=16"}; /* the same program with less work */
     struct dirent **entries;
     int n = scandir(directory, &entries, is_scenario, alphasort);
 
@@ -160,7 +161,7 @@ static void test_shipped(const char *directory)
 
 /* ---- algorithms ---- */
 
-/* x[b,e] w[e,f] of whole numbers, cut along what is summed, delivered in some sharding. */
+/* Run x[b,e] w[e,f] of integers, sharded so that the program has one reshard step of `kind`. */
 static bool run_product(struct step *step, const struct shd_mesh *mesh, enum shd_reshard_kind kind,
                         const char *algo)
 {
@@ -190,7 +191,7 @@ static bool run_product(struct step *step, const struct shd_mesh *mesh, enum shd
                  GRAPH_NONE);
     good = step_init(step, &request) && step_count(step->program, kind, -1) == 1 &&
            !step_disagreement(step->planned, step->executed);
-    if (good) /* the names are the graph's */
+    if (good) /* the names belong to the graph */
         step->program->results[0].name = "y";
     graph_destroy(g);
     return good;

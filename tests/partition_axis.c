@@ -1,4 +1,4 @@
-/* What shd/partition_axis.h promises.
+/* Tests shd/partition_axis.h: the axes of each dimension, in training and in generation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -104,7 +104,7 @@ static void test_case(size_t row)
     shd_partition_axis_destroy(axis);
 }
 
-/* Names with and without "_axis", and what they stand for in both modes. */
+/* Names with and without "_axis", and their axes in both modes. */
 static void test_find(void)
 {
     const struct shd_axis_override overrides[] = {{"generation_batch_axis", NAME("dp")},

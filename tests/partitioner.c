@@ -1,4 +1,5 @@
-/* What shd/partitioner.h and shd/context.h promise.
+/* Tests shd/partitioner.h and shd/context.h: partitioners with their data axes and rules, and
+ * contexts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -86,7 +87,7 @@ static void test_data_axes(void)
     }
 }
 
-/* Every rule named batch is split over replicas, also one that said none. */
+/* Every rule named batch is sharded over replicas, even one without an axis. */
 static void test_batch_rules(void)
 {
     static const char *const data[] = {"data"};
