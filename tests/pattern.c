@@ -1,4 +1,4 @@
-/* What shd/pattern.h promises.
+/* Tests shd/pattern.h: lines of patterns are matched to names, and wrong ones are refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@ static const struct test_axis axes[] = {{"data", 2}, {"model", 2}, {NULL, 0}};
 
 static const struct {
     const char *text, *fallback, *name;
-    int status; /* of looking for the name */
+    int status; /* status of looking up the name */
     const char *spec;
 } names[] = {
     {"attention|mlp->data,hidden->model", NULL, "mlp/wi", SHD_OK, "[data]"},

@@ -315,9 +315,10 @@ static void test_stages(void)
     double bubble;
 
     p->nstages = 2;
-    x = add_part(p, PROGRAM_FORWARD, 0, PROGRAM_NONE); /* op 0; op 1 sends it, op 2 receives it */
+    x = add_part(p, PROGRAM_FORWARD, 0, PROGRAM_NONE); /* op 0; op 1 sends the array, op 2
+                                                        * receives */
     y = add_part(p, PROGRAM_FORWARD, 1, add_message(p, PROGRAM_FORWARD, 0, 1, x)); /* op 3 */
-    y = add_part(p, PROGRAM_BACKWARD, 1, y); /* op 4; op 5 sends it, op 6 receives it */
+    y = add_part(p, PROGRAM_BACKWARD, 1, y); /* op 4; op 5 sends the gradient, op 6 receives */
     y = add_message(p, PROGRAM_BACKWARD, 1, 2, y);
     add_part(p, PROGRAM_BACKWARD, 0, y); /* op 7 */
     p->ops[4].dense_flops = 3;           /* all other ops have 1 */

@@ -80,9 +80,9 @@ static void count_program(const struct random_program *p, const struct program *
 
 /* ---- the properties ---- */
 
-/* All devices together do an op as often as along the axes that do not cut it, with nothing
- * skipped; but for look-ups' gradients, which pass over all tokens where the table is cut, and
- * products of experts, of which an even share need not be a whole number of rows. */
+/* All devices together do the flops of an op once per device along axes that do not shard the op,
+ * and skip none.  Exceptions: gradients of look-ups, which pass over all tokens if the table is
+ * sharded, and products of experts, whose even share need not be a whole number of rows. */
 static bool work_adds_up(const struct program *program)
 {
     uint64_t ndevices = (uint64_t)shd_mesh_size(program->mesh);
@@ -172,7 +172,7 @@ static void test_program(struct random_program *p, bool twice)
                                         .mesh = p->mesh,
                                         .nodes = p->nodes,
                                         .outputs = p->outputs,
-                                        /* every other seed: the same kinds of programs by both */
+                                        /* both placements see the same kinds of programs */
                                         .placement =
                                             p->seed % 2 ? PARTITION_SEARCH : PARTITION_FOLLOW,
                                         .algos = p->algos,
@@ -225,7 +225,7 @@ static void tell_seen(void)
 
 /* ---- padding ---- */
 
-/* Of each dimension a multiple of what cuts it, and sometimes of more. */
+/* For each dimension a multiple of the number of its shards, sometimes a larger one. */
 static void draw_multiples(int64_t *multiples, struct random_program *p)
 {
     for (uint32_t d = 0; d < p->graph->ndims; d++)
@@ -240,7 +240,7 @@ static void draw_multiples(int64_t *multiples, struct random_program *p)
         }
 }
 
-/* What is asked of leaves is asked of those of the padded graph. */
+/* Ask the padded graph's leaves for the shardings of the original leaves. */
 static void ask_leaves(const struct shd_sharding **nodes, const struct random_program *p,
                        const struct graph *padded)
 {

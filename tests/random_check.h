@@ -27,8 +27,8 @@ struct random_seen {
     unsigned converted;         /* values in another type */
     unsigned mixed_sums;        /* sums over microbatches in another type than their terms */
     unsigned backward, f32, ops;
-    unsigned padded, masks, not_padded; /* graphs that were padded, masks in them, graphs whose
-                                         * padding was refused */
+    unsigned padded, masks, not_padded; /* graphs that were padded; masks in padded graphs;
+                                         * graphs whose padding was refused */
 };
 
 extern struct random_seen random_seen;

@@ -1,8 +1,8 @@
-/* Random programs of the ops that models are made of, with products and elementwise functions
- * between them.
+/* Tests random programs of the ops of models, with products and elementwise functions between
+ * them.
  *
- * Each program has its own seed, so that one that fails can be made again by
- * SHD_TEST_SEED=<its seed> SHD_TEST_COUNT=1.
+ * Each program has its own seed, so that SHD_TEST_SEED=<its seed> SHD_TEST_COUNT=1 makes a failing
+ * one again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 
 #define SEED 20260707u
 #define NPROGRAMS 300
-#define NJUDGED 40 /* results of steps that have several */
+#define NJUDGED 40 /* results of programs with several, each of which is spoilt once */
 
 static void test_seen(void)
 {
@@ -38,7 +38,7 @@ static void test_seen(void)
 
 /* ---- each of a step's results is judged ---- */
 
-/* One bit of a result is another on device 0, each time. */
+/* Flip one bit of a result on device 0, each time. */
 struct planted {
     const struct program *program;
     uint32_t op, result;

@@ -23,7 +23,7 @@ uint32_t random_leaf(struct random_program *p, const uint32_t *dims, uint32_t ra
     return node;
 }
 
-/* The dimensions of a and then those only b has. */
+/* The dimensions of a, then those that only b has. */
 static uint32_t joined(const struct random_program *p, uint32_t a, uint32_t b,
                        uint32_t out[2 * GRAPH_RANK_MAX])
 {
@@ -38,7 +38,7 @@ static uint32_t joined(const struct random_program *p, uint32_t a, uint32_t b,
     return rank;
 }
 
-/* Keep some of the dimensions, in another order now and then. */
+/* Keep some of the dimensions, sometimes in another order. */
 static uint32_t keep_some(struct random_program *p, uint32_t *dims, uint32_t rank, uint32_t percent)
 {
     uint32_t kept = 0;
@@ -67,7 +67,7 @@ static void add_einsum(struct random_program *p)
     if (random_elements(p->graph, dims, rank) > RANDOM_ELEMENTS_MAX)
         return;
     bound = all / random_elements(p->graph, dims, rank) * p->bounds[a] * p->bounds[b];
-    /* Sums of random signs grow by the root. */
+    /* Sums of random signs grow with the square root of their length. */
     random_keep(p, graph_einsum(p->graph, random_name(p, "einsum"), a, b, dims, rank),
                bound > RANDOM_BOUND ? sqrt(bound) * RANDOM_BOUND : bound);
 }
@@ -104,7 +104,7 @@ static void add_binary(struct random_program *p)
     double x = p->bounds[a], y;
 
     if (fn == KERN_ADD && random_chance(&p->random, 50))
-        b = random_below(&p->random, 3); /* a bias, so to speak: leaves come first */
+        b = random_below(&p->random, 3); /* like a bias: leaves have the lowest numbers */
     y = p->bounds[b];
     rank = joined(p, a, b, dims);
     if (random_elements(p->graph, dims, rank) > RANDOM_ELEMENTS_MAX || (fn == KERN_SUB && a == b))
@@ -147,8 +147,8 @@ static void add_constraint(struct random_program *p)
         random_ask(p, node);
 }
 
-/* To another type and back, with a function between.  Drawn apart, so that the rest of a program is
- * what it was for its seed. */
+/* Convert to another type and back, with a function in between.  The random numbers are separate
+ * ones, so that the rest of a program stays the same for its seed. */
 static void add_types(struct random_program *p)
 {
     static const enum shd_dtype types[] = {SHD_F32, SHD_F64, SHD_BF16, SHD_F16};
@@ -188,7 +188,7 @@ static void add_leaf(struct random_program *p)
     uint32_t start = random_below(&p->random, NDIMS);
 
     for (uint32_t d = 0; d < rank; d++)
-        dims[d] = (start + 2 * d) % NDIMS; /* 5 is prime: all different */
+        dims[d] = (start + 2 * d) % NDIMS; /* 5 is prime, so all dimensions differ */
     random_leaf(p, dims, rank);
 }
 

@@ -1,5 +1,5 @@
-/* Random programs of which dimensions are padded: whatever lies in the padding, results are those
- * of the graph without it.
+/* Tests random programs with padded dimensions: whatever the padding contains, the results are
+ * those of the unpadded graph.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

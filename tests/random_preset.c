@@ -13,7 +13,7 @@ static const char *one_of(struct random *r, const char *const *texts, uint32_t n
     return texts[random_below(r, n)];
 }
 
-/* Up to two mesh axes for the dimensions of one spec, each once. */
+/* A spec with up to two mesh axes, each at most once. */
 static void add_spec(struct random *r, struct text *out, const char *pattern, uint32_t rank)
 {
     static const char *const axes[] = {"dp", "tp"};

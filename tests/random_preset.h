@@ -1,4 +1,4 @@
-/* random_preset.h - scenarios of the models that ship, with random sizes, meshes and layouts.
+/* random_preset.h - scenarios of the shipped models, with random sizes, meshes and layouts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,8 +15,8 @@ struct random_preset {
     struct trial trial;
 };
 
-/* The scenario of a seed, in a type, up to its program.  False: the layout drawn is none of this
- * model (what shards a dimension does not divide it), and nothing is to be freed. */
+/* Make the scenario of a seed, in a type, up to its program.  False: the random layout does not
+ * suit the model (an axis does not divide a dimension), and nothing needs to be freed. */
 bool random_preset_init(struct random_preset *out, uint64_t seed, enum shd_dtype dtype);
 void random_preset_fini(struct random_preset *preset);
 

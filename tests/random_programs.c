@@ -1,7 +1,7 @@
-/* Random programs of products, elementwise functions, reductions and constraints.
+/* Tests random programs of products, elementwise functions, reductions and constraints.
  *
- * Each program has its own seed, so that one that fails can be made again by
- * SHD_TEST_SEED=<its seed> SHD_TEST_COUNT=1.
+ * Each program has its own seed, so that SHD_TEST_SEED=<its seed> SHD_TEST_COUNT=1 makes a failing
+ * one again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
-/* Steps of training put together at random: stages and schedules, microbatches, tensor, data,
- * context and expert parallelism, ZeRO, types, recomputation, documents, workloads of experts,
- * sizes that do not divide and are padded. Each is executed, has the numbers of the unsharded and
- * unpadded computation, and does what its plan says, to the byte.
+/* Tests random training steps that combine stages and schedules, microbatches, tensor, data,
+ * context and expert parallelism, ZeRO, types, recomputation, documents, expert workloads, and
+ * padded sizes: each is executed, has the numbers of the unsharded and unpadded computation, and
+ * has the figures of its plan, to the byte.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,12 +34,12 @@ static bool one_in(uint32_t n)
     return below(n) == 0;
 }
 
-/* What a case is made of. */
+/* The choices of a case. */
 struct drawn {
     uint32_t dp, tp, pp, cp;                   /* 1: the mesh has no such axis */
     uint32_t experts;                          /* 0: layers have an mlp */
     bool latent;                               /* attention is compressed */
-    bool uneven;                               /* sizes divide by next to nothing, and are padded */
+    bool uneven;                               /* sizes that hardly any axis divides are padded */
     const struct timetable_schedule *schedule; /* pp > 1 */
     uint32_t microbatches, layers;
 };
@@ -61,7 +61,7 @@ static void draw_pipeline(struct drawn *d)
 
 static void draw(struct drawn *d)
 {
-    static const uint32_t odd[] = {3, 5, 6, 7}; /* that divide next to nothing here */
+    static const uint32_t odd[] = {3, 5, 6, 7}; /* divide hardly any of the sizes */
 
     *d = (struct drawn){.dp = 1 + below(2), .tp = 1 + below(2), .pp = 1 << below(3), .cp = 1};
     if (one_in(3)) {
@@ -104,7 +104,7 @@ static void add_mesh(struct text *t, const struct drawn *d)
     text_addf(t, "%s}\n", between[0] ? "" : "dp: 1");
 }
 
-/* Experts, and who is routed to them. */
+/* Add experts and their routing. */
 static void add_experts(struct text *t, const struct drawn *d)
 {
     static const char *const routings[] = {"learned", "learned",    "learned",  "uniform",
@@ -172,7 +172,7 @@ static void add_optimizer(struct text *t)
               one_in(2) ? "adamw" : "sgd", one_in(2) ? "0.1" : "0", one_in(2) ? "1.0" : "0");
 }
 
-/* Shards of what no dimension divides are flat or padded ones. */
+/* Add ZeRO, with a layout for the arrays of which no dimension divides: flat or padded. */
 static void add_zero(struct text *t, const struct drawn *d)
 {
     static const char *const reshards[] = {"default", "always", "never"};

@@ -1,4 +1,4 @@
-/* What shd/rank_order.h promises.
+/* Tests shd/rank_order.h: groups of ranks in the order of an order string.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,7 +50,7 @@ static void test_bad(void)
         struct shd_rank_sizes sizes;
         int status;
     } rows[] = {
-        {"tp-pp-dp", {2, 2, 1, 2, 2}, SHD_EINVAL}, /* cp is left out */
+        {"tp-pp-dp", {2, 2, 1, 2, 2}, SHD_EINVAL}, /* cp is missing */
         {"tp-xp", {2, 1, 1, 1, 1}, SHD_EINVAL},
         {"", {1, 1, 1, 1, 1}, SHD_EINVAL},
         {"tp-", {1, 1, 1, 1, 1}, SHD_EINVAL},

@@ -1,4 +1,4 @@
-/* What program/record.h promises.
+/* Tests program/record.h: records, their sums, verification and balance.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

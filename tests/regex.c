@@ -1,4 +1,4 @@
-/* What shd/regex.h promises.
+/* Tests shd/regex.h: searches, patterns that are refused, and limits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
         -1, -1 \
     }
 
-/* The span in characters of the first match in each text; -1: none. */
+/* The first match in each text, as a span of characters; -1: no match. */
 static const struct {
     const char *pattern;
     const char *text;
@@ -98,7 +98,7 @@ static const struct {
     {"layers_\\d+/.*kernel$", "model/layers_12/mlp/kernel", {6, 26}},
 };
 
-/* Rejected, as by Python. */
+/* Patterns that Python rejects as well. */
 static const char *const rejected[] = {
     "(",
     ")",

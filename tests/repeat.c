@@ -1,4 +1,4 @@
-/* A step that is repeated is told as one step.
+/* Tests that a repeated step is reported as one step.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,7 +53,7 @@ static bool same_errors(const struct record *a, const struct record *b)
     return a->nchecks == b->nchecks;
 }
 
-/* Whether the program's ops that compute have one time on all devices. */
+/* Whether each op that computes has the same time on all devices. */
 static bool one_time(const struct record *r)
 {
     for (uint32_t i = 0; i < r->program->nops; i++)
@@ -64,7 +64,7 @@ static bool one_time(const struct record *r)
     return true;
 }
 
-/* Devices walk alone, and leave what was counted and verified alone. */
+/* Devices run one at a time, which leaves counts and verification unchanged. */
 static void test_rounds(struct trial *t)
 {
     struct record *r = t->record;

@@ -312,7 +312,7 @@ static void test_order(void)
     fini(&m);
 }
 
-/* A transfer comes in as many parts as there are microbatches. */
+/* The bytes of a transfer come in parts, one per microbatch. */
 static void test_microbatches(void)
 {
     struct made m = make(2);

@@ -19,7 +19,7 @@ static inline int64_t count_of(const int64_t *extent, size_t rank)
     return count;
 }
 
-/* An element of a box inside a row-major array of `shape`. */
+/* The number in a row-major array of `shape` of an element of a box. */
 static inline int64_t flat(const int64_t *shape, const int64_t *offset, const int64_t *index,
                            size_t rank)
 {
@@ -30,7 +30,7 @@ static inline int64_t flat(const int64_t *shape, const int64_t *offset, const in
     return at;
 }
 
-/* Go to the next element of a box; 0 behind the last. */
+/* Go to the next element of a box; 0 after the last one. */
 static inline int next_index(const int64_t *extent, int64_t *index, size_t rank)
 {
     for (size_t d = rank; d-- > 0;) {
@@ -41,7 +41,7 @@ static inline int next_index(const int64_t *extent, int64_t *index, size_t rank)
     return 0;
 }
 
-/* The groups of positions over which a sharding is partial: 0, or why there are none. */
+/* The groups of positions over which a sharding is partial: 0, or the status of the failure. */
 static inline int partial_groups(struct shd_groups *out, const struct shd_sharding *sharding)
 {
     uint8_t axes[SHD_MESH_AXES_MAX];
@@ -84,7 +84,7 @@ static uint32_t random_below(uint32_t n)
     return (uint32_t)((random_state >> 20) % n);
 }
 
-/* Each axis, in a random order, goes to a dimension, to none, or stays partial. */
+/* A sharding in which each axis, in a random order, shards a dimension or none, or is partial. */
 static struct shd_sharding random_sharding(const struct shd_mesh *mesh, size_t rank,
                                            uint32_t partial_percent)
 {

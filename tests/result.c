@@ -1,5 +1,5 @@
-/* What report/result.h promises of what was verified and measured, of a record that is made up:
- * sums over all results, the first of them too, and each of what is wrong by its place.
+/* Tests report/result.h on a made-up record that was verified and measured: sums over all results,
+ * including the first, and each fault with its place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@ static void must(bool good)
         abort();
 }
 
-/* Two devices, which fill an array of 6 x 4; four results are it. */
+/* Two devices fill an array of 6 x 4, which four results name. */
 static struct program *new_program(struct shd_mesh **mesh)
 {
     static const char *const name = "d", *const names[NRESULTS] = {"y", "loss", "w", "w"};
@@ -80,7 +80,8 @@ static void set_checks(struct record *r)
     r->nsteps = 12;
 }
 
-/* The text from a line that begins so, up to an empty one, is `want`. */
+/* Whether the printed text has `want` from the line that begins with `begin` up to an empty
+ * line. */
 static void tells(const struct record *r, const char *begin, const char *want, const char *what)
 {
     const struct result result = {
@@ -139,7 +140,7 @@ static void test_verified(struct record *r)
           "verified, of several steps in 16 bits");
 }
 
-/* An array that is wrong, one that is off by more than the tolerance, and the first wrong step. */
+/* An array that is wrong, one whose error exceeds the tolerance, and the first wrong step. */
 static void test_wrong(struct record *r)
 {
     r->checks[0] = (struct record_check){.kind = PROGRAM_OUTPUT,

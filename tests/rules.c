@@ -1,4 +1,5 @@
-/* What shd/rules.h promises.
+/* Tests shd/rules.h: rules are matched in order, wrong ones are refused, and patterns that are
+ * found as plain texts match like searched ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -102,7 +103,7 @@ static void join(char *out, const char *const *pieces, uint32_t npieces, uint32_
         out = stpcpy(out, pieces[below(npieces)]);
 }
 
-/* Most patterns are not matched but looked for as texts: a name must match as it is searched. */
+/* Most patterns are found as plain texts instead of searched: a name must match as in a search. */
 static void test_texts(void)
 {
     static const char *const pieces[] = {
@@ -144,8 +145,8 @@ static void test_texts(void)
        "texts: %zu patterns match what a search finds, %zu times", ncompiled, nfound);
 }
 
-/* An escaped character is looked for as itself where the escape means nothing else, and a text that
- * has just no room to be looked for is searched. */
+/* An escaped character counts as itself where the escape has no other meaning, and a text just too
+ * long to be found as plain text is searched. */
 static void test_plain_texts(void)
 {
     size_t ncompiled = 0, nwrong = 0;
@@ -184,7 +185,7 @@ static void test_plain_texts(void)
        ncompiled);
 }
 
-/* Bytes that are no text are an error, however a pattern is looked for. */
+/* Invalid UTF-8 is an error, whether a pattern is found as plain text or searched. */
 static void test_no_text(void)
 {
     static const char *const patterns[] = {"kernel", "kernel.+x", "[k]", "(up|down)$"};
@@ -210,7 +211,7 @@ static void test_long_texts(void)
     struct shd_rules *rules = NULL;
     size_t rule;
 
-    /* More alternatives, and longer ones, than are looked for. */
+    /* More and longer alternatives than are found as plain texts. */
     must(shd_rules_create(&rules, NULL), "rules");
     for (int i = 0; i < 8; i++)
         end = stpcpy(end, "abcdefghijklmnopqrstuvwxyz0123456789");

@@ -1,5 +1,4 @@
-/* What explain/schedule.h promises: every algorithm is drawn, and ends with
- * every result whole.
+/* Tests explain/schedule.h: every algorithm is drawn, and ends with every result complete.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +10,7 @@
 #include "explain/schedule.h"
 #include "tap.h"
 
-/* The last grid: no empty cell but where a member has no result. */
+/* The number of empty cells of the last grid that should have a result. */
 static uint32_t empty_cells(const struct figure *f)
 {
     const struct figure_grid *g = &f->grids[f->ngrids - 1];

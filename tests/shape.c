@@ -1,4 +1,4 @@
-/* What shd/shape.h promises.
+/* Tests shd/shape.h: counts, bytes and texts of shapes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

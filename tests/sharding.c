@@ -1,4 +1,4 @@
-/* What shd/sharding.h promises.
+/* Tests shd/sharding.h: specs bound to meshes, slices, replica groups and texts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@
 
 static struct shd_mesh *mesh; /* dp=2, tp=4, one=1 */
 
-/* Bind a spec's text. */
+/* Bind the text of a spec. */
 static int bind(struct shd_sharding *out, const char *text, size_t rank, struct shd_error *err)
 {
     struct shd_spec *spec;

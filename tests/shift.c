@@ -1,5 +1,5 @@
-/* Shifts: the boxes that devices hand on make the array whose element i was i - by, and the bytes
- * told are those of the boxes.
+/* Tests shifts of lib/reshard: the boxes that devices fetch make the array whose element i was
+ * element i - by, and the reported bytes are those of the boxes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@ enum { ROWS = 12, COLUMNS = 8 };
 
 static const int64_t shape[2] = {ROWS, COLUMNS};
 
-/* The number of the element that must be at a place of the shifted array. */
+/* The number of the element that belongs at a place of the shifted array. */
 static int64_t wanted(int dim, int64_t by, int64_t row, int64_t column)
 {
     if (dim == 0)
@@ -30,8 +30,8 @@ struct told {
     uint64_t received, sent;
 };
 
-/* Fetch the boxes of a device and look at each element; false where one is wrong, or comes twice or
- * not at all. */
+/* Fetch the boxes of a device and check each element; false if an element is wrong, missing or
+ * fetched twice. */
 static bool fetch(const struct shd_reshard_step *step, int dim, int64_t by, int32_t position,
                   struct told *devices)
 {
@@ -66,7 +66,7 @@ static bool fetch(const struct shd_reshard_step *step, int dim, int64_t by, int3
     return right && nseen == local[0] * local[1];
 }
 
-/* All devices of a step; the bytes that they move are stored in *moved. */
+/* Run a step on all devices; *moved gets the bytes that they move. */
 static bool run(const struct shd_sharding *sharding, int dim, int64_t by,
                 struct shd_reshard_step *step, uint64_t *moved)
 {
@@ -85,7 +85,7 @@ static bool run(const struct shd_sharding *sharding, int dim, int64_t by,
     return right && *moved == step->received_bytes;
 }
 
-/* Mesh a=2, b=2, c=3: rows over b and c or fewer, columns over a or none. */
+/* Mesh a=2, b=2, c=3: rows are sharded over b and c or fewer axes, columns over a or none. */
 static void test_all(const struct shd_mesh *mesh)
 {
     static const struct shd_dim_axes rows[] = {{0}, {1, {1}}, {1, {2}}, {2, {1, 2}}, {2, {2, 1}}};

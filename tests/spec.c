@@ -1,4 +1,4 @@
-/* What shd/spec.h promises.
+/* Tests shd/spec.h: specs are parsed from each notation, and print in each notation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 #include "tap.h"
 
-/* What each text is in JSON; NULL where it is refused. */
+/* Each text as JSON; NULL if the text is refused. */
 static const struct {
     const char *text;
     const char *json;
@@ -72,7 +72,7 @@ static void test_parse_table(void)
     }
 }
 
-/* Every notation parses back to the same. */
+/* Every notation parses back to the same spec. */
 static void test_print(void)
 {
     static const char *const texts[] = {
