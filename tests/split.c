@@ -1,4 +1,5 @@
-/* What shd/split.h promises.
+/* Tests shd/split.h: even splits of arrays into chunks, as views or contiguous, and splits of
+ * vocabularies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -84,14 +85,14 @@ struct split_row {
     int status;
     int64_t nchunks;
     int64_t chunk[4], strides[4];
-    int64_t second; /* where chunk 1 starts */
+    int64_t second; /* the start of chunk 1 */
     bool is_contiguous;
 };
 
 static const struct split_row split_rows[] = {
     {{4, 8}, 2, 2, false, SHD_OK, 2, {4, 4}, {8, 1}, 4, false},
     {{4, 8}, 2, 2, true, SHD_OK, 2, {4, 4}, {4, 1}, 0, true},
-    {{8}, 1, 2, true, SHD_OK, 2, {4}, {1}, 4, true}, /* already is, so a view */
+    {{8}, 1, 2, true, SHD_OK, 2, {4}, {1}, 4, true}, /* already contiguous, so a view */
     {{1, 1, 16}, 3, 2, true, SHD_OK, 2, {1, 1, 8}, {16, 16, 1}, 8, true},
     {{3, 0}, 2, 2, false, SHD_OK, 1, {3, 0}, {1, 1}, 0, true},
     {{3, 0}, 2, -2, false, SHD_OK, 1, {3, 0}, {1, 1}, 0, true},
@@ -124,7 +125,7 @@ static void test_split(void)
     }
 }
 
-/* Through the views, chunk k of a matrix is its columns k*width and on. */
+/* Through the view, chunk k of a matrix has its columns from k * width on. */
 static void test_views(void)
 {
     static const int64_t shape[] = {3, 6};

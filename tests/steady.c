@@ -173,7 +173,7 @@ static struct program_op local_step(enum shd_reshard_kind kind, uint32_t in)
     return op;
 }
 
-/* Steps that each differ in one property. */
+/* Each step differs from the first in one property. */
 static void test_steps(void)
 {
     struct made m = make();

@@ -86,7 +86,7 @@ bool step_same_bits(const struct collect *a, const struct collect *b)
     return true;
 }
 
-/* The planned figure of each device's class is the device's own. */
+/* Whether the planned figure of each class equals the figure of each of its devices. */
 static bool equal(const struct record *planned, const uint128 *classes, const uint128 *devices)
 {
     for (int32_t d = 0; d < planned->ndevices; d++)
@@ -95,7 +95,7 @@ static bool equal(const struct record *planned, const uint128 *classes, const ui
     return true;
 }
 
-/* Whether a router decides which rows an op moves: then a plan has assumed it. */
+/* Whether a router decides about the rows that an op moves; a plan can only assume them. */
 static bool is_assumed(const struct program *program, uint32_t op)
 {
     return program->ops[op].kind == PROGRAM_ROWS && program_rows_assumed(&program->ops[op]);
@@ -115,7 +115,8 @@ static bool equal_ops(const struct record *planned, const struct record *execute
     return true;
 }
 
-/* Each device is in one class, which begins with the lowest of them and counts them all. */
+/* Whether each device is in exactly one class, and a class begins with its lowest device and
+ * counts all of them. */
 static bool classes_partition(const struct record *planned)
 {
     int32_t *found = calloc(planned->nrows, sizeof *found);
@@ -132,7 +133,7 @@ static bool classes_partition(const struct record *planned)
     return good;
 }
 
-/* Rows of the matrix are what was received, columns what was sent. */
+/* Whether rows of the matrix add up to the received bytes, and columns to the sent ones. */
 static bool adds_up(const struct record *r, const uint128 *matrix)
 {
     size_t n = (size_t)r->ndevices;
@@ -170,7 +171,8 @@ static const char *matrices_disagree(const struct record *planned, const struct 
     return wrong;
 }
 
-/* What does not depend on what routers decide. */
+/* The first disagreement of plan and run in figures that no router influences; NULL if there is
+ * none. */
 static const char *certain_disagreement(const struct record *planned,
                                         const struct record *executed)
 {

@@ -1,5 +1,5 @@
-/* step.h - a graph partitioned, planned, run and collected: what tests of the middle of the house
- * look at.
+/* step.h - a graph that is partitioned, planned, run, and its results collected, for tests of the
+ * rooms from partition to walk.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,24 +18,24 @@ struct step {
     struct collect results;
 };
 
-/* Partition, plan and execute; false, told by diag, when something failed.  End it with step_fini()
- * either way. */
+/* Partition, plan and execute; false with a diagnostic if a step failed.  Call step_fini() in both
+ * cases. */
 bool step_init(struct step *out, const struct partition_request *request);
 void step_fini(struct step *step);
 
 /* Element `i` of the whole array of a result. */
 double step_value(const struct step *step, uint32_t result, int64_t i);
 
-/* The result of a name; PROGRAM_NONE when there is none. */
+/* The number of the result with a name; PROGRAM_NONE if there is none. */
 uint32_t step_result(const struct step *step, const char *name);
 
-/* Reshard steps of a kind, in one phase or (phase -1) in all. */
+/* Count the reshard steps of a kind, in one phase or (phase -1) in all. */
 int step_count(const struct program *program, enum shd_reshard_kind kind, int phase);
 
-/* All bits of all results are equal in two runs of one program. */
+/* Whether all results of two runs of one program have the same bits. */
 bool step_same_bits(const struct collect *a, const struct collect *b);
 
-/* What a plan and a run of one program do not agree on; NULL: they agree. */
+/* The first disagreement between a plan and a run of one program; NULL if there is none. */
 const char *step_disagreement(const struct record *planned, const struct record *executed);
 
 #endif /* STEP_H */

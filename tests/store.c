@@ -1,4 +1,5 @@
-/* What store/write.h, store/folder.h and store/baseline.h promise.
+/* Tests store/write.h, store/folder.h and store/baseline.h: complete files, listed folders, and
+ * baselines with their differences and verdicts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -89,7 +90,7 @@ static void test_write(void)
     folder_fini(&all);
 }
 
-/* Entries of the folder, hidden ones too; -1: cannot be read. */
+/* The number of entries of a folder, with hidden ones; -1: the folder cannot be read. */
 static int count_entries(const char *path)
 {
     DIR *folder = opendir(path);
@@ -102,7 +103,7 @@ static int count_entries(const char *path)
     return folder ? n - 2 : -1;
 }
 
-/* The process is killed in the middle of writing: the limit of a file's size does so. */
+/* A limit on the size of files kills the process in the middle of writing. */
 static void test_killed(void)
 {
     static char words[100000];

@@ -1,4 +1,4 @@
-/* Many threads in collectives of many shapes at once: for `make stress`, best with the thread
+/* Runs many threads in collectives of many shapes at once, for `make stress`, best with the thread
  * sanitizer.  Prints its seed; the same seed makes the same calls.
  *
  * usage: stress [SEED [ROUNDS]]
@@ -23,7 +23,7 @@ struct stress {
     uint32_t nwrong;
 };
 
-/* The same for all devices: a call is chosen by its number. */
+/* A random number for call `i`, equal on all devices. */
 static uint64_t draw(uint64_t seed, uint64_t i)
 {
     uint64_t x = (seed + i) * UINT64_C(0x9e3779b97f4a7c15);
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
     }
     test(8, 8, seed, rounds, "all-reduce=recursive-doubling,all-gather=bruck,broadcast=tree", 0);
     test(6, 2, seed, rounds, "all-reduce=two-level,all-gather=ring,reduce-scatter=ring", 0);
-#ifndef __SANITIZE_THREAD__ /* which has room for some 8,000 threads, but not the time */
+#ifndef __SANITIZE_THREAD__ /* has room for some 8,000 threads, but takes too long */
     test(500, 8, seed, rounds / 4 + 1, NULL, 0);
     test(2048, 8, seed, 4, NULL, 0);
 #endif

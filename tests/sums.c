@@ -1,4 +1,4 @@
-/* Sums over devices and layers that a uint64_t does not hold: in plans, reports and baselines.
+/* Tests sums over devices and layers that exceed a uint64_t: in plans, reports and baselines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@ struct planned {
     struct trial trial;
 };
 
-/* Stores the first message where it cannot be; false then. */
+/* Plan a scenario; false with the first message if it is refused. */
 static bool plan_text(struct planned *out, const char *text, char *message, size_t size)
 {
     struct diag errors = DIAG_INIT;
@@ -50,7 +50,7 @@ static void forget(struct planned *p)
     scenario_file_destroy(p->file);
 }
 
-/* A llama of 405 billion parameters, `size` sequences of 8192 tokens on one device. */
+/* Plan a llama of 405 billion parameters with `size` sequences of 8192 tokens on one device. */
 static uint128 llama_flops(int size, char *json, size_t room)
 {
     struct planned p;
@@ -83,7 +83,8 @@ static uint128 llama_flops(int size, char *json, size_t room)
     return flops;
 }
 
-/* Every op's flops are a multiple of the batch, or the same for any: so is their sum. */
+/* The flops of every op are proportional to the batch or independent of it, so their sum is
+ * linear. */
 static void test_flops(void)
 {
     static char json[1 << 16];
@@ -93,14 +94,15 @@ static void test_flops(void)
 
     ok(one > 0 && many == one + 2047 * (two - one), "flops of 2048 sequences: %s",
        UINT128_DIGITS(many));
-    /* 6 flops a parameter and token without the embedding, and attention's: not 2^64 less. */
+    /* 6 flops per parameter (without the embedding) and token, plus attention: a sum modulo 2^64
+     * would be less. */
     ok(many > (uint128)6 * 403000000000 * 2048 * 8192, "no fewer than the parameters need");
     snprintf(want, sizeof want, "\"flops\":[%s]", UINT128_DIGITS(many));
     ok(strstr(json, want) != NULL, "JSON has the exact digits");
 }
 
-/* What a row of the traffic comes to, by the formulas of the default algorithms: operand of b
- * bytes, g members. */
+/* The bytes of a row of traffic by the formulas of the default algorithms: operand of b bytes, g
+ * members. */
 static uint128 formula(const struct traffic_row *row)
 {
     uint128 g = row->group_size, b = row->operand_bytes, each = 0;
@@ -114,7 +116,7 @@ static uint128 formula(const struct traffic_row *row)
     return each * row->groups * row->count;
 }
 
-/* 64 devices and gradients of 2^53 bytes that each of them is to have: more than 2^64 in all. */
+/* 64 devices, each with gradients of 2^53 bytes: more than 2^64 bytes in all. */
 static void test_bytes(void)
 {
     static const char text[] = "version: 1\nname: replicated\nmesh: {dp: 64}\n"
@@ -173,7 +175,7 @@ static void test_bytes(void)
     forget(&p);
 }
 
-/* What one device would have to do at once is refused where it does not fit, with the op's name. */
+/* Work of a single device or op that exceeds a uint64_t is refused with the op's name. */
 static const struct {
     const char *what;
     const char *model; /* and batch */

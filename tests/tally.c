@@ -1,5 +1,5 @@
-/* What partition/tally.h promises of steps of several microbatches: that costs are those of a whole
- * step, and bytes those that the program receives.
+/* Tests partition/tally.h on steps of several microbatches: costs are those of the whole step, and
+ * bytes those that the program receives.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,17 +14,17 @@
 #include "program/program.h"
 #include "tap.h"
 
-#define SIZE 8 /* of both dimensions of a parameter */
+#define SIZE 8 /* size of both dimensions of a parameter */
 #define DEVICES 4
 #define NODES 16
 
-/* A parameter that each microbatch reads unsharded twice, and the update once more. */
+/* A parameter that each microbatch reads unsharded twice and the update once more. */
 struct step {
     struct shd_mesh *mesh;
     struct graph *graph;
     struct shd_sharding cut, whole;
     const struct shd_sharding *nodes[NODES];
-    uint32_t param, map; /* the latter works for each microbatch */
+    uint32_t param, map; /* map: runs once per microbatch */
 };
 
 static uint32_t unsharded(struct step *s, const char *name, enum graph_phase phase)
@@ -122,7 +122,7 @@ static void test_step(uint32_t microbatches, uint32_t gathers)
     destroy(&s);
 }
 
-/* A byte takes a nanosecond from any device to any other. */
+/* A cluster on which a byte takes 1 ns between any two devices. */
 static struct hardware *read_cluster(void)
 {
     static const char text[] =
@@ -140,8 +140,8 @@ static struct hardware *read_cluster(void)
     return out;
 }
 
-/* Sixteen tokens of four numbers, cut over the devices as the experts are whose rows they become:
- * of four rows a device has one. */
+/* Sixteen tokens of four numbers, sharded over the devices like the experts to which they go: each
+ * device keeps one row in four. */
 static void test_rows(void)
 {
     const struct kern_routing_spec spec = {
@@ -203,8 +203,8 @@ int main(void)
 {
     plan(0);
     test_rows();
-    test_step(1, 1); /* kept for the update */
-    test_step(2, 3); /* once for each, and once when they are done */
+    test_step(1, 1); /* gathered once and kept for the update */
+    test_step(2, 3); /* once per microbatch, and once for the update */
     test_step(5, 6);
     return done();
 }

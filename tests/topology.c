@@ -1,4 +1,4 @@
-/* What shd/topology.h promises.
+/* Tests shd/topology.h: devices, chips and hosts of TPUs and other clusters.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

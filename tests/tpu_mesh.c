@@ -1,4 +1,5 @@
-/* What shd/tpu_mesh.h promises.
+/* Tests shd/tpu_mesh.h: meshes over the coordinates of TPU devices, with hosts, submeshes and
+ * T5X's default tables.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +30,7 @@ static struct shd_topology hosts(const char *platform, int64_t n, int64_t nlocal
     return t;
 }
 
-/* Whether a call made the mesh that begins as `want`, or returned the status. */
+/* Whether a call returned the wanted status and, if it succeeded, a mesh that begins as `want`. */
 static void expect(int status, struct shd_mesh *mesh, int want_status, const char *want,
                    const char *what)
 {
@@ -52,7 +53,7 @@ struct submesh_row {
     int64_t submesh[5];
     size_t n;
     int status;
-    const char *mesh; /* its first 16 devices at most */
+    const char *mesh; /* the mesh's first 16 devices at most */
 };
 
 static void test_submesh(void)
@@ -62,7 +63,7 @@ static void test_submesh(void)
         {{1, 1, 1, 1}, 4, SHD_OK, "32x1: 0,1,8,9,2,3,10,11"},
         {{4, 4, 1, 2}, 4, SHD_OK, "1x32: 0,1,8,9,2,3,10,11"},
         {{1, 4, 1, 2}, 4, SHD_OK, "4x8: 0,1,8,9,16,17,24,25"},
-        {{1, 4, 1, 1}, 4, SHD_EINVAL, NULL}, /* fills y without all cores */
+        {{1, 4, 1, 1}, 4, SHD_EINVAL, NULL}, /* fills y without using all cores */
         {{3, 1, 1, 1}, 4, SHD_EINDIVISIBLE, NULL},
         {{2, 2}, 2, SHD_EINVAL, NULL},
         {{2, 2, 1, 2, 1}, 5, SHD_EINVAL, NULL},
@@ -104,7 +105,7 @@ static void test_tiling(void)
     status = shd_tpu_mesh_create(&mesh, &odd, along_x, 4, NULL, NULL);
     expect(status, mesh, SHD_OK, "16x4: 0,1,2,3,4,5,6,7,8,9", "all of x: z major, not tiled");
 
-    /* Process 1 has its far corner at x = 3, which is taken for a host of 4x2. */
+    /* The far corner of process 1 is at x = 3, which suggests a host of 4x2. */
     opts = (struct shd_tpu_mesh_opts){true, 1, false};
     status = shd_tpu_mesh_create(&mesh, &t, tall, 4, &opts, NULL);
     expect(status, mesh, SHD_OK, "16x2: 0,8,1,9,2,10,3,11,4,12", "from process 1");
@@ -120,7 +121,7 @@ static void test_on_hosts(void)
 {
     static const struct submesh_row rows[] = {
         {{1, 4}, 2, SHD_OK, "4x4: 0,1,2,3"},       {{2, 2}, 2, SHD_OK, "4x4: 0,1,4,5"},
-        {{1, 2, 2, 1}, 4, SHD_OK, "4x4: 0,1,2,3"}, /* regrouped by all four */
+        {{1, 2, 2, 1}, 4, SHD_OK, "4x4: 0,1,2,3"}, /* regrouped over all four entries */
         {{1, 2, 3}, 3, SHD_EINVAL, NULL},          {{1, 2, 0}, 3, SHD_EINVAL, NULL},
         {{1, 2, INT64_MAX}, 3, SHD_EINVAL, NULL},  {{1}, 1, SHD_EINVAL, NULL},
         {{1, 3}, 2, SHD_EINDIVISIBLE, NULL},
@@ -135,7 +136,7 @@ static void test_on_hosts(void)
     }
 }
 
-/* All devices of a topology, the last first; the first `nlocal` ids are local. */
+/* All devices of a topology, the last one first; the first `nlocal` ids are also in `local`. */
 static struct shd_topology_device *list_devices(const struct shd_topology *t,
                                                 struct shd_topology_device *local)
 {
@@ -180,7 +181,7 @@ static void test_listed(void)
     free(devices);
     devices = list_devices(&t, local);
     list.devices = devices;
-    list.ndevices--; /* the origin */
+    list.ndevices--; /* without the origin */
     status = shd_tpu_mesh_create_from(&mesh, &list, submesh, 4, NULL, NULL);
     expect(status, mesh, SHD_EINVAL, NULL, "a device is missing");
     devices[3] = devices[4];
@@ -280,7 +281,7 @@ static void test_default(void)
         {"TPU v4", 4, 4, 8, 1, 8, SHD_OK, "16x8: 0,16,32,48,64,80,96,112"},
         {"TPU v4 lite", 4, 4, 4, 1, 4, SHD_OK, "16x4: 0,1,2,3"},
         {"TPU v4", 2, 2, 4, 1, 16, SHD_OK, "1x16: 0,2,1,3"},
-        {"TPU v4", 4, 4, 4, 2, 2, SHD_EINVAL, NULL}, /* two cores */
+        {"TPU v4", 4, 4, 4, 2, 2, SHD_EINVAL, NULL}, /* has two cores */
         {"TPU v4", 2, 2, 2, 1, 8, SHD_EINDIVISIBLE, NULL},
         {"TPU v3", 4, 4, 1, 2, 4, SHD_OK, "8x4: 0,1,2,3"},
         {"TPU v3", 4, 4, 1, 2, 8, SHD_OK, "4x8: 0,1,8,9,2,3,10,11"},
@@ -321,8 +322,8 @@ static void test_default(void)
     expect(status, mesh, SHD_EINVAL, NULL, "another platform");
 }
 
-/* The submesh of each row of T5X's tables, the first that the hardware's extent along its dimension
- * allows: the mesh is that of the submesh. */
+/* Each row of T5X's tables has the first submesh that the hardware's extent along its dimension
+ * allows; the mesh equals that of the submesh. */
 static void test_default_table(void)
 {
     static const struct {

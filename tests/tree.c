@@ -1,4 +1,4 @@
-/* What shd/tree.h promises.
+/* Tests shd/tree.h: leaves and their names, totals, and copies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@ static int add(struct shd_tree *tree, const char *name, int64_t extent)
     return shd_tree_add(tree, &leaf, NULL);
 }
 
-/* Added one after the other. */
+/* Add the leaves to one tree, row by row. */
 static void test_add_table(void)
 {
     static const struct {

@@ -27,8 +27,8 @@ void tried_fini(struct tried *tried)
     scenario_file_destroy(tried->file);
 }
 
-/* AdamW in float16, of whose moments some are below its smallest number, may divide 0 by 0: the
- * same everywhere is all that is asked of it. */
+/* AdamW in float16 may divide 0 by 0, as small moments underflow: then run and reference only have
+ * to agree. */
 static bool is_right(const struct tried *tried)
 {
     const struct record *record = tried->trial.record;

@@ -1,4 +1,5 @@
-/* tried.h - a scenario's text built, executed, verified, and compared with its plan.
+/* tried.h - builds a scenario's text, executes and verifies it, and compares the run with its
+ * plan.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,17 +11,18 @@
 
 #include "trial/trial.h"
 
-/* Zeroed it holds nothing; free what it holds with tried_fini(). */
+/* A zeroed struct is empty; free the contents with tried_fini(). */
 struct tried {
     struct scenario_file *file;
     struct trial trial;
 };
 
-/* Build the first strategy of a text; where it is refused the reason is told, and false returned. */
+/* Build the first strategy of a text; false if the text is refused, with the reason as a
+ * diagnostic. */
 bool tried_init(struct tried *out, const char *text, size_t length);
 void tried_fini(struct tried *tried);
 
-/* Execute and verify, and compare with the plan: two points.  Returns whether both are good. */
+/* Execute, verify and compare with the plan, as two points; returns whether both hold. */
 bool tried_check(struct tried *tried, const char *what);
 
 #endif /* TESTS_TRIED_H */

@@ -1,4 +1,4 @@
-/* What base/turns.h promises.
+/* Tests base/turns.h: at most one device per core has a turn, on a core of its own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

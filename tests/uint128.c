@@ -1,4 +1,4 @@
-/* What base/uint128.h promises.
+/* Tests base/uint128.h: numbers beyond 64 bits are parsed and printed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,7 +44,7 @@ static const char *const wrong[] = {
     "a",
     "1_000",
     "340282366920938463463374607431768211456",  /* 2^128 */
-    "3402823669209384634633746074317682114550", /* a digit more */
+    "3402823669209384634633746074317682114550", /* one digit more */
 };
 
 int main(void)

@@ -1,4 +1,4 @@
-/* What base/units.h promises.
+/* Tests base/units.h: parsing and printing of bytes, times, rates and flops.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -291,7 +291,8 @@ static void test_print_reals(void)
     ok(!strcmp(units_print_bytes(seconds, 4, 65536), "64."), "a short buffer is cut, and ended");
 }
 
-/* What is printed the same is the same number, what is not is not. */
+/* Values are rounded as for printing: values that print alike become equal, others stay
+ * different. */
 static void test_printed(void)
 {
     const uint128 gib = (uint128)1 << 30;

@@ -1,4 +1,4 @@
-/* What base/wait.h promises of arrivals that are given up, and of events.
+/* Tests base/wait.h: arrivals that are called off, and events.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,8 +31,8 @@ static void *arrive(void *arg)
     return NULL;
 }
 
-/* All but two sleep when the run is called off; then the last two arrive, so that all have come to
- * a barrier that is broken.  False when somebody sleeps for ever. */
+/* All threads but two sleep when the run is called off; then the last two arrive, so that all have
+ * come to a broken barrier.  False if a thread sleeps for ever. */
 static bool call_off_late(void)
 {
     pthread_t threads[NSLEEPERS];
@@ -64,7 +64,8 @@ static bool call_off_late(void)
 static _Atomic uint32_t event;
 static _Atomic uint32_t nsignals;
 
-/* Sleeps until NSIGNALS were given, each sleep without a limit: a wake that is lost is for ever. */
+/* Sleep until NSIGNALS were given, each time without a limit, so that a lost wake-up would hang
+ * the test. */
 static void *watch(void *arg)
 {
     (void)arg;
@@ -79,8 +80,8 @@ static void *watch(void *arg)
     return NULL;
 }
 
-/* Some threads sleep and others look whether the event has moved, which a sleeper alone must not
- * make it seem to.  False when somebody sleeps for ever. */
+/* Some threads sleep while others check whether the event has moved; a sleeper alone must not look
+ * like a move.  False if a thread sleeps for ever. */
 static bool signal_many(void)
 {
     pthread_t threads[NSLEEPERS];
@@ -110,7 +111,7 @@ static bool signal_many(void)
     return wait_has_moved(&event, seen);
 }
 
-/* Asleep for a while only, where nobody signals. */
+/* A sleep with a limit ends without a signal. */
 static bool sleeps_no_longer(void)
 {
     uint32_t seen = atomic_load(&event);

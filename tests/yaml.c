@@ -1,4 +1,4 @@
-/* What base/yaml.h promises.
+/* Tests base/yaml.h: trees, places of faults, limits, scalars and printing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -111,7 +111,7 @@ static const struct {
     const char *what;
     const char *text;
     int status;
-    const char *message; /* how it begins */
+    const char *message; /* the begin of the message */
 } bad[] = {
     {"empty", "", SHD_EINVAL, "f:1:1: error: nothing in here; expected"},
     {"only a comment", "# x\n", SHD_EINVAL, "f:1:1: error: nothing in here; expected"},
@@ -162,7 +162,7 @@ static void test_bad(void)
     text_fini(&messages);
 }
 
-/* `piece` n times, then `tail`. */
+/* A text of `head`, n times `piece`, and `tail`. */
 static char *repeat(const char *head, const char *piece, size_t n, const char *tail)
 {
     struct text text = TEXT_INIT;
@@ -205,7 +205,7 @@ static void test_limits(void)
                  SHD_EUNSUPPORTED, "f:1:4: error: anchors");
 }
 
-/* What is inside the limits is read: 64 levels, a text of almost 16 MiB. */
+/* Texts within the limits are read: 64 levels, almost 16 MiB. */
 static void test_within_limits(void)
 {
     struct text messages = TEXT_INIT;
@@ -228,7 +228,7 @@ static void test_within_limits(void)
 
 static const struct {
     const char *text;
-    char type; /* n null, i int, d double, b bool, s string */
+    char type; /* type: n null, i int, d double, b bool, s string */
     double value;
 } scalars[] = {
     {"null", 'n', 0},
@@ -303,7 +303,7 @@ static void test_scalars(void)
 
 static const struct {
     const char *string;
-    const char *yaml; /* NULL: only the way back is tested */
+    const char *yaml; /* NULL: only parsing is tested */
 } printed[] = {
     {"abc", "abc"},
     {"mlp/up/kernel", "mlp/up/kernel"},
