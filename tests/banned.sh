@@ -1,5 +1,6 @@
 #!/bin/sh
-# Nothing calls what banned.h poisons: only debug builds would not compile.
+# Tests that no source calls a function that banned.h poisons, which otherwise only debug builds
+# notice.
 #
 # SPDX-License-Identifier: Apache-2.0
 : "${top_srcdir:=$(dirname "$0")/..}"
@@ -9,7 +10,7 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 names=$(sed -n 's/^#pragma GCC poison //p' "$top_srcdir/banned.h" | tr ' ' '|')
 
-# calls FOLDER...: the lines with a call
+# calls FOLDER...: print the lines with a call.
 calls() {
     find "$@" \( -name '*.[ch]' -o -name '*.inc' \) \
         -exec grep -nE "(^|[^[:alnum:]_])($names) ?\(" /dev/null {} +

@@ -1,6 +1,6 @@
 #!/bin/sh
-# bench --hardware: the file is whole, its constants are in their ranges, and a plan can use it.  How
-# large they are is nobody's business here.
+# Tests bench --hardware: the file is complete, its constants are within their ranges, and a plan
+# can use it.  The size of the constants is not judged.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -41,7 +41,7 @@ batch: {size: 1, seq: 16}
 params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]
 YAML
 
-# plans WITH TEXT
+# plans FILE TEXT: a plan with the file has a time.
 plans() {
     shardsim plan --json -s "hardware=$1" "$tmp/mlp.yaml"
     is 0 "a plan can use $2"

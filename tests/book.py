@@ -299,8 +299,8 @@ def a8():
 def a9():
     plan = answer("plan docs/book/llama3_70b.yaml -S fsdp-tp -s recompute=none")
     compute, sent = modelled(plan)["matmul_seconds"], transfers(plan, "dp=2048,tp=4")
-    passes = 3 * 2 * PARAMETERS / 4 / 4.05e11  # over a fourth of 2 P bytes, by four links and a half
-    hops = 12 * 80 * 32e-6  # of four small arrays a layer, three times each
+    passes = 3 * 2 * PARAMETERS / 4 / 4.05e11  # at a fourth of 2 P bytes, by four and a half links
+    hops = 12 * 80 * 32e-6  # of four small arrays per layer, three times each
     assert passes < sent["dp"] < passes + hops, (passes, sent)
     assert max(sent.values()) < compute, (sent, compute)
     step = modelled(plan)["step_seconds"]
@@ -312,7 +312,8 @@ def a9():
     )
 
 
-# Chapter and question, what is asked in a few words, what runs, the book's number, why they differ.
+# Chapter and question, the question in a few words, the function that answers it, the book's
+# number, and the reason for a difference.
 EXERCISES = [
     (
         "rooflines 1",

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The exercises of docs/book.md: commands are run, numbers are those of the formulas, and the page has
-# what comes out (BOOK_UPDATE=1 writes it).
+# Tests the exercises of docs/book.md: their commands run, their numbers follow from the formulas,
+# and the page has the results (BOOK_UPDATE=1 writes the page).
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -16,7 +16,7 @@ diag <"$tmp/wrong"
 
 sed -n 's/^    \.\/build\/shardsim \(.*\)/\1/p' "$top_srcdir/docs/book.md" >"$tmp/commands"
 while read -r command; do
-    # Words and a file below the source directory.
+    # $command is split into words.
     # shellcheck disable=SC2086
     (cd "$top_srcdir" && exec "$shardsim" $command) >"$tmp/out" 2>"$tmp/err"
     status=$?

@@ -1,14 +1,14 @@
 #!/bin/sh
-# The breakdown of a device's memory that a plan prints before a launch, against sums by hand: what is
-# there when the update begins, what each kind has at its worst, whose activations those at the peak
-# are, the largest transfer, and what the runtime of a cluster keeps.
+# Tests the memory breakdown that plan prints, against sums by hand: the bytes before the update,
+# the maximum of each kind, the owners of the activations at the peak, the largest transfer, and the
+# reserve of the cluster's runtime.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# A vocabulary so large that the peak is at the logits, whatever the stage.
+# The vocabulary is so large that the peak is at the logits for each ZeRO stage.
 cat >"$tmp/model.yaml" <<'YAML'
 version: 1
 mesh: {dp: 4}
@@ -44,7 +44,7 @@ for r in r:
     assert b["parameters"] == {"model": params, "device": params // (n if stage == 3 else 1)}
     want = {"parameters": F32 * params // (n if stage == 3 else 1),
             "optimizer": 2 * F32 * params // (n if stage else 1),
-            # Of two microbatches the loss is summed, too, and lies among them.
+            # With two microbatches the sum of losses lies among the gradients.
             "gradients": F32 * params // (n if stage else 1) +
                          (F32 if r["strategy"] == "microbatches" else 0)}
     got = {k: b["before_update"][k] for k in want}
@@ -68,8 +68,8 @@ holds "the largest transfer: gradients of the head and of a layer, whole as they
 h, f, v, n, F32 = 32, 128, 4096, 4, 4
 head, layer = F32 * h * v, F32 * (4 * h * h + 2 * h * f)
 got = {r["strategy"]: r["memory"]["breakdown"]["transfer"]["bytes"] for r in r}
-# Several kernels at once.  A reduce-scatter's result is an n-th of what it reads, an all-reduce's as
-# large.
+# One reduction takes several kernels.  A reduce-scatter's result is an n-th of its operand, an
+# all-reduce's is as large.
 assert got["zero-1"] == got["zero-3"] == (head + layer) * (n + 1) // n, got
 assert got["dp"] >= 2 * head and got["microbatches"] >= 2 * head, got
 PY
@@ -97,7 +97,7 @@ shardsim plan -S dp -s 'step=[forward, backward]' -s optimizer=null "$tmp/model.
 ! grep -q '^breakdown' "$tmp/out"
 ok $? "a step that trains nothing has none"
 
-# Of a pipeline, the rank that has most.
+# For a pipeline the breakdown is that of the rank with the highest peak.
 cat >"$tmp/pipeline.yaml" <<'YAML'
 version: 1
 mesh: {pp: 2, dp: 2}
@@ -122,13 +122,13 @@ want = {0: 2 * layer + 64 * 32, 1: 2 * layer + 64 * 32 + 32}
 assert b["parameters"] == {"model": sum(want.values()), "device": want[b["rank"]]}, b
 PY
 
-# The rest is of larger plans, which do nothing more with memory.
+# The remaining plans are larger and do nothing new with memory.
 if small_size; then
     done_testing
     exit
 fi
 
-# What docs/memory_estimators.md shows is what the program says.
+# docs/memory_estimators.md shows the program's breakdown.
 shardsim init --model llama3-8b --devices 64 --batch 512 --seq 4096 -o "$tmp/mine.yaml"
 shardsim plan -v "$tmp/mine.yaml" -s recompute=full -s 'zero={stage: 3, prefetch: 1}' -s batch.microbatches=8
 is 0 "the page's example: planned"
@@ -138,7 +138,7 @@ sed -n '/^breakdown/,/^\.\.\.$/p' "$top_srcdir/docs/memory_estimators.md" | sed 
 ok $? "the page has what it says"
 diff "$tmp/page" "$tmp/said" | head -n 5 | diag
 
-# A step on a cluster: what its runtime keeps, and the way to what would make it fit.
+# On a cluster: the reserve of its runtime, and what would make the step fit.
 for seq in 64 1048576; do
     shardsim plan --json -S dp -s hardware=h100-sxm -s batch.seq=$seq "$tmp/model.yaml"
     is $((seq > 64)) "on a cluster, $seq tokens: planned; status 1 where it does not fit"
@@ -159,8 +159,8 @@ says out "would fit with" "with a limit it tells what would fit"
 ! grep -q 'lists what would fit' "$tmp/out"
 ok $? "with the limit the changes are told, not how to ask for them"
 
-# A layer of Llama, term by term as docs/memory_estimators.md has it.  PyTorch's FSDPMemTracker counts
-# 12,603,392 bytes in float32, and 24 of seeds, for the same sizes (results/bench/estimators.md).
+# A Llama layer, term by term as in docs/memory_estimators.md.  For the same sizes PyTorch's
+# FSDPMemTracker counts 12,603,392 bytes in float32, and 24 of seeds (results/bench/estimators.md).
 cat >"$tmp/llama.yaml" <<'YAML'
 version: 1
 mesh: {fsdp: 8}
@@ -193,15 +193,16 @@ def kept(case, strategy):
 S, h, f, heads, width = 512, 256, 1024, 8, 32
 assert kept("kv_heads=8", "kept") == 12603392
 for case, bytes, kv in (("kv_heads=8", 4, 8), ("kv_heads=2", 4, 2), ("dtype=bfloat16", 2, 8)):
-    # Both norms' inputs and results, q, k and v, attention's result; gate, up, silu and their product;
-    # 1/rms a token of both norms in the layer's type, a log-sum-exp a head and token.
+    # Inputs and results of both norms, q, k and v, the result of attention; gate, up, silu and
+    # their product; 1/rms per token of both norms in the layer's type, a log-sum-exp per head and
+    # token.
     want = bytes * S * (4 * h + h + 2 * kv * width + h + 4 * f + 2) + 4 * S * heads
     assert kept(case, "kept") == want, (case, kept(case, "kept"), want)
     assert kept(case, "again") == want - bytes * S * f, (case, "with silu computed again")
 PY
 
-# A layer of Mixtral, term by term as the page has it: tp shards the experts' width, not the rows that
-# come to them.
+# A Mixtral layer, term by term as in docs/memory_estimators.md: tp shards the width of the experts,
+# not their rows.
 cat >"$tmp/mixtral.yaml" <<'YAML'
 version: 1
 mesh: {ep: 8, tp: 2}
@@ -237,8 +238,8 @@ def kept(strategy):
                   json.load(open("$tmp/mixtral_%d" % n)) if r["strategy"] == strategy) for n in (4, 5))
     return five - four
 
-# Bytes for each of Sh.  Norms' inputs, their results, q, k and v,
-# attention's result; rows as they come, gate, up, silu and product of two rows, rows as they go back.
+# In units of Sh: inputs of the norms, their results, q, k and v, the result of attention;
+# dispatched rows, gate, up, silu and product of two rows, rows before they are combined.
 Sh, f = 4096 * 4096, 3.5
 want = (2 + 1 + 1 + 1 + 0.5 + 1 + 4 + 4 * 2 * f + 2) * Sh
 assert want <= kept("kept") < 1.002 * want, (kept("kept"), want)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench, as a person or another program meets it; nothing about how long anything takes.
+# Tests bench as a person or another program uses it, without judging any duration.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -26,7 +26,7 @@ test_text() {
     ok $? "sizes from the least to the largest by a factor: 8, 32, 128"
 }
 
-# Small calls, those that several threads share, and those stored past the caches.
+# Small calls, calls that several threads share, and calls that store past the caches.
 test_values() {
     quick --json --op all --devices 3 --sizes 0,24,300000
     is 0 "all collectives: status 0"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# query: an answer a line, in order, whatever the line; the answers themselves are golden.sh's.
+# Tests query: each line gets an answer, in order, whatever the line; golden.sh tests the answers
+# themselves.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -7,14 +8,15 @@
 . "${0%/*}/program.sh"
 question='"op": "sharding.shards", "in": {"mesh": [["tp", 2]], "shape": [4, 6], "spec": [null, "tp"]}'
 
-# answer LINE...: sets status; $tmp/out has the answers as one array
+# answer LINE...: sets status; $tmp/out has the answers as one array.
 answer() {
     printf '%s\n' "$@" | timeout "$LIMIT" "$shardsim" query >"$tmp/lines" 2>"$tmp/err"
     status=$?
     { echo '[' && sed '$!s/$/,/' "$tmp/lines" && echo ']'; } >"$tmp/out"
 }
 
-# faulty TEXT KIND ID LINE: its lines are one question; an error of that kind and id, and the next line is answered
+# faulty TEXT KIND ID LINE: the question LINE (its lines are joined) gets an error of that kind and
+# id, and the next line is answered.
 faulty() {
     answer "$(printf "%s" "$4" | tr "\n" " ")" "{\"id\": \"next\", $question}"
     holds "$1" <<PY
@@ -48,7 +50,8 @@ test_faults() {
     faulty "a scenario that is no text" type 3 '{"id": 3, "op": "scenario.run", "in": {"yaml": 3}}'
 }
 
-# refused TEXT KIND WORDS OP IN: an error of that kind that says so, and the next line is answered
+# refused TEXT KIND WORDS OP IN: the question gets an error of that kind with WORDS, and the next
+# line is answered.
 refused() {
     faulty "$1" "$2" 3 "{\"id\": 3, \"op\": \"$4\", \"in\": $5}"
     says out "$3" "$1: which"
@@ -72,8 +75,8 @@ test_missing_tensors() {
         groups.device_mesh '{"mesh_dim_names": ["a"], "mesh_shape": [2], "mesh_row_major": [0, 1, 2, 3, 4, 5, 6, 7]}'
 }
 
-# What would change nothing is not passed over: what a kind of layer does not have, what says another
-# thing than the tensors, and what is only nearly a key.
+# Entries without effect are refused: a key that the kind of layer does not have, one that
+# contradicts the tensors, and a misspelt key.
 test_unknown() {
     faulty "a question with another key" bad-request 3 '{"id": 3, "strict": true, '"$question}"
     says out "unknown key 'strict' in a question; expected id, op, in" "a question with another key: which"
@@ -120,7 +123,7 @@ PY
         '{"world_size": 2, "ops": [["init", "2"]]}'
 }
 
-# What would take long, or more memory than there is, is refused before it begins.
+# Questions that need too much time or memory are refused before they start.
 test_limits() {
     step='"model": "mlp", "param_shapes": {"w1": [8, 16], "w2": [16, 8]}, "mode": "fwd_bwd"'
     refused "step.plan: devices" range "2147483647 devices are not executed" step.plan \
@@ -211,7 +214,7 @@ assert out["steps"] == ["exchange to [{}, {}]: 1792 B (1.75 KiB)"], out["steps"]
 PY
 }
 
-# Nothing is computed when an array is moved: every type will do.
+# Moving an array computes nothing, so every type works.
 test_moved_types() {
     for dtype in float32 float64 bfloat16 float16 int32 int8 uint8 int16 int64 bool \
         float8_e4m3fn float8_e5m2; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run and plan, as a person or another program meets them.
+# Tests run and plan as a person or another program uses them.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -108,7 +108,7 @@ assert r == x
 PY
 }
 
-# What is done more than once, and what a mask hides.
+# The work report: flops that are done more than once, and flops that a mask hides.
 test_work() {
     cat >"$tmp/idle.yaml" <<'YAML'
 version: 1
@@ -182,7 +182,7 @@ assert r["scenario"] == "fsdp"
 PY
 }
 
-# one_device MODEL, BATCH: a scenario with nothing sharded
+# one_device MODEL BATCH: print a scenario with nothing sharded
 one_device() {
     cat <<END
 version: 1
@@ -194,7 +194,7 @@ params: [[.*, []]]
 END
 }
 
-# What a relative error called wrong: gradients that are zero up to rounding, 16 bits.
+# Cases that a relative error would call wrong: gradients that are zero up to rounding, and 16 bits.
 test_one_device() {
     for seed in 0 1 2; do
         one_device '{kind: attention, d_model: 32, heads: 4}' '{size: 4, seq: 1}' |
@@ -221,7 +221,8 @@ assert v["ok"] is False and v["tolerance"] == 1e-30 and v["steps"] > 0
 assert len(v["wrong"]) == len(v["outputs"]) + len(v["gradients"])
 assert all(w["relative_error"] > 1e-30 and w["error"] <= 1 for w in v["wrong"])
 PY
-    # Biases of keys raise all scores of a row alike: their gradients are 0 in exact arithmetic.
+    # A bias of the keys raises all scores of a row equally, so its gradient is 0 in exact
+    # arithmetic.
     cat >"$tmp/zero.yaml" <<'YAML'
 version: 1
 mesh: {dp: 2}
@@ -284,8 +285,8 @@ PY
     silent out "all strategies over the memory limit: no text"
 }
 
-# An output may be infinite by right, as the logarithm of a mask is; not a number is a fault, be it
-# so unsharded, too.
+# An output may rightly be infinite, like the logarithm of a mask; a NaN is a fault even if the
+# unsharded computation has it.
 test_not_finite() {
     cat >"$tmp/infinite.yaml" <<'YAML'
 version: 1
@@ -322,7 +323,7 @@ test_output_lost() {
     says err 'error: standard output: ' "full disk: said"
 }
 
-# Half a minute of work in small strategies.
+# Half a minute of work, in many small strategies.
 long_scenario() {
     sed '/^strategies/,$d' "$scenarios/strategies.yaml"
     echo 'strategies:'
@@ -351,7 +352,7 @@ test_interrupt() {
     silent out "interrupted: nothing half-written"
 }
 
-# Signalled until it ends: it may not have come to read yet.
+# Signals are sent until the program ends, because it may not read its input yet.
 test_interrupted_input() {
     mkfifo "$tmp/input"
     for command in run query; do
@@ -359,7 +360,7 @@ test_interrupted_input() {
         [ $command = query ] || set -- run -
         "$shardsim" "$@" <"$tmp/input" >"$tmp/out" 2>"$tmp/err" &
         child=$!
-        exec 3>"$tmp/input" # open, and silent
+        exec 3>"$tmp/input" # the pipe is open and silent
         sleep 0.3
         while kill -INT $child 2>"$tmp/gone"; do
             sleep 0.3
@@ -374,7 +375,7 @@ test_interrupted_input() {
     done
 }
 
-# On every kind of memory the same numbers; the report says which was taken and why.
+# The kinds of device memory give the same numbers; the report names the kind and the reason.
 test_memory() {
     shardsim run -q --json --memory=mmap "$scenarios/tensor_parallel.yaml"
     is 0 "--memory=mmap: status 0"
@@ -390,7 +391,7 @@ PY
     holds "by default one kind, with a reason" <<'PY'
 assert r["device_memory"]["kind"] in ("jemalloc", "mmap", "malloc") and r["device_memory"]["why"]
 PY
-    # Arenas of 88 KiB for arrays of a few.
+    # An arena of 88 KiB each would be too much for arrays of a few bytes.
     shardsim run -q --json --set mesh.dp=192 --set batch.size=192 --set batch.seq=1 \
         --set model.d_model=4 --set model.d_ff=4 "$scenarios/data_parallel.yaml"
     is 0 "many devices with little: status 0"
@@ -403,7 +404,7 @@ assert "device_memory" not in r
 PY
 }
 
-# starts_within KB: the program starts with so many kilobytes of addresses
+# starts_within KB: the program starts with an address space of that size.
 starts_within() {
     (
         # shellcheck disable=SC3045  # as dash and bash have it
@@ -413,9 +414,9 @@ starts_within() {
     )
 }
 
-# Room for packed operands is taken when there is something to pack.
+# The buffer for packed operands is allocated only when there is something to pack.
 test_little_memory() {
-    if starts_within 8000000; then # no sanitizer, which needs terabytes of addresses
+    if starts_within 8000000; then # a sanitizer needs terabytes of addresses
         starts_within 60000
         ok $? "starts in 60 MB of addresses"
     else
@@ -433,7 +434,8 @@ test_16_bits() {
     python3 - "$tmp/out" >"$tmp/wrong" 2>&1 <<'PY'
 import json, sys
 for name, e in json.load(open(sys.argv[1]))["verify"]["relative_errors"].items():
-    # 2^-9 of itself is what storing loses at most; nothing is exact here, and nothing is lost.
+    # Storing in bfloat16 loses at most 2^-9 of a value, so no error is larger than rounding
+    # explains, and none is 0.
     assert 2**-12 < e["unsharded"] < 0.1 and 2**-12 < e["sharded"] < 0.1, (name, e)
 PY
     ok $? "bfloat16: what each array is off, sharded and unsharded"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Published models on the clusters of scenarios/models: each is planned, its parts come to its step,
-# it fits, and what it reaches is what such clusters reach; a million devices are planned at once.
+# Tests published models on the clusters of scenarios/models: each is planned, its parts add up to
+# its step, it fits, and its MFU is one that such clusters reach; a million devices are planned at
+# once.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -34,7 +35,7 @@ for file in "$models"/*.yaml; do
     ok $? "$name: lines of at most 100 characters"
     grep -q "scenarios/$name" "$top_srcdir/Makefile.am"
     ok $? "$name: is in the release"
-    # Large plans are one thread's work; a sanitizer has seen all of that in the small ones.
+    # Large plans run in one thread; under a sanitizer the small ones run the same code.
     case ${SHD_TEST_SIZE:-}$file in
     small*llama3-8b* | small*mixtral* | [!s]*) ;;
     *) continue ;;
@@ -54,7 +55,7 @@ if small_size; then
     exit 0
 fi
 
-# What their comments promise.
+# The figures that the comments of the scenarios promise.
 cp "$tmp/gpt3-175b.yaml.json" "$tmp/out"
 holds "GPT-3: a third more is done than counts, in some half a minute" <<'PY'
 t = r["time"]["modelled"]
@@ -87,8 +88,8 @@ assert r["work"]["model_flops"] / (15360 * 4096) < 6 * 0.1 * 671e9, r["work"]
 assert ep > r["time"]["modelled"]["exposed_communication_seconds"] / 2, r["time"]
 PY
 
-# A million devices: 131,072 replicas of a node, each with a batch of its own.  Latency grows with the
-# logarithm of the nodes, so that the step takes hardly longer.
+# A million devices: 131,072 replicas of a node, each with a batch of its own.  Latency grows with
+# the logarithm of the number of nodes, so the step takes hardly longer.
 for replicas in 128 131072; do
     shardsim plan -q --json -S tp-dp -s mesh.dp=$replicas -s batch.size=$((16 * replicas)) \
         "$models/llama3-8b.yaml"

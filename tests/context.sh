@@ -1,6 +1,7 @@
 #!/bin/sh
-# Long sequences as a person sees them: the steps of a ring are explained, why one order loses is
-# counted, and the table of docs/context.md is what its command prints (CONTEXT_UPDATE=1 writes it).
+# Tests long sequences as a user sees them: explain shows the steps of a ring, the reports count why
+# one order loses, and the table of docs/context.md is the output of its command (CONTEXT_UPDATE=1
+# writes the table).
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR

@@ -1,14 +1,14 @@
 #!/bin/sh
-# What the course shows is what the program prints: every command of every lesson is run.
+# Tests that the course shows what the program prints: every command of every lesson is run.
 #
-# COURSE_UPDATE=1 writes what was printed into the lessons instead of comparing.
+# COURSE_UPDATE=1 writes the output into the lessons instead of comparing.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# Lessons are Markdown: in ```console blocks a line "$ command" is followed by what it prints.
+# Lessons are Markdown: in ```console blocks a line "$ command" is followed by its output.
 cat >"$tmp/lesson.py" <<'PY'
 import difflib, os, re, subprocess, sys
 
@@ -29,7 +29,7 @@ def masked(command, lines):
 def run(command):
     got = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          timeout=120, check=False)
-    if got.returncode or got.stderr: # nothing to learn from: never written into a lesson
+    if got.returncode or got.stderr: # a failing command is never written into a lesson
         sys.exit("%s: status %d: %s" % (command, got.returncode, got.stderr.decode()))
     return got.stdout.decode().splitlines()
 
@@ -78,12 +78,12 @@ for lesson in docs/course/[0-9]*_*.md; do
     ok $? "course: $lesson"
     diag <"$tmp/wrong"
 done
-# A picture is what the command below it draws.
+# A picture of a lesson is drawn by the command below it.
 # shellcheck disable=SC2016
 grep -ho '`shardsim [^`]* -o [a-z0-9_]*\.svg`' docs/course/*.md | tr -d '`' >"$tmp/pictures"
 while read -r _ command; do
     file=${command##* }
-    # Words, of which the last is the file's name.
+    # $command is split into words; the last one is the name of the file.
     # shellcheck disable=SC2086
     shardsim ${command% *} "$tmp/$file"
     is 0 "course: $command"
@@ -96,12 +96,12 @@ cmp -s "$tmp/drawn" "$tmp/there"
 ok $? "course: every picture has its command"
 
 for scenario in docs/course/*.yaml; do
-    if grep -q '^model:.*size:' "$scenario"; then # a published model: no machine here executes it
+    if grep -q '^model:.*size:' "$scenario"; then # a published model, too large to execute here
         shardsim plan -s limits.memory=1TiB "$scenario"
         is 0 "course: $scenario can be planned"
         continue
     fi
-    sampled 4 || continue # lessons run them, too
+    sampled 4 || continue # the lessons run most scenarios, too
     shardsim run -q "$scenario"
     is 0 "course: $scenario runs and is right"
     says out '^verified  *ok' "course: $scenario is verified"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The last test: what each test took, beside its share in tests/tiers; and the table has every test.
+# Tests, after all other tests, that none took longer than its share in tests/tiers, that the table
+# has every test, and prints the dearest.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -9,7 +10,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 tiers=$top_srcdir/tests/tiers
 
-# tests VARIABLE: what a list of tests/local.mk has
+# tests VARIABLE: print a list of tests/local.mk.
 tests() {
     sed -n "/^$1 /,/^\$/s,^[[:space:]]*%D%/\([a-z0-9_.]*\).*,\1,p" "$top_srcdir/tests/local.mk"
 }
@@ -23,8 +24,8 @@ awk '!/^#/ && NF && !($2 ~ /^[0-9.]+$/ && $3 ~ /^c[aA]?[tT]?$/)' "$tiers" >"$tmp
 ok $? "each row has seconds and tiers"
 diag <"$tmp/wrong"
 
-# NAME SECONDS SHARE, the dearest first.  Thrice what the table says is noise of a busy machine; more is a
-# test that has grown.
+# NAME SECONDS SHARE, the dearest first.  A busy machine can triple the seconds of the table; more
+# means that a test has grown.
 for file in "$top_builddir"/tests/*.cpu; do
     [ -e "$file" ] || continue
     name=${file##*/}
@@ -38,7 +39,7 @@ done | sort -k2,2nr >"$tmp/taken"
     head -n 10 "$tmp/taken" | awk '{ printf "  %-24s %7.1f  of %g\n", $1, $2, $3 }'
 } >"$tmp/said"
 diag <"$tmp/said"
-# Where make check gives tests the terminal.
+# The file descriptor 9 is the terminal where make check gives tests one.
 if [ -n "${SHD_TERMINAL:-}" ]; then cat "$tmp/said" >&9; fi
 if [ "${SHD_TEST_TIER:-}" = change ] && [ "${SHD_SANITIZER:-no}" = no ]; then
     awk '$2 > 3 * $3 + 3' "$tmp/taken" >"$tmp/wrong"

@@ -1,16 +1,17 @@
 #!/bin/sh
-# Four and five axes at once, on 16 and 32 devices: a training is that of one device, step by step.
+# Tests training with four and five parallel axes at once, on 16 and 32 devices: each step has the
+# loss of one device.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# A sanitizer has seen all that there is to see after a few steps.
+# A few steps suffice under a sanitizer, as later ones run the same code.
 STEPS=20
 small_size && STEPS=3
 
-# learns SCENARIO WITHIN ARGUMENT...: all losses are the first strategy's within so much.
+# learns SCENARIO WITHIN ARGUMENT...: all losses are those of the first strategy, within WITHIN.
 learns() {
     file=$scenarios/$1.yaml within=$2
     shift 2
@@ -39,14 +40,15 @@ assert axes == want, axes
 PY
 done
 
-# The ranks of cp compute the rows of the same experts twice unless these are sharded over cp, too.
+# Unless experts are sharded over cp too, the ranks of cp compute the rows of the same experts
+# twice.
 shardsim plan --json "$scenarios/train_5d.yaml"
 holds "folded: every row is computed once, otherwise twice" <<'PY'
 done = {s["strategy"]: s["balance"]["expert_flops"]["mean"] * len(s["flops"]) for s in r}
 assert done["one-device"] == done["folded"] > 0 and done["5d"] == 2 * done["folded"], done
 PY
 
-# What a test of losses sees: with other data they are not the same.
+# The test of losses can fail: other data give other losses.
 cat >"$tmp/seeds.yaml" <<YAML
 $(sed '/^strategies:/,$d' "$scenarios/train_4d.yaml")
 strategies:

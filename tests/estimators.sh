@@ -1,8 +1,9 @@
 #!/bin/sh
-# Errors that estimators of training memory are known for, each planned here and held to a count from
-# first principles: experts divided by tensor parallelism that does not cut them; activations of
-# experts as if they were dense; all stages of a pipeline alike; vocabulary and head left out; keys
-# and values as wide as queries.
+# Tests that plans do not share known errors of estimators of training memory; each case is compared
+# with a count from first principles.  The errors are: dividing experts by tensor parallelism that
+# does not shard them; counting activations of experts as if they were dense; treating all stages of
+# a pipeline alike; leaving out vocabulary and head; and taking keys and values to be as wide as
+# queries.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -36,7 +37,7 @@ sed -e 's/^batch:/moe: {experts: 4, top_k: 2, capacity: 1}\n&/' \
 sed -e 's/^\( *- .moe.\).*/\1(gate|up)\/kernel, [dp, null, tp]]\n\1down\/kernel, [dp, tp]]/' \
     "$tmp/experts.yaml" >"$tmp/both.yaml"
 
-# plan NAME OPTION...: its plan is $tmp/NAME.json
+# plan NAME OPTION...: keep the plan in $tmp/NAME.json
 plan() {
     name=$1
     shift
@@ -44,7 +45,7 @@ plan() {
     is 0 "$name: planned"
     cp "$tmp/out" "$tmp/$name.json"
 }
-# What each check begins with.
+# The begin of each check.
 common='
 def plan(name):
     return json.load(open(sys.argv[1][:-3] + name + ".json"))
@@ -72,7 +73,7 @@ assert kind("experts", "parameters") == bytes * (rest + router + expert // dp)
 assert kind("both", "parameters") == bytes * (rest + router + expert // dp // tp)
 PY
 
-# Of four layers more, so that what is in hand at the peak does not count.
+# The difference to four more layers is free of the rest of the memory at the peak.
 for layers in 4 8; do
     for ff in 64 128; do
         plan "dense_${layers}_$ff" -s model.layers=$layers -s model.d_ff=$ff "$tmp/model.yaml"
@@ -108,7 +109,7 @@ assert weights == [layer * n for n in has], weights
 PY
 
 plan vocabulary -s model.vocab=512 "$tmp/model.yaml"
-plan logits -s model.vocab=2048 "$tmp/model.yaml" # enough that the peak is where the loss is
+plan logits -s model.vocab=2048 "$tmp/model.yaml" # large enough for the peak to be at the loss
 plan logits_more -s model.vocab=4096 "$tmp/model.yaml"
 plan tied -s 'params=[[".*", []]]' -s model.tied=true "$tmp/model.yaml"
 plan tied_vocabulary -s 'params=[[".*", []]]' -s model.tied=true -s model.vocab=512 "$tmp/model.yaml"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The example programs run, and say what they are meant to say.
+# Tests that the example programs run and print the expected figures.
 #
 # SPDX-License-Identifier: Apache-2.0
 : "${top_srcdir:=$(dirname "$0")/..}" "${top_builddir:=.}"

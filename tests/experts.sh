@@ -1,7 +1,7 @@
 #!/bin/sh
-# What run and plan tell of experts: tokens of each, drops, bytes into devices, and who holds the
-# hot one; and what explain tells of their all-to-all.  The table of docs/experts.md is what its
-# command prints (EXPERTS_UPDATE=1 writes it).
+# Tests the figures of run and plan on experts: tokens of each expert, drops, bytes into devices,
+# and the rank of the hot expert; and explain's words on their all-to-all.  The table of
+# docs/experts.md is the output of its command (EXPERTS_UPDATE=1 writes the table).
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -21,7 +21,7 @@ params:
 axes: {batch: [dp, ep]}
 YAML
 
-# Whatever the workload, in a run as in a plan: 8 * 16 tokens choose two of 8 experts, in two groups.
+# figures run|plan WORKLOAD: 8 * 16 tokens choose two of 8 experts, in two groups.
 figures() {
     shardsim "$1" -q --json -s "moe.routing=$2" "$tmp/moe.yaml"
     is 0 "$1, $2: status 0"
@@ -34,7 +34,7 @@ for e in r["experts"]:
     for load in experts, ranks, received:
         each = load["each"]
         assert each[load["most"]] == max(each) and load["mean"] == sum(each) / len(each)
-    # the capacity: 1.25 of an even share of the 128 choices of a group
+    # the capacity is 1.25 of an even share of the 128 choices of a group
     assert max(experts["each"]) <= 2 * 20 and max(ranks["each"]) <= 2 * 20, e
     links = e.get("links")
     if links:
@@ -46,7 +46,7 @@ for e in r["experts"]:
         assert [links["from"], links["to"], links["most_bytes"]] in each, e
         for device in range(8):
             assert sum(b for f, t, b in each if t == device) == received["each"][device], e
-    # nothing is sent but kept rows, 32 float32 numbers each
+    # only kept rows are sent, 32 float32 numbers each
     assert sum(received["each"]) <= (e["choices"] - e["dropped"]) * 32 * 4
 rows = [c for c in r["collectives"] if c["op"] == "all-to-all-v" and c["phase"] == "forward" and
         c["where"].endswith("dispatch")]
@@ -75,7 +75,7 @@ holds "run, learned: counted, not assumed" <<'PY'
 assert not any(e["assumed"] for e in r["experts"])
 assert all(e["links"]["used"] > 0 for e in r["experts"])
 PY
-# Several microbatches: all that goes over a link in the step.
+# With several microbatches, the bytes of a link are those of the whole step.
 shardsim run -q --json -s moe.routing=rotating -s batch.microbatches=2 -s batch.size=16 \
     -s optimizer.kind=adamw -s 'step=[forward, backward, update]' "$tmp/moe.yaml"
 is 0 "run, two microbatches: status 0"
@@ -95,7 +95,7 @@ ok $? "dropless: nothing is dropped"
 ! awk 'length > 80 { wide = 1 } END { exit !wide }' "$tmp/out"
 ok $? "plan: 80 columns"
 
-# Workloads do what they say without being told how many ranks there are.
+# Workloads find the number of ranks from the sharding.
 shardsim plan --json -s moe.routing=hot-rank -s moe.capacity=0 -s batch.seq=256 "$tmp/moe.yaml"
 holds "a hot rank: as many ranks as experts are cut into, the first with half of all rows" <<'PY'
 ranks = r["experts"][0]["rows_of_ranks"]["each"]
@@ -103,7 +103,7 @@ assert len(ranks) == 8 and 0.49 < sum(ranks[:2]) / sum(ranks) < 0.51, ranks
 PY
 shardsim plan --json -s moe.routing=ragged -s moe.capacity=0 "$tmp/moe.yaml"
 holds "ragged: as many sources as tokens are cut into, the last with a quarter of its tokens" <<'PY'
-# Of the 4 sources of a group, with 16 tokens each: 16 + 12 + 8 + 4 tokens that choose two experts.
+# Each group has 4 sources of 16 tokens: 16 + 12 + 8 + 4 tokens choose two experts.
 assert r["experts"][0]["choices"] == 2 * 40 * 2, r["experts"][0]["choices"]
 PY
 while read -r where what setting; do

@@ -101,7 +101,7 @@ def queue(ids, choices, experts, capacity, by_choices):
     return kept, counts
 
 
-# The grid's scenario: 16 sequences of 8 tokens in two replicas of ep * 2 devices.
+# The scenario of the grid: 16 sequences of 8 tokens in two replicas of ep * 2 devices.
 DP, TP, BATCH, SEQ, WIDTH, EXPERT_WIDTH, TOP_K, SEED = 2, 2, 16, 8, 16, 8, 2, 3
 
 
@@ -115,7 +115,7 @@ def expected(kind, experts, ep, capacity, drop):
     room = room_of(tokens, experts, capacity)
     kept, counts = queue(ids, TOP_K, experts, room, drop == "choices")
     received = [0] * ep
-    for token, expert in kept:  # a row goes from the rank of its token to that of its expert
+    for token, expert in kept:  # a row goes from the rank of its token to the rank of its expert
         source, holder = token * ep // tokens, expert * ep // experts
         received[holder] += (source != holder) * WIDTH * 4
     return {
@@ -140,7 +140,7 @@ def sums(r, e, ep):
         same(c["where"], c["received_bytes"], sum(e["received_bytes"]["each"]))
     same("rows of experts", sum(e["rows_of_experts"]["each"]), e["choices"] - e["dropped"])
     rows = [n for n in e["rows_of_ranks"]["each"] for _ in range(TP)]
-    # Two products forward, each with two in the backward phase, 2 flops an element pair.
+    # Two products forward and four backward, of 2 flops per pair of elements.
     most = max(rows) * 3 * 2 * 2 * WIDTH * EXPERT_WIDTH // TP
     same("flops of experts, at most", r["balance"]["expert_flops"]["max"], most)
 

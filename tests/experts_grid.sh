@@ -1,7 +1,7 @@
 #!/bin/sh
-# Eight and 64 experts under every workload, sharded over 1, 2, 4 and 8 ranks, with their width over two
-# more and two replicas: values and gradients are those of one device, and drops, rows and bytes
-# those that experts_grid.py counts, in plans as in runs.
+# Tests 8 and 64 experts under every workload, sharded over 1, 2, 4 and 8 ranks, with their width
+# over two more ranks and two replicas: values and gradients are those of one device; drops, rows
+# and bytes are those that experts_grid.py counts, in plans and runs.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -23,14 +23,14 @@ params:
 axes: {batch: [dp, ep]}
 strategies:
 YAML
-# With all that come, and with room for fewer than an even share: then something is dropped.
+# Capacity for all choices, and for three quarters of an even share, so that choices are dropped.
 for routing in learned uniform zipf hot-expert hot-rank ragged empty rotating; do
     for room in 0_tokens 0.75_tokens 0.75_choices; do
         echo "  - {name: ${routing}_$room, moe: {routing: $routing, capacity: ${room%_*}, drop: ${room#*_}}}"
     done
 done >>"$tmp/grid.yaml"
 
-# Sanitizers take their time: of the grid its corners.
+# The corners of the grid suffice under sanitizers, which are slow.
 grid='8:1 8:2 8:4 8:8 64:1 64:2 64:4 64:8'
 small_size && grid='8:1 8:4 64:2'
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The shared libraries export what their public headers declare with SHD_API, and nothing else.
+# Tests that the shared libraries export exactly the functions that their public headers declare
+# with SHD_API.
 #
 # SPDX-License-Identifier: Apache-2.0
 : "${CC:=cc}" "${NM:=nm}" "${top_srcdir:=$(dirname "$0")/..}" "${top_builddir:=.}"
@@ -8,12 +9,12 @@
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-# exported LIBRARY: the names it defines, but for those that C reserves for the toolchain.
+# exported LIBRARY: print the defined names, except those that C reserves for the toolchain.
 exported() {
     $NM -D --defined-only "$1" | sed 's/.* //; s/@.*//' | grep -v '^_' | sort -u
 }
 
-# declared HEADER...: the name in each declaration that starts with SHD_API.
+# declared HEADER...: print the name in each declaration that starts with SHD_API.
 declared() {
     cat "$@" | awk '
         { text = text " " $0 }
@@ -29,7 +30,7 @@ declared() {
         }' | sort -u
 }
 
-# compare LIBRARY HEADER...: prints each difference; nothing when all is well.
+# compare LIBRARY HEADER...: print each difference.
 compare() {
     exported "$1" >"$dir/have"
     shift

@@ -165,7 +165,7 @@ def same_shape(what, make, shape):
 
 
 def shape_of_python(text):
-    return ast.dump(ast.parse(text))  # parse bytes, so that a line that names an encoding takes effect
+    return ast.dump(ast.parse(text))  # bytes, since only in bytes Python obeys a line with the name of an encoding
 
 
 def shape_of_shell(text):

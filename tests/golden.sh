@@ -1,7 +1,7 @@
 #!/bin/sh
-# The questions of the golden data are answered as other systems answer them.
+# Tests that the questions of the golden data are answered as other systems answer them.
 #
-# The data is not part of this repository: it is looked for where SHARDSIM_GOLDEN says, else in
+# The data is not part of this repository: it is in the folder SHARDSIM_GOLDEN, else in
 # shared/golden beside the source tree.
 #
 # SPDX-License-Identifier: Apache-2.0
@@ -19,12 +19,12 @@ fi
 while read -r file options; do
     case $file in '' | '#'*) continue ;; esac
     if small_size && ! sampled 3; then continue; fi
-    # Options are words.
+    # $options is split into words.
     # shellcheck disable=SC2086
     python3 "$SHARDSIM_GOLDEN/check.py" --program "$shardsim" $options \
         "$SHARDSIM_GOLDEN/$file" >"$tmp/answers" 2>&1 </dev/null
     status=$?
-    # A selection that selects nothing proves nothing.
+    # A selection without questions proves nothing.
     if grep -q ': 0 of 0$' "$tmp/answers"; then
         status=1
     fi

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Each header compiles by itself: the public ones as strict C17 and as C++17, the others as C17.
+# Tests that each header compiles by itself: public headers as strict C17 and as C++17, the others
+# as C17.
 #
 # SPDX-License-Identifier: Apache-2.0
 : "${CC:=cc}" "${CXX:=c++}" "${top_srcdir:=$(dirname "$0")/..}"
@@ -8,7 +9,8 @@
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-# compile COMPILER... -I DIR...: one include from stdin, and something that is not an empty file.
+# compile COMPILER... -I DIR...: compile an include from stdin, and a declaration, as an empty file
+# is an error.
 compile() {
     {
         cat
@@ -16,7 +18,7 @@ compile() {
     } | "$@" -Wall -Wextra -Werror -fsyntax-only - >"$dir/out" 2>&1
 }
 
-# CC and CXX are commands with options, and so are not quoted.
+# CC and CXX may have options, so they are not quoted.
 strict_c() {
     name=$1
     shift
@@ -42,7 +44,7 @@ have_cxx() {
     command -v "${CXX%% *}" >/dev/null
 }
 
-# Where the public headers of each room lie.
+# The folders of the public headers.
 set -- -I "$top_srcdir/lib" -I "$top_srcdir/sim/run" \
     -I "$top_srcdir/sim/trial"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Names from outside, in files, of files and on the command line, with what a terminal acts upon: no
-# subcommand shows any of it as it is, in text, TAP, JUnit, annotations, SVG, CSV or JSON.
+# Tests names with terminal control characters, in files, of files and on the command line: no
+# subcommand prints such a character, in text, TAP, JUnit, annotations, SVG, CSV or JSON.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -16,10 +16,10 @@ import xml.etree.ElementTree as tree
 program, folder = sys.argv[1:]
 os.chdir(folder)
 
-# What each is for a terminal: a colour, a title, C1's CSI, turned writing, unseen, line ends, tags.
+# The characters: a colour, a title, C1's CSI, reversed writing, invisible ones, line ends, tags.
 NASTY = "n\x1b[31m\x1b]0;t\x07\x7f\u009b2J\u0085\u202e\u2066\u200b\u2028\u2029\ufeff\u00ad\U000e0041\n\r\tQ"
-SLY = "n\u009b31m\u00ad\u202e\u2066\u200b\u2028\u2029\ufeff\u061cQ"  # none that a name may not have
-BYTES = b"\xff\x9b2J\xc3\xed\xa0\x80"  # no UTF-8
+SLY = "n\u009b31m\u00ad\u202e\u2066\u200b\u2028\u2029\ufeff\u061cQ"  # only characters that a name may have
+BYTES = b"\xff\x9b2J\xc3\xed\xa0\x80"  # not UTF-8
 count = 0
 
 
@@ -43,7 +43,7 @@ def fault(data):
     for i, c in enumerate(text.replace("\r\n", "\n")):
         if is_nasty(c):
             return "%r in %r" % (c, text[max(0, i - 60) : i + 20])
-    if "\nQ" in text:  # behind the line ends of the name
+    if "\nQ" in text:  # after the line ends of the name
         return "a name that ends a line: %r" % text[:300]
     return ""
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# import and export of options: a layout goes to Megatron-LM or torchtitan and comes back with the
-# same mesh, bytes and memory; what one cannot say is told, at its place where there is one.
+# Tests import and export of options: a layout exported to Megatron-LM or torchtitan and imported
+# again has the same mesh, bytes and memory; what a system cannot express is reported, at its place
+# if there is one.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -11,12 +12,12 @@ cat >"$tmp/figures.py" <<'END'
 import json, sys
 d = json.load(open(sys.argv[1]))
 received = d["received_bytes"]
-axes = sorted(received.pop("by_axis").values())  # of other names
-d["memory"].pop("breakdown", None)  # whose parts and transfers have names, too
+axes = sorted(received.pop("by_axis").values())  # axes may have other names
+d["memory"].pop("breakdown", None)  # parts and transfers have names of arrays
 print([n for _, n in d["mesh"] if n > 1], received, axes, d["memory"], d["flops"])
 END
 
-# there_and_back TARGET SCENARIO STRATEGY [OPTION...]
+# there_and_back TARGET SCENARIO STRATEGY [OPTION...]: export and import give the same figures.
 there_and_back() {
     target=$1 scenario=$2 strategy=$3
     shift 3
@@ -57,7 +58,8 @@ there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=f
 there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=none \
     -s 'mesh={pp: 2, dp: 64, tp: 8}' -s pipeline.axis=pp -s zero.stage=3 -s gathered=keep
 
-# What plans take to run beside computations is asked for; what is not of the layout is said to be so.
+# Export asks for the overlap that the plan assumes, and says which options are not part of the
+# layout.
 shardsim export --to megatron "$scenarios/models/llama3-70b.yaml"
 says out '^    --overlap-grad-reduce ' "Megatron-LM: gradients are summed beside the backward phase"
 says out '^    --overlap-param-gather ' "Megatron-LM: parameters are gathered beside the forward phase"
@@ -68,7 +70,7 @@ shardsim export --to megatron "$scenarios/llama3.yaml" -s 'mesh={dp: 1, tp: 2}' 
 grep -q "size 2" "$tmp/out" && ! grep -q "overlap-" "$tmp/out"
 ok $? "Megatron-LM: without replicas there is nothing to run beside"
 
-# What Megatron-LM refuses to start without.
+# Settings without which Megatron-LM refuses to start.
 says out '^# On Hopper and older devices set the variable CUDA_DEVICE_MAX_CONNECTIONS=1' \
     "Megatron-LM: tensor parallelism demands a variable"
 shardsim export --to megatron -S zero-2 "$scenarios/train_microbatches.yaml"
@@ -76,7 +78,7 @@ says out '^    --ckpt-format fsdp_dtensor' "Megatron-LM: its FSDP takes one form
 says out '^# .*FSDP refuses the variable CUDA_DEVICE_MAX_CONNECTIONS=1' \
     "Megatron-LM: its FSDP refuses that variable"
 
-# Whether a layer is computed again to its end is told where a system does other than is planned.
+# Export says so if a system recomputes more or less of a layer than the plan.
 shardsim export --to megatron -S tp-recompute "$scenarios/train_microbatches.yaml"
 says out '^# Megatron-LM computes layers again to their end' "Megatron-LM: more is computed again than planned"
 shardsim export --to megatron -S tp-recompute -s 'recompute={whole: true}' "$scenarios/train_microbatches.yaml"
@@ -91,7 +93,7 @@ says out '^# torchtitan keeps what tensor parallelism gathers' "torchtitan: more
 ! grep -E '^(expert_parallel|context_parallel_rotate|pipeline_parallel_[sm])' "$tmp/out"
 ok $? "torchtitan: no option of stages, experts or contexts where there are none"
 
-# refuses TEXT TARGET SCENARIO STRATEGY [OPTION...]
+# refuses TEXT TARGET SCENARIO STRATEGY [OPTION...]: export is refused with TEXT.
 refuses() {
     text=$1 target=$2 scenario=$3 strategy=$4
     shift 4
@@ -147,7 +149,7 @@ grep -q '^# Not said, taken as in Megatron-LM: --weight-decay 0.01 --clip-grad 1
     grep -q '^  weight_decay: 0.01$' "$tmp/job.yaml" && grep -q '^  clip: 1.0$' "$tmp/job.yaml"
 ok $? "what is not said is as Megatron-LM has it, and a comment says so"
 
-# A job of 16 devices, to which options are added; --vocab-size apart.
+# job OPTION...: import a job of 16 devices with additional options; --vocab-size is among those.
 job() {
     printf '%s ' torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py --num-layers 8 \
         --hidden-size 64 --num-attention-heads 4 --seq-length 32 --micro-batch-size 1 \
@@ -156,7 +158,7 @@ job() {
     "$shardsim" import --allow-unknown --from megatron "$tmp/job.sh" >"$tmp/job.yaml" 2>"$tmp/err"
 }
 
-# becomes LINE OPTION...: a line of the scenario, which can be planned
+# becomes LINE OPTION...: the imported scenario has LINE and can be planned.
 becomes() {
     line=$1
     shift
@@ -212,7 +214,7 @@ experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type al
 job --vocab-size 50257 && grep -q '^# The vocabulary of 50257 is padded to a multiple of 256' "$tmp/job.yaml"
 ok $? "megatron: the padding of the vocabulary is told"
 
-# cannot TEXT OPTION...: an error that says it, at its place, and nothing written
+# cannot TEXT OPTION...: import is refused with TEXT and writes nothing.
 cannot() {
     text=$1
     shift
@@ -270,8 +272,9 @@ cannot "--recompute-modules names 'mlps'; expected some of core_attn," --vocab-s
     --recompute-activations --recompute-modules core_attn mlps
 cannot 'expected one of them' --vocab-size 256 --moe-layer-recompute --recompute-granularity full
 
-# A vocabulary that is left to a tokenizer: by its name, told; else an error.
-# takes LINE OPTION...
+# A vocabulary that the job leaves to a tokenizer: import takes it from the tokenizer's name and
+# says so, or refuses.
+# takes LINE OPTION...: the imported scenario has LINE and says that its vocabulary is a guess.
 takes() {
     line=$1
     shift
@@ -291,7 +294,7 @@ for hints in '--tokenizer-type HuggingFaceTokenizer --tokenizer-model /a/tokeniz
     # shellcheck disable=SC2086
     cannot 'or --vocab N here' $hints
 done
-# variables FILE: a job in a variable of a file that another reads, behind the lines of stdin
+# variables FILE: write a job as a variable of FILE, behind the lines of stdin, and import FILE.
 variables() {
     job --tokenizer-type HuggingFaceTokenizer
     { cat; printf 'MODEL_ARGS="%s"\n' "$(sed 's/^torchrun//' "$tmp/job.sh")"; } >"$tmp/$1"
@@ -308,8 +311,8 @@ END
 [ $? -eq 2 ] && grep -q 'or --vocab N here' "$tmp/err"
 ok $? "megatron: of two tokenizers neither is taken"
 
-# The optimizer's state over all ranks, where they hold different experts or other tokens.
-# over AXIS OPTION...
+# over AXIS OPTION...: the distributed optimizer shards its state over all ranks, also over ranks
+# with different experts or tokens.
 over() {
     axis=$1
     shift
@@ -335,7 +338,7 @@ over '[dp, cp]' --context-parallel-size 4 --expert-model-parallel-size 4
 over '[dp, ep, cp]' --context-parallel-size 2 --expert-model-parallel-size 4
 ! grep -q 'less memory' "$tmp/options" "$tmp/over.yaml"
 ok $? "megatron: over several axes, too"
-# What a scenario shards over fewer ranks than they do is told.
+# Export says so if a scenario shards the optimizer over fewer ranks than Megatron-LM does.
 fewer() {
     shardsim export --to megatron "$tmp/over.yaml" -s zero.axis=dp
     says out "^# .* $1, too: less memory" "megatron: ZeRO not over $1"
@@ -347,7 +350,7 @@ fewer 'over ranks of context'
 
 # ---- what Megatron-LM's words mean ----
 
-becomes '  d_ff: 128' --swiglu # two thirds of 4 x 64, in whole 64s
+becomes '  d_ff: 128' --swiglu # two thirds of 4 x 64, as a multiple of 64
 # shellcheck disable=SC2086
 {
     becomes '  renormalize: true' $experts --moe-router-score-function sigmoid --moe-router-pre-softmax
@@ -361,14 +364,14 @@ for option in '--fp8-param' '--transformer-engine-fp8' '--multi-latent-attention
     cannot "${option%% *}" --vocab-size 256 $option
 done
 
-# trains PROGRAM OPTION...: a small job of a program, in one type of 16 bits or none
+# trains PROGRAM OPTION...: import a small job of a program, without an option for a 16-bit type
 trains() {
     printf '%s ' torchrun --nproc-per-node 4 "$@" --hidden-size 32 --num-attention-heads 4 --vocab-size 64 \
         --micro-batch-size 1 --global-batch-size 4 --tensor-model-parallel-size 2 >"$tmp/job.sh"
     "$shardsim" import --from megatron "$tmp/job.sh" >"$tmp/job.yaml" 2>"$tmp/err"
 }
 decoder='--num-layers 2 --seq-length 16'
-# types LINE OPTION...
+# types LINE OPTION...: the imported scenario has LINE of types
 types() {
     line=$1
     shift
@@ -412,9 +415,9 @@ ok $? "megatron: a program of another name is told"
 trains pretrain_gpt.py $decoder && ! grep -q '^# No\(t a\)\? program' "$tmp/job.yaml"
 ok $? "megatron: its own program is not"
 
-# tests of Megatron-LM: a map of options; the folder says the model
+# Test configurations of Megatron-LM: a map of options, with the model in the folder's name.
 mkdir -p "$tmp/bert/a" "$tmp/gpt/a" "$tmp/t5/a" "$tmp/other"
-# test_case FOLDER < OPTIONS
+# test_case FOLDER <OPTIONS: import a test configuration.
 test_case() {
     { printf 'ENV_VARS:\n  A: 1\nBASE_MODEL_ARGS:\n  --num-layers: 9\nMODEL_ARGS:\n'; cat; echo 'TEST_TYPE: regular'; } \
         >"$tmp/$1/model_config.yaml"
@@ -452,7 +455,7 @@ diag <"$tmp/err"
 [ $? -eq 2 ] && grep -q -- '--vocab is for megatron' "$tmp/out"
 ok $? "--vocab is for megatron"
 
-# faults SOURCE EXPECTED < TEXT
+# faults SOURCE PLACES <TEXT: errors at these places
 faults() {
     cat >"$tmp/bad"
     (cd "$tmp" && "$shardsim" import --from "$1" bad) >"$tmp/out" 2>"$tmp/err"
@@ -521,7 +524,7 @@ ok $? "what may stand for options is named on the first line, and the status is 
     grep -q '^  lr: 6e-05$' "$tmp/launch.yaml" && grep -q '^  - \[out, \[\[dp\], tp, null\]\]$' "$tmp/launch.yaml"
 ok $? "a launch script: variables, defaults, arrays, comments"
 diag <"$tmp/err"
-# expands VALUE SCRIPT [OPTIONS]: the number of layers
+# expands VALUE SCRIPT [OPTIONS]: after SCRIPT the variable N has VALUE, the number of layers
 expands() {
     job --vocab-size 256
     options=$(sed 's/^torchrun//; s/--num-layers 8//' "$tmp/job.sh")
@@ -561,7 +564,7 @@ N=4;'
     expands 4 'f() { N=4; }; f; case $N in 4*) ;; *) N=1;; esac; false ||'
 }
 
-# needs_shell PLACE TEXT SCRIPT
+# needs_shell PLACE TEXT SCRIPT: import refuses SCRIPT at PLACE.
 needs_shell() {
     printf '%s\n' "$3" >"$tmp/bad"
     (cd "$tmp" && "$shardsim" import --from megatron bad) >"$tmp/out" 2>"$tmp/err"
@@ -611,7 +614,7 @@ torchrun --lr 1'
     grep -q '^  activation: swiglu$' "$tmp/out" && grep -q 'seq: 16,' "$tmp/out" && grep -q -- '--wandb-project' "$tmp/out"
 ok $? "a file of variables alone, with what says nothing of the layout under a condition"
 diag <"$tmp/err"
-# Files that a script reads are read where they are given, and only then.
+# Sourced files are read only if they are given by --with.
 mkdir -p "$tmp/with/a"
 # shellcheck disable=SC2016
 {
@@ -619,7 +622,7 @@ mkdir -p "$tmp/with/a"
     printf '# sizes\nN=$1\nL=" --num-layers $N"; return\nN=9\n' >"$tmp/with/a/sizes.sh"
     printf 'HERE=$(pwd)\n. $HERE/a/sizes.sh\n%s $L\n' "$(cat "$tmp/job.sh")" >"$tmp/with/run.sh"
 }
-# with OPTION...: import of run.sh, from its folder
+# with OPTION...: import run.sh from its folder
 with() {
     (cd "$tmp/with" && "$shardsim" import --from megatron run.sh "$@") >"$tmp/out" 2>"$tmp/err"
 }
@@ -691,13 +694,13 @@ printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 
     grep -q '^mesh: {dp: 16}$' "$tmp/open.yaml" && grep -q 'stage: 3' "$tmp/open.yaml"
 ok $? "shards that are left open take the devices that are left"
 
-# file TEXT...: torchtitan's file, of Llama 3 8B on 16 devices
+# file TEXT...: import torchtitan's file for Llama 3 8B on 16 devices, with these lines
 file() {
     printf '%s\n' '[model]' 'name = "llama3"' 'flavor = "8B"' "$@" >"$tmp/file.toml"
     "$shardsim" import --allow-unknown --from torchtitan --devices 16 "$tmp/file.toml" >"$tmp/file.yaml" 2>"$tmp/err"
 }
 
-# gives LINE TEXT...: a line of the scenario
+# gives LINE TEXT...: the imported scenario has LINE.
 gives() {
     line=$1
     shift
@@ -737,7 +740,7 @@ for line in 'model.converters = ["float8"]' 'training.enable_cpu_offload = true'
     ok $? "torchtitan ${line%% *} as it is planned"
 done
 
-# Keys that moved: the same line by the old key and by the new one.
+# Keys that moved to another section give the same line by their old and new names.
 for pair in 'batch: {size: 48, seq: 2048, microbatches: 1}|[training]~batch_size = 3|[training]~local_batch_size = 3' \
     'mesh: {dp: 4, tp: 4}|[training]~tensor_parallel_degree = 4|[parallelism]~"tensor_parallel_degree" = 4' \
     'mesh: {replica: 2, dp: 8}|[training]~data_parallel_replicate_degree = 2|parallelism.data_parallel_replicate_degree = 2' \
@@ -773,7 +776,8 @@ gives 'types: {parameters: float32, moments: bfloat16}' '[optimizer]' 'implement
 gives '# Left out, as it says nothing of the layout: float8.filter_fqns' '[float8]' 'filter_fqns = [ # a' \
     '  "a=1", # ]' ']'
 
-# Llama 3 405B on 512 H100, as torchtitan's benchmark page of December 2024 has it: the peak, within 8 %.
+# Llama 3 405B on 512 H100, from torchtitan's benchmark page of December 2024: peak memory within 8
+# %.
 while read -r schedule measured; do
     sampled 2 || continue
     printf '%s\n' '[model]' 'name = "llama3"' 'flavor = "405B"' '[training]' 'batch_size = 32' 'seq_len = 8192' \
@@ -791,7 +795,7 @@ done <<'END'
 1F1B 82.5
 Interleaved1F1B 72.7
 END
-# titan_cannot PLACE TEXT LINE...
+# titan_cannot PLACE TEXT LINE...: import is refused at PLACE with TEXT.
 titan_cannot() {
     place=$1 text=$2
     shift 2
@@ -821,8 +825,8 @@ done
 [ $? -eq 2 ] && ! grep -q "llama9" "$tmp/err"
 ok $? "torchtitan: --model says the model, whatever its name"
 
-# The JSON that a configuration in Python comes to, and the Python.
-# json TEXT: sections besides the model
+# The JSON that torchtitan prints of a configuration in Python, and the Python itself.
+# json TEXT: import a configuration with these sections besides the model.
 json() {
     printf '{"model_spec": {"name": "llama3", "flavor": "8B", "model": {"dim": 1}},\n%s}\n' "$1" >"$tmp/file.json"
     "$shardsim" import --from torchtitan --devices 16 "$tmp/file.json" >"$tmp/file.yaml" 2>"$tmp/err"
