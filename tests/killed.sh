@@ -1,7 +1,7 @@
 #!/bin/sh
-# kill -9 at any moment of what writes: run --save, search with a journal, check --update, report, and
-# the databases, journals, baselines and pages that were there before.  Nothing is lost, nothing is
-# half written, and the same command again ends as one that was never killed.
+# Tests kill -9 at any moment of commands that write (run --save, search with a journal, check
+# --update, report) beside existing databases, journals, baselines and pages: nothing is lost or
+# half-written, and repeating the command gives the result of an undisturbed run.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -74,7 +74,7 @@ class Search:
         return json.dumps(json.loads(text)["best"])
 
     def after(self, killed):
-        if killed and rng.random() < 0.7: # go on from here
+        if killed and rng.random() < 0.7: # go on from this state
             return True
         again = ask(*self.words)
         good = again.returncode == 0 and self.best(again.stdout) == self.whole

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The include arrows of sim/LAYERS hold: every #include in lib/ and sim/ is an allowed one.
+# Tests that every #include in lib/ and sim/ follows an arrow of sim/LAYERS, and that every arrow is
+# needed.
 #
 # SPDX-License-Identifier: Apache-2.0
 : "${AWK:=awk}" "${top_srcdir:=$(dirname "$0")/..}"
@@ -8,7 +9,7 @@
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-# check ROOT: prints each fault as "file:line: what"; nothing when all is well.
+# check ROOT: print each fault as "file:line: what".
 # shellcheck disable=SC2016  # the dollars are awk's
 check() {
     (
@@ -29,7 +30,7 @@ check() {
                 return n == 2 ? "lib/core" : "lib/" part[2]
             return n == 2 ? "main" : part[2]
         }
-        # The folder of lib that shd/`name` belongs to; "" for what any may include.
+        # The folder of lib to which shd/`name` belongs; "" if any folder may include the header.
         function public_room(name,    word) {
             sub(/\.h$/, "", name)
             if (name == "error" || name == "export")
@@ -66,7 +67,8 @@ check() {
             taken[room, owner] = 1
             return (room, owner) in allowed
         }
-        # Why `room`, in `file`, may not include `target` (with its quotes); "" when it may.
+        # The reason why `room`, in `file`, may not include `target` (with its quotes); "" if it
+        # may.
         function fault(room, file, target,    name, owner, in_lib) {
             name = substr(target, 2, length(target) - 2)
             in_lib = room ~ /^lib\//
@@ -135,14 +137,14 @@ check() {
     '
 }
 
-# finds NAME PATTERN: the check of the tree in $dir/NAME must print a line that matches.
+# finds NAME PATTERN: checking the tree in $dir/NAME prints a matching line.
 finds() {
     check "$dir/$1" >"$dir/faults"
     grep -q "$2" "$dir/faults"
     ok $? "finds $1"
 }
 
-# tree NAME FILE LINE: a small tree with one line more in one file.
+# tree NAME FILE LINE: make a small tree with an additional line in one file.
 tree() {
     mkdir -p "$dir/$1/lib/shd" "$dir/$1/lib/reshard" "$dir/$1/lib/layouts/t5x" "$dir/$1/lib/layouts/query"
     mkdir -p "$dir/$1/sim/base" "$dir/$1/sim/run/shd" "$dir/$1/sim/cost"

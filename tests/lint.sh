@@ -1,5 +1,5 @@
 #!/bin/sh
-# lint, as a part of check: a planted scenario for each kind of finding.
+# Tests the lint of check with a planted scenario for each kind of finding.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -8,7 +8,7 @@
 unset CI GITHUB_ACTIONS
 mkdir -p "$tmp/p/scenarios"
 
-# scenario NAME D_FF LINE...: with the lines behind the model, from line 5
+# scenario NAME D_FF LINE...: write a scenario with these lines after the model, from line 5 on.
 scenario() {
     file=$tmp/p/scenarios/$1.yaml
     printf 'version: 1\nmesh: {tp: 4}\nmodel: {kind: mlp, d_model: 32, d_ff: %s, layers: 2}\n' "$2" \
@@ -17,7 +17,7 @@ scenario() {
     printf '%s\n' 'batch: {size: 4, seq: 8}' "$@" >>"$file"
 }
 
-# finds NAME LINE PATTERN: the strategy fails for it
+# finds NAME LINE PATTERN: the strategy fails at LINE with PATTERN.
 finds() {
     sed -n "/^not ok [0-9]* - $1.yaml/,/^  \.\.\.$/p" "$tmp/all" >"$tmp/out"
     says out "line $2: $3" "finds $1"

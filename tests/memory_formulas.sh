@@ -1,17 +1,17 @@
 #!/bin/sh
-# Memory of the first stage of Megatron's four models, planned, against the formulas of Korthikanti
-# et al., "Reducing activation recomputation in large transformer models" (arXiv 2205.05198): 18
-# bytes for each of 12 L h^2 parameters, and activations by equation 2 (tensor parallelism) and by
-# equation 4 (and sequence parallelism, selective recomputation), within 0.01 %.  What the paper
-# counts and this program does not have, and the other way round, is added by name.
+# Tests planned memory of the first stage of Megatron's four models against the formulas of
+# Korthikanti et al., "Reducing activation recomputation in large transformer models" (arXiv
+# 2205.05198): 18 bytes for each of 12 L h^2 parameters, and activations by equation 2 (tensor
+# parallelism) and by equation 4 (with sequence parallelism and selective recomputation), within
+# 0.01 %.  Terms that only the paper or only this program has are added by name.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# The layers alone, without embedding and head.  Arguments: NAME HIDDEN LAYERS HEADS PP VIRTUAL
-# MICROBATCH MICROBATCHES of a model; those of the paper's table 3.
+# write NAME HIDDEN LAYERS HEADS PP VIRTUAL MICROBATCH MICROBATCHES: a model of the paper's table 3,
+# without embedding and head.
 write() {
     cat >"$tmp/$1.yaml" <<YAML
 version: 1
@@ -38,8 +38,9 @@ strategies:
 YAML
 }
 
-# Planned as it is, and with a layer more in each stage: what that costs does not depend on what is
-# in hand at the peak besides.  query plans and looks for no other placement, which takes long here.
+# Plan the model, and with one more layer per stage: the difference is free of the rest of the
+# memory at the peak.  The op scenario.plan of query does not search for other placements, which
+# takes long here.
 try() {
     name=$1 hidden=$2 layers=$3 heads=$4 pp=$5 virtual=$6 microbatch=$7
     for n in "$layers" $((layers + pp * virtual)); do
@@ -57,35 +58,35 @@ L, p, v = $layers, $pp, $virtual
 few, more = ({x["strategy"]: x["memory"] for x in json.load(open("$tmp/planned_%d" % n))["out"]}
              for n in (L, L + p * v))
 
-def first(memory, kind):  # of the first rank of the pipeline
+def first(memory, kind):  # for the first rank of the pipeline
     return memory.get("by_rank", [memory])[0]["by_kind"][kind]
 
-def of_layers(strategy, kind):  # of all layers of the rank
+def of_layers(strategy, kind):  # for all layers of the rank
     return (first(more[strategy], kind) - first(few[strategy], kind)) * L // (p * v)
 
 def close(got, want):
     assert abs(got / want - 1) < 1e-4, (got, want, got / want - 1)
 
-# Two norms with a scale and a bias each are whole on each device.
+# Two norms with a scale and a bias each are replicated on each device.
 stay = sum(of_layers("tensor", kind) for kind in ("parameters", "optimizer"))
 stay += of_layers("tensor", "gradients")
 close(stay - 18 * 4 * h * L // p, 18 * 12 * L * h * h // (p * t))
 
-# Layers alive on the first rank, each with its activations, of all microbatches that it holds.
+# The activations of layers alive on the first rank, over all microbatches that it holds.
 alive = L if v == 1 else L * (1 + (p - 1) / (p * v))
 sbh, assb = s * b * h, a * s * s * b
-masks = 2 * sbh                # of dropout behind attention and mlp: not done here
-dropped = 3 * assb // t        # of dropout on the softmax, its mask and its result: not done here
-deviations = 2 * 2 * s * b     # of both norms, an inverse deviation a token: the paper leaves them out
-sums = 2 * a * s * b // t      # of the softmax, a row each: likewise
+masks = 2 * sbh                # of dropout behind attention and mlp, which is not modelled
+dropped = 3 * assb // t        # of dropout on the softmax (mask and result), which is not modelled
+deviations = 2 * 2 * s * b     # an inverse deviation per token of both norms, which the paper leaves out
+sums = 2 * a * s * b // t      # a sum per row of the softmax, which the paper leaves out
 close(of_layers("tensor", "activations") + alive * (masks + dropped - deviations - sums),
       alive * (sbh * (10 + 24 / t) + 5 * assb / t))
 close(of_layers("sequence", "activations") + alive * (masks - deviations) / t, alive * 34 * sbh / t)
 PY
 }
-# Of several microbatches, here two in the place of one, sums of gradients are there all the time.
+# With several microbatches (here two in the place of one) sums of gradients exist all the time.
 try 22b 6144 48 64 1 1 4 2
-# A sanitizer has seen all of it by then.
+# The larger models run the same code, so one suffices under a sanitizer.
 if ! small_size; then
     try 175b 12288 96 96 8 3 1 64
     try 530b 20480 105 128 35 3 1 280

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What is alive at the peak of a small transformer's step, kind by kind, against sums by hand.
+# Tests the memory at the peak of a small transformer's step, kind by kind, against sums by hand.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -31,10 +31,10 @@ for layers in 7 8; do
         cp "$tmp/out" "$tmp/planned_${layers}_$m"
         holds "$layers layers, microbatches $m: what is kept, kind by kind" <<PY
 layers, m, n = $layers, $m, 4
-h, f, v, s, b = 32, 128, 64, 64, 32 // n // m  # b: sequences of a device
+h, f, v, s, b = 32, 128, 64, 64, 32 // n // m  # b: sequences per device
 heads, F32, I32 = 4, 4, 4
-# Of a layer q, k, v and o, up and down, two scales of norms; besides the embedding, the head and
-# the last norm.  All but the norms' divide by n, and those do too: they are h wide.
+# A layer has q, k, v and o, up and down, and two norm scales; besides there are the embedding, the
+# head and the last norm.  n divides all of them.
 layer = F32 * (4 * h * h + 2 * h * f + 2 * h)
 params = layers * layer + F32 * (2 * v * h + h)
 for r in r:
@@ -42,12 +42,13 @@ for r in r:
     kinds = r["memory"]["by_kind"]
     want = {"parameters": params // (n if stage == 3 else 1),
             "optimizer": 2 * params // (n if stage else 1),  # two moments
-            # Sums over microbatches, and the loss's; those of one are not yet there at the peak,
-            # which is at the attention of the last layer.
+            # Sums over microbatches and the sum of losses.  With one microbatch no gradient exists
+            # yet at the peak, which is at the attention of the last layer.
             "gradients": 0 if m == 1 else F32 + params // (n if stage >= 2 else 1),
-            # Ids and labels; the size of the step, and the correction of the second moments.
+            # ids and labels; the step's number, and the correction of the second moments
             "data": 2 * I32 * b * s + 2 * F32,
-            # Kept until the backward phase: all layers but the last, of which q, k, v and a norm.
+            # kept until the backward phase: all layers but the last, of which only q, k, v and a
+            # norm
             "gathered": (layers - 1) * layer + F32 * (3 * h * h + h)
                         if r["strategy"] == "zero-3-kept" else 0}
     got = {k: kinds[k] for k in want}
@@ -57,9 +58,9 @@ PY
     done
 done
 
-# A layer keeps the inputs of both norms and what they give, q, k, v and attention's result, the MLP's
-# hidden values before and behind gelu; an inverse deviation a token and norm, and attention's
-# log-sum-exp a token and head.
+# A layer keeps the inputs and results of both norms, q, k, v and the result of attention, the MLP's
+# hidden values before and after gelu, an inverse deviation per token and norm, and attention's
+# log-sum-exp per token and head.
 for m in 1 2; do
     holds "microbatches $m: activations of a layer" <<PY
 h, f, s, b, heads, F32 = 32, 128, 64, 32 // 4 // $m, 4, 4

@@ -1,8 +1,8 @@
 #!/bin/sh
-# What a newcomer gets wrong who has read the README: every message says what to do.  A row is a mistake
-# and a phrase of its remedy: the name that was meant, what is allowed, or the command that helps.
-# docs/mistakes.md shows the most common ones with their messages, which are the program's
-# (MISTAKES_UPDATE=1 writes them anew).
+# Tests the mistakes of a newcomer who has read the README: every message says what to do.  A row is
+# a mistake and a phrase of its remedy: the meant name, the allowed values, or a helpful
+# command.  docs/mistakes.md shows the most common ones with the program's messages
+# (MISTAKES_UPDATE=1 writes the page anew).
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -12,7 +12,7 @@ page=$top_srcdir/docs/mistakes.md
 case $page in /*) ;; *) page=$PWD/$page ;; esac
 case $shardsim in /*) ;; *) shardsim=$PWD/$shardsim ;; esac
 
-# Where the newcomer sits: the scenarios that are shipped, and what was made of them.
+# The newcomer's folder: the shipped scenarios, and files made from them.
 sit() {
     mkdir -p "$tmp/place" && cp -R "$scenarios" "$top_srcdir/examples" "$tmp/place" &&
         chmod -R u+w "$tmp/place" && cd "$tmp/place" || exit 1
@@ -25,13 +25,13 @@ sit() {
 }
 good=scenarios/tensor_parallel.yaml
 
-# All take seconds under a sanitizer, where programs start slowly: there every fourth is tried.
+# Under a sanitizer, where programs start slowly, every fourth row is tried.
 every=1
 small_size && every=4
 nrows=0
 missed=0
 
-# no REMEDY ARGUMENT...: status 2 or 3, nothing on standard output, and the remedy in few lines
+# no REMEDY ARGUMENT...: status 2 or 3, nothing on standard output, and the remedy in a few lines
 no() {
     remedy=$1
     shift
@@ -45,7 +45,7 @@ no() {
     head -n 12 "$tmp/err" | diag
 }
 
-# edit SED-SCRIPT REMEDY: the same of the good scenario, edited, with the place and the line
+# edit SED-SCRIPT REMEDY: the same for the good scenario after an edit, with the place and the line
 edit() {
     sed "$1" "$good" >mine.yaml
     no "$2" plan mine.yaml
@@ -55,7 +55,7 @@ edit() {
     echo "$1: no place, or no line" | diag
 }
 
-# all TEXT: none of the rows above is missed
+# all TEXT: none of the rows since the last point was missed.
 all() {
     ok "$missed" "$1"
     missed=0
@@ -112,7 +112,7 @@ test_files() {
     all "files of another kind, and none"
 }
 
-# A key that is misspelled: what is missing for that reason alone is not told as well.
+# A misspelled key is reported alone, without the keys that are missing only because of it.
 test_consequences() {
     for key in mesh model batch size d_model; do
         sed "s/\b$key:/${key}z:/" "$good" >mine.yaml
@@ -238,7 +238,7 @@ test_others() {
     all "the other commands"
 }
 
-# The numbers are right, and what they are of is not what was meant.
+# Numbers are accepted and mean something else than the user probably meant, which the report says.
 test_told() {
     shardsim plan "$good" --set limits.memory=80
     is 1 "a limit without a unit: status 1"
@@ -256,15 +256,15 @@ test_told() {
 
 # ---- the page ----
 
-# tell COMMAND: what a command of the page prints, but for the progress of a slow machine
+# tell COMMAND: the output of a command of the page, without the progress lines of a slow machine
 tell() {
     eval "set -- $1"
     shift
     "$shardsim" "$@" 2>&1 </dev/null | grep -v 'strategies done: '
 }
 
-# The page with the messages as they are: a block of yaml is the file that its first line names, and
-# one of console has commands, each with what it prints.
+# Print the page with current messages: a block of yaml is the file named in its first line, and a
+# block of console has commands with their outputs.
 print_page() {
     block=
     while IFS= read -r line; do

@@ -12,14 +12,14 @@ needs_mpi() {
     exit 0
 }
 
-# Open MPI's plugins never free some of what they have, and are unloaded before leaks are looked for,
-# so that nothing tells theirs from ours.
+# Open MPI's plugins never free some of their memory and are unloaded before leaks are checked, so
+# that their leaks cannot be told from the program's.
 ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 TSAN_OPTIONS=${TSAN_OPTIONS-}:suppressions=$top_srcdir/tests/mpi.supp
 export ASAN_OPTIONS TSAN_OPTIONS
 
-# ranks N COMMAND...: as any user, on any number of cores; each ends in time.  Both launchers take
-# what is not theirs as it is.
+# ranks N COMMAND...: run N ranks as any user, on any number of cores, with a time limit.  Each of
+# the two launchers ignores the settings of the other.
 OMPI_ALLOW_RUN_AS_ROOT=1
 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 OMPI_MCA_rmaps_base_oversubscribe=1
@@ -35,7 +35,7 @@ ranks() {
     timeout 300 "$launcher" -n "$ranks_n" "$@"
 }
 
-# That of the library which the program is linked with.
+# The launcher of the MPI library with which the program is linked.
 if ldd "$(find "$top_builddir" -path '*/.libs/shardsim' -o -name shardsim -type f | head -n 1)" 2>/dev/null | grep -q libmpich; then
     launcher=mpiexec.mpich
 else

@@ -29,7 +29,7 @@ TOP = os.path.realpath(os.environ.get("top_srcdir", os.path.join(os.path.dirname
 HOME = os.path.realpath("mutants")
 BUDGET = float(os.environ.get("SHD_MUTANT_SECONDS", "90"))
 JOBS = os.environ.get("SHD_JOBS", "2")
-AT_ONCE = 8 # tests that are linked together
+AT_ONCE = 8 # tests linked at a time
 
 
 def tests():
@@ -54,7 +54,7 @@ def build(name, *options):
         shell("autoreconf -fi", source)
         shell(" ".join(("../../configure", "--with-mpi", *options)), folder)
         shell("make -j%s all && make -j%s check TESTS= && make tests/shardsim" % (JOBS, JOBS), folder)
-        # An archive that names its objects where they lie has what was compiled last.
+        # An archive that names its objects by path always has the last compiled ones.
         shell("rm .libs/libsim.a && find sim lib -name 'libsim_la-*.o' -path '*/.libs/*' | xargs ar rcsT .libs/libsim.a",
               folder)
         open(folder + "/built", "w").close()
@@ -81,7 +81,7 @@ def run_test(name, folder, seconds, **env):
 
 def covered_lines(folder, prefix):
     """{file: [reached lines]} of the counters below `prefix`; the notes lie in the build."""
-    gcda = [os.path.join(where, file) for where, _, files in os.walk(prefix) # .libs is hidden to glob
+    gcda = [os.path.join(where, file) for where, _, files in os.walk(prefix) # glob skips .libs
             for file in files if file.endswith(".gcda")]
     for path in gcda:
         note = folder + path[len(prefix):-4] + "gcno"
@@ -166,7 +166,7 @@ def draw(number, seed):
             if n in code.get(path, ()) and "assert(" not in line:
                 places += [(path, n, line, *change) for change in changes(line.rstrip("\n"))]
     rng = random.Random(seed)
-    drawn = rng.sample(places, min(3 * number, len(places))) # some do not compile
+    drawn = rng.sample(places, min(3 * number, len(places))) # more than asked, because some do not compile
     json.dump({"seed": seed, "number": number, "places": len(places), "mutants": [
         {"file": f, "line": n, "was": was.rstrip("\n"), "what": what, "is": new}
         for f, n, was, what, new in drawn]}, open(HOME + "/mutants.json", "w"), indent=1)

@@ -1,8 +1,9 @@
 #!/bin/sh
-# nightly.sh - what .ci/run has no time for, in a build's folder: `make stress`.  Every test whole, here and
-# with each sanitizer; a build with clang and MPICH; many threads for long; many questions that are
-# wrong; every allocation that can fail; ten thousand planted faults of each kind.  It takes some hours,
-# and goes on after a failure; the status is 1 if there was one.
+# nightly.sh - the checks that .ci/run has no time for, in a build's folder: `make stress`.  Every
+# test completely, in this build and with each sanitizer; a build with clang and MPICH; many threads
+# for a long time; many wrong questions; every allocation that can fail; ten thousand planted faults
+# of each kind.  The script takes some hours and goes on after a failure; the status is 1 if there
+# was one.
 #
 # SPDX-License-Identifier: Apache-2.0
 set -u
@@ -10,7 +11,7 @@ source=${top_srcdir:?} jobs=${SHD_JOBS:-2} failed=
 SHD_TEST_TIER=nightly
 export SHD_TEST_TIER
 
-# stage NAME COMMAND...
+# stage NAME COMMAND...: run the command and note a failure.
 stage() {
     name=$1
     shift
@@ -18,7 +19,7 @@ stage() {
     "$@" || failed="$failed, $name"
 }
 
-# built FOLDER TARGET OPTION...: a build of its own below nightly/
+# built FOLDER TARGET OPTION...: make a target in a build of its own below nightly/.
 built() {
     folder=nightly/$1 target=$2
     shift 2

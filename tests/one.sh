@@ -1,10 +1,11 @@
 #!/bin/sh
-# one.sh TEST [ARGUMENT...] - run one test as `make check` does: if its row of tests/tiers has it run in
-# this build, under a limit, and with its CPU seconds noted in tests/NAME.cpu of the build.
+# one.sh TEST [ARGUMENT...] - run one test as `make check` does: only if tests/tiers assigns the
+# test to this build, with a time limit, and with its CPU seconds written to tests/NAME.cpu of the
+# build.
 #
-#   SHD_TEST_TIER  change (default): what tests/tiers gives to this build; nightly: every test, and all
-#                  of each
-#   SHD_TEST_TURN  which part of what is sampled is taken, a number; by default one that the commit tells
+#   SHD_TEST_TIER  change (default): the tests that tests/tiers gives to this build; nightly: every test,
+#                  with all of its cases
+#   SHD_TEST_TURN  a number that selects the sampled cases; by default the commit determines it
 #
 # SPDX-License-Identifier: Apache-2.0
 name=${1##*/}
@@ -24,12 +25,12 @@ case $name in
 esac
 limit=
 if command -v timeout >/dev/null; then limit='timeout -k 10 1200'; fi
-# The limit is words.
+# $limit is split into words.
 # shellcheck disable=SC2086
 $limit "$@"
 status=$?
-# Of all processes that the test waited for: minutes and seconds of the user and of the system.  Not in a
-# pipe, where a shell of its own would have none to tell of.
+# The CPU time of all processes that the test waited for: minutes and seconds of the user and of the
+# system.  `times` is not in a pipe, because a subshell would have no such processes.
 LC_ALL=C
 export LC_ALL
 cpu=$top_builddir/tests/$name.cpu

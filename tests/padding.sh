@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sizes that do not divide: refused with what would do, or padded, which is told and counted and changes
-# no result.
+# Tests sizes that do not divide: refused with sizes that would do, or padded; padding is reported
+# and counted, and changes no result.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -86,8 +86,7 @@ for to in jax pytorch; do
     says err "dimensions are padded, which exported code is not" "export --to $to: why"
 done
 
-# Shards that do not divide, from one sharding to another: what arrives is what was missing, element by
-# element, and no more.
+# Reshards between shards that do not divide receive exactly the missing elements.
 cat >"$tmp/uneven.py" <<'PY'
 import itertools, json, math, random, subprocess, sys
 
@@ -135,7 +134,7 @@ while len(cases) < count:
         continue
     names = [name for name, _ in mesh]
     question = {"mesh": mesh, "shape": shape, "dtype": "float32", "from": spec(names, rank), "to": spec(names, rank)}
-    if rng.random() < 0.3: # a sum, often into shards over the axes of its parts
+    if rng.random() < 0.3: # a partial sum, often scattered over the axes of its parts
         parts = [name for name in names if rng.random() < 0.7]
         question["from"] = [[axis for axis in axes if axis not in parts] for axes in question["from"]]
         question["partial"] = parts
@@ -155,7 +154,7 @@ for (q, devices), plan, chunks, pads in zip(cases, answers[::3], answers[1::3], 
     assert "out" in plan, (q, plan)
     out = plan["out"]
     parts = math.prod(dict(q["mesh"])[axis] for axis in q.get("partial", []))
-    if parts > 1: # parts that are combined everywhere, and chunks of a sum that no other axis cuts
+    if parts > 1: # parts that are reduced everywhere, and chunks of a sum that no other axis shards
         operand = math.prod(-(-n // math.prod(dict(q["mesh"])[axis] for axis in axes)) for n, axes in zip(q["shape"], q["from"]))
         whole = [(d, axes) for d, axes in enumerate(q["to"]) if sorted(axes) == sorted(q["partial"])]
         assert out["executed_received_bytes"] == out["received_bytes"]["total"] >= out["bound_bytes"], (q, out)

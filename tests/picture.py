@@ -1,5 +1,6 @@
-# picture.py FILE.svg...: each is well-formed, of a slide's proportions, with all boxes and texts on
-# its page and no two texts on one another; for other tests, what a picture consists of.
+# picture.py FILE.svg...: check that each picture is well-formed, has the proportions of a slide,
+# all boxes and texts on its page, and no overlapping texts; other tests use the elements of a
+# picture.
 #
 # SPDX-License-Identifier: Apache-2.0
 import re
@@ -7,8 +8,8 @@ import sys
 import xml.etree.ElementTree as tree
 
 NS = "{http://www.w3.org/2000/svg}"
-# Of a character, in pixels: what a viewer with narrow fonts needs at the least, to tell overlaps
-# from neighbours.
+# Pixels per character that a viewer with narrow fonts needs at least, to tell overlaps from
+# neighbours.
 WIDTHS = {"t": 7.5, "h": 6.2, "n": 5.6}
 
 
@@ -58,7 +59,7 @@ class Picture:
             assert w >= 0 and h >= 0 and (e.get("class") == "p" or self.on_page(x, y, w, h)), (x, y, w, h)
         for text, *place in self.texts:
             assert self.on_page(*place), (text, place)
-        # Texts of one line of the page side by side: each ends before the next begins.
+        # Of two texts side by side on a line, the first ends before the second begins.
         ordered = sorted(self.texts, key=lambda t: t[1])
         for i, (text, x, y, w, h) in enumerate(ordered):
             for other, ox, oy, _, oh in ordered[i + 1:]:

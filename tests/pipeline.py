@@ -14,8 +14,9 @@ from fractions import Fraction
 
 BEGIN, END = "<!-- made by tests/pipeline.py -->\n", "<!-- to here -->\n"
 
-# name, stages a rank, idle : work as text, the same as numbers, from how many microbatches on,
-# live microbatches of the rank that has most, and from how many on; source
+# name, stages per rank, idle : work as text and as numbers, the least number of microbatches for
+# which that holds; the live microbatches of the rank with the most, as text and as numbers, and the
+# least number of microbatches for that; source
 SCHEDULES = [
     ("GPipe", 1, "(p-1) : m", lambda p, m: (p - 1, m), lambda p: 1,
      "m", lambda p, m: m, lambda p: 1, "1811.06965"),

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The table of bubbles in docs/pipeline.md is true, see pipeline.py; PIPELINE_UPDATE=1 writes it anew.
+# Tests the table of bubbles in docs/pipeline.md, see pipeline.py; PIPELINE_UPDATE=1 writes the
+# table.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR

@@ -54,8 +54,8 @@ def scalar(n):
 WORDS = 2 * V * D * BYTES  # embedding and head
 FINAL = D * BYTES          # the last norm's scale
 
-# name, mesh, rules, options, bytes of a layer, of the rest of a block's step, of the rest of a whole
-# transformer's; each as (formula, value), and where the formula stands.
+# Each layout: name, mesh, rules, options; bytes of a layer, and the remaining bytes of a block's
+# step and of a whole transformer's step, each as (formula, value); and the source of the formula.
 LAYOUTS = [
     dict(name="DP", golden="dp", mesh={"dp": 8}, rules="  - [.*, []]\n", more="axes: {batch: dp}\n",
          layer=("2(d-1)P", 2 * 7 * (KERNELS + NORMS)),
@@ -94,7 +94,7 @@ def scenario(layout, kind, layers, placement, heads):
     vocab = f", vocab: {V}" if kind == "transformer" else ""
     rules = layout["rules"]
     more = layout["more"]
-    if kind == "block":  # a rule or a place that a model lacks is an error, and rightly
+    if kind == "block":  # a rule for a parameter that the model lacks is rightly an error
         rules = "".join(r + "\n" for r in rules.splitlines() if "embed" not in r and "head" not in r)
         more = more.replace("|embed", "")
     else:
@@ -136,8 +136,8 @@ def check(program):
             good = totals[3] - totals[2] == totals[2] - totals[1] == (totals[12] - totals[3]) / 9
             failed += not good
             print(f"{'' if good else 'not '}ok {n} - {layout['name']}: {kind}: equal layers, equal bytes")
-    # One key head, which all have: the gradients of keys and of values are summed, and nothing that
-    # is made of them again.
+    # One key head, which all devices have: the gradients of keys and of values are summed, but no
+    # array computed from these sums.
     one = dict(LAYOUTS[2], rules="  - [attn/(k|v)/kernel, []]\n" + LAYOUTS[2]["rules"])
     for layers in (1, 2):
         n += 1
@@ -147,7 +147,8 @@ def check(program):
         print(f"{'' if got == want else 'not '}ok {n} - TP: one key head: block of {layers}")
         if got != want:
             print(f"# {got} bytes in {layers} layers, expected {want}")
-    # The search knows what an algorithm moves: where all-reduces take n log n, others are worth it.
+    # The search knows the bytes of an algorithm: as all-reduces take n log n, other collectives
+    # win.
     n += 1
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scenarios",
                         "block_tensor_parallel.yaml")

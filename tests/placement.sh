@@ -1,5 +1,6 @@
 #!/bin/sh
-# placement: follow - layouts by rules for weights move the textbook's bytes, see placement.py.
+# Tests placement: follow - layouts given by rules for weights move the bytes of the textbook, see
+# placement.py.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR

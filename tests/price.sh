@@ -1,13 +1,13 @@
 #!/bin/sh
-# Reshards by their time on a cluster: the planner's choice and the time of its steps, what a
-# program's steps take, and the partitioner's choice where a scenario asks for it (price: time).
+# Tests reshards chosen by their time on a cluster: the planner's choice and the time of its steps,
+# the time of a program's steps, and the partitioner's choice with `price: time`.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# cluster NAME TIER...: round numbers, all but the links for free
+# cluster NAME TIER...: write a cluster of round numbers on which only links take time.
 cluster() {
     {
         echo 'version: 1'
@@ -24,7 +24,7 @@ cluster wire '{name: wire, rate: 1GB/s, latency: 0s, step: 0s}'
 cluster nodes '{name: node, devices: 4, rate: 100GB/s, latency: 0s, step: 0s},
     {name: net, rate: 1GB/s, latency: 0s, step: 0s}'
 
-# reshard OPTION...: the planner's answer in JSON
+# reshard OPTION...: the planner's answer, in $tmp/reshard.json
 reshard() {
     shardsim explain reshard --json "$@"
     is 0 "reshard $*: status 0"
@@ -34,8 +34,8 @@ reshard() {
 
 # ---- the planner, on the links of a cluster ----
 
-# An array of 64 MiB that lies in four parts over nodes: each of the four devices of a node can sum
-# a quarter of it, and gather the rest inside.
+# An array of 64 MiB in four partial sums, one per node: each of a node's four devices can reduce a
+# quarter of the array and gather the rest inside the node.
 reshard -m x=4,y=4 -n 4096,4096 --partial x
 holds 'reshard: all-reduce moves the least without what lies beside it' <<'PY'
 assert [s["kind"] for s in r["steps"]] == ["all-reduce"], r["steps"]
@@ -45,7 +45,7 @@ reshard -m x=4,y=4 -n 4096,4096 --partial x --hardware "$tmp/nodes.yaml"
 holds 'reshard: on nodes of four, each device sums a part' <<'PY'
 kinds = [s["kind"] for s in r["steps"]]
 assert kinds[0] == "slice" and "all-reduce" not in kinds[:1] and len(kinds) > 2, kinds
-net = 64 * 2**20 / 4 / 1e9  # what a device must send and get over the net, an n-th less
+net = 64 * 2**20 / 4 / 1e9  # bytes of a device over the net, times (n - 1) / n
 assert net * 1.5 <= r["seconds"] < net * 1.6, r["seconds"]
 assert abs(sum(s["seconds"] for s in r["steps"]) - r["seconds"]) < 1e-12
 PY
@@ -96,7 +96,7 @@ END
 shardsim plan --json "$tmp/boxes.yaml"
 holds 'boxes: an exchange takes as long as the bytes that a device gets' <<'PY'
 m = r["time"]["modelled"]
-shard = 4 * 1024 * 1024 / 4 / 1e9  # some have half of their new shard already, others nothing
+shard = 4 * 1024 * 1024 / 4 / 1e9  # some devices have half of their new shard already, others nothing
 assert abs(m["exposed_communication_seconds"] - shard) < 1e-3 * shard, m
 assert set(m["exposed_by_axes"]) == {"a,b"}, m
 PY
@@ -127,7 +127,7 @@ params: [[w, [x, null]]]
 constraints: [[^y$, []]]
 END
 
-# plans NAME OPTION...: a plan, in $tmp/NAME.json
+# plans NAME OPTION...: keep a plan in $tmp/NAME.json
 plans() {
     name=$1
     shift
@@ -136,7 +136,7 @@ plans() {
     cp "$tmp/out" "$tmp/$name.json"
 }
 
-# compare TEXT: of plans by their names, in Python on standard input
+# compare TEXT: check plans by their names, in Python on standard input
 compare() {
     {
         printf 'import json, sys\n'
@@ -156,7 +156,7 @@ plans time "$tmp/sum.yaml" --set price=time
 compare 'price: a sum over nodes is cut among the devices of each' <<'PY'
 assert ops("default") == ops("bytes") == ["all-reduce"], ops("bytes")
 assert ops("time")[-1] == "all-gather" and len(ops("time")) == 2, ops("time")
-array = 64 * 64 * 4 / 1e9  # over the net: 2 x 3/4 of all; of a quarter of it each
+array = 64 * 64 * 4 / 1e9  # over the net: 2 x 3/4 of the array, or of a quarter of it
 assert abs(seconds("bytes") - 1.5 * array) < 0.01 * array, seconds("bytes")
 assert seconds("time") < 0.3 * seconds("bytes"), (seconds("time"), seconds("bytes"))
 PY

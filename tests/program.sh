@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# program.sh - run the program as a person does, and look at what came of it; sourced after tap.sh.
+# program.sh - run the program as a user does, and check its output; sourced after tap.sh.
 #
 # SPDX-License-Identifier: Apache-2.0
 : "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}"
 : "${top_builddir:=$PWD}"
-# The program itself: libtool's script before it takes three times as long to start.
+# The program itself, because libtool's wrapper script takes three times as long to start.
 bin=$top_builddir
 if [ -x "$top_builddir/.libs/shardsim" ]; then
     bin=$top_builddir/.libs
@@ -17,17 +17,17 @@ scenarios=$top_srcdir/scenarios
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-# What hangs is ended, and seen as status 124; sanitizers take their time.
+# A hanging program is killed and has status 124; sanitizers need more time.
 LIMIT=300
 small_size && LIMIT=600
 
-# shardsim ARGUMENT...: sets status; its output is in $tmp/out and $tmp/err
+# shardsim ARGUMENT...: sets status; the output is in $tmp/out and $tmp/err.
 shardsim() {
     timeout "$LIMIT" "$shardsim" "$@" >"$tmp/out" 2>"$tmp/err"
     status=$?
 }
 
-# is STATUS TEXT: the last run ended with that status
+# is STATUS TEXT: the last run ended with that status.
 is() {
     [ "$status" -eq "$1" ]
     ok $? "$2"
@@ -37,21 +37,21 @@ is() {
     fi
 }
 
-# says out|err PATTERN TEXT: a line of it matches
+# says out|err PATTERN TEXT: a line of the output or of the errors matches.
 says() {
     grep -q -e "$2" "$tmp/$1"
     ok $? "$3"
     grep -q -e "$2" "$tmp/$1" || head -n 5 "$tmp/$1" | diag
 }
 
-# silent out|err TEXT: nothing was written there
+# silent out|err TEXT: the output, or the errors, are empty.
 silent() {
     [ ! -s "$tmp/$1" ]
     ok $? "$2"
     [ ! -s "$tmp/$1" ] || head -n 5 "$tmp/$1" | diag
 }
 
-# holds TEXT: the Python on stdin finds nothing wrong with `r`, the JSON of $tmp/out
+# holds TEXT: the Python on stdin finds nothing wrong with `r`, the JSON of $tmp/out.
 holds() {
     {
         printf 'import json, sys\nr = json.load(open(sys.argv[1], encoding="utf-8"))\n'

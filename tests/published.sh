@@ -1,6 +1,7 @@
 #!/bin/sh
-# Modelled times and memory beside published measurements of real clusters, which are not part of
-# the sources: in the folder $SHARDSIM_PUBLISHED, by default shared/published beside them.
+# Tests modelled times and memory against published measurements of real clusters.  The measurements
+# are not part of the sources: they are in the folder $SHARDSIM_PUBLISHED, by default
+# shared/published beside the source tree.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -33,7 +34,7 @@ for set in $sets; do
     diag <"$tmp/$set"
 done
 
-# memory SET PERCENT
+# memory SET PERCENT: the mean error of memory over a set is at most PERCENT.
 memory() {
     error=$(sed -n "/^$1 /s/.*| *\([0-9.]*\) (.*/\1/p" "$tmp/$1" 2>/dev/null)
     [ -n "$error" ] && awk -v e="$error" -v most="$2" 'BEGIN { exit !(e <= most) }'
@@ -42,7 +43,7 @@ memory() {
 case $sets in *bloom*) memory bloom 8 ;; esac
 memory torchtitan 10
 
-# No row of these may be known to the sources.
+# The sources must not contain any of these measurements.
 ! grep -rlE "korthikanti\.v[0-9]|bloom\.v[0-9]{4}|vtrain_[a-z]*\.v[0-9]" "$top_srcdir/sim" "$top_srcdir/lib" \
     "$top_srcdir/scenarios" >"$tmp/known"
 ok $? "no row is known to the sources"

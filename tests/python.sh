@@ -1,5 +1,6 @@
 #!/bin/sh
-# The Python package: its own tests beside the program, its types, its wheel, and its README's example.
+# Tests the Python package: its own tests with this program, its types, its wheel, and the example
+# of its README.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -19,14 +20,14 @@ ok "$passed" "python: the tests of the package"
 grep -q '^Ran [1-9][0-9]* tests' log
 ok $? "python: there are tests"
 
-# Its README's example runs, line by line.
+# The example of the README runs, line by line.
 # shellcheck disable=SC2016
 sed -n '/^```python$/,/^```$/p' "$package/README.md" | sed '/^```/d; /to_frame\|matrix()/d' >example.py
 (cd "$top_srcdir" && PYTHONPATH=$package/src timeout "$LIMIT" python3 "$tmp/example.py") >log 2>&1
 ok $? "python: the example of its README"
 diag <log
 
-# A wheel, where what builds wheels is there; without network.
+# A wheel is built without network, if the tools for wheels are installed.
 cp -R "$package" copy
 chmod -R u+w copy
 builder=

@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 
-# Errors of any op: the page says so below its list.
+# Errors that any op may give, which the page names below its list.
 COMMON = {"type", "invalid", "range", "unsupported", "no-memory", "system"}
 NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 WRONG = []
@@ -207,7 +207,7 @@ def check_unknown(ops, command):
         wrong("only", len(asked), "objects")
 
 
-# A whole number has a range, which is that of 32 bits where nothing is said.
+# A whole number has a range: that of 32 bits unless the text names another.
 def check_ranges(ops, command):
     asked = [(op, name, kind) for op in ops for name, (kind, _) in op.inputs.items()
              if kind.startswith("whole number") and "of 64 bits" not in kind and "." not in name]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What is told of the ops of `query`: each has its text, each example is asked and gets the answer
-# that the text has, and fields, keys and errors are those that there are.
+# Tests the descriptions of query's ops: each op has a text, the answer to each example is the
+# text's, and the described fields, keys and errors are those of the op.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -25,7 +25,7 @@ cp "$tmp/out" "$tmp/names"
 xargs timeout "$LIMIT" "$shardsim" query --list <"$tmp/names" >"$tmp/told"
 ok $? "--list of all ops: status 0"
 
-# told TEXT: the Python of query_manual.py by that name finds nothing wrong
+# told CHECK TEXT: the check of that name in query_manual.py finds nothing wrong.
 told() {
     python3 "$top_srcdir/tests/query_manual.py" "$1" "$tmp/names" "$tmp/told" \
         "$top_srcdir" timeout "$LIMIT" "$shardsim" query >"$tmp/wrong" 2>&1

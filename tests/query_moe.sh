@@ -1,13 +1,13 @@
 #!/bin/sh
-# moe.route of query: choices, queues and copies are those of plain loops over sorted scores, and a
-# wrong question is told what is wrong.
+# Tests moe.route of query: choices, queues and copies are those of plain loops over sorted scores,
+# and wrong questions are refused with the reason.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# ask TOKENS EXPERTS TOP_K FACTOR RANKS QUANTUM
+# ask TOKENS EXPERTS TOP_K FACTOR RANKS QUANTUM: ask the question.
 ask() {
     printf '{"id":1,"op":"moe.route","in":{"tokens":%s,"experts":%s,"top_k":%s,"capacity_factor":%s,"ranks":%s,"tie_quantum":%s,"seed":5,"scale":6}}\n' \
         "$@" | "$shardsim" query >"$tmp/out" 2>"$tmp/err"

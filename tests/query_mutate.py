@@ -25,12 +25,12 @@ KINDS = {"invalid", "indivisible", "duplicate-axis", "axis-not-in-mesh", "spec-t
 NUMBERS = [0, 1, -1, 2, 3, 7, 16, 17, 31, 32, 33, 64, 65, 255, 1024, 65536, 2**20, 2**24, 2**31 - 1,
            2**31, 2**32, 2**40, 2**50, 2**53, 2**62, 2**63 - 1, -2**31, -2**63, 0.5, -0.0, 1e-320,
            1e300, -1e300]
-# What jansson refuses: the whole line is no JSON then.
+# jansson refuses these numbers, and with them the whole line
 RAW = ["NaN", "Infinity", "-Infinity", "1e999", str(2**63), str(2**64), str(-2**63 - 1), "01", "+1"]
 STRINGS = ["", " ", "a", "dp", "tp", "batch", "\u0000", "a\u0000b", "\u202e", "é", "/", "//", "a/", ".",
            "..", "*", "(", "[", "(a*)*b", "(?<=a+)b", "\\", "\\1", "(?P<x>a)(?P=x)", "a{1,100000}",
            "$", "%s%n", "float32", "int8", "bogus", "x" * 5000, "a," * 2000]
-SECONDS = 300  # of a batch: that something hangs, on whatever machine
+SECONDS = 300  # for a batch, on any machine; more counts as hanging
 
 
 class Raw(str):
@@ -159,7 +159,7 @@ class Mutator:
         for _ in range(rng.choice([1, 1, 1, 2, 2, 3, 5])):
             try:
                 loose |= self.mutate(golden, given)
-            except (KeyError, IndexError, ValueError):  # of two mutations of one place
+            except (KeyError, IndexError, ValueError):  # a second mutation of the same place
                 pass
         line = dump({"id": number, "op": golden["op"], "in": given}).encode("utf-8", "surrogatepass")
         loose |= b"\\u0000" in line or bool(re.search(rb"\d{19}|NaN|Infinity", line))  # JSON, but refused
