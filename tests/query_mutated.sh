@@ -1,5 +1,5 @@
 #!/bin/sh
-# query: golden questions that were mutated are all answered, see query_mutate.py.
+# Tests that query answers all mutated golden questions, see query_mutate.py.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR

@@ -1,13 +1,13 @@
 #!/bin/sh
-# ring_attention.balance of query: pairs are those of a double loop, and a wrong question is told what
-# is wrong.
+# Tests ring_attention.balance of query: the pairs are those of a double loop, and wrong questions
+# are refused with the reason.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# ask RANKS TOKENS ASSIGNMENT
+# ask RANKS TOKENS ASSIGNMENT: ask the question.
 ask() {
     printf '{"id":1,"op":"ring_attention.balance","in":{"ranks":%s,"tokens":%s,"assignment":"%s"}}\n' \
         "$1" "$2" "$3" | "$shardsim" query >"$tmp/out" 2>"$tmp/err"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# train.run of query: numbers do not depend on the layout, and a wrong question is told what is wrong.
+# Tests train.run of query: the numbers do not depend on the layout, and wrong questions are refused
+# with the reason.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -8,7 +9,7 @@
 
 question=$(grep train.run "$top_srcdir/tests/failures.jsonl")
 
-# answers EDIT: of the question with a sed expression done to it.
+# answers EDIT: answer the question after a sed expression.
 answers() {
     printf '%s\n' "$question" | sed "$1" | "$shardsim" query >"$tmp/out" 2>"$tmp/err"
 }

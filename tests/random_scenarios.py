@@ -15,8 +15,8 @@ import re
 import subprocess
 import sys
 
-STRATEGIES = 20  # of a file
-SECONDS = 300    # until a program hangs
+STRATEGIES = 20  # strategies per file
+SECONDS = 300    # seconds until a program counts as hanging
 AXES = ["dp", "tp", "sp", "ep"]
 TRANSFORMERS = ["transformer", "gpt2", "llama3", "mixtral", "deepseek"]
 TYPES = ["float32", "float64", "bfloat16", "float16"]
@@ -234,7 +234,7 @@ def differences(planned, ran):
     """What a run has otherwise than its plan.  A router may decide otherwise than is planned."""
     wrong = []
     verify = ran.get("verify") or {"ok": True}
-    # What overflows unsharded as well is not ok, but is the same.
+    # A value that overflows in the unsharded computation too is not ok, but equal.
     if not verify["ok"] and ("first_wrong_step" in verify or
                              any("nonfinite" not in array for array in verify["wrong"])):
         wrong.append("verified wrongly")

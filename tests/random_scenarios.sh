@@ -1,6 +1,6 @@
 #!/bin/sh
-# Random whole scenarios: planned and run alike, nothing wrong, and errors at their places.
-# SHD_TEST_SEED and SHD_TEST_COUNT say which and how many.
+# Tests random complete scenarios: plan and run agree, runs are right, and errors have their
+# places.  SHD_TEST_SEED and SHD_TEST_COUNT select the seeds.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR

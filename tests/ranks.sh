@@ -63,7 +63,7 @@ test_scenarios() {
         return
     fi
     for name in tensor_parallel fsdp_tp train_pipeline train_mixed experts ring bad_layout block_64_devices; do
-        sampled 8 || [ $name = train_pipeline ] || continue # only train_pipeline has messages between stages on different ranks
+        sampled 8 || [ $name = train_pipeline ] || continue # the only one with stages on several ranks
         one $name
         same 3 $name
     done

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A rank that is killed, that hangs or that leaves ends the job on all of them, and nothing is left
-# half-written.
+# Tests that a rank that is killed, hangs or leaves ends the job on all ranks, and that nothing is
+# left half-written.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -9,8 +9,8 @@
 . "${0%/*}/mpirun.sh"
 needs_mpi
 
-# More moments by SHD_RANKS_MOMENTS; times are told, and judged only by whether the job ended before
-# the limit, many times what it is to take.
+# SHD_RANKS_MOMENTS asks for more moments.  Durations are printed; they fail only if the job outlives
+# the limit, which is many times the expected duration.
 cat >"$tmp/ends.py" <<'PY'
 import os, random, signal, subprocess, sys, time
 
@@ -86,7 +86,7 @@ test_signals() {
     ok $? "a killed and a stopped rank end the job, which names them"
 }
 
-# What one rank cannot do ends all, each by itself: a limit on its address space.
+# A rank that runs out of memory ends the job; rank 1 has a limit on its address space.
 test_no_memory() {
     for n in 2 3; do
         # shellcheck disable=SC2016  # for the shell of each rank

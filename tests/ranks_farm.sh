@@ -1,6 +1,6 @@
 #!/bin/sh
-# check, search and sweeps on several ranks print, write and end as one process does; a search that
-# was interrupted goes on.
+# Tests check, search and sweeps on several ranks: they print, write and end as one process does; an
+# interrupted search resumes.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -9,13 +9,13 @@
 . "${0%/*}/mpirun.sh"
 needs_mpi
 
-# A launch takes half a second: each kind of work on some counts of ranks.
+# A launch takes half a second, so each kind of work runs on some numbers of ranks only.
 few=2 some=3 many=4
 if small_size; then
     few='' many=''
 fi
 
-# on N ARGUMENT...: as shardsim(), on N ranks
+# on N ARGUMENT...: run the program on N ranks, like shardsim().
 on() {
     n=$1
     shift
@@ -23,7 +23,7 @@ on() {
     status=$?
 }
 
-# same TEXT: the last run printed and ended as the one process did
+# same TEXT: the last run printed and ended like the run of one process.
 same() {
     [ "$status" -eq "$one_status" ] && cmp "$tmp/out" "$tmp/one" | diag
     [ "$status" -eq "$one_status" ] && cmp "$tmp/out" "$tmp/one" >/dev/null
@@ -35,7 +35,7 @@ same() {
     }
 }
 
-# one ARGUMENT...: what one process does
+# one ARGUMENT...: keep the output and status of one process.
 one() {
     shardsim "$@"
     cp "$tmp/out" "$tmp/one"
@@ -59,8 +59,8 @@ test_farm() {
     says err 'no memory for the answer to a task' "and says so"
 }
 
-# A folder with all that can be said: scenarios of unequal size, a sweep, one that is wrong, one that
-# changed, one without a baseline, and a baseline without a scenario.
+# A folder with every kind of outcome: scenarios of unequal size, a sweep, a wrong one, a changed
+# one, one without a baseline, and a baseline without a scenario.
 make_folder() {
     mkdir -p "$tmp/layouts" "$tmp/base"
     for name in fsdp tensor_parallel strategies train_zero bad_layout ring; do
@@ -92,7 +92,7 @@ test_check() {
     same "a folder that is not there"
 }
 
-# The scenarios are executed, and the baselines are written by rank 0.
+# Scenarios are executed by all ranks, baselines written by rank 0.
 test_update() {
     small_size && return 0
     for name in broken strategies train_zero bad_layout fsdp; do
@@ -108,7 +108,8 @@ test_update() {
     ok $? "and the same baselines"
 }
 
-# Strategies of a sweep: some do not divide, and the first few that do not fit are looked at again.
+# Strategies of a sweep: some do not divide, and for the first few that do not fit changes are
+# sought.
 test_sweeps() {
     one plan -q "$scenarios/sweep.yaml" "$scenarios/bad_layout.yaml" -s limits.memory=80KiB
     [ "$one_status" -eq 1 ] && grep -q 'would fit' "$tmp/one"
@@ -153,7 +154,7 @@ test_search() {
     done
 }
 
-# Ended by a signal to the launcher, as by Ctrl-C, and begun again from the journal.
+# A search interrupted by a signal to the launcher, like Ctrl-C, is resumed from its journal.
 # shellcheck disable=SC2086
 test_interrupted() {
     small_size && return 0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# report: a page that stands by itself, whose figures are those of run and plan, for eyes, keys and
-# screen readers; whatever a name is.
+# Tests report: a self-contained page whose figures are those of run and plan, usable by eye,
+# keyboard and screen reader, with any names.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -21,7 +21,7 @@ except FileNotFoundError:
     r = []
 PY
 
-# page TEXT: the Python on stdin finds nothing wrong with the page `p` beside the results `r`
+# page TEXT: the Python on stdin finds nothing wrong with the page `p` and the results `r`.
 page() {
     cat "$tmp/begin.py" - >"$tmp/check.py"
     python3 "$tmp/check.py" >"$tmp/wrong" 2>&1
@@ -29,7 +29,7 @@ page() {
     [ ! -s "$tmp/wrong" ] || tail -n 3 "$tmp/wrong" | diag
 }
 
-# The Python that has html5lib, if any has.
+# A Python with the module html5lib, if any is installed.
 html5lib=
 for python in python3 /usr/bin/python3; do
     if [ -z "$html5lib" ] && "$python" -c 'import html5lib' 2>/dev/null; then
@@ -37,8 +37,8 @@ for python in python3 /usr/bin/python3; do
     fi
 done
 
-# faults FILE: what validators say of it, to $tmp/wrong.  That a summary may hold a heading is younger
-# than this tidy.
+# faults FILE: write the validators' complaints to $tmp/wrong.  This tidy does not know yet that a
+# summary may contain a heading.
 faults() {
     {
         tidy -q -e --show-warnings yes --drop-empty-elements no "$1" 2>&1 |
@@ -53,7 +53,7 @@ PY
     } >"$tmp/wrong" 2>&1
 }
 
-# valid TEXT: the page is HTML as the standard has it
+# valid TEXT: the page is valid HTML.
 valid() {
     if ! command -v tidy >/dev/null || [ -z "$html5lib" ]; then
         skip "$1: valid HTML" "no tidy or no python3-html5lib"
@@ -65,13 +65,13 @@ valid() {
     head -n 3 "$tmp/wrong" | diag
 }
 
-# result COMMAND ARGUMENT...: what the figures of the page are to be
+# result COMMAND ARGUMENT...: the results whose figures the page must have
 result() {
     shardsim "$@" -q --json
     cp "$tmp/out" "$tmp/json"
 }
 
-# What any page has of its strategies, beside their results.
+# figures TEXT: each strategy of the page has the figures of its result.
 figures() {
     page "$1: each strategy, its traffic, memory and collectives" <<'PY'
 table = [n for n in p.root.all("table") if n.attrs.get("id") == "table"][0]
@@ -266,7 +266,7 @@ PY
     figures "a sweep"
 }
 
-# Names are anything that a scenario may hold.
+# Names may contain any characters that a scenario accepts.
 test_names() {
     sed -e "s|^name: .*|name: 'a<script>alert(1)</script>\&amp;'|" \
         -e "s|name: tensor-sequence|name: '\"><img src=x onerror=alert(1)>'|" \
@@ -308,7 +308,7 @@ assert "Does not fit its memory limit: " in verdict, verdict
 PY
 }
 
-# Validators find what is wrong.
+# The validators find planted faults.
 test_invalid() {
     if ! command -v tidy >/dev/null || [ -z "$html5lib" ]; then
         skip "faults are found" "no tidy or no python3-html5lib"

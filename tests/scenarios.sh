@@ -1,6 +1,7 @@
 #!/bin/sh
-# Every scenario that is shipped says what it shows, is planned, runs, and comes out right.  Of each change
-# a few run whole: tests/parity runs all of them with shorter sequences, and tests/check.sh plans all.
+# Tests that every shipped scenario says what it shows, is planned, runs, and comes out right.  Per
+# change a few run completely: tests/parity runs all with shorter sequences, and tests/check.sh
+# plans all.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -11,7 +12,7 @@ for file in "$scenarios"/*.yaml; do
     # A thousand threads are too many for a sanitizer, and so are sequences of a thousand tokens.
     case ${SHD_TEST_SIZE:-}$file in
     small*_1024_* | small*/ring.yaml | small*/packed.yaml | small*/sweep.yaml) continue ;;
-    small*/routing.yaml | small*/train_5d.yaml) continue ;; # experts.yaml and dimensions.sh are alike
+    small*/routing.yaml | small*/train_5d.yaml) continue ;; # like experts.yaml and dimensions.sh
     esac
     # Under the thread sanitizer a step of each kind is enough: training with ZeRO, tensors and
     # stages in parallel; experts; many devices; gathered weights; a sharded sequence.
@@ -39,13 +40,13 @@ for file in "$scenarios"/*.yaml; do
     is 0 "$name: runs"
     silent err "$name: without a warning"
     holds "$name: right, and as planned" <<PY
-def flat(x):  # a large plan tells alike devices once
+def flat(x):  # a large plan prints one figure per class of devices
     if isinstance(x, dict):
         return {k: flat(v) for k, v in x.items()}
     if isinstance(x, list) and x and isinstance(x[0], dict) and "first" in x[0]:
         return [c["value"] for c in x for d in range(c["devices"])]
     return [flat(v) for v in x] if isinstance(x, list) else x
-def known(x):  # what a plan can know of a step in which routers decide who goes to which expert
+def known(x):  # the figures that a plan knows although routers choose experts
     for c in x["collectives"]:
         if c["op"] == "all-to-all-v":
             del c["received_bytes"]
@@ -62,7 +63,7 @@ for a, b in zip(runs, plans):
 PY
     # Under a sanitizer one kind of memory is enough: each run takes a minute there.
     small_size && continue
-    # Jemalloc is the default, and under sanitizers malloc.
+    # The default kind is jemalloc, and malloc under sanitizers.
     sampled 2 $((tap_cases / 6)) || continue
     cp "$tmp/out" "$tmp/run"
     kind=$(sed -n 's/.*"device_memory": {"kind": "\([a-z]*\)".*/\1/p' "$tmp/run" | head -n 1)

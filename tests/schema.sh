@@ -1,5 +1,6 @@
 #!/bin/sh
-# The JSON Schema for editors: as the program prints it, and of one mind with the reader of scenarios.
+# Tests the JSON Schema for editors: the shipped file is the program's output, and schema and reader
+# agree about scenarios.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -85,7 +86,7 @@ for path in sys.argv[5:]:
     shipped[path] = yaml.load(open(path, encoding="utf-8"), Loader=Core)
     must(shipped[path], path, True)
 
-# ---- from the tables: a file for each kind of model, and every option of it ----
+# ---- from the tables: a file for each kind of model, and every option in it ----
 MESH = {"mesh": {"tp": 2}}
 ATTENTION = {"kind": "attention", "d_model": 8, "heads": 2}
 BLOCK = dict(ATTENTION, kind="block", d_ff=16)
@@ -123,7 +124,7 @@ for section in {o["path"][0] for o in options if len(o["path"]) == 2}:
 if in_schema != {tuple(o["path"]) for o in options}:
     wrong.append("the schema and 'show options' have other options")
 
-FILES = ("data", "model.from", "hardware") # which there are no schema knows
+FILES = ("data", "model.from", "hardware") # values that no schema can check
 MAP, LIST = {"no": {"such": ["thing"]}}, [["no", {"such": "thing"}], 7]
 for option in options:
     path, text = option["path"], option["text"]
@@ -138,11 +139,11 @@ for option in options:
         elif option["required"] and not (kind == "graph" and name == "model.kind"):
             must(put(base, path, ...), "%s of kind %s is missing" % (name, kind), False)
     base = bases[home]
-    if path[0] == "straggler": # its time is of a cluster
+    if path[0] == "straggler": # a straggler needs a cluster for its time
         base = put(base, ["hardware"], "h100-sxm")
     must(put(base, path, LIST), name + ": a wrong list", False)
     must(put(base, path, MAP), name + ": a wrong map", False)
-    # Which axes the mesh has no schema knows, nor which schedules there are.
+    # A schema cannot know the axes of the mesh or the schedules.
     if name not in ("name", "zero.axis", "pipeline.axis", "context.axis", "pipeline.schedule", *FILES):
         must(put(base, path, "no such word"), name + ": a word", False)
         most = re.search(r"a number (?:from 0 to|above 0, at most) (\d+)", text)
@@ -171,7 +172,7 @@ swept = dict(bases["mlp"], sweep={"devices": [2, 4], "mesh": [{"dp": [2, 4]}, {"
 rope = put(bases["attention"], ["model", "rope"], {"theta": 100, "interleaved": True})
 graph = put(bases["graph"], ["graph", "inputs", "x"], {"dims": ["b"], "scale": 0.5})
 documents = {"strategies": two, "sweep": swept, "rope": rope, "graph": graph, **bases}
-FREE = {"mesh", "axes", "algorithms", "dims", "inputs", "params", "rules"} # any names
+FREE = {"mesh", "axes", "algorithms", "dims", "inputs", "params", "rules"} # maps that accept any names
 
 
 def maps(node, path):
@@ -247,7 +248,7 @@ for path, value in [(["method"], "rings"), (["order"], "zig"), (["documents"], {
 for path, value in [(["theta"], 1), (["theta"], "100"), (["interleaved"], 1)]:
     must(put(rope, ["model", "rope"] + path, value), "rope: %s is %s" % (path, value), False)
 
-# ---- whatever is done to a shipped scenario: what the schema refuses, the reader refuses ----
+# ---- changed shipped scenarios: the reader refuses whatever the schema refuses ----
 def leaves(node, path):
     for key, value in node.items() if isinstance(node, dict) else enumerate(node):
         yield path + [key]

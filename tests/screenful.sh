@@ -1,6 +1,6 @@
 #!/bin/sh
-# What is long is folded: many kinds of collectives to a screenful that adds up, a fault of every layer
-# to one message with its line.
+# Tests that long reports are folded: many kinds of collectives to a screenful whose rows add up,
+# and a fault of every layer to one message with its line.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -8,7 +8,7 @@
 . "${0%/*}/program.sh"
 model=$scenarios/models/llama3-8b.yaml
 
-# The rows of the table, folded or not, against the collectives of the JSON.
+# The rows of the table, folded or not, add up to the collectives of the JSON.
 cat >"$tmp/rows.py" <<'PY'
 import json, re, sys
 
@@ -70,7 +70,8 @@ for strategy in hybrid-fsdp tp-dp; do
     diag <"$tmp/wrong"
 done
 
-# Reports are as wide as COLUMNS says, and have the same words; colours are asked for, or a terminal's.
+# Reports are as wide as COLUMNS says and have the same words; colours need to be asked for, or a
+# terminal.
 for width in 60 120; do
     COLUMNS=$width shardsim plan -q -S tp-dp "$model"
     tr -s '\n ' '  ' <"$tmp/out" >"$tmp/words.$width"
@@ -114,7 +115,7 @@ grep -A 1 "^ *$line |" "$tmp/err" | tail -n 1 | grep -q '^      |               
 ok $? "and the mark below the column"
 
 for command in run plan compare check search replay 'show names' 'explain reshard'; do
-    # Words are meant to split.
+    # $command is split into words.
     # shellcheck disable=SC2086
     shardsim $command -h
     cp "$tmp/out" "$tmp/short"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# search: the search again on a worse cluster; the best layout of several counts of devices, and what
-# tokens cost there; pictures.
+# Tests search: repeated on a worse cluster; the best layout for several numbers of devices, with
+# the price of tokens; families, ties and rows; interruption; pictures.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -21,7 +21,7 @@ axes: {batch: dp}
 END
 ranges='--range order=pp-dp-cp-tp --range tp=1 --range pp=1..2 --range microbatch=1..4 --range recompute=none --range zero=1 --range schedule=1F1B'
 
-# is_svg FILE NAME...: a picture, with these words in it
+# is_svg FILE NAME...: the file is a picture with these words.
 is_svg() {
     python3 - "$@" <<'PY'
 import sys, xml.dom.minidom
@@ -30,7 +30,7 @@ sys.exit([w for w in sys.argv[2:] if str(w) not in words] != [])
 PY
 }
 
-# Words of the ranges are meant to split.
+# The ranges are meant to be split into words.
 # shellcheck disable=SC2086
 {
     shardsim search "$tmp/small.yaml" -q --json $ranges --sensitivity --picture "$tmp/front.svg"
@@ -49,7 +49,7 @@ PY
     is_svg "$tmp/front.svg" "Layouts on 16 devices of a100-80g-selene" "step, s" "memory of a device, GiB" "t1 p1"
     ok $? "a picture of steps against memory, with the best one's name"
 
-    # The same as a search of these devices alone; links have to do with nothing where there are none.
+    # Each count has the result of a search of that count alone; links do not matter on one device.
     shardsim search "$tmp/small.yaml" -q --json $ranges --devices 8
     cp "$tmp/out" "$tmp/eight"
     shardsim search "$tmp/small.yaml" -q --json $ranges --devices 8..32 --price 2 --picture "$tmp/scaling.svg"
@@ -73,7 +73,8 @@ PY
     says out '  24 .*no layout divides' "a count that does not divide"
 }
 
-# The model's error says what a tie is: the cluster's own, or that of clusters that were measured.
+# The model's error decides about ties: the error on this cluster, or the largest on measured
+# clusters.
 # shellcheck disable=SC2086
 for hardware in a100-80g-selene h100-sxm; do
     shardsim search "$tmp/small.yaml" -q --json $ranges -s hardware=$hardware
@@ -93,7 +94,8 @@ shardsim search "$tmp/small.yaml" -q $ranges -s hardware=h100-sxm
 says out 'no such step of this cluster was measured: expect to be off by 17 %' "an unmeasured cluster: how far off"
 says out '^  tie  *with [0-9]* of the others below' "and that others are as good"
 
-# What computes again and saves nothing, beside the same layout that does not, is no row of its own.
+# A layout that recomputes without saving anything gets no row beside the same layout without
+# recomputation.
 # shellcheck disable=SC2086
 shardsim search "$tmp/small.yaml" -q --json --no-prune --top 1000 ${ranges%%--range recompute*} \
     --range recompute=none..selective --range zero=1 --range schedule=1F1B
@@ -116,7 +118,7 @@ ok $? "selective recomputation that saves nothing is no row"
 shardsim search "$tmp/small.yaml" -q --range pp=1 --range tp=1 --range zero=1 --range shards=16 --range microbatch=1 --plans 1
 says out 'ZeRO stage 1 over all 16' "all replicas are all, not some of them"
 
-# The least memory within a step, and the shortest step within memory: what all plans together say.
+# The least memory within a step time, and the shortest step within memory, are those of all plans.
 # shellcheck disable=SC2086
 {
     shardsim search "$tmp/small.yaml" -q --json $ranges --no-prune
@@ -144,7 +146,7 @@ PY
     ok $? "each is the best of all that were planned"
 }
 
-# The scenario of a row is executed small, and verified.
+# The written scenario of a row is executed and verified at a smaller size.
 # shellcheck disable=SC2086
 shardsim search "$tmp/small.yaml" -q $ranges --devices 4 --output "$tmp/best.yaml"
 is 0 "a row is written"
@@ -153,8 +155,8 @@ shardsim run -q "$tmp/best.yaml" -s model.d_model=32 -s model.d_ff=64 -s model.v
     -s batch.microbatches=1
 is 0 "and executes and verifies, with a smaller model"
 
-# Why not the other kinds of layouts: the best of each is what a search of it alone finds; what does not
-# fit needs more than there is; what no layout divides is named.
+# "why not": the best of each family is the result of a search of the family alone; families that do
+# not fit need too much memory; sizes that no layout divides are named.
 shardsim search "$tmp/small.yaml" -q --json --range order=pp-dp-cp-tp --range microbatch=1..4 --range recompute=none
 is 0 "families: found"
 cp "$tmp/out" "$tmp/all"
@@ -176,7 +178,7 @@ assert list(families) == ["ZeRO 0", "ZeRO 2", "FSDP", "tensor", "pipeline", "con
 for name, found in alone.items():
     told = families[name]["plan"]
     assert name == "pipeline" or told == found, (name, told, found)
-    # Bounds of ZBH1 are less close, and four plans are made.
+    # The bounds of ZBH1 are less tight, and only four plans are made.
     assert found["step_seconds"] <= told["step_seconds"] < 1.01 * found["step_seconds"], (name, told, found)
 assert families["context"] == {"family": "context", "state": "none", "tried_with_range": "cp"}, families["context"]
 PY
@@ -191,7 +193,8 @@ ok $? "families: none that the ranges leave out"
 ! awk 'length > 80' "$tmp/out" | sed -n '/^why not/,/^$/p' | grep -q .
 ok $? "families: within 80 columns"
 
-# Rows of the best have only what differs, within 80 columns; a name is what all have and what a row has.
+# Rows of the best show only choices that differ, within 80 columns; the name of a layout is the
+# common choices plus those of its row.
 shardsim search "$tmp/small.yaml" -q --json --range order=pp-dp-cp-tp..pp-dp-tp-cp --range pp=1..2 --plans 12
 cp "$tmp/out" "$tmp/json"
 shardsim search "$tmp/small.yaml" -q --range order=pp-dp-cp-tp..pp-dp-tp-cp --range pp=1..2 --plans 12
@@ -210,7 +213,7 @@ for row, plan in zip(rows, best):
 PY
 ok $? "rows: only what differs, within 80 columns; what all have is said once"
 
-# refused WORDS OPTION...: exit 2, and why
+# refused WORDS OPTION...: status 2 and the reason
 refused() {
     words=$1
     shift
@@ -221,7 +224,7 @@ refused() {
 refused 'counts must rise' --devices 64..8
 refused 'is not a valid count; expected' --devices 8,x
 refused 'ask for one count' --devices 8..32 --sensitivity
-# Cut short by time or by a signal, at whatever moment: what there is by then is told as that.
+# A search cut short by time or by a signal reports its results so far, marked as such.
 cp "$top_srcdir/scenarios/models/llama3-405b.yaml" "$tmp"
 large="$tmp/llama3-405b.yaml -S 8k -q --range tp=8 --range pp=16 --no-prune"
 # shellcheck disable=SC2086
@@ -246,7 +249,8 @@ PY
         is 130 "interrupted after $seconds s: status 130"
         [ "$(cat "$tmp/err")" = "shardsim: interrupted" ]
         ok $? "interrupted after $seconds s: said"
-        # A file that is there is marked; a sanitizer's program may be too slow to write it in time.
+        # If a file was written it is marked; a program with a sanitizer may be too slow to write
+        # one in time.
         ! [ -e "$tmp/best.yaml" ] ||
             grep -q '^# The best so far of a search that was cut short (interrupted)' "$tmp/best.yaml"
         marked=$?
@@ -267,7 +271,7 @@ refused 'go without --memory, --within and --seconds' --devices 8..32 --seconds 
 refused 'goes with several --devices' --price 2
 refused 'expected a number above 0' --devices 8..32 --price 0
 refused 'expected a number above 0' --within soon
-# What does not divide is named, with the nearest that does.
+# Sizes that do not divide are named, with the nearest ones that do.
 refused 'batch.size is 64, no multiple of dp 37; nearest --devices with layouts: 32 and 48' --devices 37 \
     --range tp=1..8
 refused 'model.heads is 16, no multiple of tp 6; nearest that divide it: 4 and 8' --range tp=6

@@ -1,13 +1,14 @@
 #!/bin/sh
-# search --journal: killed or interrupted at any moment and begun again, the answer is the same; what
-# is known is not planned again; a journal that is damaged or of another search is refused.
+# Tests search --journal: a search that was killed or interrupted at any moment and resumed gives
+# the same answer; layouts in the journal are not planned again; a journal that is damaged or of
+# another search is refused.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# The words of $search are meant to split from here on; what is in the sources may have spaces in its path.
+# The words of $search are split from here on, and the path of the sources may contain spaces.
 cp "$scenarios/train_zero.yaml" "$tmp"
 # shellcheck disable=SC2086
 set_search() {
@@ -33,7 +34,8 @@ planned=$(($(wc -l <"$tmp/whole") - 1))
 [ "$planned" -eq "$(grep -c '"step_seconds"' "$tmp/answer")" ] || [ "$planned" -gt 20 ]
 ok $? "a line a plan: $planned"
 
-# ended SIGNAL PERMILLE: so, when that share of the time has passed; then once more, to the end
+# ended SIGNAL PERMILLE: end the search with the signal after that share of its time; then resume
+# it.
 # shellcheck disable=SC2086
 ended() {
     rm -f "$tmp/journal"
@@ -57,7 +59,8 @@ while read -r at; do
     ended INT $((1000 - at))
 done <"$tmp/moments"
 
-# retime.py JOURNAL LINE FACTOR: the journal with the step of a line times that, and the line's hash
+# retime.py JOURNAL LINE FACTOR: print the journal with the step of a line multiplied, and the
+# line's hash renewed
 cat >"$tmp/retime.py" <<'PY'
 import sys
 def fnv(text):
@@ -80,7 +83,7 @@ shardsim $search --journal "$tmp/told"
 [ "$status" -eq 0 ] && ! cmp "$tmp/out" "$tmp/answer" >/dev/null
 ok $? "what is in the journal is not planned again"
 
-# damaged TEXT PATTERN: $tmp/bad is refused, and stays as it was
+# damaged TEXT PATTERN: $tmp/bad is refused, and stays unchanged.
 # shellcheck disable=SC2086
 damaged() {
     cp "$tmp/bad" "$tmp/bad.was"
@@ -127,7 +130,7 @@ cp "$top_srcdir/scenarios/hardware/b200.yaml" "$cluster"
 few="search $tmp/train_zero.yaml -S dp -s hardware=$cluster -q --json --top 1 --range tp=1 --range cp=1
     --range pp=1 --range microbatch=1 --range recompute=none --range zero=1"
 
-# another WHAT PATTERN ARGUMENT...: $tmp/head is not that of this search
+# another WHAT PATTERN ARGUMENT...: $tmp/head is refused as the journal of another search.
 # shellcheck disable=SC2086
 another() {
     pattern=$2
@@ -158,7 +161,8 @@ another() {
     sed '1s/ 3, by [^,]*,/ 2,/' "$tmp/head.was" >"$tmp/head"
     another "a journal of before" 'format'
 
-    # One search at a time: three at once end with the answer, or are told of each other.
+    # Of three searches at once with one journal, each ends with the answer or reports another
+    # search.
     rm -f "$tmp/head"
     for i in 1 2 3; do
         (

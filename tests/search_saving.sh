@@ -1,14 +1,14 @@
 #!/bin/sh
-# placement: search - in no strategy of a shipped scenario do devices receive more by it than by
-# placement: follow, however many microbatches a step has.
+# Tests placement: search - in every strategy of the shipped scenarios, and for any number of
+# microbatches, devices receive no more bytes than with placement: follow.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# Sanitizers take their time: there only steps of which something is done once, something for each
-# microbatch.
+# Under sanitizers, which are slow, only training steps are planned: some of their ops run once,
+# others once per microbatch.
 set -- "$scenarios"/*.yaml
 small_size && set -- "$scenarios"/train_*.yaml
 for file; do

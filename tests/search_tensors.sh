@@ -1,15 +1,15 @@
 #!/bin/sh
-# search --tensors: the best way is the best of all that plan prices one by one, within memory or
-# without a limit; what is written executes, verifies, and plans to the same step; what is wrong is
-# told.
+# Tests search --tensors: the best sharding is the best of all that plan prices one by one, with and
+# without a limit on memory; the written scenario executes, verifies, and plans to the same step;
+# wrong arguments are refused.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# A model of which parameters are most of the memory, so that some do not fit by themselves.
-# model MESH SPEC
+# model MESH SPEC: a model whose parameters are most of its memory, so that some do not fit
+# unsharded
 model() {
     cat <<END
 version: 1
@@ -27,7 +27,8 @@ END
 model '{dp: 2, tp: 2}' '[dp, tp]' >"$tmp/mlp.yaml"
 model '{dp: 4}' '[dp]' >"$tmp/line.yaml"
 
-# The same search by hand: every way planned by a process of its own, and the best that fits.
+# The same search by brute force: plan every sharding in a process of its own, and take the best
+# that fits.
 cat >"$tmp/all.py" <<'PY'
 import itertools, json, subprocess, sys
 
@@ -68,7 +69,7 @@ best = found["best"]
 print(found["fit"], *((best["step_seconds"], best["peak_bytes"]) if best else ()))' "$tmp/out"
 }
 
-# by_hand FILE LIMIT AXES KINDS HELD PATTERN TEXT
+# by_hand FILE LIMIT AXES KINDS HELD PATTERN TEXT: search and brute force agree.
 by_hand() {
     file=$tmp/$1.yaml limit=$2 axes=$3 kinds=$4 held=$5 pattern=$6 text=$7
     set -- --tensors="$pattern" --json
@@ -81,7 +82,7 @@ by_hand() {
     ok $? "$text: as many fit, and the same is best, as by hand"
     cmp -s "$tmp/found" "$tmp/hand" || cat "$tmp/found" "$tmp/hand" | diag
 }
-# Each way by hand is a process of one thread.
+# The brute force runs single-threaded processes, in which the thread sanitizer finds nothing.
 if [ "${SHD_SANITIZER:-}" != thread ]; then
     by_hand line 240000 dp mlp/up,mlp/down '' mlp "two kinds, one axis"
     [ "$(sed -n 's/.*"planned": \([0-9]*\).*/\1/p' "$tmp/out")" -eq 16 ]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# show: meshes, arrays, groups and traffic, in the terminal and as pictures.
+# Tests show: meshes, arrays, groups and traffic, in the terminal and as pictures.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -7,7 +7,7 @@
 . "${0%/*}/program.sh"
 unset NO_COLOR COLUMNS
 
-# drawn TEXT: standard output is what stands on stdin
+# drawn TEXT <WANTED: standard output equals stdin.
 drawn() {
     cat >"$tmp/want"
     diff "$tmp/want" "$tmp/out" >"$tmp/wrong"
@@ -15,7 +15,7 @@ drawn() {
     diag <"$tmp/wrong"
 }
 
-# fits WIDTH TEXT: no line of the output has more characters
+# fits WIDTH TEXT: no line of the output is longer, or ends with a space.
 fits() {
     python3 -c 'import sys
 lines = open(sys.argv[1], encoding="utf-8").read().splitlines()
@@ -178,7 +178,7 @@ test_colours() {
     ok $? "colours: not with NO_COLOR"
 }
 
-# svg TEXT ARGUMENT...: show writes a well-formed picture
+# svg TEXT ARGUMENT...: show writes a well-formed picture.
 svg() {
     what=$1
     shift

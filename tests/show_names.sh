@@ -1,5 +1,6 @@
 #!/bin/sh
-# show names: what rules can name, its shape and sharding, and which rule asked for it.
+# Tests show names: the names that rules can use, their shapes and shardings, and the rule that
+# asked for each.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -23,7 +24,7 @@ test_lists() {
     says out '^optimizer$' "--all: the optimizer's arrays"
 }
 
-# Every name can be named: a constraint for each place is taken, and a rule for each parameter.
+# Every listed name is usable: a constraint accepts each place, and a rule each parameter.
 test_names_are_names() {
     shardsim show names --json "$scenarios/llama3.yaml" -S tp-sp
     [ "$status" -eq 0 ] || shardsim show names --json "$scenarios/tensor_parallel.yaml"

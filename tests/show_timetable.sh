@@ -159,7 +159,7 @@ PY
     diag <"$tmp/wrong"
 }
 
-# Several schedules below each other share one scale, so that lengths compare.
+# Several schedules are drawn below each other on one scale, so that their lengths compare.
 test_several() {
     shardsim show timetable 1F1B ZBH1 -r 4 -m 8
     is 0 "several: status 0"

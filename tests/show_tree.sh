@@ -1,5 +1,5 @@
 #!/bin/sh
-# shardsim show tree: what it prints of a small model, its warnings, its exit status, its JSON.
+# Tests shardsim show tree on a small model: output, warnings, exit status and JSON.
 #
 # SPDX-License-Identifier: Apache-2.0
 : "${top_srcdir:=$(dirname "$0")/..}" "${top_builddir:=.}"
@@ -25,7 +25,7 @@ cat >rules.yaml <<'END'
 - [.*, []]
 END
 
-# has STATUS PATTERN TEXT: the last run ended so, and its output has such a line.
+# has STATUS PATTERN TEXT: the last run had this status, and a line of its output matches.
 has() {
     [ "$status" -eq "$1" ] && grep -q -e "$2" out
     result=$?
@@ -33,7 +33,7 @@ has() {
     [ $result -eq 0 ] || { echo "status $status"; cat out; } | diag
 }
 
-# run ARGUMENT...
+# run ARGUMENT...: run show tree, with all its output in `out`.
 run() {
     "$shardsim" show tree "$@" >out 2>&1
     status=$?

@@ -62,7 +62,7 @@ seconds = time.monotonic() - began
 xml = len(open("check.xml").read().splitlines())
 bad, cut = [], 0
 whole_test = os.environ.get("SHD_TEST_TIER") != "change" and os.environ.get("SHD_TEST_SIZE") != "small"
-moments = 20 if whole_test else 3 # each moment takes as long as a check
+moments = 20 if whole_test else 3 # each moment needs a whole run of check
 for moment in range(moments):
     if os.path.exists("check.xml"):
         os.remove("check.xml")

@@ -1,6 +1,6 @@
 #!/bin/sh
-# --set hardware.KEY=VALUE: another number of a cluster without a file of one's own: the same as a file
-# that has it, in plans, searches and what they write; and what is wrong is told.
+# Tests --set hardware.KEY=VALUE: it changes a number of a cluster exactly as a file with the number
+# would, in plans, searches and written scenarios; wrong keys and values are refused.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -22,7 +22,7 @@ params: [['.*', []]]
 axes: {batch: dp}
 END
 
-# step_of ARGUMENT...: the modelled step of a plan
+# step_of ARGUMENT...: print the modelled step of a plan.
 step_of() {
     shardsim plan -q --json "$@"
     [ "$status" -eq 0 ] &&
@@ -40,7 +40,7 @@ shardsim plan -q "$tmp/small.yaml" -s hardware="$tmp/faster.yaml" -s hardware.ti
 says out "^modelled .* a step on faster with tiers.1.rate=50GB/s, kernels.launch=4us" "a report says what is supposed"
 [ "$(step_of "$tmp/small.yaml" -s hardware="$tmp/faster.yaml" -s hardware.tiers.1.rate=50GB/s -s hardware.kernels.launch=4us)" = "$plain" ]
 ok $? "of a file, too"
-# A cluster that was measured is not the one that is supposed.
+# A changed cluster no longer counts as measured.
 shardsim plan -q "$tmp/small.yaml" -s hardware=a100-80g-selene -s hardware.tiers.1.rate=50GB/s
 says out '^  trust  *not validated' "what is supposed was not measured"
 
@@ -57,7 +57,7 @@ sys.exit(a != b)' "$tmp/supposed" "$tmp/out"
 ok $? "a search is that of the file"
 says best.yaml '^hardware: .h100-sxm with tiers.1.rate=100GB/s, kernels.launch=3us' "and writes what was supposed"
 
-# wrong SET PATTERN
+# wrong SET PATTERN: --set SET is refused with PATTERN.
 wrong() {
     shardsim plan -q "$tmp/small.yaml" -s "$1"
     is 2 "--set $1: refused"

@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0
 tap_count=0
 
-# awk writes numbers with the locale's comma, and [a-z] is not all of these letters everywhere.  All else
-# is as whoever runs the tests has it.
+# In some locales awk writes numbers with a comma, and [a-z] is not all letters.  The rest of the
+# locale stays as the user has it.
 if [ -n "${LC_ALL:-}" ]; then
     LANG=$LC_ALL
     export LANG
@@ -15,7 +15,7 @@ LC_NUMERIC=C
 LC_COLLATE=C
 export LC_NUMERIC LC_COLLATE
 
-# ok STATUS TEXT: passed when STATUS is 0
+# ok STATUS TEXT: passed if STATUS is 0
 ok() {
     tap_count=$((tap_count + 1))
     if [ "$1" -eq 0 ]; then
@@ -30,22 +30,22 @@ skip() {
     echo "ok $tap_count - $1 # SKIP $2"
 }
 
-# sampled EVERY [INDEX]: whether a case is in this run's sample of one in EVERY.  SHD_TEST_TURN, a number
-# that the commit tells, says which: successive commits see all cases.  Always true where SHD_TEST_TIER
-# is not `change`: in the nightly tier, and in a test that is started by hand.  Without INDEX cases are
-# counted.
+# sampled EVERY [INDEX]: whether a case is in this run's sample of one in EVERY.  SHD_TEST_TURN, a
+# number that the commit determines, selects the sample, so that successive commits cover all
+# cases.  Always true unless SHD_TEST_TIER is `change`: in the nightly tier, and in a test that is
+# started by hand.  Without INDEX cases are counted.
 tap_cases=0
 sampled() {
     tap_cases=$((tap_cases + 1))
     [ "${SHD_TEST_TIER:-}" != change ] || [ $(((${2:-$tap_cases} + ${SHD_TEST_TURN:-0}) % $1)) -eq 0 ]
 }
 
-# small_size: whether sanitizers look on, which make everything slow
+# small_size: whether SHD_TEST_SIZE is small, as under sanitizers, which make everything slow
 small_size() {
     [ "${SHD_TEST_SIZE:-}" = small ]
 }
 
-# Whatever comes on stdin, as remarks.
+# diag: print stdin as remarks.
 diag() {
     sed 's/^/# /'
 }

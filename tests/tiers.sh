@@ -1,6 +1,6 @@
 #!/bin/sh
-# tiers.sh - the tests that tests/tiers gives to a build whose sanitizers SHD_SANITIZER names ("no": to
-# the usual build); with --turn, the number of the commit by which cases and tests are sampled.
+# tiers.sh - print the tests that tests/tiers gives to a build with the sanitizers SHD_SANITIZER
+# ("no": to the usual build); with --turn, the number by which the commit samples cases and tests.
 #
 # SPDX-License-Identifier: Apache-2.0
 cd "${0%/*}" || exit 1
