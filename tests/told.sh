@@ -1,6 +1,6 @@
 #!/bin/sh
-# The text of a result is its JSON in words: made anew of what --save kept, by tests/told.py, the whole of it
-# must be what was printed, of plans of each kind and of steps that were executed.
+# Tests that the text of a result is its JSON in words: tests/told.py makes the text anew of what
+# --save kept, and it must equal the printed text, for plans of each kind and for executed steps.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -13,7 +13,7 @@ if ! command -v python3 >/dev/null; then
     exit 0
 fi
 
-# A cluster of round numbers with steps that were measured, of small models and of large ones.
+# A cluster of round numbers with measured steps of small and large models.
 cluster() {
     cat <<END
 version: 1
@@ -38,8 +38,8 @@ sets='validation:
 cluster 80MiB 0 "$sets" >"$tmp/rounds.yaml"
 cluster 3MiB 0.1 '' >"$tmp/narrow.yaml"
 
-# told TEXT LIMIT CLUSTER VERBOSE run|plan FILE [ARGUMENT...]: every strategy of a file, added to the cases.
-# CLUSTER is its size in MiB, what fragments take, and whether steps on it were measured.
+# told TEXT LIMIT CLUSTER VERBOSE run|plan FILE [ARGUMENT...]: add every strategy of a file to the cases.
+# CLUSTER is its memory in MiB, the share of it lost to fragmentation, and whether steps on it were measured.
 : >"$tmp/cases"
 told() {
     text=$1 limit=$2 cluster=$3 verbose=$4
@@ -69,7 +69,7 @@ with open(folder + "/cases", "a", encoding="utf-8") as out:
 PY
 }
 
-# What all files begin with: 16 x 64 tokens.
+# begin MORE: the begin of every file; 16 x 64 tokens.
 begin() {
     printf 'version: 1\nname: t\n'
     printf 'batch: {size: 16, seq: 64%s}\n' "$1"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# trace: trace events that are well-formed, whose times, bytes and memory are those of run and plan.
+# Tests trace: well-formed trace events whose times, bytes and memory are those of run and plan.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
@@ -35,7 +35,7 @@ def spread(values):
     return out
 PY
 
-# trace TEXT: the Python on stdin finds nothing wrong with the trace `t` beside the result `x`
+# trace TEXT: the Python on stdin finds nothing wrong with the trace `t` and the result `x`.
 trace() {
     cat "$tmp/begin.py" - >"$tmp/check.py"
     python3 "$tmp/check.py" >"$tmp/wrong" 2>&1
@@ -43,7 +43,7 @@ trace() {
     [ ! -s "$tmp/wrong" ] || tail -n 3 "$tmp/wrong" | diag
 }
 
-# What any trace has.
+# form TEXT: properties that every trace has
 form() {
     trace "$1: as viewers want it" <<'PY'
 at = [e["ts"] for e in events if e["ph"] != "M"]
@@ -57,7 +57,7 @@ assert len(tids) == len(set(tids))
 for key, each in slices.items():
     assert key in threads and key[0] in names
     end = 0
-    for e in each: # a slice of no time may lie within another
+    for e in each: # a slice of no duration may lie within another
         assert e["name"] and e["cat"] in ("forward", "backward", "optimizer") and e["dur"] >= 0
         assert ns(e["ts"]) >= end or e["dur"] == 0, (key, e)
         assert e["dur"] > 0 or threads[key] != "computations"
@@ -74,7 +74,7 @@ def holds(e):
 for i, s in flows["s"].items():
     f = flows["f"][i]
     assert s["ts"] < f["ts"] and s["pid"] != f["pid"] and f["bp"] == "e"
-    assert all(e["name"] == e["cat"] == "transfer" for e in (s, f)) # viewers join by these and the id
+    assert all(e["name"] == e["cat"] == "transfer" for e in (s, f)) # viewers join events by name, category and id
     assert threads[s["pid"], s["tid"]].startswith("transfers along ")
     assert any(e["ts"] == s["ts"] for e in holds(s)) and holds(f), (s, f)
     assert threads[s["pid"], s["tid"]] == threads[f["pid"], f["tid"]]
@@ -96,7 +96,7 @@ assert total == x["received_bytes"]["total"] and sum(1 for d in received if d in
 PY
 }
 
-# result COMMAND ARGUMENT...: what the figures of the trace are to be
+# result COMMAND ARGUMENT...: the result whose figures the trace must have
 result() {
     shardsim "$@" -q --json
     cp "$tmp/out" "$tmp/json"
@@ -116,7 +116,7 @@ assert t["otherData"]["times"] == "replayed"
 moves = {e["name"]: e["args"]["why"] for each in slices.values() for e in each if "why" in e["args"]}
 whys = {c["why"] for c in x["collectives"]}
 assert moves and len(whys) > 1
-# A group of four: each receives from three.
+# In a group of four each device receives from three.
 into = collections.Counter((f["pid"], f["ts"]) for f in flows["f"].values()
                            if threads[f["pid"], f["tid"]] == "transfers along tp")
 assert set(into.values()) == {3}, into

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Twenty steps of AdamW in float64: parameters, moments, losses and norms are those of the unsharded
-# computation under every layout, but for roundings.
+# Tests twenty steps of AdamW in float64: with every layout, parameters, moments, losses and norms
+# equal those of the unsharded computation up to rounding.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# `eps` keeps the noise of gradients that are 0 from becoming steps of full size.
+# A large `eps` keeps rounding noise in gradients that are 0 from becoming steps of full size.
 cat >"$tmp/twenty.yaml" <<'YAML'
 version: 1
 mesh: {dp: 2}
@@ -58,8 +58,8 @@ strategies:
       - [.*, []]
 YAML
 
-# `tolerance` is of the largest element of each array after the last step.  A sanitizer has seen all
-# that there is to see after a few steps.
+# `tolerance` is relative to the largest element of each array after the last step.  Under a
+# sanitizer a few steps suffice, as later ones run the same code.
 STEPS=20
 small_size && STEPS=5
 shardsim run -q --json -s steps=$STEPS "$tmp/twenty.yaml"
@@ -69,7 +69,7 @@ assert len(r) == 9
 for s in r:
     v = s["verify"]
     assert v["ok"] and v["tolerance"] == 1e-9 and len(s["training"]["losses"]) == $STEPS
-    assert len(v["state"]) > 100, len(v["state"])  # a parameter and two moments each
+    assert len(v["state"]) > 100, len(v["state"])  # a parameter and its two moments
 PY
 holds "losses are those of one device at every step" <<'PY'
 base = r[0]["training"]

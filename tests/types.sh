@@ -1,13 +1,13 @@
 #!/bin/sh
-# Types chosen one by one: bytes and memory of a 16-bit model with float32 masters as the formulas
-# say, planned and executed; steps that a loss scale skips.
+# Tests types chosen one by one: bytes and memory of a 16-bit model with float32 masters equal the
+# formulas, planned and executed; a loss scale skips steps.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# Kernels of 2 layers, all of whose dimensions divide by 8.
+# The kernels of 2 layers, whose dimensions all divide by 8.
 cat >"$tmp/mlp.yaml" <<'YAML'
 version: 1
 mesh: {dp: 4}
@@ -28,12 +28,13 @@ strategies:
   - {name: zero-3-kept, zero: {stage: 3, axis: dp, reshard_after_forward: false}}
 YAML
 
-# Drawn scenarios.
+# The number of random scenarios.
 NRANDOM=60
 small_size && NRANDOM=12
 
-# volumes DEVICES MICROBATCHES BYTES WHAT: parameters are gathered in 2 bytes each, gradients combined
-# in BYTES each; scalars as in zero.sh, and the kernel that stage 3 does not gather backward.
+# volumes DEVICES MICROBATCHES BYTES WHAT: parameters are gathered in 2 bytes each, gradients
+# reduced in BYTES each; scalars as in zero.sh, and minus the kernel that stage 3 does not gather
+# backward.
 volumes() {
     holds "$4, $1 devices, $2 microbatches: gathers of 2 bytes a parameter, gradients of $3" <<PY
 n, m, size, kernel = $1, $2, $3, 32 * 64
@@ -49,10 +50,10 @@ assert got == want, (got, want)
 PY
 }
 
-# memory BYTES WHAT: a 16-bit parameter, a gradient of BYTES until the update, and 12 bytes that the
-# optimizer keeps: 16 bytes a parameter (arXiv 1910.02054, section 3.1) with gradients of 2, 18 with
-# those of 4.  What a stage cuts of parameters and optimizer is a part of that; of gradients it depends
-# on which have been scattered at the peak.
+# memory DEVICES BYTES WHAT: a 16-bit parameter, a gradient of BYTES until the update, and 12 bytes
+# of the optimizer: 16 bytes per parameter (arXiv 1910.02054, section 3.1) with gradients of 2
+# bytes, 18 with gradients of 4.  A ZeRO stage divides its share of parameters and optimizer; the
+# gradients at the peak depend on which have been scattered by then.
 memory() {
     holds "$3, $1 devices: $((14 + $2)) bytes a parameter, and what ZeRO's stages leave of them" <<PY
 n, size, count = $1, $2, 4 * 32 * 64
@@ -83,8 +84,8 @@ for reduce in 4:float32 2:bfloat16; do
     done
 done
 
-# A search for the fewest bytes combines gradients in the type that is asked for, too.  Of a batch so
-# large that to move gradients is less than to move activations.
+# A search for the fewest bytes reduces gradients in the asked type, too.  The batch is so large that
+# moving gradients costs less than moving activations.
 for reduce in 4:float32 2:bfloat16; do
     shardsim run -q --json -s placement=search -s batch.size=64 -s types.reduce=${reduce#*:} \
         "$tmp/mlp.yaml"
@@ -98,7 +99,7 @@ assert got["zero-1"]["all-gather"] == (n - 1) * 2 * count, got
 PY
 done
 
-# What is updated is the master, and what is kept of it is of the parameter's type.
+# The update changes the master; the parameter that is kept has its own type.
 holds "masters and moments are results beside the parameters" <<'PY'
 for s in r:
     state = s["verify"]["state"]
@@ -108,7 +109,7 @@ for s in r:
     assert all(abs(a - b) <= 1e-2 * abs(b) for a, b in zip(*losses)), losses
 PY
 
-# Masters hold what 16 bits lose: an update of a thousandth of a parameter.
+# Masters keep what 16 bits lose: an update of a thousandth of a parameter.
 for kind in float32:float32 bfloat16:float32 bfloat16:bfloat16; do
     shardsim run -q --json -S dp -s mesh.dp=1 -s tolerance=null -s model.dtype=${kind%:*} \
         -s types.parameters=${kind#*:} -s steps=30 -s optimizer.lr=1e-4 -s optimizer.weight_decay=0 \
@@ -125,7 +126,7 @@ off = [max(abs(a - b) for a, b in zip(exact, x)) for x in (masters, pure)]
 assert off[0] < off[1] / 2, off
 PY
 
-# Other types together: masters of float64, moments of bfloat16, sums in bfloat16.
+# Other combinations: masters of float64, moments of bfloat16, sums in bfloat16.
 shardsim run -q -s model.dtype=float32 -s types.parameters=float64 -s types.moments=bfloat16 \
     -s batch.microbatches=2 -s tolerance=0.05 "$tmp/mlp.yaml"
 is 0 "float64 masters of float32 parameters, with moments of bfloat16"
@@ -133,7 +134,7 @@ shardsim run -q -s types.gradients=bfloat16 -s types.reduce=compute -s batch.mic
     "$tmp/mlp.yaml"
 is 0 "gradients summed and combined in bfloat16"
 
-# Types, ZeRO, pipelines, microbatches, recomputation and scales together, drawn by a seed.
+# Random combinations of types, ZeRO, pipelines, microbatches, recomputation and scales.
 python3 - "$tmp/mlp.yaml" >"$tmp/random.yaml" <<PY
 import random, sys
 draw = random.Random(20261122)
@@ -142,7 +143,7 @@ with open(sys.argv[1], encoding="utf-8") as f:
     print(f.read().split("strategies:")[0].replace("0.15", "0.5") + "strategies:")
 for i in range(int("$NRANDOM")):
     parameters = draw.choice(floats[:2])
-    # A second moment, of squares, is below what float16 has: an update divided by 0 is no test.
+    # A second moment, of squares, underflows in float16, and an update divided by 0 tests nothing.
     types = ["moments: " + draw.choice(floats[:3])]
     types += ["%s: %s" % (what, draw.choice(floats + ["compute"])) for what in ("gradients", "reduce")]
     pipeline = draw.choice(["", "", "GPipe", "1F1B", "ZBH1"])
@@ -177,7 +178,7 @@ for s, p in zip(r, plans):
     assert all(float(x) == float(x) for x in s["training"]["losses"]), s["strategy"]
 PY
 
-# A scale that is too large at first: steps are skipped until it has been halved often enough.
+# A loss scale that is too large at first: steps are skipped until enough halvings.
 shardsim run -q --json -s model.dtype=float16 -s 'loss_scale={kind: dynamic, initial: 1048576}' \
     -s steps=10 -s tolerance=null "$tmp/mlp.yaml"
 is 0 "float16 with a dynamic loss scale: executed"

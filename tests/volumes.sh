@@ -1,19 +1,19 @@
 #!/bin/sh
-# Bytes that all devices receive in a step, against the closed forms of docs/training.md, for several
-# sizes; planned, and the smallest executed.
+# Tests the bytes that all devices receive in a step against the closed forms of docs/training.md,
+# planned for several sizes, and executed for the smallest.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# Closed forms hold for all sizes; under a sanitizer the least show that the code is sound.
+# The formulas hold for all sizes; under a sanitizer the smallest size runs the same code.
 SIZES="2 4 8"
 small_size && SIZES=2
 
 # ---- replicas: data parallel, ZeRO, hybrid ----
 
-# All but the loss, and under ZeRO the norm of the gradients: numbers of 4 bytes.
+# The formulas leave out the loss, and under ZeRO the gradient norm: numbers of 4 bytes.
 cat >"$tmp/replicas.yaml" <<'YAML'
 version: 1
 mesh: {outer: 1, inner: 2}
@@ -38,13 +38,14 @@ strategies:
       - [.*, []]
 YAML
 
-# replicas WHAT OUTER INNER MICROBATCHES D_MODEL D_FF LAYERS: the answer in $tmp/out is the formulas'.
+# replicas WHAT OUTER INNER MICROBATCHES D_MODEL D_FF LAYERS: the answer in $tmp/out equals the
+# formulas.
 replicas() {
     holds "$1: $2 groups of $3, $4 microbatches, d_model $5, d_ff $6, $7 layers" <<PY
 o, i, m, layers = $2, $3, $4, $7
 kernel = 4 * $5 * $6
 psi = layers * 2 * kernel
-gather = o * (i - 1) * psi              # in every group of the inner axis; to scatter is the same
+gather = o * (i - 1) * psi              # in every group of the inner axis; a scatter costs the same
 again = gather - o * (i - 1) * kernel   # the first kernel is not read in the backward phase
 reduce = 2 * (o - 1) * psi              # in every group of the outer axis, of psi / i
 loss = 2 * (o * i - 1) * 4
@@ -55,7 +56,7 @@ want = {"dp": {all: 2 * (o * i - 1) * psi},
         "zero-2": {"inner": (m + 1) * gather, "outer": reduce},
         "zero-3": {"inner": m * (2 * gather + again), "outer": reduce},
         "zero-3-kept": {"inner": 2 * m * gather, "outer": reduce},
-        # parameters are gathered over the outer axis after the update
+        # after the update, parameters are gathered over the outer axis
         "moments-over-both": {"inner": m * (2 * gather + again), "outer": reduce + (o - 1) * psi}}
 for s in r:
     expected = want[s["strategy"]]
@@ -67,7 +68,7 @@ for s in r:
 PY
 }
 
-# plan_replicas OUTER INNER D_MODEL D_FF LAYERS
+# plan_replicas OUTER INNER D_MODEL D_FF LAYERS: plan with one and two microbatches, and compare.
 plan_replicas() {
     for m in 1 2; do
         shardsim plan --json -s mesh.outer="$1" -s mesh.inner="$2" -s batch.microbatches=$m \
@@ -132,7 +133,7 @@ strategies:
       - [out, [null, tp, null]]
 YAML
 
-# layers WHAT TP BATCH SEQ D_MODEL LAYERS
+# layers WHAT TP BATCH SEQ D_MODEL LAYERS: the answer in $tmp/out equals the formulas.
 layers() {
     holds "$1: tp $2, batch $3x$4, d_model $5, $6 layers" <<PY
 t, layers = $2, $6
@@ -141,7 +142,7 @@ norms = 4 * 2 * $5 * layers
 tp = r[0]
 ops = tp["received_bytes"]["by_op"]
 assert ops == {"all-reduce": 4 * layers * 2 * (t - 1) * activation}, ops
-# Both inputs of products are gathered a second time in the backward phase, unless they are kept.
+# Both inputs of products are gathered again in the backward phase, unless they are kept.
 for s, gathers, scatters, reduces in zip(r[1:], (6, 6, 4), (4, 2, 4), (0, 2, 0)):
     ops = s["received_bytes"]["by_op"]
     assert ops["all-gather"] == gathers * layers * (t - 1) * activation, (s["strategy"], ops)
@@ -189,8 +190,9 @@ strategies:
      zero: {reshard_after_forward: 2}}
 YAML
 
-# fsdp_stages WHAT: what is gathered of P parameters of 2 bytes on n devices in m microbatches, and
-# scattered of their gradients of 4; N neighbours.  The embedding is not read backward.
+# fsdp_stages WHAT: bytes gathered of P parameters of 2 bytes on n devices in m microbatches, and
+# scattered of their gradients of 4 bytes; N devices are neighbours.  The backward phase does not
+# read the embedding.
 fsdp_stages() {
     holds "$1: FSDP in a pipeline, by phase" <<'PY'
 n, m, N, narrays = 4, 4, 2, 4 * 8 + 3
@@ -218,7 +220,8 @@ for s in r:
     assert got == want[s["strategy"]], (s["strategy"], got, want[s["strategy"]])
     count = sum(row["count"] for row in rows if row["op"] == "all-gather")
     assert want[s["strategy"]] is not kept or count == narrays, count
-    # One gathered copy and one sum of gradients, whole, whatever is alive.
+    # A rank holds one gathered copy and one unsharded sum of gradients, however many microbatches
+    # are alive.
     ranks = s["memory"].get("by_rank", [])
     held = sum(rank["by_kind"]["gathered"] for rank in ranks)
     assert want[s["strategy"]] is not kept or held == 2 * P, (s["strategy"], held, P)
@@ -257,9 +260,9 @@ strategies:
   - {name: sequence-parallel, constraints: [['(embed/out|out)$', [dp, tp]]]}
 YAML
 
-# stages WHAT PP TP DP MICROBATCHES BATCH SEQ D_MODEL: forward and backward, each activation between
-# two ranks is sent once.  A tensor-parallel device sends what it has: all of it, or with sequence
-# parallelism its part.
+# stages WHAT PP TP DP MICROBATCHES BATCH SEQ D_MODEL: each activation between two ranks is sent
+# once forward and once backward.  A tensor-parallel device sends its copy of the activation, or with
+# sequence parallelism its part.
 stages() {
     holds "$1: pp $2, tp $3, dp $4, $5 microbatches, batch $6x$7, d_model $8" <<PY
 p, t = $2, $3
@@ -272,7 +275,7 @@ for s in r:
     for phase in "forward", "backward":
         got = sum(row["received_bytes"] for row in rows if row["phase"] == phase)
         assert got == passes[s["strategy"]] * copies * activations, (s["strategy"], phase, got)
-    # the norm of the gradients is a number that goes from stage to stage
+    # the gradient norm is a number that passes from stage to stage
     assert sum(row["received_bytes"] for row in rows if row["phase"] == "optimizer") <= 64 * p * t * $4
     ranks = s["memory"]["by_rank"]
     assert max(rank["peak_bytes"] for rank in ranks) == max(s["memory"]["peak_bytes"])
@@ -296,8 +299,8 @@ shardsim run -q --json -s mesh.tp=2 "$tmp/stages.yaml"
 is 0 "executed: stages compute the same"
 stages executed 2 2 1 4 8 8 16
 
-# An embedding that the head reads, too: once a step a copy there and a sum of gradients back,
-# however many microbatches; nothing where both are on one rank.
+# A tied embedding is read by the head too: once per step a copy goes to the head's rank and a sum
+# of gradients comes back, however many microbatches; nothing moves if both are on one rank.
 cat >"$tmp/tied.yaml" <<'YAML'
 version: 1
 mesh: {pp: 2}

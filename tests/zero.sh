@@ -1,13 +1,13 @@
 #!/bin/sh
-# ZeRO's stages, microbatches and recomputation: bytes as the formulas say, planned and executed;
-# numbers as without sharding.
+# Tests ZeRO's stages with microbatches and recomputation: received bytes equal the formulas,
+# planned and executed, and values equal those without sharding.
 #
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source-path=SCRIPTDIR
 . "${0%/*}/tap.sh"
 . "${0%/*}/program.sh"
 
-# Kernels of 2 layers, all of whose dimensions divide by 8.
+# The kernels of 2 layers, whose dimensions all divide by 8.
 cat >"$tmp/mlp.yaml" <<'YAML'
 version: 1
 mesh: {dp: 4}
@@ -26,9 +26,10 @@ strategies:
   - {name: zero-3-kept, zero: {stage: 3, axis: dp, reshard_after_forward: false}}
 YAML
 
-# Psi: bytes of all parameters.  A scalar is all-reduced in 2 (n - 1) of its 4 bytes: the loss, and
-# where gradients are cut their norm.  The gradient of the first layer's first kernel alone needs no
-# weight of that layer but the second one: stage 3 gathers one kernel less in the backward phase.
+# volumes DEVICES WHAT.  psi: bytes of all parameters.  An all-reduce of a scalar receives 2 (n - 1)
+# times 4 bytes: the loss, and the gradient norm if gradients are sharded.  The gradient of the first
+# kernel needs no other weight of its layer than the second kernel, so stage 3 gathers one kernel
+# less in the backward phase.
 volumes() {
     holds "$1 devices, $2: received bytes are the formulas'" <<PY
 n, kernel = $1, 4 * 32 * 64
@@ -79,8 +80,8 @@ for s, p in zip(r, json.load(open("$tmp/planned"))):
 PY
 done
 
-# A layer more costs a device its part of what is cut: parameters, two moments, gradients.  Whole
-# gradients do not pile up, not even with one microbatch.
+# A further layer costs a device its part of the sharded arrays: parameters, two moments,
+# gradients.  Unsharded gradients do not pile up, not even with one microbatch.
 for n in 2 4 8; do
     for layers in 16 32; do
         shardsim plan --json -s mesh.dp=$n -s batch.size=$n -s batch.seq=1 -s model.layers=$layers \
@@ -90,7 +91,7 @@ for n in 2 4 8; do
     is 0 "$n devices: planned with 16 and 32 layers"
     holds "$n devices: peak memory grows by what a device has of a layer" <<PY
 import json
-n, psi = $n, 2 * 4 * 32 * 64  # of a layer
+n, psi = $n, 2 * 4 * 32 * 64  # of one layer
 want = {"zero-1": psi + 3 * psi // n, "zero-2": psi + 3 * psi // n, "zero-3": 4 * psi // n}
 few, many = (json.load(open("$tmp/layers_%d" % layers)) for layers in (16, 32))
 got = {a["strategy"]: (b["memory"]["peak_bytes"][0] - a["memory"]["peak_bytes"][0]) / 16
@@ -99,13 +100,13 @@ assert {s: got[s] for s in want} == want, (got, want)
 PY
 done
 
-# Microbatches: gradients are combined once a step, but where their sum is cut; parameters that are
-# cut are gathered for each.
+# Microbatches: gradients are reduced once per step unless their sum is sharded; sharded parameters
+# are gathered for each microbatch.
 microbatch_volumes() {
     holds "$1 microbatches, $2, recompute $3: received bytes are the formulas'" <<PY
 m, n, kernel = $1, 4, 4 * 32 * 64
 psi = 4 * kernel
-unread = kernel if "$3" == "none" else 0  # by the backward phase: see above
+unread = kernel if "$3" == "none" else 0  # not read by the backward phase, see above
 scalar = 2 * (n - 1) * 4
 want = {"dp": 2 * (n - 1) * psi + scalar,
         "zero-1": 2 * (n - 1) * psi + 2 * scalar,
@@ -138,7 +139,7 @@ is 2 "microbatches and recompute without an update: status 2"
 says err '2 microbatches for a step without update' "microbatches without an update: said"
 says err 'recompute for a step without update' "recompute without an update: said"
 
-# Gathers earlier than their readers: the same bytes, for the memory of so many layers more.
+# Gathers ahead of their readers move the same bytes and need the memory of as many more layers.
 for prefetch in 0 1 2 3; do
     shardsim plan --json -S zero-3 -s model.layers=6 -s zero.prefetch=$prefetch "$tmp/mlp.yaml"
     cp "$tmp/out" "$tmp/prefetch_$prefetch"
@@ -162,8 +163,8 @@ shardsim plan -S zero-3 -s zero.prefetch=-1 "$tmp/mlp.yaml"
 is 2 "prefetch of no number of layers: status 2"
 says err "zero.prefetch is '-1'; expected a whole number from 0 to 1000" "prefetch of no number: said"
 
-# Over two axes: ranks of context have other tokens, those of experts other experts.  Whatever is
-# sharded is so over all axes that do not shard it already, and gradients are combined once.
+# Over two axes: ranks of cp have other tokens, ranks of ep other experts.  An array is sharded over
+# all axes that do not shard it already, and gradients are reduced once.
 cat >"$tmp/axes.yaml" <<'YAML'
 version: 1
 mesh: {dp: 2, cp: 2}
@@ -208,7 +209,7 @@ for s, ran in zip(r, json.load(open("$tmp/ran"))):
         assert s["memory"]["peak_bytes"] == ran["memory"]["peak_bytes"], s["strategy"]
         ops = s["received_bytes"]["by_op"]
         assert ops["reduce-scatter"] == m[s["strategy"]] * 3 * dense, (s["strategy"], ops)
-        assert ops["all-reduce"] == 2 * 2 * 3 * 8, (s["strategy"], ops) # loss and norm
+        assert ops["all-reduce"] == 2 * 2 * 3 * 8, (s["strategy"], ops) # the loss and the norm
         assert s["memory"]["by_kind"]["optimizer"] == dense // 4 * 2, s["memory"]["by_kind"]
     if s["strategy"] == "context-3":
         assert 2 * 3 * dense - 3 * 8 * 64 * 32 <= ops["all-gather"] <= 2 * 3 * dense, ops
@@ -218,8 +219,8 @@ for s, ran in zip(r, json.load(open("$tmp/ran"))):
         assert s["memory"]["by_kind"]["parameters"] == params // 4, (s["memory"]["by_kind"], params)
 PY
 
-# Over numbers of devices that divide no dimension: equal pieces, the last with padding, which is
-# held, moved and counted.  Sizes have no common divisor with 5 or 7.
+# Numbers of devices that divide no dimension: equal pieces, the last one padded, and the padding is
+# held, moved and counted.  The sizes have no common divisor with 5 or 7.
 cat >"$tmp/odd.yaml" <<'YAML'
 version: 1
 mesh: {dp: 5}
@@ -296,7 +297,8 @@ for target in jax pytorch; do
     says err "no dimension of 'embed/table' divides into 5 shards, and .* expected devices that divide" \
         "pieces: said of $target"
 done
-# In 16 bits with float32 masters, and inside tensor parallelism, a pipeline, a ring, experts, groups.
+# In 16 bits with float32 masters; and inside tensor parallelism, a pipeline, a ring, experts,
+# groups.
 cat >"$tmp/inside.yaml" <<'YAML'
 version: 1
 mesh: {dp: 3, tp: 2}
@@ -345,13 +347,13 @@ is 0 "pieces inside other layouts: planned"
 holds "pieces inside other layouts: bytes and peaks as planned" <<PY
 import json
 for s, ran in zip(r, json.load(open("$tmp/ran"))):
-    if s["strategy"] != "experts": # whose rows depend on the router
+    if s["strategy"] != "experts": # the rows of experts depend on the router
         assert s["received_bytes"] == ran["received_bytes"], s["strategy"]
         assert s["memory"]["peak_bytes"] == ran["memory"]["peak_bytes"], s["strategy"]
     assert s["memory"]["breakdown"]["padding"] > 0, s["strategy"]
 PY
 
-# State by a rule of its own, and what a rule for state may not hit.
+# Rules for the optimizer's state, and a rule for a state that does not exist.
 shardsim plan --json -S dp -s "params=[['^opt/(m|v)/', [dp]], [.*, []]]" "$tmp/mlp.yaml"
 is 0 "rules for state: planned"
 holds "rules for state: moments alone are cut, so parameters are gathered" <<'PY'
@@ -364,7 +366,7 @@ says err "rule '^opt/w/' matches no parameter" "a rule for state that there is n
 shardsim plan -S zero-3 -s "constraints=[[.*, [dp]]]" "$tmp/mlp.yaml"
 is 0 "constraints are not for an optimizer's state"
 
-# The report.
+# The report of a run.
 shardsim run -q -S zero-1 "$tmp/mlp.yaml"
 says out '^loss  *[-0-9.]* -> [-0-9.]* over 3 steps' "report: the loss"
 tr -s ' \n' ' ' <"$tmp/out" | grep -q 'after the first of 3 steps and after the last, '
@@ -372,7 +374,7 @@ ok $? "report: what was verified"
 shardsim run -q -S zero-1 -s tolerance=1e-12 "$tmp/mlp.yaml"
 is 1 "a tolerance holds where bounds say nothing any more"
 
-# ---- neighbours of what does not divide ----
+# ---- neighbours whose number does not divide the sizes ----
 cat >"$tmp/neighbours.yaml" <<'YAML'
 version: 1
 mesh: {dp: 6}
