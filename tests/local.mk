@@ -1,4 +1,4 @@
-# tests/local.mk - what `make check` runs.  One file a line, sorted.
+# tests/local.mk - the tests that `make check` runs, one file per line, sorted.
 #
 # SPDX-License-Identifier: Apache-2.0
 check_LTLIBRARIES += libtap.la
@@ -6,8 +6,8 @@ libtap_la_SOURCES = \
 	%D%/tap.c \
 	%D%/tap.h
 
-# Tests of lib see it as other programs do: the shared library, public names only.  Tests of sim
-# look inside, and have device memory as the program has it.
+# Tests of lib link the shared library, with its public names only, like other programs.  Tests of sim
+# link sim's archive with all its names, and the program's allocator for device memory.
 check_PROGRAMS += \
 	%D%/alternatives \
 	%D%/analyze \
@@ -132,7 +132,7 @@ check_PROGRAMS += \
 libtap_la_LINK = $(INSTALLED_LINK)
 
 LDADD = .libs/libtap.a .libs/libsim.a -L.libs -lshd $(SIM_LIBS) $(PCRE2_LIBS) $(SHD_JEMALLOC)
-# Libtool made them; by a command of its own make sees that they are new, and links what is made of them.
+# Libtool makes the archives; with the command `touch` make sees that they are new, and links the tests again.
 .libs/libtap.a: libtap.la
 	@touch $@
 .libs/libsim.a: libsim.la
@@ -336,7 +336,7 @@ LDADD = .libs/libtap.a .libs/libsim.a -L.libs -lshd $(SIM_LIBS) $(PCRE2_LIBS) $(
 	%D%/tpu_mesh.c \
 	%D%/layout_text.h
 
-# None is called as a program above: they would have one log, and only the program would be run.
+# No script has the name of a program above: the two would share a log, and only the program would run.
 test_scripts = \
 	%D%/activations.sh \
 	%D%/banned.sh \
@@ -430,15 +430,15 @@ test_scripts = \
 	%D%/whole_models.sh \
 	%D%/zero.sh
 
-# What .ci/run has no time for: see nightly.sh.
+# The checks that .ci/run has no time for, see nightly.sh.
 EXTRA_PROGRAMS += %D%/stress
 stress: %D%/stress %D%/failures %D%/faults shardsim
 	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(srcdir)/%D%/nightly.sh
 CLEANFILES += failures.md faults.md
 .PHONY: stress
 
-# Changes at random places of lib and sim, and whether a test sees them: see mutants.py, which has the
-# program linked as tests are.  SHD_MUTANTS: how many.
+# Changes lib and sim at SHD_MUTANTS random places and looks for a test that fails, see mutants.py, for which
+# the program is linked like the tests.
 EXTRA_PROGRAMS += %D%/shardsim
 %C%_shardsim_SOURCES = sim/main.c
 mutants:
@@ -493,7 +493,7 @@ EXTRA_DIST += \
 TEST_EXTENSIONS = .sh
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
-# A test that hangs ends as an error with its name.
+# one.sh ends a hanging test as an error with the test's name.
 LOG_COMPILER = $(SHELL) $(srcdir)/%D%/one.sh
 SH_LOG_COMPILER = $(LOG_COMPILER)
 AM_TESTS_ENVIRONMENT = \
@@ -501,11 +501,11 @@ AM_TESTS_ENVIRONMENT = \
 	top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' SHD_TERMINAL=9; \
 	export CC CXX NM AWK SHD_SANITIZER top_srcdir top_builddir SHD_TERMINAL;
 AM_TESTS_FD_REDIRECT = 9>&2
-# It adds up what all others took.
+# dearest.sh adds up the seconds of all other tests.
 %D%/dearest.log: $(filter-out %D%/dearest.log,$(TEST_LOGS))
 CLEANFILES += %D%/*.cpu
 
-# The tests that tests/tiers gives to this build, of which alone the programs are built.
+# Builds and runs only the tests that tests/tiers gives to this build.
 check-tier:
 	@$(AM_TESTS_ENVIRONMENT) \
 	SHD_TEST_TURN=`$(SHELL) $(srcdir)/%D%/tiers.sh --turn`; export SHD_TEST_TURN; \

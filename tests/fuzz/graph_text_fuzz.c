@@ -1,5 +1,5 @@
-/* Any bytes as the lines of a graph section: built forward and backward, or refused with a message;
- * what parses prints as text that parses as the same.  For libFuzzer.
+/* Fuzzes lines of a graph section with libFuzzer: any bytes are built forward and backward or
+ * refused with a message; a parsed line prints as text that parses as the same line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

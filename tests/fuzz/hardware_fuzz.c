@@ -1,5 +1,5 @@
-/* Any bytes as a cluster's file: refused with a message, or a cluster on which every collective of
- * every group has a time.  For libFuzzer.
+/* Fuzzes cluster files with libFuzzer: any bytes are refused with a message or give a cluster on
+ * which every collective of every group has a time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

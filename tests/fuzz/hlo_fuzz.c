@@ -1,5 +1,5 @@
-/* Any bytes as the text of a compiled module: read or refused with a message, and what was read
- * adds up.  For libFuzzer.
+/* Fuzzes texts of compiled modules with libFuzzer: any bytes are read or refused with a message,
+ * and a capture adds up.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* Any bytes as a list of rules, in Python or gin: read or refused with a message, and what is made of
- * them is a scenario that can be read.  For libFuzzer.
+/* Fuzzes lists of rules in Python or gin with libFuzzer: any bytes are read or refused with a
+ * message, and the resulting scenario can be read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

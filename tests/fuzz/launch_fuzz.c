@@ -1,5 +1,5 @@
-/* Any bytes as a script that launches Megatron-LM, and as a file of torchtitan: read or refused with a
- * message, and what is made of it is a scenario that can be read.  For libFuzzer.
+/* Fuzzes launch scripts of Megatron-LM and files of torchtitan with libFuzzer: any bytes are read
+ * or refused with a message, and the resulting scenario can be read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,7 +47,7 @@ static void read(void (*reader)(struct import_job *, struct place, const char *,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const given[] = {"X=1", "1=4"};
-    char *text = malloc(size + 1); /* no longer than that, so that a reader past the end is found */
+    char *text = malloc(size + 1); /* no room to spare: a sanitizer notices reading past the end */
 
     require(text != NULL);
     memcpy(text, data, size);

@@ -1,5 +1,5 @@
-/* Any bytes as a log of nccl-tests, from a file as it is read: taken or refused with a message.  For
- * libFuzzer.
+/* Fuzzes logs of nccl-tests with libFuzzer: any bytes of a file are read or refused with a
+ * message.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

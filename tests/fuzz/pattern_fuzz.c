@@ -1,5 +1,4 @@
-/* Any text as one line of patterns, strict and as the original, and as a regular expression.  For
- * libFuzzer.
+/* Fuzzes lines of patterns, strict and as the original, and regular expressions with libFuzzer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -52,7 +51,7 @@ static void check_regex(const char *text, const char *subject)
     shd_regex_destroy(regex);
 }
 
-/* The bytes up to a 0 are what is searched; the others the pattern. */
+/* The bytes up to a 0 are the searched text; the others are the pattern. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct shd_mesh *mesh;

@@ -1,8 +1,8 @@
-/* Lines of questions from outside: each that is not blank is answered by one line, an object with
- * an id and either `out` or `err`, whatever it holds.
+/* Fuzzes lines of questions with libFuzzer: each line that is not blank gets one line as its
+ * answer, an object with an id and either `out` or `err`.
  *
- * Starts from the golden questions in the folder that SHARDSIM_GOLDEN names, read when the fuzzer
- * starts and put in by the mutator now and then, so that none of them is kept.
+ * The seeds are the golden questions in the folder SHARDSIM_GOLDEN, read at the start and inserted
+ * by the mutator now and then, so that the corpus keeps none of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,7 +33,7 @@ static void must(int holds)
         abort();
 }
 
-/* What a line of golden data asks, without its answer. */
+/* Add the question of a line of golden data, without its answer. */
 static void add_seed(const char *line)
 {
     json_t *golden = json_loads(line, 0, NULL), *question;
@@ -93,7 +93,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     return LLVMFuzzerMutate(data, size, max_size);
 }
 
-/* Lines that ask something, as getline() ends them. */
+/* Count the lines with a question, split as getline() does. */
 static size_t count_questions(const uint8_t *data, size_t size)
 {
     size_t n = 0;

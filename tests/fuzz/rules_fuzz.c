@@ -1,4 +1,5 @@
-/* Any text as a file of rules, matched against names, and any text as a name.  For libFuzzer.
+/* Fuzzes rule files and names with libFuzzer: any text as a file of rules, matched against any
+ * text as a name.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +38,7 @@ static void match(const struct scenario_rule *rules, size_t nrules, const char *
     shd_rules_destroy(built);
 }
 
-/* The bytes up to a 0 are a name; the others are the file. */
+/* The bytes up to a 0 are a name; the other bytes are the file. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct diag errors = DIAG_INIT;
@@ -47,7 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *zero = size ? memchr(data, 0, size) : NULL;
     const char *text = zero ? (const char *)zero + 1 : (const char *)data;
     size_t length = size - (size_t)(text - (const char *)data);
-    char *name = zero ? strdup((const char *)data) : NULL; /* what is read past its end is found */
+    char *name = zero ? strdup((const char *)data) : NULL; /* a copy: a sanitizer notices reading
+                                                            * past its end */
     struct place start = {"fuzz", 1, 1};
 
     if (yaml_doc_parse(&doc, start, text, length, &errors) == SHD_OK) {

@@ -95,7 +95,7 @@ fuzz() {
     echo "$1 $(grep stat::number_of_executed_units "$1.log")"
 }
 
-# Run as many targets at a time as there are jobs.
+# Run several targets at a time, one per job.
 status=0 running=
 for name in "$@"; do
     (fuzz "$name") &

@@ -1,5 +1,5 @@
-/* Any bytes as a safetensors file, and as a config or list: read or refused with a message.  For
- * libFuzzer.
+/* Fuzzes safetensors files, configs and lists with libFuzzer: any bytes are read or refused with a
+ * message.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,7 @@ static struct shd_tree *new_tree(void)
     return tree;
 }
 
-/* A header behind its own length, whatever the bytes say. */
+/* Read the bytes as a header with the right length in front. */
 static void read_header(const uint8_t *data, size_t size)
 {
     struct diag errors = DIAG_INIT;

@@ -1,5 +1,5 @@
-/* Any bytes as a scenario file: loaded or refused with a message, and what is loaded prints as text
- * that loads as the same.  For libFuzzer.
+/* Fuzzes scenario files with libFuzzer: any bytes are loaded or refused with a message, and a
+ * loaded scenario prints as text that loads as the same scenario.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,7 +36,7 @@ static void check_print(const struct scenario *scenario)
     text_fini(&twice);
 }
 
-/* The bytes up to a 0 are one --set; the others are the file. */
+/* The bytes up to a 0 are one --set; the other bytes are the file. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct diag errors = DIAG_INIT;
@@ -45,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *zero = size ? memchr(data, 0, size) : NULL;
     const char *text = zero ? (const char *)zero + 1 : (const char *)data;
     size_t length = size - (size_t)(text - (const char *)data);
-    char *copy = zero ? strdup((const char *)data) : NULL; /* what is read past its end is found */
+    char *copy = zero ? strdup((const char *)data) : NULL; /* a copy: a sanitizer notices reading
+                                                            * past its end */
     const char *set = copy;
 
     int status = scenario_parse(&file, "fuzz", text, length, &set, zero ? 1 : 0, &errors);

@@ -1,5 +1,5 @@
-/* Any text as a partition spec: read or refused with a message; what is read prints as text that
- * reads as the same, in every notation.  For libFuzzer.
+/* Fuzzes partition specs with libFuzzer: any text is read or refused with a message; a spec prints
+ * as text that reads as the same spec, in every notation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,8 @@ static void require(int holds)
         abort();
 }
 
-/* Names that the notation cannot quote do not come back; they are printed all the same. */
+/* Whether every name can be quoted in the notation; other names are printed, but cannot be read
+ * back. */
 static bool has_plain_names(const struct shd_spec *spec)
 {
     for (size_t e = 0; e < shd_spec_nentries(spec); e++)

@@ -1,6 +1,6 @@
-/* Any bytes as traces of PyTorch, of two ranks where a NUL parts them: read or refused with a
- * message, and what was read adds up, also when other ranks are taken to be like those.  For
- * libFuzzer.
+/* Fuzzes traces of PyTorch with libFuzzer: any bytes, of two ranks if a NUL separates them, are
+ * read or refused with a message; a capture adds up, also when the traced ranks stand for all
+ * others.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 #include "capture/torch_chakra.h"
 #include "capture/torch_profiler.h"
 
-#define DEVICES_MAX 4096 /* of what is added up: more take their time, and nothing else */
+#define DEVICES_MAX 4096 /* larger captures are not added up, as they would only take longer */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -77,7 +77,7 @@ static int read(struct traces *traces, const char *file, const char *text, size_
     return status;
 }
 
-/* No longer than the text, so that a reader past its end is found. */
+/* A copy of exactly the text's length, so that a sanitizer notices reading past its end. */
 static char *copy_of(const char *text, size_t length)
 {
     char *copy = malloc(length ? length : 1);
