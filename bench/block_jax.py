@@ -1,9 +1,9 @@
-"""The steps of the comparison in JAX: medians of the seconds of one step.
+"""Run one of the compared training steps in JAX and print its median duration.
 
     block_jax.py MODEL LAYOUT DEVICES REPEATS
 
-MODEL is block or mlp, LAYOUT tp, fsdp, dp or none.  The same mathematics as the scenarios beside
-it: forward and the gradient of sum(y * ct) for all parameters and the input.  Prints a JSON object
+MODEL is block or mlp, LAYOUT tp, fsdp, dp or none.  The mathematics is that of the scenarios in this
+folder: forward, and the gradient of sum(y * ct) for all parameters and the input.  Prints a JSON object
 {"step_seconds", "fastest_step_seconds", "cpu_seconds"}: medians of the repeats, after the first.
 
 SPDX-License-Identifier: Apache-2.0
@@ -28,7 +28,7 @@ BATCH, SEQ, D_MODEL, HEADS, D_FF = (int(n) for n in os.environ.get(
 HEAD = D_MODEL // HEADS
 MESH = Mesh(jax.devices()[:DEVICES], ("x",))
 
-# Where the axis lies: of the activations' batch, of heads and hidden, of the parameters.
+# The mesh axis that shards the batch of activations; heads and hidden; the parameters.
 BATCH_AXIS = "x" if LAYOUT in ("dp", "fsdp") else None
 MODEL_AXIS = "x" if LAYOUT == "tp" else None
 

@@ -2,10 +2,10 @@
 
     block_vs_jax.py SHARDSIM SCENARIO ROUNDS REPEATS [MODEL]
 
-Each round runs every row once, ours and JAX's one after the other, so that both see the same
-machine.  Wall time is the median over the rounds of each process's median step; CPU time (all
-threads, one step) is what remains comparable where others use the machine too.  JAX is that of the
-Python that runs this.
+Each round runs every row once, shardsim's step and JAX's step one after the other, so that both have
+the same load on the machine.  Wall time is the median over the rounds of each process's median step;
+CPU time (all threads, one step) stays comparable even if other users load the machine.  JAX is the
+one of the Python that runs this script.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -24,7 +24,7 @@ SHAPE = "4,512,1024,16,4096"
 MANY = "8,256,1024,16,4096"
 CORES = len(os.sched_getaffinity(0))
 
-# What it is, our strategy and threads in each kernel, JAX's layout, devices and shape.
+# Each row: its name, shardsim's strategy and threads per kernel, JAX's layout, devices and shape.
 ROWS = {
     "block": [
         ("unsharded", "unsharded", CORES, ("none", "1", SHAPE)),
@@ -41,7 +41,7 @@ ROWS = {
     ],
 }[MODEL]
 
-# Both sides choose their kernels for this machine.
+# Without these variables both sides choose their kernels for this machine.
 ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
 

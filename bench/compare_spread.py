@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How far the replayed steps of `compare` differ from run to run, alone and beside busy loops.
+"""Measure how much the replayed steps of `compare` differ from run to run, alone and beside busy loops.
 
     compare_spread.py SHARDSIM [RUNS [SCENARIO]]      (RUNS: 20; SCENARIO: scenarios/strategies.yaml)
 
-A busy loop is a shell that counts nothing; with as many as there are cores every thread of the program shares its
-core.  Per strategy: the median over the runs of the replayed step, the least and the most of them beside that
-median, and the largest change from one run to the next.  Two runs in a row contradict each other where one says
-of two strategies that the first is faster and the other that the second is, and neither calls the two a tie.
+A busy loop is a shell in an empty loop; with one loop per core, every thread of the program shares its core.
+Printed per strategy: the median replayed step over the runs, the least and the most relative to that median,
+and the largest change from one run to the next.  Two successive runs contradict each other if they disagree
+which of two strategies is faster, and neither calls the two a tie.
 Standard library only.
 
 SPDX-License-Identifier: Apache-2.0

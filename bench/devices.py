@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a device costs: resident memory beyond its payload, and the time to start it.
+"""Measure the cost of a device: resident memory beyond its payload, and the time to start a device.
 
     devices.py SHARDSIM [TIMES]      (TIMES: 5; of wall times the median is taken)
 
-`bench`: the process starts, every device makes some all-reduces of 8 bytes, and it ends.  `run`: a step of
-a small data-parallel MLP, with its records and its verification.  KiB a device: the most that was ever
-resident (of a process that goes on for longer), less that with 8 devices, over the devices more, less a
-device's peak of arrays.
+`bench`: the process starts, every device makes some all-reduces of 8 bytes, and the process ends.  `run`: a
+step of a small data-parallel MLP, with its records and its verification.  KiB per device: the maximum
+resident size (of a longer process) minus the one with 8 devices, divided by the number of additional
+devices, minus a device's peak of arrays.
 Goals: 50 ms with 8 devices, 1 s with 1,024; 128 KiB a device.  Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
@@ -68,7 +68,7 @@ def run(program, devices, repeats):
 
 def payload(results):
     """Bytes of a device's arrays at their highest."""
-    if isinstance(results, list):  # bench: an operand and a result
+    if isinstance(results, list):  # of bench: an operand and a result
         return 2 * results[0]["bytes"]
     return results["memory"]["peak_bytes"][0]
 

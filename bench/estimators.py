@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""What memory estimators say of the same models and layouts, beside `shardsim plan`.
+"""Compare memory estimators with `shardsim plan` on the same models and layouts.
 
     bench/estimators.py [--program build/shardsim] [--megatron DIR] [--bridge DIR] [--cookbook DIR]
                         [--deepspeed DIR] [--python PYTHON] [--out FILE.md]
 
 DIR is a checkout, or a bare repository, of github.com/NVIDIA/Megatron-LM, NVIDIA-NeMo/Megatron-Bridge
-(NeMo's), EleutherAI/cookbook and deepspeedai/DeepSpeed; PYTHON has torch, and accelerate and
-transformers.  Who is not given, or not there, is left out, which the table says.  Their own code is
-run, not formulas of theirs written down here: Megatron's, Bridge's and DeepSpeed's functions are
-called with what their command lines would hand them, cookbook's script is started, and PyTorch's
-FSDPMemTracker watches a step of a model in torch, its tensors fake and its process group too, so that
+(NeMo's), EleutherAI/cookbook and deepspeedai/DeepSpeed; PYTHON has torch, accelerate and transformers.
+The table says which estimators are left out because they were not given or not found.  The script runs
+the code of the estimators and contains none of their formulas: it calls the functions of Megatron, Bridge
+and DeepSpeed with the arguments that their command lines would pass, starts cookbook's script, and lets
+PyTorch's FSDPMemTracker watch a step of a torch model with fake tensors and a fake process group, so that
 real sizes take no memory.
 
 SPDX-License-Identifier: Apache-2.0
@@ -40,7 +40,7 @@ class Model:
     ff: int
     vocab: int
     seq: int
-    gated: bool = True  # as Llama: swiglu, RMS norms, no biases, a head of its own; else as GPT
+    gated: bool = True  # like Llama: swiglu, RMS norms, no biases, an untied head; else like GPT
     experts: int = 0
     top_k: int = 0
 
@@ -55,8 +55,8 @@ class Layout:
     recompute: str = "none"
     sp: bool = False
     flash: bool = True
-    microbatches: int = 1  # of one sequence
-    even: bool = False  # choices of a router are as many for each expert
+    microbatches: int = 1  # of one sequence each
+    even: bool = False  # the router gives each expert equally many choices
 
     @property
     def devices(self):
@@ -161,7 +161,7 @@ def ours(o, model, layout):
     scenario = experts_scenario(model, layout) if model.experts else ask_ours(o, model, layout)
     memory = plan(o, scenario)
     if layout.sp and layout.recompute != "full":
-        # What it gathers is gathered again in the backward phase, as Megatron does, where a limit asks for it.
+        # With a limit below the peak, gathered inputs are gathered again in the backward phase, as Megatron does.
         limit = sum(memory["breakdown"]["at_peak"].values()) - 1
         memory = plan(o, scenario + f"limits: {{memory: {limit}}}\n")
     b = memory["breakdown"]
@@ -173,7 +173,7 @@ def ours(o, model, layout):
 
 
 def source(where, path):
-    """The text of a file of a checkout or of a bare repository; None: not there."""
+    """The text of a file of a checkout or of a bare repository; None: there is no such file."""
     if not where:
         return None
     if os.path.isfile(os.path.join(where, path)):
@@ -233,7 +233,7 @@ class Megatron:
             tensor_model_parallel_size=l.tp, pipeline_model_parallel_size=l.pp, virtual_pipeline_model_parallel_size=None,
             data_parallel_size=l.dp, world_size=l.devices, expert_tensor_parallel_size=l.tp, expert_model_parallel_size=l.ep,
             use_distributed_optimizer=l.zero == 1, micro_batch_size=1, sequence_parallel=l.sp,
-            # Fused attention keeps no scores, which is what its formula takes selective recomputation for.
+            # Fused attention keeps no scores; Megatron's formula calls that selective recomputation.
             recompute_granularity="selective" if l.recompute == "none" and l.flash else {"none": None}.get(l.recompute, l.recompute))
         said = sys.stdout
         sys.stdout = open(os.devnull, "w", encoding="utf-8")
@@ -258,7 +258,7 @@ class Bridge:
         if not text:
             return
         try:
-            import torch.nn.functional as functional  # its text does
+            import torch.nn.functional as functional  # the source imports torch in this way
         except ImportError:
             self.there = False
             return
@@ -280,7 +280,7 @@ class Bridge:
             context_parallel_size=1, expert_model_parallel_size=l.ep, expert_tensor_parallel_size=l.tp)
         config = types.SimpleNamespace(model=model, train=types.SimpleNamespace(micro_batch_size=1),
                                        optimizer=types.SimpleNamespace(use_distributed_optimizer=l.zero == 1), data_parallel_size=l.dp)
-        # As its report does: without both of these it tells no activations.
+        # Like its report, which gives activations only with sequence parallelism and selective recomputation.
         tells = l.sp and (l.recompute == "selective" or l.recompute == "none" and l.flash)
         e = self.module.estimate_training_memory(config, num_microbatches=l.microbatches, include_activation=tells)
         return Said(e.weight_and_optimizer_bytes, e.activation.memory_bytes if tells else None,
@@ -342,13 +342,13 @@ class DeepSpeed:
 
     def ask(self, m, l):
         if l.tp * l.pp > 1 or l.zero < 2:
-            return None  # it knows replicas only
+            return None  # DeepSpeed's functions know replicas only
         nodes = max(1, l.devices // 8)
         total = parameters(m)
         options = {"num_gpus_per_node": l.devices // nodes, "num_nodes": nodes, "cpu_offload": False}
         if l.zero == 2:
             return Said(self.calls[2](total, **options)[1])
-        # The largest of its modules, as model_to_params() finds it: the embedding, or the head.
+        # The largest module that model_to_params() would find: the embedding, or the head.
         return Said(self.calls[3](total, m.vocab * m.hidden, **options)[1])
 
 
@@ -380,9 +380,9 @@ class Accelerate:
         return done.stdout.strip().splitlines()[-1] if done.returncode == 0 and done.stdout.strip() else None
 
     def ask(self, m, l):
-        """What the command prints, of a model made from the sizes and not from the Hub."""
+        """The output of the command for a model made from the sizes, not from the Hub."""
         if l.devices != 8 or not m.gated or l.zero != 3 or l.recompute != "none":
-            return None  # it knows no layout: told once a model
+            return None  # the command knows no layout, so one row per model is enough
         code = f"""
 import torch
 from transformers import LlamaConfig, AutoModel

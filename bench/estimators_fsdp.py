@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What PyTorch's FSDPMemTracker counts in a step of a Llama under FSDP2, as JSON; for estimators.py.
+"""Print the figures of PyTorch's FSDPMemTracker for a step of a Llama under FSDP2 as JSON, for estimators.py.
 
     bench/estimators_fsdp.py '{"model": {...}, "world": 8, "recompute": "none", "dtype": "bfloat16"}'
 
-Tensors are fake and so is the process group: nothing is computed and nothing is sent.  Norms and
-attention keep what the fused kernels of GPUs do: a deviation a token, and a log-sum-exp a head and token.
-The first step is not watched: the optimizer makes its state in it, and DTensor looks at each op by
-tensors of whole size, which the tracker would take for temporaries.
+Tensors and process group are fake: nothing is computed and nothing is sent.  Norms and attention keep
+the arrays that fused GPU kernels keep: a deviation per token, and a log-sum-exp per head and token.  The
+first step is not watched, because the optimizer creates its state then, and DTensor examines each op with
+tensors of full size, which the tracker would count as temporaries.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -39,7 +39,7 @@ class FusedNorm(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         x, scale, _ = ctx.saved_tensors
-        return torch.empty_like(x), torch.empty_like(scale)  # one kernel each: their sizes are all that counts
+        return torch.empty_like(x), torch.empty_like(scale)  # only the sizes of the gradients count
 
 
 class Norm(nn.Module):

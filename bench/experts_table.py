@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How even the devices of each routing are, on paper: the table of docs/experts.md.
+"""Print the table of docs/experts.md: how evenly each routing loads the devices, by plan.
 
     experts_table.py SHARDSIM [SCENARIO]      (SCENARIO: scenarios/routing.yaml)
 
-Rows of the fullest expert and device, and bytes into the device that receives most, over the mean;
-flops as mean over most.  Standard library only.
+Rows are given for the fullest expert and device, and bytes for the device that receives most, each
+divided by the mean; flops as the mean divided by the most.  Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
 """

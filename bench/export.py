@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Run what `shardsim export` writes: every strategy of every shipped scenario, in JAX on virtual
-devices of the host and in PyTorch under a fake process group.
+"""Run the code that `shardsim export` writes for every strategy of every shipped scenario.
+
+JAX runs the code on virtual devices of the host, PyTorch under a fake process group.
 
     bench/export.py [--program build/shardsim] [--python PYTHON] [--out FILE.md] [SCENARIO...]
 
-PYTHON has jax and torch.  Told for each: whether the code runs, whether JAX's shards and PyTorch's
-local shapes are those that were planned, and the bytes and flops of XLA's program beside ours
-(`shardsim replay --beside`).  Models of more than 1024 devices or too large for a host are checked by
-PyTorch alone.  FILE.md is written after each scenario; where SCENARIOs are given, the rows of others
-that it has stay as they are.
+PYTHON has jax and torch.  The table says for each strategy whether the code runs, whether JAX's shards
+and PyTorch's local shapes are the planned ones, and the bytes and flops of XLA's program beside those of
+shardsim (`shardsim replay --beside`).  Models on more than 1024 devices or too large for a host are
+checked by PyTorch alone.  FILE.md is written after each scenario; if SCENARIOs are given, its rows of
+other scenarios stay unchanged.
 """
 import argparse
 import glob
@@ -21,12 +22,12 @@ import tempfile
 from typing import NamedTuple, Optional
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-DEVICES_MAX = 1024  # virtual devices that JAX is given
+DEVICES_MAX = 1024  # virtual devices for JAX
 HEAD = ("scenario", "strategy", "devices", "our step", "JAX", "XLA's bytes", "our bytes",
         "by search", "XLA's flops", "our flops", "PyTorch")
-GRADIENTS = "gradients"  # the step of which JAX has all
+GRADIENTS = "gradients"  # the kind of step of which JAX computes everything
 
-# Runs the code's main, and prints what XLA counts of the step.
+# Runs the main function of the code, and prints XLA's counts for the step.
 RUN_AND_COUNT = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("step", sys.argv[1])
@@ -52,7 +53,7 @@ class Row(NamedTuple):
     xla_bytes: Optional[int]
     bytes: Optional[int]
     search_bytes: Optional[int]  # by `placement: search`
-    xla_flops: Optional[int]  # of the device that has most
+    xla_flops: Optional[int]  # of the device with the most
     flops: Optional[int]
     torch: str
 

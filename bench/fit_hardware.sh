@@ -4,11 +4,10 @@
 # usage: bench/fit_hardware.sh [CLUSTER...]        (default: all that have rows)
 #
 # Rows are in $SHARDSIM_PUBLISHED/*.jsonl (default: ../shared/published beside the sources), the
-# program is $SHARDSIM (default: build/shardsim), and what the search gets besides is in
-# $SHARDSIM_FIT, e.g. "--rows 50".  For each cluster the constants that its file lists as fitted are
-# looked for, one set for all of its rows, and the file is written anew, with the error of each set
-# and the error in 5-fold cross-validation beside it; then the tables of what was found are printed.
-# It takes minutes a cluster.
+# program is $SHARDSIM (default: build/shardsim), and $SHARDSIM_FIT has further options of calibrate,
+# e.g. "--rows 50".  For each cluster, one set of the constants that its file lists as fitted is fitted to
+# all of its rows, and the file is written anew, with the error of each set of rows and the error in 5-fold
+# cross-validation; then the tables of the results are printed.  A cluster takes minutes.
 #
 # SPDX-License-Identifier: Apache-2.0
 set -eu
@@ -22,7 +21,7 @@ program=${SHARDSIM:-$root/build/shardsim}
     exit 2
 }
 
-# fit CLUSTER: all files that have rows of it
+# fit CLUSTER: fit to all files that have rows of the cluster
 fit() {
     cluster=$1
     set --

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Fit a cluster's constants to published steps by the parts of modelled times.
+"""Fit the constants of a cluster to published steps, by the parts of modelled times.
 
 usage: bench/fit_linear.py PROGRAM CLUSTER PARTS FILE.jsonl...      (needs numpy and scipy)
 
-PARTS are of: products, elementwise, attention, tensor (transfers along tp), data (along dp and
-slices), spread; as products,elementwise,spread.  Each row is asked once, as plan.train_step.  A part
-of a step's time is in inverse proportion to its constant, so what the step would take with other
-constants is known without asking again, but for launches, which are a floor: run it again with the
-constants that it found until they stay.  Prints by what to divide each constant (spread: what to
-add), the error of each set, and in 5-fold cross-validation; sets under 20 rows: also the median over
-folds.  `shardsim calibrate` does the same without that approximation, in minutes to hours.
+PARTS is a list of: products, elementwise, attention, tensor (transfers along tp), data (transfers along dp
+and slices), spread; for example products,elementwise,spread.  Each row is asked once, as plan.train_step.
+A part of a step's time is inversely proportional to its constant, so that the step with other constants
+follows without asking again.  Launches are an exception, as they set a minimum: run the script again with
+the fitted constants until they no longer change.  Prints the divisor of each constant (for spread: the
+summand), the error of each set, and the error in 5-fold cross-validation; for sets of fewer than 20 rows
+also the median over folds.  `shardsim calibrate` does the same without the approximation, in minutes to
+hours.
 """
 import json
 import subprocess

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Whether modelled time orders strategies as replayed time does, of all shipped scenarios that have several.
+"""Compare the order of strategies by modelled and by replayed time, for all shipped scenarios with several.
 
     order.py SHARDSIM [HARDWARE [SECONDS [SCENARIO...]]]
 
-HARDWARE: a hardware file of this machine (`shardsim bench --hardware`; without one, or '-': it is made first).  Replay
-has each computation as it was measured here, but transfers at the rate and latency that the scenario states; so the
-file's only tier gets these, and nothing waits for a transfer but what needs it, as in replay.  Rounds of `compare` take
-at most so many SECONDS (4) a scenario.  Two strategies whose replayed steps differ by no more than their noise are a
-tie, as `compare` says; so are modelled ones that differ by less than TIE.  Prints for each scenario the rank
-correlation of the strategies' times (Spearman) and the pairs that are in another order.  Standard library only.
+HARDWARE: a hardware file of this machine (`shardsim bench --hardware`; without one, or with '-', the file is made
+first).  Replay uses computations as measured here, but transfers at the rate and latency of the scenario.  The only
+tier of the file therefore gets the same rate and latency, and only the reader of a transfer waits for it, as in replay.
+`compare` takes at most SECONDS (4) per scenario.  Two strategies are a tie if their replayed steps differ by no more
+than their noise, or their modelled steps by less than TIE.  Prints for each scenario the rank correlation of the
+strategies' times (Spearman) and the pairs in different order.  Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-TIE = 0.01  # modelled steps differ by less: they are told apart by what is far below the error of a model
+TIE = 0.01  # modelled steps that differ by less are equal within any model's error
 
 
 def ranks(values):

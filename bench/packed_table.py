@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How even attention is on the ranks of a ring, by which tokens they hold and how long documents are.
+"""Print how evenly a ring shares attention, by the order of tokens and the length of documents.
 
     packed_table.py SHARDSIM [SCENARIO [TOKENS]]      (SCENARIO: scenarios/packed.yaml; TOKENS: 16384)
 
-On paper: flops of attention, of each rank in the whole step.  Per order the mean of the ranks over the most, and in
-brackets the most over the mean of all the work there is with contiguous pieces: what the slowest rank takes longer
-than if that was dealt evenly.  Tiles of scores with one pair to see are worked on whole, so that orders differ in
-how much there is.  Standard library only.
+The figures are planned flops of attention of each rank in the whole step.  For each order: the mean of the ranks divided
+by the most, and in brackets the most divided by the mean with contiguous pieces, the factor by which the slowest rank
+is slower than with that work shared evenly.  A tile of scores with a single visible pair is computed completely, so
+that the orders differ in their total work.  Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -4,18 +4,18 @@
     peers_time.py [--program ./shardsim] [--calculon DIR] [--simumax DIR] [--python PYTHON]
                   [--json FILE] [--csv FILE] ROWS.jsonl...
 
-DIR: a checkout of github.com/calculon-ai/calculon or github.com/MooreThreads/SimuMax, of which nothing is in
-this file.  SimuMax needs numpy, pandas, sympy and matplotlib: PYTHON is one that has them.  ROWS: measured
-steps, each a question of plan.train_step ("in") and its time ("measured").  Beside them `constant` assumes one
-efficiency for all rows of a set, the median of that very set.
+DIR: a checkout of github.com/calculon-ai/calculon or github.com/MooreThreads/SimuMax; this file contains no
+part of them.  SimuMax needs numpy, pandas, sympy and matplotlib, which PYTHON must have.  ROWS: measured
+steps, each a question of plan.train_step ("in") and its time ("measured").  A further tool `constant` assumes
+one efficiency for all rows of a set, the median of the set.
 
-Each of the other tools is asked twice: with its own file of the A100 as it is shipped, and (`-links`) with the
-links that the cluster is said to have, all else as shipped.  A row that a tool cannot say is not counted in its
-error; why not is listed.  What it says, it says without what it has no word for: Calculon has no vocabulary
-and no bf16 on A100s (asked as float16), SimuMax no unfused attention.
+Each of the other tools is asked twice: with its own A100 file as shipped, and (`-links`) with the links that
+the cluster's owners state.  A row that a tool cannot express does not count in the tool's error, and the reason
+is listed.  Properties that a tool does not know are left out of its question: Calculon knows no vocabulary and no
+bf16 on A100s (asked as float16), SimuMax no unfused attention.
 
-Prints a table; --json: its figures, beside those of tools that FILE has and that are not asked now; --csv: the
-seconds of each row.  Standard library only.
+Prints a table.  --json: writes its figures, and keeps the figures in FILE of tools that are not asked now;
+--csv: writes the seconds of each row.  Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -30,7 +30,7 @@ import sys
 import time
 from statistics import median
 
-# What is said of the clusters: GB/s of each device between nodes, one way.
+# GB/s of each device between nodes, one way, as stated for the clusters.
 BETWEEN = {"a100-80g-selene": 25.0, "a100-80g-vtrain": 12.5, "a100-80g-jeanzay": 6.25}
 A100 = tuple(BETWEEN)
 WITHIN = 300.0  # NVLink3, each device, one way
@@ -38,11 +38,11 @@ NODE = 8
 SIMUMAX_OLD = "95a0211"  # last commit of SimuMax's A100 with NVLink, configs/system/a100_bf16.json
 
 
-# ---- what each tool can say ----
+# ---- rows that each tool can express ----
 
 
 def cannot(q, tool):
-    """Why a tool has no words for a row, all of it; None: it has."""
+    """All reasons why a tool cannot express a row; None: it can."""
     m, why = q["model"], []
     if q["zero_stage"] > 1:
         why.append("ZeRO-3" if q["zero_stage"] == 3 else "ZeRO-2")
@@ -97,7 +97,7 @@ def ask_calculon(folder, links):
         if links:
             system["networks"][0]["bandwidth"] = WITHIN
             system["networks"][1]["bandwidth"] = BETWEEN[q["hardware"]]
-        system["mem1"]["GiB"] = 1e6  # time is asked, fitting is not
+        system["mem1"]["GiB"] = 1e6  # ample, because only the time is asked
         t, d, p = net_of(q)
         inside = lambda n: n <= NODE and NODE % n == 0
         app = Llm.Application(

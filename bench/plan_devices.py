@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a plan costs by the number of devices: a transformer of 70 billion parameters, and one of 8
-billion with its time on a cluster.
+"""Measure the cost of a plan by the number of devices: for a transformer of 70 billion parameters, and
+for one of 8 billion with its time on a cluster.
 
     plan_devices.py SHARDSIM [TIMES]      (TIMES: 5; the least CPU time is taken)
 
-CPU time of the whole process, and the most that was ever resident (of which the system's figure counts
-this interpreter, about 10 MiB, as the least).  Wall time is not told: plans use one core and wait for
-nothing.  Goals: 0.3 s on 1,024 devices, 1 s and 200 MB on 1,048,576, at most 3 times the time of 1,024.
+Printed are the CPU time of the whole process and its maximum resident size (at least that of this
+interpreter, about 10 MiB, which the system's figure includes).  Wall time is left out: plans use one core
+and do not wait.  Goals: 0.3 s on 1,024 devices, 1 s and 200 MB on 1,048,576, at most 3 times the time of 1,024.
 Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
@@ -21,7 +21,7 @@ TIMED = os.path.join(BENCH, "..", "scenarios", "models", "llama3-8b.yaml")
 DEVICES = [1024, 4096, 65536, 1048576]
 COMMANDS = [["plan"], ["plan", "--json"], ["show", "matrix"]]
 EXPLAIN = ["explain"]
-# Scenario, strategy, devices of the mesh but for dp, sequences for each of dp (None: as it is).
+# Scenario, strategy, devices of the mesh without dp, sequences per rank of dp (None: unchanged).
 LAYOUTS = [(LARGE, "dp-tp", 8, None), (LARGE, "fsdp-tp", 512, None), (TIMED, "tp-dp", 8, 16)]
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Plot measured against modelled times of training steps, log-log, a mark for each set.
+"""Plot measured against modelled times of training steps, log-log, with a mark for each set.
 
     published_plot.py [--column predicted_s] [--title TEXT] -o FILE.svg TIMES.csv...
 
-TIMES.csv: of peers_time.py --csv, a column a tool (id, measured_s, shardsim, ...).  A row's set is its id up
+TIMES.csv: from peers_time.py --csv, with a column per tool (id, measured_s, shardsim, ...).  A row's set is its id up
 to the dot.  Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
@@ -15,7 +15,7 @@ import math
 import sys
 from xml.sax.saxutils import escape
 
-# Eight colours that are told apart without seeing colours well (Okabe and Ito), each with a shape of its own.
+# Eight colours that colour-blind readers can distinguish (Okabe and Ito), each with a shape of its own.
 MARKS = [
     ("#0072B2", "circle"),
     ("#D55E00", "square"),
@@ -26,7 +26,7 @@ MARKS = [
     ("#000000", "plus"),
     ("#8B6F00", "ring"),
 ]
-W, H, LEFT, TOP, SIDE = 760, 560, 66, 40, 470  # the square that is plotted in is SIDE wide
+W, H, LEFT, TOP, SIDE = 760, 560, 66, 40, 470  # the square of the plot is SIDE wide
 
 
 def shape(kind, x, y, colour, r):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Collectives of devices on several ranks beside the calls of the MPI library itself.
+"""Measure collectives of devices on several ranks beside the calls of the MPI library itself.
 
 usage: bench/ranks_vs_mpi.py BUILD [--rounds N] [--ranks N...] [--only OP]
 
-BUILD is a build folder configured with --with-mpi.  One device a rank, the same data, in turns: the
-library's call, ours, the library's again.  Prints Markdown: microseconds of each (the median of all
-rounds) and how many times as long ours took (the median of the rounds' ratios, and their range).
+BUILD is a build folder configured with --with-mpi.  With one device per rank and the same
+data, the library's call, shardsim's and again the library's take turns.  Prints Markdown: microseconds of
+each (the median of all rounds), and shardsim's time divided by the library's (the median of the rounds'
+ratios, and their range).
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -24,7 +25,7 @@ SIZES = [4 << 10, 256 << 10, 4 << 20, 32 << 20]
 
 
 def launch(ranks, command):
-    # As root, with more ranks than cores, bound to none: what a small machine needs, and no more.
+    # A small machine needs to run as root, with more ranks than cores, bound to no core.
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
     run = subprocess.run(["mpirun", "-n", str(ranks), *command], capture_output=True, text=True,

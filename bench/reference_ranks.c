@@ -1,5 +1,5 @@
-/* What the unsharded computation of a scenario takes each rank that shares it: a line of JSON a
- * rank.  Started by mpirun; by itself there is one.  results/bench/reference_ranks.md.
+/* Prints the time and memory of each rank that shares the unsharded computation of a scenario, a
+ * line of JSON per rank; without mpirun there is one rank.  See results/bench/reference_ranks.md.
  *
  * usage: reference_ranks SCENARIO [KEY=VALUE...]
  *

@@ -1,8 +1,8 @@
-/* reshard_cases.c - plan reshards that are read as lines of numbers; print what each plan comes to
- * and how long planning takes.  Built and asked by reshard_table.py.
+/* reshard_cases.c - plan reshards that are read as lines of numbers; print the figures of each plan
+ * and the time of planning.  Built and asked by reshard_table.py.
  *
  * A line: number of axes, their sizes; rank, extents; bytes of an element (1, 2, 4, 8); for `from`
- * and then for `to` an entry a dimension (number of axes, the axes) and the mask of partial axes.
+ * and then for `to` an entry per dimension (number of axes, the axes) and the mask of partial axes.
  * An answer: bound, received, largest received, largest sent by a device, peak bytes of a device,
  * bytes of its source and destination shard, messages, steps that communicate, all steps, median
  * and largest nanoseconds of CPU time of `times` plans.
@@ -69,7 +69,7 @@ static int64_t now_ns(void)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* the machine may be busy */
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* CPU time, as the machine may be busy */
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reshards of the golden data: the bound, XLA or DTensor, ours; what a device sends and needs; planning times.
+"""Print the golden reshards: bytes of the bound, of XLA or DTensor and of shardsim, a device's traffic and memory, and planning times.
 
     reshard_table.py BUILD [GOLDEN]      (GOLDEN: $SHARDSIM_GOLDEN, else ../shared/golden beside the checkout)
 

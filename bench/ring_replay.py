@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How even attention is in a ring whose ranks have one piece of the sequence each, or two by zigzag: counted and timed.
+"""Count and time how evenly a ring shares attention, with contiguous pieces of the sequence and with zigzag order.
 
     ring_replay.py SHARDSIM [SCENARIO [TOKENS ...]]      (SCENARIO: scenarios/ring.yaml; TOKENS: 1024 4096)
 
-Executed.  Mean over most of the ranks: of pairs of query and key that kernels worked on, of the time that attention
-takes in the replayed step, and of all work in it; and the replayed step itself, the
-least of three runs.  Standard library only.
+The steps are executed.  Printed as the mean of the ranks divided by the most: pairs of query and key in kernels, the
+time of attention in the replayed step, and the time of all work in the step; and the replayed step itself, the least of
+three runs.  Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""rules_vs_eformer.py LIBSHD [-o FILE] - match_partition_rules: libshd beside the original, in one run.
+"""rules_vs_eformer.py LIBSHD [-o FILE] - time match_partition_rules of libshd and of the original.
 
-LIBSHD is libshd.so (build/.libs/libshd.so); the table goes to FILE too.  The original is eformer's own function where eformer can be imported, and says
-so (pip install eformer "jax[cpu]"); else the loop of its documentation over Python's re.  Both match
-the same names to the same rules, in turns, and must agree.  The patterns are compiled before ("warm")
-or within ("cold") the time; the specs are objects already on both sides.  The C side is called through
-ctypes, whose cost counts against it.
+LIBSHD is libshd.so (build/.libs/libshd.so); the table goes to FILE too.  The original is eformer's own
+function if eformer can be imported (pip install eformer "jax[cpu]"), else the loop of its documentation over
+Python's re; the table says which.  Both match the same names to the same rules, in turns, and must agree.
+The patterns are compiled before ("warm") or within ("cold") the measured time; the specs are existing objects
+on both sides.  The C side is called through ctypes, whose cost is included.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -172,7 +172,7 @@ def compare(ours, prepare, what, rules, params, say):
         if want != have:
             raise SystemExit(f"{name}: {want} there, {have} here")
     warm, cold = ([], []), ([], [])
-    for _ in range(ROUNDS):  # in turns
+    for _ in range(ROUNDS):  # both sides take turns
         warm[0].append(timed(theirs))
         warm[1].append(timed(match))
         re.purge()

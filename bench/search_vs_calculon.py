@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""The best layout of GPT3-175B on 4,096 A100s: shardsim's search and Calculon's, in one run, each priced by both models.
+"""Search the best layout of GPT3-175B on 4,096 A100s with shardsim and with Calculon, and price each result by both models.
 
     search_vs_calculon.py --program ./shardsim --calculon DIR [--python PYTHON] [--plans N] [--top N] [--output FILE.md]
 
-DIR: a checkout of github.com/calculon-ai/calculon, of which nothing is in this file; PYTHON: one that has numpy, pandas and
-psutil, which it needs.  Its search is its own command on one process, stopped early over microbatches as its README has it (-m), of
-its own files of the model and of the A100, but without the second memory that it would offload to, and without overlap of
-transfers with computation, which the cluster of the scenario does not have either.  Without --calculon the
+DIR: a checkout of github.com/calculon-ai/calculon (this file contains no part of it); PYTHON: one with numpy, pandas and
+psutil, which Calculon needs.  Calculon's search is its own command on one process, stopped early over microbatches as in
+its README (-m), with its own files of the model and of the A100, but without the second memory for offloading, and
+without overlap of transfers and computation, which the cluster of the scenario lacks as well.  Without --calculon the
 table has shardsim alone, and says so.
 
-Both search on one core.  A layout of Calculon is said to shardsim by ranges of one value each; what only Calculon knows
-(sums of activations in two ways) is left out, so that several of its rows are one layout
-here, whose time there is that of the best of them.  Calculon has no vocabulary, context parallelism, order of axes or ZeRO beyond
-stage 1: a layout of shardsim is said to it without these, and gets the best of what is free there.
+Both search on one core.  shardsim is asked for a layout of Calculon by ranges of one value each.  Choices that only
+Calculon has (two ways to sum activations) are left out, so that several of its rows are one layout of shardsim, with the
+time of the best row.  Calculon has no vocabulary, context parallelism, order of axes or ZeRO beyond stage 1: it is asked
+for a layout of shardsim without these, and the best of its own choices counts.
 
 Standard library only.
 
@@ -39,7 +39,7 @@ CHOICES = ("tp", "pp", "virtual", "microbatch", "recompute", "sp", "zero")
 
 
 def price(folder, system):
-    """Executions come as lines of JSON; seconds go out, or null where it refuses."""
+    """Read executions as lines of JSON, and print their seconds, or null if Calculon refuses."""
     import logging
 
     sys.path.insert(0, folder)
@@ -147,7 +147,7 @@ def price_by_ours(a, layout):
 
 
 def words(layout):
-    """A layout in the field's words."""
+    """The name of a layout in the notation of shardsim search."""
     zero = f" z{layout['zero']}" if layout["zero"] else ""
     return (f"t{layout['tp']} p{layout['pp']} d{layout['dp']} v{layout['virtual']} mb{layout['microbatch']}{zero}"
             f"{' sp' if layout['sp'] == 'yes' else ''} recompute-{layout['recompute']}")

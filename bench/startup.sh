@@ -1,5 +1,5 @@
 #!/bin/sh
-# startup.sh - whole-process time of a small run, against the goal of 0.2 s.
+# startup.sh - measure the time of the whole process for a small run; the goal is 0.2 s.
 #
 # usage: bench/startup.sh [TIMES [SCENARIO...]]     in the build directory
 #

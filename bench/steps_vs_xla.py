@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Bytes received in the golden layer steps, ours beside XLA's: a table by model, layout and pass.
+"""Print the bytes received in the golden layer steps by shardsim and by XLA: a table by model, layout and pass.
 
     steps_vs_xla.py SHARDSIM [GOLDEN]      (GOLDEN: $SHARDSIM_GOLDEN, else ../shared/golden beside the checkout)
 
-XLA's bytes are those of its compiled program, `bound` what no method can do without.  Standard library only.
+XLA's bytes are those of its compiled program; `bound` is the least that any method must receive.  Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Where tensors lie by `shardsim search --tensors` beside AutoParallel's choice, both priced by our model.
+"""Compare the shardings chosen by `shardsim search --tensors` and by AutoParallel, both priced by shardsim's model.
 
     tensors_vs_autoparallel.py [--program ./shardsim] [--hardware h100-sxm]
 
-AutoParallel (github.com/meta-pytorch/autoparallel, with PyTorch) places the parameters, the input and all between by an
-integer program over its own prices; it knows the cards by name.  No card is needed: the process group is PyTorch's fake
-one, and the card's name is told.  Of its answer the places of parameters and input are taken, the rest is placed by
-`placement: follow`; the search gets the memory that this takes, so that it may do no worse by more of it.
+AutoParallel (github.com/meta-pytorch/autoparallel, with PyTorch) places parameters, input and activations by an integer
+program over its own prices, which depend on the name of the card.  No card is needed: the process group is PyTorch's
+fake one, and the card's name is given.  Parameters and input are taken as AutoParallel places them, and `placement:
+follow` places the rest.  The search may use as much memory as that layout, so that it has no advantage by more memory.
 
-The two limits of memory are not the same: AutoParallel's is a share of the parameters, ours is the peak of a device.
-Needs a Python with torch and autoparallel: PYTHONPATH may name a checkout of it.
+The two limits of memory differ: AutoParallel limits the share of the parameters, shardsim the peak of a device.
+Needs a Python with torch and autoparallel; PYTHONPATH may name a checkout of autoparallel.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -80,7 +80,7 @@ def sets_of(params, given):
     """The choice as a scenario has it; a Linear's weight is our kernel transposed."""
     names = [f"layers/{n}/mlp/{k}/kernel" for n in (0, 1) for k in ("up", "down")]
     rules = [f"[{n}, {spec([None if d is None else 1 - d for d in p], 2)}]" for n, p in zip(names, params)]
-    if 2 in given:  # `axes` cut the batch and the sequence only
+    if 2 in given:  # `axes` shard only the batch and the sequence
         return None
     cut = {n: [a for a, d in zip(AXES, given) if d == at] for at, n in enumerate(("batch", "seq"))}
     axes = ", ".join(f"{n}: [{', '.join(a)}]" for n, a in cut.items() if a)

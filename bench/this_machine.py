@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Steps on this machine, modelled from its hardware file, beside the same steps measured here.
+"""Compare steps modelled from a hardware file of this machine with the same steps measured on it.
 
     this_machine.py SHARDSIM [HARDWARE [REPEATS [ROUNDS]]]
 
-HARDWARE: a file made by `shardsim bench --hardware`; without one, it is made first.  Ten scenarios, none of them
-measured for that file; steps of some 20 to 60 ms on one and two devices.  Each is run in so many rounds (5), in
-which all take turns, of so many repeats of the step (15); the fastest step of all counts, for whatever else runs
-here only slows steps down.  Beside it: CPU time by devices, which tells how much of the wall time was lost to
-others, and the replayed step, of one device alone on a core.  Standard library only.
+HARDWARE: a file made by `shardsim bench --hardware`; without one, the file is made first.  There are ten scenarios,
+none of them measured for that file, with steps of some 20 to 60 ms on one and two devices.  They take turns in ROUNDS
+rounds (5) of REPEATS repeated steps (15); the fastest step counts, because other programs can only slow a step down.
+Also printed: the CPU time divided by the devices, which shows how much of the wall time other programs took, and the
+replayed step, in which each device has a core for itself.  Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
 """

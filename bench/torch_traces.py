@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Traces of a PyTorch job's collectives, for `shardsim replay`: torch_traces.py FOLDER [--chrome]
+"""Write traces of a PyTorch job's collectives for `shardsim replay`: torch_traces.py FOLDER [--chrome]
 
 Four processes train two MLP blocks for two steps, with gloo on this machine: FSDP2 along dp=2, tensor
 parallelism along tp=2.  FOLDER gets rank-0.json to rank-3.json, execution traces (Chakra) or, with
---chrome, those of the profiler; --whole keeps all of them.  Else they are trimmed: what is neither a
-collective, nor around one, nor a step, is left out, and so is who ran it where.
+--chrome, traces of the profiler; --whole keeps complete traces.  Otherwise only collectives, the events
+around them and the steps are kept, without the ids of processes and threads.
 
-A block's parameters are 2 x 16 x 64 float32, of which a device holds a quarter: 2 KiB.  So a step
-gathers 2 KiB a device along dp twice for the forward phase and twice for the backward one, scatters two
-sums of 4 KiB, and sums 8 x 16 float32 along tp: once a block forward, and backward for the second block,
-as nothing asks for the gradient of the first one's input.
+A block has 2 x 16 x 64 float32 parameters, of which a device holds a quarter: 2 KiB.  So a step gathers
+2 KiB per device along dp twice for the forward phase and twice for the backward phase, scatters two sums
+of 4 KiB, and sums 8 x 16 float32 along tp: once per block forward, and backward for the second block only,
+as the gradient of the first block's input is not needed.
 
 SPDX-License-Identifier: Apache-2.0
 """

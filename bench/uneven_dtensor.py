@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What PyTorch's DTensor moves in reshards of shards that do not divide; asked by uneven_vs_dtensor.py.
+"""Count the bytes that PyTorch's DTensor moves in reshards of shards that do not divide, for uneven_vs_dtensor.py.
 
     uneven_dtensor.py < CASES.jsonl > ANSWERS.jsonl
 
-A case has mesh ([[name, size], ...]), shape, from, to (for each dimension the axes that cut it, in the order
-of the mesh) and partial (axes over which it is still to be summed).  An answer is a list of the bytes that
-each device receives: DTensor's own redistribute() is run once for each device, in a process group without
-others, and its collectives are counted where they are called, as direct algorithms move them.
+A case has mesh ([[name, size], ...]), shape, from, to (for each dimension the axes that shard it, in the order
+of the mesh) and partial (the axes of a partial sum).  An answer lists the bytes that each device receives:
+DTensor's redistribute() runs once for each device, in a process group of one, and its collectives are counted
+where they are called, as moved by direct algorithms.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -102,7 +102,7 @@ def main():
         case = json.loads(line)
         try:
             answer = [received(case, rank) for rank in range(math.prod(size for _, size in case["mesh"]))]
-        except Exception as error: # what it cannot do is its answer
+        except Exception as error: # the error is the answer to a case that DTensor cannot do
             if dist.is_initialized():
                 dist.destroy_process_group()
             answer = "%s: %s" % (type(error).__name__, str(error).split("\n")[0][:80])

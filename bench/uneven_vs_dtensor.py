@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Random reshards of shards that do not divide: bytes received here, by PyTorch's DTensor, and the bound.
+"""Compare random reshards of shards that do not divide: bytes received by shardsim, by PyTorch's DTensor, and the bound.
 
     bench/uneven_vs_dtensor.py [--program build/shardsim] [--python "PYTHON"] [--count 600] [--seed 1]
 
 PYTHON is the command of a Python that has torch (2.5 or newer); its words are split at spaces.  Each
-dimension is cut by at most one axis, as both sides mean the same shards then; DTensor's figures are
-those of uneven_dtensor.py.  Ours are executed: `reshard.plan` counts them where they are copied.
+dimension is sharded by at most one axis, because only then both sides have the same shards.  DTensor's
+figures are those of uneven_dtensor.py.  shardsim executes its plans: `reshard.plan` counts bytes as they are
+copied.
 
 SPDX-License-Identifier: Apache-2.0
 """

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Ask for the times of published training steps, and write what comes out into docs/validation.md and
-# results/validation: figures by set, and the plot.
+# Ask for the times of published training steps, and write figures by set and the plot into
+# docs/validation.md and results/validation.
 #
 #   validation.sh SHARDSIM ROWS [--calculon DIR] [--simumax DIR] [--python PYTHON]
 #
-# ROWS: a folder of measured steps, SET.jsonl each.  Figures of tools that are not given are those of the
-# run that results/validation/peers.json keeps.
+# ROWS: a folder of measured steps, with a file SET.jsonl per set.  Figures of tools that are not given are
+# those that results/validation/peers.json keeps.
 #
 # SPDX-License-Identifier: Apache-2.0
 set -eu

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Write the tables of docs/validation.md, of what peers_time.py found and what the clusters' files say.
+"""Write the tables of docs/validation.md from the figures of peers_time.py and of the clusters' files.
 
     validation_table.py FIGURES.json HARDWARE_FOLDER PAGE.md
 
-FIGURES: of peers_time.py --json.  HARDWARE_FOLDER: scenarios/hardware, whose `validation` sections have errors
-of cross-validation.  Standard library only.
+FIGURES: from peers_time.py --json.  HARDWARE_FOLDER: scenarios/hardware, whose files have the errors of
+cross-validation in their `validation` sections.  Standard library only.
 
 SPDX-License-Identifier: Apache-2.0
 """
