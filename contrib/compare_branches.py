@@ -1,4 +1,4 @@
-"""compare_branches.py BASE HEAD [FOLDER]: what changed between two checkouts, as Markdown.
+"""compare_branches.py BASE HEAD [FOLDER]: print the changes between two checkouts as Markdown.
 
 Plans every scenario of FOLDER (scenarios) in both with `shardsim compare --plan`, and prints first what
 no longer fits the memory, then the figures that differ, the worst first.  Files are chosen as
@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 
-# Column of compare's CSV, what it is, its unit.
+# A column of compare's CSV, its meaning, and its unit.
 FIGURES = [("received_bytes", "total received", "B"),
            ("peak_memory_bytes_most", "peak memory of a device", "B"),
            ("modelled_memory_bytes", "modelled memory of a device", "B"),
@@ -30,7 +30,7 @@ def scenarios(root, folder):
     """Paths of scenarios below a folder, from the root; none where there is no such folder."""
     found, top = [], os.path.join(root, folder)
     for at, folders, names in os.walk(top, followlinks=True):
-        depth = os.path.relpath(at, top).count(os.sep)  # a link to a folder above it never ends
+        depth = os.path.relpath(at, top).count(os.sep)  # the limit ends the walk through a link to a parent folder
         folders[:] = [f for f in folders
                       if f not in OTHERS and not f.startswith(".") and depth < DEPTH_MAX]
         found += [os.path.relpath(os.path.join(at, name), root) for name in names
@@ -170,7 +170,7 @@ def report(base, head, wrong_base, wrong_head):
                   for more, layout, what, was, now in found]
     for what, rows, others, wrong in (("New", head, base, wrong_base),
                                       ("Gone", base, head, wrong_head)):
-        # One that only cannot be planned, or its file, is in the list below.
+        # A strategy or file that cannot be planned is in the list below instead.
         names = [n for n in rows.keys() - others.keys()
                  if n not in wrong and (n[0], "default") not in wrong]
         if names:

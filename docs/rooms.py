@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The rooms of sim and which includes which, drawn from sim/LAYERS: what is above stands on what is below.
+"""Draw the rooms of sim and their includes from sim/LAYERS: a room stands on the rooms below it.
 
     rooms.py LAYERS ARCHITECTURE.md > docs/rooms.svg
 
-An arrow is left out where another way leads there as well.  A room's few words are the beginning of its row
-in ARCHITECTURE.md.  tests/readme.sh holds the picture in docs to what this prints.
+An arrow is left out if a longer path of arrows leads to the same room.  The words in a room are the begin of its
+row in ARCHITECTURE.md.  tests/readme.sh compares docs/rooms.svg with this script's output.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -39,9 +39,9 @@ def words_of(path):
 
 
 def reach(rooms):
-    """What each room stands on, through others as well."""
+    """The rooms on which each room stands, directly or through others."""
     all_below = {}
-    for name, below in rooms.items(): # those below come first
+    for name, below in rooms.items(): # rooms below come first
         all_below[name] = below.union(*(all_below[other] for other in below))
     return all_below
 
