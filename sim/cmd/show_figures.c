@@ -6,6 +6,7 @@
 
 #include "cmd/args.h"
 #include "cmd/show.h"
+#include "jobs/command.h"
 #include "report/figures.h"
 #include "report/table.h"
 
@@ -26,27 +27,22 @@ static void print_figures(struct text *out)
     table_fini(&table);
 }
 
+static const struct args figures_args = {
+    .help = "Print the figures of a strategy: the key of each, which is the same in CSV, JSON and "
+            "baselines, its unit, and what it is.\v"
+            "A key that ends in _most is of the device with the most of it; one that begins with "
+            "measured, replayed or modelled says where its figure is from.  In the JSON of a "
+            "result \"figures\" has all that are known.\n\n"
+            "Examples:\n"
+            "  By what can a comparison be sorted?\n"
+            "    shardsim show figures\n\n" ARGS_EXIT_STATUS("")};
+
 static int run(int argc, char **argv)
 {
-    static const struct argp argp = {
-        NULL,
-        NULL,
-        NULL,
-        "Print the figures of a strategy: the key of each, which is the same in CSV, JSON and "
-        "baselines, its unit, and what it is.\v"
-        "A key that ends in _most is of the device with the most of it; one that begins with "
-        "measured, replayed or modelled says where its figure is from.  In the JSON of a result "
-        "\"figures\" has all that are known.\n\n"
-        "Examples:\n"
-        "  By what can a comparison be sorted?\n"
-        "    shardsim show figures\n\n" ARGS_EXIT_STATUS(""),
-        NULL,
-        NULL,
-        NULL};
     struct text text = TEXT_INIT;
     int status;
 
-    args_parse(&argp, argc, argv, NULL);
+    args_parse(&figures_args, argc, argv, NULL);
     print_figures(&text);
     status = cmd_put(&text);
     text_fini(&text);
