@@ -127,6 +127,54 @@ static void prints(const struct comparison *c, enum compare_format format, size_
     text_fini(&out);
 }
 
+/* Add a cell of CSV, without its quotes, to `out`; returns the text after its comma or line end. */
+static const char *read_cell(struct text *out, const char *csv)
+{
+    bool quoted = false;
+
+    for (; *csv && (quoted || (*csv != ',' && *csv != '\r')); csv++)
+        if (*csv == '"')
+            quoted = !quoted;
+        else
+            text_add_char(out, *csv);
+    return csv + (*csv == '\r' ? 2 : *csv == ',');
+}
+
+/* The CSV of a comparison has a column for every figure, and rows with the cells of `want`, each as
+ * "key=value; ": a cell that is empty is left out. */
+static void lists(const struct comparison *c, const char *want)
+{
+    struct text csv = TEXT_INIT, found = TEXT_INIT;
+    const char *at;
+    bool good;
+
+    if (compare_print(&c->compare, COMPARE_CSV, NULL, &csv, NULL) != SHD_OK)
+        abort();
+    at = text_get(&csv);
+    good = true;
+    for (int id = 0; id < NFIGURES; id++) {
+        struct text key = TEXT_INIT;
+
+        at = read_cell(&key, at);
+        good &= !strcmp(text_get(&key), figure_table[id].key);
+        text_fini(&key);
+    }
+    ok(good, "by bytes, csv: a column for every figure");
+    for (int id = 0; *at; id = (id + 1) % NFIGURES) {
+        struct text value = TEXT_INIT;
+
+        at = read_cell(&value, at);
+        if (value.length > 0)
+            text_addf(&found, "%s=%s; ", figure_table[id].key, text_get(&value));
+        text_add(&found, id == NFIGURES - 1 ? "\n" : "");
+        text_fini(&value);
+    }
+    if (!ok(!strcmp(text_get(&found), want), "by bytes, csv: the cells"))
+        diag("%s", text_get(&found));
+    text_fini(&csv);
+    text_fini(&found);
+}
+
 /* ---- who dominates whom ---- */
 
 /* Rows compared with a row of 4 devices, 1000 bytes, 500 bytes of memory and 700 flops. */
@@ -304,32 +352,26 @@ static void test_planned(void)
            "- skipped fifth: 3 does not divide 4\n",
            "by bytes");
     c.compare.sort = compare_find_sort("pipeline_bubble"); /* the second row has no bubble */
-    prints(&c, COMPARE_CSV, 80,
-           "scenario,strategy,mesh,microbatches,mode,devices,received_bytes_most,"
-           "received_bytes_ratio,peak_memory_ratio,replayed_step_ratio,dominated_by,"
-           "received_bytes,received_forward_bytes,received_backward_bytes,"
-           "received_optimizer_bytes,collectives,flops_most,flops,model_flops,flops_balance,"
-           "attention_balance,expert_balance,flops_efficiency,pipeline_bubble,"
-           "peak_memory_bytes_most,peak_memory_bytes_total,peak_memory_balance,fits,"
-           "replayed_step_seconds,replayed_step_spread,replayed_busy_seconds,"
-           "replayed_waiting_seconds,replayed_exposed_communication_seconds,"
-           "replayed_idle_seconds,replayed_communication_seconds,modelled_step_seconds,"
-           "modelled_mfu,modelled_hfu,modelled_tokens_per_second,modelled_compute_seconds,"
-           "modelled_matmul_seconds,modelled_attention_seconds,modelled_elementwise_seconds,"
-           "modelled_again_seconds,modelled_exposed_communication_seconds,"
-           "modelled_waiting_seconds,modelled_update_seconds,modelled_memory_bytes,"
-           "modelled_expected_error,measured_step_seconds,measured_fastest_step_seconds,"
-           "measured_first_step_seconds,measured_cpu_seconds,verified,largest_error,"
-           "received_by_axis,received_by_op,why_uneven\r\n"
-           "s,first,dp=4,1,plan,4,1000000,1.0,1.0,,second|x,4000000,,,,,4000,,,,,1.0,,0.2,"
-           "8388608,,,yes,,,,,,,,,,,,,,,,,,,,,,,,,,,,dp=4000000 tp=2048,,\r\n"
-           "s,third,tp=4,1,plan,4,800000,0.8,2.0,,,3000000,,,,,2000,,,,,1.0,,0.2,16777216,,,NO,,"
-           ",,,,,,,,,,,,,,,,,,,,,,,,,,dp=3000000 tp=2048,,\r\n"
-           "s,fourth,tp=8,4,plan,8,1000001,1.000001,1.1192092895507812,,second|x,5000000,,,,,"
-           "5000,,,,,1.0,,0.25,9388608,,,yes,,,,,,,,,,,,,,,,,,,,,,,,,,,,dp=5000000 tp=2048,,\r\n"
-           "s,second|x,\"dp=2, tp=2\",2,plan,4,800000,0.8,0.5,,,3000000,,,,,4000,,,,,0.5,,,"
-           "4194304,,,yes,,,,,,,,,,,,,,,,,,,,,,,,,,,,dp=3000000 tp=2048,,device 1 has it all\r\n",
-           "by bytes");
+    lists(&c, "scenario=s; strategy=first; mesh=dp=4; microbatches=1; mode=plan; devices=4; "
+              "received_bytes_most=1000000; received_bytes_ratio=1.0; peak_memory_ratio=1.0; "
+              "dominated_by=second|x; received_bytes=4000000; flops_most=4000; "
+              "expert_balance=1.0; pipeline_bubble=0.2; peak_memory_bytes_most=8388608; "
+              "fits=yes; received_by_axis=dp=4000000 tp=2048; \n"
+              "scenario=s; strategy=third; mesh=tp=4; microbatches=1; mode=plan; devices=4; "
+              "received_bytes_most=800000; received_bytes_ratio=0.8; peak_memory_ratio=2.0; "
+              "received_bytes=3000000; flops_most=2000; expert_balance=1.0; pipeline_bubble=0.2; "
+              "peak_memory_bytes_most=16777216; fits=NO; received_by_axis=dp=3000000 tp=2048; \n"
+              "scenario=s; strategy=fourth; mesh=tp=8; microbatches=4; mode=plan; devices=8; "
+              "received_bytes_most=1000001; received_bytes_ratio=1.000001; "
+              "peak_memory_ratio=1.1192092895507812; dominated_by=second|x; "
+              "received_bytes=5000000; flops_most=5000; expert_balance=1.0; "
+              "pipeline_bubble=0.25; peak_memory_bytes_most=9388608; fits=yes; "
+              "received_by_axis=dp=5000000 tp=2048; \n"
+              "scenario=s; strategy=second|x; mesh=dp=2, tp=2; microbatches=2; mode=plan; "
+              "devices=4; received_bytes_most=800000; received_bytes_ratio=0.8; "
+              "peak_memory_ratio=0.5; received_bytes=3000000; flops_most=4000; "
+              "expert_balance=0.5; peak_memory_bytes_most=4194304; fits=yes; "
+              "received_by_axis=dp=3000000 tp=2048; why_uneven=device 1 has it all; \n");
     drop(&c);
 }
 
