@@ -143,10 +143,9 @@ libsim_la_SOURCES = \
 	%D%/cmd/common.h \
 	%D%/cmd/compare.c \
 	%D%/cmd/explain.c \
-	%D%/cmd/explain_links.c \
-	%D%/cmd/explain_links.h \
+	%D%/cmd/explain.h \
+	%D%/cmd/explain_collective.c \
 	%D%/cmd/explain_reshard.c \
-	%D%/cmd/explain_reshard.h \
 	%D%/cmd/export.c \
 	%D%/cmd/import.c \
 	%D%/cmd/init.c \
@@ -262,6 +261,8 @@ libsim_la_SOURCES = \
 	%D%/explain/reshard_picture.h \
 	%D%/explain/reshard_steps.c \
 	%D%/explain/reshard_steps.h \
+	%D%/explain/reshard_words.c \
+	%D%/explain/reshard_words.h \
 	%D%/explain/roofline.c \
 	%D%/explain/roofline.h \
 	%D%/explain/roofline_picture.c \
@@ -542,12 +543,18 @@ libsim_la_SOURCES = \
 	%D%/jobs/cluster.h \
 	%D%/jobs/command.c \
 	%D%/jobs/command.h \
+	%D%/jobs/explain_links.c \
+	%D%/jobs/explain_links.h \
+	%D%/jobs/explained.c \
+	%D%/jobs/explained.h \
 	%D%/jobs/first.c \
 	%D%/jobs/first.h \
 	%D%/jobs/picture.c \
 	%D%/jobs/picture.h \
 	%D%/jobs/progress.c \
 	%D%/jobs/progress.h \
+	%D%/jobs/reshard_asked.c \
+	%D%/jobs/reshard_asked.h \
 	%D%/jobs/rounds.c \
 	%D%/jobs/rounds.h \
 	%D%/jobs/save.c \
@@ -1113,4 +1120,12 @@ CLEANFILES += %D%/report/page_files.c
 %D%/report/page_files.c: $(VIEW_FILES) %D%/report/embed.sh
 	$(AM_V_GEN)$(MKDIR_P) %D%/report && \
 	$(SHELL) $(srcdir)/%D%/report/embed.sh $(srcdir)/%D%/report/style.css \
+	%D%/report/hardware_text.c \
+	%D%/report/hardware_text.h \
+	%D%/report/matrix.c \
+	%D%/report/matrix.h \
+	%D%/report/memory_film.c \
+	%D%/report/memory_film.h \
+	%D%/report/timetable_table.c \
+	%D%/report/timetable_table.h \
 		$(srcdir)/%D%/report/script.js >$@.tmp && mv $@.tmp $@

@@ -4,182 +4,17 @@
  */
 #include "config.h"
 
-#include <inttypes.h>
-
-#include "base/escape.h"
-#include "base/units.h"
-#include "base/wrap.h"
 #include "cmd/common.h"
 #include "cmd/show.h"
-#include "hardware/hardware.h"
 #include "hardware/shipped.h"
 #include "jobs/canvas.h"
 #include "jobs/command.h"
+#include "report/hardware_text.h"
 
 struct options {
     struct canvas canvas;
     const char *name;
 };
-
-static void add_flops(struct text *out, double flops_per_s)
-{
-    text_addf(out, "%.4g TFLOP/s", flops_per_s / 1e12);
-}
-
-static void add_bytes(struct text *out, double bytes)
-{
-    char buf[UNITS_TEXT_MAX];
-
-    text_add(out, units_print_bytes(buf, sizeof buf, (uint128)(bytes + 0.5)));
-}
-
-static void add_rate(struct text *out, double bytes_per_s)
-{
-    char buf[UNITS_TEXT_MAX];
-
-    text_add(out, units_print_rate(buf, sizeof buf, bytes_per_s));
-}
-
-static void add_seconds(struct text *out, double seconds)
-{
-    char buf[UNITS_TEXT_MAX];
-
-    text_add(out, units_print_seconds(buf, sizeof buf, seconds));
-}
-
-/* ---- all of them ---- */
-
-static void add_row(const struct hardware *h, struct text *out)
-{
-    size_t from = out->length;
-
-    text_addf(out, "%s: ", h->name);
-    add_flops(out, hardware_flops_per_s(h, SHD_BF16));
-    text_add(out, " bfloat16, ");
-    add_bytes(out, h->memory_bytes);
-    text_add(out, " at ");
-    add_rate(out, h->memory_bytes_per_s);
-    for (int t = 0; t < h->ntiers; t++) {
-        text_addf(out, ", %s ", h->tiers[t].name);
-        add_rate(out, h->tiers[t].bytes_per_s);
-    }
-    escape_from(out, from);
-    text_add_char(out, '\n');
-}
-
-/* ---- one ---- */
-
-/* From which number of operations on a byte of memory on the units are what bounds, and what that
- * is for a product with a matrix of weights: each weight is used twice for each row of the batch.
- */
-static void add_compute(const struct hardware *h, struct text *out)
-{
-    for (int d = 0; d < SHD_NDTYPES; d++) {
-        double flops = h->flops_per_s[d], intensity = flops / h->memory_bytes_per_s;
-
-        if (flops <= 0)
-            continue;
-        text_addf(out, "%s: ", shd_dtype_name((enum shd_dtype)d));
-        add_flops(out, flops);
-        text_addf(out, "; bound by memory below %.4g operations a byte", intensity);
-        text_addf(out, " (weights: below %.4g rows",
-                  intensity * (double)shd_dtype_size((enum shd_dtype)d) / 2);
-        if (shd_dtype_size((enum shd_dtype)d) == 2)
-            text_addf(out, "; of a byte each %.4g", intensity / 2);
-        text_add(out, ")\n");
-    }
-}
-
-static void add_tier(const struct hardware *h, const struct hardware_tier *tier, struct text *t)
-{
-    double ways = tier->torus ? 2 : 1;
-
-    text_addf(t, "%s: ", tier->name);
-    add_rate(t, tier->bytes_per_s);
-    if (tier->torus) {
-        text_add(t, " a link one way, torus of ");
-        for (int d = 0; d < tier->ndims; d++)
-            text_addf(t, "%s%" PRId64, d ? " x " : "", tier->dims[d]);
-        if (tier->wrap_multiple > 0)
-            text_addf(t, " (axes of a multiple of %" PRId64 " are rings)", tier->wrap_multiple);
-    } else if (tier->devices > 0) {
-        text_addf(t, " into a device, %" PRId64 " devices", tier->devices);
-    } else {
-        text_add(t, " into a device, between all");
-    }
-    text_addf(t, "; efficiency %.3g, latency ", tier->efficiency);
-    add_seconds(t, tier->latency_s);
-    text_addf(t, ", %s ", tier->torus ? "hop" : "step");
-    add_seconds(t, tier->step_s);
-    text_addf(t, "; %.4g bfloat16 operations in the time of a byte%s",
-              hardware_flops_per_s(h, SHD_BF16) / (ways * tier->bytes_per_s),
-              tier->torus ? " by a ring, both ways" : "");
-}
-
-static void add_kernels(const struct hardware *h, struct text *t)
-{
-    const struct hardware_kernels *k = &h->kernels;
-
-    text_add(t, "kernels: launch ");
-    add_seconds(t, k->launch_s);
-    text_addf(t,
-              "; of the peak: products %.3g, attention %.3g, its gradient %.3g; of the memory's "
-              "rate %.3g",
-              k->matmul_efficiency, k->attention_efficiency, k->attention_backward_efficiency,
-              k->memory_efficiency);
-    if (k->units && k->tile_m && k->tile_n)
-        text_addf(t, "; %" PRId64 " units with tiles of %" PRId64 " x %" PRId64, k->units,
-                  k->tile_m, k->tile_n);
-    for (size_t i = 0; h->fitted[i]; i++)
-        text_addf(t, "%s%s", i ? ", " : "; fitted: ", h->fitted[i]);
-}
-
-static void add_line(struct text *out, size_t width, struct text *line)
-{
-    escape_from(line, 0);
-    wrap_add(out, width, 0, 4, text_get(line));
-    out->failed |= line->failed;
-    text_fini(line);
-}
-
-static void add_validation(const struct hardware_validation *v, struct text *t)
-{
-    text_addf(t,
-              "validated: %s, %" PRId64
-              " rows: step times within %.1f %% (%.1f %% cross-validated), "
-              "models of %.3g to %.3g parameters on %" PRId64 " to %" PRId64 " devices",
-              v->set, v->rows, 100 * v->mape, 100 * v->cross_validated_mape, v->parameters_least,
-              v->parameters_most, v->devices_least, v->devices_most);
-}
-
-static void add_one(const struct hardware *h, struct text *out, size_t width)
-{
-    struct text t = TEXT_INIT;
-
-    text_addf(&t, "%s: %s", h->name, h->source);
-    add_line(out, width, &t);
-    add_compute(h, out);
-    text_add(&t, "memory: ");
-    add_bytes(&t, h->memory_bytes);
-    text_add(&t, " at ");
-    add_rate(&t, h->memory_bytes_per_s);
-    text_add(&t, ", of which the runtime keeps ");
-    add_bytes(&t, h->reserved_bytes);
-    text_addf(&t, " and %.3g of what is in use", h->fragmentation);
-    add_line(out, width, &t);
-    add_kernels(h, &t);
-    add_line(out, width, &t);
-    for (int i = 0; i < h->ntiers; i++) {
-        add_tier(h, &h->tiers[i], &t);
-        add_line(out, width, &t);
-    }
-    for (int i = 0; i < h->nvalidations; i++) {
-        add_validation(&h->validations[i], &t);
-        add_line(out, width, &t);
-    }
-    if (h->nvalidations == 0)
-        text_add(out, "validated: not against published step times\n");
-}
 
 static int add_cluster(const char *name, bool alone, struct text *out, size_t width)
 {
@@ -191,9 +26,9 @@ static int add_cluster(const char *name, bool alone, struct text *out, size_t wi
         diag_write(&errors, stderr);
         status = cmd_exit_of_input(&errors);
     } else if (alone) {
-        add_one(hardware, out, width);
+        hardware_figures(hardware, out, width);
     } else {
-        add_row(hardware, out);
+        hardware_row(hardware, out);
     }
     hardware_destroy(hardware);
     diag_fini(&errors);

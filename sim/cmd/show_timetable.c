@@ -9,18 +9,15 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/wrap.h"
 #include "cmd/common.h"
 #include "jobs/canvas.h"
 #include "jobs/chosen.h"
 #include "jobs/command.h"
 #include "model/pipeline.h"
-#include "report/table.h"
-#include "report/timetable_lanes.h"
+#include "report/timetable_table.h"
 #include "timetable/timetable.h"
 
 struct request {
@@ -33,8 +30,6 @@ struct request {
     struct timetable_times times;
     bool has_times; /* else those are of all stages of a rank */
 };
-
-/* ---- options ---- */
 
 /* The names of times, longest first. */
 enum { TIME_PAIR, TIME_F, TIME_B, TIME_I, TIME_W, NTIMES };
@@ -148,24 +143,36 @@ static const struct args_row rows[] = {
      "1, 1 and 1, so that every schedule has the same work"},
     {0}};
 
+static void list_schedules(struct text *out)
+{
+    timetable_names(out, 0, 0, " and ");
+}
+
+static const struct args args = {
+    .own = {rows, {.take = take_name}},
+    .parts = {{&common_canvas, offsetof(struct request, canvas)}},
+    .operands = "SCHEDULE...|SCENARIO",
+    .more = list_schedules,
+    .check = check,
+    .help =
+        "Draw a pipeline's timetable: which rank works on which microbatch when, and where it is "
+        "idle; then the time of all, the bubble beside its formula, and how many microbatches are "
+        "alive at the peak. Schedules are \f; 'all' is a table of them. Several are drawn one "
+        "below "
+        "another on one scale of time.\v"
+        "Examples:\n"
+        "  Where are ranks idle?\n"
+        "    shardsim show timetable 1F1B --ranks 4 --microbatches 8\n"
+        "  Two stages a rank, a backward of three forwards, as a picture:\n"
+        "    shardsim show timetable Interleaved1F1B -r 4 -m 8 -v 2 -t F=1,B=3 -o a.svg\n"
+        "  Three of them for a slide, on one scale of time:\n"
+        "    shardsim show timetable 1F1B Interleaved1F1B ZBH1 -r 4 -m 8 -o three.svg\n"
+        "  What do the ranks of a scenario's pipeline do when?\n"
+        "    shardsim show timetable scenarios/train_pipeline.yaml --strategy 1f1b\n"
+        "  Which schedule is idle least?\n"
+        "    shardsim show timetable all --ranks 4 --microbatches 8\n\n" ARGS_EXIT_STATUS("")};
+
 /* ---- one schedule ---- */
-
-static struct timetable_sizes sizes_for(const struct request *o,
-                                        const struct timetable_schedule *schedule)
-{
-    struct timetable_sizes sizes = o->sizes;
-
-    if (sizes.stages_per_rank == 0)
-        sizes.stages_per_rank = schedule->stages_per_rank;
-    return sizes;
-}
-
-/* Times of a stage if a rank's work is cut into `n` stages. */
-static struct timetable_times divided(const struct timetable_times *t, double n)
-{
-    return (struct timetable_times){t->forward / n, t->backward / n, t->backward_input / n,
-                                    t->backward_weight / n, t->overlapped / n};
-}
 
 static int walk(struct timetable_walked *out, const struct request *o, const char *name)
 {
@@ -176,9 +183,9 @@ static int walk(struct timetable_walked *out, const struct request *o, const cha
 
     if (timetable_find(&schedule, name, &err) != SHD_OK)
         return cmd_failure("timetable", &err);
-    sizes = sizes_for(o, schedule);
+    sizes = timetable_sizes_for(&o->sizes, schedule);
     /* All schedules do the same work, so that their drawings share a unit of time. */
-    times = o->has_times ? o->times : divided(&o->times, sizes.stages_per_rank);
+    times = o->has_times ? o->times : timetable_divided(&o->times, sizes.stages_per_rank);
     if (timetable_walked_init(out, schedule, &sizes, &times, &err) != SHD_OK)
         return cmd_failure("timetable", &err);
     return CMD_OK;
@@ -239,124 +246,19 @@ static int show_chosen(struct request *o)
 
 /* ---- all of them ---- */
 
-static void add_row(struct table *table, const struct timetable_walked *w)
-{
-    const struct timetable_bubble *b = &w->schedule->bubble;
-    double n = w->sizes.stages_per_rank, least, idle;
-    uint32_t most = 0;
-
-    for (uint32_t r = 0; r < w->sizes.nranks; r++)
-        most = w->walk.live_until_weight[r] > most ? w->walk.live_until_weight[r] : most;
-    table_add(table, "%s", w->schedule->name);
-    table_add(table, "%u", (unsigned)w->sizes.stages_per_rank);
-    table_add(table, "%.6g", w->walk.makespan);
-    timetable_walked_idle(&least, &idle, w);
-    table_add(table, "%.6g", idle);
-    table_add(table, "%.1f %%", 100 * w->walk.bubble);
-    table_add(table, "%.6g", most / n);
-    if (b->holds(&w->sizes, &w->times))
-        table_add(table, "%s = %.6g", b->formula, b->idle(&w->sizes, &w->times));
-    else
-        table_add(table, "%s", b->formula);
-}
-
-static void add_heads(struct table *table)
-{
-    static const char *const heads[] = {"schedule", "stages", "time",           "idle",
-                                        "",         "alive",  "idle by formula"};
-
-    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
-        table_add(table, "%s", heads[i]);
-}
-
-/* A row for each schedule that takes the sizes, a sentence for each that does not. */
-static int add_all(struct table *table, struct text *others, const struct request *o,
-                   struct shd_error *err)
-{
-    for (size_t i = 0; timetable_schedules[i]; i++) {
-        const struct timetable_schedule *schedule = timetable_schedules[i];
-        struct timetable_sizes sizes = sizes_for(o, schedule);
-        struct timetable_times times;
-        struct timetable_walked walked;
-        int status;
-
-        if (!(schedule->flags & TIMETABLE_ANY_STAGES)) /* their number cannot be chosen */
-            sizes.stages_per_rank = schedule->stages_per_rank;
-        times = divided(&o->times, sizes.stages_per_rank);
-        status = timetable_walked_init(&walked, schedule, &sizes, &times, err);
-        if (status == SHD_ENOMEM)
-            return status;
-        if (status == SHD_OK) {
-            add_row(table, &walked);
-            timetable_walked_fini(&walked);
-        } else {
-            wrap_add(others, o->canvas.style.width, 0, 2, err->text);
-        }
-    }
-    return SHD_OK;
-}
-
 static int show_all(const struct request *o)
 {
-    struct text text = TEXT_INIT, others = TEXT_INIT;
-    struct table table;
+    struct text text = TEXT_INIT;
     struct shd_error err;
     int status;
 
-    table_init(&table, "lrrrrrl");
-    add_heads(&table);
-    if (add_all(&table, &others, o, &err) == SHD_OK) {
-        text_addf(&text, "%u ranks, %u microbatches\n\n", (unsigned)o->sizes.nranks,
-                  (unsigned)o->sizes.nmicrobatches);
-        table_print(&table, 0, &text);
-        text_add(&text, "\n");
-        text_join(&text, &others);
-        wrap_add(
-            &text, o->canvas.style.width, 0, 0,
-            "Times are those of all stages of a rank, so that all schedules have the same work;"
-            " formulas are in those of one stage (p ranks), and have no figure where they do "
-            "not hold.  Alive: most microbatches on a rank until their weight gradient, each "
-            "counted by the part of the rank's stages that holds it.");
+    if (timetable_table(&text, &o->sizes, &o->times, o->canvas.style.width, &err) == SHD_OK)
         status = canvas_put(&o->canvas, &text);
-    } else {
+    else
         status = cmd_failure("timetable", &err);
-    }
-    table_fini(&table);
-    text_fini(&others);
     text_fini(&text);
     return status;
 }
-
-/* ---- the command ---- */
-
-static void list_schedules(struct text *out)
-{
-    timetable_names(out, 0, 0, " and ");
-}
-
-static const struct args args = {
-    .own = {rows, {.take = take_name}},
-    .parts = {{&common_canvas, offsetof(struct request, canvas)}},
-    .operands = "SCHEDULE...|SCENARIO",
-    .more = list_schedules,
-    .check = check,
-    .help =
-        "Draw a pipeline's timetable: which rank works on which microbatch when, and where it is "
-        "idle; then the time of all, the bubble beside its formula, and how many microbatches are "
-        "alive at the peak. Schedules are \f; 'all' is a table of them. Several are drawn one "
-        "below "
-        "another on one scale of time.\v"
-        "Examples:\n"
-        "  Where are ranks idle?\n"
-        "    shardsim show timetable 1F1B --ranks 4 --microbatches 8\n"
-        "  Two stages a rank, a backward of three forwards, as a picture:\n"
-        "    shardsim show timetable Interleaved1F1B -r 4 -m 8 -v 2 -t F=1,B=3 -o a.svg\n"
-        "  Three of them for a slide, on one scale of time:\n"
-        "    shardsim show timetable 1F1B Interleaved1F1B ZBH1 -r 4 -m 8 -o three.svg\n"
-        "  What do the ranks of a scenario's pipeline do when?\n"
-        "    shardsim show timetable scenarios/train_pipeline.yaml --strategy 1f1b\n"
-        "  Which schedule is idle least?\n"
-        "    shardsim show timetable all --ranks 4 --microbatches 8\n\n" ARGS_EXIT_STATUS("")};
 
 static int run(int argc, char **argv)
 {

@@ -179,3 +179,52 @@ const char *asked_axis_hint(const struct shd_spec *spec, const struct shd_mesh *
         }
     return nearest_hint(&near, buf, size);
 }
+
+long asked_number(const char *what, const char *text, long first, long last, const char *as)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    if (end != text && !*end && n >= first && n <= last)
+        return n;
+    cmd_error("%s is '%s'; expected a whole number from %ld to %ld%s", what, text, first, last, as);
+    return -1;
+}
+
+const char *asked_collective_hint(char *buf, size_t size, const char *name)
+{
+    struct nearest near;
+
+    nearest_init(&near, name);
+    for (int k = 0; k < COLL_NKINDS; k++)
+        nearest_add(&near, coll_kind_name((enum coll_kind)k));
+    return nearest_hint(&near, buf, size);
+}
+
+int asked_collective(const char *name)
+{
+    int kind = coll_kind_parse(name);
+    char hint[NEAREST_HINT_MAX];
+
+    if (kind < 0)
+        cmd_error("there is no collective '%s'%s", name,
+                  asked_collective_hint(hint, sizeof hint, name));
+    return kind;
+}
+
+const struct coll_algo *asked_algorithm(enum coll_kind kind, const char *name)
+{
+    const struct coll_algo *algo = coll_find(kind, name);
+    char hint[NEAREST_HINT_MAX];
+    struct nearest near;
+
+    if (algo)
+        return algo;
+    nearest_init(&near, name);
+    for (size_t i = 0; coll_algos[i]; i++)
+        if (coll_algos[i]->kind == kind)
+            nearest_add(&near, coll_algos[i]->name);
+    cmd_error("%s has no algorithm '%s'%s", coll_kind_name(kind), name,
+              nearest_hint(&near, hint, sizeof hint));
+    return NULL;
+}

@@ -1,4 +1,4 @@
-/* asked.h - meshes, axes, shapes and shardings as command lines and files say them.
+/* asked.h - meshes, axes, shapes, shardings and collectives as command lines and files say them.
  *
  * Thread class: pure functions.
  *
@@ -9,6 +9,8 @@
 
 #include <shd/sharding.h>
 #include <shd/spec.h>
+
+#include "coll/coll.h"
 
 /* Parse "dp=2,tp=4" (or "dp: 2, tp: 4", braces allowed) into *out.  CMD_OK; CMD_USAGE (bad input)
  * or CMD_CANNOT (no memory), with a message. */
@@ -31,5 +33,18 @@ SHD_MUST_CHECK int asked_sharding(struct shd_sharding *out, const struct shd_mes
  * "", into buf; returns buf. */
 const char *asked_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh, char *buf,
                            size_t size);
+
+/* A whole number from `first` to `last`; any other is told, with `as`, which says where such
+ * numbers are, or "", behind the message: -1. */
+long asked_number(const char *what, const char *text, long first, long last, const char *as);
+
+/* The kind of collective of a name; an unknown one is told: -1. */
+int asked_collective(const char *name);
+
+/* A suggestion for an unknown name, as nearest_hint() has them; returns buf. */
+const char *asked_collective_hint(char *buf, size_t size, const char *name);
+
+/* The algorithm of a name, or the default one (NULL); an unknown one is told: NULL. */
+const struct coll_algo *asked_algorithm(enum coll_kind kind, const char *name);
 
 #endif /* JOBS_ASKED_H */

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef CMD_EXPLAIN_LINKS_H
-#define CMD_EXPLAIN_LINKS_H
+#ifndef JOBS_EXPLAIN_LINKS_H
+#define JOBS_EXPLAIN_LINKS_H
 
 #include <stdbool.h>
 
@@ -20,4 +20,4 @@ struct explain_links {
 /* Print the answer; returns the exit status. */
 int explain_links(const struct explain_links *asked, const struct canvas *canvas);
 
-#endif /* CMD_EXPLAIN_LINKS_H */
+#endif /* JOBS_EXPLAIN_LINKS_H */

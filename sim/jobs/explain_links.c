@@ -4,12 +4,11 @@
  */
 #include "config.h"
 
-#include "cmd/explain_links.h"
+#include "jobs/explain_links.h"
 
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/show.h"
 #include "explain/links.h"
 #include "jobs/asked.h"
 #include "jobs/canvas.h"

@@ -1,0 +1,136 @@
+/* shardsim explain collective - its schedule step by step, or its time on a cluster.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "cmd/common.h"
+#include "cmd/explain.h"
+#include "explain/schedule.h"
+#include "jobs/asked.h"
+#include "jobs/command.h"
+#include "jobs/explain_links.h"
+
+struct options {
+    struct canvas canvas;
+    const char *kind, *algorithm, *devices;
+    struct explain_links links; /* with a cluster only */
+};
+
+/* A drawing is of an algorithm, a time of a cluster. */
+static void check_links(const struct args_line *line, void *input)
+{
+    const struct options *o = input;
+    const struct explain_links *l = &o->links;
+
+    if (l->hardware && o->algorithm)
+        args_error(line, "--hardware takes the best schedule; expected no --algorithm");
+    if (l->hardware && !l->bytes)
+        args_error(line, "--hardware without a size; expected --bytes, e.g. --bytes 64MiB");
+    if (!l->hardware && (l->mesh || l->axes || l->bytes || l->slices || l->json))
+        args_error(line, "--mesh, --axes, --bytes, --slices and --json are of links; expected "
+                         "--hardware too");
+}
+
+#define ALGORITHMS_WIDTH 58 /* beside the collective's name and a comma, in 78 columns */
+
+/* The algorithms of a collective, the first of which is the default. */
+static void list_algorithms(struct text *out, enum coll_kind kind)
+{
+    size_t used = 0; /* columns of the line behind the collective's name */
+
+    for (size_t i = 0; coll_algos[i]; i++) {
+        size_t length = strlen(coll_algos[i]->name);
+
+        if (coll_algos[i]->kind != kind)
+            continue;
+        if (used > 0 && used + 2 + length > ALGORITHMS_WIDTH) { /* argp would not indent the next
+                                                                   line */
+            text_addf(out, ",\n  %-14s  ", "");
+            used = 0;
+        }
+        text_addf(out, "%s%s", used > 0 ? ", " : "", coll_algos[i]->name);
+        used += length + 2;
+    }
+}
+
+static void list_collectives(struct text *out)
+{
+    for (int k = 0; k < COLL_NKINDS; k++) {
+        text_addf(out, "\n  %-14s  ", coll_kind_name((enum coll_kind)k));
+        list_algorithms(out, (enum coll_kind)k);
+    }
+}
+
+#define AT(field) ARGS_AT(struct options, field)
+
+static const struct args_row rows[] = {
+    {"algorithm", 0, "ALGORITHM", args_text, AT(algorithm), 0, 0,
+     "The algorithm, if not the default one"},
+    {"devices", 0, "N", args_text, AT(devices), 0, 0,
+     "The number of devices in the group (4 if not given)"},
+    {NULL, 0, NULL, NULL, 0, 0, 0, 0, "Its time on a cluster:"},
+    {"hardware", 0, "HARDWARE", args_text, AT(links.hardware), 0, 0,
+     "On this cluster ('shardsim show hardware') or file: what its links carry, what bounds it, "
+     "how long it takes"},
+    {"mesh", 'm', "AXES", args_text, AT(links.mesh), 0, 0,
+     "Over a mesh, e.g. dp=2,tp=8, or of sizes alone, 16,16, whose axes are 0 and 1"},
+    {"axes", 0, "AXES", args_text, AT(links.axes), 0, 0,
+     "Along these axes of it, e.g. tp (all if not given)"},
+    {"bytes", 'b', "SIZE", args_text, AT(links.bytes), 0, 0,
+     "What each member contributes, e.g. 64MiB: for all-gather its shard; for reduce-scatter, "
+     "all-reduce and all-to-all its whole array"},
+    {"slices", 0, "N", args_text, AT(links.slices), 0, 0,
+     "The mesh consists of N equal slices of a torus (1)"},
+    {"json", 0, NULL, args_switch, AT(links.json), 0, 0, "Print the machine form"},
+    {0}};
+
+static const struct args args = {
+    .own = {rows,
+            {args_text, AT(kind), "one collective at a time; '%s' is too much",
+             "no collective given; expected e.g. all-reduce"}},
+    .parts = {{&common_canvas, offsetof(struct options, canvas)}},
+    .operands = "COLLECTIVE",
+    .more = list_collectives,
+    .check = check_links,
+    .help = "Draw what every device of a group holds after each step of a collective; or with "
+            "--hardware, show its time on the links of a cluster.\v"
+            "Examples:\n"
+            "  A ring, step by step:\n"
+            "    shardsim explain collective all-reduce --algorithm ring --devices 4\n"
+            "  Over both axes of a torus of 8 by 8:\n"
+            "    shardsim explain collective all-gather --hardware tpu-v4 -m 8,8 -b "
+            "4MiB\n\n" ARGS_EXIT_STATUS("") "\n\n"
+                                            "Collectives:\f"};
+
+static int draw(const struct options *o, enum coll_kind kind)
+{
+    const struct coll_algo *algo = asked_algorithm(kind, o->algorithm);
+    struct figure figure;
+    struct shd_error err;
+    long n = algo ? asked_number("--devices", o->devices, 1, SCHEDULE_MEMBERS_MAX, "") : -1;
+    int status;
+
+    if (n < 0)
+        return CMD_USAGE;
+    figure_init(&figure);
+    status = schedule_draw(&figure, algo, (uint32_t)n, &err);
+    return canvas_end(&o->canvas, &figure, status, &err);
+}
+
+int explain_collective(int argc, char **argv)
+{
+    struct options o = {.devices = "4"};
+    int kind;
+
+    canvas_init(&o.canvas);
+    args_parse(&args, argc, argv, &o);
+    kind = asked_collective(o.kind);
+    if (kind < 0)
+        return CMD_USAGE;
+    o.links.kind = (enum coll_kind)kind;
+    o.links.devices = o.devices;
+    return o.links.hardware ? explain_links(&o.links, &o.canvas) : draw(&o, o.links.kind);
+}

@@ -1,0 +1,20 @@
+/* hardware_text.h - the figures of a cluster in words.
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef REPORT_HARDWARE_TEXT_H
+#define REPORT_HARDWARE_TEXT_H
+
+#include "base/text.h"
+#include "hardware/hardware.h"
+
+/* A line: its name, flops, memory and rates. */
+void hardware_row(const struct hardware *hardware, struct text *out);
+
+/* All figures, in lines of at most `width` columns: rates, links, constants, what bounds a product,
+ * and against what it was validated. */
+void hardware_figures(const struct hardware *hardware, struct text *out, size_t width);
+
+#endif /* REPORT_HARDWARE_TEXT_H */
