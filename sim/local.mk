@@ -533,6 +533,8 @@ libsim_la_SOURCES = \
 	%D%/jobs/canvas.h \
 	%D%/jobs/check_file.c \
 	%D%/jobs/check_file.h \
+	%D%/jobs/check_folder.c \
+	%D%/jobs/check_folder.h \
 	%D%/jobs/check_strategy.c \
 	%D%/jobs/check_strategy.h \
 	%D%/jobs/check_tell.c \
@@ -543,6 +545,8 @@ libsim_la_SOURCES = \
 	%D%/jobs/cluster.h \
 	%D%/jobs/command.c \
 	%D%/jobs/command.h \
+	%D%/jobs/comparison.c \
+	%D%/jobs/comparison.h \
 	%D%/jobs/explain_links.c \
 	%D%/jobs/explain_links.h \
 	%D%/jobs/explained.c \
@@ -563,6 +567,8 @@ libsim_la_SOURCES = \
 	%D%/jobs/search_scaling.h \
 	%D%/jobs/search_tensors.c \
 	%D%/jobs/search_tensors.h \
+	%D%/jobs/searched.c \
+	%D%/jobs/searched.h \
 	%D%/jobs/sides.c \
 	%D%/jobs/sides.h \
 	%D%/jobs/sweep.c \

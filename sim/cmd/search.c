@@ -4,58 +4,24 @@
  */
 #include "config.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "jobs/chosen.h"
-#include "jobs/command.h"
-#include "jobs/picture.h"
-#include "jobs/search_scaling.h"
-#include "jobs/search_tensors.h"
+#include "jobs/searched.h"
 #include "ranks/ranks.h"
-#include "search/crew.h"
-#include "search/search_picture.h"
-#include "search/search_report.h"
-#include "store/write.h"
 #include "timetable/timetable.h"
 
 #define TOP 10         /* layouts listed by default */
 #define TOP_MAX 1000
 #define THREADS_MAX 1024
-#define TELL_SECONDS 5 /* time for an interrupted search to print its best layouts */
 #define SECONDS_MAX 1000000
-
-struct options {
-    struct chosen chosen;
-    struct space_range ranges[SPACE_RANGES_MAX];
-    size_t nranges, ntop, nplans, row;
-    int64_t devices;              /* 0: the mesh's number */
-    int64_t counts[SCALING_MOST]; /* of a scaling study */
-    size_t ncounts;
-    double price;          /* of a device for an hour; 0: not given */
-    double within_s;       /* 0: find the shortest step */
-    int nthreads, seconds; /* 0 seconds: no limit */
-    bool all, json, quiet, sensitivity;
-    const char *output, *journal, *picture;
-    bool by_tensors;
-    const char *tensors;
-    uint64_t memory_bytes;
-    struct farm *farm; /* over all ranks; NULL: only one */
-    struct log *log;
-};
-
-/* ---- options ---- */
 
 /* Layouts and tensors are searched by other options. */
 static void check_together(const struct args_line *line, void *input)
 {
-    struct options *o = input;
+    struct searched *o = input;
 
     o->by_tensors = args_given(line, "tensors");
     if (o->ncounts > 1 && (o->journal || o->output || o->sensitivity || o->by_tensors))
@@ -79,7 +45,7 @@ static void check_together(const struct args_line *line, void *input)
 static void take_devices(const struct args_line *line, const struct args_row *row, char *arg,
                          void *at)
 {
-    struct options *o = at;
+    struct searched *o = at;
     struct shd_error err;
 
     (void)row;
@@ -104,7 +70,7 @@ static void take_above_0(const struct args_line *line, const struct args_row *ro
 static void take_range(const struct args_line *line, const struct args_row *row, char *arg,
                        void *at)
 {
-    struct options *o = at;
+    struct searched *o = at;
     struct shd_error err;
 
     if (o->nranges == SPACE_RANGES_MAX)
@@ -114,7 +80,7 @@ static void take_range(const struct args_line *line, const struct args_row *row,
     o->nranges++;
 }
 
-#define AT(field) ARGS_AT(struct options, field)
+#define AT(field) ARGS_AT(struct searched, field)
 
 static const struct args_row rows[] = {
     {"range", 0, "CHOICE=VALUE", take_range, 0, 0, false, 0,
@@ -157,290 +123,12 @@ static const struct args_row rows[] = {
     {"quiet", 'q', NULL, args_switch, AT(quiet), 0, 0, "Show no progress on stderr"},
     {0}};
 
-/* ---- progress ---- */
-
-static void show_progress(void *arg, const struct search_progress *p)
-{
-    char best[UNITS_TEXT_MAX], bound[UNITS_TEXT_MAX], found[3 * UNITS_TEXT_MAX] = "";
-    char speed[UNITS_TEXT_MAX] = "";
-
-    if (p->next_bound_s > 0) /* it plans */
-        cmd_stop_within(TELL_SECONDS);
-    if (p->best_s > 0)
-        snprintf(found, sizeof found, "; best %s, none left below %s",
-                 units_print_seconds(best, sizeof best, p->best_s),
-                 units_print_seconds(bound, sizeof bound, p->next_bound_s));
-    if (p->layouts_per_s > 0)
-        snprintf(speed, sizeof speed, "; %.0f layouts a second", p->layouts_per_s);
-    log_progress_line(arg, "%zu of at most %zu %s%s%s", p->ndone, p->ntotal, p->what, found, speed);
-}
-
-/* ---- what comes out ---- */
-
-/* Why the search ended before it was over; NULL: it did not. */
-static const char *why_cut_short(void)
-{
-    return cmd_stop_request ? "interrupted" : cmd_halt ? "out of time" : NULL;
-}
-
-static int write_scenario(const struct options *o, const struct search_outcome *outcome)
-{
-    const struct search *s = outcome->search;
-    struct text text = TEXT_INIT;
-    struct attempt attempt;
-    struct shd_error err;
-    int status;
-
-    if (o->row > s->nbest) {
-        cmd_error("there is no row %zu to write: %zu layouts that fit were planned", o->row,
-                  s->nbest);
-        return CMD_FAILED;
-    }
-    status =
-        attempt_init(&attempt, s->subject, &s->items[s->plans[s->best[o->row - 1]].item].layout,
-                     ATTEMPT_WHOLE, 0, &err);
-    if (status == SHD_OK) {
-        if (outcome->cut_short)
-            text_addf(&text,
-                      "# The best so far of a search that was cut short (%s): of %zu layouts, %zu "
-                      "were planned.\n",
-                      outcome->cut_short, s->nlayouts, s->nplans);
-        scenario_print(attempt.trial.scenario, &text);
-        attempt_fini(&attempt);
-        status = text.failed ? shd_error_set(&err, SHD_ENOMEM, "no memory for the scenario")
-                             : store_write(o->output, &text, &err);
-    }
-    text_fini(&text);
-    if (status != SHD_OK) {
-        cmd_error("%s", err.text);
-        return CMD_CANNOT;
-    }
-    return CMD_OK;
-}
-
-static int put(const struct options *o, const struct search_outcome *outcome)
-{
-    struct text text = TEXT_INIT;
-    struct json_out json;
-    int exit;
-
-    if (o->json) {
-        json_out_init_text(&json, &text, JSON_OUT_PRETTY);
-        outcome_json(&json, outcome);
-        text_add_char(&text, '\n');
-    } else {
-        search_report_text(&text, outcome);
-    }
-    exit = cmd_put_last(&text);
-    text_fini(&text);
-    return exit;
-}
-
-/* Add to the search: neighbours, families, and the search repeated on a worse cluster. */
-static int look_around(struct search_outcome *outcome, struct sensitivity *sensitivity,
-                       const struct options *o, struct search *s, const struct search_opts *opts)
-{
-    struct shd_error err;
-    int status = outcome_look_around(outcome, s, opts, &err);
-
-    if (status == SHD_OK && o->sensitivity && s->nbest > 0) {
-        status = sensitivity_find(sensitivity, &o->chosen.trial, &s->subject->space,
-                                  &s->items[s->plans[s->best[0]].item].layout, opts, &err);
-        outcome->sensitivity = sensitivity;
-    }
-    if (status == SHD_OK)
-        return CMD_OK;
-    cmd_error("%s", err.text);
-    return CMD_CANNOT;
-}
-
-static int draw_front(const struct options *o, const struct search_outcome *outcome)
-{
-    struct text text = TEXT_INIT;
-    struct shd_error err;
-    int status;
-
-    search_picture_front(&text, outcome);
-    status = picture_write(o->picture, &text, &err);
-    text_fini(&text);
-    if (status == SHD_OK)
-        return CMD_OK;
-    cmd_error("%s", err.text);
-    return CMD_CANNOT;
-}
-
-static int answer(const struct options *o, struct search *s, const struct search_opts *opts,
-                  double own_step_s)
-{
-    struct search_outcome outcome = {.search = s, .ntop = o->ntop, .own_step_s = own_step_s};
-    struct sensitivity sensitivity;
-    int exit;
-
-    if (!s->over)
-        outcome.cut_short = why_cut_short();
-    exit = look_around(&outcome, &sensitivity, o, s, opts);
-    outcome_find_error(&outcome);
-    if (exit == CMD_OK)
-        exit = put(o, &outcome);
-    if (exit == CMD_OK && s->nbest == 0)
-        exit = CMD_FAILED;
-    if (exit == CMD_OK && o->output)
-        exit = write_scenario(o, &outcome);
-    if (exit == CMD_OK && o->picture)
-        exit = draw_front(o, &outcome);
-    return cmd_stop_request ? CMD_INTERRUPTED : exit;
-}
-
-/* The step of the unchanged scenario, if for the same number of devices; 0: none, or
- * interrupted. */
-static double own_step(struct chosen *chosen, const struct space *space)
-{
-    struct trial *trial = &chosen->trial;
-    struct modelled_figures figures;
-    struct shd_error err;
-
-    if (cmd_stop_request || shd_mesh_size(trial->mesh) != space->devices ||
-        trial_plan(trial, &err) != SHD_OK)
-        return 0;
-    modelled_figures_of(&figures, trial->record, 0);
-    return figures.step_s;
-}
-
-static int exit_of(int status)
-{
-    return status == SHD_ENOMEM || status == SHD_ESYSTEM ? CMD_CANNOT : CMD_USAGE;
-}
-
-static int search(struct options *o)
-{
-    struct subject subject;
-    struct search_opts opts = {.ntop = o->ntop,
-                               .nplans = o->nplans,
-                               .all = o->all,
-                               .nthreads = o->nthreads,
-                               .farm = o->farm,
-                               .within_s = o->within_s,
-                               .stop = &cmd_halt,
-                               .progress = show_progress,
-                               .arg = o->log};
-    struct search found;
-    struct shd_error err;
-    int exit,
-        status = subject_init(&subject, &o->chosen.trial, o->devices, o->ranges, o->nranges, &err);
-
-    if (status == SHD_OK && o->memory_bytes > 0)
-        subject_suppose(&subject, 1, (double)o->memory_bytes / subject.hardware->memory_bytes);
-    if (status == SHD_OK && o->journal)
-        status = journal_open(&opts.journal, o->journal, &subject, &err);
-    log_progress_begin(o->log);
-    if (status == SHD_OK)
-        status = search_run(&found, &subject, &opts, &err);
-    log_progress_end(o->log);
-    if (status != SHD_OK) {
-        cmd_error("%s", err.text);
-        exit = exit_of(status);
-    } else {
-        exit = answer(o, &found, &opts, own_step(&o->chosen, &subject.space));
-        search_fini(&found);
-    }
-    journal_close(opts.journal);
-    subject_fini(&subject);
-    return exit;
-}
-
-static int search_scaling(const struct options *o)
-{
-    const struct scaling asked = {.trial = &o->chosen.trial,
-                                  .ranges = o->ranges,
-                                  .nranges = o->nranges,
-                                  .counts = o->counts,
-                                  .ncounts = o->ncounts,
-                                  .price = o->price,
-                                  .json = o->json,
-                                  .picture = o->picture,
-                                  .opts = {.ntop = 1,
-                                           .nplans = o->nplans,
-                                           .all = o->all,
-                                           .nthreads = o->nthreads,
-                                           .farm = o->farm,
-                                           .stop = &cmd_stop_request,
-                                           .progress = show_progress,
-                                           .arg = o->log}};
-
-    int exit;
-
-    log_progress_begin(o->log);
-    exit = scaling_run(&asked);
-    log_progress_end(o->log);
-    return exit;
-}
-
-static int search_tensors(const struct options *o)
-{
-    const struct search_tensors asked = {.json = o->json,
-                                         .output = o->output,
-                                         .opts = {.pattern = o->tensors,
-                                                  .memory_bytes = o->memory_bytes,
-                                                  .nthreads = o->nthreads,
-                                                  .stop = &cmd_stop_request}};
-
-    return search_tensors_run(&o->chosen.trial, &asked);
-}
-
 /* Number of a machine's cores for each rank. */
 static int cores_each(void)
 {
     long ncores = sysconf(_SC_NPROCESSORS_ONLN) / ranks_here();
 
     return ncores < 1 ? 1 : ncores < THREADS_MAX ? (int)ncores : THREADS_MAX;
-}
-
-static int search_what_is_asked(struct options *o)
-{
-    int exit = cmd_check_output(o->output);
-
-    if (exit == CMD_OK)
-        exit = cmd_check_output(o->picture);
-    if (exit == CMD_OK)
-        exit = chosen_load(&o->chosen);
-    if (exit == CMD_OK && o->seconds > 0)
-        exit = cmd_halt_after(o->seconds);
-    if (exit != CMD_OK)
-        return exit;
-    return o->by_tensors ? search_tensors(o) : o->ncounts > 1 ? search_scaling(o) : search(o);
-}
-
-static void tell_ranks(const struct options *o)
-{
-    struct text text = TEXT_INIT;
-
-    farm_tell(o->farm, &text);
-    if (!o->quiet)
-        fprintf(stderr, "shardsim: %s\n", text_get(&text));
-    text_fini(&text);
-}
-
-/* Rank 0 searches, and the other ranks work for it.  A rank that cannot read the scenario is of no
- * use, but does no harm. */
-static int search_with_ranks(struct options *o)
-{
-    struct crew crew = {&o->chosen.trial, o->ranges, o->nranges};
-    const struct farm_crew own = {crew_work, &crew, o->nthreads, &cmd_halt};
-    int exit;
-
-    if (ranks_count() == 1)
-        return search_what_is_asked(o);
-    o->farm = farm_create(&own);
-    if (ranks_me() > 0) {
-        if (chosen_load(&o->chosen) != CMD_OK)
-            crew.trial = NULL;
-        exit = farm_serve(o->farm);
-    } else {
-        exit = search_what_is_asked(o);
-        tell_ranks(o);
-    }
-    farm_destroy(o->farm, exit);
-    return exit;
 }
 
 static void list_schedules(struct text *out)
@@ -452,7 +140,7 @@ static void list_schedules(struct text *out)
 
 static const struct args args = {
     .own = {rows},
-    .parts = {{&common_chosen, offsetof(struct options, chosen)}},
+    .parts = {{&common_chosen, offsetof(struct searched, chosen)}},
     .operands = "SCENARIO",
     .more = list_schedules,
     .check = check_together,
@@ -475,13 +163,13 @@ static const struct args args = {
 static int run(int argc, char **argv)
 {
     struct log log;
-    struct options o = {.ntop = TOP, .row = 1, .nthreads = cores_each(), .log = &log};
+    struct searched o = {.ntop = TOP, .row = 1, .nthreads = cores_each(), .log = &log};
     int exit;
 
     log_init(&log, stderr);
     args_parse(&args, argc, argv, &o);
     log.quiet = o.quiet;
-    exit = search_with_ranks(&o);
+    exit = searched_run(&o);
     chosen_fini(&o.chosen);
     return exit;
 }

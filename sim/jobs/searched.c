@@ -1,0 +1,298 @@
+/* Searching layouts, or the sharding of tensors (searched.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "jobs/searched.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "jobs/command.h"
+#include "jobs/picture.h"
+#include "jobs/search_tensors.h"
+#include "ranks/ranks.h"
+#include "search/crew.h"
+#include "search/search_picture.h"
+#include "search/search_report.h"
+#include "store/write.h"
+
+#define TELL_SECONDS 5 /* time for an interrupted search to print its best layouts */
+
+static void show_progress(void *arg, const struct search_progress *p)
+{
+    char best[UNITS_TEXT_MAX], bound[UNITS_TEXT_MAX], found[3 * UNITS_TEXT_MAX] = "";
+    char speed[UNITS_TEXT_MAX] = "";
+
+    if (p->next_bound_s > 0) /* it plans */
+        cmd_stop_within(TELL_SECONDS);
+    if (p->best_s > 0)
+        snprintf(found, sizeof found, "; best %s, none left below %s",
+                 units_print_seconds(best, sizeof best, p->best_s),
+                 units_print_seconds(bound, sizeof bound, p->next_bound_s));
+    if (p->layouts_per_s > 0)
+        snprintf(speed, sizeof speed, "; %.0f layouts a second", p->layouts_per_s);
+    log_progress_line(arg, "%zu of at most %zu %s%s%s", p->ndone, p->ntotal, p->what, found, speed);
+}
+
+/* ---- what comes out ---- */
+
+/* Why the search ended before it was over; NULL: it did not. */
+static const char *why_cut_short(void)
+{
+    return cmd_stop_request ? "interrupted" : cmd_halt ? "out of time" : NULL;
+}
+
+static int write_scenario(const struct searched *o, const struct search_outcome *outcome)
+{
+    const struct search *s = outcome->search;
+    struct text text = TEXT_INIT;
+    struct attempt attempt;
+    struct shd_error err;
+    int status;
+
+    if (o->row > s->nbest) {
+        cmd_error("there is no row %zu to write: %zu layouts that fit were planned", o->row,
+                  s->nbest);
+        return CMD_FAILED;
+    }
+    status =
+        attempt_init(&attempt, s->subject, &s->items[s->plans[s->best[o->row - 1]].item].layout,
+                     ATTEMPT_WHOLE, 0, &err);
+    if (status == SHD_OK) {
+        if (outcome->cut_short)
+            text_addf(&text,
+                      "# The best so far of a search that was cut short (%s): of %zu layouts, %zu "
+                      "were planned.\n",
+                      outcome->cut_short, s->nlayouts, s->nplans);
+        scenario_print(attempt.trial.scenario, &text);
+        attempt_fini(&attempt);
+        status = text.failed ? shd_error_set(&err, SHD_ENOMEM, "no memory for the scenario")
+                             : store_write(o->output, &text, &err);
+    }
+    text_fini(&text);
+    if (status != SHD_OK) {
+        cmd_error("%s", err.text);
+        return CMD_CANNOT;
+    }
+    return CMD_OK;
+}
+
+static int put(const struct searched *o, const struct search_outcome *outcome)
+{
+    struct text text = TEXT_INIT;
+    struct json_out json;
+    int exit;
+
+    if (o->json) {
+        json_out_init_text(&json, &text, JSON_OUT_PRETTY);
+        outcome_json(&json, outcome);
+        text_add_char(&text, '\n');
+    } else {
+        search_report_text(&text, outcome);
+    }
+    exit = cmd_put_last(&text);
+    text_fini(&text);
+    return exit;
+}
+
+/* Add to the search: neighbours, families, and the search repeated on a worse cluster. */
+static int look_around(struct search_outcome *outcome, struct sensitivity *sensitivity,
+                       const struct searched *o, struct search *s, const struct search_opts *opts)
+{
+    struct shd_error err;
+    int status = outcome_look_around(outcome, s, opts, &err);
+
+    if (status == SHD_OK && o->sensitivity && s->nbest > 0) {
+        status = sensitivity_find(sensitivity, &o->chosen.trial, &s->subject->space,
+                                  &s->items[s->plans[s->best[0]].item].layout, opts, &err);
+        outcome->sensitivity = sensitivity;
+    }
+    if (status == SHD_OK)
+        return CMD_OK;
+    cmd_error("%s", err.text);
+    return CMD_CANNOT;
+}
+
+static int draw_front(const struct searched *o, const struct search_outcome *outcome)
+{
+    struct text text = TEXT_INIT;
+    struct shd_error err;
+    int status;
+
+    search_picture_front(&text, outcome);
+    status = picture_write(o->picture, &text, &err);
+    text_fini(&text);
+    if (status == SHD_OK)
+        return CMD_OK;
+    cmd_error("%s", err.text);
+    return CMD_CANNOT;
+}
+
+static int answer(const struct searched *o, struct search *s, const struct search_opts *opts,
+                  double own_step_s)
+{
+    struct search_outcome outcome = {.search = s, .ntop = o->ntop, .own_step_s = own_step_s};
+    struct sensitivity sensitivity;
+    int exit;
+
+    if (!s->over)
+        outcome.cut_short = why_cut_short();
+    exit = look_around(&outcome, &sensitivity, o, s, opts);
+    outcome_find_error(&outcome);
+    if (exit == CMD_OK)
+        exit = put(o, &outcome);
+    if (exit == CMD_OK && s->nbest == 0)
+        exit = CMD_FAILED;
+    if (exit == CMD_OK && o->output)
+        exit = write_scenario(o, &outcome);
+    if (exit == CMD_OK && o->picture)
+        exit = draw_front(o, &outcome);
+    return cmd_stop_request ? CMD_INTERRUPTED : exit;
+}
+
+/* The step of the unchanged scenario, if for the same number of devices; 0: none, or
+ * interrupted. */
+static double own_step(struct chosen *chosen, const struct space *space)
+{
+    struct trial *trial = &chosen->trial;
+    struct modelled_figures figures;
+    struct shd_error err;
+
+    if (cmd_stop_request || shd_mesh_size(trial->mesh) != space->devices ||
+        trial_plan(trial, &err) != SHD_OK)
+        return 0;
+    modelled_figures_of(&figures, trial->record, 0);
+    return figures.step_s;
+}
+
+static int exit_of(int status)
+{
+    return status == SHD_ENOMEM || status == SHD_ESYSTEM ? CMD_CANNOT : CMD_USAGE;
+}
+
+static int search(struct searched *o)
+{
+    struct subject subject;
+    struct search_opts opts = {.ntop = o->ntop,
+                               .nplans = o->nplans,
+                               .all = o->all,
+                               .nthreads = o->nthreads,
+                               .farm = o->farm,
+                               .within_s = o->within_s,
+                               .stop = &cmd_halt,
+                               .progress = show_progress,
+                               .arg = o->log};
+    struct search found;
+    struct shd_error err;
+    int exit,
+        status = subject_init(&subject, &o->chosen.trial, o->devices, o->ranges, o->nranges, &err);
+
+    if (status == SHD_OK && o->memory_bytes > 0)
+        subject_suppose(&subject, 1, (double)o->memory_bytes / subject.hardware->memory_bytes);
+    if (status == SHD_OK && o->journal)
+        status = journal_open(&opts.journal, o->journal, &subject, &err);
+    log_progress_begin(o->log);
+    if (status == SHD_OK)
+        status = search_run(&found, &subject, &opts, &err);
+    log_progress_end(o->log);
+    if (status != SHD_OK) {
+        cmd_error("%s", err.text);
+        exit = exit_of(status);
+    } else {
+        exit = answer(o, &found, &opts, own_step(&o->chosen, &subject.space));
+        search_fini(&found);
+    }
+    journal_close(opts.journal);
+    subject_fini(&subject);
+    return exit;
+}
+
+static int search_scaling(const struct searched *o)
+{
+    const struct scaling asked = {.trial = &o->chosen.trial,
+                                  .ranges = o->ranges,
+                                  .nranges = o->nranges,
+                                  .counts = o->counts,
+                                  .ncounts = o->ncounts,
+                                  .price = o->price,
+                                  .json = o->json,
+                                  .picture = o->picture,
+                                  .opts = {.ntop = 1,
+                                           .nplans = o->nplans,
+                                           .all = o->all,
+                                           .nthreads = o->nthreads,
+                                           .farm = o->farm,
+                                           .stop = &cmd_stop_request,
+                                           .progress = show_progress,
+                                           .arg = o->log}};
+
+    int exit;
+
+    log_progress_begin(o->log);
+    exit = scaling_run(&asked);
+    log_progress_end(o->log);
+    return exit;
+}
+
+static int search_tensors(const struct searched *o)
+{
+    const struct search_tensors asked = {.json = o->json,
+                                         .output = o->output,
+                                         .opts = {.pattern = o->tensors,
+                                                  .memory_bytes = o->memory_bytes,
+                                                  .nthreads = o->nthreads,
+                                                  .stop = &cmd_stop_request}};
+
+    return search_tensors_run(&o->chosen.trial, &asked);
+}
+
+static int search_what_is_asked(struct searched *o)
+{
+    int exit = cmd_check_output(o->output);
+
+    if (exit == CMD_OK)
+        exit = cmd_check_output(o->picture);
+    if (exit == CMD_OK)
+        exit = chosen_load(&o->chosen);
+    if (exit == CMD_OK && o->seconds > 0)
+        exit = cmd_halt_after(o->seconds);
+    if (exit != CMD_OK)
+        return exit;
+    return o->by_tensors ? search_tensors(o) : o->ncounts > 1 ? search_scaling(o) : search(o);
+}
+
+static void tell_ranks(const struct searched *o)
+{
+    struct text text = TEXT_INIT;
+
+    farm_tell(o->farm, &text);
+    if (!o->quiet)
+        fprintf(stderr, "shardsim: %s\n", text_get(&text));
+    text_fini(&text);
+}
+
+/* Rank 0 searches, and the other ranks work for it.  A rank that cannot read the scenario is of no
+ * use, but does no harm. */
+int searched_run(struct searched *o)
+{
+    struct crew crew = {&o->chosen.trial, o->ranges, o->nranges};
+    const struct farm_crew own = {crew_work, &crew, o->nthreads, &cmd_halt};
+    int exit;
+
+    if (ranks_count() == 1)
+        return search_what_is_asked(o);
+    o->farm = farm_create(&own);
+    if (ranks_me() > 0) {
+        if (chosen_load(&o->chosen) != CMD_OK)
+            crew.trial = NULL;
+        exit = farm_serve(o->farm);
+    } else {
+        exit = search_what_is_asked(o);
+        tell_ranks(o);
+    }
+    farm_destroy(o->farm, exit);
+    return exit;
+}
