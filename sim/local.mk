@@ -527,8 +527,12 @@ libsim_la_SOURCES = \
 	%D%/jobs/ask.h \
 	%D%/jobs/asked.c \
 	%D%/jobs/asked.h \
+	%D%/jobs/bench_collectives.c \
+	%D%/jobs/bench_collectives.h \
 	%D%/jobs/bench_hardware.c \
 	%D%/jobs/bench_hardware.h \
+	%D%/jobs/calibration.c \
+	%D%/jobs/calibration.h \
 	%D%/jobs/canvas.c \
 	%D%/jobs/canvas.h \
 	%D%/jobs/check_file.c \
@@ -1001,6 +1005,8 @@ libsim_la_SOURCES = \
 	%D%/store/folder.h \
 	%D%/store/runs.c \
 	%D%/store/runs.h \
+	%D%/store/runs_table.c \
+	%D%/store/runs_table.h \
 	%D%/store/write.c \
 	%D%/store/write.h \
 	%D%/timetable/bubble.c \

@@ -5,22 +5,15 @@
 #include "config.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/escape.h"
-#include "base/screen.h"
-#include "base/units.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
 #include "jobs/command.h"
-#include "report/table.h"
-#include "store/runs.h"
+#include "store/runs_table.h"
 
 #define IDS_MAX 64 /* that are compared: more fill no screen */
-#define CELL_MAX 48
-#define VERSION_SHOWN 31 /* bytes of a version */
 
 struct options {
     const char *verb, *path;
@@ -68,188 +61,6 @@ static void check(const struct args_line *line, void *input)
         args_error(line, "compare takes the numbers of two runs at least");
 }
 
-#define BYTES_MAX 1e30 /* no result has more, and a uint128 has them */
-
-static const char *bytes(char *buf, double value)
-{
-    return value >= 0 && value < BYTES_MAX ? units_print_bytes(buf, CELL_MAX, (uint128)value) : "?";
-}
-
-/* Add the replayed step if known, else the modelled one, with a mark. */
-static void add_step(struct table *table, const struct runs_row *row)
-{
-    char buf[CELL_MAX];
-
-    if (row->replayed >= 0)
-        table_add(table, "%s", units_print_seconds(buf, sizeof buf, row->replayed));
-    else if (row->modelled >= 0)
-        table_add(table, "~%s", units_print_seconds(buf, sizeof buf, row->modelled));
-    else
-        table_add(table, "-");
-}
-
-/* The table of a list or a comparison, and the run that the others are compared with. */
-struct listing {
-    struct table table;
-    bool compares;
-    size_t nrows;
-    size_t room;                        /* columns for the name of a run */
-    double received, peak, model_flops; /* of the first run */
-    bool modelled;                      /* some step is modelled */
-    char version[VERSION_SHOWN + 1];    /* version of the program in the last run */
-    struct text versions;               /* notes on changes of the version */
-    int64_t unlike;                     /* a run of another model or step than the first; 0: none */
-};
-
-static void add_ratio(struct table *table, double value, double base)
-{
-    if (base > 0)
-        table_add(table, "%.2fx", value / base);
-    else
-        table_add(table, "-");
-}
-
-/* Add a run's name: "strategies: data-and-tensor"; if too long, its end, which tells runs of one
- * file apart. */
-static void add_name(struct listing *l, const struct runs_row *row)
-{
-    bool named = strcmp(row->strategy, "default") != 0;
-    struct text name = TEXT_INIT;
-    const char *from;
-    size_t width;
-
-    text_addf(&name, "%s%s%s", row->scenario, named ? ": " : "", named ? row->strategy : "");
-    from = text_get(&name);
-    width = table_width(from);
-    if (width <= l->room) {
-        table_add(&l->table, "%s", from);
-    } else {
-        for (; table_width(from) > l->room - 3 || ((unsigned char)*from & 0xc0) == 0x80;)
-            from++;
-        table_add(&l->table, "...%s", from);
-    }
-    l->table.failed |= name.failed;
-    text_fini(&name);
-}
-
-/* Runs of another version of the program are told apart below the table. */
-static void add_version(struct listing *l, const struct runs_row *row)
-{
-    char version[VERSION_SHOWN + 1];
-
-    snprintf(version, sizeof version, "%.*s", VERSION_SHOWN, row->version);
-    if (!strcmp(version, l->version))
-        return;
-    if (l->versions.length)
-        text_addf(&l->versions, "; from run %" PRId64 " on ", row->id);
-    else
-        text_add(&l->versions, "by shardsim ");
-    escape_add(&l->versions, version);
-    snprintf(l->version, sizeof l->version, "%s", version);
-}
-
-static int add_row(void *context, const struct runs_row *row)
-{
-    struct listing *l = context;
-    struct table *t = &l->table;
-    char buf[CELL_MAX];
-
-    if (l->nrows++ == 0) {
-        l->received = row->received;
-        l->peak = row->peak;
-        l->model_flops = row->model_flops;
-    }
-    if (row->model_flops != l->model_flops && !l->unlike)
-        l->unlike = row->id;
-    l->modelled |= row->replayed < 0 && row->modelled >= 0;
-    table_add(t, "%" PRId64, row->id);
-    if (!l->compares)
-        table_add(t, "%.16s", row->time); /* to the minute */
-    add_name(l, row);
-    table_add(t, "%" PRId64, row->devices);
-    table_add(t, "%s", bytes(buf, row->received));
-    if (l->compares)
-        add_ratio(t, row->received, l->received);
-    table_add(t, "%s", bytes(buf, row->peak));
-    if (l->compares)
-        add_ratio(t, row->peak, l->peak);
-    add_step(t, row);
-    add_version(l, row);
-    return t->failed ? SHD_ENOMEM : SHD_OK;
-}
-
-/* Width of the columns beside the name, with cells such as "1023 MiB", and the least width of the
- * name. */
-#define LIST_OTHERS 62
-#define COMPARE_OTHERS 65
-#define NAMES_LEAST 12
-
-static void begin(struct listing *l, bool compares)
-{
-    static const char *const list[] = {"run",      "kept, UTC", "what", "devices",
-                                       "received", "peak",      "step"};
-    static const char *const beside[] = {"run",      "what", "devices",  "received",
-                                         "to first", "peak", "to first", "step"};
-    const char *const *heads = compares ? beside : list;
-    size_t nheads = compares ? sizeof beside / sizeof *beside : sizeof list / sizeof *list;
-    size_t others = compares ? COMPARE_OTHERS : LIST_OTHERS;
-    struct screen screen;
-
-    screen_init(&screen, stdout, SCREEN_NEVER);
-    *l = (struct listing){.compares = compares, .room = NAMES_LEAST, .versions = TEXT_INIT};
-    if (screen.columns > others + NAMES_LEAST)
-        l->room = screen.columns - others;
-    table_init(&l->table, compares ? "rlrrrrrr" : "rllrrrr");
-    for (size_t i = 0; i < nheads; i++)
-        table_add(&l->table, "%s", heads[i]);
-}
-
-static int print_table(const struct options *o, struct runs *runs, struct text *text,
-                       struct shd_error *err)
-{
-    struct listing l;
-    int status = SHD_OK;
-
-    begin(&l, o->nids > 0);
-    if (o->nids == 0)
-        status = runs_each(runs, add_row, &l, err);
-    for (size_t i = 0; i < o->nids && status == SHD_OK; i++)
-        status = runs_find(runs, o->ids[i], add_row, &l, err);
-    if (status == SHD_OK)
-        table_print(&l.table, 0, text);
-    if (l.versions.length)
-        text_addf(text, "%s\n", text_get(&l.versions));
-    if (l.modelled)
-        text_add(text, "~ modelled on the cluster of the scenario, not replayed\n");
-    if (l.compares && l.unlike)
-        text_addf(text,
-                  "run %" PRId64 " is of another model or step than the first; compare only the "
-                  "like\n",
-                  l.unlike);
-    text->failed |= l.versions.failed;
-    text_fini(&l.versions);
-    table_fini(&l.table);
-    return status;
-}
-
-static int answer(const struct options *o, const char *path, struct text *text,
-                  struct shd_error *err)
-{
-    struct runs *runs;
-    int status = runs_open(&runs, path, false, err);
-
-    if (status != SHD_OK)
-        return status;
-    if (!strcmp(o->verb, "show")) {
-        status = runs_json(runs, o->ids[0], text, err);
-        text_add_char(text, '\n');
-    } else {
-        status = print_table(o, runs, text, err);
-    }
-    runs_close(runs);
-    return status;
-}
-
 static const struct args_row rows[] = {
     {"file", 0, "FILE", args_text, ARGS_AT(struct options, path), 0, 0,
      "The database; if not given, $XDG_DATA_HOME/shardsim/runs.db, or that in ~/.local/share"},
@@ -272,6 +83,24 @@ static const struct args args = {
         "    shardsim plan -q --save=runs.db scenarios/strategies.yaml\n"
         "  See two of them side by side:\n"
         "    shardsim runs compare 1 2 --file=runs.db\n\n" ARGS_EXIT_STATUS("")};
+
+static int answer(const struct options *o, const char *path, struct text *text,
+                  struct shd_error *err)
+{
+    struct runs *runs;
+    int status = runs_open(&runs, path, false, err);
+
+    if (status != SHD_OK)
+        return status;
+    if (!strcmp(o->verb, "show")) {
+        status = runs_json(runs, o->ids[0], text, err);
+        text_add_char(text, '\n');
+    } else {
+        status = runs_table(text, runs, o->ids, o->nids, err);
+    }
+    runs_close(runs);
+    return status;
+}
 
 static int run(int argc, char **argv)
 {

@@ -1,0 +1,25 @@
+/* calibration.h - a cluster's constants fitted to times that were measured on it.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JOBS_CALIBRATION_H
+#define JOBS_CALIBRATION_H
+
+#include <stddef.h>
+
+#define CALIBRATION_FILES_MAX 64 /* of each kind */
+
+struct calibration {
+    const char *hardware, *constants, *output;
+    const char *steps[CALIBRATION_FILES_MAX], *collectives[CALIBRATION_FILES_MAX];
+    size_t nsteps, ncollectives;
+    size_t rows;
+    int folds;
+};
+
+/* Fit, and print the cluster's file and how far off its times are; returns the exit status. */
+int calibration_run(const struct calibration *calibration);
+
+#endif /* JOBS_CALIBRATION_H */
