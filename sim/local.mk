@@ -523,6 +523,8 @@ libsim_la_SOURCES = \
 	%D%/calibrate/probe.c \
 	%D%/calibrate/probe.h \
 	%D%/calibrate/scenarios.h \
+	%D%/jobs/array_names.c \
+	%D%/jobs/array_names.h \
 	%D%/jobs/ask.c \
 	%D%/jobs/ask.h \
 	%D%/jobs/asked.c \
@@ -561,6 +563,8 @@ libsim_la_SOURCES = \
 	%D%/jobs/picture.h \
 	%D%/jobs/progress.c \
 	%D%/jobs/progress.h \
+	%D%/jobs/replay_program.c \
+	%D%/jobs/replay_program.h \
 	%D%/jobs/reshard_asked.c \
 	%D%/jobs/reshard_asked.h \
 	%D%/jobs/rounds.c \
@@ -577,6 +581,8 @@ libsim_la_SOURCES = \
 	%D%/jobs/sides.h \
 	%D%/jobs/sweep.c \
 	%D%/jobs/sweep.h \
+	%D%/jobs/training.c \
+	%D%/jobs/training.h \
 	%D%/jobs/tree_layout.c \
 	%D%/jobs/tree_layout.h \
 	%D%/jobs/tree_picture.c \

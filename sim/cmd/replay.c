@@ -6,30 +6,11 @@
 #include "config.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "capture/axes.h"
-#include "capture/reader.h"
-#include "capture/replay_report.h"
-#include "capture/spread.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "cmd/show.h"
-#include "jobs/asked.h"
-#include "jobs/canvas.h"
-#include "jobs/chosen.h"
-#include "jobs/cluster.h"
 #include "jobs/command.h"
-
-struct options {
-    struct canvas canvas;
-    const char **files; /* of argv */
-    size_t nfiles;
-    const char *mesh, *hardware, *beside, *strategy;
-    struct reader_request request;
-    double above; /* percent more than --beside moves, from which on it fails; negative: never */
-    bool json, matrix;
-};
+#include "jobs/replay_program.h"
 
 static void take_percent(const struct args_line *line, const struct args_row *row, char *arg,
                          void *at)
@@ -44,15 +25,15 @@ static void take_percent(const struct args_line *line, const struct args_row *ro
 
 static void check(const struct args_line *line, void *input)
 {
-    const struct options *o = input;
+    const struct replay *o = input;
 
     if (o->above >= 0 && !o->beside)
         args_error(line, "--fail-above goes with --beside SCENARIO, whose bytes it is above");
 }
 
-#define AT(field) ARGS_AT(struct options, field)
+#define AT(field) ARGS_AT(struct replay, field)
 
-static const struct args_row option_rows[] = {
+static const struct args_row rows[] = {
     {"beside", 0, "SCENARIO", args_text, AT(beside), 0, 0,
      "Compare with our own program of this scenario"},
     {"devices", 0, "N", args_count, AT(request.devices), 1, CAPTURE_DEVICES_MAX,
@@ -74,167 +55,12 @@ static const struct args_row option_rows[] = {
      "The trip count of loops whose text does not say"},
     {0}};
 
-/* Read the capture after the given mesh, if any, which may say what its groups are. */
-static int read_capture(struct capture *out, struct shd_mesh **mesh, const struct options *o)
-{
-    struct reader_request request = o->request;
-    struct diag diag = DIAG_INIT;
-    int status = o->mesh ? asked_mesh(mesh, o->mesh) : CMD_OK;
-
-    if (status != CMD_OK)
-        return status;
-    request.mesh = *mesh;
-    status = reader_read(out, o->files, o->nfiles, &request, &diag);
-    diag_write(&diag, stderr);
-    status = status == SHD_OK && !diag.nerrors ? CMD_OK : cmd_exit_of_input(&diag);
-    diag_fini(&diag);
-    return status;
-}
-
-/* Take the given mesh, or find a mesh that fits the groups. */
-static int find_mesh(struct shd_mesh **mesh, const struct options *o, const struct capture *capture)
-{
-    struct shd_error err;
-
-    if (!o->mesh)
-        return axes_infer(mesh, capture, &err) == SHD_OK ? CMD_OK : cmd_failure("mesh", &err);
-    if (shd_mesh_size(*mesh) == capture->ndevices)
-        return CMD_OK;
-    cmd_error("mesh '%s' has %d devices, and %s has %d; expected as many", o->mesh,
-              shd_mesh_size(*mesh), o->files[0], capture->ndevices);
-    return CMD_USAGE;
-}
-
-static int plan_beside(struct chosen *chosen, const struct options *o)
-{
-    struct shd_error err;
-    int status;
-
-    chosen->path = o->beside;
-    chosen->strategy = o->strategy;
-    status = chosen_load(chosen);
-    if (status != CMD_OK || trial_plan(&chosen->trial, &err) == SHD_OK)
-        return status;
-    (void)cmd_wrong(o->beside, err.text);
-    return cmd_exit_of(err.status);
-}
-
-static int tell(const struct replay_report *report, const struct options *o)
-{
-    struct text text = TEXT_INIT;
-    struct figure figure;
-    struct shd_error err;
-    int status;
-
-    if (o->matrix) {
-        figure_init(&figure);
-        status = replay_matrix(report, &figure, &err);
-        status =
-            status == SHD_OK ? canvas_draw(&o->canvas, &figure) : cmd_failure("cannot draw", &err);
-        figure_fini(&figure);
-        return status;
-    }
-    status = o->json ? replay_json(report, &text, &err)
-                     : replay_text(report, o->canvas.style.width, &text, &err);
-    status = status == SHD_OK ? canvas_put(&o->canvas, &text) : cmd_failure("cannot tell", &err);
-    text_fini(&text);
-    return status;
-}
-
-static bool all_follow(const struct rows *rows)
-{
-    for (size_t i = 0; i < rows->nrows; i++)
-        if (!rows->rows[i].follows)
-            return false;
-    return true;
-}
-
-/* If groups do not follow the given mesh, find a mesh that all groups follow, or NULL.  CMD_OK or,
- * with a message, CMD_CANNOT. */
-static int find_fitting(struct shd_mesh **out, const struct options *o, const struct rows *rows,
-                        const struct capture *capture)
-{
-    struct shd_error err;
-    struct rows others;
-    int status;
-
-    if (!o->mesh || all_follow(rows))
-        return CMD_OK;
-    status = axes_infer(out, capture, &err);
-    if (status == SHD_OK) {
-        status = rows_init(&others, capture, *out, NULL, &err);
-        if (status == SHD_OK && !all_follow(&others)) {
-            shd_mesh_destroy(*out);
-            *out = NULL;
-        }
-        rows_fini(&others);
-    }
-    return status == SHD_OK ? CMD_OK : cmd_failure("mesh", &err);
-}
-
-/* --fail-above */
-static int judge(const struct options *o, const struct replay_report *report)
-{
-    uint128 theirs = report->rows->received_bytes, ours;
-
-    if (o->above < 0)
-        return CMD_OK;
-    ours = record_received(report->beside);
-    if (report->beside->ndevices != report->capture->ndevices) {
-        cmd_error("%s is of %d devices, and %s of %d; expected as many, for --fail-above",
-                  o->files[0], report->capture->ndevices, o->beside, report->beside->ndevices);
-        return CMD_USAGE;
-    }
-    if ((double)theirs <= (double)ours * (1 + o->above / 100))
-        return CMD_OK;
-    cmd_error("%s moves more bytes than %s, by more than %g %%", o->files[0], o->beside, o->above);
-    return CMD_FAILED;
-}
-
-/* Destroys the mesh. */
-static int replay(const struct options *o, struct capture *capture, struct shd_mesh *mesh,
-                  struct chosen *chosen)
-{
-    struct replay_report report = {.capture = capture,
-                                   .mesh_is_inferred = !o->mesh,
-                                   .beside = chosen->trial.record,
-                                   .beside_name = o->beside};
-    struct hardware *hardware = NULL;
-    struct shd_mesh *fitting = NULL;
-    struct shd_error err;
-    struct rows rows;
-    int status = find_mesh(&mesh, o, capture);
-
-    if (status == CMD_OK && spread_over(capture, mesh, &err) != SHD_OK)
-        status = cmd_failure("cannot tell the other ranks", &err);
-    if (status == CMD_OK && o->hardware)
-        status = cluster_find(&hardware, o->hardware, mesh, capture->ndevices, NULL);
-    if (status == CMD_OK) {
-        report.mesh = mesh;
-        report.hardware = hardware;
-        report.rows = &rows;
-        status = rows_init(&rows, capture, mesh, hardware, &err) == SHD_OK
-                     ? find_fitting(&fitting, o, &rows, capture)
-                     : cmd_failure("cannot count", &err);
-        report.fitting = fitting;
-        if (status == CMD_OK)
-            status = tell(&report, o);
-        if (status == CMD_OK)
-            status = judge(o, &report);
-        rows_fini(&rows);
-    }
-    shd_mesh_destroy(fitting);
-    hardware_destroy(hardware);
-    shd_mesh_destroy(mesh);
-    return status;
-}
-
 static const struct args args = {
-    .own = {option_rows,
-            {args_words, ARGS_LIST(struct options, files, nfiles), NULL,
+    .own = {rows,
+            {args_words, ARGS_LIST(struct replay, files, nfiles), NULL,
              "which program? expected the file of a compiled XLA module, as compiled.as_text() of "
              "JAX gives it, or traces of PyTorch"}},
-    .parts = {{&common_canvas, offsetof(struct options, canvas)}},
+    .parts = {{&common_canvas, offsetof(struct replay, canvas)}},
     .operands = "FILE...",
     .check = check,
     .help =
@@ -262,32 +88,20 @@ static const struct args args = {
 
 static int run(int argc, char **argv)
 {
-    struct options o = {.request = READER_REQUEST_INIT, .above = -1};
-    struct chosen chosen = {.path = NULL};
-    struct shd_mesh *mesh = NULL;
-    struct capture capture;
-    int status;
+    struct replay o = {.files = calloc((size_t)argc, sizeof *o.files),
+                       .request = READER_REQUEST_INIT,
+                       .above = -1};
+    int exit;
 
-    o.files = calloc((size_t)argc, sizeof *o.files);
     if (!o.files) {
         cmd_error("no memory for the names of %d files", argc - 1);
         return CMD_CANNOT;
     }
     canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
-    capture_init(&capture);
-    status = read_capture(&capture, &mesh, &o);
-    if (status == CMD_OK && o.beside)
-        status = plan_beside(&chosen, &o);
-    if (status == CMD_OK)
-        status = replay(&o, &capture, mesh, &chosen);
-    else
-        shd_mesh_destroy(mesh);
-    if (o.beside)
-        chosen_fini(&chosen);
-    capture_fini(&capture);
+    exit = replay_run(&o);
     free(o.files);
-    return status;
+    return exit;
 }
 
 const struct cmd cmd_replay = {"replay", "collectives of XLA's and PyTorch's programs, counted",

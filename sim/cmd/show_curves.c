@@ -6,207 +6,20 @@
 
 #include "cmd/show.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/json_out.h"
 #include "cmd/common.h"
-#include "draw/curves.h"
-#include "jobs/canvas.h"
 #include "jobs/command.h"
-#include "jobs/work.h"
-#include "report/experts.h"
-
-struct request {
-    struct canvas canvas;
-    struct work work;
-    bool json;
-};
-
-/* All curves have the steps of the first. */
-static int check_steps(struct request *o)
-{
-    const struct work_item *items = o->work.items;
-
-    for (size_t i = 0; i < o->work.nitems; i++) {
-        const struct scenario *s = items[i].scenario;
-
-        if (!s->step.update)
-            return cmd_wrong(s->name, "the scenario trains nothing; expected step: [forward, "
-                                       "backward, update]");
-        if (s->steps != items[0].scenario->steps)
-            return cmd_wrong(s->strategy, "other steps than the first strategy has; expected as "
-                                           "many");
-    }
-    return CMD_OK;
-}
-
-static int train_all(struct request *o)
-{
-    struct shd_error err;
-
-    for (size_t i = 0; i < o->work.nitems; i++) {
-        struct work_item *item = &o->work.items[i];
-        int status = trial_train(&item->trial, &cmd_stop_request, &err);
-
-        if (status != SHD_OK) {
-            if (!cmd_is_stopped(status))
-                (void)cmd_wrong(item->scenario->strategy, err.text);
-            return cmd_exit_of(status);
-        }
-        log_note(&o->work.log, "%s: loss %.5f after %u steps", item->scenario->strategy,
-                 item->trial.record->training.losses[item->trial.record->training.nsteps - 1],
-                 item->trial.record->training.nsteps);
-    }
-    return CMD_OK;
-}
-
-static void write_losses(const struct curves *curves, uint32_t series, struct json_out *out)
-{
-    uint32_t step;
-
-    json_out_key(out, "strategy");
-    json_out_string(out, curves->series[series].name);
-    json_out_key(out, "distance");
-    json_out_double(out, curves_distance(curves, series, &step));
-    json_out_key(out, "distance_step");
-    json_out_int(out, step);
-    json_out_key(out, "losses");
-    json_out_begin_flat_array(out);
-    for (uint32_t s = 0; s < curves->nsteps; s++)
-        json_out_double(out, curves->series[series].values[s]);
-    json_out_end_array(out);
-}
-
-/* Write how even the work of experts is in the last step. */
-static int write_experts(const struct record *record, struct json_out *out)
-{
-    struct experts experts;
-    struct shd_error err;
-    int status = experts_init(&experts, record, &err);
-
-    if (status != SHD_OK)
-        return cmd_failure("cannot report on experts", &err);
-    if (experts.nrows > 0) {
-        json_out_key(out, "experts");
-        experts_json(&experts, record, out);
-    }
-    experts_fini(&experts);
-    return CMD_OK;
-}
-
-static int write_json(const struct request *o, const struct curves *curves, struct text *text)
-{
-    struct json_out out;
-    int status = CMD_OK;
-
-    json_out_init_text(&out, text, JSON_OUT_PRETTY);
-    json_out_begin_array(&out);
-    for (uint32_t i = 0; i < curves->nseries && status == CMD_OK; i++) {
-        json_out_begin_object(&out);
-        write_losses(curves, i, &out);
-        status = write_experts(o->work.items[i].trial.record, &out);
-        json_out_end_object(&out);
-    }
-    json_out_end_array(&out);
-    json_out_newline(&out);
-    text->failed |= json_out_fini(&out) != SHD_OK;
-    return status;
-}
-
-static int put(const struct request *o, const struct curves *curves)
-{
-    struct text text = TEXT_INIT;
-    int status;
-
-    if (!o->json)
-        return canvas_draw_curves(&o->canvas, curves);
-    status = write_json(o, curves, &text);
-    if (status == CMD_OK)
-        status = canvas_put(&o->canvas, &text);
-    text_fini(&text);
-    return status;
-}
-
-/* Whether two series are as far from the first, at the same step. */
-static bool is_as_far(const struct curves *curves, uint32_t a, uint32_t b)
-{
-    uint32_t step_a, step_b;
-    double far_a = curves_distance(curves, a, &step_a), far_b = curves_distance(curves, b, &step_b);
-
-    return step_a == step_b && !(far_a < far_b) && !(far_a > far_b);
-}
-
-/* Say how far a series is from the first, together with the later series at the same distance;
- * nothing if an earlier series was at that distance. */
-static bool describe_distance(struct text *note, const struct curves *curves, uint32_t series)
-{
-    uint32_t step, n = 1;
-    double distance = curves_distance(curves, series, &step);
-
-    for (uint32_t i = 1; i < series; i++)
-        if (is_as_far(curves, i, series))
-            return false;
-    text_add(note, curves->series[series].name);
-    for (uint32_t i = series + 1; i < curves->nseries; i++)
-        if (is_as_far(curves, series, i)) {
-            text_addf(note, ", %s", curves->series[i].name);
-            n++;
-        }
-    if (distance > 0 || isnan(distance))
-        text_addf(note, "%s at most %.2g from %s, in step %u.", n > 1 ? " are" : " is", distance,
-                  curves->series[0].name, step);
-    else
-        text_addf(note, "%s the same as %s, to the last bit.", n > 1 ? " are" : " is",
-                  curves->series[0].name);
-    return true;
-}
-
-static int draw(const struct request *o)
-{
-    const struct work *w = &o->work;
-    struct curves_series *series = calloc(w->nitems, sizeof *series);
-    struct text *texts = calloc(w->nitems, sizeof *texts);
-    const char **notes = calloc(w->nitems, sizeof *notes);
-    struct curves curves = {.title = w->items[0].scenario->name,
-                            .what = "loss",
-                            .nsteps = w->items[0].trial.record->training.nsteps,
-                            .series = series,
-                            .notes = notes};
-    bool failed = !series || !texts || !notes;
-    int status = CMD_CANNOT;
-
-    for (size_t i = 0; !failed && i < w->nitems; i++)
-        series[curves.nseries++] = (struct curves_series){
-            w->items[i].scenario->strategy, w->items[i].trial.record->training.losses};
-    for (uint32_t i = 1; !failed && i < curves.nseries; i++) {
-        if (describe_distance(&texts[i], &curves, i))
-            notes[curves.nnotes++] = text_get(&texts[i]);
-        failed |= texts[i].failed;
-    }
-    if (!failed)
-        status = put(o, &curves);
-    else
-        (void)cmd_wrong("cannot draw", "no memory for the curves");
-    for (size_t i = 0; texts && i < w->nitems; i++)
-        text_fini(&texts[i]);
-    free(series);
-    free(texts);
-    free(notes);
-    return status;
-}
+#include "jobs/training.h"
 
 static const struct args_row rows[] = {
-    {"json", 'j', NULL, args_switch, ARGS_AT(struct request, json), 0, 0,
+    {"json", 'j', NULL, args_switch, ARGS_AT(struct training, json), 0, 0,
      "Print all losses as JSON, an object a strategy, and how even the work of experts is in the "
      "last step"},
     {0}};
 
 static const struct args args = {
     .own = {rows},
-    .parts = {{&common_work, offsetof(struct request, work)},
-              {&common_canvas, offsetof(struct request, canvas)}},
+    .parts = {{&common_work, offsetof(struct training, work)},
+              {&common_canvas, offsetof(struct training, canvas)}},
     .operands = "SCENARIO...",
     .help =
         "Train with every strategy and draw the loss of each step, and how far each strategy is "
@@ -219,22 +32,16 @@ static const struct args args = {
 
 static int run(int argc, char **argv)
 {
-    struct request o = {.json = false};
-    int status;
+    struct training o = {.json = false};
+    int exit;
 
     if (!work_init(&o.work, argc))
         return CMD_CANNOT;
     canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
-    status = work_prepare(&o.work);
-    if (status == CMD_OK)
-        status = check_steps(&o);
-    if (status == CMD_OK)
-        status = train_all(&o);
-    if (status == CMD_OK)
-        status = draw(&o);
+    exit = training_run(&o);
     work_fini(&o.work);
-    return status;
+    return exit;
 }
 
 const struct cmd show_curves = {"curves", "the losses of a training, by strategy", run};
