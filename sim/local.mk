@@ -553,12 +553,16 @@ libsim_la_SOURCES = \
 	%D%/jobs/command.h \
 	%D%/jobs/comparison.c \
 	%D%/jobs/comparison.h \
+	%D%/jobs/conversion.c \
+	%D%/jobs/conversion.h \
 	%D%/jobs/explain_links.c \
 	%D%/jobs/explain_links.h \
 	%D%/jobs/explained.c \
 	%D%/jobs/explained.h \
 	%D%/jobs/first.c \
 	%D%/jobs/first.h \
+	%D%/jobs/first_scenario.c \
+	%D%/jobs/first_scenario.h \
 	%D%/jobs/picture.c \
 	%D%/jobs/picture.h \
 	%D%/jobs/progress.c \

@@ -115,8 +115,4 @@ args_take args_list;   /* const char *[most]: one more */
 args_take args_words;  /* const char **, with room for all words of the line: one more */
 args_take args_memory; /* const char *: a kind of memory that this program has */
 
-/* Read a number as args_size does, without ending the program: false, with *out unchanged, if it is
- * none. */
-bool args_read_size(long *out, const char *arg, long least, long most);
-
 #endif /* CMD_ARGS_H */

@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "cmd/args.h"
+#include "jobs/asked.h"
 #include "run/backend.h"
 
 /* Numbers in a field of some size. */
@@ -51,23 +52,11 @@ void args_count(const struct args_line *line, const struct args_row *row, char *
     store(row, at, n);
 }
 
-bool args_read_size(long *out, const char *arg, long least, long most)
-{
-    char *end;
-    long n = strtol(arg, &end, 10), unit = *end == 'k' || *end == 'K' ? 1024 : 1;
-
-    end += unit > 1;
-    if (!isdigit((unsigned char)*arg) || *end || n > most / unit || n * unit < least)
-        return false;
-    *out = n * unit;
-    return true;
-}
-
 void args_size(const struct args_line *line, const struct args_row *row, char *arg, void *at)
 {
     long n = 0;
 
-    if (!args_read_size(&n, arg, row->least, row->most))
+    if (!asked_size(&n, arg, row->least, row->most))
         args_error(line, "--%s is '%s'; expected a whole number from %ld to %ld (4k is 4096)",
                    row->name, arg, row->least, row->most);
     store(row, at, n);

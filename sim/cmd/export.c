@@ -13,7 +13,6 @@
 #include "export/export.h"
 #include "jobs/chosen.h"
 #include "jobs/command.h"
-#include "store/write.h"
 
 struct options {
     struct chosen chosen;
@@ -44,18 +43,6 @@ static void check(const struct args_line *line, void *input)
         args_error(line, "to what? expected --to jax, megatron, pytorch or torchtitan");
 }
 
-static int put(const char *path, const struct text *text)
-{
-    struct shd_error err;
-
-    if (!path)
-        return cmd_put(text);
-    if (store_write(path, text, &err) == SHD_OK)
-        return CMD_OK;
-    cmd_error("%s", err.text);
-    return CMD_CANNOT;
-}
-
 static int export_trial(const struct options *o)
 {
     const struct trial *trial = &o->chosen.trial;
@@ -79,7 +66,7 @@ static int export_trial(const struct options *o)
         status = o->target->write(&layout, &out, &err);
     if (status == SHD_OK && (out.failed || what.failed))
         status = shd_error_set(&err, SHD_ENOMEM, "no memory for the code");
-    status = status == SHD_OK ? put(o->output, &out) : cmd_failure(o->chosen.path, &err);
+    status = status == SHD_OK ? cmd_write(o->output, &out) : cmd_failure(o->chosen.path, &err);
     text_fini(&what);
     text_fini(&out);
     return status;

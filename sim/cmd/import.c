@@ -4,31 +4,16 @@
  */
 #include "config.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <shd/match.h>
 
-#include "base/file.h"
-#include "base/file_kind.h"
 #include "base/nearest.h"
 #include "cmd/args.h"
 #include "cmd/cmd.h"
-#include "import/job.h"
-#include "import/rules.h"
-#include "jobs/command.h"
-#include "store/write.h"
+#include "jobs/conversion.h"
 
-/* A system, which has one of the two readers. */
-static const struct source {
-    const char *name;
-    enum file_kind kind;
-    void (*read_job)(struct import_job *job, struct place first, const char *text,
-                     struct diag *diag);
-    void (*read_rules)(struct import_rules *rules, struct place first, const char *text,
-                       size_t length, struct diag *diag);
-} sources[] = {
+static const struct conversion_source sources[] = {
     {"easydel", FILE_RULES, NULL, import_easydel},
     {"eformer", FILE_RULES, NULL, import_easydel},
     {"megatron", FILE_MEGATRON, import_megatron, NULL},
@@ -39,27 +24,12 @@ static const struct source {
 #define SOURCES "easydel|eformer|megatron|t5x|torchtitan"
 #define NAMES "easydel|easydel-apart|shardsim"
 
-#define GIVEN_MAX 100
-#define FILES_MAX 16 /* beside a script */
-
-struct options {
-    const struct source *source;
-    const char *path, *output;
-    const char *given[GIVEN_MAX]; /* "NAME=VALUE" for the variables of a script */
-    size_t ngiven;
-    struct import_file with[FILES_MAX]; /* files that a script reads, with their texts */
-    size_t nwith;
-    bool allow_unknown;
-    struct import_request request;
-    int64_t vocab; /* 0: as in the file */
-};
-
 #define SIZE_LIMIT (1L << 30)
 
 static void take_source(const struct args_line *line, const struct args_row *row, char *arg,
                         void *at)
 {
-    const struct source **source = at;
+    const struct conversion_source **source = at;
     char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
@@ -90,15 +60,15 @@ static void take_names(const struct args_line *line, const struct args_row *row,
 
 static void take_with(const struct args_line *line, const struct args_row *row, char *arg, void *at)
 {
-    struct options *o = at;
+    struct conversion *o = at;
 
     (void)row;
-    if (o->nwith == FILES_MAX)
-        args_error(line, "over %d files by --with", FILES_MAX);
+    if (o->nwith == IMPORT_FILES_MAX)
+        args_error(line, "over %d files by --with", IMPORT_FILES_MAX);
     o->with[o->nwith++].path = arg;
 }
 
-#define AT(field) ARGS_AT(struct options, field)
+#define AT(field) ARGS_AT(struct conversion, field)
 
 static const struct args_row rows[] = {
     {"allow-unknown", 0, NULL, args_switch, AT(allow_unknown), 0, 0,
@@ -112,7 +82,8 @@ static const struct args_row rows[] = {
      "A published model, as model.size of scenarios, instead of the file's; of rules also a "
      "map, as '{size: llama3-8b, layers: 4}'"},
     {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write to this file"},
-    {"set", 0, "NAME=VALUE", args_list, ARGS_LIST(struct options, given, ngiven), 0, GIVEN_MAX,
+    {"set", 0, "NAME=VALUE", args_list, ARGS_LIST(struct conversion, given, ngiven), 0,
+     IMPORT_GIVEN_MAX,
      "Of a launch script: a variable that it does not set, or that has this value whatever it "
      "sets; of 1, 2, ...: an argument"},
     {"vocab", 0, "N", args_count, AT(vocab), 1, INT32_MAX,
@@ -154,7 +125,7 @@ static const char *rule_given(const struct args_line *line)
 
 static void check(const struct args_line *line, void *input)
 {
-    const struct options *o = input;
+    const struct conversion *o = input;
     const char *rule = rule_given(line);
 
     if (!o->source)
@@ -174,103 +145,6 @@ static void check(const struct args_line *line, void *input)
         (o->request.names != NAMES_EASYDEL || o->request.min_elements != SHD_MIN_SHARDING_ELEMENTS))
         args_error(line, "--%s is for rules with patterns: of easydel and eformer",
                    o->request.names != NAMES_EASYDEL ? "names" : "min-elements");
-}
-
-static int put(const struct options *o, const struct text *out)
-{
-    struct shd_error err;
-
-    if (!o->output)
-        return cmd_put(out);
-    if (store_write(o->output, out, &err) == SHD_OK)
-        return CMD_OK;
-    cmd_error("%s", err.text);
-    return CMD_CANNOT;
-}
-
-/* Whether something in the file is not known here, which is named on the first line. */
-static bool convert_job(const struct options *o, const struct text *file, struct text *out,
-                        struct diag *diag)
-{
-    struct import_job job;
-    bool unknown;
-
-    import_job_init(&job);
-    job.size = o->request.model;
-    job.devices = o->request.devices;
-    job.given = o->given;
-    job.ngiven = o->ngiven;
-    job.files = o->with;
-    job.nfiles = o->nwith;
-    job.tokenizer_vocab = o->vocab;
-    o->source->read_job(&job, (struct place){o->path, 1, 1}, text_get(file), diag);
-    import_job_print(&job, o->source->name, out, diag);
-    unknown = job.unknown.length > 0;
-    import_job_fini(&job);
-    return unknown;
-}
-
-static void convert_rules(const struct options *o, const struct text *file, struct text *out,
-                          struct diag *diag)
-{
-    struct import_rules rules;
-
-    import_rules_init(&rules, &o->request);
-    rules.request.from = o->source->name;
-    o->source->read_rules(&rules, (struct place){o->path, 1, 1}, text_get(file), file->length,
-                          diag);
-    import_rules_print(&rules, out, diag);
-    import_rules_fini(&rules);
-}
-
-/* Rules are in any Python. */
-static bool refuse(const struct options *o, const struct text *file, struct diag *diag)
-{
-    if (o->source->read_rules) {
-        enum file_kind kind = file_kind_guess(text_get(file), file->length);
-
-        if (kind == FILE_PYTHON || kind == FILE_RULES || kind == FILE_GIN)
-            return false;
-    }
-    return file_kind_refuse(diag, o->path, text_get(file), file->length, o->source->kind);
-}
-
-static int convert(const struct options *o, const struct text *file)
-{
-    struct diag diag = DIAG_INIT;
-    struct text out = TEXT_INIT;
-    bool unknown = false;
-    int status;
-
-    if (!refuse(o, file, &diag)) {
-        if (o->source->read_rules)
-            convert_rules(o, file, &out, &diag);
-        else
-            unknown = convert_job(o, file, &out, &diag);
-    }
-    if (out.failed)
-        diag_no_memory(&diag);
-    diag_write(&diag, stderr);
-    status = diag.nerrors ? cmd_exit_of_input(&diag) : put(o, &out);
-    if (status == CMD_OK && unknown && !o->allow_unknown)
-        status = CMD_FAILED;
-    text_fini(&out);
-    diag_fini(&diag);
-    return status;
-}
-
-/* Read a whole file to a text of its own; what is wrong is told.  An exit status. */
-static int read_file(struct text *out, const char *path)
-{
-    struct shd_error err;
-    int status;
-
-    text_init(out);
-    status = file_read(out, path, IMPORT_JOB_BYTES_MAX, &err);
-    if (status == SHD_OK)
-        return CMD_OK;
-    cmd_error("%s: %s", path, err.text);
-    return status == SHD_ENOMEM ? CMD_CANNOT : CMD_USAGE;
 }
 
 static const struct args args = {
@@ -303,24 +177,10 @@ static const struct args args = {
 
 static int run(int argc, char **argv)
 {
-    struct options o = {.request = {.min_elements = SHD_MIN_SHARDING_ELEMENTS}};
-    struct text file, with[FILES_MAX];
-    int status;
+    struct conversion o = {.request = {.min_elements = SHD_MIN_SHARDING_ELEMENTS}};
 
     args_parse(&args, argc, argv, &o);
-    status = read_file(&file, o.path);
-    for (size_t i = 0; i < o.nwith; i++) {
-        int one = read_file(&with[i], o.with[i].path);
-
-        o.with[i].text = text_get(&with[i]);
-        status = status == CMD_OK ? one : status;
-    }
-    if (status == CMD_OK)
-        status = convert(&o, &file);
-    text_fini(&file);
-    for (size_t i = 0; i < o.nwith; i++)
-        text_fini(&with[i]);
-    return status;
+    return conversion_run(&o);
 }
 
 const struct cmd cmd_import = {"import", "other systems' options and rules as a scenario", run};

@@ -228,3 +228,15 @@ const struct coll_algo *asked_algorithm(enum coll_kind kind, const char *name)
               nearest_hint(&near, hint, sizeof hint));
     return NULL;
 }
+
+bool asked_size(long *out, const char *arg, long least, long most)
+{
+    char *end;
+    long n = strtol(arg, &end, 10), unit = *end == 'k' || *end == 'K' ? 1024 : 1;
+
+    end += unit > 1;
+    if (!isdigit((unsigned char)*arg) || *end || n > most / unit || n * unit < least)
+        return false;
+    *out = n * unit;
+    return true;
+}

@@ -7,6 +7,8 @@
 #ifndef JOBS_ASKED_H
 #define JOBS_ASKED_H
 
+#include <stdbool.h>
+
 #include <shd/sharding.h>
 #include <shd/spec.h>
 
@@ -37,6 +39,10 @@ const char *asked_axis_hint(const struct shd_spec *spec, const struct shd_mesh *
 /* A whole number from `first` to `last`; any other is told, with `as`, which says where such
  * numbers are, or "", behind the message: -1. */
 long asked_number(const char *what, const char *text, long first, long last, const char *as);
+
+/* Read a whole number in a range, or one with a suffix, 4k for 4096: false, with *out unchanged, if
+ * it is none. */
+bool asked_size(long *out, const char *text, long least, long most);
 
 /* The kind of collective of a name; an unknown one is told: -1. */
 int asked_collective(const char *name);

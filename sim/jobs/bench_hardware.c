@@ -9,26 +9,11 @@
 #include "base/log.h"
 #include "calibrate/machine.h"
 #include "jobs/command.h"
-#include "store/write.h"
 
 /* A machine_opts.begins. */
 static void show(void *arg, unsigned ndone, unsigned ntotal, const char *what)
 {
     log_progress(arg, ndone, ntotal, what);
-}
-
-static int put(const char *output, const struct text *text)
-{
-    struct shd_error err;
-
-    if (!output)
-        return cmd_put(text);
-    if (cmd_stop_request)
-        return CMD_INTERRUPTED;
-    if (store_write(output, text, &err) == SHD_OK)
-        return CMD_OK;
-    cmd_error("%s", err.text);
-    return CMD_CANNOT;
 }
 
 int bench_hardware(uint32_t repeats, const char *output)
@@ -51,7 +36,7 @@ int bench_hardware(uint32_t repeats, const char *output)
         return cmd_exit_of(status);
     }
     machine_print(&machine, &text);
-    exit = put(output, &text);
+    exit = cmd_write(output, &text);
     text_fini(&text);
     return exit;
 }

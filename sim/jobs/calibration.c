@@ -15,7 +15,6 @@
 #include "calibrate/write.h"
 #include "jobs/command.h"
 #include "report/table.h"
-#include "store/write.h"
 
 static void add_errors(struct text *out, const struct samples *samples, const struct fit *fit)
 {
@@ -75,17 +74,12 @@ static void add_constants(struct text *out, const struct constants *constants)
 /* The tables go where the file does not. */
 static int put(const struct calibration *o, const struct text *file, const struct text *tables)
 {
-    struct shd_error err;
+    int exit;
 
-    if (!o->output) {
+    if (!o->output)
         fputs(text_get(tables), stderr);
-        return cmd_put(file);
-    }
-    if (store_write(o->output, file, &err) != SHD_OK) {
-        cmd_error("%s", err.text);
-        return CMD_CANNOT;
-    }
-    return cmd_put(tables);
+    exit = cmd_write(o->output, file);
+    return exit == CMD_OK && o->output ? cmd_put(tables) : exit;
 }
 
 static void read_samples(struct samples *samples, const struct calibration *o,

@@ -157,6 +157,20 @@ int cmd_put(const struct text *text)
     return cmd_stop_request ? CMD_INTERRUPTED : cmd_put_last(text);
 }
 
+int cmd_write(const char *path, const struct text *text)
+{
+    struct shd_error err;
+
+    if (!path || !strcmp(path, "-"))
+        return cmd_put(text);
+    if (cmd_stop_request)
+        return CMD_INTERRUPTED;
+    if (store_write(path, text, &err) == SHD_OK)
+        return CMD_OK;
+    cmd_error("%s", err.text);
+    return CMD_CANNOT;
+}
+
 int cmd_check_output(const char *path)
 {
     struct shd_error err;

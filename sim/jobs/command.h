@@ -47,6 +47,9 @@ struct text;
 int cmd_put(const struct text *text);
 int cmd_put_last(const struct text *text);
 
+/* Write a text as cmd_put() does to a file (NULL and "-": standard output). */
+int cmd_write(const char *path, const struct text *text);
+
 /* Check, before any work is done, that a file can be written (NULL and "-": standard output);
  * prints a message if not.  CMD_OK or CMD_CANNOT. */
 int cmd_check_output(const char *path);

@@ -21,7 +21,6 @@
 #include "ranks/ranks.h"
 #include "ranks/spread.h"
 #include "report/modelled.h"
-#include "store/write.h"
 #include "trial/fit.h"
 
 bool work_init(struct work *out, int argc)
@@ -406,16 +405,9 @@ int work_tell_fit(struct work *work, const struct work_item *item)
 int work_put(struct work *work, const char *path, const struct text *text, int status,
              const struct shd_error *err)
 {
-    struct shd_error why;
-
     if (status != SHD_OK) {
         log_error(&work->log, "%s", err->text);
         return cmd_exit_of(status);
     }
-    if (!path || !strcmp(path, "-"))
-        return cmd_put(text);
-    if (store_write(path, text, &why) == SHD_OK)
-        return CMD_OK;
-    log_error(&work->log, "%s", why.text);
-    return CMD_CANNOT;
+    return cmd_write(path, text);
 }

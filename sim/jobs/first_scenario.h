@@ -1,0 +1,36 @@
+/* first_scenario.h - a first scenario of one's own, from a few values or answers: it is planned
+ * before it is written, and says what to change.
+ *
+ * Thread class: owned by one thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef JOBS_FIRST_SCENARIO_H
+#define JOBS_FIRST_SCENARIO_H
+
+#include <stdbool.h>
+
+#include <shd/error.h>
+
+#define FIRST_SIZE_MAX (1L << 30) /* of devices, batch and sequence */
+
+struct first_scenario {
+    const char *model, *hardware, *output;
+    long devices, batch, seq; /* 0: not given */
+    bool force;
+    bool asks;        /* asks on a terminal, as nothing but the output was given */
+    char *answers[2]; /* of first_scenario_run(): the hardware and the output where they are */
+};
+
+/* Take a published model by its name.  SHD_ENOTFOUND. */
+SHD_MUST_CHECK int first_scenario_model(struct first_scenario *first, const char *name,
+                                        struct shd_error *err);
+
+/* Fill in a batch and a sequence that were not given, and check both.  SHD_EINDIVISIBLE,
+ * SHD_EINVAL. */
+SHD_MUST_CHECK int first_scenario_settle(struct first_scenario *first, struct shd_error *err);
+
+/* Write the scenario; returns the exit status. */
+int first_scenario_run(struct first_scenario *first);
+
+#endif /* JOBS_FIRST_SCENARIO_H */
