@@ -766,6 +766,8 @@ libsim_la_SOURCES = \
 	%D%/query/train_step.h \
 	%D%/query/train_step_trial.c \
 	%D%/query/train_step_trial.h \
+	%D%/question/answer.c \
+	%D%/question/answer.h \
 	%D%/question/fields.c \
 	%D%/question/fields.h \
 	%D%/question/json_memory.c \

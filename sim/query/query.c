@@ -15,6 +15,7 @@
 
 #include "base/nearest.h"
 #include "layouts/query/layout_ops.h"
+#include "question/answer.h"
 #include "question/fields.h"
 #include "question/json_memory.h"
 
@@ -67,25 +68,8 @@ const char *query_no_op(const char *name, char *buffer, size_t size)
 
 static void write_id(struct json_out *out, const json_t *id)
 {
-    char *text = id ? json_dumps(id, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-
     json_out_key(out, "id");
-    if (text)
-        json_out_raw(out, text, strlen(text));
-    else
-        json_out_null(out);
-    json_memory_free(text);
-}
-
-static void write_error(struct json_out *out, const char *kind, const char *message)
-{
-    json_out_key(out, "err");
-    json_out_begin_object(out);
-    json_out_key(out, "kind");
-    json_out_string(out, kind);
-    json_out_key(out, "message");
-    json_out_string(out, message);
-    json_out_end_object(out);
+    answer_copy(out, id);
 }
 
 static void answer_op(const struct query_op *op, const json_t *in, struct json_out *out)
@@ -108,7 +92,7 @@ static void answer_op(const struct query_op *op, const json_t *in, struct json_o
         json_out_raw(out, text_get(&body), body.length);
     } else {
         could_not_run |= status == SHD_ENOMEM || status == SHD_ESYSTEM;
-        write_error(out, shd_status_name(status), err.text);
+        answer_error(out, shd_status_name(status), err.text);
     }
     text_fini(&body);
 }
@@ -132,22 +116,23 @@ static void answer_request(const json_t *request, struct json_out *out)
 
     write_id(out, json_object_get(request, "id"));
     if (!json_is_object(request)) {
-        write_error(out, "bad-request", "a question is an object {\"id\", \"op\", \"in\"}");
+        answer_error(out, "bad-request", "a question is an object {\"id\", \"op\", \"in\"}");
         return;
     }
     if (!name || !json_is_object(in)) {
-        write_error(out, "bad-request",
-                    name ? "'in' must be an object, such as {}"
+        answer_error(out, "bad-request",
+                     name
+                         ? "'in' must be an object, such as {}"
                          : "'op' must be the name of an op, as 'shardsim query --list' lists them");
         return;
     }
     op = query_op_find(name);
     if (fields_check(question_fields, "a question", request, &err) != SHD_OK)
-        write_error(out, "bad-request", err.text);
+        answer_error(out, "bad-request", err.text);
     else if (op)
         answer_op(op, in, out);
     else
-        write_error(out, "unknown-op", query_no_op(name, message, sizeof message));
+        answer_error(out, "unknown-op", query_no_op(name, message, sizeof message));
 }
 
 static void write_answer(const json_t *request, const json_error_t *why, struct json_out *out)
@@ -160,7 +145,7 @@ static void write_answer(const json_t *request, const json_error_t *why, struct 
     } else {
         snprintf(message, sizeof message, "column %d: %s", why->column, why->text);
         write_id(out, NULL);
-        write_error(out, "bad-json", message);
+        answer_error(out, "bad-json", message);
     }
     json_out_end_object(out);
     json_out_newline(out);

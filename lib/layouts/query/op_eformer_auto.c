@@ -13,6 +13,7 @@
 #include "layouts/query/leaves.h"
 #include "layouts/query/read_layout.h"
 #include "layouts/query/write_layout.h"
+#include "question/answer.h"
 #include "question/read_field.h"
 
 #define METHODS_MAX 64     /* of one question; eformer has a handful */
@@ -184,7 +185,7 @@ static void write_unchanged(struct json_out *out, const json_t *node)
     } else {
         json_out_begin_object(out);
         json_out_key(out, "unchanged");
-        write_verbatim(out, node);
+        answer_copy(out, node);
         json_out_end_object(out);
     }
 }

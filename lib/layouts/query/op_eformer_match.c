@@ -14,6 +14,7 @@
 #include "layouts/query/leaves.h"
 #include "layouts/query/read_layout.h"
 #include "layouts/query/write_layout.h"
+#include "question/answer.h"
 #include "question/fields.h"
 #include "question/read_field.h"
 
@@ -109,13 +110,7 @@ static void write_name(struct json_out *out, const struct shd_pattern *pattern, 
     if (status == SHD_OK) {
         write_spec_key(out, "out", spec);
     } else {
-        json_out_key(out, "err");
-        json_out_begin_object(out);
-        json_out_key(out, "kind");
-        json_out_string(out, status == SHD_EREGEX ? "re.error" : shd_status_name(status));
-        json_out_key(out, "message");
-        json_out_string(out, why.text);
-        json_out_end_object(out);
+        answer_error(out, status == SHD_EREGEX ? "re.error" : shd_status_name(status), why.text);
     }
     json_out_end_object(out);
 }

@@ -11,6 +11,7 @@
 
 #include "layouts/query/layout_ops.h"
 #include "layouts/query/write_layout.h"
+#include "question/answer.h"
 #include "question/read_field.h"
 
 #define RANKS_MAX 1048576 /* an answer lists every rank, in a group of each kind */
@@ -327,16 +328,11 @@ static int write_step(struct json_out *out, struct shd_parallel *p, const json_t
         return status;
     }
     json_out_begin_object(out);
-    json_out_key(out, status == SHD_OK ? "out" : "err");
     if (status == SHD_OK) {
+        json_out_key(out, "out");
         json_out_raw(out, text_get(&body), body.length);
     } else {
-        json_out_begin_object(out);
-        json_out_key(out, "kind");
-        json_out_string(out, exception_of(p, op, status));
-        json_out_key(out, "message");
-        json_out_string(out, err.text);
-        json_out_end_object(out);
+        answer_error(out, exception_of(p, op, status), err.text);
     }
     json_out_end_object(out);
     text_fini(&body);

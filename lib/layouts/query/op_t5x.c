@@ -14,6 +14,7 @@
 #include "layouts/query/layout_ops.h"
 #include "layouts/query/read_layout.h"
 #include "layouts/query/write_layout.h"
+#include "question/answer.h"
 #include "question/read_field.h"
 
 static void write_rule(struct json_out *out, const struct shd_logical_rules *rules, size_t i)
@@ -55,7 +56,7 @@ static int answer_standard(const json_t *in, struct json_out *out, struct shd_er
         for (size_t i = 0; i < n; i++)
             write_rule(out, rules, i);
         for (size_t i = 0; i < json_array_size(more); i++)
-            write_verbatim(out, json_array_get(more, i));
+            answer_copy(out, json_array_get(more, i));
         json_out_end_array(out);
     }
     shd_logical_rules_destroy(additional);
@@ -110,7 +111,7 @@ static void write_rules(struct json_out *out, const struct shd_partitioner *part
         if (hybrid && name && !strcmp(name, "batch"))
             write_rule(out, rules, named);
         else
-            write_verbatim(out, json_array_get(given, i));
+            answer_copy(out, json_array_get(given, i));
         named += name != NULL;
     }
     json_out_end_array(out);

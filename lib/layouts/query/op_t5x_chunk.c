@@ -12,6 +12,7 @@
 #include "layouts/query/layout_ops.h"
 #include "layouts/query/read_layout.h"
 #include "layouts/query/write_layout.h"
+#include "question/answer.h"
 #include "question/read_field.h"
 
 /* Read in = {axis_names, mesh_shape}: a mesh with row-major ids. */
@@ -308,7 +309,7 @@ static void write_layout(struct json_out *out, const json_t *in, const struct da
     if (sharded)
         json_out_int(out, layout->batch_size);
     else
-        write_verbatim(out, json_object_get(in, "batch_size"));
+        answer_copy(out, json_object_get(in, "batch_size"));
     write_int_key(out, "shard_id", layout->shard_id);
     write_int_key(out, "num_shards", layout->num_shards);
     write_bool_key(out, "is_first_host_in_replica_set", layout->is_first_host_in_replica_set);

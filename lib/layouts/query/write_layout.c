@@ -6,10 +6,6 @@
 
 #include "layouts/query/write_layout.h"
 
-#include <string.h>
-
-#include "question/json_memory.h"
-
 void write_names(struct json_out *out, const char *const *names, size_t n)
 {
     json_out_begin_array(out);
@@ -64,17 +60,6 @@ void write_int32s(struct json_out *out, const int32_t *numbers, size_t n)
     for (size_t i = 0; i < n; i++)
         json_out_int(out, numbers[i]);
     json_out_end_array(out);
-}
-
-void write_verbatim(struct json_out *out, const json_t *value)
-{
-    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-
-    if (text)
-        json_out_raw(out, text, strlen(text));
-    else
-        json_out_null(out);
-    json_memory_free(text);
 }
 
 void write_axis_names(struct json_out *out, const struct shd_mesh *mesh)

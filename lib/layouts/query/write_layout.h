@@ -10,8 +10,6 @@
 #include <shd/mesh.h>
 #include <shd/spec.h>
 
-#include <jansson.h>
-
 #include "base/json_out.h"
 
 /* Write ["a", "b"]; NULL is null. */
@@ -25,9 +23,6 @@ void write_spec(struct json_out *out, const struct shd_spec *spec); /* NULL is n
 /* Write a list of integers. */
 void write_ints(struct json_out *out, const int64_t *numbers, size_t n);
 void write_int32s(struct json_out *out, const int32_t *numbers, size_t n);
-
-/* Copy a value of the question unchanged. */
-void write_verbatim(struct json_out *out, const json_t *value);
 
 /* Write the keys axis_names, shape and device_ids into an open object. */
 void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh);
