@@ -23,6 +23,5 @@ const struct query_op *const layout_ops[] = {
     query_t5x_chunk_ops,
     query_t5x_mesh_ops,
     query_t5x_ops,
-    query_tree_ops,
     NULL,
 };

@@ -31,6 +31,5 @@ extern const struct query_op query_split_ops[];
 extern const struct query_op query_t5x_chunk_ops[];
 extern const struct query_op query_t5x_mesh_ops[];
 extern const struct query_op query_t5x_ops[];
-extern const struct query_op query_tree_ops[];
 
 #endif /* LAYOUTS_QUERY_LAYOUT_OPS_H */

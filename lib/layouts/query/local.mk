@@ -23,7 +23,6 @@ libsim_la_SOURCES += \
 	%D%/op_t5x.c \
 	%D%/op_t5x_chunk.c \
 	%D%/op_t5x_mesh.c \
-	%D%/op_tree.c \
 	%D%/read_layout.c \
 	%D%/read_layout.h \
 	%D%/write_layout.c \

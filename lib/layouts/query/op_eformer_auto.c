@@ -1,4 +1,4 @@
-/* Ops of eformer's MeshPartitionHelper.
+/* Ops of eformer's MeshPartitionHelper; tree.auto asks it about the parameters of whole models.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -135,29 +135,45 @@ static int build_tree(struct shd_tree **out, const struct layout_leaves *leaves,
     return status;
 }
 
-static int write_shapes(struct json_out *out, const struct shd_tree *tree,
-                        const struct shd_mesh *mesh, struct shd_error *err)
+/* Write a shape with its methods, and with the spec that comes of them if there are options. */
+static int write_shape(struct json_out *out, const struct shd_leaf *leaf,
+                       const struct shd_mesh *mesh, const struct shd_auto_options *options,
+                       struct shd_error *err)
 {
-    size_t *firsts = calloc(shd_tree_count(tree) + 1, sizeof *firsts), n;
+    struct shd_spec_entry methods[SHD_AUTO_METHODS_MAX];
+    size_t n = shd_auto_methods(methods, mesh, leaf->shape, leaf->rank);
+    struct shd_spec *spec = NULL;
+    int status = SHD_OK;
+
+    if (options)
+        status = shd_auto_spec(&spec, mesh, leaf->shape, leaf->rank, methods, n, options, err);
+    if (status != SHD_OK)
+        return status;
+    json_out_begin_object(out);
+    json_out_key(out, "shape");
+    write_ints(out, leaf->shape, leaf->rank);
+    json_out_key(out, "methods");
+    layout_write_methods(out, methods, n);
+    if (options)
+        write_spec_key(out, "spec", spec);
+    json_out_end_object(out);
+    shd_spec_destroy(spec);
+    return SHD_OK;
+}
+
+/* Write the distinct shapes of a tree, in the order of their first leaf. */
+static int write_shapes(struct json_out *out, const struct shd_tree *tree,
+                        const struct shd_mesh *mesh, const struct shd_auto_options *options,
+                        struct shd_error *err)
+{
+    size_t *firsts = calloc(shd_tree_count(tree) + 1, sizeof *firsts), n = 0;
     int status = firsts ? shd_auto_shapes(firsts, &n, tree, err)
                         : shd_error_set(err, SHD_ENOMEM, "no memory for shapes");
 
-    if (status == SHD_OK) {
-        json_out_begin_array(out);
-        for (size_t i = 0; i < n; i++) {
-            const struct shd_leaf *leaf = shd_tree_leaf(tree, firsts[i]);
-            struct shd_spec_entry methods[SHD_AUTO_METHODS_MAX];
-
-            json_out_begin_object(out);
-            json_out_key(out, "shape");
-            write_ints(out, leaf->shape, leaf->rank);
-            json_out_key(out, "methods");
-            layout_write_methods(out, methods,
-                                 shd_auto_methods(methods, mesh, leaf->shape, leaf->rank));
-            json_out_end_object(out);
-        }
-        json_out_end_array(out);
-    }
+    json_out_begin_array(out);
+    for (size_t i = 0; status == SHD_OK && i < n; i++)
+        status = write_shape(out, shd_tree_leaf(tree, firsts[i]), mesh, options, err);
+    json_out_end_array(out);
     free(firsts);
     return status;
 }
@@ -233,7 +249,7 @@ static int answer_tree(const json_t *in, bool place, struct json_out *out, struc
         status = build_tree(&tree, &leaves, err);
     if (status == SHD_OK)
         status = place ? write_shards(out, &leaves, tree, mesh, &options, err)
-                       : write_shapes(out, tree, mesh, err);
+                       : write_shapes(out, tree, mesh, NULL, err);
     shd_tree_destroy(tree);
     shd_mesh_destroy(mesh);
     layout_leaves_fini(&leaves);
@@ -248,6 +264,24 @@ static int answer_analyze(const json_t *in, struct json_out *out, struct shd_err
 static int answer_auto_shard(const json_t *in, struct json_out *out, struct shd_error *err)
 {
     return answer_tree(in, true, out, err);
+}
+
+static int answer_params(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_auto_options options;
+    struct shd_tree *tree = NULL;
+    struct shd_mesh *mesh = NULL;
+    int status = read_params(&tree, in, err);
+
+    if (status == SHD_OK)
+        status = read_mesh(&mesh, in, "mesh", err);
+    if (status == SHD_OK)
+        status = read_options(&options, in, err);
+    if (status == SHD_OK)
+        status = write_shapes(out, tree, mesh, &options, err);
+    shd_mesh_destroy(mesh);
+    shd_tree_destroy(tree);
+    return status;
 }
 
 const struct query_op query_eformer_auto_ops[] = {
@@ -313,4 +347,21 @@ const struct query_op query_eformer_auto_ops[] = {
      .errors = "duplicate-axis",
      .question = "{'mesh': [['fsdp', 4], ['tp', 2]], 'shape': [64, 32]}",
      .reply = "'out':[['tp'],['fsdp']]"},
+    {.name = "tree.auto",
+     .answer = answer_params,
+     .about = "The distinct shapes of parameters, the axes suggested for each, and the spec that "
+              "comes of it, as eformer.auto_shard_pytree.",
+     .in = QUERY_FIELDS({"params", "list", NULL, "[name, shape] of each parameter."},
+                        {"dtype", "dtype", "\"float32\"", "Of all parameters."},
+                        {"mesh", "mesh", NULL, "The axes named dp, fsdp, sp and tp are used."},
+                        {"min_shard_size", "whole number of 64 bits", "1024",
+                         "Elements that a dimension needs to be sharded."},
+                        {"strict", "boolean", "false", "As in eformer.auto_shard_pytree."}),
+     .gives = "list of objects",
+     .out = QUERY_FIELDS({"shape", "shape", NULL, "One of the shapes."},
+                         {"methods", "list", NULL, "Lists of axes that were tried, in order."},
+                         {"spec", "spec", NULL, "How arrays of this shape are sharded."}),
+     .errors = "duplicate-axis",
+     .question = "{'params': [['mlp/up/kernel', [4096, 8192]]], 'mesh': [['fsdp', 4], ['tp', 2]]}",
+     .reply = "'out':[{'shape':[4096,8192],'methods':[['tp'],['fsdp']],'spec':['tp','fsdp']}]"},
     {.name = NULL}};

@@ -8,7 +8,7 @@
 #include <shd/pattern.h>
 #include <shd/shape.h>
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "layouts/query/layout_ops.h"
 #include "layouts/query/leaves.h"
@@ -77,16 +77,22 @@ static int write_leaves(struct json_out *out, const struct layout_leaves *leaves
     return status;
 }
 
+static int read_options(struct shd_match_options *out, const json_t *in, struct shd_error *err)
+{
+    *out = shd_match_defaults();
+
+    int status = read_int(&out->min_elements, in, "min_sharding_size", out->min_elements, err);
+
+    return status == SHD_OK ? read_bool(&out->strict, in, "strict", false, err) : status;
+}
+
 static int answer_match(const json_t *in, struct json_out *out, struct shd_error *err)
 {
     struct layout_leaves leaves = {0, NULL};
-    struct shd_match_options options = shd_match_defaults();
+    struct shd_match_options options;
     struct shd_rules *rules = NULL;
-    int status = read_int(&options.min_elements, in, "min_sharding_size", options.min_elements,
-                          err);
+    int status = read_options(&options, in, err);
 
-    if (status == SHD_OK)
-        status = read_bool(&options.strict, in, "strict", false, err);
     if (status == SHD_OK)
         status = layout_read_rules(&rules, in, "rules", err);
     if (status == SHD_OK)
@@ -95,6 +101,62 @@ static int answer_match(const json_t *in, struct json_out *out, struct shd_error
         status = write_leaves(out, &leaves, rules, &options, err);
     layout_leaves_fini(&leaves);
     shd_rules_destroy(rules);
+    return status;
+}
+
+static int write_specs(struct json_out *out, const struct shd_tree *tree,
+                       const struct shd_match *matches, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    json_out_begin_object(out);
+    json_out_key(out, "specs");
+    json_out_begin_object(out);
+    for (size_t i = 0; status == SHD_OK && i < shd_tree_count(tree); i++) {
+        struct shd_spec *spec;
+
+        status = shd_match_spec(&spec, &matches[i], err);
+        if (status != SHD_OK)
+            break;
+        write_spec_key(out, shd_tree_leaf(tree, i)->name, spec);
+        shd_spec_destroy(spec);
+    }
+    json_out_end_object(out);
+    json_out_end_object(out);
+    return status;
+}
+
+static int match_params(const json_t *in, const struct shd_tree *tree,
+                        const struct shd_rules *rules, struct json_out *out, struct shd_error *err)
+{
+    struct shd_match *matches = calloc(shd_tree_count(tree) + 1, sizeof *matches);
+    struct shd_match_options options;
+    int status = read_options(&options, in, err);
+
+    if (status == SHD_OK && !matches)
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for matches");
+    if (status == SHD_OK)
+        status = shd_match_tree(matches, rules, tree, &options, err);
+    if (status == SHD_ENOTFOUND) /* a ValueError in the original */
+        status = SHD_EINVAL;
+    if (status == SHD_OK)
+        status = write_specs(out, tree, matches, err);
+    free(matches);
+    return status;
+}
+
+static int answer_params(const json_t *in, struct json_out *out, struct shd_error *err)
+{
+    struct shd_tree *tree = NULL;
+    struct shd_rules *rules = NULL;
+    int status = read_params(&tree, in, err);
+
+    if (status == SHD_OK)
+        status = layout_read_rules(&rules, in, "rules", err);
+    if (status == SHD_OK)
+        status = match_params(in, tree, rules, out, err);
+    shd_rules_destroy(rules);
+    shd_tree_destroy(tree);
     return status;
 }
 
@@ -231,4 +293,24 @@ const struct query_op query_eformer_match_ops[] = {
      .question = "{'rules': [['up/kernel', ['fsdp', 'tp']], ['.*', []]], 'tree': {'mlp': {'up': "
                  "{'kernel': {'$shape': [256, 1024]}, 'bias': {'$shape': [1024]}}}}}",
      .reply = "'out':{'mlp/up/bias':[],'mlp/up/kernel':['fsdp','tp']}"},
+    {.name = "tree.match_rules",
+     .answer = answer_params,
+     .about = "The spec of every parameter by rules on its name, as eformer.match_partition_rules.",
+     .in = QUERY_FIELDS(
+         {"params", "list", NULL, "[name, shape] of each parameter."},
+         {"dtype", "dtype", "\"float32\"", "Of all parameters."},
+         {"rules", "rules", NULL,
+          "Regular expressions with a spec each; the first that is found in a name counts."},
+         {"min_sharding_size", "whole number of 64 bits", "16384",
+          "Arrays of fewer elements are replicated."},
+         {"strict", "boolean", "false",
+          "A spec with more entries than the array has dimensions is an error, and is not cut."},
+         {"rules_family", "text", "none", "Where the rules are from; has no effect."},
+         {"rules_commit", "text", "none", "Where the rules are from; has no effect."}),
+     .gives = "object",
+     .out = QUERY_FIELDS({"specs", "object", NULL, "The spec of each parameter."}),
+     .errors = "regex, spec-too-long, duplicate-axis",
+     .question = "{'params': [['mlp/up/kernel', [256, 1024]], ['mlp/up/bias', [1024]]], 'rules': "
+                 "[['kernel', ['fsdp', 'tp']], ['.*', []]]}",
+     .reply = "'out':{'specs':{'mlp/up/kernel':['fsdp','tp'],'mlp/up/bias':[]}}"},
     {.name = NULL}};

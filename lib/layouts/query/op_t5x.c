@@ -299,25 +299,21 @@ static int answer_mesh_axes(const json_t *in, struct json_out *out, struct shd_e
 }
 
 /* Read in.params = [[name, shape], ...], in.logical_axes = {name: [...]}. */
-static int read_params(struct shd_tree *tree, const json_t *in, struct shd_error *err)
+static int read_axes_of_params(struct shd_tree *tree, const json_t *in, struct shd_error *err)
 {
     const json_t *params = json_object_get(in, "params");
     const json_t *axes = json_object_get(in, "logical_axes");
+    int64_t shape[SHD_RANK_MAX];
+    struct shd_leaf leaf;
     int status = SHD_OK;
 
     if (!json_is_array(params))
         return shd_error_set(err, SHD_ETYPE, "'params' must be a list of [name, shape]");
     for (size_t i = 0; status == SHD_OK && i < json_array_size(params); i++) {
-        const json_t *param = json_array_get(params, i), *extents = json_array_get(param, 1);
-        const char *name = json_string_value(json_array_get(param, 0));
-        int64_t shape[SHD_RANK_MAX];
-        size_t rank = json_array_size(extents);
-
-        if (!name || !json_is_array(extents) || rank > SHD_RANK_MAX)
-            return shd_error_set(err, SHD_ETYPE, "'params' must be a list of [name, shape]");
-        for (size_t d = 0; d < rank; d++)
-            shape[d] = json_integer_value(json_array_get(extents, d));
-        status = add_leaf(tree, name, json_object_get(axes, name), shape, rank, err);
+        status = read_param(&leaf, shape, json_array_get(params, i), err);
+        if (status == SHD_OK)
+            status =
+                add_leaf(tree, leaf.name, json_object_get(axes, leaf.name), shape, leaf.rank, err);
     }
     return status;
 }
@@ -331,7 +327,7 @@ static int answer_params(const json_t *in, struct json_out *out, struct shd_erro
     if (status == SHD_OK)
         status = shd_tree_create(&tree, err);
     if (status == SHD_OK)
-        status = read_params(tree, in, err);
+        status = read_axes_of_params(tree, in, err);
     if (status == SHD_OK)
         status = answer_tree(tree, rules, "specs", out, err);
     shd_tree_destroy(tree);

@@ -69,6 +69,51 @@ int layout_read_names(const char **out, size_t *n, size_t room, const json_t *va
     return SHD_OK;
 }
 
+int read_param(struct shd_leaf *out, int64_t *shape, const json_t *param, struct shd_error *err)
+{
+    out->name = json_string_value(json_array_get(param, 0));
+    out->shape = shape;
+    if (!out->name || json_array_size(param) != 2)
+        return shd_error_set(err, SHD_ETYPE, "a parameter must be [name, shape]");
+    return layout_read_shape(shape, &out->rank, json_array_get(param, 1), err);
+}
+
+static int add_params(struct shd_tree *tree, const json_t *params, enum shd_dtype dtype,
+                      struct shd_error *err)
+{
+    int64_t shape[SHD_RANK_MAX];
+    struct shd_leaf leaf = {.dtype = dtype};
+    int status = SHD_OK;
+
+    for (size_t i = 0; status == SHD_OK && i < json_array_size(params); i++) {
+        status = read_param(&leaf, shape, json_array_get(params, i), err);
+        if (status == SHD_OK)
+            status = shd_tree_add(tree, &leaf, err);
+    }
+    return status;
+}
+
+int read_params(struct shd_tree **out, const json_t *in, struct shd_error *err)
+{
+    const json_t *params = json_object_get(in, "params");
+    struct shd_tree *tree;
+    enum shd_dtype dtype;
+    int status = read_dtype(&dtype, in, "dtype", err);
+
+    if (status == SHD_OK && !json_is_array(params))
+        status = shd_error_set(err, SHD_ETYPE, "'params' must be a list of [name, shape]");
+    if (status == SHD_OK)
+        status = shd_tree_create(&tree, err);
+    if (status != SHD_OK)
+        return status;
+    status = add_params(tree, params, dtype, err);
+    if (status == SHD_OK)
+        *out = tree;
+    else
+        shd_tree_destroy(tree);
+    return status;
+}
+
 static int add_rule(struct shd_rules *rules, const json_t *rule, struct shd_error *err)
 {
     const char *pattern = json_string_value(json_array_get(rule, 0));

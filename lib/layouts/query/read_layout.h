@@ -13,6 +13,7 @@
 #include <shd/logical.h>
 #include <shd/mesh.h>
 #include <shd/rules.h>
+#include <shd/tree.h>
 
 #include <jansson.h>
 #include <stddef.h>
@@ -37,6 +38,15 @@ SHD_MUST_CHECK int layout_read_names(const char **out, size_t *n, size_t room, c
 /* Read [["regex", spec or null], ...] for shd_rules_add_late(); free with shd_rules_destroy(). */
 SHD_MUST_CHECK int layout_read_rules(struct shd_rules **out, const json_t *in, const char *key,
                                      struct shd_error *err);
+
+/* Read in["params"] = [[name, shape], ...], arrays of type in["dtype"]; free with
+ * shd_tree_destroy(). */
+SHD_MUST_CHECK int read_params(struct shd_tree **out, const json_t *in, struct shd_error *err);
+
+/* Read [name, shape] into the name, shape and rank of a leaf; `shape` has room for SHD_RANK_MAX
+ * extents. */
+SHD_MUST_CHECK int read_param(struct shd_leaf *out, int64_t *shape, const json_t *param,
+                              struct shd_error *err);
 
 /* Read in[key] = [1, -2, ...]; *out is NULL if the key is missing, but not for an empty list. */
 SHD_MUST_CHECK int read_ints(int64_t **out, size_t *n, const json_t *in, const char *key,
