@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <shd/parallel_groups.h>
@@ -14,8 +13,7 @@
 #include "question/answer.h"
 #include "question/read_field.h"
 
-#define RANKS_MAX 1048576 /* an answer lists every rank, in a group of each kind */
-#define VIEWS_MAX 16      /* for a larger world only the views of some ranks are listed */
+#define VIEWS_MAX 16 /* for a larger world only the views of some ranks are listed */
 
 /* Kinds in the order in which the original creates their groups, with their keys in answers. */
 static const struct kind_key {
@@ -68,17 +66,6 @@ static void write_ranks(struct json_out *out, const struct shd_parallel_group *g
     json_out_begin_array(out);
     for (int32_t m = 0; m < group->size; m++)
         json_out_int(out, shd_parallel_member(group, m));
-    json_out_end_array(out);
-}
-
-static void write_groups(struct json_out *out, const struct shd_groups *groups)
-{
-    json_out_begin_array(out);
-    for (int32_t g = 0; g < groups->ngroups; g++) {
-        const struct shd_parallel_group group = {groups, g, groups->nmembers, 0};
-
-        write_ranks(out, &group);
-    }
     json_out_end_array(out);
 }
 
@@ -138,14 +125,6 @@ static int write_views(struct json_out *out, const struct shd_parallel *p, struc
     return status;
 }
 
-static int check_size(const struct shd_parallel *p, struct shd_error *err)
-{
-    if (p->world_size > RANKS_MAX)
-        return shd_error_set(err, SHD_EUNSUPPORTED, "the groups of %d ranks are not listed",
-                             (int)p->world_size);
-    return SHD_OK;
-}
-
 static int answer_initialize(const json_t *in, struct json_out *out, struct shd_error *err)
 {
     struct shd_parallel_sizes sizes;
@@ -157,7 +136,7 @@ static int answer_initialize(const json_t *in, struct json_out *out, struct shd_
     if (status == SHD_OK)
         status = shd_parallel_create_groups(&p, &sizes, err);
     if (status == SHD_OK)
-        status = check_size(&p, err);
+        status = check_ranks_listed(p.world_size, err);
     if (status == SHD_OK) {
         json_out_begin_object(out);
         for (size_t k = 0; k < NKEYS; k++) {
@@ -165,7 +144,7 @@ static int answer_initialize(const json_t *in, struct json_out *out, struct shd_
 
             write_int_key(out, kind_keys[k].size_key, groups->nmembers);
             json_out_key(out, kind_keys[k].groups_key);
-            write_groups(out, groups);
+            write_groups(out, groups, 0);
         }
         status = write_views(out, &p, err);
         json_out_end_object(out);

@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include <shd/group.h>
@@ -14,31 +13,6 @@
 #include "layouts/query/read_layout.h"
 #include "layouts/query/write_layout.h"
 #include "question/read_field.h"
-
-#define RANKS_MAX 1048576 /* an answer lists every rank, once for each of its groups */
-
-static void write_groups(struct json_out *out, const struct shd_groups *groups, int64_t offset)
-{
-    json_out_begin_array(out);
-    for (int32_t g = 0; g < groups->ngroups; g++) {
-        json_out_begin_array(out);
-        for (int32_t m = 0; m < groups->nmembers; m++) {
-            int32_t p = shd_groups_position(groups, g, m);
-
-            json_out_int(out, shd_mesh_device_id(groups->mesh, p) + offset);
-        }
-        json_out_end_array(out);
-    }
-    json_out_end_array(out);
-}
-
-static int check_size(const struct shd_mesh *mesh, struct shd_error *err)
-{
-    if (shd_mesh_size(mesh) > RANKS_MAX)
-        return shd_error_set(err, SHD_EUNSUPPORTED, "the groups of %d ranks are not listed",
-                             (int)shd_mesh_size(mesh));
-    return SHD_OK;
-}
 
 static int read_order(struct shd_mesh **out, const json_t *in, struct shd_error *err)
 {
@@ -58,7 +32,7 @@ static int read_order(struct shd_mesh **out, const json_t *in, struct shd_error 
         status = read_int(&sizes.pp, in, "pp", 1, err);
     if (status == SHD_OK)
         status = shd_rank_order_mesh(out, order, &sizes, err);
-    return status == SHD_OK ? check_size(*out, err) : status;
+    return status == SHD_OK ? check_ranks_listed(shd_mesh_size(*out), err) : status;
 }
 
 static int write_token(struct json_out *out, const struct shd_mesh *mesh, const char *token,
@@ -120,60 +94,44 @@ static int flatten(int32_t *out, size_t size, size_t *n, const json_t *value, st
     return SHD_OK;
 }
 
-/* Create a mesh of in.mesh_row_major's ranks, or by default of row-major ranks. */
-static int create_mesh(struct shd_mesh **out, const json_t *in, const char *const *names,
-                       const int32_t *sizes, size_t naxes, struct shd_error *err)
+/* Give a mesh the ranks of in.mesh_row_major, if it has any. */
+static int place_ranks(struct shd_mesh **mesh, const json_t *in, struct shd_error *err)
 {
     const json_t *nested = json_object_get(in, "mesh_row_major");
-    struct shd_mesh *plain;
-    int32_t *ids;
-    size_t n = 0, size;
-    int status = shd_mesh_create(&plain, names, sizes, naxes, err);
+    const char *names[SHD_MESH_AXES_MAX];
+    int32_t sizes[SHD_MESH_AXES_MAX], *ids;
+    size_t n = 0, size = (size_t)shd_mesh_size(*mesh), naxes = shd_mesh_naxes(*mesh);
+    struct shd_mesh *placed = NULL;
+    int status;
 
-    if (status != SHD_OK || !nested || json_is_null(nested)) {
-        if (status == SHD_OK)
-            *out = plain;
-        return status;
+    if (!nested || json_is_null(nested))
+        return SHD_OK;
+    for (size_t a = 0; a < naxes; a++) {
+        names[a] = shd_mesh_axis_name(*mesh, a);
+        sizes[a] = shd_mesh_axis_size(*mesh, a);
     }
-    size = (size_t)shd_mesh_size(plain);
-    shd_mesh_destroy(plain);
     ids = malloc(size * sizeof *ids);
     status = ids ? flatten(ids, size, &n, nested, err)
                  : shd_error_set(err, SHD_ENOMEM, "no memory for %zu ranks", size);
     if (status == SHD_OK && n != size)
         status = shd_error_set(err, SHD_EINVAL, "%zu ranks are given for a mesh of %zu", n, size);
     if (status == SHD_OK)
-        status = shd_mesh_create_with_ids(out, names, sizes, naxes, ids, err);
+        status = shd_mesh_create_with_ids(&placed, names, sizes, naxes, ids, err);
     free(ids);
+    if (status == SHD_OK) {
+        shd_mesh_destroy(*mesh);
+        *mesh = placed;
+    }
     return status;
 }
 
 static int read_device_mesh(struct shd_mesh **out, const json_t *in, struct shd_error *err)
 {
-    int32_t sizes[SHD_MESH_AXES_MAX];
-    const char **names = NULL;
-    int64_t *shape = NULL;
-    size_t n = 0, nnames = 0;
-    int status = read_ints(&shape, &n, in, "mesh_shape", err);
+    int status = read_named_mesh(out, in, "mesh_dim_names", "dimension", err);
 
     if (status == SHD_OK)
-        status = read_names_value(&names, &nnames, json_object_get(in, "mesh_dim_names"), err);
-    if (status == SHD_OK && (n != nnames || n > SHD_MESH_AXES_MAX))
-        status = shd_error_set(err, SHD_EINVAL, "a mesh of %zu names and %zu extents", nnames, n);
-    for (size_t a = 0; status == SHD_OK && a < n; a++) {
-        if (!names[a] || shape[a] < 1 || shape[a] > INT32_MAX)
-            status = shd_error_set(err, SHD_EINVAL, "mesh dimension %zu has size %lld or no name",
-                                   a, (long long)shape[a]);
-        else
-            sizes[a] = (int32_t)shape[a];
-    }
-    if (status == SHD_OK)
-        status = create_mesh(out, in, names, sizes, n, err);
-    if (status == SHD_OK)
-        status = check_size(*out, err);
-    free(names);
-    free(shape);
-    return status;
+        status = place_ranks(out, in, err);
+    return status == SHD_OK ? check_ranks_listed(shd_mesh_size(*out), err) : status;
 }
 
 /* Write the groups along `naxes` adjacent dimensions, under their names joined with '_'. */

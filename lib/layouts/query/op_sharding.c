@@ -29,8 +29,8 @@ static void write_slices(struct json_out *out, const struct shd_sharding *s, con
 }
 
 /* Write positions by group; groups are numbered by their first position. */
-static void write_groups(struct json_out *out, const int32_t *group_ids, int32_t ngroups,
-                         int32_t ndevices)
+static void write_replica_groups(struct json_out *out, const int32_t *group_ids, int32_t ngroups,
+                                 int32_t ndevices)
 {
     json_out_begin_array(out);
     for (int32_t g = 0; g < ngroups; g++) {
@@ -53,7 +53,7 @@ static int write_replicas(struct json_out *out, const struct shd_sharding *s, co
         return shd_error_set(err, SHD_ENOMEM, "no memory for %d devices", (int)n);
     ngroups = shd_sharding_replica_groups(s, shape, ids, ids + n);
     json_out_key(out, "replica_groups");
-    write_groups(out, ids, ngroups, n);
+    write_replica_groups(out, ids, ngroups, n);
     write_int_key(out, "num_replica_groups", ngroups);
     json_out_key(out, "replica_ids");
     write_int32s(out, ids + n, (size_t)n);

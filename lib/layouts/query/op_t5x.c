@@ -137,32 +137,20 @@ static int answer_init(const json_t *in, struct json_out *out, struct shd_error 
     struct shd_partitioner_opts opts = {.kind = SHD_PARTITIONER_LOGICAL};
     struct shd_partitioner *partitioner = NULL;
     struct shd_logical_rules *rules = NULL;
-    int64_t *submesh = NULL, *ici = NULL, *dcn = NULL;
-    int status = read_int(&opts.mesh.num_partitions, in, "num_partitions", 0, err);
+    int status = read_mesh_request(&opts.mesh, in, 0, err);
 
     if (status == SHD_OK)
         status = read_bool(&opts.strict, in, "strict", false, err);
-    if (status == SHD_OK)
-        status = read_ints(&submesh, &opts.mesh.nsubmesh, in, "model_parallel_submesh", err);
-    if (status == SHD_OK)
-        status = read_ints(&ici, &opts.mesh.nici, in, "ici_mesh_shape", err);
-    if (status == SHD_OK)
-        status = read_ints(&dcn, &opts.mesh.ndcn, in, "dcn_mesh_shape", err);
     if (status == SHD_OK && given && !json_is_null(given))
         status = read_logical_rules(&rules, given, err);
-    opts.mesh.submesh = submesh;
-    opts.mesh.ici = ici;
-    opts.mesh.dcn = dcn;
     opts.rules = rules;
     if (status == SHD_OK)
         status = shd_partitioner_create(&partitioner, &opts, err);
     if (status == SHD_OK)
-        write_partitioner(out, partitioner, given, ici && dcn);
+        write_partitioner(out, partitioner, given, opts.mesh.ici && opts.mesh.dcn);
     shd_partitioner_destroy(partitioner);
     shd_logical_rules_destroy(rules);
-    free(submesh);
-    free(ici);
-    free(dcn);
+    free_mesh_request(&opts.mesh);
     return status;
 }
 

@@ -15,34 +15,6 @@
 #include "question/answer.h"
 #include "question/read_field.h"
 
-/* Read in = {axis_names, mesh_shape}: a mesh with row-major ids. */
-static int read_named_mesh(struct shd_mesh **out, const json_t *in, struct shd_error *err)
-{
-    const char **names = NULL;
-    int64_t *shape = NULL;
-    int32_t sizes[SHD_MESH_AXES_MAX];
-    size_t nnames, naxes;
-    int status = read_ints(&shape, &naxes, in, "mesh_shape", err);
-
-    if (status == SHD_OK)
-        status = read_names_value(&names, &nnames, json_object_get(in, "axis_names"), err);
-    if (status == SHD_OK && (nnames != naxes || naxes > SHD_MESH_AXES_MAX))
-        status =
-            shd_error_set(err, SHD_EINVAL, "a mesh of %zu names and %zu extents", nnames, naxes);
-    for (size_t a = 0; status == SHD_OK && a < naxes; a++) {
-        if (!names[a] || shape[a] < 1 || shape[a] > INT32_MAX)
-            status = shd_error_set(err, SHD_EINVAL, "mesh axis %zu has size %lld or no name", a,
-                                   (long long)shape[a]);
-        else
-            sizes[a] = (int32_t)shape[a];
-    }
-    if (status == SHD_OK)
-        status = shd_mesh_create(out, names, sizes, naxes, err);
-    free(names);
-    free(shape);
-    return status;
-}
-
 /* Read processes by position. */
 static int read_processes(int32_t **out, const json_t *in, const struct shd_mesh *mesh,
                           struct shd_error *err)
@@ -81,7 +53,7 @@ static int read_chunker(struct shd_chunker *out, struct shd_mesh **mesh, const j
 {
     int32_t *processes = NULL;
     int64_t host;
-    int status = read_named_mesh(mesh, in, err);
+    int status = read_named_mesh(mesh, in, "axis_names", "axis", err);
 
     if (status == SHD_OK)
         status = read_int(&host, in, "process_index", 0, err);

@@ -199,27 +199,15 @@ static int answer_get_mesh_hosts(const json_t *in, struct json_out *out, struct 
 static int answer_default(const json_t *in, const struct shd_topology *topology,
                           int64_t num_partitions, struct json_out *out, struct shd_error *err)
 {
-    struct shd_mesh_request request = {0};
-    int64_t *submesh = NULL, *ici = NULL, *dcn = NULL;
+    struct shd_mesh_request request;
     struct shd_mesh *mesh;
-    int status = read_int(&request.num_partitions, in, "num_partitions", num_partitions, err);
+    int status = read_mesh_request(&request, in, num_partitions, err);
 
-    if (status == SHD_OK)
-        status = read_ints(&submesh, &request.nsubmesh, in, "model_parallel_submesh", err);
-    if (status == SHD_OK)
-        status = read_ints(&ici, &request.nici, in, "ici_mesh_shape", err);
-    if (status == SHD_OK)
-        status = read_ints(&dcn, &request.ndcn, in, "dcn_mesh_shape", err);
-    request.submesh = submesh;
-    request.ici = ici;
-    request.dcn = dcn;
     if (status == SHD_OK)
         status = shd_default_mesh_create(&mesh, topology, &request, err);
     if (status == SHD_OK)
         write_mesh(out, topology, mesh);
-    free(submesh);
-    free(ici);
-    free(dcn);
+    free_mesh_request(&request);
     return status;
 }
 

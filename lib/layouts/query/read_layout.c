@@ -235,3 +235,65 @@ int read_logical_rules(struct shd_logical_rules **out, const json_t *value, stru
         shd_logical_rules_destroy(rules);
     return status;
 }
+
+/* Check that sizes[a] of axis a fit and each has a name. */
+static int to_sizes(int32_t *out, const char *const *names, const int64_t *sizes, size_t n,
+                    const char *noun, struct shd_error *err)
+{
+    for (size_t a = 0; a < n; a++) {
+        if (!names[a] || sizes[a] < 1 || sizes[a] > INT32_MAX)
+            return shd_error_set(err, SHD_EINVAL, "mesh %s %zu has size %lld or no name", noun, a,
+                                 (long long)sizes[a]);
+        out[a] = (int32_t)sizes[a];
+    }
+    return SHD_OK;
+}
+
+int read_named_mesh(struct shd_mesh **out, const json_t *in, const char *names_key,
+                    const char *noun, struct shd_error *err)
+{
+    int32_t sizes[SHD_MESH_AXES_MAX];
+    const char **names = NULL;
+    int64_t *shape = NULL;
+    size_t n = 0, nnames = 0;
+    int status = read_ints(&shape, &n, in, "mesh_shape", err);
+
+    if (status == SHD_OK)
+        status = read_names_value(&names, &nnames, json_object_get(in, names_key), err);
+    if (status == SHD_OK && (n != nnames || n > SHD_MESH_AXES_MAX))
+        status = shd_error_set(err, SHD_EINVAL, "a mesh of %zu names and %zu extents", nnames, n);
+    if (status == SHD_OK)
+        status = to_sizes(sizes, names, shape, n, noun, err);
+    if (status == SHD_OK)
+        status = shd_mesh_create(out, names, sizes, n, err);
+    free(names);
+    free(shape);
+    return status;
+}
+
+int read_mesh_request(struct shd_mesh_request *out, const json_t *in, int64_t num_partitions,
+                      struct shd_error *err)
+{
+    int64_t *submesh = NULL, *ici = NULL, *dcn = NULL;
+    int status;
+
+    *out = (struct shd_mesh_request){0};
+    status = read_int(&out->num_partitions, in, "num_partitions", num_partitions, err);
+    if (status == SHD_OK)
+        status = read_ints(&submesh, &out->nsubmesh, in, "model_parallel_submesh", err);
+    if (status == SHD_OK)
+        status = read_ints(&ici, &out->nici, in, "ici_mesh_shape", err);
+    if (status == SHD_OK)
+        status = read_ints(&dcn, &out->ndcn, in, "dcn_mesh_shape", err);
+    out->submesh = submesh;
+    out->ici = ici;
+    out->dcn = dcn;
+    return status;
+}
+
+void free_mesh_request(struct shd_mesh_request *request)
+{
+    free((int64_t *)request->submesh);
+    free((int64_t *)request->ici);
+    free((int64_t *)request->dcn);
+}

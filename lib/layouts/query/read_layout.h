@@ -13,6 +13,7 @@
 #include <shd/logical.h>
 #include <shd/mesh.h>
 #include <shd/rules.h>
+#include <shd/tpu_mesh.h>
 #include <shd/tree.h>
 
 #include <jansson.h>
@@ -61,5 +62,16 @@ SHD_MUST_CHECK int read_names_value(const char ***out, size_t *n, const json_t *
  * Free with shd_logical_rules_destroy(). */
 SHD_MUST_CHECK int read_logical_rules(struct shd_logical_rules **out, const json_t *value,
                                       struct shd_error *err);
+
+/* Read in[names_key] and in["mesh_shape"], the names and the sizes of axes, as a mesh of row-major
+ * ids.  `noun` is what messages call an axis. */
+SHD_MUST_CHECK int read_named_mesh(struct shd_mesh **out, const json_t *in, const char *names_key,
+                                   const char *noun, struct shd_error *err);
+
+/* Read the fields of a request for one of T5X's default meshes; `num_partitions` is the default of
+ * the field of that name.  Free with free_mesh_request(), also on failure. */
+SHD_MUST_CHECK int read_mesh_request(struct shd_mesh_request *out, const json_t *in,
+                                     int64_t num_partitions, struct shd_error *err);
+void free_mesh_request(struct shd_mesh_request *request);
 
 #endif /* LAYOUTS_QUERY_READ_LAYOUT_H */

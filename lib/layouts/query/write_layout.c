@@ -6,6 +6,8 @@
 
 #include "layouts/query/write_layout.h"
 
+#define RANKS_MAX 1048576 /* an answer lists every rank, in a group of each kind */
+
 void write_names(struct json_out *out, const char *const *names, size_t n)
 {
     json_out_begin_array(out);
@@ -84,6 +86,29 @@ void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh)
     for (int32_t p = 0; p < shd_mesh_size(mesh); p++)
         json_out_int(out, shd_mesh_device_id(mesh, p));
     json_out_end_array(out);
+}
+
+void write_groups(struct json_out *out, const struct shd_groups *groups, int64_t offset)
+{
+    json_out_begin_array(out);
+    for (int32_t g = 0; g < groups->ngroups; g++) {
+        json_out_begin_array(out);
+        for (int32_t m = 0; m < groups->nmembers; m++) {
+            int32_t p = shd_groups_position(groups, g, m);
+
+            json_out_int(out, shd_mesh_device_id(groups->mesh, p) + offset);
+        }
+        json_out_end_array(out);
+    }
+    json_out_end_array(out);
+}
+
+int check_ranks_listed(int32_t nranks, struct shd_error *err)
+{
+    if (nranks > RANKS_MAX)
+        return shd_error_set(err, SHD_EUNSUPPORTED, "the groups of %d ranks are not listed",
+                             (int)nranks);
+    return SHD_OK;
 }
 
 void write_spec_key(struct json_out *out, const char *key, const struct shd_spec *spec)

@@ -7,6 +7,7 @@
 #ifndef LAYOUTS_QUERY_WRITE_LAYOUT_H
 #define LAYOUTS_QUERY_WRITE_LAYOUT_H
 
+#include <shd/group.h>
 #include <shd/mesh.h>
 #include <shd/spec.h>
 
@@ -26,6 +27,12 @@ void write_int32s(struct json_out *out, const int32_t *numbers, size_t n);
 
 /* Write the keys axis_names, shape and device_ids into an open object. */
 void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh);
+
+/* Write [[0, 1], [2, 3]], the members of each group by device id plus `offset`. */
+void write_groups(struct json_out *out, const struct shd_groups *groups, int64_t offset);
+
+/* SHD_EUNSUPPORTED for more ranks than the groups of an answer may list. */
+SHD_MUST_CHECK int check_ranks_listed(int32_t nranks, struct shd_error *err);
 
 /* Write a key and its value. */
 void write_spec_key(struct json_out *out, const char *key, const struct shd_spec *spec);
