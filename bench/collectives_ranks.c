@@ -147,6 +147,6 @@ int main(int argc, char **argv)
                          strtoull(argv[i], NULL, 10), &err);
     if (status != SHD_OK)
         fprintf(stderr, "%s\n", err.text);
-    ranks_end(status != SHD_OK);
+    ranks_end();
     return status != SHD_OK;
 }

@@ -74,6 +74,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", err.text);
     scenario_file_destroy(file);
     diag_fini(&diag);
-    ranks_end(status != SHD_OK);
+    ranks_end();
     return status != SHD_OK;
 }

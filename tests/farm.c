@@ -180,7 +180,7 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "--no-memory")) {
         w = (struct worker){.slow_rank = 0, .stops_at = -1, .no_memory = true};
         with_farm(&w, 1, redone, "no memory");
-        ranks_end(0);
+        ranks_end();
         return done();
     }
     for (int nhands = 1; nhands <= NHANDS; nhands += NHANDS - 1) {
@@ -194,6 +194,6 @@ int main(int argc, char **argv)
     with_farm(&w, 1, uneven, "uneven");
     w = (struct worker){.slow_rank = -1, .stops_at = 500};
     with_farm(&w, 1, stopped, "stopped");
-    ranks_end(0);
+    ranks_end();
     return done();
 }

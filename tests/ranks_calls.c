@@ -487,6 +487,6 @@ int main(void)
     compare_stops(mesh);
     compare_start(mesh);
     shd_mesh_destroy(mesh);
-    ranks_end(0);
+    ranks_end();
     return done();
 }

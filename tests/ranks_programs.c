@@ -485,6 +485,6 @@ int main(void)
         test_program(i % 2 ? random_layer_program(seed + i) : random_ops_program(seed + i));
     }
     test_shares();
-    ranks_end(0);
+    ranks_end();
     return done();
 }

@@ -106,7 +106,7 @@ static int run(int argc, char **argv)
 /* Called when argp ends the program: for a wrong option, which every rank sees, or --help. */
 static void leave(void)
 {
-    ranks_end(CMD_USAGE);
+    ranks_end();
 }
 
 /* Rank 0 speaks for all. */
@@ -141,7 +141,7 @@ int cmd_main(int argc, char **argv)
         exit = run(argc, argv);
         if (exit == CMD_INTERRUPTED)
             cmd_say_interrupted();
-        ranks_end(exit);
+        ranks_end();
     }
     return exit;
 }

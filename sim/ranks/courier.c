@@ -24,9 +24,8 @@
 #include "ranks/letters.h"
 #include "ranks/wire.h"
 
-/* Letters have one tag; parcels have tags above it. */
-#define LETTER_TAG 0
-#define PARCEL_TAG 1
+/* Letters have a tag of their own. */
+#define LETTER_TAG (RANKS_TAG_PIECES + 1)
 
 /* Polling while a thread waits: first looks that yield the core between them, then sleeps that grow
  * from the first to the last.  A thread that looks for itself makes more looks, since it has
@@ -65,20 +64,6 @@ struct name {
     int64_t pid;
 };
 
-/* Requests to the courier.  Guarded by the lock. */
-struct asked {
-    struct letter *letters, **letters_end;
-    struct ranks_parcel *parcels, **parcels_end;
-};
-
-/* A parcel in flight, as one or more messages. */
-struct flight {
-    struct flight *next;
-    struct ranks_parcel *parcel;
-    uint32_t nleft;
-    struct wire_request requests[];
-};
-
 static struct courier {
     const struct wire *wire;
     pthread_t thread;
@@ -88,7 +73,7 @@ static struct courier {
 
     pthread_mutex_t wheel; /* its holder may use the wire; taken before the lock */
     pthread_mutex_t lock;
-    struct asked asked;
+    struct ranks_parcel *asked, **asked_end; /* to be started; guarded by the lock */
 
     _Atomic uint32_t event;   /* moves when something is requested */
     _Atomic uint32_t arrived; /* moves when a parcel is done */
@@ -98,15 +83,13 @@ static struct courier {
     _Atomic bool ending; /* this rank wants to leave */
 
     /* Guarded by the wheel: */
-    struct letter *sending;
-    struct flight *flights;
-    _Atomic bool busy; /* `sending` or `flights` is not empty */
+    struct ranks_parcel *letters, *flights; /* under way: letters that are sent; all others */
+    _Atomic bool busy;                      /* one of the two is not empty */
     int64_t looked_ns, beat_ns;
     uint32_t nlooks;
     int64_t *silent_ns, *left_ns; /* by rank: time since the rank was heard, and since it left */
     bool *left;
     int nleft;
-    int exit_status;
     bool started; /* the wire has begun */
     int told;     /* file descriptor of the original standard error, which the rank may have
                      closed since */
@@ -173,6 +156,19 @@ static void unlock(void)
     pthread_mutex_unlock(&courier.lock);
 }
 
+void ranks_start(struct ranks_parcel *parcel)
+{
+    atomic_store(&parcel->done, parcel->bytes == 0);
+    parcel->next = NULL;
+    if (parcel->bytes == 0)
+        return;
+    lock();
+    *courier.asked_end = parcel;
+    courier.asked_end = &parcel->next;
+    unlock();
+    push();
+}
+
 int ranks_post(int to, uint64_t session, const struct ranks_part *parts, uint32_t nparts)
 {
     uint64_t bytes = 0;
@@ -184,33 +180,19 @@ int ranks_post(int to, uint64_t session, const struct ranks_part *parts, uint32_
     if (!letter)
         return SHD_ENOMEM;
     letter->envelope = (struct envelope){session, bytes};
-    letter->peer = to;
-    letter->next = NULL;
+    letter->parcel = (struct ranks_parcel){.how = RANKS_SEND,
+                                           .peer = to,
+                                           .tag = LETTER_TAG,
+                                           .data = &letter->envelope,
+                                           .bytes = sizeof letter->envelope + bytes};
     bytes = 0;
     for (uint32_t i = 0; i < nparts; i++) {
         if (parts[i].bytes > 0)
             memcpy(letter->data + bytes, parts[i].data, parts[i].bytes);
         bytes += parts[i].bytes;
     }
-    lock();
-    *courier.asked.letters_end = letter;
-    courier.asked.letters_end = &letter->next;
-    unlock();
-    push();
+    ranks_start(&letter->parcel);
     return SHD_OK;
-}
-
-void ranks_start(struct ranks_parcel *parcel)
-{
-    atomic_store(&parcel->done, parcel->bytes == 0);
-    parcel->next = NULL;
-    if (parcel->bytes == 0)
-        return;
-    lock();
-    *courier.asked.parcels_end = parcel;
-    courier.asked.parcels_end = &parcel->next;
-    unlock();
-    push();
 }
 
 void ranks_finish(const struct ranks_parcel *parcel)
@@ -274,18 +256,17 @@ void ranks_listen(uint64_t session, ranks_deliver_fn deliver, void *arg)
 
 static void hear(const struct letter *letter)
 {
-    int rank = letter->peer;
+    int rank = letter->parcel.peer;
 
     if (letter->data[0] == WORD_LEFT && !courier.left[rank]) {
         courier.left[rank] = true;
         courier.nleft++;
-        courier.exit_status = letter->data[1];
     }
 }
 
 static void receive(struct letter *letter)
 {
-    courier.silent_ns[letter->peer] = 0;
+    courier.silent_ns[letter->parcel.peer] = 0;
     if (letter->envelope.session == SESSION_COURIER) {
         hear(letter);
         letter_done(letter);
@@ -306,8 +287,7 @@ static bool look_for_letter(void)
     letter = letter_room(bytes);
     if (!letter)
         ranks_abort("no memory for a letter of another rank");
-    letter->peer = from;
-    letter->next = NULL;
+    letter->parcel.peer = from;
     courier.wire->take(&letter->envelope, bytes);
     receive(letter);
     return true;
@@ -319,119 +299,95 @@ _Static_assert(offsetof(struct letter, data) ==
                    offsetof(struct letter, envelope) + sizeof(struct envelope),
                "an envelope and its letter are sent as one");
 
-static void send_letter(struct letter *letter)
+/* Bytes of a parcel that go at once: all, but for a long merge. */
+static uint64_t part_bytes(const struct ranks_parcel *parcel)
 {
-    courier.wire->send(&letter->request, &letter->envelope,
-                       sizeof letter->envelope + letter->envelope.bytes, letter->peer, LETTER_TAG);
-    letter->next = courier.sending;
-    courier.sending = letter;
+    return parcel->bytes < WIRE_MERGE_MAX ? parcel->bytes : WIRE_MERGE_MAX;
 }
 
-/* Start a message of a parcel, or the merge of a part of it. */
-static void start_message(const struct ranks_parcel *parcel, struct wire_request *request,
-                          void *data, uint64_t bytes)
+static void start(struct ranks_parcel *p)
 {
-    int tag = PARCEL_TAG + (int)parcel->tag;
-
-    if (parcel->how == RANKS_SEND)
-        courier.wire->send(request, data, bytes, parcel->peer, tag);
-    else if (parcel->how == RANKS_RECEIVE)
-        courier.wire->receive(request, data, bytes, parcel->peer, tag);
+    if (p->how == RANKS_SEND)
+        courier.wire->send(&p->request, p->data, p->bytes, p->peer, (int)p->tag);
+    else if (p->how == RANKS_RECEIVE)
+        courier.wire->receive(&p->request, p->data, p->bytes, p->peer, (int)p->tag);
     else
-        courier.wire->merge(request, data, bytes, parcel->how);
+        courier.wire->merge(&p->request, p->data, part_bytes(p), p->how);
 }
 
-static void start_flight(struct ranks_parcel *parcel)
+static void put_on(struct ranks_parcel **list, struct ranks_parcel *parcel)
 {
-    uint32_t n = (uint32_t)((parcel->bytes + WIRE_BYTES_MAX - 1) / WIRE_BYTES_MAX);
-    struct flight *flight = malloc(sizeof *flight + n * sizeof flight->requests[0]);
-
-    if (!flight)
-        ranks_abort("no memory for a message to another rank");
-    flight->parcel = parcel;
-    flight->nleft = n;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t left = parcel->bytes - i * WIRE_BYTES_MAX;
-
-        start_message(parcel, &flight->requests[i], (char *)parcel->data + i * WIRE_BYTES_MAX,
-                      left < WIRE_BYTES_MAX ? left : WIRE_BYTES_MAX);
-    }
-    flight->next = courier.flights;
-    courier.flights = flight;
+    parcel->next = *list;
+    *list = parcel;
 }
 
 static bool start_what_is_asked(void)
 {
-    struct letter *letters;
     struct ranks_parcel *parcels;
     bool any;
 
     lock();
-    letters = courier.asked.letters;
-    courier.asked.letters = NULL;
-    courier.asked.letters_end = &courier.asked.letters;
-    parcels = courier.asked.parcels;
-    courier.asked.parcels = NULL;
-    courier.asked.parcels_end = &courier.asked.parcels;
+    parcels = courier.asked;
+    courier.asked = NULL;
+    courier.asked_end = &courier.asked;
     unlock();
-    any = letters || parcels;
-    while (letters) {
-        struct letter *next = letters->next;
-
-        send_letter(letters);
-        letters = next;
-    }
+    any = parcels != NULL;
     while (parcels) {
-        struct ranks_parcel *next = parcels->next;
+        struct ranks_parcel *parcel = parcels;
 
-        start_flight(parcels);
-        parcels = next;
+        parcels = parcel->next;
+        start(parcel);
+        put_on(parcel->tag == LETTER_TAG ? &courier.letters : &courier.flights, parcel);
     }
     return any;
 }
 
 /* ---- completing requests ---- */
 
+/* Whether a parcel has landed; a merge goes on with its next part. */
+static bool has_landed(struct ranks_parcel *p)
+{
+    if (!courier.wire->is_done(&p->request))
+        return false;
+    if (p->how == RANKS_SEND || p->how == RANKS_RECEIVE || p->bytes <= WIRE_MERGE_MAX)
+        return true;
+    p->data = (char *)p->data + WIRE_MERGE_MAX;
+    p->bytes -= WIRE_MERGE_MAX;
+    start(p);
+    return false;
+}
+
+/* Take a parcel that has landed off a list, from *at on; NULL: there is none. */
+static struct ranks_parcel *take_landed(struct ranks_parcel ***at)
+{
+    struct ranks_parcel *parcel;
+
+    while ((parcel = **at) && !has_landed(parcel))
+        *at = &parcel->next;
+    if (parcel)
+        **at = parcel->next;
+    return parcel;
+}
+
 static bool look_after_letters(void)
 {
+    struct ranks_parcel **at = &courier.letters, *parcel;
     bool any = false;
 
-    for (struct letter **at = &courier.sending; *at;) {
-        struct letter *letter = *at;
-
-        if (!courier.wire->is_done(&letter->request)) {
-            at = &letter->next;
-            continue;
-        }
-        *at = letter->next;
-        letter_done(letter);
+    while ((parcel = take_landed(&at))) {
+        letter_done((struct letter *)parcel);
         any = true;
     }
     return any;
 }
 
-/* Whether all messages of a flight are done.  Tested from the end; they finish in any order. */
-static bool has_landed(struct flight *flight)
-{
-    while (flight->nleft > 0 && courier.wire->is_done(&flight->requests[flight->nleft - 1]))
-        flight->nleft--;
-    return flight->nleft == 0;
-}
-
 static bool look_after_flights(void)
 {
+    struct ranks_parcel **at = &courier.flights, *parcel;
     bool any = false;
 
-    for (struct flight **at = &courier.flights; *at;) {
-        struct flight *flight = *at;
-
-        if (!has_landed(flight)) {
-            at = &flight->next;
-            continue;
-        }
-        *at = flight->next;
-        atomic_store(&flight->parcel->done, true);
-        free(flight);
+    while ((parcel = take_landed(&at))) {
+        atomic_store(&parcel->done, true);
         any = true;
     }
     if (any)
@@ -441,10 +397,10 @@ static bool look_after_flights(void)
 
 /* ---- signs of life ---- */
 
-static void say(int to, enum word word, int status)
+static void say(int to, enum word word)
 {
-    char words[2] = {(char)word, (char)status};
-    const struct ranks_part part = {words, sizeof words};
+    char said = (char)word;
+    const struct ranks_part part = {&said, sizeof said};
 
     if (ranks_post(to, SESSION_COURIER, &part, 1) != SHD_OK)
         ranks_abort("no memory for a letter to another rank");
@@ -461,11 +417,10 @@ static bool listens_to(int rank)
  */
 static bool needs(int rank)
 {
-    bool flies = false;
-
-    for (const struct flight *flight = courier.flights; flight && !flies; flight = flight->next)
-        flies = flight->parcel->peer == rank || flight->parcel->peer == ALL_RANKS;
-    return flies || letters_are_wanted();
+    for (const struct ranks_parcel *p = courier.flights; p; p = p->next)
+        if (p->peer == rank || p->peer == ALL_RANKS)
+            return true;
+    return letters_are_wanted();
 }
 
 static void look_for_silence(void)
@@ -489,14 +444,14 @@ static void look_for_silence(void)
     courier.beat_ns = now_ns;
     for (int r = 0; r < courier.count; r++)
         if (listens_to(r))
-            say(r, WORD_BEAT, 0);
+            say(r, WORD_BEAT);
 }
 
 /* ---- looking ---- */
 
 static void note_busy(void)
 {
-    atomic_store(&courier.busy, courier.sending || courier.flights);
+    atomic_store(&courier.busy, courier.letters || courier.flights);
 }
 
 /* Start requests, without delivering letters: the caller may hold locks that a listener needs. */
@@ -612,7 +567,7 @@ static bool all_has_gone(void)
     if (!atomic_load(&courier.ending) || courier.nleft < courier.count - 1)
         return false;
     lock();
-    asked = courier.asked.letters != NULL;
+    asked = courier.asked != NULL;
     unlock();
     return !asked && !atomic_load(&courier.busy);
 }
@@ -691,8 +646,7 @@ int ranks_begin(struct shd_error *err)
 
     if (!courier.wire || !is_launched())
         return SHD_OK;
-    courier.asked.letters_end = &courier.asked.letters;
-    courier.asked.parcels_end = &courier.asked.parcels;
+    courier.asked_end = &courier.asked;
     courier.told = dup(2);
     if (pthread_create(&courier.thread, NULL, courier_main, &ready))
         return shd_error_set(err, SHD_ESYSTEM,
@@ -707,13 +661,13 @@ int ranks_begin(struct shd_error *err)
     return SHD_OK;
 }
 
-void ranks_end(int exit_status)
+void ranks_end(void)
 {
     if (!courier.started)
         return;
     for (int r = 0; r < courier.count; r++)
         if (r != courier.me)
-            say(r, WORD_LEFT, exit_status);
+            say(r, WORD_LEFT);
     atomic_store(&courier.ending, true);
     wait_signal(&courier.event);
     pthread_join(courier.thread, NULL);

@@ -149,7 +149,7 @@ static void hand_over(struct letter *letter)
 
     letters.delivering = true;
     unlock();
-    if (!deliver(arg, letter->peer, letter->data, letter->envelope.bytes))
+    if (!deliver(arg, letter->parcel.peer, letter->data, letter->envelope.bytes))
         letter_done(letter);
     lock();
     letters.delivering = false;

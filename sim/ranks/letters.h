@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "ranks/ranks.h"
-#include "ranks/wire.h"
 
 struct envelope {
     uint64_t session;
@@ -22,9 +21,8 @@ struct envelope {
 };
 
 struct letter {
+    struct ranks_parcel parcel; /* as which the letter is sent; its peer also says who sent it */
     struct letter *next;
-    struct wire_request request;
-    int peer;
     uint64_t room;                         /* capacity for data behind the envelope */
     _Alignas(16) struct envelope envelope; /* followed directly by the data */
     _Alignas(16) char data[];

@@ -34,8 +34,8 @@
  * SHD_ESYSTEM. */
 SHD_MUST_CHECK int ranks_begin(struct shd_error *err);
 
-/* Leave with an exit status: waits until all ranks leave. */
-void ranks_end(int exit_status);
+/* Leave: waits until all ranks leave. */
+void ranks_end(void);
 
 bool ranks_launched(void); /* started by a launcher, even as the only rank */
 int ranks_count(void);     /* 1 without other ranks */
@@ -84,6 +84,10 @@ enum ranks_how {
     RANKS_MOST  /* int64_t */
 };
 
+struct ranks_request { /* what MPI has of it */
+    _Alignas(void *) char handle[sizeof(void *)];
+};
+
 struct ranks_parcel {
     enum ranks_how how;
     int peer;
@@ -91,7 +95,9 @@ struct ranks_parcel {
     void *data; /* only read when sending */
     uint64_t bytes;
     _Atomic bool done;
-    struct ranks_parcel *next; /* the courier's */
+    /* The courier's: */
+    struct ranks_request request;
+    struct ranks_parcel *next;
 };
 
 /* Start a parcel, which must stay in place until it is done; the latter two fill it in. */

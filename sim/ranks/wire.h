@@ -14,13 +14,8 @@
 
 #include "ranks/ranks.h"
 
-/* The most bytes of a message, and of a merge: MPI counts in int. */
-#define WIRE_BYTES_MAX (UINT64_C(1) << 30)
-
-/* A send, a receive or a merge under way. */
-struct wire_request {
-    _Alignas(void *) char handle[sizeof(void *)];
-};
+/* The most bytes of a merge, for MPI counts in int. */
+#define WIRE_MERGE_MAX (UINT64_C(1) << 30)
 
 struct wire {
     /* Join the other ranks; returns why they cannot be used, or NULL. */
@@ -31,10 +26,11 @@ struct wire {
     /* All ranks at once: collect `bytes` of each, in the order of ranks. */
     void (*gather)(const void *mine, void *all, int bytes);
 
-    void (*send)(struct wire_request *request, const void *data, uint64_t bytes, int to, int tag);
-    void (*receive)(struct wire_request *request, void *data, uint64_t bytes, int from, int tag);
-    void (*merge)(struct wire_request *request, void *data, uint64_t bytes, enum ranks_how how);
-    bool (*is_done)(struct wire_request *request);
+    /* Begin to send, receive or merge bytes that stay in place until is_done(). */
+    void (*send)(struct ranks_request *request, const void *data, uint64_t bytes, int to, int tag);
+    void (*receive)(struct ranks_request *request, void *data, uint64_t bytes, int from, int tag);
+    void (*merge)(struct ranks_request *request, void *data, uint64_t bytes, enum ranks_how how);
+    bool (*is_done)(struct ranks_request *request);
 
     /* Look for a message with a tag; take() then receives the one that was found. */
     bool (*look)(int tag, int *from, uint64_t *bytes);

@@ -16,9 +16,9 @@
 
 static MPI_Message found; /* by look(), until take() */
 
-_Static_assert(sizeof(MPI_Request) <= sizeof(struct wire_request), "a request holds one of MPI");
+_Static_assert(sizeof(MPI_Request) <= sizeof(struct ranks_request), "a request holds one of MPI");
 
-static void keep(struct wire_request *request, MPI_Request made)
+static void keep(struct ranks_request *request, MPI_Request made)
 {
     memcpy(request->handle, &made, sizeof made);
 }
@@ -52,23 +52,55 @@ static void gather(const void *mine, void *all, int bytes)
     MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 
-static void send(struct wire_request *request, const void *data, uint64_t bytes, int to, int tag)
+/* MPI counts in int: longer messages are one item, of a type that is made for it. */
+#define BYTES_MAX (UINT64_C(1) << 30)
+
+/* The type of a message's items, *count of them; free_type() when it has begun. */
+static MPI_Datatype type_of(uint64_t bytes, int *count)
 {
+    int lengths[] = {1, (int)(bytes % BYTES_MAX)};
+    MPI_Aint at[] = {0, (MPI_Aint)(bytes / BYTES_MAX * BYTES_MAX)};
+    MPI_Datatype types[] = {MPI_DATATYPE_NULL, MPI_BYTE}, whole;
+
+    *count = bytes <= BYTES_MAX ? (int)bytes : 1;
+    if (bytes <= BYTES_MAX)
+        return MPI_BYTE;
+    MPI_Type_vector((int)(bytes / BYTES_MAX), (int)BYTES_MAX, (int)BYTES_MAX, MPI_BYTE, &types[0]);
+    MPI_Type_create_struct(2, lengths, at, types, &whole);
+    MPI_Type_commit(&whole);
+    MPI_Type_free(&types[0]);
+    return whole;
+}
+
+static void free_type(MPI_Datatype type)
+{
+    if (type != MPI_BYTE)
+        MPI_Type_free(&type);
+}
+
+static void send(struct ranks_request *request, const void *data, uint64_t bytes, int to, int tag)
+{
+    int count;
+    MPI_Datatype type = type_of(bytes, &count);
     MPI_Request made;
 
-    MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, &made);
+    MPI_Isend(data, count, type, to, tag, MPI_COMM_WORLD, &made);
+    free_type(type);
     keep(request, made);
 }
 
-static void receive(struct wire_request *request, void *data, uint64_t bytes, int from, int tag)
+static void receive(struct ranks_request *request, void *data, uint64_t bytes, int from, int tag)
 {
+    int count;
+    MPI_Datatype type = type_of(bytes, &count);
     MPI_Request made;
 
-    MPI_Irecv(data, (int)bytes, MPI_BYTE, from, tag, MPI_COMM_WORLD, &made);
+    MPI_Irecv(data, count, type, from, tag, MPI_COMM_WORLD, &made);
+    free_type(type);
     keep(request, made);
 }
 
-static void merge(struct wire_request *request, void *data, uint64_t bytes, enum ranks_how how)
+static void merge(struct ranks_request *request, void *data, uint64_t bytes, enum ranks_how how)
 {
     MPI_Request made;
 
@@ -83,7 +115,7 @@ static void merge(struct wire_request *request, void *data, uint64_t bytes, enum
     keep(request, made);
 }
 
-static bool is_done(struct wire_request *request)
+static bool is_done(struct ranks_request *request)
 {
     MPI_Request made;
     int done;
