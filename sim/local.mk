@@ -775,6 +775,8 @@ libsim_la_SOURCES = \
 	%D%/question/op.h \
 	%D%/question/read_field.c \
 	%D%/question/read_field.h \
+	%D%/ranks/bundle.c \
+	%D%/ranks/bundle.h \
 	%D%/ranks/chain.c \
 	%D%/ranks/chain.h \
 	%D%/ranks/courier.c \

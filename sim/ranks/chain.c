@@ -40,20 +40,15 @@ struct place {
 struct result {
     struct block block;
     struct ranks_parcel parcel; /* receive on this rank; unused on the last rank */
-    struct ranks_parcel *sends; /* nsends sends from this rank */
-    uint32_t nsends;
     void *data; /* the block's memory: in an OUT, or a buffer */
 };
 
 struct chain {
     struct place *places; /* by this rank's segments */
     uint32_t nplaces;
-    void *results; /* struct result[nblocks] */
-    uint64_t results_room;
-    void *sends;
-    uint64_t sends_room;
-    void *aside;
-    uint64_t aside_room;
+    struct span_room results; /* struct result[nblocks] */
+    struct span_room sends;   /* struct ranks_parcel[] */
+    struct span_room aside;
     uint64_t *counted; /* [member] bytes received, as counted on this rank; then [member] as
                           counted by others */
     /* The current call: */
@@ -99,9 +94,9 @@ void chain_destroy(struct chain *chain)
         free(chain->places[i].sums);
     free(chain->places);
     free(chain->counted);
-    free(chain->results);
-    free(chain->sends);
-    free(chain->aside);
+    free(chain->results.at);
+    free(chain->sends.at);
+    free(chain->aside.at);
     free(chain);
 }
 
@@ -212,7 +207,7 @@ static uint64_t aside_bytes(struct chain *c)
 bool chain_reserve(struct chain **chain, struct span *span)
 {
     struct chain *c = *chain;
-    uint64_t bytes, nsends = 0;
+    uint64_t nsends = 0;
 
     if (!c) {
         c = calloc(1, sizeof *c);
@@ -229,22 +224,21 @@ bool chain_reserve(struct chain **chain, struct span *span)
         if (has_use(c, span, p, span->me) || span->me == last_rank(span))
             nsends += (fused_piece_count(c->call->kind, &c->job.shape, p) / c->per_block + 1) *
                       count_sends(c, span, p);
-    bytes = aside_bytes(c);
-    return span_grow(&c->results, &c->results_room, c->nblocks * sizeof(struct result)) &&
-           span_grow(&c->sends, &c->sends_room, nsends * sizeof(struct ranks_parcel)) &&
-           span_grow(&c->aside, &c->aside_room, bytes);
+    return span_grow(&c->results, c->nblocks * sizeof(struct result)) &&
+           span_grow(&c->sends, nsends * sizeof(struct ranks_parcel)) &&
+           span_grow(&c->aside, aside_bytes(c));
 }
 
 /* ---- the way back ---- */
 
 static struct result *result_at(const struct chain *c, uint64_t i)
 {
-    return (struct result *)c->results + i;
+    return (struct result *)c->results.at + i;
 }
 
 static void *put_aside(struct chain *c, uint64_t nelems)
 {
-    void *place = (char *)c->aside + c->aside_at;
+    void *place = (char *)c->aside.at + c->aside_at;
 
     c->aside_at += nelems * c->elem_bytes;
     return place;
@@ -274,7 +268,7 @@ static void expect_results(struct chain *c)
     uint64_t i = 0;
 
     c->aside_at = 0;
-    c->next_send = c->sends;
+    c->next_send = c->sends.at;
     for (uint64_t p = 0; p < c->npieces; p++) {
         uint64_t n = fused_piece_count(c->call->kind, &c->job.shape, p);
 
@@ -294,14 +288,10 @@ static void spread(struct chain *c, struct result *r)
     const struct span *s = c->span;
     struct fused_range range = range_of(c, &r->block);
 
-    r->sends = c->next_send;
-    for (uint32_t k = 0; k < s->nranks; k++) {
-        if (!goes_to(c, s, r->block.piece, s->ranks[k]))
-            continue;
-        ranks_send(c->next_send++, s->ranks[k], s->tags[s->me] + TAG_BACK, r->data,
-                   r->block.nelems * c->elem_bytes);
-        r->nsends++;
-    }
+    for (uint32_t k = 0; k < s->nranks; k++)
+        if (goes_to(c, s, r->block.piece, s->ranks[k]))
+            ranks_send(c->next_send++, s->ranks[k], s->tags[s->me] + TAG_BACK, r->data,
+                       r->block.nelems * c->elem_bytes);
     if (has_use(c, s, r->block.piece, s->me))
         fused_store(&range, r->data);
 }
@@ -318,7 +308,7 @@ static void take_results(struct chain *c)
         ranks_finish(&r->parcel);
         spread(c, r);
     }
-    for (struct ranks_parcel *p = c->sends; p < c->next_send; p++)
+    for (struct ranks_parcel *p = c->sends.at; p < c->next_send; p++)
         ranks_finish(p);
 }
 
@@ -398,7 +388,7 @@ static void tell_counts(struct chain *c)
     struct span *s = c->span;
     uint32_t n = s->group->nmembers;
     uint64_t *told = c->counted + n;
-    struct ranks_parcel *p = s->parcels;
+    struct ranks_parcel *p = s->parcels.at;
 
     for (uint32_t k = 0; k < s->nranks; k++) {
         int rank = s->ranks[k];
@@ -411,7 +401,7 @@ static void tell_counts(struct chain *c)
         for (uint32_t i = 0; i < s->nhere; i++)
             s->group->calls[s->here[i]]->away_bytes += told[s->here[i]];
     }
-    for (struct ranks_parcel *q = s->parcels; q < p; q++)
+    for (struct ranks_parcel *q = s->parcels.at; q < p; q++)
         ranks_finish(q);
 }
 

@@ -54,7 +54,7 @@ static void *place_of(const struct owners *o, const struct fused_range *chunks)
 {
     void *place = fused_place(chunks);
 
-    return place ? place : (char *)o->span->aside + chunks->at * o->elem_bytes;
+    return place ? place : (char *)o->span->aside.at + chunks->at * o->elem_bytes;
 }
 
 bool owners_reserve(struct span *s)
@@ -68,7 +68,7 @@ bool owners_reserve(struct span *s)
 
         aside |= !fused_place(&chunks);
     }
-    return !aside || span_grow(&s->aside, &s->aside_room, o.call->count * o.elem_bytes);
+    return !aside || span_grow(&s->aside, o.call->count * o.elem_bytes);
 }
 
 static void reduce(struct fused_range chunks, size_t elem_bytes)
@@ -88,13 +88,10 @@ static void reduce(struct fused_range chunks, size_t elem_bytes)
  * necessary. */
 static void *in_a_row(const struct owners *o, const struct fused_range *own)
 {
-    struct coll_view view = {.base = place_of(o, own)};
-    struct view_cursor src, dst;
+    void *place = place_of(o, own);
 
-    view_cursor_init(&src, &o->call->out, o->elem_bytes, own->at);
-    view_cursor_init(&dst, &view, o->elem_bytes, 0);
-    view_copy(&dst, &src, own->nelems);
-    return view.base;
+    view_pack(place, &o->call->out, o->elem_bytes, own->at, own->nelems);
+    return place;
 }
 
 static void exchange(struct owners *o)

@@ -9,17 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks/span.h"
+#include "ranks/bundle.h"
 #include "run/channel.h"
 #include "run/device.h"
 
 /* A longer message is split into several letters. */
 #define PART_BYTES (UINT64_C(16) << 20)
-
-struct bundle_start { /* first fields of a bundle's letter, see meet.c */
-    uint32_t letter, ncalls;
-    uint64_t group, number;
-};
 
 struct message_head {
     uint32_t letter; /* LETTER_MESSAGE */
@@ -110,7 +105,7 @@ static void keep(struct span_bundle **list, struct span_bundle *bundle)
 /* Deliver a bundle, which owns its letter until it is given back. */
 static void deliver_bundle(struct remote *remote, int from, const void *letter)
 {
-    const struct bundle_start *start = letter;
+    const struct bundle_head *head = letter;
     struct run *run = remote->away.run;
     const struct run_group *group;
     struct span_bundle *b;
@@ -124,7 +119,7 @@ static void deliver_bundle(struct remote *remote, int from, const void *letter)
     if (!b)
         ranks_abort("no memory for a letter of another rank");
     *b = (struct span_bundle){
-        .group = start->group, .number = start->number, .from = from, .letter = letter};
+        .group = head->group, .number = head->number, .from = from, .letter = letter};
     group = run->buckets[b->group % RUN_GROUP_BUCKETS];
     while (group && !(group->away && group->hash == b->group))
         group = group->next;

@@ -10,6 +10,8 @@
 
 #include "base/wait.h"
 #include "ranks/remote.h"
+#include "run/mismatch.h"
+#include "run/move.h"
 
 /* ---- the ranks of a group ---- */
 
@@ -79,9 +81,9 @@ static void free_proxies(struct span *s)
 {
     for (uint32_t m = 0; s->proxies && m < s->group->nmembers; m++) {
         free(s->proxies[m].source);
-        free(s->proxies[m].in);
-        free(s->proxies[m].out);
-        free(s->proxies[m].tmp);
+        free(s->proxies[m].in.at);
+        free(s->proxies[m].out.at);
+        free(s->proxies[m].tmp.at);
     }
     free(s->proxies);
 }
@@ -108,13 +110,27 @@ void span_destroy(struct span *span)
     free(span->tags);
     free(span->here);
     free(span->segments);
-    free(span->packed);
-    free(span->aside);
-    free(span->parcels);
-    free(span->letter);
+    free(span->packed.at);
+    free(span->aside.at);
+    free(span->parcels.at);
+    free(span->letter.at);
     free(span->parts);
     pthread_mutex_destroy(&span->lock);
     free(span);
+}
+
+size_t span_elem_bytes(const struct coll_call *call)
+{
+    return call->kind == CALL_EXCHANGE ? 1 : shd_dtype_size(call->dtype);
+}
+
+struct span_range span_operand(const struct coll_call *call, uint32_t member)
+{
+    struct coll_shape shape = move_shape(call);
+
+    return (struct span_range){0, call->kind == CALL_EXCHANGE
+                                      ? call->pulled_bytes
+                                      : coll_in_count(call->kind, &shape, member)};
 }
 
 struct span_range span_chunks(const struct span *span, uint64_t count, int rank)
@@ -133,74 +149,75 @@ struct span_range span_chunks(const struct span *span, uint64_t count, int rank)
 
 /* ---- room ---- */
 
-bool span_grow(void **memory, uint64_t *room, uint64_t bytes)
+bool span_grow(struct span_room *room, uint64_t bytes)
 {
-    if (bytes <= *room)
+    if (bytes <= room->bytes)
         return true;
-    free(*memory);
-    *memory = bytes <= SIZE_MAX ? malloc(bytes) : NULL;
-    *room = *memory ? bytes : 0;
-    return *memory != NULL;
-}
-
-bool span_room_for_parcels(struct span *span, uint64_t n)
-{
-    void *parcels = span->parcels;
-    uint64_t room = span->parcels_room * sizeof *span->parcels;
-    bool there = span_grow(&parcels, &room, n * sizeof *span->parcels);
-
-    span->parcels = parcels;
-    span->parcels_room = (uint32_t)(room / sizeof *span->parcels);
-    return there;
+    free(room->at);
+    room->at = bytes <= SIZE_MAX ? malloc(bytes) : NULL;
+    room->bytes = room->at ? bytes : 0;
+    return room->at != NULL;
 }
 
 void span_forget(struct span *span, uint32_t member)
 {
-    struct span_proxy *p = &span->proxies[member];
+    struct span_room *in = &span->proxies[member].in;
 
-    free(p->in);
-    p->in = NULL;
-    p->in_room = 0;
+    free(in->at);
+    *in = (struct span_room){NULL, 0};
 }
 
 /* ---- parcels ---- */
 
+static struct ranks_parcel *parcel_at(const struct span *span, uint32_t i)
+{
+    return (struct ranks_parcel *)span->parcels.at + i;
+}
+
 void span_send(struct span *span, int rank, uint32_t tag, const void *data, uint64_t bytes)
 {
-    ranks_send(&span->parcels[span->nparcels++], rank, tag, data, bytes);
+    ranks_send(parcel_at(span, span->nparcels++), rank, tag, data, bytes);
 }
 
 void span_receive(struct span *span, int rank, uint32_t tag, void *data, uint64_t bytes)
 {
-    ranks_receive(&span->parcels[span->nparcels++], rank, tag, data, bytes);
+    ranks_receive(parcel_at(span, span->nparcels++), rank, tag, data, bytes);
 }
 
 void span_finish_receives(struct span *span)
 {
     for (uint32_t i = 0; i < span->nparcels; i++)
-        if (span->parcels[i].how == RANKS_RECEIVE)
-            ranks_finish(&span->parcels[i]);
+        if (parcel_at(span, i)->how == RANKS_RECEIVE)
+            ranks_finish(parcel_at(span, i));
 }
 
 void span_finish(struct span *span)
 {
     for (uint32_t i = 0; i < span->nparcels; i++)
-        ranks_finish(&span->parcels[i]);
+        ranks_finish(parcel_at(span, i));
     span->nparcels = 0;
 }
 
 /* ---- bundles ---- */
 
+uint32_t span_count_bundles(const struct span *s)
+{
+    uint32_t n = 0;
+
+    for (const struct span_bundle *b = s->bundles; b; b = b->next)
+        n += b->number == s->number;
+    return n;
+}
+
 void span_deliver(struct span *span, struct span_bundle *bundle)
 {
-    bool all = false;
+    bool all;
 
     pthread_mutex_lock(&span->lock);
     bundle->next = span->bundles;
     span->bundles = bundle;
-    if (span->nmissing > 0 && bundle->number == span->number)
-        all = --span->nmissing == 0;
-    if (all && span->waiter) {
+    all = span->waiter && span_count_bundles(span) == span->nranks - 1;
+    if (all) {
         wait_record_over(span->waiter);
         span->waiter = NULL;
     }

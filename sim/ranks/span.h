@@ -37,13 +37,19 @@ struct span_bundle {
     const char *letter;
 };
 
+/* Memory that is only enlarged. */
+struct span_room {
+    void *at;
+    uint64_t bytes;
+};
+
 /* A member on another rank. */
 struct span_proxy {
     struct coll_call call;
     char where[64];
     uint32_t *source;     /* permute */
-    void *in, *out, *tmp; /* stand-ins for its memory; small operands remain in the bundle */
-    uint64_t in_room, out_room, tmp_room;
+    struct span_room in, out,
+        tmp; /* stand-ins for its memory; small operands remain in the bundle */
 };
 
 /* Consecutive members on the same rank. */
@@ -66,22 +72,19 @@ struct span {
     uint32_t *tags;             /* by rank of the run: its parcels' tags in the current call */
 
     uint64_t number; /* of the current call */
-    void *packed;    /* operands packed for sending */
-    uint64_t packed_room;
-    void *aside; /* a contiguous OUT, if an all-reduce needs one (owners.h) */
-    uint64_t aside_room;
-    struct ranks_parcel *parcels;
-    uint32_t nparcels, parcels_room;
-    char *letter; /* outgoing, without operands */
-    uint64_t letter_room;
+    struct span_room packed;  /* operands packed for sending */
+    struct span_room aside;   /* a contiguous OUT, if an all-reduce needs one (owners.h) */
+    struct span_room parcels; /* struct ranks_parcel[nparcels] */
+    uint32_t nparcels;
+    struct span_room letter;  /* outgoing, without operands */
     struct ranks_part *parts; /* outgoing: the letter, and each operand */
     struct span_bundle *read; /* bundles of the current call */
     struct chain *chain; /* NULL until there is a reduction (chain.h) */
 
     pthread_mutex_t lock; /* guards the following fields */
     struct span_bundle *bundles; /* not read yet */
-    uint32_t nmissing;          /* bundles of the current call still to come */
-    struct wait_record *waiter; /* the wait for them */
+    struct wait_record *waiter;  /* the wait for those of the current call; NULL: all have come, or
+                                    the wait was given up */
 };
 
 /* The span of a group with members on other ranks. */
@@ -102,8 +105,12 @@ void span_deliver(struct span *span, struct span_bundle *bundle);
 int span_rank_of(const struct span *span, uint32_t member);
 
 struct span_range {
-    uint64_t at, end; /* elements; empty if equal */
+    uint64_t at, end; /* elements (in an exchange: bytes); empty if equal */
 };
+
+/* All of a member's operand, and the bytes of an element. */
+struct span_range span_operand(const struct coll_call *call, uint32_t member);
+size_t span_elem_bytes(const struct coll_call *call);
 
 /* The range from the first to the last element of the chunks that a rank's members own, of `count`
  * elements. */
@@ -119,8 +126,10 @@ void span_receive(struct span *span, int rank, uint32_t tag, void *data, uint64_
 void span_finish_receives(struct span *span);
 void span_finish(struct span *span);
 
-/* Reserve room for n parcels, or for bytes; false: no memory. */
-bool span_room_for_parcels(struct span *span, uint64_t n);
-bool span_grow(void **memory, uint64_t *room, uint64_t bytes);
+/* Reserve room, whose content is lost; false: no memory. */
+bool span_grow(struct span_room *room, uint64_t bytes);
+
+/* The number of bundles that have come for the current call.  Called with the lock held. */
+uint32_t span_count_bundles(const struct span *span);
 
 #endif /* RANKS_SPAN_H */

@@ -396,16 +396,12 @@ void *fused_place(const struct fused_range *range)
 {
     const struct doing d = doing_of(range);
     struct piece p = piece_at(d.call->kind, &range->job->shape, range->piece);
-    struct view_cursor out;
     uint32_t m = p.dest == COLL_ALL ? 0 : p.dest;
-    uint64_t nelems;
-    void *place;
 
     while (p.dest == COLL_ALL && m < range->job->shape.nmembers && !range->group->devices[m]->here)
         m++;
     if (m == range->job->shape.nmembers || !range->group->devices[m]->here)
         return NULL;
-    (void)set_to_out(&out, &d, m, p.out_at + range->at);
-    place = view_cursor_span(&out, &nelems);
-    return nelems >= range->nelems ? place : NULL;
+    return view_in_a_row(&d.group->calls[m]->out, d.elem_bytes, p.out_at + range->at,
+                         range->nelems);
 }

@@ -114,6 +114,28 @@ uint64_t view_copy(struct view_cursor *dst, struct view_cursor *src, uint64_t co
     return copy(dst, src, count, false);
 }
 
+void *view_in_a_row(const struct coll_view *view, size_t elem_bytes, uint64_t at, uint64_t count)
+{
+    struct view_cursor cursor;
+    uint64_t n;
+    void *place;
+
+    view_cursor_init(&cursor, view, elem_bytes, at);
+    place = view_cursor_span(&cursor, &n);
+    return n >= count ? place : NULL;
+}
+
+void view_pack(void *to, const struct coll_view *view, size_t elem_bytes, uint64_t at,
+               uint64_t count)
+{
+    struct coll_view row = {.base = to};
+    struct view_cursor src, dst;
+
+    view_cursor_init(&src, view, elem_bytes, at);
+    view_cursor_init(&dst, &row, elem_bytes, 0);
+    view_copy(&dst, &src, count);
+}
+
 uint64_t view_stream(struct view_cursor *dst, struct view_cursor *src, uint64_t count)
 {
     return copy(dst, src, count, true);

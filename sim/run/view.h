@@ -50,6 +50,12 @@ uint64_t view_stream(struct view_cursor *dst, struct view_cursor *src, uint64_t 
 uint64_t view_combine(enum shd_dtype dtype, enum shd_reduce_op op, void *block,
                       struct view_cursor *srcs, uint32_t nsrcs, uint64_t count);
 
+/* The memory of elements at..at+count-1 if it is contiguous, else NULL; and a copy of them that is.
+ */
+void *view_in_a_row(const struct coll_view *view, size_t elem_bytes, uint64_t at, uint64_t count);
+void view_pack(void *to, const struct coll_view *view, size_t elem_bytes, uint64_t at,
+               uint64_t count);
+
 /* Store zeros.  Returns the number of elements. */
 uint64_t view_clear(struct view_cursor *dst, uint64_t count);
 
