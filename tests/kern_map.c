@@ -576,6 +576,47 @@ static void test_error_of_many(void)
        "error: of the sum of as many operands as there can be");
 }
 
+/* ---- linearity ---- */
+
+/* fn(a, b) of numbers. */
+static double applied(enum kern_fn fn, double a, double b)
+{
+    struct kern_map m = {.dtype = SHD_F64, .ninputs = 2, .ninstrs = 1};
+    const void *in[2] = {&a, &b};
+    double out;
+
+    m.in_dtype[0] = m.in_dtype[1] = SHD_F64;
+    m.instrs[0] = (struct kern_instr){
+        .fn = fn == KERN_CONVERT ? KERN_COPY : fn, .src = {0, 1}, .scalar = 0.75};
+    kern_map_run(&m, in, &out, 1);
+    return out;
+}
+
+/* What numbers tell of fn: whether it keeps sums of its first operand, its second, and of both. */
+static enum kern_linear seen_linear(enum kern_fn fn)
+{
+    static const double x[] = {1.5, -0.5, 1.5, -1.5, 3, 0.25}; /* equal ones, and opposite ones */
+    bool first = true, second = kern_fns[fn].noperands == 2, both = true;
+
+    for (int i = 0; i + 3 < 6; i++) {
+        double a = x[i], c = x[i + 1], b = x[i + 2], d = x[i + 3];
+
+        first &= fabs(applied(fn, a, b) + applied(fn, c, b) - applied(fn, a + c, b)) < 1e-12;
+        second &= fabs(applied(fn, a, b) + applied(fn, a, d) - applied(fn, a, b + d)) < 1e-12;
+        both &= fabs(applied(fn, a, b) + applied(fn, c, d) - applied(fn, a + c, b + d)) < 1e-12;
+    }
+    if (both && kern_fns[fn].noperands > 0)
+        return KERN_LINEAR_IN_ALL;
+    return first && second ? KERN_LINEAR_IN_EACH : first ? KERN_LINEAR_IN_FIRST : KERN_NOT_LINEAR;
+}
+
+static void test_linear(void)
+{
+    for (int fn = 0; fn < KERN_NFNS; fn++)
+        ok(seen_linear((enum kern_fn)fn) == kern_fns[fn].linear, "linear as its row says: %s",
+           kern_fns[fn].name);
+}
+
 int main(void)
 {
     plan(0);
@@ -593,5 +634,6 @@ int main(void)
     test_counts();
     test_error_of_parts();
     test_error_of_many();
+    test_linear();
     return done();
 }

@@ -82,11 +82,33 @@ enum kern_fn {
     KERN_NFNS
 };
 
+/* In which operands an operation is linear, so that the results of partial sums are partial sums of
+ * the result. */
+enum kern_linear {
+    KERN_NOT_LINEAR,
+    KERN_LINEAR_IN_FIRST, /* in the first operand alone, as a quotient */
+    KERN_LINEAR_IN_EACH,  /* in each operand while the other is fixed, as a product */
+    KERN_LINEAR_IN_ALL    /* in all operands together, as a sum */
+};
+
+/* How a function rounds its result in float32 (map_error.c). */
+enum kern_rounding {
+    KERN_EXACT,         /* not at all: the result is exact, or an operand */
+    KERN_ROUNDED,       /* correctly, once */
+    KERN_CURVED,        /* by an approximation of math32.h */
+    KERN_CURVED_INSIDE, /* ... whose argument is rounded, too */
+    KERN_CURVED_SUM     /* ... that ends in a sum with terms of size 1 */
+};
+
+/* What is true of each function: whoever needs to know asks here. */
 struct kern_fn_info {
     const char *name; /* as written in graphs: "gelu" */
     uint8_t noperands;
     bool has_scalar;
     uint8_t flops; /* per element, by convention */
+    enum kern_linear linear;
+    enum kern_rounding rounding;
+    const char *jax; /* as JAX spells it: $a and $b are the operands, $s the scalar */
 };
 extern const struct kern_fn_info kern_fns[KERN_NFNS];
 

@@ -37,48 +37,37 @@ struct map_error {
     int64_t count;
 };
 
-/* Whether a function's result is exact, or one of its operands. */
 static bool is_exact(enum kern_fn fn)
 {
-    return fn == KERN_COPY || fn == KERN_NEG || fn == KERN_MAX || fn == KERN_MIN ||
-           fn == KERN_RELU || fn == KERN_STEP || fn == KERN_EQUAL || fn == KERN_FINITE ||
-           fn == KERN_GATE;
+    return kern_fns[fn].rounding == KERN_EXACT;
 }
 
 /* A choice that may go the other way is off by all or nothing, and several in one sum may be off at
  * once: each counts double, so that the mean square of up to four is not less than their sum. */
 #define CHOICE 2
 
-/* The size that the function's own roundings are relative to: terms of size 1 in the sums at the
- * end of some derivatives, and the rounded argument of the sigmoid in others. */
+/* The size that the function's own roundings are relative to. */
 static double local_size(const struct kern_instr *instr, double x, double value)
 {
     double size = fabs(value);
 
-    if (is_exact(instr->fn))
+    switch (kern_fns[instr->fn].rounding) {
+    case KERN_EXACT:
         return 0;
-    switch (instr->fn) {
-    case KERN_GELU_GRAD:
-    case KERN_SILU_GRAD:
-        return CURVED_ROUNDOFFS * (1 + size);
-    case KERN_GELU:
-    case KERN_SILU:
-        return CURVED_ROUNDOFFS * (1 + fabs(x)) * size;
-    case KERN_EXP:
-    case KERN_LOG:
-    case KERN_TANH:
-    case KERN_SIGMOID:
-    case KERN_RSQRT:
+    case KERN_CURVED:
         return CURVED_ROUNDOFFS * size;
-    case KERN_SCALE:
-        return 2 * size; /* the scalar is rounded too */
-    case KERN_ADD_SCALAR:
-        return size + fabs(instr->scalar);
-    case KERN_FILL:
-        return (double)(float)value == value ? 0 : size;
-    default:
-        return size;
+    case KERN_CURVED_INSIDE:
+        return CURVED_ROUNDOFFS * (1 + fabs(x)) * size;
+    case KERN_CURVED_SUM:
+        return CURVED_ROUNDOFFS * (1 + size);
+    default: /* KERN_ROUNDED */
+        break;
     }
+    if (instr->fn == KERN_SCALE)
+        return 2 * size; /* the scalar is rounded too */
+    if (instr->fn == KERN_ADD_SCALAR)
+        return size + fabs(instr->scalar);
+    return instr->fn == KERN_FILL && (double)(float)value == value ? 0 : size;
 }
 
 /* The largest change of a function of one operand, within the operand's error. */

@@ -15,33 +15,39 @@
 #include "kern/math32.h"
 
 const struct kern_fn_info kern_fns[KERN_NFNS] = {
-    [KERN_COPY] = {"copy", 1, false, 0},
-    [KERN_ADD] = {"add", 2, false, 1},
-    [KERN_SUB] = {"sub", 2, false, 1},
-    [KERN_MUL] = {"mul", 2, false, 1},
-    [KERN_DIV] = {"div", 2, false, 1},
-    [KERN_MAX] = {"max", 2, false, 1},
-    [KERN_MIN] = {"min", 2, false, 1},
-    [KERN_NEG] = {"neg", 1, false, 1},
-    [KERN_EXP] = {"exp", 1, false, 1},
-    [KERN_LOG] = {"log", 1, false, 1},
-    [KERN_SQRT] = {"sqrt", 1, false, 1},
-    [KERN_RSQRT] = {"rsqrt", 1, false, 2},
-    [KERN_TANH] = {"tanh", 1, false, 1},
-    [KERN_RELU] = {"relu", 1, false, 1},
-    [KERN_SIGMOID] = {"sigmoid", 1, false, 4},
-    [KERN_GELU] = {"gelu", 1, false, 9},
-    [KERN_GELU_GRAD] = {"gelu_grad", 1, false, 17},
-    [KERN_SILU] = {"silu", 1, false, 5},
-    [KERN_SILU_GRAD] = {"silu_grad", 1, false, 8},
-    [KERN_STEP] = {"step", 1, false, 1},
-    [KERN_EQUAL] = {"equal", 2, false, 1},
-    [KERN_SCALE] = {"scale", 1, true, 1},
-    [KERN_ADD_SCALAR] = {"add_scalar", 1, true, 1},
-    [KERN_FILL] = {"fill", 0, true, 0},
-    [KERN_FINITE] = {"finite", 1, false, 1},
-    [KERN_GATE] = {"gate", 2, false, 1},
-    [KERN_CONVERT] = {"convert", 1, false, 0},
+    [KERN_COPY] = {"copy", 1, false, 0, KERN_LINEAR_IN_ALL, KERN_EXACT, "$a"},
+    [KERN_ADD] = {"add", 2, false, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, "$a + $b"},
+    [KERN_SUB] = {"sub", 2, false, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, "$a - $b"},
+    [KERN_MUL] = {"mul", 2, false, 1, KERN_LINEAR_IN_EACH, KERN_ROUNDED, "$a * $b"},
+    [KERN_DIV] = {"div", 2, false, 1, KERN_LINEAR_IN_FIRST, KERN_ROUNDED, "$a / $b"},
+    [KERN_MAX] = {"max", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, "jnp.maximum($a, $b)"},
+    [KERN_MIN] = {"min", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT, "jnp.minimum($a, $b)"},
+    [KERN_NEG] = {"neg", 1, false, 1, KERN_LINEAR_IN_ALL, KERN_EXACT, "-$a"},
+    [KERN_EXP] = {"exp", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, "jnp.exp($a)"},
+    [KERN_LOG] = {"log", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, "jnp.log($a)"},
+    [KERN_SQRT] = {"sqrt", 1, false, 1, KERN_NOT_LINEAR, KERN_ROUNDED, "jnp.sqrt($a)"},
+    [KERN_RSQRT] = {"rsqrt", 1, false, 2, KERN_NOT_LINEAR, KERN_CURVED, "jax.lax.rsqrt($a)"},
+    [KERN_TANH] = {"tanh", 1, false, 1, KERN_NOT_LINEAR, KERN_CURVED, "jnp.tanh($a)"},
+    [KERN_RELU] = {"relu", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, "jax.nn.relu($a)"},
+    [KERN_SIGMOID] = {"sigmoid", 1, false, 4, KERN_NOT_LINEAR, KERN_CURVED, "jax.nn.sigmoid($a)"},
+    [KERN_GELU] = {"gelu", 1, false, 9, KERN_NOT_LINEAR, KERN_CURVED_INSIDE,
+                   "jax.nn.gelu($a, approximate=True)"},
+    [KERN_GELU_GRAD] = {"gelu_grad", 1, false, 17, KERN_NOT_LINEAR, KERN_CURVED_SUM,
+                        "slope(lambda x: jax.nn.gelu(x, approximate=True), $a)"},
+    [KERN_SILU] = {"silu", 1, false, 5, KERN_NOT_LINEAR, KERN_CURVED_INSIDE, "jax.nn.silu($a)"},
+    [KERN_SILU_GRAD] = {"silu_grad", 1, false, 8, KERN_NOT_LINEAR, KERN_CURVED_SUM,
+                        "slope(jax.nn.silu, $a)"},
+    [KERN_STEP] = {"step", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, "($a > 0).astype($a.dtype)"},
+    [KERN_EQUAL] = {"equal", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT,
+                    "($a == $b).astype($a.dtype)"},
+    [KERN_SCALE] = {"scale", 1, true, 1, KERN_LINEAR_IN_ALL, KERN_ROUNDED, "$a * $s"},
+    [KERN_ADD_SCALAR] = {"add_scalar", 1, true, 1, KERN_NOT_LINEAR, KERN_ROUNDED, "$a + $s"},
+    [KERN_FILL] = {"fill", 0, true, 0, KERN_NOT_LINEAR, KERN_ROUNDED, "jnp.full((), $s)"},
+    [KERN_FINITE] = {"finite", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT,
+                     "jnp.isfinite($a).astype($a.dtype)"},
+    [KERN_GATE] = {"gate", 2, false, 1, KERN_LINEAR_IN_FIRST, KERN_EXACT,
+                   "jnp.where($b != 0, $a, 0)"},
+    [KERN_CONVERT] = {"convert", 1, false, 0, KERN_LINEAR_IN_ALL, KERN_ROUNDED, "$a"},
 };
 
 /* ---- float: whole groups of lanes ---- */
@@ -157,10 +163,10 @@ KERN_VARIANTS(static, curved,
               (enum kern_fn fn, size_t n, const float *restrict a, float *restrict out),
               (fn, n, a, out))
 
+/* RSQRT is the root's inverse, which the processor has. */
 static bool is_curved(enum kern_fn fn)
 {
-    return fn == KERN_EXP || fn == KERN_LOG || fn == KERN_TANH ||
-           (fn >= KERN_SIGMOID && fn <= KERN_SILU_GRAD);
+    return kern_fns[fn].rounding >= KERN_CURVED && fn != KERN_RSQRT;
 }
 
 void kern_fn_f32(enum kern_fn fn, size_t n, const float *a, const float *b, float scalar,
