@@ -312,13 +312,23 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/xent.h \
 	%D%/graph/names.c \
 	%D%/graph/names.h \
+	%D%/graph/ops.c \
+	%D%/graph/ops.h \
 	%D%/graph/ops/accumulate.c \
 	%D%/graph/ops/attention.c \
 	%D%/graph/ops/attention_reverse.c \
+	%D%/graph/ops/attention_row.c \
 	%D%/graph/ops/causal.c \
+	%D%/graph/ops/constraint.c \
+	%D%/graph/ops/einsum.c \
 	%D%/graph/ops/embed.c \
 	%D%/graph/ops/grouped.c \
+	%D%/graph/ops/leaf.c \
+	%D%/graph/ops/map.c \
+	%D%/graph/ops/padding.c \
+	%D%/graph/ops/padding.h \
 	%D%/graph/ops/pick.c \
+	%D%/graph/ops/reduce.c \
 	%D%/graph/ops/repeat.c \
 	%D%/graph/ops/reverse.c \
 	%D%/graph/ops/reverse.h \

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/gradient.h"
+#include "graph/ops.h"
 #include "tap.h"
 
 #define STEP 1e-5
@@ -177,10 +178,76 @@ static void check_loss(const struct expression *c, enum loss loss)
     graph_destroy(m.graph);
 }
 
+/* ---- linearity ---- */
+
+bool linear_seen[GRAPH_NOPS];
+
+/* The largest (f(x) + f(y) - f(x + y))^2 of a node f, with new arrays y in place of its
+ * floating-point operand `k`, or of all such operands (GRAPH_NONE). */
+static uint32_t deviation(struct graph *g, uint32_t node, uint32_t k)
+{
+    struct graph_node n = g->nodes[node], y = n, both = n;
+    uint32_t d;
+
+    for (uint32_t i = 0; i < n.ninputs; i++) {
+        struct graph_node x = g->nodes[n.inputs[i]];
+
+        if (x.dtype == SHD_I32 || (k != GRAPH_NONE && k != i))
+            continue;
+        y.inputs[i] = graph_input(g, graph_text(g, "other/%u", g->nnodes), x.dtype, x.dims, x.rank,
+                                  (struct kern_source){.seed = g->nnodes, .scale = 2});
+        both.inputs[i] = graph_map(g, "both", KERN_ADD, n.inputs[i], y.inputs[i], 0);
+    }
+    d = graph_map(g, "apart", KERN_ADD, node, graph_add(g, &y, "of_other"), 0);
+    d = graph_map(g, "off", KERN_SUB, d, graph_add(g, &both, "of_both"), 0);
+    return graph_reduce(g, "most", SHD_MAX, graph_map(g, "square", KERN_MUL, d, d, 0), NULL, 0);
+}
+
+/* The largest deviation of the nodes that are linear by their op's row. */
+static uint32_t deviations(struct graph *g)
+{
+    uint32_t nnodes = g->nnodes, most = GRAPH_NONE;
+
+    for (uint32_t node = 0; node < nnodes && g->err.status == SHD_OK; node++) {
+        enum kern_linear linear = graph_linearity(&g->nodes[node]);
+        bool all = linear == KERN_LINEAR_IN_ALL;
+
+        for (uint32_t k = 0; k < g->nodes[node].ninputs && (k == 0 || !all); k++) {
+            uint32_t d;
+
+            if (!all && !graph_is_linear(g, &g->nodes[node], k))
+                continue;
+            linear_seen[g->nodes[node].op] = true;
+            d = deviation(g, node, all ? GRAPH_NONE : k);
+            most = most == GRAPH_NONE ? d : graph_map(g, "most", KERN_MAX, most, d, 0);
+        }
+    }
+    return most;
+}
+
+/* What the rows of ops and functions say of linearity holds for an expression and its gradient. */
+static void check_linearity(const struct expression *c)
+{
+    struct maker m = {.nudge = {NULL, 0, 0}};
+    uint32_t node = build_loss(c, LOSS_WEIGHTED, &m), grads[LEAVES_MAX];
+    struct step step;
+    double off = NAN;
+
+    graph_gradient(m.graph, node, m.leaves, m.nleaves, grads);
+    m.graph->phase = GRAPH_BACKWARD;
+    graph_output(m.graph, GRAPH_OUTPUT, "off", deviations(m.graph), GRAPH_NONE);
+    if (run_graph(&step, m.graph))
+        off = step_value(&step, 0, 0);
+    ok(off < 1e-20, "%s, linear as the rows of its ops say", c->what);
+    step_fini(&step);
+    graph_destroy(m.graph);
+}
+
 void check_gradient(const char *what, gradient_build_fn build, const void *arg)
 {
     const struct expression c = {what, build, arg};
 
     for (int loss = 0; loss < NLOSSES; loss++)
         check_loss(&c, (enum loss)loss);
+    check_linearity(&c);
 }

@@ -31,8 +31,12 @@ struct maker {
 
 typedef uint32_t (*gradient_build_fn)(struct maker *m, const void *arg);
 
-/* Check d loss / d x, w, u of y = build(m, arg), three results. */
+/* Check d loss / d x, w, u of y = build(m, arg), three results; and that all its nodes, and those
+ * of its gradient, are linear where their op's row (graph/ops.h) says so, one result. */
 void check_gradient(const char *what, gradient_build_fn build, const void *arg);
+
+/* Ops whose linearity was checked. */
+extern bool linear_seen[GRAPH_NOPS];
 
 /* Dimensions by letters: a has 2 elements, b 3, and so on. */
 uint32_t dims_of(struct graph *g, const char *letters, uint32_t *dims);

@@ -15,6 +15,7 @@
 #include "graph/layers/norm.h"
 #include "graph/layers/softmax.h"
 #include "graph/layers/xent.h"
+#include "graph/ops.h"
 #include "tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -508,6 +509,16 @@ static const struct op_case ops[] = {
     {"latent attention, of compressed queries", build_latent_attention, true},
 };
 
+/* Every op that its row calls linear was among those checked; sums over microbatches (one here) are
+ * in no expression. */
+static void test_linear_seen(void)
+{
+    for (int op = 0; op < GRAPH_NOPS; op++)
+        if (graph_op((enum graph_op)op)->linear != KERN_NOT_LINEAR && op != GRAPH_ACCUMULATE &&
+            op != GRAPH_CONSTRAINT)
+            ok(linear_seen[op], "linear: %s", graph_op((enum graph_op)op)->name);
+}
+
 int main(void)
 {
     static const bool yes = true, no = false;
@@ -521,5 +532,6 @@ int main(void)
         check_gradient(ops[i].what, ops[i].build, &ops[i]);
     for (size_t i = 0; i < COUNT(mixtures); i++)
         check_gradient(mixtures[i].what, build_moe, &mixtures[i]);
+    test_linear_seen();
     return done();
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/ops.h"
 #include "graph/pad.h"
 #include "step.h"
 #include "tap.h"
@@ -207,7 +208,7 @@ static void tell_seen(void)
 {
     for (int op = 0; op < GRAPH_NOPS; op++)
         if (random_seen.nodes[op] > 0)
-            diag("nodes, %s: %u", graph_op_name((enum graph_op)op), random_seen.nodes[op]);
+            diag("nodes, %s: %u", graph_op((enum graph_op)op)->name, random_seen.nodes[op]);
     for (int kind = 0; kind < SHD_RESHARD_NKINDS; kind++)
         diag("%s: %u", shd_reshard_kind_name((enum shd_reshard_kind)kind), random_seen.steps[kind]);
     diag("steps by a ring: %u; partial sums %u, read by ops %u; partial extremes %u",

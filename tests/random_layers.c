@@ -14,6 +14,7 @@
 #include "random_check.h"
 #include "tap.h"
 #include "trial/verify.h"
+#include "graph/ops.h"
 
 #define SEED 20260707u
 #define NPROGRAMS 300
@@ -22,7 +23,7 @@
 static void test_seen(void)
 {
     for (int op = 0; op < GRAPH_NOPS; op++)
-        ok(random_seen.nodes[op] > 0, "occurred: %s", graph_op_name((enum graph_op)op));
+        ok(random_seen.nodes[op] > 0, "occurred: %s", graph_op((enum graph_op)op)->name);
     ok(random_layers.causal > 0 && random_layers.causal < random_layers.attention && random_layers.grouped > 0,
        "occurred: causal attentions and others, with fewer key heads and as many");
     ok(random_layers.blocks > 0, "occurred: blocks");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph/gradient.h"
+#include "graph/ops.h"
 #include "tap.h"
 
 uint64_t random_next(struct random *r)
@@ -290,7 +291,7 @@ void random_dump(const struct random_program *p)
         sharding[0] = '\0';
         if (p->nodes[i])
             shd_sharding_print(p->nodes[i], sharding, sizeof sharding);
-        diag("%3u %s %s %s(%d, %d) [%s] %s", i, n->name, graph_op_name(n->op),
+        diag("%3u %s %s %s(%d, %d) [%s] %s", i, n->name, graph_op(n->op)->name,
              n->op == GRAPH_MAP ? kern_fns[n->fn].name : "",
              n->ninputs > 0 ? (int)n->inputs[0] : -1, n->ninputs > 1 ? (int)n->inputs[1] : -1, dims,
              sharding);

@@ -186,12 +186,18 @@ uint32_t graph_dim(struct graph *graph, const char *name, int64_t size)
     return graph->ndims++;
 }
 
+uint32_t graph_place(const struct graph_node *node, uint32_t dim)
+{
+    uint32_t d = 0;
+
+    while (d < node->rank && node->dims[d] != dim)
+        d++;
+    return d;
+}
+
 bool graph_has_dim(const struct graph_node *node, uint32_t dim)
 {
-    for (uint32_t d = 0; d < node->rank; d++)
-        if (node->dims[d] == dim)
-            return true;
-    return false;
+    return graph_place(node, dim) < node->rank;
 }
 
 void graph_shape(const struct graph *graph, uint32_t node, int64_t *shape)
@@ -255,8 +261,7 @@ static uint32_t add_node(struct graph *graph, const struct graph_node *node, con
     return graph->nnodes++;
 }
 
-/* Whether an operand is usable: no error so far, and the node exists. */
-static bool usable(const struct graph *graph, uint32_t node)
+bool graph_usable(const struct graph *graph, uint32_t node)
 {
     return graph->err.status == SHD_OK && node < graph->nnodes;
 }
@@ -277,7 +282,7 @@ static uint32_t add_leaf(struct graph *graph, enum graph_op op, const char *name
     for (uint32_t d = 0; d < rank && d < GRAPH_RANK_MAX; d++)
         node.dims[d] = dims[d];
     added = add_node(graph, &node, name);
-    if (usable(graph, added) && !graph_names_add(&graph->leaves, graph->nodes[added].name))
+    if (graph_usable(graph, added) && !graph_names_add(&graph->leaves, graph->nodes[added].name))
         return graph_fail(graph, SHD_ENOMEM, "no memory for a graph of %u nodes", added);
     return added;
 }
@@ -292,6 +297,26 @@ uint32_t graph_param(struct graph *graph, const char *name, enum shd_dtype dtype
                      const uint32_t *dims, uint32_t rank, struct kern_source source)
 {
     return add_leaf(graph, GRAPH_PARAM, name, dtype, dims, rank, source);
+}
+
+uint32_t graph_add(struct graph *graph, const struct graph_node *node, const char *name)
+{
+    for (uint32_t k = 0; k < node->ninputs; k++)
+        if (!graph_usable(graph, node->inputs[k]))
+            return GRAPH_NONE;
+    return add_node(graph, node, name);
+}
+
+struct graph_node graph_like(const struct graph *graph, enum graph_op op, uint32_t x)
+{
+    struct graph_node node = {.op = op, .ninputs = 1, .inputs = {x}};
+
+    if (!graph_usable(graph, x))
+        return node;
+    node.dtype = graph->nodes[x].dtype;
+    node.rank = graph->nodes[x].rank;
+    memcpy(node.dims, graph->nodes[x].dims, sizeof node.dims);
+    return node;
 }
 
 static bool listed(const uint32_t *dims, uint32_t rank, uint32_t dim)
@@ -336,7 +361,7 @@ uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_
 {
     struct graph_node node = {.op = GRAPH_EINSUM, .rank = rank, .ninputs = 2};
 
-    if (!usable(graph, a) || !usable(graph, b))
+    if (!graph_usable(graph, a) || !graph_usable(graph, b))
         return GRAPH_NONE;
     if (graph->nodes[a].dtype != graph->nodes[b].dtype)
         return graph_fail(graph, SHD_ETYPE, "'%s' multiplies %s by %s", name,
@@ -351,7 +376,7 @@ uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_
     }
     node.inputs[0] = presum(graph, name, a, b, dims, rank);
     node.inputs[1] = presum(graph, name, b, a, dims, rank);
-    if (!usable(graph, node.inputs[0]) || !usable(graph, node.inputs[1]))
+    if (!graph_usable(graph, node.inputs[0]) || !graph_usable(graph, node.inputs[1]))
         return GRAPH_NONE;
     if (product_by_elements(graph, node.inputs[0], node.inputs[1], dims, rank))
         return graph_map(graph, name, KERN_MUL, node.inputs[0], node.inputs[1], 0);
@@ -364,17 +389,16 @@ uint32_t graph_einsum(struct graph *graph, const char *name, uint32_t a, uint32_
 uint32_t graph_map(struct graph *graph, const char *name, enum kern_fn fn, uint32_t a, uint32_t b,
                    double scalar)
 {
-    struct graph_node node = {.op = GRAPH_MAP, .fn = fn, .scalar = scalar, .inputs = {a, b}};
+    struct graph_node node = graph_like(graph, GRAPH_MAP, a);
     const struct graph_node *x, *y;
 
+    node.fn = fn;
+    node.scalar = scalar;
     node.ninputs = kern_fns[fn].noperands;
-    if (!usable(graph, a) || (node.ninputs == 2 && !usable(graph, b)))
+    node.inputs[1] = b;
+    if (!graph_usable(graph, a) || (node.ninputs == 2 && !graph_usable(graph, b)))
         return GRAPH_NONE;
     x = &graph->nodes[a];
-    node.dtype = x->dtype;
-    node.rank = x->rank;
-    for (uint32_t d = 0; d < x->rank; d++)
-        node.dims[d] = x->dims[d];
     if (node.ninputs == 2) {
         y = &graph->nodes[b];
         if (x->dtype != y->dtype)
@@ -394,17 +418,16 @@ uint32_t graph_map(struct graph *graph, const char *name, enum kern_fn fn, uint3
 
 uint32_t graph_convert(struct graph *graph, const char *name, enum shd_dtype dtype, uint32_t a)
 {
-    struct graph_node node = {.op = GRAPH_MAP, .fn = KERN_CONVERT, .ninputs = 1, .inputs = {a}};
+    struct graph_node node = graph_like(graph, GRAPH_MAP, a);
 
-    if (!usable(graph, a))
+    if (!graph_usable(graph, a))
         return GRAPH_NONE;
-    if (graph->nodes[a].dtype == dtype)
+    if (node.dtype == dtype)
         return a;
-    if (graph->nodes[a].dtype == SHD_I32 || dtype == SHD_I32)
+    if (node.dtype == SHD_I32 || dtype == SHD_I32)
         return graph_fail(graph, SHD_ETYPE, "'%s' is whole numbers, which are not converted", name);
+    node.fn = KERN_CONVERT;
     node.dtype = dtype;
-    node.rank = graph->nodes[a].rank;
-    memcpy(node.dims, graph->nodes[a].dims, sizeof node.dims);
     return add_node(graph, &node, name);
 }
 
@@ -415,7 +438,7 @@ uint32_t graph_reduce(struct graph *graph, const char *name, enum shd_reduce_op 
     double count = 1;
     uint32_t sum;
 
-    if (!usable(graph, a))
+    if (!graph_usable(graph, a))
         return GRAPH_NONE;
     if ((unsigned)op > SHD_MIN)
         return graph_fail(graph, SHD_EINVAL, "'%s' is reduced by %d, which is not a reduction",
@@ -439,21 +462,15 @@ uint32_t graph_reduce(struct graph *graph, const char *name, enum shd_reduce_op 
 
 uint32_t graph_constraint(struct graph *graph, const char *name, uint32_t a)
 {
-    struct graph_node node = {.op = GRAPH_CONSTRAINT, .ninputs = 1, .inputs = {a}};
+    struct graph_node node = graph_like(graph, GRAPH_CONSTRAINT, a);
 
-    if (!usable(graph, a))
-        return GRAPH_NONE;
-    node.dtype = graph->nodes[a].dtype;
-    node.rank = graph->nodes[a].rank;
-    for (uint32_t d = 0; d < node.rank; d++)
-        node.dims[d] = graph->nodes[a].dims[d];
-    return add_node(graph, &node, name);
+    return graph_add(graph, &node, name);
 }
 
 void graph_output(struct graph *graph, enum graph_output_kind kind, const char *name, uint32_t node,
                   uint32_t of)
 {
-    if (!usable(graph, node))
+    if (!graph_usable(graph, node))
         return;
     if (!make_room(graph, &graph->outputs, graph->noutputs, sizeof *graph->outputs))
         return;
@@ -509,7 +526,7 @@ struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype)
 
 void graph_stop_gradient(struct graph *graph, uint32_t node)
 {
-    if (usable(graph, node))
+    if (graph_usable(graph, node))
         graph->nodes[node].stop_gradient = true;
 }
 
@@ -518,7 +535,7 @@ uint32_t graph_transpose(struct graph *graph, const char *name, uint32_t x, cons
 {
     struct graph_node node = {.op = GRAPH_MAP, .fn = KERN_COPY, .rank = rank, .ninputs = 1};
 
-    if (!usable(graph, x))
+    if (!graph_usable(graph, x))
         return GRAPH_NONE;
     node.inputs[0] = x;
     node.dtype = graph->nodes[x].dtype;
@@ -534,14 +551,6 @@ uint32_t graph_transpose(struct graph *graph, const char *name, uint32_t x, cons
     return add_node(graph, &node, name);
 }
 
-uint32_t graph_add(struct graph *graph, const struct graph_node *node, const char *name)
-{
-    for (uint32_t k = 0; k < node->ninputs; k++)
-        if (!usable(graph, node->inputs[k]))
-            return GRAPH_NONE;
-    return add_node(graph, node, name);
-}
-
 uint32_t graph_add_extra(struct graph *graph, uint32_t node, const char *name, enum shd_dtype dtype,
                          const uint32_t *dims, uint32_t rank)
 {
@@ -555,38 +564,6 @@ uint32_t graph_add_extra(struct graph *graph, uint32_t node, const char *name, e
     if (added != GRAPH_NONE)
         graph->nodes[node].extras[graph->nodes[node].nextras++] = added;
     return added;
-}
-
-const char *graph_op_name(enum graph_op op)
-{
-    static const char *const names[GRAPH_NOPS] = {"input",
-                                                  "param",
-                                                  "einsum",
-                                                  "map",
-                                                  "reduce",
-                                                  "constraint",
-                                                  "extra",
-                                                  "attention",
-                                                  "attention gradient",
-                                                  "rope",
-                                                  "causal mask",
-                                                  "embedding",
-                                                  "embedding gradient",
-                                                  "pick",
-                                                  "pick gradient",
-                                                  "repeat",
-                                                  "repeat sum",
-                                                  "window",
-                                                  "shift",
-                                                  "accumulation",
-                                                  "top k",
-                                                  "slots",
-                                                  "count",
-                                                  "grouped product",
-                                                  "dispatch",
-                                                  "combine"};
-
-    return names[op];
 }
 
 const char *graph_phase_name(enum graph_phase phase)

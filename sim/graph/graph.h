@@ -31,35 +31,40 @@
 #define GRAPH_INPUTS_MAX 8 /* operands; the gradient of attention has 8 */
 #define GRAPH_EXTRAS_MAX 2 /* further results; the gradient of attention has 2 */
 
+/* The ops.  GRAPH_INPUT and GRAPH_PARAM are leaves, and come first. */
+#define GRAPH_OPS(ROW)                                                                            \
+    ROW(GRAPH_INPUT, input)           /* data from outside; `source` has its values */            \
+    ROW(GRAPH_PARAM, param)           /* a learned array from outside */                          \
+    ROW(GRAPH_EINSUM, einsum)         /* product of two arrays, summed over other dims */         \
+    ROW(GRAPH_MAP, map)               /* elementwise function of one or two arrays */             \
+    ROW(GRAPH_REDUCE, reduce)         /* sum, max or min over dims that the result lacks */       \
+    ROW(GRAPH_CONSTRAINT, constraint) /* where a sharding may be asked for by name */             \
+    ROW(GRAPH_EXTRA, extra)           /* a further result of its operand's op */                  \
+    ROW(GRAPH_ATTENTION, attention)   /* q, k, v, [mask], [o, lse so far] -> o, lse */            \
+    ROW(GRAPH_ATTENTION_GRAD, attention_grad) /* q, k, v, o, lse, do, [mask] -> dq, dk, dv */     \
+    ROW(GRAPH_ROPE, rope)                     /* rotary position embedding */                     \
+    ROW(GRAPH_CAUSAL, causal)                 /* mask of keys ahead of queries, or of padding */  \
+    ROW(GRAPH_EMBED, embed)                   /* table, ids -> rows */                            \
+    ROW(GRAPH_EMBED_GRAD, embed_grad)         /* ids, g -> d table */                             \
+    ROW(GRAPH_PICK, pick)                     /* x, ids -> the element at each id */              \
+    ROW(GRAPH_PICK_GRAD, pick_grad)           /* ids, g -> d x */                                 \
+    ROW(GRAPH_REPEAT, repeat)                 /* each element several times along a longer dim */ \
+    ROW(GRAPH_REPEAT_SUM, repeat_sum)         /* back again: the copies summed */                 \
+    ROW(GRAPH_WINDOW, window)                 /* slice, padding, concatenation along one dim */   \
+    ROW(GRAPH_SHIFT, shift)                   /* elements moved along a dim, cyclically */        \
+    ROW(GRAPH_ACCUMULATE, accumulate)         /* sum over the microbatches of a step */           \
+    ROW(GRAPH_TOPK, topk)                     /* scores -> indices of the largest */              \
+    ROW(GRAPH_SLOTS, slots)       /* ids of experts -> slots in their queues, counts */           \
+    ROW(GRAPH_COUNT, count)       /* ids -> number of times each occurs */                        \
+    ROW(GRAPH_GROUPED, grouped)   /* product of experts' arrays, without empty slots */           \
+    ROW(GRAPH_DISPATCH, dispatch) /* tokens, ids, slots -> rows of experts */                     \
+    ROW(GRAPH_COMBINE, combine)   /* rows, ids, slots -> the row of each choice */
+
 enum graph_op {
-    GRAPH_INPUT,          /* data from outside; `source` describes its values */
-    GRAPH_PARAM,          /* a learned array from outside */
-    GRAPH_EINSUM,         /* product of two arrays, summed over dimensions that the result lacks */
-    GRAPH_MAP,            /* elementwise function of one or two arrays */
-    GRAPH_REDUCE,         /* sum, max or min over dimensions that the result lacks */
-    GRAPH_CONSTRAINT,     /* the identity, at a place where a sharding may be asked for by name */
-    GRAPH_EXTRA,          /* a further result of its operand's op */
-    GRAPH_ATTENTION,      /* q, k, v, [spans, positions], [o, lse so far] -> o, lse */
-    GRAPH_ATTENTION_GRAD, /* q, k, v, o, lse, do, [spans, positions] -> dq, dk, dv */
-    GRAPH_ROPE,           /* rotary position embedding */
-    GRAPH_CAUSAL,         /* mask of keys ahead of queries, or of padding */
-    GRAPH_EMBED,          /* table, ids -> rows */
-    GRAPH_EMBED_GRAD,     /* ids, g -> d table */
-    GRAPH_PICK,           /* x, ids -> the element at each id */
-    GRAPH_PICK_GRAD,      /* ids, g -> d x */
-    GRAPH_REPEAT,         /* a dimension becomes a longer one, each element several times */
-    GRAPH_REPEAT_SUM,     /* back again: the copies summed */
-    GRAPH_WINDOW,         /* slice, padding, concatenation along one dimension */
-    GRAPH_SHIFT,          /* elements moved along a dimension, cyclically */
-    GRAPH_ACCUMULATE,     /* the sum of a value over the microbatches of a step */
-    GRAPH_TOPK,           /* scores -> indices of the largest */
-    GRAPH_SLOTS,          /* ids of experts -> slots in their queues, with the number kept by
-                             each */
-    GRAPH_COUNT,          /* ids -> number of times each occurs */
-    GRAPH_GROUPED,        /* product of experts' arrays, skipping empty slots */
-    GRAPH_DISPATCH,       /* tokens, ids, slots -> rows of experts */
-    GRAPH_COMBINE,        /* back again: rows, ids, slots -> the row of each choice of a token */
-    GRAPH_NOPS
+#define GRAPH_OP_NUMBER(op, called) op,
+    GRAPH_OPS(GRAPH_OP_NUMBER)
+#undef GRAPH_OP_NUMBER
+        GRAPH_NOPS
 };
 
 /* Group-limited routing: experts lie in `groups` equal groups, and a token chooses from the `kept`
@@ -385,6 +390,12 @@ uint32_t graph_transpose(struct graph *graph, const char *name, uint32_t x, cons
 
 /* ---- for files in ops/ ---- */
 
+/* Whether an operand is usable: no error so far, and the node exists. */
+bool graph_usable(const struct graph *graph, uint32_t node);
+
+/* A node with one operand, of its type and dimensions, not yet added. */
+struct graph_node graph_like(const struct graph *graph, enum graph_op op, uint32_t x);
+
 /* Add a node of any op, with a name; checks dimensions and operands. */
 uint32_t graph_add(struct graph *graph, const struct graph_node *node, const char *name);
 
@@ -401,13 +412,14 @@ void graph_output(struct graph *graph, enum graph_output_kind kind, const char *
  * memory. */
 struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype);
 
-/* Whether a node's array has a dimension. */
+/* Index of a dimension in a node's array (its rank if it lacks the dimension), and whether it has
+ * the dimension. */
+uint32_t graph_place(const struct graph_node *node, uint32_t dim);
 bool graph_has_dim(const struct graph_node *node, uint32_t dim);
 
 /* Extents of a node's array. */
 void graph_shape(const struct graph *graph, uint32_t node, int64_t *shape);
 
-const char *graph_op_name(enum graph_op op);
 const char *graph_phase_name(enum graph_phase phase);
 
 #endif /* GRAPH_GRAPH_H */

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "graph/ops.h"
+
 void assign_init(struct assign *assign)
 {
     memset(assign, 0, sizeof *assign);
@@ -79,18 +81,14 @@ static void shard_array(struct shd_sharding *out, const struct assigned *a, uint
     out->flat_dims = out->flat.naxes > 0 ? a->assign->flat_dims : 0;
 }
 
-/* Whether a partial result needs all operands partial (sums) or one (products). */
-static bool all_partial(const struct graph_node *node)
-{
-    return node->op == GRAPH_MAP && (node->fn == KERN_ADD || node->fn == KERN_SUB);
-}
-
 void assign_operand(struct shd_sharding *out, const struct assigned *a, uint32_t k)
 {
     const struct graph_node *n = &a->graph->nodes[a->node];
 
     shard_array(out, a, n->inputs[k], a->rule->operand[k]);
-    if (!all_partial(n) && k != a->assign->linear_operand)
+    /* A partial result needs all operands partial (sums), or one (products). */
+    if (graph_linearity(n) == KERN_LINEAR_IN_ALL ? !graph_is_linear(a->graph, n, k)
+                                                 : k != a->assign->linear_operand)
         return;
     for (size_t axis = 0; axis < shd_mesh_naxes(a->mesh); axis++)
         if (a->assign->place[axis] == ASSIGN_PARTIAL)
@@ -142,52 +140,9 @@ void assign_extents(int64_t *extents, const struct assigned *a)
         cut_flat(extents, a);
 }
 
-static bool linear_map(const struct graph_node *node, uint32_t k)
-{
-    switch (node->fn) {
-    case KERN_COPY:
-    case KERN_CONVERT: /* each device rounds its own part */
-    case KERN_NEG:
-    case KERN_SCALE:
-    case KERN_ADD:
-    case KERN_SUB:
-    case KERN_MUL:
-        return true;
-    case KERN_DIV:
-        return k == 0;
-    default:
-        return false;
-    }
-}
-
 bool assign_converts_sum(const struct graph_node *node)
 {
     return node->op == GRAPH_MAP && node->fn == KERN_CONVERT && node->gradient_of != GRAPH_NONE;
-}
-
-bool assign_linear(const struct graph_node *node, uint32_t k)
-{
-    switch (node->op) {
-    case GRAPH_EINSUM:
-    case GRAPH_CONSTRAINT:
-    case GRAPH_REPEAT:
-    case GRAPH_REPEAT_SUM:
-    case GRAPH_SHIFT:
-    case GRAPH_ACCUMULATE:
-        return true;
-    case GRAPH_DISPATCH:
-    case GRAPH_COMBINE:
-    case GRAPH_ROPE: /* operand 1 is positions */
-        return k == 0;
-    case GRAPH_EMBED_GRAD: /* operand 0 is ids */
-        return k == 1;
-    case GRAPH_REDUCE:
-        return node->reduce == SHD_SUM;
-    case GRAPH_MAP:
-        return linear_map(node, k);
-    default:
-        return false;
-    }
 }
 
 bool assign_valid(const struct assigned *a)
@@ -201,7 +156,7 @@ bool assign_valid(const struct assigned *a)
         int8_t place = a->assign->place[axis];
 
         if (place == ASSIGN_PARTIAL &&
-            (n->ninputs == 0 || !assign_linear(n, a->assign->linear_operand)))
+            (n->ninputs == 0 || !graph_is_linear(a->graph, n, a->assign->linear_operand)))
             return false;
         if (place == ASSIGN_FLAT &&
             (!a->rule->flat || a->assign->flat_dims == 0 ||

@@ -55,9 +55,6 @@ uint32_t assign_result_node(const struct graph *graph, uint32_t node, uint32_t r
 /* Extents of all factors on one device. */
 void assign_extents(int64_t *extents, const struct assigned *a);
 
-/* Whether the op is linear in operand `k`, so that a partial operand may give a partial result. */
-bool assign_linear(const struct graph_node *node, uint32_t k);
-
 /* Whether the op converts a gradient's type.  A partial gradient stays partial and is combined
  * in the new type; other partial values are combined before conversion, so that they are rounded
  * once. */

@@ -3,11 +3,6 @@
 
 #include "partition/busy.h"
 
-bool busy_is_heavy(enum graph_op op)
-{
-    return op == GRAPH_EINSUM || op == GRAPH_ATTENTION || op == GRAPH_ATTENTION_GRAD;
-}
-
 uint32_t busy_brought(const struct rule *rule, uint32_t k, const struct shd_sharding *home)
 {
     uint32_t brought = 0;

@@ -14,9 +14,6 @@
 
 #include "partition/assign.h"
 
-/* Whether the op's work grows faster than its arrays. */
-bool busy_is_heavy(enum graph_op op);
-
 /* The axes that shard operand `k` at its home on a dimension that the op could cut: bit a for axis
  * a. */
 uint32_t busy_brought(const struct rule *rule, uint32_t k, const struct shd_sharding *home);

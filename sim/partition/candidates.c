@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "graph/ops.h"
 #include "partition/busy.h"
 
 /* Add an option for an axis, once.  Option 0 is ASSIGN_NONE, except for a sum that must stay
@@ -68,7 +69,7 @@ static void add_partial(const struct placement *p, struct candidates *cs, uint32
     const struct graph_node *g = &p->graph->nodes[node];
     const struct placement_node *n = &p->nodes[node];
     const struct shd_sharding *s = price_sharding(p->price, p->nodes[g->inputs[k]].home);
-    bool passes = s->partial_op == SHD_SUM && assign_linear(g, k);
+    bool passes = s->partial_op == SHD_SUM && graph_is_linear(p->graph, g, k);
     bool stays = passes && assign_converts_sum(g);
 
     for (size_t a = 0; a < shd_mesh_naxes(p->mesh); a++) {

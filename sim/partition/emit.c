@@ -21,7 +21,7 @@ static bool shifts_between_devices(const struct emit *e, uint32_t node)
     const struct shd_sharding *home =
         price_sharding(e->placement->price, e->placement->nodes[node].home);
 
-    return n->op == GRAPH_SHIFT && home->dims[rule_place(n, n->attr.shift.dim)].naxes > 0;
+    return n->op == GRAPH_SHIFT && home->dims[graph_place(n, n->attr.shift.dim)].naxes > 0;
 }
 
 /* Name of the op that reads a shifted array, past further shifts. */
@@ -56,7 +56,7 @@ static int set_shift(struct program_op *op, struct emit *e, uint32_t node)
     op->kind = PROGRAM_RESHARD;
     op->why = why_shifted(e, node);
     return shd_reshard_shift(&op->reshard, &b->sharding, b->shape, b->dtype,
-                             (int)rule_place(n, n->attr.shift.dim), n->attr.shift.by, e->err);
+                             (int)graph_place(n, n->attr.shift.dim), n->attr.shift.by, e->err);
 }
 
 /* Generate a mask input once for each sharding in which it is read. */
@@ -139,6 +139,7 @@ static void lower(struct program_op *op, const struct placement *p, uint32_t nod
 {
     const struct rule_op *row = rule_of(p->graph->nodes[node].op);
 
+    op->kernel = row->kernel;
     if (row->fuses)
         fuse_lower(op, fused, p, node, extents);
     else
@@ -256,7 +257,7 @@ static int emit_op(struct emit *e, uint32_t node)
         return emit_keep_version(e, node, c->home, op.inputs[0], emit_spot_of(e, node));
     status = add_outputs(e, node, &op);
     if (status == SHD_OK)
-        status = rule_moves_rows(e->graph->nodes[node].op) ? set_rows(e, &op, node)
+        status = rule_of(e->graph->nodes[node].op)->moves_rows ? set_rows(e, &op, node)
                  : shifts_between_devices(e, node)
                      ? set_shift(&op, e, node)
                      : set_kernel(&op, e->placement, node, &fused, e->err);
@@ -323,7 +324,7 @@ static int emit_all(struct emit *e)
     for (uint32_t node = 0; node < e->graph->nnodes && status == SHD_OK; node++) {
         if (!e->placement->nodes[node].live)
             continue;
-        if (rule_of(e->graph->nodes[node].op))
+        if (rule_of(e->graph->nodes[node].op)->rule)
             status = emit_op(e, node);
         if (status == SHD_OK)
             status = emit_outputs(e, node);
@@ -405,7 +406,7 @@ static int emit_readers(struct emit *e, uint32_t value)
 
         collect_inputs(&fused, e->placement, e->inlined, reader);
         status = bring_inputs(e, reader, &fused, &op);
-        if (status == SHD_OK && rule_moves_rows(e->graph->nodes[reader].op) &&
+        if (status == SHD_OK && rule_of(e->graph->nodes[reader].op)->moves_rows &&
             fused.inputs[0] == value)
             status = emit_rows(e, reader, &op);
     }
@@ -443,7 +444,7 @@ int emit_kernel(struct program_op *out, const struct placement *placement, const
     struct fused fused;
 
     *out = op_of(&e, node);
-    if (rule_moves_rows(placement->graph->nodes[node].op)) { /* no kernel, and no work */
+    if (rule_of(placement->graph->nodes[node].op)->moves_rows) { /* no kernel, and no work */
         out->kind = PROGRAM_ROWS;
         return SHD_OK;
     }

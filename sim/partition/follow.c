@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/ops.h"
 #include "partition/batch.h"
 
 struct claim {
@@ -242,7 +243,7 @@ static void claim_by_experts(struct follow *f, uint32_t node, uint32_t value)
                 p->nodes[weight].home == PLACEMENT_UNKNOWN)
                 continue;
             t = &price_sharding(p->price, p->nodes[weight].home)
-                     ->dims[rule_place(&g->nodes[weight], experts)];
+                     ->dims[graph_place(&g->nodes[weight], experts)];
             for (uint8_t a = 0; a < t->naxes; a++)
                 add_claim(f, weight_claim(f, node, weight, t->axes[a], CLAIM_WEIGHT), t->axes[a],
                           p->nodes[node].rule.result[0][0], weight, elements_of(g, weight));
@@ -338,25 +339,11 @@ static uint32_t waiting_axes(const struct placement *p, uint32_t operand)
     return s->partial_op == SHD_SUM && read_once(p, operand) ? s->partial : 0;
 }
 
-/* Whether an op only adds, moves or scales: its result is no larger, and still a sum of parts. */
-static bool only_sums(const struct graph_node *n)
+/* Whether partial sums pass an op, to be combined after it. */
+static bool passes_sums(const struct graph_node *n)
 {
-    switch (n->op) {
-    case GRAPH_REDUCE:
-        return n->reduce == SHD_SUM;
-    case GRAPH_MAP:
-        return n->fn == KERN_ADD || n->fn == KERN_SUB || n->fn == KERN_COPY || n->fn == KERN_NEG ||
-               n->fn == KERN_SCALE || assign_converts_sum(n);
-    case GRAPH_ROPE:
-    case GRAPH_REPEAT_SUM:
-    case GRAPH_SHIFT:
-    case GRAPH_ACCUMULATE:
-    case GRAPH_DISPATCH:
-    case GRAPH_COMBINE:
-        return true;
-    default:
-        return false;
-    }
+    return graph_op(n->op)->passes_sums && graph_linearity(n) == KERN_LINEAR_IN_ALL &&
+           (n->fn != KERN_CONVERT || assign_converts_sum(n));
 }
 
 static void pass_sums(struct follow *f, uint32_t node)
@@ -364,7 +351,7 @@ static void pass_sums(struct follow *f, uint32_t node)
     const struct graph_node *n = &f->p->graph->nodes[node];
     uint32_t axes = UINT32_MAX;
 
-    if (!only_sums(n))
+    if (!passes_sums(n))
         return;
     for (uint32_t k = 0; k < n->ninputs; k++)
         if (f->p->graph->nodes[n->inputs[k]].dtype != SHD_I32) /* ids and positions are never

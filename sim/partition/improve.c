@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "graph/ops.h"
 #include "partition/busy.h"
 #include "partition/candidates.h"
 #include "partition/tally.h"
@@ -77,7 +78,7 @@ bool improve_node(struct placement *p, uint32_t node)
     uint32_t busy;
 
     candidates_find(p, node, &cs);
-    busy = busy_is_heavy(p->graph->nodes[node].op) ? cs.brought : 0;
+    busy = graph_op(p->graph->nodes[node].op)->heavy ? cs.brought : 0;
     if (before.home != PLACEMENT_UNKNOWN && busy_sharers(&n->assign, p->mesh) >= n->sharers &&
         !(busy & ~busy_axes(&n->assign, shd_mesh_naxes(p->mesh))))
         best = (struct best){true, tally_near(p, node), n->assign};
@@ -99,7 +100,7 @@ bool improve_keeps_busy(const struct placement *p, uint32_t node)
     const struct graph_node *g = &p->graph->nodes[node];
     uint32_t brought = 0;
 
-    for (uint32_t k = 0; k < g->ninputs && busy_is_heavy(g->op); k++)
+    for (uint32_t k = 0; k < g->ninputs && graph_op(g->op)->heavy; k++)
         brought |= busy_brought(&p->nodes[node].rule, k,
                                 price_sharding(p->price, p->nodes[g->inputs[k]].home));
     return !(brought & ~busy_axes(&p->nodes[node].assign, shd_mesh_naxes(p->mesh)));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "graph/ops.h"
 #include "partition/busy.h"
 #include "partition/tally.h"
 
@@ -194,7 +195,7 @@ bool ways_init(struct ways *out, struct placement *placement, uint32_t node,
     for (uint32_t k = 0; k < g->ninputs; k++) {
         if (fixed && k != m.assign.linear_operand)
             continue;
-        m.sums = assign_linear(g, k) ? sums[k] : 0;
+        m.sums = graph_is_linear(m.p->graph, g, k) ? sums[k] : 0;
         m.assign.linear_operand = (uint8_t)k;
         if (m.sums)
             add_places(&m, 0);

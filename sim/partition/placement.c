@@ -79,7 +79,7 @@ static void settle_operand(struct placement *p, uint32_t node, uint32_t k)
 
 bool placement_takes_home(const struct placement *p, uint32_t node, uint32_t k)
 {
-    return k == 0 && rule_moves_rows(p->graph->nodes[node].op);
+    return k == 0 && rule_of(p->graph->nodes[node].op)->moves_rows;
 }
 
 void placement_settle_aliases(struct placement *p, uint32_t node)
@@ -218,7 +218,7 @@ static void set_rule(struct placement *p, uint32_t node)
 {
     const struct rule_op *row = rule_of(p->graph->nodes[node].op);
 
-    if (!row)
+    if (!row->rule)
         return;
     row->rule(&p->nodes[node].rule, p->graph, node);
     rule_find_flat(&p->nodes[node].rule, p->graph, node);

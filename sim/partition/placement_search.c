@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/ops.h"
 #include "partition/alike.h"
 #include "partition/busy.h"
 #include "partition/follow.h"
@@ -187,7 +188,7 @@ static int follow_first(struct placement *p, struct placement_node *start, struc
     int status = follow_placement(p, err);
 
     for (uint32_t node = 0; node < p->graph->nnodes && status == SHD_OK; node++)
-        if (placement_is_free(p, node) && busy_is_heavy(p->graph->nodes[node].op)) {
+        if (placement_is_free(p, node) && graph_op(p->graph->nodes[node].op)->heavy) {
             share_as_followed(&start[node], &p->nodes[node], p->mesh);
             share_as_followed(&p->nodes[node], &p->nodes[node], p->mesh);
         }

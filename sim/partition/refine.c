@@ -58,7 +58,7 @@ static bool find_cuts(struct cuts *cuts, const struct graph *graph, const struct
         const struct rule_op *row = rule_of(graph->nodes[node].op);
         struct rule rule;
 
-        if (!row)
+        if (!row->rule)
             continue;
         row->rule(&rule, graph, node);
         cut_followers(cuts, &rule, mesh, placed ? &placed->nodes[node].assign : NULL);

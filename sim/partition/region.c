@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/ops.h"
 #include "partition/region_work.h"
 #include "partition/tally.h"
 
@@ -103,7 +104,7 @@ struct rules region_rules_by(const struct region *f, uint32_t node,
     struct rules rules = {.sharers = f->p->nodes[node].sharers};
 
     for (uint32_t k = 0; k < g->ninputs; k++) {
-        if (busy_is_heavy(g->op))
+        if (graph_op(g->op)->heavy)
             rules.busy |= busy_brought(&f->p->nodes[node].rule, k, homes[k]);
         if (assign_converts_sum(g) && homes[k]->partial_op == SHD_SUM)
             rules.sums |= homes[k]->partial;
@@ -143,7 +144,7 @@ static bool agrees_now(const struct region *f, uint32_t node)
     const struct shd_sharding *homes[GRAPH_INPUTS_MAX];
     uint32_t agreed[RULE_FACTORS_MAX];
 
-    if (!busy_is_heavy(f->p->graph->nodes[node].op) || n->home == PLACEMENT_UNKNOWN)
+    if (!graph_op(f->p->graph->nodes[node].op)->heavy || n->home == PLACEMENT_UNKNOWN)
         return false;
     find_homes(homes, f, node);
     busy_agreed(agreed, &n->rule, homes);

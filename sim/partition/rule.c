@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "graph/ops.h"
+
 int8_t rule_add_factor(struct rule *rule, int64_t size)
 {
     rule->factors[rule->nfactors] = (struct rule_factor){.size = size, .follows = RULE_FREE};
@@ -59,9 +61,8 @@ void rule_find_flat(struct rule *rule, const struct graph *graph, uint32_t node)
 {
     const struct graph_node *n = &graph->nodes[node];
 
-    rule->flat = (n->op == GRAPH_MAP || n->op == GRAPH_CONSTRAINT || n->op == GRAPH_ACCUMULATE ||
-                  n->op == GRAPH_REDUCE || n->op == GRAPH_EINSUM) &&
-                 rule->nfactors > 0 && has_all_or_none(n, rule->result[0], rule->nfactors);
+    rule->flat = graph_op(n->op)->flat && rule->nfactors > 0 &&
+                 has_all_or_none(n, rule->result[0], rule->nfactors);
     for (uint32_t k = 0; k < n->ninputs && rule->flat; k++)
         rule->flat =
             has_all_or_none(&graph->nodes[n->inputs[k]], rule->operand[k], rule->nfactors);
@@ -83,15 +84,6 @@ int rule_find(const struct rule *rule, const struct graph *graph, uint32_t node,
     for (uint32_t k = 0; factor < 0 && k < n->ninputs; k++)
         factor = find_in(&graph->nodes[n->inputs[k]], rule->operand[k], dim);
     return factor;
-}
-
-uint32_t rule_place(const struct graph_node *array, uint32_t dim)
-{
-    uint32_t d = 0;
-
-    while (array->dims[d] != dim)
-        d++;
-    return d;
 }
 
 void rule_strides(int64_t *stride, uint32_t rank, const int8_t *factors, const int64_t *extents)

@@ -45,19 +45,18 @@ struct rule {
 
 struct rule_op {
     void (*rule)(struct rule *out, const struct graph *graph, uint32_t node);
-    /* Set kernel, description and offsets; `extents` are the factors' local extents, the op's
-     * buffers are set.  NULL: the op does no work (constraint), or is fused with others
+    const struct kern_kernel *kernel;
+    /* Set description and offsets; `extents` are the factors' local extents, the op's buffers and
+     * kernel are set.  NULL: the op does no work (constraint), or is fused with others
      * (`fuses`). */
     void (*lower)(struct program_op *op, const struct graph *graph, uint32_t node,
                   const struct rule *rule, const int64_t *extents);
-    bool fuses; /* elementwise: see fuse.h */
+    bool fuses;      /* elementwise: see fuse.h */
+    bool moves_rows; /* moves rows instead of computing: lower() makes it a PROGRAM_ROWS */
 };
 
-/* The row of an op; NULL for leaves and extras, which are no ops of their own. */
+/* The row of an op.  Leaves and extras, which are no ops of their own, have no rule(). */
 const struct rule_op *rule_of(enum graph_op op);
-
-/* Whether an op moves rows instead of computing: lower() makes it a PROGRAM_ROWS, not a kernel. */
-bool rule_moves_rows(enum graph_op op);
 
 /* The rule by names: dimensions of equal number are one factor. */
 void rule_by_names(struct rule *out, const struct graph *graph, uint32_t node);
@@ -67,9 +66,6 @@ void rule_find_flat(struct rule *rule, const struct graph *graph, uint32_t node)
 
 /* The factor of a dimension number in an operand or result 0; -1: none. */
 int rule_find(const struct rule *rule, const struct graph *graph, uint32_t node, uint32_t dim);
-
-/* Index of a dimension number in an array that has it. */
-uint32_t rule_place(const struct graph_node *array, uint32_t dim);
 
 /* For rules that differ from the rule by names: append a factor. */
 int8_t rule_add_factor(struct rule *rule, int64_t size);
@@ -84,10 +80,9 @@ uint32_t rule_factor_strides(int64_t *out, uint32_t rank, const int8_t *factors,
 /* Product of the local extents of dimensions [first, last) of an array. */
 int64_t rule_product(const int8_t *factors, const int64_t *extents, uint32_t first, uint32_t last);
 
-/* Rows defined in rules/. */
-extern const struct rule_op rule_einsum, rule_reduce, rule_attention, rule_attention_grad,
-    rule_rope, rule_causal, rule_embed, rule_embed_grad, rule_pick, rule_pick_grad, rule_repeat,
-    rule_repeat_sum, rule_topk, rule_slots, rule_count, rule_grouped, rule_dispatch, rule_combine,
-    rule_window, rule_shift, rule_accumulate;
+/* Rows, defined in rules/. */
+#define RULE_DECLARED(op, called) extern const struct rule_op rule_##called;
+GRAPH_OPS(RULE_DECLARED)
+#undef RULE_DECLARED
 
 #endif /* PARTITION_RULE_H */

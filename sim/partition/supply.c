@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/ops.h"
 #include "base/array.h"
 #include "partition/busy.h"
 #include "partition/tally.h"
@@ -108,7 +109,7 @@ static uint32_t sight_of(const struct placement *p, const struct supply_reader *
 
     if (r->by_home || agrees)
         return home;
-    if (r->ways && busy_is_heavy(g->op))
+    if (r->ways && graph_op(g->op)->heavy)
         return busy_brought(&p->nodes[r->node].rule, r->operand, s);
     if (r->ways && assign_converts_sum(g) && s->partial_op == SHD_SUM)
         return s->partial;

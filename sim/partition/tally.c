@@ -140,7 +140,7 @@ static double cost_of_shift(const struct placement *p, uint32_t node)
         return 0;
     graph_shape(p->graph, node, shape);
     if (shd_reshard_shift(&step, price_sharding(p->price, p->nodes[node].home), shape, g->dtype,
-                          (int)rule_place(g, g->attr.shift.dim), g->attr.shift.by, NULL) != SHD_OK)
+                          (int)graph_place(g, g->attr.shift.dim), g->attr.shift.by, NULL) != SHD_OK)
         return PRICE_IMPOSSIBLE;
     return step.kind == SHD_RESHARD_SLICE ? 0 : price_step(p->price, &step, shape, g->dtype);
 }
@@ -162,7 +162,7 @@ static double cost_of_kernel(const struct placement *p, uint32_t node)
     for (uint32_t f = 0; f < n->rule.nfactors; f++)
         if (n->rule.factors[f].follows == RULE_FREE)
             flops *= (double)extents[f];
-    if (rule_moves_rows(g->op))
+    if (rule_of(g->op)->moves_rows)
         flops = 0;
     return price_work(p->price, g->dtype, flops, touched * (double)shd_dtype_size(g->dtype));
 }

@@ -4,17 +4,18 @@
  */
 #include "config.h"
 
-#include <string.h>
-
-#include "graph/graph.h"
+#include "graph/ops/padding.h"
 
 uint32_t graph_accumulate(struct graph *graph, const char *name, enum shd_dtype dtype, uint32_t x)
 {
-    struct graph_node node = {.op = GRAPH_ACCUMULATE, .dtype = dtype, .ninputs = 1, .inputs = {x}};
+    struct graph_node node = graph_like(graph, GRAPH_ACCUMULATE, x);
 
-    if (graph->err.status != SHD_OK || x == GRAPH_NONE)
-        return GRAPH_NONE;
-    node.rank = graph->nodes[x].rank;
-    memcpy(node.dims, graph->nodes[x].dims, sizeof node.dims);
+    node.dtype = dtype;
     return graph_add(graph, &node, name);
 }
+
+const struct graph_op_row graph_op_accumulate = {.name = "accumulation",
+                                                 .linear = KERN_LINEAR_IN_ALL,
+                                                 .passes_sums = true,
+                                                 .flat = true,
+                                                 .made = padding_kept};

@@ -4,32 +4,27 @@
  */
 #include "config.h"
 
-#include <string.h>
-
+#include "base/text.h"
+#include "graph/ops/padding.h"
 #include "graph/ops/reverse.h"
 
 uint32_t graph_causal_mask(struct graph *graph, const char *name, uint32_t x, uint32_t query_dim,
                            uint32_t key_dim, double masked)
 {
-    struct graph_node node = {.op = GRAPH_CAUSAL, .ninputs = 1, .inputs = {x}};
-    const struct graph_node *n;
+    struct graph_node node = graph_like(graph, GRAPH_CAUSAL, x);
 
-    if (graph->err.status != SHD_OK || x == GRAPH_NONE)
+    if (!graph_usable(graph, x))
         return GRAPH_NONE;
-    n = &graph->nodes[x];
-    if (!graph_has_dim(n, query_dim) || !graph_has_dim(n, key_dim) || query_dim == key_dim)
+    if (!graph_has_dim(&node, query_dim) || !graph_has_dim(&node, key_dim) || query_dim == key_dim)
         return graph_fail(graph, SHD_EINVAL, "'%s': '%s' lacks the dimension of queries or keys",
-                          name, n->name);
+                          name, graph->nodes[x].name);
     node.attr.causal.query_dim = query_dim;
     node.attr.causal.key_dim = key_dim;
     node.attr.causal.masked = masked;
-    node.dtype = n->dtype;
-    node.rank = n->rank;
-    memcpy(node.dims, n->dims, sizeof node.dims);
     return graph_add(graph, &node, name);
 }
 
-void reverse_causal(struct reverse *r, uint32_t node, uint32_t adjoint)
+static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph_node n = r->graph->nodes[node];
     const char *name = reverse_name(r->graph, node, n.inputs[0]);
@@ -39,3 +34,24 @@ void reverse_causal(struct reverse *r, uint32_t node, uint32_t adjoint)
                 graph_causal_mask(r->graph, name, adjoint, n.attr.causal.query_dim,
                                   n.attr.causal.key_dim, 0));
 }
+
+static struct within made(const struct padding *p, const struct graph_node *n, uint32_t d)
+{
+    struct within w = padding_kept(p, n, d);
+
+    return n->dims[d] != n->attr.causal.query_dim && n->dims[d] != n->attr.causal.key_dim &&
+                   w.known && w.value == n->attr.causal.masked
+               ? w
+               : padding_unknown;
+}
+
+static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    (void)graph;
+    text_addf(out, "causal($0, queries=%u, keys=%u, masked=%.17g)",
+              graph_place(n, n->attr.causal.query_dim), graph_place(n, n->attr.causal.key_dim),
+              n->attr.causal.masked);
+}
+
+const struct graph_op_row graph_op_causal = {
+    .name = "causal mask", .reverse = reverse, .made = made, .jax = jax};

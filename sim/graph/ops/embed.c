@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+#include "graph/ops/padding.h"
 #include "graph/ops/reverse.h"
 
 uint32_t graph_embed(struct graph *graph, const char *name, uint32_t table, uint32_t ids)
@@ -28,7 +30,7 @@ uint32_t graph_embed(struct graph *graph, const char *name, uint32_t table, uint
     return graph_add(graph, &node, name);
 }
 
-void reverse_embed(struct reverse *r, uint32_t node, uint32_t adjoint)
+static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph_node n = r->graph->nodes[node];
     const char *name = reverse_name(r->graph, node, n.inputs[0]);
@@ -43,3 +45,21 @@ void reverse_embed(struct reverse *r, uint32_t node, uint32_t adjoint)
     memcpy(grad.dims, r->graph->nodes[n.inputs[0]].dims, sizeof grad.dims);
     reverse_add(r, n.inputs[0], graph_add(r->graph, &grad, name));
 }
+
+static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    (void)graph, (void)n;
+    text_add(out, "jnp.take($0, $1, axis=0)");
+}
+
+/* An id in the padding is a valid id. */
+const struct graph_op_row graph_op_embed = {.name = "embedding",
+                                            .linear = KERN_LINEAR_IN_ALL,
+                                            .reverse = reverse,
+                                            .made = padding_kept,
+                                            .jax = jax};
+
+const struct graph_op_row graph_op_embed_grad = {.name = "embedding gradient",
+                                                 .linear = KERN_LINEAR_IN_ALL,
+                                                 .need = padding_need_ids_grad,
+                                                 .made = padding_ids_grad};

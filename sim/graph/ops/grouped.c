@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "graph/ops/padding.h"
 #include "graph/ops/reverse.h"
 
 static bool listed(const uint32_t *dims, uint32_t rank, uint32_t dim)
@@ -73,7 +75,7 @@ uint32_t graph_grouped(struct graph *graph, const char *name, uint32_t a, uint32
     struct graph_node node = {
         .op = GRAPH_GROUPED, .rank = rank, .ninputs = 3, .inputs = {a, b, counts}};
 
-    if (graph->err.status != SHD_OK || a == GRAPH_NONE || b == GRAPH_NONE || counts == GRAPH_NONE ||
+    if (!graph_usable(graph, a) || !graph_usable(graph, b) || !graph_usable(graph, counts) ||
         !routing)
         return GRAPH_NONE;
     node.dtype = graph->nodes[a].dtype;
@@ -94,7 +96,7 @@ uint32_t graph_grouped(struct graph *graph, const char *name, uint32_t a, uint32
     return graph_add(graph, &node, name);
 }
 
-void reverse_grouped(struct reverse *r, uint32_t node, uint32_t adjoint)
+static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph *g = r->graph;
     struct graph_node n = g->nodes[node];
@@ -113,3 +115,23 @@ void reverse_grouped(struct reverse *r, uint32_t node, uint32_t adjoint)
                                   n.attr.experts.slot_dim, x.dims, x.rank));
     }
 }
+
+static void need(struct padding *p, struct graph_node *n)
+{
+    padding_refuse(p, n, n->attr.experts.expert_dim, PADDING_COUNTS);
+    padding_refuse(p, n, n->attr.experts.slot_dim, PADDING_COUNTS);
+    padding_need_product(p, n);
+}
+
+/* For all slots: results of empty slots are never read. */
+static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    graph_op_einsum.jax(out, graph, n);
+}
+
+const struct graph_op_row graph_op_grouped = {.name = "grouped product",
+                                              .linear = KERN_LINEAR_IN_EACH,
+                                              .reverse = reverse,
+                                              .need = need,
+                                              .made = padding_multiplied,
+                                              .jax = jax};

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+#include "graph/ops/padding.h"
 #include "graph/ops/reverse.h"
 
 uint32_t graph_pick(struct graph *graph, const char *name, uint32_t x, uint32_t ids, uint32_t dim)
@@ -33,7 +35,7 @@ uint32_t graph_pick(struct graph *graph, const char *name, uint32_t x, uint32_t 
     return graph_add(graph, &node, name);
 }
 
-void reverse_pick(struct reverse *r, uint32_t node, uint32_t adjoint)
+static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph_node n = r->graph->nodes[node], x = r->graph->nodes[n.inputs[0]];
     const char *name = reverse_name(r->graph, node, n.inputs[0]);
@@ -48,3 +50,20 @@ void reverse_pick(struct reverse *r, uint32_t node, uint32_t adjoint)
     memcpy(grad.dims, x.dims, sizeof grad.dims);
     reverse_add(r, n.inputs[0], graph_add(r->graph, &grad, name));
 }
+
+static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    text_addf(out, "pick($0, $1, axis=%u)",
+              graph_place(&graph->nodes[n->inputs[0]], n->attr.choice.dim));
+}
+
+const struct graph_op_row graph_op_pick = {.name = "pick",
+                                           .linear = KERN_LINEAR_IN_ALL,
+                                           .reverse = reverse,
+                                           .made = padding_kept,
+                                           .jax = jax};
+
+const struct graph_op_row graph_op_pick_grad = {.name = "pick gradient",
+                                                .linear = KERN_LINEAR_IN_ALL,
+                                                .need = padding_need_ids_grad,
+                                                .made = padding_ids_grad};

@@ -4,21 +4,18 @@
  */
 #include "config.h"
 
-#include <string.h>
-
+#include "base/text.h"
+#include "graph/ops/padding.h"
 #include "graph/ops/reverse.h"
 
 /* x with one dimension replaced by another. */
 static uint32_t replace(struct graph *graph, const char *name, enum graph_op op, uint32_t x,
                         uint32_t old, uint32_t new, const union graph_attr *attr)
 {
-    struct graph_node node = {.op = op, .ninputs = 1, .inputs = {x}, .attr = *attr};
-    const struct graph_node *n = &graph->nodes[x];
+    struct graph_node node = graph_like(graph, op, x);
 
-    node.dtype = n->dtype;
-    node.rank = n->rank;
-    for (uint32_t d = 0; d < n->rank; d++)
-        node.dims[d] = n->dims[d] == old ? new : n->dims[d];
+    node.attr = *attr;
+    node.dims[graph_place(&node, old)] = new;
     return graph_add(graph, &node, name);
 }
 
@@ -39,7 +36,7 @@ uint32_t graph_repeat(struct graph *graph, const char *name, uint32_t x, uint32_
     return replace(graph, name, GRAPH_REPEAT, x, from_dim, to_dim, &attr);
 }
 
-void reverse_repeat(struct reverse *r, uint32_t node, uint32_t adjoint)
+static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph_node n = r->graph->nodes[node];
     const char *name = reverse_name(r->graph, node, n.inputs[0]);
@@ -50,3 +47,28 @@ void reverse_repeat(struct reverse *r, uint32_t node, uint32_t adjoint)
                     replace(r->graph, name, GRAPH_REPEAT_SUM, adjoint, n.attr.repeat.to_dim,
                             n.attr.repeat.from_dim, &n.attr));
 }
+
+/* The result's dimensions are in the operand's order. */
+static struct within made(const struct padding *p, const struct graph_node *n, uint32_t d)
+{
+    return p->rows[n->inputs[0]].at[d];
+}
+
+static struct within made_sum(const struct padding *p, const struct graph_node *n, uint32_t d)
+{
+    return padding_is_zero(made(p, n, d)) ? padding_zero(p, n, d) : padding_unknown;
+}
+
+static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    text_addf(out, "jnp.repeat($0, %lld, axis=%u)",
+              (long long)(graph->dims[n->attr.repeat.to_dim].size /
+                          graph->dims[n->attr.repeat.from_dim].size),
+              graph_place(n, n->attr.repeat.to_dim));
+}
+
+const struct graph_op_row graph_op_repeat = {
+    .name = "repeat", .linear = KERN_LINEAR_IN_ALL, .reverse = reverse, .made = made, .jax = jax};
+
+const struct graph_op_row graph_op_repeat_sum = {
+    .name = "repeat sum", .linear = KERN_LINEAR_IN_ALL, .passes_sums = true, .made = made_sum};

@@ -107,3 +107,75 @@ uint32_t reverse_shaped_like(struct graph *g, uint32_t node, uint32_t like, cons
     return graph_map(g, name, KERN_ADD, graph_map(g, name, KERN_FILL, like, GRAPH_NONE, 0), node,
                      0);
 }
+
+/* How often a contribution counts: once along each dimension of `node` that the operand, `a` and
+ * `b` all lack (b may be GRAPH_NONE), since it is constant there and is summed. */
+static double times_broadcast(const struct graph *g, uint32_t node, uint32_t operand, uint32_t a,
+                              uint32_t b)
+{
+    double times = 1;
+
+    for (uint32_t d = 0; d < g->nodes[node].rank; d++) {
+        uint32_t dim = g->nodes[node].dims[d];
+
+        if (!graph_has_dim(&g->nodes[operand], dim) && !graph_has_dim(&g->nodes[a], dim) &&
+            (b == GRAPH_NONE || !graph_has_dim(&g->nodes[b], dim)))
+            times *= (double)g->dims[dim].size;
+    }
+    return times;
+}
+
+static uint32_t scaled(struct graph *g, const char *name, uint32_t node, double times)
+{
+    return times > 1 ? graph_map(g, name, KERN_SCALE, node, GRAPH_NONE, times) : node;
+}
+
+uint32_t reverse_sum_to(struct reverse *r, uint32_t contribution, uint32_t node, uint32_t operand)
+{
+    struct graph *g = r->graph;
+    const char *name = reverse_name(g, node, operand);
+    uint32_t keep[GRAPH_RANK_MAX], nkeep = 0;
+    double times;
+
+    if (g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    times = times_broadcast(g, node, operand, contribution, GRAPH_NONE);
+    for (uint32_t d = 0; d < g->nodes[contribution].rank; d++)
+        if (graph_has_dim(&g->nodes[operand], g->nodes[contribution].dims[d]))
+            keep[nkeep++] = g->nodes[contribution].dims[d];
+    if (nkeep < g->nodes[contribution].rank)
+        contribution = graph_reduce(g, name, SHD_SUM, contribution, keep, nkeep);
+    return scaled(g, name, contribution, times);
+}
+
+uint32_t reverse_product(struct reverse *r, uint32_t adjoint, uint32_t factor, uint32_t node,
+                         uint32_t operand)
+{
+    struct graph *g = r->graph;
+    const char *name = reverse_name(g, node, operand);
+    uint32_t keep[GRAPH_RANK_MAX], nkeep = 0, nsummed = 0;
+    double times;
+
+    if (g->err.status != SHD_OK)
+        return GRAPH_NONE;
+    times = times_broadcast(g, node, operand, adjoint, factor);
+    for (uint32_t d = 0; d < g->nodes[operand].rank; d++) {
+        uint32_t dim = g->nodes[operand].dims[d];
+
+        if (graph_has_dim(&g->nodes[adjoint], dim) || graph_has_dim(&g->nodes[factor], dim))
+            keep[nkeep++] = dim;
+    }
+    for (uint32_t k = 0; k < 2; k++)
+        for (uint32_t d = 0; d < g->nodes[k ? factor : adjoint].rank; d++)
+            nsummed += !graph_has_dim(&g->nodes[operand], g->nodes[k ? factor : adjoint].dims[d]);
+    if (nsummed > 0)
+        adjoint = graph_einsum(g, name, adjoint, factor, keep, nkeep);
+    else
+        adjoint = graph_map(g, name, KERN_MUL, adjoint, factor, 0);
+    return scaled(g, name, adjoint, times);
+}
+
+uint32_t reverse_value(const struct reverse *r, uint32_t node)
+{
+    return r->adjoints[node].again ? r->adjoints[node].again : node;
+}

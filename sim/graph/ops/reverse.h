@@ -8,7 +8,7 @@
 #ifndef GRAPH_OPS_REVERSE_H
 #define GRAPH_OPS_REVERSE_H
 
-#include "graph/graph.h"
+#include "graph/ops.h"
 
 /* The adjoint of a node: zero so far, the constant 1, or a node. */
 struct adjoint {
@@ -22,8 +22,6 @@ struct reverse {
     struct graph *graph;
     struct adjoint *adjoints; /* of each forward node */
 };
-
-typedef void (*reverse_fn)(struct reverse *r, uint32_t node, uint32_t adjoint);
 
 /* Add to the adjoint of a node; GRAPH_NONE (a failed build) adds nothing. */
 void reverse_add(struct reverse *r, uint32_t into, uint32_t contribution);
@@ -40,16 +38,17 @@ const char *reverse_name(struct graph *graph, uint32_t node, uint32_t operand);
 /* A node with exactly the dimensions of another, in its order; missing dimensions are broadcast. */
 uint32_t reverse_shaped_like(struct graph *graph, uint32_t node, uint32_t like, const char *name);
 
+/* The node that the backward phase reads in place of a forward value. */
+uint32_t reverse_value(const struct reverse *r, uint32_t node);
+
+/* Sum a contribution over the dimensions of `node` that its operand lacks. */
+uint32_t reverse_sum_to(struct reverse *r, uint32_t contribution, uint32_t node, uint32_t operand);
+
+/* adjoint * factor, summed over all but the operand's dimensions by one op. */
+uint32_t reverse_product(struct reverse *r, uint32_t adjoint, uint32_t factor, uint32_t node,
+                         uint32_t operand);
+
+/* attention_reverse.c */
 void reverse_attention(struct reverse *r, uint32_t node, uint32_t adjoint);
-void reverse_rope(struct reverse *r, uint32_t node, uint32_t adjoint);
-void reverse_causal(struct reverse *r, uint32_t node, uint32_t adjoint);
-void reverse_embed(struct reverse *r, uint32_t node, uint32_t adjoint);
-void reverse_pick(struct reverse *r, uint32_t node, uint32_t adjoint);
-void reverse_repeat(struct reverse *r, uint32_t node, uint32_t adjoint);
-void reverse_dispatch(struct reverse *r, uint32_t node, uint32_t adjoint);
-void reverse_combine(struct reverse *r, uint32_t node, uint32_t adjoint);
-void reverse_window(struct reverse *r, uint32_t node, uint32_t adjoint);
-void reverse_shift(struct reverse *r, uint32_t node, uint32_t adjoint);
-void reverse_grouped(struct reverse *r, uint32_t node, uint32_t adjoint);
 
 #endif /* GRAPH_OPS_REVERSE_H */

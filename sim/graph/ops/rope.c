@@ -4,22 +4,18 @@
  */
 #include "config.h"
 
-#include <string.h>
-
+#include "base/text.h"
+#include "graph/ops/padding.h"
 #include "graph/ops/reverse.h"
 
 static uint32_t rotate(struct graph *graph, const char *name, uint32_t x, uint32_t positions,
                        const union graph_attr *attr)
 {
-    struct graph_node node = {.op = GRAPH_ROPE,
-                              .ninputs = positions == GRAPH_NONE ? 1 : 2,
-                              .inputs = {x, positions},
-                              .attr = *attr};
-    const struct graph_node *n = &graph->nodes[x];
+    struct graph_node node = graph_like(graph, GRAPH_ROPE, x);
 
-    node.dtype = n->dtype;
-    node.rank = n->rank;
-    memcpy(node.dims, n->dims, sizeof node.dims);
+    node.attr = *attr;
+    if (positions != GRAPH_NONE)
+        node.inputs[node.ninputs++] = positions;
     return graph_add(graph, &node, name);
 }
 
@@ -63,7 +59,7 @@ uint32_t graph_rope_at(struct graph *graph, const char *name, uint32_t x, uint32
     return embed(graph, name, x, positions, &attr);
 }
 
-void reverse_rope(struct reverse *r, uint32_t node, uint32_t adjoint)
+static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph_node n = r->graph->nodes[node];
     const char *name = reverse_name(r->graph, node, n.inputs[0]);
@@ -75,3 +71,32 @@ void reverse_rope(struct reverse *r, uint32_t node, uint32_t adjoint)
                     rotate(r->graph, name, adjoint, n.ninputs > 1 ? n.inputs[1] : GRAPH_NONE,
                            &n.attr));
 }
+
+static void need(struct padding *p, struct graph_node *n)
+{
+    padding_refuse(p, n, n->attr.rope.pair_dim, PADDING_LOOKS_ACROSS);
+}
+
+/* The rotation back is that by the negative positions. */
+static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    long long first = n->attr.rope.position0;
+
+    text_add(out, n->attr.rope.inverse ? "rope($0, -" : "rope($0, ");
+    if (n->ninputs > 1)
+        text_add(out, "$1");
+    else
+        text_addf(out, "jnp.arange(%lld, %lld)", first,
+                  first + (long long)graph->dims[n->attr.rope.position_dim].size);
+    text_addf(out, ", axis=%u, pairs=%u, theta=%.17g, interleaved=%s)",
+              graph_place(n, n->attr.rope.position_dim), graph_place(n, n->attr.rope.pair_dim),
+              n->attr.rope.theta, n->attr.rope.interleaved ? "True" : "False");
+}
+
+const struct graph_op_row graph_op_rope = {.name = "rope",
+                                           .linear = KERN_LINEAR_IN_ALL,
+                                           .passes_sums = true,
+                                           .reverse = reverse,
+                                           .need = need,
+                                           .made = padding_zero_kept,
+                                           .jax = jax};

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+#include "graph/ops/padding.h"
 #include "graph/ops/reverse.h"
 #include "kern/routing.h"
 
@@ -37,8 +39,7 @@ static bool check_ids(struct graph *graph, const char *name, const struct graph_
 
 static bool usable(const struct graph *graph, uint32_t src, uint32_t ids, uint32_t slots)
 {
-    return graph->err.status == SHD_OK && src < graph->nnodes && ids < graph->nnodes &&
-           slots < graph->nnodes;
+    return graph_usable(graph, src) && graph_usable(graph, ids) && graph_usable(graph, slots);
 }
 
 /* Whether tokens have the dimensions of their ids: [batch, seq, width] or [batch, seq, choice,
@@ -105,7 +106,7 @@ uint32_t graph_combine(struct graph *graph, const char *name, uint32_t rows, uin
 }
 
 /* The gradient of a token that went to several experts is the sum of what they return. */
-void reverse_dispatch(struct reverse *r, uint32_t node, uint32_t adjoint)
+static void reverse_dispatch(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph *g = r->graph;
     struct graph_node n = g->nodes[node], src = g->nodes[n.inputs[0]];
@@ -121,7 +122,7 @@ void reverse_dispatch(struct reverse *r, uint32_t node, uint32_t adjoint)
     reverse_add(r, n.inputs[0], back);
 }
 
-void reverse_combine(struct reverse *r, uint32_t node, uint32_t adjoint)
+static void reverse_combine(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph *g = r->graph;
     struct graph_node n = g->nodes[node];
@@ -132,3 +133,44 @@ void reverse_combine(struct reverse *r, uint32_t node, uint32_t adjoint)
                                n.inputs[2], n.attr.experts.expert_dim, n.attr.experts.slot_dim,
                                n.attr.experts.groups, n.attr.experts.routing));
 }
+
+static void need(struct padding *p, struct graph_node *n)
+{
+    const struct graph_node *ids = &p->to->nodes[n->inputs[1]];
+
+    for (uint32_t d = 0; d < ids->rank; d++)
+        padding_refuse(p, n, ids->dims[d], PADDING_COUNTS);
+    padding_refuse(p, n, n->attr.experts.expert_dim, PADDING_COUNTS);
+    padding_refuse(p, n, n->attr.experts.slot_dim, PADDING_COUNTS);
+}
+
+static void jax_dispatch(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    const struct kern_routing *routing = n->attr.experts.routing;
+
+    (void)graph;
+    text_addf(out, "dispatch($0, $1, $2, experts=%u, groups=%u, capacity=%lld, sharding=$G)",
+              routing->experts, n->attr.experts.groups, (long long)routing->capacity);
+}
+
+static void jax_combine(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    (void)graph;
+    text_addf(out, "combine($0, $1, $2, groups=%u, sharding=$G)", n->attr.experts.groups);
+}
+
+const struct graph_op_row graph_op_dispatch = {.name = "dispatch",
+                                               .linear = KERN_LINEAR_IN_ALL,
+                                               .passes_sums = true,
+                                               .reverse = reverse_dispatch,
+                                               .need = need,
+                                               .made = padding_zero_kept,
+                                               .jax = jax_dispatch};
+
+const struct graph_op_row graph_op_combine = {.name = "combine",
+                                              .linear = KERN_LINEAR_IN_ALL,
+                                              .passes_sums = true,
+                                              .reverse = reverse_combine,
+                                              .need = need,
+                                              .made = padding_zero_kept,
+                                              .jax = jax_combine};

@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "graph/graph.h"
+#include "base/text.h"
+#include "graph/ops/padding.h"
 
 /* The error in a routing; NULL: none. */
 static const char *find_fault(const struct kern_routing_spec *s)
@@ -118,3 +119,24 @@ uint32_t graph_count(struct graph *graph, const char *name, enum shd_dtype dtype
     node.stop_gradient = true;
     return graph_add(graph, &node, name);
 }
+
+static void jax_slots(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    const struct kern_routing *routing = n->attr.experts.routing;
+
+    (void)graph;
+    text_addf(out, "queue($0, experts=%u, groups=%u, capacity=%lld, by_choice=%s)",
+              routing->experts, n->attr.experts.groups, (long long)routing->capacity,
+              routing->slot_major ? "True" : "False");
+}
+
+static void jax_count(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    text_addf(out, "count($0, %lld, \"%s\")", (long long)graph->dims[n->attr.choice.dim].size,
+              shd_dtype_name(n->dtype));
+}
+
+const struct graph_op_row graph_op_slots = {
+    .name = "slots", .need = padding_refuse_all, .jax = jax_slots};
+const struct graph_op_row graph_op_count = {
+    .name = "count", .need = padding_refuse_all, .jax = jax_count};

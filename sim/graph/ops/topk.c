@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "graph/graph.h"
+#include "base/text.h"
+#include "graph/ops/padding.h"
 
 static bool check_sizes(struct graph *g, const char *name, int64_t n, int64_t choices,
                         const struct graph_limits *l)
@@ -54,3 +55,14 @@ uint32_t graph_topk(struct graph *graph, const char *name, uint32_t scores, uint
     node.stop_gradient = true;
     return graph_add(graph, &node, name);
 }
+
+static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    const struct graph_limits *limits = &n->attr.topk.limits;
+
+    text_addf(out, "largest($0, %lld, groups=%u, kept=%u, by_largest=%s)",
+              (long long)graph->dims[n->dims[n->rank - 1]].size, limits->groups, limits->kept,
+              limits->by_largest ? "True" : "False");
+}
+
+const struct graph_op_row graph_op_topk = {.name = "top k", .need = padding_refuse_all, .jax = jax};

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+#include "graph/ops/padding.h"
 #include "graph/ops/reverse.h"
 
 /* Add a node that puts parts of one or two arrays at places of a result with `to_dim` in place of
@@ -13,14 +15,12 @@
 static uint32_t place(struct graph *graph, const char *name, const uint32_t *inputs,
                       uint32_t ninputs, const union graph_attr *attr)
 {
-    struct graph_node node = {.op = GRAPH_WINDOW, .ninputs = ninputs, .attr = *attr};
-    const struct graph_node *n = &graph->nodes[inputs[0]];
+    struct graph_node node = graph_like(graph, GRAPH_WINDOW, inputs[0]);
 
+    node.ninputs = ninputs;
+    node.attr = *attr;
     memcpy(node.inputs, inputs, ninputs * sizeof *inputs);
-    node.dtype = n->dtype;
-    node.rank = n->rank;
-    for (uint32_t d = 0; d < n->rank; d++)
-        node.dims[d] = n->dims[d] == attr->window.dim[0] ? attr->window.to_dim : n->dims[d];
+    node.dims[graph_place(&node, attr->window.dim[0])] = attr->window.to_dim;
     return graph_add(graph, &node, name);
 }
 
@@ -69,7 +69,7 @@ uint32_t graph_concat(struct graph *graph, const char *name, uint32_t a, uint32_
 }
 
 /* Gradients take the way back: from places in the result to places in the operands. */
-void reverse_window(struct reverse *r, uint32_t node, uint32_t adjoint)
+static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph_node n = r->graph->nodes[node];
 
@@ -87,3 +87,27 @@ void reverse_window(struct reverse *r, uint32_t node, uint32_t adjoint)
                     place(r->graph, reverse_name(r->graph, node, n.inputs[k]), &adjoint, 1, &back));
     }
 }
+
+/* A window's places are numbers, which exclude the padding. */
+static struct within made(const struct padding *p, const struct graph_node *n, uint32_t d)
+{
+    for (uint32_t k = 0; k < n->ninputs; k++)
+        if (n->dims[d] != n->attr.window.to_dim &&
+            !padding_is_zero(padding_within(p, n->inputs[k], n->dims[d])))
+            return padding_unknown;
+    return padding_zero(p, n, d);
+}
+
+/* Slices of the operands, each placed into zeros. */
+static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    for (uint32_t k = 0; k < n->ninputs; k++)
+        text_addf(out, "%swindow($%u, axis=%u, first=%lld, to=%lld, count=%lld, size=%lld)",
+                  k ? " + " : "", k, graph_place(n, n->attr.window.to_dim),
+                  (long long)n->attr.window.from[k], (long long)n->attr.window.to[k],
+                  (long long)n->attr.window.count[k],
+                  (long long)graph->dims[n->attr.window.to_dim].size);
+}
+
+const struct graph_op_row graph_op_window = {
+    .name = "window", .linear = KERN_LINEAR_IN_ALL, .reverse = reverse, .made = made, .jax = jax};

@@ -14,7 +14,6 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     const struct graph_node *n = &graph->nodes[node];
     struct kern_map *m = &op->desc.map;
 
-    op->kernel = &kern_kernel_map;
     op->accumulates = true;
     m->dtype = n->dtype;
     m->ndims = rule->nfactors;
@@ -30,4 +29,5 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     m->instrs[0] = (struct kern_instr){KERN_ADD, {0, 1}, 0};
 }
 
-const struct rule_op rule_accumulate = {rule_by_names, lower, false};
+const struct rule_op rule_accumulate = {
+    .rule = rule_by_names, .kernel = &kern_kernel_map, .lower = lower};

@@ -114,8 +114,8 @@ static void rule_backward(struct rule *out, const struct graph *graph, uint32_t 
     set_key_side(out->result[2], n, VALUE_DIM);
 }
 
-static void describe(struct program_op *op, const struct graph *graph, uint32_t node,
-                     const struct rule *rule, const int64_t *extents)
+static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
+                  const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
     uint32_t all = blocks_of(n);
@@ -148,19 +148,7 @@ static void describe(struct program_op *op, const struct graph *graph, uint32_t 
         op->offsets[op->noffsets++] = (struct program_offset){op->inputs[Q], 0};
 }
 
-static void lower_forward(struct program_op *op, const struct graph *graph, uint32_t node,
-                          const struct rule *rule, const int64_t *extents)
-{
-    op->kernel = &kern_kernel_attention;
-    describe(op, graph, node, rule, extents);
-}
-
-static void lower_backward(struct program_op *op, const struct graph *graph, uint32_t node,
-                           const struct rule *rule, const int64_t *extents)
-{
-    op->kernel = &kern_kernel_attention_grad;
-    describe(op, graph, node, rule, extents);
-}
-
-const struct rule_op rule_attention = {rule_forward, lower_forward, false};
-const struct rule_op rule_attention_grad = {rule_backward, lower_backward, false};
+const struct rule_op rule_attention = {
+    .rule = rule_forward, .kernel = &kern_kernel_attention, .lower = lower};
+const struct rule_op rule_attention_grad = {
+    .rule = rule_backward, .kernel = &kern_kernel_attention_grad, .lower = lower};

@@ -15,14 +15,15 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
 
     bool queries = n->attr.causal.query_dim != GRAPH_NONE;
 
-    op->kernel = queries ? &kern_kernel_causal : &kern_kernel_padding;
+    if (!queries)
+        op->kernel = &kern_kernel_padding;
     c->dtype = n->dtype;
     c->ndims = n->rank;
     for (uint32_t d = 0; d < n->rank; d++)
         c->extent[d] = extents[rule->result[0][d]];
     rule_strides(c->stride, n->rank, rule->result[0], extents);
-    c->query_dim = queries ? rule_place(n, n->attr.causal.query_dim) : n->rank;
-    c->key_dim = rule_place(n, n->attr.causal.key_dim);
+    c->query_dim = queries ? graph_place(n, n->attr.causal.query_dim) : n->rank;
+    c->key_dim = graph_place(n, n->attr.causal.key_dim);
     c->held = graph->dims[n->attr.causal.key_dim].held;
     c->masked = n->attr.causal.masked;
     op->noffsets = 2;
@@ -30,4 +31,5 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     op->offsets[1] = (struct program_offset){op->outputs[0], c->key_dim};
 }
 
-const struct rule_op rule_causal = {rule_by_names, lower, false};
+const struct rule_op rule_causal = {
+    .rule = rule_by_names, .kernel = &kern_kernel_causal, .lower = lower};

@@ -11,7 +11,6 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     const struct graph_node *n = &graph->nodes[node];
     struct kern_einsum *e = &op->desc.einsum;
 
-    op->kernel = &kern_kernel_einsum;
     e->dtype = n->dtype;
     e->ndims = rule->nfactors;
     memcpy(e->extent, extents, rule->nfactors * sizeof *extents);
@@ -22,4 +21,5 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     e->c_has = rule_factor_strides(e->c_stride, n->rank, rule->result[0], extents);
 }
 
-const struct rule_op rule_einsum = {rule_by_names, lower, false};
+const struct rule_op rule_einsum = {
+    .rule = rule_by_names, .kernel = &kern_kernel_einsum, .lower = lower};

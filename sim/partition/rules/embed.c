@@ -13,7 +13,6 @@ static void lower_forward(struct program_op *op, const struct graph *graph, uint
 {
     const struct graph_node *n = &graph->nodes[node];
 
-    op->kernel = &kern_kernel_embed;
     op->desc.embed =
         (struct kern_embed){.dtype = n->dtype,
                             .rows = extents[rule->operand[0][0]],
@@ -30,7 +29,6 @@ static void lower_backward(struct program_op *op, const struct graph *graph, uin
     const struct graph_node *n = &graph->nodes[node];
     uint32_t ids_rank = graph->nodes[n->inputs[0]].rank;
 
-    op->kernel = &kern_kernel_embed_grad;
     op->desc.embed =
         (struct kern_embed){.dtype = n->dtype,
                             .rows = extents[rule->result[0][0]],
@@ -40,5 +38,7 @@ static void lower_backward(struct program_op *op, const struct graph *graph, uin
     op->offsets[0] = (struct program_offset){op->outputs[0], 0};
 }
 
-const struct rule_op rule_embed = {rule_by_names, lower_forward, false};
-const struct rule_op rule_embed_grad = {rule_by_names, lower_backward, false};
+const struct rule_op rule_embed = {
+    .rule = rule_by_names, .kernel = &kern_kernel_embed, .lower = lower_forward};
+const struct rule_op rule_embed_grad = {
+    .rule = rule_by_names, .kernel = &kern_kernel_embed_grad, .lower = lower_backward};

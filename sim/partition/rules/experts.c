@@ -27,7 +27,6 @@ static void lower_topk(struct program_op *op, const struct graph *graph, uint32_
 {
     const struct graph_node *n = &graph->nodes[node];
 
-    op->kernel = &kern_kernel_topk;
     op->desc.topk =
         (struct kern_topk){.dtype = graph->nodes[n->inputs[0]].dtype,
                            .tokens = rule_product(rule->result[0], extents, 0, n->rank - 1),
@@ -59,7 +58,6 @@ static void lower_slots(struct program_op *op, const struct graph *graph, uint32
     const struct graph_node *n = &graph->nodes[node];
     const struct kern_routing *routing = n->attr.experts.routing;
 
-    op->kernel = &kern_kernel_slots;
     op->desc.slots = (struct kern_slots){.dtype = SHD_I32,
                                          .groups = extents[rule->result[0][0]],
                                          .tokens = routing->tokens,
@@ -78,7 +76,6 @@ static void lower_count(struct program_op *op, const struct graph *graph, uint32
     const struct graph_node *n = &graph->nodes[node];
     uint32_t rank = graph->nodes[n->inputs[0]].rank;
 
-    op->kernel = &kern_kernel_count;
     op->desc.count = (struct kern_count){.dtype = n->dtype,
                                          .ids = rule_product(rule->operand[0], extents, 0, rank),
                                          .classes = extents[rule->result[0][0]]};
@@ -110,7 +107,6 @@ static void lower_grouped(struct program_op *op, const struct graph *graph, uint
     struct kern_grouped *p = &op->desc.grouped;
     struct kern_einsum *e = &p->einsum;
 
-    op->kernel = &kern_kernel_grouped;
     e->dtype = n->dtype;
     e->ndims = rule->nfactors;
     for (uint32_t f = 0; f < rule->nfactors; f++)
@@ -128,10 +124,14 @@ static void lower_grouped(struct program_op *op, const struct graph *graph, uint
     p->routing = n->attr.experts.routing;
     op->noffsets = 1;
     op->offsets[0] = (struct program_offset){
-        op->inputs[0], rule_place(&graph->nodes[n->inputs[0]], n->attr.experts.expert_dim)};
+        op->inputs[0], graph_place(&graph->nodes[n->inputs[0]], n->attr.experts.expert_dim)};
 }
 
-const struct rule_op rule_topk = {rule_topk_of, lower_topk, false};
-const struct rule_op rule_slots = {rule_slots_of, lower_slots, false};
-const struct rule_op rule_count = {rule_by_names, lower_count, false};
-const struct rule_op rule_grouped = {rule_grouped_of, lower_grouped, false};
+const struct rule_op rule_topk = {
+    .rule = rule_topk_of, .kernel = &kern_kernel_topk, .lower = lower_topk};
+const struct rule_op rule_slots = {
+    .rule = rule_slots_of, .kernel = &kern_kernel_slots, .lower = lower_slots};
+const struct rule_op rule_count = {
+    .rule = rule_by_names, .kernel = &kern_kernel_count, .lower = lower_count};
+const struct rule_op rule_grouped = {
+    .rule = rule_grouped_of, .kernel = &kern_kernel_grouped, .lower = lower_grouped};

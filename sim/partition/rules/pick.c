@@ -19,10 +19,8 @@ static void describe(struct program_op *op, const struct graph_node *x, enum shd
                      uint32_t dim, const int8_t *factors, const int64_t *extents, uint32_t buffer,
                      int64_t nchoices)
 {
-    uint32_t at = 0;
+    uint32_t at = graph_place(x, dim);
 
-    while (x->dims[at] != dim)
-        at++;
     op->desc.pick = (struct kern_pick){.dtype = dtype,
                                        .tokens = rule_product(factors, extents, 0, at),
                                        .classes = extents[factors[at]],
@@ -37,7 +35,6 @@ static void lower_forward(struct program_op *op, const struct graph *graph, uint
 {
     const struct graph_node *n = &graph->nodes[node];
 
-    op->kernel = &kern_kernel_pick;
     describe(op, &graph->nodes[n->inputs[0]], n->dtype, n->attr.choice.dim, rule->operand[0],
              extents, op->inputs[0],
              choices(&graph->nodes[n->inputs[1]], &graph->nodes[n->inputs[0]], rule->operand[1],
@@ -49,10 +46,11 @@ static void lower_backward(struct program_op *op, const struct graph *graph, uin
 {
     const struct graph_node *n = &graph->nodes[node];
 
-    op->kernel = &kern_kernel_pick_grad;
     describe(op, n, n->dtype, n->attr.choice.dim, rule->result[0], extents, op->outputs[0],
              choices(&graph->nodes[n->inputs[0]], n, rule->operand[0], extents));
 }
 
-const struct rule_op rule_pick = {rule_by_names, lower_forward, false};
-const struct rule_op rule_pick_grad = {rule_by_names, lower_backward, false};
+const struct rule_op rule_pick = {
+    .rule = rule_by_names, .kernel = &kern_kernel_pick, .lower = lower_forward};
+const struct rule_op rule_pick_grad = {
+    .rule = rule_by_names, .kernel = &kern_kernel_pick_grad, .lower = lower_backward};

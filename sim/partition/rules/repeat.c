@@ -45,16 +45,16 @@ static void describe(struct program_op *op, const struct graph *graph, uint32_t 
 static void lower_forward(struct program_op *op, const struct graph *graph, uint32_t node,
                           const struct rule *rule, const int64_t *extents)
 {
-    op->kernel = &kern_kernel_repeat;
     describe(op, graph, node, rule, extents, op->outputs[0], op->inputs[0]);
 }
 
 static void lower_backward(struct program_op *op, const struct graph *graph, uint32_t node,
                            const struct rule *rule, const int64_t *extents)
 {
-    op->kernel = &kern_kernel_repeat_sum;
     describe(op, graph, node, rule, extents, op->inputs[0], op->outputs[0]);
 }
 
-const struct rule_op rule_repeat = {rule, lower_forward, false};
-const struct rule_op rule_repeat_sum = {rule, lower_backward, false};
+const struct rule_op rule_repeat = {
+    .rule = rule, .kernel = &kern_kernel_repeat, .lower = lower_forward};
+const struct rule_op rule_repeat_sum = {
+    .rule = rule, .kernel = &kern_kernel_repeat_sum, .lower = lower_backward};

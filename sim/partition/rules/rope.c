@@ -19,14 +19,13 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     const struct graph_node *n = &graph->nodes[node];
     struct kern_rope *r = &op->desc.rope;
 
-    op->kernel = &kern_kernel_rope;
     r->dtype = n->dtype;
     r->ndims = n->rank;
     for (uint32_t d = 0; d < n->rank; d++)
         r->extent[d] = extents[rule->result[0][d]];
     rule_strides(r->stride, n->rank, rule->result[0], extents);
-    r->position_dim = rule_place(n, n->attr.rope.position_dim);
-    r->pair_dim = rule_place(n, n->attr.rope.pair_dim);
+    r->position_dim = graph_place(n, n->attr.rope.position_dim);
+    r->pair_dim = graph_place(n, n->attr.rope.pair_dim);
     r->position0 = n->attr.rope.position0;
     r->theta = n->attr.rope.theta;
     r->interleaved = n->attr.rope.interleaved;
@@ -36,4 +35,4 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     op->offsets[0] = (struct program_offset){op->outputs[0], r->position_dim};
 }
 
-const struct rule_op rule_rope = {rule, lower, false};
+const struct rule_op rule_rope = {.rule = rule, .kernel = &kern_kernel_rope, .lower = lower};

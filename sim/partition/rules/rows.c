@@ -91,5 +91,5 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
                                      .routing = n->attr.experts.routing};
 }
 
-const struct rule_op rule_dispatch = {rule_of_dispatch, lower, false};
-const struct rule_op rule_combine = {rule_of_combine, lower, false};
+const struct rule_op rule_dispatch = {.rule = rule_of_dispatch, .lower = lower, .moves_rows = true};
+const struct rule_op rule_combine = {.rule = rule_of_combine, .lower = lower, .moves_rows = true};

@@ -11,10 +11,9 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
                   const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
-    uint32_t at = rule_place(n, n->attr.shift.dim);
+    uint32_t at = graph_place(n, n->attr.shift.dim);
     int64_t extent = extents[rule->result[0][at]], by = extent > 0 ? n->attr.shift.by % extent : 0;
 
-    op->kernel = &kern_kernel_window;
     op->ninputs = 2; /* the shard twice: elements that move up, and elements that wrap around */
     op->inputs[1] = op->inputs[0];
     op->desc.window = (struct kern_window){
@@ -30,4 +29,5 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     };
 }
 
-const struct rule_op rule_shift = {rule_by_names, lower, false};
+const struct rule_op rule_shift = {
+    .rule = rule_by_names, .kernel = &kern_kernel_window, .lower = lower};

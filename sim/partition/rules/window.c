@@ -24,11 +24,8 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     const struct graph_node *n = &graph->nodes[node];
     const union graph_attr *attr = &n->attr;
     struct kern_window *w = &op->desc.window;
-    uint32_t at = 0;
+    uint32_t at = graph_place(n, attr->window.to_dim);
 
-    while (n->dims[at] != attr->window.to_dim)
-        at++;
-    op->kernel = &kern_kernel_window;
     w->dtype = n->dtype;
     w->ninputs = n->ninputs;
     w->outer = rule_product(rule->result[0], extents, 0, at);
@@ -41,4 +38,4 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     memcpy(w->count, attr->window.count, sizeof w->count);
 }
 
-const struct rule_op rule_window = {rule, lower, false};
+const struct rule_op rule_window = {.rule = rule, .kernel = &kern_kernel_window, .lower = lower};

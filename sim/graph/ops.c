@@ -1,0 +1,34 @@
+/* Table of the ops of a graph.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "graph/ops.h"
+
+#define LISTED(op, called) [op] = &graph_op_##called,
+static const struct graph_op_row *const rows[GRAPH_NOPS] = {GRAPH_OPS(LISTED)};
+#undef LISTED
+
+const struct graph_op_row *graph_op(enum graph_op op)
+{
+    return rows[op];
+}
+
+enum kern_linear graph_linearity(const struct graph_node *node)
+{
+    if (node->op == GRAPH_MAP)
+        return kern_fns[node->fn].linear;
+    if (node->op == GRAPH_REDUCE && node->reduce != SHD_SUM)
+        return KERN_NOT_LINEAR;
+    return rows[node->op]->linear;
+}
+
+bool graph_is_linear(const struct graph *graph, const struct graph_node *node, uint32_t k)
+{
+    enum kern_linear linear = graph_linearity(node);
+
+    if (graph->nodes[node->inputs[k]].dtype == SHD_I32)
+        return false;
+    return linear == KERN_LINEAR_IN_FIRST ? k == 0 : linear != KERN_NOT_LINEAR;
+}

@@ -1,0 +1,226 @@
+/* Op: an elementwise function of one or two arrays.  What is true of each function stands in
+ * kern_fns; its derivative is here.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "graph/ops/padding.h"
+#include "graph/ops/reverse.h"
+
+/* ---- derivatives ---- */
+
+/* A factor of a product.  A factor that is itself a product with a smaller array, as a norm's
+ * before its scale, is recomputed: forward, both products are one kernel, and the inner product's
+ * derivative reads its factors anyway. */
+static uint32_t factor_of(struct reverse *r, uint32_t factor)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[factor];
+    uint32_t made;
+
+    if (n.op != GRAPH_MAP || n.fn != KERN_MUL || n.phase == GRAPH_BACKWARD || n.stop_gradient ||
+        n.stage != g->stage || r->adjoints[factor].again ||
+        (g->nodes[n.inputs[0]].rank == n.rank && g->nodes[n.inputs[1]].rank == n.rank))
+        return reverse_value(r, factor);
+    made = graph_map(g, n.name, KERN_MUL, reverse_value(r, n.inputs[0]),
+                     reverse_value(r, n.inputs[1]), 0);
+    if (made != GRAPH_NONE)
+        r->adjoints[factor].again = made;
+    return made;
+}
+
+/* d fn(x) / dx at x, given y = fn(x), for a nonlinear function of one operand. */
+static uint32_t slope(struct graph *g, const char *name, const struct graph_node *n, uint32_t y)
+{
+    uint32_t x = n->inputs[0], t;
+
+    switch (n->fn) {
+    case KERN_EXP:
+        return y;
+    case KERN_LOG:
+        t = graph_map(g, name, KERN_FILL, x, GRAPH_NONE, 1);
+        return graph_map(g, name, KERN_DIV, t, x, 0);
+    case KERN_SQRT:
+        t = graph_map(g, name, KERN_FILL, x, GRAPH_NONE, 0.5);
+        return graph_map(g, name, KERN_DIV, t, y, 0);
+    case KERN_RSQRT: /* -1/2 y^3 */
+        t = graph_map(g, name, KERN_MUL, y, y, 0);
+        t = graph_map(g, name, KERN_MUL, t, y, 0);
+        return graph_map(g, name, KERN_SCALE, t, GRAPH_NONE, -0.5);
+    case KERN_TANH: /* 1 - y^2 */
+        t = graph_map(g, name, KERN_MUL, y, y, 0);
+        t = graph_map(g, name, KERN_NEG, t, GRAPH_NONE, 0);
+        return graph_map(g, name, KERN_ADD_SCALAR, t, GRAPH_NONE, 1);
+    case KERN_SIGMOID: /* y - y^2 */
+        t = graph_map(g, name, KERN_MUL, y, y, 0);
+        return graph_map(g, name, KERN_SUB, y, t, 0);
+    case KERN_RELU:
+        return graph_map(g, name, KERN_STEP, x, GRAPH_NONE, 0);
+    case KERN_GELU:
+        return graph_map(g, name, KERN_GELU_GRAD, x, GRAPH_NONE, 0);
+    case KERN_SILU:
+        return graph_map(g, name, KERN_SILU_GRAD, x, GRAPH_NONE, 0);
+    default:
+        return graph_fail(g, SHD_EUNSUPPORTED, "'%s' has no derivative", kern_fns[n->fn].name);
+    }
+}
+
+static void reverse_unary(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    const char *name = reverse_name(g, node, n.inputs[0]);
+
+    switch (n.fn) {
+    case KERN_COPY:
+    case KERN_ADD_SCALAR:
+        reverse_add(r, n.inputs[0], adjoint);
+        return;
+    case KERN_CONVERT:
+        reverse_add(r, n.inputs[0], graph_convert(g, name, g->nodes[n.inputs[0]].dtype, adjoint));
+        return;
+    case KERN_NEG:
+        reverse_add(r, n.inputs[0], graph_map(g, name, KERN_NEG, adjoint, GRAPH_NONE, 0));
+        return;
+    case KERN_SCALE:
+        reverse_add(r, n.inputs[0], graph_map(g, name, KERN_SCALE, adjoint, GRAPH_NONE, n.scalar));
+        return;
+    case KERN_STEP: /* constant almost everywhere */
+    case KERN_FINITE:
+        return;
+    default:
+        reverse_add(
+            r, n.inputs[0],
+            graph_map(g, name, KERN_MUL, adjoint, slope(g, name, &n, reverse_value(r, node)), 0));
+        return;
+    }
+}
+
+/* y = a / b: da = g / b, db = -g * y / b.  A softmax divides exponentials by their sum; the slope
+ * of exp, its value, is recomputed as y * b, since both y and b are read here. */
+static void reverse_div(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    uint32_t a = n.inputs[0], b = n.inputs[1], da, db;
+
+    da = graph_map(g, reverse_name(g, node, a), KERN_DIV, adjoint, b, 0);
+    db = graph_map(g, reverse_name(g, node, b), KERN_NEG, da, GRAPH_NONE, 0);
+    reverse_add(r, b, reverse_product(r, db, node, node, b));
+    reverse_add(r, a, reverse_sum_to(r, da, node, a));
+    if (g->err.status == SHD_OK && g->nodes[a].op == GRAPH_MAP && g->nodes[a].fn == KERN_EXP &&
+        g->nodes[a].rank == n.rank && g->nodes[b].rank < n.rank && g->nodes[a].stage == n.stage)
+        r->adjoints[a].again = graph_map(g, g->nodes[a].name, KERN_MUL, node, b, 0);
+}
+
+/* y = max(a, b) or min(a, b): the gradient goes to the operand that y came from, to a if both are
+ * equal. */
+static void reverse_choice(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    uint32_t a = n.inputs[0], b = n.inputs[1], to_a, to_b;
+    const char *name = reverse_name(g, node, a);
+
+    to_a = graph_map(g, name, KERN_EQUAL, node, a, 0);
+    to_b = graph_map(g, name, KERN_NEG, to_a, GRAPH_NONE, 0);
+    to_b = graph_map(g, name, KERN_ADD_SCALAR, to_b, GRAPH_NONE, 1);
+    reverse_add(r, a, reverse_product(r, adjoint, to_a, node, a));
+    reverse_add(r, b, reverse_product(r, adjoint, to_b, node, b));
+}
+
+static void reverse_binary(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    uint32_t a = n.inputs[0], b = n.inputs[1];
+
+    switch (n.fn) {
+    case KERN_ADD:
+        reverse_add(r, a, reverse_sum_to(r, adjoint, node, a));
+        reverse_add(r, b, reverse_sum_to(r, adjoint, node, b));
+        return;
+    case KERN_SUB:
+        reverse_add(r, a, reverse_sum_to(r, adjoint, node, a));
+        adjoint = graph_map(g, reverse_name(g, node, b), KERN_NEG, adjoint, GRAPH_NONE, 0);
+        reverse_add(r, b, reverse_sum_to(r, adjoint, node, b));
+        return;
+    case KERN_MUL:
+        reverse_add(r, a, reverse_product(r, adjoint, factor_of(r, b), node, a));
+        reverse_add(r, b, reverse_product(r, adjoint, factor_of(r, a), node, b));
+        return;
+    case KERN_DIV:
+        reverse_div(r, node, adjoint);
+        return;
+    case KERN_MAX:
+    case KERN_MIN:
+        reverse_choice(r, node, adjoint);
+        return;
+    case KERN_EQUAL: /* constant almost everywhere */
+        return;
+    case KERN_GATE:
+        adjoint = graph_map(g, reverse_name(g, node, a), KERN_GATE, adjoint, b, 0);
+        reverse_add(r, a, reverse_sum_to(r, adjoint, node, a));
+        return;
+    default:
+        graph_fail(g, SHD_EUNSUPPORTED, "'%s' has no derivative", kern_fns[n.fn].name);
+    }
+}
+
+static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    if (r->graph->nodes[node].ninputs == 2)
+        reverse_binary(r, node, adjoint);
+    else
+        reverse_unary(r, node, adjoint);
+}
+
+/* ---- padding ---- */
+
+/* Value of an elementwise function at known operands. */
+static double value_at(const struct graph_node *n, const struct within *operands)
+{
+    struct kern_map map = {.dtype = SHD_F64, .ninputs = n->ninputs, .ninstrs = 1};
+    const void *in[2] = {&operands[0].value, &operands[1].value};
+    double out = NAN;
+
+    map.in_dtype[0] = map.in_dtype[1] = SHD_F64;
+    map.instrs[0] = (struct kern_instr){
+        .fn = n->fn == KERN_CONVERT ? KERN_COPY : n->fn, .src = {0, 1}, .scalar = n->scalar};
+    kern_map_run(&map, in, &out, 1);
+    return out;
+}
+
+static struct within made(const struct padding *p, const struct graph_node *n, uint32_t d)
+{
+    struct within operands[2] = {padding_unknown, padding_unknown};
+    bool all = true;
+
+    for (uint32_t k = 0; k < n->ninputs && k < 2; k++) {
+        operands[k] = padding_within(p, n->inputs[k], n->dims[d]);
+        all = all && operands[k].known;
+    }
+    if (all || n->fn == KERN_FILL)
+        return (struct within){true, value_at(n, operands)};
+    if (n->fn == KERN_MUL)
+        return padding_product(operands[0], operands[1]);
+    if ((n->fn == KERN_DIV && padding_is_zero(operands[0])) ||
+        (n->fn == KERN_GATE && (padding_is_zero(operands[0]) || padding_is_zero(operands[1]))))
+        return padding_zero(p, n, d);
+    if ((n->fn == KERN_ADD || n->fn == KERN_SUB) && operands[0].known && isinf(operands[0].value))
+        return operands[0];
+    return padding_unknown;
+}
+
+static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    (void)graph;
+    text_add(out, kern_fns[n->fn].jax);
+}
+
+const struct graph_op_row graph_op_map = {
+    .name = "map", .passes_sums = true, .flat = true, .reverse = reverse, .made = made, .jax = jax};
