@@ -81,6 +81,28 @@ static bool read_number_key(struct lines *l, const struct expr *call, const char
     return !e || read_number(l, e, out);
 }
 
+/* Read arguments: of each letter of `takes` an array in the result's dims (x), any array (a), a dim
+ * of the array before (d), or any dim (n).  False after an error. */
+static bool read_args(struct lines *l, const struct expr *call, const struct expr_dims *target,
+                      const char *takes, uint32_t *out)
+{
+    uint32_t array = GRAPH_NONE;
+
+    for (uint32_t i = 0; takes[i]; i++) {
+        const struct expr *e = positional(call, i);
+
+        if (takes[i] == 'd')
+            out[i] = dim_of(l, e, array);
+        else if (takes[i] == 'n')
+            out[i] = dim_argument(l, e);
+        else
+            out[i] = array = lines_eval_array(l, e, takes[i] == 'x' ? target : NULL);
+        if (out[i] == GRAPH_NONE)
+            return false;
+    }
+    return true;
+}
+
 /* ---- products and sums ---- */
 
 static bool listed(const uint32_t *dims, uint32_t count, uint32_t dim)
@@ -164,8 +186,12 @@ static uint32_t build_einsum(struct lines *l, const struct expr *call,
 
 /* Build a reduction to the target dims, in the order of its operand. */
 static uint32_t build_reduce(struct lines *l, const struct expr *call,
-                             const struct expr_dims *target, enum shd_reduce_op op)
+                             const struct expr_dims *target)
 {
+    enum shd_reduce_op op = !strcmp(call->name, "sum")    ? SHD_SUM
+                            : !strcmp(call->name, "mean") ? SHD_MEAN
+                            : !strcmp(call->name, "max")  ? SHD_MAX
+                                                          : SHD_MIN;
     uint32_t x = lines_eval_array(l, call->args[0], NULL), dims[EXPR_DIMS_MAX], nkeep = 0;
     uint32_t keep[GRAPH_RANK_MAX];
 
@@ -189,39 +215,16 @@ static uint32_t build_reduce(struct lines *l, const struct expr *call,
     return graph_reduce(l->graph, lines_node_name(l, call->name), op, x, keep, nkeep);
 }
 
-static uint32_t build_sum(struct lines *l, const struct expr *call, const struct expr_dims *target)
-{
-    return build_reduce(l, call, target, SHD_SUM);
-}
-
-static uint32_t build_mean(struct lines *l, const struct expr *call, const struct expr_dims *target)
-{
-    return build_reduce(l, call, target, SHD_MEAN);
-}
-
-static uint32_t build_max(struct lines *l, const struct expr *call, const struct expr_dims *target)
-{
-    return build_reduce(l, call, target, SHD_MAX);
-}
-
-static uint32_t build_min(struct lines *l, const struct expr *call, const struct expr_dims *target)
-{
-    return build_reduce(l, call, target, SHD_MIN);
-}
-
 /* ---- normalisation ---- */
 
 static uint32_t build_softmax(struct lines *l, const struct expr *call,
                               const struct expr_dims *target)
 {
-    uint32_t x = lines_eval_array(l, call->args[0], target), dim;
+    uint32_t args[2]; /* x, dim */
 
-    if (x == GRAPH_NONE)
+    if (!read_args(l, call, target, "xd", args))
         return GRAPH_NONE;
-    dim = dim_of(l, call->args[1], x);
-    if (dim == GRAPH_NONE)
-        return GRAPH_NONE;
-    return layer_softmax(l->graph, lines_node_name(l, "softmax"), x, dim);
+    return layer_softmax(l->graph, lines_node_name(l, "softmax"), args[0], args[1]);
 }
 
 /* Transpose x so that `dim` is its last dimension, as graph norms require. */
@@ -255,58 +258,42 @@ static bool vector_argument(struct lines *l, const struct expr *e, uint32_t dim,
     return false;
 }
 
-static uint32_t build_norm(struct lines *l, const struct expr *call, const struct expr_dims *target,
-                           bool centred)
+static uint32_t build_norm(struct lines *l, const struct expr *call, const struct expr_dims *target)
 {
-    uint32_t x = lines_eval_array(l, positional(call, 0), target), dim, scale, bias;
+    bool centred = !strcmp(call->name, "layer_norm");
+    uint32_t args[2], x, dim, scale, bias;
     const char *name = lines_node_name(l, call->name);
     double eps = centred ? 1e-5 : 1e-6;
 
-    if (x == GRAPH_NONE)
+    if (!read_args(l, call, target, "xd", args))
         return GRAPH_NONE;
-    dim = dim_of(l, positional(call, 1), x);
-    if (dim == GRAPH_NONE || !vector_argument(l, positional(call, 2), dim, &scale) ||
+    dim = args[1];
+    if (!vector_argument(l, positional(call, 2), dim, &scale) ||
         !vector_argument(l, positional(call, 3), dim, &bias) ||
         !read_number_key(l, call, "eps", &eps))
         return GRAPH_NONE;
-    x = lines_checked(l, call->at, with_last(l, x, dim));
+    x = lines_checked(l, call->at, with_last(l, args[0], dim));
     if (x == GRAPH_NONE)
         return GRAPH_NONE;
     return centred ? layer_layer_norm(l->graph, name, x, scale, bias, eps)
                    : layer_rms_norm(l->graph, name, x, scale, eps);
 }
 
-static uint32_t build_rms_norm(struct lines *l, const struct expr *call,
-                               const struct expr_dims *target)
-{
-    return build_norm(l, call, target, false);
-}
-
-static uint32_t build_layer_norm(struct lines *l, const struct expr *call,
-                                 const struct expr_dims *target)
-{
-    return build_norm(l, call, target, true);
-}
-
 /* ---- attention ---- */
 
 static uint32_t build_rope(struct lines *l, const struct expr *call, const struct expr_dims *target)
 {
-    uint32_t x = lines_eval_array(l, positional(call, 0), target), position, pair;
+    uint32_t args[3]; /* x, position, pair */
     bool interleaved = false;
     double theta = 10000;
 
-    if (x == GRAPH_NONE || !read_number_key(l, call, "theta", &theta) ||
+    if (!read_args(l, call, target, "xdd", args) || !read_number_key(l, call, "theta", &theta) ||
         !read_flag(l, call, "interleaved", &interleaved))
         return GRAPH_NONE;
     if (!(theta > 1))
         return lines_error(l, find_key(call, "theta")->at, "theta of %g; expected more than 1",
                            theta);
-    position = dim_of(l, positional(call, 1), x);
-    pair = dim_of(l, positional(call, 2), x);
-    if (position == GRAPH_NONE || pair == GRAPH_NONE)
-        return GRAPH_NONE;
-    return graph_rope(l->graph, lines_node_name(l, "rope"), x, position, pair, 0, theta,
+    return graph_rope(l->graph, lines_node_name(l, "rope"), args[0], args[1], args[2], 0, theta,
                       interleaved);
 }
 
@@ -343,15 +330,12 @@ static uint32_t build_attention(struct lines *l, const struct expr *call,
 static uint32_t build_causal_mask(struct lines *l, const struct expr *call,
                                   const struct expr_dims *target)
 {
-    uint32_t x = lines_eval_array(l, call->args[0], target), query, key;
+    uint32_t args[3]; /* x, query, key */
 
-    if (x == GRAPH_NONE)
+    if (!read_args(l, call, target, "xdd", args))
         return GRAPH_NONE;
-    query = dim_of(l, call->args[1], x);
-    key = dim_of(l, call->args[2], x);
-    if (query == GRAPH_NONE || key == GRAPH_NONE)
-        return GRAPH_NONE;
-    return graph_causal_mask(l->graph, lines_node_name(l, "causal_mask"), x, query, key, -1e30);
+    return graph_causal_mask(l->graph, lines_node_name(l, "causal_mask"), args[0], args[1], args[2],
+                             -1e30);
 }
 
 /* ---- moving ---- */
@@ -367,80 +351,64 @@ static uint32_t build_transpose(struct lines *l, const struct expr *call,
 static uint32_t build_repeat(struct lines *l, const struct expr *call,
                              const struct expr_dims *target)
 {
-    uint32_t x = lines_eval_array(l, call->args[0], NULL), from, to;
+    uint32_t args[3]; /* x, from, to */
     bool rename = !strcmp(call->name, "rename");
-    const struct graph_dim *dims;
+    const struct graph_dim *from, *to;
 
-    (void)target;
-    if (x == GRAPH_NONE)
+    if (!read_args(l, call, target, "adn", args))
         return GRAPH_NONE;
-    from = dim_of(l, call->args[1], x);
-    to = dim_argument(l, call->args[2]);
-    if (from == GRAPH_NONE || to == GRAPH_NONE)
-        return GRAPH_NONE;
-    dims = l->graph->dims;
-    if (rename && dims[from].size != dims[to].size)
+    from = &l->graph->dims[args[1]];
+    to = &l->graph->dims[args[2]];
+    if (rename && from->size != to->size)
         return lines_error(l, call->args[2]->at, "dim '%s' has size %lld, not %lld as '%s' has",
-                           dims[to].name, (long long)dims[to].size, (long long)dims[from].size,
-                           dims[from].name);
-    return graph_repeat(l->graph, lines_node_name(l, call->name), x, from, to);
+                           to->name, (long long)to->size, (long long)from->size, from->name);
+    return graph_repeat(l->graph, lines_node_name(l, call->name), args[0], args[1], args[2]);
 }
 
 static uint32_t build_slice(struct lines *l, const struct expr *call,
                             const struct expr_dims *target)
 {
-    uint32_t x = lines_eval_array(l, call->args[0], NULL), from, to;
+    uint32_t args[3]; /* x, from, to */
+    const struct graph_dim *from, *to;
     double start;
 
-    (void)target;
-    if (x == GRAPH_NONE)
+    if (!read_args(l, call, target, "adn", args) || !read_number(l, call->args[3], &start))
         return GRAPH_NONE;
-    from = dim_of(l, call->args[1], x);
-    to = dim_argument(l, call->args[2]);
-    if (from == GRAPH_NONE || to == GRAPH_NONE || !read_number(l, call->args[3], &start))
-        return GRAPH_NONE;
-    if (start < 0 || start != floor(start) ||
-        start + (double)l->graph->dims[to].size > (double)l->graph->dims[from].size)
+    from = &l->graph->dims[args[1]];
+    to = &l->graph->dims[args[2]];
+    if (start < 0 || start != floor(start) || start + (double)to->size > (double)from->size)
         return lines_error(l, call->args[3]->at, "%lld elements from %g on are not in '%s' of %lld",
-                           (long long)l->graph->dims[to].size, start, l->graph->dims[from].name,
-                           (long long)l->graph->dims[from].size);
-    return graph_slice(l->graph, lines_node_name(l, "slice"), x, from, to, (int64_t)start);
+                           (long long)to->size, start, from->name, (long long)from->size);
+    return graph_slice(l->graph, lines_node_name(l, "slice"), args[0], args[1], args[2],
+                       (int64_t)start);
 }
 
 static uint32_t build_shift(struct lines *l, const struct expr *call,
                             const struct expr_dims *target)
 {
-    uint32_t x = lines_eval_array(l, call->args[0], NULL), along;
+    uint32_t args[2]; /* x, dim */
+    const struct graph_dim *along;
     double by;
 
-    (void)target;
-    if (x == GRAPH_NONE)
+    if (!read_args(l, call, target, "ad", args) || !read_number(l, call->args[2], &by))
         return GRAPH_NONE;
-    along = dim_of(l, call->args[1], x);
-    if (along == GRAPH_NONE || !read_number(l, call->args[2], &by))
-        return GRAPH_NONE;
-    if (by != floor(by) || fabs(by) > (double)l->graph->dims[along].size)
+    along = &l->graph->dims[args[1]];
+    if (by != floor(by) || fabs(by) > (double)along->size)
         return lines_error(l, call->args[2]->at,
                            "a shift by %g along '%s'; expected a whole number up to its size, %lld",
-                           by, l->graph->dims[along].name, (long long)l->graph->dims[along].size);
-    return graph_shift(l->graph, lines_node_name(l, "shift"), x, along, (int64_t)by);
+                           by, along->name, (long long)along->size);
+    return graph_shift(l->graph, lines_node_name(l, "shift"), args[0], args[1], (int64_t)by);
 }
 
 static uint32_t build_concat(struct lines *l, const struct expr *call,
                              const struct expr_dims *target)
 {
-    uint32_t a = lines_eval_array(l, call->args[0], NULL);
-    uint32_t b = lines_eval_array(l, call->args[2], NULL), a_dim, b_dim, to;
+    uint32_t args[5]; /* a, a_dim, b, b_dim, to */
 
-    (void)target;
-    if (a == GRAPH_NONE || b == GRAPH_NONE)
+    if (!read_args(l, call, target, "adadn", args))
         return GRAPH_NONE;
-    a_dim = dim_of(l, call->args[1], a);
-    b_dim = dim_of(l, call->args[3], b);
-    to = dim_argument(l, call->args[4]);
-    if (a_dim == GRAPH_NONE || b_dim == GRAPH_NONE || to == GRAPH_NONE)
-        return GRAPH_NONE;
-    return graph_concat(l->graph, lines_node_name(l, "concat"), a, a_dim, b, b_dim, to);
+    return graph_concat(l->graph, lines_node_name(l, "concat"), args[0], args[1], args[2], args[3],
+                        args[4]);
 }
 
 /* ---- choosing ---- */
@@ -524,92 +492,35 @@ static uint32_t build_stop_gradient(struct lines *l, const struct expr *call,
 }
 
 const struct lines_function lines_functions[] = {
-    {"einsum",
-     1,
-     EXPR_ARGS_MAX,
-     {NULL},
-     "a, b, ...",
-     "product, summed over what the result lacks",
+    {"einsum", 1, EXPR_ARGS_MAX, "a, b, ...", "product, summed over what the result lacks",
      build_einsum},
-    {"sum", 1, 1, {NULL}, "x", "over what the result lacks", build_sum},
-    {"mean", 1, 1, {NULL}, "x", "over what the result lacks", build_mean},
-    {"max",
-     1,
-     1,
-     {NULL},
-     "x",
-     "over what the result lacks; of two arrays, the larger of each",
-     build_max},
-    {"min",
-     1,
-     1,
-     {NULL},
-     "x",
-     "over what the result lacks; of two arrays, the smaller of each",
-     build_min},
-    {"softmax", 2, 2, {NULL}, "x, dim", "over one dim", build_softmax},
-    {"rms_norm",
-     2,
-     3,
-     {"eps"},
-     "x, dim, scale, eps=1e-6",
-     "x / sqrt(mean(x^2) + eps) * scale",
-     build_rms_norm},
-    {"layer_norm",
-     2,
-     4,
-     {"eps"},
-     "x, dim, scale, bias, eps=1e-5",
-     "(x - mean) / sqrt(var + eps) * scale + bias",
-     build_layer_norm},
-    {"rope",
-     3,
-     3,
-     {"theta", "interleaved"},
-     "x, position, pair, theta=10000, interleaved=false",
-     "rotary embedding: pairs along one dim turn with the position along another",
-     build_rope},
-    {"attention",
-     3,
-     3,
-     {"causal", "scale"},
-     "q, k, v, causal=false, scale=1/sqrt(width)",
-     "of [batch, seq, heads, width]; k and v may have fewer heads",
-     build_attention},
-    {"causal_mask",
-     3,
-     3,
-     {NULL},
-     "x, query, key",
-     "-1e30 where the key is after the query",
+    {"sum", 1, 1, "x", "over what the result lacks", build_reduce},
+    {"mean", 1, 1, "x", "over what the result lacks", build_reduce},
+    {"max", 1, 1, "x", "over what the result lacks; of two arrays, the larger of each",
+     build_reduce},
+    {"min", 1, 1, "x", "over what the result lacks; of two arrays, the smaller of each",
+     build_reduce},
+    {"softmax", 2, 2, "x, dim", "over one dim", build_softmax},
+    {"rms_norm", 2, 3, "x, dim, scale, eps=1e-6", "x / sqrt(mean(x^2) + eps) * scale", build_norm},
+    {"layer_norm", 2, 4, "x, dim, scale, bias, eps=1e-5",
+     "(x - mean) / sqrt(var + eps) * scale + bias", build_norm},
+    {"rope", 3, 3, "x, position, pair, theta=10000, interleaved=false",
+     "rotary embedding: pairs along one dim turn with the position along another", build_rope},
+    {"attention", 3, 3, "q, k, v, causal=false, scale=1/sqrt(width)",
+     "of [batch, seq, heads, width]; k and v may have fewer heads", build_attention},
+    {"causal_mask", 3, 3, "x, query, key", "-1e30 where the key is after the query",
      build_causal_mask},
-    {"transpose", 1, 1, {NULL}, "x", "into the order of the result's dims", build_transpose},
-    {"repeat",
-     3,
-     3,
-     {NULL},
-     "x, from, to",
-     "each element along a dim several times, as a larger dim",
+    {"transpose", 1, 1, "x", "into the order of the result's dims", build_transpose},
+    {"repeat", 3, 3, "x, from, to", "each element along a dim several times, as a larger dim",
      build_repeat},
-    {"rename", 3, 3, {NULL}, "x, from, to", "another name for a dim", build_repeat},
-    {"slice", 4, 4, {NULL}, "x, from, to, start", "a part of a dim, as a smaller dim", build_slice},
-    {"concat",
-     5,
-     5,
-     {NULL},
-     "a, a_dim, b, b_dim, to",
-     "one behind the other, as a larger dim",
+    {"rename", 3, 3, "x, from, to", "another name for a dim", build_repeat},
+    {"slice", 4, 4, "x, from, to, start", "a part of a dim, as a smaller dim", build_slice},
+    {"concat", 5, 5, "a, a_dim, b, b_dim, to", "one behind the other, as a larger dim",
      build_concat},
-    {"shift", 3, 3, {NULL}, "x, dim, by", "elements moved on along a dim, cyclically", build_shift},
-    {"embed", 2, 2, {NULL}, "table, ids", "rows of a table", build_embed},
-    {"pick", 3, 3, {NULL}, "x, ids, dim", "one element along a dim", build_pick},
-    {"constraint",
-     2,
-     2,
-     {NULL},
-     "name, x",
-     "a place where a sharding may be asked for",
-     build_constraint},
-    {"stop_gradient", 1, 1, {NULL}, "x", "no gradient passes", build_stop_gradient},
-    {NULL, 0, 0, {NULL}, NULL, NULL, NULL},
+    {"shift", 3, 3, "x, dim, by", "elements moved on along a dim, cyclically", build_shift},
+    {"embed", 2, 2, "table, ids", "rows of a table", build_embed},
+    {"pick", 3, 3, "x, ids, dim", "one element along a dim", build_pick},
+    {"constraint", 2, 2, "name, x", "a place where a sharding may be asked for", build_constraint},
+    {"stop_gradient", 1, 1, "x", "no gradient passes", build_stop_gradient},
+    {NULL, 0, 0, NULL, NULL, NULL},
 };

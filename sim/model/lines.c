@@ -166,6 +166,17 @@ static uint32_t report_unknown_function(struct lines *l, const struct expr *e)
                                  : "; 'shardsim show functions' lists those that are");
 }
 
+/* Whether a key is among the arguments, as in "x, dim, eps=1e-6". */
+static bool has_key(const char *arguments, const char *key)
+{
+    size_t n = strlen(key);
+
+    for (const char *at = strstr(arguments, key); at; at = strstr(at + n, key))
+        if (at[n] == '=' && at > arguments && at[-1] == ' ')
+            return true;
+    return false;
+}
+
 static bool check_keys(struct lines *l, const struct expr *call, const struct lines_function *f)
 {
     uint32_t npositional = 0;
@@ -174,9 +185,7 @@ static bool check_keys(struct lines *l, const struct expr *call, const struct li
         bool known = call->keys[i] == NULL;
 
         npositional += known;
-        for (int k = 0; k < 3 && !known && f->keys[k]; k++)
-            known = !strcmp(f->keys[k], call->keys[i]);
-        if (!known) {
+        if (!known && !has_key(f->arguments, call->keys[i])) {
             lines_error(l, call->args[i]->at, "%s has no argument '%.60s'; expected %s(%s)",
                         call->name, call->keys[i], f->name, f->arguments);
             return false;

@@ -84,8 +84,7 @@ const char *lines_node_name(struct lines *l, const char *function);
 struct lines_function {
     const char *name;
     uint32_t min_args, max_args;
-    const char *keys[3];   /* keys that arguments may have */
-    const char *arguments; /* for messages: "x, dim" */
+    const char *arguments; /* as messages have them: "x, dim, eps=1e-6", where eps is a key */
     const char *help;
     uint32_t (*build)(struct lines *l, const struct expr *call, const struct expr_dims *target);
 };
