@@ -56,70 +56,47 @@ struct config {
 /* ---- the families ---- */
 
 #define LAYER "model.layers.%d."
-
-#define LLAMA_ATTENTION                                                     \
-    {ONCE, 0, "model.embed_tokens.weight", {VOCAB, HIDDEN}},                \
-        {PER_LAYER, 0, LAYER "self_attn.q_proj.weight", {QUERIES, HIDDEN}}, \
-        {PER_LAYER, BIAS, LAYER "self_attn.q_proj.bias", {QUERIES}},        \
-        {PER_LAYER, 0, LAYER "self_attn.k_proj.weight", {KEYS, HIDDEN}},    \
-        {PER_LAYER, BIAS, LAYER "self_attn.k_proj.bias", {KEYS}},           \
-        {PER_LAYER, 0, LAYER "self_attn.v_proj.weight", {KEYS, HIDDEN}},    \
-        {PER_LAYER, BIAS, LAYER "self_attn.v_proj.bias", {KEYS}},           \
-    {                                                                       \
-        PER_LAYER, 0, LAYER "self_attn.o_proj.weight",                      \
-        {                                                                   \
-            HIDDEN, QUERIES                                                 \
-        }                                                                   \
+#define ROW(where, needs, name, ...) \
+    {                                \
+        where, needs, name,          \
+        {                            \
+            __VA_ARGS__              \
+        }                            \
     }
 
-#define LLAMA_MLP                                                   \
-    {PER_LAYER, 0, LAYER "mlp.gate_proj.weight", {FF, HIDDEN}},     \
-        {PER_LAYER, MLP_BIAS, LAYER "mlp.gate_proj.bias", {FF}},    \
-        {PER_LAYER, 0, LAYER "mlp.up_proj.weight", {FF, HIDDEN}},   \
-        {PER_LAYER, MLP_BIAS, LAYER "mlp.up_proj.bias", {FF}},      \
-        {PER_LAYER, 0, LAYER "mlp.down_proj.weight", {HIDDEN, FF}}, \
-    {                                                               \
-        PER_LAYER, MLP_BIAS, LAYER "mlp.down_proj.bias",            \
-        {                                                           \
-            HIDDEN                                                  \
-        }                                                           \
-    }
+#define LLAMA_ATTENTION                                                      \
+    ROW(ONCE, 0, "model.embed_tokens.weight", VOCAB, HIDDEN),                \
+        ROW(PER_LAYER, 0, LAYER "self_attn.q_proj.weight", QUERIES, HIDDEN), \
+        ROW(PER_LAYER, BIAS, LAYER "self_attn.q_proj.bias", QUERIES),        \
+        ROW(PER_LAYER, 0, LAYER "self_attn.k_proj.weight", KEYS, HIDDEN),    \
+        ROW(PER_LAYER, BIAS, LAYER "self_attn.k_proj.bias", KEYS),           \
+        ROW(PER_LAYER, 0, LAYER "self_attn.v_proj.weight", KEYS, HIDDEN),    \
+        ROW(PER_LAYER, BIAS, LAYER "self_attn.v_proj.bias", KEYS),           \
+        ROW(PER_LAYER, 0, LAYER "self_attn.o_proj.weight", HIDDEN, QUERIES)
+
+#define LLAMA_MLP                                                    \
+    ROW(PER_LAYER, 0, LAYER "mlp.gate_proj.weight", FF, HIDDEN),     \
+        ROW(PER_LAYER, MLP_BIAS, LAYER "mlp.gate_proj.bias", FF),    \
+        ROW(PER_LAYER, 0, LAYER "mlp.up_proj.weight", FF, HIDDEN),   \
+        ROW(PER_LAYER, MLP_BIAS, LAYER "mlp.up_proj.bias", FF),      \
+        ROW(PER_LAYER, 0, LAYER "mlp.down_proj.weight", HIDDEN, FF), \
+        ROW(PER_LAYER, MLP_BIAS, LAYER "mlp.down_proj.bias", HIDDEN)
 
 #define LLAMA_NORMS                                            \
-    {PER_LAYER, 0, LAYER "input_layernorm.weight", {HIDDEN}},  \
-    {                                                          \
-        PER_LAYER, 0, LAYER "post_attention_layernorm.weight", \
-        {                                                      \
-            HIDDEN                                             \
-        }                                                      \
-    }
+    ROW(PER_LAYER, 0, LAYER "input_layernorm.weight", HIDDEN), \
+        ROW(PER_LAYER, 0, LAYER "post_attention_layernorm.weight", HIDDEN)
 
-#define QK_NORMS                                                 \
-    {PER_LAYER, 0, LAYER "self_attn.q_norm.weight", {HEAD_DIM}}, \
-    {                                                            \
-        PER_LAYER, 0, LAYER "self_attn.k_norm.weight",           \
-        {                                                        \
-            HEAD_DIM                                             \
-        }                                                        \
-    }
+#define QK_NORMS                                                  \
+    ROW(PER_LAYER, 0, LAYER "self_attn.q_norm.weight", HEAD_DIM), \
+        ROW(PER_LAYER, 0, LAYER "self_attn.k_norm.weight", HEAD_DIM)
 
-#define FF_NORMS                                                        \
-    {PER_LAYER, 0, LAYER "pre_feedforward_layernorm.weight", {HIDDEN}}, \
-    {                                                                   \
-        PER_LAYER, 0, LAYER "post_feedforward_layernorm.weight",        \
-        {                                                               \
-            HIDDEN                                                      \
-        }                                                               \
-    }
+#define FF_NORMS                                                         \
+    ROW(PER_LAYER, 0, LAYER "pre_feedforward_layernorm.weight", HIDDEN), \
+        ROW(PER_LAYER, 0, LAYER "post_feedforward_layernorm.weight", HIDDEN)
 
-#define LLAMA_END                                                                                  \
-    {AFTER, 0, "model.norm.weight", {HIDDEN}}, {AFTER, UNTIED, "lm_head.weight", {VOCAB, HIDDEN}}, \
-    {                                                                                              \
-        ONCE, 0, NULL,                                                                             \
-        {                                                                                          \
-            END                                                                                    \
-        }                                                                                          \
-    }
+#define LLAMA_END                               \
+    ROW(AFTER, 0, "model.norm.weight", HIDDEN), \
+        ROW(AFTER, UNTIED, "lm_head.weight", VOCAB, HIDDEN), ROW(ONCE, 0, NULL, END)
 
 static const struct row llama_rows[] = {
     LLAMA_ATTENTION, {PER_LAYER, BIAS, LAYER "self_attn.o_proj.bias", {HIDDEN}},
@@ -172,28 +149,18 @@ static const struct row gpt2_rows[] = {
     {ONCE, 0, NULL, {END}},
 };
 
-#define T5_ATTENTION(where, block, kind)                       \
-    {where, 0, block kind ".q.weight", {QUERIES, HIDDEN}},     \
-        {where, 0, block kind ".k.weight", {QUERIES, HIDDEN}}, \
-        {where, 0, block kind ".v.weight", {QUERIES, HIDDEN}}, \
-    {                                                          \
-        where, 0, block kind ".o.weight",                      \
-        {                                                      \
-            HIDDEN, QUERIES                                    \
-        }                                                      \
-    }
+#define T5_ATTENTION(where, block, kind)                        \
+    ROW(where, 0, block kind ".q.weight", QUERIES, HIDDEN),     \
+        ROW(where, 0, block kind ".k.weight", QUERIES, HIDDEN), \
+        ROW(where, 0, block kind ".v.weight", QUERIES, HIDDEN), \
+        ROW(where, 0, block kind ".o.weight", HIDDEN, QUERIES)
 
-#define T5_FF(where, block)                                               \
-    {where, PLAIN, block "DenseReluDense.wi.weight", {FF, HIDDEN}},       \
-        {where, GATED, block "DenseReluDense.wi_0.weight", {FF, HIDDEN}}, \
-        {where, GATED, block "DenseReluDense.wi_1.weight", {FF, HIDDEN}}, \
-        {where, 0, block "DenseReluDense.wo.weight", {HIDDEN, FF}},       \
-    {                                                                     \
-        where, 0, block "layer_norm.weight",                              \
-        {                                                                 \
-            HIDDEN                                                        \
-        }                                                                 \
-    }
+#define T5_FF(where, block)                                                \
+    ROW(where, PLAIN, block "DenseReluDense.wi.weight", FF, HIDDEN),       \
+        ROW(where, GATED, block "DenseReluDense.wi_0.weight", FF, HIDDEN), \
+        ROW(where, GATED, block "DenseReluDense.wi_1.weight", FF, HIDDEN), \
+        ROW(where, 0, block "DenseReluDense.wo.weight", HIDDEN, FF),       \
+        ROW(where, 0, block "layer_norm.weight", HIDDEN)
 
 #define ENCODER "encoder.block.%d.layer."
 #define DECODER "decoder.block.%d.layer."
