@@ -264,6 +264,12 @@ void json_out_key_string(struct json_out *out, const char *key, const char *stri
     json_out_string(out, string);
 }
 
+void json_out_key_int(struct json_out *out, const char *key, int64_t value)
+{
+    json_out_key(out, key);
+    json_out_int(out, value);
+}
+
 void json_out_key_uint(struct json_out *out, const char *key, uint128 value)
 {
     json_out_key(out, key);
@@ -274,6 +280,24 @@ void json_out_key_double(struct json_out *out, const char *key, double value)
 {
     json_out_key(out, key);
     json_out_double(out, value);
+}
+
+void json_out_key_bool(struct json_out *out, const char *key, bool value)
+{
+    json_out_key(out, key);
+    json_out_bool(out, value);
+}
+
+void json_out_key_array(struct json_out *out, const char *key)
+{
+    json_out_key(out, key);
+    json_out_begin_array(out);
+}
+
+void json_out_key_object(struct json_out *out, const char *key)
+{
+    json_out_key(out, key);
+    json_out_begin_object(out);
 }
 
 void json_out_raw(struct json_out *out, const char *json, size_t length)

@@ -13,24 +13,18 @@
 
 static void write_collectives(struct json_out *out, const struct traffic *t)
 {
-    json_out_key(out, "collectives");
-    json_out_begin_array(out);
+    json_out_key_array(out, "collectives");
     for (size_t r = 0; r < t->nrows; r++) {
         const struct traffic_row *row = &t->rows[r];
 
         json_out_begin_object(out);
-        json_out_key(out, "op");
-        json_out_string(out, row->op);
+        json_out_key_string(out, "op", row->op);
         json_out_key(out, "axes");
         traffic_write_axes(out, row);
-        json_out_key(out, "count");
-        json_out_uint(out, row->count);
-        json_out_key(out, "received_bytes");
-        json_out_uint(out, row->received_bytes);
-        json_out_key(out, "where");
-        json_out_string(out, row->where);
-        json_out_key(out, "why");
-        json_out_string(out, row->why);
+        json_out_key_uint(out, "count", row->count);
+        json_out_key_uint(out, "received_bytes", row->received_bytes);
+        json_out_key_string(out, "where", row->where);
+        json_out_key_string(out, "why", row->why);
         json_out_end_object(out);
     }
     json_out_end_array(out);
@@ -43,12 +37,9 @@ static int write_planned(struct json_out *out, const struct record *planned, str
 
     if (status != SHD_OK)
         return status;
-    json_out_key(out, "received_bytes");
-    json_out_begin_object(out);
-    json_out_key(out, "total");
-    json_out_uint(out, record_received(planned));
-    json_out_key(out, "per_device");
-    json_out_begin_array(out);
+    json_out_key_object(out, "received_bytes");
+    json_out_key_uint(out, "total", record_received(planned));
+    json_out_key_array(out, "per_device");
     for (int32_t d = 0; d < planned->ndevices; d++)
         json_out_uint(out, planned->received_bytes[record_row_of(planned, d)]);
     json_out_end_array(out);
@@ -73,10 +64,8 @@ int moves_write(struct json_out *out, const struct program *program, struct shd_
         status = write_planned(out, planned, err);
     if (status == SHD_OK)
         status = walk_run(executed, &opts, err);
-    if (status == SHD_OK) {
-        json_out_key(out, "executed_received_bytes");
-        json_out_uint(out, record_received(executed));
-    }
+    if (status == SHD_OK)
+        json_out_key_uint(out, "executed_received_bytes", record_received(executed));
     record_destroy(planned);
     record_destroy(executed);
     return status;

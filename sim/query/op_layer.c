@@ -169,15 +169,13 @@ static void write_tensor(struct json_out *out, const struct program_buffer *b, c
     int64_t count = 1;
 
     json_out_begin_object(out);
-    json_out_key(out, "shape");
-    json_out_begin_array(out);
+    json_out_key_array(out, "shape");
     for (uint32_t d = 0; d < b->rank; d++) {
         json_out_int(out, b->shape[d]);
         count *= b->shape[d];
     }
     json_out_end_array(out);
-    json_out_key(out, "values");
-    json_out_begin_array(out);
+    json_out_key_array(out, "values");
     for (int64_t i = 0; i < count; i++)
         if (b->dtype == SHD_I32)
             json_out_int(out, ((const int32_t *)whole)[i]);
@@ -209,10 +207,8 @@ static void write_answer(struct json_out *out, const struct layer_run *run, bool
     json_out_key(out, "grads");
     write_results(out, run, true);
     if (sharded) {
-        json_out_key(out, "devices");
-        json_out_int(out, shd_mesh_size(run->q.mesh));
-        json_out_key(out, "received_bytes");
-        json_out_uint(out, record_received(run->record));
+        json_out_key_int(out, "devices", shd_mesh_size(run->q.mesh));
+        json_out_key_uint(out, "received_bytes", record_received(run->record));
     }
     json_out_end_object(out);
 }

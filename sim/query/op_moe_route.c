@@ -203,8 +203,7 @@ static void queue(struct route *r)
 
 static void write_counts(struct json_out *out, const char *key, const int32_t *counts, int64_t n)
 {
-    json_out_key(out, key);
-    json_out_begin_array(out);
+    json_out_key_array(out, key);
     for (int64_t i = 0; i < n; i++)
         json_out_int(out, counts[i]);
     json_out_end_array(out);
@@ -214,8 +213,7 @@ static void write_counts(struct json_out *out, const char *key, const int32_t *c
 static void write_choices(struct json_out *out, const char *key, const struct route *r,
                           const int32_t *numbers)
 {
-    json_out_key(out, key);
-    json_out_begin_array(out);
+    json_out_key_array(out, key);
     for (int64_t t = 0; t < r->tokens; t++) {
         json_out_begin_array(out);
         for (int64_t j = 0; j < r->choices; j++) {
@@ -235,8 +233,7 @@ static void write_choices(struct json_out *out, const char *key, const struct ro
 static void write_gates(struct json_out *out, const char *key, const struct route *r,
                         bool renormalized)
 {
-    json_out_key(out, key);
-    json_out_begin_array(out);
+    json_out_key_array(out, key);
     for (int64_t t = 0; t < r->tokens; t++) {
         const int32_t *ids = r->ids + t * r->choices;
         const double *probs = r->probs + t * r->experts;
@@ -264,8 +261,7 @@ static void write_copies(struct json_out *out, const char *key, const struct rou
 
         r->copies[from * r->ranks + to] += !slots || slots[i] >= 0;
     }
-    json_out_key(out, key);
-    json_out_begin_array(out);
+    json_out_key_array(out, key);
     for (int64_t from = 0; from < r->ranks; from++) {
         json_out_begin_array(out);
         for (int64_t to = 0; to < r->ranks; to++)
@@ -296,8 +292,7 @@ static void write_dropped(struct json_out *out, const struct route *r, const int
     int64_t outer = slot_major ? r->choices : r->tokens;
     int64_t inner = slot_major ? r->tokens : r->choices;
 
-    json_out_key(out, "dropped");
-    json_out_begin_array(out);
+    json_out_key_array(out, "dropped");
     for (int64_t i = 0; i < outer; i++)
         for (int64_t j = 0; j < inner; j++)
             write_one_dropped(out, r, slots, slot_major ? j : i, slot_major ? i : j);
@@ -312,11 +307,9 @@ static void write_queue(struct json_out *out, const struct route *r, bool slot_m
 
     for (int64_t e = 0; e < r->experts; e++)
         kept += counts[e];
-    json_out_key(out, slot_major ? "slot_major" : "token_major");
-    json_out_begin_object(out);
+    json_out_key_object(out, slot_major ? "slot_major" : "token_major");
     write_counts(out, "tokens_per_expert", counts, r->experts);
-    json_out_key(out, "dropped_count");
-    json_out_int(out, r->tokens * r->choices - kept);
+    json_out_key_int(out, "dropped_count", r->tokens * r->choices - kept);
     write_dropped(out, r, slots, slot_major);
     write_choices(out, "slot_in_expert", r, slots);
     write_copies(out, "a2a_send_counts", r, slots);
@@ -332,10 +325,8 @@ static void write_balance(struct json_out *out, const struct route *r)
         most = r->counts[e] > most ? r->counts[e] : most;
         loss += r->counts[e] / choices * r->importance[e];
     }
-    json_out_key(out, "switch_aux_loss");
-    json_out_double(out, (double)r->experts * loss);
-    json_out_key(out, "imbalance_max_over_mean");
-    json_out_double(out, most * (double)r->experts / choices);
+    json_out_key_double(out, "switch_aux_loss", (double)r->experts * loss);
+    json_out_key_double(out, "imbalance_max_over_mean", most * (double)r->experts / choices);
 }
 
 static void write_answer(struct json_out *out, const struct route *r)

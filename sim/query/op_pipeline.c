@@ -89,8 +89,7 @@ static size_t write_action(struct json_out *out, const struct timetable_action *
 
 static void write_order(struct json_out *out, const struct timetable *t)
 {
-    json_out_key(out, "order");
-    json_out_begin_array(out);
+    json_out_key_array(out, "order");
     for (uint32_t r = 0; r < t->nranks; r++) {
         json_out_begin_array(out);
         for (size_t i = t->first[r]; i < t->first[r + 1];)
@@ -102,8 +101,7 @@ static void write_order(struct json_out *out, const struct timetable *t)
 
 static void write_counts(struct json_out *out, const char *key, const uint32_t *counts, size_t n)
 {
-    json_out_key(out, key);
-    json_out_begin_array(out);
+    json_out_key_array(out, key);
     for (size_t i = 0; i < n; i++)
         json_out_int(out, counts[i]);
     json_out_end_array(out);
@@ -114,10 +112,8 @@ static void write_answer(struct json_out *out, const struct timetable *t,
 {
     json_out_begin_object(out);
     write_order(out, t);
-    json_out_key(out, "makespan");
-    json_out_double(out, walk->makespan);
-    json_out_key(out, "bubble_fraction");
-    json_out_double(out, walk->bubble);
+    json_out_key_double(out, "makespan", walk->makespan);
+    json_out_key_double(out, "bubble_fraction", walk->bubble);
     write_counts(out, "peak_live_until_I_or_B", walk->live_until_input, t->nranks);
     write_counts(out, "peak_live_until_W_or_B", walk->live_until_weight, t->nranks);
     json_out_end_object(out);

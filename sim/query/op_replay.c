@@ -47,8 +47,7 @@ static int read_module(struct capture *out, const json_t *in, struct shd_error *
 
 static void write_counts(struct json_out *out, const struct capture *capture)
 {
-    json_out_key(out, "op_counts");
-    json_out_begin_object(out);
+    json_out_key_object(out, "op_counts");
     for (uint32_t i = 0; i < capture->ncollectives; i++) {
         const char *op = capture->collectives[i].op;
         uint32_t first = 0;
@@ -69,11 +68,9 @@ static int write_bytes(struct json_out *out, const struct capture *capture, stru
     if (!received)
         return shd_error_set(err, SHD_ENOMEM, "no memory for %d devices", capture->ndevices);
     status = sums_by_device(received, capture, err);
-    json_out_key(out, "received_bytes");
-    json_out_begin_object(out);
+    json_out_key_object(out, "received_bytes");
     json_out_key_uint(out, "total", sums_total(capture));
-    json_out_key(out, "per_device");
-    json_out_begin_array(out);
+    json_out_key_array(out, "per_device");
     for (int32_t d = 0; d < capture->ndevices; d++)
         json_out_uint(out, received[d]);
     json_out_end_array(out);

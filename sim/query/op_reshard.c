@@ -155,12 +155,6 @@ static int build(struct reshard_question *q, struct kern_source source, struct s
     return program_set_order(q->program, 1, NULL, err);
 }
 
-static void write_number(struct json_out *out, const char *key, uint64_t n)
-{
-    json_out_key(out, key);
-    json_out_uint(out, n);
-}
-
 /* Write the steps in words, and their costs compared with the lower bounds for any method. */
 static int write_figures(struct json_out *out, const struct reshard_question *q,
                          struct shd_error *err)
@@ -174,12 +168,11 @@ static int write_figures(struct json_out *out, const struct reshard_question *q,
         status = shd_reshard_measure(&figures, &q->plan, q->shape, NULL, err);
     if (status != SHD_OK)
         return status;
-    write_number(out, "bound_bytes", bound.received_bytes);
-    write_number(out, "largest_sent_bytes", figures.largest_sent_bytes);
-    write_number(out, "peak_bytes", figures.peak_bytes);
-    write_number(out, "messages", figures.nmessages);
-    json_out_key(out, "steps");
-    json_out_begin_array(out);
+    json_out_key_uint(out, "bound_bytes", bound.received_bytes);
+    json_out_key_uint(out, "largest_sent_bytes", figures.largest_sent_bytes);
+    json_out_key_uint(out, "peak_bytes", figures.peak_bytes);
+    json_out_key_uint(out, "messages", figures.nmessages);
+    json_out_key_array(out, "steps");
     for (size_t s = 0; s < q->plan.nsteps; s++) {
         shd_reshard_step_print(&q->plan.steps[s], words, sizeof words);
         json_out_string(out, words);
@@ -253,8 +246,7 @@ static void write_shards(struct json_out *out, const struct shards *s, bool pads
 {
 
     json_out_begin_object(out);
-    json_out_key(out, "shards");
-    json_out_begin_array(out);
+    json_out_key_array(out, "shards");
     for (int32_t d = 0; d < ndevices; d++) {
         json_out_begin_array(out);
         if (pads)

@@ -133,8 +133,7 @@ static void write_ranks(struct json_out *out, const struct balance *b)
 {
     uint64_t most = 0;
 
-    json_out_key(out, "pairs_by_rank");
-    json_out_begin_array(out);
+    json_out_key_array(out, "pairs_by_rank");
     for (int64_t rank = 0; rank < b->ranks; rank++) {
         uint64_t pairs = of_rank(b, rank);
 
@@ -142,33 +141,29 @@ static void write_ranks(struct json_out *out, const struct balance *b)
         json_out_uint(out, pairs);
     }
     json_out_end_array(out);
-    json_out_key(out, "pairs_total");
-    json_out_uint(out, b->total);
-    json_out_key(out, "max_over_mean_rank");
-    json_out_double(out, (double)most * (double)b->ranks / (double)b->total);
+    json_out_key_uint(out, "pairs_total", b->total);
+    json_out_key_double(out, "max_over_mean_rank",
+                        (double)most * (double)b->ranks / (double)b->total);
 }
 
 static void write_steps(struct json_out *out, const struct balance *b)
 {
     uint64_t sum = 0;
 
-    json_out_key(out, "step_max");
-    json_out_begin_array(out);
+    json_out_key_array(out, "step_max");
     for (int64_t step = 0; step < b->ranks; step++) {
         sum += most_in_step(b, step);
         json_out_uint(out, most_in_step(b, step));
     }
     json_out_end_array(out);
-    json_out_key(out, "sum_of_step_max");
-    json_out_uint(out, sum);
-    json_out_key(out, "lockstep_efficiency");
-    json_out_double(out, (double)b->total / ((double)b->ranks * (double)sum));
+    json_out_key_uint(out, "sum_of_step_max", sum);
+    json_out_key_double(out, "lockstep_efficiency",
+                        (double)b->total / ((double)b->ranks * (double)sum));
 }
 
 static void write_pairs(struct json_out *out, const struct balance *b)
 {
-    json_out_key(out, "pairs_by_rank_step");
-    json_out_begin_array(out);
+    json_out_key_array(out, "pairs_by_rank_step");
     for (int64_t rank = 0; rank < b->ranks; rank++) {
         json_out_begin_array(out);
         for (int64_t step = 0; step < b->ranks; step++)
@@ -182,8 +177,7 @@ static void write_positions(struct json_out *out, const struct balance *b)
 {
     int64_t n = b->order.extent / b->ranks;
 
-    json_out_key(out, "positions_by_rank");
-    json_out_begin_array(out);
+    json_out_key_array(out, "positions_by_rank");
     for (int64_t rank = 0; rank < b->ranks; rank++) {
         json_out_begin_array(out);
         for (int64_t i = 0; i < n; i++)

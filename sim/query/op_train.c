@@ -138,14 +138,11 @@ static int all_norms(struct norms *out, uint32_t *count, const struct train_run 
 static void write_list(struct json_out *out, const char *key, const double *values, size_t stride,
                        uint32_t n)
 {
-    json_out_key(out, key);
-    json_out_begin_object(out);
-    json_out_key(out, "shape");
-    json_out_begin_array(out);
+    json_out_key_object(out, key);
+    json_out_key_array(out, "shape");
     json_out_int(out, n);
     json_out_end_array(out);
-    json_out_key(out, "values");
-    json_out_begin_array(out);
+    json_out_key_array(out, "values");
     for (uint32_t i = 0; i < n; i++)
         json_out_double(out, *(const double *)(const void *)((const char *)values + i * stride));
     json_out_end_array(out);

@@ -15,8 +15,7 @@ static void write_memory(struct json_out *out, const struct program *program)
     struct program_memory memory;
 
     program_memory(&memory, program, program_peak_rank(program));
-    json_out_key(out, "memory");
-    json_out_begin_object(out);
+    json_out_key_object(out, "memory");
     json_out_key(out, "by_kind");
     ranks_kinds_json(&memory, out);
     if (program->nranks > 1) {
@@ -39,18 +38,15 @@ static void write_answer(struct json_out *out, const struct trial *trial, const 
     figures_set_step(&figures, trial->record, tokens);
     json_out_begin_object(out);
     json_out_key_double(out, "step_seconds", step.step_s);
-    json_out_key(out, "model_flops");
-    json_out_uint(out, work.model_flops);
+    json_out_key_uint(out, "model_flops", work.model_flops);
     json_out_key_double(out, "mfu", step.mfu);
     json_out_key_double(out, "hfu", step.hfu);
     json_out_key_double(out, "peak_bytes", step.memory_bytes);
-    json_out_key(out, "fits");
-    json_out_bool(out, step.fits);
+    json_out_key_bool(out, "fits", step.fits);
     json_out_key(out, "breakdown");
     modelled_json(out, trial->record, &figures);
     write_memory(out, trial->program);
-    json_out_key(out, "scenario");
-    json_out_string(out, text_get(text));
+    json_out_key_string(out, "scenario", text_get(text));
     json_out_end_object(out);
 }
 
