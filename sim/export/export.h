@@ -58,6 +58,10 @@ void export_add_title(struct text *out, const struct export_layout *layout);
 void export_add_mesh(struct text *out, const struct shd_mesh *mesh);
 void export_add_shape(struct text *out, const int64_t *shape, uint32_t rank);
 
+/* Python: the key of an entry, "    'x': ", and the whole entry of a leaf's shape on one device. */
+void export_add_key(struct text *out, const char *name);
+void export_add_shard(struct text *out, const struct export_layout *layout, uint32_t node);
+
 /* Whether a node is a parameter (`op` GRAPH_PARAM), or an input of the forward phase
  * (GRAPH_INPUT). */
 bool export_is_leaf(const struct graph_node *node, enum graph_op op);

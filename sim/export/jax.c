@@ -108,12 +108,6 @@ static const char main_part[] =
     "if __name__ == \"__main__\":\n"
     "    main()\n";
 
-static void shape_of(int64_t *shape, const struct graph *graph, const struct graph_node *node)
-{
-    for (uint32_t d = 0; d < node->rank; d++)
-        shape[d] = graph->dims[node->dims[d]].size;
-}
-
 /* Add the range of an input's values: the upper bound of integers, or the two bounds of
  * fractions. */
 static void add_values(struct text *out, const struct graph_node *node)
@@ -144,10 +138,9 @@ static void add_leaves(struct text *out, const struct export_layout *layout, con
 
         if (!export_is_leaf(node, op))
             continue;
-        shape_of(shape, graph, node);
-        text_add(out, "    ");
-        literal_add_python(out, node->name);
-        text_add(out, ": (");
+        graph_shape(graph, i, shape);
+        export_add_key(out, node->name);
+        text_add(out, "(");
         export_add_shape(out, shape, node->rank);
         text_addf(out, ", \"%s\", ", shd_dtype_name(node->dtype));
         add_values(out, node);
@@ -200,13 +193,12 @@ static void add_given(struct text *out, const struct graph *graph)
 
         if (!export_is_leaf(node, GRAPH_INPUT) || !node->source.sight)
             continue;
-        shape_of(shape, graph, node);
+        graph_shape(graph, i, shape);
         for (uint32_t d = 0; d < node->rank; d++)
             n *= shape[d];
         columns = node->source.sight_array == KERN_POSITIONS ? 1 : 2;
-        text_add(out, "    ");
-        literal_add_python(out, node->name);
-        text_add(out, ": [");
+        export_add_key(out, node->name);
+        text_add(out, "[");
         for (int64_t c = 0; c < columns; c++) {
             add_runs(out, &node->source, c, columns, n);
             text_add(out, c + 1 < columns ? ",\n        " : "");
@@ -234,26 +226,11 @@ static void add_choices(struct text *out, const struct graph *graph)
 
 static void add_shards(struct text *out, const struct export_layout *layout)
 {
-    const struct graph *graph = layout->graph;
-    int64_t shape[GRAPH_RANK_MAX], local[GRAPH_RANK_MAX];
-
     text_add(out, "# What one device has of each.\nSHARDS = {\n");
-    for (uint32_t i = 0; i < graph->nnodes; i++) {
-        const struct graph_node *node = &graph->nodes[i];
-        const struct shd_sharding *sharding = export_sharding(layout, i);
-
-        if (!export_is_leaf(node, GRAPH_PARAM) && !export_is_leaf(node, GRAPH_INPUT))
-            continue;
-        shape_of(shape, graph, node);
-        memcpy(local, shape, sizeof local);
-        if (sharding)
-            shd_sharding_shard_shape(sharding, shape, local);
-        text_add(out, "    ");
-        literal_add_python(out, node->name);
-        text_add(out, ": ");
-        export_add_shape(out, local, node->rank);
-        text_add(out, ",\n");
-    }
+    for (uint32_t i = 0; i < layout->graph->nnodes; i++)
+        if (export_is_leaf(&layout->graph->nodes[i], GRAPH_PARAM) ||
+            export_is_leaf(&layout->graph->nodes[i], GRAPH_INPUT))
+            export_add_shard(out, layout, i);
     text_add(out, "}\n");
 }
 
@@ -286,9 +263,9 @@ static uint32_t forward_output(const struct graph *graph, const struct graph_out
     return graph->nodes[node].phase == GRAPH_FORWARD ? node : GRAPH_NONE;
 }
 
-static void add_output_name(struct text *out, const struct graph_output *output)
+static const char *output_name(const struct graph_output *output)
 {
-    literal_add_python(out, output->kind == GRAPH_LOSS ? "loss" : output->name);
+    return output->kind == GRAPH_LOSS ? "loss" : output->name;
 }
 
 static void add_outputs(struct text *out, const struct export_layout *layout)
@@ -299,9 +276,7 @@ static void add_outputs(struct text *out, const struct export_layout *layout)
     for (uint32_t i = 0; i < graph->noutputs; i++) {
         if (forward_output(graph, &graph->outputs[i]) == GRAPH_NONE)
             continue;
-        text_add(out, "    ");
-        add_output_name(out, &graph->outputs[i]);
-        text_add(out, ": ");
+        export_add_key(out, output_name(&graph->outputs[i]));
         if (layout->shardings->outputs[i])
             export_add_spec(out, layout->shardings->outputs[i]);
         else
@@ -362,9 +337,8 @@ static int add_forward(struct text *out, const struct export_layout *layout, str
 
         if (made == GRAPH_NONE)
             continue;
-        text_add(out, "        ");
-        add_output_name(out, &graph->outputs[i]);
-        text_add(out, ": ");
+        text_add(out, "    ");
+        export_add_key(out, output_name(&graph->outputs[i]));
         jax_add_variable(out, graph, made);
         text_add(out, ",\n");
     }

@@ -49,6 +49,26 @@ void export_add_shape(struct text *out, const int64_t *shape, uint32_t rank)
     text_add(out, rank == 1 ? ",)" : ")");
 }
 
+void export_add_key(struct text *out, const char *name)
+{
+    text_add(out, "    ");
+    literal_add_python(out, name);
+    text_add(out, ": ");
+}
+
+void export_add_shard(struct text *out, const struct export_layout *layout, uint32_t node)
+{
+    const struct shd_sharding *sharding = export_sharding(layout, node);
+    int64_t shape[GRAPH_RANK_MAX];
+
+    graph_shape(layout->graph, node, shape);
+    if (sharding)
+        shd_sharding_shard_shape(sharding, shape, shape);
+    export_add_key(out, layout->graph->nodes[node].name);
+    export_add_shape(out, shape, layout->graph->nodes[node].rank);
+    text_add(out, ",\n");
+}
+
 bool export_is_leaf(const struct graph_node *node, enum graph_op op)
 {
     return node->op == op && node->phase == GRAPH_FORWARD && node->state_of == GRAPH_NONE;

@@ -88,40 +88,39 @@ static int add_axes(struct text *out, const struct graph_node *node,
     return SHD_OK;
 }
 
-static int add_leaf(struct text *out, const struct export_layout *layout, uint32_t i, bool shards,
+static int add_leaf(struct text *out, const struct export_layout *layout, uint32_t i,
                     struct shd_error *err)
 {
     const struct graph_node *node = &layout->graph->nodes[i];
-    const struct shd_sharding *sharding = export_sharding(layout, i);
     int64_t shape[GRAPH_RANK_MAX];
-    int status = SHD_OK;
+    int status;
 
-    for (uint32_t d = 0; d < node->rank; d++)
-        shape[d] = layout->graph->dims[node->dims[d]].size;
-    if (shards && sharding)
-        shd_sharding_shard_shape(sharding, shape, shape);
-    text_add(out, "    ");
-    literal_add_python(out, node->name);
-    text_add(out, shards ? ": " : ": (");
+    graph_shape(layout->graph, i, shape);
+    export_add_key(out, node->name);
+    text_add(out, "(");
     export_add_shape(out, shape, node->rank);
-    if (!shards) {
-        text_addf(out, ", torch.%s, ", shd_dtype_name(node->dtype));
-        status = add_axes(out, node, sharding, err);
-        text_add(out, ")");
-    }
-    text_add(out, ",\n");
+    text_addf(out, ", torch.%s, ", shd_dtype_name(node->dtype));
+    status = add_axes(out, node, export_sharding(layout, i), err);
+    text_add(out, "),\n");
     return status;
 }
 
 static int add_leaves(struct text *out, const struct export_layout *layout, enum graph_op op,
-                      bool shards, struct shd_error *err)
+                      struct shd_error *err)
 {
     int status = SHD_OK;
 
     for (uint32_t i = 0; i < layout->graph->nnodes && status == SHD_OK; i++)
         if (export_is_leaf(&layout->graph->nodes[i], op))
-            status = add_leaf(out, layout, i, shards, err);
+            status = add_leaf(out, layout, i, err);
     return status;
+}
+
+static void add_shards(struct text *out, const struct export_layout *layout, enum graph_op op)
+{
+    for (uint32_t i = 0; i < layout->graph->nnodes; i++)
+        if (export_is_leaf(&layout->graph->nodes[i], op))
+            export_add_shard(out, layout, i);
 }
 
 static void add_mesh(struct text *out, const struct export_layout *layout)
@@ -145,15 +144,13 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     add_mesh(out, layout);
     text_add(out, "# Each array: its shape, its type, and which dimension each axis shards.\n"
                   "PARAMS = {\n");
-    status = add_leaves(out, layout, GRAPH_PARAM, false, err);
+    status = add_leaves(out, layout, GRAPH_PARAM, err);
     text_add(out, "}\nINPUTS = {\n");
     if (status == SHD_OK)
-        status = add_leaves(out, layout, GRAPH_INPUT, false, err);
+        status = add_leaves(out, layout, GRAPH_INPUT, err);
     text_add(out, "}\n# What one device has of each.\nSHARDS = {\n");
-    if (status == SHD_OK)
-        status = add_leaves(out, layout, GRAPH_PARAM, true, err);
-    if (status == SHD_OK)
-        status = add_leaves(out, layout, GRAPH_INPUT, true, err);
+    add_shards(out, layout, GRAPH_PARAM);
+    add_shards(out, layout, GRAPH_INPUT);
     text_add(out, "}\n");
     text_add(out, main_part);
     return status;
