@@ -47,6 +47,7 @@ libsim_la_SOURCES = \
 	%D%/base/map.h \
 	%D%/base/nearest.c \
 	%D%/base/nearest.h \
+	%D%/base/order.h \
 	%D%/base/pack.c \
 	%D%/base/pack.h \
 	%D%/base/screen.c \

@@ -10,6 +10,8 @@
 #include <nlopt.h>
 #include <stdlib.h>
 
+#include "base/order.h"
+
 #define NO_FOLD (-1)
 #define TRIALS_A_CONSTANT 60
 #define PRECISE_ENOUGH 1e-4 /* relative tolerance of the constants */
@@ -156,16 +158,9 @@ static void tell_errors(struct fit *out, const struct samples *samples)
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double median(double *values, int n)
 {
-    qsort(values, (size_t)n, sizeof *values, compare);
+    qsort(values, (size_t)n, sizeof *values, order_double);
     return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "calibrate/least_squares.h"
 #include "calibrate/probe.h"
 #include "calibrate/scenarios.h"
@@ -77,13 +78,6 @@ static void keep_kind(struct measuring *m, enum hardware_work_kind kind)
 }
 
 /* ---- products ---- */
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* Products with at least this many rows and columns reach the full rate. */
 #define WIDE 128
@@ -154,7 +148,7 @@ static double rate_of_products(const struct measuring *m)
             rates[n++] = w->flops / m->seen[i].seconds *
                          (1 + m->machine->hardware.kernels.half_k / (double)w->k);
     }
-    qsort(rates, n, sizeof *rates, compare_doubles);
+    qsort(rates, n, sizeof *rates, order_double);
     return n > 0 ? rates[n / 2] : 0;
 }
 

@@ -18,14 +18,10 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "base/text.h"
 
 #define AXIS_NAME_MAX 32
-
-static uint32_t size_of(const struct capture_groups *groups, uint32_t g)
-{
-    return groups->first[g + 1] - groups->first[g];
-}
 
 /* Axes on which two devices have different coordinates. */
 static uint32_t differing(const struct shd_mesh *mesh, int32_t a, int32_t b)
@@ -57,7 +53,8 @@ uint32_t axes_of(const struct capture_groups *groups, const struct shd_mesh *mes
     for (uint32_t g = 0; g < groups->ngroups; g++)
         axes |= differing_in(groups, g, mesh);
     for (uint32_t g = 0; g < groups->ngroups && !groups->pairs && *follow; g++)
-        *follow = size_of(groups, g) < 2 || size_of(groups, g) == shd_mesh_size_along(mesh, axes);
+        *follow = capture_size_of(groups, g) < 2 ||
+                  capture_size_of(groups, g) == shd_mesh_size_along(mesh, axes);
     return *follow ? axes : 0;
 }
 
@@ -97,13 +94,6 @@ static int add_stride(struct strides *s, int64_t value, struct shd_error *err)
     s->values[at] = value;
     s->n++;
     return SHD_OK;
-}
-
-static int by_id(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-    return (x > y) - (x < y);
 }
 
 /* Add the strides of a group's sorted ids, level by level: runs of equal steps, then runs of such
@@ -167,7 +157,7 @@ static int add_list(struct strides *s, const struct capture_groups *groups, int3
                     struct shd_error *err)
 {
     int32_t *ids = calloc(2 * (size_t)ndevices, sizeof *ids);
-    uint32_t n = groups->ngroups && !groups->pairs ? size_of(groups, 0) : 0;
+    uint32_t n = groups->ngroups && !groups->pairs ? capture_size_of(groups, 0) : 0;
     int status;
 
     if (!ids)
@@ -176,7 +166,7 @@ static int add_list(struct strides *s, const struct capture_groups *groups, int3
         n = chain_of(ids, ids + ndevices, groups, ndevices);
     else
         memcpy(ids, groups->ids, n * sizeof *ids);
-    qsort(ids, n, sizeof *ids, by_id);
+    qsort(ids, n, sizeof *ids, order_int32);
     status = add_group(s, ids, n, err);
     free(ids);
     return status;

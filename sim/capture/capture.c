@@ -111,22 +111,24 @@ int capture_note(struct capture *capture, struct shd_error *err, const char *fmt
     return status;
 }
 
+uint32_t capture_size_of(const struct capture_groups *groups, uint32_t group)
+{
+    return groups->first[group + 1] - groups->first[group];
+}
+
 uint32_t capture_group_size(const struct capture_groups *groups)
 {
     uint32_t most = 0;
 
-    for (uint32_t g = 0; g < groups->ngroups; g++) {
-        uint32_t n = groups->first[g + 1] - groups->first[g];
-
-        most = n > most ? n : most;
-    }
+    for (uint32_t g = 0; g < groups->ngroups; g++)
+        most = capture_size_of(groups, g) > most ? capture_size_of(groups, g) : most;
     return most;
 }
 
 bool capture_groups_equal_size(const struct capture_groups *groups)
 {
     for (uint32_t g = 1; g < groups->ngroups; g++)
-        if (groups->first[g + 1] - groups->first[g] != groups->first[1])
+        if (capture_size_of(groups, g) != groups->first[1])
             return false;
     return true;
 }

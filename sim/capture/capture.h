@@ -92,7 +92,8 @@ SHD_MUST_CHECK int capture_note(struct capture *capture, struct shd_error *err, 
 SHD_MUST_CHECK int capture_notev(struct capture *capture, struct shd_error *err, const char *fmt,
                                  va_list args) SHD_PRINTF(3, 0);
 
-/* Size of the largest group, and whether all groups have equal sizes. */
+/* Size of a group, size of the largest, and whether all groups have equal sizes. */
+uint32_t capture_size_of(const struct capture_groups *groups, uint32_t group);
 uint32_t capture_group_size(const struct capture_groups *groups);
 bool capture_groups_equal_size(const struct capture_groups *groups);
 

@@ -101,7 +101,7 @@ struct dimensions {
 };
 
 /* Read numbers separated by commas. */
-static bool read_dimensions(struct dimensions *out, struct hlo_piece inside)
+static bool read_numbers(struct dimensions *out, struct hlo_piece inside)
 {
     *out = (struct dimensions){.size = 1};
     for (hlo_skip(&inside); inside.at < inside.end; hlo_skip(&inside)) {
@@ -111,7 +111,12 @@ static bool read_dimensions(struct dimensions *out, struct hlo_piece inside)
         out->n++;
         (void)hlo_take(&inside, ',');
     }
-    return out->size >= 1 && out->size <= CAPTURE_DEVICES_MAX;
+    return true;
+}
+
+static bool read_dimensions(struct dimensions *out, struct hlo_piece inside)
+{
+    return read_numbers(out, inside) && out->size >= 1 && out->size <= CAPTURE_DEVICES_MAX;
 }
 
 static bool is_permutation(const struct dimensions *order)
@@ -137,19 +142,10 @@ static bool read_iota(int32_t *ids, size_t nids, struct hlo_piece *value)
         return false;
     for (uint32_t i = 0; i < shape.n; i++)
         order.extents[order.n++] = i;
-    if (hlo_take_word(value, "T")) {
-        order.n = 0;
-        if (!hlo_take_bracket(value, &inside))
-            return false;
-        for (hlo_skip(&inside); inside.at < inside.end; hlo_skip(&inside)) {
-            if (order.n == shape.n || !hlo_take_number(&inside, &order.extents[order.n]))
-                return false;
-            order.n++;
-            (void)hlo_take(&inside, ',');
-        }
-        if (order.n != shape.n || !is_permutation(&order))
-            return false;
-    }
+    if (hlo_take_word(value, "T") &&
+        (!hlo_take_bracket(value, &inside) || !read_numbers(&order, inside) || order.n != shape.n ||
+         !is_permutation(&order)))
+        return false;
     for (uint32_t i = shape.n; i-- > 0;) {
         stride[i] = step;
         step *= shape.extents[i];

@@ -17,17 +17,12 @@ static uint128 group_bytes(enum coll_kind kind, uint64_t bytes, uint32_t n)
     return kind == COLL_PERMUTE ? bytes : coll_received_by_all(coll_find(kind, NULL), &shape);
 }
 
-static uint32_t size_of(const struct capture_groups *groups, uint32_t g)
-{
-    return groups->first[g + 1] - groups->first[g];
-}
-
 /* Whether a group communicates: not a single device, nor a device that sends to itself. */
 static bool receives(const struct capture_groups *groups, uint32_t g)
 {
     const int32_t *ids = groups->ids + groups->first[g];
 
-    return size_of(groups, g) > 1 && !(groups->pairs && ids[0] == ids[1]);
+    return capture_size_of(groups, g) > 1 && !(groups->pairs && ids[0] == ids[1]);
 }
 
 uint128 sums_collective(const struct capture *capture, const struct capture_collective *collective)
@@ -39,9 +34,9 @@ uint128 sums_collective(const struct capture *capture, const struct capture_coll
     for (uint32_t g = 0; g < groups->ngroups; g++) {
         if (!receives(groups, g))
             continue;
-        if (size_of(groups, g) != last)
-            bytes = group_bytes(collective->kind, collective->bytes, size_of(groups, g));
-        last = size_of(groups, g);
+        if (capture_size_of(groups, g) != last)
+            bytes = group_bytes(collective->kind, collective->bytes, capture_size_of(groups, g));
+        last = capture_size_of(groups, g);
         sum += bytes;
     }
     return sum * collective->times;
@@ -163,7 +158,7 @@ static void each_group(uint128 *out, const struct capture *capture, const struct
     uint128 bytes = 0;
 
     for (uint32_t g = 0; g < groups->ngroups; g++) {
-        uint32_t n = size_of(groups, g);
+        uint32_t n = capture_size_of(groups, g);
 
         if (!receives(groups, g))
             continue;

@@ -255,12 +255,6 @@ static bool add_call(struct reader *r, struct torch_event *event, const struct f
     }
     if (call.op && !call.op->op)
         return true;
-    if (call.element_bytes == 0) {
-        diag_error(r->trace.diag, json_text_place(&call.at, r->trace.file),
-                   "'%.*s' has elements of a type that is not known here",
-                   (int)(call.name.length < 60 ? call.name.length : 60), call.name.at);
-        return false;
-    }
     return torch_trace_add_call(&r->trace, &call, event);
 }
 

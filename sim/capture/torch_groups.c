@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 /* ---- process groups ---- */
 
 static bool read_group(struct torch_trace *trace, struct json_text *j)
@@ -134,16 +136,9 @@ static bool parse_ranks(struct torch_trace *trace, struct torch_ranks *ranks,
     return add_ranks(trace, ranks, ranks->ids[0], ranks->ids[1] - ranks->ids[0], size);
 }
 
-static int by_id(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static bool is_twice(struct torch_ranks *ranks)
 {
-    qsort(ranks->ids, ranks->n, sizeof *ranks->ids, by_id);
+    qsort(ranks->ids, ranks->n, sizeof *ranks->ids, order_int32);
     for (uint32_t i = 1; i < ranks->n; i++)
         if (ranks->ids[i] == ranks->ids[i - 1])
             return true;

@@ -118,12 +118,6 @@ static bool add_call(struct torch_trace *trace, struct torch_event *event,
             return true;
         torch_arrays_of_call(&arrays, &call);
     }
-    if (call.element_bytes == 0) {
-        diag_error(trace->diag, json_text_place(&call.at, trace->file),
-                   "'%.*s' has elements of a type that is not known here",
-                   (int)(call.name.length < 60 ? call.name.length : 60), call.name.at);
-        return false;
-    }
     return torch_trace_add_call(trace, &call, event);
 }
 

@@ -19,6 +19,12 @@ bool torch_trace_add_event(struct torch_trace *trace, const struct torch_event *
 bool torch_trace_add_call(struct torch_trace *trace, const struct torch_call *call,
                           struct torch_event *event)
 {
+    if (call->element_bytes == 0) {
+        diag_error(trace->diag, json_text_place(&call->at, trace->file),
+                   "'%.*s' has elements of a type that is not known here",
+                   (int)(call->name.length < 60 ? call->name.length : 60), call->name.at);
+        return false;
+    }
     if (!torch_trace_grow(trace, &trace->calls, trace->ncalls, sizeof *trace->calls))
         return false;
     event->call = trace->ncalls;

@@ -105,7 +105,7 @@ void torch_trace_refuse(const struct torch_trace *trace, const struct torch_call
 /* A call with all data unknown but its name. */
 struct torch_call torch_call_named(struct json_piece name, enum torch_role role);
 
-/* False: no memory, which is reported. */
+/* False: no memory, or elements of an unknown type, which is reported. */
 bool torch_trace_add_event(struct torch_trace *trace, const struct torch_event *event);
 bool torch_trace_add_call(struct torch_trace *trace, const struct torch_call *call,
                           struct torch_event *event);

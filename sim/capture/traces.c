@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 void traces_init(struct traces *traces)
 {
@@ -85,13 +86,6 @@ int traces_add_word(uint32_t *out, struct traces *traces, struct json_piece word
     return status;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static bool find_group(uint32_t *out, const struct traces *traces, const int32_t *ids, uint32_t n,
                        uint32_t name)
 {
@@ -115,7 +109,7 @@ int traces_add_group(uint32_t *out, struct traces *traces, const int32_t *ids, u
     if (!group.ids)
         return no_memory(err);
     memcpy(group.ids, ids, n * sizeof *ids);
-    qsort(group.ids, n, sizeof *group.ids, by_id);
+    qsort(group.ids, n, sizeof *group.ids, order_int32);
     if (find_group(out, traces, group.ids, n, name)) {
         free(group.ids);
         return SHD_OK;
