@@ -6,7 +6,6 @@
 
 #include "base/escape.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"

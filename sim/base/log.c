@@ -7,7 +7,6 @@
 #include "base/log.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -7,7 +7,6 @@
 #include "base/nearest.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

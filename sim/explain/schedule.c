@@ -3,7 +3,6 @@
 
 #include "explain/schedule.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "hardware/hardware.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

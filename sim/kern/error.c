@@ -7,7 +7,6 @@
 #include "kern/error.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include "config.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "kern/error.h"
 #include "kern/map_fn.h"

@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>

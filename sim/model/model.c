@@ -6,7 +6,6 @@
 
 #include "model/model.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "graph/gradient.h"

@@ -4,7 +4,6 @@
 #include "partition/price.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/map.h"
 #include "hardware/reshard.h"

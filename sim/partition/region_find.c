@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "partition/region_work.h"
-#include "partition/tally.h"
 
 /* ---- layers ---- */
 

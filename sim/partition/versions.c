@@ -3,8 +3,6 @@
 
 #include "partition/versions.h"
 
-#include <stdlib.h>
-
 #include "base/array.h"
 
 uint32_t emit_stage_of(const struct emit *e, uint32_t node)

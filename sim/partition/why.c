@@ -9,7 +9,6 @@
 
 #include <shd/reshard.h>
 
-#include "partition/fuse.h"
 #include "partition/versions.h"
 
 /* Names of the dimensions that the op behind a partial value sums over.  Operands of integers (ids)

@@ -8,7 +8,6 @@
 
 #include "base/nearest.h"
 #include "scenario/published.h"
-#include "scenario/schema_part.h"
 #include "scenario/types.h"
 
 #define CUSTOM "custom"

@@ -13,7 +13,6 @@
 #include "scenario/rule_values.h"
 #include "scenario/schema_part.h"
 #include "scenario/types.h"
-#include "scenario/value_reader.h"
 
 static void free_rules(struct scenario_rule *rules, size_t nrules)
 {
