@@ -282,10 +282,22 @@ void json_out_key_double(struct json_out *out, const char *key, double value)
     json_out_double(out, value);
 }
 
+void json_out_key_int(struct json_out *out, const char *key, int64_t value)
+{
+    json_out_key(out, key);
+    json_out_int(out, value);
+}
+
 void json_out_key_bool(struct json_out *out, const char *key, bool value)
 {
     json_out_key(out, key);
     json_out_bool(out, value);
+}
+
+void json_out_key_object(struct json_out *out, const char *key)
+{
+    json_out_key(out, key);
+    json_out_begin_object(out);
 }
 
 void json_out_key_array(struct json_out *out, const char *key)
@@ -294,10 +306,16 @@ void json_out_key_array(struct json_out *out, const char *key)
     json_out_begin_array(out);
 }
 
-void json_out_key_object(struct json_out *out, const char *key)
+void json_out_key_flat_object(struct json_out *out, const char *key)
 {
     json_out_key(out, key);
-    json_out_begin_object(out);
+    json_out_begin_flat_object(out);
+}
+
+void json_out_key_flat_array(struct json_out *out, const char *key)
+{
+    json_out_key(out, key);
+    json_out_begin_flat_array(out);
 }
 
 void json_out_raw(struct json_out *out, const char *json, size_t length)

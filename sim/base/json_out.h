@@ -76,14 +76,18 @@ void json_out_double(struct json_out *out, double value);
 void json_out_bool(struct json_out *out, bool value);
 void json_out_null(struct json_out *out);
 
-/* A key and its value; or the beginning of its array or object. */
+/* A key and its value. */
 void json_out_key_string(struct json_out *out, const char *key, const char *string);
-void json_out_key_int(struct json_out *out, const char *key, int64_t value);
 void json_out_key_uint(struct json_out *out, const char *key, uint128 value);
 void json_out_key_double(struct json_out *out, const char *key, double value);
+void json_out_key_int(struct json_out *out, const char *key, int64_t value);
 void json_out_key_bool(struct json_out *out, const char *key, bool value);
-void json_out_key_array(struct json_out *out, const char *key);
+
+/* A key, and the beginning of its value. */
 void json_out_key_object(struct json_out *out, const char *key);
+void json_out_key_array(struct json_out *out, const char *key);
+void json_out_key_flat_object(struct json_out *out, const char *key);
+void json_out_key_flat_array(struct json_out *out, const char *key);
 
 /* Write a value that is JSON already.  It is copied, and characters that need it are escaped.
  */

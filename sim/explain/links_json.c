@@ -11,8 +11,7 @@ static void write_part(const struct links_question *q, const struct hardware_par
 {
     json_out_begin_object(out);
     json_out_key_string(out, "tier", q->hardware->tiers[part->tier].name);
-    json_out_key(out, "members");
-    json_out_int(out, part->members);
+    json_out_key_int(out, "members", part->members);
     json_out_key_double(out, "bytes", part->bytes);
     json_out_key_double(out, "bytes_per_second", part->bytes_per_s);
     json_out_key_double(out, "steps", part->steps);
@@ -26,13 +25,11 @@ static void write_part(const struct links_question *q, const struct hardware_par
 
 static void write_slice(const struct hardware_tier *tier, struct json_out *out)
 {
-    json_out_key(out, "slice");
-    json_out_begin_flat_array(out);
+    json_out_key_flat_array(out, "slice");
     for (int d = 0; d < tier->ndims; d++)
         json_out_int(out, tier->dims[d]);
     json_out_end_array(out);
-    json_out_key(out, "wrap");
-    json_out_begin_flat_array(out);
+    json_out_key_flat_array(out, "wrap");
     for (int d = 0; d < tier->ndims; d++)
         json_out_bool(out, tier->wrap[d]);
     json_out_end_array(out);
@@ -48,17 +45,14 @@ void links_json(const struct links_answer *a, const struct links_question *q, st
     json_out_begin_object(out);
     json_out_key_string(out, "hardware", q->hardware->name);
     json_out_key_string(out, "op", coll_kind_name(q->kind));
-    json_out_key(out, "members");
-    json_out_int(out, a->group.members);
+    json_out_key_int(out, "members", a->group.members);
     json_out_key_double(out, "operand_bytes", q->operand_bytes);
     json_out_key_double(out, "array_bytes", a->array_bytes);
     if (q->hardware->tiers[0].torus)
         write_slice(&q->hardware->tiers[0], out);
     json_out_key_string(out, "schedule", schedules[a->collective.schedule]);
-    json_out_key(out, "small_protocol");
-    json_out_bool(out, a->collective.small);
-    json_out_key(out, "tiers");
-    json_out_begin_array(out);
+    json_out_key_bool(out, "small_protocol", a->collective.small);
+    json_out_key_array(out, "tiers");
     for (int p = 0; p < a->collective.nparts; p++)
         write_part(q, &a->collective.parts[p], out);
     json_out_end_array(out);

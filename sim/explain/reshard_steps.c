@@ -90,8 +90,7 @@ static void write_axes(struct json_out *out, const struct shd_reshard_step *step
     uint8_t axes[SHD_MESH_AXES_MAX];
     size_t naxes = shd_reshard_step_axes(step, axes);
 
-    json_out_key(out, "axes");
-    json_out_begin_flat_array(out);
+    json_out_key_flat_array(out, "axes");
     for (size_t i = 0; i < naxes; i++)
         json_out_string(out, shd_mesh_axis_name(step->from.mesh, axes[i]));
     json_out_end_array(out);
@@ -103,8 +102,7 @@ static void write_time(struct json_out *out, const struct reshard_steps *s,
     struct links_question q;
     struct links_answer a;
 
-    json_out_key(out, "seconds");
-    json_out_double(out, seconds_of(s, step));
+    json_out_key_double(out, "seconds", seconds_of(s, step));
     if (!question_of(&q, s, step))
         return;
     links_answer(&a, &q);
@@ -123,8 +121,7 @@ void reshard_steps_json(const struct reshard_steps *s, struct json_out *out)
         write_axes(out, step);
         write_sharding(out, "from", &step->from);
         write_sharding(out, "to", &step->to);
-        json_out_key(out, "received_bytes");
-        json_out_uint(out, step->received_bytes);
+        json_out_key_uint(out, "received_bytes", step->received_bytes);
         if (s->hardware)
             write_time(out, s, step);
         json_out_end_object(out);

@@ -169,8 +169,7 @@ static void schema(const struct option *option, struct json_out *out)
 {
     (void)option;
     schema_add(out, "type", "[\"object\", \"null\"]");
-    json_out_key(out, "properties");
-    json_out_begin_object(out);
+    json_out_key_object(out, "properties");
     schema_add(out, "mode", "{\"enum\": [\"training\", \"generation\"]}");
     for (int f = 0; f < SHD_NAXIS_FIELDS; f++)
         schema_field(out, (enum shd_axis_field)f);

@@ -214,8 +214,7 @@ static void print_words(const struct option *option, struct text *out)
 static void schema(const struct option *option, struct json_out *out)
 {
     (void)option;
-    json_out_key(out, "enum");
-    json_out_begin_flat_array(out);
+    json_out_key_flat_array(out, "enum");
     json_out_string(out, CUSTOM);
     for (size_t i = 0; i < NMODELS; i++)
         json_out_string(out, models[i].name);

@@ -120,12 +120,6 @@ static void print_axis_list(const struct scenario *scenario, const struct option
     text_add(out, list->n > 1 ? "]" : "");
 }
 
-static void add_int(struct json_out *out, const char *key, int64_t value)
-{
-    json_out_key(out, key);
-    json_out_int(out, value);
-}
-
 static void read_int(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     int64_t value;
@@ -152,9 +146,9 @@ static void print_int_range(const struct option *option, struct text *out)
 
 static void schema_int(const struct option *option, struct json_out *out)
 {
-    add_int(out, "minimum", option->min);
+    json_out_key_int(out, "minimum", option->min);
     if (option->max < INT64_MAX)
-        add_int(out, "maximum", option->max);
+        json_out_key_int(out, "maximum", option->max);
 }
 
 static void print_amount(const struct scenario *scenario, const struct option *option,
@@ -194,7 +188,7 @@ static void print_number_range(const struct option *option, struct text *out)
 
 static void schema_max(const struct option *option, struct json_out *out)
 {
-    add_int(out, "maximum", option->max);
+    json_out_key_int(out, "maximum", option->max);
 }
 
 static void read_amount(struct reader *r, const struct option *option, const struct yaml_node *node)
@@ -275,7 +269,7 @@ static void schema_bytes(const struct option *option, struct json_out *out)
 {
     (void)option;
     add_pattern(out, units_print_bytes_pattern);
-    add_int(out, "minimum", 0);
+    json_out_key_int(out, "minimum", 0);
 }
 
 static void read_rate(struct reader *r, const struct option *option, const struct yaml_node *node)
@@ -332,8 +326,8 @@ static void schema_time(const struct option *option, struct json_out *out)
 {
     (void)option;
     add_pattern(out, units_print_ns_pattern);
-    add_int(out, "minimum", 0);
-    add_int(out, "maximum", 0);
+    json_out_key_int(out, "minimum", 0);
+    json_out_key_int(out, "maximum", 0);
 }
 
 static void read_word(struct reader *r, const struct option *option, const struct yaml_node *node)
@@ -354,8 +348,7 @@ static void print_word(const struct scenario *scenario, const struct option *opt
 
 static void schema_word(const struct option *option, struct json_out *out)
 {
-    json_out_key(out, "enum");
-    json_out_begin_array(out);
+    json_out_key_array(out, "enum");
     for (size_t i = 0; option->words[i]; i++)
         json_out_string(out, option->words[i]);
     json_out_end_array(out);

@@ -34,8 +34,7 @@ static void print_description(const struct option *option, struct json_out *out)
 
 static void print_option(const struct option *option, struct json_out *out)
 {
-    json_out_key(out, option->key);
-    json_out_begin_flat_object(out);
+    json_out_key_flat_object(out, option->key);
     print_description(option, out);
     for (const struct schema_keyword *k = option->type->keywords; k && k->key; k++)
         schema_add(out, k->key, k->json);
@@ -46,13 +45,10 @@ static void print_option(const struct option *option, struct json_out *out)
 
 static void print_section(const struct option_section *section, struct json_out *out)
 {
-    json_out_key(out, section->key);
-    json_out_begin_object(out);
-    json_out_key(out, "description");
-    json_out_string(out, section->help);
+    json_out_key_object(out, section->key);
+    json_out_key_string(out, "description", section->help);
     schema_add(out, "type", "\"object\"");
-    json_out_key(out, "properties");
-    json_out_begin_object(out);
+    json_out_key_object(out, "properties");
     for (size_t i = 0; i < option_count; i++)
         if (option_is_in(&option_table[i], section->key))
             print_option(&option_table[i], out);
@@ -146,12 +142,10 @@ static void print_sweep_types(struct json_out *out)
 static void print_overriding(struct json_out *out, const char *definition, const char *mesh,
                              const char *required)
 {
-    json_out_key(out, definition);
-    json_out_begin_object(out);
+    json_out_key_object(out, definition);
     schema_add(out, "type", "\"object\"");
     schema_add(out, "required", required);
-    json_out_key(out, "properties");
-    json_out_begin_object(out);
+    json_out_key_object(out, "properties");
     print_references(out, mesh);
     json_out_end_object(out);
     schema_add(out, "additionalProperties", "false");
@@ -160,8 +154,7 @@ static void print_overriding(struct json_out *out, const char *definition, const
 
 static void print_definitions(struct json_out *out)
 {
-    json_out_key(out, "definitions");
-    json_out_begin_object(out);
+    json_out_key_object(out, "definitions");
     for (size_t i = 0; i < option_count; i++)
         if (!option_table[i].section)
             print_option(&option_table[i], out);
@@ -180,8 +173,7 @@ static void print_definitions(struct json_out *out)
  * itself is required elsewhere. */
 static void print_required(struct json_out *out, const char *section, unsigned kind)
 {
-    json_out_key(out, "required");
-    json_out_begin_flat_array(out);
+    json_out_key_flat_array(out, "required");
     for (size_t i = 0; i < option_count; i++)
         if (option_is_in(&option_table[i], section) && option_table[i].required &&
             option_is_of(&option_table[i], kind) && strcmp(option_table[i].key, "kind") != 0 &&
@@ -219,12 +211,10 @@ static bool needs_section(const char *section, unsigned kind)
 
 static void print_kind_section(struct json_out *out, const char *section, unsigned kind)
 {
-    json_out_key(out, section);
-    json_out_begin_flat_object(out);
+    json_out_key_flat_object(out, section);
     print_required(out, section, kind);
     print_sized(out, section, kind);
-    json_out_key(out, "properties");
-    json_out_begin_flat_object(out);
+    json_out_key_flat_object(out, "properties");
     for (size_t i = 0; i < option_count; i++)
         if (option_is_in(&option_table[i], section) && !option_is_of(&option_table[i], kind))
             schema_add(out, option_table[i].key, "false");
@@ -246,16 +236,13 @@ static void print_kind(struct json_out *out, unsigned kind)
     else
         add_type(out, "if", "{" KIND_IS ", \"properties\": {\"kind\": {\"const\": \"%s\"}}}}}",
                  scenario_kind_name(kind));
-    json_out_key(out, "then");
-    json_out_begin_object(out);
-    json_out_key(out, "required");
-    json_out_begin_flat_array(out);
+    json_out_key_object(out, "then");
+    json_out_key_flat_array(out, "required");
     for (size_t i = 0; i < option_section_count; i++)
         if (needs_section(option_sections[i].key, kind))
             json_out_string(out, option_sections[i].key);
     json_out_end_array(out);
-    json_out_key(out, "properties");
-    json_out_begin_object(out);
+    json_out_key_object(out, "properties");
     for (size_t i = 0; i < option_section_count; i++)
         print_kind_section(out, option_sections[i].key, kind);
     for (size_t i = 0; i < option_count; i++)
@@ -273,16 +260,14 @@ static void print_whole(struct json_out *out)
     schema_add(
         out, "if",
         "{\"not\": {\"anyOf\": [{\"required\": [\"strategies\"]}, {\"required\": [\"sweep\"]}]}}");
-    json_out_key(out, "then");
-    json_out_begin_object(out);
+    json_out_key_object(out, "then");
     print_required(out, NULL, SCENARIO_MLP);
     schema_add(out, "if", "{\"not\": {\"required\": [\"graph\"]}}");
     schema_add(
         out, "then",
         "{\"required\": [\"model\"], \"properties\": {\"model\": {\"anyOf\": [{\"required\": [\"kind\"]}, "
         "{\"required\": [\"size\"]}, {\"required\": [\"from\"]}]}}}");
-    json_out_key(out, "allOf");
-    json_out_begin_array(out);
+    json_out_key_array(out, "allOf");
     for (unsigned kind = 0; kind < SCENARIO_NKINDS; kind++)
         print_kind(out, kind);
     json_out_end_array(out);
@@ -349,8 +334,7 @@ void schema_print(struct text *text)
     schema_add(&out, "title", "\"shardsim scenario\"");
     schema_add(&out, "type", "\"object\"");
     schema_add(&out, "required", "[\"version\"]");
-    json_out_key(&out, "properties");
-    json_out_begin_object(&out);
+    json_out_key_object(&out, "properties");
     print_file_keys(&out);
     print_references(&out, "mesh");
     json_out_end_object(&out);

@@ -12,8 +12,7 @@ static const struct search_plan *best_of(const struct search *s, size_t rank)
 
 void outcome_json_layout(struct json_out *out, const struct layout *layout)
 {
-    json_out_key(out, "layout");
-    json_out_begin_flat_object(out);
+    json_out_key_flat_object(out, "layout");
     for (int c = 0; c < SPACE_NCHOICES; c++) {
         struct text value = TEXT_INIT;
 
@@ -45,8 +44,7 @@ static void write_plan(struct json_out *out, const struct search *s, const struc
 
     json_out_begin_object(out);
     outcome_json_layout(out, &item->layout);
-    json_out_key(out, "state");
-    json_out_string(out, states[plan->plan.state]);
+    json_out_key_string(out, "state", states[plan->plan.state]);
     json_out_key_double(out, "bound_seconds", item->bound_s);
     json_out_key_double(out, "bound_bytes", item->bound_bytes);
     if (plan->plan.state != PLAN_REFUSED) {
@@ -60,8 +58,7 @@ static void write_plan(struct json_out *out, const struct search *s, const struc
 static void write_case(struct json_out *out, const struct sensitivity_case *c)
 {
     json_out_begin_object(out);
-    json_out_key(out, "case");
-    json_out_string(out, c->name);
+    json_out_key_string(out, "case", c->name);
     json_out_key_uint(out, "devices", (uint64_t)c->devices);
     if (c->any) {
         outcome_json_layout(out, &c->layout);
@@ -75,8 +72,7 @@ static void write_case(struct json_out *out, const struct sensitivity_case *c)
 
 static void write_sensitivity(struct json_out *out, const struct sensitivity *sensitivity)
 {
-    json_out_key(out, "sensitivity");
-    json_out_begin_array(out);
+    json_out_key_array(out, "sensitivity");
     for (size_t k = 0; k < sensitivity->n; k++)
         write_case(out, &sensitivity->cases[k]);
     json_out_end_array(out);
@@ -84,14 +80,12 @@ static void write_sensitivity(struct json_out *out, const struct sensitivity *se
 
 static void write_neighbours(struct json_out *out, const struct search_outcome *r)
 {
-    json_out_key(out, "neighbours");
-    json_out_begin_array(out);
+    json_out_key_array(out, "neighbours");
     for (size_t k = 0; k < r->nneighbours; k++) {
         const struct search_neighbour *n = &r->neighbours[k];
 
         json_out_begin_object(out);
-        json_out_key(out, "choice");
-        json_out_string(out, space_choice_name(n->choice));
+        json_out_key_string(out, "choice", space_choice_name(n->choice));
         json_out_key(out, "plan");
         write_plan(out, r->search, &r->search->plans[r->search->items[n->item].plan]);
         json_out_end_object(out);
@@ -137,8 +131,7 @@ static void write_family(struct json_out *out, const struct search *s, const str
 
 static void write_families(struct json_out *out, const struct search_outcome *r)
 {
-    json_out_key(out, "families");
-    json_out_begin_array(out);
+    json_out_key_array(out, "families");
     for (size_t k = 0; k < r->families.n; k++)
         write_family(out, r->search, &r->families.of[k]);
     json_out_end_array(out);
@@ -176,8 +169,7 @@ void outcome_json(struct json_out *out, const struct search_outcome *r)
         json_out_string(out, r->cut_short);
     else
         json_out_null(out);
-    json_out_key(out, "hardware");
-    json_out_string(out, s->subject->hardware->name);
+    json_out_key_string(out, "hardware", s->subject->hardware->name);
     json_out_key_uint(out, "devices", (uint64_t)s->subject->space.devices);
     json_out_key_uint(out, "layouts", s->nlayouts);
     json_out_key_uint(out, "too_big", s->ntoo_big);
@@ -188,13 +180,11 @@ void outcome_json(struct json_out *out, const struct search_outcome *r)
     json_out_key_double(out, s->within_s > 0 ? "proven_bytes" : "proven_seconds", s->proven);
     write_expected_error(out, s);
     write_ties(out, r);
-    json_out_key(out, "best");
-    json_out_begin_array(out);
+    json_out_key_array(out, "best");
     for (size_t k = 0; k < s->nbest && k < r->ntop; k++)
         write_plan(out, s, best_of(s, k));
     json_out_end_array(out);
-    json_out_key(out, "planned");
-    json_out_begin_array(out);
+    json_out_key_array(out, "planned");
     for (size_t k = 0; k < s->nplans; k++)
         write_plan(out, s, &s->plans[k]);
     json_out_end_array(out);
