@@ -21,27 +21,22 @@
 static void write_sample(struct json_out *out)
 {
     json_out_begin_object(out);
-    json_out_key(out, "a");
-    json_out_int(out, -1);
-    json_out_key(out, "list");
-    json_out_begin_array(out);
+    json_out_key_int(out, "a", -1);
+    json_out_key_array(out, "list");
     json_out_uint(out, 2);
     json_out_bool(out, true);
     json_out_null(out);
     json_out_string(out, NULL);
     json_out_raw(out, "{\"x\": 1}", 8);
     json_out_end_array(out);
-    json_out_key(out, "flat");
-    json_out_begin_flat_array(out);
+    json_out_key_flat_array(out, "flat");
     json_out_begin_object(out);
-    json_out_key(out, "b");
-    json_out_double(out, 0.5);
+    json_out_key_double(out, "b", 0.5);
     json_out_end_object(out);
     json_out_begin_array(out);
     json_out_end_array(out);
     json_out_end_array(out);
-    json_out_key(out, "none");
-    json_out_begin_object(out);
+    json_out_key_object(out, "none");
     json_out_end_object(out);
     json_out_end_object(out);
 }

@@ -282,12 +282,6 @@ void json_out_key_double(struct json_out *out, const char *key, double value)
     json_out_double(out, value);
 }
 
-void json_out_key_int(struct json_out *out, const char *key, int64_t value)
-{
-    json_out_key(out, key);
-    json_out_int(out, value);
-}
-
 void json_out_key_bool(struct json_out *out, const char *key, bool value)
 {
     json_out_key(out, key);

@@ -386,8 +386,7 @@ static void write_row(struct json_out *out, const struct replay_report *r,
     json_out_key_uint(out, "received_bytes", row->received_bytes);
     if (r->hardware)
         json_out_key_double(out, "modelled_seconds", row->seconds);
-    json_out_key(out, "asynchronous");
-    json_out_bool(out, row->first->async);
+    json_out_key_bool(out, "asynchronous", row->first->async);
     json_out_key_uint(out, "line", (uint128)row->first->line);
     json_out_key_string(out, "name", row->first->name);
     json_out_key_string(out, "where", row->first->where);
@@ -399,8 +398,7 @@ static void write_sums(struct json_out *out, const struct replay_report *r, cons
 {
     char name[AXES_TEXT_MAX];
 
-    json_out_key(out, key);
-    json_out_begin_object(out);
+    json_out_key_object(out, key);
     for (size_t i = 0; i < r->rows->nrows; i++) {
         uint128 sum = sum_named(r, i, name_of);
 
@@ -419,11 +417,9 @@ static int write_received(struct json_out *out, const struct replay_report *r,
     if (!received)
         return shd_error_set(err, SHD_ENOMEM, "no memory for %d devices", r->capture->ndevices);
     status = sums_by_device(received, r->capture, err);
-    json_out_key(out, "received_bytes");
-    json_out_begin_object(out);
+    json_out_key_object(out, "received_bytes");
     json_out_key_uint(out, "total", r->rows->received_bytes);
-    json_out_key(out, "per_device");
-    json_out_begin_flat_array(out);
+    json_out_key_flat_array(out, "per_device");
     for (int32_t d = 0; d < r->capture->ndevices; d++)
         json_out_uint(out, received[d]);
     json_out_end_array(out);
@@ -437,8 +433,7 @@ static int write_received(struct json_out *out, const struct replay_report *r,
 
 static void write_beside(struct json_out *out, const struct replay_report *r)
 {
-    json_out_key(out, "beside");
-    json_out_begin_object(out);
+    json_out_key_object(out, "beside");
     json_out_key_string(out, "scenario", r->beside_name);
     json_out_key_uint(out, "received_bytes", record_received(r->beside));
     json_out_end_object(out);
@@ -455,16 +450,14 @@ int replay_json(const struct replay_report *r, struct text *text, struct shd_err
     json_out_key_string(&out, "program", r->capture->title);
     json_out_key(&out, "mesh");
     json_mesh(&out, r->mesh);
-    json_out_key(&out, "mesh_is_inferred");
-    json_out_bool(&out, r->mesh_is_inferred);
+    json_out_key_bool(&out, "mesh_is_inferred", r->mesh_is_inferred);
     json_out_key(&out, "fitting_mesh");
     if (r->fitting)
         json_mesh(&out, r->fitting);
     else
         json_out_null(&out);
     json_out_key_uint(&out, "devices", (uint128)r->capture->ndevices);
-    json_out_key(&out, "collectives");
-    json_out_begin_array(&out);
+    json_out_key_array(&out, "collectives");
     for (size_t i = 0; i < r->rows->nrows; i++)
         write_row(&out, r, &r->rows->rows[i]);
     json_out_end_array(&out);
@@ -475,8 +468,7 @@ int replay_json(const struct replay_report *r, struct text *text, struct shd_err
     }
     if (r->beside)
         write_beside(&out, r);
-    json_out_key(&out, "notes");
-    json_out_begin_array(&out);
+    json_out_key_array(&out, "notes");
     for (uint32_t i = 0; i < r->capture->nnotes; i++)
         json_out_string(&out, r->capture->notes[i]);
     json_out_end_array(&out);

@@ -186,8 +186,7 @@ int reshard_json(struct text *text, const struct reshard_question *q,
     json_out_init_text(&out, text, JSON_OUT_PRETTY);
     json_out_begin_object(&out);
     if (q->hardware) {
-        json_out_key(&out, "hardware");
-        json_out_string(&out, q->hardware->name);
+        json_out_key_string(&out, "hardware", q->hardware->name);
     }
     json_out_key(&out, "steps");
     reshard_steps_json(&steps, &out);
@@ -198,8 +197,7 @@ int reshard_json(struct text *text, const struct reshard_question *q,
     json_out_key_uint(&out, "peak_bytes", figures.peak_bytes);
     json_out_key_uint(&out, "messages", figures.nmessages);
     if (figures.ntiers > 0) {
-        json_out_key(&out, "seconds");
-        json_out_double(&out, figures.seconds);
+        json_out_key_double(&out, "seconds", figures.seconds);
     }
     json_out_end_object(&out);
     json_out_newline(&out);

@@ -64,8 +64,7 @@ static void print_csv(struct text *text, const struct measure_opts *m, const str
 
 static void json_spread(struct json_out *json, const char *key, const struct measure_spread *s)
 {
-    json_out_key(json, key);
-    json_out_begin_flat_object(json);
+    json_out_key_flat_object(json, key);
     json_out_key_double(json, "median", s->median);
     json_out_key_double(json, "least", s->least);
     json_out_key_double(json, "most", s->most);

@@ -221,8 +221,7 @@ static void write_row(struct json_out *out, const struct scaling *s, const struc
         json_out_key_double(out, "tokens_per_device_second", row->device_tokens_per_s);
         if (s->price > 0)
             json_out_key_double(out, "cost_per_million_tokens", cost_of(s, row));
-        json_out_key(out, "proven");
-        json_out_bool(out, row->proven);
+        json_out_key_bool(out, "proven", row->proven);
     }
     json_out_end_object(out);
 }
@@ -234,10 +233,8 @@ static void write_rows(struct text *text, const struct scaling *s, const struct 
     json_out_init_text(&json, text, JSON_OUT_PRETTY);
     json_out_begin_object(&json);
     json_out_key_string(&json, "schema", "shardsim.search-scaling/1");
-    json_out_key(&json, "hardware");
-    json_out_string(&json, s->trial->hardware->name);
-    json_out_key(&json, "scaling");
-    json_out_begin_array(&json);
+    json_out_key_string(&json, "hardware", s->trial->hardware->name);
+    json_out_key_array(&json, "scaling");
     for (size_t i = 0; i < s->ncounts; i++)
         write_row(&json, s, &rows[i]);
     json_out_end_array(&json);

@@ -111,8 +111,7 @@ static void json_plan(struct json_out *out, const struct tensors *t,
     }
     tensors_print_batch(&text, t, &plan->way);
     json_out_key_string(out, "batch", text_get(&text));
-    json_out_key(out, "specs");
-    json_out_begin_object(out);
+    json_out_key_object(out, "specs");
     for (size_t k = 0; k < t->nkinds; k++) {
         text_clear(&text);
         tensors_print_spec(&text, t, &plan->way, k);
@@ -137,8 +136,7 @@ static void print_json(struct json_out *out, const struct tensors *t)
         json_plan(out, t, &t->best);
     else
         json_out_null(out);
-    json_out_key(out, "textbook");
-    json_out_begin_object(out);
+    json_out_key_object(out, "textbook");
     for (uint32_t i = 0; i < t->ntextbook; i++) {
         json_out_key(out, tensors_textbook_name((enum tensors_textbook)i));
         json_plan(out, t, &t->textbook[i]);

@@ -57,14 +57,10 @@ static void write_losses(const struct curves *curves, uint32_t series, struct js
 {
     uint32_t step;
 
-    json_out_key(out, "strategy");
-    json_out_string(out, curves->series[series].name);
-    json_out_key(out, "distance");
-    json_out_double(out, curves_distance(curves, series, &step));
-    json_out_key(out, "distance_step");
-    json_out_int(out, step);
-    json_out_key(out, "losses");
-    json_out_begin_flat_array(out);
+    json_out_key_string(out, "strategy", curves->series[series].name);
+    json_out_key_double(out, "distance", curves_distance(curves, series, &step));
+    json_out_key_int(out, "distance_step", step);
+    json_out_key_flat_array(out, "losses");
     for (uint32_t s = 0; s < curves->nsteps; s++)
         json_out_double(out, curves->series[series].values[s]);
     json_out_end_array(out);

@@ -354,8 +354,7 @@ void tree_layout_print(const struct tree_layout *l, struct text *out)
 
 static void put_shape(struct json_out *json, const char *key, const int64_t *shape, size_t rank)
 {
-    json_out_key(json, key);
-    json_out_begin_flat_array(json);
+    json_out_key_flat_array(json, key);
     for (size_t d = 0; d < rank; d++)
         json_out_int(json, shape[d]);
     json_out_end_array(json);
@@ -363,8 +362,7 @@ static void put_shape(struct json_out *json, const char *key, const int64_t *sha
 
 static void put_spec(struct json_out *json, const struct shd_spec *spec)
 {
-    json_out_key(json, "spec");
-    json_out_begin_flat_array(json);
+    json_out_key_flat_array(json, "spec");
     for (size_t e = 0; e < shd_spec_nentries(spec); e++) {
         size_t naxes = shd_spec_naxes(spec, e);
 
@@ -386,34 +384,26 @@ static void put_parameter(struct json_out *json, const struct tree_layout *l, si
     const struct shd_leaf_stats *stats = &l->analysis->leaves[i];
 
     json_out_begin_object(json);
-    json_out_key(json, "name");
-    json_out_string(json, leaf->name);
-    json_out_key(json, "dtype");
-    json_out_string(json, shd_dtype_name(leaf->dtype));
+    json_out_key_string(json, "name", leaf->name);
+    json_out_key_string(json, "dtype", shd_dtype_name(leaf->dtype));
     put_shape(json, "shape", leaf->shape, leaf->rank);
     put_spec(json, l->specs[i]);
     put_shape(json, "shard_shape", stats->shard_shape, leaf->rank);
-    json_out_key(json, "bytes");
-    json_out_uint(json, stats->bytes);
-    json_out_key(json, "device_bytes");
-    json_out_uint(json, stats->shard_bytes);
-    json_out_key(json, "rule");
-    json_out_string(json,
-                    l->nrules && l->rule[i] != SHD_NO_RULE ? l->rules[l->rule[i]].pattern : NULL);
+    json_out_key_uint(json, "bytes", stats->bytes);
+    json_out_key_uint(json, "device_bytes", stats->shard_bytes);
+    json_out_key_string(
+        json, "rule", l->nrules && l->rule[i] != SHD_NO_RULE ? l->rules[l->rule[i]].pattern : NULL);
     json_out_end_object(json);
 }
 
 static void put_rules(struct json_out *json, const struct tree_layout *l)
 {
-    json_out_key(json, "rules");
-    json_out_begin_array(json);
+    json_out_key_array(json, "rules");
     for (size_t r = 0; r < l->nrules; r++) {
         json_out_begin_object(json);
-        json_out_key(json, "pattern");
-        json_out_string(json, l->rules[r].pattern);
+        json_out_key_string(json, "pattern", l->rules[r].pattern);
         put_spec(json, l->rules[r].spec);
-        json_out_key(json, "parameters");
-        json_out_uint(json, l->nmatched[r]);
+        json_out_key_uint(json, "parameters", l->nmatched[r]);
         json_out_end_object(json);
     }
     json_out_end_array(json);
@@ -436,14 +426,11 @@ static void put_totals(struct json_out *json, const struct tree_layout *l)
         {"uneven", a->nuneven},
     };
 
-    json_out_key(json, "totals");
-    json_out_begin_object(json);
+    json_out_key_object(json, "totals");
     for (size_t t = 0; t < sizeof(totals) / sizeof(totals[0]); t++) {
-        json_out_key(json, totals[t].key);
-        json_out_uint(json, totals[t].value);
+        json_out_key_uint(json, totals[t].key, totals[t].value);
     }
-    json_out_key(json, "balance");
-    json_out_double(json, a->balance);
+    json_out_key_double(json, "balance", a->balance);
     json_out_end_object(json);
 }
 
@@ -459,20 +446,16 @@ int tree_layout_print_json(const struct tree_layout *l, struct text *out)
 
     json_out_init_text(&json, out, JSON_OUT_PRETTY);
     json_out_begin_object(&json);
-    json_out_key(&json, "schema");
-    json_out_int(&json, SCHEMA);
-    json_out_key(&json, "model");
-    json_out_string(&json, l->model);
+    json_out_key_int(&json, "schema", SCHEMA);
+    json_out_key_string(&json, "model", l->model);
     put_mesh(&json, l->mesh);
-    json_out_key(&json, "parameters");
-    json_out_begin_array(&json);
+    json_out_key_array(&json, "parameters");
     for (size_t i = 0; i < shd_tree_count(l->tree); i++)
         put_parameter(&json, l, i);
     json_out_end_array(&json);
     put_rules(&json, l);
     put_totals(&json, l);
-    json_out_key(&json, "warnings");
-    json_out_begin_array(&json);
+    json_out_key_array(&json, "warnings");
     for (const char *line = text_get(&l->warnings); *line; line += strcspn(line, "\n") + 1)
         json_out_string_n(&json, line, strcspn(line, "\n"));
     json_out_end_array(&json);

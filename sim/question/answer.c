@@ -23,8 +23,7 @@ void answer_copy(struct json_out *out, const json_t *value)
 
 void answer_error(struct json_out *out, const char *kind, const char *message)
 {
-    json_out_key(out, "err");
-    json_out_begin_object(out);
+    json_out_key_object(out, "err");
     json_out_key_string(out, "kind", kind);
     json_out_key_string(out, "message", message);
     json_out_end_object(out);

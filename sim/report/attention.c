@@ -102,12 +102,11 @@ static int steps_json(struct json_out *out, const struct attention_row *row,
 {
     int status = SHD_OK;
 
-    json_out_key(out, "steps");
-    json_out_begin_array(out);
+    json_out_key_array(out, "steps");
     for (uint32_t s = 0; s < row->nsteps && status == SHD_OK; s++) {
         json_out_begin_object(out);
-        json_out_key(out, "blocks_moved");
-        json_out_int(out, record->program->ops[row->ops[s]].desc.attention.shift);
+        json_out_key_int(out, "blocks_moved",
+                         record->program->ops[row->ops[s]].desc.attention.shift);
         status = pairs_json(out, "pairs", row, row->pairs + (size_t)s * row->ndoers, record);
         json_out_end_object(out);
     }
@@ -123,28 +122,19 @@ static int row_json(const struct attention_row *row, const struct record *record
     int status;
 
     json_out_begin_object(out);
-    json_out_key(out, "where");
-    json_out_string(out, row->where);
-    json_out_key(out, "phase");
-    json_out_string(out, program_phase_name(row->phase));
-    json_out_key(out, "count");
-    json_out_uint(out, row->count);
-    json_out_key(out, "flops_of_a_pair");
-    json_out_uint(out, row->pair_flops);
+    json_out_key_string(out, "where", row->where);
+    json_out_key_string(out, "phase", program_phase_name(row->phase));
+    json_out_key_uint(out, "count", row->count);
+    json_out_key_uint(out, "flops_of_a_pair", row->pair_flops);
     status = pairs_json(out, "pairs", row, row->all, record);
-    json_out_key(out, "mean");
-    json_out_double(out, row->mean);
-    json_out_key(out, "most");
-    json_out_int(out, shd_mesh_device_id(record->program->mesh, most.first));
-    json_out_key(out, "times_the_mean");
-    json_out_double(out, row->times);
+    json_out_key_double(out, "mean", row->mean);
+    json_out_key_int(out, "most", shd_mesh_device_id(record->program->mesh, most.first));
+    json_out_key_double(out, "times_the_mean", row->times);
     if (row->busy >= 0) {
-        json_out_key(out, "busy_balance");
-        json_out_double(out, row->busy);
+        json_out_key_double(out, "busy_balance", row->busy);
     }
     if (row->nsteps > 1) {
-        json_out_key(out, "lockstep");
-        json_out_double(out, row->lockstep);
+        json_out_key_double(out, "lockstep", row->lockstep);
         if (status == SHD_OK)
             status = steps_json(out, row, record);
     }

@@ -384,8 +384,7 @@ static void write_transfer(struct json_out *out, const struct breakdown *b)
 
 static void write_parts(struct json_out *out, const struct breakdown *b)
 {
-    json_out_key(out, "activations_at_peak");
-    json_out_begin_array(out);
+    json_out_key_array(out, "activations_at_peak");
     for (uint32_t i = 0; i < b->nparts; i++) {
         json_out_begin_flat_object(out);
         json_out_key(out, "part");
@@ -407,8 +406,7 @@ void breakdown_json(const struct breakdown *breakdown, const struct record *reco
     json_out_key_uint(out, "rank", breakdown->rank);
     json_out_key_string(out, "op", op->name);
     json_out_key_string(out, "phase", program_phase_name(op->phase));
-    json_out_key(out, "parameters");
-    json_out_begin_flat_object(out);
+    json_out_key_flat_object(out, "parameters");
     json_out_key_uint(out, "model", (uint128)program_parameters(program));
     json_out_key_uint(out, "device", (uint128)breakdown->parameters);
     json_out_end_object(out);

@@ -58,12 +58,9 @@ static struct alike *find_alike(size_t *n, const uint128 *rows, const struct rec
 static void write_alike(struct json_out *out, const struct alike *alike)
 {
     json_out_begin_object(out);
-    json_out_key(out, "devices");
-    json_out_int(out, alike->ndevices);
-    json_out_key(out, "first");
-    json_out_int(out, alike->first);
-    json_out_key(out, "value");
-    json_out_uint(out, alike->value);
+    json_out_key_int(out, "devices", alike->ndevices);
+    json_out_key_int(out, "first", alike->first);
+    json_out_key_uint(out, "value", alike->value);
     json_out_end_object(out);
 }
 
@@ -73,8 +70,7 @@ int by_device_json(struct json_out *out, const char *key, const uint128 *rows,
     struct alike *list = NULL;
     size_t n = 0;
 
-    json_out_key(out, key);
-    json_out_begin_flat_array(out);
+    json_out_key_flat_array(out, key);
     if (record->mode == RECORD_PLANNED && record->ndevices > CLASSES_ABOVE) {
         list = find_alike(&n, rows, record);
         for (size_t i = 0; i < n; i++)

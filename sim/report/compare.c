@@ -77,8 +77,7 @@ static void print_csv(const struct compare_rows *rows, struct text *out)
 
 static void write_text(struct json_out *out, const char *key, const char *value)
 {
-    json_out_key(out, key);
-    json_out_string(out, value);
+    json_out_key_string(out, key, value);
 }
 
 static void write_value(struct json_out *out, const struct figures *row, enum figure_id id)
@@ -98,8 +97,7 @@ static void write_value(struct json_out *out, const struct figures *row, enum fi
 static void write_ties(struct json_out *out, const struct compare_rows *rows, size_t i,
                        const char *key, enum figure_id id)
 {
-    json_out_key(out, key);
-    json_out_begin_flat_array(out);
+    json_out_key_flat_array(out, key);
     for (size_t k = 0; k < rows->compare->nresults; k++)
         if (k != i && compare_is_tie(rows, id, i, k))
             json_out_string(out, rows->compare->results[k].strategy);
@@ -116,8 +114,7 @@ static void write_strategy(struct json_out *out, const struct compare_rows *rows
     write_value(out, row, FIGURE_BYTES_TIMES);
     write_value(out, row, FIGURE_MEMORY_TIMES);
     write_value(out, row, FIGURE_STEP_TIMES);
-    json_out_key(out, "best");
-    json_out_begin_flat_array(out);
+    json_out_key_flat_array(out, "best");
     for (size_t c = 0; c < NFIGURES; c++)
         if (rows->best[i][c])
             json_out_string(out, figure_table[c].key);
@@ -131,8 +128,7 @@ static void write_strategy(struct json_out *out, const struct compare_rows *rows
 
 static void write_skipped(struct json_out *out, const struct compare *c)
 {
-    json_out_key(out, "skipped");
-    json_out_begin_array(out);
+    json_out_key_array(out, "skipped");
     for (size_t i = 0; i < c->nskipped; i++) {
         json_out_begin_object(out);
         write_text(out, "scenario", c->skipped[i].scenario);
@@ -153,13 +149,11 @@ static int print_json(const struct compare_rows *rows, struct text *text, struct
     json_out_init_text(&out, text, JSON_OUT_PRETTY);
     json_out_begin_object(&out);
     write_text(&out, "schema", "shardsim.compare/1");
-    json_out_key(&out, "base");
-    json_out_begin_flat_object(&out);
+    json_out_key_flat_object(&out, "base");
     write_text(&out, "scenario", c->results[c->base].scenario);
     write_text(&out, "strategy", c->results[c->base].strategy);
     json_out_end_object(&out);
-    json_out_key(&out, "strategies");
-    json_out_begin_array(&out);
+    json_out_key_array(&out, "strategies");
     for (size_t i = 0; i < c->nresults; i++)
         write_strategy(&out, rows, i);
     json_out_end_array(&out);
@@ -167,8 +161,7 @@ static int print_json(const struct compare_rows *rows, struct text *text, struct
     compare_verdict(rows, &verdict);
     json_out_key(&out, "verdict");
     json_out_join(&out, &verdict);
-    json_out_key(&out, "results");
-    json_out_begin_array(&out);
+    json_out_key_array(&out, "results");
     for (size_t i = 0; i < c->nresults && status == SHD_OK; i++)
         if (c->planned)
             json_out_lines(&out, &c->planned[i].json);

@@ -328,19 +328,14 @@ void experts_text(const struct experts *experts, const struct record *record, st
 
 static void load_json(const char *key, const struct experts_load *load, struct json_out *out)
 {
-    json_out_key(out, key);
-    json_out_begin_object(out);
-    json_out_key(out, "each");
-    json_out_begin_flat_array(out);
+    json_out_key_object(out, key);
+    json_out_key_flat_array(out, "each");
     for (uint32_t i = 0; i < load->n; i++)
         json_out_uint(out, load->loads[i]);
     json_out_end_array(out);
-    json_out_key(out, "mean");
-    json_out_double(out, load->mean);
-    json_out_key(out, "most");
-    json_out_uint(out, load->most);
-    json_out_key(out, "times_the_mean");
-    json_out_double(out, load->times);
+    json_out_key_double(out, "mean", load->mean);
+    json_out_key_uint(out, "most", load->most);
+    json_out_key_double(out, "times_the_mean", load->times);
     json_out_end_object(out);
 }
 
@@ -349,18 +344,12 @@ static void links_json(const struct experts_links *links, const struct record *r
 {
     const struct shd_mesh *mesh = record->program->mesh;
 
-    json_out_key(out, "links");
-    json_out_begin_flat_object(out);
-    json_out_key(out, "used");
-    json_out_uint(out, links->n);
-    json_out_key(out, "mean_bytes");
-    json_out_double(out, links->mean_bytes);
-    json_out_key(out, "most_bytes");
-    json_out_uint(out, links->most.bytes);
-    json_out_key(out, "from");
-    json_out_int(out, shd_mesh_device_id(mesh, links->most.from));
-    json_out_key(out, "to");
-    json_out_int(out, shd_mesh_device_id(mesh, links->most.to));
+    json_out_key_flat_object(out, "links");
+    json_out_key_uint(out, "used", links->n);
+    json_out_key_double(out, "mean_bytes", links->mean_bytes);
+    json_out_key_uint(out, "most_bytes", links->most.bytes);
+    json_out_key_int(out, "from", shd_mesh_device_id(mesh, links->most.from));
+    json_out_key_int(out, "to", shd_mesh_device_id(mesh, links->most.to));
     json_out_end_object(out);
     if (!links->each)
         return;
@@ -382,16 +371,11 @@ static void row_json(const struct experts_row *row, const struct record *record,
     struct text why = TEXT_INIT;
 
     json_out_begin_object(out);
-    json_out_key(out, "where");
-    json_out_string(out, row->where);
-    json_out_key(out, "count");
-    json_out_uint(out, row->count);
-    json_out_key(out, "assumed");
-    json_out_bool(out, row->assumed);
-    json_out_key(out, "choices");
-    json_out_uint(out, row->choices);
-    json_out_key(out, "dropped");
-    json_out_uint(out, row->choices - row->kept);
+    json_out_key_string(out, "where", row->where);
+    json_out_key_uint(out, "count", row->count);
+    json_out_key_bool(out, "assumed", row->assumed);
+    json_out_key_uint(out, "choices", row->choices);
+    json_out_key_uint(out, "dropped", row->choices - row->kept);
     load_json("rows_of_experts", &row->experts, out);
     load_json("rows_of_ranks", &row->ranks, out);
     if (row->received.n > 0)
@@ -399,8 +383,7 @@ static void row_json(const struct experts_row *row, const struct record *record,
     if (row->links.n > 0)
         links_json(&row->links, record, out);
     experts_why(row, record, &why);
-    json_out_key(out, "why");
-    json_out_string(out, text_get(&why));
+    json_out_key_string(out, "why", text_get(&why));
     out->text->failed |= why.failed;
     text_fini(&why);
     json_out_end_object(out);

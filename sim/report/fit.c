@@ -109,27 +109,21 @@ void fit_unit(uint64_t limit_bytes, struct text *out)
 static void write_change(const struct fit_change *change, struct json_out *out)
 {
     json_out_begin_object(out);
-    json_out_key(out, "set");
-    json_out_begin_flat_array(out);
+    json_out_key_flat_array(out, "set");
     for (uint32_t i = 0; i < change->nsets; i++)
         json_out_string(out, change->sets[i]);
     json_out_end_array(out);
-    json_out_key(out, "devices");
-    json_out_int(out, change->ndevices);
-    json_out_key(out, "peak_bytes");
-    json_out_uint(out, change->totals.peak_bytes);
-    json_out_key(out, "received_bytes");
-    json_out_uint(out, change->totals.received_bytes);
-    json_out_key(out, "flops");
-    json_out_uint(out, change->totals.flops);
+    json_out_key_int(out, "devices", change->ndevices);
+    json_out_key_uint(out, "peak_bytes", change->totals.peak_bytes);
+    json_out_key_uint(out, "received_bytes", change->totals.received_bytes);
+    json_out_key_uint(out, "flops", change->totals.flops);
     json_out_end_object(out);
 }
 
 void fit_json(const struct fit *fit, struct json_out *out)
 {
     json_out_begin_object(out);
-    json_out_key(out, "changes");
-    json_out_begin_array(out);
+    json_out_key_array(out, "changes");
     for (uint32_t i = 0; i < fit->nchanges; i++)
         write_change(&fit->changes[i], out);
     json_out_end_array(out);
@@ -138,9 +132,7 @@ void fit_json(const struct fit *fit, struct json_out *out)
         write_change(&fit->least, out);
     else
         json_out_null(out);
-    json_out_key(out, "plans");
-    json_out_uint(out, fit->nplans);
-    json_out_key(out, "all_planned");
-    json_out_bool(out, !fit->cut);
+    json_out_key_uint(out, "plans", fit->nplans);
+    json_out_key_bool(out, "all_planned", !fit->cut);
     json_out_end_object(out);
 }

@@ -52,8 +52,7 @@ static int draw_classes(struct figure *figure, const struct record *record, stru
 
 static void write_rows(struct json_out *out, const uint128 *matrix, size_t ndevices)
 {
-    json_out_key(out, "received_bytes");
-    json_out_begin_array(out);
+    json_out_key_array(out, "received_bytes");
     for (size_t to = 0; to < ndevices; to++) {
         json_out_begin_flat_array(out);
         for (size_t from = 0; from < ndevices; from++)

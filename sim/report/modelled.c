@@ -398,8 +398,7 @@ static void write_exposed(struct json_out *out, const struct record *record)
     uint32_t n = modelled_exposed_of(list, record);
     char axes[64];
 
-    json_out_key(out, "exposed_by_axes");
-    json_out_begin_flat_object(out);
+    json_out_key_flat_object(out, "exposed_by_axes");
     for (uint32_t k = 0; k < n; k++) {
         print_axes(record->program, list[k].axes, axes, sizeof axes);
         json_out_key_double(out, axes, list[k].seconds);
@@ -409,10 +408,8 @@ static void write_exposed(struct json_out *out, const struct record *record)
 
 static void write_straggler(struct json_out *out, const struct record_straggler *s)
 {
-    json_out_key(out, "straggler");
-    json_out_begin_flat_object(out);
-    json_out_key(out, "device");
-    json_out_int(out, s->device);
+    json_out_key_flat_object(out, "straggler");
+    json_out_key_int(out, "device", s->device);
     json_out_key_double(out, "compute", s->compute);
     json_out_key_double(out, "links", s->links);
     json_out_key_double(out, "step_seconds_without", (double)s->without_ns * 1e-9);
@@ -428,11 +425,9 @@ void modelled_json(struct json_out *out, const struct record *record, const stru
     json_out_key_string(out, "hardware", record->modelled->hardware->name);
     figures_json(out, figures, FIGURE_MODELLED, true);
     write_exposed(out, record);
-    json_out_key(out, "fits");
-    json_out_bool(out, modelled_fits(record));
+    json_out_key_bool(out, "fits", modelled_fits(record));
     if (record->modelled->straggler.device >= 0)
         write_straggler(out, &record->modelled->straggler);
-    json_out_key(out, "extrapolated");
-    json_out_bool(out, !inside);
+    json_out_key_bool(out, "extrapolated", !inside);
     json_out_end_object(out);
 }

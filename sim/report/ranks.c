@@ -118,8 +118,7 @@ void ranks_kinds_json(const struct program_memory *memory, struct json_out *out)
 {
     json_out_begin_flat_object(out);
     for (int use = 0; use < PROGRAM_NUSES; use++) {
-        json_out_key(out, program_use_name((enum program_use)use));
-        json_out_uint(out, memory->uses[use]);
+        json_out_key_uint(out, program_use_name((enum program_use)use), memory->uses[use]);
     }
     json_out_end_object(out);
 }
@@ -130,18 +129,14 @@ static void rank_json(const struct program *program, uint32_t rank, struct json_
 
     program_memory(&memory, program, rank);
     json_out_begin_object(out);
-    json_out_key(out, "rank");
-    json_out_uint(out, rank);
-    json_out_key(out, "stages");
-    json_out_begin_flat_array(out);
+    json_out_key_uint(out, "rank", rank);
+    json_out_key_flat_array(out, "stages");
     for (uint32_t s = 0; s < program->nstages; s++)
         if (program->rank_of_stage[s] == rank)
             json_out_uint(out, s);
     json_out_end_array(out);
-    json_out_key(out, "microbatches_alive");
-    json_out_uint(out, most_alive(program, rank));
-    json_out_key(out, "peak_bytes");
-    json_out_uint(out, memory.peak_bytes);
+    json_out_key_uint(out, "microbatches_alive", most_alive(program, rank));
+    json_out_key_uint(out, "peak_bytes", memory.peak_bytes);
     json_out_key(out, "by_kind");
     ranks_kinds_json(&memory, out);
     json_out_end_object(out);

@@ -125,18 +125,15 @@ void replayed_json_balance(struct json_out *out, const struct record *record)
     json_out_key_double(out, "mean", b.mean_s);
     json_out_key_double(out, "max", b.max_s);
     json_out_key_double(out, "ratio", ratio_of(&b));
-    json_out_key(out, "slowest");
-    json_out_int(out, b.slowest);
+    json_out_key_int(out, "slowest", b.slowest);
     json_out_end_object(out);
 }
 
 static void write_devices(struct json_out *out, const struct record *record)
 {
-    json_out_key(out, "per_device");
-    json_out_begin_object(out);
+    json_out_key_object(out, "per_device");
     for (size_t p = 0; p < REPLAYED_NPARTS; p++) {
-        json_out_key(out, figure_short_key(replayed_parts[p].id));
-        json_out_begin_flat_array(out);
+        json_out_key_flat_array(out, figure_short_key(replayed_parts[p].id));
         for (int32_t d = 0; d < record->ndevices; d++)
             json_out_double(out, (double)part_ns(record, &replayed_parts[p], d) * 1e-9);
         json_out_end_array(out);
@@ -146,15 +143,13 @@ static void write_devices(struct json_out *out, const struct record *record)
 
 static void write_path(struct json_out *out, const struct replayed_share *shares, size_t n)
 {
-    json_out_key(out, "critical_path");
-    json_out_begin_array(out);
+    json_out_key_array(out, "critical_path");
     for (size_t i = 0; i < n; i++) {
         json_out_begin_flat_object(out);
         json_out_key_string(out, "op", shares[i].op);
         json_out_key_string(out, "where", shares[i].where);
         json_out_key_string(out, "phase", program_phase_name(shares[i].phase));
-        json_out_key(out, "count");
-        json_out_uint(out, shares[i].count);
+        json_out_key_uint(out, "count", shares[i].count);
         json_out_key_double(out, "seconds", (double)shares[i].ns * 1e-9);
         json_out_end_object(out);
     }
@@ -175,10 +170,8 @@ int replayed_json(struct json_out *out, const struct record *record, const struc
     json_out_begin_object(out);
     figures_json(out, figures, FIGURE_REPLAYED, true);
     json_out_key_uint(out, "repeats", replay->repeats);
-    json_out_key(out, "transfers");
-    json_out_begin_flat_object(out);
-    json_out_key(out, "bytes_per_second");
-    json_out_uint(out, replay->transfers.bytes_per_s);
+    json_out_key_flat_object(out, "transfers");
+    json_out_key_uint(out, "bytes_per_second", replay->transfers.bytes_per_s);
     json_out_key_double(out, "latency_seconds", (double)replay->transfers.latency_ns * 1e-9);
     json_out_end_object(out);
     write_devices(out, record);

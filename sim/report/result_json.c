@@ -25,8 +25,7 @@ static void write_mesh(struct json_out *out, const struct shd_mesh *mesh)
 {
     json_out_key(out, "mesh");
     json_mesh(out, mesh);
-    json_out_key(out, "devices");
-    json_out_int(out, shd_mesh_size(mesh));
+    json_out_key_int(out, "devices", shd_mesh_size(mesh));
 }
 
 static void write_row(struct json_out *out, const struct traffic_row *row)
@@ -52,8 +51,7 @@ static void write_row(struct json_out *out, const struct traffic_row *row)
 static void write_sums(struct json_out *out, const char *key, const struct traffic_sum *sums,
                        size_t n)
 {
-    json_out_key(out, key);
-    json_out_begin_flat_object(out);
+    json_out_key_flat_object(out, key);
     for (size_t i = 0; i < n; i++)
         json_out_key_uint(out, sums[i].name, sums[i].bytes);
     json_out_end_object(out);
@@ -63,13 +61,11 @@ static int write_traffic(struct json_out *out, const struct traffic *t, const st
 {
     int status;
 
-    json_out_key(out, "collectives");
-    json_out_begin_array(out);
+    json_out_key_array(out, "collectives");
     for (size_t r = 0; r < t->nrows; r++)
         write_row(out, &t->rows[r]);
     json_out_end_array(out);
-    json_out_key(out, "received_bytes");
-    json_out_begin_object(out);
+    json_out_key_object(out, "received_bytes");
     json_out_key_uint(out, "total", record_received(record));
     status = by_device_json(out, "per_device", record->received_bytes, record);
     write_sums(out, "by_axis", t->by_axis, t->nby_axis);
@@ -84,20 +80,17 @@ static void write_balance(struct json_out *out, const char *key, const struct re
 {
     struct record_balance b = record_balance_of(r, rows);
 
-    json_out_key(out, key);
-    json_out_begin_flat_object(out);
+    json_out_key_flat_object(out, key);
     json_out_key_double(out, "mean", b.mean);
     json_out_key_uint(out, "max", b.max);
     json_out_key_double(out, "ratio", b.ratio);
-    json_out_key(out, "slowest");
-    json_out_int(out, b.slowest);
+    json_out_key_int(out, "slowest", b.slowest);
     json_out_end_object(out);
 }
 
 static void write_balances(struct json_out *out, const struct record *r)
 {
-    json_out_key(out, "balance");
-    json_out_begin_object(out);
+    json_out_key_object(out, "balance");
     write_balance(out, "flops", r, r->flops);
     if (record_balance_of(r, r->uneven_flops[KERN_BY_SIGHT]).max > 0)
         write_balance(out, "attention_flops", r, r->uneven_flops[KERN_BY_SIGHT]);
@@ -122,8 +115,7 @@ static int write_bubble(struct json_out *out, const struct program *program)
         return SHD_OK;
     if (program_bubble(&bubble, program, NULL) != SHD_OK)
         return SHD_ENOMEM;
-    json_out_key(out, "pipeline");
-    json_out_begin_flat_object(out);
+    json_out_key_flat_object(out, "pipeline");
     json_out_key_uint(out, "ranks", program->nranks);
     json_out_key_uint(out, "stages", program->nstages);
     json_out_key_uint(out, "microbatches", program->microbatches);
@@ -138,22 +130,18 @@ static void write_work(struct json_out *out, const struct record *r)
     struct program_work work;
 
     program_work(&work, r->program);
-    json_out_key(out, "work");
-    json_out_begin_object(out);
+    json_out_key_object(out, "work");
     json_out_key_uint(out, "done_flops", record_flops(r));
     json_out_key_uint(out, "unsharded_flops", work.unsharded_flops);
     json_out_key_double(out, "efficiency", record_efficiency(r, &work));
     json_out_key_uint(out, "model_flops", work.model_flops);
-    json_out_key(out, "axes");
-    json_out_begin_array(out);
+    json_out_key_array(out, "axes");
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++) {
         json_out_begin_object(out);
         json_out_key_string(out, "axis", shd_mesh_axis_name(mesh, a));
-        json_out_key(out, "cuts_nothing");
-        json_out_bool(out, work.axes[a].idle);
+        json_out_key_bool(out, "cuts_nothing", work.axes[a].idle);
         json_out_key_double(out, "repeated", work.axes[a].repeated);
-        json_out_key(out, "times");
-        json_out_int(out, work.axes[a].times);
+        json_out_key_int(out, "times", work.axes[a].times);
         json_out_end_object(out);
     }
     json_out_end_array(out);
@@ -183,8 +171,7 @@ static const char *const check_keys[] = {[PROGRAM_OUTPUT] = "outputs",
 
 static void write_checks(struct json_out *out, const struct record *r, const char *key)
 {
-    json_out_key(out, key);
-    json_out_begin_object(out);
+    json_out_key_object(out, key);
     for (uint32_t i = 0; i < r->nchecks; i++)
         if (!strcmp(check_keys[r->checks[i].kind], key))
             key_any_double(out, r->checks[i].name, r->checks[i].error);
@@ -204,8 +191,7 @@ static void write_place(struct json_out *out, const struct record_check *check)
 /* Write the arrays beyond their bounds, and the first step with a wrong result. */
 static void write_wrong(struct json_out *out, const struct record *r)
 {
-    json_out_key(out, "wrong");
-    json_out_begin_array(out);
+    json_out_key_array(out, "wrong");
     for (uint32_t i = 0; i < r->nchecks; i++) {
         if (record_check_ok(r, &r->checks[i]))
             continue;
@@ -220,8 +206,7 @@ static void write_wrong(struct json_out *out, const struct record *r)
     json_out_end_array(out);
     if (r->step.error <= 1)
         return;
-    json_out_key(out, "first_wrong_step");
-    json_out_begin_object(out);
+    json_out_key_object(out, "first_wrong_step");
     json_out_key_uint(out, "step", r->step_op);
     json_out_key_string(out, "op", program_step_name(&r->program->ops[r->step_op]));
     json_out_key_string(out, "where", r->program->ops[r->step_op].name);
@@ -247,11 +232,9 @@ static void write_relative_errors(struct json_out *out, const struct record *r)
 {
     if (!r->beside_unsharded && r->training.nsteps < 2)
         return;
-    json_out_key(out, "relative_errors");
-    json_out_begin_object(out);
+    json_out_key_object(out, "relative_errors");
     for (uint32_t i = 0; i < r->nchecks; i++) {
-        json_out_key(out, r->checks[i].name);
-        json_out_begin_flat_object(out);
+        json_out_key_flat_object(out, r->checks[i].name);
         key_any_double(out, "sharded", r->checks[i].relative);
         if (r->beside_unsharded)
             key_any_double(out, "unsharded", r->checks[i].unsharded);
@@ -265,8 +248,7 @@ static void write_zeros(struct json_out *out, const struct record *r)
 {
     if (r->tolerance == 0)
         return;
-    json_out_key(out, "zero_but_for_rounding");
-    json_out_begin_object(out);
+    json_out_key_object(out, "zero_but_for_rounding");
     for (uint32_t i = 0; i < r->nchecks; i++)
         if (r->checks[i].zero)
             json_out_key_double(out, r->checks[i].name, r->checks[i].widest);
@@ -275,10 +257,8 @@ static void write_zeros(struct json_out *out, const struct record *r)
 
 static void write_verify(struct json_out *out, const struct record *r)
 {
-    json_out_key(out, "verify");
-    json_out_begin_object(out);
-    json_out_key(out, "ok");
-    json_out_bool(out, record_verified_ok(r));
+    json_out_key_object(out, "verify");
+    json_out_key_bool(out, "ok", record_verified_ok(r));
     if (r->tolerance > 0)
         json_out_key_double(out, "tolerance", r->tolerance);
     write_zeros(out, r);
@@ -295,8 +275,7 @@ static void write_verify(struct json_out *out, const struct record *r)
 
 static void write_numbers(struct json_out *out, const char *key, const double *numbers, uint32_t n)
 {
-    json_out_key(out, key);
-    json_out_begin_flat_array(out);
+    json_out_key_flat_array(out, key);
     for (uint32_t i = 0; i < n; i++)
         any_double(out, numbers[i]);
     json_out_end_array(out);
@@ -306,8 +285,7 @@ static void write_training(struct json_out *out, const struct record_training *t
 {
     if (t->nsteps == 0)
         return;
-    json_out_key(out, "training");
-    json_out_begin_object(out);
+    json_out_key_object(out, "training");
     write_numbers(out, "losses", t->losses, t->nsteps);
     write_numbers(out, "grad_norms", t->grad_norms, t->nsteps);
     json_out_end_object(out);
@@ -318,11 +296,9 @@ static int write_time(struct json_out *out, const struct record *r, const struct
 {
     int status = SHD_OK;
 
-    json_out_key(out, "time");
-    json_out_begin_object(out);
+    json_out_key_object(out, "time");
     if (r->mode == RECORD_EXECUTED) {
-        json_out_key(out, "measured");
-        json_out_begin_flat_object(out);
+        json_out_key_flat_object(out, "measured");
         figures_json(out, figures, FIGURE_MEASURED, true);
         json_out_key_uint(out, "repeats", r->repeats);
         json_out_end_object(out);
@@ -370,8 +346,7 @@ static int write_memory(struct json_out *out, const struct result *result)
 {
     int status;
 
-    json_out_key(out, "memory");
-    json_out_begin_object(out);
+    json_out_key_object(out, "memory");
     status = by_device_json(out, "peak_bytes", result->record->peak_bytes, result->record);
     json_out_key(out, "limit_bytes");
     if (result->memory_limit_bytes)
@@ -394,8 +369,7 @@ static void write_device_memory(struct json_out *out, const struct record *r)
 {
     if (!r->memory.kind)
         return;
-    json_out_key(out, "device_memory");
-    json_out_begin_flat_object(out);
+    json_out_key_flat_object(out, "device_memory");
     json_out_key_string(out, "kind", r->memory.kind);
     json_out_key_string(out, "why", r->memory.why);
     json_out_end_object(out);

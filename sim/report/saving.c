@@ -56,11 +56,8 @@ void saving_json(const struct saving *saving, struct json_out *out)
     const struct saving_totals *then = &saving->searched;
 
     json_out_begin_flat_object(out);
-    json_out_key(out, "received_bytes");
-    json_out_uint(out, then->received_bytes);
-    json_out_key(out, "peak_bytes");
-    json_out_uint(out, then->peak_bytes);
-    json_out_key(out, "flops");
-    json_out_uint(out, then->flops);
+    json_out_key_uint(out, "received_bytes", then->received_bytes);
+    json_out_key_uint(out, "peak_bytes", then->peak_bytes);
+    json_out_key_uint(out, "flops", then->flops);
     json_out_end_object(out);
 }

@@ -307,8 +307,7 @@ static void write_time(struct json_out *out, const char *key, int64_t ns)
 
 static void begin_args(struct json_out *out)
 {
-    json_out_key(out, "args");
-    json_out_begin_flat_object(out);
+    json_out_key_flat_object(out, "args");
 }
 
 static void end_args(struct json_out *out)
@@ -428,8 +427,7 @@ static int by_time(const void *left, const void *right)
 static void write_events(struct trace *t, struct json_out *out, uint128 *received)
 {
     qsort(t->events, t->nevents, sizeof *t->events, by_time);
-    json_out_key(out, "traceEvents");
-    json_out_begin_array(out);
+    json_out_key_array(out, "traceEvents");
     write_names(t, out);
     for (size_t i = 0; i < t->nevents; i++) {
         const struct event *e = &t->events[i];
@@ -451,8 +449,7 @@ static void write_trace(struct trace *t, struct json_out *out, uint128 *received
     json_out_begin_object(out);
     write_events(t, out, received);
     json_out_key_string(out, "displayTimeUnit", "ns");
-    json_out_key(out, "otherData");
-    json_out_begin_object(out);
+    json_out_key_object(out, "otherData");
     json_out_key_string(out, "scenario", t->result->scenario);
     json_out_key_string(out, "strategy", t->result->strategy);
     json_out_key_string(out, "model", t->result->what);

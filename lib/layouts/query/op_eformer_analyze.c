@@ -103,16 +103,14 @@ static void write_totals(struct json_out *out, const struct shd_totals *totals)
 
 static void write_empty(struct json_out *out, const char *key)
 {
-    json_out_key(out, key);
-    json_out_begin_object(out);
+    json_out_key_object(out, key);
     json_out_end_object(out);
 }
 
 /* Write the original's result. */
 static void write_original(struct json_out *out, const struct shd_totals *totals)
 {
-    json_out_key(out, "analysis");
-    json_out_begin_object(out);
+    json_out_key_object(out, "analysis");
     write_totals(out, totals);
     write_empty(out, "memory_per_device");
     json_out_key_double(out, "balance_score", 0);
@@ -125,8 +123,7 @@ static int write_floor_bytes(struct json_out *out, const struct analyze_question
 {
     int status = SHD_OK;
 
-    json_out_key(out, "leaf_sharded_bytes");
-    json_out_begin_object(out);
+    json_out_key_object(out, "leaf_sharded_bytes");
     for (size_t i = 0; status == SHD_OK && i < shd_tree_count(q->tree); i++) {
         const struct shd_leaf *leaf = shd_tree_leaf(q->tree, i);
         uint64_t bytes = 0;
@@ -141,8 +138,7 @@ static int write_floor_bytes(struct json_out *out, const struct analyze_question
 static void write_leaf_stats(struct json_out *out, const struct shd_leaf *leaf,
                              const struct shd_leaf_stats *stats)
 {
-    json_out_key(out, leaf->name);
-    json_out_begin_object(out);
+    json_out_key_object(out, leaf->name);
     json_out_key_uint(out, "elements", (uint64_t)stats->nelements);
     json_out_key_uint(out, "bytes", stats->bytes);
     json_out_key(out, "shard_shape");
@@ -166,8 +162,7 @@ static void write_analysis(struct json_out *out, const struct shd_analysis *anal
     json_out_key_uint(out, "gather_bytes", analysis->gather_bytes);
     json_out_key_uint(out, "sync_bytes", analysis->sync_bytes);
     json_out_key_uint(out, "uneven_parameters", analysis->nuneven);
-    json_out_key(out, "partition_stats");
-    json_out_begin_object(out);
+    json_out_key_object(out, "partition_stats");
     for (size_t i = 0; i < analysis->nleaves; i++)
         write_leaf_stats(out, shd_tree_leaf(tree, i), &analysis->leaves[i]);
     json_out_end_object(out);
@@ -184,8 +179,7 @@ static int write_strategy(struct json_out *out, const struct analyze_question *q
 
     if (status != SHD_OK && q->strict)
         return shd_error_set(err, status, "%s", why.text);
-    json_out_key(out, "strategy");
-    json_out_begin_object(out);
+    json_out_key_object(out, "strategy");
     if (status == SHD_OK) {
         write_analysis(out, analysis, q->tree);
         shd_analysis_destroy(analysis);

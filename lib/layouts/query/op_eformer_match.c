@@ -110,8 +110,7 @@ static int write_specs(struct json_out *out, const struct shd_tree *tree,
     int status = SHD_OK;
 
     json_out_begin_object(out);
-    json_out_key(out, "specs");
-    json_out_begin_object(out);
+    json_out_key_object(out, "specs");
     for (size_t i = 0; status == SHD_OK && i < shd_tree_count(tree); i++) {
         struct shd_spec *spec;
 

@@ -50,8 +50,7 @@ static int write_grid(struct json_out *out, const struct shd_mesh_grid *grid,
     write_names(out, names, nnames);
     json_out_key(out, "shape");
     write_int32s(out, grid->sizes, grid->ndims);
-    json_out_key(out, "device_ids");
-    json_out_begin_array(out);
+    json_out_key_array(out, "device_ids");
     for (int32_t p = 0; p < ndevices; p++)
         json_out_int(out, grid->device_ids ? grid->device_ids[p] : p);
     json_out_end_array(out);

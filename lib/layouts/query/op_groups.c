@@ -80,8 +80,7 @@ static int write_view(struct json_out *out, const struct shd_parallel *p,
         status = shd_parallel_source_rank(&source, p, err);
     if (status != SHD_OK)
         return status;
-    json_out_key(out, key->key);
-    json_out_begin_object(out);
+    json_out_key_object(out, key->key);
     json_out_key(out, "ranks");
     write_ranks(out, &group);
     write_int_key(out, "rank", group.rank);
@@ -117,8 +116,7 @@ static int write_views(struct json_out *out, const struct shd_parallel *p, struc
     int32_t nviews = all ? n : (int32_t)(sizeof some / sizeof some[0]);
     int status = SHD_OK;
 
-    json_out_key(out, "ranks");
-    json_out_begin_array(out);
+    json_out_key_array(out, "ranks");
     for (int32_t i = 0; status == SHD_OK && i < nviews; i++)
         status = write_rank(out, p, all ? i : some[i], err);
     json_out_end_array(out);

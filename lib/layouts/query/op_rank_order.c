@@ -64,8 +64,7 @@ static int answer_megatron(const json_t *in, struct json_out *out, struct shd_er
     if (status == SHD_OK) {
         json_out_begin_object(out);
         write_int_key(out, "world_size", shd_mesh_size(mesh));
-        json_out_key(out, "groups");
-        json_out_begin_object(out);
+        json_out_key_object(out, "groups");
         for (size_t t = 0; status == SHD_OK && t < n; t++)
             status = write_token(out, mesh, names[t] ? names[t] : "", offset > 0 ? offset : 0, err);
         json_out_end_object(out);
@@ -184,8 +183,7 @@ static int answer_device_mesh(const json_t *in, struct json_out *out, struct shd
         size_t naxes = shd_mesh_naxes(mesh);
 
         json_out_begin_object(out);
-        json_out_key(out, "groups");
-        json_out_begin_object(out);
+        json_out_key_object(out, "groups");
         for (size_t a = 0; status == SHD_OK && a < naxes; a++)
             status = write_along(out, mesh, a, 1, err);
         for (size_t a = 0; status == SHD_OK && a + 1 < naxes; a++)

@@ -160,8 +160,7 @@ static int answer_split(const json_t *in, struct json_out *out, struct shd_error
     json_out_begin_object(out);
     write_int_key(out, "count", split.nchunks);
     for (int key = 0; key < NKEYS; key++) {
-        json_out_key(out, keys[key]);
-        json_out_begin_array(out);
+        json_out_key_array(out, keys[key]);
         for (int64_t c = 0; c < split.nchunks; c++)
             write_chunk(out, &split, shape, c, key);
         json_out_end_array(out);

@@ -70,8 +70,7 @@ static int read_chunker(struct shd_chunker *out, struct shd_mesh **mesh, const j
 static void write_by_axis(struct json_out *out, const char *key, const struct shd_mesh *mesh,
                           const int32_t *numbers)
 {
-    json_out_key(out, key);
-    json_out_begin_object(out);
+    json_out_key_object(out, key);
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
         write_int_key(out, shd_mesh_axis_name(mesh, a), numbers[a]);
     json_out_end_object(out);
@@ -133,8 +132,7 @@ static int answer_replica_id(const json_t *in, struct json_out *out, struct shd_
 static void write_chunk(struct json_out *out, const struct shd_chunk_info *info)
 {
     json_out_begin_object(out);
-    json_out_key(out, "slice");
-    json_out_begin_array(out);
+    json_out_key_array(out, "slice");
     for (size_t d = 0; d < info->rank; d++) {
         if (info->whole[d])
             json_out_null(out);

@@ -130,8 +130,7 @@ static int read_hosts(struct shd_topology *out, const json_t *in, struct shd_err
 static void write_coords(struct json_out *out, const struct shd_topology *topology,
                          const struct shd_mesh *mesh)
 {
-    json_out_key(out, "coords");
-    json_out_begin_array(out);
+    json_out_key_array(out, "coords");
     for (int32_t p = 0; p < shd_mesh_size(mesh); p++) {
         struct shd_topology_device device;
 

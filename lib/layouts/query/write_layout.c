@@ -76,13 +76,11 @@ void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh)
 {
     json_out_key(out, "axis_names");
     write_axis_names(out, mesh);
-    json_out_key(out, "shape");
-    json_out_begin_array(out);
+    json_out_key_array(out, "shape");
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
         json_out_int(out, shd_mesh_axis_size(mesh, a));
     json_out_end_array(out);
-    json_out_key(out, "device_ids");
-    json_out_begin_array(out);
+    json_out_key_array(out, "device_ids");
     for (int32_t p = 0; p < shd_mesh_size(mesh); p++)
         json_out_int(out, shd_mesh_device_id(mesh, p));
     json_out_end_array(out);
@@ -119,14 +117,12 @@ void write_spec_key(struct json_out *out, const char *key, const struct shd_spec
 
 void write_int_key(struct json_out *out, const char *key, int64_t value)
 {
-    json_out_key(out, key);
-    json_out_int(out, value);
+    json_out_key_int(out, key, value);
 }
 
 void write_bool_key(struct json_out *out, const char *key, bool value)
 {
-    json_out_key(out, key);
-    json_out_bool(out, value);
+    json_out_key_bool(out, key, value);
 }
 
 void layout_write_methods(struct json_out *out, const struct shd_spec_entry *methods, size_t n)
