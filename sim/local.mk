@@ -56,12 +56,16 @@ libsim_la_SOURCES = \
 	%D%/base/supposed.h \
 	%D%/base/text.c \
 	%D%/base/text.h \
+	%D%/base/turns.c \
+	%D%/base/turns.h \
 	%D%/base/uint128.c \
 	%D%/base/uint128.h \
 	%D%/base/units.c \
 	%D%/base/units.h \
 	%D%/base/utf8.c \
 	%D%/base/utf8.h \
+	%D%/base/wait.c \
+	%D%/base/wait.h \
 	%D%/base/words.c \
 	%D%/base/words.h \
 	%D%/base/wrap.c \
@@ -73,12 +77,20 @@ libsim_la_SOURCES = \
 	%D%/calibrate/constants.h \
 	%D%/calibrate/fit.c \
 	%D%/calibrate/fit.h \
+	%D%/calibrate/least_squares.c \
+	%D%/calibrate/least_squares.h \
+	%D%/calibrate/machine.c \
+	%D%/calibrate/machine.h \
 	%D%/calibrate/nccl.c \
 	%D%/calibrate/nccl.h \
 	%D%/calibrate/nccl_line.c \
 	%D%/calibrate/nccl_line.h \
+	%D%/calibrate/print.c \
+	%D%/calibrate/probe.c \
+	%D%/calibrate/probe.h \
 	%D%/calibrate/samples.c \
 	%D%/calibrate/samples.h \
+	%D%/calibrate/scenarios.h \
 	%D%/calibrate/steps.c \
 	%D%/calibrate/steps.h \
 	%D%/calibrate/write.c \
@@ -457,83 +469,6 @@ libsim_la_SOURCES = \
 	%D%/import/torchtitan_options.c \
 	%D%/import/value.c \
 	%D%/import/value.h \
-	%D%/kern/attention.c \
-	%D%/kern/attention.h \
-	%D%/run/call.c \
-	%D%/run/params.c \
-	%D%/run/params.h \
-	%D%/run/partition.c \
-	%D%/run/partition.h \
-	%D%/run/store.c \
-	%D%/run/store.h \
-	%D%/scenario/family.c \
-	%D%/scenario/family.h \
-	%D%/scenario/flavors.c \
-	%D%/scenario/flavors.h \
-	%D%/kern/attention_backward.inc \
-	%D%/kern/attention_error.c \
-	%D%/kern/attention_forward.inc \
-	%D%/kern/attention_grad.c \
-	%D%/kern/attention_tile.c \
-	%D%/kern/attention_tile.h \
-	%D%/kern/attention_type.inc \
-	%D%/kern/attention_work.c \
-	%D%/kern/causal.c \
-	%D%/kern/convert.c \
-	%D%/kern/convert.h \
-	%D%/kern/copy_combine.c \
-	%D%/kern/cut.c \
-	%D%/kern/cut.h \
-	%D%/kern/dot.c \
-	%D%/kern/einsum.c \
-	%D%/kern/einsum_error.c \
-	%D%/kern/embed.c \
-	%D%/kern/error.c \
-	%D%/kern/error.h \
-	%D%/kern/fill_compare.c \
-	%D%/kern/gemm.c \
-	%D%/kern/gemm.h \
-	%D%/kern/gemm_block.inc \
-	%D%/kern/gemm_micro.inc \
-	%D%/kern/isa.c \
-	%D%/kern/isa.h \
-	%D%/kern/kern.h \
-	%D%/kern/kernel.c \
-	%D%/kern/kernel.h \
-	%D%/kern/map.c \
-	%D%/kern/map_error.c \
-	%D%/kern/map_fn.c \
-	%D%/kern/map_fn.h \
-	%D%/kern/math32.h \
-	%D%/kern/moved_types.c \
-	%D%/kern/multiply.c \
-	%D%/kern/multiply.h \
-	%D%/kern/nest.c \
-	%D%/kern/nest.h \
-	%D%/kern/packed.c \
-	%D%/kern/packed_block.inc \
-	%D%/kern/packed_room.c \
-	%D%/kern/packed_room.h \
-	%D%/kern/pairs.c \
-	%D%/kern/pairs.h \
-	%D%/kern/pick.c \
-	%D%/kern/reduce.c \
-	%D%/kern/reduce_error.c \
-	%D%/kern/repeat.c \
-	%D%/kern/rope.c \
-	%D%/kern/rope_pairs.inc \
-	%D%/base/turns.c \
-	%D%/base/turns.h \
-	%D%/base/wait.c \
-	%D%/base/wait.h \
-	%D%/calibrate/least_squares.c \
-	%D%/calibrate/least_squares.h \
-	%D%/calibrate/machine.c \
-	%D%/calibrate/machine.h \
-	%D%/calibrate/print.c \
-	%D%/calibrate/probe.c \
-	%D%/calibrate/probe.h \
-	%D%/calibrate/scenarios.h \
 	%D%/jobs/array_names.c \
 	%D%/jobs/array_names.h \
 	%D%/jobs/ask.c \
@@ -606,8 +541,62 @@ libsim_la_SOURCES = \
 	%D%/jobs/trials.h \
 	%D%/jobs/work.c \
 	%D%/jobs/work.h \
+	%D%/kern/attention.c \
+	%D%/kern/attention.h \
+	%D%/kern/attention_backward.inc \
+	%D%/kern/attention_error.c \
+	%D%/kern/attention_forward.inc \
+	%D%/kern/attention_grad.c \
+	%D%/kern/attention_tile.c \
+	%D%/kern/attention_tile.h \
+	%D%/kern/attention_type.inc \
+	%D%/kern/attention_work.c \
+	%D%/kern/causal.c \
+	%D%/kern/convert.c \
+	%D%/kern/convert.h \
+	%D%/kern/copy_combine.c \
+	%D%/kern/cut.c \
+	%D%/kern/cut.h \
+	%D%/kern/dot.c \
+	%D%/kern/einsum.c \
+	%D%/kern/einsum_error.c \
+	%D%/kern/embed.c \
+	%D%/kern/error.c \
+	%D%/kern/error.h \
 	%D%/kern/experts.h \
+	%D%/kern/fill_compare.c \
+	%D%/kern/gemm.c \
+	%D%/kern/gemm.h \
+	%D%/kern/gemm_block.inc \
+	%D%/kern/gemm_micro.inc \
 	%D%/kern/grouped.c \
+	%D%/kern/isa.c \
+	%D%/kern/isa.h \
+	%D%/kern/kern.h \
+	%D%/kern/kernel.c \
+	%D%/kern/kernel.h \
+	%D%/kern/map.c \
+	%D%/kern/map_error.c \
+	%D%/kern/map_fn.c \
+	%D%/kern/map_fn.h \
+	%D%/kern/math32.h \
+	%D%/kern/moved_types.c \
+	%D%/kern/multiply.c \
+	%D%/kern/multiply.h \
+	%D%/kern/nest.c \
+	%D%/kern/nest.h \
+	%D%/kern/packed.c \
+	%D%/kern/packed_block.inc \
+	%D%/kern/packed_room.c \
+	%D%/kern/packed_room.h \
+	%D%/kern/pairs.c \
+	%D%/kern/pairs.h \
+	%D%/kern/pick.c \
+	%D%/kern/reduce.c \
+	%D%/kern/reduce_error.c \
+	%D%/kern/repeat.c \
+	%D%/kern/rope.c \
+	%D%/kern/rope_pairs.inc \
 	%D%/kern/routing.c \
 	%D%/kern/routing.h \
 	%D%/kern/select.h \
@@ -838,18 +827,24 @@ libsim_la_SOURCES = \
 	%D%/report/compare_verdict.h \
 	%D%/report/experts.c \
 	%D%/report/experts.h \
-	%D%/report/files.h \
 	%D%/report/figures.c \
 	%D%/report/figures.h \
 	%D%/report/figures_read.c \
+	%D%/report/files.h \
 	%D%/report/fit.c \
 	%D%/report/fit.h \
+	%D%/report/hardware_text.c \
+	%D%/report/hardware_text.h \
 	%D%/report/heat.c \
 	%D%/report/html.c \
 	%D%/report/html.h \
 	%D%/report/layer_times.c \
 	%D%/report/layer_times.h \
+	%D%/report/matrix.c \
+	%D%/report/matrix.h \
 	%D%/report/memory.c \
+	%D%/report/memory_film.c \
+	%D%/report/memory_film.h \
 	%D%/report/mesh.c \
 	%D%/report/modelled.c \
 	%D%/report/modelled.h \
@@ -877,6 +872,8 @@ libsim_la_SOURCES = \
 	%D%/report/table.h \
 	%D%/report/timetable_lanes.c \
 	%D%/report/timetable_lanes.h \
+	%D%/report/timetable_table.c \
+	%D%/report/timetable_table.h \
 	%D%/report/trace.c \
 	%D%/report/trace.h \
 	%D%/report/traffic.c \
@@ -890,6 +887,7 @@ libsim_la_SOURCES = \
 	%D%/run/away.h \
 	%D%/run/backend.c \
 	%D%/run/backend.h \
+	%D%/run/call.c \
 	%D%/run/channel.c \
 	%D%/run/channel.h \
 	%D%/run/collective.c \
@@ -914,9 +912,15 @@ libsim_la_SOURCES = \
 	%D%/run/monitor.h \
 	%D%/run/move.c \
 	%D%/run/move.h \
+	%D%/run/params.c \
+	%D%/run/params.h \
+	%D%/run/partition.c \
+	%D%/run/partition.h \
 	%D%/run/relayout.c \
 	%D%/run/relayout.h \
 	%D%/run/run.c \
+	%D%/run/store.c \
+	%D%/run/store.h \
 	%D%/run/stream.c \
 	%D%/run/stream.h \
 	%D%/run/tally.c \
@@ -930,6 +934,10 @@ libsim_la_SOURCES = \
 	%D%/scenario/data_text.c \
 	%D%/scenario/data_text.h \
 	%D%/scenario/documents.c \
+	%D%/scenario/family.c \
+	%D%/scenario/family.h \
+	%D%/scenario/flavors.c \
+	%D%/scenario/flavors.h \
 	%D%/scenario/fraction.c \
 	%D%/scenario/given.c \
 	%D%/scenario/graph_values.c \
@@ -1157,12 +1165,4 @@ CLEANFILES += %D%/report/page_files.c
 %D%/report/page_files.c: $(VIEW_FILES) %D%/report/embed.sh
 	$(AM_V_GEN)$(MKDIR_P) %D%/report && \
 	$(SHELL) $(srcdir)/%D%/report/embed.sh $(srcdir)/%D%/report/style.css \
-	%D%/report/hardware_text.c \
-	%D%/report/hardware_text.h \
-	%D%/report/matrix.c \
-	%D%/report/matrix.h \
-	%D%/report/memory_film.c \
-	%D%/report/memory_film.h \
-	%D%/report/timetable_table.c \
-	%D%/report/timetable_table.h \
 		$(srcdir)/%D%/report/script.js >$@.tmp && mv $@.tmp $@

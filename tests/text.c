@@ -185,7 +185,6 @@ static void test_nearest(void)
 {
     static const char *const words[] = {"mesh", "d_model", "layers", "tp", "batch", "b"};
     struct nearest nearest;
-    char hint[NEAREST_HINT_MAX];
 
     for (size_t i = 0; i < sizeof(near) / sizeof(near[0]); i++) {
         const char *best = nearest_find(near[i].word, words, 6);
@@ -194,10 +193,9 @@ static void test_nearest(void)
     }
     nearest_init(&nearest, "tpp");
     nearest_add(&nearest, "tp");
-    ok(strcmp(nearest_hint(&nearest, hint, sizeof(hint)), "; did you mean 'tp'?") == 0,
-       "nearest: hint");
+    ok(strcmp(nearest_hint(&nearest).text, "; did you mean 'tp'?") == 0, "nearest: hint");
     nearest_init(&nearest, "tpp");
-    ok(nearest_hint(&nearest, hint, sizeof(hint))[0] == '\0', "nearest: no hint");
+    ok(nearest_hint(&nearest).text[0] == '\0', "nearest: no hint");
 }
 
 /* The limits of nearness: words that just get a suggestion, and words that just do not. */

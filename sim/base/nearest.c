@@ -202,11 +202,11 @@ bool nearest_is_slip(const struct nearest *nearest)
     return nearest->best && nearest->distance < 2 * EDIT && strlen(nearest->word) >= 8;
 }
 
-const char *nearest_hint(const struct nearest *nearest, char *buf, size_t size)
+struct nearest_text nearest_hint(const struct nearest *nearest)
 {
+    struct nearest_text out = {""};
+
     if (nearest->best)
-        snprintf(buf, size, "; did you mean '%s'?", nearest->best);
-    else
-        snprintf(buf, size, "%s", "");
-    return buf;
+        snprintf(out.text, sizeof out.text, "; did you mean '%s'?", nearest->best);
+    return out;
 }

@@ -32,9 +32,11 @@ const char *nearest_find(const char *word, const char *const *words, size_t nwor
  * at least eight letters. */
 bool nearest_is_slip(const struct nearest *nearest);
 
-#define NEAREST_HINT_MAX 96 /* bytes: a word of 40 (nearest.c), the text around it, and the NUL */
+struct nearest_text {
+    char text[96]; /* a word of 40 bytes (nearest.c), the text around it, and the NUL */
+};
 
-/* "; did you mean 'd_model'?" or "" into buf; returns buf, to be appended to a message. */
-const char *nearest_hint(const struct nearest *nearest, char *buf, size_t size);
+/* "; did you mean 'd_model'?" or "", to be appended to a message. */
+struct nearest_text nearest_hint(const struct nearest *nearest);
 
 #endif /* BASE_NEAREST_H */

@@ -84,7 +84,6 @@ void constants_set(struct hardware *hardware, const struct constants *constants,
 static void report_unknown(const char *path, const struct hardware *hardware, struct diag *diag)
 {
     struct text names = TEXT_INIT;
-    char hint[NEAREST_HINT_MAX];
     struct nearest nearest;
 
     for (size_t i = 0; hardware_constant_path(&names, hardware, i); i++)
@@ -98,7 +97,7 @@ static void report_unknown(const char *path, const struct hardware *hardware, st
     diag_error(diag, (struct place){.file = NULL},
                "--constants: there is no constant '%.60s'; expected such as kernels.launch or "
                "tiers.0.step%s",
-               path, nearest_hint(&nearest, hint, sizeof hint));
+               path, nearest_hint(&nearest).text);
     text_fini(&names);
 }
 

@@ -48,11 +48,9 @@ static void take_sizes(const struct args_line *line, const struct args_row *row,
 static void add_op(const struct args_line *line, struct bench *bench, const char *name)
 {
     int kind = coll_kind_parse(name);
-    char hint[NEAREST_HINT_MAX];
 
     if (kind < 0)
-        args_error(line, "there is no collective '%s'%s", name,
-                   asked_collective_hint(hint, sizeof hint, name));
+        args_error(line, "there is no collective '%s'%s", name, asked_collective_hint(name).text);
     if (bench->nops == BENCH_OPS_MAX)
         args_error(line, "more than %d collectives", BENCH_OPS_MAX);
     bench->ops[bench->nops++] = kind;

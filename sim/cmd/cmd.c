@@ -30,13 +30,12 @@ static bool is_file(const char *word)
 static void report_missing(const struct cmd *const *table, const char *program, const char *missing,
                            const struct nearest *near)
 {
-    char hint[NEAREST_HINT_MAX];
     struct text rows = TEXT_INIT;
 
     for (size_t i = 0; table[i]; i++)
         text_addf(&rows, "%s%s", i ? ", " : "", table[i]->name);
     if (near->best)
-        cmd_error("%s '%s'%s", missing, near->word, nearest_hint(near, hint, sizeof hint));
+        cmd_error("%s '%s'%s", missing, near->word, nearest_hint(near).text);
     else if (*near->word == '-')
         cmd_error("%s '%s'; expected one first, and its options behind it: %s", missing, near->word,
                   text_get(&rows));

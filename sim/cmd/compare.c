@@ -23,7 +23,7 @@ static void take_columns(const struct args_line *line, const struct args_row *ro
                          void *at)
 {
     struct comparison *o = at;
-    char hint[NEAREST_HINT_MAX], *rest = NULL;
+    char *rest = NULL;
 
     (void)row;
     for (char *name = strtok_r(arg, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
@@ -31,7 +31,7 @@ static void take_columns(const struct args_line *line, const struct args_row *ro
             args_error(line,
                        "--columns: no column '%s'; expected names as in --format=csv, or "
                        "all%s",
-                       name, compare_hint(hint, sizeof hint, name));
+                       name, compare_hint(name).text);
         o->has_columns = true;
     }
     if (!o->has_columns)
@@ -40,7 +40,6 @@ static void take_columns(const struct args_line *line, const struct args_row *ro
 
 static void take_sort(const struct args_line *line, const struct args_row *row, char *arg, void *at)
 {
-    char hint[NEAREST_HINT_MAX];
     int *sort = at;
 
     (void)row;
@@ -49,7 +48,7 @@ static void take_sort(const struct args_line *line, const struct args_row *row, 
         args_error(line,
                    "--sort: no column of numbers '%s'; expected a name as in "
                    "--format=csv%s",
-                   arg, compare_hint(hint, sizeof hint, arg));
+                   arg, compare_hint(arg).text);
 }
 
 static void find_format(const struct args_line *line, void *input)

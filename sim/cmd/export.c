@@ -24,7 +24,6 @@ static void take_target(const struct args_line *line, const struct args_row *row
                         void *at)
 {
     const struct export_target **target = at;
-    char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
     (void)row;
@@ -34,7 +33,7 @@ static void take_target(const struct args_line *line, const struct args_row *row
         nearest_add(&near, export_targets[i]->name);
     if (!*target)
         args_error(line, "no target '%s'; expected jax, megatron, pytorch or torchtitan%s", arg,
-                   nearest_hint(&near, hint, sizeof hint));
+                   nearest_hint(&near).text);
 }
 
 static void check(const struct args_line *line, void *input)

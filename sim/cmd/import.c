@@ -30,7 +30,6 @@ static void take_source(const struct args_line *line, const struct args_row *row
                         void *at)
 {
     const struct conversion_source **source = at;
-    char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
     (void)row;
@@ -42,7 +41,7 @@ static void take_source(const struct args_line *line, const struct args_row *row
     }
     if (!*source)
         args_error(line, "no source '%s'; expected one of %s%s", arg, SOURCES,
-                   nearest_hint(&near, hint, sizeof hint));
+                   nearest_hint(&near).text);
 }
 
 static void take_names(const struct args_line *line, const struct args_row *row, char *arg,

@@ -164,14 +164,13 @@ static const struct key *find_key(const struct key *keys, const char *name)
 static void tell_unknown(const struct section *section, const struct yaml_node *key,
                          struct diag *diag)
 {
-    char hint[NEAREST_HINT_MAX];
     struct nearest nearest;
 
     nearest_init(&nearest, key->text);
     for (const struct key *k = section->keys; k->name; k++)
         nearest_add(&nearest, k->name);
     diag_error(diag, key->place, "%s has no key %s%s", section->name, yaml_describe(key).text,
-               nearest_hint(&nearest, hint, sizeof hint));
+               nearest_hint(&nearest).text);
 }
 
 /* Read a section's keys into `base`, except those with separate code. */

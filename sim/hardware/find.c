@@ -28,7 +28,6 @@ static int shipped(struct text *out, struct text *place, const char *name, struc
 {
     const struct shipped_file *file = shipped_find(name);
     struct text text = TEXT_INIT;
-    char hint[NEAREST_HINT_MAX];
     struct nearest nearest;
 
     if (file) {
@@ -43,7 +42,7 @@ static int shipped(struct text *out, struct text *place, const char *name, struc
         diag_error(diag, named_at,
                    "no hardware '%.60s'; expected the path of a file, or one of 'shardsim show "
                    "hardware'%s",
-                   name, nearest_hint(&nearest, hint, sizeof hint));
+                   name, nearest_hint(&nearest).text);
         return SHD_EINVAL;
     }
     shipped_names(&text);

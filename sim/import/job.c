@@ -77,7 +77,6 @@ void import_job_unknown(struct import_job *job, const struct import_option *tabl
                         struct place place, struct diag *diag)
 {
     struct text names = TEXT_INIT;
-    char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
     nearest_init(&near, name);
@@ -85,8 +84,7 @@ void import_job_unknown(struct import_job *job, const struct import_option *tabl
     for (size_t at = 0; at < names.length; at += strlen(names.data + at) + 1)
         nearest_add(&near, names.data + at);
     if (nearest_is_slip(&near))
-        diag_error(diag, place, "there is no option '%.60s'%s", name,
-                   nearest_hint(&near, hint, sizeof hint));
+        diag_error(diag, place, "there is no option '%.60s'%s", name, nearest_hint(&near).text);
     else
         text_addf(&job->unknown, " %s", name);
     job->unknown.failed |= names.failed;

@@ -164,7 +164,6 @@ int import_rules_axis(const struct import_rules *rules, const char *name, struct
                       struct diag *diag)
 {
     struct text all = TEXT_INIT;
-    char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
     for (size_t a = 0; a < rules->naxes; a++)
@@ -177,7 +176,7 @@ int import_rules_axis(const struct import_rules *rules, const char *name, struct
     }
     diag_error(diag, place,
                "the mesh has no axis '%.60s'; expected one of %s, or another mesh by --mesh%s",
-               name, text_get(&all), nearest_hint(&near, hint, sizeof hint));
+               name, text_get(&all), nearest_hint(&near).text);
     text_fini(&all);
     return -1;
 }

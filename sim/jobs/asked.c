@@ -74,7 +74,7 @@ int asked_mesh(struct shd_mesh **out, const char *text)
 
 int asked_axes(uint8_t *axes, size_t *naxes, const char *text, const struct shd_mesh *mesh)
 {
-    char name[64], hint[NEAREST_HINT_MAX];
+    char name[64];
 
     for (*naxes = 0; *text; text += strspn(text, ", ")) {
         size_t length = strcspn(text, ", ");
@@ -89,8 +89,7 @@ int asked_axes(uint8_t *axes, size_t *naxes, const char *text, const struct shd_
             nearest_init(&near, name);
             for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
                 nearest_add(&near, shd_mesh_axis_name(mesh, a));
-            cmd_error("axes: the mesh has no axis '%s'%s", name,
-                      nearest_hint(&near, hint, sizeof hint));
+            cmd_error("axes: the mesh has no axis '%s'%s", name, nearest_hint(&near).text);
             return CMD_USAGE;
         }
         axes[(*naxes)++] = (uint8_t)axis;
@@ -146,7 +145,6 @@ int asked_sharding(struct shd_sharding *out, const struct shd_mesh *mesh, const 
                         const int64_t *shape, size_t rank, struct shd_error *err)
 {
     struct shd_spec *spec = NULL;
-    char hint[NEAREST_HINT_MAX];
     int status = parse_spec(&spec, text, err);
 
     if (status == SHD_OK)
@@ -156,15 +154,13 @@ int asked_sharding(struct shd_sharding *out, const struct shd_mesh *mesh, const 
     if (status == SHD_ENOAXIS) {
         struct shd_error plain = *err;
 
-        (void)shd_error_set(err, status, "%s%s", plain.text,
-                            asked_axis_hint(spec, mesh, hint, sizeof hint));
+        (void)shd_error_set(err, status, "%s%s", plain.text, asked_axis_hint(spec, mesh).text);
     }
     shd_spec_destroy(spec);
     return status;
 }
 
-const char *asked_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh, char *buf,
-                           size_t size)
+struct nearest_text asked_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh)
 {
     struct nearest near = {.best = NULL};
 
@@ -175,9 +171,9 @@ const char *asked_axis_hint(const struct shd_spec *spec, const struct shd_mesh *
             nearest_init(&near, shd_spec_axis(spec, e, i));
             for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
                 nearest_add(&near, shd_mesh_axis_name(mesh, a));
-            return nearest_hint(&near, buf, size);
+            return nearest_hint(&near);
         }
-    return nearest_hint(&near, buf, size);
+    return nearest_hint(&near);
 }
 
 long asked_number(const char *what, const char *text, long first, long last, const char *as)
@@ -191,31 +187,28 @@ long asked_number(const char *what, const char *text, long first, long last, con
     return -1;
 }
 
-const char *asked_collective_hint(char *buf, size_t size, const char *name)
+struct nearest_text asked_collective_hint(const char *name)
 {
     struct nearest near;
 
     nearest_init(&near, name);
     for (int k = 0; k < COLL_NKINDS; k++)
         nearest_add(&near, coll_kind_name((enum coll_kind)k));
-    return nearest_hint(&near, buf, size);
+    return nearest_hint(&near);
 }
 
 int asked_collective(const char *name)
 {
     int kind = coll_kind_parse(name);
-    char hint[NEAREST_HINT_MAX];
 
     if (kind < 0)
-        cmd_error("there is no collective '%s'%s", name,
-                  asked_collective_hint(hint, sizeof hint, name));
+        cmd_error("there is no collective '%s'%s", name, asked_collective_hint(name).text);
     return kind;
 }
 
 const struct coll_algo *asked_algorithm(enum coll_kind kind, const char *name)
 {
     const struct coll_algo *algo = coll_find(kind, name);
-    char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
     if (algo)
@@ -224,8 +217,7 @@ const struct coll_algo *asked_algorithm(enum coll_kind kind, const char *name)
     for (size_t i = 0; coll_algos[i]; i++)
         if (coll_algos[i]->kind == kind)
             nearest_add(&near, coll_algos[i]->name);
-    cmd_error("%s has no algorithm '%s'%s", coll_kind_name(kind), name,
-              nearest_hint(&near, hint, sizeof hint));
+    cmd_error("%s has no algorithm '%s'%s", coll_kind_name(kind), name, nearest_hint(&near).text);
     return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include <shd/sharding.h>
 #include <shd/spec.h>
 
+#include "base/nearest.h"
 #include "coll/coll.h"
 
 /* Parse "dp=2,tp=4" (or "dp: 2, tp: 4", braces allowed) into *out.  CMD_OK; CMD_USAGE (bad input)
@@ -31,10 +32,8 @@ SHD_MUST_CHECK int asked_sharding(struct shd_sharding *out, const struct shd_mes
                                        const char *text, const int64_t *shape, size_t rank,
                                        struct shd_error *err);
 
-/* Print a suggestion for the first axis of a spec that the mesh lacks, "; did you mean 'dp'?", or
- * "", into buf; returns buf. */
-const char *asked_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh, char *buf,
-                           size_t size);
+/* A suggestion for the first axis of a spec that the mesh lacks: "; did you mean 'dp'?", or "". */
+struct nearest_text asked_axis_hint(const struct shd_spec *spec, const struct shd_mesh *mesh);
 
 /* A whole number from `first` to `last`; any other is told, with `as`, which says where such
  * numbers are, or "", behind the message: -1. */
@@ -47,8 +46,8 @@ bool asked_size(long *out, const char *text, long least, long most);
 /* The kind of collective of a name; an unknown one is told: -1. */
 int asked_collective(const char *name);
 
-/* A suggestion for an unknown name, as nearest_hint() has them; returns buf. */
-const char *asked_collective_hint(char *buf, size_t size, const char *name);
+/* A suggestion for an unknown name, as nearest_hint() has them. */
+struct nearest_text asked_collective_hint(const char *name);
 
 /* The algorithm of a name, or the default one (NULL); an unknown one is told: NULL. */
 const struct coll_algo *asked_algorithm(enum coll_kind kind, const char *name);

@@ -15,7 +15,6 @@
 static const struct scenario *find_strategy(const struct chosen *c, struct diag *diag)
 {
     struct text names = TEXT_INIT;
-    char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
     if (!c->strategy && c->file->nscenarios == 1)
@@ -37,7 +36,7 @@ static const struct scenario *find_strategy(const struct chosen *c, struct diag 
                    c->file->nscenarios > 1
                        ? "there is no strategy '%s'; expected one of %s%s"
                        : "there is no strategy '%s'; expected %s, which needs no --strategy%s",
-                   c->strategy, text_get(&names), nearest_hint(&near, hint, sizeof hint));
+                   c->strategy, text_get(&names), nearest_hint(&near).text);
     else
         diag_error(diag, (struct place){c->file->path, 0, 0},
                    "there are several strategies; choose one with --strategy: %s",

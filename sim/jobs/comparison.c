@@ -44,7 +44,6 @@ static bool is_name(const struct scenario *s, const char *name)
 static bool find_base(struct comparison *o, size_t *base)
 {
     struct nearest near;
-    char hint[NEAREST_HINT_MAX];
 
     *base = 0;
     if (!o->base)
@@ -59,7 +58,7 @@ static bool find_base(struct comparison *o, size_t *base)
         nearest_add(&near, o->work.items[i].scenario->name);
     }
     log_error(&o->work.log, "there is no strategy '%s' to compare with%s", o->base,
-              nearest_hint(&near, hint, sizeof hint));
+              nearest_hint(&near).text);
     return false;
 }
 

@@ -28,7 +28,6 @@
 
 int first_scenario_model(struct first_scenario *o, const char *word, struct shd_error *err)
 {
-    char hint[NEAREST_HINT_MAX];
     struct nearest near;
     const char *name;
 
@@ -43,7 +42,7 @@ int first_scenario_model(struct first_scenario *o, const char *word, struct shd_
     return shd_error_set(err, SHD_ENOTFOUND,
                          "there is no published model '%.60s' ('shardsim show options' lists them "
                          "at model.size)%s",
-                         word, nearest_hint(&near, hint, sizeof hint));
+                         word, nearest_hint(&near).text);
 }
 
 /* The tokens that the model has learned places for. */

@@ -80,12 +80,11 @@ static void check_axes(const struct tree_layout *l, struct diag *diag)
     for (size_t r = 0; r < l->nrules; r++) {
         const struct shd_spec *spec = l->rules[r].spec;
         struct shd_sharding sharding;
-        char hint[NEAREST_HINT_MAX];
         struct shd_error err;
 
         if (shd_sharding_bind(&sharding, l->mesh, spec, shd_spec_nentries(spec), &err) != SHD_OK)
             diag_failure(diag, l->rules[r].spec_place, err.status, "%s%s", err.text,
-                         asked_axis_hint(spec, l->mesh, hint, sizeof hint));
+                         asked_axis_hint(spec, l->mesh).text);
     }
 }
 

@@ -68,7 +68,6 @@ static void report_unknown_strategies(struct work *w)
     for (size_t s = 0; s < w->nstrategies; s++) {
         struct nearest near;
         struct text names = TEXT_INIT;
-        char hint[NEAREST_HINT_MAX];
         bool found = false;
         size_t nnames = 0;
 
@@ -86,7 +85,7 @@ static void report_unknown_strategies(struct work *w)
         if (!found && nnames > 1)
             diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
                        "there is no strategy '%s'; expected one of %s%s", w->strategies[s],
-                       text_get(&names), nearest_hint(&near, hint, sizeof hint));
+                       text_get(&names), nearest_hint(&near).text);
         else if (!found)
             diag_error(&w->diag, (struct place){"--strategy", (int)s + 1, 1},
                        "there is no strategy '%s'; expected %s, the only one, which needs no "

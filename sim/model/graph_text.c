@@ -130,7 +130,6 @@ static uint32_t add_op(struct lines *l, const struct scenario_line *line)
 static void add_output(struct lines *l, const struct scenario_line *line)
 {
     const struct lines_name *found = lines_find(l, line->text);
-    char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
     l->place = line->place;
@@ -142,8 +141,7 @@ static void add_output(struct lines *l, const struct scenario_line *line)
     for (uint32_t n = 0; n < l->nnames; n++)
         if (l->names[n].computed)
             nearest_add(&near, l->names[n].name);
-    lines_error(l, 0, "no op has the result '%.60s'%s", line->text,
-                nearest_hint(&near, hint, sizeof hint));
+    lines_error(l, 0, "no op has the result '%.60s'%s", line->text, nearest_hint(&near).text);
 }
 
 static void add_outputs(struct lines *l, const struct scenario *s)

@@ -55,7 +55,6 @@ const struct lines_name *lines_find(const struct lines *l, const char *name)
 uint32_t lines_dim(struct lines *l, const char *name, size_t at)
 {
     uint32_t dim = graph_find_dim(l->graph, name);
-    char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
     if (dim != GRAPH_NONE)
@@ -63,8 +62,7 @@ uint32_t lines_dim(struct lines *l, const char *name, size_t at)
     nearest_init(&near, name);
     for (uint32_t d = 0; d < l->graph->ndims; d++)
         nearest_add(&near, l->graph->dims[d].name);
-    return lines_error(l, at, "there is no dim '%.60s'%s", name,
-                       nearest_hint(&near, hint, sizeof hint));
+    return lines_error(l, at, "there is no dim '%.60s'%s", name, nearest_hint(&near).text);
 }
 
 bool lines_dims(struct lines *l, const struct expr_dims *dims, uint32_t *out)
@@ -120,7 +118,6 @@ uint32_t lines_conform(struct lines *l, uint32_t node, const struct expr_dims *d
 
 static uint32_t report_unknown_array(struct lines *l, const struct expr *e)
 {
-    char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
     if (graph_find_dim(l->graph, e->name) != GRAPH_NONE)
@@ -129,7 +126,7 @@ static uint32_t report_unknown_array(struct lines *l, const struct expr *e)
     for (uint32_t n = 0; n < l->nnames; n++)
         nearest_add(&near, l->names[n].name);
     return lines_error(l, e->at, "there is no array '%.60s' so far%s", e->name,
-                       nearest_hint(&near, hint, sizeof hint));
+                       nearest_hint(&near).text);
 }
 
 /* Look up an array by name; dims after the name must be the array's own, in order. */
@@ -153,7 +150,6 @@ static uint32_t eval_name(struct lines *l, const struct expr *e)
 
 static uint32_t report_unknown_function(struct lines *l, const struct expr *e)
 {
-    char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
     nearest_init(&near, e->name);
@@ -162,7 +158,7 @@ static uint32_t report_unknown_function(struct lines *l, const struct expr *e)
     for (int f = 0; lines_functions[f].name; f++)
         nearest_add(&near, lines_functions[f].name);
     return lines_error(l, e->at, "there is no function '%.60s'%s", e->name,
-                       near.best ? nearest_hint(&near, hint, sizeof hint)
+                       near.best ? nearest_hint(&near).text
                                  : "; 'shardsim show functions' lists those that are");
 }
 

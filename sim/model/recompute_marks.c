@@ -33,7 +33,6 @@ static void report_unused(const char *what, const struct match *patterns, const 
                           struct diag *diag)
 {
     for (size_t r = 0; r < patterns->nrules; r++) {
-        char hint[NEAREST_HINT_MAX];
         struct nearest near;
 
         if (patterns->found[r])
@@ -44,7 +43,7 @@ static void report_unused(const char *what, const struct match *patterns, const 
                 nearest_add(&near, inside_layer(graph->nodes[n].name));
         diag_error(diag, patterns->rules[r].place,
                    "%s '%s' matches no value of the forward phase of this model%s", what,
-                   patterns->rules[r].pattern, nearest_hint(&near, hint, sizeof hint));
+                   patterns->rules[r].pattern, nearest_hint(&near).text);
     }
 }
 

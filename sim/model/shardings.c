@@ -331,7 +331,7 @@ static void report_unused(const struct binding *b, const struct match *set, bool
 
     for (size_t r = 0; r < set->nrules; r++) {
         const char *pattern = set->rules[r].pattern, *example = NULL;
-        char hint[SCENARIO_NAME_MAX + NEAREST_HINT_MAX];
+        char hint[SCENARIO_NAME_MAX + sizeof(struct nearest_text)];
         struct nearest near;
 
         if (set->found[r])
@@ -348,7 +348,7 @@ static void report_unused(const struct binding *b, const struct match *set, bool
                 example = n->name;
         }
         if (near.best || !example)
-            nearest_hint(&near, hint, sizeof hint);
+            snprintf(hint, sizeof hint, "%s", nearest_hint(&near).text);
         else
             snprintf(hint, sizeof hint,
                      "; one of its names is '%s', and 'shardsim show names' lists all", example);

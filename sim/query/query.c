@@ -55,14 +55,12 @@ const char *query_no_op(const char *name, char *buffer, size_t size)
 {
     const struct query_op *op;
     struct nearest near;
-    char hint[NEAREST_HINT_MAX];
 
     nearest_init(&near, name);
     for (size_t n = 0; (op = query_op_at(n)); n++)
         nearest_add(&near, op->name);
     snprintf(buffer, size, "there is no op '%.60s'%s", name,
-             near.best ? nearest_hint(&near, hint, sizeof hint)
-                       : "; 'shardsim query --list' lists them");
+             near.best ? nearest_hint(&near).text : "; 'shardsim query --list' lists them");
     return buffer;
 }
 

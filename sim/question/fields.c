@@ -36,7 +36,6 @@ int fields_unknown(const char *key, const char *where, const char *const *keys, 
 {
     struct text expected = TEXT_INIT;
     struct nearest near;
-    char hint[NEAREST_HINT_MAX];
     int status;
 
     nearest_init(&near, key);
@@ -50,7 +49,7 @@ int fields_unknown(const char *key, const char *where, const char *const *keys, 
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the keys of %.60s", where);
     else
         status = shd_error_set(err, SHD_EINVAL, "unknown key '%.40s' in %.60s%s%s", key, where,
-                               text_get(&expected), nearest_hint(&near, hint, sizeof hint));
+                               text_get(&expected), nearest_hint(&near).text);
     text_fini(&expected);
     return status;
 }

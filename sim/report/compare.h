@@ -16,6 +16,7 @@
 
 #include <shd/error.h>
 
+#include "base/nearest.h"
 #include "base/screen.h"
 #include "base/text.h"
 #include "report/figures.h"
@@ -56,7 +57,7 @@ struct compare {
 /* Mark the columns that a name stands for: a key of CSV, a group's heading ("replayed"), or "all";
  * false: unknown name.  compare_hint() suggests the nearest name, as nearest_hint() does. */
 bool compare_find_columns(bool *out, const char *name);
-const char *compare_hint(char *buf, size_t size, const char *name);
+struct nearest_text compare_hint(const char *name);
 
 /* The column to sort by, from its key; -1: none. */
 int compare_find_sort(const char *name);

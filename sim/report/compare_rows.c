@@ -202,19 +202,21 @@ int compare_find_sort(const char *name)
     return -1;
 }
 
-const char *compare_hint(char *buf, size_t size, const char *name)
+struct nearest_text compare_hint(const char *name)
 {
     struct nearest near;
 
     for (size_t c = 0; c < NFIGURES; c++)
         if (figure_table[c].was && !strcmp(name, figure_table[c].was)) {
-            snprintf(buf, size, "; it is called '%s' now", figure_table[c].key);
-            return buf;
+            struct nearest_text now;
+
+            snprintf(now.text, sizeof now.text, "; it is called '%s' now", figure_table[c].key);
+            return now;
         }
     nearest_init(&near, name);
     for (size_t c = FIGURE_STRATEGY + 1; c < NFIGURES; c++)
         nearest_add(&near, figure_table[c].key);
-    return nearest_hint(&near, buf, size);
+    return nearest_hint(&near);
 }
 
 /* Whether row a comes before row b in the column that was asked for: what is not known is last. */

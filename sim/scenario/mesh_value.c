@@ -51,7 +51,6 @@ static void report_no_axis(struct reader *r, struct place place, const char *nam
     struct text mesh = TEXT_INIT, source = TEXT_INIT;
     struct partition_axis_names names;
     struct nearest nearest;
-    char hint[NEAREST_HINT_MAX];
     int shown = (int)utf8_cut(name, strlen(name), 60);
 
     nearest_init(&nearest, name);
@@ -63,7 +62,7 @@ static void report_no_axis(struct reader *r, struct place place, const char *nam
     mesh_describe_source(name, of, &source);
     r->diag->no_memory |= mesh.failed || source.failed;
     diag_error(r->diag, place, "axis '%.*s'%s is not in the %s%s%s", shown, name, text_get(&source),
-               text_get(&mesh), remedy, nearest_hint(&nearest, hint, sizeof(hint)));
+               text_get(&mesh), remedy, nearest_hint(&nearest).text);
     text_fini(&mesh);
     text_fini(&source);
 }

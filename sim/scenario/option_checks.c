@@ -384,7 +384,6 @@ static void check_logical_name(struct reader *r, const struct scenario_logical *
 {
     struct text known = TEXT_INIT;
     struct nearest nearest;
-    char hint[NEAREST_HINT_MAX];
     const char *name;
 
     nearest_init(&nearest, logical->name);
@@ -408,7 +407,7 @@ static void check_logical_name(struct reader *r, const struct scenario_logical *
     else
         diag_error(r->diag, logical->key_place,
                    "the model has no logical axis '%s'; expected one of %s%s", logical->name,
-                   text_get(&known), nearest_hint(&nearest, hint, sizeof(hint)));
+                   text_get(&known), nearest_hint(&nearest).text);
     text_fini(&known);
 }
 

@@ -62,7 +62,6 @@ static void offer_fields(struct nearest *nearest, struct partition_axis_names *n
 
 static void report_no_field(struct reader *r, const struct yaml_node *key)
 {
-    char hint[NEAREST_HINT_MAX];
     struct partition_axis_names names;
     struct nearest nearest;
 
@@ -72,7 +71,7 @@ static void report_no_field(struct reader *r, const struct yaml_node *key)
     diag_error(r->diag, key->place,
                "unknown key %s in partition_axis; expected mode, or an axis of a model such as "
                "batch or head%s",
-               yaml_describe(key).text, nearest_hint(&nearest, hint, sizeof(hint)));
+               yaml_describe(key).text, nearest_hint(&nearest).text);
 }
 
 /* The entry of a field, found by any of its names. */

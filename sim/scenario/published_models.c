@@ -172,7 +172,6 @@ int64_t scenario_model_positions(size_t n)
 static void read(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
     struct nearest nearest;
-    char hint[NEAREST_HINT_MAX];
     const char *text = node->kind == YAML_TEXT ? node->text : "";
 
     (void)option;
@@ -189,8 +188,7 @@ static void read(struct reader *r, const struct option *option, const struct yam
         nearest_add(&nearest, models[i].name);
     }
     diag_error(r->diag, node->place, "model.size is %s; expected a published one, such as %s%s",
-               yaml_describe(node).text, models[0].name,
-               nearest_hint(&nearest, hint, sizeof(hint)));
+               yaml_describe(node).text, models[0].name, nearest_hint(&nearest).text);
     /* Assume the suggested model, so that its sizes are not reported as missing. */
     for (size_t i = 0; i < NMODELS; i++)
         if (nearest.best && !strcmp(nearest.best, models[i].name))

@@ -35,7 +35,6 @@ static bool add_phase(struct scenario_step *step, const struct yaml_node *node)
 static void report_phase(struct reader *r, const struct yaml_node *node)
 {
     static const char *const phases[] = {"forward", "backward", "update"};
-    char hint[NEAREST_HINT_MAX];
     struct nearest near;
 
     nearest_init(&near, node->kind == YAML_TEXT ? node->text : "");
@@ -45,7 +44,7 @@ static void report_phase(struct reader *r, const struct yaml_node *node)
         near.best = NULL; /* known, so it is repeated: no hint */
     diag_error(r->diag, node->place,
                "step has %s here; expected forward, backward and update, once each%s",
-               yaml_describe(node).text, nearest_hint(&near, hint, sizeof hint));
+               yaml_describe(node).text, nearest_hint(&near).text);
 }
 
 static void read_step(struct reader *r, const struct option *option, const struct yaml_node *node)

@@ -64,7 +64,6 @@ static void report_unknown(struct reader *r, const struct yaml_node *key, const 
                            const struct other_keys *other)
 {
     struct nearest nearest;
-    char hint[NEAREST_HINT_MAX];
 
     if (has_joined_value(key)) {
         diag_error(r->diag, key->place, "unknown key %s; expected a space behind the ':' of a key",
@@ -78,7 +77,7 @@ static void report_unknown(struct reader *r, const struct yaml_node *key, const 
     note_meant(r, section, nearest.best);
     diag_error(r->diag, key->place, "unknown key %s%s%s; expected an option of a scenario%s",
                yaml_describe(key).text, section ? " in " : "", section ? section : "",
-               nearest.best ? nearest_hint(&nearest, hint, sizeof(hint))
+               nearest.best ? nearest_hint(&nearest).text
                             : ", as 'shardsim show options' lists them");
 }
 

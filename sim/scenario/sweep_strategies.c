@@ -252,7 +252,6 @@ static void add_rules(struct expansion *e, const struct yaml_node *mesh, const c
 static bool check_keys(struct expansion *e, const struct yaml_node *node)
 {
     static const char *const known[] = {"devices", "mesh", "rules"};
-    char hint[NEAREST_HINT_MAX];
 
     if (node->kind != YAML_MAP) {
         diag_error(e->diag, node->place, "sweep is %s; expected a map of devices, mesh and rules",
@@ -269,7 +268,7 @@ static bool check_keys(struct expansion *e, const struct yaml_node *node)
         if (k == 3)
             diag_error(e->diag, node->keys[i]->place,
                        "unknown key %s in sweep; expected devices, mesh or rules%s",
-                       yaml_describe(node->keys[i]).text, nearest_hint(&near, hint, sizeof hint));
+                       yaml_describe(node->keys[i]).text, nearest_hint(&near).text);
     }
     return true;
 }

@@ -15,14 +15,13 @@
 static void hint_word(const struct option *option, const struct yaml_node *node, struct text *out)
 {
     struct nearest nearest;
-    char hint[NEAREST_HINT_MAX];
 
     if (!option->words || node->kind != YAML_TEXT)
         return;
     nearest_init(&nearest, node->text);
     for (size_t i = 0; option->words[i]; i++)
         nearest_add(&nearest, option->words[i]);
-    text_add(out, nearest_hint(&nearest, hint, sizeof(hint)));
+    text_add(out, nearest_hint(&nearest).text);
 }
 
 /* Whether a quoted text would be a number, a bool or null without its quotes; messages point that
@@ -59,13 +58,12 @@ void value_unknown_key(struct reader *r, const struct yaml_node *key, const char
                        const char *expected, const char *const *keys, size_t nkeys)
 {
     struct nearest nearest;
-    char hint[NEAREST_HINT_MAX];
 
     nearest_init(&nearest, key->text);
     for (size_t i = 0; i < nkeys; i++)
         nearest_add(&nearest, keys[i]);
     diag_error(r->diag, key->place, "unknown key %s in %s; expected %s%s", yaml_describe(key).text,
-               map, expected, nearest_hint(&nearest, hint, sizeof(hint)));
+               map, expected, nearest_hint(&nearest).text);
 }
 
 void value_no_memory(struct reader *r)

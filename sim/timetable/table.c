@@ -89,7 +89,6 @@ static bool is_called(const struct timetable_schedule *schedule, const char *nam
 
 static int not_found(const char *name, struct shd_error *err)
 {
-    char hint[NEAREST_HINT_MAX];
     struct text names = TEXT_INIT;
     struct nearest near;
 
@@ -102,10 +101,10 @@ static int not_found(const char *name, struct shd_error *err)
                                  "there is no schedule '%.60s'; did you mean '%s'?", name, known);
         nearest_add(&near, known);
     }
-    if (!*nearest_hint(&near, hint, sizeof hint))
+    if (!near.best)
         timetable_names(&names, 0, 0, ", ");
     shd_error_set(err, SHD_ENOTFOUND, "there is no schedule '%.60s'%s%s", name,
-                  *hint ? hint : "; expected one of ", text_get(&names));
+                  near.best ? nearest_hint(&near).text : "; expected one of ", text_get(&names));
     text_fini(&names);
     return SHD_ENOTFOUND;
 }

@@ -27,7 +27,6 @@ static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct 
     for (size_t i = 0; i < scenario->nalgorithms; i++) {
         const struct scenario_algorithm *a = &scenario->algorithms[i];
         int kind = coll_kind_parse(a->kind);
-        char hint[NEAREST_HINT_MAX];
         struct nearest near;
 
         if (kind < 0) {
@@ -35,7 +34,7 @@ static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct 
             for (int k = 0; k < COLL_NKINDS; k++)
                 nearest_add(&near, coll_kind_name((enum coll_kind)k));
             diag_error(diag, a->kind_place, "there is no collective '%s'%s", a->kind,
-                       nearest_hint(&near, hint, sizeof hint));
+                       nearest_hint(&near).text);
             continue;
         }
         algos[kind] = coll_find((enum coll_kind)kind, a->name);
@@ -46,7 +45,7 @@ static void find_algos(const struct coll_algo *algos[COLL_NKINDS], const struct 
             if ((int)coll_algos[k]->kind == kind)
                 nearest_add(&near, coll_algos[k]->name);
         diag_error(diag, a->place, "%s has no algorithm '%s'%s", a->kind, a->name,
-                   nearest_hint(&near, hint, sizeof hint));
+                   nearest_hint(&near).text);
     }
 }
 
