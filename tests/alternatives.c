@@ -101,10 +101,11 @@ static void test_product(void)
             ok(is_more(&list[i], rows - chosen), "b: %lld bytes more", (long long)(rows - chosen));
     }
     first = alternatives_of(alternatives, "y", 0, list);
-    ok(first == n, "the choice is as it was: the same again");
-    ok(alternatives_of(alternatives, "x", 0, list) == 0, "an argument leaves no choice");
-    ok(alternatives_of(alternatives, "none", 0, list) == 0, "nor what is not there");
-    ok(alternatives_of(alternatives, "y", 1, list) == 0, "nor another phase");
+    ok(first == n, "asking twice gives the same alternatives");
+    ok(alternatives_of(alternatives, "x", 0, list) == 0, "an argument has no alternatives");
+    ok(alternatives_of(alternatives, "none", 0, list) == 0, "an unknown name has no alternatives");
+    ok(alternatives_of(alternatives, "y", 1, list) == 0,
+       "a node of another phase has no alternatives");
     alternatives_destroy(alternatives);
     alternatives_destroy(NULL);
     fini(&p);

@@ -87,7 +87,7 @@ static void test_limit(const struct backend *backend)
     if (!ok(!strcmp(err.text, "device 3 is out of memory in mlp/up: asked 1 bytes for 'x' with "
                               "1000 of 1000 live; largest: 'weights' 600, 'bias' 200, "
                               "'unnamed' 200"),
-            "%s: says who, where, what and what was live", backend->name))
+            "%s: the error names device, op, array and live arrays", backend->name))
         diag("%s", err.text);
     ok(arena_alloc(&arena, UINT64_MAX, "x", &out, NULL) == SHD_EDEVMEM, "%s: no wrap around",
        backend->name);
@@ -154,8 +154,8 @@ static void test_choice(void)
 {
     struct backend_choice c;
 
-    ok(takes("mmap", 8, 0, "mmap", "asked for"), "choice: what was asked for");
-    ok(!backend_choose(&c, "mallox", 8, 0), "choice: not what there is none of");
+    ok(takes("mmap", 8, 0, "mmap", "asked for"), "choice: the kind that was asked for");
+    ok(!backend_choose(&c, "mallox", 8, 0), "choice: an unknown kind is refused");
     if (BLOCKS_FOLLOWED) {
         ok(takes(NULL, 8, 0, "malloc", "sanitizer"),
            "choice: malloc, which a sanitizer can follow");

@@ -244,7 +244,7 @@ static void test_wrong(void)
     for (size_t k = 0; k < NKINDS; k++) {
         struct run_of good = {k, NULL, false, false};
 
-        ok(run_it(&good, NULL) == SHD_OK, "%s: as it should be", kinds[k].name);
+        ok(run_it(&good, NULL) == SHD_OK, "%s: right arguments are accepted", kinds[k].name);
         for (size_t w = 0; w < sizeof wrongs / sizeof wrongs[0]; w++) {
             struct run_of run = {k, wrongs[w].spoil, false, false};
             struct shd_error err = {.text = ""};
@@ -391,10 +391,10 @@ static void test_params(const struct shd_mesh *mesh)
     ok(!shd_params_sharding(params, 1) && !shd_params_is_placed(params, 1) &&
            !shd_params_shard_at(params, 1, 0) && !shd_params_shard_at(params, 0, N) &&
            !shd_params_shard_at(params, 0, -1) && shd_params_shard_at(params, 0, N - 1),
-       "nothing is known of leaves and devices that are not there");
+       "leaves and devices out of range have no sharding or shard");
     ok(shd_store_live_bytes(store, N) == 0 && shd_store_live_bytes(store, -1) == 0 &&
            shd_store_live_bytes(store, 0) == sizeof host,
-       "nor what these hold");
+       "devices out of range hold 0 bytes");
     shd_params_destroy(params);
     shd_store_destroy(store);
     shd_tree_destroy(tree);

@@ -141,7 +141,8 @@ static void test_bad(void)
        "(fsdp, sp) on one dimension");
     ok(shd_auto_spec(&spec, mesh, shape, 1, &unknown, 1, &small, NULL) == SHD_ENOAXIS,
        "an unknown axis that is tried");
-    ok(!shd_auto_spec(&spec, mesh, shape, 1, &unknown, 1, &large, NULL), "and one that is not");
+    ok(!shd_auto_spec(&spec, mesh, shape, 1, &unknown, 1, &large, NULL),
+       "an unknown axis that is not tried");
     shd_spec_destroy(spec);
     ok(!shd_auto_spec(&spec, mesh, shape, 1, &pair_method, 1, &strict, NULL),
        "strict: (fsdp, sp) on one dimension is passed over");

@@ -57,7 +57,7 @@ test_file() {
     silent out "nothing on standard output"
     python3 "$tmp/form.py" "$tmp/here.yaml" 2>&1 | diag
     python3 "$tmp/form.py" "$tmp/here.yaml" 2>/dev/null
-    ok $? "the file has all constants, each in its range"
+    ok $? "the file has every constant, within its range"
     plans "$tmp/here.yaml" "the file"
     python3 "$tmp/form.py" "$scenarios/hardware/this-machine.yaml" 2>/dev/null
     ok $? "the shipped file has the same form"

@@ -90,7 +90,7 @@ shardsim plan -S zero-3 "$tmp/model.yaml"
 sed -n '/^breakdown/,/^$/p' "$tmp/out" >>"$tmp/section"
 says section '^  states 1.14 MiB: parameters 292 KiB, gradients 292 KiB, optimizer 584 KiB$' "states, in a line"
 says section '^  activations at the peak: loss 8.00 MiB, head 4.00 MiB, layers ' "activations, by part"
-says section '^  besides: what a runtime keeps for itself$' "what is not among these"
+says section '^  besides: what a runtime keeps for itself$' "the runtime's reserve is mentioned as not included"
 ! grep -E '.{81}' "$tmp/section" >"$tmp/long"
 ok $? "no line is longer than a terminal is wide"
 shardsim plan -S dp -s 'step=[forward, backward]' -s optimizer=null "$tmp/model.yaml"
@@ -135,7 +135,7 @@ is 0 "the page's example: planned"
 sed -n '/^breakdown/,/^$/p' "$tmp/out" | sed '$d' >"$tmp/said"
 sed -n '/^breakdown/,/^\.\.\.$/p' "$top_srcdir/docs/memory_estimators.md" | sed '$d' >"$tmp/page"
 [ -s "$tmp/page" ] && cmp -s "$tmp/said" "$tmp/page"
-ok $? "the page has what it says"
+ok $? "docs/memory_estimators.md shows the program's breakdown"
 diff "$tmp/page" "$tmp/said" | head -n 5 | diag
 
 # On a cluster: the reserve of its runtime, and what would make the step fit.

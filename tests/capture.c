@@ -142,7 +142,7 @@ static void test_sums(void)
         capture_fini(&c);
     }
     ok(sums_total(&together) == all && sums_count(&together, "all-reduce") == 3,
-       "all of them: the sum of each");
+       "all collectives together: the sum of their bytes");
     capture_fini(&together);
 }
 

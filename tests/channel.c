@@ -119,9 +119,9 @@ static void test_good(void)
                   stats.sent_bytes[d] == stats.received_bytes[d] &&
                   stats.matrix[d * 5 + (d + 1) % 5] == ROUNDS * sizeof(uint64_t) &&
                   stats.matrix[d * 5 + d] == 0;
-    ok(counted, "bytes are counted where they are copied, by sender; one's own are not");
+    ok(counted, "received bytes are counted by sender, without a device's own");
     shd_run_stats_fini(&stats);
-    ok(run(4, round_and_round, NULL, &err) == SHD_OK, "devices that wait for each other go on");
+    ok(run(4, round_and_round, NULL, &err) == SHD_OK, "devices that wait in turn all finish");
 }
 
 /* ---- what does not ---- */

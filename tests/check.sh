@@ -121,7 +121,7 @@ PY
     cmp -s "$top_srcdir/results/baselines/scenarios/strategies.yaml" "$tmp/p/results/baselines/scenarios/strategies.yaml"
     ok $? "--update: what did not change is byte for byte the same"
     [ "$(find "$tmp/p/results/baselines" -type f | wc -l)" -eq 2 ]
-    ok $? "--update: nothing else left there"
+    ok $? "--update: no other file is left"
     check
     is 0 "--update: accepted"
     edit scenarios/dp_tp.yaml 's|\[mlp/up/kernel, \[\]\]|[mlp/up/kernel, [null, tp]]|'
@@ -243,7 +243,7 @@ test_given() {
     computes 's/, backward\]/]/' 'the step changed: step is \[forward\], was the default'
     computes 's/layers: 2/layers: 3/; s/size: 8/size: 4/' \
         'the model and the batch changed: model.layers is 3, was 2, batch.size is 4, was 8'
-    says out 'line 7: model.layers is' "what is computed: at its line"
+    says out 'line 7: model.layers is' "model and batch: the change is at its line"
     project p
     edit scenarios/dp_tp.yaml 's/^step.*/step: [forward, backward, update]/'
     echo 'optimizer: {kind: adamw}' >>"$tmp/p/scenarios/dp_tp.yaml"
@@ -294,8 +294,8 @@ test_files() {
     echo 'mesh: 3' >"$tmp/p/scenarios/bad.yaml"
     check scenarios/dp_tp.yaml
     is 0 "one file: status 0"
-    says out '^ok 1 - dp_tp.yaml: default$' "one file: it alone is checked"
-    says out '^1\.\.1$' "one file: no other, not even one that cannot be read"
+    says out '^ok 1 - dp_tp.yaml: default$' "one file: its strategy is checked"
+    says out '^1\.\.1$' "one file: no other file is read"
     check scenarios/none.yaml
     is 2 "no such file: status 2"
     says err "there is no folder or file 'scenarios/none.yaml'" "no such file: told"
@@ -463,7 +463,7 @@ test_unreadable() {
     is 2 "what cannot be read, beside changes: status 2"
     says out '^1\.\.8$' "what cannot be read: all are checked"
     says err '4 of 8 changed or are wrong' "what cannot be read: changes are counted"
-    says err '4 of 8 could not be read' "what cannot be read: and these"
+    says err '4 of 8 could not be read' "what cannot be read: the unreadable files are counted"
     python3 - "$tmp/p/check.xml" <<'PY' 2>"$tmp/wrong"
 import sys, xml.etree.ElementTree as t
 root = t.parse(sys.argv[1]).getroot()
@@ -584,7 +584,7 @@ test_others() {
     ! grep -q '^# to be removed' "$tmp/out"
     ok $? "a stranger: not listed"
     [ "$(cat "$tmp/p/results/baselines/scenarios/stranger.yaml")" = 'a: stranger' ]
-    ok $? "a stranger: left as it is"
+    ok $? "a stranger: unchanged"
     [ "$(cat "$tmp/p/stranger.yaml")" = 'a: stranger' ]
     ok $? "a stranger above: never looked at"
     rm "$tmp/p/$file"
@@ -758,8 +758,8 @@ test_branches() {
     says out '^Can be planned now, and could not before: `scenarios/strategies.yaml`' "a mended one: said"
     mv "$tmp/head" "$tmp/swap" && mv "$tmp/base" "$tmp/head" && mv "$tmp/swap" "$tmp/base"
     branches "one that cannot be planned"
-    says out '^- `scenarios/strategies.yaml`, [a-z-]*: `scenarios/strategies.yaml:[0-9:]* error: ' "one that cannot be planned: why"
-    says out '^1 layout got better\.$' "one that cannot be planned: others are compared"
+    says out '^- `scenarios/strategies.yaml`, [a-z-]*: `scenarios/strategies.yaml:[0-9:]* error: ' "an unplannable strategy: its error"
+    says out '^1 layout got better\.$' "an unplannable strategy: others are compared"
     test_branches_memory
 }
 
@@ -798,9 +798,9 @@ test_branches_memory() {
     ok $? "memory: only what check takes as a scenario"
     sed -i 's/  - name: whole/&\n  - {name: bad, params: [[".*", [nope]]]}/' "$tmp/head/scenarios/over.yaml"
     branches "one strategy that is wrong"
-    says out '^- `scenarios/over.yaml`, bad: `scenarios/over.yaml:11:.*axis .nope. is not in the mesh' "one wrong: its error"
-    says out '^1 layout got worse in a figure; .* of `scenarios/over.yaml`, shards: ' "one wrong: the others are compared"
-    says out '^\*\*No longer fits\*\*: `scenarios/over.yaml`, whole' "one wrong: the others' memory as well"
+    says out '^- `scenarios/over.yaml`, bad: `scenarios/over.yaml:11:.*axis .nope. is not in the mesh' "a wrong strategy: its error"
+    says out '^1 layout got worse in a figure; .* of `scenarios/over.yaml`, shards: ' "a wrong strategy: the others are compared"
+    says out '^\*\*No longer fits\*\*: `scenarios/over.yaml`, whole' "a wrong strategy: the memory of the others"
 }
 
 test_shipped

@@ -81,7 +81,7 @@ test_unknown() {
     faulty "a question with another key" bad-request 3 '{"id": 3, "strict": true, '"$question}"
     says out "unknown key 'strict' in a question; expected id, op, in" "a question with another key: which"
     answer "{\"id\": 4, $question, \"out\": null}"
-    holds "a question with its answer is one" <<PY
+    holds "a question may contain its answer" <<PY
 assert r[0]["out"]["shard_shape"] == [4, 3], r
 PY
     refused "an unknown key" invalid "unknown key 'specs' in sharding.shards; expected mesh, shape or spec; did you mean 'spec'" \

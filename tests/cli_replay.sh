@@ -186,7 +186,7 @@ PY
     counted "what an asynchronous call does" 1
     calling 'ROOT %r = f32[16]{0} fusion(%x), kind=kLoop, calls=%add'
     counted "nothing" 0
-    says out "2 collectives are in computations that no instruction calls" "nothing: what was left out"
+    says out "2 collectives are in computations that no instruction calls" "nothing: the collectives that were left out"
     calling 'ROOT %r = f32[16]{0} fusion(%x), kind=kCustom, calls=%body'
     counted "a fusion that moves" 1
 }
@@ -381,10 +381,10 @@ test_example() {
     says out "^  by axis   tp 4.00 MiB, dp 6.00 MiB" "the example: along which axes"
     says out " 2x2 " "the example: groups as 2x2"
     shardsim replay "$example" --matrix --ascii
-    is 0 "its matrix"
-    says out "10.0 MiB in total" "its matrix: the total"
+    is 0 "--matrix: status 0"
+    says out "10.0 MiB in total" "--matrix: the total"
     shardsim replay "$example" --matrix -o "$tmp/matrix.svg"
-    is 0 "its matrix as a picture"
+    is 0 "--matrix -o: a picture"
     shardsim replay --json "$example" --beside "$scenarios/dp_tp.yaml" -s 'mesh={dp: 2, tp: 2}'
     is 2 "no option of a scenario"
     shardsim replay "$example" --beside "$scenarios/dp_tp.yaml"

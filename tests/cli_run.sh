@@ -118,22 +118,22 @@ batch: {size: 5, seq: 7}
 params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]
 YAML
     shardsim run "$tmp/idle.yaml"
-    is 0 "an axis that cuts nothing: status 0"
-    says out '^work .* efficiency 0\.491$' "an axis that cuts nothing: efficiency"
-    says out '^  axis dp     shards nothing: all work is done 2 times$' "an axis that cuts nothing: said"
+    is 0 "an axis that shards nothing: status 0"
+    says out '^work .* efficiency 0\.491$' "an axis that shards nothing: efficiency"
+    says out '^  axis dp     shards nothing: all work is done 2 times$' "an axis that shards nothing: the report says so"
     head -n 8 "$tmp/out" | tr -s ' \n' ' ' >"$tmp/first"
     grep -q 'axis dp shards no computation: each of its 2 devices does the same work; shard the batch over it' "$tmp/first"
     ok $? "an axis that cuts nothing: told at the beginning, with what to do"
     says out '^  axis tp     does not shard .* % of the work, which is done 3 times$' "an axis that cuts some"
     shardsim run --json "$tmp/idle.yaml"
-    holds "an axis that cuts nothing: in JSON" <<'PY'
+    holds "an axis that shards nothing: in JSON" <<'PY'
 dp, tp = r["work"]["axes"]
 assert dp == {"axis": "dp", "cuts_nothing": True, "repeated": 1, "times": 2}
 assert not tp["cuts_nothing"] and 0 < tp["repeated"] < 0.1 and tp["times"] == 3
 assert 0.45 < r["work"]["efficiency"] <= 0.5
 PY
     shardsim plan --json --set 'mesh={x: 1}' --set params='[[.*, []]]' "$tmp/idle.yaml"
-    holds "unsharded flops: those of one device" <<'PY'
+    holds "unsharded flops equal those of one device" <<'PY'
 assert r["work"]["done_flops"] == r["work"]["unsharded_flops"] == r["flops"][0]
 assert r["work"]["efficiency"] == 1
 PY
@@ -386,7 +386,7 @@ PY
     says out '^device memory from malloc: asked for$' "--memory=malloc: said in the report"
     shardsim run -q --memory=paper "$scenarios/tensor_parallel.yaml"
     is 2 "--memory of no kind: status 2"
-    says err "memory is 'paper'; expected mmap, malloc" "--memory of no kind: what there is"
+    says err "memory is 'paper'; expected mmap, malloc" "--memory of an unknown kind: the kinds are listed"
     shardsim run -q --json "$scenarios/tensor_parallel.yaml"
     holds "by default one kind, with a reason" <<'PY'
 assert r["device_memory"]["kind"] in ("jemalloc", "mmap", "malloc") and r["device_memory"]["why"]

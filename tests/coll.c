@@ -413,7 +413,7 @@ static void test_members(void)
         same = same && coll_find(COLL_ALL_REDUCE, NULL)->received(&shape, m) == all_reduce[m] &&
                coll_find(COLL_REDUCE_SCATTER, NULL)->received(&shape, m) == reduce_scatter[m];
     }
-    ok(same, "each member receives by its real chunks");
+    ok(same, "each member receives its real chunks");
 }
 
 static void test_find(void)
@@ -472,7 +472,7 @@ static void test_chunk_of(void)
             good = good && coll_chunk_of(count, n, count, &left) == COLL_NOBODY && left == 0;
         }
     }
-    ok(good, "every element is in its chunk, with what follows there");
+    ok(good, "every element is in its chunk, with the rest of the chunk");
 }
 
 /* The value of an element of OUT, by the origin that coll.h tells. */

@@ -186,11 +186,11 @@ test_columns() {
     is 0 "--columns: status 0"
     says out 'in total  *most  *balance' "--columns: a heading stands for its columns"
     shardsim compare --plan --columns=attention_balance,flops "$scenarios/ring.yaml" -S gather -S zigzag
-    says out '^gather .* 0\.548 ' "attention that is uneven in one of them: a column"
+    says out '^gather .* 0\.548 ' "attention uneven in one strategy: a column"
     says out '^attention, experts: ' "attention that is uneven: what the column is"
     shardsim compare --plan --columns=attention_balance,flops "$scenarios/ring.yaml" -S zigzag
     ! grep -q ' attention \|^attention, ' "$tmp/out"
-    ok $? "attention that is even in all: none"
+    ok $? "attention even in all strategies: no column"
     shardsim compare --plan --columns=recieved_bytes "$scenarios/strategies.yaml"
     is 2 "--columns of no column: status 2"
     says err "did you mean 'received_bytes" "--columns: what was meant"
@@ -335,9 +335,9 @@ test_several_files() {
     COLUMNS=80 shardsim compare --plan "$scenarios/block_fsdp.yaml" "$scenarios/block_2d.yaml" \
         "$scenarios/block_dp_tp.yaml"
     is 0 "several files: status 0"
-    says out '^warning: these are different models' "several files: that they differ"
+    says out '^warning: these are different models' "several files: a warning of different models"
     says out '^verdict: .* none of them wins' "several files: no winner"
-    says out '^  block-2d: 1 layer of block gelu' "several files: what each computes"
+    says out '^  block-2d: 1 layer of block gelu' "several files: the model of each"
     grep -q 'best of its column\|[0-9]\*\|[0-9]x ' "$tmp/out"
     [ $? -eq 1 ]
     ok $? "several files: neither a best nor a ratio across models"

@@ -110,7 +110,7 @@ if command -v zsh >/dev/null; then
     zsh -n "$completion/_shardsim"
     ok $? "zsh: the file can be read"
     [ "$(head -n 1 "$completion/_shardsim")" = '#compdef shardsim' ]
-    ok $? "zsh: it says whose completion it is"
+    ok $? "zsh: the file names the command that it completes"
 fi
 
 completes "the commands" \

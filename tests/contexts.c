@@ -228,8 +228,9 @@ static void test_ring_bytes(uint64_t n, uint64_t kv_heads)
         ok(permuted(p, 0) == 2 * (n - 1) * block && permuted(p, 1) == 4 * (n - 1) * block,
            "ring of %" PRIu64 ", %" PRIu64 " key heads: 2 (n - 1) blocks forward, 4 (n - 1) back",
            n, kv_heads);
-        ok(received_in_all(p, 0) - permuted(p, 0) <= loss, "forward nothing else but the loss");
-        ok(tried_check(&t, "ring's bytes"), "as it is run");
+        ok(received_in_all(p, 0) - permuted(p, 0) <= loss,
+           "forward only the loss is received besides");
+        ok(tried_check(&t, "ring's bytes"), "the run has the planned figures");
     }
     tried_fini(&t);
 }
@@ -247,8 +248,8 @@ static void test_ulysses_bytes(uint64_t n)
         ok(exchanged(p, 0) == 4 * each && exchanged(p, 1) == 4 * each,
            "Ulysses of %" PRIu64 ": q, k, v and the heads, of each (n - 1)/n; as much back", n);
         ok(received_in_all(p, 0) - exchanged(p, 0) <= 2 * (n - 1) * sizeof(float),
-           "forward nothing else but the loss");
-        ok(tried_check(&t, "Ulysses' bytes"), "as it is run");
+           "forward only the loss is received besides");
+        ok(tried_check(&t, "Ulysses' bytes"), "the run has the planned figures");
     }
     tried_fini(&t);
 }

@@ -29,7 +29,7 @@ static void test_order(void)
 {
     struct diag messages = DIAG_INIT;
 
-    ok(prints(&messages, ""), "nothing reported: nothing printed");
+    ok(prints(&messages, ""), "without a report, no output");
     diag_error(&messages, (struct place){"b", 1, 1}, "in b");
     diag_error(&messages, (struct place){"a", 10, 1}, "line %d", 10);
     diag_error(&messages, (struct place){"a", 9, 7}, "line 9, second");

@@ -56,7 +56,7 @@ strategies:
   - {name: other, seed: 2}
 YAML
 shardsim show curves -q --json -s steps=3 "$tmp/seeds.yaml"
-holds "other data: the distance says so" <<'PY'
+holds "other data: the losses differ" <<'PY'
 assert r[1]["distance"] > 1e-3, r[1]["distance"]
 PY
 done_testing

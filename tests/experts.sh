@@ -67,7 +67,7 @@ for routing in uniform zipf hot-expert hot-rank ragged empty rotating; do
 done
 
 figures plan learned
-holds "plan, learned: says that it assumes" <<'PY'
+holds "plan, learned: the figures are marked as assumed" <<'PY'
 assert all(e["assumed"] for e in r["experts"])
 PY
 figures run learned
@@ -89,7 +89,7 @@ is 0 "a hot expert: status 0"
 tr -s ' \n' ' ' <"$tmp/out" >"$tmp/flat"
 grep -q 'device 0 holds expert 0, which has [2-9]\.[0-9]x the mean of experts: its rows are [1-9]\.[0-9]x the mean of devices' \
     "$tmp/flat"
-ok $? "a hot expert: which device holds it"
+ok $? "a hot expert: its device"
 grep -q ' 0 dropped' "$tmp/flat"
 ok $? "dropless: nothing is dropped"
 ! awk 'length > 80 { wide = 1 } END { exit !wide }' "$tmp/out"

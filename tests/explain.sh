@@ -37,7 +37,7 @@ test_overview() {
     tr -s '\n ' '  ' <"$tmp/out" >"$tmp/line"
     says line '28 ops, 4 of them communicate: 14.0 MiB received in total' "overview: how much"
     says out '^forward, layers 0..1$' "overview: equal layers once"
-    says out '^backward, layer 0$' "overview: what only one layer has"
+    says out '^backward, layer 0$' "overview: steps of one layer only"
     says line ' 7-9 mlp/up, mlp/gelu, mlp/down 10 all-reduce over tp, 2 times, 7.00 MiB: layers/\*/mlp/down sums' \
         "overview: ops in a row, a collective and its reason"
     says out '^The input ct has the weights of the outputs in the loss' "overview: what ct is"
@@ -114,20 +114,20 @@ test_scenario() {
     says out '^                tp shards nothing: 32 B more, 2 times the work of this op$' \
         "explain: an alternative"
     says out '^Placed by following the axes' "explain: which placement decided"
-    says out '^      placed    tp shards mlp in layers/0/mlp/down, because the weight$' "explain: what sharded it so"
+    says out '^      placed    tp shards mlp in layers/0/mlp/down, because the weight$' "explain: the rule of the weight sharded the array"
     [ "$(grep -c '^ *[0-9][0-9]*  [a-z]' "$tmp/out")" -eq 16 ]
     ok $? "explain: every op once"
     COLUMNS=200 shardsim explain "$course/tensor.yaml" --op 8
     says out '^   8  all-reduce' "--op: this one"
     ! grep -q '^   7  ' "$tmp/out"
-    ok $? "--op: no other"
-    says out "device 0  receives from 1 (direct: 'explain collective all-reduce " "--op: a sum that all get"
+    ok $? "--op: no other op is shown"
+    says out "device 0  receives from 1 (direct: 'explain collective all-reduce " "--op: an all-reduce"
     COLUMNS=200 shardsim explain "$scenarios/fsdp.yaml" --op 30
     says out 'device 0  sums \[0-63, :\] and \[0-15, :\] .*; receives from 1, 2, 3, 4, 5, 6, 7 (direct)$' \
-        "--op: a sum of which each gets a part, of several arrays"
+        "--op: a reduce-scatter of several arrays"
     shardsim explain "$course/fsdp.yaml" --strategy fsdp --device 3
-    says out '^      device 3  gets \[0-15, :\] from device 0$' "--device: what it gets"
-    says out '^                keeps \[48-63, :\]$' "--device: what it has"
+    says out '^      device 3  gets \[0-15, :\] from device 0$' "--device: the shard that device 3 receives"
+    says out '^                keeps \[48-63, :\]$' "--device: the shard that device 3 keeps"
     sed 's/^name:.*/&\nplacement: search/' "$course/tensor.yaml" >"$tmp/search.yaml"
     shardsim explain "$tmp/search.yaml" --ops
     is 0 "explain: of a search: status 0"
@@ -136,7 +136,7 @@ test_scenario() {
     ok $? "explain: what a search chose has no other cause"
     shardsim explain "$course/data.yaml" --ops
     tr -s '\n ' '  ' <"$tmp/out" >"$tmp/line"
-    says line 'is sharded so, with the batch' "explain: the batch sharded it so"
+    says line 'is sharded so, with the batch' "explain: the batch sharded the array"
     shardsim explain "$scenarios/kv_heads_replicated.yaml" --ops
     is 0 "an axis in parts: status 0"
     says out 'sharded as \[{}, {}, {tp:(1)2}, {}\]' "an axis in parts: a part by its name"

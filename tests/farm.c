@@ -131,7 +131,7 @@ static void rounds(struct farm *farm, struct worker *w)
     ok(go(farm, &a, 7, 1, SIZE_MAX) == 1 && a.right, "one task");
     ok(go(farm, &a, 0, NTASKS, 9) == 10 && a.right && a.in_order, "a round is ended early");
     ok(go(farm, &a, 1000, NTASKS, SIZE_MAX) == NTASKS && a.right && a.in_order,
-       "the next one has its own answers only");
+       "the next round has only its own answers");
 }
 
 static void redone(struct farm *farm, struct worker *w)
@@ -140,7 +140,7 @@ static void redone(struct farm *farm, struct worker *w)
 
     (void)w;
     ok(go(farm, &a, 0, NTASKS, SIZE_MAX) == NTASKS && a.right && a.in_order,
-       "what a rank cannot do is done by rank 0");
+       "rank 0 does the tasks at which other ranks fail");
 }
 
 static void uneven(struct farm *farm, struct worker *w)
@@ -155,8 +155,8 @@ static void uneven(struct farm *farm, struct worker *w)
     farm_tell(farm, &told);
     diag("%s", text_get(&told));
     ok(ranks_count() == 1 || (a.of_rank[slow] >= 1 && 2 * a.of_rank[slow] < most),
-       "it did less than half of what another did: %d, %d", a.of_rank[slow], most);
-    ok(farm_hands(farm) == (size_t)ranks_count(), "a hand of each, once all have come");
+       "the slow rank did less than half of another's tasks: %d, %d", a.of_rank[slow], most);
+    ok(farm_hands(farm) == (size_t)ranks_count(), "a hand of each rank, once all ranks have come");
     text_fini(&told);
 }
 
@@ -165,8 +165,8 @@ static void stopped(struct farm *farm, struct worker *w)
     struct asker a;
     size_t n = go(farm, &a, 0, 100000, SIZE_MAX);
 
-    ok(n < 100000 && a.right && a.in_order, "a stop ends it: %zu answers", n);
-    ok(w->stop == 1 && go(farm, &a, 0, NTASKS, SIZE_MAX) == 0, "and nothing is done after it");
+    ok(n < 100000 && a.right && a.in_order, "a stop ends the round: %zu answers", n);
+    ok(w->stop == 1 && go(farm, &a, 0, NTASKS, SIZE_MAX) == 0, "no task runs after a stop");
 }
 
 int main(int argc, char **argv)

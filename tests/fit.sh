@@ -26,7 +26,7 @@ assert "would_fit" not in r["memory"]
 PY
 shardsim plan --json -s "limits.memory=$peak" "$tmp/mlp.yaml"
 is 0 "a limit of the peak itself: fits"
-holds "what fits is told nothing" <<'PY'
+holds "a step that fits gets no suggestion" <<'PY'
 assert "would_fit" not in r["memory"]
 PY
 
@@ -71,7 +71,7 @@ for c in changes + ([would["least"]] if would["least"] else []):
         assert max(p["memory"]["peak_bytes"]) > $1, (c, key, lower)
 PY
     python3 "$tmp/ask.py" >"$tmp/wrong" 2>&1
-    ok $? "limit $1: $2 changes, which are what they say"
+    ok $? "limit $1: $2 changes, with the predicted figures"
     [ ! -s "$tmp/wrong" ] || tail -n 3 "$tmp/wrong" | diag
 }
 told $((peak * 9 / 10)) single

@@ -408,7 +408,7 @@ static void test_renumbered(void)
             graph_sum_early(g);
         good = graph_status(g, NULL) == SHD_OK && refers(g, &names);
         if (!ok(good && !strcmp(text_get(&names), want[pass]),
-                "renumbered: %s, and all refer to what they did", what[pass]))
+                "renumbered: %s, and all references hold", what[pass]))
             diag("%s", text_get(&names));
         text_fini(&names);
         graph_destroy(g);

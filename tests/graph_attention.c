@@ -76,7 +76,7 @@ static void test_result(void)
         return;
     o = &x.graph->nodes[node];
     ok(o->rank == 4 && o->dims[3] == VALUE_DIM && o->dtype == SHD_F16,
-       "its result is as wide as values are");
+       "the result has the width of the values");
     ok(x.graph->nodes[o->extras[0]].rank == 3 && x.graph->nodes[o->extras[0]].dtype == SHD_F32,
        "log-sum-exp is float32");
     ok(x.graph->nodes[x.earlier].dtype == SHD_F32, "what is gone on from is float32");

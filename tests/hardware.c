@@ -140,7 +140,7 @@ static void test_faults(void)
         ok(refuses(faults[i].text, faults[i].message), "refused: %s", faults[i].what);
     ok(hardware_parse(&hardware, "f", many, strlen(many), &errors) == SHD_EINVAL && !hardware,
        "refused: many faults");
-    ok(errors.nerrors == 11, "one message each: %zu",
+    ok(errors.nerrors == 11, "one message per fault: %zu",
        errors.nerrors); /* 1 type, 1 rate, 5 constants, 4 numbers of the tier */
     diag_fini(&errors);
 }
@@ -163,7 +163,7 @@ static void test_shipped(void)
         text_fini(&said);
         diag_fini(&errors);
     }
-    ok(n >= 18, "shipped: all of them");
+    ok(n >= 18, "shipped: every file is read");
 }
 
 static void test_find(void)

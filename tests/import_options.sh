@@ -331,7 +331,7 @@ scenarios_made=$tmp
 over ep --expert-model-parallel-size 8
 over cp --context-parallel-size 8
 ! grep -q 'less memory' "$tmp/options"
-ok $? "megatron: all that is sharded there is, here"
+ok $? "megatron: ZeRO over all ranks, without a remark on memory"
 over '[dp, ep]' --expert-model-parallel-size 4
 over '[dp, cp]' --context-parallel-size 4
 over '[dp, cp]' --context-parallel-size 4 --expert-model-parallel-size 4
@@ -631,11 +631,11 @@ ok $? "a file that the script reads is followed where it is given"
 diag <"$tmp/err"
 with --set 1=x --with a/sizes.sh
 [ $? -eq 2 ] && grep -q "^a/sizes.sh:3:17: error: --num-layers is 'x'\|error: --num-layers is 'x'" "$tmp/err"
-ok $? "what is wrong in it"
+ok $? "a bad value of an option in a sourced file"
 diag <"$tmp/err"
 with --with a/sizes.sh
 [ $? -eq 2 ] && grep -q "^a/sizes.sh:2:3: error: '\$1' is not set in this file" "$tmp/err"
-ok $? "what is wrong in such a file is told at its place there"
+ok $? "an error in a sourced file has its place in the file"
 diag <"$tmp/err"
 with --set 1=6
 [ $? -eq 2 ] && grep -q 'run.sh:2:1: error: no other file is read, and sizes.sh (line 2) .*or the file, as --with FILE' "$tmp/err"
@@ -646,7 +646,7 @@ with --set 1=6 --with a/sizes.sh --with run.sh
 ok $? "a file that is given for nothing is an error"
 with --with a/sizes.sh --with sizes.sh
 [ $? -eq 2 ] && grep -q 'sizes.sh: ' "$tmp/err"
-ok $? "a file that is not there"
+ok $? "--with a missing file"
 cp "$tmp/with/a/sizes.sh" "$tmp/with/sizes.sh"
 with --set 1=6 --with a/sizes.sh --with sizes.sh
 [ $? -eq 2 ] && grep -q '^sizes.sh: error: two files of this name' "$tmp/err"
@@ -664,7 +664,7 @@ for given in TPP=2 =2 TP; do
 done
 "$shardsim" import --from megatron "$tmp/variables.sh" --set TPP=2 --set PPP=2 >"$tmp/out" 2>"$tmp/err"
 [ "$(grep -c 'error: --set [TP]PP: nothing in the file uses such a variable' "$tmp/err")" -eq 2 ]
-ok $? "--set twice: each that nothing uses is told"
+ok $? "--set twice: an error for each unused variable"
 python3 - >"$tmp/bad" <<'END'
 print("A=aaaaaaaaaaaaaaaa\n" + 'A="$A$A"\n' * 1000 + "torchrun --num-layers $A")
 END
@@ -737,7 +737,7 @@ for line in 'model.converters = ["float8"]' 'training.enable_cpu_offload = true'
     [ $? -eq 2 ] && grep -q "file.toml:5:.*error: ${line%% *} .*\(expected\|leave\)" "$tmp/err"
     ok $? "torchtitan $line: an error with what to do"
     file "[$section]" "${key%% *} = $(case $key in *conv*) echo '[]' ;; *stage*) echo 1 ;; *) echo false ;; esac)"
-    ok $? "torchtitan ${line%% *} as it is planned"
+    ok $? "torchtitan ${line%% *}: the planned value is accepted"
 done
 
 # Keys that moved to another section give the same line by their old and new names.

@@ -268,6 +268,6 @@ of_t5x '1:1' 'this is the config.json of a model; expected a gin file of T5X' <<
 END
 shardsim plan "$examples/t5x.gin"
 is 2 "a gin file is no scenario"
-says err "import --from t5x FILE" "and what reads it is told"
+says err "import --from t5x FILE" "a gin file as a scenario: the message names import"
 
 done_testing

@@ -12,15 +12,15 @@ for model in gpt2-small llama3-1b t5-small; do
     shardsim init --model $model --devices 4 --seq 256 -o $model.yaml
     is 0 "$model: written"
     shardsim plan -q $model.yaml
-    is 0 "$model: plans as it is"
+    is 0 "$model: can be planned unchanged"
     says out "fsdp=4: 4 devices" "$model: on so many devices"
 done
 shardsim init
 is 0 "all defaults: to standard output"
 says out '^model: {size: llama3-8b' "all defaults: the model"
 says out '^batch: {size: 512, seq: 4096, microbatches: 4}' "all defaults: eight sequences a device"
-says out '^recompute: none ' "all defaults: nothing is computed again that memory has room for"
-says out '^zero: {stage: 2, axis: fsdp}' "all defaults: parameters are whole, as there is room for them"
+says out '^recompute: none ' "all defaults: no recomputation, as memory suffices"
+says out '^zero: {stage: 2, axis: fsdp}' "all defaults: ZeRO 2, as the parameters fit"
 
 shardsim init --model mixtral-8x7b --devices 128 --batch 512 --seq 4096 -o mixtral.yaml
 is 0 "experts: written"
@@ -48,9 +48,9 @@ shardsim init --model mixtral-8x7b --devices 128 -o within2.yaml
 sed s/within2/within/ within2.yaml | cmp -s - within.yaml
 ok $? "the same question has the same answer"
 shardsim init --devices 37 -o odd.yaml
-is 0 "a count that divides nothing: written"
+is 0 "37 devices, which divide nothing: written"
 shardsim plan -q odd.yaml
-says out 'memory .* fits$' "a count that divides nothing: fits, as all is sharded"
+says out 'memory .* fits$' "37 devices, which divide nothing: fits"
 shardsim init --model llama3-70b --devices 16 -o tp.yaml
 shardsim plan -q tp.yaml
 says out 'memory .* fits$' "too large for replicas alone: fits"
@@ -82,23 +82,23 @@ shardsim run -q large.yaml
 is 3 "a step that is far too large to be executed here is refused"
 says err "shardsim plan. takes the same program on paper" "too large to be executed: what to do"
 shardsim init --model lama3-8b
-is 2 "a model that is not there"
-says err "did you mean 'llama3-8b'" "a model that is not there: what was meant"
+is 2 "an unknown model: status 2"
+says err "did you mean 'llama3-8b'" "an unknown model: a suggestion"
 shardsim init --devices 64 --batch 100
 is 2 "a batch that does not divide"
-says err "such as 128" "a batch that does not divide: one that does"
+says err "such as 128" "a batch that does not divide: a suggestion"
 shardsim init --hardware h1000
-is 2 "a cluster that is not there"
+is 2 "an unknown cluster: status 2"
 shardsim init --devices 0
 is 2 "no devices"
 shardsim init --devices 4 --seq 2k --batch 1k
-says out 'batch: {size: 1024, seq: 2048' "sizes as people say them"
+says out 'batch: {size: 1024, seq: 2048' "sizes such as 2k and 1k"
 shardsim init --seq 4x
 is 2 "a size that is none"
 shardsim init extra
 is 2 "an argument"
 shardsim init -o nowhere/file.yaml
-is 3 "a folder that is not there"
+is 3 "a missing folder: status 3"
 shardsim init --model gpt2-small --devices 4
 says out 'seq: 1024,' "a model with learned positions: as many tokens"
 shardsim init --model gpt2-small --devices 4 --seq 2048
@@ -106,10 +106,10 @@ is 2 "more tokens than it has positions for"
 says err 'gpt2-small has learned positions for 1024 tokens; expected' "more tokens: said"
 echo mine >mine.yaml
 shardsim init -o mine.yaml
-is 2 "a file that is there is kept"
-says err "'mine.yaml' is there already; expected .* --force" "a file that is there: said"
+is 2 "an existing file: status 2"
+says err "'mine.yaml' is there already; expected .* --force" "an existing file: the message names --force"
 grep -q '^mine$' mine.yaml
-ok $? "a file that is there: untouched"
+ok $? "an existing file: unchanged"
 shardsim init --force -o mine.yaml && grep -q '^version: 1$' mine.yaml
 ok $? "--force replaces it"
 
@@ -201,8 +201,8 @@ test_answers() {
     grep -q '^mesh: {fsdp: 2048, tp: 8}' few.yaml && shardsim plan -q few.yaml && [ "$status" -le 1 ]
     ok $? "a batch of fewer sequences than devices: replicas are fewer"
     person '?\n\n\n?\n\n\n\n' no
-    is 0 "what there is: status 0"
-    says out '^  llama3-70b$' "what there is: models"
+    is 0 "'?' lists the choices: status 0"
+    says out '^  llama3-70b$' "'?' lists the choices: models"
     says out '^  h100-sxm, a device with 80.0 GiB' "what there is: clusters, with the memory of a device"
 }
 

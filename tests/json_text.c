@@ -65,7 +65,7 @@ static void test_depth(void)
     memset(text, '[', JSON_TEXT_DEPTH_MAX);
     memset(text + JSON_TEXT_DEPTH_MAX, ']', JSON_TEXT_DEPTH_MAX);
     json_text_init(&j, text, 2 * JSON_TEXT_DEPTH_MAX);
-    ok(json_text_skip(&j) && json_text_end(&j), "depth: as deep as can be");
+    ok(json_text_skip(&j) && json_text_end(&j), "depth: the largest depth is read");
     memset(text, '[', sizeof text);
     json_text_init(&j, text, sizeof text);
     ok(!json_text_skip(&j) && j.fault, "depth: deeper is refused");
@@ -83,7 +83,8 @@ static void test_walk(void)
     bool more;
 
     json_text_init(&j, text, strlen(text));
-    ok(!json_text_open(&j, '[') && json_text_open(&j, '{'), "walk: the bracket that is there");
+    ok(!json_text_open(&j, '[') && json_text_open(&j, '{'),
+       "walk: an object opens with {, not with [");
     ok(json_text_key(&j, &key) && json_piece_is(key, "a"), "walk: a name");
     again = json_text_again(&j);
     ok(json_text_open(&j, '[') && json_text_item(&j) && json_text_int(&j, &number) && number == 1,

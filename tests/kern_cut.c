@@ -304,13 +304,13 @@ static void test_rows(void)
 
     ok(cut.rows == 4 && cut.dim == 0 && cut.merged == 0, "rows: the outermost are enough");
     cut = cut_of(same, 4);
-    ok(cut.rows == 4 && cut.dim == 0 && cut.merged == 0, "rows: just as many as are wanted");
+    ok(cut.rows == 4 && cut.dim == 0 && cut.merged == 0, "rows: exactly the wanted number");
     cut = cut_of(same, 20);
     ok(cut.rows == 20 && cut.dim == 1 && cut.merged == 1 && cut.in[1].inner == 6 &&
            cut.in[1].outer == 1,
-       "rows: two dimensions that all walk as one");
+       "rows: two dimensions, contiguous in all arrays");
     cut = cut_of(same, 1000);
-    ok(cut.rows == 120 && cut.dim == 2 && cut.merged == 3, "rows: all of them");
+    ok(cut.rows == 120 && cut.dim == 2 && cut.merged == 3, "rows: every element is a row");
     cut = cut_of(row, 20);
     ok(cut.rows == 30 && cut.dim == 2 && cut.merged == 2 && cut.in[1].each == 1 &&
            cut.in[1].outer == 1 && cut.in[0].outer == 4 && cut.in[0].inner == 1,
@@ -363,7 +363,7 @@ static void test_nest(void)
     struct kern_nest nest = nest_of(same, 0);
 
     ok(nest.ndims == 1 && nest.extent[0] == 24 && nest.stride[0][0] == 1 && nest.stride[1][0] == 1,
-       "nest: what all arrays walk as one is one");
+       "nest: dimensions that are contiguous in all arrays are joined");
     nest = nest_of(turned, 0);
     ok(nest.ndims == 3 && nest.extent[0] == 2 && nest.extent[1] == 3 && nest.extent[2] == 4 &&
            nest.stride[0][0] == 12 && nest.stride[1][2] == 6,

@@ -416,7 +416,7 @@ static void test_small_floats(void)
         ok(nwrong == 0, "%s: codes and numbers", shd_dtype_name(dtypes[t]));
         ok(nfinite == (t ? 248 : 254) && values[1] == (t ? 0x1p-16 : 0x1p-9) &&
                values[0x3c] == (t ? 1 : 1.5),
-           "%s: which numbers there are", shd_dtype_name(dtypes[t]));
+           "%s: the number of finite codes, and some values", shd_dtype_name(dtypes[t]));
     }
 }
 
@@ -451,7 +451,7 @@ static void test_moved(void)
              cases[i].out);
         nwrong++;
     }
-    ok(nwrong == 0, "what types hold that are only moved");
+    ok(nwrong == 0, "values that storage types hold");
     for (enum shd_dtype dtype = 0; dtype < SHD_NDTYPES; dtype++)
         nwrong += kern_size(dtype) != shd_dtype_size(dtype);
     ok(nwrong == 0, "sizes of all types");

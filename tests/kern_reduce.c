@@ -173,7 +173,7 @@ static void test_accuracy(void)
     ok(fabs(out[0] - want) <= want * 6e-8, "a long sum is rounded once");
     r = matrix(SHD_F32, SHD_SUM, N, 1, 2);
     kern_reduce_run(&r, in, out, 1);
-    ok(fabs(out[0] - want) <= want * 6e-8, "the same the other way");
+    ok(fabs(out[0] - want) <= want * 6e-8, "a long sum along the other dimension is rounded once");
     free(in);
 }
 

@@ -687,14 +687,14 @@ static void test_blind(void)
     run_kernel(&d, &kern_kernel_attention_grad,
                (const void *[]){&one, &one, &three, &o, &lse, &grad, span, &before},
                (void *[]){&dq, &dk, &dv});
-    ok(dq == 0 && dk == 0 && dv == 0, "and no gradient");
+    ok(dq == 0 && dk == 0 && dv == 0, "a query that sees no key: no gradient");
     d.desc.attention.goes_on = true;
     run_kernel(&d, &kern_kernel_attention,
                (const void *[]){&one, &one, &three, span, &at, &o, &lse}, (void *[]){&o, &lse});
-    ok(o == 3 && lse == 1, "going on from there it sees its first key");
+    ok(o == 3 && lse == 1, "the query continues and sees its first key");
     run_kernel(&d, &kern_kernel_attention,
                (const void *[]){&one, &one, &one, span, &before, &o, &lse}, (void *[]){&o, &lse});
-    ok(o == 3 && lse == 1, "and keeps that where it sees none");
+    ok(o == 3 && lse == 1, "the result stays the same over a block without visible keys");
 }
 
 /* Steps of a ring with equally many pairs are the same work, whatever their device and shift. */

@@ -39,7 +39,7 @@ static void test_orders(void)
     ok(lies(&zigzag, (int64_t[]){0, 1, 6, 7, 2, 3, 4, 5}), "zigzag: head and tail");
     ok(lies(&striped, (int64_t[]){0, 2, 4, 6, 1, 3, 5, 7}), "striped: every second");
     ok(lies(&(struct kern_order){KERN_CONTIGUOUS, 4, 8}, (int64_t[]){0, 1, 2, 3, 4, 5, 6, 7}),
-       "contiguous: as it is");
+       "contiguous: tokens stay in place");
 }
 
 /* Whether each position occurs once, and runs cover the positions and end only where the distance
@@ -188,7 +188,7 @@ static void test_arrays(void)
     spans.microbatch = 1;
     ok(!kern_source_changes(&spans) &&
            fills(&spans, 3, whole, from, count, (int32_t[]){0, 2, 3, 3, 0, 2, 0, 3}),
-       "they are the same in each step and microbatch");
+       "spans are the same in each step and microbatch");
 }
 
 /* Tokens of a text and of pseudo-random numbers are stored in the order of the sight. */

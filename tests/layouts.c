@@ -462,11 +462,11 @@ static void test_best(const struct all *a, size_t ncases)
         struct search s;
 
         run(&s, a, &cases[i]);
-        ok(best_agree(&s, a, ntop), "search %zu: the best of all that were planned one by one", i);
-        ok(bounds_hold(&s, a), "search %zu: bounds are below what is planned", i);
+        ok(best_agree(&s, a, ntop), "search %zu: the best of all plans is found", i);
+        ok(bounds_hold(&s, a), "search %zu: no bound exceeds its plan", i);
         ok(adds_up(&s, a), "search %zu: each layout is planned, out or left", i);
-        ok(s.over && is_proven(&s, a, ntop), "search %zu: what is left is worse, and that is said",
-           i);
+        ok(s.over && is_proven(&s, a, ntop),
+           "search %zu: unplanned layouts are worse than the proven bound", i);
         ok(!cases[i].all || s.nplans == a->n, "search %zu: %zu plans of %zu", i, s.nplans, a->n);
         search_fini(&s);
     }
@@ -799,7 +799,7 @@ static void test_tensors(void)
        "tensors: %llu ways", (unsigned long long)t.nways);
     ok(t.nplanned == t.nways && t.nfit + t.ntoo_big + t.nrefused == t.nplanned && t.found &&
            t.best.number < t.nways,
-       "tensors: all of them are planned");
+       "tensors: every way is planned");
     for (uint32_t k = 0; k < t.ntextbook; k++)
         ok(t.textbook[k].state != TENSORS_FITS || t.best.step_s <= t.textbook[k].step_s,
            "tensors: the best is no slower than %s",

@@ -46,7 +46,7 @@ static void test_least_squares(void)
     fit_least_squares(x, 2, rows, 4);
     ok(x[0] > 1.9 && x[0] < 2 && x[1] == 0, "none is below 0");
     fit_least_squares(x, 2, rows, 0);
-    ok(x[0] == 0 && x[1] == 0, "of nothing, nothing");
+    ok(x[0] == 0 && x[1] == 0, "without rows all constants are 0");
 }
 
 /* Ten kernels, half of them bound by bytes and half by operations. */
@@ -107,7 +107,8 @@ static void test_kernels(void)
 
     ok(near(hardware_kernel_seconds(a, &small), 1e6 / 5e9), "bytes come from memory ...");
     ok(near(hardware_kernel_seconds(b, &small), 1e6 / 40e9), "... or, where they fit it, a cache");
-    ok(near(hardware_kernel_seconds(b, &large), 2e6 / 5e9), "those that do not come from memory");
+    ok(near(hardware_kernel_seconds(b, &large), 2e6 / 5e9),
+       "bytes beyond the cache's size come from memory");
     ok(near(hardware_kernel_seconds(a, &dense), 1e6 / 5e9), "elementwise work is its bytes ...");
     ok(near(hardware_kernel_seconds(b, &dense), 1e-3), "... or its operations, where told");
     ok(near(hardware_kernel_seconds(a, &scores), 1e9 / 50e9), "attention at its efficiency ...");

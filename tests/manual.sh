@@ -54,7 +54,7 @@ while read -r page; do
         grep -q "^\.SH $part\$" "$tmp/text" || lost="$lost $part"
     done
     [ -z "$lost" ]
-    ok $? "$page: has its parts and all that --help has"
+    ok $? "$page: has the usual parts and all options of --help"
     [ -z "$lost" ] || echo "$lost" | diag
 done <"$tmp/real"
 

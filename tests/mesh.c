@@ -69,7 +69,7 @@ static void test_too_many_axes(void)
     ok(shd_mesh_create(&mesh, names, sizes, SHD_MESH_AXES_MAX + 1, NULL) == SHD_ERANGE,
        "create: more axes than possible");
     ok(!shd_mesh_create(&mesh, names, sizes, SHD_MESH_AXES_MAX, NULL) && shd_mesh_size(mesh) == 8,
-       "create: as many axes as possible");
+       "create: the largest number of axes");
     shd_mesh_destroy(mesh);
     shd_mesh_destroy(NULL);
 }

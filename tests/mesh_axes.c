@@ -127,7 +127,7 @@ static void test_extract(const struct shd_mesh *mesh)
 
     ok(!shd_extract_shardings(out, values, 7, mesh, NULL) && out[0] == spec && out[1] == spec &&
            out[2] == spec && !out[3] && !out[4] && !out[5] && !out[6],
-       "shardings: all that have a spec");
+       "shardings: the values that have a spec");
     ok(shd_extract_shardings(out, values, 0, NULL, NULL) == SHD_ENOMESH, "shardings: a mesh first");
     ok(shd_extract_shardings(out, &wrong, 1, mesh, NULL) == SHD_ENOAXIS,
        "shardings: a bare spec must fit the mesh");

@@ -250,7 +250,7 @@ near(m["step_seconds"] - m["straggler"]["step_seconds_without"], ALL / 2)
 PY
 slow '{dp: 2, tp: 2}' 'device: 4, compute: 2'
 is 2 "a straggler that is not in the mesh is refused"
-says err 'device 4 is not in the mesh; expected 0 to 3' "with those that are"
+says err 'device 4 is not in the mesh; expected 0 to 3' "the message names the devices of the mesh"
 slow '{dp: 1, tp: 4}' 'compute: 2' # leaves mlp.yaml with a straggler
 sed -i /hardware/d "$tmp/mlp.yaml"
 shardsim plan "$tmp/mlp.yaml"
@@ -309,7 +309,7 @@ Y
 shardsim explain --roofline "$tmp/small.yaml"
 says out 'gelu .* launch$' "--roofline: a small map is bound by its launch"
 shardsim plan -q "$tmp/small.yaml"
-says out '^  bound by    launching kernels (100 % of the step)$' "plan: so is a step of it"
+says out '^  bound by    launching kernels (100 % of the step)$' "plan: a step of a small map is bound by launches"
 sed -i "s/^  ops: .*/  params: {w: [d, f]}\n  ops: ['y[b,f] = einsum(x, w)']\nparams: [[.*, []]]/" "$tmp/small.yaml"
 shardsim plan -q -s graph.dims.b=1 "$tmp/small.yaml"
 says out 'compute .*: products [1-9].*s, attention 0 s, elementwise 0 s$' "plan: a product of one row is a product"

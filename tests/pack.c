@@ -94,7 +94,7 @@ static void test_outcome(void)
         unpack_init(&from, text_get(&row), length);
         cut_fails &= !outcome_unpack(&back, &from);
     }
-    ok(cut_fails, "one that was cut is none");
+    ok(cut_fails, "a cut outcome is refused");
     outcome_fini(&outcome);
     text_fini(&row);
     text_fini(&was);

@@ -79,7 +79,7 @@ is 2 "tokens of experts are counted: a padded batch of them is refused"
 says err "'batch' of 3 elements would be padded to 4, and " "with what would be padded, and where"
 shardsim plan -S sequence -s model.causal=false "$tmp/model.yaml"
 [ "$status" -ne 0 ]
-ok $? "positions that all others see are not padded"
+ok $? "positions visible to all tokens are not padded"
 for to in jax pytorch; do
     shardsim export --to $to -S gpt2 "$tmp/model.yaml"
     is 2 "export --to $to: not without a word"

@@ -449,7 +449,7 @@ static void test_prefix(void)
     struct shd_prefix unused[] = {{"model", a}, {"lm_head", b}, {"model/layers/10", b}};
 
     ok(shd_prefix_specs(specs, tree, whole, 1, NULL) == SHD_OK && specs[0] == a && specs[20] == a,
-       "prefix: one spec for all");
+       "prefix: one spec for all leaves");
     ok(shd_prefix_specs(specs, tree, NULL, 0, NULL) == SHD_OK && !specs[0] && !specs[20],
        "prefix: none replicates");
     ok(shd_prefix_specs(specs, tree, parts, 5, NULL) == SHD_OK && !specs[0] && specs[1] == a &&

@@ -133,7 +133,7 @@ png() {
     status=$?
     is "$2" "$1: status $2"
     rmdir "$tmp/folder"
-    ok $? "$1: nothing is left beside it"
+    ok $? "$1: no temporary file is left"
 }
 
 test_png() {
@@ -147,7 +147,7 @@ test_png() {
         png "$name" 0
         [ "$(sed -n 1p "$tmp/a.png")" = PNG ] && grep -q '^<svg ' "$tmp/a.png" && [ "$(wc -l <"$tmp/calls")" -eq 1 ] &&
             grep -q "^$name " "$tmp/calls"
-        ok $? "$name: it draws what was drawn, and no other does"
+        ok $? "$name: this program alone renders the SVG"
     done
     echo 7 >"$tmp/status"
     : >"$tmp/calls"
@@ -213,7 +213,7 @@ assert all(w in p.words() for w in "0.1 1 10 100 1000 10k 100k 1M 10M".split()),
 PY
     shardsim explain "$scenarios/llama3.yaml" -o "$tmp/a.svg"
     is 2 "roofline: a lesson is no picture"
-    says err 'a picture such as .* goes with --roofline' "roofline: what is one"
+    says err 'a picture such as .* goes with --roofline' "roofline: the option that makes a picture"
 }
 
 # The chart of a small search: planned layouts by step and memory.

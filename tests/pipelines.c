@@ -629,7 +629,7 @@ static void test_memory(void)
             tried_fini(&m);
         }
     ok(peaks[0][1] > peaks[0][0] && peaks[1][0] > 0 && peaks[1][1] == peaks[1][0],
-       "GPipe holds all microbatches, 1F1B as many as there are ranks");
+       "GPipe holds all microbatches, 1F1B one per rank");
 }
 
 /* ---- many devices ---- */

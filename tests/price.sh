@@ -165,7 +165,7 @@ is 0 "price: what is chosen by time computes the same"
 says out '^verified *ok' "price: and is verified"
 shardsim explain "$tmp/sum.yaml" --set price=time --collectives
 is 0 "price: explained"
-says out 'all-gather over y for y' "price: explained as it is chosen"
+says out 'all-gather over y for y' "price: explain shows the chosen collective"
 sed 's/^hardware.*/price: time/' "$tmp/sum.yaml" >"$tmp/nowhere.yaml"
 shardsim plan "$tmp/nowhere.yaml"
 is 2 "price: time without a cluster"

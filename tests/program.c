@@ -102,13 +102,15 @@ static void test_lifetimes(void)
     program_set_lifetimes(p);
     if (program_set_order(p, 1, NULL, NULL) != SHD_OK)
         abort();
-    ok(p->buffers[a].first_op == 1 && p->buffers[a].last_op == 3, "written by, last read by");
-    ok(p->buffers[b].last_op == 2, "what nobody reads ends with the op that wrote it");
+    ok(p->buffers[a].first_op == 1 && p->buffers[a].last_op == 3,
+       "first_op writes a buffer, last_op reads it last");
+    ok(p->buffers[b].last_op == 2, "an unread buffer ends with the op that wrote it");
     ok(p->buffers[argument].last_op == 4 && p->buffers[c].last_op == 4,
        "arguments and results stay to the end");
-    ok(program_dead_buffers(p, 2, dead) == 1 && dead[0] == b, "ends with op 2: what it wrote");
+    ok(program_dead_buffers(p, 2, dead) == 1 && dead[0] == b,
+       "op 2 ends the unread buffer that it wrote");
     ok(program_dead_buffers(p, 3, dead) == 1 && dead[0] == a,
-       "ends with op 3: what it read last, once");
+       "op 3 ends the buffer that it reads last, once");
     ok(program_dead_buffers(p, 1, dead) == 0, "ends with op 1: nothing");
     ok(program_peak_bytes(p) == 32 + 320 + 3200 + 100, "the peak, workspace counted");
     program_destroy(p);
@@ -467,7 +469,7 @@ static void test_in_place(void)
     ok(!is_in_place(p) && program_allocates(p, &p->ops[3], 0, true),
        "in place: not one that reads another element");
     p->ops[3].desc.map.extent[0] = 1;
-    ok(is_in_place(p), "in place: of one element there is no other");
+    ok(is_in_place(p), "in place: an array of one element");
     p->ops[3].inputs[0] = 2;
     p->ops[3].kernel = &kern_kernel_reduce;
     ok(is_in_place(p), "in place: any op that does not read it");

@@ -8,8 +8,8 @@
 . "${0%/*}/program.sh"
 
 shardsim query --list no.such
-is 2 "--list of an op that is not there: status 2"
-says err "there is no op 'no.such'" "--list of an op that is not there: which"
+is 2 "--list of an unknown op: status 2"
+says err "there is no op 'no.such'" "--list of an unknown op: the message"
 shardsim query --list re.serach
 says err "did you mean 're.search'?" "--list of an op nearly known"
 shardsim query re.search

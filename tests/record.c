@@ -75,9 +75,9 @@ static void test_sums(void)
     r->nchecks = 2;
     r->checks[1].error = 1;
     r->checks[1].relative = 1e-4;
-    ok(record_verified_ok(r), "an error as large as its bound is within it");
+    ok(record_verified_ok(r), "an error equal to the bound");
     r->tolerance = 1e-4;
-    ok(record_verified_ok(r), "an error as large as the tolerance is within it");
+    ok(record_verified_ok(r), "an error equal to the tolerance");
     r->tolerance = 0.9e-4;
     ok(!record_verified_ok(r), "one error beyond the tolerance, within its bound");
     r->checks[1].zero = true;
@@ -88,16 +88,16 @@ static void test_sums(void)
     ok(!record_verified_ok(r), "but its widest bound, of elements without one, too");
     r->checks[1].most = 0;
     r->checks[1].error = 1.1;
-    ok(!record_verified_ok(r), "its bound is");
+    ok(!record_verified_ok(r), "an error beyond the bound");
     r->checks[1].error = 1;
     r->tolerance = 0;
     r->step.error = 1.1;
-    ok(!record_verified_ok(r), "one step beyond its bound");
+    ok(!record_verified_ok(r), "a step with an error beyond its bound");
     r->step.error = 0;
     r->checks[0].error = 1.1;
-    ok(!record_verified_ok(r), "one error beyond its bound");
+    ok(!record_verified_ok(r), "a result with an error beyond its bound");
     r->checks[0].error = NAN;
-    ok(!record_verified_ok(r), "what is not a number is beyond it");
+    ok(!record_verified_ok(r), "NaN is beyond the bound");
     r->checks[0].error = INFINITY;
     ok(!record_verified_ok(r), "so is infinity");
     record_destroy(r);
@@ -119,7 +119,8 @@ static void test_large(void)
         ok(r->nrows == 1 && !r->op_received && record_row(r, 0).ndevices == RECORD_MATRIX_MAX + 1 &&
                record_row_of(r, RECORD_MATRIX_MAX) == 0,
            "devices that do the same are one row of a plan");
-        ok(record_sum(r, r->flops) == 3 * (RECORD_MATRIX_MAX + 1), "which counts for all of them");
+        ok(record_sum(r, r->flops) == 3 * (RECORD_MATRIX_MAX + 1),
+           "a row counts for all of its devices");
     }
     record_destroy(r);
     program_destroy(program);

@@ -82,10 +82,10 @@ static void test_rounds(struct trial *t)
     ok(good && trial_replay(t, 3, NULL) == SHD_OK, "three rounds");
     ok(r->replay->repeats == 3 * (TIMING_ROUND_REPEATS - 1) && r->replay->spread >= 0 &&
            one_time(r),
-       "after them only what is warm counts");
+       "only warm repeats count");
     ok(record_received(r) == received && r->peak_bytes[0] == peak && r->flops[0] == flops &&
            r->checks[0].error == error && r->step_ns == wall_ns && record_verified_ok(r),
-       "a device that walks alone changes nothing of what all have done");
+       "devices that walk alone change no earlier figure");
 }
 
 int main(void)

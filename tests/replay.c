@@ -284,7 +284,7 @@ static void test_rates(void)
     set_received(&m, 0, 2, 0);
     r = replay(&m, (struct record_transfers){UINT64_C(1000000000), 7});
     ok(is(r, 0, 110, 0, 0, 263) && is(r, 1, 50, 263, 60, 0) && r->step_ns == 373,
-       "a device that receives nothing takes no time for it");
+       "a device that receives no bytes needs no time for the transfer");
     fini(&m);
 }
 
@@ -366,9 +366,9 @@ static void test_groups(void)
     ok(r->step_ns == 111 && is(r, 5, 100, 11, 0, 0) && is(r, 1, 0, 11, 100, 0),
        "groups: over x device 1 waits for device 5");
     ok(is(r, 0, 0, 11, 100, 0) && is(r, 4, 0, 11, 100, 0),
-       "groups: over z the next ones to these wait for them");
+       "groups: over z devices 0 and 4 wait for devices 1 and 5");
     ok(is(r, 2, 0, 11, 0, 100) && is(r, 3, 0, 11, 0, 100) && is(r, 7, 0, 11, 0, 100),
-       "groups: others wait for nobody");
+       "groups: devices in no group with device 5 do not wait");
     fini(&m);
 }
 
@@ -388,7 +388,7 @@ static void test_fetch(void)
     }
     r = replay(&m, byte_a_ns);
     ok(r->step_ns == 43 && is(r, 0, 10, 3, 30, 0) && is(r, 3, 40, 3, 0, 0),
-       "exchange: waits for all that it fetches from");
+       "exchange: a device waits for all holders of its boxes");
     ok(r->npath == 2 && stretch_is(r, 0, 3, 1, 0, 40), "exchange: the path leads to the holder");
     fini(&m);
 }

@@ -162,7 +162,7 @@ PY
     sed '/"program"/d;/"name"/d;/"line"/d;/"notes": /,$d' "$tmp/out" >"$tmp/one.cut"
     sed '/"program"/d;/"name"/d;/"line"/d;/"notes": /,$d' "$tmp/all" >"$tmp/all.cut"
     cmp -s "$tmp/one.cut" "$tmp/all.cut"
-    ok $? "a real job, one rank: counted as all four are"
+    ok $? "a real job, one rank: the counts of all four"
     shardsim replay "$example" --hardware h100-sxm --beside "$top_srcdir/bench/torch_traces.yaml"
     is 0 "a real job, timed, beside our own program"
     says out "^modelled    204 us on h100-sxm" "a real job: timed"
@@ -316,7 +316,7 @@ test_messages() {
     for folder in stages some; do
         shardsim replay --json "$tmp/$folder" --mesh pp=2,dp=2
         is 0 "messages, $folder"
-        holds "messages, $folder: once each, and what one stage alone does" <<'PY'
+        holds "messages, $folder: each once, and the calls of one stage alone" <<'PY'
 found = [(c["op"], c["axes"], c["groups"], c["received_bytes"]) for c in r["collectives"]]
 assert found == [("send", ["pp"], 4, 256), ("all-reduce", ["dp"], 1, 64)], found
 assert r["received_bytes"]["per_device"] == [64, 64, 96, 96], r["received_bytes"]
@@ -387,7 +387,7 @@ PLACES
     } >"$tmp/t.json"
     shardsim replay --json "$tmp/t.json"
     is 0 "places"
-    holds "places: of each call its own" <<'PY'
+    holds "places: each call has its own place" <<'PY'
 found = {c["operand_bytes"] // 4: c["where"] for c in r["collectives"]}
 assert found == {100: "Block2.layers.*", 200: "stage_3/h12_b4.*", 210: "*x.*y", 300: "A9-Z0-_1-a6-z5",
                  390: None}, found

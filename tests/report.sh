@@ -325,7 +325,7 @@ test_errors() {
     is 2 "no scenario: status 2"
     shardsim report -q --plan -o "$tmp/none/page.html" "$scenarios/tensor_parallel.yaml" -s mesh.tp=3
     is 3 "no such folder: status 3, whatever else is wrong"
-    says err 'none/page.html' "no such folder: which"
+    says err 'none/page.html' "no such folder: the path"
     shardsim report -q --plan -S none "$scenarios/strategies.yaml"
     is 2 "no such strategy: status 2"
     silent out "no such strategy: no page"

@@ -631,7 +631,7 @@ static void test_sizes(void)
         nwrong += shd_reshard_cost(&from, &to, shape, SHD_I8) != count_missing(&from, &to, shape);
         shd_mesh_destroy(odd);
     }
-    ok(nwrong == 0, "sizes: axes of 2 to 6 that swap: bytes as one counts them");
+    ok(nwrong == 0, "sizes: axes of 2 to 6 that swap: bytes equal a count by device");
 }
 
 static void test_errors(void)

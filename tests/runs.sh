@@ -47,7 +47,7 @@ test_list() {
     shardsim runs compare 4 2 --file="$db"
     is 0 "runs compare: status 0"
     says out 'sor-sequence .* 17.5 MiB     1.00x  1.16 MiB     1.00x ' "runs compare: the first is the base"
-    says out ' data .* 14.0 MiB     0.80x  2.38 MiB     2.05x ' "runs compare: the others beside it"
+    says out ' data .* 14.0 MiB     0.80x  2.38 MiB     2.05x ' "runs compare: the other runs relative to the base"
     ! grep -q 'compare only the like' "$tmp/out"
     ok $? "runs compare: two of one model"
     shardsim plan -q --save="$tmp/two.db" "$scenarios/fsdp.yaml" "$scenarios/gpt2.yaml"
@@ -89,7 +89,7 @@ cannot() {
     shift 2
     shardsim "$@"
     is 3 "$what: status 3"
-    says err "error: .*$pattern" "$what: what is wrong"
+    says err "error: .*$pattern" "$what: the reason"
 }
 
 test_broken() {
@@ -158,7 +158,7 @@ test_killed() {
     shardsim runs list --file="$tmp/hot.db"
     is 0 "killed: runs list, status 0"
     cmp -s "$tmp/out" "$tmp/before"
-    ok $? "killed: all that was kept before is there, and nothing else"
+    ok $? "killed: the database has exactly the earlier runs"
 }
 
 # hostile.py DATABASE WHAT: make a hostile database

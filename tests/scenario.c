@@ -493,7 +493,7 @@ static void test_training(void)
            s->loss_scale.kind == SCENARIO_DYNAMIC_LOSS_SCALE && s->loss_scale.initial == 8 &&
            s->loss_scale.growth_interval == 5,
        "training: types and the scale of the loss");
-    ok(round_trips(s), "training: printed, it loads as the same");
+    ok(round_trips(s), "training: a printed scenario round-trips");
     scenario_file_destroy(file);
 }
 
@@ -510,11 +510,11 @@ static void test_pipeline(void)
     ok(!strcmp(p->axis, "dp") && !strcmp(p->schedule, "zbv") && p->stages_per_rank == 2 &&
            p->nlayers == 2 && p->layers[0] == 3 && p->layers[1] == 0 && p->nplaces == 2 &&
            !strcmp(p->places[1].pattern, "^head") && p->places[1].stage == 3,
-       "pipeline: all of it is read");
+       "pipeline: all keys are read");
     ok(file->scenarios[1].pipeline.nlayers == 0 && file->scenarios[1].pipeline.nplaces == 0,
        "pipeline: by strategy");
     ok(round_trips(&file->scenarios[0]) && round_trips(&file->scenarios[1]),
-       "pipeline: printed, it loads as the same");
+       "pipeline: a printed scenario round-trips");
     scenario_file_destroy(file);
 }
 
@@ -572,7 +572,7 @@ static void test_recompute(void)
            !strcmp(r->kept[1].pattern, "x"),
        "recompute: whole layers, values that are kept");
     for (size_t i = 0; i < 4; i++)
-        ok(round_trips(&file->scenarios[i]), "recompute: printed, it loads as the same");
+        ok(round_trips(&file->scenarios[i]), "recompute: a printed scenario round-trips");
     scenario_file_destroy(file);
     file = load_good(
         HEAD UPDATE
@@ -607,7 +607,7 @@ static void test_context(void)
        "context: lengths of documents");
     ok(!s[2].context.axis && s[2].context.documents.mean == 9, "context: no axis");
     for (size_t i = 0; i < 3; i++)
-        ok(round_trips(&s[i]), "context: printed, it loads as the same");
+        ok(round_trips(&s[i]), "context: a printed scenario round-trips");
     scenario_file_destroy(file);
     file = load_good(HEADS "context: {axis: tp, documents: [60, 4]}\n", sets, COUNT(sets));
     s = file->scenarios;
@@ -690,13 +690,13 @@ static void test_print(void)
            "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
            "tolerance: null\nseed: 0\n"),
        "print: canonical text");
-    ok(round_trips(&file->scenarios[0]), "print: defaults load as the same");
+    ok(round_trips(&file->scenarios[0]), "print: a scenario of defaults round-trips");
     scenario_file_destroy(file);
     file = load_good(full, NULL, 0);
-    ok(round_trips(&file->scenarios[0]), "print: all options load as the same");
+    ok(round_trips(&file->scenarios[0]), "print: a scenario with all options round-trips");
     scenario_file_destroy(file);
     file = load_good(HEAD "strategies: [{name: 'x y'}]\n", sets, COUNT(sets));
-    ok(round_trips(&file->scenarios[0]), "print: odd names load as the same");
+    ok(round_trips(&file->scenarios[0]), "print: odd names round-trip");
     scenario_file_destroy(file);
     text_fini(&text);
 }

@@ -109,7 +109,7 @@ line=$(grep -n '(q|k|v)/kernel' "$model" | cut -d: -f1)
 says err ":$line:26: error: 'layers/0/attn/q/kernel': .* 3 shards; 2 or 4 would do, or 'uneven: pad'; and 31 more like it\$" \
     "a fault in all layers: once, how many more, and what would do"
 [ "$(grep -c "attn/q/kernel'" "$tmp/err")" -eq 1 ]
-ok $? "a fault in all layers: of each kind one"
+ok $? "a fault in all layers: one message per kind"
 says err "^ *$line |       - \[(q|k|v)/kernel, \[null, tp\]\]\$" "its line"
 grep -A 1 "^ *$line |" "$tmp/err" | tail -n 1 | grep -q '^      |                          ^$'
 ok $? "and the mark below the column"

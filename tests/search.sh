@@ -109,7 +109,7 @@ if ! small_size; then
     shardsim plan "$top_srcdir/scenarios/models/llama3-405b.yaml" -S 8k -q --json
     python3 -c 'import json, sys; print(json.load(sys.stdin)["time"]["modelled"]["step_seconds"])' <"$tmp/out" >"$tmp/step"
     [ "$found" = "$(cat "$tmp/step")" ]
-    ok $? "llama3-405b as it was trained: takes what it takes as planned"
+    ok $? "llama3-405b as it was trained: the step of its plan"
 fi
 searched experts "$experts"
 

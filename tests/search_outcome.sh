@@ -116,7 +116,7 @@ assert not any(p in r["best"] for p in idle)
 PY
 ok $? "selective recomputation that saves nothing is no row"
 shardsim search "$tmp/small.yaml" -q --range pp=1 --range tp=1 --range zero=1 --range shards=16 --range microbatch=1 --plans 1
-says out 'ZeRO stage 1 over all 16' "all replicas are all, not some of them"
+says out 'ZeRO stage 1 over all 16' "shards=16 of 16 replicas is named all"
 
 # The least memory within a step time, and the shortest step within memory, are those of all plans.
 # shellcheck disable=SC2086
@@ -143,7 +143,7 @@ assert [p["memory_bytes"] for p in step["best"]] == fast[:2]
 assert [p["step_seconds"] for p in memory["best"]] == small[:2]
 assert step["plans"] < len(plans)
 PY
-    ok $? "each is the best of all that were planned"
+    ok $? "--within and --memory find the best of all plans"
 }
 
 # The written scenario of a row is executed and verified at a smaller size.
@@ -185,9 +185,9 @@ PY
 ok $? "families: the best of each is what a search of it alone finds, and context parallelism is not tried"
 shardsim search "$tmp/small.yaml" -q --range order=pp-dp-cp-tp --range microbatch=1 --memory 2GiB
 says out '^why not  *the best layout of each other kind' "families: for people"
-says out '^  ZeRO 0 .*: needs at least [0-9.]* GiB of 2.00 GiB' "families: what does not fit needs so much"
+says out '^  ZeRO 0 .*: needs at least [0-9.]* GiB of 2.00 GiB' "families: the memory that ZeRO 0 needs"
 shardsim search "$tmp/small.yaml" -q --range order=pp-dp-cp-tp --range microbatch=1 --range tp=1 --devices 128 --plans 2
-says out '^  ZeRO 0  *none: batch.size is 64, no multiple of dp 128' "families: the rule that forbids one"
+says out '^  ZeRO 0  *none: batch.size is 64, no multiple of dp 128' "families: the rule that forbids ZeRO 0"
 ! grep -q '^  tensor' "$tmp/out"
 ok $? "families: none that the ranges leave out"
 ! awk 'length > 80' "$tmp/out" | sed -n '/^why not/,/^$/p' | grep -q .
@@ -262,7 +262,7 @@ PY
         fi
         told=$?
         [ "$told" -eq 0 ] && [ "$marked" -eq 0 ]
-        ok $? "interrupted after $seconds s: what there is, as that"
+        ok $? "interrupted after $seconds s: results so far, marked as such"
     done
 }
 

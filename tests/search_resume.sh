@@ -91,7 +91,7 @@ damaged() {
     is 2 "$1: refused"
     says err "bad:$2" "$1: why"
     cmp "$tmp/bad" "$tmp/bad.was" >/dev/null
-    ok $? "$1: the file stays as it was"
+    ok $? "$1: the file stays unchanged"
 }
 sed '3s/ 0x1/ 0x2/' "$tmp/whole" >"$tmp/bad"
 damaged "a changed number" '3: this line of the journal is damaged'

@@ -69,7 +69,7 @@ test_array() {
     for spec in "P('dp', 'tp')" '[dp, tp]' "('dp', 'tp')" '[[dp], [tp]]'; do
         shardsim show array --mesh dp=2,tp=4 --shape 8x16 --spec "$spec"
         cmp -s "$tmp/first" "$tmp/out"
-        ok $? "array: the same as $spec"
+        ok $? "array: $spec draws the same picture"
     done
     shardsim show array --mesh dp=2,tp=2 --shape 8,16 --spec 'null,tp'
     says out '│ 0, 2 │ 1, 3 │' "array: replicas are together"
@@ -210,7 +210,7 @@ width = max(x + w for _, x, _, w, _ in cells) - min(x for _, x, _, _, _ in cells
 height = max(y + h for _, _, y, _, h in cells) - min(y for _, _, y, _, _ in cells)
 assert abs(width - 480) < 1 and abs(height - 240) < 1, (width, height)
 EOF
-        ok $? "array as $spec: as wide and high as any other sharding of it"
+        ok $? "array as $spec: the size does not depend on the sharding"
         tail -n 1 "$tmp/wrong" | diag
     done
     svg groups groups --mesh dp=2,tp=4 --axes tp
@@ -243,7 +243,7 @@ bad() {
 test_functions() {
     shardsim show functions
     is 0 "functions: status 0"
-    says out '^softmax(x, dim)$' "functions: one with its arguments"
+    says out '^softmax(x, dim)$' "functions: softmax with its arguments"
     says out ' gelu,' "functions: elementwise ones"
     awk 'length > 80 { wide = 1 } END { exit wide }' "$tmp/out"
     ok $? "functions: no line is wider than 80"

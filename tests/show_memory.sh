@@ -190,7 +190,7 @@ says out '|F0 .*|F.*|B.*O|$' "many microbatches: some are named"
 says out 'one in [0-9]* is named' "many microbatches: it is said"
 COLUMNS=80
 shardsim show memory --rank 2 "$tmp/pipeline.yaml"
-is 2 "a rank that there is not: status 2"
+is 2 "an unknown rank: status 2"
 
 shardsim show memory "$tmp/mlp.yaml"
 is 2 "several strategies and none chosen: status 2"

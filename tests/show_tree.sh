@@ -57,7 +57,7 @@ run model.yaml --rules rules.yaml --mesh dp=2,tp=4 --large 4MiB
 ok $? "--large says what large is"
 run model.yaml --rules rules.yaml --mesh dp=1,tp=1
 ! grep -q 'is replicated on every device' out
-ok $? "one device: nothing is left whole"
+ok $? "one device: no warning of replicated arrays"
 run model.yaml --rules rules.yaml --mesh dp=2,tp=4 --min-elements 1000000
 has 0 '^embed  *float32  *(1024, 512)  \[\]' "--min-elements keeps smaller arrays whole"
 run model.yaml --rules rules.yaml --mesh dp=3,tp=4

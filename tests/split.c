@@ -138,7 +138,7 @@ static void test_views(void)
             for (int64_t j = 0; j < 2; j++)
                 bad += shd_split_offset(&s, k) + i * s.strides[0] + j * s.strides[1] !=
                        i * 6 + k * 2 + j;
-    ok(bad == 0, "each element is where it was");
+    ok(bad == 0, "each element of a view is in place");
 }
 
 int main(void)

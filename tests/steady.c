@@ -158,7 +158,8 @@ static void test_same(void)
     ok(id(&m, 0, 8) == id(&m, 1, 8) && id(&m, 0, 8) == id(&m, 0, 9) &&
            id(&m, 0, 8) != id(&m, 0, 10),
        "same work: slices of equal shards");
-    ok(id(&m, 0, 10) != id(&m, 1, 10), "other work: a mask that keeps and one that zeroes");
+    ok(id(&m, 0, 10) != id(&m, 1, 10),
+       "other work: a mask that keeps its operand, and one that zeroes it");
     ok(id(&m, 0, 0) == WORKS_NONE && id(&m, 1, 11) == WORKS_NONE && works_count(m.works) == 8,
        "no work: arguments and what communicates");
     fini(&m);
@@ -335,7 +336,7 @@ static void test_half_seen(void)
 
     take(&m, 0, 100000, 100000);
     ok(replay(&m, 0, 2)->step_ns == 300000 && m.record->replay->spread == 0,
-       "spread: what one half has not seen is in both as the other saw it");
+       "spread: a work seen by one half only adds nothing");
     fini(&m);
 }
 
@@ -356,7 +357,7 @@ static void test_ends(void)
     r->spread = 2 * STEADY_SPREAD;
     ok(!steady_ends(records, 2, 9, 8, 9), "goes on: a large spread");
     ok(steady_ends(records, 2, 9, 9, 9), "ends: no time is left");
-    ok(steady_ends(records, 2, STEADY_ROUNDS_MAX, 0, 9), "ends: as many rounds as there may be");
+    ok(steady_ends(records, 2, STEADY_ROUNDS_MAX, 0, 9), "ends: the largest number of rounds");
     r->spread = -1;
     ok(!steady_ends(records, 2, 9, 0, 9), "goes on: the spread is not known");
     fini(&m);

@@ -153,8 +153,8 @@ fi
 # has.
 for command in plan compare; do
     shardsim "$command" "$scenarios/fsdp.yaml" --set 'mesh={fsdp: 1, a: 2147483647}'
-    is 0 "$command: as many devices as there can be"
-    says out '2147483647' "$command: as many devices as there can be: told"
+    is 0 "$command: the largest number of devices"
+    says out '2147483647' "$command: the largest number of devices is printed"
 done
 shardsim run "$scenarios/fsdp.yaml" --set 'mesh={fsdp: 1, a: 2147483647}'
 is 3 "run: a mesh that there is no memory for"

@@ -78,8 +78,8 @@ static void test_write(void)
     text_fini(&twice);
     ok(!write_words(path_of("none/a.yaml"), "x"), "write: no such folder");
     mkdir(path_of("folder"), 0777);
-    ok(!write_words(path_of("folder"), "x"), "write: a folder stays one");
-    ok(write_words("/dev/null", "x"), "write: what is no file");
+    ok(!write_words(path_of("folder"), "x"), "write: a folder is not overwritten");
+    ok(write_words("/dev/null", "x"), "write: to a device file");
     ok(store_make_folder(path_of("x/y/b.yaml"), &err) == SHD_OK &&
            store_make_folder(path_of("x/y/b.yaml"), &err) == SHD_OK &&
            write_words(path_of("x/y/b.yaml"), "b"),
@@ -313,7 +313,7 @@ static void test_text(void)
     struct text first = TEXT_INIT, again = TEXT_INIT;
 
     ok(b.narrays == 2 && !strcmp(b.arrays[0].name, "layers/*/down") && b.arrays[1].count == 2,
-       "arrays: alike ones of all layers are one, sorted");
+       "arrays: equal arrays of all layers are one entry, sorted");
     baseline_print(&b, 1, "f.yaml", &first);
     if (parses(text_get(&first), &file)) {
         ok(file.count == 1 && baseline_find(&file, "a: 'b' #") && !baseline_find(&file, "a"),

@@ -233,9 +233,10 @@ static void test_schedule(const struct timetable_schedule *schedule)
     ok(f.wrong_message == 0, "%s: refused for %u sizes, by name", name, f.nrefused);
     ok(f.broken == 0, "%s: each action once, on the rank of its stage", name);
     ok(f.stuck == 0, "%s: finishes", name);
-    ok(f.mistimed == 0, "%s: nothing early, nothing late", name);
+    ok(f.mistimed == 0, "%s: no action begins early or late", name);
     ok(f.wrong_ahead == 0, "%s: forwards before the first backward, and of the last stage", name);
-    if (!ok((schedule->flags & shown) == f.flags, "%s: its flags are what its timetables show", name))
+    if (!ok((schedule->flags & shown) == f.flags,
+            "%s: the flags are those that its timetables show", name))
         diag("flags %#x, shown %#x", schedule->flags & shown, f.flags);
     ok(f.nformula > 50 && f.wrong_bubble == 0, "%s: bubble is %s, %u times", name,
        schedule->bubble.formula, f.nformula);
@@ -534,15 +535,16 @@ static void test_systems(void)
 
     ok(timetable_find_in(&found, "interleaved-1f1b", megatron, "Megatron-LM", NULL) == SHD_OK &&
            found == &timetable_interleaved_1f1b,
-       "systems: one that Megatron-LM has");
+       "systems: a schedule of Megatron-LM");
     found = NULL;
     ok(timetable_find_in(&found, "ZBH1", megatron, "Megatron-LM", &err) == SHD_EUNSUPPORTED &&
-           !found && !strcmp(err.text, "Megatron-LM has no schedule ZBH1; expected 1F1B or "
-                                       "Interleaved1F1B"),
-       "systems: one that it has not");
+           !found &&
+           !strcmp(err.text, "Megatron-LM has no schedule ZBH1; expected 1F1B or "
+                             "Interleaved1F1B"),
+       "systems: a schedule that Megatron-LM lacks");
     ok(timetable_find_in(&found, "2F2B", megatron, "it", &err) == SHD_EUNSUPPORTED && !found &&
            strstr(err.text, "it has no schedule 2F2B; expected 1F1B or"),
-       "systems: one that there is not");
+       "systems: an unknown schedule");
     ok(timetable_made_for(megatron, 1) == &timetable_one_f_one_b &&
            timetable_made_for(megatron, 2) == &timetable_interleaved_1f1b &&
            timetable_made_for(megatron, 7) == &timetable_interleaved_1f1b &&

@@ -170,8 +170,8 @@ test_errors() {
     is 2 "several strategies: status 2"
     says err "'tensor'" "several strategies: which"
     shardsim trace --plan -s hardware=h100-sxm -s limits.memory=1KiB "$scenarios/dp_tp.yaml"
-    is 1 "what does not fit: status 1"
-    says out '"traceEvents"' "what does not fit: its trace nevertheless"
+    is 1 "a step that does not fit: status 1"
+    says out '"traceEvents"' "a step that does not fit: a trace nevertheless"
     shardsim trace --plan -s hardware=h100-sxm -o "$tmp/none/t.json" "$scenarios/dp_tp.yaml" -s batch.size=3
     is 3 "no such folder: status 3, whatever else is wrong"
 }

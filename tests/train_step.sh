@@ -34,7 +34,7 @@ same() {
     python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["out"]["scenario"])' \
         "$tmp/answer" >"$tmp/step.yaml"
     shardsim plan --json "$tmp/step.yaml"
-    is 0 "$1: its scenario is one"
+    is 0 "$1: the answer's scenario is planned"
     holds "$1: planned the same" <<PY
 answer = json.load(open("$tmp/answer"))["out"]
 classes = r["memory"]["peak_bytes"]

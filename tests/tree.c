@@ -73,7 +73,8 @@ static void test_totals(void)
     ok(shd_tree_add(tree, &large, NULL) == SHD_ERANGE, "totals: more elements than fit");
     ok(shd_tree_count(tree) == 2 && shd_tree_nelements(tree) == 7 && shd_tree_bytes(tree) == 28,
        "totals: as before after a failure");
-    ok(shd_tree_find(&i, tree, "c", NULL) == SHD_ENOTFOUND, "find: what failed is not there");
+    ok(shd_tree_find(&i, tree, "c", NULL) == SHD_ENOTFOUND,
+       "find: a leaf whose add() failed does not exist");
     ok(shd_tree_find(&i, tree, "a", NULL) == SHD_ENOTFOUND && i == 99, "find: an inner node");
     ok(!shd_tree_find(&i, tree, "b", NULL) && i == 1, "find: a leaf");
     ok(!add(tree, "c/d", 1), "add: under a name that failed");

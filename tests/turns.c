@@ -64,9 +64,9 @@ int main(void)
     for (int i = 0; i < NTHREADS; i++)
         pthread_join(threads[i], NULL);
     ok(most >= 1 && most <= turns.ncores, "at most one a core has a turn: %u", most);
-    ok(nsharing == 0, "no two had the same core");
-    ok(nstray == 0, "each ran on its core");
-    ok(nleft_bound == 0, "none stays bound");
+    ok(nsharing == 0, "no two threads had a core at the same time");
+    ok(nstray == 0, "each thread ran on the core of its turn");
+    ok(nleft_bound == 0, "no thread stays bound to a core");
     ok(turns.free == turns.ncores, "all turns are given back");
     return done();
 }

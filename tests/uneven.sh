@@ -71,7 +71,7 @@ PY
 # ---- documents, and a window ----
 shardsim plan --json "$scenarios/packed.yaml" --strategy contiguous -s batch.size=1 \
     -s 'context.documents=[100, 700, 224]'
-holds "documents: the one that is to blame, and where it is" <<'PY'
+holds "documents: the document to blame, and its place" <<'PY'
 for a in r["attention"]:
     assert a["most"] == 5, a
     assert "100 % of what its tokens see is in a document of 700 tokens (sequence 0, from token 100 on)" in a["why"], a
@@ -124,7 +124,7 @@ flat
 says flat 'why flops are uneven: gather: device 7 has 1.8x the mean of attention: it has the last' \
     "compare: why one loses"
 ! grep -q '^  \(zigzag\|striped\|ulysses\|mix\): ' "$tmp/out"
-ok $? "compare: nothing of those that do not"
+ok $? "compare: no reason for strategies with even flops"
 shardsim compare --plan --format=markdown "$scenarios/ring.yaml"
 says out '^Why flops are uneven in ring: device 7 has 1.8x the mean of attention' "in Markdown, too"
 shardsim compare --plan --json "$scenarios/ring.yaml"

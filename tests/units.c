@@ -299,10 +299,10 @@ static void test_printed(void)
 
     ok(fabs(units_printed_bytes(3 * gib / 2) - 1.5 * 1073741824.0) < 1, "printed: 1.50 GiB");
     ok(fabs(units_printed_bytes(3 * gib / 2) - units_printed_bytes(3 * gib / 2 + 999)) < 1,
-       "printed: less than a digit more is the same");
+       "printed: values within one printed digit are equal");
     ok(units_printed_bytes(3 * gib / 2 + gib / 50) > units_printed_bytes(3 * gib / 2),
-       "printed: two digits more are more");
-    ok(fabs(units_printed_bytes(1000) - 1000) < 1e-9, "printed: bytes as they are");
+       "printed: values two printed digits apart differ");
+    ok(fabs(units_printed_bytes(1000) - 1000) < 1e-9, "printed: bytes stay exact");
     ok(fabs(units_printed_seconds(0.0012341) - units_printed_seconds(0.0012339)) < 1e-12 &&
            fabs(units_printed_seconds(0.0012341) - 0.00123) < 1e-12,
        "printed: seconds have three digits");

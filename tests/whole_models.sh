@@ -201,7 +201,7 @@ same() {
     cp "$tmp/out" "$tmp/from"
     sed "s/from: $1.json/size: $1/" "$tmp/$1.yaml" >"$tmp/size.yaml"
     shardsim plan --json -s model.scale=1/16 "$tmp/size.yaml"
-    holds "from $1: the same as the size" <<PY
+    holds "from $1: the figures of size: $1" <<PY
 a = json.load(open("$tmp/from", encoding="utf-8"))
 for key in "memory flops collectives received_bytes experts".split():
     assert a[key] == r[key], key

@@ -65,7 +65,7 @@ static void test_tree(void)
     const struct yaml_node *block = yaml_find(root, "\xc3\xa9");
     ok(block && !strcmp(block->text, "text\n") && block->quoted && is_at(block, 4, 4),
        "block text; columns count characters");
-    ok(!yaml_find(root, "z"), "find: a key that is not there");
+    ok(!yaml_find(root, "z"), "find: a missing key");
     yaml_doc_destroy(doc);
     yaml_doc_destroy(NULL);
 }

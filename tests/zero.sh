@@ -290,7 +290,7 @@ shardsim explain -S flat-3 "$tmp/odd.yaml" --ops --device 4
 tr -s ' \n' ' ' <"$tmp/out" >"$tmp/line"
 grep -q 'gives piece 4 of 5 of embed/table: elements 212 to 263 of 264 in a row, and 1 of padding' "$tmp/line" &&
     grep -q 'sums piece 4 of 5 of ' "$tmp/line"
-ok $? "pieces: what a device has of each"
+ok $? "pieces: the elements of a device's piece"
 for target in jax pytorch; do
     shardsim export --to $target -S flat-3 "$tmp/odd.yaml"
     is 2 "pieces: no word for them in $target"
