@@ -99,7 +99,7 @@ static int run(int argc, char **argv)
     }
     canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
-    exit = replay_run(&o);
+    exit = replay_program_tell(&o);
     free(o.files);
     return exit;
 }

@@ -168,7 +168,7 @@ static int replay(const struct replay *o, struct capture *capture, struct shd_me
     return status;
 }
 
-int replay_run(struct replay *o)
+int replay_program_tell(struct replay *o)
 {
     struct chosen chosen = {.path = NULL};
     struct shd_mesh *mesh = NULL;

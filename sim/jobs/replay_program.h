@@ -22,6 +22,6 @@ struct replay {
 };
 
 /* Read the program and print what was asked of it; returns the exit status. */
-int replay_run(struct replay *replay);
+int replay_program_tell(struct replay *replay);
 
 #endif /* JOBS_REPLAY_PROGRAM_H */
