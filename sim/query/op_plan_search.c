@@ -178,7 +178,7 @@ const struct query_op query_plan_search_ops[] = {
                  "16}\\nhardware: h100-sxm\\nparams: [[.*, []]]\\nstep: [forward, backward, "
                  "update]\\noptimizer: {kind: sgd}\\n', 'top': 1, 'range': ['pp=1']}",
      .reply = "'out':{'schema':'shardsim.search/"
-              "1','cut_short':null,'hardware':'h100-sxm','devices':4,'layouts"
+              "2','cut_short':null,'hardware':'h100-sxm','devices':4,'layouts"
               "':210,...,'best':[{'layout':{'tp':1,'pp':1,'cp':1,'dp':4,...},...,'step_seconds':0."
               "000399063,...}],...}"},
     {.name = NULL}};

@@ -97,7 +97,7 @@ const struct query_op query_scenario_ops[] = {
                  "tp]], [down/kernel, [tp]], [.*, []]]\\nstep: [forward]\\n'}",
      .reply = "'out':{'schema':'shardsim.result/"
               "2','scenario':'small','strategy':'default','mode':'plan','mesh':[['tp',2]],'devices'"
-              ":2,'collectives':[{'op':'all-reduce','axes':['tp'],...}],'received_bytes':{'total':"
+              ":2,'figures':{'microbatches':1,...},'collectives':[{'op':'all-reduce','axes':['tp'],...}],'received_bytes':{'total':"
               "512,...},...}"},
     {.name = "scenario.run",
      .answer = answer_run,
@@ -111,6 +111,6 @@ const struct query_op query_scenario_ops[] = {
                  "tp]], [down/kernel, [tp]], [.*, []]]\\nstep: [forward]\\n'}",
      .reply = "'out':{'schema':'shardsim.result/"
               "2','scenario':'small','strategy':'default','mode':'execute','mesh':[['tp',2]],'"
-              "devices':2,'collectives':[{'op':'all-reduce','axes':['tp'],...}],'received_bytes':{'"
+              "devices':2,'figures':{'microbatches':1,...},'collectives':[{'op':'all-reduce','axes':['tp'],...}],'received_bytes':{'"
               "total':512,...},...,'verify':{'ok':true,...}}"},
     {.name = NULL}};
