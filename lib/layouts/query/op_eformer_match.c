@@ -248,6 +248,20 @@ static int answer_pattern(const json_t *in, struct json_out *out, struct shd_err
     return status;
 }
 
+#define RULES_FIELD                                                                           \
+    {                                                                                         \
+        "rules", "rules", NULL,                                                               \
+            "Regular expressions with a spec each; the first that is found in a name counts." \
+    }
+
+#define MATCH_FIELDS                                                                              \
+    {"min_sharding_size", "whole number of 64 bits", "16384",                                     \
+     "Arrays of fewer elements are replicated."},                                                 \
+    {                                                                                             \
+        "strict", "boolean", "false",                                                             \
+            "A spec with more entries than the array has dimensions is an error, and is not cut." \
+    }
+
 const struct query_op query_eformer_match_ops[] = {
     {.name = "eformer.create_pattern_based_partition_spec",
      .answer = answer_pattern,
@@ -276,15 +290,11 @@ const struct query_op query_eformer_match_ops[] = {
      .about = "The spec of every array of a tree by rules on its path. Every array of rank 1 or "
               "more must match a rule; scalars are replicated.",
      .in = QUERY_FIELDS(
-         {"rules", "rules", NULL,
-          "Regular expressions with a spec each; the first that is found in a name counts."},
+         RULES_FIELD,
          {"tree", "tree", NULL,
           "Leaves are {\"$shape\": shape} or {\"$scalar\": number}; {\"$list\": [...]} is a list; "
           "null stays null."},
-         {"min_sharding_size", "whole number of 64 bits", "16384",
-          "Arrays of fewer elements are replicated."},
-         {"strict", "boolean", "false",
-          "A spec with more entries than the array has dimensions is an error, and is not cut."}),
+         MATCH_FIELDS),
      .gives = "object, by path",
      .out = QUERY_FIELDS(
          {"", "spec or null", NULL, "The leaf's spec; keys of a path are joined with '/'."}),
@@ -297,13 +307,7 @@ const struct query_op query_eformer_match_ops[] = {
      .about = "The spec of every parameter by rules on its name, as eformer.match_partition_rules.",
      .in = QUERY_FIELDS(
          {"params", "list", NULL, "[name, shape] of each parameter."},
-         {"dtype", "dtype", "\"float32\"", "Of all parameters."},
-         {"rules", "rules", NULL,
-          "Regular expressions with a spec each; the first that is found in a name counts."},
-         {"min_sharding_size", "whole number of 64 bits", "16384",
-          "Arrays of fewer elements are replicated."},
-         {"strict", "boolean", "false",
-          "A spec with more entries than the array has dimensions is an error, and is not cut."},
+         {"dtype", "dtype", "\"float32\"", "Of all parameters."}, RULES_FIELD, MATCH_FIELDS,
          {"rules_family", "text", "none", "Where the rules are from; has no effect."},
          {"rules_commit", "text", "none", "Where the rules are from; has no effect."}),
      .gives = "object",

@@ -175,13 +175,6 @@ static int answer_host_shape(const json_t *in, struct json_out *out, struct shd_
             "What MEGASCALE_NUM_SLICES says; 0: not set."                                       \
     }
 
-#define GRID_FIELDS                                                           \
-    {"axis_names", "names", NULL, "Names of the axes."},                      \
-        {"shape", "list of whole numbers", NULL, "Their sizes."},             \
-    {                                                                         \
-        "device_ids", "list of whole numbers", NULL, "Device ids, row-major." \
-    }
-
 const struct query_op query_eformer_mesh_ops[] = {
     {.name = "eformer.calculate_host_mesh_shape",
      .answer = answer_host_shape,
@@ -204,7 +197,7 @@ const struct query_op query_eformer_mesh_ops[] = {
          {"dcn_mesh_dims", "list of whole numbers", "none", "Sizes over slices or processes."},
          CLUSTER_FIELDS),
      .gives = "object",
-     .out = QUERY_FIELDS(GRID_FIELDS),
+     .out = QUERY_FIELDS(MESH_FIELDS),
      .errors = "indivisible",
      .question = "{'device_count': 4, 'axis_dims': [2, -1], 'axis_names': ['dp', 'tp']}",
      .reply = "'out':{'axis_names':['dp','tp'],'shape':[2,2],'device_ids':[0,1,2,3]}"},
@@ -214,7 +207,7 @@ const struct query_op query_eformer_mesh_ops[] = {
      .in = QUERY_FIELDS({"axis_dims", "text", "\"\"", "The text."},
                         {"names", "names", NULL, "Names of the axes."}, CLUSTER_FIELDS),
      .gives = "object",
-     .out = QUERY_FIELDS(GRID_FIELDS),
+     .out = QUERY_FIELDS(MESH_FIELDS),
      .errors = "indivisible",
      .question = "{'device_count': 4, 'axis_dims': 'tp:2,dp:-1', 'names': ['dp', 'tp']}",
      .reply = "'out':{'axis_names':['tp','dp'],'shape':[2,2],'device_ids':[0,1,2,3]}"},

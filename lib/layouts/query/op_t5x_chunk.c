@@ -312,28 +312,6 @@ static int answer_layout(const json_t *in, struct json_out *out, struct shd_erro
     return status;
 }
 
-#define DATA_FIELDS                                                                   \
-    {"axis_names", "names", NULL, "Names of the mesh's axes."},                       \
-        {"mesh_shape", "list of whole numbers", NULL, "Their sizes."},                \
-        {"process_of_device", "list of whole numbers", NULL,                          \
-         "The process of each device, row-major."},                                   \
-        {"process_index", "whole number", "0", "The process that asks."},             \
-        {"host_index", "whole number or null", "process_index",                       \
-         "The host whose view is asked for."},                                        \
-        {"logical_axis_rules", "logical rules or text", "\"default\"",                \
-         "Rules, of which those of batch count; a text or null: the standard ones."}, \
-        {"ici_and_dcn_given", "boolean", "false",                                     \
-         "The mesh is hybrid: data is over replica and data."},                       \
-    {                                                                                 \
-        "strict", "boolean", "false", "A negative batch is an error."                 \
-    }
-
-#define DATA_BATCH_FIELD                                                     \
-    {                                                                        \
-        "batch_size", "whole number or null", "null",                        \
-            "As in t5x.get_data_layout; has no effect here."                 \
-    }
-
 #define HOST_FIELDS                                                                                \
     {"axis_names", "names", NULL, "Names of the mesh's axes."},                                    \
         {"mesh_shape", "list of whole numbers", NULL, "Their sizes."},                             \
@@ -344,6 +322,27 @@ static int answer_layout(const json_t *in, struct json_out *out, struct shd_erro
         "host_index", "whole number or null", "process_index", "The host whose view is asked for." \
     }
 
+#define DATA_FIELDS                                                                   \
+    HOST_FIELDS,                                                                      \
+        {"logical_axis_rules", "logical rules or text", "\"default\"",                \
+         "Rules, of which those of batch count; a text or null: the standard ones."}, \
+        {"ici_and_dcn_given", "boolean", "false",                                     \
+         "The mesh is hybrid: data is over replica and data."},                       \
+    {                                                                                 \
+        "strict", "boolean", "false", "A negative batch is an error."                 \
+    }
+
+#define DATA_BATCH_FIELD                                     \
+    {                                                        \
+        "batch_size", "whole number or null", "null",        \
+            "As in t5x.get_data_layout; has no effect here." \
+    }
+
+/* The second of two hosts, each with two devices of a mesh. */
+#define HOST_QUESTION                                                                             \
+    "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, 0, 1, 1], " \
+    "'process_index': 1"
+
 const struct query_op query_t5x_chunk_ops[] = {
     {.name = "t5x.data_mesh_size",
      .answer = answer_mesh_size,
@@ -351,8 +350,7 @@ const struct query_op query_t5x_chunk_ops[] = {
      .in = QUERY_FIELDS(DATA_FIELDS, DATA_BATCH_FIELD),
      .gives = "whole number",
      .errors = "duplicate-axis, axis-not-in-mesh",
-     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
-                 "0, 1, 1], 'process_index': 1}",
+     .question = HOST_QUESTION "}",
      .reply = "'out':2"},
     {.name = "t5x.data_shard_id",
      .answer = answer_data_shard_id,
@@ -360,8 +358,7 @@ const struct query_op query_t5x_chunk_ops[] = {
      .in = QUERY_FIELDS(DATA_FIELDS, DATA_BATCH_FIELD),
      .gives = "whole number",
      .errors = "duplicate-axis, axis-not-in-mesh",
-     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
-                 "0, 1, 1], 'process_index': 1}",
+     .question = HOST_QUESTION "}",
      .reply = "'out':1"},
     {.name = "t5x.data_shards",
      .answer = answer_shards,
@@ -369,8 +366,7 @@ const struct query_op query_t5x_chunk_ops[] = {
      .in = QUERY_FIELDS(DATA_FIELDS, DATA_BATCH_FIELD),
      .gives = "whole number",
      .errors = "duplicate-axis, axis-not-in-mesh",
-     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
-                 "0, 1, 1], 'process_index': 1}",
+     .question = HOST_QUESTION "}",
      .reply = "'out':2"},
     {.name = "t5x.get_data_layout",
      .answer = answer_layout,
@@ -389,8 +385,7 @@ const struct query_op query_t5x_chunk_ops[] = {
          {"data_shards", "whole number or null", NULL, "That of t5x.data_shards."},
          {"data_shard_id", "whole number or null", NULL, "That of t5x.data_shard_id."}),
      .errors = "duplicate-axis, axis-not-in-mesh, indivisible",
-     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
-                 "0, 1, 1], 'process_index': 1, 'batch_size': 8}",
+     .question = HOST_QUESTION ", 'batch_size': 8}",
      .reply = "'out':{'batch_size':8,'shard_id':1,'num_shards':2,'is_first_host_in_replica_set':"
               "true,'data_mesh_size':2,'data_shards':2,'data_shard_id':1}"},
     {.name = "t5x.get_local_chunk_info",
@@ -405,8 +400,7 @@ const struct query_op query_t5x_chunk_ops[] = {
          {"slice", "list", NULL, "For each dimension [start, stop), or null for all of it."},
          {"replica_id", "whole number", NULL, "Which replica it is."}),
      .errors = "duplicate-axis, axis-not-in-mesh, indivisible",
-     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
-                 "0, 1, 1], 'process_index': 1, 'global_shape': [8, 6], 'mesh_axes': ['data']}",
+     .question = HOST_QUESTION ", 'global_shape': [8, 6], 'mesh_axes': ['data']}",
      .reply = "'out':{'slice':[[4,8],null],'replica_id':0}"},
     {.name = "t5x.get_replica_id",
      .answer = answer_replica_id,
@@ -414,8 +408,7 @@ const struct query_op query_t5x_chunk_ops[] = {
      .in = QUERY_FIELDS(HOST_FIELDS, {"axes", "name or names", NULL, "The axes."}),
      .gives = "whole number",
      .errors = "duplicate-axis",
-     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
-                 "0, 1, 1], 'process_index': 1, 'axes': 'model'}",
+     .question = HOST_QUESTION ", 'axes': 'model'}",
      .reply = "'out':1"},
     {.name = "t5x.get_shard_id",
      .answer = answer_shard_id,
@@ -423,8 +416,7 @@ const struct query_op query_t5x_chunk_ops[] = {
      .in = QUERY_FIELDS(HOST_FIELDS, {"axes", "name or names", NULL, "The axes."}),
      .gives = "whole number",
      .errors = "duplicate-axis, axis-not-in-mesh",
-     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
-                 "0, 1, 1], 'process_index': 1, 'axes': ['data', 'model']}",
+     .question = HOST_QUESTION ", 'axes': ['data', 'model']}",
      .reply = "'out':1"},
     {.name = "t5x.local_chunker",
      .answer = answer_chunker,
@@ -434,7 +426,6 @@ const struct query_op query_t5x_chunk_ops[] = {
      .out = QUERY_FIELDS({"num_chunks", "object", NULL, "Chunks along each axis."},
                          {"chunk_ids", "object", NULL, "The host's among them."}),
      .errors = "duplicate-axis",
-     .question = "{'axis_names': ['data', 'model'], 'mesh_shape': [2, 2], 'process_of_device': [0, "
-                 "0, 1, 1], 'process_index': 1}",
+     .question = HOST_QUESTION "}",
      .reply = "'out':{'num_chunks':{'data':2,'model':1},'chunk_ids':{'data':1,'model':0}}"},
     {.name = NULL}};

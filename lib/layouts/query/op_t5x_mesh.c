@@ -272,11 +272,9 @@ static int answer_default_hybrid(const json_t *in, struct json_out *out, struct 
             "The extents of a host are what they are, whichever process asks."       \
     }
 
-#define MESH_FIELDS                                                           \
-    {"axis_names", "names", NULL, "Names of the axes."},                      \
-        {"shape", "list of whole numbers", NULL, "Their sizes."},             \
-    {                                                                         \
-        "device_ids", "list of whole numbers", NULL, "Device ids, row-major." \
+#define COORDS_FIELD                                                                     \
+    {                                                                                    \
+        "coords", "list of lists", NULL, "Coordinates and core of each chip, row-major." \
     }
 
 #define SHAPES_FIELDS                                                                       \
@@ -292,10 +290,8 @@ const struct query_op query_t5x_mesh_ops[] = {
     {.name = "t5x.bounds_from_last_device",
      .answer = answer_bounds,
      .about = "The extents of the hardware of which a device is the far corner.",
-     .in = QUERY_FIELDS(
-         DEVICE_FIELDS,
-         {"process_count", "whole number", "1", "Processes."},
-         {"local_device_count", "whole number", "1", "Devices of a process."}),
+     .in = QUERY_FIELDS(DEVICE_FIELDS, {"process_count", "whole number", "1", "Processes."},
+                        {"local_device_count", "whole number", "1", "Devices of a process."}),
      .gives = "list of whole numbers",
      .question = "{'device': {'coords': [3, 1, 0], 'core_on_chip': 1}}",
      .reply = "'out':[4,2,1,2]"},
@@ -330,14 +326,12 @@ const struct query_op query_t5x_mesh_ops[] = {
     {.name = "t5x.default_mesh_tpu",
      .answer = answer_default_tpu,
      .about = "The default mesh of TPU chips.",
-     .in = QUERY_FIELDS(
-         TOPOLOGY_FIELDS,
-         {"num_partitions", "whole number", "0",
-          "Devices of a model-parallel submesh; or model_parallel_submesh."},
-         SHAPES_FIELDS),
+     .in = QUERY_FIELDS(TOPOLOGY_FIELDS,
+                        {"num_partitions", "whole number", "0",
+                         "Devices of a model-parallel submesh; or model_parallel_submesh."},
+                        SHAPES_FIELDS),
      .gives = "object",
-     .out = QUERY_FIELDS(MESH_FIELDS, {"coords", "list of lists", NULL,
-                                       "Coordinates and core of each chip, row-major."}),
+     .out = QUERY_FIELDS(MESH_FIELDS, COORDS_FIELD),
      .errors = "indivisible",
      .question = "{'topology': {'kind': 'TPU v4', 'bounds': [2, 2, 1, 1], 'host_layout': [2, 2, 1, "
                  "1]}, 'num_partitions': 2}",
@@ -354,13 +348,10 @@ const struct query_op query_t5x_mesh_ops[] = {
     {.name = "t5x.get_mesh",
      .answer = answer_get_mesh,
      .about = "The mesh (data, model) of TPU chips for a model-parallel submesh.",
-     .in = QUERY_FIELDS(
-         TOPOLOGY_FIELDS,
-         SUBMESH_FIELDS,
-         {"device_order", "text", "none", "Of the list of devices; has no effect."}),
+     .in = QUERY_FIELDS(TOPOLOGY_FIELDS, SUBMESH_FIELDS,
+                        {"device_order", "text", "none", "Of the list of devices; has no effect."}),
      .gives = "object",
-     .out = QUERY_FIELDS(MESH_FIELDS, {"coords", "list of lists", NULL,
-                                       "Coordinates and core of each chip, row-major."}),
+     .out = QUERY_FIELDS(MESH_FIELDS, COORDS_FIELD),
      .errors = "indivisible",
      .question = "{'topology': {'kind': 'TPU v4', 'bounds': [2, 2, 1, 1], 'host_layout': [2, 2, 1, "
                  "1]}, 'model_parallel_submesh': [2, 1, 1, 1]}",

@@ -25,7 +25,15 @@ void write_spec(struct json_out *out, const struct shd_spec *spec); /* NULL is n
 void write_ints(struct json_out *out, const int64_t *numbers, size_t n);
 void write_int32s(struct json_out *out, const int32_t *numbers, size_t n);
 
-/* Write the keys axis_names, shape and device_ids into an open object. */
+/* The fields of a mesh in an answer, as an op documents them (question/op.h). */
+#define MESH_FIELDS                                                           \
+    {"axis_names", "names", NULL, "Names of the axes."},                      \
+        {"shape", "list of whole numbers", NULL, "Their sizes."},             \
+    {                                                                         \
+        "device_ids", "list of whole numbers", NULL, "Device ids, row-major." \
+    }
+
+/* Write these fields into an open object. */
 void write_mesh_keys(struct json_out *out, const struct shd_mesh *mesh);
 
 /* Write [[0, 1], [2, 3]], the members of each group by device id plus `offset`. */
