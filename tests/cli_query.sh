@@ -71,6 +71,8 @@ test_missing_tensors() {
     refused "step.plan without parameters" invalid "mlp_gelu needs the tensor 'w1'" step.plan \
         '{"model": "mlp", "mesh": [["dp", 2]], "config": {"batch": 2, "seq": 4, "d_model": 8},
           "mode": "fwd_bwd", "param_shapes": {}}'
+    refused "tree.mesh_axes with an extent that is a text" type "a shape must be a list of whole numbers" \
+        tree.mesh_axes '{"params": [["w", ["8"]]], "logical_axes": {"w": ["mlp"]}}'
     refused "groups.device_mesh with ranks for another mesh" invalid "8 ranks are given for a mesh of 2" \
         groups.device_mesh '{"mesh_dim_names": ["a"], "mesh_shape": [2], "mesh_row_major": [0, 1, 2, 3, 4, 5, 6, 7]}'
 }
