@@ -1,7 +1,7 @@
 #!/bin/sh
-# Tests that the files inside a room of sim, or of lib/layouts/query, depend on each other in one direction: no file needs a
-# function or an object of a file that needs it, directly or through others.  The object files say
-# who defines and who needs a symbol.  sim/LAYERS and layers.sh do the same for rooms.
+# Inside a room of sim, and among the ops of lib/layouts, the files depend one way: none needs a
+# function or an object of a file that needs one of its own, directly or by others.  Who defines and
+# who needs what is asked of the object files; sim/LAYERS and layers.sh say the same of the rooms.
 #
 # SPDX-License-Identifier: Apache-2.0
 : "${AWK:=awk}" "${NM:=nm}" "${CC:=cc}" "${top_srcdir:=$(dirname "$0")/..}" "${top_builddir:=.}"
