@@ -170,13 +170,7 @@ static int parse_getter(const char *name, const char **rest)
     return -1;
 }
 
-static int write_number(struct json_out *out, int status, int32_t number)
-{
-    if (status == SHD_OK)
-        json_out_int(out, number);
-    return status;
-}
-
+/* Answer a getter of a kind; a group is written as its ranks. */
 static int answer_kind(const struct shd_parallel *p, enum shd_parallel_kind kind, const char *what,
                        struct json_out *out, struct shd_error *err)
 {
@@ -184,27 +178,26 @@ static int answer_kind(const struct shd_parallel *p, enum shd_parallel_kind kind
     int32_t number = 0;
     int status;
 
-    if (!strcmp(what, "world_size")) {
+    if (!strcmp(what, "group") || !strcmp(what, "ranks")) {
+        status = shd_parallel_group(&group, p, kind, err);
+        if (status == SHD_OK)
+            write_ranks(out, &group);
+        return status;
+    }
+    if (!strcmp(what, "world_size"))
         status = shd_parallel_world_size(&number, p, kind, err);
-        return write_number(out, status, number);
-    }
-    if (!strcmp(what, "rank")) {
+    else if (!strcmp(what, "rank"))
         status = shd_parallel_rank(&number, p, kind, err);
-        return write_number(out, status, number);
-    }
-    if (!strcmp(what, "src_rank") && kind == SHD_PARALLEL_TENSOR) {
+    else if (!strcmp(what, "src_rank") && kind == SHD_PARALLEL_TENSOR)
         status = shd_parallel_source_rank(&number, p, err);
-        return write_number(out, status, number);
-    }
-    if (strcmp(what, "group") != 0 && strcmp(what, "ranks") != 0)
-        return shd_error_set(err, SHD_EUNSUPPORTED, "there is no getter '...%.60s'", what);
-    status = shd_parallel_group(&group, p, kind, err);
+    else
+        status = shd_error_set(err, SHD_EUNSUPPORTED, "there is no getter '...%.60s'", what);
     if (status == SHD_OK)
-        write_ranks(out, &group);
+        json_out_int(out, number);
     return status;
 }
 
-/* Answer a getter by its name in the original; a group is written as its ranks. */
+/* Answer a getter by its name in the original. */
 static int answer_getter(const struct shd_parallel *p, const char *name, struct json_out *out,
                          struct shd_error *err)
 {

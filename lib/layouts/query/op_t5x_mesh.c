@@ -156,15 +156,21 @@ static void write_mesh(struct json_out *out, const struct shd_topology *topology
     shd_mesh_destroy(mesh);
 }
 
-static int answer_submesh(const json_t *in, const struct shd_topology *topology,
-                          struct json_out *out, struct shd_error *err)
+/* read_chips() or read_hosts(): how a question describes the hardware. */
+typedef int read_hardware(struct shd_topology *out, const json_t *in, struct shd_error *err);
+
+static int answer_submesh(const json_t *in, read_hardware *read, struct json_out *out,
+                          struct shd_error *err)
 {
     struct shd_tpu_mesh_opts opts = SHD_TPU_MESH_OPTS_INIT;
+    struct shd_topology topology;
     struct shd_mesh *mesh;
     int64_t *submesh = NULL;
     size_t n;
-    int status = read_bool(&opts.tile_by_host, in, "tile_by_host_if_needed", true, err);
+    int status = read(&topology, in, err);
 
+    if (status == SHD_OK)
+        status = read_bool(&opts.tile_by_host, in, "tile_by_host_if_needed", true, err);
     if (status == SHD_OK)
         status = read_int(&opts.local_process, in, "local_process", 0, err);
     if (status == SHD_OK)
@@ -172,67 +178,55 @@ static int answer_submesh(const json_t *in, const struct shd_topology *topology,
     if (status == SHD_OK)
         status = read_ints(&submesh, &n, in, "model_parallel_submesh", err);
     if (status == SHD_OK)
-        status = shd_tpu_mesh_create(&mesh, topology, submesh, n, &opts, err);
+        status = shd_tpu_mesh_create(&mesh, &topology, submesh, n, &opts, err);
     if (status == SHD_OK)
-        write_mesh(out, topology, mesh);
+        write_mesh(out, &topology, mesh);
     free(submesh);
     return status;
 }
 
 static int answer_get_mesh(const json_t *in, struct json_out *out, struct shd_error *err)
 {
-    struct shd_topology topology;
-    int status = read_chips(&topology, in, err);
-
-    return status == SHD_OK ? answer_submesh(in, &topology, out, err) : status;
+    return answer_submesh(in, read_chips, out, err);
 }
 
 static int answer_get_mesh_hosts(const json_t *in, struct json_out *out, struct shd_error *err)
 {
-    struct shd_topology topology;
-    int status = read_hosts(&topology, in, err);
-
-    return status == SHD_OK ? answer_submesh(in, &topology, out, err) : status;
+    return answer_submesh(in, read_hosts, out, err);
 }
 
-static int answer_default(const json_t *in, const struct shd_topology *topology,
-                          int64_t num_partitions, struct json_out *out, struct shd_error *err)
+static int answer_default(const json_t *in, read_hardware *read, int64_t num_partitions,
+                          struct json_out *out, struct shd_error *err)
 {
-    struct shd_mesh_request request;
+    struct shd_mesh_request request = {0};
+    struct shd_topology topology;
     struct shd_mesh *mesh;
-    int status = read_mesh_request(&request, in, num_partitions, err);
+    int status = read(&topology, in, err);
 
     if (status == SHD_OK)
-        status = shd_default_mesh_create(&mesh, topology, &request, err);
+        status = read_mesh_request(&request, in, num_partitions, err);
     if (status == SHD_OK)
-        write_mesh(out, topology, mesh);
+        status = shd_default_mesh_create(&mesh, &topology, &request, err);
+    if (status == SHD_OK)
+        write_mesh(out, &topology, mesh);
     free_mesh_request(&request);
     return status;
 }
 
 static int answer_default_tpu(const json_t *in, struct json_out *out, struct shd_error *err)
 {
-    struct shd_topology topology;
-    int status = read_chips(&topology, in, err);
-
-    return status == SHD_OK ? answer_default(in, &topology, 0, out, err) : status;
+    return answer_default(in, read_chips, 0, out, err);
 }
 
 static int answer_default_hosts(const json_t *in, struct json_out *out, struct shd_error *err)
 {
-    struct shd_topology topology;
-    int status = read_hosts(&topology, in, err);
-
-    return status == SHD_OK ? answer_default(in, &topology, 0, out, err) : status;
+    return answer_default(in, read_hosts, 0, out, err);
 }
 
 /* Answer for the default hybrid mesh.  Without a shape it is the plain mesh of one partition. */
 static int answer_default_hybrid(const json_t *in, struct json_out *out, struct shd_error *err)
 {
-    struct shd_topology topology;
-    int status = read_hosts(&topology, in, err);
-
-    return status == SHD_OK ? answer_default(in, &topology, 1, out, err) : status;
+    return answer_default(in, read_hosts, 1, out, err);
 }
 
 #define TOPOLOGY_FIELDS                                                                            \
