@@ -91,28 +91,9 @@ static void reduce_operands(struct bench *b)
 
 static double wanted(const struct bench *b, uint32_t m, uint64_t i)
 {
-    const struct coll_shape *s = &b->shape;
-    uint64_t at = coll_chunk_at(s->count, s->nmembers, m);
-    uint64_t chunk = coll_chunk_count(s->count, s->nmembers, m);
+    struct coll_origin from = coll_origin(b->opts->algo->kind, &b->shape, m, i);
 
-    switch (b->opts->algo->kind) {
-    case COLL_ALL_REDUCE:
-    case COLL_REDUCE:
-        return b->reduced[i % PERIOD];
-    case COLL_REDUCE_SCATTER:
-        return b->reduced[(at + i) % PERIOD];
-    case COLL_ALL_GATHER:
-    case COLL_GATHER:
-        return operand((uint32_t)(i / s->count), i % s->count);
-    case COLL_ALL_TO_ALL:
-        return operand((uint32_t)(i / chunk), at + i % chunk);
-    case COLL_PERMUTE:
-        return operand(s->source[m], i);
-    case COLL_SCATTER:
-        return operand(s->root, at + i);
-    default: /* broadcast and send-recv: member 0's */
-        return operand(s->root, i);
-    }
+    return from.source == COLL_ALL ? b->reduced[from.at % PERIOD] : operand(from.source, from.at);
 }
 
 static uint64_t count_wrong(const struct bencher *w)
