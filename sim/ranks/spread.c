@@ -36,15 +36,12 @@ int spread_create(struct spread **out, const struct shd_mesh *mesh, const char *
                              "--spread: axis '%.64s' has %" PRId64
                              " coordinates, too few for %d ranks",
                              axis, (int64_t)shd_mesh_axis_size(mesh, (size_t)id), ranks_count());
-    spread = malloc(sizeof *spread);
-    if (spread)
-        *spread = (struct spread){ranks_count(), ranks_me(), (int32_t)shd_mesh_size(mesh), NULL};
-    if (spread)
-        spread->rank_of = malloc((size_t)spread->ndevices * sizeof *spread->rank_of);
-    if (!spread || !spread->rank_of) {
-        free(spread);
+    spread = malloc(sizeof *spread + (size_t)shd_mesh_size(mesh) * sizeof spread->rank_of[0]);
+    if (!spread)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the table of devices");
-    }
+    spread->nranks = ranks_count();
+    spread->me = ranks_me();
+    spread->ndevices = (int32_t)shd_mesh_size(mesh);
     fill(spread, mesh, id);
     *out = spread;
     return SHD_OK;
@@ -52,8 +49,6 @@ int spread_create(struct spread **out, const struct shd_mesh *mesh, const char *
 
 void spread_destroy(struct spread *spread)
 {
-    if (spread)
-        free(spread->rank_of);
     free(spread);
 }
 

@@ -16,7 +16,7 @@
 struct spread {
     int nranks, me;
     int32_t ndevices;
-    uint16_t *rank_of; /* [position] */
+    uint16_t rank_of[]; /* [position] */
 };
 
 /* Assign blocks of consecutive devices, or (axis not NULL) of consecutive coordinates along an

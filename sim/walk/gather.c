@@ -4,20 +4,12 @@
 #include "walk/gather.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/wait.h"
 #include "ranks/ranks.h"
 
 /* Monotonic clocks that differ by more belong to different machines. */
 #define SAME_CLOCK_NS INT64_C(1000000000)
-
-static int64_t clock_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* How far this rank's clock is ahead of rank 0's, read by all ranks at about the same time. */
 static int64_t clock_ahead_ns(const struct spread *spread)
@@ -25,7 +17,7 @@ static int64_t clock_ahead_ns(const struct spread *spread)
     int64_t met = 0, zero_ns, mine_ns, ahead_ns;
 
     ranks_merge(&met, sizeof met, RANKS_MOST);
-    mine_ns = clock_ns();
+    mine_ns = wait_clock_ns();
     zero_ns = spread->me == 0 ? mine_ns : 0;
     ranks_merge(&zero_ns, sizeof zero_ns, RANKS_MOST);
     ahead_ns = mine_ns - zero_ns;
