@@ -33,9 +33,9 @@ struct shd_call {
 
 /* ---- before: checking arguments ---- */
 
-static bool same_leaf(const struct shd_leaf *a, const struct shd_leaf *b)
+static bool same_array(const struct shd_leaf *a, const struct shd_leaf *b)
 {
-    return !strcmp(a->name, b->name) && a->dtype == b->dtype && a->rank == b->rank &&
+    return a->dtype == b->dtype && a->rank == b->rank &&
            (a->rank == 0 || !memcmp(a->shape, b->shape, a->rank * sizeof(*a->shape)));
 }
 
@@ -55,9 +55,10 @@ static int check_arg(const struct shd_compiled *fn, const struct shd_store *stor
         return shd_error_set(err, SHD_EINVAL, "argument %zu has %zu arrays; compiled for %zu", i,
                              args[i]->nleaves, shd_tree_count(tree));
     for (size_t l = 0; l < args[i]->nleaves; l++) {
-        const struct shd_leaf *leaf = shd_tree_leaf(tree, l);
+        const struct shd_leaf *leaf = shd_tree_leaf(tree, l),
+                              *its = shd_tree_leaf(args[i]->tree, l);
 
-        if (!same_leaf(leaf, shd_tree_leaf(args[i]->tree, l)))
+        if (strcmp(leaf->name, its->name) || !same_array(leaf, its))
             return shd_error_set(err, SHD_EINVAL,
                                  "argument %zu: '%.100s' is not the array it was compiled for", i,
                                  leaf->name);
@@ -103,9 +104,7 @@ static bool may_take(const struct calling *c, size_t arg, size_t leaf, size_t re
     const struct compiled_tree *from = &c->fn->args[arg], *to = &c->fn->results[result];
     const struct shd_leaf *a = shd_tree_leaf(from->tree, leaf), *b = shd_tree_leaf(to->tree, at);
 
-    return a->dtype == b->dtype && a->rank == b->rank &&
-           (a->rank == 0 || !memcmp(a->shape, b->shape, a->rank * sizeof(*a->shape))) &&
-           shd_sharding_equal(&from->shardings[leaf], &to->shardings[at]) &&
+    return same_array(a, b) && shd_sharding_equal(&from->shardings[leaf], &to->shardings[at]) &&
            shd_sharding_equal(&from->shardings[leaf], &c->args[arg]->leaves[leaf].sharding) &&
            !is_taken(c, c->args[arg], leaf);
 }
@@ -333,28 +332,18 @@ struct shd_local shd_call_result(const struct shd_call *call, size_t result, siz
                     call->calling->results[result]->leaves[leaf].shards[call->dev->position]);
 }
 
-static int bind(struct shd_sharding *out, const struct shd_mesh *mesh, const struct shd_spec *spec,
-                const struct shd_local *in, struct shd_error *err)
-{
-    int status = SHD_OK;
-
-    if (in->sharding.partial)
-        return shd_error_set(err, SHD_EUNSUPPORTED, "a partial sum has no layout yet");
-    if (spec)
-        status = shd_sharding_bind(out, mesh, spec, in->sharding.rank, err);
-    else
-        shd_sharding_init(out, mesh, in->sharding.rank);
-    return status == SHD_OK ? shd_sharding_check(out, in->shape, err) : status;
-}
-
 int shd_call_constrain(struct shd_call *call, struct shd_local *out, const struct shd_local *in,
                        const struct shd_spec *spec, struct shd_error *err)
 {
     struct shd_local made = *in;
     int64_t shard_shape[SHD_RANK_MAX];
     uint64_t bytes;
-    int status = bind(&made.sharding, in->sharding.mesh, spec, in, err);
+    int status;
 
+    if (in->sharding.partial)
+        return shd_error_set(err, SHD_EUNSUPPORTED, "a partial sum has no layout yet");
+    status =
+        params_bind(&made.sharding, in->sharding.mesh, spec, in->sharding.rank, in->shape, err);
     if (status == SHD_OK && shd_sharding_equal(&made.sharding, &in->sharding)) {
         *out = *in;
         return SHD_OK;

@@ -220,28 +220,31 @@ int shd_device_scatter(struct shd_device *dev, const char *axes, uint32_t root, 
     return call_over(dev, axes, &call, in, out, err);
 }
 
+/* Take part in a send and its receive, of which the device is one side. */
+static int send_or_receive(struct shd_device *dev, int32_t from, int32_t to, struct coll_call call,
+                           struct shd_error *err)
+{
+    int status = run_group_of_pair(&call.seat, dev, from, to, err);
+
+    return status == SHD_OK ? run_collective(dev, &call, err) : status;
+}
+
 int shd_device_send(struct shd_device *dev, int32_t to, const void *in, uint64_t count,
                     enum shd_dtype dtype, struct shd_error *err)
 {
-    struct coll_call call = {.kind = COLL_SEND_RECV, .dtype = dtype, .count = count};
-    int status = run_group_of_pair(&call.seat, dev, dev->position, to, err);
+    struct coll_call call = {
+        .kind = COLL_SEND_RECV, .dtype = dtype, .count = count, .in.base = (void *)in};
 
-    if (status != SHD_OK)
-        return status;
-    call.in.base = (void *)in;
-    return run_collective(dev, &call, err);
+    return send_or_receive(dev, dev->position, to, call, err);
 }
 
 int shd_device_recv(struct shd_device *dev, int32_t from, void *out, uint64_t count,
                     enum shd_dtype dtype, struct shd_error *err)
 {
-    struct coll_call call = {.kind = COLL_SEND_RECV, .dtype = dtype, .count = count};
-    int status = run_group_of_pair(&call.seat, dev, from, dev->position, err);
+    struct coll_call call = {
+        .kind = COLL_SEND_RECV, .dtype = dtype, .count = count, .out.base = out};
 
-    if (status != SHD_OK)
-        return status;
-    call.out.base = out;
-    return run_collective(dev, &call, err);
+    return send_or_receive(dev, from, dev->position, call, err);
 }
 
 int shd_device_barrier(struct shd_device *dev, const char *axes, struct shd_error *err)

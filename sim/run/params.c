@@ -14,23 +14,39 @@
 
 /* ---- arrays and their shardings ---- */
 
+int params_bind(struct shd_sharding *out, const struct shd_mesh *mesh, const struct shd_spec *spec,
+                size_t rank, const int64_t *shape, struct shd_error *err)
+{
+    int status = SHD_OK;
+
+    if (spec)
+        status = shd_sharding_bind(out, mesh, spec, rank, err);
+    else
+        shd_sharding_init(out, mesh, rank);
+    return status == SHD_OK ? shd_sharding_check(out, shape, err) : status;
+}
+
+int params_bind_leaf(struct shd_sharding *out, const struct shd_mesh *mesh,
+                     const struct shd_spec *spec, const struct shd_leaf *leaf,
+                     struct shd_error *err)
+{
+    struct shd_error why;
+    int status = params_bind(out, mesh, spec, leaf->rank, leaf->shape, &why);
+
+    return status == SHD_OK ? status
+                            : shd_error_set(err, status, "'%.100s': %s", leaf->name, why.text);
+}
+
 static int bind_leaf(struct shd_params *params, size_t i, const struct shd_spec *spec,
                      struct shd_error *err)
 {
     const struct shd_leaf *leaf = shd_tree_leaf(params->tree, i);
     struct params_leaf *out = &params->leaves[i];
-    struct shd_error why;
-    int status = SHD_OK;
+    int status = params_bind_leaf(&out->sharding, params->store->mesh, spec, leaf, err);
 
     out->shards = params->shards + i * (size_t)params->store->ndevices;
-    if (spec)
-        status = shd_sharding_bind(&out->sharding, params->store->mesh, spec, leaf->rank, &why);
-    else
-        shd_sharding_init(&out->sharding, params->store->mesh, leaf->rank);
-    if (status == SHD_OK)
-        status = shd_sharding_check(&out->sharding, leaf->shape, &why);
     if (status != SHD_OK)
-        return shd_error_set(err, status, "'%.100s': %s", leaf->name, why.text);
+        return status;
     shd_sharding_shard_shape(&out->sharding, leaf->shape, out->shard_shape);
     return shd_shape_bytes(&out->shard_bytes, out->shard_shape, leaf->rank, leaf->dtype, err);
 }
@@ -59,48 +75,47 @@ int shd_params_create(struct shd_params **out, struct shd_store *store, const st
     return status;
 }
 
-/* Create parameters by specs, then free the specs and their array. */
+/* Create parameters by specs if `status` says that they are there, and free the specs. */
 static int create_by(struct shd_params **out, struct shd_store *store, const struct shd_tree *tree,
-                     struct shd_spec **specs, struct shd_error *err)
+                     struct shd_spec **specs, int status, struct shd_error *err)
 {
-    int status = shd_params_create(out, store, tree, (const struct shd_spec *const *)specs, err);
-
-    for (size_t i = 0; i < shd_tree_count(tree); i++)
-        shd_spec_destroy(specs[i]);
+    if (status == SHD_OK) {
+        status = shd_params_create(out, store, tree, (const struct shd_spec *const *)specs, err);
+        for (size_t i = 0; i < shd_tree_count(tree); i++)
+            shd_spec_destroy(specs[i]);
+    }
     free(specs);
     return status;
+}
+
+static int make_specs(struct shd_spec ***out, const struct shd_tree *tree, struct shd_error *err)
+{
+    *out = calloc(shd_tree_count(tree) + 1, sizeof(**out));
+    return *out ? SHD_OK : shd_error_set(err, SHD_ENOMEM, "no memory for specs");
 }
 
 int shd_params_create_partitioned(struct shd_params **out, struct shd_store *store,
                                   const struct shd_tree *tree,
                                   const struct shd_partitioner *partitioner, struct shd_error *err)
 {
-    struct shd_spec **specs = calloc(shd_tree_count(tree) + 1, sizeof(*specs));
-    int status;
+    struct shd_spec **specs;
+    int status = make_specs(&specs, tree, err);
 
-    if (!specs)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for specs");
-    status = shd_partitioner_mesh_axes(specs, partitioner, tree, err);
     if (status == SHD_OK)
-        return create_by(out, store, tree, specs, err);
-    free(specs);
-    return status;
+        status = shd_partitioner_mesh_axes(specs, partitioner, tree, err);
+    return create_by(out, store, tree, specs, status, err);
 }
 
 int shd_params_create_auto(struct shd_params **out, struct shd_store *store,
                            const struct shd_tree *tree, const struct shd_auto_options *options,
                            struct shd_error *err)
 {
-    struct shd_spec **specs = calloc(shd_tree_count(tree) + 1, sizeof(*specs));
-    int status;
+    struct shd_spec **specs;
+    int status = make_specs(&specs, tree, err);
 
-    if (!specs)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for specs");
-    status = shd_auto_shard(specs, tree, store->mesh, options, err);
     if (status == SHD_OK)
-        return create_by(out, store, tree, specs, err);
-    free(specs);
-    return status;
+        status = shd_auto_shard(specs, tree, store->mesh, options, err);
+    return create_by(out, store, tree, specs, status, err);
 }
 
 void params_drop(struct shd_params *params, size_t leaf)

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/params.h"
+
 static int no_memory(struct shd_error *err)
 {
     return shd_error_set(err, SHD_ENOMEM, "no memory for a partitioned function");
@@ -153,23 +155,6 @@ static int copy_tree(struct shd_tree *out, const struct shd_tree *tree, struct s
     return status;
 }
 
-static int bind_leaf(struct shd_sharding *out, const struct shd_mesh *mesh,
-                     const struct shd_spec *spec, const struct shd_leaf *leaf,
-                     struct shd_error *err)
-{
-    struct shd_error why;
-    int status = SHD_OK;
-
-    if (spec)
-        status = shd_sharding_bind(out, mesh, spec, leaf->rank, &why);
-    else
-        shd_sharding_init(out, mesh, leaf->rank);
-    if (status == SHD_OK)
-        status = shd_sharding_check(out, leaf->shape, &why);
-    return status == SHD_OK ? status
-                            : shd_error_set(err, status, "'%.100s': %s", leaf->name, why.text);
-}
-
 /* Find and bind the specs of a complete tree's leaves. */
 static int bind_tree(struct compiled_tree *t, const struct shd_resources *resources,
                      const struct shd_mesh *mesh, struct shd_error *err)
@@ -183,7 +168,8 @@ static int bind_tree(struct compiled_tree *t, const struct shd_resources *resour
         return no_memory(err);
     status = shd_prefix_specs(t->specs, t->tree, resources->entries, resources->nentries, err);
     for (size_t i = 0; !status && i < n; i++)
-        status = bind_leaf(&t->shardings[i], mesh, t->specs[i], shd_tree_leaf(t->tree, i), err);
+        status =
+            params_bind_leaf(&t->shardings[i], mesh, t->specs[i], shd_tree_leaf(t->tree, i), err);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* partition.h - partitioned and compiled functions, shared by the files of sim/api.
+/* partition.h - partitioned and compiled functions, shared by the files of the room.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* store.h - a store, shared by the files of sim/api.
+/* store.h - a store, shared by the files of the room.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
