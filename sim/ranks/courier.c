@@ -87,8 +87,10 @@ static struct courier {
     _Atomic bool busy;                      /* one of the two is not empty */
     int64_t looked_ns, beat_ns;
     uint32_t nlooks;
-    int64_t *silent_ns, *left_ns; /* by rank: time since the rank was heard, and since it left */
-    bool *left;
+    struct peer {
+        int64_t silent_ns, left_ns; /* time since the rank was heard, and since it left */
+        bool left;
+    } * peers; /* by rank */
     int nleft;
     bool started; /* the wire has begun */
     int told;     /* file descriptor of the original standard error, which the rank may have
@@ -256,17 +258,17 @@ void ranks_listen(uint64_t session, ranks_deliver_fn deliver, void *arg)
 
 static void hear(const struct letter *letter)
 {
-    int rank = letter->parcel.peer;
+    struct peer *peer = &courier.peers[letter->parcel.peer];
 
-    if (letter->data[0] == WORD_LEFT && !courier.left[rank]) {
-        courier.left[rank] = true;
+    if (letter->data[0] == WORD_LEFT && !peer->left) {
+        peer->left = true;
         courier.nleft++;
     }
 }
 
 static void receive(struct letter *letter)
 {
-    courier.silent_ns[letter->parcel.peer] = 0;
+    courier.peers[letter->parcel.peer].silent_ns = 0;
     if (letter->envelope.session == SESSION_COURIER) {
         hear(letter);
         letter_done(letter);
@@ -431,12 +433,13 @@ static void look_for_silence(void)
     if (passed_ns > LOOK_MAX_NS)
         passed_ns = LOOK_MAX_NS;
     for (int r = 0; r < courier.count; r++) {
-        courier.silent_ns[r] += passed_ns;
-        courier.left_ns[r] += courier.left[r] ? passed_ns : 0;
-        if (courier.left_ns[r] > LEFT_NS && needs(r))
+        struct peer *peer = &courier.peers[r];
+
+        peer->silent_ns += passed_ns;
+        peer->left_ns += peer->left ? passed_ns : 0;
+        if (peer->left_ns > LEFT_NS && needs(r))
             lose(r, "has ended while others need it");
-        if (listens_to(r) && !courier.left[r] &&
-            courier.silent_ns[r] > SILENCE_NS + courier.me * BEAT_NS / 4)
+        if (listens_to(r) && !peer->left && peer->silent_ns > SILENCE_NS + courier.me * BEAT_NS / 4)
             lose(r, "has said nothing for 3 s");
     }
     if (now_ns - courier.beat_ns < BEAT_NS)
@@ -600,10 +603,8 @@ static bool allocate(void)
     size_t n = (size_t)courier.count;
 
     courier.names = calloc(n, sizeof *courier.names);
-    courier.silent_ns = calloc(n, sizeof *courier.silent_ns);
-    courier.left_ns = calloc(n, sizeof *courier.left_ns);
-    courier.left = calloc(n, sizeof *courier.left);
-    return courier.names && courier.silent_ns && courier.left_ns && courier.left;
+    courier.peers = calloc(n, sizeof *courier.peers);
+    return courier.names && courier.peers;
 }
 
 static void *courier_main(void *ready)
@@ -674,8 +675,6 @@ void ranks_end(void)
     courier.started = false;
     letters_fini();
     free(courier.names);
-    free(courier.silent_ns);
-    free(courier.left_ns);
-    free(courier.left);
+    free(courier.peers);
     courier.count = 1;
 }
