@@ -102,6 +102,18 @@ static void keep(struct span_bundle **list, struct span_bundle *bundle)
     *list = bundle;
 }
 
+/* The group over several ranks that has a hash, or NULL.  Called with the run's lock held. */
+static const struct run_group *find_spanning(const struct run *run, uint64_t hash)
+{
+    struct map_walk walk = map_find(&run->group_map, hash);
+    uint32_t i;
+
+    while ((i = map_next(&walk)) != MAP_NONE)
+        if (run->groups[i]->away && run->groups[i]->hash == hash)
+            return run->groups[i];
+    return NULL;
+}
+
 /* Deliver a bundle, which owns its letter until it is given back. */
 static void deliver_bundle(struct remote *remote, int from, const void *letter)
 {
@@ -120,9 +132,7 @@ static void deliver_bundle(struct remote *remote, int from, const void *letter)
         ranks_abort("no memory for a letter of another rank");
     *b = (struct span_bundle){
         .group = head->group, .number = head->number, .from = from, .letter = letter};
-    group = run->buckets[b->group % RUN_GROUP_BUCKETS];
-    while (group && !(group->away && group->hash == b->group))
-        group = group->next;
+    group = find_spanning(run, b->group);
     if (group)
         span_deliver(span_of(group), b);
     else

@@ -15,6 +15,7 @@
 #include <shd/mesh.h>
 #include <shd/run.h>
 
+#include "base/map.h"
 #include "base/turns.h"
 #include "base/wait.h"
 #include "coll/coll.h"
@@ -31,8 +32,6 @@ enum device_state {
 
 /* Room for the call that a device waits in, as in "all-reduce (layer0.mlp)"; longer text is cut. */
 #define DEVICE_WHAT_MAX 80
-/* Buckets of a device's seat table; a program has a few seats for each set of axes that it uses. */
-#define DEVICE_SEAT_BUCKETS 32
 
 struct device_seat; /* a cached seat of the device, see group.c */
 struct axes_group;  /* a group indexed by axes, see group.c */
@@ -48,7 +47,9 @@ struct shd_device {
     uint64_t sent_bytes;         /* only in large runs; otherwise the matrix has it */
     void *tmp;                   /* transport buffer of collectives; host memory */
     uint64_t tmp_bytes;
-    struct device_seat *seats[DEVICE_SEAT_BUCKETS];
+    struct device_seat *seats; /* nseats, which seat_map finds by request */
+    uint32_t nseats;
+    struct map seat_map;
 
     struct run_group **groups; /* groups that it is a member of; guarded by the run's lock */
     size_t ngroups;
@@ -61,9 +62,6 @@ struct shd_device {
     struct shd_error error;
     pthread_t thread;
 };
-
-/* Buckets of the run's tables of groups; chains are short up to some thousand groups. */
-#define RUN_GROUP_BUCKETS 256
 
 /* Threads wait at the gate until all of them have started, or go home if one could not be
  * created. */
@@ -93,9 +91,12 @@ struct run {
     _Atomic uint32_t ended;   /* event: all devices have ended */
     pthread_mutex_t lock;     /* guards the following fields, group membership, and changes of
                                  state */
-    struct run_group *buckets[RUN_GROUP_BUCKETS];
-    struct run_group *groups; /* all groups */
-    struct axes_group *by_axes[RUN_GROUP_BUCKETS];
+    struct run_group **groups; /* ngroups, which group_map finds by their hash */
+    uint32_t ngroups;
+    struct map group_map;
+    struct axes_group *by_axes; /* nby_axes, which axes_map finds by axes and number */
+    uint32_t nby_axes;
+    struct map axes_map;
 
     struct away *away;    /* the devices that are not here; NULL: all are here */
     _Atomic bool settled; /* no device, here or away, can go on */

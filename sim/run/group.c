@@ -23,7 +23,6 @@
 /* A cached seat of a device, by its request: axes in order (4 bits each), or the two positions of a
  * pair. */
 struct device_seat {
-    struct device_seat *next;
     uint64_t packed;
     uint32_t naxes; /* PAIR_NAXES: a pair; CHANNEL_NAXES: a channel between two positions */
     struct run_seat seat;
@@ -32,8 +31,7 @@ struct device_seat {
 /* A group indexed by its axes, so that only the first member that requests it has to list the
  * others. */
 struct axes_group {
-    struct axes_group *next; /* in its bucket */
-    uint64_t packed;         /* as in a seat */
+    uint64_t packed; /* as in a seat */
     uint32_t naxes;
     int32_t id; /* among the groups over these axes */
     struct run_group *group;
@@ -41,7 +39,7 @@ struct axes_group {
 
 /* Multiplicative hashing by 2^64 divided by the golden ratio (Knuth, The Art of Computer
  * Programming, volume 3, 6.4); the upper, best mixed bits are folded into the lower ones, which
- * select the bucket. */
+ * select the slot of a map. */
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
@@ -118,11 +116,13 @@ static bool reserve_lists(struct run_group *group)
     return true;
 }
 
-/* Called with the run's lock held, which also guards which members have ended already. */
-static void link_group(struct run *run, struct run_group *group)
+/* Called with the run's lock held, which also guards which members have ended already.  False: no
+ * memory. */
+static bool link_group(struct run *run, struct run_group *group)
 {
-    struct run_group **bucket = &run->buckets[group->hash % RUN_GROUP_BUCKETS];
-
+    if (!array_make_room(&run->groups, run->ngroups, sizeof(struct run_group *)) ||
+        !map_add(&run->group_map, group->hash, run->ngroups))
+        return false;
     for (uint32_t m = 0; m < group->nmembers; m++) {
         struct shd_device *dev = group->devices[m];
 
@@ -130,10 +130,8 @@ static void link_group(struct run *run, struct run_group *group)
         if (atomic_load(&dev->state) != DEVICE_LIVE)
             wait_lose_member(&group->barrier);
     }
-    group->next = *bucket;
-    *bucket = group;
-    group->next_all = run->groups;
-    run->groups = group;
+    run->groups[run->ngroups++] = group;
+    return true;
 }
 
 /* Called with the run's lock held.  NULL: no memory. */
@@ -141,9 +139,12 @@ static struct run_group *find_or_create(struct run *run, const int32_t *members,
                                         bool channel)
 {
     uint64_t hash = hash_members(members, nmembers);
-    struct run_group *group = run->buckets[hash % RUN_GROUP_BUCKETS];
+    struct map_walk walk = map_find(&run->group_map, hash);
+    struct run_group *group;
+    uint32_t i;
 
-    for (; group; group = group->next) {
+    while ((i = map_next(&walk)) != MAP_NONE) {
+        group = run->groups[i];
         if (group->hash == hash && group->nmembers == nmembers && channel == !!group->mailbox &&
             !memcmp(group->members, members, nmembers * sizeof(*members)))
             return group;
@@ -151,11 +152,11 @@ static struct run_group *find_or_create(struct run *run, const int32_t *members,
     group = create_group(run, members, nmembers, hash);
     if (group && channel)
         group->mailbox = mailbox_create();
-    if (!group || !reserve_lists(group) || (channel ? !group->mailbox : !join_away(run, group))) {
+    if (!group || !reserve_lists(group) || (channel ? !group->mailbox : !join_away(run, group)) ||
+        !link_group(run, group)) {
         destroy_group(run, group);
         return NULL;
     }
-    link_group(run, group);
     return group;
 }
 
@@ -223,16 +224,15 @@ int run_group_of_list(struct run_seat *out, struct shd_device *dev, const int32_
     return list_or_channel(out, dev, members, nmembers, false, err);
 }
 
-static struct device_seat **bucket_of(struct shd_device *dev, uint64_t packed, uint32_t naxes)
+static bool find_seat(struct run_seat *out, const struct shd_device *dev, uint64_t packed,
+                      uint32_t naxes)
 {
-    return &dev->seats[mix(naxes, packed) % DEVICE_SEAT_BUCKETS];
-}
+    struct map_walk walk = map_find(&dev->seat_map, mix(naxes, packed));
+    uint32_t i;
 
-static bool find_seat(struct run_seat *out, struct shd_device *dev, uint64_t packed, uint32_t naxes)
-{
-    for (struct device_seat *s = *bucket_of(dev, packed, naxes); s; s = s->next) {
-        if (s->packed == packed && s->naxes == naxes) {
-            *out = s->seat;
+    while ((i = map_next(&walk)) != MAP_NONE) {
+        if (dev->seats[i].packed == packed && dev->seats[i].naxes == naxes) {
+            *out = dev->seats[i].seat;
             return true;
         }
     }
@@ -242,13 +242,10 @@ static bool find_seat(struct run_seat *out, struct shd_device *dev, uint64_t pac
 static int keep_seat(struct shd_device *dev, uint64_t packed, uint32_t naxes, struct run_seat seat,
                      struct shd_error *err)
 {
-    struct device_seat **bucket = bucket_of(dev, packed, naxes);
-    struct device_seat *kept = malloc(sizeof(*kept));
-
-    if (!kept)
+    if (!array_make_room(&dev->seats, dev->nseats, sizeof(*dev->seats)) ||
+        !map_add(&dev->seat_map, mix(naxes, packed), dev->nseats))
         return shd_error_set(err, SHD_ENOMEM, "no memory for a place in a group");
-    *kept = (struct device_seat){*bucket, packed, naxes, seat};
-    *bucket = kept;
+    dev->seats[dev->nseats++] = (struct device_seat){packed, naxes, seat};
     return SHD_OK;
 }
 
@@ -273,22 +270,22 @@ static struct run_group *group_over_axes(struct run *run, const struct shd_group
                                          int32_t id, uint64_t packed, uint32_t naxes)
 {
     uint64_t hash = mix(mix(naxes, packed), (uint32_t)id);
-    struct axes_group **bucket = &run->by_axes[hash % RUN_GROUP_BUCKETS];
-    struct axes_group *made;
+    struct map_walk walk = map_find(&run->axes_map, hash);
+    struct run_group *group;
+    uint32_t i;
 
-    for (struct axes_group *g = *bucket; g; g = g->next)
+    while ((i = map_next(&walk)) != MAP_NONE) {
+        const struct axes_group *g = &run->by_axes[i];
+
         if (g->packed == packed && g->naxes == naxes && g->id == id)
             return g->group;
-    made = malloc(sizeof(*made));
-    if (!made)
-        return NULL;
-    *made = (struct axes_group){*bucket, packed, naxes, id, list_group(run, groups, id)};
-    if (!made->group) {
-        free(made);
-        return NULL;
     }
-    *bucket = made;
-    return made->group;
+    group = list_group(run, groups, id);
+    if (!group || !array_make_room(&run->by_axes, run->nby_axes, sizeof(*run->by_axes)) ||
+        !map_add(&run->axes_map, hash, run->nby_axes))
+        return NULL;
+    run->by_axes[run->nby_axes++] = (struct axes_group){packed, naxes, id, group};
+    return group;
 }
 
 static int seat_over_axes(struct run_seat *out, struct shd_device *dev,
@@ -356,34 +353,20 @@ int run_group_of_channel(struct run_seat *out, struct shd_device *dev, int32_t f
 
 void run_group_fini_seats(struct shd_device *dev)
 {
-    for (size_t i = 0; i < DEVICE_SEAT_BUCKETS; i++) {
-        while (dev->seats[i]) {
-            struct device_seat *seat = dev->seats[i];
-
-            dev->seats[i] = seat->next;
-            free(seat);
-        }
-    }
+    free(dev->seats);
+    map_fini(&dev->seat_map);
     free(dev->groups);
     dev->groups = NULL;
 }
 
 void run_group_fini_all(struct run *run)
 {
-    while (run->groups) {
-        struct run_group *group = run->groups;
-
-        run->groups = group->next_all;
-        destroy_group(run, group);
-    }
-    for (size_t i = 0; i < RUN_GROUP_BUCKETS; i++) {
-        while (run->by_axes[i]) {
-            struct axes_group *g = run->by_axes[i];
-
-            run->by_axes[i] = g->next;
-            free(g);
-        }
-    }
+    for (uint32_t i = 0; i < run->ngroups; i++)
+        destroy_group(run, run->groups[i]);
+    free(run->groups);
+    map_fini(&run->group_map);
+    free(run->by_axes);
+    map_fini(&run->axes_map);
 }
 
 void run_device_end(struct shd_device *dev, enum device_state state)
@@ -409,9 +392,9 @@ void run_group_call_off(struct run *run, enum run_verdict verdict)
     if (verdict == RUN_STUCK)
         atomic_store(&run->settled, true);
     pthread_mutex_lock(&run->lock);
-    for (struct run_group *group = run->groups; group; group = group->next_all) {
-        wait_poke(&group->barrier);
-        wait_signal(&group->event);
+    for (uint32_t i = 0; i < run->ngroups; i++) {
+        wait_poke(&run->groups[i]->barrier);
+        wait_signal(&run->groups[i]->event);
     }
     pthread_mutex_unlock(&run->lock);
 }

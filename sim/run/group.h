@@ -47,9 +47,7 @@ struct run_group {
                                a channel */
     _Atomic uint32_t event; /* moves when a wait for members that are away must look again */
 
-    uint64_t hash;
-    struct run_group *next;     /* in its bucket; guarded by the run's lock */
-    struct run_group *next_all; /* guarded by the run's lock */
+    uint64_t hash; /* of its members */
 };
 
 /* A device's place in a group. */
