@@ -27,7 +27,7 @@ static void run(const struct kern_kernel *kernel, const union kern_desc *desc, c
         .nthreads = TEST_THREADS,
     };
 
-    flops_differ += kernel->run(desc, &args) != kernel->flops(desc, offsets);
+    flops_differ += kernel->run(desc, &args) != kern_flops(kernel, desc, offsets);
     free(args.workspace);
 }
 
@@ -408,7 +408,7 @@ static void test_counts(void)
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const struct kern_kernel *kernel = counts[i].kernel;
 
-        ok(kernel->flops(&counts[i].d, offsets) == counts[i].flops, "%s: flops", kernel->name);
+        ok(kern_flops(kernel, &counts[i].d, offsets) == counts[i].flops, "%s: flops", kernel->name);
         ok(kernel->bytes(&counts[i].d, offsets) == counts[i].bytes, "%s: bytes", kernel->name);
     }
 }

@@ -88,12 +88,6 @@ static uint64_t run_causal(const union kern_desc *desc, const struct kern_args *
     return kern_parallel(task, &run, (run.nrows + ROWS - 1) / ROWS, args->nthreads);
 }
 
-static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
-{
-    (void)desc, (void)offsets;
-    return 0;
-}
-
 /* Pairs of a query and a key that it sees, over these two dimensions.  The first queries see no
  * key; then each sees one key more than the one before, until they see all. */
 static uint64_t nseen(const struct kern_causal *c, int64_t diagonal)
@@ -179,10 +173,10 @@ static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t firs
 }
 
 /* The two masks are one kernel; padding has no queries. */
-#define KERNEL(called)                                                                    \
-    {                                                                                     \
-        .name = (called), .run = run_causal, .flops = flops, .bytes = bytes,              \
-        .error = error, .nest = nest_of, .cut = cut, .part = part                         \
+#define KERNEL(called)                                                                        \
+    {                                                                                         \
+        .name = (called), .run = run_causal, .bytes = bytes, .error = error, .nest = nest_of, \
+        .cut = cut, .part = part                                                              \
     }
 
 const struct kern_kernel kern_kernel_causal = KERNEL("causal");

@@ -74,12 +74,6 @@ static uint64_t id_bytes(const struct kern_embed *e)
     return kern_sat_mul(kern_elements(1, &e->tokens, 1), sizeof(int32_t));
 }
 
-static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
-{
-    (void)desc, (void)offsets;
-    return 0;
-}
-
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_embed *e = &desc->embed;
@@ -111,7 +105,6 @@ static void part_of_tokens(union kern_desc *desc, const struct kern_cut *cut, in
 
 const struct kern_kernel kern_kernel_embed = {.name = "embed",
                                               .run = run_embed,
-                                              .flops = flops,
                                               .bytes = bytes,
                                               .error = error,
                                               .cut = cut_tokens,

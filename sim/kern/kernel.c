@@ -9,11 +9,17 @@
 #include "kern/cut.h"
 #include "kern/error.h"
 
+uint64_t kern_flops(const struct kern_kernel *kernel, const union kern_desc *desc,
+                    const int64_t *offsets)
+{
+    return kernel->flops ? kernel->flops(desc, offsets) : 0;
+}
+
 uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_desc *desc)
 {
     const int64_t none[KERN_OFFSETS_MAX] = {0};
 
-    return kernel->dense_flops ? kernel->dense_flops(desc) : kernel->flops(desc, none);
+    return kernel->dense_flops ? kernel->dense_flops(desc) : kern_flops(kernel, desc, none);
 }
 
 uint64_t kern_model_flops(const struct kern_kernel *kernel, const union kern_desc *desc)

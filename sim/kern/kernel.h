@@ -63,7 +63,8 @@ struct kern_kernel {
     /* Returns the flops done, counted by its loops. */
     uint64_t (*run)(const union kern_desc *desc, const struct kern_args *args);
     /* The flops of run() at these offsets, in closed form (for a causal kernel, of the tiles that
-     * it works on); and the bytes that it reads and writes, each once. */
+     * it works on; NULL: none, it moves or compares); and the bytes that it reads and writes, each
+     * once. */
     uint64_t (*flops)(const union kern_desc *desc, const int64_t *offsets);
     uint64_t (*bytes)(const union kern_desc *desc, const int64_t *offsets);
     /* flops() with nothing skipped for a mask, independent of offsets: the convention of model
@@ -91,7 +92,9 @@ struct kern_kernel {
                  int64_t *offsets);
 };
 
-/* dense_flops(), or flops() if there is none. */
+/* flops(), and dense_flops() or else flops(). */
+uint64_t kern_flops(const struct kern_kernel *kernel, const union kern_desc *desc,
+                    const int64_t *offsets);
 uint64_t kern_dense_flops(const struct kern_kernel *kernel, const union kern_desc *desc);
 
 /* Model flops: kern_dense_flops() without again_flops(). */

@@ -113,12 +113,6 @@ static uint64_t run_pick_grad(const union kern_desc *desc, const struct kern_arg
     return run_tasks(desc, args, true);
 }
 
-static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
-{
-    (void)desc, (void)offsets;
-    return 0;
-}
-
 /* ids, and `narrays` arrays of [tokens][inner][choices]. */
 static uint64_t chosen_bytes(const struct kern_pick *p, uint64_t narrays)
 {
@@ -189,17 +183,11 @@ static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t firs
     desc->pick.tokens = count;
 }
 
-const struct kern_kernel kern_kernel_pick = {.name = "pick",
-                                             .run = run_pick,
-                                             .flops = flops,
-                                             .bytes = bytes,
-                                             .error = error,
-                                             .cut = cut,
-                                             .part = part};
+const struct kern_kernel kern_kernel_pick = {
+    .name = "pick", .run = run_pick, .bytes = bytes, .error = error, .cut = cut, .part = part};
 
 const struct kern_kernel kern_kernel_pick_grad = {.name = "pick_grad",
                                                   .run = run_pick_grad,
-                                                  .flops = flops,
                                                   .bytes = grad_bytes,
                                                   .error = grad_error,
                                                   .cut = grad_cut,

@@ -111,12 +111,6 @@ static uint64_t run_repeat_sum(const union kern_desc *desc, const struct kern_ar
     return run_tasks(desc, args, add_up);
 }
 
-static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
-{
-    (void)desc, (void)offsets;
-    return 0;
-}
-
 static uint64_t nelems(const struct kern_repeat *r, int64_t heads)
 {
     const int64_t extent[] = {r->outer, heads, r->inner};
@@ -188,13 +182,8 @@ static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t firs
     *(cut->dim ? &desc->repeat.inner : &desc->repeat.outer) = count;
 }
 
-const struct kern_kernel kern_kernel_repeat = {.name = "repeat",
-                                               .run = run_repeat,
-                                               .flops = flops,
-                                               .bytes = bytes,
-                                               .error = error,
-                                               .cut = cut,
-                                               .part = part};
+const struct kern_kernel kern_kernel_repeat = {
+    .name = "repeat", .run = run_repeat, .bytes = bytes, .error = error, .cut = cut, .part = part};
 
 const struct kern_kernel kern_kernel_repeat_sum = {.name = "repeat_sum",
                                                    .run = run_repeat_sum,

@@ -14,12 +14,6 @@
 #include "kern/kernel.h"
 #include "kern/nest.h"
 
-static uint64_t no_flops(const union kern_desc *desc, const int64_t *offsets)
-{
-    (void)desc, (void)offsets;
-    return 0;
-}
-
 /* ---- slots ---- */
 
 static uint64_t run_slots(const union kern_desc *desc, const struct kern_args *args)
@@ -73,7 +67,6 @@ static void part_of_groups(union kern_desc *desc, const struct kern_cut *cut, in
 
 const struct kern_kernel kern_kernel_slots = {.name = "slots",
                                               .run = run_slots,
-                                              .flops = no_flops,
                                               .bytes = slots_bytes,
                                               .error = slots_error,
                                               .cut = cut_groups,
@@ -126,7 +119,6 @@ static bool count_error(const union kern_desc *desc, struct kern_error *e)
 
 const struct kern_kernel kern_kernel_count = {.name = "count",
                                               .run = run_count,
-                                              .flops = no_flops,
                                               .bytes = count_bytes,
                                               .workspace_bytes = count_workspace_bytes,
                                               .error = count_error};

@@ -118,12 +118,6 @@ static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
     return kern_parallel(choose, &all, ntasks(all.k), args->nthreads);
 }
 
-static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
-{
-    (void)desc, (void)offsets;
-    return 0;
-}
-
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const int64_t scores[] = {desc->topk.tokens, desc->topk.classes};
@@ -162,7 +156,6 @@ static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t firs
 
 const struct kern_kernel kern_kernel_topk = {.name = "topk",
                                              .run = run,
-                                             .flops = flops,
                                              .bytes = bytes,
                                              .workspace_bytes = workspace_bytes,
                                              .error = error,

@@ -64,12 +64,6 @@ static uint64_t run_window(const union kern_desc *desc, const struct kern_args *
     return kern_parallel(task, &run, (desc->window.outer + ROWS - 1) / ROWS, args->nthreads);
 }
 
-static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
-{
-    (void)desc, (void)offsets;
-    return 0;
-}
-
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     (void)offsets;
@@ -126,10 +120,5 @@ static void part(union kern_desc *desc, const struct kern_cut *cut, int64_t firs
     *(cut->dim ? &desc->window.inner : &desc->window.outer) = count;
 }
 
-const struct kern_kernel kern_kernel_window = {.name = "window",
-                                               .run = run_window,
-                                               .flops = flops,
-                                               .bytes = bytes,
-                                               .error = error,
-                                               .cut = cut,
-                                               .part = part};
+const struct kern_kernel kern_kernel_window = {
+    .name = "window", .run = run_window, .bytes = bytes, .error = error, .cut = cut, .part = part};

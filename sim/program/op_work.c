@@ -30,7 +30,7 @@ uint64_t program_op_flops(const struct program *program, const struct program_op
                                      counted when the op was made */
         return op->dense_flops;
     program_op_offsets(program, op, position, offsets);
-    return op->kernel->flops(&op->desc, offsets);
+    return kern_flops(op->kernel, &op->desc, offsets);
 }
 
 bool program_op_skips(const struct program_op *op)
