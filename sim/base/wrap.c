@@ -52,3 +52,10 @@ void wrap_add(struct text *out, size_t width, size_t used, size_t indent, const 
     out->failed |= shown.failed;
     text_fini(&shown);
 }
+
+void wrap_join(struct text *out, size_t width, size_t used, size_t indent, struct text *sentence)
+{
+    wrap_add(out, width, used, indent, text_get(sentence));
+    out->failed |= sentence->failed;
+    text_fini(sentence);
+}

@@ -14,4 +14,7 @@
  * escaped by base/escape.h. */
 void wrap_add(struct text *out, size_t width, size_t used, size_t indent, const char *sentence);
 
+/* Append a finished text as wrap_add() does, pass on its `failed`, and free it. */
+void wrap_join(struct text *out, size_t width, size_t used, size_t indent, struct text *sentence);
+
 #endif /* BASE_WRAP_H */

@@ -54,9 +54,7 @@ static void add_strays(const struct replay_report *r, size_t width, struct text 
         text_addf(&line, "; all would along those of %s, which is taken without --mesh", mesh);
     }
     text_add(out, "  note      ");
-    wrap_add(out, width, 12, 12, text_get(&line));
-    out->failed |= line.failed;
-    text_fini(&line);
+    wrap_join(out, width, 12, 12, &line);
 }
 
 static void add_head(const struct replay_report *r, size_t width, struct text *out)
@@ -97,14 +95,7 @@ static void add_rows(const struct replay_report *r, struct text *out)
                  ? "\ncollectives   operand: of one device; received: in total; time: modelled\n"
                  : "\ncollectives   operand: bytes on one device; received: in total\n");
     table_init(&table, r->hardware ? "rllllrrrr" : "rllllrrr");
-    table_add(&table, "%s", "");
-    table_add(&table, "phase");
-    table_add(&table, "op");
-    table_add(&table, "axes");
-    table_add(&table, "groups");
-    table_add(&table, "count");
-    table_add(&table, "operand");
-    table_add(&table, "received");
+    table_heads(&table, "|phase|op|axes|groups|count|operand|received");
     if (r->hardware)
         table_add(&table, "time");
     for (size_t i = 0; i < r->rows->nrows; i++) {
@@ -232,9 +223,7 @@ static void add_time(const struct replay_report *r, size_t width, struct text *o
               "%s on %s for all collectives of a device, one after the other, nothing beside them",
               units_print_seconds(seconds, sizeof seconds, r->rows->seconds), r->hardware->name);
     text_add(out, "\nmodelled    ");
-    wrap_add(out, width, 12, 12, text_get(&line));
-    out->failed |= line.failed;
-    text_fini(&line);
+    wrap_join(out, width, 12, 12, &line);
 }
 
 /* ---- beside our own program ---- */
@@ -293,9 +282,7 @@ static void add_verdict(const struct replay_report *r, uint128 ours, size_t widt
                       100.0,
                   theirs > ours ? r->beside_name : r->capture->title, theirs > ours ? a : b,
                   theirs > ours ? b : a);
-    wrap_add(out, width, 0, 0, text_get(&line));
-    out->failed |= line.failed;
-    text_fini(&line);
+    wrap_join(out, width, 0, 0, &line);
 }
 
 static int add_beside(const struct replay_report *r, size_t width, struct text *out,
@@ -311,11 +298,7 @@ static int add_beside(const struct replay_report *r, size_t width, struct text *
     sum_theirs(theirs, r->rows);
     text_addf(out, "\nbeside %s, as shardsim plans it\n", r->beside_name);
     table_init(&table, "lrrrr");
-    table_add(&table, "op");
-    table_add(&table, "count");
-    table_add(&table, "received");
-    table_add(&table, "our count");
-    table_add(&table, "our received");
+    table_heads(&table, "op|count|received|our count|our received");
     for (int kind = 0; kind < COLL_NKINDS; kind++) {
         if (!theirs[kind].count && !ours[kind].count)
             continue;

@@ -225,7 +225,7 @@ static bool take_word(struct args_line *line, const struct args_word *word, char
     if (!word->take)
         return false;
     line->nwords++;
-    word->take(line, &row, arg, input + word->at);
+    word->take(&(struct args_value){line, &row, arg, input + word->at});
     return true;
 }
 
@@ -251,7 +251,7 @@ static error_t take_option(struct args_line *line, int key, char *arg)
         if (!row->take || line->table[i].key != key)
             continue;
         line->given[i] = true;
-        row->take(line, row, arg, line->inputs[i] + row->at);
+        row->take(&(struct args_value){line, row, arg, line->inputs[i] + row->at});
         return 0;
     }
     return ARGP_ERR_UNKNOWN;

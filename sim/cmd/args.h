@@ -43,12 +43,17 @@
     "  130  interrupted"
 
 struct args_line; /* a command line that is being parsed */
-struct args_row;
 
-/* Take the value `arg` of an option, or a word that is none, to the field at `at`.  A value that is
- * left out is NULL. */
-typedef void args_take(const struct args_line *line, const struct args_row *row, char *arg,
-                       void *at);
+/* The value of an option, or a word that is none. */
+struct args_value {
+    const struct args_line *line;
+    const struct args_row *row;
+    char *arg; /* NULL: left out */
+    void *at;  /* the field that it goes to */
+};
+
+/* Take a value to its field. */
+typedef void args_take(const struct args_value *value);
 
 struct args_row {
     const char *name; /* NULL: `help` is a heading of the rows behind it */

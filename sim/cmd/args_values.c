@@ -15,59 +15,62 @@
 #include "run/backend.h"
 
 /* Numbers in a field of some size. */
-static void store(const struct args_row *row, void *at, long n)
+static void store(const struct args_value *v, long n)
 {
-    if (row->size == sizeof(int32_t))
-        *(int32_t *)at = (int32_t)n;
+    if (v->row->size == sizeof(int32_t))
+        *(int32_t *)v->at = (int32_t)n;
     else
-        *(int64_t *)at = n;
+        *(int64_t *)v->at = n;
 }
 
-void args_switch(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+/* The count of a list. */
+static size_t *count_of(const struct args_value *v)
 {
-    (void)line, (void)row, (void)arg;
-    *(bool *)at = true;
+    return (size_t *)(void *)((char *)v->at - v->row->at + v->row->size);
 }
 
-void args_set(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+void args_switch(const struct args_value *v)
 {
-    (void)line, (void)arg;
-    store(row, at, row->least);
+    *(bool *)v->at = true;
 }
 
-void args_text(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+void args_set(const struct args_value *v)
 {
-    (void)line, (void)row;
-    *(const char **)at = arg;
+    store(v, v->row->least);
 }
 
-void args_count(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+void args_text(const struct args_value *v)
+{
+    *(const char **)v->at = v->arg;
+}
+
+void args_count(const struct args_value *v)
 {
     char *end;
-    long n = strtol(arg, &end, 10); /* LONG_MAX if too large */
+    long n = strtol(v->arg, &end, 10); /* LONG_MAX if too large */
 
-    if (!isdigit((unsigned char)*arg) || *end || n < row->least || n > row->most)
-        args_error(line, "--%s is '%s'; expected a whole number from %ld to %ld", row->name, arg,
-                   row->least, row->most);
-    store(row, at, n);
+    if (!isdigit((unsigned char)*v->arg) || *end || n < v->row->least || n > v->row->most)
+        args_error(v->line, "--%s is '%s'; expected a whole number from %ld to %ld", v->row->name,
+                   v->arg, v->row->least, v->row->most);
+    store(v, n);
 }
 
-void args_size(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+void args_size(const struct args_value *v)
 {
     long n = 0;
 
-    if (!asked_size(&n, arg, row->least, row->most))
-        args_error(line, "--%s is '%s'; expected a whole number from %ld to %ld (4k is 4096)",
-                   row->name, arg, row->least, row->most);
-    store(row, at, n);
+    if (!asked_size(&n, v->arg, v->row->least, v->row->most))
+        args_error(v->line, "--%s is '%s'; expected a whole number from %ld to %ld (4k is 4096)",
+                   v->row->name, v->arg, v->row->least, v->row->most);
+    store(v, n);
 }
 
-void args_bytes(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+void args_bytes(const struct args_value *v)
 {
     struct shd_error err;
 
-    if (units_parse_memory(at, arg, &err) != SHD_OK)
-        args_error(line, "--%s: %s", row->name, err.text);
+    if (units_parse_memory(v->at, v->arg, &err) != SHD_OK)
+        args_error(v->line, "--%s: %s", v->row->name, err.text);
 }
 
 /* The number of the word among those in "a|b|c", or -1. */
@@ -95,39 +98,38 @@ static void add_words(struct text *out, const char *words)
     }
 }
 
-void args_choice(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+void args_choice(const struct args_value *v)
 {
-    int found = arg ? find_word(row->value, arg) : (int)row->least;
+    int found = v->arg ? find_word(v->row->value, v->arg) : (int)v->row->least;
     struct text words = TEXT_INIT;
 
     if (found < 0) {
-        add_words(&words, row->value);
-        args_error(line, "--%s is '%s'; expected %s", row->name, arg, text_get(&words));
+        add_words(&words, v->row->value);
+        args_error(v->line, "--%s is '%s'; expected %s", v->row->name, v->arg, text_get(&words));
     }
-    store(row, at, found);
+    store(v, found);
 }
 
-void args_list(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+void args_list(const struct args_value *v)
 {
-    size_t *n = (size_t *)(void *)((char *)at - row->at + row->size);
+    size_t *n = count_of(v);
 
-    if (*n == (size_t)row->most)
-        args_error(line, "--%s more than %ld times", row->name, row->most);
-    ((const char **)at)[(*n)++] = arg;
+    if (*n == (size_t)v->row->most)
+        args_error(v->line, "--%s more than %ld times", v->row->name, v->row->most);
+    ((const char **)v->at)[(*n)++] = v->arg;
 }
 
-void args_words(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+void args_words(const struct args_value *v)
 {
-    size_t *n = (size_t *)(void *)((char *)at - row->at + row->size);
+    size_t *n = count_of(v);
 
-    (void)line;
-    (*(const char ***)at)[(*n)++] = arg;
+    (*(const char ***)v->at)[(*n)++] = v->arg;
 }
 
-void args_memory(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+void args_memory(const struct args_value *v)
 {
-    if (!backend_find(arg))
-        args_error(line, "--%s is '%s'; expected mmap, malloc%s", row->name, arg,
+    if (!backend_find(v->arg))
+        args_error(v->line, "--%s is '%s'; expected mmap, malloc%s", v->row->name, v->arg,
                    backend_find("jemalloc") ? " or jemalloc" : "");
-    *(const char **)at = arg;
+    *(const char **)v->at = v->arg;
 }

@@ -24,24 +24,23 @@ struct options {
     const char *output;
 };
 
-static void take_size(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+static void take_size(const struct args_value *v)
 {
     struct shd_error err;
 
-    (void)row;
-    if (units_parse_bytes(at, arg, &err) != SHD_OK)
-        args_error(line, "%s", err.text);
+    if (units_parse_bytes(v->at, v->arg, &err) != SHD_OK)
+        args_error(v->line, "%s", err.text);
 }
 
-static void take_sizes(const struct args_line *line, const struct args_row *row, char *arg,
-                       void *at)
+static void take_sizes(const struct args_value *v)
 {
-    struct options *o = at;
+    struct options *o = v->at;
+    char *rest;
 
-    for (char *part = strtok_r(arg, ",", &arg); part; part = strtok_r(NULL, ",", &arg)) {
+    for (char *part = strtok_r(v->arg, ",", &rest); part; part = strtok_r(NULL, ",", &rest)) {
         if (o->bench.nsizes == BENCH_SIZES_MAX)
-            args_error(line, "more than %d sizes", BENCH_SIZES_MAX);
-        take_size(line, row, part, &o->bench.sizes[o->bench.nsizes++]);
+            args_error(v->line, "more than %d sizes", BENCH_SIZES_MAX);
+        take_size(&(struct args_value){v->line, v->row, part, &o->bench.sizes[o->bench.nsizes++]});
     }
 }
 
@@ -56,30 +55,29 @@ static void add_op(const struct args_line *line, struct bench *bench, const char
     bench->ops[bench->nops++] = kind;
 }
 
-static void take_ops(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+static void take_ops(const struct args_value *v)
 {
-    struct options *o = at;
+    struct options *o = v->at;
+    char *rest;
 
-    (void)row;
     o->bench.nops = 0;
-    if (!strcmp(arg, "all")) {
+    if (!strcmp(v->arg, "all")) {
         for (int k = 0; k < COLL_NKINDS; k++)
             if (k != COLL_SEND_RECV) /* for two */
                 o->bench.ops[o->bench.nops++] = k;
         return;
     }
-    for (char *part = strtok_r(arg, ",", &arg); part; part = strtok_r(NULL, ",", &arg))
-        add_op(line, &o->bench, part);
+    for (char *part = strtok_r(v->arg, ",", &rest); part; part = strtok_r(NULL, ",", &rest))
+        add_op(v->line, &o->bench, part);
 }
 
-static void take_dtype(const struct args_line *line, const struct args_row *row, char *arg,
-                       void *at)
+static void take_dtype(const struct args_value *v)
 {
-    enum shd_dtype *dtype = at;
+    enum shd_dtype *dtype = v->at;
 
-    (void)row;
-    if (shd_dtype_parse(dtype, arg, NULL) != SHD_OK || *dtype >= SHD_NCOMPUTE_DTYPES)
-        args_error(line, "--dtype is '%s'; expected float32, float64, bfloat16 or float16", arg);
+    if (shd_dtype_parse(dtype, v->arg, NULL) != SHD_OK || *dtype >= SHD_NCOMPUTE_DTYPES)
+        args_error(v->line, "--dtype is '%s'; expected float32, float64, bfloat16 or float16",
+                   v->arg);
 }
 
 #define AT(field) ARGS_AT(struct options, field)

@@ -60,14 +60,12 @@ static const struct args_row sides_rows[] = {
 
 const struct args_part common_sides = {.rows = sides_rows};
 
-void common_save(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+void common_save(const struct args_value *v)
 {
-    struct save *save = at;
+    struct save *save = v->at;
 
-    (void)line;
-    (void)row;
     save->wanted = true;
-    save->path = arg;
+    save->path = v->arg;
 }
 
 /* ---- one strategy ---- */
@@ -85,28 +83,29 @@ const struct args_part common_chosen = {chosen_rows,
 
 /* ---- where a drawing goes ---- */
 
-static void take_output(const struct args_line *line, const struct args_row *row, char *arg,
-                        void *at)
+static void take_output(const struct args_value *v)
 {
-    size_t length = strlen(arg);
+    size_t length = strlen(v->arg);
 
-    if (!picture_is_name(arg) && (length < 4 || strcmp(arg + length - 4, ".txt") != 0))
-        args_error(line, "--output is '%s'; expected a name that ends in .svg, .png or .txt", arg);
-    args_text(line, row, arg, at);
+    if (!picture_is_name(v->arg) && (length < 4 || strcmp(v->arg + length - 4, ".txt") != 0))
+        args_error(v->line, "--output is '%s'; expected a name that ends in .svg, .png or .txt",
+                   v->arg);
+    args_text(v);
 }
 
 /* Whether in colours, of a bool. */
-static void take_colour(const struct args_line *line, const struct args_row *row, char *arg,
-                        void *at)
+static void take_colour(const struct args_value *v)
 {
-    const struct args_row choice = {row->name,   row->letter,   row->value, NULL, 0,
-                                    sizeof(int), SCREEN_ALWAYS, 0,          NULL};
+    const struct args_row row = {.name = v->row->name,
+                                 .value = v->row->value,
+                                 .size = sizeof(enum screen_colour),
+                                 .least = v->row->least};
     enum screen_colour colour;
     struct screen screen;
 
-    args_choice(line, &choice, arg, &colour);
+    args_choice(&(struct args_value){v->line, &row, v->arg, &colour});
     screen_init(&screen, stdout, colour);
-    *(bool *)at = screen.colour;
+    *(bool *)v->at = screen.colour;
 }
 
 static const struct args_row canvas_rows[] = {
@@ -114,16 +113,16 @@ static const struct args_row canvas_rows[] = {
      "Write to a file: FILE.svg or FILE.png as a picture, FILE.txt as text"},
     {"ascii", 0, NULL, args_switch, ARGS_AT(struct canvas, style.ascii), 0, 0,
      "Draw with ASCII characters only"},
-    {"color", ARGS_BARE, ARGS_COLOUR, take_colour, ARGS_AT(struct canvas, style.colour), 0, 0,
-     COMMON_COLOUR_DOC},
+    {"color", ARGS_BARE, ARGS_COLOUR, take_colour, ARGS_AT(struct canvas, style.colour),
+     SCREEN_ALWAYS, 0, COMMON_COLOUR_DOC},
     {0}};
 
 const struct args_part common_canvas = {.rows = canvas_rows};
 
-void common_picture(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+void common_picture(const struct args_value *v)
 {
-    if (!picture_is_name(arg))
-        args_error(line, "--%s is '%s'; expected a name that ends in " PICTURE_NAMES, row->name,
-                   arg);
-    args_text(line, row, arg, at);
+    if (!picture_is_name(v->arg))
+        args_error(v->line, "--%s is '%s'; expected a name that ends in " PICTURE_NAMES,
+                   v->row->name, v->arg);
+    args_text(v);
 }

@@ -19,36 +19,34 @@
 #define SECONDS_DEFAULT 5
 #define SECONDS_MAX 86400 /* a day */
 
-static void take_columns(const struct args_line *line, const struct args_row *row, char *arg,
-                         void *at)
+static void take_columns(const struct args_value *v)
 {
-    struct comparison *o = at;
+    struct comparison *o = v->at;
     char *rest = NULL;
 
-    (void)row;
-    for (char *name = strtok_r(arg, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+    for (char *name = strtok_r(v->arg, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
         if (!compare_find_columns(o->columns, name))
-            args_error(line,
+            args_error(v->line,
                        "--columns: no column '%s'; expected names as in --format=csv, or "
                        "all%s",
                        name, compare_hint(name).text);
         o->has_columns = true;
     }
     if (!o->has_columns)
-        args_error(line, "--columns names none; expected keys as CSV has them, headings, or all");
+        args_error(v->line,
+                   "--columns names none; expected keys as CSV has them, headings, or all");
 }
 
-static void take_sort(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+static void take_sort(const struct args_value *v)
 {
-    int *sort = at;
+    int *sort = v->at;
 
-    (void)row;
-    *sort = compare_find_sort(arg);
+    *sort = compare_find_sort(v->arg);
     if (*sort < 0)
-        args_error(line,
+        args_error(v->line,
                    "--sort: no column of numbers '%s'; expected a name as in "
                    "--format=csv%s",
-                   arg, compare_hint(arg).text);
+                   v->arg, compare_hint(v->arg).text);
 }
 
 static void find_format(const struct args_line *line, void *input)

@@ -20,20 +20,18 @@ struct options {
     const char *output;
 };
 
-static void take_target(const struct args_line *line, const struct args_row *row, char *arg,
-                        void *at)
+static void take_target(const struct args_value *v)
 {
-    const struct export_target **target = at;
+    const struct export_target **target = v->at;
     struct nearest near;
 
-    (void)row;
-    *target = export_find(arg);
-    nearest_init(&near, arg);
+    *target = export_find(v->arg);
+    nearest_init(&near, v->arg);
     for (size_t i = 0; export_targets[i]; i++)
         nearest_add(&near, export_targets[i]->name);
     if (!*target)
-        args_error(line, "no target '%s'; expected jax, megatron, pytorch or torchtitan%s", arg,
-                   nearest_hint(&near).text);
+        args_error(v->line, "no target '%s'; expected jax, megatron, pytorch or torchtitan%s",
+                   v->arg, nearest_hint(&near).text);
 }
 
 static void check(const struct args_line *line, void *input)

@@ -26,45 +26,40 @@ static const struct conversion_source sources[] = {
 
 #define SIZE_LIMIT (1L << 30)
 
-static void take_source(const struct args_line *line, const struct args_row *row, char *arg,
-                        void *at)
+static void take_source(const struct args_value *v)
 {
-    const struct conversion_source **source = at;
+    const struct conversion_source **source = v->at;
     struct nearest near;
 
-    (void)row;
-    nearest_init(&near, arg);
+    nearest_init(&near, v->arg);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
-        if (!strcmp(sources[i].name, arg))
+        if (!strcmp(sources[i].name, v->arg))
             *source = &sources[i];
         nearest_add(&near, sources[i].name);
     }
     if (!*source)
-        args_error(line, "no source '%s'; expected one of %s%s", arg, SOURCES,
+        args_error(v->line, "no source '%s'; expected one of %s%s", v->arg, SOURCES,
                    nearest_hint(&near).text);
 }
 
-static void take_names(const struct args_line *line, const struct args_row *row, char *arg,
-                       void *at)
+static void take_names(const struct args_value *v)
 {
     int i = 0;
 
-    (void)row;
-    while (i < NAMES_T5X && strcmp(names_systems[i], arg) != 0)
+    while (i < NAMES_T5X && strcmp(names_systems[i], v->arg) != 0)
         i++;
     if (i == NAMES_T5X)
-        args_error(line, "no names '%s'; expected one of %s", arg, NAMES);
-    *(enum names_system *)at = (enum names_system)i;
+        args_error(v->line, "no names '%s'; expected one of %s", v->arg, NAMES);
+    *(enum names_system *)v->at = (enum names_system)i;
 }
 
-static void take_with(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+static void take_with(const struct args_value *v)
 {
-    struct conversion *o = at;
+    struct conversion *o = v->at;
 
-    (void)row;
     if (o->nwith == IMPORT_FILES_MAX)
-        args_error(line, "over %d files by --with", IMPORT_FILES_MAX);
-    o->with[o->nwith++].path = arg;
+        args_error(v->line, "over %d files by --with", IMPORT_FILES_MAX);
+    o->with[o->nwith++].path = v->arg;
 }
 
 #define AT(field) ARGS_AT(struct conversion, field)

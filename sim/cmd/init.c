@@ -9,14 +9,12 @@
 #include "cmd/cmd.h"
 #include "jobs/first_scenario.h"
 
-static void take_model(const struct args_line *line, const struct args_row *row, char *arg,
-                       void *at)
+static void take_model(const struct args_value *v)
 {
     struct shd_error err;
 
-    (void)row;
-    if (first_scenario_model(at, arg, &err) != SHD_OK)
-        args_error(line, "%s", err.text);
+    if (first_scenario_model(v->at, v->arg, &err) != SHD_OK)
+        args_error(v->line, "%s", err.text);
 }
 
 static void check_sizes(const struct args_line *line, void *input)

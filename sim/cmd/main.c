@@ -121,10 +121,8 @@ static int join_ranks(void)
     struct shd_error err;
     int status = ranks_begin(&err);
 
-    if (status != SHD_OK) {
-        cmd_error("%s", err.text);
-        return CMD_CANNOT;
-    }
+    if (status != SHD_OK)
+        return cmd_cannot(&err);
     atexit(leave);
     if (ranks_launched())
         screen_behind_launcher();

@@ -23,14 +23,12 @@ struct options {
     const struct query_op *told[OPS_MAX];
 };
 
-static void take_name(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+static void take_name(const struct args_value *v)
 {
-    struct options *o = at;
+    struct options *o = v->at;
 
-    (void)line;
-    (void)row;
     if (o->nnames < OPS_MAX)
-        o->names[o->nnames++] = arg;
+        o->names[o->nnames++] = v->arg;
 }
 
 /* --list may stand behind names, so they are looked at in the end. */

@@ -12,15 +12,14 @@
 #include "jobs/command.h"
 #include "jobs/replay_program.h"
 
-static void take_percent(const struct args_line *line, const struct args_row *row, char *arg,
-                         void *at)
+static void take_percent(const struct args_value *v)
 {
     char *end;
-    double percent = strtod(arg, &end);
+    double percent = strtod(v->arg, &end);
 
-    if (end == arg || *end || !(percent >= 0 && percent <= 1e6))
-        args_error(line, "--%s is '%s'; expected percent, from 0 on", row->name, arg);
-    *(double *)at = percent;
+    if (end == v->arg || *end || !(percent >= 0 && percent <= 1e6))
+        args_error(v->line, "--%s is '%s'; expected percent, from 0 on", v->row->name, v->arg);
+    *(double *)v->at = percent;
 }
 
 static void check(const struct args_line *line, void *input)

@@ -27,13 +27,11 @@ static int put(struct sides_request *o, const struct compare *compare)
 static int report(struct sides_request *o)
 {
     struct sides sides = {.work = &o->work, .plan = o->plan, .limit_ns = ROUNDS_NS};
-    int exit = sides_try(&sides, 0), next;
+    int exit = sides_try(&sides, 0);
 
     if (exit < CMD_USAGE && sides.compare.nresults > 0) {
-        next = put(o, &sides.compare);
-        exit = next > exit ? next : exit;
-        next = sides_tell_fit(&sides);
-        exit = next > exit ? next : exit;
+        exit = cmd_worse(exit, put(o, &sides.compare));
+        exit = cmd_worse(exit, sides_tell_fit(&sides));
     }
     sides_fini(&sides);
     return exit;

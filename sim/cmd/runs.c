@@ -36,17 +36,17 @@ static void take_id(const struct args_line *line, struct options *o, const char 
     o->ids[o->nids++] = id;
 }
 
-static void take_word(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+static void take_word(const struct args_value *v)
 {
-    struct options *o = at;
+    struct options *o = v->at;
 
-    (void)row;
     if (o->verb)
-        take_id(line, o, arg);
-    else if (!strcmp(arg, "list") || !strcmp(arg, "show") || !strcmp(arg, "compare"))
-        o->verb = arg;
+        take_id(v->line, o, v->arg);
+    else if (!strcmp(v->arg, "list") || !strcmp(v->arg, "show") || !strcmp(v->arg, "compare"))
+        o->verb = v->arg;
     else
-        args_error(line, "'%s' is nothing to do with runs; expected list, show or compare", arg);
+        args_error(v->line, "'%s' is nothing to do with runs; expected list, show or compare",
+                   v->arg);
 }
 
 static void check(const struct args_line *line, void *input)

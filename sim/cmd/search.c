@@ -42,41 +42,37 @@ static void check_together(const struct args_line *line, void *input)
 }
 
 /* "64", "64..4096" or "64,96,128". */
-static void take_devices(const struct args_line *line, const struct args_row *row, char *arg,
-                         void *at)
+static void take_devices(const struct args_value *v)
 {
-    struct searched *o = at;
+    struct searched *o = v->at;
     struct shd_error err;
 
-    (void)row;
-    if (scaling_parse(o->counts, &o->ncounts, arg, &err) != SHD_OK)
-        args_error(line, "--devices: %s", err.text);
+    if (scaling_parse(o->counts, &o->ncounts, v->arg, &err) != SHD_OK)
+        args_error(v->line, "--devices: %s", err.text);
     if (o->ncounts == 1)
         o->devices = o->counts[0];
 }
 
-static void take_above_0(const struct args_line *line, const struct args_row *row, char *arg,
-                         void *at)
+static void take_above_0(const struct args_value *v)
 {
     char *end;
-    double value = strtod(arg, &end);
+    double value = strtod(v->arg, &end);
 
-    if (end == arg || *end || !(value > 0) || value > 1e9)
-        args_error(line, "--%s is '%s'; expected a number above 0", row->name, arg);
-    *(double *)at = value;
+    if (end == v->arg || *end || !(value > 0) || value > 1e9)
+        args_error(v->line, "--%s is '%s'; expected a number above 0", v->row->name, v->arg);
+    *(double *)v->at = value;
 }
 
 /* A range; `least` of the row says that it forbids. */
-static void take_range(const struct args_line *line, const struct args_row *row, char *arg,
-                       void *at)
+static void take_range(const struct args_value *v)
 {
-    struct searched *o = at;
+    struct searched *o = v->at;
     struct shd_error err;
 
     if (o->nranges == SPACE_RANGES_MAX)
-        args_error(line, "more than %d ranges", SPACE_RANGES_MAX);
-    if (space_parse_range(&o->ranges[o->nranges], arg, row->least, &err) != SHD_OK)
-        args_error(line, "%s", err.text);
+        args_error(v->line, "more than %d ranges", SPACE_RANGES_MAX);
+    if (space_parse_range(&o->ranges[o->nranges], v->arg, v->row->least, &err) != SHD_OK)
+        args_error(v->line, "%s", err.text);
     o->nranges++;
 }
 

@@ -8,6 +8,7 @@
 #include "cmd/show.h"
 #include "hardware/shipped.h"
 #include "jobs/canvas.h"
+#include "jobs/cluster.h"
 #include "jobs/command.h"
 #include "report/hardware_text.h"
 
@@ -15,25 +16,6 @@ struct options {
     struct canvas canvas;
     const char *name;
 };
-
-static int add_cluster(const char *name, bool alone, struct text *out, size_t width)
-{
-    struct diag errors = DIAG_INIT;
-    struct hardware *hardware = NULL;
-    int status = CMD_OK;
-
-    if (hardware_find(&hardware, name, NULL, (struct place){NULL, 0, 0}, &errors) != SHD_OK) {
-        diag_write(&errors, stderr);
-        status = cmd_exit_of_input(&errors);
-    } else if (alone) {
-        hardware_figures(hardware, out, width);
-    } else {
-        hardware_row(hardware, out);
-    }
-    hardware_destroy(hardware);
-    diag_fini(&errors);
-    return status;
-}
 
 static const struct args args = {
     .own = {NULL,
@@ -46,6 +28,19 @@ static const struct args args = {
             "Examples:\n"
             "  From how many rows on does a product keep a TPU v5e busy?\n"
             "    shardsim show hardware tpu-v5e\n\n" ARGS_EXIT_STATUS("")};
+
+static int add_cluster(const char *name, bool alone, struct text *out, size_t width)
+{
+    struct hardware *hardware = NULL;
+    int exit = cluster_load(&hardware, name);
+
+    if (exit == CMD_OK && alone)
+        hardware_figures(hardware, out, width);
+    else if (exit == CMD_OK)
+        hardware_row(hardware, out);
+    hardware_destroy(hardware);
+    return exit;
+}
 
 static int run(int argc, char **argv)
 {

@@ -23,11 +23,11 @@ struct request {
     uint64_t max_bytes; /* end of the scale; 0: chosen */
 };
 
-static void take_max(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+static void take_max(const struct args_value *v)
 {
-    args_bytes(line, row, arg, at);
-    if (*(uint64_t *)at == 0)
-        args_error(line, "--%s is '%s'; expected a size above 0", row->name, arg);
+    args_bytes(v);
+    if (*(uint64_t *)v->at == 0)
+        args_error(v->line, "--%s is '%s'; expected a size above 0", v->row->name, v->arg);
 }
 
 #define AT(field) ARGS_AT(struct request, field)

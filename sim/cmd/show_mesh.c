@@ -31,13 +31,13 @@ static const struct args_row groups_rows[] = {
     {0}};
 
 /* The mesh may be a word, too. */
-static void take_mesh(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+static void take_mesh(const struct args_value *v)
 {
-    const char **mesh = at;
+    const char **mesh = v->at;
 
     if (*mesh)
-        args_error(line, "one mesh at a time; '%s' is too much", arg);
-    args_text(line, row, arg, at);
+        args_error(v->line, "one mesh at a time; '%s' is too much", v->arg);
+    args_text(v);
 }
 
 static void check(const struct args_line *line, void *input)

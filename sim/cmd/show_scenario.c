@@ -115,7 +115,7 @@ static int run_strategies(int argc, char **argv)
         }
         put = cmd_put(&text);
     }
-    status = put > status ? put : status;
+    status = cmd_worse(status, put);
     diag_fini(&again);
     diag_write(&diag, stderr);
     scenario_file_destroy(file);

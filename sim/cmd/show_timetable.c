@@ -52,12 +52,11 @@ static const char *parse_time(double given[NTIMES], const char *s)
     return NULL;
 }
 
-static void take_times(const struct args_line *line, const struct args_row *row, char *arg,
-                       void *at)
+static void take_times(const struct args_value *v)
 {
-    struct timetable_times *out = at;
+    struct timetable_times *out = v->at;
     double given[NTIMES] = {[TIME_F] = NAN, [TIME_B] = NAN, [TIME_I] = NAN, [TIME_W] = NAN};
-    const char *s = arg;
+    const char *s = v->arg;
 
     while (s && *s) {
         s = parse_time(given, s);
@@ -66,9 +65,8 @@ static void take_times(const struct args_line *line, const struct args_row *row,
         else if (s && *s)
             s++;
     }
-    (void)row;
-    if (!s || !*arg)
-        args_error(line, "--times is '%s'; expected e.g. F=1,B=2 of F, B, I, W and FB", arg);
+    if (!s || !*v->arg)
+        args_error(v->line, "--times is '%s'; expected e.g. F=1,B=2 of F, B, I, W and FB", v->arg);
     out->forward = isnan(given[TIME_F]) ? 1 : given[TIME_F];
     if (isnan(given[TIME_I]))
         given[TIME_I] = isnan(given[TIME_B]) ? 1 : given[TIME_B] / 2;
@@ -92,17 +90,16 @@ static bool is_alone(const char *name)
     return is_file(name) || strcmp(name, "all") == 0;
 }
 
-static void take_name(const struct args_line *line, const struct args_row *row, char *arg, void *at)
+static void take_name(const struct args_value *v)
 {
-    struct request *o = at;
+    struct request *o = v->at;
 
-    (void)row;
     if (o->nnames == TIMETABLES_MAX)
-        args_error(line, "at most %d schedules in one drawing", TIMETABLES_MAX);
-    if (o->nnames > 0 && (is_alone(o->name) || is_alone(arg)))
-        args_error(line, "only names of schedules go together; '%s' stands alone",
-                   is_alone(arg) ? arg : o->name);
-    o->names[o->nnames++] = arg;
+        args_error(v->line, "at most %d schedules in one drawing", TIMETABLES_MAX);
+    if (o->nnames > 0 && (is_alone(o->name) || is_alone(v->arg)))
+        args_error(v->line, "only names of schedules go together; '%s' stands alone",
+                   is_alone(v->arg) ? v->arg : o->name);
+    o->names[o->nnames++] = v->arg;
     o->name = o->names[0];
 }
 

@@ -33,15 +33,14 @@ static bool is_scenario(const struct options *o)
            !o->rules && !o->by_shapes;
 }
 
-static void take_number(const struct args_line *line, const struct args_row *row, char *arg,
-                        void *at)
+static void take_number(const struct args_value *v)
 {
     char *end;
-    long long n = strtoll(arg, &end, 10);
+    long long n = strtoll(v->arg, &end, 10);
 
-    if (end == arg || *end || n < 0)
-        args_error(line, "--%s is '%s'; expected a whole number", row->name, arg);
-    *(int64_t *)at = n;
+    if (end == v->arg || *end || n < 0)
+        args_error(v->line, "--%s is '%s'; expected a whole number", v->row->name, v->arg);
+    *(int64_t *)v->at = n;
 }
 
 #define AT(field) ARGS_AT(struct options, field)
@@ -81,12 +80,9 @@ static int draw(const struct tree_layout *layout, const char *path)
     int status = tree_picture(&svg, layout, &err);
 
     if (status == SHD_OK)
-        status = picture_write(path, &svg, &err);
+        return picture_put(path, &svg);
     text_fini(&svg);
-    if (status == SHD_OK)
-        return CMD_OK;
-    cmd_error("%s", err.text);
-    return cmd_stop_request ? CMD_INTERRUPTED : CMD_CANNOT;
+    return cmd_cannot(&err);
 }
 
 static int print(const struct tree_layout *layout, bool json)

@@ -46,7 +46,7 @@ static int trace(struct sides_request *o)
                       o->work.items[0].scenario->strategy);
             written = CMD_USAGE;
         }
-        exit = written > exit ? written : exit;
+        exit = cmd_worse(exit, written);
     }
     sides_fini(&sides);
     return exit;

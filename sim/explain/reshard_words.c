@@ -33,9 +33,7 @@ static void add_head(const struct reshard_question *q, struct text *out, size_t 
         text_addf(&t, " on mesh %s, devices %d to %d", mesh[1],
                   (int)shd_mesh_device_id(q->to_mesh, 0),
                   (int)shd_mesh_device_id(q->to_mesh, shd_mesh_size(q->to_mesh) - 1));
-    wrap_add(out, width, 0, 0, text_get(&t));
-    out->failed |= t.failed;
-    text_fini(&t);
+    wrap_join(out, width, 0, 0, &t);
 }
 
 /* Lines of `text`, wrapped. */
@@ -123,9 +121,7 @@ static void add_way(const struct shd_reshard_plan *way, const struct shd_reshard
         text_addf(&t, ", %s", units_print_seconds(time, sizeof time, figures->seconds));
     if (is_ruled_out(figures, taken))
         text_add(&t, "; ruled out by its memory (--memory)");
-    wrap_add(out, width, 0, 4, text_get(&t));
-    out->failed |= t.failed;
-    text_fini(&t);
+    wrap_join(out, width, 0, 4, &t);
 }
 
 /* The plans that were tried, each once; the chosen one is marked. */

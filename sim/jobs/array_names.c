@@ -269,10 +269,7 @@ void array_names_text(const struct array_names *names, struct text *out)
         struct table table;
 
         table_init(&table, "lrllrl");
-        for (const char *const *head =
-                 (const char *const[]){"", "", "shape", "sharding", "a device", "by", NULL};
-             *head; head++)
-            table_add(&table, "%s", *head);
+        table_heads(&table, "||shape|sharding|a device|by");
         if (by_kind(names, kinds[k].kind, &table) > 0) {
             text_addf(out, "%s%s\n", out->length ? "\n" : "", kinds[k].title);
             table_print(&table, 2, out);

@@ -93,16 +93,9 @@ static void print_json(struct json_out *json, const struct measure_opts *m, cons
 
 static void begin_table(struct printer *p)
 {
-    static const char *const heads[] = {"size", "count", "type",  "redop", "time", "least",
-                                        "most", "algbw", "busbw", "wrong", "copy", "floor"};
-    static const char *const units[] = {"(B)",  "",       "",       "", "(us)", "(us)",
-                                        "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(us)"};
-
     table_init(&p->table, "rrllrrrrrrrr");
-    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
-        table_add(&p->table, "%s", heads[i]);
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        table_add(&p->table, "%s", units[i]);
+    table_heads(&p->table, "size|count|type|redop|time|least|most|algbw|busbw|wrong|copy|floor");
+    table_heads(&p->table, "(B)||||(us)|(us)|(us)|(GB/s)|(GB/s)||(us)|(us)");
 }
 
 static void add_row(struct table *t, const struct measure_opts *m, const struct measure *r)
@@ -200,11 +193,8 @@ static int measure_all(struct printer *p)
                                  .sample_ns = (int64_t)o->sample_ms * 1000000,
                                  .memory = o->memory,
                                  .stop_request = &cmd_stop_request};
-        int one = CMD_USAGE;
 
-        if (m.algo)
-            one = measure_sizes(p, &m);
-        exit = one > exit ? one : exit;
+        exit = cmd_worse(exit, m.algo ? measure_sizes(p, &m) : CMD_USAGE);
     }
     return exit;
 }

@@ -21,13 +21,7 @@ static void add_errors(struct text *out, const struct samples *samples, const st
     struct table table;
 
     table_init(&table, "lrrrrrl");
-    table_add(&table, "set");
-    table_add(&table, "rows");
-    table_add(&table, "before");
-    table_add(&table, "MAPE");
-    table_add(&table, "cross-validated");
-    table_add(&table, "bias");
-    table_add(&table, "worst");
+    table_heads(&table, "set|rows|before|MAPE|cross-validated|bias|worst");
     for (size_t i = 0; i < samples->nsets; i++) {
         const struct fit_error *e = &fit->sets[i];
 

@@ -42,23 +42,30 @@ static int lay_out(struct hardware *hardware, const struct shd_mesh *mesh, int64
     return CMD_OK;
 }
 
+int cluster_load(struct hardware **out, const char *name)
+{
+    struct diag diag = DIAG_INIT;
+    int exit = CMD_OK;
+
+    if (hardware_find(out, name, NULL, (struct place){NULL, 0, 0}, &diag) != SHD_OK) {
+        diag_write(&diag, stderr);
+        exit = cmd_exit_of_input(&diag);
+    }
+    diag_fini(&diag);
+    return exit;
+}
+
 int cluster_find(struct hardware **out, const char *name, const struct shd_mesh *mesh,
                  int64_t ndevices, const char *slices)
 {
-    struct diag diag = DIAG_INIT;
     struct hardware *hardware = NULL;
-    int status = CMD_OK;
+    int exit = cluster_load(&hardware, name);
 
-    if (hardware_find(&hardware, name, NULL, (struct place){NULL, 0, 0}, &diag) != SHD_OK) {
-        diag_write(&diag, stderr);
-        status = cmd_exit_of_input(&diag);
-    }
-    diag_fini(&diag);
-    if (status == CMD_OK)
-        status = lay_out(hardware, mesh, ndevices, slices);
-    if (status == CMD_OK)
+    if (exit == CMD_OK)
+        exit = lay_out(hardware, mesh, ndevices, slices);
+    if (exit == CMD_OK)
         *out = hardware;
     else
         hardware_destroy(hardware);
-    return status;
+    return exit;
 }

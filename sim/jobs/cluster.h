@@ -9,6 +9,10 @@
 
 #include "hardware/hardware.h"
 
+/* The cluster of a name or file, whole.  On success stores it in *out; free it with
+ * hardware_destroy().  On failure says why, leaves *out alone and returns the exit status. */
+int cluster_load(struct hardware **out, const char *name);
+
 /* The cluster of a name or file, with a slice for `ndevices` in as many `slices` as the text says
  * (NULL: one); of the mesh's own shape where that has as many devices, and an axis for each of the
  * torus.  Slices are then cut from the first.

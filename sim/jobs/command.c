@@ -132,6 +132,19 @@ void cmd_note(const char *fmt, ...)
     va_end(args);
 }
 
+int cmd_cannot(const struct shd_error *err)
+{
+    cmd_error("%s", err->text);
+    return CMD_CANNOT;
+}
+
+int cmd_refused(const struct shd_error *err)
+{
+    int exit = cmd_cannot(err);
+
+    return err->status == SHD_ENOMEM || err->status == SHD_ESYSTEM ? exit : CMD_USAGE;
+}
+
 static bool write_failed; /* of standard output, of which was told */
 
 int cmd_put_last(const struct text *text)
@@ -167,8 +180,7 @@ int cmd_write(const char *path, const struct text *text)
         return CMD_INTERRUPTED;
     if (store_write(path, text, &err) == SHD_OK)
         return CMD_OK;
-    cmd_error("%s", err.text);
-    return CMD_CANNOT;
+    return cmd_cannot(&err);
 }
 
 int cmd_check_output(const char *path)
@@ -177,8 +189,7 @@ int cmd_check_output(const char *path)
 
     if (!path || !strcmp(path, "-") || store_check(path, &err) == SHD_OK)
         return CMD_OK;
-    cmd_error("%s", err.text);
-    return CMD_CANNOT;
+    return cmd_cannot(&err);
 }
 
 int cmd_check_ending(const char *path, const char *ending, const char *instead)

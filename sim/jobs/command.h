@@ -75,6 +75,13 @@ int cmd_wrong(const char *what, const char *message);
  * CMD_USAGE. */
 int cmd_failure(const char *what, const struct shd_error *err);
 
+/* Print the error of a failed call; returns CMD_CANNOT. */
+int cmd_cannot(const struct shd_error *err);
+
+/* The same, of a call that fails for what it was given: returns CMD_USAGE, but CMD_CANNOT for a
+ * lack of memory or of the system. */
+int cmd_refused(const struct shd_error *err);
+
 /* The worse of two exit statuses: the one that the command ends with. */
 int cmd_worse(int exit, int other);
 

@@ -67,17 +67,11 @@ static int draw(struct comparison *o, const struct compare *compare)
     struct text svg = TEXT_INIT;
     struct shd_error err;
     int status = compare_picture(&svg, compare, &err);
-    bool is_usage = status == SHD_EINVAL;
 
     if (status == SHD_OK)
-        status = picture_write(o->path, &svg, &err);
+        return picture_put(o->path, &svg);
     text_fini(&svg);
-    if (status == SHD_OK)
-        return CMD_OK;
-    log_error(&o->work.log, "%s", err.text);
-    if (cmd_stop_request)
-        return CMD_INTERRUPTED;
-    return is_usage ? CMD_USAGE : CMD_CANNOT;
+    return cmd_refused(&err);
 }
 
 /* Print failures on stderr when the table goes to a file, with its words. */
@@ -113,7 +107,7 @@ static void tell_failures(struct comparison *o, const struct compare *compare)
         log_error(&o->work.log, "%zu more are wrong or do not fit", told - FAILURES_TOLD);
 }
 
-static int print(struct comparison *o, const struct compare *compare)
+static int write_table(struct comparison *o, const struct compare *compare)
 {
     struct text text = TEXT_INIT;
     struct screen screen;
@@ -127,31 +121,32 @@ static int print(struct comparison *o, const struct compare *compare)
     return exit;
 }
 
+/* Draw or write what was compared, as it is asked for. */
+static int print(struct comparison *o, struct compare *compare)
+{
+    compare->columns = o->has_columns ? o->columns : NULL;
+    compare->sort = o->sort;
+    compare->top = o->top;
+    return (o->path && picture_is_name(o->path) ? draw : write_table)(o, compare);
+}
+
 static int compare_all(struct comparison *o)
 {
     struct sides sides = {
         .work = &o->work, .plan = o->plan, .memory = o->memory, .limit_ns = SECOND_NS * o->seconds};
     size_t base;
-    int exit, printed;
+    int exit;
 
     if (!find_base(o, &base))
         return CMD_USAGE;
     exit = sides_try(&sides, base);
-    sides.compare.columns = o->has_columns ? o->columns : NULL;
-    sides.compare.sort = o->sort;
-    sides.compare.top = o->top;
-    for (size_t i = 0; i < sides.compare.nresults && exit < CMD_USAGE; i++) {
-        int saved = save_result(&o->save, &sides.compare.results[i], &o->work.log);
-
-        exit = saved > exit ? saved : exit;
-    }
+    for (size_t i = 0; i < sides.compare.nresults && exit < CMD_USAGE; i++)
+        exit = cmd_worse(exit, save_result(&o->save, &sides.compare.results[i], &o->work.log));
     if (exit < CMD_USAGE && sides.compare.nresults > 0) {
-        printed = (o->path && picture_is_name(o->path) ? draw : print)(o, &sides.compare);
-        exit = printed > exit ? printed : exit;
+        exit = cmd_worse(exit, print(o, &sides.compare));
         if (o->path && strcmp(o->path, "-") != 0)
             tell_failures(o, &sides.compare);
-        printed = sides_tell_fit(&sides);
-        exit = printed > exit ? printed : exit;
+        exit = cmd_worse(exit, sides_tell_fit(&sides));
     }
     sides_fini(&sides);
     return exit;
@@ -219,7 +214,7 @@ static int list_planned(struct planned *p, const struct comparison *o, struct sw
         struct sweep_item *item = &s->items[i];
         const struct scenario *scenario = w->items[i].scenario;
 
-        exit = item->exit > exit ? item->exit : exit;
+        exit = cmd_worse(exit, item->exit);
         if (!item->planned)
             continue;
         if (i == base)
@@ -239,7 +234,7 @@ static int print_planned(void *arg, struct sweep *s)
     struct comparison *o = arg;
     struct planned p;
     size_t base;
-    int exit = CMD_CANNOT, more;
+    int exit = CMD_CANNOT;
 
     if (!find_base(o, &base))
         return CMD_USAGE;
@@ -247,14 +242,9 @@ static int print_planned(void *arg, struct sweep *s)
         exit = list_planned(&p, o, s, base);
     else
         log_error(&o->work.log, "no memory for the comparison");
-    p.compare.columns = o->has_columns ? o->columns : NULL;
-    p.compare.sort = o->sort;
-    p.compare.top = o->top;
     if (exit < CMD_USAGE && p.compare.nresults > 0) {
-        more = (o->path && picture_is_name(o->path) ? draw : print)(o, &p.compare);
-        exit = more > exit ? more : exit;
-        more = tell_fit(o, s);
-        exit = more > exit ? more : exit;
+        exit = cmd_worse(exit, print(o, &p.compare));
+        exit = cmd_worse(exit, tell_fit(o, s));
     }
     planned_fini(&p);
     return exit;
@@ -269,14 +259,13 @@ static int compare_with_ranks(struct comparison *o)
 
 static int compare_alone(struct comparison *o)
 {
-    int exit = o->plan ? work_prepare(&o->work) : work_prepare_all(&o->work), saved;
+    int exit = o->plan ? work_prepare(&o->work) : work_prepare_all(&o->work);
 
     if (exit == CMD_OK)
         exit = save_begin(&o->save, &o->work.log);
     if (exit == CMD_OK) {
         exit = compare_all(o);
-        saved = save_end(&o->save, exit == CMD_INTERRUPTED, &o->work.log);
-        exit = saved > exit ? saved : exit;
+        exit = cmd_worse(exit, save_end(&o->save, exit == CMD_INTERRUPTED, &o->work.log));
     }
     return exit;
 }

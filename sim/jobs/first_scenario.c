@@ -14,10 +14,10 @@
 #include "base/literal.h"
 #include "base/nearest.h"
 #include "base/units.h"
-#include "hardware/hardware.h"
 #include "hardware/shipped.h"
 #include "jobs/ask.h"
 #include "jobs/asked.h"
+#include "jobs/cluster.h"
 #include "jobs/command.h"
 #include "jobs/first.h"
 #include "scenario/scenario.h"
@@ -164,17 +164,11 @@ static int build_scenario(struct text *text, const struct first_scenario *o)
 /* Whether a cluster is known; prints an error if not. */
 static int check_hardware(const char *name)
 {
-    struct diag diag = DIAG_INIT;
     struct hardware *hardware = NULL;
-    int status = CMD_OK;
+    int exit = cluster_load(&hardware, name);
 
-    if (hardware_find(&hardware, name, NULL, (struct place){NULL, 0, 0}, &diag) != SHD_OK) {
-        diag_write(&diag, stderr);
-        status = cmd_exit_of_input(&diag);
-    }
     hardware_destroy(hardware);
-    diag_fini(&diag);
-    return status;
+    return exit;
 }
 
 /* ---- questions ---- */
@@ -202,15 +196,13 @@ static bool answer_model(void *arg, const char *answer)
 static void show_clusters(void)
 {
     for (const struct shipped_file *file = shipped_files; file->name; file++) {
-        struct diag diag = DIAG_INIT;
         struct hardware *hardware = NULL;
         char memory[UNITS_TEXT_MAX];
 
-        if (hardware_find(&hardware, file->name, NULL, (struct place){NULL, 0, 0}, &diag) == SHD_OK)
+        if (cluster_load(&hardware, file->name) == CMD_OK)
             fprintf(stderr, "  %s, a device with %s\n", file->name,
                     units_print_bytes(memory, sizeof memory, (uint128)hardware->memory_bytes));
         hardware_destroy(hardware);
-        diag_fini(&diag);
     }
 }
 

@@ -193,3 +193,14 @@ int picture_write(const char *path, const struct text *svg, struct shd_error *er
         return shd_error_set(err, SHD_ENOMEM, "no memory for the picture");
     return ends_with(path, ".png") ? write_png(path, svg, err) : store_write(path, svg, err);
 }
+
+int picture_put(const char *path, struct text *svg)
+{
+    struct shd_error err;
+    int status = picture_write(path, svg, &err), exit = CMD_OK;
+
+    if (status != SHD_OK)
+        exit = cmd_worse(cmd_cannot(&err), cmd_stop_request ? CMD_INTERRUPTED : CMD_OK);
+    text_fini(svg);
+    return exit;
+}

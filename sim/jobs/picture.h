@@ -25,4 +25,7 @@ bool picture_is_name(const char *path);
  * SHD_ESYSTEM (cannot be written; no such program, or all that are there failed; stopped). */
 SHD_MUST_CHECK int picture_write(const char *path, const struct text *svg, struct shd_error *err);
 
+/* Write a picture and free its text; an error is printed.  Returns the exit status. */
+int picture_put(const char *path, struct text *svg);
+
 #endif /* JOBS_PICTURE_H */

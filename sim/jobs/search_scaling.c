@@ -189,13 +189,8 @@ static void print_rows(struct text *out, const struct scaling *s, const struct r
     struct table table;
 
     table_init(&table, s->price > 0 ? "rrrrrrrl" : "rrrrrrl");
-    for (const char *const *c = (const char *const[]){"devices", "step", "MFU", "memory",
-                                                      "tokens/s/device", "efficiency", NULL};
-         *c; c++)
-        table_add(&table, "%s", *c);
-    if (s->price > 0)
-        table_add(&table, "%s", "cost of 1M tokens");
-    table_add(&table, "%s", "the best layout");
+    table_heads(&table, "devices|step|MFU|memory|tokens/s/device|efficiency");
+    table_heads(&table, s->price > 0 ? "cost of 1M tokens|the best layout" : "the best layout");
     for (size_t i = 0; i < s->ncounts; i++)
         add_row(&table, s, &rows[i], first);
     if (best)
@@ -289,10 +284,8 @@ int scaling_run(const struct scaling *s)
     }
     if (status == SHD_OK && s->picture && first_of(rows, s->ncounts))
         status = draw(s, rows, &err);
-    if (status != SHD_OK) {
-        cmd_error("%s", err.text);
-        return status == SHD_ENOMEM || status == SHD_ESYSTEM ? CMD_CANNOT : CMD_USAGE;
-    }
+    if (status != SHD_OK)
+        return cmd_refused(&err);
     exit = put(s, rows);
     return exit == CMD_OK && !first_of(rows, s->ncounts) ? CMD_FAILED : exit;
 }

@@ -44,11 +44,7 @@ static void print_plans(struct text *out, const struct tensors *t)
     struct table table;
 
     table_init(&table, "lrrll");
-    table_add(&table, "way");
-    table_add(&table, "step");
-    table_add(&table, "peak memory");
-    table_add(&table, "batch");
-    table_add(&table, "%s", "");
+    table_heads(&table, "way|step|peak memory|batch|");
     if (t->found)
         add_plan(&table, t, "best", &t->best);
     for (uint32_t i = 0; i < t->ntextbook; i++)
@@ -174,10 +170,7 @@ static int write_best(const struct tensors *t, const char *path)
     if (status == SHD_OK)
         status = store_write(path, &text, &err);
     text_fini(&text);
-    if (status == SHD_OK)
-        return CMD_OK;
-    cmd_error("%s", err.text);
-    return CMD_CANNOT;
+    return status == SHD_OK ? CMD_OK : cmd_cannot(&err);
 }
 
 int search_tensors_run(const struct trial *trial, const struct search_tensors *asked)
@@ -186,10 +179,8 @@ int search_tensors_run(const struct trial *trial, const struct search_tensors *a
     struct shd_error err;
     int exit, status = tensors_run(&found, trial, &asked->opts, &err);
 
-    if (status != SHD_OK) {
-        cmd_error("%s", err.text);
-        return status == SHD_ENOMEM || status == SHD_ESYSTEM ? CMD_CANNOT : CMD_USAGE;
-    }
+    if (status != SHD_OK)
+        return cmd_refused(&err);
     exit = put(&found, asked->json);
     if (exit == CMD_OK && !found.found)
         exit = CMD_FAILED;

@@ -73,11 +73,7 @@ static int write_scenario(const struct searched *o, const struct search_outcome 
                              : store_write(o->output, &text, &err);
     }
     text_fini(&text);
-    if (status != SHD_OK) {
-        cmd_error("%s", err.text);
-        return CMD_CANNOT;
-    }
-    return CMD_OK;
+    return status == SHD_OK ? CMD_OK : cmd_cannot(&err);
 }
 
 static int put(const struct searched *o, const struct search_outcome *outcome)
@@ -110,25 +106,15 @@ static int look_around(struct search_outcome *outcome, struct sensitivity *sensi
                                   &s->items[s->plans[s->best[0]].item].layout, opts, &err);
         outcome->sensitivity = sensitivity;
     }
-    if (status == SHD_OK)
-        return CMD_OK;
-    cmd_error("%s", err.text);
-    return CMD_CANNOT;
+    return status == SHD_OK ? CMD_OK : cmd_cannot(&err);
 }
 
 static int draw_front(const struct searched *o, const struct search_outcome *outcome)
 {
     struct text text = TEXT_INIT;
-    struct shd_error err;
-    int status;
 
     search_picture_front(&text, outcome);
-    status = picture_write(o->picture, &text, &err);
-    text_fini(&text);
-    if (status == SHD_OK)
-        return CMD_OK;
-    cmd_error("%s", err.text);
-    return CMD_CANNOT;
+    return picture_put(o->picture, &text);
 }
 
 static int answer(const struct searched *o, struct search *s, const struct search_opts *opts,
@@ -168,11 +154,6 @@ static double own_step(struct chosen *chosen, const struct space *space)
     return figures.step_s;
 }
 
-static int exit_of(int status)
-{
-    return status == SHD_ENOMEM || status == SHD_ESYSTEM ? CMD_CANNOT : CMD_USAGE;
-}
-
 static int search(struct searched *o)
 {
     struct subject subject;
@@ -199,8 +180,7 @@ static int search(struct searched *o)
         status = search_run(&found, &subject, &opts, &err);
     log_progress_end(o->log);
     if (status != SHD_OK) {
-        cmd_error("%s", err.text);
-        exit = exit_of(status);
+        exit = cmd_refused(&err);
     } else {
         exit = answer(o, &found, &opts, own_step(&o->chosen, &subject.space));
         search_fini(&found);

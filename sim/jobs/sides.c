@@ -52,12 +52,10 @@ static int try_items(struct sides *s, size_t base)
     log_progress_begin(&w->log);
     for (size_t i = 0; i < w->nitems && exit < CMD_USAGE; i++) {
         struct result *result = &s->results[compare->nresults];
-        int one;
 
         w->items[i].trial.works = s->works;
         w->items[i].trial.memory = s->memory;
-        one = work_try(w, &w->items[i], mode_of(&w->items[i], mode), result);
-        exit = one > exit ? one : exit;
+        exit = cmd_worse(exit, work_try(w, &w->items[i], mode_of(&w->items[i], mode), result));
         if (!result->record)
             continue;
         if (i == base)
@@ -66,7 +64,7 @@ static int try_items(struct sides *s, size_t base)
     }
     measured = exit < CMD_USAGE ? rounds_run(w, 0, w->nitems, s->limit_ns) : CMD_OK;
     log_progress_end(&w->log);
-    return measured > exit ? measured : exit;
+    return cmd_worse(exit, measured);
 }
 
 int sides_try(struct sides *s, size_t base)

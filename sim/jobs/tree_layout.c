@@ -295,10 +295,7 @@ static void print_rows(const struct tree_layout *l, struct text *out)
     struct table table;
 
     table_init(&table, "llrlrrl");
-    for (const char *const *h = (const char *const[]){"parameter", "type", "shape", "spec", "shard",
-                                                      "a device", "rule", NULL};
-         *h; h++)
-        table_add(&table, "%s", *h);
+    table_heads(&table, "parameter|type|shape|spec|shard|a device|rule");
     for (size_t i = 0; i < shd_tree_count(l->tree); i++) {
         const struct shd_leaf *leaf = shd_tree_leaf(l->tree, i);
         const struct shd_leaf_stats *stats = &l->analysis->leaves[i];
@@ -411,32 +408,18 @@ static void put_rules(struct json_out *json, const struct tree_layout *l)
 static void put_totals(struct json_out *json, const struct tree_layout *l)
 {
     const struct shd_analysis *a = l->analysis;
-    const struct {
-        const char *key;
-        uint64_t value;
-    } totals[] = {
-        {"arrays", a->nleaves},
-        {"parameters", (uint64_t)a->totals.total_parameters},
-        {"sharded_parameters", (uint64_t)a->totals.sharded_parameters},
-        {"bytes", a->total_bytes},
-        {"device_bytes", a->device_bytes},
-        {"gather_bytes", a->gather_bytes},
-        {"sync_bytes", a->sync_bytes},
-        {"uneven", a->nuneven},
-    };
 
     json_out_key_object(json, "totals");
-    for (size_t t = 0; t < sizeof(totals) / sizeof(totals[0]); t++) {
-        json_out_key_uint(json, totals[t].key, totals[t].value);
-    }
+    json_out_key_uint(json, "arrays", a->nleaves);
+    json_out_key_uint(json, "parameters", (uint64_t)a->totals.total_parameters);
+    json_out_key_uint(json, "sharded_parameters", (uint64_t)a->totals.sharded_parameters);
+    json_out_key_uint(json, "bytes", a->total_bytes);
+    json_out_key_uint(json, "device_bytes", a->device_bytes);
+    json_out_key_uint(json, "gather_bytes", a->gather_bytes);
+    json_out_key_uint(json, "sync_bytes", a->sync_bytes);
+    json_out_key_uint(json, "uneven", a->nuneven);
     json_out_key_double(json, "balance", a->balance);
     json_out_end_object(json);
-}
-
-static void put_mesh(struct json_out *json, const struct shd_mesh *mesh)
-{
-    json_out_key(json, "mesh");
-    json_mesh(json, mesh);
 }
 
 int tree_layout_print_json(const struct tree_layout *l, struct text *out)
@@ -447,7 +430,8 @@ int tree_layout_print_json(const struct tree_layout *l, struct text *out)
     json_out_begin_object(&json);
     json_out_key_int(&json, "schema", SCHEMA);
     json_out_key_string(&json, "model", l->model);
-    put_mesh(&json, l->mesh);
+    json_out_key(&json, "mesh");
+    json_mesh(&json, l->mesh);
     json_out_key_array(&json, "parameters");
     for (size_t i = 0; i < shd_tree_count(l->tree); i++)
         put_parameter(&json, l, i);

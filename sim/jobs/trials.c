@@ -71,7 +71,7 @@ static int try_item(struct trials *o, struct work_item *item, struct text *text,
         int told =
             exit == CMD_FAILED && wants_fit(o, item) ? work_tell_fit(&o->work, item) : CMD_OK;
 
-        return told > exit ? told : exit;
+        return cmd_worse(exit, told);
     }
     measured = rounds_run(&o->work, (size_t)(item - o->work.items), 1, ROUNDS_NS);
     if (measured != CMD_OK)
@@ -102,6 +102,27 @@ static int try_item(struct trials *o, struct work_item *item, struct text *text,
     return cmd_exit_of(status);
 }
 
+/* The reports of several strategies as JSON are an array. */
+static void begin_reports(const struct trials *o, struct json_out *json, struct text *text)
+{
+    if (!o->json)
+        return;
+    json_out_init_text(json, text, JSON_OUT_PRETTY);
+    if (o->work.nitems != 1)
+        json_out_begin_array(json);
+}
+
+static void end_reports(const struct trials *o, struct json_out *json, const struct text *text)
+{
+    if (!o->json)
+        return;
+    if (o->work.nitems != 1)
+        json_out_end_array(json);
+    if (text->length > 0)
+        json_out_newline(json);
+    (void)json_out_fini(json); /* a lack of memory is in the text */
+}
+
 static int try_all(struct trials *o)
 {
     struct work *w = &o->work;
@@ -109,30 +130,16 @@ static int try_all(struct trials *o)
     struct json_out json;
     int exit = CMD_OK;
 
-    if (o->json)
-        json_out_init_text(&json, &text, JSON_OUT_PRETTY);
-    if (o->json && w->nitems != 1)
-        json_out_begin_array(&json);
+    begin_reports(o, &json, &text);
     log_progress_begin(&w->log);
     for (size_t i = 0; i < w->nitems && exit != CMD_CANNOT && exit != CMD_INTERRUPTED; i++) {
-        int one = try_item(o, &w->items[i], &text, o->json ? &json : NULL);
-
-        exit = one > exit ? one : exit;
+        exit = cmd_worse(exit, try_item(o, &w->items[i], &text, o->json ? &json : NULL));
         trial_fini(&w->items[i].trial);
     }
     log_progress_end(&w->log);
-    if (o->json && w->nitems != 1)
-        json_out_end_array(&json);
-    if (o->json) {
-        if (text.length > 0)
-            json_out_newline(&json);
-        (void)json_out_fini(&json); /* a lack of memory is in the text */
-    }
-    if (text.length > 0 && exit != CMD_INTERRUPTED && !(o->json && exit == CMD_CANNOT)) {
-        int put = cmd_put(&text);
-
-        exit = put > exit ? put : exit;
-    }
+    end_reports(o, &json, &text);
+    if (text.length > 0 && exit != CMD_INTERRUPTED && !(o->json && exit == CMD_CANNOT))
+        exit = cmd_worse(exit, cmd_put(&text));
     text_fini(&text);
     return exit;
 }
@@ -159,32 +166,24 @@ static int put_planned(void *arg, struct sweep *s)
     struct trials *o = arg;
     struct text text = TEXT_INIT;
     struct json_out json;
-    int exit = fit_planned(o, s), put;
+    int exit = fit_planned(o, s);
 
     if (exit != CMD_OK)
         return exit;
-    if (o->json)
-        json_out_init_text(&json, &text, JSON_OUT_PRETTY);
-    if (o->json && s->work->nitems != 1)
-        json_out_begin_array(&json);
+    begin_reports(o, &json, &text);
     for (size_t i = 0; i < s->work->nitems; i++) {
         struct sweep_item *item = &s->items[i];
 
-        exit = item->exit > exit ? item->exit : exit;
+        exit = cmd_worse(exit, item->exit);
         if (item->planned && o->json)
             json_out_lines(&json, &item->json);
         if (item->planned && !o->json)
             text_addf(&text, "%s%s", text.length > 0 ? "\n" : "", text_get(&item->text));
     }
-    if (o->json && s->work->nitems != 1)
-        json_out_end_array(&json);
-    if (o->json && text.length > 0)
-        json_out_newline(&json);
-    if (o->json)
-        (void)json_out_fini(&json); /* a lack of memory is in the text */
-    put = cmd_put(&text);
+    end_reports(o, &json, &text);
+    exit = cmd_worse(exit, cmd_put(&text));
     text_fini(&text);
-    return put > exit ? put : exit;
+    return exit;
 }
 
 static int plan_with_ranks(struct trials *o)

@@ -124,9 +124,7 @@ static void add_kernels(const struct hardware *h, struct text *t)
 static void add_line(struct text *out, size_t width, struct text *line)
 {
     escape_from(line, 0);
-    wrap_add(out, width, 0, 4, text_get(line));
-    out->failed |= line->failed;
-    text_fini(line);
+    wrap_join(out, width, 0, 4, line);
 }
 
 static void add_validation(const struct hardware_validation *v, struct text *t)

@@ -47,6 +47,14 @@ void table_add(struct table *table, const char *fmt, ...)
         table->failed = 1;
 }
 
+void table_heads(struct table *table, const char *words)
+{
+    for (const char *end; words; words = *end ? end + 1 : NULL) {
+        end = words + strcspn(words, "|");
+        table_add(table, "%.*s", (int)(end - words), words);
+    }
+}
+
 size_t table_width(const char *cell)
 {
     size_t width = 0;

@@ -28,6 +28,9 @@ void table_fini(struct table *table);
 /* Add the next cell; a row is complete when every column has a cell. */
 void table_add(struct table *table, const char *fmt, ...) SHD_PRINTF(2, 3);
 
+/* Add the words of "devices|step|MFU" as cells: a row of headings. */
+void table_heads(struct table *table, const char *words);
+
 /* Visible characters of a cell: UTF-8 continuation bytes and colour codes do not count. */
 size_t table_width(const char *cell);
 

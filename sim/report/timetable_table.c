@@ -47,15 +47,6 @@ static void add_row(struct table *table, const struct timetable_walked *w)
         table_add(table, "%s", b->formula);
 }
 
-static void add_heads(struct table *table)
-{
-    static const char *const heads[] = {"schedule", "stages", "time",           "idle",
-                                        "",         "alive",  "idle by formula"};
-
-    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
-        table_add(table, "%s", heads[i]);
-}
-
 /* A row for each schedule that takes the sizes, a sentence for each that does not. */
 static int add_all(struct table *table, struct text *others, const struct timetable_sizes *asked,
                    const struct timetable_times *all, size_t width, struct shd_error *err)
@@ -91,7 +82,7 @@ int timetable_table(struct text *out, const struct timetable_sizes *sizes,
     int status;
 
     table_init(&table, "lrrrrrl");
-    add_heads(&table);
+    table_heads(&table, "schedule|stages|time|idle||alive|idle by formula");
     status = add_all(&table, &others, sizes, times, width, err);
     if (status == SHD_OK) {
         text_addf(out, "%u ranks, %u microbatches\n\n", (unsigned)sizes->nranks,

@@ -136,12 +136,6 @@ static int add_row(void *context, const struct runs_row *row)
 
 static void begin(struct listing *l, bool compares)
 {
-    static const char *const list[] = {"run",      "kept, UTC", "what", "devices",
-                                       "received", "peak",      "step"};
-    static const char *const beside[] = {"run",      "what", "devices",  "received",
-                                         "to first", "peak", "to first", "step"};
-    const char *const *heads = compares ? beside : list;
-    size_t nheads = compares ? sizeof beside / sizeof *beside : sizeof list / sizeof *list;
     size_t others = compares ? COMPARE_OTHERS : LIST_OTHERS;
     struct screen screen;
 
@@ -150,8 +144,8 @@ static void begin(struct listing *l, bool compares)
     if (screen.columns > others + NAMES_LEAST)
         l->room = screen.columns - others;
     table_init(&l->table, compares ? "rlrrrrrr" : "rllrrrr");
-    for (size_t i = 0; i < nheads; i++)
-        table_add(&l->table, "%s", heads[i]);
+    table_heads(&l->table, compares ? "run|what|devices|received|to first|peak|to first|step"
+                                    : "run|kept, UTC|what|devices|received|peak|step");
 }
 
 int runs_table(struct text *text, struct runs *runs, const int64_t *ids, size_t nids,
