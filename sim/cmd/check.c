@@ -42,6 +42,13 @@ static void check_together(const struct args_line *line, void *input)
         args_error(line, "--prune goes with --update");
 }
 
+#define FAILED "  1    something changed or is wrong\n"
+
+#define ENVIRONMENT                                                     \
+    "Environment:\n"                                                    \
+    "  CI              unless empty, 0 or false: --update is refused\n" \
+    "  GITHUB_ACTIONS  unless empty, 0 or false: failures are annotated on stderr"
+
 static const struct args args = {
     .own = {rows, {args_text, AT(dir), "one folder at a time; '%s' is another", NULL}},
     .operands = "[DIR|FILE]",
@@ -65,13 +72,7 @@ static const struct args args = {
         "  In CI, on paper, with a report that it can show:\n"
         "    shardsim check --plan --junit check.xml layouts\n"
         "  Accept a change after looking at what was said:\n"
-        "    shardsim check --update\n\n" ARGS_EXIT_STATUS(
-            "  1    something changed or is wrong\n") "\n\n"
-                                                      "Environment:\n"
-                                                      "  CI              unless empty, 0 or false: "
-                                                      "--update is refused\n"
-                                                      "  GITHUB_ACTIONS  unless empty, 0 or false: "
-                                                      "failures are annotated on stderr"};
+        "    shardsim check --update\n\n" ARGS_EXIT_STATUS(FAILED) "\n\n" ENVIRONMENT};
 
 static int run(int argc, char **argv)
 {

@@ -39,6 +39,13 @@ static bool is_over_ranks(const char *name)
     return false;
 }
 
+#define FAILED "  1    wrong numbers, does not fit, or differs from its baseline\n"
+
+#define ENVIRONMENT                                                              \
+    "Environment:\n"                                                             \
+    "  COLUMNS   width of tables and drawings, otherwise the terminal's or 80\n" \
+    "  NO_COLOR  when set and not empty: no colours\n"
+
 static void print_help(FILE *file)
 {
     fprintf(file,
@@ -47,25 +54,16 @@ static void print_help(FILE *file)
             "run or plan the step, and see what is communicated and whether it is right.\n\n"
             "Commands:\n");
     cmd_list(file, cmds);
-    fprintf(
-        file,
-        "\n'shardsim COMMAND --help' describes one of them, 'shardsim show options' what\n"
-        "a scenario can say, and 'shardsim --version' which version this is.\n\n"
-        "Examples:\n"
-        "  What is communicated, by whom and why, and are the numbers right?\n"
-        "    shardsim run scenarios/tensor_parallel.yaml\n"
-        "  Which layout is best?\n"
-        "    shardsim compare scenarios/strategies.yaml\n"
-        "  Has a layout become worse?\n"
-        "    shardsim check\n\n" ARGS_EXIT_STATUS("  1    wrong numbers, does not fit, or differs "
-                                                  "from its baseline\n") "\n\n"
-                                                                         "Environment:\n"
-                                                                         "  COLUMNS   width of "
-                                                                         "tables and drawings, "
-                                                                         "otherwise the terminal's "
-                                                                         "or 80\n"
-                                                                         "  NO_COLOR  when set and "
-                                                                         "not empty: no colours\n");
+    fprintf(file,
+            "\n'shardsim COMMAND --help' describes one of them, 'shardsim show options' what\n"
+            "a scenario can say, and 'shardsim --version' which version this is.\n\n"
+            "Examples:\n"
+            "  What is communicated, by whom and why, and are the numbers right?\n"
+            "    shardsim run scenarios/tensor_parallel.yaml\n"
+            "  Which layout is best?\n"
+            "    shardsim compare scenarios/strategies.yaml\n"
+            "  Has a layout become worse?\n"
+            "    shardsim check\n\n" ARGS_EXIT_STATUS(FAILED) "\n\n" ENVIRONMENT);
 }
 
 /* "shardsim help run" is "shardsim run --help". */

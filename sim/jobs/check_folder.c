@@ -180,17 +180,6 @@ static int check_suites(struct check *c, char *const *suites, size_t n)
     return c->exit == CMD_OK && ntaken < n ? CMD_INTERRUPTED : c->exit;
 }
 
-static void tell_ranks(const struct check *c)
-{
-    struct text text = TEXT_INIT;
-
-    if (ranks_count() > 1 && !c->wish.quiet) {
-        farm_tell(c->farm, &text);
-        fprintf(stderr, "shardsim: %s\n", text_get(&text));
-    }
-    text_fini(&text);
-}
-
 /* The answer in a line, which the TAP above spells out. */
 static void say_verdict(const struct check *c)
 {
@@ -229,7 +218,7 @@ static int check_files(struct check *c, const struct folder *scenarios,
     if (exit == CMD_OK && !c->only)
         exit = check_orphans(c);
     exit = check_tell_end(&c->tell, exit);
-    tell_ranks(c);
+    cmd_tell_ranks(c->farm, c->wish.quiet);
     if (!c->wish.quiet && exit != CMD_CANNOT && exit != CMD_INTERRUPTED)
         say_verdict(c);
     return exit;

@@ -21,6 +21,8 @@
 #include "base/diag.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "ranks/farm.h"
+#include "ranks/ranks.h"
 #include "store/write.h"
 
 int cmd_stop_request;
@@ -214,6 +216,17 @@ void cmd_close_output(void)
     if (!write_failed && errno != EPIPE)
         cmd_error("standard output: %s", strerror(errno));
     _Exit(cmd_stop_request ? CMD_INTERRUPTED : CMD_CANNOT);
+}
+
+void cmd_tell_ranks(const struct farm *farm, bool quiet)
+{
+    struct text text = TEXT_INIT;
+
+    if (quiet || ranks_count() == 1)
+        return;
+    farm_tell(farm, &text);
+    cmd_note("%s", text_get(&text));
+    text_fini(&text);
 }
 
 int cmd_wrong(const char *what, const char *message)

@@ -68,6 +68,10 @@ void cmd_error(const char *fmt, ...) SHD_PRINTF(1, 2);
 /* Print "shardsim: ..." on stderr, with names shown as base/escape.h says. */
 void cmd_note(const char *fmt, ...) SHD_PRINTF(1, 2);
 
+/* Print on stderr how many tasks each rank has done, unless `quiet` or there is one rank only. */
+struct farm;
+void cmd_tell_ranks(const struct farm *farm, bool quiet);
+
 /* Print an error of bad input, "shardsim: error: WHAT: MESSAGE"; returns CMD_USAGE. */
 int cmd_wrong(const char *what, const char *message);
 

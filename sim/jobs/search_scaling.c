@@ -239,12 +239,11 @@ static void write_rows(struct text *text, const struct scaling *s, const struct 
 
 /* ---- the whole ---- */
 
-static int draw(const struct scaling *s, const struct row *rows, struct shd_error *err)
+static int draw(const struct scaling *s, const struct row *rows)
 {
     double devices[SCALING_MOST], tokens[SCALING_MOST];
     struct text text = TEXT_INIT;
     size_t n = 0;
-    int status;
 
     for (size_t i = 0; i < s->ncounts; i++)
         if (rows[i].any) {
@@ -252,9 +251,7 @@ static int draw(const struct scaling *s, const struct row *rows, struct shd_erro
             tokens[n++] = rows[i].figures.tokens_per_s;
         }
     search_picture_scaling(&text, s->trial->hardware->name, devices, tokens, n);
-    status = picture_write(s->picture, &text, err);
-    text_fini(&text);
-    return status;
+    return picture_put(s->picture, &text);
 }
 
 static int put(const struct scaling *s, const struct row *rows)
@@ -275,17 +272,20 @@ int scaling_run(const struct scaling *s)
 {
     struct row rows[SCALING_MOST];
     struct shd_error err;
-    int status = SHD_OK, exit;
+    bool fits;
+    int exit;
 
-    for (size_t i = 0; i < s->ncounts && status == SHD_OK; i++) {
-        status = find_row(&rows[i], s, s->counts[i], &err);
+    for (size_t i = 0; i < s->ncounts; i++) {
+        int status = find_row(&rows[i], s, s->counts[i], &err);
+
         if (cmd_stop_request)
             return CMD_INTERRUPTED;
+        if (status != SHD_OK)
+            return cmd_refused(&err);
     }
-    if (status == SHD_OK && s->picture && first_of(rows, s->ncounts))
-        status = draw(s, rows, &err);
-    if (status != SHD_OK)
-        return cmd_refused(&err);
-    exit = put(s, rows);
-    return exit == CMD_OK && !first_of(rows, s->ncounts) ? CMD_FAILED : exit;
+    fits = first_of(rows, s->ncounts) != NULL;
+    exit = s->picture && fits ? draw(s, rows) : CMD_OK;
+    if (exit == CMD_OK)
+        exit = put(s, rows);
+    return exit == CMD_OK && !fits ? CMD_FAILED : exit;
 }

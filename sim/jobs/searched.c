@@ -244,16 +244,6 @@ static int search_what_is_asked(struct searched *o)
     return o->by_tensors ? search_tensors(o) : o->ncounts > 1 ? search_scaling(o) : search(o);
 }
 
-static void tell_ranks(const struct searched *o)
-{
-    struct text text = TEXT_INIT;
-
-    farm_tell(o->farm, &text);
-    if (!o->quiet)
-        fprintf(stderr, "shardsim: %s\n", text_get(&text));
-    text_fini(&text);
-}
-
 /* Rank 0 searches, and the other ranks work for it.  A rank that cannot read the scenario is of no
  * use, but does no harm. */
 int searched_run(struct searched *o)
@@ -271,7 +261,7 @@ int searched_run(struct searched *o)
         exit = farm_serve(o->farm);
     } else {
         exit = search_what_is_asked(o);
-        tell_ranks(o);
+        cmd_tell_ranks(o->farm, o->quiet);
     }
     farm_destroy(o->farm, exit);
     return exit;

@@ -335,20 +335,11 @@ static int begin(struct sweep *out, struct work *work, struct sweep_wants wants)
     return exit == CMD_OK && !out->farm ? no_memory(out) : exit;
 }
 
-static void tell_ranks(const struct sweep *s)
-{
-    struct text text = TEXT_INIT;
-
-    farm_tell(s->farm, &text);
-    log_note(&s->work->log, "%s", text_get(&text));
-    text_fini(&text);
-}
-
 /* Rank 0 lets the others go, with its exit status, and says how many each did. */
 static void end(struct sweep *s, int exit)
 {
     if (s->farm && ranks_me() == 0 && exit < CMD_USAGE)
-        tell_ranks(s);
+        cmd_tell_ranks(s->farm, s->work->log.quiet);
     farm_destroy(s->farm, exit);
     for (size_t i = 0; s->items && i < s->work->nitems; i++) {
         text_fini(&s->items[i].what);
