@@ -531,6 +531,8 @@ libsim_la_SOURCES = \
 	%D%/jobs/sides.h \
 	%D%/jobs/sweep.c \
 	%D%/jobs/sweep.h \
+	%D%/jobs/timetables.c \
+	%D%/jobs/timetables.h \
 	%D%/jobs/training.c \
 	%D%/jobs/training.h \
 	%D%/jobs/tree_layout.c \

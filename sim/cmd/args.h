@@ -108,7 +108,7 @@ _Noreturn void args_error(const struct args_line *line, const char *fmt, ...) SH
 /* Whether the line has the option of this name. */
 bool args_given(const struct args_line *line, const char *name);
 
-/* Kinds of values.  Numbers are of `least` to `most`, and of the field's size. */
+/* Kinds of values.  Numbers are of `least` to `most`, in fields of four or eight bytes. */
 args_take args_switch; /* bool: true */
 args_take args_set;    /* an int or enum: `least` */
 args_take args_text;   /* const char *: the value, of argv */

@@ -13,23 +13,8 @@
 #include <string.h>
 
 #include "cmd/common.h"
-#include "jobs/canvas.h"
-#include "jobs/chosen.h"
-#include "jobs/command.h"
-#include "model/pipeline.h"
-#include "report/timetable_table.h"
+#include "jobs/timetables.h"
 #include "timetable/timetable.h"
-
-struct request {
-    struct canvas canvas;
-    const char *name;                  /* a schedule, a scenario's file, or "all" */
-    const char *names[TIMETABLES_MAX]; /* all schedules asked for, `name` first */
-    size_t nnames;
-    struct chosen chosen;         /* of a scenario */
-    struct timetable_sizes sizes; /* stages_per_rank 0: the schedule's own */
-    struct timetable_times times;
-    bool has_times; /* else those are of all stages of a rank */
-};
 
 /* The names of times, longest first. */
 enum { TIME_PAIR, TIME_F, TIME_B, TIME_I, TIME_W, NTIMES };
@@ -78,21 +63,15 @@ static void take_times(const struct args_value *v)
     out->overlapped = given[TIME_PAIR];
 }
 
-/* Names of schedules are letters, digits, '-' and '_'. */
-static bool is_file(const char *name)
-{
-    return strpbrk(name, "./") != NULL;
-}
-
 /* Whether a name must be the only one: a scenario, or "all". */
 static bool is_alone(const char *name)
 {
-    return is_file(name) || strcmp(name, "all") == 0;
+    return timetables_is_file(name) || strcmp(name, "all") == 0;
 }
 
 static void take_name(const struct args_value *v)
 {
-    struct request *o = v->at;
+    struct timetables *o = v->at;
 
     if (o->nnames == TIMETABLES_MAX)
         args_error(v->line, "at most %d schedules in one drawing", TIMETABLES_MAX);
@@ -105,20 +84,21 @@ static void take_name(const struct args_value *v)
 
 static void check(const struct args_line *line, void *input)
 {
-    struct request *o = input;
+    struct timetables *o = input;
 
     o->has_times = args_given(line, "times");
-    if (!o->name || (!is_file(o->name) && (!o->sizes.nranks || !o->sizes.nmicrobatches)))
+    if (!o->name || (!timetables_is_file(o->name) && (!o->sizes.nranks || !o->sizes.nmicrobatches)))
         args_error(line, "expected a scenario's file, or the name of a schedule, --ranks and "
                          "--microbatches");
-    if (is_file(o->name) && (o->sizes.nranks || o->sizes.nmicrobatches || o->sizes.stages_per_rank))
+    if (timetables_is_file(o->name) &&
+        (o->sizes.nranks || o->sizes.nmicrobatches || o->sizes.stages_per_rank))
         args_error(line, "ranks, stages and microbatches are those of the scenario; --set "
                          "changes them");
-    if (!is_file(o->name) && (o->chosen.nsets > 0 || o->chosen.strategy))
+    if (!timetables_is_file(o->name) && (o->chosen.nsets > 0 || o->chosen.strategy))
         args_error(line, "--set and --strategy are for a scenario's file, not for '%s'", o->name);
 }
 
-#define AT(field) ARGS_AT(struct request, field)
+#define AT(field) ARGS_AT(struct timetables, field)
 
 static const struct args_row rows[] = {
     {"ranks", 'r', "N", args_count, AT(sizes.nranks), 1, INT32_MAX, "Ranks of the pipeline"},
@@ -127,7 +107,7 @@ static const struct args_row rows[] = {
      "Microbatches of the batch"},
     {"per-rank", 'v', "N", args_count, AT(sizes.stages_per_rank), 1, INT32_MAX,
      "Stages that each rank holds. If not given: 2 where a schedule is made for several, else 1"},
-    {"set", 's', "KEY=VALUE", args_list, ARGS_LIST(struct request, chosen.sets, chosen.nsets), 0,
+    {"set", 's', "KEY=VALUE", args_list, ARGS_LIST(struct timetables, chosen.sets, chosen.nsets), 0,
      CHOSEN_SETS_MAX,
      "Of a scenario: override a value, e.g. --set pipeline.schedule=ZBH1; may be given several "
      "times"},
@@ -147,7 +127,7 @@ static void list_schedules(struct text *out)
 
 static const struct args args = {
     .own = {rows, {.take = take_name}},
-    .parts = {{&common_canvas, offsetof(struct request, canvas)}},
+    .parts = {{&common_canvas, offsetof(struct timetables, canvas)}},
     .operands = "SCHEDULE...|SCENARIO",
     .more = list_schedules,
     .check = check,
@@ -169,107 +149,13 @@ static const struct args args = {
         "  Which schedule is idle least?\n"
         "    shardsim show timetable all --ranks 4 --microbatches 8\n\n" ARGS_EXIT_STATUS("")};
 
-/* ---- one schedule ---- */
-
-static int walk(struct timetable_walked *out, const struct request *o, const char *name)
-{
-    const struct timetable_schedule *schedule;
-    struct timetable_sizes sizes;
-    struct timetable_times times;
-    struct shd_error err;
-
-    if (timetable_find(&schedule, name, &err) != SHD_OK)
-        return cmd_failure("timetable", &err);
-    sizes = timetable_sizes_for(&o->sizes, schedule);
-    /* All schedules do the same work, so that their drawings share a unit of time. */
-    times = o->has_times ? o->times : timetable_divided(&o->times, sizes.stages_per_rank);
-    if (timetable_walked_init(out, schedule, &sizes, &times, &err) != SHD_OK)
-        return cmd_failure("timetable", &err);
-    return CMD_OK;
-}
-
-static int draw(const struct request *o, const struct timetable_walked *walked, size_t n)
-{
-    struct timetable_lanes lanes;
-    struct shd_error err;
-    int status = n == 1 ? timetable_lanes_init(&lanes, walked, &err)
-                        : timetable_lanes_init_many(&lanes, walked, n, &err);
-
-    if (status != SHD_OK)
-        return cmd_failure("timetable", &err);
-    status = canvas_draw_lanes(&o->canvas, &lanes.lanes);
-    timetable_lanes_fini(&lanes);
-    return status;
-}
-
-static int show_schedules(const struct request *o, const char *const *names, size_t n)
-{
-    struct timetable_walked walked[TIMETABLES_MAX];
-    size_t nwalked = 0;
-    int status = CMD_OK;
-
-    while (status == CMD_OK && nwalked < n) {
-        status = walk(&walked[nwalked], o, names[nwalked]);
-        nwalked += status == CMD_OK;
-    }
-    if (status == CMD_OK)
-        status = draw(o, walked, n);
-    while (nwalked > 0)
-        timetable_walked_fini(&walked[--nwalked]);
-    return status;
-}
-
-/* ---- the timetable of a scenario ---- */
-
-static int show_chosen(struct request *o)
-{
-    struct pipeline pipeline;
-    int status;
-
-    o->chosen.path = o->name;
-    status = chosen_load(&o->chosen);
-    if (status == CMD_OK && !o->chosen.trial.timetable) {
-        status = cmd_wrong(o->name, "the strategy has no pipeline; expected pipeline.axis");
-    } else if (status == CMD_OK) {
-        pipeline = pipeline_of(o->chosen.trial.scenario);
-        o->name = pipeline.schedule;
-        o->sizes = (struct timetable_sizes){pipeline.nranks, (uint32_t)pipeline.stages_per_rank,
-                                            pipeline.nmicrobatches};
-        status = show_schedules(o, &o->name, 1);
-    }
-    chosen_fini(&o->chosen);
-    return status;
-}
-
-/* ---- all of them ---- */
-
-static int show_all(const struct request *o)
-{
-    struct text text = TEXT_INIT;
-    struct shd_error err;
-    int status;
-
-    if (timetable_table(&text, &o->sizes, &o->times, o->canvas.style.width, &err) == SHD_OK)
-        status = canvas_put(&o->canvas, &text);
-    else
-        status = cmd_failure("timetable", &err);
-    text_fini(&text);
-    return status;
-}
-
 static int run(int argc, char **argv)
 {
-    struct request o = {.times = TIMETABLE_TIMES_UNIT};
+    struct timetables o = {.times = TIMETABLE_TIMES_UNIT};
 
     canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
-    if (is_file(o.name))
-        return show_chosen(&o);
-    if (strcmp(o.name, "all") != 0)
-        return show_schedules(&o, o.names, o.nnames);
-    if (o.canvas.output && strcmp(o.canvas.output + strlen(o.canvas.output) - 4, ".txt") != 0)
-        return cmd_wrong("timetable", "a table cannot be a picture; expected --output FILE.txt");
-    return show_all(&o);
+    return timetables_run(&o);
 }
 
 const struct cmd show_timetable = {"timetable", "a pipeline's schedule: who is busy when", run};

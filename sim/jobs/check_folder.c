@@ -21,8 +21,7 @@
 #include "store/folder.h"
 #include "store/write.h"
 
-/* Files named in a message. */
-#define LEFT_OUT_MAX 20
+#define LEFT_OUT_MAX 20 /* files named in a message */
 
 static const char *const endings[] = {".yaml", ".yml", NULL};
 
