@@ -60,6 +60,13 @@ static int read_stream(struct text *out, FILE *file, const char *path, size_t ma
     return SHD_OK;
 }
 
+const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 int file_read(struct text *out, const char *path, size_t max_bytes, struct shd_error *err)
 {
     struct text text = TEXT_INIT;

@@ -20,6 +20,9 @@
 SHD_MUST_CHECK int file_read(struct text *out, const char *path, size_t max_bytes,
                              struct shd_error *err);
 
+/* The part of a path behind its last '/'. */
+const char *file_name(const char *path);
+
 /* A regular file that any number of threads read ranges of; it is open only during a read.  A
  * failed read yields zeros and is recorded, so that a caller may read many times and check once. */
 struct file_bytes; /* opaque */

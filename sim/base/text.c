@@ -56,6 +56,13 @@ void text_clear(struct text *text)
         text->data[0] = '\0';
 }
 
+bool text_ends_with(const char *string, const char *end)
+{
+    size_t n = strlen(string), m = strlen(end);
+
+    return n >= m && !strcmp(string + n - m, end);
+}
+
 void text_add(struct text *text, const char *string)
 {
     text_add_bytes(text, string, strlen(string));

@@ -52,6 +52,9 @@ void text_pad(struct text *text, size_t from, size_t width);
 /* The content, "" when empty.  Valid until the next change. */
 const char *text_get(const struct text *text);
 
+/* Whether a string ends with another. */
+bool text_ends_with(const char *string, const char *end);
+
 /* Hand the storage to the caller, who frees it.  The text is empty afterwards.  NULL if
  * `failed`. */
 char *text_take(struct text *text);

@@ -163,8 +163,7 @@ static void plan(struct samples *samples, const struct row *row, const struct st
 /* The file's name without folder and extension. */
 static char *set_name(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    const char *point = strrchr(base, '.');
+    const char *base = file_name(path), *point = strrchr(base, '.');
 
     return strndup(base, point && point > base ? (size_t)(point - base) : strlen(base));
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "capture/torch_groups.h"
 
 bool torch_trace_add_event(struct torch_trace *trace, const struct torch_event *event)
@@ -325,10 +326,9 @@ static int64_t common_rank(struct torch_trace *trace, struct torch_ranks *ranks)
 /* The last number in a file's name: "rank-3.json", "et.3.json". */
 static int64_t rank_in_name(const char *file)
 {
-    const char *slash = strrchr(file, '/');
     int64_t number = TORCH_UNKNOWN;
 
-    for (const char *at = slash ? slash + 1 : file; *at; at++) {
+    for (const char *at = file_name(file); *at; at++) {
         int64_t own = 0;
 
         if (*at < '0' || *at > '9')

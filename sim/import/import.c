@@ -23,13 +23,6 @@ static struct place whole_file(const char *path)
     return (struct place){path, 0, 0};
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && !strcmp(text + n - m, end);
-}
-
 /* Read the header alone: the data may be far larger than memory. */
 static int read_header(struct text *out, const char *path, struct diag *diag)
 {
@@ -102,7 +95,8 @@ static int load_part(struct shd_tree *tree, const char *index, const struct yaml
     char *path;
     int status;
 
-    if (node->kind != YAML_TEXT || !ends_with(node->text, SAFETENSORS) || strchr(node->text, '/')) {
+    if (node->kind != YAML_TEXT || !text_ends_with(node->text, SAFETENSORS) ||
+        strchr(node->text, '/')) {
         diag_error(diag, node->place, "%s in the weight map; expected the name of a %s file",
                    yaml_describe(node).text, SAFETENSORS);
         return SHD_EINVAL;
@@ -184,8 +178,8 @@ static int load_yaml(struct shd_tree *tree, const char *path, struct diag *diag)
 
 static int load_file(struct shd_tree *tree, const char *path, struct diag *diag)
 {
-    return ends_with(path, SAFETENSORS) ? load_safetensors(tree, path, diag)
-                                        : load_yaml(tree, path, diag);
+    return text_ends_with(path, SAFETENSORS) ? load_safetensors(tree, path, diag)
+                                             : load_yaml(tree, path, diag);
 }
 
 /* The first known file in a directory; the caller frees the path.  NULL, reported: none. */

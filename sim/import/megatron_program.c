@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "base/words.h"
 #include "import/megatron.h"
 
@@ -72,7 +73,7 @@ static bool ends_with_one_of(const char *path, const char *ends)
 void megatron_read_program(struct import_job *job, const char *word, struct place place,
                            struct diag *diag)
 {
-    const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
+    const char *name = file_name(word);
 
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         if (!ends_with_one_of(word, programs[i].ends))

@@ -313,10 +313,9 @@ static size_t find_launcher(const struct shell *s)
 {
     for (size_t i = 0; i < s->words.count && !is_option(s, i); i++) {
         const char *text = shell_words_text(&s->words, i);
-        size_t length = strlen(text);
 
         if (strstr(text, "torchrun") || strstr(text, "python") ||
-            (length > 3 && !strcmp(text + length - 3, ".py")))
+            (text_ends_with(text, ".py") && text[3]))
             return i;
     }
     for (size_t i = 0; i < s->words.count; i++)

@@ -252,14 +252,9 @@ static void add_axes(const struct printer *p)
 /* Whether the model has a constraint on activations whose name ends with `end`. */
 static bool has_place(const struct graph *g, const char *end)
 {
-    size_t m = strlen(end);
-
-    for (uint32_t i = 0; i < g->nnodes; i++) {
-        size_t n = g->nodes[i].op == GRAPH_CONSTRAINT ? strlen(g->nodes[i].name) : 0;
-
-        if (n >= m && !strcmp(g->nodes[i].name + n - m, end))
+    for (uint32_t i = 0; i < g->nnodes; i++)
+        if (g->nodes[i].op == GRAPH_CONSTRAINT && text_ends_with(g->nodes[i].name, end))
             return true;
-    }
     return false;
 }
 

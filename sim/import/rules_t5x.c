@@ -266,8 +266,7 @@ static const char *read_includes(struct reader *r)
         for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
             size_t n = strlen(v->text), m = strlen(known[k].file);
 
-            if (n >= m && (n == m || v->text[n - m - 1] == '/') &&
-                !strcmp(v->text + n - m, known[k].file))
+            if (text_ends_with(v->text, known[k].file) && (n == m || v->text[n - m - 1] == '/'))
                 size = known[k].size;
         }
     }

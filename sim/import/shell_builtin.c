@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "base/words.h"
 
 #include "import/shell_assign.h"
@@ -105,7 +106,7 @@ static enum shell_tri note_source(struct shell *s)
 {
     static const char harmless[] = "activate .bashrc .profile .bash_profile conda.sh";
     const char *path = s->words.count > 1 ? shell_words_text(&s->words, 1) : "";
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = file_name(path);
     uint32_t at = shell_words_at(&s->words, 0, 0);
 
     if (!words_has(harmless, name) && s->rehearsing == 0) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/words.h"
 
 #define WORD_ENDS " \t\r\n;|&()<>"
@@ -235,17 +236,10 @@ bool shell_reader_init(struct shell *s, struct place first, const char *text, st
     return true;
 }
 
-static const char *last_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 struct shell_file *shell_find_file(struct shell *s, const char *path)
 {
     for (size_t i = 1; i < s->nfiles; i++)
-        if (!strcmp(last_name(s->files[i].path), last_name(path)))
+        if (!strcmp(file_name(s->files[i].path), file_name(path)))
             return &s->files[i];
     return NULL;
 }

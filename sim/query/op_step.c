@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "query/layer_question.h"
 #include "query/moves.h"
 #include "query/query.h"
@@ -122,18 +123,11 @@ static int build_graph(struct layer_question *q, uint32_t *result, const json_t 
     return graph_status(q->graph, err);
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t n = strlen(text), m = strlen(ending);
-
-    return n >= m && !strcmp(text + n - m, ending);
-}
-
 static int bind_constraint(struct layer_question *q, uint32_t node, const json_t *specs,
                            struct shd_error *err)
 {
     for (const struct place_name *p = place_names; p->key; p++)
-        if (ends_with(q->graph->nodes[node].name, p->ending))
+        if (text_ends_with(q->graph->nodes[node].name, p->ending))
             return layer_question_bind(q, node, json_object_get(specs, p->key), err);
     return SHD_OK;
 }

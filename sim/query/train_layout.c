@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/zero.h"
 #include "question/read_field.h"
 
@@ -155,20 +156,13 @@ static void place_value(struct train *t, const struct axes *axes, uint32_t node)
     }
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t n = strlen(text), m = strlen(ending);
-
-    return n >= m && !strcmp(text + n - m, ending);
-}
-
 /* Whether a node is between layers: the embedding's result, or the residual after each half of a
  * block.
  */
 static bool is_residual(const struct graph_node *n)
 {
     return n->op == GRAPH_CONSTRAINT &&
-           (!strcmp(n->name, "wte.out") || ends_with(n->name, "/out")) &&
+           (!strcmp(n->name, "wte.out") || text_ends_with(n->name, "/out")) &&
            !strstr(n->name, "/attn/") && !strstr(n->name, "/mlp/");
 }
 
