@@ -486,8 +486,7 @@ static int note_ranks(struct join *j)
 }
 
 /* Note what `fmt` says of n, if n is not 0 and nothing failed before. */
-static void note(struct join *j, int *status, uint64_t n, const char *fmt, ...) SHD_PRINTF(4, 5);
-static void note(struct join *j, int *status, uint64_t n, const char *fmt, ...)
+static SHD_PRINTF(4, 5) void note(struct join *j, int *status, uint64_t n, const char *fmt, ...)
 {
     va_list args;
 

@@ -92,11 +92,8 @@ static void read_one(struct shell *s, struct shell_words *value, const struct sh
     shell_words_join(&word);
     shell_words_add(value, &word);
     shell_words_fini(&word);
-    for (size_t i = 1; before && i < before->count; i++) {
-        shell_words_open(value, before->list[i].at);
-        shell_words_put_part(value, before, i, 0, before->list[i].length, SHELL_SURE, 0);
-        shell_words_close(value);
-    }
+    for (size_t i = 1; before && i < before->count; i++)
+        shell_words_add_one(value, before, i);
 }
 
 void shell_assign(struct shell *s, size_t length)

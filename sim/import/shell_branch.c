@@ -90,10 +90,7 @@ static enum shell_tri read_patterns(struct shell *s, const struct shell_words *w
         struct shell_words pattern = {.count = 0};
 
         shell_skip_gap(s);
-        shell_words_open(&pattern, shell_origin(s, s->in.at).at);
-        shell_read_word(s, &pattern, SHELL_WHOLE);
-        shell_words_close(&pattern);
-        shell_words_join(&pattern);
+        shell_read_whole(s, &pattern);
         if (s->skipping == 0 && !pattern.failed && out != SHELL_YES)
             out = shell_or(out, shell_match(s, word, 0, &pattern, 0));
         shell_words_fini(&pattern);
@@ -111,10 +108,7 @@ enum shell_tri shell_run_case(struct shell *s)
 
     s->in.at += 4;
     shell_skip_gap(s);
-    shell_words_open(&word, shell_origin(s, s->in.at).at);
-    shell_read_word(s, &word, SHELL_WHOLE);
-    shell_words_close(&word);
-    shell_words_join(&word);
+    shell_read_whole(s, &word);
     shell_skip_lines(s);
     if (word.failed || !shell_expect(s, "in")) {
         shell_words_fini(&word);

@@ -106,11 +106,8 @@ enum shell_tri shell_eval(struct shell *s)
 {
     struct shell_words text = {.count = 0};
 
-    for (size_t i = 1; i < s->words.count; i++) {
-        shell_words_open(&text, s->words.list[i].at);
-        shell_words_put_part(&text, &s->words, i, 0, s->words.list[i].length, SHELL_SURE, 0);
-        shell_words_close(&text);
-    }
+    for (size_t i = 1; i < s->words.count; i++)
+        shell_words_add_one(&text, &s->words, i);
     shell_words_join(&text);
     if (text.count > 0 && !text.failed)
         shell_run_text(s, &text, 0, false);

@@ -541,6 +541,14 @@ void shell_read_word(struct shell *s, struct shell_words *out, enum shell_quotin
         shell_read_part(s, out, quoting);
 }
 
+void shell_read_whole(struct shell *s, struct shell_words *out)
+{
+    shell_words_open(out, shell_origin(s, s->in.at).at);
+    shell_read_word(s, out, SHELL_WHOLE);
+    shell_words_close(out);
+    shell_words_join(out);
+}
+
 void shell_skip_gap(struct shell *s)
 {
     for (;;) {

@@ -24,6 +24,9 @@ bool shell_ends_word(const struct shell *shell);
 /* Read a word, which may expand to several words, or to none. */
 void shell_read_word(struct shell *shell, struct shell_words *out, enum shell_quoting quoting);
 
+/* Read a word that may be empty, joined to one, into an empty list. */
+void shell_read_whole(struct shell *shell, struct shell_words *out);
+
 /* Skip spaces, continued lines and comments. */
 void shell_skip_gap(struct shell *shell);
 

@@ -135,11 +135,8 @@ static void merge_value(struct shell_words *value, struct shell_words *other, ui
     if (value->count == 1 && other->count == 1) {
         merge_one(&out, value, other, cause);
     } else {
-        for (size_t i = 0; i < same; i++) {
-            shell_words_open(&out, value->list[i].at);
-            shell_words_put_part(&out, value, i, 0, value->list[i].length, SHELL_SURE, 0);
-            shell_words_close(&out);
-        }
+        for (size_t i = 0; i < same; i++)
+            shell_words_add_one(&out, value, i);
         put_rest(&out, value, same, 0, cause);
         put_rest(&out, other, same, 0, cause);
     }

@@ -73,14 +73,18 @@ void shell_words_put_part(struct shell_words *words, const struct shell_words *f
     }
 }
 
+void shell_words_add_one(struct shell_words *words, const struct shell_words *from, size_t word)
+{
+    shell_words_open(words, from->list[word].at);
+    shell_words_put_part(words, from, word, 0, from->list[word].length, SHELL_SURE, 0);
+    shell_words_close(words);
+}
+
 void shell_words_add(struct shell_words *words, const struct shell_words *from)
 {
-    for (size_t i = 0; i < from->count; i++) {
-        shell_words_close(words);
-        shell_words_open(words, from->list[i].at);
-        shell_words_put_part(words, from, i, 0, from->list[i].length, SHELL_SURE, 0);
-    }
     shell_words_close(words);
+    for (size_t i = 0; i < from->count; i++)
+        shell_words_add_one(words, from, i);
     words->failed |= from->failed;
 }
 
