@@ -14,44 +14,35 @@
 #include "export/targets.h"
 #include "timetable/timetable.h"
 
-struct command {
-    const struct export_layout *layout;
-    const struct scenario *source;
-    struct export_roles roles;
-    const struct timetable_schedule *schedule; /* where there is a pipeline */
-    struct text *out;
-    struct shd_error *err;
-};
-
-static int refuse(struct command *c, const char *what)
+static int refuse(struct export_job *c, const char *what)
 {
     return shd_error_set(c->err, SHD_EUNSUPPORTED, "Megatron-LM has no %s", what);
 }
 
-static void add_flag(struct command *c, const char *flag)
+static void add_flag(struct export_job *c, const char *flag)
 {
     text_addf(c->out, " \\\n    %s", flag);
 }
 
-static void add_number(struct command *c, const char *option, int64_t value)
+static void add_number(struct export_job *c, const char *option, int64_t value)
 {
     text_addf(c->out, " \\\n    %s %" PRId64, option, value);
 }
 
-static void add_fraction(struct command *c, const char *option, double value)
+static void add_fraction(struct export_job *c, const char *option, double value)
 {
     text_addf(c->out, " \\\n    %s ", option);
     export_add_number(c->out, value);
 }
 
-static void add_word(struct command *c, const char *option, const char *value)
+static void add_word(struct export_job *c, const char *option, const char *value)
 {
     text_addf(c->out, " \\\n    %s %s", option, value);
 }
 
 /* ---- refusals ---- */
 
-static int check_model(struct command *c)
+static int check_model(struct export_job *c)
 {
     const struct scenario_model *m = &c->source->model;
 
@@ -78,7 +69,7 @@ static int check_model(struct command *c)
     return SHD_OK;
 }
 
-static int check_experts(struct command *c)
+static int check_experts(struct export_job *c)
 {
     const struct scenario_moe *moe = &c->source->model.moe;
 
@@ -96,7 +87,7 @@ static int check_experts(struct command *c)
     return SHD_OK;
 }
 
-static int check_pipeline(struct command *c)
+static int check_pipeline(struct export_job *c)
 {
     const struct scenario_pipeline *p = &c->source->pipeline;
 
@@ -111,7 +102,7 @@ static int check_pipeline(struct command *c)
     return SHD_OK;
 }
 
-static int check_context(struct command *c)
+static int check_context(struct export_job *c)
 {
     const struct scenario_context *x = &c->source->context;
 
@@ -123,7 +114,7 @@ static int check_context(struct command *c)
     return SHD_OK;
 }
 
-static int check_recompute(struct command *c)
+static int check_recompute(struct export_job *c)
 {
     const struct scenario_recompute *r = &c->source->recompute;
 
@@ -136,7 +127,7 @@ static int check_recompute(struct command *c)
     return SHD_OK;
 }
 
-static int check_rest(struct command *c)
+static int check_rest(struct export_job *c)
 {
     const struct scenario *s = c->source;
 
@@ -153,20 +144,9 @@ static int check_rest(struct command *c)
     return export_check_types(s, "Megatron-LM", c->err);
 }
 
-static int check(struct command *c)
-{
-    int (*const checks[])(struct command *) = {check_model,   check_experts,   check_pipeline,
-                                               check_context, check_recompute, check_rest};
-    int status = SHD_OK;
-
-    for (size_t i = 0; i < sizeof checks / sizeof *checks && status == SHD_OK; i++)
-        status = checks[i](c);
-    return status;
-}
-
 /* ---- options ---- */
 
-static void add_sizes(struct command *c)
+static void add_sizes(struct export_job *c)
 {
     const struct scenario_model *m = &c->source->model;
 
@@ -186,7 +166,7 @@ static void add_sizes(struct command *c)
                m->positions > 0 ? m->positions : c->source->batch.seq);
 }
 
-static void add_model(struct command *c)
+static void add_model(struct export_job *c)
 {
     const struct scenario_model *m = &c->source->model;
 
@@ -222,7 +202,7 @@ static void add_model(struct command *c)
     add_number(c, "--hidden-dropout", 0);
 }
 
-static void add_experts(struct command *c)
+static void add_experts(struct export_job *c)
 {
     const struct scenario_moe *moe = &c->source->model.moe;
 
@@ -245,7 +225,7 @@ static void add_experts(struct command *c)
     add_number(c, "--expert-model-parallel-size", c->roles.experts);
 }
 
-static void add_pipeline(struct command *c)
+static void add_pipeline(struct export_job *c)
 {
     add_number(c, "--pipeline-model-parallel-size", c->roles.size[EXPORT_PIPELINE]);
     if (c->schedule && c->schedule->flags & TIMETABLE_ANY_STAGES)
@@ -257,7 +237,7 @@ static void add_pipeline(struct command *c)
 
 /* Overlap sums of gradients with the backward phase and gathers of parameters with the forward
  * phase, as plans assume; without these options Megatron-LM waits for them. */
-static void add_overlap(struct command *c)
+static void add_overlap(struct export_job *c)
 {
     if (c->roles.size[EXPORT_REPLICA] * c->roles.size[EXPORT_SHARD] > 1)
         add_flag(c, "--overlap-grad-reduce");
@@ -265,7 +245,7 @@ static void add_overlap(struct command *c)
         add_flag(c, "--overlap-param-gather");
 }
 
-static void add_zero(struct command *c)
+static void add_zero(struct export_job *c)
 {
     if (c->roles.zero == 1)
         add_flag(c, "--use-distributed-optimizer");
@@ -281,7 +261,7 @@ static void add_zero(struct command *c)
     add_overlap(c);
 }
 
-static void add_mesh(struct command *c)
+static void add_mesh(struct export_job *c)
 {
     const struct scenario *s = c->source;
 
@@ -304,7 +284,7 @@ static void add_mesh(struct command *c)
     }
 }
 
-static void add_optimizer(struct command *c)
+static void add_optimizer(struct export_job *c)
 {
     const struct scenario_optimizer *o = &c->source->optimizer;
 
@@ -326,7 +306,7 @@ static void add_optimizer(struct command *c)
     add_fraction(c, "--adam-eps", o->eps);
 }
 
-static void add_loss_scale(struct command *c)
+static void add_loss_scale(struct export_job *c)
 {
     const struct scenario_loss_scale *scale = &c->source->loss_scale;
 
@@ -339,7 +319,7 @@ static void add_loss_scale(struct command *c)
 }
 
 /* Note as comments where Megatron-LM differs from the plan. */
-static void add_notes(struct command *c)
+static void add_notes(struct export_job *c)
 {
     const struct scenario *s = c->source;
 
@@ -372,15 +352,13 @@ static void add_notes(struct command *c)
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
-    struct command c = {.layout = layout, .source = layout->source, .out = out, .err = err};
+    static export_check *const checks[] = {check_experts,   check_pipeline, check_context,
+                                           check_recompute, check_rest,     NULL};
+    struct export_job c;
     int32_t devices = shd_mesh_size(layout->mesh);
     int32_t node = devices % 8 == 0 ? 8 : devices < 8 ? devices : 1;
-    int status = check_model(&c);
+    int status = export_job_init(&c, layout, out, check_model, checks, err);
 
-    if (status == SHD_OK)
-        status = export_roles_find(&c.roles, layout, err);
-    if (status == SHD_OK)
-        status = check(&c);
     if (status != SHD_OK)
         return status;
     text_add(out, "#!/bin/sh\n"

@@ -296,3 +296,17 @@ int64_t export_roles_sequences(const struct export_roles *roles, const struct sc
 {
     return scenario->batch.size / scenario->batch.microbatches / export_roles_data(roles);
 }
+
+int export_job_init(struct export_job *out, const struct export_layout *layout, struct text *text,
+                    export_check *check_model, export_check *const *checks, struct shd_error *err)
+{
+    int status;
+
+    *out = (struct export_job){.layout = layout, .source = layout->source, .out = text, .err = err};
+    status = check_model(out);
+    if (status == SHD_OK)
+        status = export_roles_find(&out->roles, layout, err);
+    while (status == SHD_OK && *checks)
+        status = (*checks++)(out);
+    return status;
+}

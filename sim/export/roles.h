@@ -38,6 +38,25 @@ struct export_roles {
     bool data_outside; /* the ranks of a pipeline are neighbours, inside replicas */
 };
 
+/* A job of such a system that is being written. */
+struct export_job {
+    const struct export_layout *layout;
+    const struct scenario *source;
+    struct export_roles roles;
+    const struct timetable_schedule *schedule; /* where there is a pipeline */
+    struct text *out;
+    struct shd_error *err;
+};
+
+/* Whether the system can express something of the job; the reason goes to job->err. */
+typedef int export_check(struct export_job *job);
+
+/* Begin a job: check its model, find its roles, and then check the rest by `checks`, which end with
+ * NULL.  SHD_EUNSUPPORTED. */
+SHD_MUST_CHECK int export_job_init(struct export_job *out, const struct export_layout *layout,
+                                   struct text *text, export_check *check_model,
+                                   export_check *const *checks, struct shd_error *err);
+
 /* Errors are SHD_EUNSUPPORTED. */
 SHD_MUST_CHECK int export_roles_find(struct export_roles *out, const struct export_layout *layout,
                                      struct shd_error *err);

@@ -16,15 +16,6 @@
 #include "scenario/published.h"
 #include "timetable/timetable.h"
 
-struct job {
-    const struct export_layout *layout;
-    const struct scenario *source;
-    struct export_roles roles;
-    const struct timetable_schedule *schedule; /* where there is a pipeline */
-    struct text *out;
-    struct shd_error *err;
-};
-
 /* ---- models ---- */
 
 static bool same_sizes(const struct scenario_model *a, const struct scenario_model *b)
@@ -48,7 +39,7 @@ static const struct family_flavor *find_flavor(const struct scenario_model *mode
 
 /* Check that the model is torchtitan's llama3 with other sizes; all differences are named at
  * once. */
-static int check_llama(struct job *j)
+static int check_llama(struct export_job *j)
 {
     const struct scenario_model *m = &j->source->model;
     const struct {
@@ -81,7 +72,7 @@ static int check_llama(struct job *j)
     return status;
 }
 
-static int check_model(struct job *j)
+static int check_model(struct export_job *j)
 {
     enum scenario_kind kind = j->source->model.kind;
 
@@ -95,7 +86,7 @@ static int check_model(struct job *j)
     return SHD_OK;
 }
 
-static void add_model(struct job *j)
+static void add_model(struct export_job *j)
 {
     const struct scenario_model *m = &j->source->model;
     const struct family_flavor *flavor = find_flavor(m);
@@ -116,7 +107,7 @@ static void add_model(struct job *j)
 
 /* ---- refusals ---- */
 
-static int check_mesh(struct job *j)
+static int check_mesh(struct export_job *j)
 {
     const struct export_roles *r = &j->roles;
 
@@ -142,12 +133,12 @@ static int check_mesh(struct job *j)
     return SHD_OK;
 }
 
-static uint32_t stages_per_rank(const struct job *j)
+static uint32_t stages_per_rank(const struct export_job *j)
 {
     return (uint32_t)(j->layout->graph->nstages / j->roles.size[EXPORT_PIPELINE]);
 }
 
-static int check_pipeline(struct job *j)
+static int check_pipeline(struct export_job *j)
 {
     const struct scenario_pipeline *p = &j->source->pipeline;
     uint32_t stages;
@@ -166,7 +157,7 @@ static int check_pipeline(struct job *j)
     return SHD_OK;
 }
 
-static int check_rest(struct job *j)
+static int check_rest(struct export_job *j)
 {
     const struct scenario *s = j->source;
     const char *what = NULL;
@@ -196,14 +187,14 @@ static int check_rest(struct job *j)
 
 /* ---- options ---- */
 
-static void add_fraction(struct job *j, const char *key, double value)
+static void add_fraction(struct export_job *j, const char *key, double value)
 {
     text_addf(j->out, "%s = ", key);
     export_add_number(j->out, value);
     text_add_char(j->out, '\n');
 }
 
-static void add_training(struct job *j)
+static void add_training(struct export_job *j)
 {
     const struct scenario *s = j->source;
     const struct scenario_optimizer *o = &s->optimizer;
@@ -238,7 +229,7 @@ static const char *reshard_of(const struct scenario *s)
     return s->zero.stage == 3 && s->zero.reshard == SCENARIO_RESHARD_NEVER ? "never" : "always";
 }
 
-static void add_parallelism(struct job *j)
+static void add_parallelism(struct export_job *j)
 {
     const struct scenario *s = j->source;
     const struct export_roles *r = &j->roles;
@@ -252,8 +243,7 @@ static void add_parallelism(struct job *j)
     if (r->experts > 1)
         text_addf(j->out, "expert_parallel_degree = %" PRId64 "\n", r->experts);
     if (r->zero == 3)
-        text_addf(j->out, "fsdp_reshard_after_forward = \"%s\"\n",
-                  reshard_of(s));
+        text_addf(j->out, "fsdp_reshard_after_forward = \"%s\"\n", reshard_of(s));
     if (r->size[EXPORT_CONTEXT] > 1)
         text_addf(j->out, "context_parallel_rotate_method = \"%s\"\n",
                   s->context.method == SCENARIO_RING ? "alltoall" : "allgather");
@@ -266,7 +256,7 @@ static void add_parallelism(struct job *j)
               s->recompute.kind == SCENARIO_RECOMPUTE_FULL ? "full" : "none");
 }
 
-static void add_head(struct job *j)
+static void add_head(struct export_job *j)
 {
     text_addf(j->out, "# Written by 'shardsim export --to torchtitan', for %d devices.\n#\n",
               (int)shd_mesh_size(j->layout->mesh));
@@ -283,8 +273,9 @@ static void add_head(struct job *j)
         text_add(j->out, "# torchtitan shards other parameters over ranks of experts, too: less "
                          "memory than planned.\n");
     if (j->roles.sequence && j->source->gathered == SCENARIO_GATHER_AGAIN)
-        text_add(j->out, "# torchtitan keeps what tensor parallelism gathers (gathered: keep): more "
-                         "memory than planned.\n");
+        text_add(j->out,
+                 "# torchtitan keeps what tensor parallelism gathers (gathered: keep): more "
+                 "memory than planned.\n");
     if (j->source->recompute.kind == SCENARIO_RECOMPUTE_FULL && j->source->recompute.whole)
         text_add(j->out,
                  "# torchtitan computes of a layer again only what is read there: less work "
@@ -293,14 +284,10 @@ static void add_head(struct job *j)
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
-    int (*const checks[])(struct job *) = {check_mesh, check_pipeline, check_rest};
-    struct job j = {.layout = layout, .source = layout->source, .out = out, .err = err};
-    int status = check_model(&j);
+    static export_check *const checks[] = {check_mesh, check_pipeline, check_rest, NULL};
+    struct export_job j;
+    int status = export_job_init(&j, layout, out, check_model, checks, err);
 
-    if (status == SHD_OK)
-        status = export_roles_find(&j.roles, layout, err);
-    for (size_t i = 0; i < sizeof checks / sizeof *checks && status == SHD_OK; i++)
-        status = checks[i](&j);
     if (status != SHD_OK)
         return status;
     add_head(&j);
