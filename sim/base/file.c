@@ -21,13 +21,8 @@
 
 static int too_large(struct shd_error *err, uint64_t size, const char *more, size_t max_bytes)
 {
-    char has[UNITS_TEXT_MAX];
-    char limit[UNITS_TEXT_MAX];
-
-    units_print_bytes(has, sizeof(has), size);
-    units_print_bytes(limit, sizeof(limit), max_bytes);
-    return shd_error_set(err, SHD_ERANGE, "the file has %s%s; at most %s are read", more, has,
-                         limit);
+    return shd_error_set(err, SHD_ERANGE, "the file has %s%s; at most %s are read", more,
+                         units_print_bytes(size).text, units_print_bytes(max_bytes).text);
 }
 
 static int read_stream(struct text *out, FILE *file, const char *path, size_t max_bytes,

@@ -317,101 +317,100 @@ void units_print_rate_pattern(struct text *out)
     print_pattern(out, rate_units, COUNT(rate_units));
 }
 
-/* Print three digits: 1.50, 12.3, 123. */
-static void print_scaled(char *buf, size_t size, double value, const char *unit)
-{
-    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-
-    snprintf(buf, size, "%.*f %s", decimals, value, unit);
-}
-
-/* Divide by `base` until below it, or the names end; a value that rounds up to `base` moves on. */
-static void print_prefixed(char *buf, size_t size, double value, double base,
+/* Divide by `base` until below it, or the names end; a value that rounds up to `base` moves on.
+ * Print three digits: 1.50, 12.3, 123. */
+static void print_prefixed(struct units_text *out, double value, double base,
                            const char *const *names, size_t nnames)
 {
     size_t i = 0;
+    int decimals;
 
     while (i + 1 < nnames && value >= base - 0.5) {
         value /= base;
         i++;
     }
-    print_scaled(buf, size, value, names[i]);
+    decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    snprintf(out->text, sizeof out->text, "%.*f %s", decimals, value, names[i]);
 }
 
-const char *units_print_bytes(char *buf, size_t size, uint128 bytes)
+struct units_text units_print_bytes(uint128 bytes)
 {
+    struct units_text out;
     static const char *const names[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
 
     if (bytes < 1024)
-        snprintf(buf, size, "%u B", (unsigned)bytes);
+        snprintf(out.text, sizeof out.text, "%u B", (unsigned)bytes);
     else
-        print_prefixed(buf, size, (double)bytes / 1024, 1024, names, COUNT(names));
-    return buf;
+        print_prefixed(&out, (double)bytes / 1024, 1024, names, COUNT(names));
+    return out;
 }
 
 /* Print in the largest unit that divides the value; zero in the smallest.  `units` ascend. */
-static const char *print_exact(char *buf, size_t size, uint64_t value, const struct unit *units,
-                               size_t nunits)
+static struct units_text print_exact(uint64_t value, const struct unit *units, size_t nunits)
 {
+    struct units_text out;
     const struct unit *best = &units[0];
 
     for (size_t i = 0; i < nunits && value > 0; i++)
         if (value % units[i].size == 0)
             best = &units[i];
-    snprintf(buf, size, "%llu%s", (unsigned long long)(value / best->size), best->name);
-    return buf;
+    snprintf(out.text, sizeof out.text, "%llu%s", (unsigned long long)(value / best->size),
+             best->name);
+    return out;
 }
 
-const char *units_print_bytes_exact(char *buf, size_t size, uint64_t bytes)
+struct units_text units_print_bytes_exact(uint64_t bytes)
 {
-    return print_exact(buf, size, bytes, byte_units + 1, NIEC_UNITS - 1);
+    return print_exact(bytes, byte_units + 1, NIEC_UNITS - 1);
 }
 
-const char *units_print_rate_exact(char *buf, size_t size, uint64_t bytes_per_s)
+struct units_text units_print_rate_exact(uint64_t bytes_per_s)
 {
-    return print_exact(buf, size, bytes_per_s, rate_units, NDECIMAL_RATES);
+    return print_exact(bytes_per_s, rate_units, NDECIMAL_RATES);
 }
 
-const char *units_print_ns_exact(char *buf, size_t size, int64_t ns)
+struct units_text units_print_ns_exact(int64_t ns)
 {
-    return print_exact(buf, size, (uint64_t)ns, time_units, COUNT(time_units));
+    return print_exact((uint64_t)ns, time_units, COUNT(time_units));
 }
 
-const char *units_print_count(char *buf, size_t size, uint128 count)
+struct units_text units_print_count(uint128 count)
 {
+    struct units_text out;
     static const char *const names[] = {"k", "M", "G", "T", "P", "E", "Z", "Y"};
 
     if (count < 1000)
-        snprintf(buf, size, "%u", (unsigned)count);
+        snprintf(out.text, sizeof out.text, "%u", (unsigned)count);
     else
-        print_prefixed(buf, size, (double)count / 1000, 1000, names, COUNT(names));
-    return buf;
+        print_prefixed(&out, (double)count / 1000, 1000, names, COUNT(names));
+    return out;
 }
 
-const char *units_print_seconds(char *buf, size_t size, double seconds)
+struct units_text units_print_seconds(double seconds)
 {
+    struct units_text out;
     static const char *const names[] = {"ns", "us", "ms", "s"};
 
     if (!isfinite(seconds))
-        snprintf(buf, size, "-");
+        snprintf(out.text, sizeof out.text, "-");
     else if (seconds == 0)
-        snprintf(buf, size, "0 s");
+        snprintf(out.text, sizeof out.text, "0 s");
     else if (seconds < 0)
-        snprintf(buf, size, "%.3g s", seconds);
+        snprintf(out.text, sizeof out.text, "%.3g s", seconds);
     else
-        print_prefixed(buf, size, seconds * 1e9, 1000, names, COUNT(names));
-    return buf;
+        print_prefixed(&out, seconds * 1e9, 1000, names, COUNT(names));
+    return out;
 }
 
 double units_printed_bytes(uint128 bytes)
 {
     static const char units[] = "BKMGTPEZY";
-    char text[UNITS_TEXT_MAX], *end;
+    struct units_text text = units_print_bytes(bytes);
+    char *end;
     const char *unit;
     double value;
 
-    units_print_bytes(text, sizeof text, bytes);
-    value = strtod(text, &end);
+    value = strtod(text.text, &end);
     end += strspn(end, " ");
     unit = *end ? strchr(units, *end) : NULL;
     return unit ? ldexp(value, 10 * (int)(unit - units)) : value;
@@ -427,13 +426,14 @@ double units_printed_seconds(double seconds)
     return round(seconds / digit) * digit;
 }
 
-const char *units_print_rate(char *buf, size_t size, double bytes_per_s)
+struct units_text units_print_rate(double bytes_per_s)
 {
+    struct units_text out;
     static const char *const names[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"};
 
     if (!isfinite(bytes_per_s) || bytes_per_s < 0)
-        snprintf(buf, size, "-");
+        snprintf(out.text, sizeof out.text, "-");
     else
-        print_prefixed(buf, size, bytes_per_s, 1000, names, COUNT(names));
-    return buf;
+        print_prefixed(&out, bytes_per_s, 1000, names, COUNT(names));
+    return out;
 }

@@ -21,6 +21,11 @@
 
 #define UNITS_TEXT_MAX 32 /* enough for anything printed here */
 
+/* A printed quantity, so that a call can be an argument: units_print_bytes(n).text. */
+struct units_text {
+    char text[UNITS_TEXT_MAX];
+};
+
 /* "16GiB", "1.5 MiB", "4096", "64kB": a number without a unit is bytes; KiB is 1024, kB is 1000.
  * SHD_EINVAL (not a size), SHD_ERANGE (over 2^64-1). */
 SHD_MUST_CHECK int units_parse_bytes(uint64_t *out, const char *text, struct shd_error *err);
@@ -47,30 +52,27 @@ void units_print_bytes_pattern(struct text *out);
 void units_print_ns_pattern(struct text *out);
 void units_print_rate_pattern(struct text *out);
 
-/* All of these print into buf (NUL-terminated, cut if needed) and return buf, so that a call can be
- * an argument. */
-
 /* For people, three digits or more: "0 B", "1023 B", "64.0 KiB", "1.50 GiB". */
-const char *units_print_bytes(char *buf, size_t size, uint128 bytes);
+struct units_text units_print_bytes(uint128 bytes);
 
 /* The value rounded as it is printed: values with equal results are printed alike. */
 double units_printed_bytes(uint128 bytes);
 double units_printed_seconds(double seconds);
 
 /* Exact and parseable, in the largest IEC unit that divides: "64MiB", "1025B", "0B". */
-const char *units_print_bytes_exact(char *buf, size_t size, uint64_t bytes);
+struct units_text units_print_bytes_exact(uint64_t bytes);
 
 /* Exact and parseable: "200GB/s", "1B/s"; "5us", "0ns". */
-const char *units_print_rate_exact(char *buf, size_t size, uint64_t bytes_per_s);
-const char *units_print_ns_exact(char *buf, size_t size, int64_t ns);
+struct units_text units_print_rate_exact(uint64_t bytes_per_s);
+struct units_text units_print_ns_exact(int64_t ns);
 
 /* For people, decimal: "999", "12.3 k", "4.00 G". */
-const char *units_print_count(char *buf, size_t size, uint128 count);
+struct units_text units_print_count(uint128 count);
 
 /* For people: "0 s", "25.0 us", "1.50 ms", "2.00 s", "90.0 s"; not a number prints "-". */
-const char *units_print_seconds(char *buf, size_t size, double seconds);
+struct units_text units_print_seconds(double seconds);
 
 /* Bytes a second, decimal like the ratings of links: "46.0 GB/s". */
-const char *units_print_rate(char *buf, size_t size, double bytes_per_s);
+struct units_text units_print_rate(double bytes_per_s);
 
 #endif /* BASE_UNITS_H */

@@ -438,13 +438,9 @@ static void check_characters(struct builder *b, const char *text, size_t length)
 
 static void check_size(struct builder *b, size_t length)
 {
-    char has[UNITS_TEXT_MAX];
-    char limit[UNITS_TEXT_MAX];
-
     if (length > YAML_DOC_BYTES_MAX)
         FAIL(b, SHD_ERANGE, b->first, "the text has %s; at most %s are read",
-             units_print_bytes(has, sizeof(has), length),
-             units_print_bytes(limit, sizeof(limit), YAML_DOC_BYTES_MAX));
+             units_print_bytes(length).text, units_print_bytes(YAML_DOC_BYTES_MAX).text);
 }
 
 int yaml_doc_parse(struct yaml_doc **out, struct place first, const char *text, size_t length,

@@ -60,7 +60,7 @@ static void add_strays(const struct replay_report *r, size_t width, struct text 
 static void add_head(const struct replay_report *r, size_t width, struct text *out)
 {
     const struct capture *c = r->capture;
-    char total[UNITS_TEXT_MAX], mesh[AXES_TEXT_MAX];
+    char mesh[AXES_TEXT_MAX];
     struct text line = TEXT_INIT;
     uint64_t count = 0;
 
@@ -68,7 +68,7 @@ static void add_head(const struct replay_report *r, size_t width, struct text *o
         count += r->rows->rows[i].count;
     text_addf(&line, "%s: %llu collectives in a step on %d devices, %s received in total", c->title,
               (unsigned long long)count, c->ndevices,
-              units_print_bytes(total, sizeof total, r->rows->received_bytes));
+              units_print_bytes(r->rows->received_bytes).text);
     wrap_add(out, width, 0, 2, text_get(&line));
     text_clear(&line);
     shd_mesh_print(r->mesh, mesh, sizeof mesh);
@@ -108,10 +108,10 @@ static void add_rows(const struct replay_report *r, struct text *out)
         table_add(&table, "%s", axes_of_row(buf, sizeof buf, r, row));
         table_add(&table, "%ux%u", groups->ngroups, capture_group_size(groups));
         table_add(&table, "%llu", (unsigned long long)row->count);
-        table_add(&table, "%s", units_print_bytes(buf, sizeof buf, row->first->bytes));
-        table_add(&table, "%s", units_print_bytes(buf, sizeof buf, row->received_bytes));
+        table_add(&table, "%s", units_print_bytes(row->first->bytes).text);
+        table_add(&table, "%s", units_print_bytes(row->received_bytes).text);
         if (r->hardware)
-            table_add(&table, "%s", units_print_seconds(buf, sizeof buf, row->seconds));
+            table_add(&table, "%s", units_print_seconds(row->seconds).text);
     }
     table_print(&table, 0, out);
     table_fini(&table);
@@ -175,7 +175,7 @@ static uint128 sum_named(const struct replay_report *r, size_t i, name_fn name_o
 static void add_sums(const struct replay_report *r, const char *title, name_fn name_of,
                      size_t width, struct text *out)
 {
-    char bytes[UNITS_TEXT_MAX], name[AXES_TEXT_MAX];
+    char name[AXES_TEXT_MAX];
     struct text line = TEXT_INIT;
 
     for (size_t i = 0; i < r->rows->nrows; i++) {
@@ -184,7 +184,7 @@ static void add_sums(const struct replay_report *r, const char *title, name_fn n
         if (sum)
             text_addf(&line, "%s%s %s", line.length ? ", " : "",
                       name_of(name, sizeof name, r, &r->rows->rows[i]),
-                      units_print_bytes(bytes, sizeof bytes, sum));
+                      units_print_bytes(sum).text);
     }
     text_addf(out, "  %-10s", title);
     wrap_add(out, width, 12, 12, line.length ? text_get(&line) : "nothing");
@@ -197,7 +197,6 @@ static int add_balance(const struct replay_report *r, struct text *out, struct s
 {
     int32_t n = r->capture->ndevices, most = 0;
     uint128 *received = calloc((size_t)n, sizeof *received);
-    char bytes[UNITS_TEXT_MAX];
     double mean;
     int status;
 
@@ -209,19 +208,18 @@ static int add_balance(const struct replay_report *r, struct text *out, struct s
     mean = (double)r->rows->received_bytes / n;
     text_addf(out, "  balance   %.3f   mean / max over devices; device %d receives most, %s\n",
               received[most] ? mean / (double)received[most] : 1.0, most,
-              units_print_bytes(bytes, sizeof bytes, received[most]));
+              units_print_bytes(received[most]).text);
     free(received);
     return status;
 }
 
 static void add_time(const struct replay_report *r, size_t width, struct text *out)
 {
-    char seconds[UNITS_TEXT_MAX];
     struct text line = TEXT_INIT;
 
     text_addf(&line,
               "%s on %s for all collectives of a device, one after the other, nothing beside them",
-              units_print_seconds(seconds, sizeof seconds, r->rows->seconds), r->hardware->name);
+              units_print_seconds(r->rows->seconds).text, r->hardware->name);
     text_add(out, "\nmodelled    ");
     wrap_join(out, width, 12, 12, &line);
 }
@@ -262,26 +260,24 @@ static int sum_ours(struct kind_sums *sums, const struct record *record, struct 
 static void add_verdict(const struct replay_report *r, uint128 ours, size_t width, struct text *out)
 {
     uint128 theirs = r->rows->received_bytes;
-    char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+    struct units_text a = units_print_bytes(theirs), b = units_print_bytes(ours);
     struct text line = TEXT_INIT;
 
-    units_print_bytes(a, sizeof a, theirs);
-    units_print_bytes(b, sizeof b, ours);
     if (r->beside->ndevices != r->capture->ndevices)
         text_addf(&line,
                   "The two are of different numbers of devices, %d and %d: their bytes cannot be "
                   "compared.",
                   r->capture->ndevices, r->beside->ndevices);
     else if (theirs == ours)
-        text_addf(&line, "Both move the same bytes, %s.", a);
+        text_addf(&line, "Both move the same bytes, %s.", a.text);
     else
         text_addf(&line, "%s moves %.1f %% more bytes than %s: %s and %s.",
                   theirs > ours ? r->capture->title : r->beside_name,
                   100.0 * (theirs > ours ? (double)theirs / (double)(ours ? ours : 1)
                                          : (double)ours / (double)(theirs ? theirs : 1)) -
                       100.0,
-                  theirs > ours ? r->beside_name : r->capture->title, theirs > ours ? a : b,
-                  theirs > ours ? b : a);
+                  theirs > ours ? r->beside_name : r->capture->title,
+                  theirs > ours ? a.text : b.text, theirs > ours ? b.text : a.text);
     wrap_join(out, width, 0, 0, &line);
 }
 
@@ -289,7 +285,6 @@ static int add_beside(const struct replay_report *r, size_t width, struct text *
                       struct shd_error *err)
 {
     struct kind_sums theirs[COLL_NKINDS] = {{0}}, ours[COLL_NKINDS] = {{0}};
-    char bytes[UNITS_TEXT_MAX];
     struct table table;
     int status = sum_ours(ours, r->beside, err);
 
@@ -304,9 +299,9 @@ static int add_beside(const struct replay_report *r, size_t width, struct text *
             continue;
         table_add(&table, "%s", coll_kind_name((enum coll_kind)kind));
         table_add(&table, "%llu", (unsigned long long)theirs[kind].count);
-        table_add(&table, "%s", units_print_bytes(bytes, sizeof bytes, theirs[kind].bytes));
+        table_add(&table, "%s", units_print_bytes(theirs[kind].bytes).text);
         table_add(&table, "%llu", (unsigned long long)ours[kind].count);
-        table_add(&table, "%s", units_print_bytes(bytes, sizeof bytes, ours[kind].bytes));
+        table_add(&table, "%s", units_print_bytes(ours[kind].bytes).text);
     }
     table_print(&table, 2, out);
     table_fini(&table);
@@ -467,7 +462,6 @@ int replay_json(const struct replay_report *r, struct text *text, struct shd_err
 int replay_matrix(const struct replay_report *r, struct figure *out, struct shd_error *err)
 {
     size_t n = (size_t)r->capture->ndevices;
-    char total[UNITS_TEXT_MAX];
     uint128 *matrix;
     int status;
 
@@ -481,8 +475,7 @@ int replay_matrix(const struct replay_report *r, struct figure *out, struct shd_
         return shd_error_set(err, SHD_ENOMEM, "no memory for the matrix");
     status = sums_matrix(matrix, r->capture, err);
     out->title = figure_print(out, "%s: bytes from device to device in a step, %s in total",
-                              r->capture->title,
-                              units_print_bytes(total, sizeof total, r->rows->received_bytes));
+                              r->capture->title, units_print_bytes(r->rows->received_bytes).text);
     if (status == SHD_OK)
         status = layouts_matrix(out, r->mesh, matrix, err);
     figure_add_note(out, "A row is a receiver, a column a sender; K is 1024 bytes.");

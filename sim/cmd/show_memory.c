@@ -62,13 +62,10 @@ static const struct args args = {
 /* Check that the peak fits a given scale: a scale common to several drawings must not grow. */
 static int check_max(const struct request *o, const struct memory_film *f)
 {
-    char peak[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
-
     if (o->max_bytes == 0 || f->peak.peak_bytes <= o->max_bytes)
         return CMD_OK;
     cmd_error("--max is %s, and the peak is %s; expected that or more",
-              units_print_bytes(max, sizeof max, o->max_bytes),
-              units_print_bytes(peak, sizeof peak, f->peak.peak_bytes));
+              units_print_bytes(o->max_bytes).text, units_print_bytes(f->peak.peak_bytes).text);
     return CMD_USAGE;
 }
 

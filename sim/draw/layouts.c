@@ -482,12 +482,10 @@ int layouts_bytes(struct figure *out, const struct layouts_table *table, struct 
         out->grids[0].row_labels[r] = figure_print(out, "%s", table->rows[r]);
         for (uint32_t c = 0; c < table->ncolumns; c++) {
             uint128 bytes = table->bytes[(size_t)r * table->ncolumns + c];
-            char size[UNITS_TEXT_MAX];
 
             out->grids[0].column_labels[c] = figure_print(out, "%s", table->columns[c]);
-            figure_add_part(
-                out, figure_cell(out, &out->grids[0], r, c), FIGURE_PLAIN,
-                bytes ? figure_print(out, "%s", units_print_bytes(size, sizeof size, bytes)) : "");
+            figure_add_part(out, figure_cell(out, &out->grids[0], r, c), FIGURE_PLAIN,
+                            bytes ? figure_print(out, "%s", units_print_bytes(bytes).text) : "");
         }
     }
     return out->failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the drawing") : SHD_OK;

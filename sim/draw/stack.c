@@ -149,12 +149,12 @@ static size_t kind_at(const struct layout *l, size_t moment, size_t row)
 
 static void add_row(struct text *out, const struct layout *l, size_t row)
 {
-    char bytes[UNITS_TEXT_MAX] = "";
+    struct units_text bytes = {""};
     size_t blanks = 1; /* pending; lines do not end with blanks */
 
     if (row % 4 == 0)
-        units_print_bytes(bytes, sizeof bytes, l->most * (ROWS - row) / ROWS);
-    text_addf(out, "%*s", LABEL_COLUMNS - 1, bytes);
+        bytes = units_print_bytes(l->most * (ROWS - row) / ROWS);
+    text_addf(out, "%*s", LABEL_COLUMNS - 1, bytes.text);
     for (size_t c = 0; c < l->ncolumns; c++) {
         size_t k = kind_at(l, stack_moment(l->stack, c, l->ncolumns), row);
 

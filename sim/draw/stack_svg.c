@@ -97,7 +97,6 @@ static bool is_used(const struct stack *stack, size_t kind)
 /* Draw ticks.  Their distance is a power of two, so that all are round numbers. */
 static void add_ticks(struct text *out, const struct layout *l)
 {
-    char bytes[UNITS_TEXT_MAX];
     uint128 tick = 1;
 
     while (tick * TICKS_MAX < l->top)
@@ -106,8 +105,7 @@ static void add_ticks(struct text *out, const struct layout *l)
         double y = y_of_bytes(l, (double)at);
 
         text_addf(out, "<path class=\"g\" d=\"M%d %.1fh%d\"/>\n", LABEL_WIDTH, y, CHART_WIDTH);
-        svg_text(out, LABEL_WIDTH - 8, y + 4, "l", "end",
-                 units_print_bytes(bytes, sizeof bytes, at));
+        svg_text(out, LABEL_WIDTH - 8, y + 4, "l", "end", units_print_bytes(at).text);
     }
 }
 
@@ -159,17 +157,15 @@ static void add_labels(struct text *out, const struct layout *l)
     bool right = peak >= l->ncolumns / 2;
     double x = (x_of(l, peak) + x_of(l, peak + 1)) / 2, y;
     double limit = (double)l->stack->limit_bytes;
-    char bytes[UNITS_TEXT_MAX], label[UNITS_TEXT_MAX + 16];
+    char label[UNITS_TEXT_MAX + 16];
 
-    snprintf(label, sizeof label, "peak %s",
-             units_print_bytes(bytes, sizeof bytes, stack_most(l->stack)));
+    snprintf(label, sizeof label, "peak %s", units_print_bytes(stack_most(l->stack)).text);
     y = y_of_bytes(l, (double)stack_most(l->stack));
     text_addf(out, "<path class=\"b\" d=\"M%.1f %.1fv-5\"/>\n", x, y);
     svg_text(out, x, y - 8, "v", right ? "end" : "start", label);
     if (limit <= 0 || l->stack->limit_bytes > l->top)
         return;
-    snprintf(label, sizeof label, "limit %s",
-             units_print_bytes(bytes, sizeof bytes, l->stack->limit_bytes));
+    snprintf(label, sizeof label, "limit %s", units_print_bytes(l->stack->limit_bytes).text);
     y = y_of_bytes(l, limit);
     text_addf(out, "<path " SVG_LIMIT " d=\"M%d %.1fh%d\"/>\n", LABEL_WIDTH, y, CHART_WIDTH);
     svg_text(out, right ? LABEL_WIDTH + 4 : LABEL_WIDTH + CHART_WIDTH - 4, y - 5, "v",

@@ -35,7 +35,7 @@ void head_add(const struct lesson *l, struct text *out)
 {
     const struct program *program = l->record->program;
     int ndevices = (int)l->record->ndevices;
-    char mesh[256], bytes[UNITS_TEXT_MAX];
+    char mesh[256];
     struct text t = TEXT_INIT;
     uint32_t n = 0;
 
@@ -49,7 +49,7 @@ void head_add(const struct lesson *l, struct text *out)
     shd_mesh_print(program->asked_mesh, mesh, sizeof mesh);
     text_addf(&t, "mesh %s, %d device%s; %u ops, %u of them communicate: %s received in total.",
               mesh[0] ? mesh : "of no axes", ndevices, ndevices == 1 ? "" : "s", program->nops, n,
-              units_print_bytes(bytes, sizeof bytes, record_received(l->record)));
+              units_print_bytes(record_received(l->record)).text);
     put(l, out, &t, 2);
     add_rounds(program, &t);
     if (t.length > 0)

@@ -295,15 +295,14 @@ static void tell_moves(const struct lesson *l, struct text *out, uint32_t i)
 {
     const struct program *program = l->record->program;
     const struct program_op *op = &program->ops[i];
-    char total[UNITS_TEXT_MAX], own[UNITS_TEXT_MAX];
     uint128 received = record_received_in(l->record, i, l->position);
 
     if (!program_communicates(op)) {
         tell(l, out, "moves", "nothing: each device has what it needs");
     } else {
         tell(l, out, "moves", "%s in total, %s of them to device %d",
-             units_print_bytes(total, sizeof total, record_op_received(l->record, i)),
-             units_print_bytes(own, sizeof own, received), (int)device_id(l, l->position));
+             units_print_bytes(record_op_received(l->record, i)).text,
+             units_print_bytes(received).text, (int)device_id(l, l->position));
     }
     if (op->reshard.kind == SHD_RESHARD_ALL_REDUCE ||
         op->reshard.kind == SHD_RESHARD_REDUCE_SCATTER)
@@ -328,13 +327,14 @@ static void tell_alternative(const struct lesson *l, struct text *out, const cha
                              const struct alternative *a)
 {
     const char *axis = shd_mesh_axis_name(l->record->program->mesh, a->axis);
-    char bytes[UNITS_TEXT_MAX], work[64] = "";
+    struct units_text bytes;
+    char work[64] = "";
 
-    units_print_bytes(bytes, sizeof bytes, a->more_bytes + a->fewer_bytes);
+    bytes = units_print_bytes(a->more_bytes + a->fewer_bytes);
     if (fabs(a->work - 1) > 0.005)
         snprintf(work, sizeof work, ", %.3g times the work of this op", a->work);
     tell(l, out, title, "%s shards %s: %s%s%s", axis, a->dim ? a->dim : "nothing",
-         a->more_bytes || a->fewer_bytes ? bytes : "the same bytes",
+         a->more_bytes || a->fewer_bytes ? bytes.text : "the same bytes",
          a->more_bytes    ? " more"
          : a->fewer_bytes ? " fewer"
                           : "",
@@ -460,7 +460,7 @@ static void tell_work(const struct lesson *l, struct text *out, const struct pro
 {
     const struct program *program = l->record->program;
     uint64_t least = UINT64_MAX, most = 0;
-    char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
+    struct units_text from, to;
     int32_t who = l->position;
 
     for (uint32_t row = 0; row < l->record->nrows && program_op_skips(op); row++) {
@@ -477,13 +477,13 @@ static void tell_work(const struct lesson *l, struct text *out, const struct pro
     }
     if (!program_op_skips(op))
         least = most = program_op_flops(program, op, l->position);
-    units_print_count(from, sizeof from, least);
-    units_print_count(to, sizeof to, most);
+    from = units_print_count(least);
+    to = units_print_count(most);
     if (least == most)
-        tell(l, out, "work", "%s flops on each device; nothing is communicated", to);
+        tell(l, out, "work", "%s flops on each device; nothing is communicated", to.text);
     else
         tell(l, out, "work", "%s to %s flops, the most on device %d, %s; nothing is communicated",
-             from, to, (int)device_id(l, who), unevens[op->kernel->uneven]);
+             from.text, to.text, (int)device_id(l, who), unevens[op->kernel->uneven]);
 }
 
 static void tell_kernel(const struct lesson *l, struct text *out, uint32_t i)
@@ -559,7 +559,6 @@ static void tell_rows(const struct lesson *l, struct text *out, uint32_t i)
 {
     const struct program *program = l->record->program;
     const struct program_op *op = &program->ops[i];
-    char total[UNITS_TEXT_MAX], own[UNITS_TEXT_MAX];
 
     for (uint32_t k = 0; k < op->ninputs; k++) {
         tell_array(l, out, k ? "" : "before", op->inputs[k]);
@@ -571,8 +570,8 @@ static void tell_rows(const struct lesson *l, struct text *out, uint32_t i)
         tell(l, out, "why", "%s", op->why);
     if (program_communicates(op))
         tell(l, out, "moves", "%s in total, %s of them to device %d: as many as ids ask for",
-             units_print_bytes(total, sizeof total, record_op_received(l->record, i)),
-             units_print_bytes(own, sizeof own, record_received_in(l->record, i, l->position)),
+             units_print_bytes(record_op_received(l->record, i)).text,
+             units_print_bytes(record_received_in(l->record, i, l->position)).text,
              (int)device_id(l, l->position));
     else
         tell(l, out, "moves", "nothing: each device has the rows that it needs");
@@ -587,7 +586,6 @@ static void tell_transfer(const struct lesson *l, struct text *out, uint32_t i)
     const struct program_channel *c = &program->channels[op->channel];
     bool sends = op->kind == PROGRAM_SEND;
     const struct program_op *other = &program->ops[sends ? c->recv : c->send];
-    char bytes[UNITS_TEXT_MAX];
 
     tell_array(l, out, "array", sends ? op->inputs[0] : op->outputs[0]);
     if (!sends)
@@ -595,9 +593,9 @@ static void tell_transfer(const struct lesson *l, struct text *out, uint32_t i)
     tell(l, out, "why", "%s", op->why);
     tell(l, out, "moves", "%s to device %d, and so for each device of the stage",
          units_print_bytes(
-             bytes, sizeof bytes,
              record_received_in(l->record, c->recv,
-                                program_doer(program, &program->ops[c->recv], l->position))),
+                                program_doer(program, &program->ops[c->recv], l->position)))
+             .text,
          (int)device_id(l, program_doer(program, sends ? other : op, l->position)));
 }
 

@@ -13,32 +13,9 @@
 #include "base/wrap.h"
 #include "hardware/torus.h"
 
-struct shown {
-    char text[UNITS_TEXT_MAX];
-};
-
-static struct shown bytes_of(double value)
+static struct units_text bytes_of(double value)
 {
-    struct shown s;
-
-    (void)units_print_bytes(s.text, sizeof s.text, (uint128)(value + 0.5));
-    return s;
-}
-
-static struct shown seconds_of(double value)
-{
-    struct shown s;
-
-    (void)units_print_seconds(s.text, sizeof s.text, value);
-    return s;
-}
-
-static struct shown rate_of(double value)
-{
-    struct shown s;
-
-    (void)units_print_rate(s.text, sizeof s.text, value);
-    return s;
+    return units_print_bytes((uint128)(value + 0.5));
 }
 
 /* Add a line; names in it may come from outside and are escaped. */
@@ -102,7 +79,7 @@ static void add_bytes_formula(const struct links_answer *a, const struct links_q
     bool trees = a->collective.schedule == HARDWARE_TREE && part->tier > 0;
     int64_t inner = part->tier > 0 ? a->group.inside[part->tier - 1] : 1;
     int64_t n = levels ? part->members : a->group.members;
-    struct shown array = bytes_of(levels ? a->array_bytes / (double)inner : a->array_bytes);
+    struct units_text array = bytes_of(levels ? a->array_bytes / (double)inner : a->array_bytes);
 
     if (trees && q->kind == COLL_ALL_REDUCE) {
         text_addf(t, "2 x %s, up and down,", array.text);
@@ -159,12 +136,12 @@ static void add_bytes(const struct links_answer *a, const struct links_question 
                   part->bytes / a->array_bytes, bytes_of(part->bytes).text);
     else
         text_addf(&t, " = %s into a device", bytes_of(part->bytes).text);
-    text_addf(&t, ", by %s", rate_of(part->bytes_per_s).text);
+    text_addf(&t, ", by %s", units_print_rate(part->bytes_per_s).text);
     if (tier->torus && !spread)
         text_addf(&t, " (%.3g links of %s)",
                   part->bytes_per_s / tier->bytes_per_s / tier->efficiency,
-                  rate_of(tier->bytes_per_s * tier->efficiency).text);
-    text_addf(&t, " = %s", seconds_of(part->bandwidth_s).text);
+                  units_print_rate(tier->bytes_per_s * tier->efficiency).text);
+    text_addf(&t, " = %s", units_print_seconds(part->bandwidth_s).text);
     text_add(out, label);
     wrap_add(out, width, sizeof label - 1, sizeof label - 1, text_get(&t));
     out->failed |= t.failed;
@@ -184,21 +161,22 @@ static void add_part(const struct links_answer *a, const struct links_question *
         add_torus_axes(a, tier, &t);
     add_line(out, width, 4, &t);
     if (part->start_s > 0)
-        text_addf(out, "    start      %s\n", seconds_of(part->start_s).text);
+        text_addf(out, "    start      %s\n", units_print_seconds(part->start_s).text);
     text_addf(out, "    latency    %.12g %s of %s = %s\n", part->steps,
-              tier->torus ? "hops" : "steps", seconds_of(step).text,
-              seconds_of(part->latency_s).text);
+              tier->torus ? "hops" : "steps", units_print_seconds(step).text,
+              units_print_seconds(part->latency_s).text);
     add_bytes(a, q, part, out, width);
     if (part->copy_s > 0)
         text_addf(out, "    copy       %s through the device by %s = %s\n",
                   bytes_of(part->copy_s * tier->copy_bytes_per_s).text,
-                  rate_of(tier->copy_bytes_per_s).text, seconds_of(part->copy_s).text);
+                  units_print_rate(tier->copy_bytes_per_s).text,
+                  units_print_seconds(part->copy_s).text);
     if (tier->torus)
         text_addf(out, "    time       the larger of both%s = %s\n",
                   part->start_s > 0 || part->copy_s > 0 ? ", and the rest" : "",
-                  seconds_of(part->seconds).text);
+                  units_print_seconds(part->seconds).text);
     else if (a->collective.schedule != HARDWARE_RING || a->collective.nparts == 1)
-        text_addf(out, "    time       their sum = %s\n", seconds_of(part->seconds).text);
+        text_addf(out, "    time       their sum = %s\n", units_print_seconds(part->seconds).text);
 }
 
 /* ---- the end ---- */
@@ -228,15 +206,18 @@ static void add_time(const struct links_answer *a, struct text *out, size_t widt
 {
     struct text t = TEXT_INIT;
 
-    text_addf(&t, "time %s, bound by %s", seconds_of(a->collective.seconds).text, a->bound);
+    text_addf(&t, "time %s, bound by %s", units_print_seconds(a->collective.seconds).text,
+              a->bound);
     if (a->collective.host_s > 0)
-        text_addf(&t, " (its host starts it in %s)", seconds_of(a->collective.host_s).text);
+        text_addf(&t, " (its host starts it in %s)",
+                  units_print_seconds(a->collective.host_s).text);
     if (a->long_ring_s > 0 && a->collective.nparts == 1)
         text_addf(&t, "; bandwidth without (n-1)/n, as for a long ring: %s",
-                  seconds_of(a->long_ring_s).text);
+                  units_print_seconds(a->long_ring_s).text);
     add_line(out, width, 4, &t);
     text_addf(out, "algorithm bandwidth %s, bus bandwidth %s\n",
-              rate_of(a->algorithm_bytes_per_s).text, rate_of(a->bus_bytes_per_s).text);
+              units_print_rate(a->algorithm_bytes_per_s).text,
+              units_print_rate(a->bus_bytes_per_s).text);
     if (a->equal_operand_bytes > 0)
         text_addf(out, "latency and bandwidth are equal at %s a member\n",
                   bytes_of(a->equal_operand_bytes).text);

@@ -79,11 +79,10 @@ static void add_numbers(const struct page *p)
 static void add_reason(const struct page *p, struct text *t)
 {
     const char *why = op_of(p, p->most)->why;
-    char bytes[UNITS_TEXT_MAX];
 
     if (p->total.times > 1)
         text_addf(t, ", %" PRIu64 " times", p->total.times);
-    text_addf(t, ", %s", units_print_bytes(bytes, sizeof bytes, p->total.received));
+    text_addf(t, ", %s", units_print_bytes(p->total.received).text);
     if (why) {
         text_add(t, ": ");
         text_add_any_layer(t, why);

@@ -186,13 +186,13 @@ static int add_traffic(struct figure *out, const struct traffic *t, struct shd_e
 static void add_words(struct figure *out, const struct shd_reshard_plan *plan, const int64_t *shape,
                       size_t rank)
 {
-    char extents[LABEL_MAX], bytes[UNITS_TEXT_MAX];
+    char extents[LABEL_MAX];
 
     shd_shape_print(extents, sizeof extents, shape, rank);
     out->title = figure_print(out, "%s of shape %s: %s from device to device in %zu step%s",
                               shd_dtype_name(plan->dtype), extents,
-                              units_print_bytes(bytes, sizeof bytes, plan->received_bytes),
-                              plan->nsteps, plan->nsteps == 1 ? "" : "s");
+                              units_print_bytes(plan->received_bytes).text, plan->nsteps,
+                              plan->nsteps == 1 ? "" : "s");
     for (size_t s = 0; s < plan->nsteps; s++) {
         char step[STEP_MAX];
 

@@ -38,12 +38,11 @@ static bool is_local(const struct shd_reshard_step *step)
 
 static void add_collective(struct text *out, const struct links_question *q)
 {
-    char bytes[UNITS_TEXT_MAX];
     struct links_answer a;
 
     links_answer(&a, q);
     text_addf(out, ", as %s of %s a member over ", coll_kind_name(q->kind),
-              units_print_bytes(bytes, sizeof bytes, (uint128)q->operand_bytes));
+              units_print_bytes((uint128)q->operand_bytes).text);
     for (size_t i = 0; i < q->naxes; i++)
         text_addf(out, "%s%s", i ? "," : "", shd_mesh_axis_name(q->mesh, q->axes[i]));
     text_addf(out, " (%lld members", (long long)a.group.members);
@@ -55,15 +54,13 @@ static void add_collective(struct text *out, const struct links_question *q)
 
 void reshard_steps_text(const struct reshard_steps *s, struct text *out, size_t width)
 {
-    char time[UNITS_TEXT_MAX];
-
     for (size_t i = 0; i < s->plan->nsteps; i++) {
         const struct shd_reshard_step *step = &s->plan->steps[i];
         struct links_question q;
         struct text t = TEXT_INIT;
 
         text_addf(&t, "step %zu on %s: %s", i + 1, s->hardware->name,
-                  units_print_seconds(time, sizeof time, seconds_of(s, step)));
+                  units_print_seconds(seconds_of(s, step)).text);
         if (question_of(&q, s, step))
             add_collective(&t, &q);
         else

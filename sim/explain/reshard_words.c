@@ -107,18 +107,17 @@ static void add_way(const struct shd_reshard_plan *way, const struct shd_reshard
                     const struct shd_reshard_figures *taken, bool chosen, struct text *out,
                     size_t width)
 {
-    char received[UNITS_TEXT_MAX], peak[UNITS_TEXT_MAX], sent[UNITS_TEXT_MAX], time[UNITS_TEXT_MAX];
     struct text t = TEXT_INIT;
 
     text_addf(&t, "%s ", chosen ? "*" : " ");
     for (size_t s = 0; s < way->nsteps; s++)
         text_addf(&t, "%s%s", s ? ", " : "", shd_reshard_kind_name(way->steps[s].kind));
     text_addf(&t, ": %s received, %s sent by the busiest, %s needed",
-              units_print_bytes(received, sizeof received, figures->received_bytes),
-              units_print_bytes(sent, sizeof sent, figures->largest_sent_bytes),
-              units_print_bytes(peak, sizeof peak, figures->peak_bytes));
+              units_print_bytes(figures->received_bytes).text,
+              units_print_bytes(figures->largest_sent_bytes).text,
+              units_print_bytes(figures->peak_bytes).text);
     if (figures->ntiers)
-        text_addf(&t, ", %s", units_print_seconds(time, sizeof time, figures->seconds));
+        text_addf(&t, ", %s", units_print_seconds(figures->seconds).text);
     if (is_ruled_out(figures, taken))
         text_add(&t, "; ruled out by its memory (--memory)");
     wrap_join(out, width, 0, 4, &t);

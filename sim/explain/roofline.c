@@ -39,19 +39,18 @@ static void print_line(struct text *out, const struct roofline_table *t,
                        const struct roofline_line *line, int32_t position)
 {
     const struct program_op *op = &t->seconds.program->ops[line->op];
-    char flops[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX], each[UNITS_TEXT_MAX];
     bool moves = program_communicates(op);
     double total = roofline_line_seconds(line), all = t->all_s;
 
     print_name(out, op);
     text_addf(out, " %-9s %6" PRIu64 "  %8s  %9s  ", program_phase_name(op->phase), line->times,
-              moves ? "" : units_print_count(flops, sizeof flops, (uint128)line->work.flops),
-              moves ? "" : units_print_bytes(bytes, sizeof bytes, (uint128)line->work.bytes));
+              moves ? "" : units_print_count((uint128)line->work.flops).text,
+              moves ? "" : units_print_bytes((uint128)line->work.bytes).text);
     if (!moves && line->work.bytes > 0)
         text_addf(out, "%7.1f", line->work.flops / line->work.bytes);
     else
         text_addf(out, "%7s", "");
-    text_addf(out, "  %8s  %5.1f %%  %s\n", units_print_seconds(each, sizeof each, line->seconds),
+    text_addf(out, "  %8s  %5.1f %%  %s\n", units_print_seconds(line->seconds).text,
               all > 0 ? 100 * total / all : 0, bound(t, line, position));
 }
 

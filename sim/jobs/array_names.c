@@ -215,7 +215,6 @@ static void add_node(struct array_names *names, const struct trial *trial,
 
 static int by_kind(const struct array_names *names, const char *kind, struct table *table)
 {
-    char bytes[UNITS_TEXT_MAX];
     int n = 0;
 
     for (size_t i = 0; i < names->n; i++) {
@@ -232,7 +231,7 @@ static int by_kind(const struct array_names *names, const char *kind, struct tab
             table_add(table, "%s", "");
         table_add(table, "%s", text_get(&row->shape));
         table_add(table, "%s", text_get(&row->sharding));
-        table_add(table, "%s", units_print_bytes(bytes, sizeof bytes, row->bytes));
+        table_add(table, "%s", units_print_bytes(row->bytes).text);
         table_add(table, "%s", text_get(&by));
         text_fini(&by);
         n++;

@@ -121,22 +121,20 @@ static void find_unfit(struct check_strategy *c, const struct work_item *item,
                        const struct record *modelled)
 {
     uint64_t limit = item->scenario->memory_limit_bytes;
-    char needs[UNITS_TEXT_MAX], has[UNITS_TEXT_MAX];
+    struct units_text needs = units_print_bytes(program_peak_bytes(item->trial.program));
 
-    units_print_bytes(needs, sizeof needs, program_peak_bytes(item->trial.program));
     if (!trial_fits(&item->trial))
         diag_error(&c->wrong, scenario_place(item->scenario, "limits.memory"),
                    "does not fit: a device needs %s, and limits.memory is %s; make it fit "
                    "('shardsim plan' lists what would), or take the limit out",
-                   needs, units_print_bytes(has, sizeof has, limit));
+                   needs.text, units_print_bytes(limit).text);
     else if (!modelled_fits(modelled))
         diag_error(&c->wrong, scenario_place(item->scenario, "hardware"),
                    "does not fit: a device needs %s beside what its runtime does, and that of the "
                    "cluster has %s; make it fit ('shardsim plan' tells more), or name another "
                    "cluster",
-                   needs,
-                   units_print_bytes(has, sizeof has,
-                                     (uint128)modelled->modelled->hardware->memory_bytes));
+                   needs.text,
+                   units_print_bytes((uint128)modelled->modelled->hardware->memory_bytes).text);
     set_kind(c, OUTCOME_DOES_NOT_FIT);
 }
 

@@ -82,7 +82,6 @@ static void tell_failures(struct comparison *o, const struct compare *compare)
     for (size_t i = 0; i < compare->nresults; i++) {
         const struct result *r = &compare->results[i];
         uint128 peak = record_balance_of(r->record, r->record->peak_bytes).max;
-        char needs[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
 
         bool is_wrong = r->record->verified && !record_verified_ok(r->record);
         bool is_over = r->memory_limit_bytes > 0 && peak > r->memory_limit_bytes;
@@ -95,13 +94,13 @@ static void tell_failures(struct comparison *o, const struct compare *compare)
         if (is_over)
             log_error(&o->work.log,
                       "%s: %s: needs %s a device, which does not fit limits.memory %s", r->file,
-                      r->strategy, units_print_bytes(needs, sizeof needs, peak),
-                      units_print_bytes(limit, sizeof limit, r->memory_limit_bytes));
+                      r->strategy, units_print_bytes(peak).text,
+                      units_print_bytes(r->memory_limit_bytes).text);
         if (is_full)
             log_error(&o->work.log,
                       "%s: %s: needs %s a device beside its runtime's, which does not fit the "
                       "cluster's",
-                      r->file, r->strategy, units_print_bytes(needs, sizeof needs, peak));
+                      r->file, r->strategy, units_print_bytes(peak).text);
     }
     if (told > FAILURES_TOLD)
         log_error(&o->work.log, "%zu more are wrong or do not fit", told - FAILURES_TOLD);

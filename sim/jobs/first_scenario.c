@@ -114,15 +114,14 @@ static const char *file_name(const struct first_scenario *o)
 static void tell_need(struct text *text, const struct first_need *need,
                       const struct first_scenario *o)
 {
-    char bytes[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
+    struct units_text bytes = units_print_bytes((uint128)need->bytes);
+    struct units_text limit = units_print_bytes((uint128)need->limit_bytes);
     struct text whole = TEXT_INIT, file = TEXT_INIT;
 
-    units_print_bytes(bytes, sizeof bytes, (uint128)need->bytes);
-    units_print_bytes(limit, sizeof limit, (uint128)need->limit_bytes);
     text_addf(&whole,
               "# IT DOES NOT FIT as it is: it needs %s of the %s that a device has.\n"
               "# 'shardsim search' looks for a layout that fits.\n%s",
-              bytes, limit, text_get(text));
+              bytes.text, limit.text, text_get(text));
     text_clear(text);
     text_add(text, text_get(&whole));
     text->failed |= whole.failed;
@@ -130,7 +129,7 @@ static void tell_need(struct text *text, const struct first_need *need,
     literal_add_shell(&file, file_name(o));
     cmd_note("%s on %ld devices does not fit as it is: it needs %s of the %s that a device has; "
              "'shardsim search %s' looks for a layout that fits",
-             o->model, o->devices, bytes, limit, text_get(&file));
+             o->model, o->devices, bytes.text, limit.text, text_get(&file));
     text_fini(&file);
 }
 
@@ -197,11 +196,10 @@ static void show_clusters(void)
 {
     for (const struct shipped_file *file = shipped_files; file->name; file++) {
         struct hardware *hardware = NULL;
-        char memory[UNITS_TEXT_MAX];
 
         if (cluster_load(&hardware, file->name) == CMD_OK)
             fprintf(stderr, "  %s, a device with %s\n", file->name,
-                    units_print_bytes(memory, sizeof memory, (uint128)hardware->memory_bytes));
+                    units_print_bytes((uint128)hardware->memory_bytes).text);
         hardware_destroy(hardware);
     }
 }

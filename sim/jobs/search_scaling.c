@@ -160,7 +160,6 @@ static void add_row(struct table *table, const struct scaling *s, const struct r
                     const struct row *first)
 {
     struct text words = TEXT_INIT;
-    char time[UNITS_TEXT_MAX], size[UNITS_TEXT_MAX];
 
     table_add(table, "%" PRId64, row->devices);
     if (!row->any) {
@@ -169,10 +168,9 @@ static void add_row(struct table *table, const struct scaling *s, const struct r
         table_add(table, "%s", row->undivided ? "no layout divides" : "no layout fits");
         return;
     }
-    table_add(table, "%s", units_print_seconds(time, sizeof time, row->figures.step_s));
+    table_add(table, "%s", units_print_seconds(row->figures.step_s).text);
     table_add(table, "%.1f %%", 100 * row->figures.mfu);
-    table_add(table, "%s",
-              units_print_bytes(size, sizeof size, (uint128)row->figures.memory_bytes));
+    table_add(table, "%s", units_print_bytes((uint128)row->figures.memory_bytes).text);
     table_add(table, "%.0f", row->device_tokens_per_s);
     table_add(table, "%.1f %%", 100 * row->device_tokens_per_s / first->device_tokens_per_s);
     if (s->price > 0)

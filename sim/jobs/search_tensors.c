@@ -21,7 +21,6 @@ static const char *const states[] = {"fits", "too big", "refused"};
 static void add_plan(struct table *table, const struct tensors *t, const char *name,
                      const struct tensors_plan *plan)
 {
-    char time[UNITS_TEXT_MAX], size[UNITS_TEXT_MAX];
     struct text batch = TEXT_INIT;
 
     tensors_print_batch(&batch, t, &plan->way);
@@ -30,8 +29,8 @@ static void add_plan(struct table *table, const struct tensors *t, const char *n
         table_add(table, "-");
         table_add(table, "-");
     } else {
-        table_add(table, "%s", units_print_seconds(time, sizeof time, plan->step_s));
-        table_add(table, "%s", units_print_bytes(size, sizeof size, plan->peak_bytes));
+        table_add(table, "%s", units_print_seconds(plan->step_s).text);
+        table_add(table, "%s", units_print_bytes(plan->peak_bytes).text);
     }
     table_add(table, "%s", text_get(&batch));
     table_add(table, "%s", plan->state == TENSORS_FITS ? "" : states[plan->state]);
@@ -75,14 +74,12 @@ static void print_specs(struct text *out, const struct tensors *t)
 
 static void print_text(struct text *out, const struct tensors *t)
 {
-    char limit[UNITS_TEXT_MAX];
-
     text_addf(out,
               "%" PRIu64 " ways to place %zu kinds of tensors: %" PRIu64
               " planned, of which %" PRIu64 " fit",
               t->nways, t->nkinds, t->nplanned, t->nfit);
     if (t->memory_bytes > 0)
-        text_addf(out, " %s", units_print_bytes(limit, sizeof limit, t->memory_bytes));
+        text_addf(out, " %s", units_print_bytes(t->memory_bytes).text);
     text_addf(out, "; of %" PRIu64 " the parameters alone do not\n\n",
               t->stopped ? 0 : t->nways - t->nplanned);
     print_plans(out, t);

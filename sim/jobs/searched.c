@@ -23,15 +23,14 @@
 
 static void show_progress(void *arg, const struct search_progress *p)
 {
-    char best[UNITS_TEXT_MAX], bound[UNITS_TEXT_MAX], found[3 * UNITS_TEXT_MAX] = "";
+    char found[3 * UNITS_TEXT_MAX] = "";
     char speed[UNITS_TEXT_MAX] = "";
 
     if (p->next_bound_s > 0) /* it plans */
         cmd_stop_within(TELL_SECONDS);
     if (p->best_s > 0)
         snprintf(found, sizeof found, "; best %s, none left below %s",
-                 units_print_seconds(best, sizeof best, p->best_s),
-                 units_print_seconds(bound, sizeof bound, p->next_bound_s));
+                 units_print_seconds(p->best_s).text, units_print_seconds(p->next_bound_s).text);
     if (p->layouts_per_s > 0)
         snprintf(speed, sizeof speed, "; %.0f layouts a second", p->layouts_per_s);
     log_progress_line(arg, "%zu of at most %zu %s%s%s", p->ndone, p->ntotal, p->what, found, speed);

@@ -218,8 +218,6 @@ static int warn_of_rules(struct tree_layout *l, struct diag *diag)
 
 static void warn_of_leaves(struct tree_layout *l, uint64_t large_bytes)
 {
-    char bytes[UNITS_TEXT_MAX];
-
     for (size_t i = 0; i < l->analysis->nleaves; i++) {
         const struct shd_leaf_stats *stats = &l->analysis->leaves[i];
 
@@ -228,7 +226,7 @@ static void warn_of_leaves(struct tree_layout *l, uint64_t large_bytes)
                  shd_tree_leaf(l->tree, i)->name);
         if (!stats->is_sharded && stats->bytes >= large_bytes && shd_mesh_size(l->mesh) > 1)
             warn(l, "'%s' of %s is replicated on every device", shd_tree_leaf(l->tree, i)->name,
-                 units_print_bytes(bytes, sizeof(bytes), stats->bytes));
+                 units_print_bytes(stats->bytes).text);
     }
 }
 
@@ -309,7 +307,7 @@ static void print_rows(const struct tree_layout *l, struct text *out)
         table_add(&table, "%s", text);
         shd_shape_print(text, sizeof(text), stats->shard_shape, leaf->rank);
         table_add(&table, "%s", text);
-        table_add(&table, "%s", units_print_bytes(text, sizeof(text), stats->shard_bytes));
+        table_add(&table, "%s", units_print_bytes(stats->shard_bytes).text);
         table_add(&table, "%s", rule_of(l, i));
     }
     table_print(&table, 0, out);
@@ -319,23 +317,20 @@ static void print_rows(const struct tree_layout *l, struct text *out)
 static void print_totals(const struct tree_layout *l, struct text *out)
 {
     const struct shd_analysis *a = l->analysis;
-    char count[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX], one[UNITS_TEXT_MAX];
-    char gather[UNITS_TEXT_MAX], sync[UNITS_TEXT_MAX], mesh[SPEC_TEXT_MAX];
+    char mesh[SPEC_TEXT_MAX];
 
     shd_mesh_print(l->mesh, mesh, sizeof(mesh));
     text_addf(out, "\n%zu array%s, %s parameters, %s in total\n", a->nleaves,
               a->nleaves == 1 ? "" : "s",
-              units_print_count(count, sizeof(count), (uint64_t)a->totals.total_parameters),
-              units_print_bytes(all, sizeof(all), a->total_bytes));
+              units_print_count((uint64_t)a->totals.total_parameters).text,
+              units_print_bytes(a->total_bytes).text);
     text_add(out, "mesh ");
     escape_add(out, mesh);
     text_addf(out, " (%" PRId32 " devices): %s on the fullest device, balance %.3f\n",
-              shd_mesh_size(l->mesh), units_print_bytes(one, sizeof(one), a->device_bytes),
-              a->balance);
+              shd_mesh_size(l->mesh), units_print_bytes(a->device_bytes).text, a->balance);
     text_addf(out,
               "a device receives %s to gather all weights once, %s to sum gradients of replicas\n",
-              units_print_bytes(gather, sizeof(gather), a->gather_bytes),
-              units_print_bytes(sync, sizeof(sync), a->sync_bytes));
+              units_print_bytes(a->gather_bytes).text, units_print_bytes(a->sync_bytes).text);
 }
 
 void tree_layout_print(const struct tree_layout *l, struct text *out)

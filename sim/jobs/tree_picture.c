@@ -111,17 +111,16 @@ static void add_notes(struct text notes[NOTES_MAX], size_t *n, const struct tree
 {
     const struct shd_analysis *a = l->analysis;
     const char *line = text_get(&l->warnings);
-    char all[UNITS_TEXT_MAX], gather[UNITS_TEXT_MAX];
 
     text_addf(&notes[(*n)++],
               "%zu arrays, %s in total; a device receives %s to gather all weights once.",
-              a->nleaves, units_print_bytes(all, sizeof all, a->total_bytes),
-              units_print_bytes(gather, sizeof gather, a->gather_bytes));
+              a->nleaves, units_print_bytes(a->total_bytes).text,
+              units_print_bytes(a->gather_bytes).text);
     text_add(&notes[(*n)++], "All bars begin at 0 and have one scale. "
                              "Framed: replicated on every device.");
     if (shown < r->n)
         text_addf(&notes[(*n)++], "Not drawn: %zu smaller rows, %s on a device.", r->n - shown,
-                  units_print_bytes(all, sizeof all, r->left_out_bytes));
+                  units_print_bytes(r->left_out_bytes).text);
     for (int w = 0; w < WARNINGS_MAX && *line; w++) {
         size_t length = strcspn(line, "\n");
 
@@ -144,7 +143,7 @@ static void draw(struct text *out, const struct tree_layout *l, struct rows *r, 
                            .one_scale = true,
                            .bars = bars,
                            .notes = note_texts};
-    char mesh[SPEC_TEXT_MAX], bytes[UNITS_TEXT_MAX];
+    char mesh[SPEC_TEXT_MAX];
 
     for (size_t i = 0; i < shown; i++) {
         struct row *row = &r->rows[i];
@@ -153,7 +152,7 @@ static void draw(struct text *out, const struct tree_layout *l, struct rows *r, 
             text_addf(&row->name, "  x%" PRIu32, row->count);
         names[i] = text_get(&row->name);
         for (int q = 0; q < NQUANTITIES; q++) {
-            text_add(&row->bytes[q], units_print_bytes(bytes, sizeof bytes, row->values[q]));
+            text_add(&row->bytes[q], units_print_bytes(row->values[q]).text);
             bars[i * NQUANTITIES + (size_t)q] =
                 (struct bars_bar){(double)row->values[q], text_get(&row->bytes[q]),
                                   q == DEVICE && row->values[DEVICE] == row->values[WHOLE] &&
@@ -164,7 +163,7 @@ static void draw(struct text *out, const struct tree_layout *l, struct rows *r, 
     }
     shd_mesh_print(l->mesh, mesh, sizeof mesh);
     text_addf(&title, "Parameters on mesh %s: %s on the fullest device", mesh,
-              units_print_bytes(bytes, sizeof bytes, l->analysis->device_bytes));
+              units_print_bytes(l->analysis->device_bytes).text);
     add_notes(notes, &nnotes, l, r, shown);
     for (size_t i = 0; i < nnotes; i++) {
         note_texts[i] = text_get(&notes[i]);

@@ -308,7 +308,6 @@ static int check_memory(struct work *w, const struct work_item *item)
     const struct trial *trial = &item->trial;
     double has = machine_memory_bytes();
     double devices = shd_mesh_size(trial->program->mesh), bytes;
-    char needed[UNITS_TEXT_MAX], there[UNITS_TEXT_MAX];
 
     if (trial->over_ranks)
         devices *= (double)ranks_here() / ranks_count();
@@ -319,8 +318,7 @@ static int check_memory(struct work *w, const struct work_item *item)
               "%s: %s: its devices take %s of memory together, and this machine has %s; 'shardsim "
               "plan' takes the same program on paper",
               item->scenario->place.file, item->scenario->strategy,
-              units_print_bytes(needed, sizeof needed, (uint128)bytes),
-              units_print_bytes(there, sizeof there, (uint128)has));
+              units_print_bytes((uint128)bytes).text, units_print_bytes((uint128)has).text);
     return CMD_CANNOT;
 }
 

@@ -72,7 +72,6 @@ static void find_whole(struct lint *l, uint64_t whole_bytes)
         const struct shd_sharding *s = l->shardings->nodes[n];
         const struct scenario_rule *rule = l->shardings->rules[n];
         struct text name = TEXT_INIT;
-        char size[UNITS_TEXT_MAX];
 
         if (l->graph->nodes[n].op != GRAPH_PARAM || !s || shd_mesh_size(s->mesh) < 2 ||
             !shd_sharding_is_replicated(s) || size_of(l->graph, n) <= whole_bytes)
@@ -81,8 +80,7 @@ static void find_whole(struct lint *l, uint64_t whole_bytes)
         l->findings->no_memory |= name.failed;
         diag_error(l->findings, rule ? rule->spec_place : scenario_place(l->scenario, "rules"),
                    "parameter '%s' of %s is replicated on all %d devices", text_get(&name),
-                   units_print_bytes(size, sizeof size, size_of(l->graph, n)),
-                   (int)shd_mesh_size(s->mesh));
+                   units_print_bytes(size_of(l->graph, n)).text, (int)shd_mesh_size(s->mesh));
         text_fini(&name);
     }
 }

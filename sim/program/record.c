@@ -130,7 +130,6 @@ static int check_size(const struct record *r, bool times, struct shd_error *err)
 {
     long npages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t needed = needed_bytes(r, times), has = (uint64_t)npages * (uint64_t)page;
-    char texts[2][UNITS_TEXT_MAX];
 
     if (npages <= 0 || page <= 0 || needed <= has)
         return SHD_OK;
@@ -138,8 +137,7 @@ static int check_size(const struct record *r, bool times, struct shd_error *err)
         err, SHD_ENOMEM,
         "a record of %" PRId32 " devices and %" PRIu32 " ops has %s, and there are "
         "%s of memory here",
-        r->ndevices, r->program->nops, units_print_bytes(texts[0], sizeof texts[0], needed),
-        units_print_bytes(texts[1], sizeof texts[1], has));
+        r->ndevices, r->program->nops, units_print_bytes(needed).text, units_print_bytes(has).text);
 }
 
 int record_create(struct record **out, const struct program *program, enum record_mode mode,

@@ -51,7 +51,6 @@ int limits_check(const struct program *program, uint32_t nsteps, bool listed, st
     uint128 flops = n * nsteps * count_flops(program),
             elements = listed ? count_elements(program) : 0;
     uint128 actions = n * nsteps * count_actions(program) / program->nranks;
-    char has[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
 
     if (ndevices > LIMIT_DEVICES)
         return shd_error_set(err, SHD_ERANGE, "%d devices are not executed, at most %d are",
@@ -59,19 +58,17 @@ int limits_check(const struct program *program, uint32_t nsteps, bool listed, st
     if (bytes > LIMIT_BYTES)
         return shd_error_set(err, SHD_ERANGE,
                              "%s of memory for all devices are not executed, at most %s are",
-                             units_print_bytes(has, sizeof has, bytes),
-                             units_print_bytes(most, sizeof most, LIMIT_BYTES));
+                             units_print_bytes(bytes).text, units_print_bytes(LIMIT_BYTES).text);
     if (flops > LIMIT_FLOPS)
         return shd_error_set(err, SHD_ERANGE, "%s flops are not executed, at most %s are",
-                             units_print_count(has, sizeof has, flops),
-                             units_print_count(most, sizeof most, LIMIT_FLOPS));
+                             units_print_count(flops).text, units_print_count(LIMIT_FLOPS).text);
     if (actions > LIMIT_ACTIONS)
         return shd_error_set(err, SHD_ERANGE, "%s ops are not executed, at most %s are",
-                             units_print_count(has, sizeof has, actions),
-                             units_print_count(most, sizeof most, LIMIT_ACTIONS));
+                             units_print_count(actions).text,
+                             units_print_count(LIMIT_ACTIONS).text);
     if (elements > LIMIT_LISTED_ELEMENTS)
         return shd_error_set(err, SHD_ERANGE, "%s elements are not listed, at most %s are",
-                             units_print_count(has, sizeof has, elements),
-                             units_print_count(most, sizeof most, LIMIT_LISTED_ELEMENTS));
+                             units_print_count(elements).text,
+                             units_print_count(LIMIT_LISTED_ELEMENTS).text);
     return SHD_OK;
 }

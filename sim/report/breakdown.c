@@ -202,9 +202,7 @@ static const enum program_use order[PROGRAM_NUSES] = {
 
 static void add_bytes(struct table *table, uint128 bytes)
 {
-    char text[UNITS_TEXT_MAX];
-
-    table_add(table, "%s", bytes ? units_print_bytes(text, sizeof text, bytes) : "-");
+    table_add(table, "%s", bytes ? units_print_bytes(bytes).text : "-");
 }
 
 static void print_kinds(const struct breakdown *b, struct text *out)
@@ -249,7 +247,6 @@ static void print_parts(const struct breakdown *b, const char *title, struct tex
 {
     struct text line = TEXT_INIT;
     uint128 rest = 0;
-    char bytes[UNITS_TEXT_MAX];
 
     if (b->nparts == 0)
         return;
@@ -259,22 +256,20 @@ static void print_parts(const struct breakdown *b, const char *title, struct tex
             continue;
         }
         text_addf(&line, "%s%.*s %s", i ? ", " : "", (int)b->parts[i].length, b->parts[i].name,
-                  units_print_bytes(bytes, sizeof bytes, b->parts[i].bytes));
+                  units_print_bytes(b->parts[i].bytes).text);
     }
     if (rest > 0)
-        text_addf(&line, ", others %s", units_print_bytes(bytes, sizeof bytes, rest));
+        text_addf(&line, ", others %s", units_print_bytes(rest).text);
     print_line(b, title, &line, out);
 }
 
 static void print_transfer(const struct breakdown *b, struct text *out)
 {
     struct text line = TEXT_INIT;
-    char bytes[UNITS_TEXT_MAX];
 
     if (b->transfer == PROGRAM_NONE)
         return;
-    text_addf(&line, "%s read and written, for %s",
-              units_print_bytes(bytes, sizeof bytes, b->transfer_bytes),
+    text_addf(&line, "%s read and written, for %s", units_print_bytes(b->transfer_bytes).text,
               b->program->ops[b->transfer].name);
     print_line(b, "  largest transfer: ", &line, out);
 }
@@ -284,20 +279,18 @@ static void print_states(const struct breakdown *b, struct text *out)
 {
     struct text line = TEXT_INIT;
     uint128 all = 0;
-    char bytes[UNITS_TEXT_MAX];
 
     if (!b->updates)
         return;
     for (int i = 0; i < NSTATES; i++)
         all += b->states[order[i]];
-    text_addf(&line, "%s", units_print_bytes(bytes, sizeof bytes, all));
+    text_addf(&line, "%s", units_print_bytes(all).text);
     for (int i = 0; i < NSTATES; i++)
         if (b->states[order[i]] > 0)
             text_addf(&line, "%s %s %s", i ? "," : ":", program_use_name(order[i]),
-                      units_print_bytes(bytes, sizeof bytes, b->states[order[i]]));
+                      units_print_bytes(b->states[order[i]]).text);
     if (b->padding_bytes > 0)
-        text_addf(&line, "; of these %s is padding",
-                  units_print_bytes(bytes, sizeof bytes, b->padding_bytes));
+        text_addf(&line, "; of these %s is padding", units_print_bytes(b->padding_bytes).text);
     print_line(b, "  states ", &line, out);
 }
 
@@ -309,7 +302,7 @@ static void print_runtime(const struct breakdown *b, const struct record *r, uin
 {
     const struct hardware *h = r->modelled ? r->modelled->hardware : NULL;
     struct text line = TEXT_INIT;
-    char kept[UNITS_TEXT_MAX], left[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
+    struct units_text kept;
     double all, room;
 
     if (!h) {
@@ -319,18 +312,18 @@ static void print_runtime(const struct breakdown *b, const struct record *r, uin
     all = (double)b->peak.peak_bytes * (1 + h->fragmentation) + h->reserved_bytes;
     room = (h->memory_bytes - h->reserved_bytes) / (1 + h->fragmentation);
     text_addf(&line, "%s that the runtime keeps",
-              units_print_bytes(kept, sizeof kept, (uint128)h->reserved_bytes));
+              units_print_bytes((uint128)h->reserved_bytes).text);
     if (h->fragmentation > 0)
         text_addf(&line, ", %.0f %% that fragments take", 100 * h->fragmentation);
-    units_print_bytes(kept, sizeof kept, (uint128)h->memory_bytes);
+    kept = units_print_bytes((uint128)h->memory_bytes);
     if (all <= h->memory_bytes)
-        text_addf(&line, "; left of %s: %s", kept,
-                  units_print_bytes(left, sizeof left, (uint128)(h->memory_bytes - all)));
+        text_addf(&line, "; left of %s: %s", kept.text,
+                  units_print_bytes((uint128)(h->memory_bytes - all)).text);
     else
-        text_addf(&line, "; too much for %s", kept);
+        text_addf(&line, "; too much for %s", kept.text);
     if (all > h->memory_bytes && room >= 1 && limit_bytes == 0)
         text_addf(&line, "; -s limits.memory=%s lists what would fit",
-                  units_print_bytes_exact(limit, sizeof limit, (uint64_t)room));
+                  units_print_bytes_exact((uint64_t)room).text);
     print_line(b, "  besides: ", &line, out);
 }
 
@@ -339,14 +332,13 @@ void breakdown_text(const struct breakdown *breakdown, const struct record *reco
 {
     const struct program *program = breakdown->program;
     const struct program_op *op = &program->ops[breakdown->peak.op];
-    char here[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX];
 
     text_add(out, "\nbreakdown     of the memory of a device");
     if (program->nranks > 1)
         text_addf(out, " of rank %u", breakdown->rank);
     text_addf(out, "; %s of %s parameters\n",
-              units_print_count(here, sizeof here, (uint128)breakdown->parameters),
-              units_print_count(all, sizeof all, (uint128)program_parameters(program)));
+              units_print_count((uint128)breakdown->parameters).text,
+              units_print_count((uint128)program_parameters(program)).text);
     if (verbose) {
         text_addf(out, "  the peak is in %s (%s)\n", op->name, program_phase_name(op->phase));
         print_kinds(breakdown, out);

@@ -63,21 +63,19 @@ static size_t fold_rows(struct fold *folds, const struct traffic *traffic, bool 
 /* "1.75 MiB", or "128 B to 1.75 MiB". */
 static void add_operand(struct table *table, const struct fold *fold)
 {
-    char least[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
+    struct units_text least = units_print_bytes(fold->least_operand),
+                      most = units_print_bytes(fold->most_operand);
 
-    units_print_bytes(least, sizeof least, fold->least_operand);
-    units_print_bytes(most, sizeof most, fold->most_operand);
-    if (!strcmp(least, most))
-        table_add(table, "%s", most);
+    if (!strcmp(least.text, most.text))
+        table_add(table, "%s", most.text);
     else
-        table_add(table, "%s to %s", least, most);
+        table_add(table, "%s to %s", least.text, most.text);
 }
 
 static void add_table(const struct fold *folds, size_t n, struct text *out)
 {
     static const char *const heads[] = {"",       "phase", "op",      "axes",
                                         "groups", "count", "operand", "received"};
-    char received[UNITS_TEXT_MAX];
     struct table table;
 
     table_init(&table, "rlllrrrr");
@@ -93,7 +91,7 @@ static void add_table(const struct fold *folds, size_t n, struct text *out)
         table_add(&table, "%ux%u", row->groups, row->group_size);
         table_add(&table, "%" PRIu64, folds[i].count);
         add_operand(&table, &folds[i]);
-        table_add(&table, "%s", units_print_bytes(received, sizeof received, folds[i].received));
+        table_add(&table, "%s", units_print_bytes(folds[i].received).text);
     }
     table_print(&table, 1, out);
     table_fini(&table);

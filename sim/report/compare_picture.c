@@ -105,12 +105,10 @@ static bool is_over(const struct result *result, const struct figures *row, size
 static void add_value(struct text *out, const struct compare_rows *rows, size_t row, size_t column)
 {
     const struct result *result = &rows->compare->results[row];
-    char limit[UNITS_TEXT_MAX];
 
     compare_add_value(out, rows, row, column);
     if (is_over(result, &rows->rows[row], column))
-        text_addf(out, ", does not fit %s",
-                  units_print_bytes(limit, sizeof limit, result->memory_limit_bytes));
+        text_addf(out, ", does not fit %s", units_print_bytes(result->memory_limit_bytes).text);
 }
 
 /* ---- the picture ---- */
@@ -130,9 +128,8 @@ static void draw(struct text *out, const struct compare_rows *rows, struct words
                            .bars = bars,
                            .notes = notes,
                            .nnotes = 1};
-    char limit[UNITS_TEXT_MAX];
 
-    text_addf(&w->limit, "limit %s", units_print_bytes(limit, sizeof limit, limit_of(rows)));
+    text_addf(&w->limit, "limit %s", units_print_bytes(limit_of(rows)).text);
     drawing.limit_name = text_get(&w->limit);
     add_title(&w->title, rows);
     drawing.title = text_get(&w->title);

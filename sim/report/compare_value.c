@@ -17,16 +17,13 @@
 /* "tp=6291456 dp=2097184" for people: "tp 6.00 MiB, dp 2.00 MiB". */
 static void add_sums(struct text *out, const char *sums)
 {
-    char bytes[UNITS_TEXT_MAX];
-
     for (size_t n = 0; *sums; n++) {
         size_t name = strcspn(sums, "="), length = strcspn(sums, " ");
         uint128 value = 0;
 
         for (size_t i = name + 1; i < length; i++)
             value = 10 * value + (unsigned)(sums[i] - '0');
-        text_addf(out, "%s%.*s %s", n ? ", " : "", (int)name, sums,
-                  units_print_bytes(bytes, sizeof bytes, value));
+        text_addf(out, "%s%.*s %s", n ? ", " : "", (int)name, sums, units_print_bytes(value).text);
         sums += length + (sums[length] == ' ');
     }
 }

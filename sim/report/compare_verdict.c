@@ -57,11 +57,9 @@ static void add_amount(const struct compare_rows *rows, size_t row, enum figure_
                        struct text *out)
 {
     const struct figure_value *v = &rows->rows[row].values[id];
-    char buf[UNITS_TEXT_MAX];
 
-    text_add(out, figure_table[id].unit == FIGURE_BYTES
-                      ? units_print_bytes(buf, sizeof buf, v->whole)
-                      : units_print_seconds(buf, sizeof buf, v->number));
+    text_add(out, figure_table[id].unit == FIGURE_BYTES ? units_print_bytes(v->whole).text
+                                                        : units_print_seconds(v->number).text);
 }
 
 /* "34 % less": of a against b, where a is no more. */

@@ -290,7 +290,6 @@ void experts_why(const struct experts_row *row, const struct record *record, str
 
 static void print_row(const struct experts_row *row, const struct record *record, struct text *out)
 {
-    char most[UNITS_TEXT_MAX], mean[UNITS_TEXT_MAX];
     struct text t = TEXT_INIT;
 
     text_addf(&t, "%s%s: %" PRIu64 " of %" PRIu64 " choices kept, %" PRIu64 " dropped%s; ",
@@ -299,15 +298,14 @@ static void print_row(const struct experts_row *row, const struct record *record
     experts_why(row, record, &t);
     if (row->received.n > 0)
         text_addf(&t, "; at most %s come to device %d, %.1fx the mean of %s",
-                  units_print_bytes(most, sizeof most, row->received.loads[row->received.most]),
+                  units_print_bytes(row->received.loads[row->received.most]).text,
                   (int)shd_mesh_device_id(record->program->mesh, (int32_t)row->received.most),
-                  row->received.times,
-                  units_print_bytes(mean, sizeof mean, (uint128)row->received.mean));
+                  row->received.times, units_print_bytes((uint128)row->received.mean).text);
     if (row->links.n > 0)
         text_addf(&t,
                   "; at most %s go from one device to another (%d to %d), %.1fx the mean of such "
                   "pairs",
-                  units_print_bytes(most, sizeof most, row->links.most.bytes),
+                  units_print_bytes(row->links.most.bytes).text,
                   (int)shd_mesh_device_id(record->program->mesh, row->links.most.from),
                   (int)shd_mesh_device_id(record->program->mesh, row->links.most.to),
                   (double)row->links.most.bytes / row->links.mean_bytes);

@@ -186,17 +186,15 @@ bool figure_is_whole(enum figure_id id)
 
 void figure_add_number(struct text *out, enum figure_id id, uint128 whole, double number)
 {
-    char buf[UNITS_TEXT_MAX];
-
     switch (figure_table[id].unit) {
     case FIGURE_BYTES:
-        text_add(out, units_print_bytes(buf, sizeof buf, whole));
+        text_add(out, units_print_bytes(whole).text);
         break;
     case FIGURE_COUNT:
-        text_add(out, units_print_count(buf, sizeof buf, whole));
+        text_add(out, units_print_count(whole).text);
         break;
     case FIGURE_SECONDS:
-        text_add(out, units_print_seconds(buf, sizeof buf, number));
+        text_add(out, units_print_seconds(number).text);
         break;
     case FIGURE_SHARE:
         text_addf(out, "%.1f %%", 100 * number);

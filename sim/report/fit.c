@@ -23,14 +23,12 @@ static void add_sets(const struct fit_change *change, const char *between, struc
 /* Add a change with the totals of the changed step. */
 static void add_row(struct table *table, const struct fit_change *change)
 {
-    char peak[UNITS_TEXT_MAX], received[UNITS_TEXT_MAX], flops[UNITS_TEXT_MAX];
     struct text sets = TEXT_INIT;
 
     add_sets(change, " ", &sets);
-    table_add(table, "%s", units_print_bytes(peak, sizeof peak, change->totals.peak_bytes));
-    table_add(table, "%s",
-              units_print_bytes(received, sizeof received, change->totals.received_bytes));
-    table_add(table, "%s", units_print_count(flops, sizeof flops, change->totals.flops));
+    table_add(table, "%s", units_print_bytes(change->totals.peak_bytes).text);
+    table_add(table, "%s", units_print_bytes(change->totals.received_bytes).text);
+    table_add(table, "%s", units_print_count(change->totals.flops).text);
     table_add(table, "%s", text_get(&sets));
     table->failed |= sets.failed;
     text_fini(&sets);
@@ -72,10 +70,8 @@ void fit_text(const struct fit *fit, struct text *out)
 
 static void add_one(const struct fit_change *change, struct text *out)
 {
-    char peak[UNITS_TEXT_MAX];
-
     add_sets(change, " -s ", out);
-    text_addf(out, " (%s)", units_print_bytes(peak, sizeof peak, change->totals.peak_bytes));
+    text_addf(out, " (%s)", units_print_bytes(change->totals.peak_bytes).text);
 }
 
 void fit_sentence(const struct fit *fit, struct text *out)

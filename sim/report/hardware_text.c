@@ -19,23 +19,17 @@ static void add_flops(struct text *out, double flops_per_s)
 
 static void add_bytes(struct text *out, double bytes)
 {
-    char buf[UNITS_TEXT_MAX];
-
-    text_add(out, units_print_bytes(buf, sizeof buf, (uint128)(bytes + 0.5)));
+    text_add(out, units_print_bytes((uint128)(bytes + 0.5)).text);
 }
 
 static void add_rate(struct text *out, double bytes_per_s)
 {
-    char buf[UNITS_TEXT_MAX];
-
-    text_add(out, units_print_rate(buf, sizeof buf, bytes_per_s));
+    text_add(out, units_print_rate(bytes_per_s).text);
 }
 
 static void add_seconds(struct text *out, double seconds)
 {
-    char buf[UNITS_TEXT_MAX];
-
-    text_add(out, units_print_seconds(buf, sizeof buf, seconds));
+    text_add(out, units_print_seconds(seconds).text);
 }
 
 void hardware_row(const struct hardware *h, struct text *out)

@@ -26,7 +26,5 @@ void html_addf(struct text *out, const char *fmt, ...)
 
 void html_add_bytes(struct text *out, uint128 bytes)
 {
-    char buf[UNITS_TEXT_MAX];
-
-    literal_add_xml(out, units_print_bytes(buf, sizeof buf, bytes));
+    literal_add_xml(out, units_print_bytes(bytes).text);
 }

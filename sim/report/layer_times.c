@@ -144,13 +144,10 @@ void layer_times_fini(struct layer_times *times)
 
 static void add_row(struct table *table, const struct layer_time *layer, int64_t step_ns)
 {
-    char time[UNITS_TEXT_MAX];
-
     table_add(table, "%s", text_get(&layer->name));
     for (int b = 0; b < LAYER_NBOUNDS; b++)
-        table_add(table, "%s",
-                  units_print_seconds(time, sizeof time, (double)layer->bound_ns[b] * 1e-9));
-    table_add(table, "%s", units_print_seconds(time, sizeof time, (double)layer->hidden_ns * 1e-9));
+        table_add(table, "%s", units_print_seconds((double)layer->bound_ns[b] * 1e-9).text);
+    table_add(table, "%s", units_print_seconds((double)layer->hidden_ns * 1e-9).text);
     table_add(table, "%.1f %%",
               step_ns > 0 ? 100 * (double)layer_time_ns(layer) / (double)step_ns : 0);
     table_add(table, "%s", layer_time_bound(layer));

@@ -67,13 +67,11 @@ int matrix_drawing(struct figure *figure, const struct record *record, const cha
 {
     bool many = record->ndevices > LAYOUTS_MATRIX_MAX, planned = record->mode == RECORD_PLANNED;
     bool only = !strcmp(strategy, "default");
-    char total[UNITS_TEXT_MAX];
 
-    figure->title =
-        figure_print(figure, "%s%s%s: bytes from device to device in a step, %s in total, %s",
-                     scenario, only ? "" : ": ", only ? "" : strategy,
-                     units_print_bytes(total, sizeof total, record_received(record)),
-                     planned ? "planned" : "executed");
+    figure->title = figure_print(
+        figure, "%s%s%s: bytes from device to device in a step, %s in total, %s", scenario,
+        only ? "" : ": ", only ? "" : strategy, units_print_bytes(record_received(record)).text,
+        planned ? "planned" : "executed");
     if (many && !planned)
         return shd_error_set(err, SHD_ERANGE,
                              "what was copied between more than %d devices has too many cells; "

@@ -150,7 +150,6 @@ void memory_film_fini(struct memory_film *f)
 static const char *peak_note(struct memory_film *f)
 {
     const struct program_op *op = &f->program->ops[f->peak.op];
-    char peak[UNITS_TEXT_MAX];
     const char *of = "", *rank = "";
 
     if (f->program->nranks > 1)
@@ -158,31 +157,28 @@ static const char *peak_note(struct memory_film *f)
     if (f->program->microbatches > 1 && op->phase != PROGRAM_PHASE_UPDATE)
         of = figure_print(&f->texts, " of microbatch %u", f->peak.microbatch);
     return figure_print(&f->texts, "Most%s: %s in %s (%s%s).", rank,
-                        units_print_bytes(peak, sizeof peak, f->peak.peak_bytes), op->name,
+                        units_print_bytes(f->peak.peak_bytes).text, op->name,
                         program_phase_name(op->phase), of);
 }
 
 /* "That does not fit limits.memory, 700 KiB." */
 static const char *limit_note(struct memory_film *f, uint64_t limit_bytes)
 {
-    char limit[UNITS_TEXT_MAX];
-
     return figure_print(&f->texts, "That %s limits.memory, %s.",
                         f->peak.peak_bytes > limit_bytes ? "does not fit" : "fits",
-                        units_print_bytes(limit, sizeof limit, limit_bytes));
+                        units_print_bytes(limit_bytes).text);
 }
 
 static const char *kinds_note(struct memory_film *f)
 {
     const char *note = "There", *between = ":";
-    char bytes[UNITS_TEXT_MAX];
 
     for (int k = 0; k < PROGRAM_NUSES; k++) {
         if (f->peak.uses[program_use_order[k]] == 0)
             continue;
-        note = figure_print(
-            &f->texts, "%s%s %s %s", note, between, program_use_name(program_use_order[k]),
-            units_print_bytes(bytes, sizeof bytes, f->peak.uses[program_use_order[k]]));
+        note = figure_print(&f->texts, "%s%s %s %s", note, between,
+                            program_use_name(program_use_order[k]),
+                            units_print_bytes(f->peak.uses[program_use_order[k]]).text);
         between = ",";
     }
     return figure_print(&f->texts, "%s. The largest arrays:", note);
@@ -190,11 +186,11 @@ static const char *kinds_note(struct memory_film *f)
 
 static const char *array_note(struct memory_film *f, const struct memory_alike *a)
 {
-    char bytes[UNITS_TEXT_MAX], count[32] = "";
+    char count[32] = "";
 
     if (a->count > 1)
         snprintf(count, sizeof count, "%u times ", a->count);
-    return figure_print(&f->texts, "%s %s: %s%s", units_print_bytes(bytes, sizeof bytes, a->bytes),
+    return figure_print(&f->texts, "%s %s: %s%s", units_print_bytes(a->bytes).text,
                         program_use_name(a->use), count, a->name);
 }
 

@@ -270,9 +270,7 @@ static const char *bound_of(const struct record *record, const struct modelled_f
 
 static void print_part(struct text *out, const char *what, double seconds, double step_s)
 {
-    char time[UNITS_TEXT_MAX];
-
-    text_addf(out, "  %-11s %s, %.1f %%", what, units_print_seconds(time, sizeof time, seconds),
+    text_addf(out, "  %-11s %s, %.1f %%", what, units_print_seconds(seconds).text,
               step_s > 0 ? 100 * seconds / step_s : 0);
 }
 
@@ -280,16 +278,15 @@ static void print_compute(struct text *out, const struct record *record,
                           const struct modelled_figures *f)
 {
     const struct record_modelled *m = record->modelled;
-    char time[UNITS_TEXT_MAX];
 
     print_part(out, "compute", f->compute_s, f->step_s);
     for (int k = 0; k < RECORD_UPDATE; k++)
         text_addf(out, "%s %s %s", k ? "," : ":", work_names[k],
-                  units_print_seconds(time, sizeof time, (double)m->work_ns[k] * 1e-9));
+                  units_print_seconds((double)m->work_ns[k] * 1e-9).text);
     text_add(out, "\n");
     if (m->again_ns > 0)
         text_addf(out, "              of which %s to compute again\n",
-                  units_print_seconds(time, sizeof time, (double)m->again_ns * 1e-9));
+                  units_print_seconds((double)m->again_ns * 1e-9).text);
 }
 
 static void print_exposed(struct text *out, const struct record *record,
@@ -297,13 +294,12 @@ static void print_exposed(struct text *out, const struct record *record,
 {
     struct modelled_exposed list[MODELLED_EXPOSED_MAX];
     uint32_t n = modelled_exposed_of(list, record);
-    char time[UNITS_TEXT_MAX], axes[64];
+    char axes[64];
 
     print_part(out, "exposed", f->exposed_s, f->step_s);
     for (uint32_t k = 0; k < n; k++) {
         print_axes(record->program, list[k].axes, axes, sizeof axes);
-        text_addf(out, "%s %s %s", k ? "," : ":", axes,
-                  units_print_seconds(time, sizeof time, list[k].seconds));
+        text_addf(out, "%s %s %s", k ? "," : ":", axes, units_print_seconds(list[k].seconds).text);
     }
     text_add(out, "\n");
 }
@@ -313,7 +309,7 @@ static void print_straggler(struct text *out, const struct record *record)
 {
     const struct record_straggler *s = &record->modelled->straggler;
     int64_t step_ns = record->modelled->timeline->step_ns;
-    char time[UNITS_TEXT_MAX], slower[96] = "";
+    char slower[96] = "";
     size_t n = 0;
 
     if (s->device < 0)
@@ -326,7 +322,7 @@ static void print_straggler(struct text *out, const struct record *record)
     text_addf(out, "  straggler   device %" PRId32 "%s%s: %+.1f %% on the %s without it\n",
               s->device, n ? " " : "", slower,
               s->without_ns > 0 ? 100 * ((double)step_ns / (double)s->without_ns - 1) : 0,
-              units_print_seconds(time, sizeof time, (double)s->without_ns * 1e-9));
+              units_print_seconds((double)s->without_ns * 1e-9).text);
 }
 
 /* Print one verdict, by whichever limit is nearer: the scenario's limit, on the program's memory,
@@ -337,27 +333,23 @@ static void print_memory(struct text *out, const struct record *record,
     const struct hardware *h = record->modelled->hardware;
     double peak = (double)record_balance_of(record, record->peak_bytes).max;
     bool own = limit_bytes > 0 && peak * h->memory_bytes > f->memory_bytes * (double)limit_bytes;
-    char bytes[UNITS_TEXT_MAX], size[UNITS_TEXT_MAX];
+    struct units_text bytes = units_print_bytes((uint128)f->memory_bytes),
+                      size = units_print_bytes((uint128)h->memory_bytes);
 
-    units_print_bytes(bytes, sizeof bytes, (uint128)f->memory_bytes);
-    units_print_bytes(size, sizeof size, (uint128)h->memory_bytes);
     if (!own) {
-        text_addf(out, "  memory      %s of %s, the runtime's own included: %s\n", bytes, size,
-                  f->fits ? "fits" : "does not fit");
+        text_addf(out, "  memory      %s of %s, the runtime's own included: %s\n", bytes.text,
+                  size.text, f->fits ? "fits" : "does not fit");
         if (limit_bytes > 0)
             text_addf(out, "              the device binds, not limits.memory, %s\n",
-                      units_print_bytes(size, sizeof size, limit_bytes));
+                      units_print_bytes(limit_bytes).text);
     } else {
-        char used[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
-
         text_addf(
             out,
             "  memory      %s of %s: %s\n"
             "              limits.memory binds: with the runtime's own it is %s of the device's "
             "%s\n",
-            units_print_bytes(used, sizeof used, (uint128)peak),
-            units_print_bytes(limit, sizeof limit, limit_bytes),
-            peak <= (double)limit_bytes ? "fits" : "does not fit", bytes, size);
+            units_print_bytes((uint128)peak).text, units_print_bytes(limit_bytes).text,
+            peak <= (double)limit_bytes ? "fits" : "does not fit", bytes.text, size.text);
     }
     modelled_print_full(out, h, f->memory_bytes);
 }
@@ -367,11 +359,10 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
 {
     const struct hardware *h = record->modelled->hardware;
     struct modelled_figures f;
-    char time[UNITS_TEXT_MAX], bound[96];
+    char bound[96];
 
     modelled_figures_of(&f, record, tokens);
-    text_addf(out, "\nmodelled      %s a step on %s",
-              units_print_seconds(time, sizeof time, f.step_s), h->name);
+    text_addf(out, "\nmodelled      %s a step on %s", units_print_seconds(f.step_s).text, h->name);
     if (f.tokens_per_s > 0)
         text_addf(out, ": %.0f tokens a second", f.tokens_per_s);
     text_addf(out, "; MFU %.1f %%, HFU %.1f %%\n", 100 * f.mfu, 100 * f.hfu);

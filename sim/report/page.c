@@ -157,7 +157,6 @@ static void print_cluster(const struct result *r, size_t id, struct text *out)
 
 static void print_layer(const struct layer_time *layer, int64_t step_ns, struct text *out)
 {
-    char time[UNITS_TEXT_MAX];
     int64_t ns = layer_time_ns(layer);
 
     text_add(out, "<tr><th scope=row class=label>");
@@ -165,9 +164,9 @@ static void print_layer(const struct layer_time *layer, int64_t step_ns, struct 
     text_add(out, "</th>");
     for (int b = 0; b < LAYER_NBOUNDS; b++)
         text_addf(out, "<td class=n data-v=%lld>%s</td>", (long long)layer->bound_ns[b],
-                  units_print_seconds(time, sizeof time, (double)layer->bound_ns[b] * 1e-9));
+                  units_print_seconds((double)layer->bound_ns[b] * 1e-9).text);
     text_addf(out, "<td class=n>%s</td><td class=n>%.1f %%</td><td>%s</td></tr>\n",
-              units_print_seconds(time, sizeof time, (double)layer->hidden_ns * 1e-9),
+              units_print_seconds((double)layer->hidden_ns * 1e-9).text,
               step_ns > 0 ? 100 * (double)ns / (double)step_ns : 0, layer_time_bound(layer));
 }
 

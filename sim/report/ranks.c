@@ -66,16 +66,15 @@ static void add_rank(struct table *table, const struct program *program, uint32_
 {
     static const enum program_use uses[] = {PROGRAM_PARAMETERS, PROGRAM_GRADIENTS,
                                             PROGRAM_OPTIMIZER, PROGRAM_ACTIVATIONS};
-    char bytes[UNITS_TEXT_MAX];
     struct program_memory memory;
 
     program_memory(&memory, program, rank);
     table_add(table, "%u", rank);
     add_stages(table, program, rank);
     table_add(table, "%u", most_alive(program, rank));
-    table_add(table, "%s", units_print_bytes(bytes, sizeof bytes, memory.peak_bytes));
+    table_add(table, "%s", units_print_bytes(memory.peak_bytes).text);
     for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++)
-        table_add(table, "%s", units_print_bytes(bytes, sizeof bytes, memory.uses[uses[i]]));
+        table_add(table, "%s", units_print_bytes(memory.uses[uses[i]]).text);
 }
 
 static void add_bubble(const struct program *program, struct text *out)

@@ -185,9 +185,7 @@ int replayed_json(struct json_out *out, const struct record *record, const struc
 
 static void add_seconds(struct table *table, double seconds)
 {
-    char text[UNITS_TEXT_MAX];
-
-    table_add(table, "%s", units_print_seconds(text, sizeof text, seconds));
+    table_add(table, "%s", units_print_seconds(seconds).text);
 }
 
 static void print_parts(struct text *out, const struct record *record)
@@ -251,19 +249,17 @@ static void print_spread(struct text *out, const struct record_replay *replay)
 int replayed_text(struct text *out, const struct record *record, struct shd_error *err)
 {
     const struct record_replay *replay = record->replay;
-    char step[UNITS_TEXT_MAX], rate[UNITS_TEXT_MAX], latency[UNITS_TEXT_MAX];
     size_t n;
     struct replayed_share *shares = replayed_shares(&n, record);
 
     if (!shares)
         return shd_error_set(err, SHD_ENOMEM, "no memory for the report");
-    text_addf(
-        out,
-        "\nreplayed      %s a step, had each device a core of its own\n"
-        "  transfers at %s, latency %s\n",
-        units_print_seconds(step, sizeof step, (double)replay->step_ns * 1e-9),
-        units_print_rate(rate, sizeof rate, (double)replay->transfers.bytes_per_s),
-        units_print_seconds(latency, sizeof latency, (double)replay->transfers.latency_ns * 1e-9));
+    text_addf(out,
+              "\nreplayed      %s a step, had each device a core of its own\n"
+              "  transfers at %s, latency %s\n",
+              units_print_seconds((double)replay->step_ns * 1e-9).text,
+              units_print_rate((double)replay->transfers.bytes_per_s).text,
+              units_print_seconds((double)replay->transfers.latency_ns * 1e-9).text);
     print_spread(out, replay);
     print_parts(out, record);
     print_path(out, record, shares, n);

@@ -81,14 +81,14 @@ static void print_sums(const char *what, const struct traffic_sum *sums, size_t 
                        struct text *out)
 {
     struct para p = {out, columns, VALUE_COLUMN, VALUE_COLUMN};
-    char bytes[UNITS_TEXT_MAX], item[256];
+    char item[256];
 
     if (n == 0)
         return;
     text_addf(out, "  %-*s", VALUE_COLUMN - 2, what);
     for (size_t i = 0; i < n; i++) {
-        snprintf(item, sizeof item, "%s %s%s", sums[i].name,
-                 units_print_bytes(bytes, sizeof bytes, sums[i].bytes), i + 1 < n ? "," : "");
+        snprintf(item, sizeof item, "%s %s%s", sums[i].name, units_print_bytes(sums[i].bytes).text,
+                 i + 1 < n ? "," : "");
         para_add(&p, item, strlen(item));
     }
     text_add(out, "\n");
@@ -97,11 +97,10 @@ static void print_sums(const char *what, const struct traffic_sum *sums, size_t 
 static void print_totals(const struct traffic *t, const struct record *r, size_t columns,
                          struct text *out)
 {
-    char bytes[UNITS_TEXT_MAX];
     uint128 total = record_received(r);
 
-    text_addf(out, "\nreceived      %s in total, %s bytes\n",
-              units_print_bytes(bytes, sizeof bytes, total), UINT128_DIGITS(total));
+    text_addf(out, "\nreceived      %s in total, %s bytes\n", units_print_bytes(total).text,
+              UINT128_DIGITS(total));
     print_sums("by axis", t->by_axis, t->nby_axis, columns, out);
     print_sums("by op", t->by_op, t->nby_op, columns, out);
     print_sums("by phase", t->by_phase, t->nby_phase, columns, out);
@@ -112,17 +111,17 @@ static void print_balance(const char *what, const struct record *r, const uint12
                           struct text *out)
 {
     struct record_balance b = record_balance_of(r, rows);
-    char most[UNITS_TEXT_MAX];
+    struct units_text most;
 
     if (bytes)
-        units_print_bytes(most, sizeof most, b.max);
+        most = units_print_bytes(b.max);
     else
-        units_print_count(most, sizeof most, b.max);
+        most = units_print_count(b.max);
     text_addf(out, "  %-12s%.3f   ", what, b.ratio);
     if (b.ratio < 1)
-        text_addf(out, "%s at most, on device %d\n", most, (int)b.slowest);
+        text_addf(out, "%s at most, on device %d\n", most.text, (int)b.slowest);
     else
-        text_addf(out, "%s on every device\n", most);
+        text_addf(out, "%s on every device\n", most.text);
 }
 
 #define USES_COLUMN 20 /* where the words about memory begin */
@@ -141,12 +140,9 @@ static void print_uses(const struct program *program, size_t columns, struct tex
             if (memory.uses[use] < bound && memory.uses[use] > next)
                 next = memory.uses[use];
         for (int use = 0; use < PROGRAM_NUSES && next > 0; use++) {
-            char bytes[UNITS_TEXT_MAX];
-
             if (memory.uses[use] == next)
                 text_addf(&line, "%s%s %s", line.length ? ", " : "at the peak: ",
-                          program_use_name((enum program_use)use),
-                          units_print_bytes(bytes, sizeof bytes, next));
+                          program_use_name((enum program_use)use), units_print_bytes(next).text);
         }
         bound = next;
     }
@@ -188,18 +184,15 @@ static void print_axis(const char *name, const struct program_work_axis *axis, s
 static void print_work(const struct record *r, struct text *out)
 {
     const struct shd_mesh *mesh = r->program->asked_mesh;
-    char done[UNITS_TEXT_MAX], unsharded[UNITS_TEXT_MAX], model[UNITS_TEXT_MAX];
     struct program_work work;
 
     program_work(&work, r->program);
     text_addf(out, "\nwork          %s flops on all devices, unsharded %s: efficiency %.3f\n",
-              units_print_count(done, sizeof done, record_flops(r)),
-              units_print_count(unsharded, sizeof unsharded, work.unsharded_flops),
+              units_print_count(record_flops(r)).text, units_print_count(work.unsharded_flops).text,
               record_efficiency(r, &work));
     if (record_efficiency(r, &work) > 1)
         text_add(out, "  (above 1, as smaller shards pass over more of the causal mask)\n");
-    text_addf(out, "  model flops %s, as MFU counts%s\n",
-              units_print_count(model, sizeof model, work.model_flops),
+    text_addf(out, "  model flops %s, as MFU counts%s\n", units_print_count(work.model_flops).text,
               work.model_flops > work.unsharded_flops ? ": the causal mask's squares whole" : "");
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
         print_axis(shd_mesh_axis_name(mesh, a), &work.axes[a], out);
@@ -213,17 +206,16 @@ static bool wants_fit(const struct result *result)
 static void print_memory(const struct result *result, struct text *out)
 {
     struct record_balance b = record_balance_of(result->record, result->record->peak_bytes);
-    char peak[UNITS_TEXT_MAX], limit[UNITS_TEXT_MAX];
+    struct units_text limit;
     struct text unit = TEXT_INIT;
 
     if (!result->memory_limit_bytes || (result->record->modelled && !wants_fit(result)))
         return;
-    units_print_bytes(limit, sizeof limit, result->memory_limit_bytes);
+    limit = units_print_bytes(result->memory_limit_bytes);
     if (result->record->modelled) /* the modelled section has the verdict */
-        text_addf(out, "\nmemory        what would fit limits.memory, %s\n", limit);
+        text_addf(out, "\nmemory        what would fit limits.memory, %s\n", limit.text);
     else
-        text_addf(out, "\nmemory        %s of %s: %s\n",
-                  units_print_bytes(peak, sizeof peak, b.max), limit,
+        text_addf(out, "\nmemory        %s of %s: %s\n", units_print_bytes(b.max).text, limit.text,
                   b.max <= result->memory_limit_bytes ? "fits" : "does not fit");
     if (!result->fit)
         return;
@@ -492,17 +484,13 @@ static void print_training(const struct record_training *t, size_t columns, stru
 
 static void print_measured(const struct record *r, struct text *out)
 {
-    char step[UNITS_TEXT_MAX], fastest[UNITS_TEXT_MAX], first[UNITS_TEXT_MAX];
-    char cpu[UNITS_TEXT_MAX];
-
     text_addf(out, "\nmeasured      %s a step on this machine, whose cores the devices share\n",
-              units_print_seconds(step, sizeof step, (double)r->step_ns * 1e-9));
+              units_print_seconds((double)r->step_ns * 1e-9).text);
     if (r->repeats > 1)
         text_addf(out, "              (median of %u; fastest %s, the first one %s; CPU %s)\n",
-                  r->repeats - 1,
-                  units_print_seconds(fastest, sizeof fastest, (double)r->fastest_step_ns * 1e-9),
-                  units_print_seconds(first, sizeof first, (double)r->first_step_ns * 1e-9),
-                  units_print_seconds(cpu, sizeof cpu, (double)r->cpu_ns * 1e-9));
+                  r->repeats - 1, units_print_seconds((double)r->fastest_step_ns * 1e-9).text,
+                  units_print_seconds((double)r->first_step_ns * 1e-9).text,
+                  units_print_seconds((double)r->cpu_ns * 1e-9).text);
 }
 
 /* Print what the partitioner left out, and what a search would have found. */

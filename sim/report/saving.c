@@ -33,7 +33,6 @@ static const char *print_change(char *buf, size_t size, uint128 was, uint128 now
 void saving_text(const struct saving *saving, struct text *out)
 {
     const struct saving_totals *now = &saving->now, *then = &saving->searched;
-    char was[UNITS_TEXT_MAX], will[UNITS_TEXT_MAX];
     char fewer[PERCENT_MAX], memory[PERCENT_MAX], work[PERCENT_MAX];
 
     if (then->received_bytes >= now->received_bytes) {
@@ -44,8 +43,7 @@ void saving_text(const struct saving *saving, struct text *out)
         out,
         "a search for the fewest bytes (placement: search) would receive %s, not %s (%s); peak "
         "memory would be %s, work %s",
-        units_print_bytes(will, sizeof will, then->received_bytes),
-        units_print_bytes(was, sizeof was, now->received_bytes),
+        units_print_bytes(then->received_bytes).text, units_print_bytes(now->received_bytes).text,
         print_change(fewer, sizeof fewer, now->received_bytes, then->received_bytes),
         print_change(memory, sizeof memory, now->peak_bytes, then->peak_bytes),
         print_change(work, sizeof work, now->flops, then->flops));

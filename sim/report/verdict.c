@@ -28,7 +28,6 @@ static void add_best(const struct compare_rows *rows, enum figure_id c, const ch
                      struct text *out)
 {
     struct text line = TEXT_INIT;
-    char buf[UNITS_TEXT_MAX];
     uint128 best = 0;
 
     for (size_t i = 0; i < rows->compare->nresults; i++) {
@@ -39,7 +38,7 @@ static void add_best(const struct compare_rows *rows, enum figure_id c, const ch
         best = rows->rows[i].values[c].whole;
     }
     if (line.length > 0)
-        text_addf(&line, " (%s)", units_print_bytes(buf, sizeof buf, best));
+        text_addf(&line, " (%s)", units_print_bytes(best).text);
     add_line(out, &line, ".");
 }
 

@@ -44,9 +44,7 @@ static const char *class_of(const struct when *w, const struct bar *bar)
 
 static void add_seconds(struct text *out, int64_t ns)
 {
-    char buf[UNITS_TEXT_MAX];
-
-    text_add(out, units_print_seconds(buf, sizeof buf, (double)ns * 1e-9));
+    text_add(out, units_print_seconds((double)ns * 1e-9).text);
 }
 
 static double at(const struct when *w, int64_t ns)

@@ -251,9 +251,8 @@ static void print_bytes(const struct scenario *scenario, const struct option *op
                         struct text *out)
 {
     uint64_t value = *(const uint64_t *)const_field_of(scenario, option);
-    char buf[UNITS_TEXT_MAX];
 
-    text_add(out, value ? units_print_bytes_exact(buf, sizeof(buf), value) : "null");
+    text_add(out, value ? units_print_bytes_exact(value).text : "null");
 }
 
 static void add_pattern(struct json_out *out, void (*print)(struct text *out))
@@ -287,10 +286,7 @@ static void read_rate(struct reader *r, const struct option *option, const struc
 static void print_rate(const struct scenario *scenario, const struct option *option,
                        struct text *out)
 {
-    char buf[UNITS_TEXT_MAX];
-
-    text_add(out, units_print_rate_exact(buf, sizeof(buf),
-                                         *(const uint64_t *)const_field_of(scenario, option)));
+    text_add(out, units_print_rate_exact(*(const uint64_t *)const_field_of(scenario, option)).text);
 }
 
 static void schema_rate(const struct option *option, struct json_out *out)
@@ -315,10 +311,7 @@ static void read_time(struct reader *r, const struct option *option, const struc
 static void print_time(const struct scenario *scenario, const struct option *option,
                        struct text *out)
 {
-    char buf[UNITS_TEXT_MAX];
-
-    text_add(out, units_print_ns_exact(buf, sizeof(buf),
-                                       *(const int64_t *)const_field_of(scenario, option)));
+    text_add(out, units_print_ns_exact(*(const int64_t *)const_field_of(scenario, option)).text);
 }
 
 /* Without a unit only 0 is a time. */

@@ -36,10 +36,8 @@ struct front {
 /* "1.55 s, 71.1 GiB: t1 p1 d1024 ..." */
 static void add_name(struct text *out, const struct search *s, const struct search_plan *plan)
 {
-    char time[UNITS_TEXT_MAX], memory[UNITS_TEXT_MAX];
-
-    text_addf(out, "%s, %s: ", units_print_seconds(time, sizeof time, plan->plan.figures.step_s),
-              units_print_bytes(memory, sizeof memory, (uint128)plan->plan.figures.memory_bytes));
+    text_addf(out, "%s, %s: ", units_print_seconds(plan->plan.figures.step_s).text,
+              units_print_bytes((uint128)plan->plan.figures.memory_bytes).text);
     space_print(out, &s->items[plan->item].layout);
 }
 

@@ -47,16 +47,12 @@ static void add_layout(struct table *table, const struct layout *layout)
 
 static void add_seconds(struct table *table, double seconds)
 {
-    char time[UNITS_TEXT_MAX];
-
-    table_add(table, "%s", units_print_seconds(time, sizeof time, seconds));
+    table_add(table, "%s", units_print_seconds(seconds).text);
 }
 
 static void add_bytes(struct table *table, double bytes)
 {
-    char size[UNITS_TEXT_MAX];
-
-    table_add(table, "%s", units_print_bytes(size, sizeof size, (uint128)bytes));
+    table_add(table, "%s", units_print_bytes((uint128)bytes).text);
 }
 
 /* ---- the answer ---- */
@@ -84,12 +80,11 @@ static void print_winner(struct text *out, const struct search_outcome *r)
     const struct search *s = r->search;
     const struct search_plan *winner = best_of(s, 0);
     const struct modelled_figures *f = &winner->plan.figures;
-    char time[UNITS_TEXT_MAX], memory[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX];
     struct text words = TEXT_INIT;
 
     if (s->within_s > 0)
         text_addf(out, "least memory  of steps that take no longer than %s\n",
-                  units_print_seconds(time, sizeof time, s->within_s));
+                  units_print_seconds(s->within_s).text);
     text_add(out, "best          ");
     space_print(out, layout_of(s, winner));
     text_add(out, "\n  that is     ");
@@ -98,27 +93,24 @@ static void print_winner(struct text *out, const struct search_outcome *r)
     out->failed |= words.failed;
     text_fini(&words);
     text_addf(out, "  step        %s on %" PRId64 " devices of %s, MFU %.1f %%",
-              units_print_seconds(time, sizeof time, f->step_s), s->subject->space.devices,
+              units_print_seconds(f->step_s).text, s->subject->space.devices,
               s->subject->hardware->name, 100 * f->mfu);
     print_error(out, r);
     text_addf(out, "  memory      %s of %s, the runtime's own included\n",
-              units_print_bytes(memory, sizeof memory, (uint128)f->memory_bytes),
-              units_print_bytes(all, sizeof all, (uint128)s->subject->hardware->memory_bytes));
+              units_print_bytes((uint128)f->memory_bytes).text,
+              units_print_bytes((uint128)s->subject->hardware->memory_bytes).text);
     modelled_print_full(out, s->subject->hardware, f->memory_bytes);
     if (r->own_step_s > 0)
         text_addf(out, "  before      %s a step of the scenario as it stands, %.2f times as long\n",
-                  units_print_seconds(time, sizeof time, r->own_step_s), r->own_step_s / f->step_s);
+                  units_print_seconds(r->own_step_s).text, r->own_step_s / f->step_s);
 }
 
 /* Append "waiting takes 3.00 ms less" to a list; nothing if both take equally long. */
 static void add_part(struct text *line, size_t *nparts, const char *what, double more_s)
 {
-    char seconds[UNITS_TEXT_MAX];
-
     if (fabs(more_s) > 0)
         text_addf(line, "%s%s take%s %s %s", (*nparts)++ ? ", " : ": ", what,
-                  strchr("wt", what[0]) ? "s" : "",
-                  units_print_seconds(seconds, sizeof seconds, fabs(more_s)),
+                  strchr("wt", what[0]) ? "s" : "", units_print_seconds(fabs(more_s)).text,
                   more_s > 0 ? "more" : "less");
 }
 
@@ -360,15 +352,14 @@ static void add_family_plan(struct text *line, const struct search_outcome *r, u
     const struct modelled_figures *winner = &best_of(s, 0)->plan.figures;
     const struct modelled_figures *f = &s->plans[s->items[item].plan].plan.figures;
     double more = f->step_s / winner->step_s - 1;
-    char text[UNITS_TEXT_MAX];
 
     space_print_mesh(line, &s->items[item].layout);
     if (s->within_s > 0) {
-        text_addf(line, ": %s", units_print_bytes(text, sizeof text, (uint128)f->memory_bytes));
+        text_addf(line, ": %s", units_print_bytes((uint128)f->memory_bytes).text);
         return;
     }
-    text_addf(line, ": %s, %+.1f %%%s", units_print_seconds(text, sizeof text, f->step_s),
-              100 * more, fabs(more) <= r->error ? ", a tie" : "");
+    text_addf(line, ": %s, %+.1f %%%s", units_print_seconds(f->step_s).text, 100 * more,
+              fabs(more) <= r->error ? ", a tie" : "");
     add_reason(line, f, winner);
 }
 
@@ -386,7 +377,7 @@ static void add_rule(struct text *line, const struct family *f)
 static void add_family(struct text *line, const struct search_outcome *r, const struct family *f)
 {
     const struct search *s = r->search;
-    char text[UNITS_TEXT_MAX], all[UNITS_TEXT_MAX];
+    struct units_text text;
 
     switch (f->state) {
     case FAMILY_FITS:
@@ -395,15 +386,15 @@ static void add_family(struct text *line, const struct search_outcome *r, const 
     case FAMILY_TOO_BIG:
         space_print_mesh(line, &s->items[f->item].layout);
         text_addf(line, ": needs at least %s of %s",
-                  units_print_bytes(text, sizeof text, (uint128)s->items[f->item].bound_bytes),
-                  units_print_bytes(all, sizeof all, (uint128)s->subject->hardware->memory_bytes));
+                  units_print_bytes((uint128)s->items[f->item].bound_bytes).text,
+                  units_print_bytes((uint128)s->subject->hardware->memory_bytes).text);
         break;
     case FAMILY_OPEN:
         if (s->within_s > 0)
-            units_print_bytes(text, sizeof text, (uint128)s->items[f->item].bound_bytes);
+            text = units_print_bytes((uint128)s->items[f->item].bound_bytes);
         else
-            units_print_seconds(text, sizeof text, s->items[f->item].bound_s);
-        text_addf(line, "none found so far; none is below %s", text);
+            text = units_print_seconds(s->items[f->item].bound_s);
+        text_addf(line, "none found so far; none is below %s", text.text);
         break;
     case FAMILY_REFUSED:
         text_add(line, s->within_s > 0 ? "none is as short" : "all are refused");
@@ -479,8 +470,6 @@ static void print_sensitivity(struct text *out, const struct search_outcome *r)
 
 static void print_done(struct text *out, const struct search *s)
 {
-    char pieces[UNITS_TEXT_MAX], bounds[UNITS_TEXT_MAX], plans[UNITS_TEXT_MAX];
-    char all[UNITS_TEXT_MAX];
     double seconds = s->pieces_s + s->bounds_s + s->plans_s;
 
     text_addf(out,
@@ -489,12 +478,11 @@ static void print_done(struct text *out, const struct search *s)
               "  pieces      %zu in %s\n"
               "  plans       %zu in %s\n"
               "  left out    %zu that are surely too big, %zu refused\n",
-              s->nlayouts, units_print_seconds(all, sizeof all, seconds),
+              s->nlayouts, units_print_seconds(seconds).text,
               seconds > 0 ? (double)s->nlayouts / seconds : 0,
-              units_print_seconds(bounds, sizeof bounds, s->bounds_s), s->nlevels[SEARCH_LAYERS],
-              s->nlevels[SEARCH_TIMED], s->npieces,
-              units_print_seconds(pieces, sizeof pieces, s->pieces_s), s->nplans,
-              units_print_seconds(plans, sizeof plans, s->plans_s), s->ntoo_big, s->nrefused);
+              units_print_seconds(s->bounds_s).text, s->nlevels[SEARCH_LAYERS],
+              s->nlevels[SEARCH_TIMED], s->npieces, units_print_seconds(s->pieces_s).text,
+              s->nplans, units_print_seconds(s->plans_s).text, s->ntoo_big, s->nrefused);
     if (s->within_s > 0)
         text_addf(out, "  too slow    %zu\n", s->ntoo_slow);
     if (s->nrefused > 0)

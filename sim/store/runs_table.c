@@ -20,20 +20,19 @@
 
 #define BYTES_MAX 1e30 /* no result has more, and a uint128 has them */
 
-static const char *bytes(char *buf, double value)
+static struct units_text bytes(double value)
 {
-    return value >= 0 && value < BYTES_MAX ? units_print_bytes(buf, CELL_MAX, (uint128)value) : "?";
+    return value >= 0 && value < BYTES_MAX ? units_print_bytes((uint128)value)
+                                           : (struct units_text){"?"};
 }
 
 /* Add the replayed step if known, else the modelled one, with a mark. */
 static void add_step(struct table *table, const struct runs_row *row)
 {
-    char buf[CELL_MAX];
-
     if (row->replayed >= 0)
-        table_add(table, "%s", units_print_seconds(buf, sizeof buf, row->replayed));
+        table_add(table, "%s", units_print_seconds(row->replayed).text);
     else if (row->modelled >= 0)
-        table_add(table, "~%s", units_print_seconds(buf, sizeof buf, row->modelled));
+        table_add(table, "~%s", units_print_seconds(row->modelled).text);
     else
         table_add(table, "-");
 }
@@ -102,7 +101,6 @@ static int add_row(void *context, const struct runs_row *row)
 {
     struct listing *l = context;
     struct table *t = &l->table;
-    char buf[CELL_MAX];
 
     if (l->nrows++ == 0) {
         l->received = row->received;
@@ -117,10 +115,10 @@ static int add_row(void *context, const struct runs_row *row)
         table_add(t, "%.16s", row->time); /* to the minute */
     add_name(l, row);
     table_add(t, "%" PRId64, row->devices);
-    table_add(t, "%s", bytes(buf, row->received));
+    table_add(t, "%s", bytes(row->received).text);
     if (l->compares)
         add_ratio(t, row->received, l->received);
-    table_add(t, "%s", bytes(buf, row->peak));
+    table_add(t, "%s", bytes(row->peak).text);
     if (l->compares)
         add_ratio(t, row->peak, l->peak);
     add_step(t, row);
