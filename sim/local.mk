@@ -1003,15 +1003,18 @@ libsim_la_SOURCES = \
 	%D%/search/layout_pieces.h \
 	%D%/search/layout_plan.c \
 	%D%/search/layout_plan.h \
+	%D%/search/layout_queue.c \
 	%D%/search/outcome.c \
 	%D%/search/outcome.h \
 	%D%/search/outcome_json.c \
+	%D%/search/plan_batch.c \
 	%D%/search/search.c \
 	%D%/search/search.h \
 	%D%/search/search_picture.c \
 	%D%/search/search_picture.h \
 	%D%/search/search_report.c \
 	%D%/search/search_report.h \
+	%D%/search/search_work.h \
 	%D%/search/sensitivity.c \
 	%D%/search/sensitivity.h \
 	%D%/search/space.c \

@@ -1,0 +1,55 @@
+/* search/search_work.h - what the files of a search share: search.c bounds layouts and takes the
+ * best first, layout_queue.c is their queue, plan_batch.c plans them.
+ *
+ * Thread class: as search.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SEARCH_SEARCH_WORK_H
+#define SEARCH_SEARCH_WORK_H
+
+#include <time.h>
+
+#include "search/search.h"
+
+/* Plans that are begun together: a constant, because the planned layouts must not depend on the
+ * number of threads. */
+#define SEARCH_BATCH 4
+
+/* ---- layout_queue.c ---- */
+
+/* Add an item to the queue, and take its first. */
+void search_push(struct search *s, uint32_t item);
+uint32_t search_pop(struct search *s);
+
+/* Move the item at a place of the queue down to where it belongs. */
+void search_sink(struct search *s, size_t at);
+
+/* ---- plan_batch.c ---- */
+
+/* Plan at most SEARCH_BATCH items, by the farm unless it is NULL, and note the plans in the items'
+ * order.  If the farm ends early, only the plans before the first missing one are noted.
+ * SHD_ENOMEM, or as journal_add() says. */
+SHD_MUST_CHECK int search_plan_batch(struct search *s, const uint32_t *items, size_t n,
+                                     struct farm *farm, int nthreads, struct shd_error *err);
+
+/* Note that a layout was refused. */
+void search_note_refusal(struct search *s, const char *why);
+
+/* ---- small ---- */
+
+static inline bool search_is_too_slow(const struct search *s, double seconds)
+{
+    return s->within_s > 0 && seconds > s->within_s;
+}
+
+/* Seconds from some moment on. */
+static inline double search_now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#endif /* SEARCH_SEARCH_WORK_H */
