@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "hardware/reshard.h"
 #include "program/program.h"
@@ -24,7 +25,7 @@ struct price {
     const struct coll_algo *const *algos; /* by kind */
     const struct hardware *hardware;      /* NULL: costs are bytes */
     struct shd_sharding *shardings;
-    uint32_t nshardings, room;
+    uint32_t nshardings;
     struct map numbers; /* of shardings, by hash */
     struct entry *entries;
     uint32_t nentries, used;
@@ -68,12 +69,10 @@ struct price *price_create(const struct graph *graph, const struct shd_mesh *mes
     p->mesh = mesh;
     p->hardware = hardware;
     p->algos = algos ? algos : defaults;
-    p->room = 64;
     p->nentries = 1024;
-    p->shardings = malloc(p->room * sizeof *p->shardings);
     p->entries = malloc(p->nentries * sizeof *p->entries);
     p->arrays = malloc((graph->nnodes + 1) * sizeof *p->arrays);
-    if (!p->shardings || !p->entries || !p->arrays) {
+    if (!array_make_room(&p->shardings, 0, sizeof *p->shardings) || !p->entries || !p->arrays) {
         price_destroy(p);
         return NULL;
     }
@@ -108,17 +107,6 @@ static uint64_t hash_sharding(const struct shd_sharding *s)
     return h;
 }
 
-static bool grow_shardings(struct price *p)
-{
-    struct shd_sharding *more = realloc(p->shardings, 2 * p->room * sizeof *more);
-
-    if (!more)
-        return false;
-    p->shardings = more;
-    p->room *= 2;
-    return true;
-}
-
 uint32_t price_number(struct price *price, const struct shd_sharding *sharding)
 {
     uint64_t hash = hash_sharding(sharding);
@@ -128,7 +116,7 @@ uint32_t price_number(struct price *price, const struct shd_sharding *sharding)
     while ((number = map_next(&walk)) != MAP_NONE)
         if (shd_sharding_equal(&price->shardings[number], sharding))
             return number;
-    if ((price->nshardings == price->room && !grow_shardings(price)) ||
+    if (!array_make_room(&price->shardings, price->nshardings, sizeof *price->shardings) ||
         !map_add(&price->numbers, hash, price->nshardings)) {
         price->failed = true;
         return 0;

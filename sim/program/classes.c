@@ -92,12 +92,9 @@ static int add_cut(struct program_classes *c, uint8_t axis, int32_t coord)
     }
     if (starts[low] == coord)
         return SHD_OK;
-    if (((n + 1) & n) == 0) {
-        starts = realloc(starts, 2 * ((size_t)n + 1) * sizeof *starts);
-        if (!starts)
-            return SHD_ENOMEM;
-        c->starts[axis] = starts;
-    }
+    if (!array_make_room(&c->starts[axis], (size_t)n + 1, sizeof *starts))
+        return SHD_ENOMEM;
+    starts = c->starts[axis];
     memmove(starts + low + 1, starts + low, (n + 1 - low) * sizeof *starts);
     starts[low] = coord;
     c->nsegments[axis]++;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kern/routing.h"
 
 /* For each shard of one array, the shards of the other array that it shares rows with, ascending,
@@ -246,35 +247,17 @@ static int compare_shards(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Make room for `more` entries after the first `n`.  Capacities are powers of two. */
-static bool more_room(struct row_lists *lists, size_t n, size_t more)
-{
-    size_t room = 1;
-    void *others, *rows;
-
-    while (room < n)
-        room *= 2;
-    if (n > 0 && n + more <= room)
-        return true;
-    while (room < n + more)
-        room *= 2;
-    others = reallocarray(lists->others, room, sizeof *lists->others);
-    lists->others = others ? others : lists->others;
-    rows = reallocarray(lists->rows, room, sizeof *lists->rows);
-    lists->rows = rows ? rows : lists->rows;
-    return others && rows;
-}
-
 /* Store the tally as a shard's list, and clear it. */
 static bool add_list(struct row_lists *lists, int64_t shard, struct tally *tally)
 {
     size_t at = lists->starts[shard];
 
     lists->starts[shard + 1] = at + tally->nfound;
-    if (!more_room(lists, at, tally->nfound))
-        return false;
     qsort(tally->found, tally->nfound, sizeof *tally->found, compare_shards);
     for (size_t i = 0; i < tally->nfound; i++, at++) {
+        if (!array_make_room(&lists->others, at, sizeof *lists->others) ||
+            !array_make_room(&lists->rows, at, sizeof *lists->rows))
+            return false;
         lists->others[at] = tally->found[i];
         lists->rows[at] = tally->rows[tally->found[i]];
         lists->sums[shard] += lists->rows[at];
@@ -314,7 +297,9 @@ static bool turn_lists(struct program_rows_counts *c)
     struct row_lists *to = &c->of_experts;
     size_t n = from->starts[c->ntokens];
 
-    if (!more_room(to, 0, n))
+    to->others = malloc((n + 1) * sizeof *to->others);
+    to->rows = malloc((n + 1) * sizeof *to->rows);
+    if (!to->others || !to->rows)
         return false;
     for (size_t i = 0; i < n; i++)
         to->starts[from->others[i]]++;

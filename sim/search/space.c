@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* Parts of a sequence are no shorter than this unless cp is ranged: shorter parts are computed
  * sooner than their keys come round, and each value of cp makes the space several times as
  * large. */
@@ -250,7 +252,7 @@ static bool is_ranged(const struct space *space, enum space_choice choice)
 struct list {
     const struct space *space;
     struct layout *items;
-    size_t n, room;
+    size_t n;
     bool any; /* stop at the first layout */
     bool failed;
 };
@@ -259,18 +261,9 @@ static void append(struct list *list, const struct layout *layout)
 {
     if (list->failed || (list->any && list->n > 0))
         return;
-    if (list->n == list->room) {
-        size_t room = list->room ? 2 * list->room : 1024;
-        struct layout *items = realloc(list->items, room * sizeof *items);
-
-        if (!items) {
-            list->failed = true;
-            return;
-        }
-        list->items = items;
-        list->room = room;
-    }
-    list->items[list->n++] = *layout;
+    list->failed = !array_make_room(&list->items, list->n, sizeof *list->items);
+    if (!list->failed)
+        list->items[list->n++] = *layout;
 }
 
 /* Whether two orders differ only in the place of axes with one device. */
