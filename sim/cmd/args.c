@@ -301,8 +301,13 @@ void args_parse(const struct args *args, int argc, char **argv, void *input)
     struct args_line line = {.program = argv[0], .args = args, .input = input};
     const struct argp argp = {line.table, parse, args->operands, args->help, NULL, add_more, NULL};
 
-    for (size_t p = 0; args->parts[p].part; p++)
-        add_rows(&line, args->parts[p].part->rows, line.input + args->parts[p].at);
+    for (size_t p = 0; args->parts[p].part; p++) {
+        const struct args_part *part = args->parts[p].part;
+
+        if (part->begin && !part->begin(line.input + args->parts[p].at, argc))
+            exit(CMD_CANNOT);
+        add_rows(&line, part->rows, line.input + args->parts[p].at);
+    }
     add_rows(&line, args->own.rows, input);
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (!strcmp(argv[i], "-h") && !find_short(&line, 'h'))

@@ -83,6 +83,9 @@ struct args_word {
 struct args_part {
     const struct args_row *rows; /* ended by {0}; NULL: none */
     struct args_word word;
+    /* Give the struct its defaults, and room for `argc` words; false: no memory, with a message.
+     * NULL: it has them. */
+    bool (*begin)(void *part, int argc);
 };
 
 struct args {

@@ -9,8 +9,8 @@
 
 #include "base/nearest.h"
 #include "base/units.h"
+#include "cmd/args.h"
 #include "cmd/cmd.h"
-#include "cmd/common.h"
 #include "jobs/asked.h"
 #include "jobs/bench_collectives.h"
 #include "jobs/bench_hardware.h"

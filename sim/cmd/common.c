@@ -26,8 +26,13 @@ static const struct args_row work_rows[] = {
      "Only this strategy of the file; may be given several times"},
     {0}};
 
+static bool begin_work(void *part, int argc)
+{
+    return work_init(part, argc);
+}
+
 const struct args_part common_work = {
-    work_rows, {args_words, ARGS_LIST(struct work, names, nnames), NULL, NO_SCENARIO}};
+    work_rows, {args_words, ARGS_LIST(struct work, names, nnames), NULL, NO_SCENARIO}, begin_work};
 
 static const struct args_row spread_rows[] = {
 #ifdef WITH_MPI
@@ -79,7 +84,8 @@ static const struct args_row chosen_rows[] = {
 
 const struct args_part common_chosen = {chosen_rows,
                                         {args_text, ARGS_AT(struct chosen, path),
-                                         "one scenario at a time; '%s' is too much", NO_SCENARIO}};
+                                         "one scenario at a time; '%s' is too much", NO_SCENARIO},
+                                        NULL};
 
 /* ---- where a drawing goes ---- */
 
@@ -117,7 +123,14 @@ static const struct args_row canvas_rows[] = {
      SCREEN_ALWAYS, 0, COMMON_COLOUR_DOC},
     {0}};
 
-const struct args_part common_canvas = {.rows = canvas_rows};
+static bool begin_canvas(void *part, int argc)
+{
+    (void)argc;
+    canvas_init(part);
+    return true;
+}
+
+const struct args_part common_canvas = {.rows = canvas_rows, .begin = begin_canvas};
 
 void common_picture(const struct args_value *v)
 {

@@ -10,7 +10,8 @@
 #include "cmd/args.h"
 #include "jobs/trials.h"
 
-/* SCENARIO..., --set, --strategy and --quiet, of a struct work. */
+/* SCENARIO..., --set, --strategy and --quiet, of a struct work, which args_parse() initializes: end
+ * it with work_fini(). */
 extern const struct args_part common_work;
 
 /* --spread, which spreads devices over ranks, of a struct work; none in builds without ranks. */
@@ -19,7 +20,7 @@ extern const struct args_part common_spread;
 /* SCENARIO, --set and --strategy, of a struct chosen. */
 extern const struct args_part common_chosen;
 
-/* --output, --ascii and --color, of a struct canvas. */
+/* --output, --ascii and --color, of a struct canvas, which args_parse() initializes. */
 extern const struct args_part common_canvas;
 
 /* --save, --color, --json and --verbose, of a struct trials. */

@@ -9,7 +9,6 @@
 #include "base/nearest.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "jobs/command.h"
 #include "jobs/comparison.h"
 #include "jobs/picture.h"
 
@@ -130,8 +129,6 @@ static int run(int argc, char **argv)
     struct comparison o = {.format = COMPARE_TABLE, .sort = -1, .seconds = SECONDS_DEFAULT};
     int exit;
 
-    if (!work_init(&o.work, argc))
-        return CMD_CANNOT;
     args_parse(&args, argc, argv, &o);
     exit = comparison_run(&o);
     work_fini(&o.work);

@@ -79,7 +79,6 @@ static int explain_scenario(int argc, char **argv)
     struct explained o = {.values = false};
     int status;
 
-    canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
     status = chosen_load(&o.chosen);
     if (status == CMD_OK)

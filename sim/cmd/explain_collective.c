@@ -10,6 +10,7 @@
 #include "cmd/explain.h"
 #include "explain/schedule.h"
 #include "jobs/asked.h"
+#include "jobs/canvas.h"
 #include "jobs/command.h"
 #include "jobs/explain_links.h"
 
@@ -125,7 +126,6 @@ int explain_collective(int argc, char **argv)
     struct options o = {.devices = "4"};
     int kind;
 
-    canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
     kind = asked_collective(o.kind);
     if (kind < 0)

@@ -124,7 +124,6 @@ int explain_reshard(int argc, char **argv)
     struct reshard_question q = {.mesh = NULL};
     int status;
 
-    canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
     status = reshard_asked_read(&q, &o.asked);
     if (status == CMD_OK)

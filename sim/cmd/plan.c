@@ -6,7 +6,6 @@
 
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "jobs/command.h"
 
 static const struct args args = {
     .parts = {{&common_trials, 0}, {&common_work, offsetof(struct trials, work)}},
@@ -28,8 +27,6 @@ static int run(int argc, char **argv)
     struct trials trials = {.mode = RECORD_PLANNED};
     int exit;
 
-    if (!work_init(&trials.work, argc))
-        return CMD_CANNOT;
     args_parse(&args, argc, argv, &trials);
     exit = trials_run(&trials);
     work_fini(&trials.work);

@@ -96,7 +96,6 @@ static int run(int argc, char **argv)
         cmd_error("no memory for the names of %d files", argc - 1);
         return CMD_CANNOT;
     }
-    canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
     exit = replay_program_tell(&o);
     free(o.files);

@@ -57,8 +57,6 @@ static int run(int argc, char **argv)
     struct sides_request o = {.plan = false};
     int exit;
 
-    if (!work_init(&o.work, argc))
-        return CMD_CANNOT;
     args_parse(&args, argc, argv, &o);
     exit = cmd_check_ending(o.path, ".html", ": a browser prints that page as PDF");
     if (exit == CMD_OK)

@@ -6,7 +6,6 @@
 
 #include "cmd/cmd.h"
 #include "cmd/common.h"
-#include "jobs/command.h"
 
 #define REPEATS_MAX 1000000 /* more is a slip of the hand */
 #define THREADS_MAX 1024    /* of one device, far above the cores of a host */
@@ -47,8 +46,6 @@ static int run(int argc, char **argv)
     struct trials trials = {.mode = RECORD_EXECUTED};
     int exit;
 
-    if (!work_init(&trials.work, argc))
-        return CMD_CANNOT;
     args_parse(&args, argc, argv, &trials);
     exit = trials_run(&trials);
     work_fini(&trials.work);

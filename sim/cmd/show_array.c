@@ -73,7 +73,6 @@ static int run(int argc, char **argv)
     struct shd_mesh *mesh = NULL;
     int status;
 
-    canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
     status = asked_mesh(&mesh, o.mesh);
     if (status == CMD_OK)

@@ -7,7 +7,6 @@
 #include "cmd/show.h"
 
 #include "cmd/common.h"
-#include "jobs/command.h"
 #include "jobs/training.h"
 
 static const struct args_row rows[] = {
@@ -35,9 +34,6 @@ static int run(int argc, char **argv)
     struct training o = {.json = false};
     int exit;
 
-    if (!work_init(&o.work, argc))
-        return CMD_CANNOT;
-    canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
     exit = training_run(&o);
     work_fini(&o.work);

@@ -48,7 +48,6 @@ static int run(int argc, char **argv)
     struct text text = TEXT_INIT;
     int status = CMD_OK;
 
-    canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
     if (o.name)
         status = add_cluster(o.name, true, &text, o.canvas.style.width);

@@ -66,7 +66,6 @@ static int run(int argc, char **argv)
     struct shd_error err;
     int status;
 
-    canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
     status = chosen_load(&o.chosen);
     if (status == CMD_OK) {

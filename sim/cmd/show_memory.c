@@ -112,7 +112,6 @@ static int run(int argc, char **argv)
     struct request o = {.rank = -1};
     int exit;
 
-    canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
     exit = chosen_load(&o.chosen);
     if (exit == CMD_OK)

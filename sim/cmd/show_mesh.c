@@ -73,7 +73,6 @@ static int parse(struct shd_mesh **mesh, struct request *o, const struct args *a
                  char **argv)
 {
     *o = (struct request){.axes = ""};
-    canvas_init(&o->canvas);
     args_parse(args, argc, argv, o);
     return asked_mesh(mesh, o->mesh);
 }

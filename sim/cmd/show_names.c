@@ -64,7 +64,6 @@ static int run(int argc, char **argv)
     struct options o = {.all = false};
     int status;
 
-    canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
     status = chosen_load(&o.chosen);
     if (status == CMD_OK)

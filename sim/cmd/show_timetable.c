@@ -153,7 +153,6 @@ static int run(int argc, char **argv)
 {
     struct timetables o = {.times = TIMETABLE_TIMES_UNIT};
 
-    canvas_init(&o.canvas);
     args_parse(&args, argc, argv, &o);
     return timetables_run(&o);
 }

@@ -91,8 +91,6 @@ static int run(int argc, char **argv)
     struct sides_request o = {.plan = false};
     int exit;
 
-    if (!work_init(&o.work, argc))
-        return CMD_CANNOT;
     args_parse(&args, argc, argv, &o);
     exit = cmd_check_ending(o.path, ".json", ", which Perfetto opens");
     if (exit == CMD_OK)
