@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "ranks/ranks.h"
+#include "ranks/span.h"
 #include "run/count.h"
 #include "run/device.h"
 #include "run/fused.h"
 #include "run/move.h"
-#include "ranks/span.h"
 
 /* Blocks in flight for each segment: received ahead, or not sent yet. */
 #define DEPTH 4

@@ -6,17 +6,14 @@
 
 #include "ranks/meet.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "ranks/bundle.h"
 #include "ranks/chain.h"
-#include "run/device.h"
-#include "run/mismatch.h"
-#include "run/move.h"
 #include "ranks/owners.h"
 #include "ranks/remote.h"
 #include "ranks/span.h"
+#include "run/device.h"
+#include "run/mismatch.h"
+#include "run/move.h"
 #include "run/view.h"
 
 /* Operands are part of the bundles if those of all members together are at most this long. */
@@ -29,6 +26,7 @@
  */
 #define AGAIN 1.5
 #define IN_TURN 4
+
 /* How operands get to other ranks. */
 enum way {
     IN_LETTER,    /* within the bundle (bundle.h) */

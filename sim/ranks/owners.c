@@ -8,10 +8,10 @@
 
 #include <stdalign.h>
 
+#include "ranks/span.h"
 #include "run/count.h"
 #include "run/fused.h"
 #include "run/move.h"
-#include "ranks/span.h"
 #include "run/view.h"
 
 /* The elements reduced at a time are on the stack, and in the first-level cache. */

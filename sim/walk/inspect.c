@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 #include "base/wait.h"
+#include "ranks/span.h"
 #include "ranks/spread.h"
 #include "run/channel.h"
 #include "run/collective.h"
-#include "ranks/span.h"
 #include "walk/walker.h"
 
 /* Wait for all devices of this pipeline rank. */
