@@ -10,11 +10,11 @@
 
 #include <stdlib.h>
 
+#include "graph/ops.h"
 #include "partition/partition.h"
 #include "random_check.h"
 #include "tap.h"
 #include "trial/verify.h"
-#include "graph/ops.h"
 
 #define SEED 20260707u
 #define NPROGRAMS 300

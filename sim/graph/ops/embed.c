@@ -32,18 +32,7 @@ uint32_t graph_embed(struct graph *graph, const char *name, uint32_t table, uint
 
 static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
-    struct graph_node n = r->graph->nodes[node];
-    const char *name = reverse_name(r->graph, node, n.inputs[0]);
-    struct graph_node grad = {
-        .op = GRAPH_EMBED_GRAD,
-        .dtype = n.dtype,
-        .rank = 2,
-        .ninputs = 2,
-        .inputs = {n.inputs[1], reverse_shaped_like(r->graph, adjoint, node, name)},
-        .attr = n.attr};
-
-    memcpy(grad.dims, r->graph->nodes[n.inputs[0]].dims, sizeof grad.dims);
-    reverse_add(r, n.inputs[0], graph_add(r->graph, &grad, name));
+    reverse_by_ids(r, node, adjoint, GRAPH_EMBED_GRAD);
 }
 
 static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)

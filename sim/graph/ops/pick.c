@@ -37,18 +37,7 @@ uint32_t graph_pick(struct graph *graph, const char *name, uint32_t x, uint32_t 
 
 static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
-    struct graph_node n = r->graph->nodes[node], x = r->graph->nodes[n.inputs[0]];
-    const char *name = reverse_name(r->graph, node, n.inputs[0]);
-    struct graph_node grad = {
-        .op = GRAPH_PICK_GRAD,
-        .dtype = n.dtype,
-        .rank = x.rank,
-        .ninputs = 2,
-        .inputs = {n.inputs[1], reverse_shaped_like(r->graph, adjoint, node, name)},
-        .attr = n.attr};
-
-    memcpy(grad.dims, x.dims, sizeof grad.dims);
-    reverse_add(r, n.inputs[0], graph_add(r->graph, &grad, name));
+    reverse_by_ids(r, node, adjoint, GRAPH_PICK_GRAD);
 }
 
 static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)

@@ -179,3 +179,16 @@ uint32_t reverse_value(const struct reverse *r, uint32_t node)
 {
     return r->adjoints[node].again ? r->adjoints[node].again : node;
 }
+
+void reverse_by_ids(struct reverse *r, uint32_t node, uint32_t adjoint, enum graph_op op)
+{
+    struct graph_node n = r->graph->nodes[node];
+    struct graph_node grad = graph_like(r->graph, op, n.inputs[0]);
+    const char *name = reverse_name(r->graph, node, n.inputs[0]);
+
+    grad.attr = n.attr;
+    grad.ninputs = 2;
+    grad.inputs[0] = n.inputs[1];
+    grad.inputs[1] = reverse_shaped_like(r->graph, adjoint, node, name);
+    reverse_add(r, n.inputs[0], graph_add(r->graph, &grad, name));
+}

@@ -48,6 +48,10 @@ uint32_t reverse_sum_to(struct reverse *r, uint32_t contribution, uint32_t node,
 uint32_t reverse_product(struct reverse *r, uint32_t adjoint, uint32_t factor, uint32_t node,
                          uint32_t operand);
 
+/* For an op of an array and ids: the array's gradient, by an op of the ids and the node's gradient
+ * that has the same attributes. */
+void reverse_by_ids(struct reverse *r, uint32_t node, uint32_t adjoint, enum graph_op op);
+
 /* attention_reverse.c */
 void reverse_attention(struct reverse *r, uint32_t node, uint32_t adjoint);
 
