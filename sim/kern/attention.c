@@ -97,16 +97,6 @@ static uint64_t dense_flops(const union kern_desc *desc)
     return kern_sat_mul(pair_flops(&desc->attention), attention_dense_pairs(&desc->attention));
 }
 
-static bool skips(const union kern_desc *desc)
-{
-    return attention_skips(&desc->attention);
-}
-
-static uint64_t as_work(union kern_desc *desc, int64_t *offsets)
-{
-    return attention_as_work(&desc->attention, offsets);
-}
-
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct kern_attention *a = &desc->attention;
@@ -127,8 +117,8 @@ const struct kern_kernel kern_kernel_attention = {
     .flops = flops,
     .bytes = bytes,
     .dense_flops = dense_flops,
-    .skips = skips,
-    .as_work = as_work,
+    .skips = attention_skips,
+    .as_work = attention_as_work,
     .workspace_bytes = workspace_bytes,
     .error = kern_attention_error,
     .cut = kern_attention_cut,

@@ -108,16 +108,6 @@ static uint64_t again_flops(const union kern_desc *desc)
     return kern_sat_mul(kern_sat_mul(2, (uint64_t)a->head_dim), attention_dense_pairs(a));
 }
 
-static bool skips(const union kern_desc *desc)
-{
-    return attention_skips(&desc->attention);
-}
-
-static uint64_t as_work(union kern_desc *desc, int64_t *offsets)
-{
-    return attention_as_work(&desc->attention, offsets);
-}
-
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
 {
     const struct attention_counts counts = {
@@ -138,8 +128,8 @@ const struct kern_kernel kern_kernel_attention_grad = {
     .bytes = bytes,
     .dense_flops = dense_flops,
     .again_flops = again_flops,
-    .skips = skips,
-    .as_work = as_work,
+    .skips = attention_skips,
+    .as_work = attention_as_work,
     .workspace_bytes = workspace_bytes,
     .error = kern_attention_grad_error,
     .cut = kern_attention_grad_cut,

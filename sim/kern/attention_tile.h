@@ -100,10 +100,10 @@ uint64_t attention_pairs(const struct kern_attention *a, const int64_t *offsets)
 uint64_t attention_dense_pairs(const struct kern_attention *a);
 
 /* Whether some pairs are skipped at some offsets. */
-bool attention_skips(const struct kern_attention *a);
+bool attention_skips(const union kern_desc *desc);
 
 /* as_work() of kernel.h: with a sight, removes everything but the number of pairs. */
-uint64_t attention_as_work(struct kern_attention *a, int64_t *offsets);
+uint64_t attention_as_work(union kern_desc *desc, int64_t *offsets);
 
 /* How often arrays of each shape are read or written. */
 struct attention_counts {

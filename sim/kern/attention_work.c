@@ -262,8 +262,9 @@ uint64_t attention_pairs(const struct kern_attention *a, const int64_t *offsets)
 
 /* Causal attention without a sight skips work at offset 0 if it does anywhere: there the first
  * query sees the fewest keys. */
-bool attention_skips(const struct kern_attention *a)
+bool attention_skips(const union kern_desc *desc)
 {
+    const struct kern_attention *a = &desc->attention;
     const int64_t none[KERN_ATTENTION_NOFFSETS] = {0};
 
     if (a->sight)
@@ -271,8 +272,9 @@ bool attention_skips(const struct kern_attention *a)
     return attention_pairs(a, none) != attention_dense_pairs(a);
 }
 
-uint64_t attention_as_work(struct kern_attention *a, int64_t *offsets)
+uint64_t attention_as_work(union kern_desc *desc, int64_t *offsets)
 {
+    struct kern_attention *a = &desc->attention;
     uint64_t pairs = attention_pairs(a, offsets);
 
     if (!a->sight)
