@@ -15,6 +15,10 @@
 #include "scenario/partition_axis_value.h"
 #include "scenario/table.h"
 
+/* Report a fault of an option. */
+#define WRONG(reader, option, ...) \
+    diag_error((reader)->diag, scenario_place((reader)->scenario, option), __VA_ARGS__)
+
 #define KNOWN_TEXT_MAX 160 /* bytes of logical axes in a message; further axes are left out */
 
 /* The place to report a missing option: its section, or the scenario. */
@@ -70,17 +74,17 @@ static void check_heads(struct reader *r)
     if (!option_is_of(option_find("model", "heads"), m->kind) || m->heads < 1 || m->kv_heads < 1)
         return;
     if (m->head_dim == 0 && m->d_model % m->heads != 0)
-        diag_error(r->diag, scenario_place(r->scenario, "model.heads"),
-                   "%" PRId64 " heads do not divide d_model %" PRId64
-                   "; expected a divisor, or a head_dim",
-                   m->heads, m->d_model);
+        WRONG(r, "model.heads",
+              "%" PRId64 " heads do not divide d_model %" PRId64
+              "; expected a divisor, or a head_dim",
+              m->heads, m->d_model);
     if (m->heads % m->kv_heads != 0)
-        diag_error(r->diag, scenario_place(r->scenario, "model.kv_heads"),
-                   "%" PRId64 " kv_heads do not divide %" PRId64 " heads; expected a divisor",
-                   m->kv_heads, m->heads);
+        WRONG(r, "model.kv_heads",
+              "%" PRId64 " kv_heads do not divide %" PRId64 " heads; expected a divisor",
+              m->kv_heads, m->heads);
     if (m->rope.used && m->head_dim % 2 != 0)
-        diag_error(r->diag, scenario_place(r->scenario, "model.rope"),
-                   "rope on heads of width %" PRId64 "; expected an even head_dim", m->head_dim);
+        WRONG(r, "model.rope", "rope on heads of width %" PRId64 "; expected an even head_dim",
+              m->head_dim);
 }
 
 static void check_workload(struct reader *r)
@@ -92,14 +96,12 @@ static void check_workload(struct reader *r)
                      m->routing == SCENARIO_ROUTING_ROTATING;
 
     if (has_share && m->skew > 1)
-        diag_error(r->diag, scenario_place(s, "moe.skew"),
-                   "%g of all tokens to the hot ones; expected a part, 0 to 1", m->skew);
+        WRONG(r, "moe.skew", "%g of all tokens to the hot ones; expected a part, 0 to 1", m->skew);
     if (m->routing == SCENARIO_ROUTING_EMPTY && m->top_k == m->experts)
-        diag_error(r->diag, scenario_place(s, "moe.top_k"),
-                   "each token to all experts, of which one is empty; expected fewer");
+        WRONG(r, "moe.top_k", "each token to all experts, of which one is empty; expected fewer");
     if (m->routing == SCENARIO_ROUTING_HOT_RANK && m->ranks > 0 && m->experts % m->ranks != 0)
-        diag_error(r->diag, scenario_place(s, "moe.ranks"),
-                   "%" PRId64 " ranks do not divide %" PRId64 " experts", m->ranks, m->experts);
+        WRONG(r, "moe.ranks", "%" PRId64 " ranks do not divide %" PRId64 " experts", m->ranks,
+              m->experts);
 }
 
 static void check_experts(struct reader *r)
@@ -113,32 +115,32 @@ static void check_experts(struct reader *r)
         return;
     rows = s->batch.size / s->batch.microbatches;
     if (m->top_k > m->experts)
-        diag_error(r->diag, scenario_place(s, "moe.top_k"),
-                   "each token to %" PRId64 " of %" PRId64 " experts; expected at most as many",
-                   m->top_k, m->experts);
+        WRONG(r, "moe.top_k",
+              "each token to %" PRId64 " of %" PRId64 " experts; expected at most as many",
+              m->top_k, m->experts);
     else if (m->experts % m->groups != 0)
-        diag_error(r->diag, scenario_place(s, "moe.groups"),
-                   "%" PRId64 " groups do not divide %" PRId64 " experts", m->groups, m->experts);
+        WRONG(r, "moe.groups", "%" PRId64 " groups do not divide %" PRId64 " experts", m->groups,
+              m->experts);
     else if (m->kept > m->groups || m->experts / m->groups * m->kept < m->top_k)
-        diag_error(r->diag, scenario_place(s, "moe.kept"),
-                   "%" PRId64 " of %" PRId64 " groups of %" PRId64 " experts; expected groups that "
-                   "there are, with top_k experts in them",
-                   m->kept, m->groups, m->experts / m->groups);
+        WRONG(r, "moe.kept",
+              "%" PRId64 " of %" PRId64 " groups of %" PRId64 " experts; expected groups that "
+              "there are, with top_k experts in them",
+              m->kept, m->groups, m->experts / m->groups);
     check_workload(r);
     if (rows > 0 && m->token_groups > 0 && rows % m->token_groups != 0)
-        diag_error(r->diag, scenario_place(s, "moe.token_groups"),
-                   "%" PRId64 " groups of tokens do not divide the %" PRId64 " sequences of a "
-                   "microbatch",
-                   m->token_groups, rows);
+        WRONG(r, "moe.token_groups",
+              "%" PRId64 " groups of tokens do not divide the %" PRId64 " sequences of a "
+              "microbatch",
+              m->token_groups, rows);
     if (m->first_dense >= s->model.layers)
-        diag_error(r->diag, scenario_place(s, "moe.first_dense"),
-                   "the first %" PRId64 " of %" PRId64 " layers have no experts; expected fewer",
-                   m->first_dense, s->model.layers);
+        WRONG(r, "moe.first_dense",
+              "the first %" PRId64 " of %" PRId64 " layers have no experts; expected fewer",
+              m->first_dense, s->model.layers);
     else if (m->every > s->model.layers - m->first_dense)
-        diag_error(r->diag, scenario_place(s, "moe.every"),
-                   "experts in each %" PRId64 "th of %" PRId64 " layers are in none; expected "
-                   "layers that have some",
-                   m->every, s->model.layers - m->first_dense);
+        WRONG(r, "moe.every",
+              "experts in each %" PRId64 "th of %" PRId64 " layers are in none; expected "
+              "layers that have some",
+              m->every, s->model.layers - m->first_dense);
 }
 
 static void check_compressed(struct reader *r)
@@ -146,14 +148,12 @@ static void check_compressed(struct reader *r)
     const struct scenario *s = r->scenario;
 
     if (s->model.mla.kv_rank > 0 && !s->model.rope.used)
-        diag_error(r->diag, scenario_place(s, "mla.kv_rank"),
-                   "compressed attention without positions; expected model.rope");
+        WRONG(r, "mla.kv_rank", "compressed attention without positions; expected model.rope");
     if (s->model.mla.kv_rank > 0 && s->model.attention_bias != SCENARIO_BIAS_NONE)
-        diag_error(r->diag, scenario_place(s, "model.attention_bias"),
-                   "compressed attention has no biases; expected none");
+        WRONG(r, "model.attention_bias", "compressed attention has no biases; expected none");
     if (s->model.mla.kv_rank > 0 && s->model.qk_norm)
-        diag_error(r->diag, scenario_place(s, "model.qk_norm"),
-                   "compressed attention normalises its short vectors, not heads; expected false");
+        WRONG(r, "model.qk_norm",
+              "compressed attention normalises its short vectors, not heads; expected false");
 }
 
 /* Every token must have a learned position, and T5's buckets must split evenly. */
@@ -163,20 +163,20 @@ static void check_positions(struct reader *r)
     const struct scenario_model *m = &s->model;
 
     if (m->positions > 0 && s->batch.seq > m->positions)
-        diag_error(r->diag, scenario_place(s, "batch.seq"),
-                   "sequences of %" PRId64 " tokens, but the model has learned positions for %" PRId64
-                   "; expected batch.seq of at most as many",
-                   s->batch.seq, m->positions);
+        WRONG(r, "batch.seq",
+              "sequences of %" PRId64 " tokens, but the model has learned positions for %" PRId64
+              "; expected batch.seq of at most as many",
+              s->batch.seq, m->positions);
     if (m->kind == SCENARIO_T5 && m->buckets % 4 != 0)
-        diag_error(r->diag, scenario_place(s, "model.buckets"),
-                   "%" PRId64 " buckets; expected a multiple of 4: half for each direction, and "
-                   "half of those for near places",
-                   m->buckets);
+        WRONG(r, "model.buckets",
+              "%" PRId64 " buckets; expected a multiple of 4: half for each direction, and "
+              "half of those for near places",
+              m->buckets);
     if (m->kind == SCENARIO_T5 && m->distance <= m->buckets / 2)
-        diag_error(r->diag, scenario_place(s, "model.distance"),
-                   "a distance of %" PRId64 " for %" PRId64 " buckets; expected more than half of "
-                   "them",
-                   m->distance, m->buckets);
+        WRONG(r, "model.distance",
+              "a distance of %" PRId64 " for %" PRId64 " buckets; expected more than half of "
+              "them",
+              m->distance, m->buckets);
 }
 
 /* Unfused attention masks scores by position only, and needs all keys at once. */
@@ -188,11 +188,10 @@ static void check_unfused(struct reader *r)
     if (s->model.attention != SCENARIO_UNFUSED)
         return;
     if (s->context.axis || s->model.window > 0 || d->mean > 0 || d->nlengths > 0)
-        diag_error(r->diag, scenario_place(s, "model.attention"),
-                   "unfused attention %s; expected fused",
-                   s->context.axis       ? "along an axis of context"
-                   : s->model.window > 0 ? "to a window"
-                                         : "inside documents");
+        WRONG(r, "model.attention", "unfused attention %s; expected fused",
+              s->context.axis       ? "along an axis of context"
+              : s->model.window > 0 ? "to a window"
+                                    : "inside documents");
 }
 
 /* The number of ranks that share a sequence. */
@@ -215,10 +214,9 @@ static void check_pieces(struct reader *r)
         (s->context.method == SCENARIO_GATHER && s->context.order == SCENARIO_CONTIGUOUS))
         return;
     if (s->batch.seq > 0 && s->batch.seq % pieces != 0)
-        diag_error(r->diag, scenario_place(s, "batch.seq"),
-                   "a sequence of %" PRId64 " tokens is not %" PRId64 " equal pieces%s",
-                   s->batch.seq, pieces,
-                   pieces > ranks ? ", of which zigzag gives each rank a head and a tail" : "");
+        WRONG(r, "batch.seq", "a sequence of %" PRId64 " tokens is not %" PRId64 " equal pieces%s",
+              s->batch.seq, pieces,
+              pieces > ranks ? ", of which zigzag gives each rank a head and a tail" : "");
 }
 
 static void check_documents(struct reader *r)
@@ -230,13 +228,13 @@ static void check_documents(struct reader *r)
     for (size_t i = 0; i < d->nlengths; i++)
         sum += d->lengths[i]; /* 65536 of them cannot overflow */
     if (d->seed > 0 && d->mean == 0)
-        diag_error(r->diag, scenario_place(s, "context.documents"),
-                   "documents have no mean; expected a number of tokens, at least 1");
+        WRONG(r, "context.documents",
+              "documents have no mean; expected a number of tokens, at least 1");
     if (d->nlengths > 0 && s->batch.seq > 0 && sum != s->batch.seq)
-        diag_error(r->diag, scenario_place(s, "context.documents"),
-                   "documents of %" PRId64 " tokens in total for sequences of %" PRId64
-                   "; expected as many",
-                   sum, s->batch.seq);
+        WRONG(r, "context.documents",
+              "documents of %" PRId64 " tokens in total for sequences of %" PRId64
+              "; expected as many",
+              sum, s->batch.seq);
 }
 
 static void check_context(struct reader *r)
@@ -244,17 +242,16 @@ static void check_context(struct reader *r)
     const struct scenario *s = r->scenario;
 
     if (!s->context.axis && s->context.method == SCENARIO_RING)
-        diag_error(r->diag, scenario_place(s, "context.method"),
-                   "a ring without an axis; expected context.axis, a mesh axis");
+        WRONG(r, "context.method", "a ring without an axis; expected context.axis, a mesh axis");
     if (!s->context.axis && s->context.order != SCENARIO_CONTIGUOUS)
-        diag_error(r->diag, scenario_place(s, "context.order"),
-                   "an order of tokens on ranks without an axis; expected context.axis, a mesh "
-                   "axis");
+        WRONG(r, "context.order",
+              "an order of tokens on ranks without an axis; expected context.axis, a mesh "
+              "axis");
     if (s->model.window > 0 && !s->model.causal)
-        diag_error(r->diag, scenario_place(s, "model.window"),
-                   "a window of the last %" PRId64 " tokens for attention that is not causal; "
-                   "expected causal: true",
-                   s->model.window);
+        WRONG(r, "model.window",
+              "a window of the last %" PRId64 " tokens for attention that is not causal; "
+              "expected causal: true",
+              s->model.window);
     check_documents(r);
     if (r->mesh_unknown || !s->context.axis)
         return;
@@ -275,9 +272,9 @@ static void check_price(struct reader *r)
     const struct scenario *s = r->scenario;
 
     if (s->price == SCENARIO_PRICE_TIME && !s->hardware)
-        diag_error(r->diag, scenario_place(s, "price"),
-                   "a price in time without a cluster; expected hardware, the name of one, or "
-                   "price: bytes");
+        WRONG(r, "price",
+              "a price in time without a cluster; expected hardware, the name of one, or "
+              "price: bytes");
 }
 
 static void check_mesh(struct reader *r)
@@ -454,9 +451,8 @@ static void check_auto(struct reader *r)
         return;
     mesh_describe(s, &mesh);
     r->diag->no_memory |= mesh.failed;
-    diag_error(r->diag, scenario_place(s, "rules"),
-               "rules: auto finds no axis in the %s; expected one named dp, fsdp, sp or tp",
-               text_get(&mesh));
+    WRONG(r, "rules", "rules: auto finds no axis in the %s; expected one named dp, fsdp, sp or tp",
+          text_get(&mesh));
     text_fini(&mesh);
 }
 
@@ -467,26 +463,26 @@ static void check_update(struct reader *r)
     const struct scenario_optimizer *o = &s->optimizer;
 
     if (s->step.update && !s->step.backward)
-        diag_error(r->diag, scenario_place(s, "step"),
-                   "step has an update without backward; expected [forward, backward, update]");
+        WRONG(r, "step",
+              "step has an update without backward; expected [forward, backward, update]");
     if (s->step.update && o->kind == SCENARIO_NO_OPTIMIZER &&
         !r->meant[option_id(option_find("optimizer", "kind"))])
-        diag_error(r->diag, scenario_place(s, "step"),
-                   "step has an update without an optimizer; expected optimizer.kind sgd or adamw");
+        WRONG(r, "step",
+              "step has an update without an optimizer; expected optimizer.kind sgd or adamw");
     if (!s->step.update && o->kind != SCENARIO_NO_OPTIMIZER)
-        diag_error(r->diag, scenario_place(s, "optimizer.kind"),
-                   "an optimizer for a step without update; expected step: [forward, backward, "
-                   "update]");
+        WRONG(r, "optimizer.kind",
+              "an optimizer for a step without update; expected step: [forward, backward, "
+              "update]");
     if (!s->step.update && s->steps > 1)
-        diag_error(r->diag, scenario_place(s, "steps"),
-                   "%" PRId64 " steps without update would all be the same; expected step: "
-                   "[forward, backward, update]",
-                   s->steps);
+        WRONG(r, "steps",
+              "%" PRId64 " steps without update would all be the same; expected step: "
+              "[forward, backward, update]",
+              s->steps);
     if (o->kind != SCENARIO_NO_OPTIMIZER && o->decay == SCENARIO_COSINE && o->warmup >= s->steps)
-        diag_error(r->diag, scenario_place(s, "optimizer.warmup"),
-                   "a warm-up of %" PRId64 " of %" PRId64 " steps leaves none to the cosine; "
-                   "expected fewer",
-                   o->warmup, s->steps);
+        WRONG(r, "optimizer.warmup",
+              "a warm-up of %" PRId64 " of %" PRId64 " steps leaves none to the cosine; "
+              "expected fewer",
+              o->warmup, s->steps);
 }
 
 /* Check the options that split a training step or save memory: microbatches and recomputation. */
@@ -496,19 +492,19 @@ static void check_parts(struct reader *r)
     int64_t n = s->batch.microbatches;
 
     if (n > 1 && !s->step.update)
-        diag_error(r->diag, scenario_place(s, "batch.microbatches"),
-                   "%" PRId64 " microbatches for a step without update; expected an optimizer and "
-                   "step: [forward, backward, update]",
-                   n);
+        WRONG(r, "batch.microbatches",
+              "%" PRId64 " microbatches for a step without update; expected an optimizer and "
+              "step: [forward, backward, update]",
+              n);
     if (n > 1 && s->batch.size > 0 && s->batch.size % n != 0)
-        diag_error(r->diag, scenario_place(s, "batch.microbatches"),
-                   "%" PRId64 " microbatches do not divide a batch of %" PRId64
-                   " sequences; expected a divisor of them",
-                   n, s->batch.size);
+        WRONG(r, "batch.microbatches",
+              "%" PRId64 " microbatches do not divide a batch of %" PRId64
+              " sequences; expected a divisor of them",
+              n, s->batch.size);
     if (s->recompute.kind != SCENARIO_RECOMPUTE_NONE && !s->step.update)
-        diag_error(r->diag, scenario_place(s, "recompute"),
-                   "recompute for a step without update; expected an optimizer and step: [forward, "
-                   "backward, update]");
+        WRONG(r, "recompute",
+              "recompute for a step without update; expected an optimizer and step: [forward, "
+              "backward, update]");
 }
 
 static void check_zero(struct reader *r)
@@ -517,14 +513,14 @@ static void check_zero(struct reader *r)
     struct names seen = {{NULL}, 0};
 
     if (s->zero.stage > 0 && !s->step.update)
-        diag_error(r->diag, scenario_place(s, "zero.stage"),
-                   "zero of stage %" PRId64 " for a step without update; expected an optimizer and "
-                   "step: [forward, backward, update]",
-                   s->zero.stage);
+        WRONG(r, "zero.stage",
+              "zero of stage %" PRId64 " for a step without update; expected an optimizer and "
+              "step: [forward, backward, update]",
+              s->zero.stage);
     if (s->zero.stage > 0 && s->zero.axes.n == 0)
-        diag_error(r->diag, scenario_place(s, "zero.stage"),
-                   "zero of stage %" PRId64 " without an axis; expected zero.axis, a mesh axis",
-                   s->zero.stage);
+        WRONG(r, "zero.stage",
+              "zero of stage %" PRId64 " without an axis; expected zero.axis, a mesh axis",
+              s->zero.stage);
     for (size_t a = 0; a < s->zero.axes.n && !r->mesh_unknown; a++)
         check_axis(r, &seen, scenario_place(s, "zero.axis"), s->zero.axes.names[a],
                    s->zero.axes.names[a], "zero.axis");
@@ -564,10 +560,10 @@ static void check_pipeline(struct reader *r)
         mesh_report_no_axis(r, scenario_place(s, "pipeline.axis"), s->pipeline.axis,
                             s->pipeline.axis);
     if (scenario_has_axis(&s->zero.axes, s->pipeline.axis))
-        diag_error(r->diag, scenario_place(s, "zero.axis"),
-                   "zero is to shard over '%s', which holds the stages of the pipeline; expected "
-                   "another axis",
-                   s->pipeline.axis);
+        WRONG(r, "zero.axis",
+              "zero is to shard over '%s', which holds the stages of the pipeline; expected "
+              "another axis",
+              s->pipeline.axis);
 }
 
 /* Check the types of the optimizer's arrays, and the loss scale. */
@@ -577,20 +573,20 @@ static void check_types(struct reader *r)
     enum shd_dtype parameters = scenario_type(s, s->types.parameters);
 
     if (parameters != s->model.dtype && !s->step.update)
-        diag_error(r->diag, scenario_place(s, "types.parameters"),
-                   "masters of parameters for a step without update; expected an optimizer and "
-                   "step: [forward, backward, update]");
+        WRONG(r, "types.parameters",
+              "masters of parameters for a step without update; expected an optimizer and "
+              "step: [forward, backward, update]");
     if (s->loss_scale.kind == SCENARIO_NO_LOSS_SCALE)
         return;
     if (!s->step.update)
-        diag_error(r->diag, scenario_place(s, "loss_scale.kind"),
-                   "a loss scale for a step without update; expected an optimizer and step: "
-                   "[forward, backward, update]");
+        WRONG(r, "loss_scale.kind",
+              "a loss scale for a step without update; expected an optimizer and step: "
+              "[forward, backward, update]");
     if (parameters != SHD_F32 && parameters != SHD_F64)
-        diag_error(r->diag, scenario_place(s, "loss_scale.kind"),
-                   "a loss scale for parameters of %s, which unscaled gradients need not fit; "
-                   "expected types.parameters float32",
-                   shd_dtype_name(parameters));
+        WRONG(r, "loss_scale.kind",
+              "a loss scale for parameters of %s, which unscaled gradients need not fit; "
+              "expected types.parameters float32",
+              shd_dtype_name(parameters));
 }
 
 /* The product of the mesh's sizes; it fits 32 bits. */
@@ -615,9 +611,9 @@ static void check_straggler(struct reader *r)
             scenario_place(s, straggler->compute > 0 ? "straggler.compute" : "straggler.links"),
             "a straggler without hardware, whose time it is of; expected hardware, a cluster");
     if (straggler->device > 0 && !r->mesh_unknown && straggler->device >= devices_of(s))
-        diag_error(r->diag, scenario_place(s, "straggler.device"),
-                   "device %" PRId64 " is not in the mesh; expected 0 to %" PRId64,
-                   straggler->device, devices_of(s) - 1);
+        WRONG(r, "straggler.device",
+              "device %" PRId64 " is not in the mesh; expected 0 to %" PRId64, straggler->device,
+              devices_of(s) - 1);
 }
 
 void check_scenario(struct reader *r)
