@@ -1,8 +1,8 @@
 /* ops.h - what is true of each op of a graph: one row an op, which all readers ask.
  *
- * A row ends the op's file in ops/, behind what builds its nodes.  Two rooms below have tables in
- * the same order with their own part: partition/rules/ (how it is cut, and its kernel), and the
- * kernels of kern/ (flops, bytes, rounding errors).
+ * A row ends the op's file in ops/, behind what builds its nodes; GRAPH_OPS (graph.h) lists the
+ * ops. partition/rules/ has the op's second row, by the same list: how it may be cut, and its
+ * kernel, which is a row of kern/ (flops, bytes, rounding errors).
  *
  * Thread class: immutable data and pure functions.
  *
