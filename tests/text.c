@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "base/divisor.h"
+#include "base/file.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "tap.h"
 
 static int is_text(const struct text *text, const char *expected)
@@ -248,6 +250,33 @@ static void test_divisors(void)
     ok(right, "divisors: the common one, and the nearest ones");
 }
 
+static void test_words(void)
+{
+    const char *at = " --lr  --min-lr ";
+    size_t length;
+    int n = 0;
+
+    while (words_next(&at, &length))
+        n++;
+    ok(n == 2, "words: those between spaces, however many");
+    ok(words_has("--lr --min-lr", "--lr") && words_has("--lr --min-lr", "--min-lr"),
+       "words: the first and the last");
+    ok(!words_has("--lr --min-lr", "--min") && !words_has("--lr", "--lr-") &&
+           !words_has("--lr --min-lr", "--lr --min-lr") && !words_has("--lr", ""),
+       "words: no part of one, nor several");
+    ok(words_has_bytes("--lr --min-lr", "--lr=1", 4), "words: of a longer text its beginning");
+}
+
+static void test_ends(void)
+{
+    ok(text_ends_with("a.py", ".py") && text_ends_with(".py", ".py") && text_ends_with("a", ""),
+       "text: what it ends with");
+    ok(!text_ends_with("py", ".py") && !text_ends_with("a.pyc", ".py"), "text: and what not");
+    ok(!strcmp(file_name("/a/b.py"), "b.py") && !strcmp(file_name("b.py"), "b.py") &&
+           !strcmp(file_name("a/"), ""),
+       "file: the name at the end of a path");
+}
+
 int main(void)
 {
     plan(0);
@@ -260,5 +289,7 @@ int main(void)
     test_bounds();
     test_divisors();
     test_meant();
+    test_words();
+    test_ends();
     return done();
 }
