@@ -107,11 +107,16 @@ void text_addv(struct text *text, const char *fmt, va_list args)
     text->length += (size_t)length;
 }
 
+void text_drop(struct text *text, struct text *part)
+{
+    text->failed |= part->failed;
+    text_fini(part);
+}
+
 void text_join(struct text *text, struct text *part)
 {
     text_add_bytes(text, text_get(part), part->length);
-    text->failed |= part->failed;
-    text_fini(part);
+    text_drop(text, part);
 }
 
 void text_add_any_layer(struct text *text, const char *paths)

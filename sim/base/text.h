@@ -46,6 +46,9 @@ void text_add_any_layer(struct text *text, const char *paths);
 /* Append another text, pass on its `failed`, and free it. */
 void text_join(struct text *text, struct text *part);
 
+/* Pass on the `failed` of another text whose content was used, and free it. */
+void text_drop(struct text *text, struct text *part);
+
 /* Pad with spaces until the line that starts at byte `from` has `width` characters (UTF-8). */
 void text_pad(struct text *text, size_t from, size_t width);
 

@@ -195,8 +195,7 @@ static void draw_set(const struct layout *l, double x, double y, const struct fi
         svg_text(out, x + l->cell_width / 2, y + l->cell_height * (line + 0.5) / lines + 4, "c",
                  "middle", text_get(&words));
     }
-    out->failed |= words.failed;
-    text_fini(&words);
+    text_drop(out, &words);
 }
 
 static void draw_parts(const struct layout *l, double x, double y, const struct figure_cell *cell,

@@ -185,8 +185,7 @@ static void add_axis(struct text *out, const struct layout *l, double y)
         text_addf(out, "<path class=\"b\" d=\"M%.1f %.1fv5\"/>\n", x, y);
         svg_text(out, x, y + SVG_LINE_HEIGHT, "l", "middle", text_get(&time));
     }
-    out->failed |= time.failed;
-    text_fini(&time);
+    text_drop(out, &time);
 }
 
 /* Draw the legend of tones and marks, in a neutral colour; returns where it ends. */
@@ -209,8 +208,7 @@ static double add_keys(struct text *out, const struct layout *l, double y, doubl
     keys[n] = (struct svg_key){"idle", {0, 0, 0}, "i", false};
     y = svg_keys(out, l->left, y, width - l->left, keys, n + 1);
     for (size_t i = 0; i < n; i++) {
-        out->failed |= names[i].failed;
-        text_fini(&names[i]);
+        text_drop(out, &names[i]);
     }
     return y;
 }

@@ -190,8 +190,7 @@ static void add_keys(struct text *out, const struct layout *l)
         text_addf(&keys, "%c %s, ", l->lanes->keys[i].mark, l->lanes->keys[i].desc);
     text_addf(&keys, "%s idle", l->style->ascii ? "." : "·");
     wrap_add(out, l->style->width, 0, 0, text_get(&keys));
-    out->failed |= keys.failed;
-    text_fini(&keys);
+    text_drop(out, &keys);
 }
 
 void lanes_draw_text(const struct lanes *lanes, const struct figure_style *style, struct text *out)

@@ -202,8 +202,7 @@ static void add_across(struct text *out, const struct layout *l, const struct st
 
     stack_add_across(&across, l->stack, labels);
     wrap_add(out, l->style->width, 0, 0, text_get(&across));
-    out->failed |= across.failed;
-    text_fini(&across);
+    text_drop(out, &across);
 }
 
 static void add_keys(struct text *out, const struct layout *l)
@@ -214,8 +213,7 @@ static void add_keys(struct text *out, const struct layout *l)
         text_addf(&keys, "%s%c %s", k ? ", " : "", l->stack->kinds[k].mark,
                   l->stack->kinds[k].name);
     wrap_add(out, l->style->width, 0, 0, text_get(&keys));
-    out->failed |= keys.failed;
-    text_fini(&keys);
+    text_drop(out, &keys);
 }
 
 void stack_draw_text(const struct stack *stack, const struct figure_style *style, struct text *out)

@@ -134,8 +134,7 @@ static void add_spans(struct text *out, const struct layout *l)
     stack_add_across(&across, l->stack, &labels);
     svg_text(out, LABEL_WIDTH, LABEL_ROOM + CHART_HEIGHT + 2 * SVG_LINE_HEIGHT, "n", "start",
              text_get(&across));
-    out->failed |= across.failed;
-    text_fini(&across);
+    text_drop(out, &across);
 }
 
 /* The column with the most bytes. */

@@ -125,8 +125,7 @@ static double add_sentence(struct text *out, double x, double y, double width, c
         sentence += n;
         sentence += strspn(sentence, " ");
     }
-    out->failed |= line.failed;
-    text_fini(&line);
+    text_drop(out, &line);
     return y;
 }
 

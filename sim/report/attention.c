@@ -43,8 +43,7 @@ static void print_row(const struct attention *attention, const struct text *sent
                       attention->rows[k].count > 1 ? " of each layer" : "");
     text_addf(&t, ": %s", sentence);
     wrap_add(out, LINE_COLUMNS, VALUE_COLUMN, VALUE_COLUMN, text_get(&t));
-    out->failed |= t.failed;
-    text_fini(&t);
+    text_drop(out, &t);
 }
 
 static bool is_new(const struct text *sentences, uint32_t r)
@@ -73,8 +72,7 @@ void attention_text(const struct attention *attention, const struct record *reco
         first = false;
     }
     for (uint32_t r = 0; sentences && r < attention->nrows; r++) {
-        out->failed |= sentences[r].failed;
-        text_fini(&sentences[r]);
+        text_drop(out, &sentences[r]);
     }
     free(sentences);
 }

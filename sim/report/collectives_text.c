@@ -110,8 +110,7 @@ static void add_why(const struct fold *folds, size_t n, size_t width, struct tex
             text_addf(&line, "; and %zu more like it", folds[i].nrows - 1);
         text_addf(out, " %*zu  ", n > 9 ? 2 : 1, i + 1);
         wrap_add(out, width, indent, indent, text_get(&line));
-        out->failed |= line.failed;
-        text_fini(&line);
+        text_drop(out, &line);
     }
 }
 

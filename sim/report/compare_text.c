@@ -219,8 +219,7 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, bo
               : ranked ? " "
                        : "",
               paint[0] ? PLAIN : "");
-    out->failed |= value.failed;
-    text_fini(&value);
+    text_drop(out, &value);
 }
 
 /* Without memory to measure a cell, the text is marked as failed. */
@@ -235,8 +234,7 @@ static size_t column_width(const struct compare_rows *rows, size_t c, struct tex
         if (table_width(text_get(&cell)) > width)
             width = table_width(text_get(&cell));
     }
-    out->failed |= cell.failed;
-    text_fini(&cell);
+    text_drop(out, &cell);
     return width;
 }
 
@@ -379,8 +377,7 @@ static void print_block(const struct compare_rows *rows, const struct block *b, 
     }
     if (!out->failed)
         trim_line(out);
-    out->failed |= cell.failed;
-    text_fini(&cell);
+    text_drop(out, &cell);
 }
 
 /* The names only: the reasons were told as warnings when the strategies were skipped. */
@@ -428,8 +425,7 @@ static void print_kinds(const struct compare_rows *rows, struct text *out)
         text_add(out, "  ");
         wrap_add(out, LEGEND_COLUMNS, 2, 4, text_get(&line));
     }
-    out->failed |= line.failed;
-    text_fini(&line);
+    text_drop(out, &line);
 }
 
 /* Say for each strategy with uneven flops why they are uneven. */
@@ -450,8 +446,7 @@ static void print_uneven(const struct compare_rows *rows, struct text *out)
         text_add(out, "  ");
         wrap_add(out, LEGEND_COLUMNS, 2, 4, text_get(&line));
     }
-    out->failed |= line.failed;
-    text_fini(&line);
+    text_drop(out, &line);
 }
 
 static void print_verdict(const struct compare_rows *rows, struct text *out)
@@ -463,8 +458,7 @@ static void print_verdict(const struct compare_rows *rows, struct text *out)
         text_add(out, "\nverdict: ");
         wrap_add(out, LEGEND_COLUMNS, 9, 2, text_get(&line));
     }
-    out->failed |= line.failed;
-    text_fini(&line);
+    text_drop(out, &line);
 }
 
 /* Explain the marks and headings that the table shows. */
@@ -538,8 +532,7 @@ static void print_title(const struct compare *c, size_t columns, struct text *ou
 
     compare_add_title(c, &title);
     wrap_add(out, columns, 0, 2, text_get(&title));
-    out->failed |= title.failed;
-    text_fini(&title);
+    text_drop(out, &title);
 }
 
 void compare_print_table(const struct compare_rows *rows, const struct screen *screen,
@@ -647,6 +640,5 @@ void compare_print_markdown(const struct compare_rows *rows, struct text *out)
         literal_add_markdown(out, rows->compare->skipped[i].why);
         text_add_char(out, '\n');
     }
-    out->failed |= value.failed;
-    text_fini(&value);
+    text_drop(out, &value);
 }

@@ -310,8 +310,7 @@ static void print_row(const struct experts_row *row, const struct record *record
                   (int)shd_mesh_device_id(record->program->mesh, row->links.most.to),
                   (double)row->links.most.bytes / row->links.mean_bytes);
     wrap_add(out, LINE_COLUMNS, VALUE_COLUMN, VALUE_COLUMN, text_get(&t));
-    out->failed |= t.failed;
-    text_fini(&t);
+    text_drop(out, &t);
 }
 
 void experts_text(const struct experts *experts, const struct record *record, struct text *out)
@@ -382,8 +381,7 @@ static void row_json(const struct experts_row *row, const struct record *record,
         links_json(&row->links, record, out);
     experts_why(row, record, &why);
     json_out_key_string(out, "why", text_get(&why));
-    out->text->failed |= why.failed;
-    text_fini(&why);
+    text_drop(out->text, &why);
     json_out_end_object(out);
 }
 

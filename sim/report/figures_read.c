@@ -42,8 +42,7 @@ static void set_sums(struct figures *figures, enum figure_id id, const struct tr
         text_addf(&text, "%s%s=%s", i ? " " : "", sums[i].name, UINT128_DIGITS(sums[i].bytes));
     if (n)
         figures_set_text(figures, id, text_get(&text));
-    figures->values[id].text.failed |= text.failed;
-    text_fini(&text);
+    text_drop(&figures->values[id].text, &text);
 }
 
 static int set_traffic(struct figures *figures, const struct record *r, struct shd_error *err)
@@ -107,8 +106,7 @@ static int set_why(struct figures *figures, const struct record *r, struct shd_e
 
     if (why.length > 0)
         figures_set_text(figures, FIGURE_WHY, text_get(&why));
-    figures->values[FIGURE_WHY].text.failed |= why.failed;
-    text_fini(&why);
+    text_drop(&figures->values[FIGURE_WHY].text, &why);
     return status;
 }
 

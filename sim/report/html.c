@@ -20,8 +20,7 @@ void html_addf(struct text *out, const char *fmt, ...)
     text_addv(&plain, fmt, args);
     va_end(args);
     literal_add_xml(out, text_get(&plain));
-    out->failed |= plain.failed;
-    text_fini(&plain);
+    text_drop(out, &plain);
 }
 
 void html_add_bytes(struct text *out, uint128 bytes)

@@ -112,8 +112,7 @@ static void add_block(const struct outcome *o, struct text *out)
         text_add(out, "\n");
     }
     text_add(out, "  ...\n");
-    out->failed |= reason.failed;
-    text_fini(&reason);
+    text_drop(out, &reason);
 }
 
 /* Add the title with '#' escaped, which would begin a directive in TAP. */
@@ -125,8 +124,7 @@ static void add_title(const struct outcome *o, struct text *out)
     escape_from(&title, 0);
     for (const char *c = text_get(&title); *c; c++)
         text_add_char(out, *c == '#' ? '_' : *c);
-    out->failed |= title.failed;
-    text_fini(&title);
+    text_drop(out, &title);
 }
 
 /* Notes follow the title without a directive, so that TAP readers ignore them. */
@@ -170,8 +168,7 @@ static void add_escaped(struct text *out, const char *string, bool property)
         else
             text_add_char(out, *c);
     }
-    out->failed |= shown.failed;
-    text_fini(&shown);
+    text_drop(out, &shown);
 }
 
 void outcome_print_annotation(const struct outcome *o, struct text *out)
@@ -191,8 +188,7 @@ void outcome_print_annotation(const struct outcome *o, struct text *out)
         add_escaped(out, o->reasons.messages[i].text, false);
     }
     text_add(out, "\n");
-    out->failed |= title.failed;
-    text_fini(&title);
+    text_drop(out, &title);
 }
 
 /* ---- JUnit ---- */
@@ -241,8 +237,7 @@ static void add_fault(const struct outcome *o, struct text *out)
         text_add(out, "\n");
     }
     text_addf(out, "</%s>\n", element);
-    out->failed |= reason.failed;
-    text_fini(&reason);
+    text_drop(out, &reason);
 }
 
 static void add_case(const struct outcome *o, struct text *out)

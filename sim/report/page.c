@@ -65,8 +65,7 @@ static void print_links(const struct compare_rows *rows, struct text *out)
         text_addf(out, "<li><a href=\"#s%zu\">", i + 1);
         literal_add_xml(out, text_get(&name));
         text_add(out, "</a></li>\n");
-        out->failed |= name.failed;
-        text_fini(&name);
+        text_drop(out, &name);
     }
     text_add(out, "</ul></nav>\n");
 }
@@ -151,8 +150,7 @@ static void print_cluster(const struct result *r, size_t id, struct text *out)
         line += length;
     }
     text_add(out, "</dd>\n</dl>\n</section>\n");
-    out->failed |= words.failed;
-    text_fini(&words);
+    text_drop(out, &words);
 }
 
 static void print_layer(const struct layer_time *layer, int64_t step_ns, struct text *out)
@@ -252,8 +250,7 @@ static int print_strategy(const struct compare_rows *rows, size_t i, struct text
     text_add(out, "</p>\n");
     status = print_parts(r, i + 1, n, out, err);
     text_add(out, "</div></details>\n");
-    out->failed |= name.failed;
-    text_fini(&name);
+    text_drop(out, &name);
     return status;
 }
 

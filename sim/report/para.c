@@ -26,8 +26,7 @@ void para_add(struct para *p, const char *item, size_t nbytes)
     }
     text_add(p->out, text_get(&shown));
     p->column += length;
-    p->out->failed |= shown.failed;
-    text_fini(&shown);
+    text_drop(p->out, &shown);
 }
 
 void para_print(struct text *out, size_t columns, size_t indent, const char *sentence)

@@ -62,8 +62,7 @@ static void print_idle_axis(const struct result *result, const char *name, int t
               name, times, name);
     text_addf(out, "  %-*s", VALUE_COLUMN - 4, "redundant");
     para_print(out, result->columns, VALUE_COLUMN - 2, text_get(&line));
-    out->failed |= line.failed;
-    text_fini(&line);
+    text_drop(out, &line);
 }
 
 static void print_idle(const struct result *result, struct text *out)
@@ -148,8 +147,7 @@ static void print_uses(const struct program *program, size_t columns, struct tex
     }
     text_addf(out, "%*s", USES_COLUMN, "");
     para_print(out, columns, USES_COLUMN, text_get(&line));
-    out->failed |= line.failed;
-    text_fini(&line);
+    text_drop(out, &line);
 }
 
 static void print_balances(const struct record *r, size_t columns, struct text *out)
@@ -223,8 +221,7 @@ static void print_memory(const struct result *result, struct text *out)
     fit_unit(result->memory_limit_bytes, &unit);
     if (unit.length)
         text_addf(out, "  %s\n", text_get(&unit));
-    out->failed |= unit.failed;
-    text_fini(&unit);
+    text_drop(out, &unit);
 }
 
 /* Print the memory by use of a planned training step; an executed step has been seen to fit. */
@@ -322,8 +319,7 @@ static void print_nonfinite(const struct record *r, size_t columns, struct text 
         text_addf(out, "  %-*s", VALUE_COLUMN - 2, "not finite");
         para_print(out, columns, VALUE_COLUMN, text_get(&line));
     }
-    out->failed |= line.failed;
-    text_fini(&line);
+    text_drop(out, &line);
 }
 
 static void print_wrong(const struct record *r, struct text *out)
@@ -453,8 +449,7 @@ static void print_verify(const struct record *r, size_t columns, struct text *ou
     print_zeros(r, &line);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "verified");
     para_print(out, columns, VALUE_COLUMN, text_get(&line));
-    out->failed |= line.failed;
-    text_fini(&line);
+    text_drop(out, &line);
     print_nonfinite(r, columns, out);
     print_wrong(r, out);
 }
@@ -478,8 +473,7 @@ static void print_training(const struct record_training *t, size_t columns, stru
         text_addf(&line, " -> %.4g", t->grad_norms[t->nsteps - 1]);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "loss");
     para_print(out, columns, VALUE_COLUMN, text_get(&line));
-    out->failed |= line.failed;
-    text_fini(&line);
+    text_drop(out, &line);
 }
 
 static void print_measured(const struct record *r, struct text *out)
@@ -507,8 +501,7 @@ static void print_placement(const struct result *result, struct text *out)
     saving_text(&result->saving, &line);
     text_addf(out, "\n%-*s", VALUE_COLUMN, "placement");
     para_print(out, result->columns, VALUE_COLUMN, text_get(&line));
-    out->failed |= line.failed;
-    text_fini(&line);
+    text_drop(out, &line);
 }
 
 /* Print how even attention and experts are, and why they are uneven. */

@@ -76,8 +76,7 @@ static void print_cell(const struct compare_rows *rows, size_t row, size_t c, st
         text_add(out, "<span class=best title=\"best of the column\"> *<span class=v> best"
                       "</span></span>");
     text_add(out, c == FIGURE_STRATEGY ? "</a></th>" : "</td>");
-    out->failed |= value.failed;
-    text_fini(&value);
+    text_drop(out, &value);
 }
 
 void strategies_print(const struct compare_rows *rows, struct text *out)

@@ -72,8 +72,7 @@ static void add_one(const struct compare_rows *rows, struct text *out)
             continue;
         compare_add_value(&value, rows, 0, figures[k]);
         html_addf(out, "%c%s: %s. ", toupper((unsigned char)label[0]), label + 1, text_get(&value));
-        out->failed |= value.failed;
-        text_fini(&value);
+        text_drop(out, &value);
     }
 }
 
