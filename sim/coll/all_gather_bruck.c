@@ -9,13 +9,6 @@
 
 #include "coll/table.h"
 
-#include "coll/pow2.h"
-
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
-}
-
 /* Operands pulled in a step. */
 static uint32_t pulled(uint32_t n, uint32_t step)
 {
@@ -80,7 +73,7 @@ const struct coll_algo coll_all_gather_bruck = {
     .desc = "each pulls all that others have, at doubling distances",
     .limits = COLL_ANY,
     .reduces = false,
-    .nsteps = nsteps,
+    .nsteps = coll_log_steps,
     .nmoves = nmoves,
     .move = move,
     .received = coll_operand_from_each,

@@ -6,12 +6,6 @@
 
 #include "coll/table.h"
 
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    (void)shape;
-    return 1;
-}
-
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     (void)member;
@@ -39,7 +33,7 @@ const struct coll_algo coll_all_gather_direct = {
     .desc = "all pull from all in one step",
     .limits = COLL_ANY,
     .reduces = false,
-    .nsteps = nsteps,
+    .nsteps = coll_one_step,
     .nmoves = nmoves,
     .move = move,
     .received = coll_operand_from_each,

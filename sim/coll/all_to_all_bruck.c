@@ -10,13 +10,6 @@
 
 #include "coll/table.h"
 
-#include "coll/pow2.h"
-
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
-}
-
 /* How many of 1..n-1 have binary digit `step`. */
 static uint32_t nmoving(uint32_t n, uint32_t step)
 {
@@ -112,7 +105,7 @@ static uint64_t received(const struct coll_shape *shape, uint32_t member)
 {
     uint64_t count = 0;
 
-    for (uint32_t s = 0; shape->nmembers > 1 && s < nsteps(shape); s++)
+    for (uint32_t s = 0; shape->nmembers > 1 && s < coll_log_steps(shape); s++)
         count += in_step(shape, member, s);
     return count;
 }
@@ -122,7 +115,7 @@ static uint64_t sent(const struct coll_shape *shape, uint32_t member)
     uint32_t n = shape->nmembers;
     uint64_t count = 0;
 
-    for (uint32_t s = 0; n > 1 && s < nsteps(shape); s++)
+    for (uint32_t s = 0; n > 1 && s < coll_log_steps(shape); s++)
         count += in_step(shape, (uint32_t)((member + (UINT64_C(1) << s)) % n), s);
     return count;
 }
@@ -133,7 +126,7 @@ const struct coll_algo coll_all_to_all_bruck = {
     .desc = "chunks travel by the binary digits of their distance",
     .limits = COLL_ANY,
     .reduces = false,
-    .nsteps = nsteps,
+    .nsteps = coll_log_steps,
     .nmoves = nmoves,
     .move = move,
     .received = received,

@@ -6,18 +6,6 @@
 
 #include "coll/table.h"
 
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    return shape->nmembers > 1 ? shape->nmembers - 1 : 1;
-}
-
-/* Step 0 also copies the member's own chunk. */
-static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
-{
-    (void)member;
-    return shape->nmembers > 1 && step == 0 ? 2 : 1;
-}
-
 static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
                  struct coll_move *out)
 {
@@ -42,8 +30,8 @@ const struct coll_algo coll_all_to_all_pairwise = {
     .desc = "one peer a step, at growing distances",
     .limits = COLL_ANY,
     .reduces = false,
-    .nsteps = nsteps,
-    .nmoves = nmoves,
+    .nsteps = coll_hop_steps,
+    .nmoves = coll_moves_with_own,
     .move = move,
     .received = coll_own_chunk_from_each,
     .sent = coll_chunks_of_others,

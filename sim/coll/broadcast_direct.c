@@ -6,20 +6,6 @@
 
 #include "coll/table.h"
 
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    (void)shape;
-    return 1;
-}
-
-static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
-{
-    (void)shape;
-    (void)member;
-    (void)step;
-    return 1;
-}
-
 static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
                  struct coll_move *out)
 {
@@ -40,8 +26,8 @@ const struct coll_algo coll_broadcast_direct = {
     .desc = "all pull from the root in one step",
     .limits = COLL_ANY,
     .reduces = false,
-    .nsteps = nsteps,
-    .nmoves = nmoves,
+    .nsteps = coll_one_step,
+    .nmoves = coll_one_move,
     .move = move,
     .received = coll_operand_unless_root,
     .sent = coll_operands_at_root,

@@ -12,11 +12,6 @@
 #include "coll/pow2.h"
 #include "coll/tree.h"
 
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
-}
-
 /* The root copies its own operand in step 0. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
@@ -49,7 +44,7 @@ static uint64_t sent(const struct coll_shape *shape, uint32_t member)
     uint32_t rank = tree_rank(shape, member);
     uint64_t count = 0;
 
-    for (uint32_t s = rank ? pow2_floor_log(rank) + 1 : 0; s < nsteps(shape); s++)
+    for (uint32_t s = rank ? pow2_floor_log(rank) + 1 : 0; s < coll_log_steps(shape); s++)
         count += rank + (UINT64_C(1) << s) < shape->nmembers ? shape->count : 0;
     return count;
 }
@@ -60,7 +55,7 @@ const struct coll_algo coll_broadcast_tree = {
     .desc = "a binomial tree: those who have it double in each step",
     .limits = COLL_ANY,
     .reduces = false,
-    .nsteps = nsteps,
+    .nsteps = coll_log_steps,
     .nmoves = nmoves,
     .move = move,
     .received = coll_operand_unless_root,

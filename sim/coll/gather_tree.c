@@ -13,11 +13,6 @@
 #include "coll/pow2.h"
 #include "coll/tree.h"
 
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
-}
-
 /* Operands pulled, one a move; the root also copies its own in step 0. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
@@ -77,7 +72,7 @@ const struct coll_algo coll_gather_tree = {
     .desc = "a binomial tree: parts are collected on the way to the root",
     .limits = COLL_ANY,
     .reduces = false,
-    .nsteps = nsteps,
+    .nsteps = coll_log_steps,
     .nmoves = nmoves,
     .move = move,
     .received = received,

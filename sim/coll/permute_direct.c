@@ -6,20 +6,6 @@
 
 #include "coll/table.h"
 
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    (void)shape;
-    return 1;
-}
-
-static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
-{
-    (void)shape;
-    (void)member;
-    (void)step;
-    return 1;
-}
-
 static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,
                  struct coll_move *out)
 {
@@ -58,8 +44,8 @@ const struct coll_algo coll_permute_direct = {
     .desc = "each pulls from its source in one step",
     .limits = COLL_ANY,
     .reduces = false,
-    .nsteps = nsteps,
-    .nmoves = nmoves,
+    .nsteps = coll_one_step,
+    .nmoves = coll_one_move,
     .move = move,
     .received = received,
     .sent = sent,

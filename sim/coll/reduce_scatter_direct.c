@@ -6,12 +6,6 @@
 
 #include "coll/table.h"
 
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    (void)shape;
-    return 1;
-}
-
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     (void)step;
@@ -38,7 +32,7 @@ const struct coll_algo coll_reduce_scatter_direct = {
     .desc = "each reduces its own chunk in group order",
     .limits = COLL_ANY,
     .reduces = true,
-    .nsteps = nsteps,
+    .nsteps = coll_one_step,
     .nmoves = nmoves,
     .move = move,
     .received = coll_own_chunk_from_each,

@@ -9,13 +9,6 @@
 
 #include "coll/table.h"
 
-#include "coll/pow2.h"
-
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    return shape->nmembers > 1 ? pow2_floor_log(shape->nmembers) : 1;
-}
-
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     (void)member;
@@ -72,7 +65,7 @@ const struct coll_algo coll_reduce_scatter_recursive_halving = {
     .desc = "pairs exchange halves, at halving distances",
     .limits = COLL_POW2,
     .reduces = true,
-    .nsteps = nsteps,
+    .nsteps = coll_log_steps,
     .nmoves = nmoves,
     .move = move,
     .received = received,

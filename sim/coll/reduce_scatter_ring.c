@@ -10,11 +10,6 @@
 
 #include "coll/table.h"
 
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    return shape->nmembers > 1 ? shape->nmembers - 1 : 1;
-}
-
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     (void)member;
@@ -37,7 +32,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
                  struct coll_move *out)
 {
     uint32_t n = shape->nmembers;
-    bool last = step == nsteps(shape) - 1;
+    bool last = step == coll_hop_steps(shape) - 1;
     bool operand = step == 0 || i == 1;
     uint32_t chunk = (member + 2 * n - 2 - step) % n;
 
@@ -72,7 +67,7 @@ const struct coll_algo coll_reduce_scatter_ring = {
     .desc = "partial sums go round a ring, one hop a step",
     .limits = COLL_ANY,
     .reduces = true,
-    .nsteps = nsteps,
+    .nsteps = coll_hop_steps,
     .nmoves = nmoves,
     .move = move,
     .received = received,

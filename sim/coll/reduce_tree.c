@@ -9,13 +9,7 @@
 
 #include "coll/table.h"
 
-#include "coll/pow2.h"
 #include "coll/tree.h"
-
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
-}
 
 /* A member that combines for the first time (always in step 0) also copies its own operand. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
@@ -70,7 +64,7 @@ const struct coll_algo coll_reduce_tree = {
     .desc = "a binomial tree: partial sums meet in pairs",
     .limits = COLL_ANY,
     .reduces = true,
-    .nsteps = nsteps,
+    .nsteps = coll_log_steps,
     .nmoves = nmoves,
     .move = move,
     .received = received,

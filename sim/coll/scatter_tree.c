@@ -13,16 +13,11 @@
 #include "coll/pow2.h"
 #include "coll/tree.h"
 
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
-}
-
 /* Chunks pulled, one a move; the root copies its own in step 0. */
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     uint32_t rank = tree_rank(shape, member);
-    uint32_t distance = UINT32_C(1) << (nsteps(shape) - 1 - step);
+    uint32_t distance = UINT32_C(1) << (coll_log_steps(shape) - 1 - step);
     uint32_t left = shape->nmembers - rank;
 
     if (rank == 0)
@@ -50,7 +45,7 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
 {
     uint32_t n = shape->nmembers;
     uint32_t rank = tree_rank(shape, member);
-    uint32_t distance = rank ? UINT32_C(1) << (nsteps(shape) - 1 - step) : 0;
+    uint32_t distance = rank ? UINT32_C(1) << (coll_log_steps(shape) - 1 - step) : 0;
     uint32_t chunk = (uint32_t)(((uint64_t)rank + i + shape->root) % n);
     bool at_root = rank == distance;
 
@@ -96,7 +91,7 @@ const struct coll_algo coll_scatter_tree = {
     .desc = "a binomial tree: chunks are handed on, the farther half first",
     .limits = COLL_ANY,
     .reduces = false,
-    .nsteps = nsteps,
+    .nsteps = coll_log_steps,
     .nmoves = nmoves,
     .move = move,
     .received = received,

@@ -6,12 +6,6 @@
 
 #include "coll/table.h"
 
-static uint32_t nsteps(const struct coll_shape *shape)
-{
-    (void)shape;
-    return 1;
-}
-
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)
 {
     (void)shape;
@@ -49,7 +43,7 @@ const struct coll_algo coll_send_recv_direct = {
     .desc = "the receiver pulls from the sender",
     .limits = COLL_PAIR,
     .reduces = false,
-    .nsteps = nsteps,
+    .nsteps = coll_one_step,
     .nmoves = nmoves,
     .move = move,
     .received = received,
