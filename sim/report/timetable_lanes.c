@@ -221,7 +221,8 @@ static void add_note(struct timetable_lanes *out, const struct timetable_walked 
 
     write(&text, w);
     figure_add_note(&out->texts, figure_print(&out->texts, "%s", text_get(&text)));
-    text_drop(&out->texts, &text);
+    out->texts.failed |= text.failed;
+    text_fini(&text);
 }
 
 void timetable_lanes_fini(struct timetable_lanes *lanes)
