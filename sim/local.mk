@@ -201,6 +201,8 @@ libsim_la_SOURCES = \
 	%D%/coll/broadcast_tree.c \
 	%D%/coll/coll.c \
 	%D%/coll/coll.h \
+	%D%/coll/counts.c \
+	%D%/coll/counts.h \
 	%D%/coll/gather_direct.c \
 	%D%/coll/gather_tree.c \
 	%D%/coll/permute_direct.c \

@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "coll/counts.h"
 #include "coll/table.h"
 
 /* Operands pulled in a step. */

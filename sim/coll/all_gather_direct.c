@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "coll/counts.h"
 #include "coll/table.h"
 
 static uint32_t nmoves(const struct coll_shape *shape, uint32_t member, uint32_t step)

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "coll/counts.h"
 #include "coll/table.h"
 
 /* How many of 1..n-1 have binary digit `step`. */

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "coll/counts.h"
 #include "coll/table.h"
 
 #include "coll/pow2.h"
@@ -50,8 +51,8 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
         .src = i == 0 || last ? COLL_IN : COLL_TMP,
         .dst = rank == 0 ? COLL_OUT : COLL_TMP,
         .src_at = i == 0 || last ? 0 : i * shape->count,
-        .dst_at = (rank == 0 ? (uint32_t)(((uint64_t)slot + shape->root) % n) : slot) *
-                  shape->count,
+        .dst_at =
+            (rank == 0 ? (uint32_t)(((uint64_t)slot + shape->root) % n) : slot) * shape->count,
         .count = shape->count,
     };
 }

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "coll/counts.h"
 #include "coll/table.h"
 
 static void move(const struct coll_shape *shape, uint32_t member, uint32_t step, uint32_t i,

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "coll/counts.h"
 #include "coll/table.h"
 
 #include "coll/pow2.h"
@@ -53,8 +54,8 @@ static void move(const struct coll_shape *shape, uint32_t member, uint32_t step,
         .peer = (rank - distance + shape->root) % n,
         .src = at_root ? COLL_IN : COLL_TMP,
         .dst = i == 0 ? COLL_OUT : COLL_TMP,
-        .src_at = at_root ? coll_chunk_at(shape->count, n, chunk)
-                          : (distance + i) * slot_count(shape),
+        .src_at =
+            at_root ? coll_chunk_at(shape->count, n, chunk) : (distance + i) * slot_count(shape),
         .dst_at = i * slot_count(shape),
         .count = coll_chunk_count(shape->count, n, chunk),
     };

@@ -1,4 +1,4 @@
-/* Table of all algorithms, the first of a kind being its default; and what several share.
+/* Table of all algorithms; the first of a kind is its default.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,8 +8,6 @@
 
 #include <stddef.h>
 #include <string.h>
-
-#include "coll/pow2.h"
 
 const struct coll_algo *const coll_algos[] = {
     &coll_all_reduce_direct,
@@ -48,34 +46,4 @@ const struct coll_algo *coll_find(enum coll_kind kind, const char *name)
             return coll_algos[i];
     }
     return NULL;
-}
-
-uint32_t coll_one_step(const struct coll_shape *shape)
-{
-    (void)shape;
-    return 1;
-}
-
-uint32_t coll_hop_steps(const struct coll_shape *shape)
-{
-    return shape->nmembers > 1 ? shape->nmembers - 1 : 1;
-}
-
-uint32_t coll_log_steps(const struct coll_shape *shape)
-{
-    return shape->nmembers > 1 ? pow2_ceil_log(shape->nmembers) : 1;
-}
-
-uint32_t coll_one_move(const struct coll_shape *shape, uint32_t member, uint32_t step)
-{
-    (void)shape;
-    (void)member;
-    (void)step;
-    return 1;
-}
-
-uint32_t coll_moves_with_own(const struct coll_shape *shape, uint32_t member, uint32_t step)
-{
-    (void)member;
-    return shape->nmembers > 1 && step == 0 ? 2 : 1;
 }

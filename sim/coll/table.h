@@ -1,4 +1,4 @@
-/* table.h - all algorithms, and numbers of steps and moves that several of them share.
+/* table.h - all algorithms, for table.c and the files that define them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,15 +33,5 @@ extern const struct coll_algo coll_reduce_tree;
 extern const struct coll_algo coll_scatter_direct;
 extern const struct coll_algo coll_scatter_tree;
 extern const struct coll_algo coll_send_recv_direct;
-
-/* Numbers of steps: one; one for each other member; one for each doubling of 1 up to the number of
- * members or beyond.  One step serves a group of one member. */
-uint32_t coll_one_step(const struct coll_shape *shape);
-uint32_t coll_hop_steps(const struct coll_shape *shape);
-uint32_t coll_log_steps(const struct coll_shape *shape);
-
-/* Numbers of moves: one; one and in step 0 also a copy of the member's own elements. */
-uint32_t coll_one_move(const struct coll_shape *shape, uint32_t member, uint32_t step);
-uint32_t coll_moves_with_own(const struct coll_shape *shape, uint32_t member, uint32_t step);
 
 #endif /* COLL_TABLE_H */
