@@ -298,6 +298,7 @@ static const struct {
     {"    - y = softmax(x)\n", "", "8:11: error: softmax of 1 arguments; expected softmax(x, dim)"},
     {"    - y = softmax(x, f)\n", "", "8:22: error: the array is [b,s,d] and has no dim 'f'"},
     {"    - y = softmax(x, 2)\n", "", "8:22: error: an expression; expected the name of a dim"},
+    {"    - y = rope(q, zz, zy)\n", "", "8:23: error: there is no dim 'zy'"}, /* as well as of zz */
     {"    - y = rope(q, s, k, thet=3)\n", "", "8:30: error: rope has no argument 'thet'"},
     {"    - y = rope(q, s, k, interleaved=1)\n", "",
      "8:37: error: interleaved is neither true nor"},

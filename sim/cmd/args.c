@@ -22,7 +22,7 @@
 
 #define OPTION_HINT_MAX 128
 #define NAME_MAX_BYTES 64 /* of an option, "--" included; a longer word is no option and is cut */
-#define ROWS_MAX 48       /* of a command, with those of its parts */
+#define ROWS_MAX 48       /* of a command and its parts together */
 #define KEY_FIRST 1000    /* argp's key of the first row, if that has no letter */
 
 struct args_line {
@@ -215,7 +215,7 @@ static void add_rows(struct args_line *line, const struct args_row *row, char *i
     }
 }
 
-/* Whether the word is one of those that `own` has. */
+/* Take a word that is no option to its field; false: the command takes no words. */
 static bool take_word(struct args_line *line, const struct args_word *word, char *input, char *arg)
 {
     const struct args_row row = {.at = word->at, .size = word->size};

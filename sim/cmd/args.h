@@ -96,7 +96,7 @@ struct args {
     } parts[4];
     const char *operands; /* the words in the line of usage; NULL: none */
     const char *help;
-    void (*more)(struct text *out); /* what \f stands for; NULL: it is not there */
+    void (*more)(struct text *out); /* prints the text for \f; NULL: the help has no \f */
     /* Whether options go together, at the end of the line; NULL: all do. */
     void (*check)(const struct args_line *line, void *input);
 };

@@ -108,7 +108,8 @@ static const struct args_row rows[] = {
     {"csv", 0, NULL, args_set, AT(bench.form), BENCH_CSV, 0, "Print comma-separated values"},
     {0}};
 
-/* Options that --hardware has, too; it measures what it needs, and so has none of those above. */
+/* Options that are also for --hardware.  A measurement of hardware chooses its own sizes and
+ * collectives, so the options above are errors beside --hardware. */
 static const struct args_row hardware_rows[] = {
     {"samples", 0, "N", args_count, AT(bench.nsamples), 1, COUNT_LIMIT,
      "Samples; times are their median, least and most (11)"},

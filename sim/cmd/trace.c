@@ -12,7 +12,7 @@
 #include "jobs/sides.h"
 #include "report/trace.h"
 
-/* As long as a user waits for one step; replayed times get as steady as this allows. */
+/* The time that a user waits for a trace; rounds within this time make replayed steps steadier. */
 #define ROUNDS_NS INT64_C(2000000000)
 
 static int put(struct sides_request *o, const struct result *result)

@@ -82,25 +82,27 @@ static bool read_number_key(struct lines *l, const struct expr *call, const char
 }
 
 /* Read arguments: of each letter of `takes` an array in the result's dims (x), any array (a), a dim
- * of the array before (d), or any dim (n).  False after an error. */
+ * of the array before (d), or any dim (n).  False after an error; all arguments are judged. */
 static bool read_args(struct lines *l, const struct expr *call, const struct expr_dims *target,
                       const char *takes, uint32_t *out)
 {
     uint32_t array = GRAPH_NONE;
+    bool good = true;
 
     for (uint32_t i = 0; takes[i]; i++) {
         const struct expr *e = positional(call, i);
 
+        if (takes[i] == 'd' && array == GRAPH_NONE)
+            continue; /* the array is an error, and its dims are not known */
         if (takes[i] == 'd')
             out[i] = dim_of(l, e, array);
         else if (takes[i] == 'n')
             out[i] = dim_argument(l, e);
         else
             out[i] = array = lines_eval_array(l, e, takes[i] == 'x' ? target : NULL);
-        if (out[i] == GRAPH_NONE)
-            return false;
+        good &= out[i] != GRAPH_NONE;
     }
-    return true;
+    return good;
 }
 
 /* ---- products and sums ---- */
