@@ -97,8 +97,8 @@ static const struct shd_spec *const *specs_of(const struct analyze_question *q)
 
 static void write_totals(struct json_out *out, const struct shd_totals *totals)
 {
-    write_int_key(out, "total_parameters", totals->total_parameters);
-    write_int_key(out, "sharded_parameters", totals->sharded_parameters);
+    json_out_key_int(out, "total_parameters", totals->total_parameters);
+    json_out_key_int(out, "sharded_parameters", totals->sharded_parameters);
 }
 
 static void write_empty(struct json_out *out, const char *key)
@@ -146,7 +146,7 @@ static void write_leaf_stats(struct json_out *out, const struct shd_leaf *leaf,
     json_out_key_uint(out, "shard_bytes", stats->shard_bytes);
     json_out_key_uint(out, "shards", (uint64_t)stats->nshards);
     json_out_key_uint(out, "replicas", (uint64_t)stats->nreplicas);
-    write_bool_key(out, "even", stats->is_even);
+    json_out_key_bool(out, "even", stats->is_even);
     json_out_key_uint(out, "gather_bytes", stats->gather_bytes);
     json_out_key_uint(out, "sync_bytes", stats->sync_bytes);
     json_out_end_object(out);

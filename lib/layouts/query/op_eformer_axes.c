@@ -284,7 +284,7 @@ static int answer_constraint(const json_t *in, struct json_out *out, struct shd_
         status = check_constraint(&applied, in, spec, own, context, err);
     if (status == SHD_OK) {
         json_out_begin_object(out);
-        write_bool_key(out, "applied", applied);
+        json_out_key_bool(out, "applied", applied);
         write_spec_key(out, "spec", applied ? spec : NULL);
         json_out_end_object(out);
     }

@@ -83,10 +83,10 @@ static int write_view(struct json_out *out, const struct shd_parallel *p,
     json_out_key_object(out, key->key);
     json_out_key(out, "ranks");
     write_ranks(out, &group);
-    write_int_key(out, "rank", group.rank);
-    write_int_key(out, "world_size", group.size);
+    json_out_key_int(out, "rank", group.rank);
+    json_out_key_int(out, "world_size", group.size);
     if (key->kind == SHD_PARALLEL_TENSOR)
-        write_int_key(out, "src_rank", source);
+        json_out_key_int(out, "src_rank", source);
     json_out_end_object(out);
     return SHD_OK;
 }
@@ -99,8 +99,8 @@ static int write_rank(struct json_out *out, const struct shd_parallel *p, int32_
 
     view.rank = rank;
     json_out_begin_object(out);
-    write_int_key(out, "rank", rank);
-    write_bool_key(out, "initialized", shd_parallel_is_initialized(&view));
+    json_out_key_int(out, "rank", rank);
+    json_out_key_bool(out, "initialized", shd_parallel_is_initialized(&view));
     for (size_t k = 0; status == SHD_OK && k < NKEYS; k++)
         status = write_view(out, &view, &kind_keys[k], err);
     json_out_end_object(out);
@@ -140,7 +140,7 @@ static int answer_initialize(const json_t *in, struct json_out *out, struct shd_
         for (size_t k = 0; k < NKEYS; k++) {
             const struct shd_groups *groups = &p.groups[kind_keys[k].kind];
 
-            write_int_key(out, kind_keys[k].size_key, groups->nmembers);
+            json_out_key_int(out, kind_keys[k].size_key, groups->nmembers);
             json_out_key(out, kind_keys[k].groups_key);
             write_groups(out, groups, 0);
         }

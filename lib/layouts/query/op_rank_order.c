@@ -63,7 +63,7 @@ static int answer_megatron(const json_t *in, struct json_out *out, struct shd_er
         status = read_names_value(&names, &n, tokens, err);
     if (status == SHD_OK) {
         json_out_begin_object(out);
-        write_int_key(out, "world_size", shd_mesh_size(mesh));
+        json_out_key_int(out, "world_size", shd_mesh_size(mesh));
         json_out_key_object(out, "groups");
         for (size_t t = 0; status == SHD_OK && t < n; t++)
             status = write_token(out, mesh, names[t] ? names[t] : "", offset > 0 ? offset : 0, err);

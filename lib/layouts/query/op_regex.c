@@ -13,7 +13,7 @@
 static void write_match(struct json_out *out, const struct shd_regex_match *match)
 {
     json_out_begin_object(out);
-    write_bool_key(out, "found", match->found);
+    json_out_key_bool(out, "found", match->found);
     json_out_key(out, "span");
     if (match->found) {
         json_out_begin_array(out);

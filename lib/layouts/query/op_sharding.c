@@ -54,7 +54,7 @@ static int write_replicas(struct json_out *out, const struct shd_sharding *s, co
     ngroups = shd_sharding_replica_groups(s, shape, ids, ids + n);
     json_out_key(out, "replica_groups");
     write_replica_groups(out, ids, ngroups, n);
-    write_int_key(out, "num_replica_groups", ngroups);
+    json_out_key_int(out, "num_replica_groups", ngroups);
     json_out_key(out, "replica_ids");
     write_int32s(out, ids + n, (size_t)n);
     free(ids);
@@ -73,9 +73,9 @@ static int write_shards(struct json_out *out, const struct shd_sharding *s, cons
     write_ints(out, extent, s->rank);
     json_out_key(out, "slices");
     write_slices(out, s, shape);
-    write_bool_key(out, "is_fully_replicated", shd_sharding_is_replicated(s));
+    json_out_key_bool(out, "is_fully_replicated", shd_sharding_is_replicated(s));
     status = write_replicas(out, s, shape, err);
-    write_int_key(out, "num_devices", shd_mesh_size(s->mesh));
+    json_out_key_int(out, "num_devices", shd_mesh_size(s->mesh));
     write_spec_key(out, "canonical_spec", spec);
     json_out_end_object(out);
     return status;

@@ -158,7 +158,7 @@ static int answer_split(const json_t *in, struct json_out *out, struct shd_error
     if (status != SHD_OK)
         return status;
     json_out_begin_object(out);
-    write_int_key(out, "count", split.nchunks);
+    json_out_key_int(out, "count", split.nchunks);
     for (int key = 0; key < NKEYS; key++) {
         json_out_key_array(out, keys[key]);
         for (int64_t c = 0; c < split.nchunks; c++)

@@ -362,7 +362,7 @@ static int answer_constraint(const json_t *in, struct json_out *out, struct shd_
         status = read_string(&platform, in, "platform_of_first_device", "cpu", err);
     if (status == SHD_OK) {
         json_out_begin_object(out);
-        write_bool_key(out, "applied", shd_context_constrains(&context, platform));
+        json_out_key_bool(out, "applied", shd_context_constrains(&context, platform));
         json_out_end_object(out);
     }
     shd_mesh_destroy(mesh);

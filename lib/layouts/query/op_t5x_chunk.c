@@ -72,7 +72,7 @@ static void write_by_axis(struct json_out *out, const char *key, const struct sh
 {
     json_out_key_object(out, key);
     for (size_t a = 0; a < shd_mesh_naxes(mesh); a++)
-        write_int_key(out, shd_mesh_axis_name(mesh, a), numbers[a]);
+        json_out_key_int(out, shd_mesh_axis_name(mesh, a), numbers[a]);
     json_out_end_object(out);
 }
 
@@ -140,7 +140,7 @@ static void write_chunk(struct json_out *out, const struct shd_chunk_info *info)
             write_ints(out, (const int64_t[]){info->start[d], info->stop[d]}, 2);
     }
     json_out_end_array(out);
-    write_int_key(out, "replica_id", info->replica_id);
+    json_out_key_int(out, "replica_id", info->replica_id);
     json_out_end_object(out);
 }
 
@@ -280,9 +280,9 @@ static void write_layout(struct json_out *out, const json_t *in, const struct da
         json_out_int(out, layout->batch_size);
     else
         answer_copy(out, json_object_get(in, "batch_size"));
-    write_int_key(out, "shard_id", layout->shard_id);
-    write_int_key(out, "num_shards", layout->num_shards);
-    write_bool_key(out, "is_first_host_in_replica_set", layout->is_first_host_in_replica_set);
+    json_out_key_int(out, "shard_id", layout->shard_id);
+    json_out_key_int(out, "num_shards", layout->num_shards);
+    json_out_key_bool(out, "is_first_host_in_replica_set", layout->is_first_host_in_replica_set);
     for (enum data_number n = 0; n < DATA_NUMBERS; n++) {
         int64_t number;
 

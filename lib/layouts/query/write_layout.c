@@ -115,16 +115,6 @@ void write_spec_key(struct json_out *out, const char *key, const struct shd_spec
     write_spec(out, spec);
 }
 
-void write_int_key(struct json_out *out, const char *key, int64_t value)
-{
-    json_out_key_int(out, key, value);
-}
-
-void write_bool_key(struct json_out *out, const char *key, bool value)
-{
-    json_out_key_bool(out, key, value);
-}
-
 void layout_write_methods(struct json_out *out, const struct shd_spec_entry *methods, size_t n)
 {
     json_out_begin_array(out);
