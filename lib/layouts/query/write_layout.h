@@ -44,6 +44,7 @@ SHD_MUST_CHECK int check_ranks_listed(int32_t nranks, struct shd_error *err);
 
 /* Write a key and its value. */
 void write_spec_key(struct json_out *out, const char *key, const struct shd_spec *spec);
+
 /* Write [["a", "b"], ["c"]]: every entry as a list of its axes. */
 void layout_write_methods(struct json_out *out, const struct shd_spec_entry *methods, size_t n);
 
