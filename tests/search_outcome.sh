@@ -233,7 +233,7 @@ large="$tmp/llama3-405b.yaml -S 8k -q --range tp=8 --range pp=16 --no-prune"
     python3 - "$tmp/out" "$status" <<'PY'
 import json, sys
 r, status = json.load(open(sys.argv[1])), int(sys.argv[2])
-assert r["schema"] == "shardsim.search/1" and r["cut_short"] == "out of time", r
+assert r["schema"] == "shardsim.search/2" and r["cut_short"] == "out of time", r
 assert status == (0 if r["best"] else 1) and r["plans"] < r["layouts"]
 assert r["expected_error"] is None
 PY
