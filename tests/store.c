@@ -269,7 +269,13 @@ static void test_figures(void)
 {
     const struct figure_value *v;
     struct baseline_file file;
+    int nkept = 0, nranks = 0;
 
+    for (int id = 0; id < NFIGURES; id++)
+        nkept += figure_table[id].kept > 0;
+    while (figure_kept(nranks + 1) < NFIGURES)
+        nranks++;
+    ok(nkept > 0 && nranks == nkept, "figures: the ranks of those kept have no gaps");
     if (ok(parses("version: 1\n" STRATEGY
                   "received_bytes: 1, received_bytes_most: 2, peak_memory_bytes: 3, "
                   "peak_memory_bytes_most: 4, flops: 5, flops_most: 6, modelled: {step_ns: 7000, "
