@@ -362,8 +362,7 @@ static void test_describe(void)
     };
 
     for (size_t i = 0; i < COUNT(expected); i++) {
-        char buf[100];
-        ok(!strcmp(yaml_describe(items[i]).text, expected[i]), "describe: %s", buf);
+        ok(!strcmp(yaml_describe(items[i]).text, expected[i]), "describe: %s", expected[i]);
     }
     yaml_doc_destroy(doc);
 }
