@@ -138,7 +138,7 @@ static void check_hardware(const struct args_line *line, void *input)
 }
 
 static const struct args args = {
-    .own = {rows, {.again = "'%s' is not an option; bench takes no arguments"}},
+    .own = {.rows = rows, .word = {.again = "'%s' is not an option; bench takes no arguments"}},
     .parts = {{&of_hardware, 0}},
     .check = check_hardware,
     .help =

@@ -40,9 +40,10 @@ static void check(const struct args_line *line, void *input)
 }
 
 static const struct args args = {
-    .own = {rows,
-            {args_text, AT(hardware), "one cluster is calibrated at a time, and '%s' is another",
-             "which cluster? expected its name or the path of its file"}},
+    .own = {.rows = rows,
+            .word = {args_text, AT(hardware),
+                     "one cluster is calibrated at a time, and '%s' is another",
+                     "which cluster? expected its name or the path of its file"}},
     .operands = "HARDWARE",
     .check = check,
     .help =

@@ -50,7 +50,8 @@ static void check_together(const struct args_line *line, void *input)
     "  GITHUB_ACTIONS  unless empty, 0 or false: failures are annotated on stderr"
 
 static const struct args args = {
-    .own = {rows, {args_text, AT(dir), "one folder at a time; '%s' is another", NULL}},
+    .own = {.rows = rows,
+            .word = {args_text, AT(dir), "one folder at a time; '%s' is another", NULL}},
     .operands = "[DIR|FILE]",
     .check = check_together,
     .help =

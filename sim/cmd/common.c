@@ -82,9 +82,10 @@ static const struct args_row chosen_rows[] = {
      "The strategy of the file, where it has several"},
     {0}};
 
-const struct args_part common_chosen = {chosen_rows,
-                                        {args_text, ARGS_AT(struct chosen, path),
-                                         "one scenario at a time; '%s' is too much", NO_SCENARIO},
+const struct args_part common_chosen = {.rows = chosen_rows,
+                                        .word = {args_text, ARGS_AT(struct chosen, path),
+                                                 "one scenario at a time; '%s' is too much",
+                                                 NO_SCENARIO},
                                         NULL};
 
 /* ---- where a drawing goes ---- */

@@ -94,7 +94,7 @@ static const struct args_row rows[] = {
     {0}};
 
 static const struct args args = {
-    .own = {rows},
+    .own = {.rows = rows},
     .parts = {{&common_work, offsetof(struct comparison, work)},
               {&common_spread, offsetof(struct comparison, work)}},
     .operands = "SCENARIO...",

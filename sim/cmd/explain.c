@@ -47,7 +47,7 @@ static const struct args_row rows[] = {
     {0}};
 
 static const struct args args = {
-    .own = {rows},
+    .own = {.rows = rows},
     .parts = {{&common_chosen, offsetof(struct explained, chosen)},
               {&common_canvas, offsetof(struct explained, canvas)}},
     .check = check,

@@ -89,9 +89,9 @@ static const struct args_row rows[] = {
     {0}};
 
 static const struct args args = {
-    .own = {rows,
-            {args_text, AT(kind), "one collective at a time; '%s' is too much",
-             "no collective given; expected e.g. all-reduce"}},
+    .own = {.rows = rows,
+            .word = {args_text, AT(kind), "one collective at a time; '%s' is too much",
+                     "no collective given; expected e.g. all-reduce"}},
     .parts = {{&common_canvas, offsetof(struct options, canvas)}},
     .operands = "COLLECTIVE",
     .more = list_collectives,

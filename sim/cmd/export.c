@@ -76,7 +76,7 @@ static const struct args_row rows[] = {
     {0}};
 
 static const struct args args = {
-    .own = {rows},
+    .own = {.rows = rows},
     .parts = {{&common_chosen, offsetof(struct options, chosen)}},
     .operands = "SCENARIO",
     .check = check,

@@ -142,7 +142,8 @@ static void check(const struct args_line *line, void *input)
 }
 
 static const struct args args = {
-    .own = {rows, {args_text, AT(path), "one file at a time; '%s' is too much", NULL}},
+    .own = {.rows = rows,
+            .word = {args_text, AT(path), "one file at a time; '%s' is too much", NULL}},
     .parts = {{&of_rules, 0}},
     .operands = "FILE",
     .check = check,

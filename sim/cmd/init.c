@@ -45,7 +45,8 @@ static const struct args_row rows[] = {
     {0}};
 
 static const struct args args = {
-    .own = {rows, {.again = "no file is read; '%s' is too much. The new one is --output FILE"}},
+    .own = {.rows = rows,
+            .word = {.again = "no file is read; '%s' is too much. The new one is --output FILE"}},
     .check = check_sizes,
     .help =
         "Write a first scenario of your own, with a comment at what you may want to change: a "

@@ -88,7 +88,7 @@ static const struct args_row rows[] = {
     {0}};
 
 static const struct args args = {
-    .own = {rows, {.take = take_name}},
+    .own = {.rows = rows, .word = {.take = take_name}},
     .operands = "\n--list [OP...]",
     .check = find_told,
     .help =

@@ -55,10 +55,12 @@ static const struct args_row rows[] = {
     {0}};
 
 static const struct args args = {
-    .own = {rows,
-            {args_words, ARGS_LIST(struct replay, files, nfiles), NULL,
-             "which program? expected the file of a compiled XLA module, as compiled.as_text() of "
-             "JAX gives it, or traces of PyTorch"}},
+    .own =
+        {.rows = rows,
+         .word =
+             {args_words, ARGS_LIST(struct replay, files, nfiles), NULL,
+              "which program? expected the file of a compiled XLA module, as compiled.as_text() of "
+              "JAX gives it, or traces of PyTorch"}},
     .parts = {{&common_canvas, offsetof(struct replay, canvas)}},
     .operands = "FILE...",
     .check = check,

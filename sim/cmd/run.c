@@ -23,7 +23,7 @@ static const struct args_row rows[] = {
     {0}};
 
 static const struct args args = {
-    .own = {rows},
+    .own = {.rows = rows},
     .parts = {{&common_trials, 0},
               {&common_work, offsetof(struct trials, work)},
               {&common_spread, offsetof(struct trials, work)}},

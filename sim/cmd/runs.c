@@ -67,9 +67,9 @@ static const struct args_row rows[] = {
     {0}};
 
 static const struct args args = {
-    .own = {rows,
-            {.take = take_word,
-             .missing = "what to do is missing; expected list, show or compare"}},
+    .own = {.rows = rows,
+            .word = {.take = take_word,
+                     .missing = "what to do is missing; expected list, show or compare"}},
     .operands = "list\nshow N\ncompare N N...",
     .check = check,
     .help =

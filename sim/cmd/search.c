@@ -135,7 +135,7 @@ static void list_schedules(struct text *out)
 }
 
 static const struct args args = {
-    .own = {rows},
+    .own = {.rows = rows},
     .parts = {{&common_chosen, offsetof(struct searched, chosen)}},
     .operands = "SCENARIO",
     .more = list_schedules,

@@ -35,7 +35,7 @@ static void check(const struct args_line *line, void *input)
 }
 
 static const struct args args = {
-    .own = {rows, {.again = "'%s' is too much; everything is given by options"}},
+    .own = {.rows = rows, .word = {.again = "'%s' is too much; everything is given by options"}},
     .parts = {{&common_canvas, offsetof(struct request, canvas)}},
     .check = check,
     .help =

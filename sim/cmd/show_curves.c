@@ -16,7 +16,7 @@ static const struct args_row rows[] = {
     {0}};
 
 static const struct args args = {
-    .own = {rows},
+    .own = {.rows = rows},
     .parts = {{&common_work, offsetof(struct training, work)},
               {&common_canvas, offsetof(struct training, canvas)}},
     .operands = "SCENARIO...",

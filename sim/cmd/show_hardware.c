@@ -18,9 +18,8 @@ struct options {
 };
 
 static const struct args args = {
-    .own = {NULL,
-            {args_text, ARGS_AT(struct options, name), "one cluster at a time; '%s' is too much",
-             NULL}},
+    .own = {.word = {args_text, ARGS_AT(struct options, name),
+                     "one cluster at a time; '%s' is too much", NULL}},
     .parts = {{&common_canvas, offsetof(struct options, canvas)}},
     .operands = "[HARDWARE]",
     .help = "List the clusters that --hardware knows by name; or describe one of them, or a file: "

@@ -29,7 +29,7 @@ static const struct args_row rows[] = {{"execute", 'x', NULL, args_switch, AT(ex
                                        {0}};
 
 static const struct args args = {
-    .own = {rows},
+    .own = {.rows = rows},
     .parts = {{&common_chosen, offsetof(struct options, chosen)},
               {&common_canvas, offsetof(struct options, canvas)}},
     .operands = "SCENARIO",

@@ -41,7 +41,7 @@ static const struct args_row rows[] = {
     {0}};
 
 static const struct args args = {
-    .own = {rows},
+    .own = {.rows = rows},
     .parts = {{&common_chosen, offsetof(struct request, chosen)},
               {&common_canvas, offsetof(struct request, canvas)}},
     .operands = "SCENARIO",

@@ -47,7 +47,7 @@ static void check(const struct args_line *line, void *input)
 }
 
 static const struct args mesh_args = {
-    .own = {mesh_rows, {take_mesh, AT(mesh), NULL, NULL}},
+    .own = {.rows = mesh_rows, .word = {take_mesh, AT(mesh), NULL, NULL}},
     .parts = {{&common_canvas, offsetof(struct request, canvas)}},
     .operands = "AXES",
     .check = check,
@@ -60,7 +60,7 @@ static const struct args mesh_args = {
         "    shardsim show mesh dp=2,tp=4\n\n" ARGS_EXIT_STATUS("")};
 
 static const struct args groups_args = {
-    .own = {groups_rows, {take_mesh, AT(mesh), NULL, NULL}},
+    .own = {.rows = groups_rows, .word = {take_mesh, AT(mesh), NULL, NULL}},
     .parts = {{&common_canvas, offsetof(struct request, canvas)}},
     .check = check,
     .help = "Draw process groups: the devices that a collective over some axes brings together.\v"

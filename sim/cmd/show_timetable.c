@@ -126,7 +126,7 @@ static void list_schedules(struct text *out)
 }
 
 static const struct args args = {
-    .own = {rows, {.take = take_name}},
+    .own = {.rows = rows, .word = {.take = take_name}},
     .parts = {{&common_canvas, offsetof(struct timetables, canvas)}},
     .operands = "SCHEDULE...|SCENARIO",
     .more = list_schedules,

@@ -107,7 +107,8 @@ static int show(const struct options *o, const struct tree_layout *layout)
 }
 
 static const struct args args = {
-    .own = {rows, {args_text, AT(model), "one model at a time; '%s' is too much", NULL}},
+    .own = {.rows = rows,
+            .word = {args_text, AT(model), "one model at a time; '%s' is too much", NULL}},
     .operands = "MODEL",
     .check = check,
     .help =
