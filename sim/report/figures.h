@@ -164,9 +164,16 @@ void figures_set_text(struct figures *figures, enum figure_id id, const char *te
  * known. */
 void figures_set_modelled(struct figures *figures, const struct modelled_figures *from);
 
-/* Set a result's figures, in zeroed figures: all but those that are compared with others.
- * SHD_ENOMEM.  Free with figures_fini() either way. */
 struct result;
+struct traffic;
+
+/* Set a result's figures with its record's traffic, in zeroed figures: all but comparisons, and the
+ * reason of uneven loads, which only tables tell.  SHD_ENOMEM.  Free with figures_fini() either
+ * way. */
+SHD_MUST_CHECK int figures_set(struct figures *figures, const struct result *result,
+                               const struct traffic *traffic, struct shd_error *err);
+
+/* The same without traffic at hand, and with the reason. */
 SHD_MUST_CHECK int figures_init(struct figures *figures, const struct result *result,
                                 struct shd_error *err);
 void figures_fini(struct figures *figures);

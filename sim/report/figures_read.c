@@ -45,7 +45,7 @@ static void set_sums(struct figures *figures, enum figure_id id, const struct tr
     text_drop(&figures->values[id].text, &text);
 }
 
-static int set_traffic(struct figures *figures, const struct record *r, struct shd_error *err)
+static void set_traffic(struct figures *figures, const struct record *r, const struct traffic *t)
 {
     static const struct {
         const char *name;
@@ -53,27 +53,21 @@ static int set_traffic(struct figures *figures, const struct record *r, struct s
     } phases[] = {{"forward", FIGURE_FORWARD},
                   {"backward", FIGURE_BACKWARD},
                   {"optimizer", FIGURE_OPTIMIZER}};
-    struct traffic t;
     uint64_t count = 0;
-    int status = traffic_init(&t, r, err);
 
-    if (status != SHD_OK)
-        return status;
-    for (size_t i = 0; i < t.nrows; i++)
-        count += t.rows[i].count;
+    for (size_t i = 0; i < t->nrows; i++)
+        count += t->rows[i].count;
     figures_set_whole(figures, FIGURE_COLLECTIVES, count);
     figures_set_whole(figures, FIGURE_RECEIVED, record_received(r));
     figures_set_whole(figures, FIGURE_RECEIVED_MOST, record_balance_of(r, r->received_bytes).max);
     figures_set_whole(figures, FIGURE_FORWARD, 0);
     figures_set_whole(figures, FIGURE_BACKWARD, 0);
-    for (size_t i = 0; i < t.nby_phase; i++)
+    for (size_t i = 0; i < t->nby_phase; i++)
         for (size_t p = 0; p < 3; p++)
-            if (!strcmp(t.by_phase[i].name, phases[p].name))
-                figures_set_whole(figures, phases[p].id, t.by_phase[i].bytes);
-    set_sums(figures, FIGURE_BY_AXIS, t.by_axis, t.nby_axis);
-    set_sums(figures, FIGURE_BY_OP, t.by_op, t.nby_op);
-    traffic_fini(&t);
-    return SHD_OK;
+            if (!strcmp(t->by_phase[i].name, phases[p].name))
+                figures_set_whole(figures, phases[p].id, t->by_phase[i].bytes);
+    set_sums(figures, FIGURE_BY_AXIS, t->by_axis, t->nby_axis);
+    set_sums(figures, FIGURE_BY_OP, t->by_op, t->nby_op);
 }
 
 static int set_bubble(struct figures *figures, const struct program *program, struct shd_error *err)
@@ -214,11 +208,11 @@ static void set_verdicts(struct figures *figures, const struct result *result)
     }
 }
 
-int figures_init(struct figures *figures, const struct result *result, struct shd_error *err)
+int figures_set(struct figures *figures, const struct result *result, const struct traffic *traffic,
+                struct shd_error *err)
 {
     const struct record *r = result->record;
     char mesh[256];
-    int status;
 
     shd_mesh_print(r->program->asked_mesh, mesh, sizeof mesh);
     figures_set_text(figures, FIGURE_SCENARIO, result->scenario);
@@ -232,10 +226,20 @@ int figures_init(struct figures *figures, const struct result *result, struct sh
     set_replayed(figures, r);
     figures_set_step(figures, r, result->tokens);
     set_verdicts(figures, result);
-    status = set_bubble(figures, r->program, err);
-    if (status == SHD_OK)
-        status = set_why(figures, r, err);
-    return status == SHD_OK ? set_traffic(figures, r, err) : status;
+    set_traffic(figures, r, traffic);
+    return set_bubble(figures, r->program, err);
+}
+
+int figures_init(struct figures *figures, const struct result *result, struct shd_error *err)
+{
+    struct traffic traffic;
+    int status = traffic_init(&traffic, result->record, err);
+
+    if (status != SHD_OK)
+        return status;
+    status = figures_set(figures, result, &traffic, err);
+    traffic_fini(&traffic);
+    return status == SHD_OK ? set_why(figures, result->record, err) : status;
 }
 
 void figures_fini(struct figures *figures)

@@ -404,12 +404,14 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
     const struct record *r = result->record;
     struct figures figures = {.good = false};
     struct traffic traffic;
-    int status = figures_init(&figures, result, err);
+    int status = traffic_init(&traffic, r, err);
 
-    if (status == SHD_OK)
-        status = traffic_init(&traffic, r, err);
+    if (status != SHD_OK)
+        return status;
+    status = figures_set(&figures, result, &traffic, err);
     if (status != SHD_OK) {
         figures_fini(&figures);
+        traffic_fini(&traffic);
         return status;
     }
     json_out_begin_object(out);

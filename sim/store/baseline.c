@@ -190,18 +190,15 @@ int baseline_init(struct baseline *out, const char *strategy, const struct recor
     int status;
 
     *out = (struct baseline){.name = strdup(strategy)};
-    status = figures_init(&out->figures, &result, err);
-    if (status != SHD_OK)
-        return status;
-    out->mesh = strdup(text_get(&out->figures.values[FIGURE_MESH].text));
-    if (!out->name || !out->mesh)
-        return shd_error_set(err, SHD_ENOMEM, "no memory for the baseline");
     status = traffic_init(&traffic, r, err);
     if (status != SHD_OK)
         return status;
-    status = add_collectives(out, &traffic);
+    status = figures_set(&out->figures, &result, &traffic, err);
+    out->mesh = strdup(text_get(&out->figures.values[FIGURE_MESH].text));
+    if (status == SHD_OK && (!out->name || !out->mesh || add_collectives(out, &traffic) != SHD_OK))
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the baseline");
     traffic_fini(&traffic);
-    return status == SHD_OK ? status : shd_error_set(err, status, "no memory for the baseline");
+    return status;
 }
 
 void baseline_set_modelled(struct baseline *b, const struct record *r)
