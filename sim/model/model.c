@@ -15,10 +15,10 @@
 #include "model/recompute_marks.h"
 #include "model/zero.h"
 
-static const struct model_kind *const kinds[] = {&model_mlp, &model_attention, &model_block,
-                                                 &model_transformer, &model_gpt2, &model_llama3,
-                                                 &model_mixtral, &model_deepseek, &model_t5,
-                                                 &model_graph_text};
+static const struct model_kind *const kinds[] = {
+    &model_mlp,  &model_attention, &model_block,     &model_transformer,
+    &model_gpt2, &model_llama3,    &model_mixtral,   &model_deepseek,
+    &model_t5,   &model_decoder,   &model_graph_text};
 
 /* The sum over out * ct, added to `sum` if there is one. */
 static uint32_t add_product(struct graph *g, uint64_t seed, uint32_t sum, const char *ct_name,

@@ -25,7 +25,8 @@ struct model_kind {
 };
 
 extern const struct model_kind model_mlp, model_attention, model_block, model_transformer;
-extern const struct model_kind model_gpt2, model_llama3, model_mixtral, model_deepseek, model_t5;
+extern const struct model_kind model_gpt2, model_llama3, model_mixtral, model_deepseek, model_t5,
+    model_decoder;
 extern const struct model_kind model_graph_text;
 
 /* The graph of a scenario's step: the forward outputs, and with a backward step the loss and the

@@ -1,5 +1,5 @@
 /* The models that are stacks of layers: mlp, attention, block, transformer, gpt2, llama3, mixtral,
- * deepseek.
+ * deepseek, decoder.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -216,3 +216,4 @@ const struct model_kind model_gpt2 = {SCENARIO_GPT2, build_transformer, describe
 const struct model_kind model_llama3 = {SCENARIO_LLAMA3, build_transformer, describe};
 const struct model_kind model_mixtral = {SCENARIO_MIXTRAL, build_transformer, describe};
 const struct model_kind model_deepseek = {SCENARIO_DEEPSEEK, build_transformer, describe};
+const struct model_kind model_decoder = {SCENARIO_DECODER, build_transformer, describe};

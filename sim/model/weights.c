@@ -66,6 +66,7 @@ static bool is_published(const struct scenario *s)
     case SCENARIO_LLAMA3:
     case SCENARIO_MIXTRAL:
     case SCENARIO_DEEPSEEK:
+    case SCENARIO_DECODER:
     case SCENARIO_T5:
         return true;
     default:
@@ -163,7 +164,8 @@ static uint32_t query_kernel(struct graph *g, const struct scenario *s, const ch
 static struct attention_norms head_norms(struct graph *g, const struct scenario *s,
                                          const char *layer, uint32_t head_dim)
 {
-    struct attention_norms n = {.used = s->model.qk_norm, .eps = s->model.norm_eps};
+    struct attention_norms n = {.used = s->model.qk_norm != SCENARIO_QK_PLAIN,
+                                .eps = s->model.norm_eps};
 
     n.q = n.k = n.q_bias = n.k_bias = GRAPH_NONE;
     if (!n.used)

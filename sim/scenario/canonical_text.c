@@ -47,7 +47,7 @@ void scenario_print(const struct scenario *scenario, struct text *out)
 /* Append "; of gpt2 true; of t5 true" for kinds whose default differs from `standard`. */
 static void print_defaults_by_kind(const struct option *option, struct text *out)
 {
-    for (unsigned k = 0; published_is_trait(option) && k < SCENARIO_NKINDS; k++) {
+    for (unsigned k = 0; option->trait && k < SCENARIO_NKINDS; k++) {
         const struct scenario_model *kind = published_kind((enum scenario_kind)k);
         struct scenario s = {.strategy = NULL};
         struct text value = TEXT_INIT;

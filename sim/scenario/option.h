@@ -27,6 +27,7 @@ struct schema_keyword; /* scenario/schema_part.h */
 
 struct value_type {
     const char *expected; /* for messages: what a value must be, followed by range and words */
+    size_t size;          /* of the field, for values that may be copied; 0: for others */
     void (*print_range)(const struct option *option, struct text *out); /* NULL: no range */
     void (*read)(struct reader *r, const struct option *option, const struct yaml_node *node);
     /* Replace or add one entry of a map, as for --set mesh.tp=4; NULL for other types. */
@@ -47,6 +48,7 @@ struct option {
     bool required;
     unsigned sized; /* bit k: for models of kind k, `size` or `from` provide it */
     unsigned kinds; /* bit k: the option exists for models of kind k; 0: for all */
+    bool trait;     /* its default is that of the kind, of `size` or of `from` */
     size_t offset;  /* in struct scenario; 0 for types bound to one field */
     int64_t min;    /* of integers */
     int64_t max;    /* of integers and other numbers */

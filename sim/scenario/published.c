@@ -107,30 +107,18 @@ static void fill_experts(struct scenario *s, const struct scenario_model *from)
     FILL_IN("mla", "value_dim", mla.value_dim);
 }
 
-bool published_is_trait(const struct option *option)
-{
-    static const char *const traits[] = {"activation",     "norm", "norm_eps",  "bias",
-                                         "attention_bias", "qk_norm", "rope", "positions",
-                                         "tied"};
-
-    for (size_t i = 0; i < sizeof traits / sizeof *traits; i++)
-        if (option_is_in(option, "model") && !strcmp(option->key, traits[i]))
-            return true;
-    return false;
-}
-
-/* Fill in the values common to all models of a kind; published_is_trait() lists the same keys. */
+/* Fill in the values that are common to all models of a kind, or to those of a family. */
 static void fill_traits(struct scenario *s, const struct scenario_model *from)
 {
-    FILL("activation", activation);
-    FILL("norm", norm);
-    FILL("norm_eps", norm_eps);
-    FILL("bias", bias);
-    FILL("attention_bias", attention_bias);
-    FILL("qk_norm", qk_norm);
-    FILL("rope", rope);
-    FILL("positions", positions);
-    FILL("tied", tied);
+    const struct scenario whole = {.model = *from};
+
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option *option = &option_table[i];
+
+        if (option->trait && !s->places[i].file && option_is_of(option, from->kind))
+            memcpy((char *)s + option->offset, (const char *)&whole + option->offset,
+                   option->type->size);
+    }
     if (from->kind != SCENARIO_T5)
         return;
     FILL("buckets", buckets);

@@ -21,7 +21,4 @@ const struct scenario_model *published_model(size_t n, const char **name);
 /* The traits of a kind, which do not depend on the size; NULL if no model of it was published. */
 const struct scenario_model *published_kind(enum scenario_kind kind);
 
-/* Whether an option's default depends on the kind of model. */
-bool published_is_trait(const struct option *option);
-
 #endif /* SCENARIO_PUBLISHED_H */

@@ -113,7 +113,7 @@ static bool read_llama(struct scenario_model *m, const struct config *c, int64_t
     m->kind = SCENARIO_LLAMA3;
     m->norm = SCENARIO_RMS;
     m->rope.used = true;
-    m->qk_norm = c->family.family == FAMILY_QWEN3;
+    m->qk_norm = c->family.family == FAMILY_QWEN3 ? SCENARIO_QK_HEAD : SCENARIO_QK_PLAIN;
     if (c->family.traits & FAMILY_BIAS)
         m->attention_bias =
             c->family.family == FAMILY_QWEN2 ? SCENARIO_BIAS_QKV : SCENARIO_BIAS_ALL;

@@ -77,6 +77,10 @@
               .kv_heads = (nheads), .head_dim = 128, .vocab = (ntokens)
 #define MLA_OF(rank) .mla = {.kv_rank = 512, .q_rank = (rank), .rope_dim = 64, .value_dim = 128}
 
+/* What differs from Llama's blocks is written with each model. */
+#define DECODER \
+    .kind = SCENARIO_DECODER, .activation = SCENARIO_SWIGLU, .norm_eps = 1e-6, ROPE(10000)
+
 static const struct {
     const char *name;
     struct scenario_model model;
@@ -139,7 +143,8 @@ static const struct {
 
 #define NMODELS (sizeof(models) / sizeof(models[0]))
 
-static const struct scenario_model kinds[] = {{GPT2}, {LLAMA3}, {MIXTRAL}, {DEEPSEEK}, {T5}};
+static const struct scenario_model kinds[] = {{GPT2},     {LLAMA3}, {MIXTRAL},
+                                              {DEEPSEEK}, {T5},     {DECODER}};
 
 const struct scenario_model *published_kind(enum scenario_kind kind)
 {

@@ -21,7 +21,7 @@ static void read_entry(struct reader *r, const struct option *option, const stru
 
     (void)option;
     if (!rope->used)
-        *rope = (struct scenario_rope){true, false, THETA};
+        *rope = (struct scenario_rope){.used = true, .theta = THETA};
     if (strcmp(key->text, "theta") == 0) {
         if (yaml_read_double(node, &theta) && theta > 1)
             rope->theta = theta;
@@ -40,14 +40,14 @@ static void read_entry(struct reader *r, const struct option *option, const stru
 
 static void read(struct reader *r, const struct option *option, const struct yaml_node *node)
 {
-    r->scenario->model.rope = (struct scenario_rope){false, false, 0};
+    r->scenario->model.rope = (struct scenario_rope){.used = false};
     if (yaml_is_null(node))
         return;
     if (node->kind != YAML_MAP) {
         value_error(r, option, node);
         return;
     }
-    r->scenario->model.rope = (struct scenario_rope){true, false, THETA};
+    r->scenario->model.rope = (struct scenario_rope){.used = true, .theta = THETA};
     for (size_t i = 0; i < node->nitems; i++)
         read_entry(r, option, node->keys[i], node->items[i]);
 }
@@ -67,6 +67,7 @@ static void print(const struct scenario *scenario, const struct option *option, 
 }
 
 const struct value_type value_rope = {
+    .size = sizeof(struct scenario_rope),
     .expected = "null or a map, such as {theta: 10000, interleaved: false}",
     .read = read,
     .read_entry = read_entry,

@@ -343,7 +343,10 @@ static void schema_word(const struct option *option, struct json_out *out)
 {
     json_out_key_array(out, "enum");
     for (size_t i = 0; option->words[i]; i++)
-        json_out_string(out, option->words[i]);
+        if (!strcmp(option->words[i], "true") || !strcmp(option->words[i], "false"))
+            json_out_bool(out, option->words[i][0] == 't'); /* YAML reads it so */
+        else
+            json_out_string(out, option->words[i]);
     json_out_end_array(out);
 }
 
@@ -369,23 +372,33 @@ _Static_assert(sizeof(enum shd_dtype) == sizeof(unsigned), "enum size");
 const struct value_type value_name = {TYPE(name), .clear = clear_name, .expected = "printable text",
                                       .keywords =
                                           SCHEMA_KEYWORDS({"allOf", "[" SCHEMA_A_NAME "]"})};
-const struct value_type value_int = {TYPE(int), .expected = "a whole number",
-                                     .print_range = print_int_range, OF_TYPE("\"integer\""),
+const struct value_type value_int = {TYPE(int),
+                                     .size = sizeof(int64_t),
+                                     .expected = "a whole number",
+                                     .print_range = print_int_range,
+                                     OF_TYPE("\"integer\""),
                                      .schema = schema_int};
 const struct value_type value_number = {
-    TYPE(number), .expected = "a number", .print_range = print_number_range,
+    TYPE(number),
+    .size = sizeof(double),
+    .expected = "a number",
+    .print_range = print_number_range,
     .keywords = SCHEMA_KEYWORDS({"type", "[\"number\", \"null\"]"}, {"exclusiveMinimum", "0"}),
     .schema = schema_max};
 const struct value_type value_amount = {
-    TYPE(amount), .expected = "a number", .print_range = print_amount_range,
-    .keywords = SCHEMA_KEYWORDS({"type", "\"number\""}, {"minimum", "0"}), .schema = schema_max};
+    TYPE(amount),
+    .size = sizeof(double),
+    .expected = "a number",
+    .print_range = print_amount_range,
+    .keywords = SCHEMA_KEYWORDS({"type", "\"number\""}, {"minimum", "0"}),
+    .schema = schema_max};
 const struct value_type value_axis = {
     TYPE(axis), .clear = clear_name, .expected = "the name of a mesh axis, or null",
     .keywords = SCHEMA_KEYWORDS({"anyOf", "[{\"type\": \"null\"}, " SCHEMA_A_NAME "]"})};
 const struct value_type value_axis_list = {
     TYPE(axis_list), .clear = clear_axis_list, .expected = "a mesh axis, a list of them, or null",
     .keywords = SCHEMA_KEYWORDS({"allOf", "[" SCHEMA_REF(SCHEMA_LOGICAL) "]"})};
-const struct value_type value_bool = {TYPE(bool), .expected = "true or false",
+const struct value_type value_bool = {TYPE(bool), .size = sizeof(bool), .expected = "true or false",
                                       OF_TYPE("\"boolean\"")};
 const struct value_type value_bytes = {TYPE(bytes), .expected = "a size such as 64MiB, or null",
                                        OF_TYPE("[\"string\", \"integer\", \"null\"]"),
@@ -394,4 +407,5 @@ const struct value_type value_rate = {TYPE(rate), .expected = "a rate such as 20
                                       OF_TYPE("\"string\""), .schema = schema_rate};
 const struct value_type value_time = {TYPE(time), .expected = "a time such as 5us",
                                       OF_TYPE("[\"string\", \"integer\"]"), .schema = schema_time};
-const struct value_type value_word = {TYPE(word), .expected = "one of ", .schema = schema_word};
+const struct value_type value_word = {TYPE(word), .size = sizeof(unsigned), .expected = "one of ",
+                                      .schema = schema_word};

@@ -25,6 +25,7 @@ static const char *const kinds[] = {
     [SCENARIO_T5] = "t5",
     [SCENARIO_MIXTRAL] = "mixtral",
     [SCENARIO_DEEPSEEK] = "deepseek",
+    [SCENARIO_DECODER] = "decoder",
     [SCENARIO_GRAPH] = "graph",
     [SCENARIO_NKINDS] = NULL,
 };
@@ -35,8 +36,10 @@ static const char *const kinds[] = {
 #define OF_TRANSFORMER OF(SCENARIO_TRANSFORMER)
 #define OF_T5 OF(SCENARIO_T5)
 #define OF_EXPERTS (OF(SCENARIO_MIXTRAL) | OF(SCENARIO_DEEPSEEK))
-#define OF_PUBLISHED (OF(SCENARIO_GPT2) | OF(SCENARIO_LLAMA3) | OF_T5 | OF_EXPERTS)
-#define OF_DECODERS (OF_TRANSFORMER | OF(SCENARIO_GPT2) | OF(SCENARIO_LLAMA3) | OF_EXPERTS)
+#define OF_DECODER OF(SCENARIO_DECODER)
+#define OF_PUBLISHED (OF(SCENARIO_GPT2) | OF(SCENARIO_LLAMA3) | OF_T5 | OF_EXPERTS | OF_DECODER)
+#define OF_DECODERS \
+    (OF_TRANSFORMER | OF(SCENARIO_GPT2) | OF(SCENARIO_LLAMA3) | OF_EXPERTS | OF_DECODER)
 #define OF_TOKENS (OF_DECODERS | OF_T5)
 #define OF_BLOCKS (OF(SCENARIO_BLOCK) | OF_DECODERS)
 #define OF_MLPS (OF(SCENARIO_MLP) | OF_BLOCKS | OF_T5)
@@ -50,9 +53,44 @@ static const char *const norms[] = {
     [SCENARIO_NNORMS] = NULL,
 };
 
+static const char *const norm_places[] = {
+    [SCENARIO_NORM_BEFORE] = "before",
+    [SCENARIO_NORM_AFTER] = "after",
+    [SCENARIO_NORM_BOTH] = "both",
+    [SCENARIO_NNORM_PLACES] = NULL,
+};
+
+static const char *const norm_weights[] = {
+    [SCENARIO_NORM_STANDARD] = "standard",
+    [SCENARIO_NORM_SCALE] = "scale",
+    [SCENARIO_NORM_BARE] = "bare",
+    [SCENARIO_NNORM_WEIGHTS] = NULL,
+};
+
+static const char *const residuals[] = {
+    [SCENARIO_SERIAL] = "serial",
+    [SCENARIO_BESIDE] = "beside",
+    [SCENARIO_BESIDE_NORMS] = "beside-norms",
+    [SCENARIO_NRESIDUALS] = NULL,
+};
+
+/* The first two are what a flag would be. */
+static const char *const qk_norms[] = {
+    [SCENARIO_QK_PLAIN] = "false", [SCENARIO_QK_HEAD] = "true", [SCENARIO_QK_HEADS] = "heads",
+    [SCENARIO_QK_WHOLE] = "whole", [SCENARIO_QK_BARE] = "bare", [SCENARIO_NQK_NORMS] = NULL,
+};
+
 static const char *const activations[] = {
-    [SCENARIO_GELU] = "gelu", [SCENARIO_SWIGLU] = "swiglu", [SCENARIO_RELU] = "relu",
-    [SCENARIO_SILU] = "silu", [SCENARIO_GEGLU] = "geglu",   [SCENARIO_NACTIVATIONS] = NULL,
+    [SCENARIO_GELU] = "gelu",
+    [SCENARIO_SWIGLU] = "swiglu",
+    [SCENARIO_RELU] = "relu",
+    [SCENARIO_SILU] = "silu",
+    [SCENARIO_GEGLU] = "geglu",
+    [SCENARIO_GELU_EXACT] = "gelu-exact",
+    [SCENARIO_GEGLU_EXACT] = "geglu-exact",
+    [SCENARIO_RELU_SQUARED] = "relu-squared",
+    [SCENARIO_SWIGLU_CLAMPED] = "swiglu-clamped",
+    [SCENARIO_NACTIVATIONS] = NULL,
 };
 
 static const char *const scores[] = {
@@ -247,12 +285,12 @@ const struct option option_table[] = {
      .help = "The width between layers (logical axis embed)."},
     {INT(model, d_ff, 1, INT32_MAX), .required = true, .sized = OF_PUBLISHED, .kinds = OF_MLPS,
      .unit = "elements", .help = "The width inside an mlp layer (logical axis mlp)."},
-    {WORD(model, activation, activations), .kinds = OF_MLPS, .standard = "gelu",
+    {WORD(model, activation, activations), .kinds = OF_MLPS, .standard = "gelu", .trait = true,
      .help = "The activation between the matrix products of an mlp; swiglu and geglu add a gate "
-             "kernel."},
+             "kernel. gelu is the approximation by tanh; swiglu-clamped is that of gpt-oss."},
     {INT(model, layers, 1, 65536), .kinds = OF_PRESETS, .standard = "1",
      .help = "The number of layers, one after the other; of t5, the layers of the encoder."},
-    {FIELD(model, bias, bool), .kinds = OF_MLPS & ~OF_T5, .standard = "false",
+    {FIELD(model, bias, bool), .kinds = OF_MLPS & ~OF_T5, .standard = "false", .trait = true,
      .help = "Whether the kernels of mlp layers have a bias."},
     {INT(model, heads, 1, 65536), .required = true, .sized = OF_PUBLISHED, .kinds = OF_ATTENTION,
      .help = "The number of query heads (logical axis heads)."},
@@ -263,34 +301,79 @@ const struct option option_table[] = {
      .help = "The width of a head (logical axis head_dim); d_model / heads by default."},
     {FIELD(model, causal, bool), .kinds = OF_ATTENTION & ~OF_PUBLISHED, .standard = "true",
      .help = "Whether a token attends only to itself and to the tokens before it."},
-    {OPTION(model, rope, rope), .kinds = OF_ATTENTION & ~(OF(SCENARIO_GPT2) | OF_T5),
-     .standard = "null",
+    {FIELD(model, rope, rope), .kinds = OF_ATTENTION & ~(OF(SCENARIO_GPT2) | OF_T5),
+     .standard = "null", .trait = true,
      .help =
          "The rotary embedding of queries and keys; {} means theta 10000, with pairs of halves."},
-    {WORD(model, norm, norms), .kinds = OF_BLOCKS, .standard = "rms",
-     .help = "The normalization before attention and before the mlp."},
+    {WORD(model, norm, norms), .kinds = OF_BLOCKS, .standard = "rms", .trait = true,
+     .help = "The normalization of attention and of the mlp."},
+    {WORD(model, norm_place, norm_places), .kinds = OF_BLOCKS, .standard = "before", .trait = true,
+     .help = "Whether norms are of a layer's input (before), of its output before it is added "
+             "to the residual stream (after), or of both."},
+    {WORD(model, norm_weights, norm_weights), .kinds = OF_BLOCKS, .standard = "standard",
+     .trait = true,
+     .help = "The parameters of norms: a scale, and of layer norms a bias (standard), a scale "
+             "alone, or none (bare)."},
+    {FIELD(model, norm_one_plus, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
+     .help = "Whether norms multiply by 1 + scale, so that scales begin at 0."},
+    {WORD(model, residual, residuals), .kinds = OF_BLOCKS, .standard = "serial", .trait = true,
+     .help = "Whether the mlp reads what attention left (serial), or both read the block's "
+             "input and are added together: beside, after one norm; beside-norms, each with a "
+             "norm of its own."},
     {INT(model, vocab, 1, INT32_MAX), .required = true, .sized = OF_PUBLISHED, .kinds = OF_TOKENS,
      .unit = "tokens", .help = "The size of the vocabulary (logical axis vocab)."},
     {WORD(model, attention_bias, attention_biases), .kinds = OF_ATTENTION & ~OF_T5,
-     .standard = "none", .help = "Which kernels of attention have a bias."},
-    {FIELD(model, qk_norm, bool), .kinds = OF_BLOCKS, .standard = "false",
+     .standard = "none", .trait = true, .help = "Which kernels of attention have a bias."},
+    {WORD(model, qk_norm, qk_norms), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
      .help = "Whether queries and keys are normalised before positions are rotated into them, "
-             "each head by itself, with a scale of head_dim (as model.norm says)."},
+             "as model.norm says: true, each head by itself, with one scale of head_dim; heads, "
+             "with a scale for each head; whole, all heads together; bare, without a scale, and "
+             "after the rotation."},
     {WORD(model, attention, attentions), .kinds = OF_SELF_ATTENTION, .standard = "fused",
      .help = "fused is one kernel, which keeps no scores; unfused is products and a softmax, "
              "whose scores are arrays of seq by seq, above the causal mask too."},
     {FIELD(model, norm_eps, number), .kinds = OF_BLOCKS | OF_T5, .max = 1, .standard = "null",
+     .trait = true,
      .help = "The number that is added to variances; null means 1e-6 for RMS norms and 1e-5 for "
              "layer norms."},
     {INT(model, window, 0, INT32_MAX), .kinds = OF_SELF_ATTENTION, .standard = "0",
-     .unit = "tokens",
+     .unit = "tokens", .trait = true,
      .help = "The sliding window of causal attention: the number of latest tokens, itself "
              "included, that a token attends to; 0 means all."},
+    {INT(model, chunk, 0, INT32_MAX), .kinds = OF_BLOCKS, .standard = "0", .unit = "tokens",
+     .trait = true,
+     .help = "The chunks of causal attention: tokens attend only to those of their own chunk of "
+             "so many; 0 means all."},
+    {FIELD(model, attention_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
+     .trait = true,
+     .help = "The factor of attention's scores; 0 means head_dim to the power of -1/2."},
+    {FIELD(model, attention_cap, amount), .kinds = OF_BLOCKS, .max = 1000000, .standard = "0",
+     .trait = true,
+     .help = "The cap of attention's scores: cap * tanh(score / cap); 0 means none."},
+    {FIELD(model, sinks, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
+     .help = "Whether each head has a learned score more, of a key without a value, so that it "
+             "may attend to nothing."},
+    {FIELD(model, embed_scale, amount), .kinds = OF_DECODERS, .max = 1000000, .standard = "0",
+     .trait = true, .help = "The factor of embedded tokens; 0 means 1."},
+    {FIELD(model, residual_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
+     .trait = true,
+     .help = "The factor of what attention and mlp add to the residual stream; 0 means 1."},
+    {FIELD(model, logit_scale, amount), .kinds = OF_DECODERS, .max = 1000000, .standard = "0",
+     .trait = true, .help = "The factor of the head's logits; 0 means 1."},
+    {FIELD(model, logit_cap, amount), .kinds = OF_DECODERS, .max = 1000000, .standard = "0",
+     .trait = true, .help = "The cap of the head's logits: cap * tanh(logit / cap); 0 means none."},
+    {FIELD(model, head_bias, bool), .kinds = OF_DECODERS, .standard = "false", .trait = true,
+     .help = "Whether the head's kernel has a bias."},
+    {INT(model, mtp, 0, 64), .kinds = OF_DECODERS, .standard = "0", .unit = "modules",
+     .help = "The number of modules that predict further tokens, one after the other: each joins "
+             "the last hidden states with the next tokens' embeddings, and has one more block."},
+    {FIELD(model, mtp_weight, amount), .kinds = OF_DECODERS, .max = 1000, .standard = "0.3",
+     .help = "The weight of the mean loss of those modules."},
     {INT(model, positions, 0, INT32_MAX), .kinds = OF_TRANSFORMER | OF(SCENARIO_GPT2),
-     .standard = "0", .unit = "tokens",
+     .standard = "0", .unit = "tokens", .trait = true,
      .help = "The number of learned position embeddings (logical axis positions), at least seq; "
              "0 means none."},
-    {FIELD(model, tied, bool), .kinds = OF_TOKENS, .standard = "false",
+    {FIELD(model, tied, bool), .kinds = OF_TOKENS, .standard = "false", .trait = true,
      .help = "Whether the head shares the embedding's table."},
     {INT(model, decoder_layers, 1, 65536), .kinds = OF_T5,
      .help = "The number of decoder layers; equal to layers by default."},
@@ -336,6 +419,20 @@ const struct option option_table[] = {
      .help = "The factor that gates are multiplied by."},
     {FIELD(moe, bias, bool), .kinds = OF_BLOCKS, .standard = "false",
      .help = "Whether a number for each expert is added to its score for the choice alone."},
+    {FIELD(moe, after, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
+     .help = "Whether gates are a softmax over the logits of the chosen experts alone."},
+    {FIELD(moe, router_bias, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
+     .help = "Whether the router's kernel has a bias."},
+    {FIELD(moe, expert_bias, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
+     .help = "Whether the experts' kernels have biases."},
+    {FIELD(moe, gates_input, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
+     .help = "Whether gates multiply the inputs of experts instead of their outputs."},
+    {FIELD(moe, shared_gate, bool), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
+     .help = "Whether the output of the shared experts is multiplied by a gate of its own, the "
+             "sigmoid of one more product."},
+    {INT(moe, shared_d_ff, 0, INT32_MAX), .kinds = OF_BLOCKS, .standard = "0", .unit = "elements",
+     .trait = true,
+     .help = "The joint width of the shared experts; 0 means shared times that of an expert."},
     {INT(moe, groups, 1, 65536), .kinds = OF_BLOCKS, .standard = "1",
      .help = "The number of groups of experts: a token chooses among groups first. A group's "
              "score is the sum of its two highest scores."},

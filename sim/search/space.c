@@ -106,7 +106,7 @@ const char *space_choice_help(enum space_choice choice)
 static bool is_decoder(enum scenario_kind kind)
 {
     return kind == SCENARIO_TRANSFORMER || kind == SCENARIO_GPT2 || kind == SCENARIO_LLAMA3 ||
-           kind == SCENARIO_MIXTRAL || kind == SCENARIO_DEEPSEEK;
+           kind == SCENARIO_MIXTRAL || kind == SCENARIO_DEEPSEEK || kind == SCENARIO_DECODER;
 }
 
 int space_init(struct space *out, const struct scenario *scenario, int64_t devices,
