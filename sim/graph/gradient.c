@@ -58,6 +58,16 @@ static void reverse_node(struct reverse *r, uint32_t node)
                    graph_op(n->op)->name);
 }
 
+/* Mark the nodes that something in `wrt` leads to: no other adjoint is computed. */
+static void mark_wanted(struct reverse *r, uint32_t loss, const uint32_t *wrt, uint32_t nwrt)
+{
+    for (uint32_t i = 0; i < nwrt; i++)
+        r->adjoints[wrt[i]].wanted = true;
+    for (uint32_t node = 0; node <= loss; node++)
+        for (uint32_t k = 0; k < r->graph->nodes[node].ninputs; k++)
+            r->adjoints[node].wanted |= r->adjoints[r->graph->nodes[node].inputs[k]].wanted;
+}
+
 static uint32_t gradient_of(struct reverse *r, uint32_t of)
 {
     struct graph *g = r->graph;
@@ -84,6 +94,7 @@ void graph_gradient(struct graph *graph, uint32_t loss, const uint32_t *wrt, uin
         return;
     }
     graph->phase = GRAPH_BACKWARD;
+    mark_wanted(&r, loss, wrt, nwrt);
     r.adjoints[loss].is = ADJOINT_ONE;
     for (uint32_t node = loss + 1; node-- > 0;)
         reverse_node(&r, node);

@@ -108,8 +108,11 @@ static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
     for (uint32_t k = 0; k < 2; k++) {
         const char *name = reverse_name(g, node, n.inputs[k]);
         struct graph_node x = g->nodes[n.inputs[k]];
-        uint32_t dy = reverse_shaped_like(g, adjoint, node, name);
+        uint32_t dy;
 
+        if (!r->adjoints[n.inputs[k]].wanted)
+            continue;
+        dy = reverse_shaped_like(g, adjoint, node, name);
         reverse_add(r, n.inputs[k],
                     graph_grouped(g, name, dy, n.inputs[1 - k], n.inputs[2], n.attr.experts.routing,
                                   n.attr.experts.slot_dim, x.dims, x.rank));

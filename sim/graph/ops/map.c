@@ -112,8 +112,9 @@ static void reverse_div(struct reverse *r, uint32_t node, uint32_t adjoint)
     db = graph_map(g, reverse_name(g, node, b), KERN_NEG, da, GRAPH_NONE, 0);
     reverse_add(r, b, reverse_product(r, db, node, node, b));
     reverse_add(r, a, reverse_sum_to(r, da, node, a));
-    if (g->err.status == SHD_OK && g->nodes[a].op == GRAPH_MAP && g->nodes[a].fn == KERN_EXP &&
-        g->nodes[a].rank == n.rank && g->nodes[b].rank < n.rank && g->nodes[a].stage == n.stage)
+    if (g->err.status == SHD_OK && r->adjoints[a].wanted && g->nodes[a].op == GRAPH_MAP &&
+        g->nodes[a].fn == KERN_EXP && g->nodes[a].rank == n.rank && g->nodes[b].rank < n.rank &&
+        g->nodes[a].stage == n.stage)
         r->adjoints[a].again = graph_map(g, g->nodes[a].name, KERN_MUL, node, b, 0);
 }
 
@@ -133,6 +134,14 @@ static void reverse_choice(struct reverse *r, uint32_t node, uint32_t adjoint)
     reverse_add(r, b, reverse_product(r, adjoint, to_b, node, b));
 }
 
+/* The derivative of a product by one operand, which reads the other. */
+static void add_product(struct reverse *r, uint32_t adjoint, uint32_t factor, uint32_t node,
+                        uint32_t operand)
+{
+    if (r->adjoints[operand].wanted)
+        reverse_add(r, operand, reverse_product(r, adjoint, factor_of(r, factor), node, operand));
+}
+
 static void reverse_binary(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph *g = r->graph;
@@ -150,8 +159,8 @@ static void reverse_binary(struct reverse *r, uint32_t node, uint32_t adjoint)
         reverse_add(r, b, reverse_sum_to(r, adjoint, node, b));
         return;
     case KERN_MUL:
-        reverse_add(r, a, reverse_product(r, adjoint, factor_of(r, b), node, a));
-        reverse_add(r, b, reverse_product(r, adjoint, factor_of(r, a), node, b));
+        add_product(r, adjoint, b, node, a);
+        add_product(r, adjoint, a, node, b);
         return;
     case KERN_DIV:
         reverse_div(r, node, adjoint);

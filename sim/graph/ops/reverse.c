@@ -40,7 +40,7 @@ void reverse_add(struct reverse *r, uint32_t into, uint32_t contribution)
     struct adjoint *a = &r->adjoints[into];
     uint32_t stage = r->graph->stage;
 
-    if (contribution == GRAPH_NONE)
+    if (contribution == GRAPH_NONE || !a->wanted)
         return;
     r->graph->stage = stage_of_sum(r, into, contribution);
     say_gradient_of(r->graph, contribution, into);
@@ -60,6 +60,8 @@ void reverse_add_one(struct reverse *r, uint32_t into)
 {
     struct adjoint *a = &r->adjoints[into];
 
+    if (!a->wanted)
+        return;
     if (a->is == ADJOINT_ZERO)
         a->is = ADJOINT_ONE;
     else if (a->is == ADJOINT_NODE)
@@ -137,7 +139,7 @@ uint32_t reverse_sum_to(struct reverse *r, uint32_t contribution, uint32_t node,
     uint32_t keep[GRAPH_RANK_MAX], nkeep = 0;
     double times;
 
-    if (g->err.status != SHD_OK)
+    if (g->err.status != SHD_OK || !r->adjoints[operand].wanted)
         return GRAPH_NONE;
     times = times_broadcast(g, node, operand, contribution, GRAPH_NONE);
     for (uint32_t d = 0; d < g->nodes[contribution].rank; d++)
@@ -156,7 +158,7 @@ uint32_t reverse_product(struct reverse *r, uint32_t adjoint, uint32_t factor, u
     uint32_t keep[GRAPH_RANK_MAX], nkeep = 0, nsummed = 0;
     double times;
 
-    if (g->err.status != SHD_OK)
+    if (g->err.status != SHD_OK || !r->adjoints[operand].wanted)
         return GRAPH_NONE;
     times = times_broadcast(g, node, operand, adjoint, factor);
     for (uint32_t d = 0; d < g->nodes[operand].rank; d++) {
@@ -186,6 +188,8 @@ void reverse_by_ids(struct reverse *r, uint32_t node, uint32_t adjoint, enum gra
     struct graph_node grad = graph_like(r->graph, op, n.inputs[0]);
     const char *name = reverse_name(r->graph, node, n.inputs[0]);
 
+    if (!r->adjoints[n.inputs[0]].wanted)
+        return;
     grad.attr = n.attr;
     grad.ninputs = 2;
     grad.inputs[0] = n.inputs[1];

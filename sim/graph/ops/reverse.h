@@ -14,6 +14,8 @@
 struct adjoint {
     enum { ADJOINT_ZERO, ADJOINT_ONE, ADJOINT_NODE } is;
     uint32_t node;
+    bool wanted;    /* something that a gradient is asked for is among the node's operands, theirs,
+                       and so on, or is the node itself */
     uint32_t again; /* a backward node that recomputes the forward node's value, which need not
                        be kept then; 0: none */
 };
@@ -23,7 +25,8 @@ struct reverse {
     struct adjoint *adjoints; /* of each forward node */
 };
 
-/* Add to the adjoint of a node; GRAPH_NONE (a failed build) adds nothing. */
+/* Add to the adjoint of a node; GRAPH_NONE (a failed build, or a contribution that is not wanted)
+ * adds nothing. */
 void reverse_add(struct reverse *r, uint32_t into, uint32_t contribution);
 
 /* Add the constant 1 to the adjoint of a node. */
@@ -41,7 +44,8 @@ uint32_t reverse_shaped_like(struct graph *graph, uint32_t node, uint32_t like, 
 /* The node that the backward phase reads in place of a forward value. */
 uint32_t reverse_value(const struct reverse *r, uint32_t node);
 
-/* Sum a contribution over the dimensions of `node` that its operand lacks. */
+/* Sum a contribution over the dimensions of `node` that its operand lacks.  Here and below,
+ * GRAPH_NONE for an operand whose adjoint is not wanted. */
 uint32_t reverse_sum_to(struct reverse *r, uint32_t contribution, uint32_t node, uint32_t operand);
 
 /* adjoint * factor, summed over all but the operand's dimensions by one op. */
