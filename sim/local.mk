@@ -307,6 +307,8 @@ libsim_la_SOURCES = \
 	%D%/graph/graph.h \
 	%D%/graph/layer_name.c \
 	%D%/graph/layer_name.h \
+	%D%/graph/layers/adapter.c \
+	%D%/graph/layers/adapter.h \
 	%D%/graph/layers/attention.c \
 	%D%/graph/layers/attention.h \
 	%D%/graph/layers/block.c \
@@ -367,6 +369,8 @@ libsim_la_SOURCES = \
 	%D%/graph/optimizer/training.h \
 	%D%/graph/pad.c \
 	%D%/graph/pad.h \
+	%D%/graph/rebuild.c \
+	%D%/graph/rebuild.h \
 	%D%/graph/recompute.c \
 	%D%/graph/recompute.h \
 	%D%/graph/stage_copies.c \
@@ -609,6 +613,8 @@ libsim_la_SOURCES = \
 	%D%/kern/slots.c \
 	%D%/kern/topk.c \
 	%D%/kern/window.c \
+	%D%/model/adapters.c \
+	%D%/model/adapters.h \
 	%D%/model/array_content.c \
 	%D%/model/calls.c \
 	%D%/model/elementwise.c \
@@ -957,6 +963,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/partition_axis_value.c \
 	%D%/scenario/partition_axis_value.h \
 	%D%/scenario/path_values.c \
+	%D%/scenario/patterns_value.c \
 	%D%/scenario/published.c \
 	%D%/scenario/published.h \
 	%D%/scenario/published_config.c \

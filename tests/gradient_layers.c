@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "gradient_check.h"
+#include "graph/layers/adapter.h"
 #include "graph/layers/block.h"
 #include "graph/layers/latent_attention.h"
 #include "graph/layers/moe.h"
@@ -294,6 +295,19 @@ static uint32_t build_transpose(struct maker *m, const void *arg)
     return squares(m, graph_transpose(m->graph, "turned", x, dims, rank));
 }
 
+/* x[b, c, d] times w[d, e, f] with an adapter of rank 2, of which x and one kernel are checked;
+ * with the kernel first. */
+static uint32_t build_adapter(struct maker *m, const void *arg)
+{
+    bool first = variant_of(arg) & 1, second = variant_of(arg) & 2;
+    uint32_t x = checked_leaf(m, "bcd"), w = leaf(m, "kernel", "def"), y;
+    uint32_t a = second ? leaf(m, "lora_a", "da") : checked_leaf(m, "da");
+    uint32_t b = second ? checked_leaf(m, "aef") : leaf(m, "lora_b", "aef");
+
+    y = einsum(m, first ? w : x, first ? x : w, "bcef");
+    return layer_adapter(m->graph, y, first ? 0 : 1, a, b, 1.5);
+}
+
 /* A weight of three dimensions that is not checked; two of the dimensions have no letter. */
 static uint32_t weight(struct maker *m, const char *name, uint32_t a, uint32_t b, uint32_t c)
 {
@@ -501,6 +515,9 @@ static const struct op_case ops[] = {
     {"an array after itself", build_doubled, 0},
     {"halves exchanged", build_halves, 0},
     {"transposition", build_transpose, 0},
+    {"adapter: input and first kernel", build_adapter, 0},
+    {"adapter: input and second kernel", build_adapter, 2},
+    {"adapter of a product with the kernel first", build_adapter, 1},
     {"block: RMS norms, gelu", build_block, 0},
     {"block: layer norms, gelu", build_block, 1},
     {"block: RMS norms, gated, rope", build_block, 6},

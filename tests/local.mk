@@ -378,6 +378,7 @@ test_scripts = \
 	%D%/import_rules.sh \
 	%D%/init.sh \
 	%D%/lint.sh \
+	%D%/lora.sh \
 	%D%/manual.sh \
 	%D%/memory_formulas.sh \
 	%D%/memory_kinds.sh \

@@ -170,6 +170,9 @@ def more_options(rng, scenario, mesh, kind):
     for key, values in (
             ("recompute", ["none", "selective", "full", [".*"], {"kind": "full", "every": 2}]),
             ("placement", ["follow", "search"]), ("price", ["bytes", "time"]),
+            ("frozen", [[], ["o/kernel"], [".*"]]),
+            ("lora", [{"rank": 2, "targets": ["kernel"]}, {"rank": 3, "targets": ["up/kernel"]},
+                      {"rank": 4, "alpha": 8, "targets": [".*"], "start": "random"}]),
             ("rules", ["params", "auto"]), ("seed", [0, 7, 2 ** 40]),
             ("hardware", [None, "h100-sxm", "tpu-v4"]), ("constraints", [[], [[
                 "mlp/out", spec(rng, mesh, 3)]]]),

@@ -1,7 +1,7 @@
 /* Tests random training steps that combine stages and schedules, microbatches, tensor, data,
- * context and expert parallelism, ZeRO, types, recomputation, documents, expert workloads, and
- * padded sizes: each is executed, has the numbers of the unsharded and unpadded computation, and
- * has the figures of its plan, to the byte.
+ * context and expert parallelism, ZeRO, types, recomputation, documents, expert workloads, padded
+ * sizes, adapters and frozen parameters: each is executed, has the numbers of the unsharded and
+ * unpadded computation, and has the figures of its plan, to the byte.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -227,6 +227,20 @@ static void add_layout(struct text *t, const struct drawn *d)
         text_add(t, "constraints: [['(/out|residual)', [null, tp]]]\n");
 }
 
+/* Add adapters beside some kernels, or frozen parameters. */
+static void add_frozen(struct text *t, const struct drawn *d)
+{
+    static const char *const targets[] = {"attn/(q|v)/", "attn/o", "(up|down)/kernel", "kernel"};
+
+    if (one_in(6))
+        text_addf(t, "frozen: [%s]\n", one_in(2) ? "embed/table" : "attn");
+    if (!one_in(3))
+        return;
+    text_addf(t, "lora: {rank: %u, alpha: %u, targets: [%s%s], start: %s}\n", 1 + below(6),
+              1 + below(4), targets[below(4)], d->layers > 1 && one_in(3) ? ", layers/1/attn" : "",
+              one_in(4) ? "zeros" : "random");
+}
+
 static void test_case(uint32_t i)
 {
     struct text text = TEXT_INIT;
@@ -242,6 +256,7 @@ static void test_case(uint32_t i)
     add_model(&text, &drawn);
     add_optimizer(&text);
     add_layout(&text, &drawn);
+    add_frozen(&text, &drawn);
     snprintf(what, sizeof what, "case %u", i);
     good = tried_init(&tried, text_get(&text), text.length);
     if (good)

@@ -105,6 +105,8 @@ static const char full[] = "version: 1\n"
                            "algorithms: {all-reduce: ring}\n"
                            "limits: {memory: 1.5MiB}\n"
                            "transfers: {rate: 1.5 MB/s, latency: 0}\n"
+                           "frozen: [norm, 'up.*']\n"
+                           "lora: {rank: 4, alpha: 16, targets: [down], start: zeros}\n"
                            "placement: search\n"
                            "hardware: h100-sxm\n"
                            "price: time\n"
@@ -681,10 +683,12 @@ static void test_print(void)
            "  weight_decay: 0.0\n  momentum: 0.0\n  clip: 0.0\n"
            "types:\n  parameters: compute\n  gradients: parameters\n  moments: parameters\n"
            "  reduce: parameters\nloss_scale:\n  kind: none\n  initial: 65536\n"
-           "  growth_interval: 2000\nzero:\n  stage: 0\n  axis: null\n"
+           "  growth_interval: 2000\nfrozen: []\nlora:\n  rank: 0\n  alpha: null\n  targets: []\n"
+           "  start: model\nzero:\n  stage: 0\n  axis: null\n"
            "  layout: flat\n  reshard_after_forward: default\n  prefetch: 1\n"
            "pipeline:\n  axis: null\n  schedule: '1F1B'\n  stages_per_rank: 0\n  layers: null\n"
-           "  place: []\nrecompute: none\ngathered: again\nhardware: null\nslices: 1\nplacement: follow\nuneven: refuse\nprice: bytes\nrules: params\nparams: []\naxes: {}\n"
+           "  place: []\nrecompute: none\ngathered: again\nhardware: null\nslices: 1\nplacement: "
+           "follow\nuneven: refuse\nprice: bytes\nrules: params\nparams: []\naxes: {}\n"
            "partition_axis: null\nconstraints: []\nalgorithms: {}\n"
            "straggler:\n  device: 0\n  compute: null\n  links: null\nlimits:\n  memory: null\n"
            "transfers:\n  rate: 200GB/s\n  latency: 5us\n"
@@ -789,6 +793,13 @@ static const struct {
     {"optimizer", HEAD "optimizer: {kind: adam}\n",
      "5:19: error: optimizer.kind is 'adam'; expected one of none, sgd, adamw; did you mean "
      "'adamw'"},
+    {"adapters beside nothing", HEAD "lora: {rank: 4}\n",
+     "error: adapters of rank 4 beside no kernel; expected a list of patterns"},
+    {"adapters of no rank", HEAD "lora: {targets: [up]}\n",
+     "5:17: error: adapters of no rank; expected lora.rank, from 1"},
+    {"a pattern alone", HEAD "frozen: up\n",
+     "5:9: error: frozen is 'up'; expected a list of patterns, such as [attn/q, mlp/.*]"},
+    {"a bad pattern", HEAD "frozen: ['(']\n", "5:10: error: "},
     {"masters without update", HEAD "types: {parameters: float64}\n",
      "5:21: error: masters of parameters for a step without update; expected an optimizer and st"},
     {"masters of what", HEAD "types: {parameters: parameters}\n",
@@ -824,18 +835,22 @@ static const struct {
      "5:18: error: an order of tokens on ranks without an axis; expected context.axis"},
     {"no such method", HEADS "context: {axis: tp, method: rings}\n",
      "5:29: error: context.method is 'rings'; expected one of gather, ring"},
-    {"zigzag pieces", "version: 1\n" MESH
+    {"zigzag pieces",
+     "version: 1\n" MESH
      "model: {kind: attention, d_model: 64, heads: 4}\nbatch: {size: 8, seq: 60}\n"
      "context: {axis: tp, order: zigzag}\n",
      "4:23: error: a sequence of 60 tokens is not 8 equal pieces, of which zigzag gives each rank"},
-    {"ring pieces", "version: 1\n" MESH
+    {"ring pieces",
+     "version: 1\n" MESH
      "model: {kind: attention, d_model: 64, heads: 4}\nbatch: {size: 8, seq: 62}\n"
      "context: {axis: tp, method: ring}\n",
      "4:23: error: a sequence of 62 tokens is not 4 equal pieces\n"},
-    {"ring of t5", "version: 1\n" MESH BATCH "model: {size: t5-small}\n"
+    {"ring of t5",
+     "version: 1\n" MESH BATCH "model: {size: t5-small}\n"
      "context: {axis: tp, method: ring}\n",
      "5:17: error: context.axis is not an option of a model of kind t5"},
-    {"window of all", "version: 1\n" MESH BATCH
+    {"window of all",
+     "version: 1\n" MESH BATCH
      "model: {kind: attention, d_model: 64, heads: 4, causal: false, window: 8}\n",
      "4:72: error: a window of the last 8 tokens for attention that is not causal"},
     {"documents of other length", HEADS "context: {documents: [60, 5]}\n",
@@ -858,7 +873,8 @@ static const struct {
      "7:15: error: zero of stage 2 without an axis; expected zero.axis, a mesh axis"},
     {"zero over no axis", HEAD TRAIN UPDATE "zero: {stage: 2, axis: dq}\n",
      "7:24: error: axis 'dq' is not in the mesh (dp=2, tp=4); did you mean 'dp'?"},
-    {"a word of FSDP", HEAD TRAIN UPDATE "zero: {stage: 3, axis: dp, reshard_after_forward: often}\n",
+    {"a word of FSDP",
+     HEAD TRAIN UPDATE "zero: {stage: 3, axis: dp, reshard_after_forward: often}\n",
      "7:51: error: zero.reshard_after_forward is 'often'; expected default, always, never, or a "
      "number of neighbours"},
     {"no neighbours", HEAD TRAIN UPDATE "zero: {stage: 3, axis: dp, reshard_after_forward: 0}\n",
@@ -987,9 +1003,11 @@ static const struct {
      "4:34: error: model.scale is '1/0'"},
     {"sequences beyond the positions",
      "version: 1\n" MESH "batch: {size: 8, seq: 1025}\nmodel: {size: gpt2-small}\n",
-     "3:23: error: sequences of 1025 tokens, but the model has learned positions for 1024; expected "
+     "3:23: error: sequences of 1025 tokens, but the model has learned positions for 1024; "
+     "expected "
      "batch.seq of at most as many"},
-    {"buckets that do not divide", "version: 1\n" MESH BATCH "model: {size: t5-small, buckets: 6}\n",
+    {"buckets that do not divide",
+     "version: 1\n" MESH BATCH "model: {size: t5-small, buckets: 6}\n",
      "4:34: error: 6 buckets; expected a multiple of 4"},
     {"a distance within the buckets",
      "version: 1\n" MESH BATCH "model: {size: t5-small, distance: 16}\n",
@@ -1065,9 +1083,11 @@ static const struct {
      "5:18: error: limits.memory: '12 parsecs' is not a valid size; expected a number and B, KiB"},
     {"memory list", HEAD "limits: {memory: []}\n", "5:18: error: limits.memory is a list; expecte"},
     {"memory too large", HEAD "limits: {memory: 16EiB}\n", "5:18: error: limits.memory: size '16E"},
-    {"memory negative", HEAD "limits: {memory: -1}\n", "5:18: error: limits.memory: '-1' is not a v"},
+    {"memory negative", HEAD "limits: {memory: -1}\n",
+     "5:18: error: limits.memory: '-1' is not a v"},
     {"rate", HEAD "transfers: {rate: 5GB}\n",
-     "5:19: error: transfers.rate: '5GB' is not a valid rate; expected a number and B/s, MB/s, GB/s"},
+     "5:19: error: transfers.rate: '5GB' is not a valid rate; expected a number and B/s, MB/s, "
+     "GB/s"},
     {"rate 0", HEAD "transfers: {rate: 0GB/s}\n",
      "5:19: error: transfers.rate is '0GB/s'; expected a rate such as 200GB/s, above 0"},
     {"rate list", HEAD "transfers: {rate: [1]}\n", "5:19: error: transfers.rate is a list; expect"},

@@ -153,5 +153,5 @@ bool export_wants_gradient(const struct graph *graph, uint32_t node)
             return true;
         updates |= graph->outputs[i].kind == GRAPH_NEXT;
     }
-    return updates && graph->nodes[node].op == GRAPH_PARAM;
+    return updates && graph->nodes[node].op == GRAPH_PARAM && !graph->nodes[node].frozen;
 }

@@ -131,6 +131,9 @@ static int check_rest(struct export_job *c)
 {
     const struct scenario *s = c->source;
 
+    if (s->lora.rank > 0 || s->frozen.n > 0)
+        return refuse(c, "option for adapters and frozen parameters here; expected no lora and no "
+                         "frozen");
     if (c->roles.zero == 3 && s->zero.stage == 3 && s->zero.reshard > SCENARIO_RESHARD_DEFAULT)
         return refuse(
             c, "sharded parameters that stay gathered; expected zero.reshard_after_forward always");

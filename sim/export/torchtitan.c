@@ -169,6 +169,8 @@ static int check_rest(struct export_job *j)
     else if (s->recompute.kind == SCENARIO_RECOMPUTE_SELECTIVE)
         what = "recomputation of attention alone (its 'selective' saves products); expected "
                "recompute none or full";
+    else if (s->lora.rank > 0 || s->frozen.n > 0)
+        what = "option for adapters and frozen parameters here; expected no lora and no frozen";
     else if (s->context.documents.mean > 0 || s->context.documents.nlengths > 0)
         what = "lengths of packed documents; expected no context.documents";
     else if (j->roles.size[EXPORT_CONTEXT] > 1 && s->context.order != SCENARIO_ZIGZAG)

@@ -152,6 +152,10 @@ struct graph_node {
     struct kern_source source;         /* GRAPH_INPUT, GRAPH_PARAM */
     bool unread;                       /* computed even if no node reads it */
     bool stop_gradient;                /* no gradient passes to the operands */
+    bool frozen;                       /* GRAPH_PARAM: not learned: no gradient, no update */
+    const char *base;                  /* GRAPH_PARAM: the name of the parameter, an earlier node,
+                                          that it adapts and whose dimensions it has, beside some
+                                          of its own; NULL: none */
     uint32_t gradient_of;              /* the forward node whose gradient, or part of it, this
                                           node is */
     uint32_t state_of;                 /* GRAPH_INPUT: the parameter whose optimizer state the

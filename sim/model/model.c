@@ -10,6 +10,7 @@
 
 #include "graph/gradient.h"
 #include "graph/optimizer/training.h"
+#include "model/adapters.h"
 #include "model/token_order.h"
 #include "model/pipeline.h"
 #include "model/recompute_marks.h"
@@ -65,7 +66,7 @@ void model_add_backward(struct graph *g, uint64_t seed)
     }
     grads = wrt + nforward;
     for (uint32_t n = 0; n < nforward; n++)
-        if (g->nodes[n].op == GRAPH_PARAM ||
+        if ((g->nodes[n].op == GRAPH_PARAM && !g->nodes[n].frozen) ||
             (g->nodes[n].op == GRAPH_INPUT && g->nodes[n].dtype != SHD_I32))
             wrt[nwrt++] = n;
     loss = add_loss(g, seed);
@@ -103,10 +104,10 @@ static void convert_outputs(struct graph *g, enum shd_dtype dtype)
             g->outputs[o].node = graph_convert(g, "loss/out", dtype, g->outputs[o].node);
 }
 
-static bool has_params(const struct graph *g)
+static bool learns(const struct graph *g)
 {
     for (uint32_t node = 0; node < g->nnodes; node++)
-        if (g->nodes[node].op == GRAPH_PARAM)
+        if (g->nodes[node].op == GRAPH_PARAM && !g->nodes[node].frozen)
             return true;
     return false;
 }
@@ -149,7 +150,7 @@ static void add_update(struct graph *g, const struct scenario *scenario, struct 
 
     if (g->err.status != SHD_OK)
         return;
-    if (!has_params(g)) {
+    if (!learns(g)) {
         graph_fail(g, SHD_EINVAL, "the model has no parameters to update");
         return;
     }
@@ -229,9 +230,16 @@ static void describe_types(struct text *out, const struct scenario *s)
                   s->loss_scale.kind == SCENARIO_DYNAMIC_LOSS_SCALE ? " at first" : "");
 }
 
+static void describe_lora(struct text *out, const struct scenario_lora *lora)
+{
+    if (lora->rank > 0)
+        text_addf(out, "; adapters of rank %lld", (long long)lora->rank);
+}
+
 void model_describe(struct text *out, const struct scenario *scenario)
 {
     find_kind(scenario->model.kind)->describe(out, scenario);
+    describe_lora(out, &scenario->lora);
     if (!scenario->step.update)
         text_add(out, scenario->step.backward ? "; forward and backward" : "; forward");
     else
@@ -254,6 +262,8 @@ int model_graph(struct graph **out, const struct scenario *scenario, struct diag
         return SHD_ENOMEM;
     }
     find_kind(scenario->model.kind)->build(g, scenario, diag);
+    if (diag->nerrors == before)
+        model_adapt(g, scenario, diag);
     if (diag->nerrors == before)
         add_phases(g, scenario, diag);
     status = graph_status(g, &err);

@@ -7,6 +7,7 @@
 #include "model/rule_match.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int match_init(struct match *out, const struct scenario_rule *rules, size_t nrules,
                struct diag *diag)
@@ -44,22 +45,46 @@ void match_fini(struct match *match)
     free(match->winner);
 }
 
+const char *match_last_parts(const char *name, const char *pattern)
+{
+    const char *at = name + strlen(name);
+    size_t nslashes = 0;
+
+    for (; *pattern; pattern++)
+        nslashes += *pattern == '/';
+    for (; at > name; at--)
+        if (at[-1] == '/' && nslashes-- == 0)
+            break;
+    return at;
+}
+
+int match_test(bool *out, const struct match *match, const struct scenario_rule *rule,
+               const char *name, struct diag *diag)
+{
+    struct shd_regex_match at;
+    struct shd_error err;
+    int status = shd_regex_search(&at, match->compiled[rule - match->rules], name, &err);
+
+    if (status != SHD_OK)
+        diag_failure(diag, rule->place, status, "'%.100s' in '%.100s': %s", rule->pattern, name,
+                     err.text);
+    else
+        *out = at.found;
+    return status;
+}
+
 int match_find(const struct scenario_rule **out, struct match *m, const char *name,
                struct diag *diag)
 {
     size_t first = m->nrules;
 
     for (size_t r = 0; r < m->nrules; r++) {
-        struct shd_regex_match at;
-        struct shd_error err;
-        int status = shd_regex_search(&at, m->compiled[r], name, &err);
+        bool found = false;
+        int status = match_test(&found, m, &m->rules[r], name, diag);
 
-        if (status != SHD_OK) {
-            diag_failure(diag, m->rules[r].place, status, "'%.100s' in '%.100s': %s",
-                         m->rules[r].pattern, name, err.text);
+        if (status != SHD_OK)
             return status;
-        }
-        if (!at.found)
+        if (!found)
             continue;
         if (first == m->nrules)
             first = r;

@@ -36,4 +36,13 @@ void match_fini(struct match *match);
 SHD_MUST_CHECK int match_find(const struct scenario_rule **out, struct match *match,
                               const char *name, struct diag *diag);
 
+/* Whether a rule, one of match_init()'s, matches a name; records nothing.  Errors as match_find().
+ */
+SHD_MUST_CHECK int match_test(bool *out, const struct match *match,
+                              const struct scenario_rule *rule, const char *name,
+                              struct diag *diag);
+
+/* The last components of a name, as many as a pattern has: what to compare a misspelling with. */
+const char *match_last_parts(const char *name, const char *pattern);
+
 #endif /* MODEL_RULE_MATCH_H */

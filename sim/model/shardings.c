@@ -1,6 +1,7 @@
 /* The shardings that a scenario requests for the arrays of its graph.
  *
- * Parameters follow the first rule whose pattern matches their name, or their shapes; optimizer
+ * Parameters follow the first rule whose pattern matches their name, or their shapes, adapters the
+ * parameter that they adapt, unless a rule is for them; optimizer
  * state is sharded like its parameter, unless a rule for "opt/" says otherwise; ZeRO cuts both
  * further.  Inputs follow the logical axes of their dimensions.  A constraint applies to the
  * constraint nodes of its name; the cotangent there is sharded like the value.
@@ -174,6 +175,57 @@ static void bind_logical(struct binding *b, uint32_t node)
     b->out->nodes[node] = s;
 }
 
+/* The parameter that an adapter belongs to, made shortly before it. */
+static uint32_t base_of(const struct binding *b, uint32_t node)
+{
+    const char *base = b->graph->nodes[node].base;
+    uint32_t n = node;
+
+    while (n > 0 && (b->graph->nodes[n].op != GRAPH_PARAM || strcmp(b->graph->nodes[n].name, base)))
+        n--;
+    return n;
+}
+
+/* Shard an adapter as its base along the dimensions that the base has, too, without ZeRO's axes. */
+static void bind_as_base(struct binding *b, uint32_t node)
+{
+    const struct graph_node *n = &b->graph->nodes[node];
+    uint32_t base = base_of(b, node);
+    const struct graph_node *like = &b->graph->nodes[base];
+    struct shd_sharding *s = &b->out->storage[node];
+
+    if (!b->out->nodes[base])
+        return;
+    shd_sharding_init(s, b->mesh, n->rank);
+    for (uint32_t d = 0; d < n->rank; d++) {
+        uint32_t from = graph_place(like, n->dims[d]);
+
+        for (uint32_t a = 0; from < like->rank && a < b->out->nodes[base]->dims[from].naxes; a++) {
+            uint8_t axis = b->out->nodes[base]->dims[from].axes[a];
+
+            if (!(b->out->stored[base] >> axis & 1))
+                s->dims[d].axes[s->dims[d].naxes++] = axis;
+        }
+    }
+    b->out->rules[node] = b->out->rules[base];
+    b->out->nodes[node] = s;
+}
+
+/* Find the rule of a parameter.  A rule that is found in the name of an adapter's base as well is
+ * the base's, and the adapter gets none. */
+static int find_rule(const struct scenario_rule **rule, const struct binding *b,
+                     struct match *params, const struct graph_node *n)
+{
+    bool of_base = false;
+    int status = match_find(rule, params, n->name, b->diag);
+
+    if (status == SHD_OK && n->base && *rule)
+        status = match_test(&of_base, params, *rule, n->base, b->diag);
+    if (of_base)
+        *rule = NULL;
+    return status;
+}
+
 /* Whether a rule is for optimizer state. */
 static bool is_of_state(const struct scenario_rule *rule)
 {
@@ -281,11 +333,11 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
         const struct graph_node *n = &b->graph->nodes[node];
         const struct scenario_rule *rule = NULL;
 
-        if (n->op == GRAPH_PARAM && b->scenario->rules == SCENARIO_RULES_AUTO) {
+        if (n->op == GRAPH_PARAM && b->scenario->rules == SCENARIO_RULES_AUTO && !n->base) {
             bind_auto(b, node);
         } else if (n->op == GRAPH_PARAM) {
-            status = match_find(&rule, params, n->name, b->diag);
-            if (status == SHD_OK && !rule && nunmatched++ == 0)
+            status = find_rule(&rule, b, params, n);
+            if (status == SHD_OK && !rule && !n->base && nunmatched++ == 0)
                 unmatched = n->name;
         } else if (is_state(n)) {
             status = match_find(&rule, params, n->name, b->diag);
@@ -296,6 +348,8 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
         }
         if (rule)
             bind_rule(b, node, rule);
+        else if (n->base)
+            bind_as_base(b, node);
         else if (is_state(n))
             bind_state(b, node);
         else if (n->op == GRAPH_INPUT)
@@ -307,20 +361,6 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
     }
     report_unmatched(b, unmatched, nunmatched);
     return status;
-}
-
-/* The last components of a name, as many as the pattern has. */
-static const char *last_parts(const char *name, const char *pattern)
-{
-    const char *at = name + strlen(name);
-    size_t nslashes = 0;
-
-    for (; *pattern; pattern++)
-        nslashes += *pattern == '/';
-    for (; at > name; at--)
-        if (at[-1] == '/' && nslashes-- == 0)
-            break;
-    return at;
 }
 
 /* Report patterns that match no name.  The author of the rule may not know the model's names, so
@@ -343,7 +383,7 @@ static void report_unused(const struct binding *b, const struct match *set, bool
             if (of_params ? n->op != GRAPH_PARAM && !is_state(n)
                           : is_state(n) || (n->op != GRAPH_CONSTRAINT && n->op != GRAPH_INPUT))
                 continue;
-            nearest_add(&near, last_parts(n->name, pattern));
+            nearest_add(&near, match_last_parts(n->name, pattern));
             if (!example || n->op == GRAPH_CONSTRAINT)
                 example = n->name;
         }

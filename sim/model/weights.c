@@ -56,12 +56,9 @@ static uint32_t kernel(struct graph *g, const struct scenario *s, const char *la
     return weights_param(g, s, graph_text(g, "%s/%s", layer, part), dims, rank, nsummed);
 }
 
-/* Whether a model starts from published initial values.  Presets that are no published model get
- * random numbers everywhere, so that a misplaced element shows; published models start as they were
- * trained: scales 1, biases 0, and tables with the published deviation. */
-static bool is_published(const struct scenario *s)
+bool weights_is_published(const struct scenario *scenario)
 {
-    switch (s->model.kind) {
+    switch (scenario->model.kind) {
     case SCENARIO_GPT2:
     case SCENARIO_LLAMA3:
     case SCENARIO_MIXTRAL:
@@ -79,7 +76,7 @@ static uint32_t vector(struct graph *g, const struct scenario *s, const char *na
 {
     struct kern_source source = model_source(s->seed, name, spread);
 
-    if (is_published(s))
+    if (weights_is_published(s))
         source = (struct kern_source){.offset = standard};
     return graph_param(g, name, s->model.dtype, dims, rank, source);
 }
@@ -112,7 +109,7 @@ uint32_t weights_table(struct graph *graph, const struct scenario *scenario, con
 {
     const uint32_t dims[2] = {rows, embed};
     double deviation = scenario->model.kind == SCENARIO_T5 ? 1 : 0.02;
-    double spread = is_published(scenario) ? deviation * sqrt(12) : 2;
+    double spread = weights_is_published(scenario) ? deviation * sqrt(12) : 2;
 
     return graph_param(graph, name, scenario->model.dtype, dims, 2,
                        model_source(scenario->seed, name, spread));

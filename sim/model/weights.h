@@ -34,6 +34,10 @@ uint32_t weights_norm(struct graph *graph, const struct scenario *scenario, cons
 
 struct weights_dims weights_dims(struct graph *graph, const struct scenario *scenario);
 
+/* Whether a model starts from published initial values: scales 1, biases 0, and tables with the
+ * published deviation.  Others get random numbers everywhere, so that a misplaced element shows. */
+bool weights_is_published(const struct scenario *scenario);
+
 /* One parameter, scaled so that products summed over its first `nsummed` dimensions keep the
  * variance of the other operand. nsummed 0: a vector that scales or is added. */
 uint32_t weights_param(struct graph *graph, const struct scenario *scenario, const char *name,

@@ -97,5 +97,6 @@ int emit_add_version(struct emit *e, uint32_t node, uint32_t sharding, struct sp
         return status;
     e->program->buffers[*buffer].stored = n->stored;
     e->program->buffers[*buffer].use = use_of(e, node);
+    e->program->buffers[*buffer].frozen = n->frozen;
     return emit_keep_version(e, node, sharding, *buffer, spot);
 }

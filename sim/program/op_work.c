@@ -86,7 +86,7 @@ void program_work(struct program_work *out, const struct program *program)
         work_along(&out->axes[a], program, (uint8_t)a);
 }
 
-double program_parameters(const struct program *program)
+static double count_parameters(const struct program *program, bool frozen)
 {
     double all = 0;
 
@@ -94,9 +94,21 @@ double program_parameters(const struct program *program)
         const struct program_buffer *b = &program->buffers[i];
         double elements = 1;
 
+        if (!b->argument || b->use != PROGRAM_PARAMETERS || (b->frozen && !frozen))
+            continue;
         for (uint32_t d = 0; d < b->rank; d++)
             elements *= (double)b->held[d];
-        all += b->argument && b->use == PROGRAM_PARAMETERS ? elements : 0;
+        all += elements;
     }
     return all;
+}
+
+double program_parameters(const struct program *program)
+{
+    return count_parameters(program, true);
+}
+
+double program_learned(const struct program *program)
+{
+    return count_parameters(program, false);
 }

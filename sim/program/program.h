@@ -69,6 +69,7 @@ struct program_buffer {
     uint32_t first_op, last_op; /* the op that writes it, and the op after which it is freed;
                                    `nops`: never freed */
     bool argument;              /* filled before the step begins */
+    bool frozen;                /* a parameter that no step changes */
     uint32_t over; /* argument whose memory it reuses, overwriting a value that the next step
                       does not need; else PROGRAM_NONE */
 };
@@ -494,8 +495,9 @@ struct program_memory_watch {
 void program_memory_walk(const struct program *program, uint32_t rank,
                          const struct program_memory_watch *watch);
 
-/* Elements of all parameters, as whole arrays. */
+/* Elements of all parameters, as whole arrays; and of those that are learned. */
 double program_parameters(const struct program *program);
+double program_learned(const struct program *program);
 
 /* The rank with the highest peak memory, and its bytes. */
 uint32_t program_peak_rank(const struct program *program);

@@ -28,6 +28,19 @@ static void write_mesh(struct json_out *out, const struct shd_mesh *mesh)
     json_out_key_int(out, "devices", shd_mesh_size(mesh));
 }
 
+/* The numbers of parameters, if some are frozen. */
+static void write_learned(struct json_out *out, const struct program *program)
+{
+    double all = program_parameters(program), learned = program_learned(program);
+
+    if (learned == all)
+        return;
+    json_out_key_flat_object(out, "parameters");
+    json_out_key_uint(out, "all", (uint128)all);
+    json_out_key_uint(out, "learned", (uint128)learned);
+    json_out_end_object(out);
+}
+
 static void write_row(struct json_out *out, const struct traffic_row *row)
 {
     json_out_begin_object(out);
@@ -420,6 +433,7 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
     json_out_key_string(out, "strategy", result->strategy);
     json_out_key_string(out, "mode", r->mode == RECORD_PLANNED ? "plan" : "execute");
     write_mesh(out, r->program->asked_mesh);
+    write_learned(out, r->program);
     json_out_key(out, "figures");
     figures_json_all(out, &figures);
     status = write_traffic(out, &traffic, r);

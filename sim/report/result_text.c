@@ -31,6 +31,25 @@
  * loss. */
 #define REPEATED_TOLD 0.0005
 
+/* Say how many of the parameters are learned, if some are frozen. */
+static void print_learned(const struct result *result, struct text *out)
+{
+    const struct program *program = result->record->program;
+    double all = program_parameters(program), learned = program_learned(program);
+    struct text line = TEXT_INIT;
+
+    if (learned == all)
+        return;
+    text_addf(&line,
+              "%s of %s parameters, %.3g %%; the others are frozen: they have no gradients and no "
+              "optimizer state",
+              units_print_count((uint128)learned).text, units_print_count((uint128)all).text,
+              100 * learned / all);
+    text_add(out, "  learned   ");
+    para_print(out, result->columns, 12, text_get(&line));
+    text_drop(out, &line);
+}
+
 static void print_head(const struct result *result, struct text *out)
 {
     const struct record *r = result->record;
@@ -47,6 +66,7 @@ static void print_head(const struct result *result, struct text *out)
     text_add(out, "  mesh      ");
     escape_add(out, mesh[0] ? mesh : "of no axes");
     text_addf(out, ": %d device%s\n", (int)r->ndevices, r->ndevices == 1 ? "" : "s");
+    print_learned(result, out);
 }
 
 /* Warn of an axis that shards nothing: its devices all do the same work, which is rarely meant. */

@@ -589,6 +589,19 @@ static void check_types(struct reader *r)
               shd_dtype_name(parameters));
 }
 
+static void check_lora(struct reader *r)
+{
+    const struct scenario_lora *lora = &r->scenario->lora;
+
+    if (lora->rank > 0 && lora->targets.n == 0)
+        WRONG(r, "lora.targets",
+              "adapters of rank %" PRId64 " beside no kernel; expected a list of patterns, such as "
+              "[attn/q, attn/v]",
+              lora->rank);
+    if (lora->rank == 0 && lora->targets.n > 0)
+        WRONG(r, "lora.targets", "adapters of no rank; expected lora.rank, from 1");
+}
+
 /* The product of the mesh's sizes; it fits 32 bits. */
 static int64_t devices_of(const struct scenario *s)
 {
@@ -637,6 +650,7 @@ void check_scenario(struct reader *r)
     check_update(r);
     check_parts(r);
     check_types(r);
+    check_lora(r);
     check_zero(r);
     check_reshard(r);
     check_straggler(r);

@@ -441,6 +441,28 @@ struct scenario_recompute {
     struct scenario_rule *kept;     /* patterns, without specs */
 };
 
+/* A list of patterns, each a rule without a spec. */
+struct scenario_patterns {
+    size_t n;
+    struct scenario_rule *list;
+};
+
+/* The first values of an adapter's second kernel. */
+enum scenario_lora_start {
+    SCENARIO_START_OF_MODEL, /* zeros in published models, random in others */
+    SCENARIO_START_ZEROS,
+    SCENARIO_START_RANDOM,
+    SCENARIO_NLORA_STARTS
+};
+
+/* Adapters of low rank beside kernels, which are frozen: model/adapters.h. */
+struct scenario_lora {
+    int64_t rank; /* 0: none, and the other fields are unused */
+    double alpha; /* 0: equal to the rank */
+    struct scenario_patterns targets;
+    enum scenario_lora_start start;
+};
+
 #define SCENARIO_STEPS_MAX 100000  /* each step stores a loss, and a time for each device */
 #define SCENARIO_PREFETCH_MAX 1000 /* layers: all of a model at once */
 
@@ -594,6 +616,8 @@ struct scenario {
     struct scenario_zero zero;
     struct scenario_pipeline pipeline;
     struct scenario_recompute recompute;
+    struct scenario_patterns frozen; /* parameters that are not learned */
+    struct scenario_lora lora;
     char *hardware; /* a cluster's name, or the path of its file; NULL: none */
     int64_t slices; /* slices of a torus that the devices come from */
     struct scenario_straggler straggler;

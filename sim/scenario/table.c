@@ -214,6 +214,13 @@ static const char *const decays[] = {
     [SCENARIO_NDECAYS] = NULL,
 };
 
+static const char *const lora_starts[] = {
+    [SCENARIO_START_OF_MODEL] = "model",
+    [SCENARIO_START_ZEROS] = "zeros",
+    [SCENARIO_START_RANDOM] = "random",
+    [SCENARIO_NLORA_STARTS] = NULL,
+};
+
 static const char *const zero_layouts[] = {
     [SCENARIO_FLAT] = "flat",
     [SCENARIO_PAD] = "pad",
@@ -236,6 +243,7 @@ const struct option_section option_sections[] = {
     {"optimizer", "how parameters are updated"},
     {"types", "the element types of what is kept and updated"},
     {"loss_scale", "what keeps gradients in the range of float16"},
+    {"lora", "adapters of low rank beside kernels that are not learned (LoRA, QLoRA)"},
     {"zero", "ZeRO: what is sharded in addition to the batch"},
     {"pipeline", "layers in stages, one after the other"},
     {"straggler", "a device that is slower than those like it, where time is of a cluster"},
@@ -262,6 +270,7 @@ const size_t option_file_key_count = COUNT(option_file_keys);
 #define IN_optimizer optimizer
 #define IN_types types
 #define IN_loss_scale loss_scale
+#define IN_lora lora
 #define IN_zero zero
 #define IN_pipeline pipeline
 #define IN_straggler straggler
@@ -554,6 +563,25 @@ const struct option option_table[] = {
     {INT(loss_scale, growth_interval, 1, SCENARIO_STEPS_MAX), .standard = "2000", .unit = "steps",
      .help = "The number of steps in a row without a skipped one after which a dynamic scale is "
              "doubled."},
+    {TOP(frozen, patterns), .offset = AT(frozen), .standard = "[]",
+     .help = "The parameters that are not learned, by patterns found in their names: they have no "
+             "gradient and no optimizer state, and gradients pass through them. With lora, all "
+             "but the adapters are frozen in any case."},
+    {INT(lora, rank, 0, 65536), .standard = "0",
+     .help = "The rank r of adapters (dimension lora_rank); 0 means none. Beside a kernel "
+             "attn/q/kernel[in, out], attn/q/lora_a/kernel[in, r] and "
+             "attn/q/lora_b/kernel[r, out] are learned and all else is frozen: y = x W + "
+             "alpha/r (x A) B. An adapter is sharded along in and out as its kernel is, unless "
+             "a rule is found in its name and not in the kernel's."},
+    {FIELD(lora, alpha, number), .max = 1000000, .standard = "null",
+     .help = "The numerator of the factor on an adapter's product, alpha/r; null means r."},
+    {FIELD(lora, targets, patterns), .standard = "[]",
+     .help = "The kernels that have adapters, by patterns found in their names, such as [attn/q, "
+             "attn/v, mlp/.*]; kernels of experts have one for each expert."},
+    {WORD(lora, start, lora_starts), .standard = "model",
+     .help = "The first values of lora_b. zeros, as adapters start, also hide a fault of lora_a, "
+             "whose gradient is then 0; model means zeros in published models and random "
+             "numbers in others."},
     {INT(zero, stage, 0, 3), .standard = "0",
      .help = "What is sharded over the axes of zero.axis too: 1 the optimizer's state, 2 also "
              "gradients, 3 also parameters. 2 equals 1 where there is one microbatch, as "

@@ -131,7 +131,7 @@ static uint32_t find_params(const struct graph *graph, uint32_t *params)
     uint32_t n = 0;
 
     for (uint32_t node = 0; node < graph->nnodes; node++)
-        if (graph->nodes[node].op == GRAPH_PARAM)
+        if (graph->nodes[node].op == GRAPH_PARAM && !graph->nodes[node].frozen)
             params[n++] = node;
     return n;
 }

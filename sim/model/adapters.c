@@ -1,0 +1,238 @@
+/* Frozen parameters, and adapters beside kernels (adapters.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "model/adapters.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "graph/layers/adapter.h"
+#include "graph/rebuild.h"
+#include "model/model.h"
+#include "model/rule_match.h"
+#include "model/weights.h"
+
+struct adapting {
+    const struct scenario *scenario;
+    struct diag *diag;
+    bool *target;    /* by node before the pass: a kernel that has adapters */
+    uint32_t *a, *b; /* by node before the pass: a target's adapter; GRAPH_NONE: not made yet */
+    const struct graph_node *nodes; /* before the pass */
+    uint32_t rank_dim;
+};
+
+static bool is_product(const struct graph_node *n)
+{
+    return n->op == GRAPH_EINSUM || n->op == GRAPH_GROUPED;
+}
+
+/* ---- matching ---- */
+
+static void report_unused(const struct match *patterns, const char *what, const struct graph *graph,
+                          const bool *may, struct diag *diag)
+{
+    for (size_t r = 0; r < patterns->nrules; r++) {
+        const char *pattern = patterns->rules[r].pattern, *example = "none";
+        struct nearest near;
+
+        if (patterns->found[r])
+            continue;
+        nearest_init(&near, pattern);
+        for (uint32_t n = 0; n < graph->nnodes; n++)
+            if (may[n]) {
+                example = graph->nodes[n].name;
+                nearest_add(&near, match_last_parts(example, pattern));
+            }
+        if (near.best)
+            diag_error(diag, patterns->rules[r].place, "'%s' matches no %s of this model%s",
+                       pattern, what, nearest_hint(&near).text);
+        else
+            diag_error(diag, patterns->rules[r].place,
+                       "'%s' matches no %s of this model; one of its names is '%s', and 'shardsim "
+                       "show names' lists all",
+                       pattern, what, example);
+    }
+}
+
+/* Set found[n] for those of the nodes may[n] whose name a pattern matches; false: an error was
+ * reported. */
+static bool find_matches(bool *found, const struct graph *graph, const bool *may,
+                         const struct scenario_patterns *list, const char *what, struct diag *diag)
+{
+    size_t before = diag->nerrors;
+    struct match patterns = MATCH_INIT;
+    int status = match_init(&patterns, list->list, list->n, diag);
+
+    for (uint32_t n = 0; n < graph->nnodes && status == SHD_OK; n++) {
+        const struct scenario_rule *rule = NULL;
+
+        if (may[n])
+            status = match_find(&rule, &patterns, graph->nodes[n].name, diag);
+        found[n] = found[n] || rule;
+    }
+    if (status == SHD_OK)
+        report_unused(&patterns, what, graph, may, diag);
+    match_fini(&patterns);
+    return diag->nerrors == before && !diag->no_memory;
+}
+
+/* Mark the parameters that are operands of products. */
+static void find_kernels(bool *kernels, const struct graph *graph)
+{
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        for (uint32_t k = 0; is_product(&graph->nodes[n]) && k < 2; k++) {
+            uint32_t from = graph->nodes[n].inputs[k];
+
+            kernels[from] = graph->nodes[from].op == GRAPH_PARAM;
+        }
+}
+
+/* Report targets that are read otherwise than by a product with an adapter's shape. */
+static void check_readers(const struct adapting *ad, const struct graph *graph)
+{
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        for (uint32_t k = 0; k < graph->nodes[n].ninputs; k++) {
+            const struct graph_node *reader = &graph->nodes[n];
+            uint32_t from = reader->inputs[k];
+
+            if (!ad->target[from] ||
+                (is_product(reader) &&
+                 adapter_shape(graph, reader, &graph->nodes[from], 0).a_rank > 0))
+                continue;
+            diag_error(ad->diag, scenario_place(ad->scenario, "lora.targets"),
+                       "'%s' cannot have an adapter: '%s' reads it, which is no product that sums "
+                       "over some of its dimensions and keeps others",
+                       graph->nodes[from].name, reader->name);
+            ad->target[from] = false;
+        }
+}
+
+/* ---- adapters ---- */
+
+/* "layers/0/attn/q/kernel" -> "layers/0/attn/q/lora_a/kernel"; a name without parts that is "w"
+ * gets "w/lora_a". */
+static const char *adapter_name(struct graph *graph, const char *kernel, const char *part)
+{
+    const char *slash = strrchr(kernel, '/');
+
+    if (slash && !strcmp(slash, "/kernel"))
+        return graph_text(graph, "%.*s/%s/kernel", (int)(slash - kernel), kernel, part);
+    return graph_text(graph, "%s/%s", kernel, part);
+}
+
+/* The width of A's random numbers is that of PEFT, uniform within 1/sqrt(in); B is zeros, or keeps
+ * the variance of what it multiplies. */
+static struct kern_source start_of(const struct scenario *s, const char *name, bool second,
+                                   double inputs)
+{
+    bool zeros = s->lora.start == SCENARIO_START_ZEROS ||
+                 (s->lora.start == SCENARIO_START_OF_MODEL && weights_is_published(s));
+
+    if (second && zeros)
+        return (struct kern_source){.offset = 0};
+    return model_source(s->seed, name, second ? sqrt(12 / (double)s->lora.rank) : 2 / sqrt(inputs));
+}
+
+static uint32_t add_part(const struct adapting *ad, struct graph *graph, const char *kernel,
+                         bool second, const struct adapter_shape *shape)
+{
+    const char *name = adapter_name(graph, kernel, second ? "lora_b" : "lora_a");
+    uint32_t param =
+        graph_param(graph, name, ad->scenario->model.dtype, second ? shape->b_dims : shape->a_dims,
+                    second ? shape->b_rank : shape->a_rank,
+                    start_of(ad->scenario, name, second, shape->inputs));
+
+    if (param != GRAPH_NONE)
+        graph->nodes[param].base = kernel;
+    return param;
+}
+
+/* Add the adapter of a product made again, whose operand `k` is the target that was node `old`. */
+static uint32_t add_adapter(struct adapting *ad, struct graph *graph, uint32_t product, uint32_t k,
+                            uint32_t old)
+{
+    const struct scenario_lora *lora = &ad->scenario->lora;
+    const struct graph_node *n = &graph->nodes[product], *kernel = &graph->nodes[n->inputs[k]];
+    double factor = lora->alpha > 0 ? lora->alpha / (double)lora->rank : 1;
+    const char *name = kernel->name;
+
+    if (ad->a[old] == GRAPH_NONE) {
+        struct adapter_shape shape = adapter_shape(graph, n, kernel, ad->rank_dim);
+
+        ad->a[old] = add_part(ad, graph, name, false, &shape);
+        ad->b[old] = add_part(ad, graph, name, true, &shape);
+    }
+    return layer_adapter(graph, product, k, ad->a[old], ad->b[old], factor);
+}
+
+/* A graph_rebuild_fn: freeze parameters, and add adapters behind the products of targets. */
+static uint32_t make(void *arg, struct graph *graph, uint32_t old, const struct graph_node *node)
+{
+    struct adapting *ad = arg;
+    uint32_t made = graph_rebuild_copy(graph, node), k = 0;
+
+    if (made == GRAPH_NONE)
+        return GRAPH_NONE;
+    graph->nodes[made].frozen = node->op == GRAPH_PARAM;
+    if (!is_product(node))
+        return made;
+    while (k < 2 && !ad->target[ad->nodes[old].inputs[k]])
+        k++;
+    return k < 2 ? add_adapter(ad, graph, made, k, ad->nodes[old].inputs[k]) : made;
+}
+
+/* `numbers` has two entries a node, and `flags` two zeroed ones. */
+static void add_adapters(struct graph *graph, const struct scenario *scenario, struct diag *diag,
+                         uint32_t *numbers, bool *flags)
+{
+    size_t n = graph->nnodes;
+    struct adapting ad = {scenario, diag, flags, numbers, numbers + n, graph->nodes, GRAPH_NONE};
+
+    memset(numbers, 0xff, 2 * n * sizeof *numbers);
+    find_kernels(flags + n, graph);
+    if (!find_matches(ad.target, graph, flags + n, &scenario->lora.targets, "kernel", diag))
+        return;
+    check_readers(&ad, graph);
+    ad.rank_dim = graph_dim(graph, "lora_rank", scenario->lora.rank);
+    if (diag->nerrors == 0)
+        graph_rebuild(graph, make, &ad);
+}
+
+static void freeze(struct graph *graph, const struct scenario *scenario, struct diag *diag,
+                   bool *flags)
+{
+    uint32_t n = graph->nnodes;
+
+    for (uint32_t i = 0; i < n; i++)
+        flags[n + i] = graph->nodes[i].op == GRAPH_PARAM;
+    if (find_matches(flags, graph, flags + n, &scenario->frozen, "parameter", diag))
+        for (uint32_t i = 0; i < n; i++)
+            graph->nodes[i].frozen = flags[i];
+}
+
+void model_adapt(struct graph *graph, const struct scenario *scenario, struct diag *diag)
+{
+    size_t n = graph->nnodes;
+    uint32_t *numbers;
+    bool *flags;
+
+    if (graph->err.status != SHD_OK || (scenario->frozen.n == 0 && scenario->lora.rank == 0))
+        return;
+    numbers = malloc((2 * n + 1) * sizeof *numbers);
+    flags = calloc(4 * n + 1, sizeof *flags);
+    if (!numbers || !flags) {
+        diag_no_memory(diag);
+    } else {
+        if (scenario->frozen.n > 0)
+            freeze(graph, scenario, diag, flags);
+        if (scenario->lora.rank > 0)
+            add_adapters(graph, scenario, diag, numbers, flags + 2 * n);
+    }
+    free(numbers);
+    free(flags);
+}
