@@ -122,7 +122,10 @@ static const struct test_case cases[] = {
     {"relu", UNARY, "bc", NULL, NULL, KERN_RELU, 0, NULL},
     {"sigmoid", UNARY, "bc", NULL, NULL, KERN_SIGMOID, 0, NULL},
     {"gelu", UNARY, "bc", NULL, NULL, KERN_GELU, 0, NULL},
+    {"exact gelu", UNARY, "bc", NULL, NULL, KERN_GELU_EXACT, 0, NULL},
     {"silu", UNARY, "bc", NULL, NULL, KERN_SILU, 0, NULL},
+    {"quick gelu", UNARY, "bc", NULL, NULL, KERN_QUICK_GELU, 0, NULL},
+    {"relu squared", UNARY, "bc", NULL, NULL, KERN_RELU_SQUARED, 0, NULL},
     {"step", UNARY, "bc", NULL, NULL, KERN_STEP, 0, NULL},
     {"scale", UNARY, "bc", NULL, NULL, KERN_SCALE, 0, NULL},
     {"add_scalar", UNARY, "bc", NULL, NULL, KERN_ADD_SCALAR, 0, NULL},
@@ -290,7 +293,8 @@ static void test_nodes(void)
 
 static void test_errors(void)
 {
-    static const enum kern_fn fns[] = {KERN_GELU_GRAD, KERN_SILU_GRAD};
+    static const enum kern_fn fns[] = {KERN_GELU_GRAD, KERN_GELU_EXACT_GRAD, KERN_SILU_GRAD,
+                                       KERN_QUICK_GELU_GRAD};
 
     for (size_t i = 0; i < COUNT(fns); i++) {
         struct maker m = {.graph = graph_create()};

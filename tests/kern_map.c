@@ -72,6 +72,16 @@ static double plain_fn(enum kern_fn fn, double x, double y, double scalar)
     case KERN_GELU_GRAD:
         return sigmoid(v) +
                x * 2 * sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * x * x) * sigmoid(v) * sigmoid(-v);
+    case KERN_GELU_EXACT:
+        return 0.5 * x * erfc(-x / sqrt(2));
+    case KERN_GELU_EXACT_GRAD:
+        return 0.5 * erfc(-x / sqrt(2)) + x * exp(-x * x / 2) / sqrt(2 * acos(-1));
+    case KERN_QUICK_GELU:
+        return x * sigmoid(1.702 * x);
+    case KERN_QUICK_GELU_GRAD:
+        return sigmoid(1.702 * x) + 1.702 * x * sigmoid(1.702 * x) * sigmoid(-1.702 * x);
+    case KERN_RELU_SQUARED:
+        return fmax(x, 0) * fmax(x, 0);
     case KERN_SILU:
         return x * s;
     case KERN_SILU_GRAD:
@@ -200,6 +210,17 @@ static void test_special(void)
         {KERN_GELU, INFINITY, INFINITY},
         {KERN_GELU_GRAD, INFINITY, 1},
         {KERN_GELU_GRAD, -INFINITY, 0},
+        {KERN_GELU_EXACT, 1e15, 1e15},
+        {KERN_GELU_EXACT, -1000, 0},
+        {KERN_GELU_EXACT, INFINITY, INFINITY},
+        {KERN_GELU_EXACT_GRAD, INFINITY, 1},
+        {KERN_GELU_EXACT_GRAD, -INFINITY, 0},
+        {KERN_QUICK_GELU, INFINITY, INFINITY},
+        {KERN_QUICK_GELU, -1000, 0},
+        {KERN_QUICK_GELU_GRAD, INFINITY, 1},
+        {KERN_QUICK_GELU_GRAD, -INFINITY, 0},
+        {KERN_RELU_SQUARED, -INFINITY, 0},
+        {KERN_RELU_SQUARED, NAN, NAN},
         {KERN_SILU, INFINITY, INFINITY},
         {KERN_SILU, -1000, 0},
         {KERN_SILU_GRAD, INFINITY, 1},

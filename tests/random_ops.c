@@ -120,9 +120,10 @@ static void add_binary(struct random_program *p)
 static void add_unary(struct random_program *p)
 {
     static const enum kern_fn fns[] = {
-        KERN_COPY,       KERN_NEG, KERN_TANH, KERN_SIGMOID, KERN_GELU,  KERN_SILU, KERN_SCALE,
-        KERN_ADD_SCALAR, KERN_EXP, KERN_LOG,  KERN_SQRT,    KERN_RSQRT, KERN_FILL, KERN_RELU};
-    enum kern_fn fn = fns[random_below(&p->random, 14)];
+        KERN_COPY,  KERN_NEG,        KERN_TANH,       KERN_SIGMOID,    KERN_GELU,        KERN_SILU,
+        KERN_SCALE, KERN_ADD_SCALAR, KERN_EXP,        KERN_LOG,        KERN_SQRT,        KERN_RSQRT,
+        KERN_FILL,  KERN_RELU,       KERN_GELU_EXACT, KERN_QUICK_GELU, KERN_RELU_SQUARED};
+    enum kern_fn fn = fns[random_below(&p->random, sizeof fns / sizeof fns[0])];
     uint32_t a = random_pick(p);
     double bound = p->bounds[a] + 1;
 
@@ -135,7 +136,7 @@ static void add_unary(struct random_program *p)
         bound = 1.5;
     }
     a = graph_map(p->graph, random_name(p, kern_fns[fn].name), fn, a, GRAPH_NONE, 0.75);
-    random_keep(p, a, bound);
+    random_keep(p, a, fn == KERN_RELU_SQUARED ? bound * bound : bound);
 }
 
 static void add_constraint(struct random_program *p)

@@ -66,10 +66,15 @@ enum kern_fn {
     KERN_TANH,
     KERN_RELU,
     KERN_SIGMOID,
-    KERN_GELU,      /* 0.5x(1+tanh(sqrt(2/pi)(x+0.044715x^3))) */
-    KERN_GELU_GRAD, /* derivative of gelu at the operand */
-    KERN_SILU,      /* x*sigmoid(x) */
+    KERN_GELU,       /* 0.5x(1+tanh(sqrt(2/pi)(x+0.044715x^3))) */
+    KERN_GELU_GRAD,  /* derivative of gelu at the operand */
+    KERN_GELU_EXACT, /* x * the normal distribution's cumulative function at x */
+    KERN_GELU_EXACT_GRAD,
+    KERN_SILU, /* x*sigmoid(x) */
     KERN_SILU_GRAD,
+    KERN_QUICK_GELU, /* x*sigmoid(1.702x) */
+    KERN_QUICK_GELU_GRAD,
+    KERN_RELU_SQUARED,
     KERN_STEP,                 /* 1 where x > 0, else 0: the derivative of relu */
     KERN_EQUAL,                /* 1 where a == b, else 0 */
     KERN_SCALE,                /* x * scalar */

@@ -34,9 +34,19 @@ const struct kern_fn_info kern_fns[KERN_NFNS] = {
                    "jax.nn.gelu($a, approximate=True)"},
     [KERN_GELU_GRAD] = {"gelu_grad", 1, false, 17, KERN_NOT_LINEAR, KERN_CURVED_SUM,
                         "slope(lambda x: jax.nn.gelu(x, approximate=True), $a)"},
+    [KERN_GELU_EXACT] = {"gelu_exact", 1, false, 9, KERN_NOT_LINEAR, KERN_CURVED_INSIDE,
+                         "jax.nn.gelu($a, approximate=False)"},
+    [KERN_GELU_EXACT_GRAD] = {"gelu_exact_grad", 1, false, 13, KERN_NOT_LINEAR, KERN_CURVED_SUM,
+                              "slope(lambda x: jax.nn.gelu(x, approximate=False), $a)"},
     [KERN_SILU] = {"silu", 1, false, 5, KERN_NOT_LINEAR, KERN_CURVED_INSIDE, "jax.nn.silu($a)"},
     [KERN_SILU_GRAD] = {"silu_grad", 1, false, 8, KERN_NOT_LINEAR, KERN_CURVED_SUM,
                         "slope(jax.nn.silu, $a)"},
+    [KERN_QUICK_GELU] = {"quick_gelu", 1, false, 6, KERN_NOT_LINEAR, KERN_CURVED_INSIDE,
+                         "$a * jax.nn.sigmoid(1.702 * $a)"},
+    [KERN_QUICK_GELU_GRAD] = {"quick_gelu_grad", 1, false, 10, KERN_NOT_LINEAR, KERN_CURVED_SUM,
+                              "slope(lambda x: x * jax.nn.sigmoid(1.702 * x), $a)"},
+    [KERN_RELU_SQUARED] = {"relu_squared", 1, false, 2, KERN_NOT_LINEAR, KERN_ROUNDED,
+                           "jax.nn.relu($a) ** 2"},
     [KERN_STEP] = {"step", 1, false, 1, KERN_NOT_LINEAR, KERN_EXACT, "($a > 0).astype($a.dtype)"},
     [KERN_EQUAL] = {"equal", 2, false, 1, KERN_NOT_LINEAR, KERN_EXACT,
                     "($a == $b).astype($a.dtype)"},
@@ -112,6 +122,8 @@ KERN_BODY void simple_body(enum kern_fn fn, size_t n, const float *restrict a,
         break;
     case KERN_RELU:
         LANES(kern_select32(x <= 0.0f, 0.0f, x));
+    case KERN_RELU_SQUARED:
+        LANES(kern_select32(x <= 0.0f, 0.0f, x * x));
     case KERN_STEP:
         LANES(kern_select32(x > 0.0f, 1.0f, 0.0f));
     case KERN_EQUAL:
@@ -148,6 +160,14 @@ KERN_BODY void curved_body(enum kern_fn fn, size_t n, const float *restrict a, f
         LANES(kern_gelu32(x));
     case KERN_GELU_GRAD:
         LANES(kern_gelu_grad32(x));
+    case KERN_GELU_EXACT:
+        LANES(kern_gelu_exact32(x));
+    case KERN_GELU_EXACT_GRAD:
+        LANES(kern_gelu_exact_grad32(x));
+    case KERN_QUICK_GELU:
+        LANES(kern_quick_gelu32(x));
+    case KERN_QUICK_GELU_GRAD:
+        LANES(kern_quick_gelu_grad32(x));
     case KERN_SILU:
         LANES(kern_silu32(x));
     default: /* KERN_SILU_GRAD */
@@ -214,6 +234,26 @@ static double silu_grad(double x)
     return sigmoid(c) + c * (sigmoid(c) * sigmoid(-c));
 }
 
+static double quick_gelu_grad(double x)
+{
+    double c = clamp(x, 900), s = sigmoid(1.702 * c);
+
+    return s + 1.702 * c * (s * sigmoid(-1.702 * c));
+}
+
+/* The cumulative function of the normal distribution. */
+static double normal(double x)
+{
+    return 0.5 * erfc(-0.70710678118654752 * x);
+}
+
+static double gelu_exact_grad(double x)
+{
+    double c = clamp(x, 60);
+
+    return normal(c) + c * 0.39894228040143268 * exp(-0.5 * c * c);
+}
+
 static double curved_f64(enum kern_fn fn, double x)
 {
     switch (fn) {
@@ -229,6 +269,14 @@ static double curved_f64(enum kern_fn fn, double x)
         return x * sigmoid(gelu_twice_u(x));
     case KERN_GELU_GRAD:
         return gelu_grad(x);
+    case KERN_GELU_EXACT:
+        return x * normal(x);
+    case KERN_GELU_EXACT_GRAD:
+        return gelu_exact_grad(x);
+    case KERN_QUICK_GELU:
+        return x * sigmoid(1.702 * x);
+    case KERN_QUICK_GELU_GRAD:
+        return quick_gelu_grad(x);
     case KERN_SILU:
         return x * sigmoid(x);
     default: /* KERN_SILU_GRAD */
@@ -268,6 +316,8 @@ void kern_fn_f64(enum kern_fn fn, size_t n, const double *a, const double *b, do
         EACH(1 / sqrt(a[i]));
     case KERN_RELU:
         EACH(a[i] <= 0 ? 0 : a[i]);
+    case KERN_RELU_SQUARED:
+        EACH(a[i] <= 0 ? 0 : a[i] * a[i]);
     case KERN_STEP:
         EACH(a[i] > 0 ? 1 : 0);
     case KERN_EQUAL:

@@ -62,8 +62,15 @@ static uint32_t slope(struct graph *g, const char *name, const struct graph_node
         return graph_map(g, name, KERN_STEP, x, GRAPH_NONE, 0);
     case KERN_GELU:
         return graph_map(g, name, KERN_GELU_GRAD, x, GRAPH_NONE, 0);
+    case KERN_GELU_EXACT:
+        return graph_map(g, name, KERN_GELU_EXACT_GRAD, x, GRAPH_NONE, 0);
     case KERN_SILU:
         return graph_map(g, name, KERN_SILU_GRAD, x, GRAPH_NONE, 0);
+    case KERN_QUICK_GELU:
+        return graph_map(g, name, KERN_QUICK_GELU_GRAD, x, GRAPH_NONE, 0);
+    case KERN_RELU_SQUARED:
+        t = graph_map(g, name, KERN_RELU, x, GRAPH_NONE, 0);
+        return graph_map(g, name, KERN_SCALE, t, GRAPH_NONE, 2);
     default:
         return graph_fail(g, SHD_EUNSUPPORTED, "'%s' has no derivative", kern_fns[n->fn].name);
     }
