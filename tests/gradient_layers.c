@@ -317,14 +317,39 @@ static uint32_t weight(struct maker *m, const char *name, uint32_t a, uint32_t b
     return graph_input(m->graph, name, SHD_F64, dims, 3, source);
 }
 
+static uint32_t checked_if(struct maker *m, bool checked, const char *name, const char *letters)
+{
+    return checked ? checked_leaf(m, letters) : leaf(m, name, letters);
+}
+
+/* A norm of a block with the scale `name`; `checked`: the scale is differentiated. */
+static struct norm_weights block_norm(struct maker *m, const char *name, bool checked, int variant)
+{
+    const char *bias = graph_text(m->graph, "bias of %s", name);
+    bool centred = variant & 1;
+
+    return (struct norm_weights){.used = true,
+                                 .centred = centred,
+                                 .one_plus = variant & 32,
+                                 .scale = checked_if(m, checked, name, "c"),
+                                 .bias = centred ? leaf(m, bias, "c") : GRAPH_NONE,
+                                 .eps = BLOCK_NORM_EPS};
+}
+
 /* x[a, b, c] with heads e (6), 3 key heads, and d for the feed-forward layer.  The variant is a
- * sum: 1 layer norms, 2 gated, 4 rotary embedding. */
+ * sum: 1 layer norms, 2 gated, 4 rotary embedding, 8 attention and mlp beside each other, 16 norms
+ * behind them, too, 32 norms by 1 + scale and a residual scale, 64 limits and biases. */
 static uint32_t build_block(struct maker *m, const void *arg)
 {
     int variant = variant_of(arg);
-    bool centred = variant & 1, gated = variant & 2;
-    const struct attention_opts opts = {.causal = true, .rope_theta = variant & 4 ? 100 : 0};
-    struct block_weights w = {.centred = centred};
+    bool gated = variant & 2, limited = variant & 64;
+    const struct attention_opts attention = {.causal = true, .rope_theta = variant & 4 ? 100 : 0};
+    const struct block_opts opts = {
+        .attention = &attention,
+        .activation = {gated ? KERN_QUICK_GELU : KERN_GELU, limited ? 0.3 : 0},
+        .beside = variant & 8,
+        .residual_scale = variant & 32 ? 0.7 : 0};
+    struct block_weights w = {.latent = NULL};
     uint32_t x = checked_leaf(m, "abc"), embed = dim(m, "c"), heads = dim(m, "e");
     uint32_t head_dim = graph_dim(m->graph, "A", 2), kv_heads = graph_dim(m->graph, "B", 3);
 
@@ -335,11 +360,15 @@ static uint32_t build_block(struct maker *m, const void *arg)
     w.mlp.up = checked_leaf(m, "cd");
     w.mlp.gate = gated ? leaf(m, "gate", "cd") : GRAPH_NONE;
     w.mlp.down = leaf(m, "down", "dc");
+    w.mlp.gate_bias = gated && limited ? checked_leaf(m, "d") : GRAPH_NONE;
     w.mlp.up_bias = w.mlp.down_bias = GRAPH_NONE;
-    w.norm1 = checked_leaf(m, "c");
-    w.norm2 = leaf(m, "norm2", "c");
-    w.norm1_bias = w.norm2_bias = centred ? leaf(m, "bias", "c") : GRAPH_NONE;
-    return layer_block(m->graph, "block", x, &w, &opts, gated ? KERN_SILU : KERN_GELU);
+    w.norm1 = block_norm(m, "norm1", !(variant & (16 + 64)), variant);
+    w.norm2 = block_norm(m, "norm2", false, variant);
+    if (variant & 16) {
+        w.norm1_after = block_norm(m, "norm1 after", true, variant);
+        w.norm2_after = block_norm(m, "norm2 after", false, variant);
+    }
+    return layer_block(m->graph, "block", x, &w, &opts);
 }
 
 /* x[b, d, c] with heads a of width f + 4, keys and values from a latent vector of e, and values of
@@ -386,7 +415,7 @@ struct moe_case {
     bool slot_major;
 };
 
-#define MOE .top_k = 2, .scale = 1, .activation = KERN_GELU
+#define MOE .top_k = 2, .scale = 1, .activation = {KERN_GELU, 0}
 #define LEARNED .learned = true
 
 static const struct moe_case mixtures[] = {
@@ -398,20 +427,28 @@ static const struct moe_case mixtures[] = {
     {"learned experts, gated", {MOE}, CHECK_GATE, LEARNED, .gated = true},
     {"learned experts, renormalized", {MOE, .renormalize = true}, LEARNED},
     {"learned experts, by sigmoids, in groups of experts, with a bias",
-     {MOE, .sigmoid = true, .renormalize = true, .groups = 3, .kept = 2}, LEARNED, .biased = true},
-    {"learned experts, scaled, one choice", {.top_k = 1, .scale = 2.5, .activation = KERN_SILU},
+     {MOE, .sigmoid = true, .renormalize = true, .groups = 3, .kept = 2},
+     LEARNED,
+     .biased = true},
+    {"learned experts, scaled, one choice",
+     {.top_k = 1, .scale = 2.5, .activation = {KERN_SILU, 0}},
      LEARNED},
     {"learned experts, drops by token", {MOE}, CHECK_DOWN, LEARNED, .capacity = 4},
-    {"learned experts, drops by choice", {MOE, .renormalize = true}, LEARNED, .capacity = 4,
+    {"learned experts, drops by choice",
+     {MOE, .renormalize = true},
+     LEARNED,
+     .capacity = 4,
      .slot_major = true},
     {"learned experts, groups of tokens, drops", {MOE, .token_groups = 3}, LEARNED, .capacity = 1},
     {"learned experts and shared ones", {MOE}, CHECK_SHARED, LEARNED, .shared = true},
     {"learned experts with an auxiliary loss", {MOE, .aux = 3}, LEARNED},
-    {"learned experts by sigmoids with an auxiliary loss", {MOE, .sigmoid = true, .aux = 3},
+    {"learned experts by sigmoids with an auxiliary loss",
+     {MOE, .sigmoid = true, .aux = 3},
      LEARNED},
     {"learned experts with a z loss", {MOE, .z = 3}, LEARNED},
     {"learned experts with both losses and drops", {MOE, .aux = 2, .z = 1}, LEARNED, .capacity = 3},
-    {"experts by a workload with both losses", {MOE, .aux = 2, .z = 1},
+    {"experts by a workload with both losses",
+     {MOE, .aux = 2, .z = 1},
      .workload = KERN_ROUTING_UNIFORM},
 };
 
@@ -439,11 +476,6 @@ static void route(struct maker *m, const struct moe_case *c, struct moe_opts *op
                                 (struct kern_source){.routing = opts->routing});
 }
 
-static uint32_t checked_if(struct maker *m, bool checked, const char *name, const char *letters)
-{
-    return checked ? checked_leaf(m, letters) : leaf(m, name, letters);
-}
-
 /* x[b, d, c] with experts e of width f and shared experts of width g; the losses of the router are
  * added to all elements. */
 static uint32_t build_moe(struct maker *m, const void *arg)
@@ -461,7 +493,8 @@ static uint32_t build_moe(struct maker *m, const void *arg)
         w.gate = checked_if(m, c->checked == CHECK_GATE, "gate", "ecf");
     if (c->biased)
         w.bias = leaf(m, "bias", "e");
-    w.shared = (struct mlp_weights){GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
+    w.shared = (struct mlp_weights){GRAPH_NONE, GRAPH_NONE, GRAPH_NONE,
+                                    GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     if (c->shared) {
         w.shared.up = checked_if(m, c->checked == CHECK_SHARED, "shared", "cg");
         w.shared.down = leaf(m, "out", "gc");
@@ -522,6 +555,10 @@ static const struct op_case ops[] = {
     {"block: layer norms, gelu", build_block, 1},
     {"block: RMS norms, gated, rope", build_block, 6},
     {"block: layer norms, gated, rope", build_block, 7},
+    {"block: attention and mlp beside each other", build_block, 8},
+    {"block: RMS norms on both sides, by 1 + scale", build_block, 16 + 32},
+    {"block: beside, layer norms on both sides", build_block, 1 + 8 + 16},
+    {"block: gated, within limits, with a gate's bias", build_block, 2 + 64},
     {"latent attention", build_latent_attention, false},
     {"latent attention, of compressed queries", build_latent_attention, true},
 };

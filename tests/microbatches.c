@@ -70,13 +70,12 @@ static uint32_t add_block(struct graph *g, const char *name, uint32_t x, uint32_
                  .o = weight(g, graph_text(g, "%s/o", name), heads, head_dim, embed)},
         .mlp = {GRAPH_NONE, weight(g, graph_text(g, "%s/up", name), embed, mlp, GRAPH_NONE),
                 weight(g, graph_text(g, "%s/down", name), mlp, embed, GRAPH_NONE), GRAPH_NONE,
-                GRAPH_NONE},
-        .norm1 = GRAPH_NONE,
-        .norm2 = GRAPH_NONE,
-        .norm1_bias = GRAPH_NONE,
-        .norm2_bias = GRAPH_NONE};
+                GRAPH_NONE, GRAPH_NONE},
+        .norm1 = norm_rms(GRAPH_NONE, BLOCK_NORM_EPS),
+        .norm2 = norm_rms(GRAPH_NONE, BLOCK_NORM_EPS)};
+    const struct block_opts opts = {.attention = &attention, .activation = {.fn = KERN_GELU}};
 
-    return layer_block(g, name, x, &w, &attention, KERN_GELU);
+    return layer_block(g, name, x, &w, &opts);
 }
 
 static struct graph *make_graph(const struct made *made)

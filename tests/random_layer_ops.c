@@ -473,16 +473,39 @@ static uint32_t small_leaf(struct random_program *p, const uint32_t *dims, uint3
                        1);
 }
 
+/* A norm now and then, of either kind, with a scale and a bias or without. */
+static struct norm_weights some_norm(struct random_program *p, uint32_t percent)
+{
+    static const uint32_t embed = EMBED;
+    struct norm_weights n = {.used = random_chance(&p->random, percent),
+                             .centred = random_chance(&p->random, 50),
+                             .one_plus = random_chance(&p->random, 30),
+                             .scale = GRAPH_NONE,
+                             .bias = GRAPH_NONE,
+                             .eps = BLOCK_LAYER_NORM_EPS};
+
+    if (n.used && random_chance(&p->random, 80))
+        n.scale = random_leaf(p, &embed, 1);
+    if (n.used && n.centred && random_chance(&p->random, 80))
+        n.bias = random_leaf(p, &embed, 1);
+    return n;
+}
+
 static void add_block(struct random_program *p)
 {
     static const uint32_t of_x[3] = {BATCH, SEQ, EMBED}, of_q[3] = {EMBED, HEADS, HEAD_DIM},
                           of_k[3] = {EMBED, KV_HEADS, HEAD_DIM}, of_o[3] = {HEADS, HEAD_DIM, EMBED},
                           of_up[2] = {EMBED, CLASSES}, of_down[2] = {CLASSES, EMBED}, embed = EMBED;
-    struct attention_opts opts = {.causal = random_chance(&p->random, 50),
-                                  .rope_theta = random_chance(&p->random, 50) ? 100 : 0,
-                                  .rope_interleaved = random_chance(&p->random, 50)};
-    bool gated = random_chance(&p->random, 50);
-    struct block_weights w = {.centred = random_chance(&p->random, 50)};
+    struct attention_opts attention = {.causal = random_chance(&p->random, 50),
+                                       .rope_theta = random_chance(&p->random, 50) ? 100 : 0,
+                                       .rope_interleaved = random_chance(&p->random, 50)};
+    bool gated = random_chance(&p->random, 50), biased = random_chance(&p->random, 50);
+    const struct block_opts opts = {
+        .attention = &attention,
+        .activation = {gated ? KERN_SILU : KERN_GELU, random_chance(&p->random, 30) ? 0.5 : 0},
+        .beside = random_chance(&p->random, 40),
+        .residual_scale = random_chance(&p->random, 30) ? 0.5 : 0};
+    struct block_weights w = {.latent = NULL};
     uint32_t x = fit(p, of_x, 3), before;
 
     w.attn.q = small_leaf(p, of_q, 3);
@@ -492,13 +515,15 @@ static void add_block(struct random_program *p)
     w.mlp.up = small_leaf(p, of_up, 2);
     w.mlp.gate = gated ? small_leaf(p, of_up, 2) : GRAPH_NONE;
     w.mlp.down = small_leaf(p, of_down, 2);
-    w.mlp.up_bias = gated ? GRAPH_NONE : random_leaf(p, of_up + 1, 1);
-    w.mlp.down_bias = gated ? GRAPH_NONE : random_leaf(p, &embed, 1);
-    w.norm1 = random_leaf(p, &embed, 1);
-    w.norm2 = random_leaf(p, &embed, 1);
-    w.norm1_bias = w.norm2_bias = w.centred ? random_leaf(p, &embed, 1) : GRAPH_NONE;
+    w.mlp.gate_bias = gated && biased ? random_leaf(p, of_up + 1, 1) : GRAPH_NONE;
+    w.mlp.up_bias = biased ? random_leaf(p, of_up + 1, 1) : GRAPH_NONE;
+    w.mlp.down_bias = biased ? random_leaf(p, &embed, 1) : GRAPH_NONE;
+    w.norm1 = some_norm(p, 80);
+    w.norm2 = some_norm(p, 80);
+    w.norm1_after = some_norm(p, 30);
+    w.norm2_after = some_norm(p, 30);
     before = p->graph->nnodes;
-    x = layer_block(p->graph, random_name(p, "block"), x, &w, &opts, gated ? KERN_SILU : KERN_GELU);
+    x = layer_block(p->graph, random_name(p, "block"), x, &w, &opts);
     random_keep(p, x, 2 * RANDOM_BOUND);
     for (uint32_t n = before; x != GRAPH_NONE && n < p->graph->nnodes; n++)
         if (p->graph->nodes[n].op == GRAPH_CONSTRAINT && random_chance(&p->random, 40))

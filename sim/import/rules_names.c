@@ -222,7 +222,7 @@ static const struct names_row *find(const struct names_row *rows, const char *ou
 static void choose(const struct names_row *out[4], enum names_system system,
                    const struct scenario_model *m)
 {
-    bool gated = m->activation == SCENARIO_SWIGLU || m->activation == SCENARIO_GEGLU;
+    bool gated = scenario_is_gated(m->activation);
     size_t n = 0;
 
     if (system == NAMES_T5X) {

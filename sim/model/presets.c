@@ -33,6 +33,10 @@ static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_
 {
     const struct scenario *s = p->scenario;
     bool sparse = routed_in_layer(s, i);
+    const struct block_opts opts = {.attention = attention,
+                                    .activation = weights_activation(s),
+                                    .beside = s->model.residual != SCENARIO_SERIAL,
+                                    .residual_scale = s->model.residual_scale};
     struct block_weights w = weights_block(p->graph, s, name, &p->dims, !sparse);
     struct block_experts experts;
     struct latent_weights latent;
@@ -45,7 +49,7 @@ static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_
         latent = weights_latent(p->graph, s, graph_text(p->graph, "%s/attn", name), &p->dims);
         w.latent = &latent;
     }
-    return layer_block(p->graph, name, x, &w, attention, weights_activation(s));
+    return layer_block(p->graph, name, x, &w, &opts);
 }
 
 static uint32_t add_layer(struct preset *p, int64_t i, uint32_t x)

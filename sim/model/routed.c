@@ -217,11 +217,6 @@ static uint32_t choice_bias(struct graph *g, const struct scenario *s, const cha
                        model_source(s->seed, name, 0.02));
 }
 
-static bool is_gated(const struct scenario *s)
-{
-    return s->model.activation == SCENARIO_SWIGLU || s->model.activation == SCENARIO_GEGLU;
-}
-
 static struct moe_weights weights_of(struct graph *g, const struct scenario *s, const char *name,
                                      const struct weights_dims *dims)
 {
@@ -237,7 +232,7 @@ static struct moe_weights weights_of(struct graph *g, const struct scenario *s, 
     w.router = weights_param(g, s, graph_text(g, "%s/moe/router/kernel", name), router, 2, 1);
     if (m->bias && m->routing == SCENARIO_ROUTING_LEARNED)
         w.bias = choice_bias(g, s, name, expert);
-    if (is_gated(s))
+    if (scenario_is_gated(s->model.activation))
         w.gate = kernel(g, s, name, "gate", in);
     w.up = kernel(g, s, name, "up", in);
     w.down = kernel(g, s, name, "down", out);

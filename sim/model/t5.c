@@ -23,7 +23,6 @@ struct t5 {
     const struct scenario *scenario;
     struct weights_dims dims; /* of the decoder */
     uint32_t source;          /* dimension of the encoder's sequence */
-    double eps;
 };
 
 /* The options of a side's self-attention, with its relative bias. */
@@ -48,10 +47,9 @@ static struct attention_opts self_attention(const struct t5 *t, const char *side
 static uint32_t norm(const struct t5 *t, const char *layer, const char *part, uint32_t x)
 {
     const char *name = graph_text(t->graph, "%s/%s", layer, part);
+    const struct norm_weights w = weights_norm(t->graph, t->scenario, name, t->dims.embed);
 
-    return layer_rms_norm(t->graph, name, x, weights_norm(t->graph, t->scenario, name,
-                                                          t->dims.embed),
-                          t->eps);
+    return layer_norm(t->graph, name, x, &w);
 }
 
 /* The residual sum x + y at the end of a block part. */
@@ -139,8 +137,7 @@ static void build(struct graph *graph, const struct scenario *scenario, struct d
     struct t5 t = {.graph = graph,
                    .scenario = scenario,
                    .dims = weights_dims(graph, scenario),
-                   .source = graph_dim(graph, "source", scenario->batch.source),
-                   .eps = scenario->model.norm_eps > 0 ? scenario->model.norm_eps : BLOCK_NORM_EPS};
+                   .source = graph_dim(graph, "source", scenario->batch.source)};
     uint32_t table = weights_table(graph, scenario, "embed/table", t.dims.vocab, t.dims.embed);
     uint32_t x = add_decoder(&t, table, add_encoder(&t, table)), labels;
 

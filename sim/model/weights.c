@@ -81,11 +81,12 @@ static uint32_t vector(struct graph *g, const struct scenario *s, const char *na
     return graph_param(g, name, s->model.dtype, dims, rank, source);
 }
 
-/* A scale or bias of a norm. */
+/* A scale or bias of a norm, which at first changes nothing in a published model. */
 static uint32_t norm_vector(struct graph *g, const struct scenario *s, const char *layer,
                             const char *part, uint32_t embed)
 {
-    double standard = strcmp(part, "scale") == 0 || strstr(part, "/scale") ? 1 : 0;
+    bool scale = strcmp(part, "scale") == 0 || strstr(part, "/scale");
+    double standard = scale && !s->model.norm_one_plus ? 1 : 0;
 
     return vector(g, s, graph_text(g, "%s/%s", layer, part), &embed, 1, standard, 2);
 }
@@ -96,10 +97,24 @@ static uint32_t bias(struct graph *g, const struct scenario *s, const char *laye
     return vector(g, s, graph_text(g, "%s/%s", layer, part), dims, rank, 0, 0.2);
 }
 
-uint32_t weights_norm(struct graph *graph, const struct scenario *scenario, const char *name,
-                      uint32_t embed)
+struct norm_weights weights_norm(struct graph *graph, const struct scenario *scenario,
+                                 const char *name, uint32_t embed)
 {
-    return norm_vector(graph, scenario, name, "scale", embed);
+    const struct scenario_model *m = &scenario->model;
+    struct norm_weights n = {.used = true,
+                             .centred = m->norm == SCENARIO_LAYER_NORM,
+                             .one_plus = m->norm_one_plus,
+                             .scale = GRAPH_NONE,
+                             .bias = GRAPH_NONE,
+                             .eps = m->norm_eps};
+
+    if (!(n.eps > 0))
+        n.eps = n.centred ? BLOCK_LAYER_NORM_EPS : BLOCK_NORM_EPS;
+    if (m->norm_weights != SCENARIO_NORM_BARE)
+        n.scale = norm_vector(graph, scenario, name, "scale", embed);
+    if (n.centred && m->norm_weights == SCENARIO_NORM_STANDARD)
+        n.bias = norm_vector(graph, scenario, name, "bias", embed);
+    return n;
 }
 
 /* A table of uniform random numbers, for published models with the standard deviation 0.02 of GPT-2
@@ -131,11 +146,13 @@ struct mlp_weights weights_mlp(struct graph *graph, const struct scenario *scena
                                const char *name, const struct weights_dims *dims)
 {
     const uint32_t in[2] = {dims->embed, dims->mlp}, out[2] = {dims->mlp, dims->embed};
-    struct mlp_weights w = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
+    struct mlp_weights w = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
+    bool gated = scenario_is_gated(scenario->model.activation);
 
-    if (scenario->model.activation == SCENARIO_SWIGLU ||
-        scenario->model.activation == SCENARIO_GEGLU)
+    if (gated)
         w.gate = kernel(graph, scenario, name, "gate/kernel", in, 2, 1);
+    if (gated && scenario->model.bias)
+        w.gate_bias = bias(graph, scenario, name, "gate/bias", in + 1, 1);
     w.up = kernel(graph, scenario, name, "up/kernel", in, 2, 1);
     if (scenario->model.bias)
         w.up_bias = bias(graph, scenario, name, "up/bias", in + 1, 1);
@@ -203,6 +220,13 @@ struct attention_weights weights_attention(struct graph *graph, const struct sce
     return w;
 }
 
+/* The scale of a latent vector's norm, which is an RMS norm whatever the model's are. */
+static uint32_t latent_scale(struct graph *g, const struct scenario *s, const char *layer,
+                             const char *part, uint32_t rank)
+{
+    return vector(g, s, graph_text(g, "%s/%s", layer, part), &rank, 1, 1, 2);
+}
+
 struct latent_weights weights_latent(struct graph *graph, const struct scenario *scenario,
                                      const char *name, const struct weights_dims *dims)
 {
@@ -223,7 +247,7 @@ struct latent_weights weights_latent(struct graph *graph, const struct scenario 
 
         from = q_latent[1];
         w.q_latent = kernel(graph, scenario, name, "q_latent/kernel", q_latent, 2, 1);
-        w.q_norm = norm_vector(graph, scenario, name, "q_latent/scale", from);
+        w.q_norm = latent_scale(graph, scenario, name, "q_latent/scale", from);
     }
     const uint32_t q[3] = {from, dims->heads, dims->head_dim},
                    q_rope[3] = {from, dims->heads, rope};
@@ -231,7 +255,7 @@ struct latent_weights weights_latent(struct graph *graph, const struct scenario 
     w.q = kernel(graph, scenario, name, "q/kernel", q, 3, 1);
     w.q_rope = kernel(graph, scenario, name, "q_rope/kernel", q_rope, 3, 1);
     w.kv_latent = kernel(graph, scenario, name, "kv_latent/kernel", kv_latent, 2, 1);
-    w.kv_norm = norm_vector(graph, scenario, name, "kv_latent/scale", kv_rank);
+    w.kv_norm = latent_scale(graph, scenario, name, "kv_latent/scale", kv_rank);
     w.k_rope = kernel(graph, scenario, name, "k_rope/kernel", k_rope, 3, 1);
     w.k = kernel(graph, scenario, name, "k/kernel", k, 3, 1);
     w.v = kernel(graph, scenario, name, "v/kernel", v, 3, 1);
@@ -239,48 +263,58 @@ struct latent_weights weights_latent(struct graph *graph, const struct scenario 
     return w;
 }
 
+static struct norm_weights block_norm(struct graph *g, const struct scenario *s, const char *block,
+                                      const char *part, const struct weights_dims *dims)
+{
+    return weights_norm(g, s, graph_text(g, "%s/%s", block, part), dims->embed);
+}
+
 struct block_weights weights_block(struct graph *graph, const struct scenario *scenario,
                                    const char *name, const struct weights_dims *dims, bool dense)
 {
+    const struct scenario_model *m = &scenario->model;
+    bool before = m->norm_place != SCENARIO_NORM_AFTER;
+    bool after = m->norm_place != SCENARIO_NORM_BEFORE;
     struct block_weights w = {.latent = NULL, .experts = NULL};
 
-    w.centred = scenario->model.norm == SCENARIO_LAYER_NORM;
-    w.norm_eps = scenario->model.norm_eps;
-    w.norm1 = norm_vector(graph, scenario, name, "norm1/scale", dims->embed);
-    w.norm1_bias = w.norm2_bias = GRAPH_NONE;
-    if (w.centred)
-        w.norm1_bias = norm_vector(graph, scenario, name, "norm1/bias", dims->embed);
-    if (scenario->model.mla.kv_rank == 0)
+    if (before)
+        w.norm1 = block_norm(graph, scenario, name, "norm1", dims);
+    if (m->mla.kv_rank == 0)
         w.attn = weights_attention(graph, scenario, graph_text(graph, "%s/attn", name), dims);
-    w.norm2 = norm_vector(graph, scenario, name, "norm2/scale", dims->embed);
-    if (w.centred)
-        w.norm2_bias = norm_vector(graph, scenario, name, "norm2/bias", dims->embed);
+    if (after)
+        w.norm1_after = block_norm(graph, scenario, name, "norm1_after", dims);
+    if (before && m->residual != SCENARIO_BESIDE)
+        w.norm2 = block_norm(graph, scenario, name, "norm2", dims);
     if (dense)
         w.mlp = weights_mlp(graph, scenario, graph_text(graph, "%s/mlp", name), dims);
+    if (after)
+        w.norm2_after = block_norm(graph, scenario, name, "norm2_after", dims);
     return w;
 }
 
 uint32_t weights_final_norm(struct graph *graph, const struct scenario *scenario, const char *name,
                             uint32_t x, const struct weights_dims *dims)
 {
-    bool centred = scenario->model.norm == SCENARIO_LAYER_NORM;
-    double eps = scenario->model.norm_eps;
-    uint32_t scale = norm_vector(graph, scenario, name, "scale", dims->embed), shift;
+    const struct norm_weights norm = weights_norm(graph, scenario, name, dims->embed);
 
-    if (!centred)
-        return layer_rms_norm(graph, name, x, scale, eps > 0 ? eps : BLOCK_NORM_EPS);
-    shift = norm_vector(graph, scenario, name, "bias", dims->embed);
-    return layer_layer_norm(graph, name, x, scale, shift, eps > 0 ? eps : BLOCK_LAYER_NORM_EPS);
+    return layer_norm(graph, name, x, &norm);
 }
 
-enum kern_fn weights_activation(const struct scenario *scenario)
+struct mlp_activation weights_activation(const struct scenario *scenario)
 {
-    static const enum kern_fn functions[SCENARIO_NACTIVATIONS] = {
-        [SCENARIO_GELU] = KERN_GELU, [SCENARIO_SWIGLU] = KERN_SILU, [SCENARIO_RELU] = KERN_RELU,
-        [SCENARIO_SILU] = KERN_SILU, [SCENARIO_GEGLU] = KERN_GELU,
+    static const struct mlp_activation activations[SCENARIO_NACTIVATIONS] = {
+        [SCENARIO_GELU] = {KERN_GELU, 0},
+        [SCENARIO_SWIGLU] = {KERN_SILU, 0},
+        [SCENARIO_RELU] = {KERN_RELU, 0},
+        [SCENARIO_SILU] = {KERN_SILU, 0},
+        [SCENARIO_GEGLU] = {KERN_GELU, 0},
+        [SCENARIO_GELU_EXACT] = {KERN_GELU_EXACT, 0},
+        [SCENARIO_GEGLU_EXACT] = {KERN_GELU_EXACT, 0},
+        [SCENARIO_RELU_SQUARED] = {KERN_RELU_SQUARED, 0},
+        [SCENARIO_SWIGLU_CLAMPED] = {KERN_QUICK_GELU, 7},
     };
 
-    return functions[scenario->model.activation];
+    return activations[scenario->model.activation];
 }
 
 struct attention_opts weights_attention_opts(const struct scenario *scenario)

@@ -27,10 +27,9 @@ uint32_t weights_head(struct graph *graph, const struct scenario *scenario, uint
 uint32_t weights_table(struct graph *graph, const struct scenario *scenario, const char *name,
                        uint32_t rows, uint32_t embed);
 
-/* The scale of the norm `name`, [embed]. */
-uint32_t weights_norm(struct graph *graph, const struct scenario *scenario, const char *name,
-                      uint32_t embed);
-
+/* The norm `name` as the scenario's norms are, with its parameters, [embed]. */
+struct norm_weights weights_norm(struct graph *graph, const struct scenario *scenario,
+                                 const char *name, uint32_t embed);
 
 struct weights_dims weights_dims(struct graph *graph, const struct scenario *scenario);
 
@@ -59,8 +58,8 @@ struct block_weights weights_block(struct graph *graph, const struct scenario *s
 uint32_t weights_final_norm(struct graph *graph, const struct scenario *scenario, const char *name,
                             uint32_t x, const struct weights_dims *dims);
 
-/* The scenario's activation function and attention options. */
-enum kern_fn weights_activation(const struct scenario *scenario);
+/* The scenario's activation and attention options. */
+struct mlp_activation weights_activation(const struct scenario *scenario);
 struct attention_opts weights_attention_opts(const struct scenario *scenario);
 
 #endif /* MODEL_WEIGHTS_H */

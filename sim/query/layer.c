@@ -71,9 +71,9 @@ static double eps_of(const json_t *attrs, double fallback)
 }
 
 static uint32_t mlp_out(struct graph *g, const uint32_t *nodes, struct mlp_weights *w,
-                        enum kern_fn activation)
+                        enum kern_fn fn)
 {
-    uint32_t y = layer_mlp(g, "mlp", nodes[0], w, activation);
+    uint32_t y = layer_mlp(g, "mlp", nodes[0], w, (struct mlp_activation){.fn = fn});
 
     graph_output(g, GRAPH_OUTPUT, "out", y, GRAPH_NONE);
     return y;
@@ -81,7 +81,7 @@ static uint32_t mlp_out(struct graph *g, const uint32_t *nodes, struct mlp_weigh
 
 static uint32_t build_mlp_gelu(struct graph *g, const json_t *attrs, const uint32_t *nodes)
 {
-    struct mlp_weights w = {GRAPH_NONE, nodes[1], nodes[2], nodes[3], nodes[4]};
+    struct mlp_weights w = {GRAPH_NONE, nodes[1], nodes[2], GRAPH_NONE, nodes[3], nodes[4]};
 
     check_said(g, attrs, "bias", nodes[3] != GRAPH_NONE || nodes[4] != GRAPH_NONE);
     return mlp_out(g, nodes, &w, KERN_GELU);
@@ -89,7 +89,7 @@ static uint32_t build_mlp_gelu(struct graph *g, const json_t *attrs, const uint3
 
 static uint32_t build_mlp_swiglu(struct graph *g, const json_t *attrs, const uint32_t *nodes)
 {
-    struct mlp_weights w = {nodes[1], nodes[2], nodes[3], GRAPH_NONE, GRAPH_NONE};
+    struct mlp_weights w = {nodes[1], nodes[2], nodes[3], GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
 
     (void)attrs;
     return mlp_out(g, nodes, &w, KERN_SILU);
@@ -116,10 +116,13 @@ static uint32_t build_block(struct graph *g, const json_t *attrs, const uint32_t
     bool gated = nodes[6] != GRAPH_NONE;
     const struct block_weights w = {
         .attn = {.q = nodes[1], .k = nodes[2], .v = nodes[3], .o = nodes[4]},
-        .mlp = {nodes[6], gated ? nodes[7] : nodes[5], nodes[8], GRAPH_NONE, GRAPH_NONE},
-        .norm1 = nodes[9],
-        .norm2 = nodes[10]};
-    const struct attention_opts opts = attention_of(g, attrs);
+        .mlp = {nodes[6], gated ? nodes[7] : nodes[5], nodes[8], GRAPH_NONE, GRAPH_NONE,
+                GRAPH_NONE},
+        .norm1 = norm_rms(nodes[9], BLOCK_NORM_EPS),
+        .norm2 = norm_rms(nodes[10], BLOCK_NORM_EPS)};
+    const struct attention_opts attention = attention_of(g, attrs);
+    const struct block_opts opts = {.attention = &attention,
+                                    .activation = {.fn = gated ? KERN_SILU : KERN_GELU}};
 
     check_activation(g, attrs, "mlp", gated);
     if (gated && nodes[5] != GRAPH_NONE)
@@ -127,7 +130,7 @@ static uint32_t build_block(struct graph *g, const json_t *attrs, const uint32_t
     if (eps_of(attrs, BLOCK_NORM_EPS) != BLOCK_NORM_EPS)
         return graph_fail(g, SHD_EUNSUPPORTED, "the norms of a block have an eps of %g",
                           BLOCK_NORM_EPS);
-    return as_out(g, layer_block(g, "block", nodes[0], &w, &opts, gated ? KERN_SILU : KERN_GELU));
+    return as_out(g, layer_block(g, "block", nodes[0], &w, &opts));
 }
 
 static uint32_t build_rms_norm(struct graph *g, const json_t *attrs, const uint32_t *nodes)
@@ -268,7 +271,7 @@ static uint32_t build_moe(struct graph *g, const json_t *attrs, const uint32_t *
                             .renormalize = json_is_true(json_object_get(attrs, "renormalize")),
                             .scale = 1,
                             .ids = GRAPH_NONE,
-                            .activation = gated ? KERN_SILU : KERN_GELU};
+                            .activation = {.fn = gated ? KERN_SILU : KERN_GELU}};
     struct moe m;
     uint32_t y;
 

@@ -71,18 +71,18 @@ static uint32_t param(struct building *b, const char *name, const char *const *d
 static struct block_weights layer_weights(struct building *b, int64_t i)
 {
     const char *at = graph_text(b->graph, "layers.%lld", (long long)i);
-    struct block_weights w = {
-        .mlp = {.gate = GRAPH_NONE, .up_bias = GRAPH_NONE, .down_bias = GRAPH_NONE},
-        .norm1_bias = GRAPH_NONE,
-        .norm2_bias = GRAPH_NONE};
+    struct block_weights w = {.mlp = {.gate = GRAPH_NONE,
+                                      .gate_bias = GRAPH_NONE,
+                                      .up_bias = GRAPH_NONE,
+                                      .down_bias = GRAPH_NONE}};
     struct graph *g = b->graph;
 
-    w.norm1 = param(b, graph_text(g, "%s.g1", at), DIMS("embed"));
+    w.norm1 = norm_rms(param(b, graph_text(g, "%s.g1", at), DIMS("embed")), BLOCK_NORM_EPS);
     w.attn.q = param(b, graph_text(g, "%s.wq", at), DIMS("embed", "heads", "head_dim"));
     w.attn.k = param(b, graph_text(g, "%s.wk", at), DIMS("embed", "kv_heads", "head_dim"));
     w.attn.v = param(b, graph_text(g, "%s.wv", at), DIMS("embed", "kv_heads", "head_dim"));
     w.attn.o = param(b, graph_text(g, "%s.wo", at), DIMS("heads", "head_dim", "embed"));
-    w.norm2 = param(b, graph_text(g, "%s.g2", at), DIMS("embed"));
+    w.norm2 = norm_rms(param(b, graph_text(g, "%s.g2", at), DIMS("embed")), BLOCK_NORM_EPS);
     if (b->gated)
         w.mlp.gate = param(b, graph_text(g, "%s.wg", at), DIMS("embed", "mlp"));
     w.mlp.up = param(b, graph_text(g, "%s.%s", at, b->gated ? "wu" : "w1"), DIMS("embed", "mlp"));
@@ -117,6 +117,8 @@ static uint32_t tokens(struct building *b, const json_t *in, const char *name, u
 static uint32_t add_layers(struct building *b, uint32_t x)
 {
     struct attention_opts attention = {.causal = true};
+    const struct block_opts opts = {.attention = &attention,
+                                    .activation = {.fn = b->gated ? KERN_SILU : KERN_GELU}};
     int64_t layers = extent(b, "layers");
 
     if (layers > TRAIN_LAYERS_MAX)
@@ -129,8 +131,7 @@ static uint32_t add_layers(struct building *b, uint32_t x)
     for (int64_t i = 0; i < layers && b->err.status == SHD_OK; i++) {
         const struct block_weights w = layer_weights(b, i);
 
-        x = layer_block(b->graph, graph_text(b->graph, "layers.%lld", (long long)i), x, &w,
-                        &attention, b->gated ? KERN_SILU : KERN_GELU);
+        x = layer_block(b->graph, graph_text(b->graph, "layers.%lld", (long long)i), x, &w, &opts);
     }
     return x;
 }

@@ -143,6 +143,19 @@ static void check_experts(struct reader *r)
               m->every, s->model.layers - m->first_dense);
 }
 
+/* Beside each other, attention and mlp share the norm of the input, if there is one. */
+static void check_blocks(struct reader *r)
+{
+    const struct scenario_model *m = &r->scenario->model;
+
+    if (m->residual == SCENARIO_BESIDE && m->norm_place == SCENARIO_NORM_AFTER)
+        WRONG(r, "model.residual",
+              "beside shares a norm of the input, and norms are of outputs alone; expected "
+              "beside-norms");
+    if (m->norm_one_plus && m->norm_weights == SCENARIO_NORM_BARE)
+        WRONG(r, "model.norm_one_plus", "1 + scale of norms without a scale; expected false");
+}
+
 static void check_compressed(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -640,6 +653,7 @@ void check_scenario(struct reader *r)
     check_kind(r);
     check_heads(r);
     check_experts(r);
+    check_blocks(r);
     check_compressed(r);
     check_positions(r);
     check_context(r);

@@ -119,3 +119,9 @@ const char *scenario_activation_name(enum scenario_activation activation)
 {
     return option_find("model", "activation")->words[activation];
 }
+
+bool scenario_is_gated(enum scenario_activation activation)
+{
+    return activation == SCENARIO_SWIGLU || activation == SCENARIO_GEGLU ||
+           activation == SCENARIO_GEGLU_EXACT || activation == SCENARIO_SWIGLU_CLAMPED;
+}

@@ -736,6 +736,9 @@ size_t scenario_print_options(struct text *out, const char *key);
 
 const char *scenario_kind_name(enum scenario_kind kind);
 const char *scenario_activation_name(enum scenario_activation activation);
+
+/* Whether an mlp with the activation has a gate kernel. */
+bool scenario_is_gated(enum scenario_activation activation);
 const char *scenario_optimizer_name(enum scenario_optimizer_kind kind);
 const char *scenario_routing_name(enum scenario_routing routing);
 const char *scenario_drop_name(enum scenario_drop drop);

@@ -3,57 +3,78 @@
 
 #include "graph/layers/block.h"
 
-#include "graph/layers/norm.h"
-
-static uint32_t norm(struct graph *g, const char *name, uint32_t x, const struct block_weights *w,
-                     uint32_t scale, uint32_t bias)
+static uint32_t norm(struct graph *g, const char *name, const char *part, uint32_t x,
+                     const struct norm_weights *w)
 {
-    if (w->centred)
-        return layer_layer_norm(g, name, x, scale, bias,
-                                w->norm_eps > 0 ? w->norm_eps : BLOCK_LAYER_NORM_EPS);
-    return layer_rms_norm(g, name, x, scale, w->norm_eps > 0 ? w->norm_eps : BLOCK_NORM_EPS);
+    return layer_norm(g, graph_text(g, "%s/%s", name, part), x, w);
+}
+
+/* What attention or the mlp adds to the residual stream, from its output y. */
+static uint32_t addend(struct graph *g, const char *name, const char *part, uint32_t y,
+                       const struct norm_weights *after, const struct block_opts *opts)
+{
+    y = norm(g, name, part, y, after);
+    if (!(opts->residual_scale > 0) || opts->residual_scale == 1)
+        return y;
+    return graph_map(g, graph_text(g, "%s/scaled", name), KERN_SCALE, y, GRAPH_NONE,
+                     opts->residual_scale);
 }
 
 static uint32_t attend(struct graph *g, const char *name, uint32_t x, const struct block_weights *w,
-                       const struct attention_opts *opts)
+                       const struct block_opts *opts)
 {
     const char *attn = graph_text(g, "%s/attn", name);
 
-    return w->latent ? layer_latent_attention(g, attn, x, w->latent, opts)
-                     : layer_attention(g, attn, x, &w->attn, opts);
+    x = w->latent ? layer_latent_attention(g, attn, x, w->latent, opts->attention)
+                  : layer_attention(g, attn, x, &w->attn, opts->attention);
+    return addend(g, name, "norm1_after", x, &w->norm1_after, opts);
 }
 
-static uint32_t feed_forward(struct graph *g, const char *name, uint32_t x,
-                             const struct block_weights *w, enum kern_fn activation)
+static uint32_t experts(struct graph *g, const char *name, uint32_t x,
+                        const struct block_experts *experts)
 {
-    struct moe m;
+    const char *moe = graph_text(g, "%s/moe", name);
+    struct moe m = layer_moe(g, moe, x, &experts->weights, &experts->opts);
 
-    if (!w->experts)
-        return layer_mlp(g, graph_text(g, "%s/mlp", name), x, &w->mlp, activation);
-    m = layer_moe(g, graph_text(g, "%s/moe", name), x, &w->experts->weights, &w->experts->opts);
     if (m.loss != GRAPH_NONE)
-        *w->experts->loss = *w->experts->loss == GRAPH_NONE
-                                ? m.loss
-                                : graph_map(g, graph_text(g, "%s/moe/loss", name), KERN_ADD,
-                                            *w->experts->loss, m.loss, 0);
+        *experts->loss =
+            *experts->loss == GRAPH_NONE
+                ? m.loss
+                : graph_map(g, graph_text(g, "%s/loss", moe), KERN_ADD, *experts->loss, m.loss, 0);
     return m.y;
 }
 
-uint32_t layer_block(struct graph *graph, const char *name, uint32_t x,
-                     const struct block_weights *weights, const struct attention_opts *attention,
-                     enum kern_fn activation)
+static uint32_t feed_forward(struct graph *g, const char *name, uint32_t x,
+                             const struct block_weights *w, const struct block_opts *opts)
 {
-    const char *out = graph_text(graph, "%s/out", name);
-    uint32_t h, y;
+    x = w->experts ? experts(g, name, x, w->experts)
+                   : layer_mlp(g, graph_text(g, "%s/mlp", name), x, &w->mlp, opts->activation);
+    return addend(g, name, "norm2_after", x, &w->norm2_after, opts);
+}
 
-    h = norm(graph, graph_text(graph, "%s/norm1", name), x, weights, weights->norm1,
-             weights->norm1_bias);
-    h = attend(graph, name, h, weights, attention);
-    h = graph_map(graph, graph_text(graph, "%s/residual1", name), KERN_ADD, x, h, 0);
-    h = graph_constraint(graph, out, h);
-    y = norm(graph, graph_text(graph, "%s/norm2", name), h, weights, weights->norm2,
-             weights->norm2_bias);
-    y = feed_forward(graph, name, y, weights, activation);
-    y = graph_map(graph, graph_text(graph, "%s/residual2", name), KERN_ADD, h, y, 0);
-    return graph_constraint(graph, out, y);
+/* The residual sum at the end of a part of the block. */
+static uint32_t residual(struct graph *g, const char *name, const char *part, uint32_t x,
+                         uint32_t y)
+{
+    x = graph_map(g, graph_text(g, "%s/%s", name, part), KERN_ADD, x, y, 0);
+    return graph_constraint(g, graph_text(g, "%s/out", name), x);
+}
+
+uint32_t layer_block(struct graph *graph, const char *name, uint32_t x,
+                     const struct block_weights *weights, const struct block_opts *opts)
+{
+    uint32_t in = norm(graph, name, "norm1", x, &weights->norm1), h, y;
+
+    h = attend(graph, name, in, weights, opts);
+    if (!opts->beside) {
+        x = residual(graph, name, "residual1", x, h);
+        y = norm(graph, name, "norm2", x, &weights->norm2);
+        y = feed_forward(graph, name, y, weights, opts);
+        return residual(graph, name, "residual2", x, y);
+    }
+    if (weights->norm2.used)
+        in = norm(graph, name, "norm2", x, &weights->norm2);
+    y = feed_forward(graph, name, in, weights, opts);
+    y = graph_map(graph, graph_text(graph, "%s/beside", name), KERN_ADD, h, y, 0);
+    return residual(graph, name, "residual", x, y);
 }

@@ -1,7 +1,15 @@
-/* block.h - a pre-norm transformer block: h = x + attn(norm(x)), y = h + mlp(norm(h)).
+/* block.h - a transformer block: attention and an mlp (or experts), each with norms before or
+ * behind it, added to the residual stream one after the other or side by side.
+ *
+ *   serial  h = x + f attn(norm1(x)), y = h + f mlp(norm2(h))
+ *   beside  y = x + f (attn(norm1(x)) + mlp(norm2(x))); without norm2 the mlp reads norm1(x), too
+ *
+ * with norm1_after and norm2_after of what attn and mlp return, where these are used.  f is the
+ * residual scale.  Beside each other the two outputs are added first, so that where both are
+ * partial sums one all-reduce completes them.
  *
  * Places where a sharding may be asked for, under the block's name: those of attn and mlp (or moe),
- * and out on both sums.
+ * and out on the sums.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,6 +20,7 @@
 #include "graph/layers/latent_attention.h"
 #include "graph/layers/mlp.h"
 #include "graph/layers/moe.h"
+#include "graph/layers/norm.h"
 
 /* A mixture of experts, layer NAME/moe. */
 struct block_experts {
@@ -24,11 +33,16 @@ struct block_weights {
     struct attention_weights attn;
     const struct latent_weights *latent; /* replaces attn; NULL: use attn */
     struct mlp_weights mlp;
-    const struct block_experts *experts; /* replaces mlp; NULL: use mlp */
-    uint32_t norm1, norm2; /* scales, [embed] */
-    bool centred;          /* layer norms with the biases below; false: RMS norms */
-    uint32_t norm1_bias, norm2_bias;
-    double norm_eps; /* 0: the default of the kind of norm */
+    const struct block_experts *experts;          /* replaces mlp; NULL: use mlp */
+    struct norm_weights norm1, norm2;             /* of the inputs of attn and mlp */
+    struct norm_weights norm1_after, norm2_after; /* of their outputs */
+};
+
+struct block_opts {
+    const struct attention_opts *attention;
+    struct mlp_activation activation;
+    bool beside;
+    double residual_scale; /* 0: 1 */
 };
 
 #define BLOCK_NORM_EPS 1e-6 /* of RMS norms */
@@ -36,7 +50,6 @@ struct block_weights {
 
 /* x[batch, seq, embed] -> [batch, seq, embed]. */
 uint32_t layer_block(struct graph *graph, const char *name, uint32_t x,
-                     const struct block_weights *weights, const struct attention_opts *attention,
-                     enum kern_fn activation);
+                     const struct block_weights *weights, const struct block_opts *opts);
 
 #endif /* GRAPH_LAYERS_BLOCK_H */

@@ -22,24 +22,53 @@ static uint32_t project(struct graph *g, const char *name, uint32_t x, uint32_t 
     return graph_map(g, graph_text(g, "%s/bias", name), KERN_ADD, y, bias, 0);
 }
 
+/* The smaller (KERN_MIN) or larger of x and a number. */
+static uint32_t limited(struct graph *g, const char *name, enum kern_fn fn, uint32_t x,
+                        double limit)
+{
+    return graph_map(g, name, fn, x, graph_map(g, name, KERN_FILL, x, GRAPH_NONE, limit), 0);
+}
+
+/* Limit a gate and its operand, and add 1 to that. */
+static void limit_both(struct graph *g, const char *name, uint32_t *gate, uint32_t *up,
+                       double limit)
+{
+    const char *within = graph_text(g, "%s/up/limited", name);
+
+    *gate = limited(g, graph_text(g, "%s/gate/limited", name), KERN_MIN, *gate, limit);
+    *up = limited(g, within, KERN_MIN, *up, limit);
+    *up = limited(g, within, KERN_MAX, *up, -limit);
+    *up = graph_map(g, graph_text(g, "%s/up/one_plus", name), KERN_ADD_SCALAR, *up, GRAPH_NONE, 1);
+}
+
+uint32_t mlp_activate(struct graph *graph, const char *name, uint32_t gate, uint32_t up,
+                      struct mlp_activation activation)
+{
+    const char *act = graph_text(graph, "%s/%s", name, kern_fns[activation.fn].name);
+
+    if (gate == GRAPH_NONE)
+        return graph_map(graph, act, activation.fn, up, GRAPH_NONE, 0);
+    if (activation.limit > 0)
+        limit_both(graph, name, &gate, &up, activation.limit);
+    gate = graph_map(graph, act, activation.fn, gate, GRAPH_NONE, 0);
+    return graph_map(graph, graph_text(graph, "%s/gated", name), KERN_MUL, gate, up, 0);
+}
+
 uint32_t layer_mlp(struct graph *graph, const char *name, uint32_t x,
-                   const struct mlp_weights *weights, enum kern_fn activation)
+                   const struct mlp_weights *weights, struct mlp_activation activation)
 {
     const char *hidden = graph_text(graph, "%s/hidden", name);
-    const char *act = graph_text(graph, "%s/%s", name, kern_fns[activation].name);
-    uint32_t h, gate;
+    uint32_t h, gate = GRAPH_NONE;
 
     x = graph_constraint(graph, graph_text(graph, "%s/in", name), x);
     h = project(graph, graph_text(graph, "%s/up", name), x, weights->up, weights->up_bias);
     h = graph_constraint(graph, hidden, h);
-    if (weights->gate == GRAPH_NONE) {
-        h = graph_map(graph, act, activation, h, GRAPH_NONE, 0);
-    } else {
-        gate = project(graph, graph_text(graph, "%s/gate", name), x, weights->gate, GRAPH_NONE);
+    if (weights->gate != GRAPH_NONE) {
+        gate = project(graph, graph_text(graph, "%s/gate", name), x, weights->gate,
+                       weights->gate_bias);
         gate = graph_constraint(graph, hidden, gate);
-        gate = graph_map(graph, act, activation, gate, GRAPH_NONE, 0);
-        h = graph_map(graph, graph_text(graph, "%s/gated", name), KERN_MUL, gate, h, 0);
     }
+    h = mlp_activate(graph, name, gate, h, activation);
     h = project(graph, graph_text(graph, "%s/down", name), h, weights->down, weights->down_bias);
     return graph_constraint(graph, graph_text(graph, "%s/out", name), h);
 }

@@ -136,26 +136,16 @@ static uint32_t project(const struct building *b, const char *what, uint32_t row
                          dims, 3);
 }
 
-static uint32_t activate(const struct building *b, uint32_t h)
-{
-    enum kern_fn fn = b->opts->activation;
-
-    return graph_map(b->graph, part(b, kern_fns[fn].name), fn, h, GRAPH_NONE, 0);
-}
-
 static uint32_t experts(const struct building *b, uint32_t rows, uint32_t counts)
 {
     struct graph *g = b->graph;
     const char *hidden = part(b, "hidden");
-    uint32_t up, gate;
+    uint32_t up, gate = GRAPH_NONE;
 
     up = graph_constraint(g, hidden, project(b, "up", rows, b->weights->up, counts));
-    if (b->weights->gate == GRAPH_NONE) {
-        up = activate(b, up);
-    } else {
+    if (b->weights->gate != GRAPH_NONE)
         gate = graph_constraint(g, hidden, project(b, "gate", rows, b->weights->gate, counts));
-        up = graph_map(g, part(b, "gated"), KERN_MUL, activate(b, gate), up, 0);
-    }
+    up = mlp_activate(g, b->name, gate, up, b->opts->activation);
     return project(b, "down", up, b->weights->down, counts);
 }
 

@@ -42,7 +42,7 @@ struct moe_opts {
     uint32_t ids; /* int32 [batch, seq, choice], replaces the router's choice; GRAPH_NONE: the
                      router chooses */
     double aux, z; /* factors of the two losses */
-    enum kern_fn activation;
+    struct mlp_activation activation;
 };
 
 /* Results, as nodes. */

@@ -57,3 +57,23 @@ uint32_t layer_layer_norm(struct graph *graph, const char *name, uint32_t x, uin
         y = graph_map(graph, name, KERN_MUL, y, scale, 0);
     return bias == GRAPH_NONE ? y : graph_map(graph, name, KERN_ADD, y, bias, 0);
 }
+
+struct norm_weights norm_rms(uint32_t scale, double eps)
+{
+    return (struct norm_weights){.used = true, .scale = scale, .bias = GRAPH_NONE, .eps = eps};
+}
+
+uint32_t layer_norm(struct graph *graph, const char *name, uint32_t x,
+                    const struct norm_weights *weights)
+{
+    uint32_t scale = weights->scale;
+
+    if (!weights->used)
+        return x;
+    if (weights->one_plus && scale != GRAPH_NONE)
+        scale = graph_map(graph, graph_text(graph, "%s/one_plus", name), KERN_ADD_SCALAR, scale,
+                          GRAPH_NONE, 1);
+    if (weights->centred)
+        return layer_layer_norm(graph, name, x, scale, weights->bias, weights->eps);
+    return layer_rms_norm(graph, name, x, scale, weights->eps);
+}

@@ -16,4 +16,20 @@ uint32_t layer_rms_norm(struct graph *graph, const char *name, uint32_t x, uint3
 uint32_t layer_layer_norm(struct graph *graph, const char *name, uint32_t x, uint32_t scale,
                           uint32_t bias, double eps);
 
+/* A norm and its parameters, as nodes. */
+struct norm_weights {
+    bool used;      /* false: x stays as it is, and the other fields are unused */
+    bool centred;   /* a layer norm; false: an RMS norm */
+    bool one_plus;  /* multiply by 1 + scale */
+    uint32_t scale; /* as x's last dimension; GRAPH_NONE: none */
+    uint32_t bias;  /* of layer norms only, likewise */
+    double eps;
+};
+
+/* An RMS norm with a scale, or with GRAPH_NONE without. */
+struct norm_weights norm_rms(uint32_t scale, double eps);
+
+uint32_t layer_norm(struct graph *graph, const char *name, uint32_t x,
+                    const struct norm_weights *weights);
+
 #endif /* GRAPH_LAYERS_NORM_H */
