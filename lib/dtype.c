@@ -27,6 +27,7 @@ static const struct {
     [SHD_BOOL] = {"bool", "pred", {"bool_"}, 1},
     [SHD_F8E4M3] = {"float8_e4m3fn", "f8e4m3fn", {"f8e4m3", "e4m3"}, 1},
     [SHD_F8E5M2] = {"float8_e5m2", "f8e5m2", {"e5m2"}, 1},
+    [SHD_F4E2M1] = {"float4_e2m1fn", "f4e2m1fn", {"f4e2m1", "e2m1"}, 1},
 };
 
 size_t shd_dtype_size(enum shd_dtype dtype)

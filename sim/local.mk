@@ -336,6 +336,7 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/attention_reverse.c \
 	%D%/graph/ops/attention_row.c \
 	%D%/graph/ops/causal.c \
+	%D%/graph/ops/coded.c \
 	%D%/graph/ops/constraint.c \
 	%D%/graph/ops/einsum.c \
 	%D%/graph/ops/embed.c \
@@ -369,6 +370,8 @@ libsim_la_SOURCES = \
 	%D%/graph/optimizer/training.h \
 	%D%/graph/pad.c \
 	%D%/graph/pad.h \
+	%D%/graph/products.c \
+	%D%/graph/products.h \
 	%D%/graph/rebuild.c \
 	%D%/graph/rebuild.h \
 	%D%/graph/recompute.c \
@@ -549,6 +552,7 @@ libsim_la_SOURCES = \
 	%D%/jobs/trials.h \
 	%D%/jobs/work.c \
 	%D%/jobs/work.h \
+	%D%/kern/amax.c \
 	%D%/kern/attention.c \
 	%D%/kern/attention.h \
 	%D%/kern/attention_backward.inc \
@@ -560,6 +564,9 @@ libsim_la_SOURCES = \
 	%D%/kern/attention_type.inc \
 	%D%/kern/attention_work.c \
 	%D%/kern/causal.c \
+	%D%/kern/coded.c \
+	%D%/kern/coded.h \
+	%D%/kern/coded_product.c \
 	%D%/kern/convert.c \
 	%D%/kern/convert.h \
 	%D%/kern/copy_combine.c \
@@ -569,6 +576,7 @@ libsim_la_SOURCES = \
 	%D%/kern/einsum.c \
 	%D%/kern/einsum_error.c \
 	%D%/kern/embed.c \
+	%D%/kern/encode.c \
 	%D%/kern/error.c \
 	%D%/kern/error.h \
 	%D%/kern/experts.h \
@@ -631,6 +639,8 @@ libsim_la_SOURCES = \
 	%D%/model/pipeline.c \
 	%D%/model/pipeline.h \
 	%D%/model/presets.c \
+	%D%/model/products.c \
+	%D%/model/products.h \
 	%D%/model/recompute_marks.c \
 	%D%/model/recompute_marks.h \
 	%D%/model/relative.c \
@@ -707,6 +717,7 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/accumulate.c \
 	%D%/partition/rules/attention.c \
 	%D%/partition/rules/causal.c \
+	%D%/partition/rules/coded.c \
 	%D%/partition/rules/einsum.c \
 	%D%/partition/rules/embed.c \
 	%D%/partition/rules/experts.c \

@@ -31,6 +31,7 @@ enum shd_dtype {
     SHD_BOOL,
     SHD_F8E4M3,
     SHD_F8E5M2,
+    SHD_F4E2M1, /* four bits, here one element a byte */
     SHD_NDTYPES
 };
 

@@ -30,6 +30,12 @@ static bool set_product(struct hardware_work *out, const struct kern_einsum *e)
     return has_m && has_n && has_k;
 }
 
+/* The type of codes by whose rate a product runs: with codes of two types, the wider one. */
+static enum shd_dtype slower_code(const struct kern_coded *c)
+{
+    return c->a.code == SHD_F4E2M1 ? c->b.code : c->a.code;
+}
+
 static void set_kind(struct hardware_work *out, const struct program_op *op)
 {
     out->kind = HARDWARE_MEMORY;
@@ -42,6 +48,10 @@ static void set_kind(struct hardware_work *out, const struct program_op *op)
         (void)set_product(out, &op->desc.grouped.einsum);
         out->kind = HARDWARE_MATMUL;
         out->dtype = op->desc.grouped.einsum.dtype;
+    } else if (op->kernel == &kern_kernel_coded) {
+        if (set_product(out, &op->desc.coded.einsum))
+            out->kind = HARDWARE_MATMUL;
+        out->dtype = slower_code(&op->desc.coded);
     } else if (op->kernel == &kern_kernel_attention || op->kernel == &kern_kernel_attention_grad) {
         out->kind =
             op->kernel == &kern_kernel_attention ? HARDWARE_ATTENTION : HARDWARE_ATTENTION_BACKWARD;
@@ -167,9 +177,35 @@ double op_seconds_chain(const struct op_seconds *s, uint32_t first, uint32_t *en
     return hardware_kernel_seconds(s->hardware, &work);
 }
 
+/* Whether a cluster says how fast each product of codes is: the rate of a wider type would be a
+ * time that nobody asked for. */
+static int check_rates(const struct program *program, const struct hardware *hardware,
+                       struct shd_error *err)
+{
+    for (uint32_t i = 0; i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+        enum shd_dtype code;
+
+        if (op->kind != PROGRAM_KERNEL || op->kernel != &kern_kernel_coded)
+            continue;
+        code = slower_code(&op->desc.coded);
+        if (!(hardware->flops_per_s[code] > 0))
+            return shd_error_set(err, SHD_EUNSUPPORTED,
+                                 "cluster '%.40s' has no rate of %s, in which '%.40s' multiplies; "
+                                 "expected rates.%s, or products.recipe none",
+                                 hardware->name, shd_dtype_name(code), op->name,
+                                 shd_dtype_name(code));
+    }
+    return SHD_OK;
+}
+
 int op_seconds_init(struct op_seconds *out, const struct program *program,
                     const struct hardware *hardware, struct shd_error *err)
 {
+    int status = check_rates(program, hardware, err);
+
+    if (status != SHD_OK)
+        return status;
     *out = (struct op_seconds){.program = program, .hardware = hardware};
     out->chain_bytes = calloc((size_t)program->nops + 1, sizeof *out->chain_bytes);
     if (!out->chain_bytes)

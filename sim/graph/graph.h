@@ -23,6 +23,7 @@
 #include <shd/sharding.h>
 
 #include "graph/names.h"
+#include "kern/coded.h"
 #include "kern/kern.h"
 #include "kern/routing.h"
 
@@ -58,7 +59,10 @@
     ROW(GRAPH_COUNT, count)       /* ids -> number of times each occurs */                        \
     ROW(GRAPH_GROUPED, grouped)   /* product of experts' arrays, without empty slots */           \
     ROW(GRAPH_DISPATCH, dispatch) /* tokens, ids, slots -> rows of experts */                     \
-    ROW(GRAPH_COMBINE, combine)   /* rows, ids, slots -> the row of each choice */
+    ROW(GRAPH_COMBINE, combine)   /* rows, ids, slots -> the row of each choice */                \
+    ROW(GRAPH_AMAX, amax)         /* largest magnitude of each group of elements */               \
+    ROW(GRAPH_ENCODE, encode)     /* x, amax -> codes of 8 or 4 bits */                           \
+    ROW(GRAPH_CODED, coded)       /* product of two arrays of codes, with their magnitudes */
 
 enum graph_op {
 #define GRAPH_OP_NUMBER(op, called) op,
@@ -73,6 +77,18 @@ enum graph_op {
 struct graph_limits {
     uint32_t groups, kept; /* 1, 1: no limit */
     bool by_largest;
+};
+
+/* How an array is rounded to codes (kern/coded.h).  The magnitudes have the dimensions of the
+ * groups: of the array's own some, and in place of those cut into blocks the dimension of the
+ * blocks. */
+struct graph_coding {
+    enum shd_dtype code;
+    enum kern_scaling scaling;
+    uint32_t ncoarse;
+    struct {
+        uint32_t dim, blocks;
+    } coarse[KERN_COARSE_MAX];
 };
 
 /* Attributes of ops, besides their operands. */
@@ -120,6 +136,7 @@ union graph_attr {
         uint32_t dim;
         int64_t by; /* elements, from 0 to the dimension's size - 1 */
     } shift;
+    struct graph_coding coding[2]; /* amax, encode: [0]; coded: of each operand */
 };
 
 enum graph_phase { GRAPH_FORWARD, GRAPH_BACKWARD, GRAPH_OPTIMIZER, GRAPH_NPHASES };
@@ -387,6 +404,27 @@ uint32_t graph_dispatch(struct graph *graph, const char *name, uint32_t src, uin
 /* Copies of rows[expert, slot, width] at [batch, seq, choice, width]; zeros for dropped choices. */
 uint32_t graph_combine(struct graph *graph, const char *name, uint32_t rows, uint32_t ids,
                        uint32_t slots, uint32_t groups, const struct kern_routing *routing);
+
+/* ---- products of 8 and 4 bits ---- */
+
+/* The largest magnitudes of x's groups, with the dimensions `dims`. */
+uint32_t graph_amax(struct graph *graph, const char *name, uint32_t x,
+                    const struct graph_coding *coding, const uint32_t *dims, uint32_t rank);
+
+/* A rounded array: its codes, and the magnitudes of its groups and, with KERN_SCALE_DOUBLE, of the
+ * whole (else GRAPH_NONE). */
+struct graph_codes {
+    uint32_t codes, amax, whole;
+    struct graph_coding coding;
+};
+
+/* Set out->codes to x rounded as the other fields say. */
+void graph_encode(struct graph *graph, const char *name, uint32_t x, struct graph_codes *out);
+
+/* As graph_einsum() of two rounded arrays; the result has the magnitudes' type.  No gradient
+ * passes: gradients are derived from products that are not rounded (products.h). */
+uint32_t graph_coded(struct graph *graph, const char *name, const struct graph_codes *a,
+                     const struct graph_codes *b, const uint32_t *dims, uint32_t rank);
 
 /* x with its dimensions in another order. */
 uint32_t graph_transpose(struct graph *graph, const char *name, uint32_t x, const uint32_t *dims,

@@ -25,7 +25,7 @@
 /* Size of an element. */
 static inline size_t kern_size(enum shd_dtype dtype)
 {
-    static const uint8_t size[SHD_NDTYPES] = {4, 8, 2, 2, 4, 1, 1, 2, 8, 1, 1, 1};
+    static const uint8_t size[SHD_NDTYPES] = {4, 8, 2, 2, 4, 1, 1, 2, 8, 1, 1, 1, 1};
 
     return size[dtype];
 }

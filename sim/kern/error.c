@@ -12,8 +12,9 @@
 
 double kern_store_roundoff(enum shd_dtype dtype)
 {
-    static const double roundoff[SHD_NCOMPUTE_DTYPES] = {
-        [SHD_F32] = 0x1p-24, [SHD_F64] = 0x1p-52, [SHD_BF16] = 0x1p-8, [SHD_F16] = 0x1p-11};
+    static const double roundoff[SHD_NDTYPES] = {
+        [SHD_F32] = 0x1p-24,   [SHD_F64] = 0x1p-52,   [SHD_BF16] = 0x1p-8,  [SHD_F16] = 0x1p-11,
+        [SHD_F8E4M3] = 0x1p-4, [SHD_F8E5M2] = 0x1p-3, [SHD_F4E2M1] = 0x1p-2};
 
     return roundoff[dtype];
 }
@@ -27,12 +28,15 @@ double kern_compute_roundoff(enum shd_dtype dtype)
  * that one, or everything in hardware that flushes to zero. */
 static const struct {
     double largest, least;
-} ranges[SHD_NCOMPUTE_DTYPES] = {
+} ranges[SHD_NDTYPES] = {
     [SHD_F32] = {FLT_MAX, FLT_MIN},
     [SHD_F64] = {DBL_MAX, DBL_MIN},
     [SHD_BF16] = {0x1.fep127, FLT_MIN},
     [SHD_F16] = {65504, 0x1p-25}, /* rounded by integer arithmetic, with subnormals: half of the
                                      least */
+    [SHD_F8E4M3] = {INFINITY, 0x1p-10}, /* codes saturate (coded.h) */
+    [SHD_F8E5M2] = {INFINITY, 0x1p-17},
+    [SHD_F4E2M1] = {INFINITY, 0x1p-2},
 };
 
 double kern_largest(enum shd_dtype dtype)

@@ -15,12 +15,13 @@
 #include <stdint.h>
 
 #include "kern/attention.h"
+#include "kern/coded.h"
 #include "kern/experts.h"
 #include "kern/kern.h"
 #include "kern/select.h"
 
 #define KERN_OUTPUTS_MAX 3 /* attention's gradient: dq, dk and dv */
-#define KERN_OFFSETS_MAX 4 /* attention with documents */
+#define KERN_OFFSETS_MAX 6 /* a product of codes in blocks */
 
 struct kern_args {
     const void *const *in;
@@ -45,6 +46,9 @@ union kern_desc {
     struct kern_slots slots;
     struct kern_count count;
     struct kern_grouped grouped;
+    struct kern_amax amax;
+    struct kern_encode encode;
+    struct kern_coded coded;
 };
 
 struct kern_cut;      /* cut.h */
@@ -130,5 +134,7 @@ extern const struct kern_kernel kern_kernel_topk;  /* in: scores; out: ids */
 extern const struct kern_kernel kern_kernel_slots; /* in: ids; out: slots, counts */
 extern const struct kern_kernel kern_kernel_count; /* in: ids */
 extern const struct kern_kernel kern_kernel_grouped; /* in: a, b, counts */
+
+extern const struct kern_kernel kern_kernel_amax, kern_kernel_encode, kern_kernel_coded;
 
 #endif /* KERN_KERNEL_H */

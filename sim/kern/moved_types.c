@@ -1,17 +1,19 @@
-/* Types without arithmetic, in which arrays are only moved: integers, bool, 8-bit floats.
+/* Types without arithmetic, in which arrays are only moved: integers, bool, floats of 8 and 4 bits.
  *
  * The floats are those of P.  Micikevicius et al., arXiv 2209.05433: with 4 exponent bits and no
- * infinities, and with 5 as in IEEE 754.
+ * infinities, and with 5 as in IEEE 754; and e2m1 of OCP Microscaling Formats 1.0, one a byte,
+ * which has no NaN.  Values are those of PyTorch's casts, to the bit, with the sign of a NaN.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "kern/convert.h"
 
-/* An 8-bit float: a sign, an exponent and `bits` of a fraction. */
+/* A float of a byte: a sign, an exponent and `bits` of a fraction. */
 struct small_float {
     int bits;
     int least;      /* exponent of the least normal number */
@@ -21,24 +23,50 @@ struct small_float {
 };
 
 static const struct small_float e4m3 = {3, -6, 448, 0x7f, 0x7f};
-static const struct small_float e5m2 = {2, -14, 57344, 0x7c, 0x7e};
+static const struct small_float e5m2 = {2, -14, 57344, 0x7c, 0x7f};
+static const struct small_float e2m1 = {1, 0, 6, 7, 7};
+
+static const struct small_float *small_of(enum shd_dtype dtype)
+{
+    return dtype == SHD_F8E4M3 ? &e4m3 : dtype == SHD_F8E5M2 ? &e5m2 : &e2m1;
+}
+
+/* The exponent of a normal number's first digit; below any other of these for 0. */
+static int exponent_of(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return (int)(bits >> 52 & 0x7ff) - 1023;
+}
+
+/* 2^e of a normal number. */
+static double power_of_two(int e)
+{
+    uint64_t bits = (uint64_t)(e + 1023) << 52;
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
 
 /* Rounded to nearest, ties to even. */
 static uint8_t small_of_f64(const struct small_float *f, double value)
 {
+    const double whole = 0x1.8p52; /* numbers of this size have no fraction */
     const int one = 1 << f->bits;
     uint8_t sign = signbit(value) ? 0x80 : 0;
     int exponent, units;
     double size;
 
     if (isnan(value))
-        return f->none;
-    if (isinf(value))
+        return sign | f->none;
+    if (fabs(value) >= 2 * f->largest)
         return sign | f->beyond;
-    (void)frexp(fabs(value), &exponent);
-    exponent = exponent - 1 > f->least && value != 0 ? exponent - 1 : f->least;
-    size = nearbyint(ldexp(fabs(value), f->bits - exponent)); /* in units of the last place */
-    if (ldexp(size, exponent - f->bits) > f->largest)
+    exponent = exponent_of(value) > f->least ? exponent_of(value) : f->least;
+    size = fabs(value) * power_of_two(f->bits - exponent); /* in units of the last place */
+    size = size + whole - whole;
+    if (size * power_of_two(exponent - f->bits) > f->largest)
         return sign | f->beyond;
     units = (int)size; /* a carry goes into the exponent by itself */
     return (uint8_t)(sign | (units < one ? units : ((exponent - f->least) * one + units)));
@@ -52,7 +80,7 @@ static double f64_of_small(const struct small_float *f, uint8_t code)
 
     if (exponent > 0) /* normal */
         units += one;
-    value = ldexp(units, (exponent > 0 ? exponent - 1 : 0) + f->least - f->bits);
+    value = units * power_of_two((exponent > 0 ? exponent - 1 : 0) + f->least - f->bits);
     if (value > f->largest)
         value = magnitude == f->beyond && f->beyond != f->none ? INFINITY : NAN;
     return code & 0x80 ? -value : value;
@@ -93,7 +121,7 @@ void kern_store_moved(enum shd_dtype dtype, void *base, int64_t stride, size_t n
             ((uint8_t *)base)[at] = in[i] != 0;
             break;
         default:
-            ((uint8_t *)base)[at] = small_of_f64(dtype == SHD_F8E4M3 ? &e4m3 : &e5m2, in[i]);
+            ((uint8_t *)base)[at] = small_of_f64(small_of(dtype), in[i]);
         }
     }
 }
@@ -118,8 +146,7 @@ void kern_load_moved(enum shd_dtype dtype, const void *base, int64_t stride, siz
             out[i] = ((const uint8_t *)base)[at];
             break;
         default:
-            out[i] = f64_of_small(dtype == SHD_F8E4M3 ? &e4m3 : &e5m2,
-                                  ((const uint8_t *)base)[at]);
+            out[i] = f64_of_small(small_of(dtype), ((const uint8_t *)base)[at]);
         }
     }
 }

@@ -13,6 +13,7 @@
 #include "model/adapters.h"
 #include "model/token_order.h"
 #include "model/pipeline.h"
+#include "model/products.h"
 #include "model/recompute_marks.h"
 #include "model/zero.h"
 
@@ -159,6 +160,7 @@ static void add_update(struct graph *g, const struct scenario *scenario, struct 
     g->microbatches = (uint32_t)scenario->batch.microbatches;
     change_inputs(g);
     training_add(g, loss, &opts);
+    model_round_products(g, scenario, diag);
     model_recompute(g, scenario, diag);
 }
 
@@ -195,6 +197,8 @@ static void add_phases(struct graph *g, const struct scenario *scenario, struct 
         add_update(g, scenario, diag);
     else if (scenario->step.backward)
         model_add_backward(g, scenario->seed);
+    if (!scenario->step.update)
+        model_round_products(g, scenario, diag);
     context_order_inputs(g, scenario);
 }
 
@@ -248,6 +252,7 @@ void model_describe(struct text *out, const struct scenario *scenario)
                   scenario->steps == 1 ? "" : "s");
     if (scenario->step.update)
         describe_types(out, scenario);
+    model_describe_products(out, scenario);
 }
 
 int model_graph(struct graph **out, const struct scenario *scenario, struct diag *diag)

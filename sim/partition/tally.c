@@ -153,7 +153,8 @@ static double cost_of_kernel(const struct placement *p, uint32_t node)
     const struct placement_node *n = &p->nodes[node];
     const struct assigned a = {p->graph, node, &n->rule, &n->assign, p->mesh};
     int64_t extents[RULE_FACTORS_MAX];
-    double flops = g->op == GRAPH_EINSUM ? 2 : 1, touched;
+    enum shd_dtype dtype = g->op == GRAPH_CODED ? g->attr.coding[0].code : g->dtype;
+    double flops = g->op == GRAPH_EINSUM || g->op == GRAPH_CODED ? 2 : 1, touched;
 
     assign_extents(extents, &a);
     touched = local_elements(g, n->rule.result[0], extents);
@@ -164,7 +165,7 @@ static double cost_of_kernel(const struct placement *p, uint32_t node)
             flops *= (double)extents[f];
     if (rule_of(g->op)->moves_rows)
         flops = 0;
-    return price_work(p->price, g->dtype, flops, touched * (double)shd_dtype_size(g->dtype));
+    return price_work(p->price, dtype, flops, touched * (double)shd_dtype_size(dtype));
 }
 
 double tally_work(const struct placement *p, uint32_t node)

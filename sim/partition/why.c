@@ -11,6 +11,15 @@
 
 #include "partition/versions.h"
 
+/* Whether a dimension only follows another in an op, as blocks follow what is cut into them. */
+static bool is_led(const struct emit *e, uint32_t node, uint32_t dim)
+{
+    const struct rule *rule = &e->placement->nodes[node].rule;
+    int factor = rule_find(rule, e->graph, node, dim);
+
+    return factor >= 0 && rule->factors[factor].follows != RULE_FREE;
+}
+
 /* Names of the dimensions that the op behind a partial value sums over.  Operands of integers (ids)
  * are skipped. */
 static void summed_names(char *out, size_t size, const struct emit *e, uint32_t node)
@@ -24,7 +33,7 @@ static void summed_names(char *out, size_t size, const struct emit *e, uint32_t 
             uint32_t dim = e->graph->nodes[n->inputs[k]].dims[d];
 
             if (e->graph->nodes[n->inputs[k]].dtype != SHD_I32 && !graph_has_dim(n, dim) &&
-                !strstr(out, e->graph->dims[dim].name))
+                !is_led(e, node, dim) && !strstr(out, e->graph->dims[dim].name))
                 used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " and " : "",
                                          e->graph->dims[dim].name);
         }
@@ -70,20 +79,36 @@ static uint32_t summer_of(char *names, size_t size, const struct emit *e, uint32
     }
 }
 
+/* What an op does over the dimensions that its result lacks. */
+static const char *verb_of(const struct emit *e, uint32_t node)
+{
+    switch (e->placement->nodes[node].rule.reduce) {
+    case SHD_MAX:
+        return "takes the largest over";
+    case SHD_MIN:
+        return "takes the least over";
+    default:
+        return "sums over";
+    }
+}
+
 const char *emit_why(struct emit *e, uint32_t value, const struct shd_reshard_step *step,
                      const char *reader)
 {
     uint32_t node = maker_of(e, value);
     const struct graph_node *n = &e->graph->nodes[node];
     char axes[128], summed[128], sum[512];
-    const char *summer, *dim = step->dim >= 0 ? e->graph->dims[n->dims[step->dim]].name : "";
+    uint32_t summer;
+    const char *dim = step->dim >= 0 ? e->graph->dims[n->dims[step->dim]].name : "";
 
     program_axes_print(e->program, step->axes, step->naxes, axes, sizeof axes);
-    summer = e->graph->nodes[summer_of(summed, sizeof summed, e, node, step)].name;
+    summer = summer_of(summed, sizeof summed, e, node, step);
     if (summed[0])
-        snprintf(sum, sizeof sum, "%s sums over %s, sharded over %s", summer, summed, axes);
+        snprintf(sum, sizeof sum, "%s %s %s, sharded over %s", e->graph->nodes[summer].name,
+                 verb_of(e, summer), summed, axes);
     else
-        snprintf(sum, sizeof sum, "%s is a sum of parts over %s", summer, axes);
+        snprintf(sum, sizeof sum, "%s is a sum of parts over %s", e->graph->nodes[summer].name,
+                 axes);
     if (shd_reshard_is_flat(step) && step->kind == SHD_RESHARD_REDUCE_SCATTER)
         return program_text(e->program, "%s; %s needs it in pieces over %s", sum, reader, axes);
     if (shd_reshard_is_flat(step) && step->kind == SHD_RESHARD_ALL_GATHER)

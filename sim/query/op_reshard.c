@@ -291,11 +291,19 @@ static int execute(struct reshard_question *q, struct json_out *out, struct shd_
  * sums. */
 static int check_range(const struct reshard_question *q, struct shd_error *err)
 {
-    static const uint64_t largest[SHD_NDTYPES] = {
-        [SHD_F32] = UINT64_C(1) << 24, [SHD_F64] = UINT64_C(1) << 53, [SHD_BF16] = 256,
-        [SHD_F16] = 2048,              [SHD_I32] = INT32_MAX,         [SHD_I8] = INT8_MAX,
-        [SHD_U8] = UINT8_MAX,          [SHD_I16] = INT16_MAX,         [SHD_I64] = INT64_MAX,
-        [SHD_BOOL] = 1,                [SHD_F8E4M3] = 16,             [SHD_F8E5M2] = 8};
+    static const uint64_t largest[SHD_NDTYPES] = {[SHD_F32] = UINT64_C(1) << 24,
+                                                  [SHD_F64] = UINT64_C(1) << 53,
+                                                  [SHD_BF16] = 256,
+                                                  [SHD_F16] = 2048,
+                                                  [SHD_I32] = INT32_MAX,
+                                                  [SHD_I8] = INT8_MAX,
+                                                  [SHD_U8] = UINT8_MAX,
+                                                  [SHD_I16] = INT16_MAX,
+                                                  [SHD_I64] = INT64_MAX,
+                                                  [SHD_BOOL] = 1,
+                                                  [SHD_F8E4M3] = 16,
+                                                  [SHD_F8E5M2] = 8,
+                                                  [SHD_F4E2M1] = 4};
     uint64_t bytes, nparts = (uint64_t)shd_mesh_size_along(q->mesh, q->from.partial);
     int status = shd_shape_bytes(&bytes, q->shape, q->rank, q->dtype, err);
 

@@ -29,6 +29,8 @@ static enum shd_dtype product_type(const struct program *program)
 
         if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_einsum)
             flops[op->desc.einsum.dtype] += (uint128)op->dense_flops * op->times;
+        if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_coded)
+            flops[op->desc.coded.a.code] += (uint128)op->dense_flops * op->times;
     }
     for (int t = 0; t < SHD_NDTYPES; t++)
         if (flops[t] > flops[most])

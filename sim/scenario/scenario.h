@@ -409,6 +409,40 @@ struct scenario_types {
     enum scenario_type parameters, gradients, moments, reduce;
 };
 
+/* How products of weights and activations are rounded: graph/products.h. */
+enum scenario_recipe {
+    SCENARIO_NO_RECIPE,
+    SCENARIO_TENSORWISE,
+    SCENARIO_ROWWISE,
+    SCENARIO_BLOCKWISE,
+    SCENARIO_MXFP8,
+    SCENARIO_NVFP4,
+    SCENARIO_NRECIPES
+};
+
+enum scenario_code { SCENARIO_CODE_OF_RECIPE, SCENARIO_E4M3, SCENARIO_E5M2, SCENARIO_NCODES };
+
+enum scenario_products_kept {
+    SCENARIO_KEPT_BY_RECIPE,
+    SCENARIO_KEPT_CODES,
+    SCENARIO_KEPT_WIDE,
+    SCENARIO_NPRODUCTS_KEPT
+};
+
+/* A list of patterns, each a rule without a spec. */
+struct scenario_patterns {
+    size_t n;
+    struct scenario_rule *list;
+};
+
+struct scenario_products {
+    enum scenario_recipe recipe;
+    enum scenario_code gradients;
+    enum scenario_products_kept kept;
+    int64_t block; /* 0: the recipe's */
+    struct scenario_patterns except;
+};
+
 enum scenario_loss_scale_kind {
     SCENARIO_NO_LOSS_SCALE,
     SCENARIO_STATIC_LOSS_SCALE,
@@ -439,12 +473,6 @@ struct scenario_recompute {
     bool whole;                     /* not named: recompute also values that have no later reader */
     size_t nkept;                   /* not named: exceptions that are kept */
     struct scenario_rule *kept;     /* patterns, without specs */
-};
-
-/* A list of patterns, each a rule without a spec. */
-struct scenario_patterns {
-    size_t n;
-    struct scenario_rule *list;
 };
 
 /* The first values of an adapter's second kernel. */
@@ -612,6 +640,7 @@ struct scenario {
     int64_t steps; /* consecutive steps; 1 without an update */
     struct scenario_optimizer optimizer;
     struct scenario_types types;
+    struct scenario_products products;
     struct scenario_loss_scale loss_scale;
     struct scenario_zero zero;
     struct scenario_pipeline pipeline;

@@ -157,6 +157,27 @@ static const char *const update_types[] = {
     NULL,
 };
 
+static const char *const recipes[] = {
+    [SCENARIO_NO_RECIPE] = "none",  [SCENARIO_TENSORWISE] = "tensorwise",
+    [SCENARIO_ROWWISE] = "rowwise", [SCENARIO_BLOCKWISE] = "blockwise",
+    [SCENARIO_MXFP8] = "mxfp8",     [SCENARIO_NVFP4] = "nvfp4",
+    [SCENARIO_NRECIPES] = NULL,
+};
+
+static const char *const codes[] = {
+    [SCENARIO_CODE_OF_RECIPE] = "recipe",
+    [SCENARIO_E4M3] = "e4m3",
+    [SCENARIO_E5M2] = "e5m2",
+    [SCENARIO_NCODES] = NULL,
+};
+
+static const char *const products_kept[] = {
+    [SCENARIO_KEPT_BY_RECIPE] = "recipe",
+    [SCENARIO_KEPT_CODES] = "codes",
+    [SCENARIO_KEPT_WIDE] = "wide",
+    [SCENARIO_NPRODUCTS_KEPT] = NULL,
+};
+
 static const char *const loss_scales[] = {
     [SCENARIO_NO_LOSS_SCALE] = "none",
     [SCENARIO_STATIC_LOSS_SCALE] = "static",
@@ -242,6 +263,7 @@ const struct option_section option_sections[] = {
     {"graph", "a computation of your own"},
     {"optimizer", "how parameters are updated"},
     {"types", "the element types of what is kept and updated"},
+    {"products", "products of weights and activations in 8 bits and below"},
     {"loss_scale", "what keeps gradients in the range of float16"},
     {"lora", "adapters of low rank beside kernels that are not learned (LoRA, QLoRA)"},
     {"zero", "ZeRO: what is sharded in addition to the batch"},
@@ -269,6 +291,7 @@ const size_t option_file_key_count = COUNT(option_file_keys);
 #define IN_graph graph
 #define IN_optimizer optimizer
 #define IN_types types
+#define IN_products products
 #define IN_loss_scale loss_scale
 #define IN_lora lora
 #define IN_zero zero
@@ -555,6 +578,23 @@ const struct option option_table[] = {
              "parameters."},
     {WORD(types, reduce, update_types), .standard = "parameters",
      .help = "The type in which gradients are reduced over devices."},
+    {WORD(products, recipe, recipes), .standard = "none",
+     .help = "How the operands of products of weights and activations, and of their gradients' "
+             "products, are rounded to e4m3 before they are multiplied: none, or with a scale for "
+             "each array (tensorwise), row (rowwise), 1 x 128 elements and 128 x 128 of weights "
+             "(blockwise, as DeepSeek-V3), 32 elements (mxfp8), or 16 elements of 4 bits "
+             "(nvfp4)."},
+    {WORD(products, gradients, codes), .standard = "recipe",
+     .help = "The type to which gradients are rounded: e5m2 with tensorwise scales and e4m3 with "
+             "others, as recipe says, or the one that is given."},
+    {INT(products, block, 0, INT32_MAX), .standard = "0", .unit = "elements",
+     .help = "The elements of a block; 0: as many as the recipe says."},
+    {WORD(products, kept, products_kept), .standard = "recipe",
+     .help = "What the backward phase rereads of an array that it rounds along another dimension: "
+             "codes of 8 bits that the forward phase made as well, or the array itself (wide), "
+             "rounded again; recipe: wide with rowwise scales, else codes."},
+    {FIELD(products, except, patterns), .standard = "['^head$', 'router$']",
+     .help = "Patterns of the products' names that are not rounded."},
     {WORD(loss_scale, kind, loss_scales), .standard = "none",
      .help = "Whether the loss is scaled before gradients are taken. A step whose gradients are "
              "not finite is skipped, and a dynamic scale is then halved."},

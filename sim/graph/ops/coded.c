@@ -1,0 +1,92 @@
+/* Ops: arrays rounded to codes of 8 or 4 bits, and products of such arrays (kern/coded.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "graph/ops/padding.h"
+
+/* Whether the blocks of a coding cover its dimensions exactly. */
+static bool check_blocks(struct graph *g, const char *name, const struct graph_coding *coding)
+{
+    for (uint32_t k = 0; k < coding->ncoarse; k++) {
+        int64_t size = g->dims[coding->coarse[k].dim].size;
+        int64_t blocks = g->dims[coding->coarse[k].blocks].size;
+
+        if (blocks < 1 || size % blocks != 0) {
+            graph_fail(g, SHD_EINDIVISIBLE,
+                       "'%s': dimension '%s' of %" PRId64 " is not cut into %" PRId64
+                       " equal blocks",
+                       name, g->dims[coding->coarse[k].dim].name, size, blocks);
+            return false;
+        }
+    }
+    return true;
+}
+
+uint32_t graph_amax(struct graph *graph, const char *name, uint32_t x,
+                    const struct graph_coding *coding, const uint32_t *dims, uint32_t rank)
+{
+    struct graph_node node = graph_like(graph, GRAPH_AMAX, x);
+
+    if (!graph_usable(graph, x) || !check_blocks(graph, name, coding))
+        return GRAPH_NONE;
+    node.attr.coding[0] = *coding;
+    node.rank = rank;
+    memcpy(node.dims, dims, rank * sizeof *dims);
+    return graph_add(graph, &node, name);
+}
+
+void graph_encode(struct graph *graph, const char *name, uint32_t x, struct graph_codes *out)
+{
+    struct graph_node node = graph_like(graph, GRAPH_ENCODE, x);
+
+    out->codes = GRAPH_NONE;
+    if (!graph_usable(graph, x) || !graph_usable(graph, out->amax))
+        return;
+    node.dtype = out->coding.code;
+    node.attr.coding[0] = out->coding;
+    node.inputs[node.ninputs++] = out->amax;
+    if (out->coding.scaling == KERN_SCALE_DOUBLE)
+        node.inputs[node.ninputs++] = out->whole;
+    out->codes = graph_add(graph, &node, name);
+}
+
+uint32_t graph_coded(struct graph *graph, const char *name, const struct graph_codes *a,
+                     const struct graph_codes *b, const uint32_t *dims, uint32_t rank)
+{
+    struct graph_node node = {.op = GRAPH_CODED,
+                              .rank = rank,
+                              .ninputs = 4,
+                              .inputs = {a->codes, b->codes, a->amax, b->amax}};
+
+    if (!graph_usable(graph, a->codes) || !graph_usable(graph, b->codes))
+        return GRAPH_NONE;
+    node.dtype = graph->nodes[a->amax].dtype;
+    memcpy(node.dims, dims, rank * sizeof *dims);
+    node.attr.coding[0] = a->coding;
+    node.attr.coding[1] = b->coding;
+    if (a->coding.scaling == KERN_SCALE_DOUBLE) {
+        node.inputs[node.ninputs++] = a->whole;
+        node.inputs[node.ninputs++] = b->whole;
+    }
+    return graph_add(graph, &node, name);
+}
+
+/* Padding of zeros neither changes a largest magnitude nor becomes another code than 0. */
+static void need_zero(struct padding *p, struct graph_node *n)
+{
+    for (uint32_t k = 0; k < n->attr.coding[0].ncoarse; k++)
+        padding_refuse(p, n, n->attr.coding[0].coarse[k].dim, "is cut into blocks");
+    padding_want_summed(p, n, 0, 0);
+}
+
+const struct graph_op_row graph_op_amax = {.name = "amax", .need = need_zero};
+const struct graph_op_row graph_op_encode = {.name = "encode", .made = padding_zero_kept};
+const struct graph_op_row graph_op_coded = {.name = "coded product",
+                                            .heavy = true,
+                                            .need = padding_need_product,
+                                            .made = padding_multiplied};

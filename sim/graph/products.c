@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "graph/products.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "graph/stages.h"
+
+/* How a product reads an operand. */
+enum role { ROLE_DATA, ROLE_WEIGHT, ROLE_GRADIENT };
+
+/* A product to rewrite, by old numbers. */
+struct product {
+    uint32_t node;
+    enum role roles[2]; /* of its operands */
+};
+
+/* An array's groups in a product: the dimensions of its magnitudes. */
+struct groups {
+    struct graph_coding coding;
+    uint32_t rank, dims[GRAPH_RANK_MAX];
+};
+
+/* A rounded array, and the old node and stage that it is of. */
+struct rounded {
+    uint32_t of, stage;
+    struct groups groups;
+    struct graph_codes codes; /* new numbers */
+};
+
+struct rounding {
+    const struct products_opts *opts;
+    struct graph *graph;          /* being rebuilt ... */
+    const struct graph_node *old; /* ... from these nodes */
+    uint32_t nold;
+    uint32_t *moved; /* new numbers by old number */
+    struct product *products;
+    uint32_t nproducts;
+    uint32_t *product_of; /* by old node: its product + 1, or 0 */
+    struct rounded *made;
+    uint32_t nmade;
+};
+
+/* ---- which products ---- */
+
+static bool add_product(struct rounding *r, uint32_t node, enum role first, enum role second)
+{
+    if (r->product_of[node])
+        return true;
+    if (!array_make_room(&r->products, r->nproducts, sizeof *r->products))
+        return false;
+    r->products[r->nproducts] = (struct product){node, {first, second}};
+    r->product_of[node] = ++r->nproducts;
+    return true;
+}
+
+/* Add the products of a chosen product's gradient: of the adjoint and one of its operands, the
+ * gradient of the other. */
+static bool add_gradients(struct rounding *r, const struct products_chosen *chosen)
+{
+    const struct graph_node *product = &r->old[chosen->node];
+    uint32_t weight = product->inputs[chosen->weight], data = product->inputs[!chosen->weight];
+
+    for (uint32_t n = chosen->node + 1; n < r->nold; n++) {
+        const struct graph_node *g = &r->old[n];
+        bool of_data = g->inputs[1] == weight && g->gradient_of == data;
+        bool of_weight = g->inputs[1] == data && g->gradient_of == weight;
+
+        if (g->op == GRAPH_EINSUM && g->phase == GRAPH_BACKWARD && (of_data || of_weight) &&
+            !add_product(r, n, ROLE_GRADIENT, of_data ? ROLE_WEIGHT : ROLE_DATA))
+            return false;
+    }
+    return true;
+}
+
+static bool find_products(struct rounding *r, const struct products_chosen *chosen,
+                          uint32_t nchosen)
+{
+    bool done = true;
+
+    for (uint32_t c = 0; c < nchosen && done; c++) {
+        enum role first = chosen[c].weight ? ROLE_DATA : ROLE_WEIGHT;
+
+        done =
+            add_product(r, chosen[c].node, first, first == ROLE_DATA ? ROLE_WEIGHT : ROLE_DATA) &&
+            add_gradients(r, &chosen[c]);
+    }
+    return done;
+}
+
+/* ---- groups ---- */
+
+/* Cut a dimension of the groups into blocks. */
+static void coarsen(struct rounding *r, struct groups *out, uint32_t at)
+{
+    struct graph *g = r->graph;
+    uint32_t dim = out->dims[at], k = out->coding.ncoarse;
+    int64_t size = g->dims[dim].size, block = r->opts->block < size ? r->opts->block : size;
+    uint32_t blocks;
+
+    if (block < 1 || size % block != 0) {
+        graph_fail(g, SHD_EINDIVISIBLE,
+                   "products.block: blocks of %" PRId64 " do not divide dimension '%s' of %" PRId64
+                   "; expected a divisor, or an exception for its products",
+                   block, g->dims[dim].name, size);
+        return;
+    }
+    blocks = graph_dim(g, graph_text(g, "%s:%" PRId64, g->dims[dim].name, block), size / block);
+    out->dims[at] = blocks;
+    out->coding.coarse[k].dim = dim;
+    out->coding.coarse[k].blocks = blocks;
+    out->coding.ncoarse++;
+}
+
+/* The innermost dimension of an array that a product sums over, or that it does not. */
+static uint32_t innermost(const struct graph_node *x, const struct graph_node *product, bool summed)
+{
+    for (uint32_t d = x->rank; d-- > 0;)
+        if (graph_has_dim(product, x->dims[d]) != summed)
+            return d;
+    return GRAPH_NONE;
+}
+
+static void group_blocks(struct rounding *r, struct groups *out, const struct graph_node *x,
+                         const struct graph_node *product, enum role role)
+{
+    uint32_t along = innermost(x, product, true), across = innermost(x, product, false);
+    bool square = r->opts->recipe == PRODUCTS_BLOCKWISE && role == ROLE_WEIGHT;
+
+    out->rank = x->rank;
+    memcpy(out->dims, x->dims, sizeof out->dims);
+    if (square && across != GRAPH_NONE && across < along)
+        coarsen(r, out, across);
+    if (along != GRAPH_NONE)
+        coarsen(r, out, along);
+    if (square && across != GRAPH_NONE && across > along)
+        coarsen(r, out, across);
+}
+
+/* How a product groups an operand. */
+static struct groups groups_of(struct rounding *r, const struct graph_node *x,
+                               const struct graph_node *product, enum role role)
+{
+    struct groups out;
+
+    memset(&out, 0, sizeof out); /* compared by bytes */
+    out.coding.code = role == ROLE_GRADIENT ? r->opts->gradients : r->opts->code;
+    switch (r->opts->recipe) {
+    case PRODUCTS_TENSORWISE:
+        break;
+    case PRODUCTS_ROWWISE:
+        for (uint32_t d = 0; d < x->rank; d++)
+            if (graph_has_dim(product, x->dims[d]))
+                out.dims[out.rank++] = x->dims[d];
+        break;
+    default:
+        group_blocks(r, &out, x, product, role);
+    }
+    out.coding.scaling = r->opts->recipe == PRODUCTS_MXFP8   ? KERN_SCALE_POWER
+                         : r->opts->recipe == PRODUCTS_NVFP4 ? KERN_SCALE_DOUBLE
+                                                             : KERN_SCALE_EXACT;
+    return out;
+}
+
+/* ---- rounding ---- */
+
+static const struct rounded *find_rounded(const struct rounding *r, uint32_t of, uint32_t stage,
+                                          const struct groups *groups)
+{
+    for (uint32_t i = r->nmade; i-- > 0;)
+        if (r->made[i].of == of && r->made[i].stage == stage &&
+            !memcmp(&r->made[i].groups, groups, sizeof *groups))
+            return &r->made[i];
+    return NULL;
+}
+
+/* Round an array as a product reads it, unless it is rounded so already. */
+static struct graph_codes round_operand(struct rounding *r, const struct product *p, uint32_t k)
+{
+    const struct graph_node *product = &r->old[p->node];
+    struct graph_codes codes = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, {.ncoarse = 0}};
+    uint32_t of = product->inputs[k], x = r->moved[of];
+    struct groups groups = groups_of(r, &r->old[of], product, p->roles[k]);
+    const struct rounded *found = find_rounded(r, of, r->graph->stage, &groups);
+    const char *name = r->old[of].name;
+    struct graph *g = r->graph;
+
+    if (found)
+        return found->codes;
+    codes.coding = groups.coding;
+    codes.amax =
+        graph_amax(g, graph_text(g, "%s/amax", name), x, &groups.coding, groups.dims, groups.rank);
+    if (groups.coding.scaling == KERN_SCALE_DOUBLE)
+        codes.whole = graph_reduce(g, graph_text(g, "%s/amax", name), SHD_MAX, codes.amax, NULL, 0);
+    graph_encode(g, graph_text(g, "%s/codes", name), x, &codes);
+    if (!array_make_room(&r->made, r->nmade, sizeof *r->made)) {
+        graph_fail(g, SHD_ENOMEM, "no memory for a graph of %u nodes", g->nnodes);
+        return codes;
+    }
+    r->made[r->nmade++] = (struct rounded){of, g->stage, groups, codes};
+    return codes;
+}
+
+/* Round an array of the forward phase for the products of the backward phase, too. */
+static void round_ahead(struct rounding *r, const struct product *now, uint32_t of)
+{
+    for (uint32_t p = 0; p < r->nproducts; p++) {
+        const struct product *later = &r->products[p];
+
+        for (uint32_t k = 0; k < 2; k++)
+            if (later->node > now->node && r->old[later->node].inputs[k] == of &&
+                r->old[later->node].stage == r->graph->stage)
+                (void)round_operand(r, later, k);
+    }
+}
+
+/* The product of codes in place of a product. */
+static uint32_t replace(struct rounding *r, const struct product *p)
+{
+    const struct graph_node *n = &r->old[p->node];
+    struct graph_codes a, b;
+
+    r->graph->phase = n->phase;
+    r->graph->stage = n->stage;
+    a = round_operand(r, p, 0);
+    b = round_operand(r, p, 1);
+    for (uint32_t k = 0; k < 2 && r->opts->keeps_codes && n->phase == GRAPH_FORWARD; k++)
+        round_ahead(r, p, n->inputs[k]);
+    return graph_coded(r->graph, n->name, &a, &b, n->dims, n->rank);
+}
+
+/* ---- the graph anew ---- */
+
+static uint32_t append(struct rounding *r, const struct graph_node *node)
+{
+    struct graph *g = r->graph;
+
+    if (!array_make_room(&g->nodes, g->nnodes, sizeof *g->nodes))
+        return graph_fail(g, SHD_ENOMEM, "no memory for a graph of %u nodes", g->nnodes);
+    g->nodes[g->nnodes] = *node;
+    for (uint32_t k = 0; k < node->ninputs; k++)
+        g->nodes[g->nnodes].inputs[k] = r->moved[node->inputs[k]];
+    return g->nnodes++;
+}
+
+static uint32_t renumbered(const struct rounding *r, uint32_t old)
+{
+    return old == GRAPH_NONE ? GRAPH_NONE : r->moved[old];
+}
+
+/* Renumber what nodes and outputs say of other nodes; a replacement has it from its product. */
+static void renumber(struct rounding *r)
+{
+    struct graph *g = r->graph;
+
+    for (uint32_t n = 0; n < r->nold; n++) {
+        struct graph_node *node = &g->nodes[r->moved[n]];
+
+        node->gradient_of = renumbered(r, r->old[n].gradient_of);
+        node->state_of = renumbered(r, r->old[n].state_of);
+        for (uint32_t e = 0; e < r->old[n].nextras; e++)
+            node->extras[e] = r->moved[r->old[n].extras[e]];
+    }
+    for (uint32_t o = 0; o < g->noutputs; o++) {
+        g->outputs[o].node = renumbered(r, g->outputs[o].node);
+        g->outputs[o].of = renumbered(r, g->outputs[o].of);
+    }
+}
+
+static void rebuild(struct rounding *r)
+{
+    struct graph *g = r->graph;
+    enum graph_phase phase = g->phase;
+    uint32_t stage = g->stage;
+
+    g->nodes = NULL;
+    g->nnodes = 0;
+    for (uint32_t n = 0; n < r->nold && g->err.status == SHD_OK; n++)
+        r->moved[n] = r->product_of[n] ? replace(r, &r->products[r->product_of[n] - 1])
+                                       : append(r, &r->old[n]);
+    if (g->err.status == SHD_OK)
+        renumber(r);
+    else
+        g->noutputs = 0; /* they name old nodes */
+    g->phase = phase;
+    g->stage = stage;
+    if (g->nstages > 1 && g->err.status == SHD_OK)
+        graph_mark_weights(g);
+}
+
+void products_round(struct graph *graph, const struct products_chosen *chosen, uint32_t nchosen,
+                    const struct products_opts *opts)
+{
+    struct graph_node *old = graph->nodes;
+    struct rounding r = {.opts = opts, .graph = graph, .old = graph->nodes, .nold = graph->nnodes};
+
+    if (graph->err.status != SHD_OK || nchosen == 0)
+        return;
+    r.moved = calloc(2 * (size_t)r.nold + 1, sizeof *r.moved);
+    r.product_of = r.moved ? r.moved + r.nold : NULL;
+    if (r.moved && find_products(&r, chosen, nchosen)) {
+        rebuild(&r);
+        free(old);
+    } else {
+        graph_fail(graph, SHD_ENOMEM, "no memory for products in a graph of %u nodes", r.nold);
+    }
+    free(r.moved);
+    free(r.products);
+    free(r.made);
+}

@@ -1,0 +1,48 @@
+/* products.h - products of 8 or 4 bits: operands are rounded to codes with scales before they are
+ * multiplied (kern/coded.h).
+ *
+ * A pass over a graph that has its gradients: each chosen product y = x w of the forward phase, and
+ * the products of its gradient, dx = dy w and dw = dy x, read codes in place of arrays.  So the
+ * gradient is that of products that are not rounded, as in all training in FP8.  An array that
+ * several products round alike is rounded once; what the backward phase rereads is kept as codes.
+ *
+ * Thread class: as graph.h, which is changed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef GRAPH_PRODUCTS_H
+#define GRAPH_PRODUCTS_H
+
+#include "graph/graph.h"
+
+enum products_recipe {
+    PRODUCTS_TENSORWISE, /* a scale for each array */
+    PRODUCTS_ROWWISE,    /* for each row: an index of the dimensions that are not summed over */
+    PRODUCTS_BLOCKWISE,  /* for 1 x `block` elements, of weights `block` x `block`
+                            (DeepSeek-V3, arXiv 2412.19437) */
+    PRODUCTS_MXFP8,      /* for `block` elements, a power of two */
+    PRODUCTS_NVFP4,      /* for `block` elements in e4m3, and one for the array; codes of 4 bits */
+    PRODUCTS_NRECIPES
+};
+
+struct products_opts {
+    enum products_recipe recipe;
+    enum shd_dtype code, gradients; /* of weights and activations, and of gradients */
+    int64_t block;    /* elements along the innermost dimension summed over; a shorter dimension is
+                         one block */
+    bool keeps_codes; /* an array of the forward phase that the backward phase rounds otherwise is
+                         rounded in the forward phase for both, and not kept itself */
+};
+
+/* What products_round() rounds a product's operands as: the product's weight is inputs[weight]. */
+struct products_chosen {
+    uint32_t node;   /* a GRAPH_EINSUM of the forward phase */
+    uint32_t weight; /* 0 or 1 */
+};
+
+/* Round the operands of chosen products and of their gradients' products.  Renumbers nodes; errors
+ * stay in the graph: SHD_EINDIVISIBLE where blocks do not divide a dimension. */
+void products_round(struct graph *graph, const struct products_chosen *chosen, uint32_t nchosen,
+                    const struct products_opts *opts);
+
+#endif /* GRAPH_PRODUCTS_H */

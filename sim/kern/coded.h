@@ -1,0 +1,108 @@
+/* kern/coded.h - arrays of 8 or 4 bits: codes, and beside them the largest magnitudes from which
+ * the codes' scales follow.
+ *
+ * An array x is cut into groups.  amax of a group is the largest magnitude in it; its scale maps
+ * amax near the largest number of the code's type.  codes = x * scale, rounded to nearest (ties to
+ * even) and saturated; a code times 1 / scale is the value again.  Groups may be the whole array,
+ * rows, or blocks along one or two dimensions: a grid says where an element's amax lies.
+ *
+ * Scales are computed in float32 wherever they are needed, and so are the same on all devices.
+ * Formats: arXiv 2209.05433 (e4m3, e5m2), OCP Microscaling Formats 1.0 (e2m1, scales of powers of
+ * two), NVIDIA's NVFP4 (scales in e4m3 below a scale of the whole array).
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef KERN_CODED_H
+#define KERN_CODED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <shd/dtype.h>
+
+#include "kern/kern.h"
+#include "kern/select.h"
+
+enum kern_scaling {
+    KERN_SCALE_EXACT,  /* largest / amax, in float32 */
+    KERN_SCALE_POWER,  /* the largest power of two that does not push amax beyond the largest */
+    KERN_SCALE_DOUBLE, /* 1 / (d * t): t, the whole array's scale, is its amax / (448 * largest), d
+                          is amax / (largest * t) in e4m3 */
+    KERN_NSCALINGS
+};
+
+#define KERN_COARSE_MAX 2 /* dimensions of an array that are cut into blocks */
+
+/* A dimension cut into blocks of `each` elements: offsets[at] is the device's first element along
+ * it, offsets[at + 1] its first block. */
+struct kern_coarse {
+    uint32_t dim;
+    int64_t each;
+    uint32_t at;
+};
+
+/* An array, row-major, and where its magnitudes lie: at strides (0: one for the whole dimension;
+ * for a dimension in blocks, the distance of two blocks). */
+struct kern_grid {
+    uint32_t ndims;
+    int64_t extent[KERN_SELECT_DIMS_MAX], stride[KERN_SELECT_DIMS_MAX];
+    uint32_t ncoarse;
+    struct kern_coarse coarse[KERN_COARSE_MAX];
+    uint64_t count;      /* magnitudes */
+    enum shd_dtype code; /* SHD_F8E4M3, SHD_F8E5M2 or SHD_F4E2M1 */
+    enum kern_scaling scaling;
+};
+
+/* in: x; out: amax, of x's type */
+struct kern_amax {
+    enum shd_dtype dtype;
+    struct kern_grid grid;
+};
+
+/* in: x, amax, and with KERN_SCALE_DOUBLE amax of the whole array; out: codes, float64 if dtype
+ * is, else of type `code` */
+struct kern_encode {
+    enum shd_dtype dtype; /* of x and amax */
+    struct kern_grid grid;
+};
+
+/* in: codes of a, codes of b, amax of a, amax of b, and with KERN_SCALE_DOUBLE those of the whole a
+ * and of the whole b; out: c, in dtype, each sum added up in float32 (float64) and rounded once */
+struct kern_coded {
+    enum shd_dtype dtype;      /* of c and amax */
+    struct kern_einsum einsum; /* of a and b, row-major */
+    struct kern_grid a, b;
+};
+
+/* The largest number of a code's type. */
+double kern_code_largest(enum shd_dtype code);
+
+/* A value rounded to a code's type, saturated; NaN stays NaN. */
+double kern_code_round(enum shd_dtype code, double value);
+
+/* What x is multiplied by to become a code, and what a code is multiplied by.  `whole` is read by
+ * KERN_SCALE_DOUBLE only. */
+struct kern_scale {
+    float to, from;
+};
+struct kern_scale kern_scale_of(enum shd_dtype code, enum kern_scaling scaling, float amax,
+                                float whole);
+
+/* Set at[i] to the index of the amax of element `first` + i of row `row`, for n elements; rows are
+ * those of the innermost dimension. */
+void kern_grid_find(const struct kern_grid *grid, const int64_t *offsets, int64_t row,
+                    int64_t first, size_t n, int64_t *at);
+
+/* Elements of a row, 1 for an array without dimensions; and rows. */
+int64_t kern_grid_width(const struct kern_grid *grid);
+int64_t kern_grid_rows(const struct kern_grid *grid);
+uint64_t kern_grid_elements(const struct kern_grid *grid);
+
+union kern_desc; /* kernel.h */
+
+/* as_work() of the three kernels: offsets only say where magnitudes lie. */
+uint64_t kern_coded_as_work(union kern_desc *desc, int64_t *offsets);
+
+#endif /* KERN_CODED_H */

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "model/products.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "graph/products.h"
+#include "model/rule_match.h"
+
+static const struct products_opts recipes[SCENARIO_NRECIPES] = {
+    [SCENARIO_TENSORWISE] = {PRODUCTS_TENSORWISE, SHD_F8E4M3, SHD_F8E5M2, 0, true},
+    [SCENARIO_ROWWISE] = {PRODUCTS_ROWWISE, SHD_F8E4M3, SHD_F8E4M3, 0, false},
+    [SCENARIO_BLOCKWISE] = {PRODUCTS_BLOCKWISE, SHD_F8E4M3, SHD_F8E4M3, 128, true},
+    [SCENARIO_MXFP8] = {PRODUCTS_MXFP8, SHD_F8E4M3, SHD_F8E4M3, 32, true},
+    [SCENARIO_NVFP4] = {PRODUCTS_NVFP4, SHD_F4E2M1, SHD_F4E2M1, 16, true},
+};
+
+static struct products_opts opts_of(const struct scenario *s)
+{
+    const struct scenario_products *p = &s->products;
+    struct products_opts opts = recipes[p->recipe];
+
+    if (p->gradients != SCENARIO_CODE_OF_RECIPE)
+        opts.gradients = p->gradients == SCENARIO_E4M3 ? SHD_F8E4M3 : SHD_F8E5M2;
+    if (p->block > 0)
+        opts.block = p->block;
+    if (p->kept != SCENARIO_KEPT_BY_RECIPE)
+        opts.keeps_codes = p->kept == SCENARIO_KEPT_CODES;
+    return opts;
+}
+
+/* Whether a value is a parameter, perhaps converted or under a name of its own. */
+static bool is_weight(const struct graph *g, uint32_t node)
+{
+    const struct graph_node *n = &g->nodes[node];
+
+    while (n->op == GRAPH_CONSTRAINT ||
+           (n->op == GRAPH_MAP && (n->fn == KERN_CONVERT || n->fn == KERN_COPY)))
+        n = &g->nodes[n->inputs[0]];
+    return n->op == GRAPH_PARAM;
+}
+
+/* Whether a product of the forward phase is of one weight; sets which operand that is. */
+static bool is_of_weight(const struct graph *g, uint32_t node, uint32_t *weight)
+{
+    const struct graph_node *n = &g->nodes[node];
+    bool first, second;
+
+    if (n->phase != GRAPH_FORWARD || (n->op != GRAPH_EINSUM && n->op != GRAPH_GROUPED))
+        return false;
+    first = is_weight(g, n->inputs[0]);
+    second = is_weight(g, n->inputs[1]);
+    *weight = second;
+    return first != second;
+}
+
+/* Experts' products skip empty slots, which no kernel of codes does. */
+static void refuse_experts(const struct graph *g, uint32_t node, const struct scenario *s,
+                           struct diag *diag)
+{
+    diag_error(diag, scenario_place(s, "products.recipe"),
+               "'%s' is a product of experts, which is not rounded; expected a pattern for it in "
+               "products.except, such as moe/experts",
+               g->nodes[node].name);
+}
+
+/* List the products that no pattern excepts; the number of them, or 0 after an error. */
+static uint32_t choose(struct products_chosen *out, const struct graph *g, struct match *except,
+                       const struct scenario *s, struct diag *diag)
+{
+    uint32_t n = 0, weight;
+
+    for (uint32_t node = 0; node < g->nnodes; node++) {
+        const struct scenario_rule *rule = NULL;
+
+        if (!is_of_weight(g, node, &weight))
+            continue;
+        if (match_find(&rule, except, g->nodes[node].name, diag) != SHD_OK)
+            return 0;
+        if (rule)
+            continue;
+        if (g->nodes[node].op == GRAPH_GROUPED) {
+            refuse_experts(g, node, s, diag);
+            return 0;
+        }
+        out[n++] = (struct products_chosen){node, weight};
+    }
+    return n;
+}
+
+void model_round_products(struct graph *graph, const struct scenario *scenario, struct diag *diag)
+{
+    const struct scenario_patterns *patterns = &scenario->products.except;
+    struct match except = MATCH_INIT;
+    const struct products_opts opts = opts_of(scenario);
+    struct products_chosen *chosen;
+    uint32_t n;
+
+    if (scenario->products.recipe == SCENARIO_NO_RECIPE || graph->err.status != SHD_OK)
+        return;
+    chosen = calloc((size_t)graph->nnodes + 1, sizeof *chosen);
+    if (!chosen)
+        diag_no_memory(diag);
+    if (chosen && match_init(&except, patterns->list, patterns->n, diag) == SHD_OK) {
+        n = choose(chosen, graph, &except, scenario, diag);
+        products_round(graph, chosen, n, &opts);
+        if (graph->err.status == SHD_EINDIVISIBLE)
+            diag_failure(diag, scenario_place(scenario, "products.recipe"), SHD_EINDIVISIBLE, "%s",
+                         graph->err.text);
+    }
+    match_fini(&except);
+    free(chosen);
+}
+
+void model_describe_products(struct text *out, const struct scenario *scenario)
+{
+    static const char *const scales[SCENARIO_NRECIPES] = {
+        [SCENARIO_TENSORWISE] = "a scale for each array",
+        [SCENARIO_ROWWISE] = "a scale for each row",
+        [SCENARIO_BLOCKWISE] = "scales",
+        [SCENARIO_MXFP8] = "scales that are powers of two",
+        [SCENARIO_NVFP4] = "two scales"};
+    const struct products_opts opts = opts_of(scenario);
+
+    if (scenario->products.recipe == SCENARIO_NO_RECIPE)
+        return;
+    text_addf(out, "; products rounded to %s", shd_dtype_name(opts.code));
+    if (opts.gradients != opts.code)
+        text_addf(out, " (gradients to %s)", shd_dtype_name(opts.gradients));
+    text_addf(out, " with %s", scales[scenario->products.recipe]);
+    if (recipes[scenario->products.recipe].block > 0)
+        text_addf(out, " for %" PRId64 " elements", opts.block);
+}

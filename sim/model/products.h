@@ -1,0 +1,22 @@
+/* products.h - the products that a scenario rounds to 8 or 4 bits.
+ *
+ * Thread class: as graph.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MODEL_PRODUCTS_H
+#define MODEL_PRODUCTS_H
+
+#include "base/diag.h"
+#include "base/text.h"
+#include "graph/graph.h"
+#include "scenario/scenario.h"
+
+/* Round the products of weights and activations that the scenario does not except, in a graph that
+ * has its gradients but no recomputation.  Errors go to `diag` or stay in the graph. */
+void model_round_products(struct graph *graph, const struct scenario *scenario, struct diag *diag);
+
+/* ", products rounded to e4m3 tensorwise, ..."; nothing where none is rounded. */
+void model_describe_products(struct text *out, const struct scenario *scenario);
+
+#endif /* MODEL_PRODUCTS_H */

@@ -1,0 +1,146 @@
+/* Sharding rules of arrays rounded to codes, and of their products (kern/coded.h).
+ *
+ * Blocks follow the dimension that is cut into them as far as they divide.  Devices that share a
+ * group have parts of its largest magnitude each, which a reduction over them completes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "partition/rule.h"
+
+static void follow(struct rule *out, const struct graph *graph, uint32_t node,
+                   const struct graph_coding *coding)
+{
+    for (uint32_t k = 0; k < coding->ncoarse; k++) {
+        int blocks = rule_find(out, graph, node, coding->coarse[k].blocks);
+
+        out->factors[blocks].follows = (int8_t)rule_find(out, graph, node, coding->coarse[k].dim);
+    }
+}
+
+static void rule(struct rule *out, const struct graph *graph, uint32_t node)
+{
+    rule_by_names(out, graph, node);
+    out->reduce = graph->nodes[node].op == GRAPH_AMAX ? SHD_MAX : SHD_SUM;
+    follow(out, graph, node, &graph->nodes[node].attr.coding[0]);
+    if (graph->nodes[node].op == GRAPH_CODED)
+        follow(out, graph, node, &graph->nodes[node].attr.coding[1]);
+}
+
+/* A rounded array in an op: its factors and buffer, and the same of its magnitudes. */
+struct coded_array {
+    uint32_t node, buffer, amax_node, amax_buffer;
+    const int8_t *factors, *amax_factors;
+};
+
+static uint32_t place_of(const int8_t *factors, uint32_t rank, int factor)
+{
+    uint32_t d = 0;
+
+    while (d < rank && factors[d] != factor)
+        d++;
+    return d;
+}
+
+/* Append the offsets of a dimension and its blocks, unless they are there; returns their place. */
+static uint32_t offsets_of(struct program_op *op, struct program_offset first,
+                           struct program_offset block)
+{
+    uint32_t at = 0;
+
+    while (at < op->noffsets &&
+           (op->offsets[at].buffer != first.buffer || op->offsets[at].dim != first.dim))
+        at += 2;
+    if (at == op->noffsets) {
+        op->offsets[op->noffsets++] = first;
+        op->offsets[op->noffsets++] = block;
+    }
+    return at;
+}
+
+/* Where the magnitudes of an array's elements lie. */
+static void set_grid(struct kern_grid *out, struct program_op *op, const struct graph *graph,
+                     const struct rule *rule, const int64_t *extents, const struct coded_array *a,
+                     uint32_t node, const struct graph_coding *coding)
+{
+    const struct graph_node *x = &graph->nodes[a->node], *amax = &graph->nodes[a->amax_node];
+    int64_t stride[GRAPH_RANK_MAX];
+
+    *out = (struct kern_grid){.ndims = x->rank,
+                              .code = coding->code,
+                              .scaling = coding->scaling,
+                              .count =
+                                  (uint64_t)rule_product(a->amax_factors, extents, 0, amax->rank)};
+    rule_strides(stride, amax->rank, a->amax_factors, extents);
+    for (uint32_t d = 0; d < x->rank; d++) {
+        uint32_t at = place_of(a->amax_factors, amax->rank, a->factors[d]);
+
+        out->extent[d] = extents[a->factors[d]];
+        out->stride[d] = at < amax->rank ? stride[at] : 0;
+    }
+    for (uint32_t k = 0; k < coding->ncoarse; k++) {
+        uint32_t d = graph_place(x, coding->coarse[k].dim);
+        int blocks = rule_find(rule, graph, node, coding->coarse[k].blocks);
+        uint32_t at = place_of(a->amax_factors, amax->rank, blocks);
+
+        out->stride[d] = stride[at];
+        out->coarse[out->ncoarse++] = (struct kern_coarse){
+            d, graph->dims[x->dims[d]].size / graph->dims[coding->coarse[k].blocks].size,
+            offsets_of(op, (struct program_offset){a->buffer, d},
+                       (struct program_offset){a->amax_buffer, at})};
+    }
+}
+
+static void lower_amax(struct program_op *op, const struct graph *graph, uint32_t node,
+                       const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    const struct coded_array a = {n->inputs[0],   op->inputs[0],    node,
+                                  op->outputs[0], rule->operand[0], rule->result[0]};
+
+    op->desc.amax.dtype = n->dtype;
+    set_grid(&op->desc.amax.grid, op, graph, rule, extents, &a, node, &n->attr.coding[0]);
+}
+
+static void lower_encode(struct program_op *op, const struct graph *graph, uint32_t node,
+                         const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    const struct coded_array a = {n->inputs[0],  op->inputs[0],    n->inputs[1],
+                                  op->inputs[1], rule->operand[0], rule->operand[1]};
+
+    op->desc.encode.dtype = graph->nodes[n->inputs[0]].dtype;
+    set_grid(&op->desc.encode.grid, op, graph, rule, extents, &a, node, &n->attr.coding[0]);
+}
+
+static void lower_coded(struct program_op *op, const struct graph *graph, uint32_t node,
+                        const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    struct kern_coded *c = &op->desc.coded;
+    struct kern_einsum *e = &c->einsum;
+
+    c->dtype = n->dtype;
+    e->ndims = rule->nfactors;
+    memcpy(e->extent, extents, rule->nfactors * sizeof *extents);
+    e->a_has = rule_factor_strides(e->a_stride, graph->nodes[n->inputs[0]].rank, rule->operand[0],
+                                   extents);
+    e->b_has = rule_factor_strides(e->b_stride, graph->nodes[n->inputs[1]].rank, rule->operand[1],
+                                   extents);
+    e->c_has = rule_factor_strides(e->c_stride, n->rank, rule->result[0], extents);
+    for (uint32_t k = 0; k < 2; k++) {
+        const struct coded_array a = {n->inputs[k],      op->inputs[k],    n->inputs[2 + k],
+                                      op->inputs[2 + k], rule->operand[k], rule->operand[2 + k]};
+
+        set_grid(k ? &c->b : &c->a, op, graph, rule, extents, &a, node, &n->attr.coding[k]);
+    }
+}
+
+const struct rule_op rule_amax = {.rule = rule, .kernel = &kern_kernel_amax, .lower = lower_amax};
+const struct rule_op rule_encode = {
+    .rule = rule, .kernel = &kern_kernel_encode, .lower = lower_encode};
+const struct rule_op rule_coded = {
+    .rule = rule, .kernel = &kern_kernel_coded, .lower = lower_coded};
