@@ -388,6 +388,7 @@ libsim_la_SOURCES = \
 	%D%/hardware/hardware.c \
 	%D%/hardware/hardware.h \
 	%D%/hardware/kernel_time.c \
+	%D%/hardware/host.c \
 	%D%/hardware/keys.c \
 	%D%/hardware/keys.h \
 	%D%/hardware/measured.c \
@@ -636,6 +637,8 @@ libsim_la_SOURCES = \
 	%D%/model/lint.h \
 	%D%/model/model.c \
 	%D%/model/model.h \
+	%D%/model/offload_marks.c \
+	%D%/model/offload_marks.h \
 	%D%/model/pipeline.c \
 	%D%/model/pipeline.h \
 	%D%/model/presets.c \
@@ -655,6 +658,8 @@ libsim_la_SOURCES = \
 	%D%/model/token_inputs.h \
 	%D%/model/token_order.c \
 	%D%/model/token_order.h \
+	%D%/model/value_marks.c \
+	%D%/model/value_marks.h \
 	%D%/model/weights.c \
 	%D%/model/weights.h \
 	%D%/model/zero.c \
@@ -686,6 +691,8 @@ libsim_la_SOURCES = \
 	%D%/partition/fuse.h \
 	%D%/partition/improve.c \
 	%D%/partition/improve.h \
+	%D%/partition/layer_groups.c \
+	%D%/partition/layer_groups.h \
 	%D%/partition/limit.c \
 	%D%/partition/limit.h \
 	%D%/partition/mend.c \
@@ -694,6 +701,8 @@ libsim_la_SOURCES = \
 	%D%/partition/op_ways.h \
 	%D%/partition/optimum.c \
 	%D%/partition/optimum.h \
+	%D%/partition/offload.c \
+	%D%/partition/offload.h \
 	%D%/partition/overlap.c \
 	%D%/partition/overlap.h \
 	%D%/partition/partition.c \
@@ -1007,6 +1016,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/types.h \
 	%D%/scenario/value_reader.c \
 	%D%/scenario/value_reader.h \
+	%D%/scenario/values_value.c \
 	%D%/search/attempt.c \
 	%D%/search/attempt.h \
 	%D%/search/crew.c \

@@ -305,7 +305,8 @@ static void test_resident(uint64_t n)
         const struct program *p = t.trial.program;
         bool *is_key = calloc(p->nbuffers, sizeof *is_key);
         struct keys keys = {.program = p, .is_key = is_key};
-        const struct program_memory_watch watch = {see_buffer, see_op, &keys};
+        const struct program_memory_watch watch = {
+            .buffer = see_buffer, .op = see_op, .arg = &keys};
 
         mark_keys(is_key, p);
         program_memory_walk(p, 0, &watch);

@@ -278,7 +278,7 @@ static void move(struct clock *c, const struct made *m, uint32_t i)
         from = later(from, arrival(c, m, lane, i));
     for (int lane = 0; lane < LANES; lane++) {
         occupy(c, lane, m->stream[op], i, from, m->ns[lane][op]);
-        if (m->issue[op] == EVENTS_BLOCKS)
+        if (m->issue[op] == EVENTS_BLOCKS || m->issue[op] == EVENTS_FREES)
             stand(c, lane, c->end[lane][i]);
     }
 }
@@ -505,6 +505,7 @@ int main(void)
     test_random(EVENTS_IN_ORDER, "in order");
     test_random(EVENTS_ISSUED, "issued");
     test_random(EVENTS_BLOCKS, "blocks");
+    test_random(EVENTS_FREES, "frees");
     test_random(EVENTS_FILLS, "fills");
     return done();
 }

@@ -60,7 +60,7 @@ static int export_trial(const struct options *o)
                                "dimensions are padded, which exported code is not; expected sizes "
                                "that divide");
     else
-        status = o->target->write(&layout, &out, &err);
+        status = export_write(o->target, &layout, &out, &err);
     if (status == SHD_OK && (out.failed || what.failed))
         status = shd_error_set(&err, SHD_ENOMEM, "no memory for the code");
     status = status == SHD_OK ? cmd_write(o->output, &out) : cmd_failure(o->chosen.path, &err);

@@ -230,7 +230,10 @@ static const struct busy *busy_at(const struct lane *lane, int64_t ns, int64_t *
 
 static void expose(const struct events *r, int32_t lane, uint32_t action, int64_t ns)
 {
-    r->out->devices[lane].exposed_ns += ns;
+    if (program_communicates(op_at(r, rank_of(r, lane), action)))
+        r->out->devices[lane].exposed_ns += ns;
+    else
+        r->out->devices[lane].exposed_host_ns += ns;
     if (r->view->exposed_ns)
         r->view
             ->exposed_ns[(size_t)lane * r->program->nops + rank_of(r, lane)->actions[action].op] +=
@@ -311,7 +314,7 @@ static void start_transfers(struct events *r, const struct rank *rank, uint32_t 
 
     if (kind == PROGRAM_RECV)
         start_receives(r, rank, i);
-    else if (kind == PROGRAM_SEND)
+    else if (kind == PROGRAM_SEND || !program_communicates(op_at(r, rank, i)))
         for (int32_t k = 0; k < rank->nlanes; k++)
             r->start[rank->lanes[k]] = r->arrival[rank->lanes[k]];
     else
@@ -331,8 +334,11 @@ static void transfer(struct events *r, struct rank *rank, uint32_t i)
         int64_t ns = r->view->op_ns(r->view->arg, lane, op);
 
         *span_of(r, lane, i) = fill(r, &r->lanes[lane].streams[stream], i, r->start[lane], ns);
-        r->out->devices[lane].communication_ns += ns;
-        if (issue == EVENTS_BLOCKS)
+        if (program_communicates(op_at(r, rank, i)))
+            r->out->devices[lane].communication_ns += ns;
+        else
+            r->out->devices[lane].host_ns += ns;
+        if (issue == EVENTS_BLOCKS || issue == EVENTS_FREES)
             pass(r, lane, span_of(r, lane, i)->end_ns);
     }
 }
@@ -356,6 +362,16 @@ static uint32_t last_input(const struct events *r, int32_t lane, uint32_t action
     return last;
 }
 
+static bool blocks(const struct events *r, const struct program_action *action)
+{
+    enum events_issue issue;
+
+    if (!program_is_beside(&r->program->ops[action->op]))
+        return false;
+    issue = r->view->issue(r->view->arg, action->op);
+    return issue == EVENTS_BLOCKS || issue == EVENTS_FREES;
+}
+
 /* The blocking transfer, issued between a computation and the one before it, that ended at `at_ns`;
  * else the computation before. */
 static uint32_t kept_by(const struct events *r, int32_t lane, uint32_t i, int64_t at_ns)
@@ -364,8 +380,7 @@ static uint32_t kept_by(const struct events *r, int32_t lane, uint32_t i, int64_
     uint32_t before = rank->before[i];
 
     for (uint32_t k = i; end_ns(r, lane, before) != at_ns && k-- > before + 1;) /* NONE + 1 is 0 */
-        if (end_ns(r, lane, k) == at_ns &&
-            r->view->issue(r->view->arg, rank->actions[k].op) == EVENTS_BLOCKS)
+        if (end_ns(r, lane, k) == at_ns && blocks(r, &rank->actions[k]))
             return k;
     return before;
 }
@@ -379,7 +394,7 @@ static uint32_t cause(const struct events *r, int32_t lane, uint32_t i, int64_t 
 
     if (last != NONE && end_ns(r, lane, last) == at_ns)
         return last;
-    if (!program_communicates(op_at(r, rank, i)))
+    if (!program_is_beside(op_at(r, rank, i)))
         return kept_by(r, lane, i, at_ns);
     if (rank->issued[i] != NONE && end_ns(r, lane, before) != at_ns)
         return rank->issued[i];
@@ -447,6 +462,13 @@ static void trace(struct events *r, int32_t lane, uint32_t action)
 
 /* ---- the whole ---- */
 
+unsigned events_host_stream(const struct program_op *op)
+{
+    if (op->kind != PROGRAM_HOST)
+        return EVENTS_ON_HOST;
+    return op->to_host ? EVENTS_TO_HOST : EVENTS_FROM_HOST;
+}
+
 /* End of a lane's last transfer, which may be after its last computation. */
 static int64_t transfers_end_ns(const struct lane *lane)
 {
@@ -504,7 +526,7 @@ static void place(struct events *r, struct rank *rank, uint32_t i, bool moves)
 static void do_action(struct events *r, struct rank *rank, const struct program_action *a)
 {
     uint32_t i = rank->nactions++;
-    bool moves = program_communicates(&r->program->ops[a->op]);
+    bool moves = program_is_beside(&r->program->ops[a->op]);
 
     rank->actions[i] = *a;
     rank->when[number_of(r, rank, a->op, a->microbatch)] = i;
@@ -554,7 +576,7 @@ static void tell_actions(struct events *r, int32_t lane)
 
     for (uint32_t i = 0; i < rank->nactions; i++) {
         const struct program_action *a = &rank->actions[i];
-        bool moves = program_communicates(&r->program->ops[a->op]);
+        bool moves = program_is_beside(&r->program->ops[a->op]);
         struct events_seen seen = {.lane = lane,
                                    .op = a->op,
                                    .microbatch = a->microbatch,

@@ -20,13 +20,21 @@
 
 #include "program/record.h"
 
-#define EVENTS_STREAMS_MAX 4 /* streams of transfers on a lane */
+/* Streams beside the computations of a lane: transfers between devices, copies to and from the
+ * host, and the host's own kernels. */
+#define EVENTS_LINKS_MAX 4
+#define EVENTS_TO_HOST EVENTS_LINKS_MAX
+#define EVENTS_FROM_HOST (EVENTS_LINKS_MAX + 1)
+#define EVENTS_ON_HOST (EVENTS_LINKS_MAX + 2)
+#define EVENTS_STREAMS_MAX (EVENTS_LINKS_MAX + 3)
 
 /* When a transfer may begin, in addition to its inputs. */
 enum events_issue {
     EVENTS_IN_ORDER, /* after the earlier transfers of its stream in program order */
     EVENTS_ISSUED,   /* also after the earlier computations in program order, which issue it */
     EVENTS_BLOCKS,   /* also, later computations wait for its end */
+    EVENTS_FREES,    /* in order, and later computations wait for its end, since they use the memory
+                        that it frees */
     EVENTS_FILLS     /* once all inputs are available, in gaps of the stream */
 };
 
@@ -63,7 +71,8 @@ struct events_view {
     uint32_t (*rank)(void *arg, int32_t lane); /* in the pipeline */
     /* Time of an op on a lane, done once. */
     int64_t (*op_ns)(void *arg, int32_t lane, uint32_t op);
-    /* The stream, below EVENTS_STREAMS_MAX, and the issue of an op that communicates. */
+    /* The stream and the issue of an op beside the computations; events_host_stream() if it is none
+     * between devices, else below EVENTS_LINKS_MAX. */
     unsigned (*stream)(void *arg, uint32_t op);
     enum events_issue (*issue)(void *arg, uint32_t op);
     /* Lane of the device that does an op of another rank and has the coordinates of `lane`. */
@@ -78,6 +87,9 @@ struct events_view {
                             wanted */
     const struct events_watch *watch; /* NULL: none */
 };
+
+/* The stream of an op beside the computations that does not communicate: of the host. */
+unsigned events_host_stream(const struct program_op *op);
 
 /* Schedule a step: the devices of the timeline are lanes.  Time and memory O(lanes x actions).
  * SHD_ENOMEM; free with record_replay_destroy(). */

@@ -78,8 +78,10 @@ static double slower_of(const struct modelled *m, uint32_t op, int32_t lane)
 
     if (m->slow < 0)
         return 1;
-    if (!program_communicates(o))
+    if (!program_is_beside(o))
         return lane == m->slow ? m->straggler.compute : 1;
+    if (!program_communicates(o))
+        return 1; /* the straggler's host is as fast as others' */
     if (o->kind == PROGRAM_SEND || o->kind == PROGRAM_RECV)
         return meets_slow(m, op, lane) ? m->straggler.links : 1;
     return group_of(m, op, lane) == group_of(m, op, m->slow) ? m->straggler.links : 1;
@@ -107,15 +109,28 @@ static bool sums_gradients(const struct program *program, const struct program_o
             program->buffers[op->outputs[0]].use == PROGRAM_GRADIENTS);
 }
 
-/* Whether an op reads only arguments.  Such an op could run at the start, and its results would
- * take memory long before they are used: so it is issued at its place in the program, like repeated
- * gathers. */
+/* Whether an op reads only arguments, or what comes from the host.  Such an op could run at the
+ * start, and its results would take memory long before they are used: so it is issued at its place
+ * in the program, like repeated gathers. */
 static bool reads_arguments(const struct program *program, const struct program_op *op)
 {
-    for (uint32_t k = 0; k < op->ninputs; k++)
-        if (!program->buffers[op->inputs[k]].argument)
+    for (uint32_t k = 0; k < op->ninputs; k++) {
+        const struct program_buffer *b = &program->buffers[op->inputs[k]];
+
+        if (!b->argument && program->ops[b->first_op].kind != PROGRAM_HOST)
             return false;
+    }
     return true;
+}
+
+/* Copies to the host in the forward phase free the memory that later computations use; copies from
+ * the host are issued where they have memory.  The update has no order: each part is done as soon
+ * as its operands are there. */
+static enum events_issue issue_of_host(const struct program_op *op)
+{
+    if (op->phase == PROGRAM_PHASE_UPDATE)
+        return EVENTS_FILLS;
+    return op->to_host ? EVENTS_FREES : EVENTS_ISSUED;
 }
 
 static enum events_issue issue(void *arg, uint32_t op)
@@ -127,6 +142,8 @@ static enum events_issue issue(void *arg, uint32_t op)
 
     if (o->kind == PROGRAM_SEND || o->kind == PROGRAM_RECV)
         return EVENTS_ISSUED;
+    if (!program_communicates(o))
+        return issue_of_host(o);
     if (sums_gradients(m->program, o))
         return software->overlaps_gradients ? EVENTS_FILLS
                : o->part == PROGRAM_UPDATE  ? EVENTS_ISSUED
@@ -190,7 +207,7 @@ static int64_t nodes_of(const struct modelled *m)
 static int64_t time_of(const struct modelled *m, uint32_t i, int32_t position)
 {
     double slower =
-        program_communicates(&m->program->ops[i]) ? 1 : hardware_slowest(m->hardware, nodes_of(m));
+        program_is_beside(&m->program->ops[i]) ? 1 : hardware_slowest(m->hardware, nodes_of(m));
 
     return nanoseconds(op_seconds_of(&m->seconds, i, position) * slower);
 }
@@ -204,7 +221,7 @@ static void set_times(struct modelled *m)
         const struct program_op *op = &m->program->ops[i];
 
         m->even[i] = op_seconds_even(&m->seconds, i);
-        if (program_communicates(op))
+        if (program_is_beside(op))
             m->streams[i] = (uint8_t)op_seconds_stream(&m->seconds, i);
         if (m->even[i])
             m->op_ns[i] = time_of(m, i, program_doer(m->program, op, 0));
@@ -368,7 +385,10 @@ static int find_lanes(struct modelled *m, struct shd_error *err)
 /* Find the lanes and the times of ops on them. */
 static int prepare(struct modelled *m, struct shd_error *err)
 {
-    int status = op_seconds_init(&m->seconds, m->program, m->hardware, err);
+    int status = program_uses_host(m->program) ? hardware_host_check(m->hardware, err) : SHD_OK;
+
+    if (status == SHD_OK)
+        status = op_seconds_init(&m->seconds, m->program, m->hardware, err);
 
     if (status == SHD_OK)
         status = find_lanes(m, err);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cost/events.h"
 #include "hardware/reshard.h"
 
 /* ---- kernels ---- */
@@ -73,14 +74,15 @@ static double copied_bytes(const struct program *program, const struct program_o
     return bytes;
 }
 
-bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds, uint32_t i,
-                     int32_t position)
+/* What an op does on the cores of the device or of the host; false: nothing. */
+static bool set_work(struct hardware_work *out, const struct op_seconds *seconds,
+                     const struct program_op *op, int32_t position)
 {
-    const struct program_op *op = &seconds->program->ops[i];
     int64_t offsets[KERN_OFFSETS_MAX];
 
     *out = (struct hardware_work){.kind = HARDWARE_MEMORY};
-    if (program_communicates(op) || op->kind == PROGRAM_FILL || op->noutputs == 0)
+    if (program_communicates(op) || op->kind == PROGRAM_FILL || op->kind == PROGRAM_HOST ||
+        op->noutputs == 0)
         return false;
     out->dtype = seconds->program->buffers[op->outputs[0]].dtype;
     if (op->kind != PROGRAM_KERNEL) {
@@ -94,6 +96,14 @@ bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds
     return true;
 }
 
+bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds, uint32_t op,
+                     int32_t position)
+{
+    const struct program_op *o = &seconds->program->ops[op];
+
+    return set_work(out, seconds, o, position) && !o->on_host;
+}
+
 /* ---- chains of fused elementwise ops ---- */
 
 /* Whether an op is bound by memory and may be part of a chain. */
@@ -105,8 +115,19 @@ static bool may_chain(const struct op_seconds *s, uint32_t i)
            (s->program->ops[i].kernel == &kern_kernel_map ||
             s->program->ops[i].kernel == &kern_kernel_reduce ||
             s->program->ops[i].kernel == &kern_kernel_einsum) &&
-           op_seconds_work(&work, s, i, program_doer(s->program, &s->program->ops[i], 0)) &&
+           set_work(&work, s, &s->program->ops[i],
+                    program_doer(s->program, &s->program->ops[i], 0)) &&
            work.kind == HARDWARE_MEMORY;
+}
+
+/* Whether ops of a chain follow each other: on the same cores of the same stage.  The update on the
+ * host is one loop over all arrays of a parameter, whatever the device's software does. */
+static bool goes_on(const struct op_seconds *s, uint32_t from, uint32_t i)
+{
+    const struct program_op *a = &s->program->ops[from], *b = &s->program->ops[i];
+
+    return a->stage == b->stage && a->on_host == b->on_host &&
+           (a->on_host || s->hardware->software.fuses_elementwise) && may_chain(s, i);
 }
 
 /* Bytes that ops first..end-1 read from earlier ops and leave for later ops. */
@@ -148,8 +169,7 @@ static void find_chains(struct op_seconds *s, uint32_t first, uint32_t end)
     for (uint32_t i = first; i < end;) {
         uint32_t from = i;
 
-        while (i < end && i - from < CHAIN_MAX && may_chain(s, i) &&
-               s->program->ops[i].stage == s->program->ops[from].stage)
+        while (i < end && i - from < CHAIN_MAX && goes_on(s, from, i))
             i++;
         if (i == from) {
             i++;
@@ -210,9 +230,8 @@ int op_seconds_init(struct op_seconds *out, const struct program *program,
     out->chain_bytes = calloc((size_t)program->nops + 1, sizeof *out->chain_bytes);
     if (!out->chain_bytes)
         return shd_error_set(err, SHD_ENOMEM, "no memory to time a program");
-    if (hardware->software.fuses_elementwise)
-        for (uint32_t k = 0; k < program->nsegments; k++)
-            find_chains(out, program->segments[k].first_op, program->segments[k].end_op);
+    for (uint32_t k = 0; k < program->nsegments; k++)
+        find_chains(out, program->segments[k].first_op, program->segments[k].end_op);
     op_seconds_lay(out, program->mesh);
     return SHD_OK;
 }
@@ -226,7 +245,7 @@ void op_seconds_fini(struct op_seconds *seconds)
 static bool timed_work(struct hardware_work *out, const struct op_seconds *s, uint32_t i,
                        int32_t position)
 {
-    if (s->chain_bytes[i] < 0 || !op_seconds_work(out, s, i, position))
+    if (s->chain_bytes[i] < 0 || !set_work(out, s, &s->program->ops[i], position))
         return false;
     if (s->chain_bytes[i] > 0)
         out->bytes = s->chain_bytes[i];
@@ -237,7 +256,11 @@ static double kernel_seconds(const struct op_seconds *s, uint32_t i, int32_t pos
 {
     struct hardware_work work;
 
-    return timed_work(&work, s, i, position) ? hardware_kernel_seconds(s->hardware, &work) : 0;
+    if (!timed_work(&work, s, i, position))
+        return 0;
+    return s->program->ops[i].on_host
+               ? hardware_host_kernel_seconds(s->hardware, &work, shd_mesh_size(s->program->mesh))
+               : hardware_kernel_seconds(s->hardware, &work);
 }
 
 enum hardware_bound op_seconds_bound(const struct op_seconds *s, uint32_t i, int32_t position)
@@ -467,10 +490,12 @@ static int tier_of(const struct op_seconds *s, uint32_t i)
 unsigned op_seconds_stream(const struct op_seconds *s, uint32_t i)
 {
     const struct program_op *op = &s->program->ops[i];
-    int tier = tier_of(s, i);
+    int tier = program_communicates(op) ? tier_of(s, i) : 0;
     struct hardware_group group;
     unsigned axis = 0;
 
+    if (!program_communicates(op))
+        return events_host_stream(op);
     if (!s->hardware->tiers[0].torus)
         return (unsigned)tier;
     if (tier > 0)
@@ -487,6 +512,9 @@ double op_seconds_of(const struct op_seconds *s, uint32_t i, int32_t position)
 {
     const struct program_op *op = &s->program->ops[i];
 
+    if (op->kind == PROGRAM_HOST)
+        return hardware_host_copy_seconds(s->hardware, op->to_host,
+                                          (double)s->program->buffers[op->inputs[0]].bytes);
     if (!program_communicates(op))
         return kernel_seconds(s, i, position);
     if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)

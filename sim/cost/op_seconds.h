@@ -45,7 +45,8 @@ void op_seconds_fini(struct op_seconds *seconds);
  */
 void op_seconds_lay(struct op_seconds *seconds, const struct shd_mesh *mesh);
 
-/* What the kernel of an op does on the device at a position, done once.  False: the op has none. */
+/* What the kernel of an op does on the device at a position, done once.  False: the op has none on
+ * the device. */
 bool op_seconds_work(struct hardware_work *out, const struct op_seconds *seconds, uint32_t op,
                      int32_t position);
 
@@ -56,9 +57,9 @@ enum hardware_bound op_seconds_bound(const struct op_seconds *seconds, uint32_t 
 /* The group of an op that communicates in groups. */
 void op_seconds_group(struct hardware_group *out, const struct op_seconds *seconds, uint32_t op);
 
-/* The stream of a transfer, below EVENTS_STREAMS_MAX: one stream a tier.  On a torus one stream for
- * each axis, which has links of its own; a transfer along several axes uses the first axis's
- * stream. */
+/* The stream of an op beside the computations (cost/events.h).  Of transfers between devices: one
+ * stream a tier.  On a torus one stream for each axis, which has links of its own; a transfer along
+ * several axes uses the first axis's stream. */
 unsigned op_seconds_stream(const struct op_seconds *seconds, uint32_t op);
 
 /* Seconds of a buffer's message from device to device.  `along`: mesh axes (a bit each) along which

@@ -109,6 +109,21 @@ static void set_peaks(struct record *record, uint128 *peaks)
         record->peak_bytes[row] = peaks[program_rank(program, record_row(record, row).first)];
 }
 
+/* Set the copies to and from the host, and its memory: equal for the devices of a rank. */
+static void set_host(struct record *record)
+{
+    const struct program *program = record->program;
+
+    for (uint32_t row = 0; row < record->nrows && program_uses_host(program); row++) {
+        uint32_t rank = program_rank(program, record_row(record, row).first);
+        struct program_host_moved moved = program_host_moved(program, rank);
+
+        record->to_host_bytes[row] = moved.to_host;
+        record->from_host_bytes[row] = moved.from_host;
+        record->host_peak_bytes[row] = program_host_peak_bytes(program, rank);
+    }
+}
+
 int plan_create(struct record **out, const struct program *program, struct shd_error *err)
 {
     struct figures *known;
@@ -124,6 +139,7 @@ int plan_create(struct record **out, const struct program *program, struct shd_e
     if (known && ranks && peaks) {
         walk(*out, known, ranks);
         set_peaks(*out, peaks);
+        set_host(*out);
     } else {
         record_destroy(*out);
         *out = NULL;

@@ -42,16 +42,22 @@ static int64_t op_ns(void *arg, int32_t device, uint32_t op)
 
 static unsigned stream(void *arg, uint32_t op)
 {
-    (void)arg;
-    (void)op;
-    return 0;
+    const struct program_op *o = &((const struct replay *)arg)->program->ops[op];
+
+    return program_communicates(o) ? 0 : events_host_stream(o);
 }
 
+/* Copies from the host are issued at their place in the program, where there is memory for them,
+ * and computations wait for what frees memory. */
 static enum events_issue issue(void *arg, uint32_t op)
 {
-    (void)arg;
-    (void)op;
-    return EVENTS_IN_ORDER;
+    const struct program_op *o = &((const struct replay *)arg)->program->ops[op];
+
+    if (program_communicates(o))
+        return EVENTS_IN_ORDER;
+    if (o->phase == PROGRAM_PHASE_UPDATE)
+        return EVENTS_FILLS;
+    return o->to_host ? EVENTS_FREES : EVENTS_ISSUED;
 }
 
 static int32_t doer(void *arg, uint32_t op, int32_t device)

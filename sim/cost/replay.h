@@ -12,6 +12,8 @@
  * - It ends, for each device, after the latency and the device's own received bytes at the rate (at
  *   once for a device that receives nothing).  Links are full duplex and do not contend; combining
  *   elements on the way costs nothing.
+ * - Copies to and from the host and the host's kernels take their measured CPU time, on streams of
+ *   their own.
  * - Arguments are available when the step begins; no transfer is delayed for lack of memory.
  *
  * Thread class: pure function of the record; the result is as noisy as its CPU times.

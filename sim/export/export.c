@@ -17,3 +17,16 @@ const struct export_target *export_find(const char *name)
             return export_targets[i];
     return NULL;
 }
+
+int export_write(const struct export_target *target, const struct export_layout *layout,
+                 struct text *out, struct shd_error *err)
+{
+    const char *option = scenario_offload_option(layout->source);
+
+    if (option && !target->offloads)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "code for %s does not say what lies in the host's memory; expected no "
+                             "%s",
+                             target->name, option);
+    return target->write(layout, out, err);
+}

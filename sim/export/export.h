@@ -32,11 +32,17 @@ struct export_target {
     const char *desc;
     /* SHD_EUNSUPPORTED: the target cannot express the layout; SHD_ENOMEM. */
     int (*write)(const struct export_layout *layout, struct text *out, struct shd_error *err);
+    bool offloads; /* write() says what is offloaded, or refuses it; else none can be */
 };
 
 extern const struct export_target *const export_targets[]; /* NULL-terminated */
 
 const struct export_target *export_find(const char *name); /* NULL: no such target */
+
+/* Write a layout for a target; as write(), and also refuses what the target has no words for. */
+SHD_MUST_CHECK int export_write(const struct export_target *target,
+                                const struct export_layout *layout, struct text *out,
+                                struct shd_error *err);
 
 /* ---- helpers for targets ---- */
 

@@ -414,4 +414,6 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 }
 
 const struct export_target export_jax = {
-    "jax", "Python: Mesh, PartitionSpec, with_sharding_constraint, jit", write};
+    .name = "jax",
+    .desc = "Python: Mesh, PartitionSpec, with_sharding_constraint, jit",
+    .write = write};

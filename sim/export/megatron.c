@@ -381,4 +381,6 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 }
 
 const struct export_target export_megatron = {
-    "megatron", "a command of Megatron-LM, from what each axis of the mesh shards", write};
+    .name = "megatron",
+    .desc = "a command of Megatron-LM, from what each axis of the mesh shards",
+    .write = write};

@@ -157,4 +157,6 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 }
 
 const struct export_target export_pytorch = {
-    "pytorch", "Python: DeviceMesh and DTensor placements of every parameter and input", write};
+    .name = "pytorch",
+    .desc = "Python: DeviceMesh and DTensor placements of every parameter and input",
+    .write = write};

@@ -300,4 +300,6 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 }
 
 const struct export_target export_torchtitan = {
-    "torchtitan", "the TOML file of torchtitan, from what each axis of the mesh shards", write};
+    .name = "torchtitan",
+    .desc = "the TOML file of torchtitan, from what each axis of the mesh shards",
+    .write = write};

@@ -376,6 +376,19 @@ static void read_part(void *base, const struct yaml_node *root, const struct sec
         (void)read_section(base, section, map, diag);
 }
 
+static void read_host(struct hardware *out, const struct yaml_node *root, struct diag *diag)
+{
+    const struct yaml_node *map = yaml_find(root, "host"), *devices;
+    size_t before = diag->nerrors;
+
+    out->host.memory_efficiency = 1;
+    read_part(&out->host, root, &(struct section){"host", host_keys}, diag);
+    devices = map && map->kind == YAML_MAP ? yaml_find(map, "devices") : NULL;
+    if (devices && devices->kind == YAML_TEXT && out->host.devices == 0 && diag->nerrors == before)
+        diag_error(diag, devices->place,
+                   "devices of host is 0; expected those of a node, at least 1");
+}
+
 static void read_all(struct hardware *out, const struct yaml_node *root, struct diag *diag)
 {
     const struct section whole = {"the file", hardware_keys};
@@ -387,6 +400,7 @@ static void read_all(struct hardware *out, const struct yaml_node *root, struct 
     read_rates(out->elementwise_per_s, "elementwise", root, diag);
     read_part(out, root, &(struct section){"memory", memory_keys}, diag);
     read_part(&out->kernels, root, &(struct section){"kernels", kernel_keys}, diag);
+    read_host(out, root, diag);
     read_part(&out->software, root, &(struct section){"software", software_keys}, diag);
     read_tiers(out, root, diag);
     read_validation(out, root, diag);

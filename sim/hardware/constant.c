@@ -16,17 +16,24 @@ static const struct part {
 } parts[] = {
     {"memory.", memory_keys, 0},
     {"kernels.", kernel_keys, offsetof(struct hardware, kernels)},
+    {"host.", host_keys, offsetof(struct hardware, host)},
     {"tiers.0.", tier_keys, offsetof(struct hardware, tiers[0])},
     {"tiers.1.", tier_keys, offsetof(struct hardware, tiers[1])},
     {"tiers.2.", tier_keys, offsetof(struct hardware, tiers[2])},
     {"tiers.3.", tier_keys, offsetof(struct hardware, tiers[3])},
 };
 
-#define NSECTIONS 2 /* the first parts; the others are tiers */
+#define NSECTIONS 3 /* the first parts; the others are tiers */
 
 static size_t nparts(const struct hardware *hardware)
 {
     return NSECTIONS + (size_t)hardware->ntiers;
+}
+
+/* Whether the file has no such section: the host's is optional. */
+static bool is_lacking(const struct hardware *hardware, size_t part)
+{
+    return parts[part].keys == host_keys && hardware->host.memory_bytes == 0;
 }
 
 static bool is_number(const struct key *key)
@@ -40,6 +47,8 @@ bool hardware_constant_find(struct hardware_constant *out, const struct hardware
     for (size_t p = 0; p < nparts(hardware); p++) {
         size_t length = strlen(parts[p].prefix);
 
+        if (is_lacking(hardware, p))
+            continue;
         for (const struct key *key = parts[p].keys; key->name; key++)
             if (!strncmp(path, parts[p].prefix, length) && !strcmp(path + length, key->name) &&
                 is_number(key)) {
@@ -55,7 +64,7 @@ bool hardware_constant_path(struct text *out, const struct hardware *hardware, s
 {
     for (size_t p = 0; p < nparts(hardware); p++)
         for (const struct key *key = parts[p].keys; key->name; key++) {
-            if (!is_number(key))
+            if (!is_number(key) || is_lacking(hardware, p))
                 continue;
             if (index == 0) {
                 text_addf(out, "%s%s", parts[p].prefix, key->name);

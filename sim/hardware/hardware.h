@@ -105,6 +105,19 @@ struct hardware_software {
                                sequence */
 };
 
+/* The host of a node: what its devices keep and compute outside their own memory.  What is of the
+ * node is shared equally by its devices. */
+struct hardware_host {
+    double memory_bytes;        /* of a node; 0: nothing is known of the host */
+    int64_t devices;            /* of a node */
+    double to_host_bytes_per_s; /* of each device's link, each direction by itself */
+    double from_host_bytes_per_s;
+    double latency_s; /* of a copy */
+    double memory_bytes_per_s;
+    double memory_efficiency; /* fraction of that rate, in the optimizer's update */
+    double flops_per_s;       /* of all cores, float32 */
+};
+
 /* The deviation of modelled times from published ones. */
 struct hardware_validation {
     char *set; /* name of the set of published rows */
@@ -130,6 +143,7 @@ struct hardware {
     double fragmentation;  /* memory that the allocator holds beyond what is in use, as a
                               fraction of the latter */
     struct hardware_kernels kernels;
+    struct hardware_host host;
     struct hardware_tier tiers[HARDWARE_TIERS_MAX];
     int ntiers;
     struct hardware_software software;
@@ -225,6 +239,22 @@ double hardware_kernel_bytes_per_s(const struct hardware *hardware,
 /* The factor by which computations take longer if this many nodes wait for each other: for the
  * slowest of them, as their speeds have a spread. */
 double hardware_slowest(const struct hardware *hardware, int64_t nodes);
+
+/* ---- the host ---- */
+
+/* Seconds of a copy between one device and its host, over the device's own link. */
+double hardware_host_copy_seconds(const struct hardware *hardware, bool to_host, double bytes);
+
+/* Seconds of a kernel on the host for one of `devices` devices in all, while the host works for all
+ * devices of the node. */
+double hardware_host_kernel_seconds(const struct hardware *hardware,
+                                    const struct hardware_work *work, int64_t devices);
+
+/* How many of `devices` devices are in one node. */
+int64_t hardware_host_devices(const struct hardware *hardware, int64_t devices);
+
+/* SHD_EINVAL, with the keys that the cluster's file lacks, if nothing is known of the host. */
+SHD_MUST_CHECK int hardware_host_check(const struct hardware *hardware, struct shd_error *err);
 
 /* ---- groups on the tiers ---- */
 

@@ -27,6 +27,7 @@ const struct key hardware_keys[] = {
      "operations of elementwise kernels by type; not given: only their bytes count"},
     {"memory", KEY_OTHER, true, 0, "of a device"},
     {"kernels", KEY_OTHER, true, 0, "what keeps kernels below the peak"},
+    {"host", KEY_OTHER, false, 0, "memory, links and cores of a node, for what is offloaded"},
     {"tiers", KEY_OTHER, true, 0, "links between devices, from the innermost on"},
     {"software", KEY_OTHER, false, 0, "what the measured software does"},
     {"validation", KEY_OTHER, false, 0, "how far modelled times were from published ones"},
@@ -72,6 +73,22 @@ const struct key kernel_keys[] = {
      "head dimension at which attention reaches half of its efficiency"},
     {"attention_half_keys", KEY_NUMBER, false, AT(hardware_kernels, attention_half_keys),
      "keys at which it reaches half of that"},
+    SOURCE,
+    END};
+
+const struct key host_keys[] = {
+    {"memory", KEY_SIZE, true, AT(hardware_host, memory_bytes), "of a node"},
+    {"devices", KEY_COUNT, true, AT(hardware_host, devices), "of a node, which share all of it"},
+    {"to_host", KEY_RATE, true, AT(hardware_host, to_host_bytes_per_s),
+     "of copies from a device to the host's pinned memory"},
+    {"from_host", KEY_RATE, true, AT(hardware_host, from_host_bytes_per_s),
+     "of copies from there to a device, at the same time"},
+    {"latency", KEY_SECONDS, false, AT(hardware_host, latency_s), "of a copy"},
+    {"memory_rate", KEY_RATE, true, AT(hardware_host, memory_bytes_per_s),
+     "of the node's memory, reading or writing"},
+    {"memory_efficiency", KEY_SHARE, false, AT(hardware_host, memory_efficiency),
+     "of that rate, in the optimizer's update; 1 if not given"},
+    {"flops", KEY_FLOPS, true, AT(hardware_host, flops_per_s), "of all cores, in float32"},
     SOURCE,
     END};
 

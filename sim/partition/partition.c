@@ -9,6 +9,7 @@
 #include "partition/beside.h"
 #include "partition/bucket.h"
 #include "partition/emit.h"
+#include "partition/offload.h"
 #include "partition/overlap.h"
 #include "partition/place.h"
 #include "partition/refine.h"
@@ -83,6 +84,7 @@ static int build(struct program **out, const struct target *target, struct place
                  bool short_of_memory, struct shd_error *err)
 {
     const struct partition_request *request = target->request;
+    const struct overlap_layers ahead = {request->prefetch_layers, request->offload_layers};
     struct program *program = program_create(request->mesh);
     int status;
 
@@ -105,7 +107,9 @@ static int build(struct program **out, const struct target *target, struct place
     if (status == SHD_OK)
         status = bucket_collectives(program, err);
     if (status == SHD_OK)
-        status = overlap_transfers(program, request->prefetch_layers, err);
+        status = offload_build(program, err);
+    if (status == SHD_OK)
+        status = overlap_transfers(program, &ahead, err);
     if (status == SHD_OK) {
         program_set_lifetimes(program);
         status = beside_products(program, err);

@@ -63,6 +63,10 @@ struct partition_request {
     int32_t neighbours;
     uint8_t neighbours_axis;
     uint32_t prefetch_layers; /* how many layers before its reader a parameter is gathered */
+    /* By node: parameters and optimizer state that lie in the host's memory, and values of the
+     * forward phase that wait there for the backward phase (offload.h).  NULL: none. */
+    const bool *offloads;
+    uint32_t offload_layers; /* how many layers before its reader an array comes from the host */
     /* A cluster laid out for the mesh: shardings are chosen for the least time on the cluster
      * (price.h).  NULL: for the fewest bytes. */
     const struct hardware *hardware;

@@ -32,12 +32,15 @@ struct program_op emit_op_at(enum program_op_kind kind, const char *name, struct
 int emit_keep_version(struct emit *e, uint32_t node, uint32_t sharding, uint32_t buffer,
                       struct spot spot)
 {
+    const bool *offloads = e->placement->request->offloads;
+
     if (!array_make_room(&e->versions, e->nversions, sizeof *e->versions))
         return shd_error_set(e->err, SHD_ENOMEM, "no memory for the program");
     e->versions[e->nversions] =
         (struct version){node,      sharding,   buffer,     spot.phase,
                          spot.part, spot.again, spot.stage, e->newest[node - e->first]};
     e->newest[node - e->first] = e->nversions++;
+    e->program->buffers[buffer].offloads |= offloads && offloads[node];
     return SHD_OK;
 }
 

@@ -62,7 +62,7 @@ int program_moments_init(struct program_moments *out, const struct program *prog
                          struct shd_error *err)
 {
     struct walker w = {.out = out};
-    const struct program_memory_watch watch = {change, look, &w};
+    const struct program_memory_watch watch = {.buffer = change, .op = look, .arg = &w};
     uint64_t n = program_nactions(program, rank);
 
     *out = (struct program_moments){.program = program};

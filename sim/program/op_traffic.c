@@ -46,8 +46,8 @@ size_t program_op_axes(const struct program_op *op, uint8_t axes[SHD_MESH_AXES_M
 
 const char *program_kind_name(enum program_op_kind kind)
 {
-    static const char *const names[PROGRAM_NKINDS] = {"fill", "kernel",  "reshard",
-                                                      "send", "receive", "rows"};
+    static const char *const names[PROGRAM_NKINDS] = {"fill",    "kernel", "reshard", "send",
+                                                      "receive", "rows",   "host"};
 
     return names[kind];
 }
@@ -67,6 +67,8 @@ const char *program_step_name(const struct program_op *op)
         return op->rows.combines ? "combine" : "dispatch";
     if (op->kind == PROGRAM_ROWS)
         return "all-to-all-v";
+    if (op->kind == PROGRAM_HOST)
+        return op->to_host ? "to host" : "from host";
     if (op->kind != PROGRAM_RESHARD)
         return program_kind_name(op->kind);
     if (op->reshard.kind == SHD_RESHARD_PERMUTE)
@@ -74,12 +76,13 @@ const char *program_step_name(const struct program_op *op)
     return shd_reshard_kind_name(op->reshard.kind);
 }
 
-/* Whether a backward op other than a recomputation makes a buffer. */
+/* Whether a backward op makes a buffer, other than a recomputation or what brings a value of the
+ * forward phase from the host. */
 static bool is_made_backward(const struct program *program, const struct program_buffer *buffer)
 {
     const struct program_op *maker = &program->ops[buffer->first_op];
 
-    return maker->part > PROGRAM_FORWARD && !maker->again;
+    return maker->part > PROGRAM_FORWARD && !maker->again && maker->kind != PROGRAM_HOST;
 }
 
 bool program_gathers_again(const struct program *program, const struct program_op *op)
@@ -111,6 +114,35 @@ bool program_communicates(const struct program_op *op)
         return op->rows.naxes > 0;
     return op->kind == PROGRAM_RESHARD && op->reshard.kind != SHD_RESHARD_SLICE &&
            op->reshard.kind != SHD_RESHARD_MASK;
+}
+
+bool program_is_beside(const struct program_op *op)
+{
+    return program_communicates(op) || op->kind == PROGRAM_HOST || op->on_host;
+}
+
+bool program_uses_host(const struct program *program)
+{
+    for (uint32_t b = 0; b < program->nbuffers; b++)
+        if (program->buffers[b].on_host)
+            return true;
+    return false;
+}
+
+struct program_host_moved program_host_moved(const struct program *program, uint32_t rank)
+{
+    struct program_host_moved moved = {0, 0};
+
+    for (uint32_t i = program->first_op; i < program->nops; i++) {
+        const struct program_op *op = &program->ops[i];
+        uint128 *bytes;
+
+        if (op->kind != PROGRAM_HOST || !program_holds(program, rank, op))
+            continue;
+        bytes = op->to_host ? &moved.to_host : &moved.from_host;
+        *bytes += (uint128)program->buffers[op->inputs[0]].bytes * op->times;
+    }
+    return moved;
 }
 
 bool program_reads_others(const struct program_op *op)

@@ -126,6 +126,23 @@ int program_add_buffer(uint32_t *out, struct program *program, const char *name,
     return SHD_OK;
 }
 
+int program_add_copy(uint32_t *out, struct program *program, uint32_t of, bool on_host,
+                     struct shd_error *err)
+{
+    void *buffers = program->buffers;
+    int status = make_room(&buffers, program->nbuffers, sizeof *program->buffers, err);
+
+    if (status != SHD_OK)
+        return status;
+    program->buffers = buffers;
+    *out = program->nbuffers++;
+    program->buffers[*out] = program->buffers[of];
+    program->buffers[*out].argument = program->buffers[*out].offloads = false;
+    program->buffers[*out].over = PROGRAM_NONE;
+    program->buffers[*out].on_host = on_host;
+    return SHD_OK;
+}
+
 void program_make_room(struct program *program, uint32_t buffer, uint64_t bytes)
 {
     struct program_buffer *b = &program->buffers[buffer];

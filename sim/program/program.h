@@ -12,6 +12,10 @@
  * A buffer is one array's shard.  It is allocated by the op that writes it and freed after the op
  * that reads it last, for each microbatch; arguments and results stay to the end.
  *
+ * A buffer lies in the memory of its device, or in the memory of the device's host.  PROGRAM_HOST
+ * copies a shard between the two.  A kernel runs on the host if its results lie there, and then its
+ * operands do, too; all other ops work on the device's memory.
+ *
  * Thread class: owned by one thread while built, immutable afterwards.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -70,6 +74,9 @@ struct program_buffer {
                                    `nops`: never freed */
     bool argument;              /* filled before the step begins */
     bool frozen;                /* a parameter that no step changes */
+    bool on_host;               /* lies in the host's memory */
+    bool offloads;              /* the partitioner's request: an argument lies on the host, a value
+                                   of the forward phase waits there for the backward phase */
     uint32_t over; /* argument whose memory it reuses, overwriting a value that the next step
                       does not need; else PROGRAM_NONE */
 };
@@ -98,6 +105,8 @@ enum program_op_kind {
     PROGRAM_RECV,    /* receive an array from a PROGRAM_SEND, in the same sharding */
     PROGRAM_ROWS,    /* move rows, selected by ids and slots, to experts or back: reads an array,
                         ids and slots, writes one array; rows.h */
+    PROGRAM_HOST,    /* copy a shard between the memories of a device and its host: one input and
+                        one output, of which one lies on the host */
     PROGRAM_NKINDS
 };
 
@@ -170,6 +179,7 @@ struct program_op {
     uint32_t cut_axes;                /* bit a: mesh axis a shards the work */
     uint32_t times;                   /* runs in a step: 1, or one for each microbatch */
     bool again;                       /* the recomputation of a forward op */
+    bool on_host;                     /* PROGRAM_KERNEL: the host computes it */
     bool accumulates;                 /* the kernel adds to its output of earlier microbatches,
                                          starting from zeros; this implicit first input is not in
                                          `inputs` */
@@ -180,6 +190,7 @@ struct program_op {
         struct shd_reshard_step reshard;
         struct program_rows rows; /* PROGRAM_ROWS */
         uint32_t channel; /* PROGRAM_SEND, PROGRAM_RECV: pairs a send with its receive */
+        bool to_host;     /* PROGRAM_HOST: from device to host; else from host to device */
     };
 };
 
@@ -269,6 +280,11 @@ const char *program_text(struct program *program, const char *fmt, ...) SHD_PRIN
 SHD_MUST_CHECK int program_add_buffer(uint32_t *out, struct program *program, const char *name,
                                       enum shd_dtype dtype, const int64_t *shape,
                                       const struct shd_sharding *sharding, struct shd_error *err);
+
+/* Add a buffer for a copy of another's shard, in the memory of the device or of the host; a result
+ * or an argument it is not.  SHD_ENOMEM. */
+SHD_MUST_CHECK int program_add_copy(uint32_t *out, struct program *program, uint32_t of,
+                                    bool on_host, struct shd_error *err);
 
 /* Grow a buffer to at least `bytes`, as spare room after its elements. */
 void program_make_room(struct program *program, uint32_t buffer, uint64_t bytes);
@@ -376,6 +392,18 @@ bool program_reads(const struct program_op *op, const struct program_op *from);
 
 /* Whether an op moves bytes between devices. */
 bool program_communicates(const struct program_op *op);
+
+/* Whether an op leaves the device's cores to the computations after it: it communicates, copies
+ * between device and host, or runs on the host. */
+bool program_is_beside(const struct program_op *op);
+
+/* Whether a rank's devices have anything in the host's memory, and the bytes that one of them
+ * copies to and from it in a step. */
+bool program_uses_host(const struct program *program);
+struct program_host_moved {
+    uint128 to_host, from_host;
+};
+struct program_host_moved program_host_moved(const struct program *program, uint32_t rank);
 
 /* The axes that a group of a communicating op spans: those of a collective, or of a permute or
  * exchange (shd_reshard_step_axes()).  Returns how many; 0 for other ops and for sends between
@@ -488,6 +516,7 @@ struct program_memory_watch {
     /* An op while all its inputs and outputs are live; its workspace is live, too. */
     void (*op)(void *arg, uint32_t op, uint32_t microbatch);
     void *arg;
+    bool of_host; /* tell of the buffers in the host's memory instead of the device's */
 };
 
 /* Walk a step.  Of several microbatches in one turn only the first two are walked: the others are
@@ -498,6 +527,9 @@ void program_memory_walk(const struct program *program, uint32_t rank,
 /* Elements of all parameters, as whole arrays; and of those that are learned. */
 double program_parameters(const struct program *program);
 double program_learned(const struct program *program);
+
+/* The highest number of live bytes in the host's memory for one device of a rank. */
+uint128 program_host_peak_bytes(const struct program *program, uint32_t rank);
 
 /* The rank with the highest peak memory, and its bytes. */
 uint32_t program_peak_rank(const struct program *program);

@@ -90,6 +90,9 @@ static bool allocate(struct record *r, bool times)
     for (int k = 0; k < KERN_NUNEVENS; k++)
         r->uneven_flops[k] = calloc(n, sizeof *r->uneven_flops[k]);
     r->peak_bytes = calloc(n, sizeof *r->peak_bytes);
+    r->to_host_bytes = calloc(3 * n, sizeof *r->to_host_bytes);
+    r->from_host_bytes = r->to_host_bytes ? r->to_host_bytes + n : NULL;
+    r->host_peak_bytes = r->to_host_bytes ? r->to_host_bytes + 2 * n : NULL;
     r->checks = calloc(r->program->nresults + 1, sizeof *r->checks);
     if (executed) {
         r->op_received = calloc(cells + 1, sizeof *r->op_received);
@@ -102,7 +105,7 @@ static bool allocate(struct record *r, bool times)
     if (executed && !(allocate_expert_rows(r) && allocate_expert_links(r)))
         return false;
     return r->received_bytes && r->sent_bytes && r->flops && r->uneven_flops[KERN_BY_SIGHT] &&
-           r->uneven_flops[KERN_BY_ROUTING] && r->peak_bytes && r->checks &&
+           r->uneven_flops[KERN_BY_ROUTING] && r->peak_bytes && r->to_host_bytes && r->checks &&
            ((r->op_received && r->op_flops) || !executed) && (r->times || !times) &&
            (r->matrix || !matrix);
 }
@@ -114,7 +117,8 @@ static uint64_t needed_bytes(const struct record *r, bool times)
         (r->mode == RECORD_EXECUTED ? sizeof *r->op_received + sizeof *r->op_flops : 0) +
         (times ? sizeof *r->times : 0);
     uint64_t of_row = sizeof *r->received_bytes + sizeof *r->sent_bytes + sizeof *r->flops +
-                      KERN_NUNEVENS * sizeof *r->uneven_flops[0] + sizeof *r->peak_bytes;
+                      KERN_NUNEVENS * sizeof *r->uneven_flops[0] + sizeof *r->peak_bytes +
+                      3 * sizeof *r->to_host_bytes;
     uint64_t bytes;
 
     if (__builtin_mul_overflow((uint64_t)r->program->nops, of_op, &bytes) ||
@@ -259,6 +263,7 @@ void record_destroy(struct record *record)
         free(record->uneven_flops[k]);
     free(record->op_flops);
     free(record->peak_bytes);
+    free(record->to_host_bytes); /* with the other two */
     free(record->matrix);
     free(record->checks);
     record_replay_destroy(record->replay);

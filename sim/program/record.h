@@ -71,7 +71,8 @@ struct record_transfers {
     int64_t latency_ns;
 };
 
-/* One device in a replayed or modelled step. busy + exposed + waiting + idle = the step. */
+/* One device in a replayed or modelled step.  busy + exposed + exposed to the host + waiting + idle
+ * = the step. */
 struct record_replayed {
     int64_t busy_ns;          /* computing */
     int64_t communication_ns; /* receiving bytes, with or without computation at the same time */
@@ -79,6 +80,11 @@ struct record_replayed {
                                  arrive */
     int64_t waiting_ns;       /* waiting for other devices to enter a transfer, without computing */
     int64_t idle_ns;          /* finished, while other devices are not */
+    int64_t host_ns;          /* copies to and from the host, and its kernels, with or without
+                                 computation of the device at the same time; adds up what runs at
+                                 once */
+    int64_t exposed_host_ns;  /* the host copies or computes, while no computation of the device can
+                                 start before it ends */
 };
 
 /* A stretch of the critical path. */
@@ -177,6 +183,8 @@ struct record {
         *uneven_flops[KERN_NUNEVENS]; /* the part in ops that skip work, by what determines the
                                          skipping */
     uint128 *peak_bytes;
+    uint128 *to_host_bytes, *from_host_bytes; /* copied to and from the host's memory */
+    uint128 *host_peak_bytes;                 /* of the host's memory, used for the device */
     uint128 *matrix; /* executed: [receiver][source]; NULL above RECORD_MATRIX_MAX devices */
     /* Executed: wall time from the first op to the last, with arguments filled before. */
     uint32_t repeats; /* how often the step ran */

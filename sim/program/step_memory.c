@@ -6,6 +6,13 @@
 
 #include "program/program.h"
 
+static void tell(const struct program *program, uint32_t buffer, bool alive,
+                 const struct program_memory_watch *watch)
+{
+    if (program->buffers[buffer].on_host == watch->of_host)
+        watch->buffer(watch->arg, buffer, alive);
+}
+
 /* Walk the ops from..end - 1 for one microbatch. */
 static void walk(const struct program *program, uint32_t rank, uint32_t from, uint32_t end,
                  const struct program_action *action, const struct program_memory_watch *watch)
@@ -19,10 +26,10 @@ static void walk(const struct program *program, uint32_t rank, uint32_t from, ui
             continue;
         for (uint32_t k = 0; k < op->noutputs; k++)
             if (program_allocates(program, op, k, action->first))
-                watch->buffer(watch->arg, op->outputs[k], true);
+                tell(program, op->outputs[k], true, watch);
         watch->op(watch->arg, i, action->microbatch);
         for (uint32_t d = program_dead_buffers(program, i, dead); d-- > 0;)
-            watch->buffer(watch->arg, dead[d], false);
+            tell(program, dead[d], false, watch);
     }
 }
 
@@ -80,10 +87,32 @@ static void look(void *arg, uint32_t op, uint32_t microbatch)
 void program_memory(struct program_memory *out, const struct program *program, uint32_t rank)
 {
     struct level level = {.program = program};
-    const struct program_memory_watch watch = {change, look, &level};
+    const struct program_memory_watch watch = {.buffer = change, .op = look, .arg = &level};
 
     program_memory_walk(program, rank, &watch);
     *out = level.peak;
+}
+
+/* A kernel on the host has no workspace. */
+static void look_at_host(void *arg, uint32_t op, uint32_t microbatch)
+{
+    struct level *level = arg;
+
+    (void)op;
+    (void)microbatch;
+    if (level->live > level->peak.peak_bytes)
+        level->peak.peak_bytes = level->live;
+}
+
+uint128 program_host_peak_bytes(const struct program *program, uint32_t rank)
+{
+    struct level level = {.program = program};
+    const struct program_memory_watch watch = {
+        .buffer = change, .op = look_at_host, .arg = &level, .of_host = true};
+
+    if (program_uses_host(program))
+        program_memory_walk(program, rank, &watch);
+    return level.peak.peak_bytes;
 }
 
 /* The rank with the highest peak; its bytes go to `bytes`. */

@@ -161,7 +161,7 @@ static void find_held(struct breakdown *out, const struct program *program, uint
 int breakdown_init(struct breakdown *out, const struct program *program, struct shd_error *err)
 {
     struct walk w = {.out = out};
-    const struct program_memory_watch watch = {change, look, &w};
+    const struct program_memory_watch watch = {.buffer = change, .op = look, .arg = &w};
 
     *out = (struct breakdown){.program = program, .transfer = PROGRAM_NONE};
     out->rank = program_peak_rank(program);

@@ -116,7 +116,7 @@ static bool add_moments(struct memory_film *f)
 
 bool memory_film_init(struct memory_film *f, const struct program *program, uint32_t rank)
 {
-    const struct program_memory_watch watch = {change, look, f};
+    const struct program_memory_watch watch = {.buffer = change, .op = look, .arg = f};
     struct shd_error err;
 
     *f = (struct memory_film){.program = program, .rank = rank};

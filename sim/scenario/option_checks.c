@@ -520,6 +520,31 @@ static void check_parts(struct reader *r)
               "backward, update]");
 }
 
+static void check_offload(struct reader *r)
+{
+    const struct scenario_offload *o = &r->scenario->offload;
+    bool activations = scenario_has_values(&o->activations);
+
+    if (o->layers > 0 && !activations)
+        WRONG(r, "offload.layers",
+              "offload.layers says of which layers activations are offloaded, and none are; "
+              "expected offload.activations: all, or patterns");
+    if (r->scenario->step.update)
+        return;
+    if (activations)
+        WRONG(r, "offload.activations",
+              "offload of activations for a step without update; expected an optimizer and step: "
+              "[forward, backward, update]");
+    if (o->optimizer > 0)
+        WRONG(r, "offload.optimizer",
+              "offload of the optimizer's state for a step without update; expected an optimizer "
+              "and step: [forward, backward, update]");
+    if (o->parameters)
+        WRONG(r, "offload.parameters",
+              "offload of parameters for a step without update; expected an optimizer and step: "
+              "[forward, backward, update]");
+}
+
 static void check_zero(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -666,6 +691,7 @@ void check_scenario(struct reader *r)
     check_types(r);
     check_lora(r);
     check_zero(r);
+    check_offload(r);
     check_reshard(r);
     check_straggler(r);
     check_pipeline(r);

@@ -52,20 +52,6 @@ static void read_count(struct reader *r, int64_t *out, const char *key,
                    yaml_describe(node).text);
 }
 
-static void read_pattern(struct reader *r, struct scenario_rule **list, size_t *n,
-                         const struct yaml_node *node)
-{
-    char *pattern = value_read_name(r, "a pattern", node);
-    struct scenario_rule *rule = NULL;
-
-    if (pattern && rules_check_pattern(r, pattern, node->place))
-        rule = value_append(r, list, n, sizeof(*rule), SCENARIO_RULES_MAX, node);
-    if (rule)
-        *rule = (struct scenario_rule){.pattern = pattern, .place = node->place};
-    else
-        free(pattern);
-}
-
 /* Read the list of kept patterns, replacing any earlier list. */
 static void read_kept(struct reader *r, const struct yaml_node *node)
 {
@@ -78,7 +64,7 @@ static void read_kept(struct reader *r, const struct yaml_node *node)
         diag_error(r->diag, node->place, "keep is %s; expected a list of patterns",
                    yaml_describe(node).text);
     for (size_t i = 0; node->kind == YAML_LIST && i < node->nitems; i++)
-        read_pattern(r, &recompute->kept, &recompute->nkept, node->items[i]);
+        rules_read_pattern(r, &recompute->kept, &recompute->nkept, node->items[i]);
 }
 
 static void read_whole(struct reader *r, const struct yaml_node *node)
@@ -127,23 +113,13 @@ static void read(struct reader *r, const struct option *option, const struct yam
     if (node->kind == YAML_LIST && node->nitems > 0) {
         recompute->kind = SCENARIO_RECOMPUTE_NAMED;
         for (size_t i = 0; i < node->nitems; i++)
-            read_pattern(r, &recompute->patterns, &recompute->npatterns, node->items[i]);
+            rules_read_pattern(r, &recompute->patterns, &recompute->npatterns, node->items[i]);
     } else if (node->kind == YAML_MAP && node->nitems > 0) {
         for (size_t i = 0; i < node->nitems; i++)
             read_entry(r, option, node->keys[i], node->items[i]);
     } else if (!read_word(recompute, node, SCENARIO_RECOMPUTE_NONE)) {
         value_error(r, option, node);
     }
-}
-
-static void print_patterns(const struct scenario_rule *list, size_t n, struct text *out)
-{
-    text_add_char(out, '[');
-    for (size_t i = 0; i < n; i++) {
-        text_add(out, i ? ", " : "");
-        yaml_print_string(out, list[i].pattern);
-    }
-    text_add_char(out, ']');
 }
 
 static void print_layers(const struct scenario_recompute *recompute, struct text *out)
@@ -156,7 +132,7 @@ static void print_layers(const struct scenario_recompute *recompute, struct text
     else
         text_add(out, "null");
     text_addf(out, ", whole: %s, keep: ", recompute->whole ? "true" : "false");
-    print_patterns(recompute->kept, recompute->nkept, out);
+    rules_print_patterns(recompute->kept, recompute->nkept, out);
     text_add_char(out, '}');
 }
 
@@ -166,7 +142,7 @@ static void print(const struct scenario *scenario, const struct option *option, 
 
     (void)option;
     if (recompute->kind == SCENARIO_RECOMPUTE_NAMED)
-        print_patterns(recompute->patterns, recompute->npatterns, out);
+        rules_print_patterns(recompute->patterns, recompute->npatterns, out);
     else if (recompute->group == 1 && recompute->every == 1 && recompute->first == 0 &&
              !recompute->whole && recompute->nkept == 0)
         text_add(out, words[recompute->kind]);

@@ -283,6 +283,30 @@ const struct value_type value_params = {
     .keywords = rules_keywords,
 };
 
+void rules_read_pattern(struct reader *r, struct scenario_rule **list, size_t *n,
+                        const struct yaml_node *node)
+{
+    char *pattern = value_read_name(r, "a pattern", node);
+    struct scenario_rule *rule = NULL;
+
+    if (pattern && rules_check_pattern(r, pattern, node->place))
+        rule = value_append(r, list, n, sizeof(*rule), SCENARIO_RULES_MAX, node);
+    if (rule)
+        *rule = (struct scenario_rule){.pattern = pattern, .place = node->place};
+    else
+        free(pattern);
+}
+
+void rules_print_patterns(const struct scenario_rule *list, size_t n, struct text *out)
+{
+    text_add_char(out, '[');
+    for (size_t i = 0; i < n; i++) {
+        text_add(out, i ? ", " : "");
+        yaml_print_string(out, list[i].pattern);
+    }
+    text_add_char(out, ']');
+}
+
 static void read_constraints(struct reader *r, const struct option *option,
                              const struct yaml_node *node)
 {

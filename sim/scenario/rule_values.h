@@ -20,4 +20,9 @@ void rules_settle(struct reader *r);
 /* Whether a pattern compiles; otherwise reports it. */
 bool rules_check_pattern(struct reader *r, const char *pattern, struct place place);
 
+/* Read a pattern without a spec behind those of a list, and print a list of them. */
+void rules_read_pattern(struct reader *r, struct scenario_rule **list, size_t *n,
+                        const struct yaml_node *node);
+void rules_print_patterns(const struct scenario_rule *list, size_t n, struct text *out);
+
 #endif /* SCENARIO_RULE_VALUES_H */

@@ -125,3 +125,19 @@ bool scenario_is_gated(enum scenario_activation activation)
     return activation == SCENARIO_SWIGLU || activation == SCENARIO_GEGLU ||
            activation == SCENARIO_GEGLU_EXACT || activation == SCENARIO_SWIGLU_CLAMPED;
 }
+
+bool scenario_has_values(const struct scenario_values *values)
+{
+    return values->all || values->npatterns > 0;
+}
+
+const char *scenario_offload_option(const struct scenario *scenario)
+{
+    const struct scenario_offload *o = &scenario->offload;
+
+    if (scenario_has_values(&o->activations))
+        return "offload.activations";
+    if (o->optimizer > 0)
+        return "offload.optimizer";
+    return o->parameters ? "offload.parameters" : NULL;
+}

@@ -491,6 +491,22 @@ struct scenario_lora {
     enum scenario_lora_start start;
 };
 
+/* Values of the forward phase, by their names. */
+struct scenario_values {
+    bool all;
+    size_t npatterns;               /* 0: none, or all */
+    struct scenario_rule *patterns; /* without specs */
+};
+
+/* What lies in the memory of the host: partition/offload.h. */
+struct scenario_offload {
+    struct scenario_values activations;
+    int64_t layers;   /* of which activations are offloaded, from the first on; 0: all */
+    double optimizer; /* part of the parameters whose optimizer state is offloaded, 0 to 1 */
+    bool parameters;
+    int64_t prefetch; /* layers */
+};
+
 #define SCENARIO_STEPS_MAX 100000  /* each step stores a loss, and a time for each device */
 #define SCENARIO_PREFETCH_MAX 1000 /* layers: all of a model at once */
 
@@ -647,6 +663,7 @@ struct scenario {
     struct scenario_recompute recompute;
     struct scenario_patterns frozen; /* parameters that are not learned */
     struct scenario_lora lora;
+    struct scenario_offload offload;
     char *hardware; /* a cluster's name, or the path of its file; NULL: none */
     int64_t slices; /* slices of a torus that the devices come from */
     struct scenario_straggler straggler;
@@ -752,6 +769,11 @@ void scenario_print(const struct scenario *scenario, struct text *out);
 typedef int (*scenario_given_fn)(void *arg, const char *option, const char *value);
 SHD_MUST_CHECK int scenario_each_given(const struct scenario *scenario, scenario_given_fn fn,
                                        void *arg);
+
+/* Whether any values are named, and the option of a scenario that offloads something; NULL: nothing
+ * is offloaded. */
+bool scenario_has_values(const struct scenario_values *values);
+const char *scenario_offload_option(const struct scenario *scenario);
 
 /* The name of published model n, a value of model.size; NULL after the last. */
 const char *scenario_model_name(size_t n);

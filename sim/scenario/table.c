@@ -267,6 +267,7 @@ const struct option_section option_sections[] = {
     {"loss_scale", "what keeps gradients in the range of float16"},
     {"lora", "adapters of low rank beside kernels that are not learned (LoRA, QLoRA)"},
     {"zero", "ZeRO: what is sharded in addition to the batch"},
+    {"offload", "what lies in the memory of the host, and comes from there when it is wanted"},
     {"pipeline", "layers in stages, one after the other"},
     {"straggler", "a device that is slower than those like it, where time is of a cluster"},
     {"limits", "the limits of a device"},
@@ -295,6 +296,7 @@ const size_t option_file_key_count = COUNT(option_file_keys);
 #define IN_loss_scale loss_scale
 #define IN_lora lora
 #define IN_zero zero
+#define IN_offload offload
 #define IN_pipeline pipeline
 #define IN_straggler straggler
 #define TOP(name, kind) .key = #name, .type = &value_##kind
@@ -666,6 +668,26 @@ const struct option option_table[] = {
              "pattern. In a map, every: of each every-th group of so many layers; first: up to "
              "the first so many; keep: except values that match; whole: also what nobody reads "
              "again, as where a layer is called a second time."},
+    {OPTION(offload, activations, values), .offset = AT(offload.activations), .standard = "none",
+     .help = "Which values of the forward phase wait in the host's memory for the backward phase: "
+             "none, all, or a list of those whose names match a pattern. Only what the backward "
+             "phase reads is copied; recompute says what it need not read. The device's memory is "
+             "free once the next layer is done."},
+    {INT(offload, layers, 0, 65536), .standard = "0",
+     .help = "The number of layers, from the first on, of which activations are offloaded; 0 means "
+             "all, and what is outside of layers. The last layers need not leave: their values are "
+             "wanted soonest."},
+    {FIELD(offload, optimizer, amount), .max = 1, .standard = "0",
+     .help = "For which part of the parameters the host keeps the optimizer's state (master copies "
+             "and moments) and computes the update, as ZeRO-Offload: whole arrays from the first "
+             "on, as long as they do not exceed it. Gradients go to the host, and new parameters "
+             "come back. 1: all."},
+    {FIELD(offload, parameters, bool), .standard = "false",
+     .help = "Whether parameters lie in the host's memory, as with ZeRO-Infinity: each device has "
+             "its shard there, copied anew for each layer and phase, and then gathered."},
+    {INT(offload, prefetch, 0, SCENARIO_PREFETCH_MAX), .standard = "1", .unit = "layers",
+     .help = "How many layers ahead of its reader an array comes from the host, beside "
+             "computations; it takes memory for longer. 0: when it is wanted."},
     {TOP(gathered, word), .offset = AT(gathered), .words = gathered, .standard = "again",
      .help = "Values that were gathered for the forward phase, where the backward phase reads "
              "them too, as the inputs of products under sequence parallelism. again: their "

@@ -32,6 +32,7 @@ extern const struct value_type value_betas;                     /* betas.c */
 extern const struct value_type value_layers, value_places;      /* stage_values.c */
 extern const struct value_type value_recompute;                 /* recompute_value.c */
 extern const struct value_type value_patterns; /* patterns_value.c: struct scenario_patterns */
+extern const struct value_type value_values; /* values_value.c: struct scenario_values */
 extern const struct value_type value_reshard;                   /* reshard_value.c: int64_t */
 extern const struct value_type value_documents;                 /* documents.c */
 extern const struct value_type value_size;     /* published.c: int64_t, a row of its table */

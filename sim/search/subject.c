@@ -33,6 +33,11 @@ int subject_init(struct subject *out, const struct trial *trial, int64_t devices
         return shd_error_set(err, SHD_EINVAL,
                              "the scenario names no cluster; expected 'hardware: NAME', as "
                              "'shardsim show hardware' lists them");
+    if (scenario_offload_option(trial->scenario))
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "layouts are not searched for with %s, whose copies the bounds of a "
+                             "search do not know; expected none, or plan the layouts one by one",
+                             scenario_offload_option(trial->scenario));
     if (nranges > SPACE_RANGES_MAX)
         return shd_error_set(err, SHD_ERANGE, "more than %d ranges", SPACE_RANGES_MAX);
     status = space_init(&out->space, trial->scenario, devices, err);

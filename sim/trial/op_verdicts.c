@@ -453,6 +453,8 @@ static bool judge_op(struct steps *s, int32_t device, uint32_t i, uint32_t time)
         return judge_received(s, device, i, time);
     case PROGRAM_ROWS:
         return judge_rows(s, device, i);
+    case PROGRAM_HOST:
+        return judge_exact(s, device, i, op->outputs[0], s->shards[device][op->inputs[0]]);
     default:
         for (uint32_t k = 0; k < op->noutputs && done; k++)
             done = judge_part(s, device, i, k);

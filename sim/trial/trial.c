@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "base/nearest.h"
 #include "cost/modelled.h"
 #include "cost/plan.h"
+#include "model/offload_marks.h"
 #include "model/pipeline.h"
 #include "partition/partition.h"
 #include "ranks/ranks.h"
@@ -122,14 +124,16 @@ struct partition_request trial_request(const struct trial *trial)
             trial->scenario->placement == SCENARIO_SEARCH ? PARTITION_SEARCH : PARTITION_FOLLOW,
         .algos = trial->algos,
         .memory_bytes = trial->scenario->memory_limit_bytes,
-        .values = trial->scenario->gathered == SCENARIO_GATHER_AGAIN ? PARTITION_AGAIN
-                                                                     : PARTITION_KEPT,
+        .values =
+            trial->scenario->gathered == SCENARIO_GATHER_AGAIN ? PARTITION_AGAIN : PARTITION_KEPT,
         .params = kept_params(trial),
         .neighbours = neighbours_of(trial, axis),
         .neighbours_axis = (uint8_t)(axis < 0 ? 0 : axis),
         .stages = trial->timetable ? &trial->stages : NULL,
         .prefetch_layers =
             trial->scenario->zero.stage == 3 ? (uint32_t)trial->scenario->zero.prefetch : 0,
+        .offloads = trial->offloads,
+        .offload_layers = (uint32_t)trial->scenario->offload.prefetch,
         .hardware = trial->by_time ? trial->hardware : NULL,
     };
 }
@@ -224,6 +228,18 @@ static int build_timetable(struct trial *t, struct diag *diag)
     return status;
 }
 
+/* Whether the cluster's file says of the host what offload needs. */
+static int check_host(const struct trial *t, struct diag *diag)
+{
+    const char *option = scenario_offload_option(t->scenario);
+    struct shd_error err;
+
+    if (!option || hardware_host_check(t->hardware, &err) == SHD_OK)
+        return SHD_OK;
+    diag_failure(diag, scenario_place(t->scenario, option), err.status, "%s: %s", option, err.text);
+    return err.status;
+}
+
 /* Find the cluster, with its devices laid out for the mesh. */
 static int find_hardware(struct trial *t, struct diag *diag)
 {
@@ -234,6 +250,9 @@ static int find_hardware(struct trial *t, struct diag *diag)
     if (!t->scenario->hardware)
         return SHD_OK;
     status = hardware_find(&t->hardware, t->scenario->hardware, NULL, place, diag);
+    if (status != SHD_OK)
+        return status;
+    status = check_host(t, diag);
     if (status != SHD_OK)
         return status;
     status = hardware_lay_out(t->hardware, shd_mesh_size(t->mesh), t->scenario->slices, NULL, &err);
@@ -274,6 +293,8 @@ static int build(struct trial *t, struct diag *diag)
     if (status == SHD_OK)
         status = model_shardings(&t->shardings, t->graph, t->mesh, scenario, diag);
     if (status == SHD_OK)
+        status = model_offload(&t->offloads, t->graph, scenario, diag);
+    if (status == SHD_OK)
         status = build_program(t, diag);
     return status;
 }
@@ -302,6 +323,7 @@ void trial_fini(struct trial *trial)
     record_destroy(trial->record);
     program_destroy(trial->program);
     model_shardings_fini(&trial->shardings);
+    free(trial->offloads);
     timetable_destroy(trial->timetable);
     graph_destroy(trial->graph);
     graph_destroy(trial->unpadded);

@@ -35,6 +35,7 @@ struct trial {
     const struct coll_algo *algos[COLL_NKINDS]; /* the scenario's; NULL entries: the default */
     struct program *program;
     struct hardware *hardware; /* the cluster that the scenario names; NULL: none */
+    bool *offloads; /* by node of `graph`: what lies on the host (partition.h); NULL: nothing */
     bool by_time;              /* the program is the partitioner's choice by time on `hardware` */
     /* Options of an execution; set after trial_init(). */
     uint32_t repeats;    /* of a step without state; 0: one */

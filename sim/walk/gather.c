@@ -64,6 +64,9 @@ void gather_record(struct record *record, const struct spread *spread)
     spread_merge_rows(spread, record->op_received, nops * sizeof *record->op_received);
     spread_merge_rows(spread, record->op_flops, nops * sizeof *record->op_flops);
     spread_merge_rows(spread, record->flops, sizeof *record->flops);
+    spread_merge_rows(spread, record->to_host_bytes, sizeof *record->to_host_bytes);
+    spread_merge_rows(spread, record->from_host_bytes, sizeof *record->from_host_bytes);
+    spread_merge_rows(spread, record->host_peak_bytes, sizeof *record->host_peak_bytes);
     for (int k = 0; k < KERN_NUNEVENS; k++)
         spread_merge_rows(spread, record->uneven_flops[k], sizeof *record->uneven_flops[k]);
     gather_experts(record, spread);

@@ -77,6 +77,16 @@ static void count_flops(struct walker *w, const struct program_op *op, uint64_t 
         record->uneven_flops[op->kernel->uneven][w->position] += flops;
 }
 
+/* Copy a shard between the memories of the device and its host, and count its bytes. */
+static void copy_to_or_from_host(struct walker *w, const struct program_op *op)
+{
+    const struct program_buffer *b = &w->program->buffers[op->inputs[0]];
+    struct record *record = w->walk->record;
+
+    memcpy(w->shards[op->outputs[0]], w->shards[op->inputs[0]], b->bytes);
+    (op->to_host ? record->to_host_bytes : record->from_host_bytes)[w->position] += b->bytes;
+}
+
 static int do_op(struct walker *w, const struct program_op *op, void *workspace, uint64_t *received,
                  struct shd_error *err)
 {
@@ -91,6 +101,9 @@ static int do_op(struct walker *w, const struct program_op *op, void *workspace,
         return walker_rows(w, op, received, err);
     case PROGRAM_FILL:
         do_fill(w, op);
+        return SHD_OK;
+    case PROGRAM_HOST:
+        copy_to_or_from_host(w, op);
         return SHD_OK;
     default:
         count_flops(w, op, do_kernel(w, op, workspace));
@@ -134,6 +147,20 @@ static bool is_watched(const struct walker *w)
     return w->walk->opts->observe || w->walk->opts->inspect;
 }
 
+/* Memory for a shard, of the device or of its host. */
+static int get_shard(struct walker *w, uint32_t buffer, struct shd_error *err)
+{
+    const struct program_buffer *b = &w->program->buffers[buffer];
+    struct arena *arena = b->on_host ? &w->dev->host : &w->dev->arena;
+
+    return arena_alloc(arena, b->bytes, b->name, &w->shards[buffer], err);
+}
+
+static void free_shard(struct walker *w, uint32_t buffer, void *shard)
+{
+    arena_free(w->program->buffers[buffer].on_host ? &w->dev->host : &w->dev->arena, shard);
+}
+
 /* Allocate memory for a result of an op, or reuse the argument's that it overwrites. */
 static int get_memory(struct walker *w, const struct program_op *op, uint32_t output,
                       struct shd_error *err)
@@ -144,7 +171,7 @@ static int get_memory(struct walker *w, const struct program_op *op, uint32_t ou
     if (b->over != PROGRAM_NONE && !is_watched(w))
         *shard = w->shards[b->over];
     else if (b->over != PROGRAM_NONE || program_allocates(w->program, op, output, w->first))
-        return shd_device_alloc(w->dev, b->bytes, b->name, shard, err);
+        return get_shard(w, op->outputs[output], err);
     return SHD_OK;
 }
 
@@ -173,7 +200,7 @@ static int walk_op(struct walker *w, uint32_t i, struct shd_error *err)
     if (status == SHD_OK && op->kind != PROGRAM_SEND)
         status = walker_show(w, i, err);
     for (uint32_t d = program_dead_buffers(w->program, i, dead); d-- > 0;) {
-        shd_device_free(w->dev, w->shards[dead[d]]);
+        free_shard(w, dead[d], w->shards[dead[d]]);
         w->shards[dead[d]] = NULL;
     }
     return status;
@@ -320,6 +347,7 @@ static int walk_step(struct walker *w, struct shd_error *err)
         status = shd_device_barrier(w->dev, NULL, err);
     }
     walk->record->flops[w->position] = 0;
+    walk->record->to_host_bytes[w->position] = walk->record->from_host_bytes[w->position] = 0;
     for (int k = 0; k < KERN_NUNEVENS; k++)
         walk->record->uneven_flops[k][w->position] = 0;
     walk->first[at] = now();
@@ -382,13 +410,13 @@ static int begin_next(struct walker *w, struct shd_error *err)
         if (result->kind != PROGRAM_NEXT)
             continue;
         if (w->shards[result->of] != w->shards[result->buffer])
-            shd_device_free(w->dev, w->shards[result->of]);
+            free_shard(w, result->of, w->shards[result->of]);
         w->shards[result->of] = w->shards[result->buffer];
         w->shards[result->buffer] = NULL;
     }
     for (uint32_t b = 0; b < program->nbuffers; b++)
         if (!program->buffers[b].argument) {
-            shd_device_free(w->dev, w->shards[b]);
+            free_shard(w, b, w->shards[b]);
             w->shards[b] = NULL;
         }
     return switch_to(w, 0, err);
@@ -439,6 +467,8 @@ static int walk_device(struct shd_device *dev, void *arg, struct shd_error *err)
         status = walk_ops(&w, err);
     if (status == SHD_OK)
         finish(&w);
+    if (walk->alone < 0)
+        walk->record->host_peak_bytes[w.position] = dev->host.peak_bytes;
     for (uint32_t m = 0; w.frames && w.program->nframes && m < w.program->microbatches; m++)
         free(w.frames[m]);
     free(w.frames);

@@ -1,0 +1,133 @@
+/* Marking what a scenario offloads (offload_marks.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "model/offload_marks.h"
+
+#include <stdlib.h>
+
+#include "graph/layer_name.h"
+#include "model/value_marks.h"
+
+/* ---- activations ---- */
+
+/* Unmark what is not in the first layers. */
+static void keep_layers(bool *marks, const struct graph *graph, int64_t layers)
+{
+    for (uint32_t n = 0; layers > 0 && n < graph->nnodes; n++)
+        marks[n] = marks[n] && graph_layer_of(graph->nodes[n].name).number < layers;
+}
+
+static void mark_activations(bool *marks, const struct graph *graph,
+                             const struct scenario_offload *offload, struct diag *diag)
+{
+    const struct scenario_values *values = &offload->activations;
+
+    if (values->npatterns > 0 && !value_marks_set(marks, graph, "offload.activations",
+                                                  values->patterns, values->npatterns, diag))
+        return;
+    for (uint32_t n = 0; values->all && n < graph->nnodes; n++)
+        marks[n] = graph->nodes[n].phase == GRAPH_FORWARD && graph->nodes[n].op > GRAPH_PARAM;
+    keep_layers(marks, graph, offload->layers);
+}
+
+/* ---- optimizer state ---- */
+
+/* The parameter that a state belongs to, perhaps by way of its master copy; GRAPH_NONE: no state.
+ */
+static uint32_t param_of(const struct graph *graph, uint32_t node)
+{
+    if (graph->nodes[node].op != GRAPH_INPUT || graph->nodes[node].state_of == GRAPH_NONE)
+        return GRAPH_NONE;
+    while (graph->nodes[node].op == GRAPH_INPUT && graph->nodes[node].state_of != GRAPH_NONE)
+        node = graph->nodes[node].state_of;
+    return node;
+}
+
+static double elements_of(const struct graph *graph, uint32_t node)
+{
+    int64_t shape[GRAPH_RANK_MAX];
+    double n = 1;
+
+    graph_shape(graph, node, shape);
+    for (uint32_t d = 0; d < graph->nodes[node].rank; d++)
+        n *= (double)shape[d];
+    return n;
+}
+
+static double all_elements(const struct graph *graph)
+{
+    double all = 0;
+
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        all += graph->nodes[n].op == GRAPH_PARAM ? elements_of(graph, n) : 0;
+    return all;
+}
+
+/* Choose whole parameters, in order, up to a part of all elements. */
+static void choose(bool *chosen, const struct graph *graph, double part)
+{
+    double left = part * all_elements(graph);
+
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        if (graph->nodes[n].op == GRAPH_PARAM && elements_of(graph, n) <= left) {
+            chosen[n] = true;
+            left -= elements_of(graph, n);
+        }
+}
+
+/* Mark the state of a part of the parameters; returns how many arrays were marked. */
+static uint32_t mark_state(bool *marks, const struct graph *graph, double part, struct diag *diag)
+{
+    bool *chosen = calloc((size_t)graph->nnodes + 1, sizeof *chosen);
+    uint32_t nmarked = 0;
+
+    if (!chosen) {
+        diag_no_memory(diag);
+        return 0;
+    }
+    choose(chosen, graph, part);
+    for (uint32_t n = 0; n < graph->nnodes; n++) {
+        uint32_t param = param_of(graph, n);
+
+        if (param != GRAPH_NONE && chosen[param]) {
+            marks[n] = true;
+            nmarked++;
+        }
+    }
+    free(chosen);
+    return nmarked;
+}
+
+int model_offload(bool **out, const struct graph *graph, const struct scenario *scenario,
+                  struct diag *diag)
+{
+    const struct scenario_offload *offload = &scenario->offload;
+    size_t before = diag->nerrors;
+    bool *marks;
+
+    *out = NULL;
+    if (!scenario_offload_option(scenario))
+        return SHD_OK;
+    marks = calloc((size_t)graph->nnodes + 1, sizeof *marks);
+    if (!marks) {
+        diag_no_memory(diag);
+        return SHD_ENOMEM;
+    }
+    if (scenario_has_values(&offload->activations))
+        mark_activations(marks, graph, offload, diag);
+    for (uint32_t n = 0; offload->parameters && n < graph->nnodes; n++)
+        marks[n] |= graph->nodes[n].op == GRAPH_PARAM;
+    if (offload->optimizer > 0 && mark_state(marks, graph, offload->optimizer, diag) == 0)
+        diag_error(diag, scenario_place(scenario, "offload.optimizer"),
+                   "%g of the optimizer's state is no whole array; expected a larger part, and an "
+                   "optimizer that has state",
+                   offload->optimizer);
+    if (diag->nerrors > before)
+        free(marks);
+    else
+        *out = marks;
+    return diag_status(diag, before);
+}

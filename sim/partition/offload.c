@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "partition/offload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition/layer_groups.h"
+
+/* The newest copy of a buffer in the other memory. */
+struct copy {
+    uint32_t buffer; /* PROGRAM_NONE: none */
+    uint32_t used;   /* the last op that used it, in the order before the copies */
+};
+
+struct offload {
+    struct program *program;
+    struct layer_groups groups; /* of the ops as they were */
+    struct copy *copies;        /* [buffer as they were] */
+    uint32_t *waiting;          /* [buffer]: the copy in which a value of the forward phase waits on
+                                   the host; PROGRAM_NONE: it stays on the device */
+    uint32_t nbuffers;          /* as they were */
+    struct program_op *ops;     /* as they were */
+    uint32_t nops;
+    struct shd_error *err;
+};
+
+/* ---- where things are ---- */
+
+static bool is_backward(const struct program_op *op)
+{
+    return op->part == PROGRAM_BACKWARD || op->part == PROGRAM_WEIGHTS;
+}
+
+/* Whether a buffer on the host draws the kernels that read it there: state, and what was computed
+ * there, but not parameters. */
+static bool draws(const struct program *program, uint32_t buffer)
+{
+    const struct program_buffer *b = &program->buffers[buffer];
+
+    return b->on_host && !(b->argument && b->use == PROGRAM_PARAMETERS);
+}
+
+/* Whether the host computes an op.  A kernel with a workspace stays on the device. */
+static bool runs_on_host(const struct program *program, const struct program_op *op)
+{
+    if (op->kind != PROGRAM_KERNEL || op->part != PROGRAM_UPDATE || op->workspace_bytes > 0)
+        return false;
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        if (draws(program, op->inputs[k]))
+            return true;
+    return false;
+}
+
+/* Place arguments, then kernels of the update and their results. */
+static void place(struct program *program)
+{
+    for (uint32_t b = 0; b < program->nbuffers; b++)
+        program->buffers[b].on_host = program->buffers[b].offloads && program->buffers[b].argument;
+    for (uint32_t i = 0; i < program->nops; i++) {
+        struct program_op *op = &program->ops[i];
+
+        op->on_host = runs_on_host(program, op);
+        for (uint32_t k = 0; k < op->noutputs && op->on_host; k++)
+            program->buffers[op->outputs[k]].on_host = true;
+    }
+}
+
+/* Place data that only the host's kernels read, such as the learning rate, on the host. */
+static void place_data(struct program *program, bool *read_here, bool *read_there)
+{
+    for (uint32_t i = 0; i < program->nops; i++)
+        for (uint32_t k = 0; k < program->ops[i].ninputs; k++)
+            (program->ops[i].on_host ? read_there : read_here)[program->ops[i].inputs[k]] = true;
+    for (uint32_t b = 0; b < program->nbuffers; b++) {
+        struct program_buffer *buffer = &program->buffers[b];
+
+        buffer->on_host |=
+            buffer->argument && buffer->use == PROGRAM_DATA && read_there[b] && !read_here[b];
+    }
+}
+
+static bool is_result(const struct program *program, uint32_t buffer)
+{
+    for (uint32_t r = 0; r < program->nresults; r++)
+        if (program->results[r].buffer == buffer)
+            return true;
+    return false;
+}
+
+/* Whether a buffer is a marked value of the forward phase. */
+static bool may_wait(const struct program *program, uint32_t buffer)
+{
+    const struct program_buffer *b = &program->buffers[buffer];
+
+    return b->offloads && !b->argument && b->use == PROGRAM_ACTIVATIONS &&
+           program->ops[b->first_op].part == PROGRAM_FORWARD && !is_result(program, buffer);
+}
+
+/* ---- copies ---- */
+
+/* Append a copy of a buffer to the program, beside an op. */
+static int add_copy(struct offload *o, const struct program_op *beside, uint32_t from, bool to_host,
+                    const char *why, uint32_t *out)
+{
+    struct program_op op = {.kind = PROGRAM_HOST,
+                            .phase = beside->phase,
+                            .part = beside->part,
+                            .stage = beside->stage,
+                            .name = beside->name,
+                            .why = why,
+                            .ninputs = 1,
+                            .noutputs = 1,
+                            .inputs = {from},
+                            .to_host = to_host};
+    int status = program_add_copy(out, o->program, from, to_host, o->err);
+
+    op.outputs[0] = *out;
+    return status == SHD_OK ? program_add_op(o->program, &op, o->err) : status;
+}
+
+/* Whether the copy that an earlier op used is still there for op `i`: the next layer may use it. */
+static bool still_there(const struct offload *o, const struct copy *copy, uint32_t i)
+{
+    return copy->buffer != PROGRAM_NONE && layer_groups_same_part(&o->groups, copy->used, i) &&
+           o->groups.of[i] - o->groups.of[copy->used] <= 1;
+}
+
+static const char *why_brought(struct offload *o, uint32_t i, uint32_t buffer, bool to_host)
+{
+    const char *name = o->program->buffers[buffer].name, *reader = o->ops[i].name;
+
+    return to_host ? program_text(o->program, "the host computes %s and reads %s", reader, name)
+                   : program_text(o->program, "%s reads %s, which lies on the host", reader, name);
+}
+
+/* Bring an operand of op `i` to the memory that the op works on. */
+static int bring(struct offload *o, uint32_t i, uint32_t *operand)
+{
+    bool waits = is_backward(&o->ops[i]) && o->waiting[*operand] != PROGRAM_NONE;
+    bool on_host = waits || o->program->buffers[*operand].on_host, to_host = o->ops[i].on_host;
+    struct copy *copy = &o->copies[*operand];
+    int status = SHD_OK;
+
+    if (on_host == to_host)
+        return SHD_OK;
+    if (!still_there(o, copy, i))
+        status = add_copy(o, &o->ops[i], waits ? o->waiting[*operand] : *operand, to_host,
+                          why_brought(o, i, *operand, to_host), &copy->buffer);
+    copy->used = i;
+    *operand = copy->buffer;
+    return status;
+}
+
+/* Bring the results of op `i` to the argument that they replace in the next step. */
+static int return_results(struct offload *o, uint32_t i)
+{
+    struct program *program = o->program;
+    int status = SHD_OK;
+
+    for (uint32_t r = 0; r < program->nresults && status == SHD_OK; r++) {
+        struct program_result *result = &program->results[r];
+        uint32_t buffer = result->buffer;
+
+        if (result->kind != PROGRAM_NEXT || program->buffers[buffer].first_op != i ||
+            buffer >= o->nbuffers ||
+            program->buffers[buffer].on_host == program->buffers[result->of].on_host)
+            continue;
+        status = add_copy(
+            o, &o->ops[i], buffer, program->buffers[result->of].on_host,
+            program_text(program, "%s of the next step lies %s", result->name,
+                         program->buffers[result->of].on_host ? "on the host" : "on the device"),
+            &buffer);
+        program->buffers[result->buffer].over = PROGRAM_NONE; /* it is a result no more */
+        program->results[r].buffer = buffer;
+    }
+    return status;
+}
+
+/* Send the marked results of op `i` to the host, if the backward phase reads them. */
+static int send_away(struct offload *o, uint32_t i, const bool *read_later)
+{
+    int status = SHD_OK;
+
+    for (uint32_t k = 0; k < o->ops[i].noutputs && status == SHD_OK; k++) {
+        uint32_t buffer = o->ops[i].outputs[k];
+
+        if (read_later[buffer] && may_wait(o->program, buffer))
+            status =
+                add_copy(o, &o->ops[i], buffer, true,
+                         program_text(o->program, "%s waits on the host for the backward phase",
+                                      o->program->buffers[buffer].name),
+                         &o->waiting[buffer]);
+    }
+    return status;
+}
+
+static int add_all(struct offload *o, const bool *read_later)
+{
+    int status = SHD_OK;
+
+    o->program->nops = 0;
+    for (uint32_t i = 0; i < o->nops && status == SHD_OK; i++) {
+        struct program_op op = o->ops[i];
+
+        for (uint32_t k = 0; k < op.ninputs && status == SHD_OK; k++)
+            status = bring(o, i, &op.inputs[k]);
+        if (status == SHD_OK)
+            status = program_add_op(o->program, &op, o->err);
+        if (status == SHD_OK)
+            status = send_away(o, i, read_later);
+        if (status == SHD_OK)
+            status = return_results(o, i);
+    }
+    return status;
+}
+
+static void find_read_later(const struct program *program, bool *read_later)
+{
+    for (uint32_t i = 0; i < program->nops; i++)
+        for (uint32_t k = 0; is_backward(&program->ops[i]) && k < program->ops[i].ninputs; k++)
+            read_later[program->ops[i].inputs[k]] = true;
+}
+
+static bool allocate(struct offload *o)
+{
+    size_t nbuffers = (size_t)o->nbuffers + 1;
+
+    o->ops = malloc(((size_t)o->nops + 1) * sizeof *o->ops);
+    o->copies = malloc(nbuffers * sizeof *o->copies);
+    o->waiting = malloc(nbuffers * sizeof *o->waiting);
+    if (!o->ops || !o->copies || !o->waiting)
+        return false;
+    memset(o->copies, 0xff, nbuffers * sizeof *o->copies);   /* PROGRAM_NONE */
+    memset(o->waiting, 0xff, nbuffers * sizeof *o->waiting); /* PROGRAM_NONE */
+    return true;
+}
+
+static bool is_asked(const struct program *program)
+{
+    for (uint32_t b = 0; b < program->nbuffers; b++)
+        if (program->buffers[b].offloads)
+            return true;
+    return false;
+}
+
+static int build(struct offload *o, bool *flags)
+{
+    bool *read_later = flags, *read_here = flags + o->nbuffers,
+         *read_there = read_here + o->nbuffers;
+    int status = layer_groups_init(&o->groups, o->program, o->err);
+
+    if (status != SHD_OK)
+        return status;
+    program_set_lifetimes(o->program);
+    place(o->program);
+    place_data(o->program, read_here, read_there);
+    find_read_later(o->program, read_later);
+    memcpy(o->ops, o->program->ops, o->nops * sizeof *o->ops);
+    o->groups.ops = o->ops;
+    status = add_all(o, read_later);
+    layer_groups_fini(&o->groups);
+    return status;
+}
+
+int offload_build(struct program *program, struct shd_error *err)
+{
+    struct offload o = {
+        .program = program, .nbuffers = program->nbuffers, .nops = program->nops, .err = err};
+    bool *flags = calloc(3 * (size_t)program->nbuffers + 1, sizeof *flags);
+    int status = SHD_OK;
+
+    if (!flags || !allocate(&o))
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
+    else if (is_asked(program))
+        status = build(&o, flags);
+    free(flags);
+    free(o.ops);
+    free(o.copies);
+    free(o.waiting);
+    return status;
+}
