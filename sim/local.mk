@@ -637,6 +637,8 @@ libsim_la_SOURCES = \
 	%D%/model/lint.h \
 	%D%/model/model.c \
 	%D%/model/model.h \
+	%D%/model/mtp.c \
+	%D%/model/mtp.h \
 	%D%/model/offload_marks.c \
 	%D%/model/offload_marks.h \
 	%D%/model/pipeline.c \

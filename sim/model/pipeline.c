@@ -13,6 +13,7 @@
 
 #include "graph/layer_name.h"
 #include "graph/stages.h"
+#include "model/mtp.h"
 #include "timetable/walk.h"
 
 /* ---- timetables ---- */
@@ -124,7 +125,7 @@ static void find_layers(struct staging *s, const struct graph *graph)
         struct graph_layer layer = graph_layer_of(name);
 
         if (layer.number == GRAPH_NO_LAYER || graph->nodes[i].op <= GRAPH_PARAM ||
-            find_layer(s, name) != GRAPH_NONE)
+            !strncmp(name, MTP_LAYERS, strlen(MTP_LAYERS)) || find_layer(s, name) != GRAPH_NONE)
             continue;
         s->layers[s->nlayers++] = layer;
     }

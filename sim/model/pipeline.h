@@ -2,7 +2,8 @@
  *
  * Names define layers: all values under "layers/3", or "encoder/layers/3", belong to one layer.
  * Values before the first layer are in stage 0, values after the last layer in its stage, unless a
- * place pattern says otherwise.
+ * place pattern says otherwise.  Modules that predict further tokens (mtp.h) are after the last
+ * layer.
  *
  * Thread class: pure functions; the graph is the caller's.
  *

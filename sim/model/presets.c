@@ -8,6 +8,7 @@
 #include "graph/layers/xent.h"
 #include "model/token_order.h"
 #include "model/model.h"
+#include "model/mtp.h"
 #include "model/routed.h"
 #include "model/token_inputs.h"
 #include "model/weights.h"
@@ -28,12 +29,21 @@ static struct preset preset_of(struct graph *graph, const struct scenario *scena
     return p;
 }
 
-static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_t x,
-                          const struct attention_opts *attention)
+static struct attention_opts attention_of(const struct preset *p)
+{
+    struct attention_opts opts = weights_attention_opts(p->scenario);
+
+    opts.sight = p->sight;
+    return opts;
+}
+
+/* Add the block `name`, as that of layer i is. */
+static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_t x)
 {
     const struct scenario *s = p->scenario;
+    const struct attention_opts attention = attention_of(p);
     bool sparse = routed_in_layer(s, i);
-    const struct block_opts opts = {.attention = attention,
+    const struct block_opts opts = {.attention = &attention,
                                     .activation = weights_activation(s),
                                     .beside = s->model.residual != SCENARIO_SERIAL,
                                     .residual_scale = s->model.residual_scale};
@@ -55,10 +65,9 @@ static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_
 static uint32_t add_layer(struct preset *p, int64_t i, uint32_t x)
 {
     const struct scenario *s = p->scenario;
-    struct attention_opts attention = weights_attention_opts(s);
+    const struct attention_opts attention = attention_of(p);
     const char *name = graph_text(p->graph, "layers/%lld", (long long)i);
 
-    attention.sight = p->sight;
     if (s->model.kind == SCENARIO_MLP) {
         name = graph_text(p->graph, "%s/mlp", name);
         const struct mlp_weights w = weights_mlp(p->graph, s, name, &p->dims);
@@ -69,7 +78,7 @@ static uint32_t add_layer(struct preset *p, int64_t i, uint32_t x)
         const struct attention_weights w = weights_attention(p->graph, s, name, &p->dims);
         return layer_attention(p->graph, name, x, &w, &attention);
     }
-    return add_block(p, i, name, x, &attention);
+    return add_block(p, i, name, x);
 }
 
 static uint32_t add_layers(struct preset *p, uint32_t x)
@@ -120,34 +129,108 @@ static uint32_t add_router_losses(const struct preset *p, uint32_t loss)
     return graph_map(p->graph, "loss/all", KERN_ADD, loss, more, 0);
 }
 
+/* The tokens `ahead` places on. */
+static uint32_t tokens_ahead(const struct preset *p, const char *name, int64_t ahead)
+{
+    const struct tokens_part part = {(uint64_t)ahead, (uint64_t)p->scenario->batch.seq};
+
+    return tokens_add(p->graph, p->scenario, name, p->dims.batch, p->dims.seq, part);
+}
+
+/* The loss `name` of logits.  With master parameters it is computed in their type. */
+static uint32_t loss_of(const struct preset *p, const char *name, uint32_t logits, uint32_t labels)
+{
+    const struct scenario *s = p->scenario;
+
+    if (s->step.update)
+        logits = graph_convert(p->graph, graph_text(p->graph, "%s/logits", name),
+                               scenario_type(s, s->types.parameters), logits);
+    return layer_cross_entropy(p->graph, name, logits, p->dims.vocab, labels, GRAPH_NONE).loss;
+}
+
+/* Embedding and head, which modules for further tokens share. */
+struct ends {
+    uint32_t table;
+    struct head_weights head;
+};
+
+/* Add the block of a module for further tokens and all before it; returns hidden states. */
+static uint32_t add_module(struct preset *p, int64_t k, const struct ends *ends, uint32_t hidden,
+                           uint32_t ids)
+{
+    struct graph *g = p->graph;
+    const char *name = graph_text(g, MTP_LAYERS "%lld", (long long)k);
+    const char *embed = graph_text(g, "mtp/%lld/embed", (long long)k);
+    uint32_t x = weights_embed(g, p->scenario, embed, ends->table, ids);
+
+    x = graph_constraint(g, graph_text(g, "%s/out", embed), x);
+    x = mtp_join(g, p->scenario, name, hidden, x, &p->dims);
+    return add_block(p, p->scenario->model.layers - 1, name, x);
+}
+
+/* Add the modules for further tokens, from the hidden states of the model and the ids of the next
+ * tokens.  Returns the sum of their losses, or GRAPH_NONE in a step without a loss. */
+static uint32_t add_modules(struct preset *p, const struct ends *ends, uint32_t x, uint32_t ids)
+{
+    const struct scenario *s = p->scenario;
+    uint32_t sum = GRAPH_NONE, loss, logits;
+    struct graph *g = p->graph;
+
+    for (long long k = 0; k < s->model.mtp && g->err.status == SHD_OK; k++) {
+        x = add_module(p, k, ends, x, ids);
+        logits =
+            weights_final_norm(g, s, graph_text(g, MTP_LAYERS "%lld/final_norm", k), x, &p->dims);
+        logits =
+            weights_logits(g, s, graph_text(g, "mtp/%lld/head", k), logits, &ends->head, &p->dims);
+        graph_output(g, GRAPH_OUTPUT, graph_text(g, "mtp/%lld/out", k), logits, GRAPH_NONE);
+        if (s->step.backward || k + 1 < s->model.mtp)
+            ids = tokens_ahead(p, graph_text(g, "labels/%lld", k + 1), k + 2);
+        if (!s->step.backward)
+            continue;
+        loss = loss_of(p, graph_text(g, "mtp/%lld/loss", k), logits, ids);
+        sum = k == 0 ? loss : graph_map(g, "mtp/losses", KERN_ADD, sum, loss, 0);
+    }
+    return sum;
+}
+
+/* The model's loss, with the weighted mean of those of its modules. */
+static uint32_t with_modules(const struct preset *p, uint32_t loss, uint32_t sum)
+{
+    const struct scenario_model *m = &p->scenario->model;
+
+    if (sum == GRAPH_NONE)
+        return loss;
+    sum = graph_map(p->graph, "mtp/loss", KERN_SCALE, sum, GRAPH_NONE,
+                    m->mtp_weight / (double)m->mtp);
+    return graph_map(p->graph, "loss/with_mtp", KERN_ADD, loss, sum, 0);
+}
+
 static void build_transformer(struct graph *graph, const struct scenario *scenario,
                               struct diag *diag)
 {
     struct preset p = preset_of(graph, scenario);
-    const struct tokens_part tokens = {0, (uint64_t)scenario->batch.seq};
-    const struct tokens_part labels = {1, (uint64_t)scenario->batch.seq};
-    uint32_t x, table;
+    uint32_t x, logits, labels = GRAPH_NONE, modules;
+    struct ends ends;
 
     (void)diag; /* errors stay in the graph */
-    x = tokens_add(graph, scenario, "tokens", p.dims.batch, p.dims.seq, tokens);
+    x = tokens_ahead(&p, "tokens", 0);
     p.sight = context_add(graph, scenario, p.dims.batch, p.dims.seq);
-    table = weights_table(graph, scenario, "embed/table", p.dims.vocab, p.dims.embed);
-    x = graph_embed(graph, "embed", table, x);
+    ends.table = weights_table(graph, scenario, "embed/table", p.dims.vocab, p.dims.embed);
+    x = weights_embed(graph, scenario, "embed", ends.table, x);
     x = graph_constraint(graph, "embed/out", add_positions(&p, x));
     x = add_layers(&p, x);
     x = weights_final_norm(graph, scenario, "final_norm", x, &p.dims);
-    x = weights_head(graph, scenario, x, scenario->model.tied ? table : GRAPH_NONE, &p.dims);
-    graph_output(graph, GRAPH_OUTPUT, "out", x, GRAPH_NONE);
+    ends.head =
+        weights_head(graph, scenario, scenario->model.tied ? ends.table : GRAPH_NONE, &p.dims);
+    logits = weights_logits(graph, scenario, "head", x, &ends.head, &p.dims);
+    graph_output(graph, GRAPH_OUTPUT, "out", logits, GRAPH_NONE);
+    if (scenario->step.backward || scenario->model.mtp > 0)
+        labels = tokens_ahead(&p, "labels", 1);
+    modules = add_modules(&p, &ends, x, labels);
     if (!scenario->step.backward)
         return;
-    /* With master parameters the loss is computed in their type. */
-    if (scenario->step.update)
-        x = graph_convert(graph, "loss/logits", scenario_type(scenario, scenario->types.parameters),
-                          x);
-    table = tokens_add(graph, scenario, "labels", p.dims.batch, p.dims.seq, labels);
-    x = layer_cross_entropy(graph, "loss", x, p.dims.vocab, table, GRAPH_NONE).loss;
-    x = add_router_losses(&p, x);
-    graph_output(graph, GRAPH_LOSS, "loss", x, GRAPH_NONE);
+    x = with_modules(&p, loss_of(&p, "loss", logits, labels), modules);
+    graph_output(graph, GRAPH_LOSS, "loss", add_router_losses(&p, x), GRAPH_NONE);
 }
 
 static void add_count(struct text *out, int64_t n, const char *what)

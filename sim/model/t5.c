@@ -129,7 +129,11 @@ static uint32_t add_decoder(const struct t5 *t, uint32_t table, uint32_t memory)
     if (t->scenario->model.tied)
         x = graph_map(g, "head/scaled", KERN_SCALE, x, GRAPH_NONE,
                       1 / sqrt((double)t->scenario->model.d_model));
-    return weights_head(g, t->scenario, x, t->scenario->model.tied ? table : GRAPH_NONE, &t->dims);
+    if (!t->scenario->model.tied)
+        table = GRAPH_NONE;
+    const struct head_weights head = weights_head(g, t->scenario, table, &t->dims);
+
+    return weights_logits(g, t->scenario, "head", x, &head, &t->dims);
 }
 
 static void build(struct graph *graph, const struct scenario *scenario, struct diag *diag)

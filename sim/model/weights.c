@@ -91,10 +91,16 @@ static uint32_t norm_vector(struct graph *g, const struct scenario *s, const cha
     return vector(g, s, graph_text(g, "%s/%s", layer, part), &embed, 1, standard, 2);
 }
 
+uint32_t weights_bias(struct graph *graph, const struct scenario *scenario, const char *name,
+                      const uint32_t *dims, uint32_t rank)
+{
+    return vector(graph, scenario, name, dims, rank, 0, 0.2);
+}
+
 static uint32_t bias(struct graph *g, const struct scenario *s, const char *layer, const char *part,
                      const uint32_t *dims, uint32_t rank)
 {
-    return vector(g, s, graph_text(g, "%s/%s", layer, part), dims, rank, 0, 0.2);
+    return weights_bias(g, s, graph_text(g, "%s/%s", layer, part), dims, rank);
 }
 
 struct norm_weights weights_norm(struct graph *graph, const struct scenario *scenario,
@@ -130,16 +136,58 @@ uint32_t weights_table(struct graph *graph, const struct scenario *scenario, con
                        model_source(scenario->seed, name, spread));
 }
 
-uint32_t weights_head(struct graph *graph, const struct scenario *scenario, uint32_t x,
-                      uint32_t table, const struct weights_dims *dims)
+struct head_weights weights_head(struct graph *graph, const struct scenario *scenario,
+                                 uint32_t table, const struct weights_dims *dims)
 {
     const uint32_t head[2] = {dims->embed, dims->vocab};
-    const uint32_t logits[3] = {dims->batch, dims->seq, dims->vocab};
+    struct head_weights w = {table, GRAPH_NONE};
 
     if (table == GRAPH_NONE)
-        table = weights_param(graph, scenario, "head/kernel", head, 2, 1);
-    x = graph_einsum(graph, "head", x, table, logits, 3);
-    return graph_constraint(graph, "head/out", x);
+        w.kernel = weights_param(graph, scenario, "head/kernel", head, 2, 1);
+    if (scenario->model.head_bias)
+        w.bias = bias(graph, scenario, "head", "bias", head + 1, 1);
+    return w;
+}
+
+/* x times a number, where that is neither 0, which means none, nor 1. */
+static uint32_t times(struct graph *g, const char *name, uint32_t x, double factor)
+{
+    if (!(factor > 0) || factor == 1)
+        return x;
+    return graph_map(g, name, KERN_SCALE, x, GRAPH_NONE, factor);
+}
+
+/* cap * tanh(x / cap); a cap of 0 means none. */
+static uint32_t capped(struct graph *g, const char *name, uint32_t x, double cap)
+{
+    if (!(cap > 0))
+        return x;
+    x = graph_map(g, name, KERN_SCALE, x, GRAPH_NONE, 1 / cap);
+    x = graph_map(g, name, KERN_TANH, x, GRAPH_NONE, 0);
+    return graph_map(g, name, KERN_SCALE, x, GRAPH_NONE, cap);
+}
+
+uint32_t weights_logits(struct graph *graph, const struct scenario *scenario, const char *name,
+                        uint32_t x, const struct head_weights *head,
+                        const struct weights_dims *dims)
+{
+    const uint32_t logits[3] = {dims->batch, dims->seq, dims->vocab};
+
+    x = graph_einsum(graph, name, x, head->kernel, logits, 3);
+    if (head->bias != GRAPH_NONE)
+        x = graph_map(graph, graph_text(graph, "%s/biased", name), KERN_ADD, x, head->bias, 0);
+    x = times(graph, graph_text(graph, "%s/scaled", name), x, scenario->model.logit_scale);
+    x = capped(graph, graph_text(graph, "%s/capped", name), x, scenario->model.logit_cap);
+    return graph_constraint(graph, graph_text(graph, "%s/out", name), x);
+}
+
+uint32_t weights_embed(struct graph *graph, const struct scenario *scenario, const char *name,
+                       uint32_t table, uint32_t ids)
+{
+    double scale = kern_round(scenario->model.dtype, scenario->model.embed_scale);
+    uint32_t x = graph_embed(graph, name, table, ids);
+
+    return times(graph, graph_text(graph, "%s/scaled", name), x, scale);
 }
 
 struct mlp_weights weights_mlp(struct graph *graph, const struct scenario *scenario,

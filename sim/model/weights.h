@@ -18,10 +18,26 @@ struct weights_dims {
     uint32_t batch, seq, embed, mlp, heads, kv_heads, head_dim, vocab, positions;
 };
 
-/* x[..., embed] to logits[batch, seq, vocab], with a separate head or with the embedding table
- * (GRAPH_NONE: not tied). */
-uint32_t weights_head(struct graph *graph, const struct scenario *scenario, uint32_t x,
-                      uint32_t table, const struct weights_dims *dims);
+/* The head's parameters. */
+struct head_weights {
+    uint32_t kernel; /* [embed, vocab], or the embedding's table [vocab, embed] */
+    uint32_t bias;   /* [vocab]; GRAPH_NONE: none */
+};
+
+/* A head of its own, or with the embedding's table (GRAPH_NONE: not tied). */
+struct head_weights weights_head(struct graph *graph, const struct scenario *scenario,
+                                 uint32_t table, const struct weights_dims *dims);
+
+/* x[batch, seq, embed] to logits[batch, seq, vocab], scaled and capped as the scenario says; the
+ * layer is `name`. */
+uint32_t weights_logits(struct graph *graph, const struct scenario *scenario, const char *name,
+                        uint32_t x, const struct head_weights *head,
+                        const struct weights_dims *dims);
+
+/* Embedded ids, [batch, seq, embed], times the scenario's factor: as Gemma does, a number of the
+ * model's type. */
+uint32_t weights_embed(struct graph *graph, const struct scenario *scenario, const char *name,
+                       uint32_t table, uint32_t ids);
 
 /* The embedding table, [vocab, embed]. */
 uint32_t weights_table(struct graph *graph, const struct scenario *scenario, const char *name,
@@ -41,6 +57,10 @@ bool weights_is_published(const struct scenario *scenario);
  * variance of the other operand. nsummed 0: a vector that scales or is added. */
 uint32_t weights_param(struct graph *graph, const struct scenario *scenario, const char *name,
                        const uint32_t *dims, uint32_t rank, uint32_t nsummed);
+
+/* A bias: 0 in published models, else random numbers. */
+uint32_t weights_bias(struct graph *graph, const struct scenario *scenario, const char *name,
+                      const uint32_t *dims, uint32_t rank);
 
 /* The parameters of the layer `name`. */
 struct mlp_weights weights_mlp(struct graph *graph, const struct scenario *scenario,
