@@ -195,6 +195,13 @@ bool routed_in_layer(const struct scenario *scenario, int64_t layer)
            (layer - m->first_dense) % m->every == m->every - 1;
 }
 
+/* A bias of the router or of experts: 0 in a published model, like other biases. */
+static uint32_t expert_bias(struct graph *g, const struct scenario *s, const char *layer,
+                            const char *part, const uint32_t *dims, uint32_t rank)
+{
+    return weights_bias(g, s, graph_text(g, "%s/moe/%s", layer, part), dims, rank);
+}
+
 /* A kernel [expert, from, to], scaled so that its products keep the variance of their operand. */
 static uint32_t kernel(struct graph *g, const struct scenario *s, const char *layer,
                        const char *part, const uint32_t dims[3])
@@ -217,6 +224,46 @@ static uint32_t choice_bias(struct graph *g, const struct scenario *s, const cha
                        model_source(s->seed, name, 0.02));
 }
 
+/* Biases of kernels in[expert, embed, expert_mlp] and out[expert, expert_mlp, embed], and of the
+ * router. */
+static void add_biases(struct moe_weights *w, struct graph *g, const struct scenario *s,
+                       const char *name, const uint32_t in[3], const uint32_t out[3])
+{
+    const struct scenario_moe *m = &s->model.moe;
+    const uint32_t hidden[2] = {in[0], in[2]}, back[2] = {out[0], out[2]};
+
+    w->biased = m->router_bias || m->expert_bias;
+    w->router_bias = w->gate_bias = w->up_bias = w->down_bias = GRAPH_NONE;
+    if (m->router_bias)
+        w->router_bias = expert_bias(g, s, name, "router/logit_bias", in, 1);
+    if (!m->expert_bias)
+        return;
+    if (scenario_is_gated(s->model.activation))
+        w->gate_bias = expert_bias(g, s, name, "gate/bias", hidden, 2);
+    w->up_bias = expert_bias(g, s, name, "up/bias", hidden, 2);
+    w->down_bias = expert_bias(g, s, name, "down/bias", back, 2);
+}
+
+/* Shared experts, `width` wide each, and their gate. */
+static void add_shared(struct moe_weights *w, struct graph *g, const struct scenario *s,
+                       const char *name, const struct weights_dims *dims, int64_t width)
+{
+    const struct scenario_moe *m = &s->model.moe;
+    struct weights_dims shared = *dims;
+
+    shared.mlp =
+        graph_dim(g, "shared_mlp", m->shared_d_ff > 0 ? m->shared_d_ff : m->shared * width);
+    w->has_shared = true;
+    w->shared = weights_mlp(g, s, graph_text(g, "%s/moe/shared", name), &shared);
+    w->has_shared_gate = m->shared_gate;
+    if (!m->shared_gate)
+        return;
+    const uint32_t gate[2] = {dims->embed, graph_dim(g, "shared_gates", 1)};
+
+    w->shared_gate =
+        weights_param(g, s, graph_text(g, "%s/moe/shared_gate/kernel", name), gate, 2, 1);
+}
+
 static struct moe_weights weights_of(struct graph *g, const struct scenario *s, const char *name,
                                      const struct weights_dims *dims)
 {
@@ -226,8 +273,7 @@ static struct moe_weights weights_of(struct graph *g, const struct scenario *s, 
     uint32_t mlp = graph_dim(g, "expert_mlp", width);
     const uint32_t router[2] = {dims->embed, expert}, in[3] = {expert, dims->embed, mlp};
     const uint32_t out[3] = {expert, mlp, dims->embed};
-    struct moe_weights w = {.bias = GRAPH_NONE, .gate = GRAPH_NONE, .has_shared = m->shared > 0};
-    struct weights_dims shared = *dims;
+    struct moe_weights w = {.bias = GRAPH_NONE, .gate = GRAPH_NONE};
 
     w.router = weights_param(g, s, graph_text(g, "%s/moe/router/kernel", name), router, 2, 1);
     if (m->bias && m->routing == SCENARIO_ROUTING_LEARNED)
@@ -236,10 +282,9 @@ static struct moe_weights weights_of(struct graph *g, const struct scenario *s, 
         w.gate = kernel(g, s, name, "gate", in);
     w.up = kernel(g, s, name, "up", in);
     w.down = kernel(g, s, name, "down", out);
-    if (w.has_shared) {
-        shared.mlp = graph_dim(g, "shared_mlp", m->shared * width);
-        w.shared = weights_mlp(g, s, graph_text(g, "%s/moe/shared", name), &shared);
-    }
+    add_biases(&w, g, s, name, in, out);
+    if (m->shared > 0)
+        add_shared(&w, g, s, name, dims, width);
     return w;
 }
 
@@ -252,7 +297,9 @@ struct block_experts routed_layer(struct graph *graph, const struct scenario *sc
     return (struct block_experts){.weights = weights_of(graph, scenario, name, dims),
                                   .opts = {.top_k = (uint32_t)m->top_k,
                                            .sigmoid = m->score == SCENARIO_SIGMOID,
+                                           .after = m->after,
                                            .renormalize = m->renormalize,
+                                           .gates_input = m->gates_input,
                                            .scale = m->scale,
                                            .groups = (uint32_t)m->groups,
                                            .kept = (uint32_t)m->kept,

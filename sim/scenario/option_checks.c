@@ -143,6 +143,26 @@ static void check_experts(struct reader *r)
               m->every, s->model.layers - m->first_dense);
 }
 
+/* Gates of inputs fit a token with one expert only; what is of shared experts needs some. */
+static void check_gates(struct reader *r)
+{
+    const struct scenario_moe *m = &r->scenario->model.moe;
+
+    if (m->experts == 0)
+        return;
+    if (m->gates_input && m->top_k != 1)
+        WRONG(r, "moe.gates_input",
+              "gates of the inputs of %" PRId64 " experts for each token; expected top_k 1",
+              m->top_k);
+    if (m->after && m->score == SCENARIO_SIGMOID)
+        WRONG(r, "moe.after",
+              "a softmax of the chosen experts' logits, which are scored by "
+              "sigmoids; expected score: softmax");
+    if (m->shared == 0 && (m->shared_gate || m->shared_d_ff > 0))
+        WRONG(r, m->shared_gate ? "moe.shared_gate" : "moe.shared_d_ff",
+              "there are no shared experts; expected moe.shared of at least 1");
+}
+
 /* Beside each other, attention and mlp share the norm of the input, if there is one. */
 static void check_blocks(struct reader *r)
 {
@@ -678,6 +698,7 @@ void check_scenario(struct reader *r)
     check_kind(r);
     check_heads(r);
     check_experts(r);
+    check_gates(r);
     check_blocks(r);
     check_compressed(r);
     check_positions(r);

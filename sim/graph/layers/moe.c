@@ -53,6 +53,9 @@ static uint32_t router_logits(const struct building *b, uint32_t x)
 
     token_dims(dims, b, b->expert);
     logits = graph_einsum(b->graph, part(b, "router"), x, b->weights->router, dims, b->rank);
+    if (b->weights->biased && b->weights->router_bias != GRAPH_NONE)
+        logits = graph_map(b->graph, part(b, "router/shifted"), KERN_ADD, logits,
+                           b->weights->router_bias, 0);
     logits = graph_constraint(b->graph, part(b, "router"), logits);
     if (!failed(b) && shd_dtype_size(b->graph->nodes[logits].dtype) == 2)
         logits = graph_convert(b->graph, part(b, "router/logits"), SHD_F32, logits);
@@ -109,11 +112,15 @@ static uint32_t over_sum(const struct building *b, const char *what, uint32_t x,
     return graph_map(b->graph, part(b, what), KERN_DIV, x, sum, 0);
 }
 
-static uint32_t gates(const struct building *b, uint32_t probs, uint32_t ids)
+/* The gates of the chosen experts, from logits and from the scores made of them. */
+static uint32_t gates(const struct building *b, uint32_t logits, uint32_t probs, uint32_t ids)
 {
-    uint32_t g = graph_pick(b->graph, part(b, "gates"), probs, ids, b->expert);
+    uint32_t g =
+        graph_pick(b->graph, part(b, "gates"), b->opts->after ? logits : probs, ids, b->expert);
 
-    if (b->opts->renormalize)
+    if (b->opts->after)
+        g = layer_softmax(b->graph, part(b, "gates/softmax"), g, b->choice);
+    else if (b->opts->renormalize)
         g = over_sum(b, "gates/renormalized", g, b->choice,
                      b->opts->routing && b->opts->routing->absent);
     if (b->opts->scale != 1)
@@ -123,39 +130,45 @@ static uint32_t gates(const struct building *b, uint32_t probs, uint32_t ids)
 
 /* ---- experts ---- */
 
-/* rows[expert, slot, from] times [expert, from, to]. */
+/* rows[expert, slot, from] times [expert, from, to], and a bias[expert, to] if experts have one.
+ * Rows of free slots get the bias, too; nobody reads them. */
 static uint32_t project(const struct building *b, const char *what, uint32_t rows, uint32_t weights,
-                        uint32_t counts)
+                        uint32_t bias, uint32_t counts)
 {
     uint32_t dims[3] = {b->expert, b->slot};
 
     if (failed(b) || weights == GRAPH_NONE)
         return GRAPH_NONE;
     dims[2] = b->graph->nodes[weights].dims[2];
-    return graph_grouped(b->graph, part(b, what), rows, weights, counts, b->opts->routing, b->slot,
+    rows = graph_grouped(b->graph, part(b, what), rows, weights, counts, b->opts->routing, b->slot,
                          dims, 3);
+    if (!b->weights->biased || bias == GRAPH_NONE)
+        return rows;
+    return graph_map(b->graph, graph_text(b->graph, "%s/%s/bias", b->name, what), KERN_ADD, rows,
+                     bias, 0);
 }
 
 static uint32_t experts(const struct building *b, uint32_t rows, uint32_t counts)
 {
     struct graph *g = b->graph;
+    const struct moe_weights *w = b->weights;
     const char *hidden = part(b, "hidden");
     uint32_t up, gate = GRAPH_NONE;
 
-    up = graph_constraint(g, hidden, project(b, "up", rows, b->weights->up, counts));
-    if (b->weights->gate != GRAPH_NONE)
-        gate = graph_constraint(g, hidden, project(b, "gate", rows, b->weights->gate, counts));
+    up = graph_constraint(g, hidden, project(b, "up", rows, w->up, w->up_bias, counts));
+    if (w->gate != GRAPH_NONE)
+        gate = graph_constraint(g, hidden, project(b, "gate", rows, w->gate, w->gate_bias, counts));
     up = mlp_activate(g, b->name, gate, up, b->opts->activation);
-    return project(b, "down", up, b->weights->down, counts);
+    return project(b, "down", up, w->down, w->down_bias, counts);
 }
 
-/* The expert rows of each token's choices, added up with their gates as weights. */
-static uint32_t weigh(const struct building *b, uint32_t back, uint32_t gates)
+/* x, with or without a dimension of choices, times gates and summed over choices. */
+static uint32_t weigh(const struct building *b, uint32_t x, uint32_t gates)
 {
     if (failed(b))
         return GRAPH_NONE;
-    gates = graph_convert(b->graph, part(b, "gates/cast"), b->graph->nodes[back].dtype, gates);
-    return graph_einsum(b->graph, part(b, "weighted"), back, gates, b->dims, b->rank);
+    gates = graph_convert(b->graph, part(b, "gates/cast"), b->graph->nodes[x].dtype, gates);
+    return graph_einsum(b->graph, part(b, "weighted"), x, gates, b->dims, b->rank);
 }
 
 static uint32_t through_experts(const struct building *b, uint32_t x, uint32_t ids, uint32_t gates)
@@ -165,6 +178,8 @@ static uint32_t through_experts(const struct building *b, uint32_t x, uint32_t i
     uint32_t groups = b->opts->token_groups ? b->opts->token_groups : 1;
     uint32_t slots, counts, rows;
 
+    if (b->opts->gates_input)
+        x = weigh(b, x, gates);
     slots = graph_slots(g, part(b, "slots"), ids, routing, b->group, b->expert);
     if (failed(b))
         return GRAPH_NONE;
@@ -175,7 +190,26 @@ static uint32_t through_experts(const struct building *b, uint32_t x, uint32_t i
     rows = experts(b, rows, counts);
     rows = graph_constraint(g, part(b, "results"), rows);
     rows = graph_combine(g, part(b, "combine"), rows, ids, slots, groups, routing);
+    if (b->opts->gates_input) /* the only choice of each token */
+        return graph_reduce(g, part(b, "unweighted"), SHD_SUM, rows, b->dims, b->rank);
     return weigh(b, rows, gates);
+}
+
+/* The shared experts' output, times its gate if there is one. */
+static uint32_t shared(const struct building *b, uint32_t x)
+{
+    const struct moe_weights *w = b->weights;
+    const char *gate = part(b, "shared_gate");
+    struct graph *g = b->graph;
+    uint32_t y = layer_mlp(g, part(b, "shared"), x, &w->shared, b->opts->activation), one;
+    uint32_t dims[GRAPH_RANK_MAX];
+
+    if (!w->has_shared_gate || failed(b) || w->shared_gate == GRAPH_NONE)
+        return y;
+    token_dims(dims, b, g->nodes[w->shared_gate].dims[1]);
+    one = graph_einsum(g, gate, x, w->shared_gate, dims, b->rank);
+    one = graph_map(g, gate, KERN_SIGMOID, one, GRAPH_NONE, 0);
+    return graph_einsum(g, part(b, "shared/gated"), y, one, b->dims, b->rank);
 }
 
 /* ---- losses ---- */
@@ -257,7 +291,7 @@ struct moe layer_moe(struct graph *graph, const char *name, uint32_t x,
     logits = router_logits(&b, x);
     m.probs = scores(&b, logits);
     m.ids = choose(&b, m.probs);
-    m.gates = gates(&b, m.probs, m.ids);
+    m.gates = gates(&b, logits, m.probs, m.ids);
     if (failed(&b))
         return m;
     dtype = graph->nodes[m.probs].dtype;
@@ -265,9 +299,7 @@ struct moe layer_moe(struct graph *graph, const char *name, uint32_t x,
     m.loss = losses(&b, logits, &m);
     m.y = through_experts(&b, x, m.ids, m.gates);
     if (weights->has_shared)
-        m.y = graph_map(graph, part(&b, "sum"), KERN_ADD, m.y,
-                        layer_mlp(graph, part(&b, "shared"), x, &weights->shared, opts->activation),
-                        0);
+        m.y = graph_map(graph, part(&b, "sum"), KERN_ADD, m.y, shared(&b, x), 0);
     m.y = graph_constraint(graph, part(&b, "out"), m.y);
     return m;
 }

@@ -1,6 +1,7 @@
 /* moe.h - a mixture of experts: a router sends each token through a few of many mlps.
  *
- * y = the sum over a token's choices of gate * expert(x), plus the shared experts' mlp(x).  Tokens
+ * y = the sum over a token's choices of gate * expert(x), or expert(gate * x), plus the shared
+ * experts' mlp(x), which may have a gate of its own, the sigmoid of a product with x.  Tokens
  * are sent to the devices of their experts and back; an expert computes only the rows that it
  * received.  Sources: N.  Shazeer et al., arXiv 1701.06538; W.  Fedus et al., arXiv 2101.03961
  * (capacity, auxiliary loss); B.  Zoph et al., arXiv 2202.08906 (z loss); DeepSeek-V3, arXiv
@@ -25,8 +26,14 @@ struct moe_weights {
     uint32_t gate;   /* [expert, embed, expert_mlp]; gated layers only */
     uint32_t up;     /* [expert, embed, expert_mlp] */
     uint32_t down;   /* [expert, expert_mlp, embed] */
+    bool biased;     /* there are the biases below; those of kernels that there are */
+    uint32_t router_bias;        /* [expert]; of the logits, and learned */
+    uint32_t gate_bias, up_bias; /* [expert, expert_mlp] */
+    uint32_t down_bias;          /* [expert, embed] */
     bool has_shared;
     struct mlp_weights shared;
+    bool has_shared_gate;
+    uint32_t shared_gate; /* [embed, 1] */
 };
 
 /* Zeros mean none or the default, except for top_k and scale. */
@@ -34,7 +41,9 @@ struct moe_opts {
     uint32_t top_k;
     bool sigmoid;                       /* independent scores per expert; false: a softmax over
                                            all */
-    bool renormalize;                   /* divide gates by their sum */
+    bool after;                         /* gates are a softmax over the chosen experts' logits */
+    bool renormalize;                   /* divide gates by their sum; with `after` it is 1 */
+    bool gates_input;                   /* gates multiply the experts' inputs; needs top_k 1 */
     double scale;                       /* of gates */
     uint32_t groups, kept;              /* of experts; graph_topk() */
     uint32_t token_groups;              /* groups of tokens with queues of their own; 0: one */
