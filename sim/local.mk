@@ -313,6 +313,8 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/attention.h \
 	%D%/graph/layers/block.c \
 	%D%/graph/layers/block.h \
+	%D%/graph/layers/head_norm.c \
+	%D%/graph/layers/head_norm.h \
 	%D%/graph/layers/latent_attention.c \
 	%D%/graph/layers/latent_attention.h \
 	%D%/graph/layers/mlp.c \
@@ -614,6 +616,7 @@ libsim_la_SOURCES = \
 	%D%/kern/repeat.c \
 	%D%/kern/rope.c \
 	%D%/kern/rope_pairs.inc \
+	%D%/kern/rotation.h \
 	%D%/kern/routing.c \
 	%D%/kern/routing.h \
 	%D%/kern/select.h \
@@ -631,6 +634,8 @@ libsim_la_SOURCES = \
 	%D%/model/expr.h \
 	%D%/model/graph_text.c \
 	%D%/model/graph_text.h \
+	%D%/model/layer_attention.c \
+	%D%/model/layer_attention.h \
 	%D%/model/lines.c \
 	%D%/model/lines.h \
 	%D%/model/lint.c \
@@ -650,6 +655,8 @@ libsim_la_SOURCES = \
 	%D%/model/recompute_marks.h \
 	%D%/model/relative.c \
 	%D%/model/relative.h \
+	%D%/model/rotation.c \
+	%D%/model/rotation.h \
 	%D%/model/routed.c \
 	%D%/model/routed.h \
 	%D%/model/rule_match.c \
@@ -973,6 +980,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/fraction.c \
 	%D%/scenario/given.c \
 	%D%/scenario/graph_values.c \
+	%D%/scenario/layer_types_value.c \
 	%D%/scenario/load.c \
 	%D%/scenario/logical_values.c \
 	%D%/scenario/logical_values.h \

@@ -13,7 +13,7 @@
 #define STEP 1e-5
 #define TOLERANCE 1e-6
 
-static const char *const names[LEAVES_MAX] = {"x", "w", "u"};
+static const char *const names[LEAVES_MAX] = {"x", "w", "u", "y"};
 
 uint32_t dims_of(struct graph *g, const char *letters, uint32_t *dims)
 {

@@ -13,7 +13,7 @@
 #include "graph/graph.h"
 #include "step.h"
 
-#define LEAVES_MAX 3
+#define LEAVES_MAX 4
 
 /* An element of an array, moved by `by`; by 0: no change. */
 struct nudge {
@@ -26,7 +26,7 @@ struct maker {
     struct graph *graph;
     struct nudge nudge;
     uint32_t nleaves;
-    uint32_t leaves[LEAVES_MAX]; /* x, w, u */
+    uint32_t leaves[LEAVES_MAX]; /* x, w, u, y */
 };
 
 typedef uint32_t (*gradient_build_fn)(struct maker *m, const void *arg);
@@ -44,7 +44,7 @@ uint32_t dims_of(struct graph *g, const char *letters, uint32_t *dims);
 /* An array of values between -1 and 1, nudged as the maker says. */
 uint32_t leaf(struct maker *m, const char *name, const char *letters);
 
-/* A leaf x, w or u, in this order, whose gradient is checked. */
+/* A leaf x, w, u or y, in this order, whose gradient is checked. */
 uint32_t checked_leaf(struct maker *m, const char *letters);
 
 uint32_t map1(struct maker *m, enum kern_fn fn, uint32_t x, double scalar);

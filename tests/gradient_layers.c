@@ -81,13 +81,28 @@ static uint32_t build_rotated_attention(struct maker *m, const void *arg)
     const bool *interleaved = arg;
     uint32_t q = checked_leaf(m, "bdce"), k = checked_leaf(m, "bdae"), v;
 
-    q = graph_rope(m->graph, "q", q, dim(m, "d"), dim(m, "e"), 0, 50, *interleaved);
-    k = graph_rope(m->graph, "k", k, dim(m, "d"), dim(m, "e"), 0, 50, *interleaved);
+    const struct kern_rotation *rotation =
+        graph_rotation(m->graph, q, dim(m, "e"), 50, *interleaved);
+
+    q = graph_rope(m->graph, "q", q, dim(m, "d"), dim(m, "e"), 0, rotation);
+    k = graph_rope(m->graph, "k", k, dim(m, "d"), dim(m, "e"), 0, rotation);
     v = checked_leaf(m, "bdae");
     return graph_attention(m->graph, "attention", q, k, v, &causal_opts);
 }
 
 /* ---- ops ---- */
+
+/* Scores capped, with a sink for each head. */
+static uint32_t build_sunk_attention(struct maker *m, const void *arg)
+{
+    const bool *causal = arg;
+    struct graph_attention opts = {GRAPH_ATTENTION_INIT, .scale = 1.7, .cap = 0.6,
+                                   .causal = *causal};
+    uint32_t q = checked_leaf(m, "bced"), k = checked_leaf(m, "bcad"), v = checked_leaf(m, "bcad");
+
+    opts.sinks = checked_leaf(m, "e");
+    return graph_attention(m->graph, "attention", q, k, v, &opts);
+}
 
 struct op_case {
     const char *what;
@@ -111,7 +126,7 @@ static uint32_t squares(struct maker *m, uint32_t x)
 static uint32_t build_sighted_attention(struct maker *m, const void *arg)
 {
     static const int32_t first[6] = {0, 0, 0, 0, 4, 4}, last[6] = {3, 3, 3, 3, 5, 5};
-    const struct kern_sight sight = {{KERN_ZIGZAG, 3, 6}, true, 0, 1, first, last, NULL};
+    const struct kern_sight sight = {{KERN_ZIGZAG, 3, 6}, true, 0, 0, 1, first, last, NULL};
     struct graph_attention opts = {GRAPH_ATTENTION_INIT, .scale = 0.7,
                                    .blocks = (uint32_t)variant_of(arg),
                                    .shift = variant_of(arg) - 1};
@@ -126,19 +141,56 @@ static uint32_t build_sighted_attention(struct maker *m, const void *arg)
     return graph_attention(m->graph, "attention", q, k, v, &opts);
 }
 
+/* A rotation of dimension e: 1 interleaved, 2 of some pairs only, with a factor. */
+static const struct kern_rotation *rotation_of(struct maker *m, uint32_t x, int variant)
+{
+    struct kern_rotation *r = graph_rotation(m->graph, x, dim(m, "e"), 20, variant & 1);
+
+    if (r && variant & 2) {
+        r->npairs--;
+        r->factor = 1.3;
+    }
+    return r;
+}
+
 static uint32_t build_rope(struct maker *m, const void *arg)
 {
     uint32_t x = checked_leaf(m, "bce");
 
-    return graph_rope(m->graph, "rope", x, dim(m, "c"), dim(m, "e"), 3, 20, variant_of(arg));
+    return graph_rope(m->graph, "rope", x, dim(m, "c"), dim(m, "e"), 3,
+                      rotation_of(m, x, variant_of(arg)));
 }
 
 static uint32_t build_rope_outside(struct maker *m, const void *arg)
 {
     uint32_t x = checked_leaf(m, "ecb");
 
-    return squares(m, graph_rope(m->graph, "rope", x, dim(m, "b"), dim(m, "e"), 0, 20,
-                                 variant_of(arg)));
+    return squares(m, graph_rope(m->graph, "rope", x, dim(m, "b"), dim(m, "e"), 0,
+                                 rotation_of(m, x, variant_of(arg))));
+}
+
+/* Queries' norms, by a sum: 1 all heads together, 2 centred, 4 by 1 + scale, 8 a scale for each
+ * head. */
+static uint32_t build_head_norm(struct maker *m, const void *arg)
+{
+    int variant = variant_of(arg);
+    uint32_t x = checked_leaf(m, "abcd");
+    const struct head_norm norm = {.whole = variant & 1,
+                                   .centred = variant & 2,
+                                   .one_plus = variant & 4,
+                                   .scale = checked_leaf(m, variant & 8 ? "cd" : "d"),
+                                   .bias = variant & 2 ? checked_leaf(m, "cd") : GRAPH_NONE,
+                                   .eps = 1e-3};
+
+    return squares(m, layer_head_norm(m->graph, "norm", x, &norm));
+}
+
+/* A softmax beside a number that has no result. */
+static uint32_t build_softmax_beside(struct maker *m, const void *arg)
+{
+    (void)arg;
+    return squares(m, layer_softmax_beside(m->graph, "softmax", checked_leaf(m, "bcd"), dim(m, "d"),
+                                           checked_leaf(m, "c")));
 }
 
 static uint32_t build_rms_norm(struct maker *m, const void *arg)
@@ -506,11 +558,18 @@ static uint32_t build_moe(struct maker *m, const void *arg)
 
 static const struct op_case ops[] = {
     {"attention to itself", build_self_attention, 0},
+    {"norm of each head", build_head_norm, 0},
+    {"norm of each head, with scales of its own, centred", build_head_norm, 10},
+    {"norm of all heads together", build_head_norm, 9},
+    {"norm of all heads together, centred, by 1 + scale", build_head_norm, 15},
+    {"softmax beside", build_softmax_beside, 0},
     {"attention by positions", build_sighted_attention, 1},
     {"attention by positions, in two blocks", build_sighted_attention, 2},
     {"attention by positions, in three blocks", build_sighted_attention, 3},
     {"rope, halves", build_rope, false},
     {"rope, interleaved", build_rope, true},
+    {"rope, interleaved, of some pairs", build_rope, 3},
+    {"rope, halves, of some pairs", build_rope, 2},
     {"rope, halves, pairs outside", build_rope_outside, false},
     {"rope, interleaved, pairs outside", build_rope_outside, true},
     {"RMS norm", build_rms_norm, 0},
@@ -580,6 +639,8 @@ int main(void)
     plan(0);
     for (size_t i = 0; i < COUNT(attentions); i++)
         check_gradient(attentions[i].what, build_attention, &attentions[i]);
+    check_gradient("attention of capped scores with sinks", build_sunk_attention, &no);
+    check_gradient("causal attention of capped scores with sinks", build_sunk_attention, &yes);
     check_gradient("attention of q and k turned, halves", build_rotated_attention, &no);
     check_gradient("attention of q and k turned, interleaved", build_rotated_attention, &yes);
     for (size_t i = 0; i < COUNT(ops); i++)

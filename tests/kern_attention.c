@@ -14,7 +14,7 @@
 #include "kern/kernel.h"
 #include "kern_data.h"
 
-enum { Q, K, V, O, LSE, DO, DQ, DK, DV, NARRAYS };
+enum { Q, K, V, O, LSE, DO, DQ, DK, DV, SINKS, NARRAYS };
 
 /* A case: the arrays of a device in the case's type, and the same numbers in doubles. */
 struct problem {
@@ -45,7 +45,8 @@ static void problem_init(struct problem *p, const struct kern_attention *a, int6
 
     *p = (struct problem){.desc.attention = *a, .offsets = {query0, head0, kv_head0}};
     for (int i = 0; i < NARRAYS; i++) {
-        p->count[i] = i == LSE                                 ? nq / a->head_dim
+        p->count[i] = i == SINKS                               ? a->heads
+                      : i == LSE                               ? nq / a->head_dim
                       : i == K || i == V || i == DK || i == DV ? nk
                                                                : nq;
         p->array[i] = random_fractions(dtype_of(p, i), p->count[i]);
@@ -100,10 +101,16 @@ static double softmax(const struct problem *p, int64_t b, int64_t s, int64_t h, 
         if (seen)
             prob[t] =
                 a->scale * dot(p->plain[Q] + row * n, p->plain[K] + row_of_k(p, b, t, h) * n, n);
+        if (a->cap > 0 && seen)
+            prob[t] = a->cap * tanh(prob[t] / a->cap);
         most = fmax(most, prob[t]);
     }
+    if (a->sinks)
+        most = fmax(most, p->plain[SINKS][h]);
     for (int64_t t = 0; t < a->keys; t++)
         sum += prob[t] = exp(prob[t] - most);
+    if (a->sinks)
+        sum += exp(p->plain[SINKS][h] - most);
     for (int64_t t = 0; t < a->keys; t++)
         prob[t] /= sum;
     return most + log(sum);
@@ -127,6 +134,8 @@ static void plain_query(struct problem *p, int64_t b, int64_t s, int64_t h, doub
         int64_t at = row_of_k(p, b, t, h) * n;
         double ds = prob[t] * (dot(p->plain[V] + at, grad, n) - delta) * a->scale;
 
+        if (a->cap > 0)
+            ds *= 1 - pow(tanh(a->scale * dot(q, p->plain[K] + at, n) / a->cap), 2);
         for (int64_t k = 0; k < n; k++) {
             p->plain[DQ][row * n + k] += ds * p->plain[K][at + k];
             p->plain[DK][at + k] += ds * q[k];
@@ -140,7 +149,7 @@ static void run_plain(struct problem *p)
     const struct kern_attention *a = &p->desc.attention;
     double *prob = malloc((size_t)a->keys * sizeof *prob + 1);
 
-    for (int i = O; i < NARRAYS; i++) {
+    for (int i = O; i < SINKS; i++) {
         if (i != DO)
             memset(p->plain[i], 0, (size_t)p->count[i] * sizeof(double));
     }
@@ -176,7 +185,7 @@ static void run_both(struct problem *p, int nthreads)
 {
     void **x = p->array;
 
-    run_kernel(p, &kern_kernel_attention, (const void *[]){x[Q], x[K], x[V]},
+    run_kernel(p, &kern_kernel_attention, (const void *[]){x[Q], x[K], x[V], x[SINKS]},
                (void *[]){x[O], x[LSE]}, nthreads);
     run_kernel(p, &kern_kernel_attention_grad,
                (const void *[]){x[Q], x[K], x[V], x[O], x[LSE], x[DO]},
@@ -211,7 +220,7 @@ static bool agrees(struct problem *p)
     static const char *const name[] = {"q", "k", "v", "o", "lse", "do", "dq", "dk", "dv"};
     bool all = true;
 
-    for (int i = O; i < NARRAYS; i++) {
+    for (int i = O; i < SINKS; i++) {
         double error = error_of(p, i), most = tolerance(dtype_of(p, i));
 
         if (!(error <= most)) {
@@ -227,31 +236,31 @@ static const struct {
     struct kern_attention a; /* dtype and scale are filled in below */
     int64_t query0, head0, kv_head0;
 } cases[] = {
-    {"one query, one key", {0, 1, 1, 1, 1, 1, 1, 1, 1, 0, false, .blocks = 1}, 0, 0, 0},
-    {"one query", {0, 2, 1, 200, 2, 2, 16, 16, 1, 0, false, .blocks = 1}, 0, 0, 0},
-    {"one query, the last", {0, 1, 1, 70, 2, 1, 8, 8, 2, 0, true, .blocks = 1}, 69, 0, 0},
-    {"one query in the middle", {0, 1, 1, 200, 1, 1, 5, 5, 1, 0, true, .blocks = 1}, 65, 0, 0},
-    {"head of one element", {0, 2, 67, 66, 2, 2, 1, 1, 1, 0, true, .blocks = 1}, 0, 0, 0},
-    {"whole tiles", {0, 1, 128, 128, 2, 2, 64, 64, 1, 0, false, .blocks = 1}, 0, 0, 0},
-    {"whole tiles, causal", {0, 1, 128, 128, 2, 2, 32, 32, 1, 0, true, .blocks = 1}, 0, 0, 0},
-    {"odd sizes", {0, 2, 77, 131, 3, 3, 37, 37, 1, 0, false, .blocks = 1}, 0, 0, 0},
-    {"odd sizes, causal", {0, 2, 131, 131, 3, 3, 41, 41, 1, 0, true, .blocks = 1}, 0, 0, 0},
-    {"long heads", {0, 1, 66, 67, 1, 1, 130, 130, 1, 0, true, .blocks = 1}, 0, 0, 0},
+    {"one query, one key", {0, 1, 1, 1, 1, 1, 1, 1, 1, 0, .causal = false, .blocks = 1}, 0, 0, 0},
+    {"one query", {0, 2, 1, 200, 2, 2, 16, 16, 1, 0, .causal = false, .blocks = 1}, 0, 0, 0},
+    {"one query, the last", {0, 1, 1, 70, 2, 1, 8, 8, 2, 0, .causal = true, .blocks = 1}, 69, 0, 0},
+    {"one query in the middle", {0, 1, 1, 200, 1, 1, 5, 5, 1, 0, .causal = true, .blocks = 1}, 65, 0, 0},
+    {"head of one element", {0, 2, 67, 66, 2, 2, 1, 1, 1, 0, .causal = true, .blocks = 1}, 0, 0, 0},
+    {"whole tiles", {0, 1, 128, 128, 2, 2, 64, 64, 1, 0, .causal = false, .blocks = 1}, 0, 0, 0},
+    {"whole tiles, causal", {0, 1, 128, 128, 2, 2, 32, 32, 1, 0, .causal = true, .blocks = 1}, 0, 0, 0},
+    {"odd sizes", {0, 2, 77, 131, 3, 3, 37, 37, 1, 0, .causal = false, .blocks = 1}, 0, 0, 0},
+    {"odd sizes, causal", {0, 2, 131, 131, 3, 3, 41, 41, 1, 0, .causal = true, .blocks = 1}, 0, 0, 0},
+    {"long heads", {0, 1, 66, 67, 1, 1, 130, 130, 1, 0, .causal = true, .blocks = 1}, 0, 0, 0},
     {"second half of the queries",
-     {0, 1, 65, 130, 2, 2, 16, 16, 1, 0, true, .blocks = 1},
+     {0, 1, 65, 130, 2, 2, 16, 16, 1, 0, .causal = true, .blocks = 1},
      65,
      0,
      0},
-    {"queries off the tiles", {0, 1, 100, 170, 1, 1, 16, 16, 1, 0, true, .blocks = 1}, 33, 0, 0},
-    {"queries past the keys", {0, 1, 70, 20, 1, 1, 16, 16, 1, 0, true, .blocks = 1}, 0, 0, 0},
-    {"grouped heads", {0, 2, 40, 40, 6, 2, 16, 16, 3, 0, true, .blocks = 1}, 0, 0, 0},
+    {"queries off the tiles", {0, 1, 100, 170, 1, 1, 16, 16, 1, 0, .causal = true, .blocks = 1}, 33, 0, 0},
+    {"queries past the keys", {0, 1, 70, 20, 1, 1, 16, 16, 1, 0, .causal = true, .blocks = 1}, 0, 0, 0},
+    {"grouped heads", {0, 2, 40, 40, 6, 2, 16, 16, 3, 0, .causal = true, .blocks = 1}, 0, 0, 0},
     {"grouped heads, in the middle",
-     {0, 1, 40, 80, 4, 2, 16, 16, 4, 0, true, .blocks = 1},
+     {0, 1, 40, 80, 4, 2, 16, 16, 4, 0, .causal = true, .blocks = 1},
      40,
      6,
      1},
-    {"one key head of more", {0, 1, 65, 65, 2, 1, 16, 16, 4, 0, false, .blocks = 1}, 0, 10, 2},
-    {"more key heads than used", {0, 1, 30, 30, 2, 3, 16, 16, 2, 0, false, .blocks = 1}, 0, 4, 1},
+    {"one key head of more", {0, 1, 65, 65, 2, 1, 16, 16, 4, 0, .causal = false, .blocks = 1}, 0, 10, 2},
+    {"more key heads than used", {0, 1, 30, 30, 2, 3, 16, 16, 2, 0, .causal = false, .blocks = 1}, 0, 4, 1},
 };
 
 static void test_plain(void)
@@ -270,13 +279,18 @@ static void test_plain(void)
             run_plain(&p);
             run_both(&p, 1 + (int)i % TEST_THREADS);
             ok(agrees(&p), "%s: %s", shd_dtype_name(dtype), cases[i].what);
+            p.desc.attention.cap = 0.1;
+            p.desc.attention.sinks = true;
+            run_plain(&p);
+            run_both(&p, 1 + (int)i % TEST_THREADS);
+            ok(agrees(&p), "%s: %s, capped, with sinks", shd_dtype_name(dtype), cases[i].what);
             problem_fini(&p);
         }
     }
 }
 
 static const struct kern_attention middle = {SHD_F32, 2,  150, 150, 4,    2,
-                                             24,      24, 2,   0.2, true, .blocks = 1};
+                                             24,      24, 2,   0.2, .causal = true, .blocks = 1};
 
 static void test_bits(void)
 {
@@ -351,7 +365,7 @@ static void test_isa(void)
 
 static void test_extremes(void)
 {
-    struct kern_attention a = {SHD_F32, 1, 3, 2, 1, 1, 1, 1, 1, 1, false, .blocks = 1};
+    struct kern_attention a = {SHD_F32, 1, 3, 2, 1, 1, 1, 1, 1, 1, .causal = false, .blocks = 1};
     float q[3] = {1e4f, -1e4f, 1}, k[2] = {1, -1}, v[2] = {3, 5}, o[3], lse[3];
     struct problem p = {.desc.attention = a};
 
@@ -367,7 +381,7 @@ static void test_extremes(void)
 
 static void test_empty(void)
 {
-    struct kern_attention a = {SHD_F32, 1, 2, 0, 1, 1, 1, 1, 1, 1, false, .blocks = 1};
+    struct kern_attention a = {SHD_F32, 1, 2, 0, 1, 1, 1, 1, 1, 1, .causal = false, .blocks = 1};
     float q[2] = {1, 2}, o[2] = {7, 7}, lse[2] = {7, 7}, grad[2] = {1, 1}, dq[2] = {7, 7};
     struct problem p = {.desc.attention = a};
 
@@ -387,7 +401,7 @@ static void test_counts(void)
 {
     const struct kern_kernel *forward = &kern_kernel_attention;
     const struct kern_kernel *backward = &kern_kernel_attention_grad;
-    union kern_desc d = {.attention = {SHD_BF16, 2, 3, 5, 4, 2, 8, 8, 2, 1, true, .blocks = 1}};
+    union kern_desc d = {.attention = {SHD_BF16, 2, 3, 5, 4, 2, 8, 8, 2, 1, .causal = true, .blocks = 1}};
     const int64_t none[KERN_ATTENTION_NOFFSETS] = {0}, last[KERN_ATTENTION_NOFFSETS] = {2};
     uint64_t small, grad_small;
 
@@ -444,7 +458,7 @@ static void test_balance(void)
 {
     const struct kern_kernel *kernels[] = {&kern_kernel_attention, &kern_kernel_attention_grad};
     union kern_desc d = {
-        .attention = {SHD_BF16, 1, 1024, 8192, 4, 4, 64, 64, 1, 1, true, .blocks = 1}};
+        .attention = {SHD_BF16, 1, 1024, 8192, 4, 4, 64, 64, 1, 1, .causal = true, .blocks = 1}};
 
     for (int k = 0; k < 2; k++) {
         double sum = 0, most = 0, balance;

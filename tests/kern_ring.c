@@ -108,6 +108,8 @@ static bool sees(const struct problem *p, int64_t b, int64_t s, int64_t t)
 
     if (p->sight.window > 0)
         seen = seen && from - to < p->sight.window;
+    if (p->sight.chunk > 0)
+        seen = seen && from / p->sight.chunk == to / p->sight.chunk;
     if (p->sight.rows > 0) {
         int64_t row = b % p->sight.rows * tokens(p);
 
@@ -410,26 +412,30 @@ static const struct {
     struct kern_order order;
     int64_t blocks, devices, batches, window, documents; /* documents: the longest one */
     bool causal;
+    int64_t chunk;
 } cases[] = {
-    {"one device, causal", {KERN_CONTIGUOUS, 1, 200}, 1, 1, 1, 0, 0, true},
-    {"gathered keys, zigzag", {KERN_ZIGZAG, 2, 300}, 1, 2, 1, 0, 0, true},
-    {"gathered keys, striped", {KERN_STRIPED, 3, 300}, 1, 3, 2, 0, 0, true},
-    {"a ring of two", {KERN_CONTIGUOUS, 2, 290}, 2, 2, 1, 0, 0, true},
-    {"a ring of four, zigzag", {KERN_ZIGZAG, 4, 328}, 4, 4, 1, 0, 0, true},
-    {"a ring of four, striped", {KERN_STRIPED, 4, 328}, 4, 4, 1, 0, 0, true},
-    {"a ring of four on one device", {KERN_ZIGZAG, 4, 328}, 4, 1, 1, 0, 0, true},
-    {"a ring of six on two, striped", {KERN_STRIPED, 6, 396}, 6, 2, 2, 0, 0, true},
-    {"a ring dealt otherwise than cut", {KERN_ZIGZAG, 3, 480}, 4, 4, 1, 0, 0, true},
-    {"a ring that sees all", {KERN_CONTIGUOUS, 3, 300}, 3, 3, 1, 0, 0, false},
-    {"a window in zigzag", {KERN_ZIGZAG, 2, 400}, 2, 2, 1, 37, 0, true},
-    {"a window in stripes", {KERN_STRIPED, 5, 400}, 5, 5, 1, 90, 0, true},
-    {"a window, contiguous", {KERN_CONTIGUOUS, 2, 500}, 2, 2, 1, 64, 0, true},
-    {"documents", {KERN_CONTIGUOUS, 2, 400}, 2, 2, 2, 0, 50, true},
-    {"documents in zigzag", {KERN_ZIGZAG, 4, 400}, 4, 2, 1, 0, 150, true},
-    {"documents in stripes, gathered", {KERN_STRIPED, 4, 400}, 1, 4, 2, 0, 70, true},
-    {"documents with a window", {KERN_ZIGZAG, 2, 400}, 2, 2, 1, 20, 90, true},
-    {"documents seen in both directions", {KERN_ZIGZAG, 2, 400}, 2, 2, 2, 0, 60, false},
-    {"documents of one or two tokens", {KERN_STRIPED, 2, 150}, 2, 2, 1, 0, 2, true},
+    {"one device, causal", {KERN_CONTIGUOUS, 1, 200}, 1, 1, 1, 0, 0, true, 0},
+    {"gathered keys, zigzag", {KERN_ZIGZAG, 2, 300}, 1, 2, 1, 0, 0, true, 0},
+    {"gathered keys, striped", {KERN_STRIPED, 3, 300}, 1, 3, 2, 0, 0, true, 0},
+    {"a ring of two", {KERN_CONTIGUOUS, 2, 290}, 2, 2, 1, 0, 0, true, 0},
+    {"a ring of four, zigzag", {KERN_ZIGZAG, 4, 328}, 4, 4, 1, 0, 0, true, 0},
+    {"a ring of four, striped", {KERN_STRIPED, 4, 328}, 4, 4, 1, 0, 0, true, 0},
+    {"a ring of four on one device", {KERN_ZIGZAG, 4, 328}, 4, 1, 1, 0, 0, true, 0},
+    {"a ring of six on two, striped", {KERN_STRIPED, 6, 396}, 6, 2, 2, 0, 0, true, 0},
+    {"a ring dealt otherwise than cut", {KERN_ZIGZAG, 3, 480}, 4, 4, 1, 0, 0, true, 0},
+    {"a ring that sees all", {KERN_CONTIGUOUS, 3, 300}, 3, 3, 1, 0, 0, false, 0},
+    {"a window in zigzag", {KERN_ZIGZAG, 2, 400}, 2, 2, 1, 37, 0, true, 0},
+    {"a window in stripes", {KERN_STRIPED, 5, 400}, 5, 5, 1, 90, 0, true, 0},
+    {"a window, contiguous", {KERN_CONTIGUOUS, 2, 500}, 2, 2, 1, 64, 0, true, 0},
+    {"chunks", {KERN_CONTIGUOUS, 1, 400}, 1, 1, 1, 0, 0, true, 70},
+    {"chunks in zigzag", {KERN_ZIGZAG, 2, 400}, 2, 2, 1, 0, 0, true, 70},
+    {"chunks seen in both directions", {KERN_STRIPED, 2, 400}, 1, 2, 1, 0, 0, false, 33},
+    {"documents", {KERN_CONTIGUOUS, 2, 400}, 2, 2, 2, 0, 50, true, 0},
+    {"documents in zigzag", {KERN_ZIGZAG, 4, 400}, 4, 2, 1, 0, 150, true, 0},
+    {"documents in stripes, gathered", {KERN_STRIPED, 4, 400}, 1, 4, 2, 0, 70, true, 0},
+    {"documents with a window", {KERN_ZIGZAG, 2, 400}, 2, 2, 1, 20, 90, true, 0},
+    {"documents seen in both directions", {KERN_ZIGZAG, 2, 400}, 2, 2, 2, 0, 60, false, 0},
+    {"documents of one or two tokens", {KERN_STRIPED, 2, 150}, 2, 2, 1, 0, 2, true, 0},
 };
 
 static bool run_case(struct problem *p)
@@ -455,7 +461,8 @@ static void test_cases(void)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i += step) {
             struct problem p = {.sight = {.order = cases[i].order,
                                           .causal = cases[i].causal,
-                                          .window = cases[i].window},
+                                          .window = cases[i].window,
+                                          .chunk = cases[i].chunk},
                                 .blocks = cases[i].blocks,
                                 .devices = cases[i].devices,
                                 .batches = cases[i].batches};
@@ -491,6 +498,7 @@ static void random_device(struct problem *p)
     p->blocks = random_below(3) ? cuts : 1;
     p->devices = random_below(3) ? cuts : 1;
     p->sight.window = random_below(2) ? 0 : 1 + random_below(600);
+    p->sight.chunk = random_below(3) ? 0 : 1 + random_below(600);
     p->a = (struct kern_attention){.dtype = SHD_F32,
                                    .batch = 1 + random_below(3),
                                    .heads = 1,

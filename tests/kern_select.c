@@ -62,16 +62,20 @@ static bool near(enum shd_dtype dtype, double got, double want)
 static double rope_plain(const struct kern_rope *r, const void *in, const int64_t *index,
                          int64_t at, int64_t position0)
 {
-    int64_t k = r->extent[r->pair_dim], e = index[r->pair_dim], half = k / 2;
-    int64_t pair = r->interleaved ? e / 2 : e % half, first = r->interleaved ? pair * 2 : pair;
-    int64_t other = r->interleaved ? (e ^ 1) : (e + half) % k;
+    bool interleaved = r->rotation->interleaved;
+    int64_t half = r->rotation->npairs, k = 2 * half, e = index[r->pair_dim];
+    int64_t pair = interleaved ? e / 2 : e % half, first = interleaved ? pair * 2 : pair;
+    int64_t other = interleaved ? (e ^ 1) : (e + half) % k;
     double angle = (double)(position0 + r->position0 + index[r->position_dim]) *
-                   pow(r->theta, -2.0 * (double)pair / (double)k);
-    double x = get_elem(r->dtype, in, at);
-    double y = get_elem(r->dtype, in, at + (other - e) * r->stride[r->pair_dim]);
+                   r->rotation->frequencies[pair % half];
+    double x = get_elem(r->dtype, in, at), y;
     double s = r->inverse ? -sin(angle) : sin(angle);
 
-    return e == first ? x * cos(angle) - y * s : x * cos(angle) + y * s;
+    if (e >= k)
+        return x;
+    y = get_elem(r->dtype, in, at + (other - e) * r->stride[r->pair_dim]);
+    return r->rotation->factor *
+           (e == first ? x * cos(angle) - y * s : x * cos(angle) + y * s);
 }
 
 static bool rope_agrees(const struct kern_rope *r, const void *in, const void *out,
@@ -94,25 +98,32 @@ static bool rope_agrees(const struct kern_rope *r, const void *in, const void *o
     return true;
 }
 
-static void check_rope(enum shd_dtype dtype, bool interleaved, bool inverse)
+/* Rotate, and back with the inverse of the factor. */
+static void check_rope(enum shd_dtype dtype, bool interleaved, bool inverse, bool some)
 {
-    union kern_desc d = {
-        .rope = {dtype, 4, {2, 37, 3, 10}, {0}, 1, 3, 7, 10000, interleaved, inverse, false}};
+    double frequencies[72];
+    struct kern_rotation turn = {1 + (int64_t)random_below(70), interleaved, some ? 1.5 : 1, 0,
+                                 frequencies};
+    union kern_desc d = {.rope = {dtype, 4, {2, 37, 3, 0}, {0}, 1, 3, 7, &turn, inverse, false}};
     union kern_desc back = d;
     int64_t offset = 100, span;
     void *in, *out;
     bool same = true;
 
-    d.rope.extent[3] = 2 * (1 + (int64_t)random_below(70));
+    for (int64_t i = 0; i < turn.npairs; i++)
+        frequencies[i] = pow(10000, -(double)i / (double)turn.npairs);
+    d.rope.extent[3] = 2 * turn.npairs + (some ? (int64_t)random_below(9) : 0);
     span = random_strides(4, d.rope.extent, 15, d.rope.stride);
     in = random_fractions(dtype, span);
     out = malloc((size_t)span * 8);
     memcpy(out, in, (size_t)span * shd_dtype_size(dtype));
     run(&kern_kernel_rope, &d, in, NULL, out, &offset);
-    ok(rope_agrees(&d.rope, in, out, offset), "%s: rope%s%s", shd_dtype_name(dtype),
-       interleaved ? ", interleaved" : "", inverse ? ", inverse" : "");
+    ok(rope_agrees(&d.rope, in, out, offset), "%s: rope%s%s%s", shd_dtype_name(dtype),
+       interleaved ? ", interleaved" : "", inverse ? ", inverse" : "",
+       some ? ", of some elements" : "");
     back = d;
     back.rope.inverse = !inverse;
+    turn.factor = 1 / turn.factor;
     run(&kern_kernel_rope, &back, out, NULL, out, &offset);
     for (int64_t i = 0; i < span && same; i++)
         same = near(dtype, get_elem(dtype, in, i), get_elem(dtype, out, i));
@@ -125,8 +136,8 @@ static void test_rope(void)
 {
     FLOATS(dtype)
     {
-        for (int i = 0; i < 4; i++)
-            check_rope(dtype, i & 1, i & 2);
+        for (int i = 0; i < 8; i++)
+            check_rope(dtype, i & 1, i & 2, i & 4);
     }
 }
 
@@ -373,12 +384,15 @@ static void test_window(void)
 
 #define BIG INT64_MAX
 
+static const struct kern_rotation four = {.npairs = 4, .factor = 1}, many = {.npairs = BIG / 2};
+
 static const struct {
     const struct kern_kernel *kernel;
     union kern_desc d;
     uint64_t flops, bytes;
 } counts[] = {
-    {&kern_kernel_rope, {.rope = {SHD_F32, 2, {3, 8}, {8, 1}, 0, 1, 0, 10, 0, 0, 0}}, 72, 192},
+    {&kern_kernel_rope, {.rope = {SHD_F32, 2, {3, 8}, {8, 1}, 0, 1, 0, &four, 0, 0}}, 72, 192},
+    {&kern_kernel_rope, {.rope = {SHD_F32, 2, {3, 9}, {9, 1}, 0, 1, 0, &four, 0, 0}}, 72, 216},
     {&kern_kernel_causal, {.causal = {SHD_F16, 2, {3, 8}, {8, 1}, 0, 1, 0, 0}}, 0, 2 * (6 + 24)},
     {&kern_kernel_padding, {.causal = {SHD_F16, 2, {3, 8}, {8, 1}, 2, 1, 5, 0}}, 0, 2 * (15 + 24)},
     {&kern_kernel_embed, {.embed = {SHD_BF16, 7, 5, 3}}, 0, 2 * 30 + 20},
@@ -389,7 +403,7 @@ static const struct {
     {&kern_kernel_repeat_sum, {.repeat = {SHD_F32, 2, 6, 3, 5, 2}}, 60, 240 + 120},
     {&kern_kernel_window, {.window = {SHD_I32, 1, 2, 3, 9, {4}, {0}, {2}, {4}}}, 0, 4 * 78},
     {&kern_kernel_rope,
-     {.rope = {SHD_F32, 2, {BIG, BIG}, {8, 1}, 0, 1, 0, 10, 0, 0, 0}},
+     {.rope = {SHD_F32, 2, {BIG, BIG}, {8, 1}, 0, 1, 0, &many, 0, 0}},
      UINT64_MAX,
      UINT64_MAX},
     {&kern_kernel_embed_grad, {.embed = {SHD_BF16, BIG, BIG, BIG}}, UINT64_MAX, UINT64_MAX},

@@ -102,6 +102,9 @@ static void test_spans(void)
     ok(sees(&sight, 0, 5, 0, 5), "causal: none later");
     sight.window = 3;
     ok(sees(&sight, 0, 5, 3, 5) && sees(&sight, 0, 1, 0, 1), "a window of three");
+    sight.chunk = 4;
+    ok(sees(&sight, 0, 5, 4, 5) && sees(&sight, 0, 7, 5, 7), "a chunk begins inside the window");
+    sight.chunk = 0;
     sight.rows = 2;
     sight.first = first;
     sight.last = last;
@@ -111,6 +114,8 @@ static void test_spans(void)
     sight.causal = false;
     sight.window = 0;
     ok(sees(&sight, 2, 1, 0, 2) && sees(&sight, 2, 3, 3, 7), "all of a document");
+    sight.chunk = 3;
+    ok(sees(&sight, 2, 1, 0, 2) && sees(&sight, 2, 3, 3, 5), "a chunk of a document");
 }
 
 /* ---- counts that are kept ---- */
@@ -172,7 +177,7 @@ static bool fills(const struct kern_source *source, uint32_t rank, const int64_t
 
 static void test_arrays(void)
 {
-    const struct kern_sight sight = {zigzag, true, 0, 2, first, last, NULL};
+    const struct kern_sight sight = {zigzag, true, 0, 0, 2, first, last, NULL};
     struct kern_source spans = {.sight = &sight, .sight_array = KERN_SPANS};
     struct kern_source positions = {.sight = &sight, .sight_array = KERN_POSITIONS};
     const int64_t whole[3] = {2, 8, 2}, from[3] = {0, 4, 0}, count[3] = {2, 2, 2};

@@ -244,7 +244,7 @@ static struct graph *make_difference(bool causal, bool unscaled, double spread)
         int64_t size;
     } sizes[] = {{"batch", 2}, {"seq", 6}, {"keys", 6}, {"embed", 8},
                  {"heads", 4}, {"kv_heads", 2}, {"head_dim", 4}};
-    struct attention_opts opts = {.causal = causal, .unscaled = unscaled};
+    struct attention_opts opts = {.causal = causal, .scale = unscaled};
     struct graph *g = graph_create();
     struct attention_weights w = {.biased = false};
     uint32_t x, fused, made;

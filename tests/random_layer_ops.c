@@ -113,6 +113,18 @@ static uint32_t any_dim(struct random_program *p, const struct graph_node *n)
 
 /* ---- ops ---- */
 
+/* A cap and sinks, some of the time. */
+static void add_scores(struct random_program *p, struct graph_attention *opts)
+{
+    static const uint32_t of_sinks = HEADS;
+
+    opts->cap = random_chance(&p->random, 30) ? 0.4 : 0;
+    if (random_chance(&p->random, 30))
+        opts->sinks = fit(p, &of_sinks, 1);
+    random_layers.capped += opts->cap > 0;
+    random_layers.sunk += opts->sinks != GRAPH_NONE;
+}
+
 static void add_attention(struct random_program *p)
 {
     uint32_t keys = random_chance(&p->random, 50) ? SEQ : KEYS;
@@ -120,9 +132,10 @@ static void add_attention(struct random_program *p)
     const uint32_t of_q[4] = {BATCH, SEQ, HEADS, HEAD_DIM};
     const uint32_t of_k[4] = {BATCH, keys, heads, HEAD_DIM};
     bool causal = random_chance(&p->random, 50);
-    const struct graph_attention opts = {GRAPH_ATTENTION_INIT, .scale = 0.5, .causal = causal};
+    struct graph_attention opts = {GRAPH_ATTENTION_INIT, .scale = 0.5, .causal = causal};
     uint32_t q = fit(p, of_q, 4), k = fit(p, of_k, 4), v = fit(p, of_k, 4), o;
 
+    add_scores(p, &opts);
     o = graph_attention(p->graph, random_name(p, "attention"), q, k, v, &opts);
     random_keep(p, o, p->bounds[v]);
     random_layers.attention++;
@@ -165,6 +178,8 @@ static const struct kern_sight *random_sight(struct random_program *p)
     sight.order = (struct kern_order){kind, parts, n};
     if (random_chance(&p->random, 30))
         sight.window = 1 + random_below(&p->random, (uint32_t)n);
+    if (random_chance(&p->random, 30))
+        sight.chunk = 1 + random_below(&p->random, (uint32_t)n);
     if (random_chance(&p->random, 50))
         add_documents(p, &sight, first, last);
     return graph_sight(p->graph, &sight);
@@ -217,6 +232,8 @@ static void add_sighted_attention(struct random_program *p)
         opts.positions = sight_array(p, sight, KERN_POSITIONS, keys, opts.shift * n / opts.blocks);
         opts.before = before;
         opts.more = step + 1 < steps;
+        if (!opts.more && random_chance(&p->random, 50))
+            add_scores(p, &opts);
         o = graph_attention(p->graph, random_name(p, "attention"), q, k, v, &opts);
         bound = p->bounds[v] > bound ? p->bounds[v] : bound;
         if (opts.more)
@@ -235,6 +252,7 @@ static void add_rope(struct random_program *p)
     const uint32_t of_q[4] = {BATCH, SEQ, HEADS, HEAD_DIM};
     uint32_t x = random_chance(&p->random, 50) ? fit(p, of_q, 4) : pick_rank(p, 2);
     uint32_t position, pair;
+    struct kern_rotation *rotation;
     struct graph_node n;
     double bound;
 
@@ -246,9 +264,15 @@ static void add_rope(struct random_program *p)
     pair = any_dim(p, &n);
     if (position == pair || p->graph->dims[pair].size % 2)
         return;
+    rotation = graph_rotation(p->graph, x, pair, 100, random_chance(&p->random, 50));
+    if (rotation && random_chance(&p->random, 30)) {
+        rotation->npairs = 1 + random_below(&p->random, (uint32_t)rotation->npairs);
+        rotation->factor = 1.25;
+        rotation->theta = 0;
+    }
     x = graph_rope(p->graph, random_name(p, "rope"), x, position, pair,
-                   random_below(&p->random, 5), 100, random_chance(&p->random, 50));
-    random_keep(p, x, 1.5 * bound);
+                   random_below(&p->random, 5), rotation);
+    random_keep(p, x, 2 * bound);
 }
 
 /* eps is large, because a norm of nearly equal elements would amplify their rounding errors. */

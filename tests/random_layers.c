@@ -27,6 +27,7 @@ static void test_seen(void)
     ok(random_layers.causal > 0 && random_layers.causal < random_layers.attention && random_layers.grouped > 0,
        "occurred: causal attentions and others, with fewer key heads and as many");
     ok(random_layers.blocks > 0, "occurred: blocks");
+    ok(random_layers.capped > 0 && random_layers.sunk > 0, "attentions with caps and sinks occur");
     ok(random_layers.sighted > 0 && random_layers.in_blocks > 0 && random_layers.goes_on > 0,
        "occurred: attentions by positions, in blocks, going on");
     ok(random_seen.split > 0, "occurred: axes split in parts for key heads");

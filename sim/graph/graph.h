@@ -25,11 +25,12 @@
 #include "graph/names.h"
 #include "kern/coded.h"
 #include "kern/kern.h"
+#include "kern/rotation.h"
 #include "kern/routing.h"
 
 #define GRAPH_NONE UINT32_MAX
 #define GRAPH_RANK_MAX 8   /* dimensions of an array; attention has four */
-#define GRAPH_INPUTS_MAX 8 /* operands; the gradient of attention has 8 */
+#define GRAPH_INPUTS_MAX 8 /* operands; attention and its gradient have 8 */
 #define GRAPH_EXTRAS_MAX 2 /* further results; the gradient of attention has 2 */
 
 /* The ops.  GRAPH_INPUT and GRAPH_PARAM are leaves, and come first. */
@@ -96,6 +97,8 @@ union graph_attr {
     struct {
         double scale;
         bool causal;
+        double cap;                     /* of the scores; 0: none */
+        bool sinks;                     /* the last operand is a score more of each head */
         bool goes_on, more;             /* o and lse of earlier keys are operands; o is an
                                            operand of a later part */
         uint32_t blocks;                /* at least 1 */
@@ -105,8 +108,8 @@ union graph_attr {
     struct {
         uint32_t position_dim, pair_dim;
         int64_t position0; /* of the first element */
-        double theta;
-        bool interleaved, inverse;
+        const struct kern_rotation *rotation;
+        bool inverse;
     } rope;
     struct {
         uint32_t query_dim, key_dim; /* GRAPH_NONE for queries: the mask hides padding */
@@ -282,6 +285,7 @@ void graph_stop_gradient(struct graph *graph, uint32_t node);
 
 struct graph_attention {
     double scale; /* of the scores */
+    double cap;   /* scores are cap * tanh(score / cap); 0: as they are */
     bool causal;  /* query s sees the keys t <= s in order of storage; blocks must be 1 */
     /* Data-defined mask in place of `causal`, all three or none (GRAPH_NONE, NULL): spans[batch,
      * seq, span] of the queries (without batch if there are no documents) and positions[keys] of
@@ -298,15 +302,18 @@ struct graph_attention {
     uint32_t before; /* an attention of the same q to other keys, with `more` set, whose o and
                         lse this one continues; or GRAPH_NONE */
     bool more;       /* a later attention continues this one: o has the type of lse */
+    uint32_t sinks;  /* [heads]: one more score of each query, of a key without a value; not with
+                        `more`; or GRAPH_NONE */
 };
 
-#define GRAPH_ATTENTION_INIT \
-    .spans = GRAPH_NONE, .positions = GRAPH_NONE, .before = GRAPH_NONE /* all else 0 */
+#define GRAPH_ATTENTION_INIT                                              \
+    .spans = GRAPH_NONE, .positions = GRAPH_NONE, .before = GRAPH_NONE, \
+    .sinks = GRAPH_NONE /* all else 0 */
 
 /* Attention of q[batch, seq, heads, head_dim] to k[batch, keys, kv_heads, head_dim] and v[batch,
  * keys, kv_heads, value_dim]: names of dimensions may differ, their order may not; heads must be a
  * multiple of kv_heads.  Returns o[batch, seq, heads, value_dim]; its extra is lse[batch, seq,
- * heads], float32 for 16-bit types.  For a query that sees no key, o is 0 and lse -infinity. */
+ * heads], float32 for 16-bit types, of all scores and the sink.  For a query that sees no key, o is 0 and lse -infinity. */
 uint32_t graph_attention(struct graph *graph, const char *name, uint32_t q, uint32_t k, uint32_t v,
                          const struct graph_attention *opts);
 
@@ -317,15 +324,21 @@ uint32_t graph_attention_grad(struct graph *graph, const char *const names[3],
                               const uint32_t qkv[3], uint32_t o, uint32_t lse, uint32_t grad,
                               const struct graph_attention *opts);
 
-/* Rotate pairs along `pair_dim` (an even extent) by position along `position_dim`, which starts at
- * `position0`. */
+/* A rotation of all pairs of x along `pair_dim` (an even extent), with the frequencies of `theta`
+ * and a factor of 1; all of it may be changed before it is used.  Lives as long as the graph; NULL,
+ * with an error in the graph, if it cannot be. */
+struct kern_rotation *graph_rotation(struct graph *graph, uint32_t x, uint32_t pair_dim,
+                                     double theta, bool interleaved);
+
+/* Rotate pairs along `pair_dim` by position along `position_dim`, which starts at `position0`. The
+ * rotation lives as long as the graph. */
 uint32_t graph_rope(struct graph *graph, const char *name, uint32_t x, uint32_t position_dim,
-                    uint32_t pair_dim, int64_t position0, double theta, bool interleaved);
+                    uint32_t pair_dim, int64_t position0, const struct kern_rotation *rotation);
 
 /* The same, with element i along the dimension of positions[seq] (int32) at position
  * positions[i]. */
 uint32_t graph_rope_at(struct graph *graph, const char *name, uint32_t x, uint32_t positions,
-                       uint32_t pair_dim, double theta, bool interleaved);
+                       uint32_t pair_dim, const struct kern_rotation *rotation);
 
 /* x where key <= query, else `masked`. */
 uint32_t graph_causal_mask(struct graph *graph, const char *name, uint32_t x, uint32_t query_dim,

@@ -26,6 +26,7 @@
 #define MULTIPLY kern_multiply_f32
 #define EXP kern_exp32
 #define LOG kern_log32
+#define TANH kern_tanh32
 #define LARGER(x, y) kern_select32((x) > (y), x, y)
 #define LOWEST (-FLT_MAX)
 #include "kern/attention_forward.inc"
@@ -37,6 +38,7 @@
 #define MULTIPLY kern_multiply_f64
 #define EXP exp
 #define LOG log
+#define TANH tanh
 #define LARGER(x, y) ((x) > (y) ? (x) : (y))
 #define LOWEST (-DBL_MAX)
 #include "kern/attention_forward.inc"
@@ -108,7 +110,8 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
         .o_of_sums = a->more + a->goes_on,
     };
 
-    return attention_array_bytes(a, offsets, &counts);
+    return kern_sat_add(attention_array_bytes(a, offsets, &counts),
+                        a->sinks ? kern_elements(1, &a->heads, kern_size(a->dtype)) : 0);
 }
 
 const struct kern_kernel kern_kernel_attention = {

@@ -12,6 +12,7 @@
  *                        lse       [batch][queries][heads], float32 for 16-bit types, else dtype
  *                        spans     [batch][queries][2], int32, without batch if no documents
  *                        positions [keys], int32
+ *                        sinks     [heads]
  *
  * What a query sees is all, or what is causal as the arrays lie, or with a sight (sight.h) what the
  * arrays say: the keys whose position is in the query's span.  The sight itself tells plans what
@@ -19,6 +20,10 @@
  *
  * An attention may go on from the o and lse of one to other keys (Liu et al. 2023, ring attention):
  * its results are those to all keys together.  o is of the type of lse between the two.
+ *
+ * A sink is a score of each head that all its queries have more, of a key whose value is 0: it counts
+ * in lse, by which the backward kernel has what it needs of it; its own gradient is not this
+ * kernel's.
  *
  * Queries and keys may be cut into `blocks`, of which queries see the keys in the same place only.
  *
@@ -60,6 +65,8 @@ struct kern_attention {
     int64_t batch, queries, keys, heads, kv_heads, head_dim, value_dim; /* local sizes */
     int64_t repeat; /* query heads for each key head, in the whole */
     double scale;   /* of the scores */
+    double cap;     /* scores are cap * tanh(score / cap); 0: as they are */
+    bool sinks;     /* forward: the last operand is one more score of each head */
     bool causal;    /* query s sees only keys t <= s, both counted in the whole */
     bool goes_on;   /* forward: continues from o and lse so far, two additional operands */
     bool more;      /* forward: another attention continues from the results */
@@ -67,6 +74,12 @@ struct kern_attention {
     int64_t shift;  /* with a sight: blocks by which the keys were moved on in the sequence */
     const struct kern_sight *sight; /* of the whole sequence; NULL: none; not owned */
 };
+
+/* The number of the forward kernel's operand with the sinks. */
+static inline uint32_t kern_attention_sinks(const struct kern_attention *a)
+{
+    return 3 + (a->sight ? 2 : 0) + (a->goes_on ? 2 : 0);
+}
 
 /* Type of sums, and of the statistics kept of them. */
 static inline enum shd_dtype kern_attention_sums(enum shd_dtype dtype)

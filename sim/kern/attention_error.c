@@ -81,6 +81,29 @@ static double exp_deviation(double deviation, double compute)
     return expm1(KERN_ERROR_SPREAD * deviation) / KERN_ERROR_SPREAD + EXP_ROUNDOFFS * compute;
 }
 
+/* A score times the scale, capped if the attention does so; the deviation of `product` becomes that
+ * of the score, whose slope by what is capped is at most 1. */
+struct score {
+    double value, deviation;
+    double slope, slope_off; /* by what is capped, and the deviation of that */
+};
+
+static struct score score_of(const struct kern_attention *a, double product, double deviation,
+                             double compute)
+{
+    struct score s = {a->scale * product, fabs(a->scale) * deviation, 1, 0};
+    double part;
+
+    if (!(a->cap > 0))
+        return s;
+    part = tanh(s.value / a->cap);
+    s.value = a->cap * part;
+    s.slope = 1 - part * part;
+    s.slope_off = 2 * fabs(part) * (s.deviation / a->cap + EXP_ROUNDOFFS * compute) + compute;
+    s.deviation += EXP_ROUNDOFFS * compute * fabs(s.value);
+    return s;
+}
+
 /* The keys that a local query may see: those of its block, limited by causality if there is no
  * sight. */
 struct keys {
@@ -162,6 +185,18 @@ static void add_so_far(const struct attention_error *run, struct query_sums *sum
              exp_deviation(v ? sqrt(v[row]) : 0, kern_compute_roundoff(run->e->type)));
 }
 
+/* Add the head's sink, a term without a value. */
+static void add_sink(const struct attention_error *run, struct query_sums *sums, int64_t h,
+                     const double *o, double lse)
+{
+    uint32_t operand = kern_attention_sinks(run->a);
+    double sink = ((const double *)run->e->args->in[operand])[h];
+    const double *v = run->e->variances[operand];
+
+    add_term(run, sums, o, (struct row){run->zeros, run->zeros}, exp(sink - lse),
+             exp_deviation(v ? sqrt(v[h]) : 0, kern_compute_roundoff(run->e->type)));
+}
+
 /* Compute the error of one query of one head; `room` holds two rows. */
 static void query_error(const struct attention_error *run, int64_t b, int64_t s, int64_t h,
                         double *room)
@@ -182,16 +217,20 @@ static void query_error(const struct attention_error *run, int64_t b, int64_t s,
     memset(room, 0, 2 * m * sizeof *room);
     for (int64_t t = keys.begin; t < keys.end; t++) {
         int64_t row = kv_row(a, b, t, g);
-        double deviation, score;
+        struct score score;
+        double deviation, dot;
 
         if (!sees(run, &keys, t))
             continue;
-        score = product(d, q, row_at(run, K, row * a->head_dim), compute, &deviation);
-        add_term(run, &sums, o, row_at(run, V, row * a->value_dim), exp(a->scale * score - lse),
-                 exp_deviation(fabs(a->scale) * deviation, compute));
+        dot = product(d, q, row_at(run, K, row * a->head_dim), compute, &deviation);
+        score = score_of(a, dot, deviation, compute);
+        add_term(run, &sums, o, row_at(run, V, row * a->value_dim), exp(score.value - lse),
+                 exp_deviation(score.deviation, compute));
     }
     if (a->goes_on)
         add_so_far(run, &sums, at, o, lse);
+    if (a->sinks)
+        add_sink(run, &sums, h, o, lse);
     rounding = (EXP_ROUNDOFFS + sqrt(sums.n)) * compute;
     for (size_t i = 0; i < m; i++) {
         double off = sums.off[i] + rounding * rounding * sums.squares[i];
@@ -237,23 +276,26 @@ static void pair_grad_error(const struct attention_error *run, const struct grad
                             int64_t t, struct row k, struct row v, struct key_sums *sums)
 {
     size_t d = (size_t)run->a->head_dim, m = (size_t)run->a->value_dim;
-    double compute = kern_compute_roundoff(run->e->type), scale = run->a->scale;
-    double off, dp_off, score = product(d, s->q, k, compute, &off);
-    double dp = product(m, s->grad, v, compute, &dp_off), p = exp(scale * score - s->lse);
-    double p_off = p * exp_deviation(fabs(scale) * off + s->lse_off, compute);
-    double ds = p * (dp - s->delta), own, ds_off;
+    double compute = kern_compute_roundoff(run->e->type);
+    double off, dp_off, dot = product(d, s->q, k, compute, &off);
+    struct score score = score_of(run->a, dot, off, compute);
+    double dp = product(m, s->grad, v, compute, &dp_off), p = exp(score.value - s->lse);
+    double p_off = p * exp_deviation(score.deviation + s->lse_off, compute);
+    double ds = p * (dp - s->delta) * score.slope, own, shared, ds_off;
     double *dk = sums->dk + (size_t)t * d, *dk_squares = sums->dk_squares + (size_t)t * d;
     double *dv = sums->dv + (size_t)t * m, *dv_squares = sums->dv_squares + (size_t)t * m;
 
     dp_off += compute * (fabs(dp) + fabs(s->delta));
-    own = p * dp_off + p_off * (fabs(dp - s->delta) + dp_off);
-    ds_off = own + (p + p_off) * s->delta_off;
+    own = (p * dp_off + p_off * (fabs(dp - s->delta) + dp_off)) * score.slope +
+          p * fabs(dp - s->delta) * score.slope_off;
+    shared = (p + p_off) * (score.slope + score.slope_off);
+    ds_off = own + shared * s->delta_off;
     for (size_t i = 0; i < d; i++) {
         double qq = s->q.x[i] * s->q.x[i], kk = k.x[i] * k.x[i];
 
         sums->dq[i] += own * own * (kk + k.v[i]) + ds * ds * k.v[i];
         sums->dq_squares[i] += ds * ds * kk;
-        sums->dq_shared[i] += (p + p_off) * k.x[i];
+        sums->dq_shared[i] += shared * k.x[i];
         dk[i] += ds * ds * s->q.v[i] + ds_off * ds_off * (qq + s->q.v[i]);
         dk_squares[i] += ds * ds * qq;
     }
@@ -408,7 +450,8 @@ static bool is_known(const struct kern_attention *a, const struct kern_error *e,
         if (!is_finite(e, operand, count, likes[k] == LIKE_LSE))
             return false;
     }
-    return true;
+    return backward || !a->sinks ||
+           is_finite(e, (int)kern_attention_sinks(a), (uint64_t)a->heads, false);
 }
 
 /* The shapes of results, forward and backward. */

@@ -34,6 +34,7 @@ static size_t padded_keys(const struct kern_attention *a)
 #define STORE kern_store_f32
 #define MULTIPLY kern_multiply_f32
 #define EXP kern_exp32
+#define TANH kern_tanh32
 #include "kern/attention_backward.inc"
 
 #define T double
@@ -42,6 +43,7 @@ static size_t padded_keys(const struct kern_attention *a)
 #define STORE kern_store_f64
 #define MULTIPLY kern_multiply_f64
 #define EXP exp
+#define TANH tanh
 #include "kern/attention_backward.inc"
 
 static uint64_t nitems(const struct kern_attention *a)

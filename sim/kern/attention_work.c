@@ -268,7 +268,8 @@ bool attention_skips(const union kern_desc *desc)
     const int64_t none[KERN_ATTENTION_NOFFSETS] = {0};
 
     if (a->sight)
-        return a->sight->causal || a->sight->window > 0 || a->sight->rows > 0;
+        return a->sight->causal || a->sight->window > 0 || a->sight->chunk > 0 ||
+                a->sight->rows > 0;
     return attention_pairs(a, none) != attention_dense_pairs(a);
 }
 

@@ -257,6 +257,8 @@ void kern_attention_cut(const union kern_desc *desc, int64_t wanted, struct kern
         cut_array(a, out, &out->in[next], true, a->value_dim);
         cut_array(a, out, &out->in[next + 1], true, 1);
     }
+    if (a->sinks && out->dim)
+        out->in[kern_attention_sinks(a)] = (struct kern_cut_array){1, a->repeat, 1};
     cut_array(a, out, &out->out[0], true, a->value_dim);
     cut_array(a, out, &out->out[1], true, 1);
 }

@@ -115,8 +115,8 @@ extern const struct kern_kernel kern_kernel_map;
 extern const struct kern_kernel kern_kernel_reduce;
 extern const struct kern_kernel kern_kernel_attention;      /* in: q, k, v; with a sight also
                                                                spans and positions; when
-                                                               continuing also o and lse; out: o,
-                                                               lse */
+                                                               continuing also o and lse; with
+                                                               sinks also these; out: o, lse */
 extern const struct kern_kernel kern_kernel_attention_grad; /* in: q, k, v, o, lse, do; with a
                                                                sight also spans and positions;
                                                                out: dq, dk, dv */

@@ -18,12 +18,14 @@
 
 #include <shd/dtype.h>
 
+#include "kern/rotation.h"
+
 #define KERN_SELECT_DIMS_MAX 8 /* dimensions of an array of a program */
 
-/* Rotate pairs along `pair_dim` by the angle (offset + position0 + position) * theta^(-2i/K), K its
- * extent: pair i is elements (i, i + K/2), or (2i, 2i+1) if interleaved; (a, b) -> (a cos - b sin,
- * b cos + a sin).  `inverse` rotates back.  offsets[0]: first position.  in and out have equal
- * strides. */
+/* Rotate pairs along `pair_dim` by the position (offset + position0 + index) times the pair's
+ * frequency: (a, b) -> factor * (a cos - b sin, b cos + a sin); the elements behind the pairs are
+ * copied.  `inverse` rotates back, with the same factor.  offsets[0]: first position.  in and out
+ * have equal strides. */
 struct kern_rope {
     enum shd_dtype dtype;
     uint32_t ndims;
@@ -31,8 +33,8 @@ struct kern_rope {
     int64_t stride[KERN_SELECT_DIMS_MAX];
     uint32_t position_dim, pair_dim;
     int64_t position0;
-    double theta;
-    bool interleaved, inverse;
+    const struct kern_rotation *rotation; /* of the whole dimension; not owned */
+    bool inverse;
     bool given; /* positions are in[1], int32[extent of position_dim]; there are no offsets */
 };
 

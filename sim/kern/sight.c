@@ -60,6 +60,12 @@ struct kern_span kern_sight_span(const struct kern_sight *sight, int64_t row, in
     }
     if (sight->window > 0 && position - sight->window >= span.first)
         span.first = position - sight->window + 1;
+    if (sight->chunk > 0) {
+        int64_t first = position - position % sight->chunk, last = first + sight->chunk - 1;
+
+        span.first = first > span.first ? first : span.first;
+        span.last = last < span.last ? last : span.last;
+    }
     if (sight->causal)
         span.last = position;
     return span;

@@ -3,7 +3,7 @@
  * A token has a place in memory (its index) and a position in its sequence; an order is the
  * permutation between them.  A query at position p sees the keys with positions in one interval,
  * from `first` to `last` inclusive: causal attention sees [0, p], packed documents from the start
- * of p's document, a sliding window of W from p - W + 1.
+ * of p's document, a sliding window of W from p - W + 1, chunks of C from p - p % C.
  *
  * Data and plan use the same description: it fills the arrays of positions and spans that a kernel
  * reads (struct kern_source), and a plan's flops are computed from it.
@@ -59,6 +59,8 @@ struct kern_sight {
     struct kern_order order;
     bool causal;
     int64_t window; /* number of latest positions that a query sees, including its own; 0: all */
+    int64_t chunk;  /* positions that see each other only: those of a query are the same multiple of
+                       so many; 0: all */
     int64_t rows;   /* rows with documents of their own (row b of the batch has those of b modulo
                        rows); 0: no documents */
     const int32_t *first, *last; /* [rows][extent], by position: begin and end of the position's

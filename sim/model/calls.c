@@ -286,6 +286,7 @@ static uint32_t build_norm(struct lines *l, const struct expr *call, const struc
 static uint32_t build_rope(struct lines *l, const struct expr *call, const struct expr_dims *target)
 {
     uint32_t args[3]; /* x, position, pair */
+    const struct kern_rotation *rotation;
     bool interleaved = false;
     double theta = 10000;
 
@@ -295,8 +296,11 @@ static uint32_t build_rope(struct lines *l, const struct expr *call, const struc
     if (!(theta > 1))
         return lines_error(l, find_key(call, "theta")->at, "theta of %g; expected more than 1",
                            theta);
-    return graph_rope(l->graph, lines_node_name(l, "rope"), args[0], args[1], args[2], 0, theta,
-                      interleaved);
+    rotation = graph_rotation(l->graph, args[0], args[2], theta, interleaved);
+    if (!rotation)
+        return GRAPH_NONE;
+    return graph_rope(l->graph, lines_node_name(l, "rope"), args[0], args[1], args[2], 0,
+                      rotation);
 }
 
 static uint32_t build_attention(struct lines *l, const struct expr *call,

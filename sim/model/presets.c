@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "graph/layers/xent.h"
-#include "model/token_order.h"
+#include "model/layer_attention.h"
 #include "model/model.h"
 #include "model/mtp.h"
 #include "model/routed.h"
@@ -18,30 +18,23 @@ struct preset {
     const struct scenario *scenario;
     struct weights_dims dims;
     struct routed experts;
-    const struct attention_sight *sight; /* NULL: plain attention */
+    struct layer_attention attention; /* except of kind mlp */
 };
 
 static struct preset preset_of(struct graph *graph, const struct scenario *scenario)
 {
-    struct preset p = {graph, scenario, weights_dims(graph, scenario), {.ids = GRAPH_NONE}, NULL};
+    struct preset p = {graph, scenario, weights_dims(graph, scenario), {.ids = GRAPH_NONE},
+                       {.scenario = scenario}};
 
     routed_init(&p.experts, graph, scenario, &p.dims);
     return p;
-}
-
-static struct attention_opts attention_of(const struct preset *p)
-{
-    struct attention_opts opts = weights_attention_opts(p->scenario);
-
-    opts.sight = p->sight;
-    return opts;
 }
 
 /* Add the block `name`, as that of layer i is. */
 static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_t x)
 {
     const struct scenario *s = p->scenario;
-    const struct attention_opts attention = attention_of(p);
+    const struct attention_opts attention = layer_attention_opts(&p->attention, i);
     bool sparse = routed_in_layer(s, i);
     const struct block_opts opts = {.attention = &attention,
                                     .activation = weights_activation(s),
@@ -65,7 +58,7 @@ static uint32_t add_block(struct preset *p, int64_t i, const char *name, uint32_
 static uint32_t add_layer(struct preset *p, int64_t i, uint32_t x)
 {
     const struct scenario *s = p->scenario;
-    const struct attention_opts attention = attention_of(p);
+    const struct attention_opts attention = layer_attention_opts(&p->attention, i);
     const char *name = graph_text(p->graph, "layers/%lld", (long long)i);
 
     if (s->model.kind == SCENARIO_MLP) {
@@ -98,21 +91,22 @@ static void build_layers(struct graph *graph, const struct scenario *scenario, s
     x = graph_input(graph, "x", scenario->model.dtype, dims, 3,
                     model_source(scenario->seed, "x", 2));
     if (scenario->model.kind != SCENARIO_MLP)
-        p.sight = context_add(graph, scenario, p.dims.batch, p.dims.seq);
+        layer_attention_init(&p.attention, graph, scenario, p.dims.batch, p.dims.seq);
     graph_output(graph, GRAPH_OUTPUT, "out", add_layers(&p, x), GRAPH_NONE);
 }
 
 /* Add a learned vector for each position, equal in all sequences. */
 static uint32_t add_positions(const struct preset *p, uint32_t x)
 {
+    const struct attention_sight *sight = layer_attention_opts(&p->attention, 0).sight;
     struct graph *g = p->graph;
     uint32_t table;
 
     if (p->dims.positions == GRAPH_NONE)
         return x;
     table = weights_table(g, p->scenario, "embed/positions", p->dims.positions, p->dims.embed);
-    if (p->sight)
-        table = graph_embed(g, "embed/places", table, p->sight->positions[0]);
+    if (sight)
+        table = graph_embed(g, "embed/places", table, sight->positions[0]);
     else
         table = graph_slice(g, "embed/places", table, p->dims.positions, p->dims.seq, 0);
     return graph_map(g, "embed/sum", KERN_ADD, x, table, 0);
@@ -214,7 +208,7 @@ static void build_transformer(struct graph *graph, const struct scenario *scenar
 
     (void)diag; /* errors stay in the graph */
     x = tokens_ahead(&p, "tokens", 0);
-    p.sight = context_add(graph, scenario, p.dims.batch, p.dims.seq);
+    layer_attention_init(&p.attention, graph, scenario, p.dims.batch, p.dims.seq);
     ends.table = weights_table(graph, scenario, "embed/table", p.dims.vocab, p.dims.embed);
     x = weights_embed(graph, scenario, "embed", ends.table, x);
     x = graph_constraint(graph, "embed/out", add_positions(&p, x));

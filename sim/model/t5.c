@@ -32,7 +32,7 @@ static struct attention_opts self_attention(const struct t5 *t, const char *side
     const struct scenario_model *m = &t->scenario->model;
     struct graph *g = t->graph;
     const struct relative_opts relative = {(uint32_t)m->buckets, m->distance, !causal};
-    struct attention_opts opts = {.causal = causal, .unscaled = true, .relative = true};
+    struct attention_opts opts = {.causal = causal, .scale = 1, .relative = true};
     uint32_t table[2] = {GRAPH_NONE, t->dims.heads}, keys, w;
 
     if (g->err.status != SHD_OK)
@@ -63,7 +63,7 @@ static uint32_t sum(const struct t5 *t, const char *layer, const char *part, uin
 static uint32_t add_layer(const struct t5 *t, const char *layer, uint32_t x, uint32_t memory,
                           const struct attention_opts *self)
 {
-    static const struct attention_opts cross = {.unscaled = true};
+    static const struct attention_opts cross = {.scale = 1};
     struct graph *g = t->graph;
     const char *name = graph_text(g, "%s/attn", layer);
     struct attention_weights w = weights_attention(g, t->scenario, name, &t->dims);

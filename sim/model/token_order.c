@@ -82,11 +82,13 @@ static int64_t rows_of(const struct scenario *s, int64_t batch)
     return batch < CONTEXT_ROWS_MAX ? batch : CONTEXT_ROWS_MAX;
 }
 
-static const struct kern_sight *make_sight(struct graph *g, const struct scenario *s, int64_t batch)
+static const struct kern_sight *make_sight(struct graph *g, const struct scenario *s, int64_t batch,
+                                           enum scenario_layer_type type)
 {
     struct kern_sight sight = {.order = order_of(s),
                                .causal = s->model.causal,
-                               .window = s->model.window,
+                               .window = type == SCENARIO_LAYER_WINDOW ? s->model.window : 0,
+                               .chunk = type == SCENARIO_LAYER_CHUNK ? s->model.chunk : 0,
                                .rows = rows_of(s, batch)};
     size_t count = (size_t)sight.rows * (size_t)s->batch.seq;
     int32_t *ends = count > 0 ? calloc(2 * count, sizeof *ends) : NULL;
@@ -110,13 +112,13 @@ static const struct kern_sight *make_sight(struct graph *g, const struct scenari
 
 /* ---- arrays ---- */
 
-static uint32_t add_spans(struct graph *g, const struct kern_sight *sight, uint32_t batch,
-                          uint32_t seq)
+static uint32_t add_spans(struct graph *g, const char *name, const struct kern_sight *sight,
+                          uint32_t batch, uint32_t seq)
 {
     const uint32_t dims[3] = {batch, seq, graph_dim(g, "span", 2)};
     uint32_t rank = sight->rows > 0 ? 3 : 2;
 
-    return graph_input(g, "spans", SHD_I32, dims + 3 - rank, rank,
+    return graph_input(g, name, SHD_I32, dims + 3 - rank, rank,
                        (struct kern_source){.sight = sight, .sight_array = KERN_SPANS});
 }
 
@@ -132,30 +134,61 @@ static uint32_t add_positions(struct graph *g, const struct kern_sight *sight, u
                                             .moved = step * (sight->order.extent / blocks)});
 }
 
-const struct attention_sight *context_add(struct graph *graph, const struct scenario *scenario,
-                                          uint32_t batch, uint32_t seq)
+/* Whether layers of a type, one of the first three, need a sight. */
+static bool needs_sight(const struct scenario *s, enum scenario_layer_type type, uint32_t blocks)
+{
+    bool used = false;
+
+    for (int64_t i = 0; i < s->model.layers && i < SCENARIO_LAYER_TYPES_MAX && !used; i++)
+        used = scenario_layer_sight(scenario_layer_type(&s->model, i)) == type;
+    if (!used)
+        return false;
+    return blocks > 1 || s->context.order != SCENARIO_CONTIGUOUS || has_documents(s) ||
+           type == SCENARIO_LAYER_WINDOW ||
+           (type == SCENARIO_LAYER_CHUNK && s->model.chunk < s->batch.seq);
+}
+
+/* The sight of layers of a type; positions, of as many blocks, are those of other types, or NULL. */
+static const struct attention_sight *add_sight(struct graph *graph, const struct scenario *scenario,
+                                               uint32_t batch, uint32_t seq,
+                                               enum scenario_layer_type type, uint32_t blocks,
+                                               const uint32_t *positions)
+{
+    const char *name = scenario->model.layer_types.n == 0
+                           ? "spans"
+                           : graph_text(graph, "spans/%s", scenario_layer_type_name(type));
+    const struct kern_sight *sight = make_sight(graph, scenario, graph->dims[batch].size, type);
+    struct attention_sight *out = graph_memory(graph, 1, sizeof *out);
+    uint32_t *own = positions ? NULL : graph_memory(graph, blocks, sizeof *own);
+
+    if (!sight || !out || (!own && !positions))
+        return NULL;
+    *out = (struct attention_sight){.sight = sight,
+                                    .spans = add_spans(graph, name, sight, batch, seq),
+                                    .positions = own ? own : positions,
+                                    .blocks = blocks};
+    for (uint32_t step = 0; step < blocks && own; step++)
+        own[step] = add_positions(graph, sight, seq, step, blocks);
+    return graph->err.status == SHD_OK ? out : NULL;
+}
+
+void context_add(struct context_sights *out, struct graph *graph, const struct scenario *scenario,
+                 uint32_t batch, uint32_t seq)
 {
     bool ring = scenario->context.method == SCENARIO_RING && ranks_of(scenario) > 1;
     uint32_t blocks = ring ? (uint32_t)ranks_of(scenario) : 1;
-    struct attention_sight *out;
-    uint32_t *positions;
+    const uint32_t *positions = NULL;
 
-    if (graph->err.status != SHD_OK || (!ring && scenario->context.order == SCENARIO_CONTIGUOUS &&
-                                        !has_documents(scenario) && scenario->model.window == 0))
-        return NULL;
-    out = graph_memory(graph, 1, sizeof *out);
-    positions = graph_memory(graph, blocks, sizeof *positions);
-    if (!out || !positions)
-        return NULL;
-    *out = (struct attention_sight){.sight = make_sight(graph, scenario, graph->dims[batch].size),
-                                    .positions = positions,
-                                    .blocks = blocks};
-    if (!out->sight)
-        return NULL;
-    out->spans = add_spans(graph, out->sight, batch, seq);
-    for (uint32_t step = 0; step < blocks; step++)
-        positions[step] = add_positions(graph, out->sight, seq, step, blocks);
-    return graph->err.status == SHD_OK ? out : NULL;
+    *out = (struct context_sights){{NULL}};
+    for (int type = 0; type < SCENARIO_LAYER_FULL_PLAIN; type++) {
+        if (graph->err.status != SHD_OK ||
+            !needs_sight(scenario, (enum scenario_layer_type)type, blocks))
+            continue;
+        out->of[type] = add_sight(graph, scenario, batch, seq, (enum scenario_layer_type)type,
+                                  blocks, positions);
+        if (out->of[type])
+            positions = out->of[type]->positions;
+    }
 }
 
 void context_order_inputs(struct graph *graph, const struct scenario *scenario)

@@ -15,13 +15,18 @@
  * and few enough for a small array however large the batch is. */
 #define CONTEXT_ROWS_MAX 16
 
-/* Add the inputs that define which keys attention sees: spans, and positions for each step of a
- * ring.  Must be called after the model's first input, whose first dimension is the batch.
- *
- * NULL where plain attention suffices: one document, no window, contiguous tokens and all keys
- * local; or after an error.  Lives as long as the graph. */
-const struct attention_sight *context_add(struct graph *graph, const struct scenario *scenario,
-                                          uint32_t batch, uint32_t seq);
+/* What layers see, by the first three of enum scenario_layer_type; NULL where plain attention
+ * suffices: one document, all of it seen, contiguous tokens and all keys local; and of types that no
+ * layer has. */
+struct context_sights {
+    const struct attention_sight *of[SCENARIO_LAYER_FULL_PLAIN];
+};
+
+/* Add the inputs that define which keys attention sees: spans of each type of layers, and positions
+ * for each step of a ring.  Must be called after the model's first input, whose first dimension is
+ * the batch.  All NULL after an error.  They live as long as the graph. */
+void context_add(struct context_sights *out, struct graph *graph, const struct scenario *scenario,
+                 uint32_t batch, uint32_t seq);
 
 /* Put all inputs with a dimension `seq`, model inputs and cotangents alike, into the token order of
  * the scenario. */

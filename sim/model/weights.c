@@ -222,25 +222,41 @@ static uint32_t query_kernel(struct graph *g, const struct scenario *s, const ch
     return graph_param(g, name, s->model.dtype, dims, 3, model_source(s->seed, name, spread));
 }
 
-/* The norms of each head's queries and keys. */
-static struct attention_norms head_norms(struct graph *g, const struct scenario *s,
-                                         const char *layer, uint32_t head_dim)
+/* The norm of queries or keys of `heads`. */
+static struct head_norm head_norm(struct graph *g, const struct scenario *s, const char *name,
+                                  uint32_t heads, uint32_t head_dim)
 {
-    struct attention_norms n = {.used = s->model.qk_norm != SCENARIO_QK_PLAIN,
-                                .eps = s->model.norm_eps};
+    const struct scenario_model *m = &s->model;
+    bool each = m->qk_norm == SCENARIO_QK_HEAD, centred = m->norm == SCENARIO_LAYER_NORM;
+    const uint32_t dims[2] = {each ? head_dim : heads, head_dim};
+    uint32_t rank = each ? 1 : 2;
+    struct head_norm n = {.whole = m->qk_norm == SCENARIO_QK_WHOLE,
+                          .centred = centred,
+                          .one_plus = m->norm_one_plus,
+                          .scale = GRAPH_NONE,
+                          .bias = GRAPH_NONE,
+                          .eps = m->norm_eps};
 
-    n.q = n.k = n.q_bias = n.k_bias = GRAPH_NONE;
-    if (!n.used)
-        return n;
-    n.centred = s->model.norm == SCENARIO_LAYER_NORM;
     if (!(n.eps > 0))
         n.eps = n.centred ? BLOCK_LAYER_NORM_EPS : BLOCK_NORM_EPS;
-    n.q = norm_vector(g, s, layer, "q_norm/scale", head_dim);
-    n.k = norm_vector(g, s, layer, "k_norm/scale", head_dim);
-    if (n.centred) {
-        n.q_bias = norm_vector(g, s, layer, "q_norm/bias", head_dim);
-        n.k_bias = norm_vector(g, s, layer, "k_norm/bias", head_dim);
-    }
+    if (m->qk_norm == SCENARIO_QK_BARE || m->norm_weights == SCENARIO_NORM_BARE)
+        return n;
+    n.scale = vector(g, s, graph_text(g, "%s/scale", name), dims, rank, n.one_plus ? 0 : 1, 2);
+    if (n.centred && m->norm_weights == SCENARIO_NORM_STANDARD)
+        n.bias = vector(g, s, graph_text(g, "%s/bias", name), dims, rank, 0, 2);
+    return n;
+}
+
+static struct attention_norms head_norms(struct graph *g, const struct scenario *s,
+                                         const char *layer, const struct weights_dims *dims)
+{
+    struct attention_norms n = {.used = s->model.qk_norm != SCENARIO_QK_PLAIN,
+                                .late = s->model.qk_norm == SCENARIO_QK_BARE};
+
+    if (!n.used)
+        return n;
+    n.q = head_norm(g, s, graph_text(g, "%s/q_norm", layer), dims->heads, dims->head_dim);
+    n.k = head_norm(g, s, graph_text(g, "%s/k_norm", layer), dims->kv_heads, dims->head_dim);
     return n;
 }
 
@@ -264,7 +280,10 @@ struct attention_weights weights_attention(struct graph *graph, const struct sce
     }
     if (w.o_biased)
         w.o_bias = bias(graph, scenario, name, "o/bias", &dims->embed, 1);
-    w.norms = head_norms(graph, scenario, name, dims->head_dim);
+    w.norms = head_norms(graph, scenario, name, dims);
+    w.sunk = scenario->model.sinks;
+    if (w.sunk)
+        w.sinks = vector(graph, scenario, graph_text(graph, "%s/sinks", name), &dims->heads, 1, 0, 2);
     return w;
 }
 
@@ -363,14 +382,4 @@ struct mlp_activation weights_activation(const struct scenario *scenario)
     };
 
     return activations[scenario->model.activation];
-}
-
-struct attention_opts weights_attention_opts(const struct scenario *scenario)
-{
-    const struct scenario_rope *rope = &scenario->model.rope;
-
-    return (struct attention_opts){.causal = scenario->model.causal,
-                                   .rope_theta = rope->used ? rope->theta : 0,
-                                   .rope_interleaved = rope->interleaved,
-                                   .unfused = scenario->model.attention == SCENARIO_UNFUSED};
 }

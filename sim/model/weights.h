@@ -78,8 +78,7 @@ struct block_weights weights_block(struct graph *graph, const struct scenario *s
 uint32_t weights_final_norm(struct graph *graph, const struct scenario *scenario, const char *name,
                             uint32_t x, const struct weights_dims *dims);
 
-/* The scenario's activation and attention options. */
+/* The scenario's activation function. */
 struct mlp_activation weights_activation(const struct scenario *scenario);
-struct attention_opts weights_attention_opts(const struct scenario *scenario);
 
 #endif /* MODEL_WEIGHTS_H */

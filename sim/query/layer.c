@@ -148,14 +148,18 @@ static uint32_t build_rope(struct graph *g, const json_t *attrs, const uint32_t 
 {
     bool interleaved = is_interleaved(g, json_object_get(attrs, "convention"));
     const json_t *theta = json_object_get(attrs, "theta");
+    const struct kern_rotation *rotation;
     uint32_t x = nodes[0];
 
     if (json_is_number(theta) && !(json_number_value(theta) > 0))
         return graph_fail(g, SHD_ERANGE, "'theta' must be above 0");
+    rotation = graph_rotation(g, x, g->nodes[x].dims[3],
+                              json_is_number(theta) ? json_number_value(theta) : 10000,
+                              interleaved);
+    if (!rotation)
+        return GRAPH_NONE;
     return as_out(g, graph_rope(g, "rope", x, g->nodes[x].dims[1], g->nodes[x].dims[3],
-                                json_integer_value(json_object_get(attrs, "pos0")),
-                                json_is_number(theta) ? json_number_value(theta) : 10000,
-                                interleaved));
+                                json_integer_value(json_object_get(attrs, "pos0")), rotation));
 }
 
 /* A mask of 1 where the integer is not 0. */

@@ -87,6 +87,63 @@ static void check_heads(struct reader *r)
               m->head_dim);
 }
 
+/* What is rotated of heads must be pairs, and have as many factors. */
+static void check_rope(struct reader *r)
+{
+    const struct scenario_model *m = &r->scenario->model;
+    const struct scenario_rope_scaling *s = &m->rope.scaling;
+    int64_t width = m->mla.kv_rank > 0 ? m->mla.rope_dim : m->head_dim;
+
+    if (!m->rope.used || width < 1 || width % 2 != 0)
+        return;
+    if (m->rope.part > 0)
+        width = (int64_t)((double)width * m->rope.part);
+    if (m->rope.part > 0 && m->mla.kv_rank > 0)
+        WRONG(r, "model.rope",
+              "a part of compressed attention's positions; expected mla.rope_dim, which says of "
+              "how many elements");
+    else if (width < 2 || width % 2 != 0)
+        WRONG(r, "model.rope",
+              "part %g of heads of width %" PRId64 " is %" PRId64 " elements; expected pairs",
+              m->rope.part, m->head_dim, width);
+    else if (s->kind == SCENARIO_ROPE_LONGROPE && s->nfactors * 2 != width)
+        WRONG(r, "model.rope",
+              "%u long_factors and short_factors for %" PRId64 " pairs; expected one for each",
+              s->nfactors, width / 2);
+    else if (s->kind == SCENARIO_ROPE_DYNAMIC && width == 2)
+        WRONG(r, "model.rope", "dynamic scaling of a single pair; expected more");
+    if (s->mscale_all > 0 && m->mla.kv_rank == 0 && !(s->mscale > 0))
+        WRONG(r, "model.rope",
+              "mscale_all without mscale is of compressed attention's scores; expected both, or mla");
+}
+
+/* Layers with a window, or with chunks, need its size. */
+static void check_layer_types(struct reader *r)
+{
+    const struct scenario_model *m = &r->scenario->model;
+
+    if (m->window > 0 && m->chunk > 0 && m->layer_types.n == 0)
+        WRONG(r, "model.chunk",
+              "a window and chunks, but no layer_types; expected model.layer_types, which says "
+              "what layers have");
+    if (m->chunk > 0 && !m->causal)
+        WRONG(r, "model.chunk",
+              "chunks of %" PRId64 " tokens for attention that is not causal; expected causal: true",
+              m->chunk);
+    for (uint32_t i = 0; i < m->layer_types.n; i++) {
+        enum scenario_layer_type sees =
+            scenario_layer_sight((enum scenario_layer_type)m->layer_types.types[i]);
+
+        if (sees == SCENARIO_LAYER_WINDOW && m->window == 0)
+            WRONG(r, "model.layer_types", "layers with a window; expected model.window, its tokens");
+        else if (sees == SCENARIO_LAYER_CHUNK && m->chunk == 0)
+            WRONG(r, "model.layer_types", "layers with chunks; expected model.chunk, their tokens");
+        else
+            continue;
+        return;
+    }
+}
+
 static void check_workload(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -187,6 +244,14 @@ static void check_compressed(struct reader *r)
     if (s->model.mla.kv_rank > 0 && s->model.qk_norm)
         WRONG(r, "model.qk_norm",
               "compressed attention normalises its short vectors, not heads; expected false");
+    if (s->model.mla.kv_rank > 0 && s->model.sinks)
+        WRONG(r, "model.sinks", "compressed attention has no sinks; expected false");
+    for (uint32_t i = 0; s->model.mla.kv_rank > 0 && i < s->model.layer_types.n; i++)
+        if (scenario_layer_is_plain((enum scenario_layer_type)s->model.layer_types.types[i])) {
+            WRONG(r, "model.layer_types",
+                  "compressed attention without positions; expected no layers that are plain");
+            return;
+        }
 }
 
 /* Every token must have a learned position, and T5's buckets must split evenly. */
@@ -220,10 +285,12 @@ static void check_unfused(struct reader *r)
 
     if (s->model.attention != SCENARIO_UNFUSED)
         return;
-    if (s->context.axis || s->model.window > 0 || d->mean > 0 || d->nlengths > 0)
+    if (s->context.axis || s->model.window > 0 || s->model.chunk > 0 || d->mean > 0 ||
+        d->nlengths > 0)
         WRONG(r, "model.attention", "unfused attention %s; expected fused",
               s->context.axis       ? "along an axis of context"
               : s->model.window > 0 ? "to a window"
+              : s->model.chunk > 0  ? "inside chunks"
                                     : "inside documents");
 }
 
@@ -697,6 +764,8 @@ void check_scenario(struct reader *r)
     check_required(r);
     check_kind(r);
     check_heads(r);
+    check_rope(r);
+    check_layer_types(r);
     check_experts(r);
     check_gates(r);
     check_blocks(r);

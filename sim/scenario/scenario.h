@@ -785,6 +785,14 @@ int64_t scenario_model_positions(size_t n);
  * those whose path contains it ("zero", "model.d", "heads"); returns how many. */
 size_t scenario_print_options(struct text *out, const char *key);
 
+/* The type of a layer, from 0 on; whether layers of a type rotate no positions in; and what its
+ * tokens attend to: one of the first three types. */
+enum scenario_layer_type scenario_layer_type(const struct scenario_model *model, int64_t layer);
+bool scenario_layer_is_plain(enum scenario_layer_type type);
+enum scenario_layer_type scenario_layer_sight(enum scenario_layer_type type);
+
+const char *scenario_layer_type_name(enum scenario_layer_type type);
+const char *scenario_rope_scaling_name(enum scenario_rope_scaling_kind kind);
 const char *scenario_kind_name(enum scenario_kind kind);
 const char *scenario_activation_name(enum scenario_activation activation);
 

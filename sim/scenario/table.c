@@ -338,7 +338,9 @@ const struct option option_table[] = {
     {FIELD(model, rope, rope), .kinds = OF_ATTENTION & ~(OF(SCENARIO_GPT2) | OF_T5),
      .standard = "null", .trait = true,
      .help =
-         "The rotary embedding of queries and keys; {} means theta 10000, with pairs of halves."},
+         "The rotary embedding of queries and keys; {} means theta 10000, with pairs of halves. "
+         "part: of a head's width; local_theta: of layers with a window or chunks, unscaled; "
+         "scaling: of frequencies, for sequences longer than the original ones."},
     {WORD(model, norm, norms), .kinds = OF_BLOCKS, .standard = "rms", .trait = true,
      .help = "The normalization of attention and of the mlp."},
     {WORD(model, norm_place, norm_places), .kinds = OF_BLOCKS, .standard = "before", .trait = true,
@@ -378,6 +380,11 @@ const struct option option_table[] = {
      .trait = true,
      .help = "The chunks of causal attention: tokens attend only to those of their own chunk of "
              "so many; 0 means all."},
+    {FIELD(model, layer_types, layer_types), .kinds = OF_BLOCKS, .standard = "null", .trait = true,
+     .help = "What tokens of the first layers attend to, of which the list repeats for the layers "
+             "after them: full, all; window, the latest model.window; chunk, their own chunk of "
+             "model.chunk; with -plain behind it, without rotary positions. null means window "
+             "in all layers if there is a window, or else chunk, or full."},
     {FIELD(model, attention_scale, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
      .trait = true,
      .help = "The factor of attention's scores; 0 means head_dim to the power of -1/2."},

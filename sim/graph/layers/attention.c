@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "graph/layers/norm.h"
 #include "graph/layers/softmax.h"
 
 #define MASKED (-1e30) /* score of a masked key */
@@ -16,8 +15,7 @@ struct projection {
     uint32_t weights; /* [embed, heads, head_dim] */
     bool biased;
     uint32_t bias;
-    bool scored;           /* q or k, of which scores are made */
-    uint32_t scale, shift; /* of its norm */
+    const struct head_norm *norm; /* of q and k, of which scores are made; NULL: v */
 };
 
 /* x[batch, seq, embed] times [embed, heads, head_dim]. */
@@ -44,33 +42,40 @@ static uint32_t project(struct graph *g, const char *name, const struct projecti
     return graph_constraint(g, graph_text(g, "%s/%s", name, p->place), y);
 }
 
-/* Prepare q or k[batch, seq, its heads, head_dim] for the scores: normalise each head and rotate
+static bool rotates(const struct attention_opts *opts)
+{
+    return opts->rotation || opts->rope_theta > 0;
+}
+
+/* Prepare q or k[batch, seq, its heads, head_dim] for the scores: normalise heads and rotate
  * positions in, if the layer does so. */
 static uint32_t prepare(struct graph *g, const char *name, const struct projection *p, uint32_t x,
                         const struct attention_norms *norms, const struct attention_opts *opts)
 {
     const char *norm = graph_text(g, "%s/%s/norm", name, p->part);
 
-    if (norms->used && norms->centred)
-        x = layer_layer_norm(g, norm, x, p->scale, p->shift, norms->eps);
-    else if (norms->used)
-        x = layer_rms_norm(g, norm, x, p->scale, norms->eps);
-    return attention_rotate(g, graph_text(g, "%s/%s/rope", name, p->part), x, opts);
+    if (norms->used && !norms->late)
+        x = layer_head_norm(g, norm, x, p->norm);
+    x = attention_rotate(g, graph_text(g, "%s/%s/rope", name, p->part), x, opts);
+    return norms->used && norms->late && rotates(opts) ? layer_head_norm(g, norm, x, p->norm) : x;
 }
 
 uint32_t attention_rotate(struct graph *graph, const char *name, uint32_t x,
                           const struct attention_opts *opts)
 {
+    const struct kern_rotation *rotation = opts->rotation;
     const struct graph_node *n;
 
-    if (graph->err.status != SHD_OK || x == GRAPH_NONE || !(opts->rope_theta > 0))
+    if (graph->err.status != SHD_OK || x == GRAPH_NONE || !rotates(opts))
         return x;
     n = &graph->nodes[x];
+    if (!rotation)
+        rotation = graph_rotation(graph, x, n->dims[3], opts->rope_theta, opts->rope_interleaved);
+    if (!rotation)
+        return GRAPH_NONE;
     if (opts->sight)
-        return graph_rope_at(graph, name, x, opts->sight->positions[0], n->dims[3],
-                             opts->rope_theta, opts->rope_interleaved);
-    return graph_rope(graph, name, x, n->dims[1], n->dims[3], 0, opts->rope_theta,
-                      opts->rope_interleaved);
+        return graph_rope_at(graph, name, x, opts->sight->positions[0], n->dims[3], rotation);
+    return graph_rope(graph, name, x, n->dims[1], n->dims[3], 0, rotation);
 }
 
 /* k or v[batch, seq, kv_heads, head_dim] repeated to q's heads, with `keys` in place of seq. */
@@ -95,10 +100,25 @@ static uint32_t keys_of(struct graph *g, const char *name, uint32_t queries,
     return g->nodes[opts->bias].dims[1];
 }
 
+/* What scores s become before the mask. */
+static uint32_t scaled_and_capped(struct graph *g, const char *name, uint32_t s,
+                                  const struct attention_scores *how)
+{
+    double factor = how->cap > 0 ? how->scale / how->cap : how->scale;
+
+    if (factor != 1)
+        s = graph_map(g, graph_text(g, "%s/scaled", name), KERN_SCALE, s, GRAPH_NONE, factor);
+    if (!(how->cap > 0))
+        return s;
+    s = graph_map(g, graph_text(g, "%s/capped", name), KERN_TANH, s, GRAPH_NONE, 0);
+    return graph_map(g, graph_text(g, "%s/capped", name), KERN_SCALE, s, GRAPH_NONE, how->cap);
+}
+
 /* Unfused attention, which writes out its scores, with an optional bias[seq, keys, heads]. q, k, v:
  * [batch, seq, heads, head_dim]. */
 static uint32_t unfused_heads(struct graph *g, const char *name, const uint32_t qkv[3],
-                              const struct attention_opts *opts, double scale)
+                              const struct attention_opts *opts,
+                              const struct attention_scores *how)
 {
     uint32_t q = qkv[0], k, v, s, dims[4], scores[4], keys;
 
@@ -117,28 +137,34 @@ static uint32_t unfused_heads(struct graph *g, const char *name, const uint32_t 
     k = as_queries(g, graph_text(g, "%s/k", name), qkv[1], q, keys);
     v = as_queries(g, graph_text(g, "%s/v", name), qkv[2], q, keys);
     s = graph_einsum(g, graph_text(g, "%s/scores", name), q, k, scores, 4);
-    if (scale != 1)
-        s = graph_map(g, graph_text(g, "%s/scaled", name), KERN_SCALE, s, GRAPH_NONE, scale);
+    s = scaled_and_capped(g, name, s, how);
     if (opts->relative)
         s = graph_map(g, graph_text(g, "%s/biased", name), KERN_ADD, s, opts->bias, 0);
     if (opts->causal)
         s = graph_causal_mask(g, graph_text(g, "%s/masked", name), s, dims[1], keys, MASKED);
-    s = layer_softmax(g, graph_text(g, "%s/softmax", name), s, keys);
+    s = layer_softmax_beside(g, graph_text(g, "%s/softmax", name), s, keys, how->sinks);
     return graph_einsum(g, name, s, v, dims, 4);
 }
 
 /* Attention to all keys at once, fused or unfused, or around a ring. */
 uint32_t attention_heads(struct graph *graph, const char *name, const uint32_t qkv[3],
-                         const struct attention_opts *opts, double scale)
+                         uint32_t sinks, const struct attention_opts *opts)
 {
     const struct attention_sight *sight = opts->sight;
-    struct graph_attention options = {GRAPH_ATTENTION_INIT, .scale = scale,
-                                      .causal = opts->causal && !sight};
+    struct graph_attention options = {GRAPH_ATTENTION_INIT, .causal = opts->causal && !sight};
+    struct attention_scores scores = {opts->scale, opts->cap, sinks};
 
+    if (graph->err.status != SHD_OK || qkv[0] == GRAPH_NONE)
+        return GRAPH_NONE;
+    if (!(scores.scale > 0))
+        scores.scale = 1 / sqrt((double)graph->dims[graph->nodes[qkv[0]].dims[3]].size);
     if (opts->relative || opts->unfused)
-        return unfused_heads(graph, name, qkv, opts, scale);
+        return unfused_heads(graph, name, qkv, opts, &scores);
     if (sight && sight->blocks > 1)
-        return layer_ring_attention(graph, name, qkv, sight, scale);
+        return layer_ring_attention(graph, name, qkv, sight, &scores);
+    options.scale = scores.scale;
+    options.cap = scores.cap;
+    options.sinks = scores.sinks;
     if (sight) {
         options.sight = sight->sight;
         options.spans = sight->spans;
@@ -151,25 +177,22 @@ static uint32_t attend(struct graph *g, const char *name, uint32_t x, uint32_t m
                        const struct attention_weights *w, const struct attention_opts *opts)
 {
     const struct projection parts[3] = {
-        {"q", "q", w->q, w->biased, w->q_bias, true, w->norms.q, w->norms.q_bias},
-        {"k", "kv", w->k, w->biased, w->k_bias, true, w->norms.k, w->norms.k_bias},
-        {"v", "kv", w->v, w->biased, w->v_bias, false, GRAPH_NONE, GRAPH_NONE}};
+        {"q", "q", w->q, w->biased, w->q_bias, &w->norms.q},
+        {"k", "kv", w->k, w->biased, w->k_bias, &w->norms.k},
+        {"v", "kv", w->v, w->biased, w->v_bias, NULL}};
     const char *heads = graph_text(g, "%s/heads", name);
     uint32_t qkv[3], o, dims[3];
-    double scale = 1;
 
     for (int i = 0; i < 3; i++) {
         qkv[i] = project(g, name, &parts[i], i == 0 ? x : memory);
-        if (parts[i].scored)
+        if (parts[i].norm)
             qkv[i] = prepare(g, name, &parts[i], qkv[i], &w->norms, opts);
     }
     if (g->err.status != SHD_OK || qkv[0] == GRAPH_NONE)
         return GRAPH_NONE;
-    if (!opts->unscaled)
-        scale = 1 / sqrt((double)g->dims[g->nodes[qkv[0]].dims[3]].size);
     for (int d = 0; d < 3; d++)
         dims[d] = g->nodes[x].dims[d];
-    o = attention_heads(g, heads, qkv, opts, scale);
+    o = attention_heads(g, heads, qkv, w->sunk ? w->sinks : GRAPH_NONE, opts);
     o = graph_constraint(g, graph_text(g, "%s/q", name), o);
     o = graph_constraint(g, graph_text(g, "%s/attended", name), o);
     o = graph_einsum(g, graph_text(g, "%s/o", name), o, w->o, dims, 3);

@@ -13,15 +13,14 @@
 #define GRAPH_LAYERS_ATTENTION_H
 
 #include "graph/graph.h"
+#include "graph/layers/head_norm.h"
 #include "graph/layers/ring_attention.h"
 
-/* Norms of each head's query and key, between projections and rotation. */
+/* Norms of queries and keys, between projections and rotation. */
 struct attention_norms {
     bool used;
-    bool centred;            /* layer norms with the biases below; false: RMS norms */
-    uint32_t q, k;           /* scales, [head_dim], shared by all heads */
-    uint32_t q_bias, k_bias; /* [head_dim] */
-    double eps;
+    bool late;               /* behind the rotation, and only in layers that rotate */
+    struct head_norm q, k;
 };
 
 struct attention_weights {
@@ -34,13 +33,17 @@ struct attention_weights {
     bool o_biased;
     uint32_t o_bias; /* [embed] */
     struct attention_norms norms;
+    bool sunk;      /* heads have sinks */
+    uint32_t sinks; /* [heads] */
 };
 
 struct attention_opts {
     bool causal;
     double rope_theta; /* 0: no rotary embedding */
     bool rope_interleaved;
-    bool unscaled; /* scores are not scaled; false: scaled by head_dim^-1/2 */
+    const struct kern_rotation *rotation; /* in place of these two; NULL: none */
+    double scale; /* of scores; 0: head_dim^-1/2 */
+    double cap;   /* scores are cap * tanh(score / cap); 0: as they are */
     bool relative; /* a bias by relative position is added to the scores; has no fused kernel */
     bool unfused;  /* use products and a softmax even without a bias; needs `sight` NULL */
     const struct attention_sight *sight; /* data-defined mask in place of `causal`, with the
@@ -65,8 +68,9 @@ uint32_t layer_cross_attention(struct graph *graph, const char *name, uint32_t x
 uint32_t attention_rotate(struct graph *graph, const char *name, uint32_t x,
                           const struct attention_opts *opts);
 
-/* Attention of q, k and v, each [batch, seq, its heads, its width]; returns the heads' outputs. */
+/* Attention of q, k and v, each [batch, seq, its heads, its width], with sinks[heads] or
+ * GRAPH_NONE; returns the heads' outputs. */
 uint32_t attention_heads(struct graph *graph, const char *name, const uint32_t qkv[3],
-                         const struct attention_opts *opts, double scale);
+                         uint32_t sinks, const struct attention_opts *opts);
 
 #endif /* GRAPH_LAYERS_ATTENTION_H */

@@ -3,8 +3,6 @@
 
 #include "graph/layers/latent_attention.h"
 
-#include <math.h>
-
 #include "graph/layers/norm.h"
 
 /* The layer under construction. */
@@ -99,7 +97,6 @@ uint32_t layer_latent_attention(struct graph *graph, const char *name, uint32_t 
     struct latent l = {.graph = graph, .name = name, .opts = opts};
     const char *place = graph_text(graph, "%s/kv", name);
     uint32_t q, kv, k, v, o, dims[3];
-    double width;
 
     x = graph_constraint(graph, graph_text(graph, "%s/in", name), x);
     if (failed(&l) || x == GRAPH_NONE)
@@ -113,11 +110,10 @@ uint32_t layer_latent_attention(struct graph *graph, const char *name, uint32_t 
     v = graph_constraint(graph, place, project(&l, "v", kv, weights->v));
     if (failed(&l) || q == GRAPH_NONE)
         return GRAPH_NONE;
-    width = (double)graph->dims[graph->nodes[q].dims[3]].size;
     for (int d = 0; d < 3; d++)
         dims[d] = graph->nodes[x].dims[d];
-    o = attention_heads(graph, graph_text(graph, "%s/heads", name), (uint32_t[3]){q, k, v}, opts,
-                        1 / sqrt(width));
+    o = attention_heads(graph, graph_text(graph, "%s/heads", name), (uint32_t[3]){q, k, v},
+                        GRAPH_NONE, opts);
     o = graph_constraint(graph, graph_text(graph, "%s/q", name), o);
     o = graph_einsum(graph, graph_text(graph, "%s/o", name), o, weights->o, dims, 3);
     return graph_constraint(graph, graph_text(graph, "%s/out", name), o);

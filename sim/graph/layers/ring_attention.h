@@ -24,9 +24,16 @@ struct attention_sight {
     uint32_t blocks;           /* at least 1: all keys are present; more: keys move around a ring */
 };
 
+/* What scores become before the softmax. */
+struct attention_scores {
+    double scale, cap; /* as in struct graph_attention */
+    uint32_t sinks;    /* [heads], or GRAPH_NONE */
+};
+
 /* q[batch, seq, heads, head_dim] to k, v[batch, seq, kv_heads, head_dim], with a common `seq` that
  * is divided into at least 2 blocks.  Returns o[batch, seq, heads, head_dim]. */
 uint32_t layer_ring_attention(struct graph *graph, const char *name, const uint32_t qkv[3],
-                              const struct attention_sight *sight, double scale);
+                              const struct attention_sight *sight,
+                              const struct attention_scores *scores);
 
 #endif /* GRAPH_LAYERS_RING_ATTENTION_H */

@@ -11,6 +11,11 @@
 /* exp(x - max) / sum(exp(x - max)) over `dim`. */
 uint32_t layer_softmax(struct graph *graph, const char *name, uint32_t x, uint32_t dim);
 
+/* The same with one more element x' in each sum, of which no result is kept: beside[..] has some of
+ * the other dimensions of x; GRAPH_NONE: none. */
+uint32_t layer_softmax_beside(struct graph *graph, const char *name, uint32_t x, uint32_t dim,
+                              uint32_t beside);
+
 /* log(sum(exp(x))) over `dim`, which the result lacks. */
 uint32_t layer_log_sum_exp(struct graph *graph, const char *name, uint32_t x, uint32_t dim);
 

@@ -117,6 +117,20 @@ static bool check_before(struct graph *g, const char *name, const struct graph_n
     return false;
 }
 
+static bool check_sinks(struct graph *g, const char *name, const struct graph_node *like,
+                        const struct graph_attention *opts)
+{
+    const struct graph_node *n = opts->sinks < g->nnodes ? &g->nodes[opts->sinks] : NULL;
+
+    if (opts->sinks == GRAPH_NONE ||
+        (n && !opts->more && n->rank == 1 && n->dims[0] == like->dims[2] &&
+         n->dtype == like->dtype))
+        return true;
+    graph_fail(g, SHD_EINVAL, "'%s' needs sinks[heads] of the type of its queries, and no `more`",
+               name);
+    return false;
+}
+
 /* Set what forward and backward nodes share: operands q, k and v, and the mask. */
 static bool begin(struct graph *g, struct graph_node *node, const char *name, const uint32_t qkv[3],
                   const struct graph_attention *opts)
@@ -138,6 +152,7 @@ static bool begin(struct graph *g, struct graph_node *node, const char *name, co
     memcpy(node->inputs, qkv, 3 * sizeof *qkv);
     node->ninputs = 3;
     node->attr.attention.scale = opts->scale;
+    node->attr.attention.cap = opts->cap;
     node->attr.attention.causal = opts->causal;
     node->attr.attention.blocks = blocks_of(opts);
     node->attr.attention.shift = opts->shift;
@@ -169,13 +184,17 @@ uint32_t graph_attention(struct graph *graph, const char *name, uint32_t q, uint
     if (!begin(graph, &node, name, qkv, opts))
         return GRAPH_NONE;
     node.dims[3] = graph->nodes[v].dims[3];
-    if (!check_before(graph, name, &node, opts->before))
+    if (!check_before(graph, name, &node, opts->before) ||
+        !check_sinks(graph, name, &node, opts))
         return GRAPH_NONE;
     add_sight(&node, opts);
     if (opts->before != GRAPH_NONE) {
         add_input(&node, opts->before);
         add_input(&node, graph->nodes[opts->before].extras[0]);
     }
+    if (opts->sinks != GRAPH_NONE)
+        add_input(&node, opts->sinks);
+    node.attr.attention.sinks = opts->sinks != GRAPH_NONE;
     node.attr.attention.goes_on = opts->before != GRAPH_NONE;
     node.attr.attention.more = opts->more;
     sums = kern_attention_sums(node.dtype);

@@ -26,7 +26,9 @@ static uint32_t before(const struct graph *g, uint32_t part)
 {
     const struct graph_node *n = &g->nodes[part];
 
-    return n->attr.attention.goes_on ? n->inputs[n->ninputs - 2] : GRAPH_NONE;
+    uint32_t sight = n->attr.attention.sight ? 2 : 0;
+
+    return n->attr.attention.goes_on ? n->inputs[3 + sight] : GRAPH_NONE;
 }
 
 static struct graph_attention options_of(const struct graph_node *n)
@@ -34,13 +36,15 @@ static struct graph_attention options_of(const struct graph_node *n)
     const struct kern_sight *sight = n->attr.attention.sight;
 
     return (struct graph_attention){.scale = n->attr.attention.scale,
+                                    .cap = n->attr.attention.cap,
                                     .causal = n->attr.attention.causal,
                                     .spans = sight ? n->inputs[3] : GRAPH_NONE,
                                     .positions = sight ? n->inputs[4] : GRAPH_NONE,
                                     .sight = sight,
                                     .blocks = n->attr.attention.blocks,
                                     .shift = n->attr.attention.shift,
-                                    .before = GRAPH_NONE};
+                                    .before = GRAPH_NONE,
+                                    .sinks = GRAPH_NONE};
 }
 
 /* Whether an operand of a part is the earlier part's operand, moved. */
@@ -87,6 +91,25 @@ static uint32_t sum(struct graph *g, const char *name, uint32_t a, uint32_t b)
     return a == GRAPH_NONE ? b : graph_map(g, name, KERN_ADD, a, b, 0);
 }
 
+/* The gradient of the sinks: each is a score whose probability is exp(sink - lse), and whose key has
+ * no value, so that the gradient of that probability is 0 where others have products of o's
+ * gradient. */
+static void reverse_sinks(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    struct graph *g = r->graph;
+    struct graph_node n = g->nodes[node];
+    uint32_t sinks = n.inputs[n.ninputs - 1], p, delta;
+    const char *name = reverse_name(g, node, sinks);
+
+    p = graph_convert(g, name, g->nodes[n.extras[0]].dtype, sinks);
+    p = graph_map(g, name, KERN_SUB, n.extras[0], p, 0);
+    p = graph_map(g, name, KERN_EXP, graph_map(g, name, KERN_NEG, p, GRAPH_NONE, 0), GRAPH_NONE, 0);
+    p = graph_convert(g, name, n.dtype, p);
+    delta = graph_einsum(g, graph_text(g, "%s/delta", name), node, adjoint, n.dims, 3);
+    p = graph_einsum(g, name, p, delta, &n.dims[2], 1);
+    reverse_add(r, sinks, graph_map(g, name, KERN_NEG, p, GRAPH_NONE, 0));
+}
+
 void reverse_attention(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     struct graph *g = r->graph;
@@ -104,6 +127,8 @@ void reverse_attention(struct reverse *r, uint32_t node, uint32_t adjoint)
         return;
     }
     adjoint = reverse_shaped_like(g, adjoint, node, names[0]);
+    if (last.attr.attention.sinks && adjoint != GRAPH_NONE)
+        reverse_sinks(r, node, adjoint);
     for (uint32_t part = node; part != GRAPH_NONE && g->err.status == SHD_OK;
          part = before(g, part)) {
         struct graph_node n = g->nodes[part];

@@ -54,10 +54,20 @@ static struct within made(const struct padding *p, const struct graph_node *n, u
 
 /* ---- as JAX has it ---- */
 
+/* Cap and sinks, if there are any, and the end of the call. */
+static void jax_scores(struct text *out, const struct graph_node *n)
+{
+    if (n->attr.attention.cap > 0)
+        text_addf(out, ", cap=%.17g", n->attr.attention.cap);
+    if (n->attr.attention.sinks)
+        text_addf(out, ", sinks=$%u", n->ninputs - 1);
+    text_add_char(out, ')');
+}
+
 /* With spans and positions; the state passed between parts is a tuple that only attention reads. */
 static void jax_seen(struct text *out, const struct graph_node *n)
 {
-    text_addf(out, "attention_to_seen($0, $1, $2, $3, $4, %s, scale=%.17g, blocks=%u, more=%s)",
+    text_addf(out, "attention_to_seen($0, $1, $2, $3, $4, %s, scale=%.17g, blocks=%u, more=%s",
               n->attr.attention.goes_on ? "$5" : "None", n->attr.attention.scale,
               n->attr.attention.blocks, n->attr.attention.more ? "True" : "False");
 }
@@ -68,8 +78,9 @@ static void jax(struct text *out, const struct graph *graph, const struct graph_
     if (n->attr.attention.sight)
         jax_seen(out, n);
     else
-        text_addf(out, "attention($0, $1, $2, scale=%.17g, causal=%s)", n->attr.attention.scale,
+        text_addf(out, "attention($0, $1, $2, scale=%.17g, causal=%s", n->attr.attention.scale,
                   n->attr.attention.causal ? "True" : "False");
+    jax_scores(out, n);
 }
 
 const struct graph_op_row graph_op_attention = {.name = "attention",

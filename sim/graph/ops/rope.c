@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include <math.h>
+
 #include "base/text.h"
 #include "graph/ops/padding.h"
 #include "graph/ops/reverse.h"
@@ -28,17 +30,17 @@ static uint32_t embed(struct graph *graph, const char *name, uint32_t x, uint32_
         !graph_has_dim(&graph->nodes[x], pair_dim) || position_dim == pair_dim)
         return graph_fail(graph, SHD_EINVAL, "'%s': '%s' lacks the dimension of positions or pairs",
                           name, graph->nodes[x].name);
-    if (graph->dims[pair_dim].size % 2)
-        return graph_fail(graph, SHD_EINDIVISIBLE, "'%s': '%s' has %lld elements, not pairs", name,
-                          graph->dims[pair_dim].name, (long long)graph->dims[pair_dim].size);
+    if (graph->dims[pair_dim].size < 2 * attr->rope.rotation->npairs)
+        return graph_fail(graph, SHD_EINVAL, "'%s': '%s' has %lld elements, not %lld pairs", name,
+                          graph->dims[pair_dim].name, (long long)graph->dims[pair_dim].size,
+                          (long long)attr->rope.rotation->npairs);
     return rotate(graph, name, x, positions, attr);
 }
 
 uint32_t graph_rope(struct graph *graph, const char *name, uint32_t x, uint32_t position_dim,
-                    uint32_t pair_dim, int64_t position0, double theta, bool interleaved)
+                    uint32_t pair_dim, int64_t position0, const struct kern_rotation *rotation)
 {
-    const union graph_attr attr = {
-        .rope = {position_dim, pair_dim, position0, theta, interleaved, false}};
+    const union graph_attr attr = {.rope = {position_dim, pair_dim, position0, rotation, false}};
 
     if (graph->err.status != SHD_OK || x == GRAPH_NONE)
         return GRAPH_NONE;
@@ -46,9 +48,9 @@ uint32_t graph_rope(struct graph *graph, const char *name, uint32_t x, uint32_t 
 }
 
 uint32_t graph_rope_at(struct graph *graph, const char *name, uint32_t x, uint32_t positions,
-                       uint32_t pair_dim, double theta, bool interleaved)
+                       uint32_t pair_dim, const struct kern_rotation *rotation)
 {
-    union graph_attr attr = {.rope = {0, pair_dim, 0, theta, interleaved, false}};
+    union graph_attr attr = {.rope = {0, pair_dim, 0, rotation, false}};
 
     if (graph->err.status != SHD_OK || x == GRAPH_NONE || positions == GRAPH_NONE)
         return GRAPH_NONE;
@@ -57,6 +59,30 @@ uint32_t graph_rope_at(struct graph *graph, const char *name, uint32_t x, uint32
                           name, graph->nodes[positions].name);
     attr.rope.position_dim = graph->nodes[positions].dims[0];
     return embed(graph, name, x, positions, &attr);
+}
+
+struct kern_rotation *graph_rotation(struct graph *graph, uint32_t x, uint32_t pair_dim,
+                                     double theta, bool interleaved)
+{
+    struct kern_rotation *out;
+    int64_t width;
+
+    if (graph->err.status != SHD_OK || x == GRAPH_NONE)
+        return NULL;
+    width = graph->dims[pair_dim].size;
+    if (width % 2) {
+        graph_fail(graph, SHD_EINDIVISIBLE, "'%s' has %lld elements, not pairs",
+                   graph->dims[pair_dim].name, (long long)width);
+        return NULL;
+    }
+    out = graph_memory(graph, 1, sizeof *out);
+    if (!out)
+        return NULL;
+    *out = (struct kern_rotation){width / 2, interleaved, 1, theta,
+                                  graph_numbers(graph, (size_t)width / 2)};
+    for (int64_t i = 0; out->frequencies && i < out->npairs; i++)
+        out->frequencies[i] = pow(theta, -(double)i / (double)out->npairs);
+    return out->frequencies ? out : NULL;
 }
 
 static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
@@ -77,9 +103,23 @@ static void need(struct padding *p, struct graph_node *n)
     padding_refuse(p, n, n->attr.rope.pair_dim, PADDING_LOOKS_ACROSS);
 }
 
+static void jax_frequencies(struct text *out, const struct kern_rotation *r)
+{
+    if (r->theta > 0) {
+        text_addf(out, "%.17g ** (-jnp.arange(%lld) / %lld)", r->theta, (long long)r->npairs,
+                  (long long)r->npairs);
+        return;
+    }
+    text_add(out, "jnp.array([");
+    for (int64_t i = 0; i < r->npairs; i++)
+        text_addf(out, "%s%.17g", i ? ", " : "", r->frequencies[i]);
+    text_add(out, "])");
+}
+
 /* The rotation back is that by the negative positions. */
 static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
 {
+    const struct kern_rotation *r = n->attr.rope.rotation;
     long long first = n->attr.rope.position0;
 
     text_add(out, n->attr.rope.inverse ? "rope($0, -" : "rope($0, ");
@@ -88,9 +128,12 @@ static void jax(struct text *out, const struct graph *graph, const struct graph_
     else
         text_addf(out, "jnp.arange(%lld, %lld)", first,
                   first + (long long)graph->dims[n->attr.rope.position_dim].size);
-    text_addf(out, ", axis=%u, pairs=%u, theta=%.17g, interleaved=%s)",
-              graph_place(n, n->attr.rope.position_dim), graph_place(n, n->attr.rope.pair_dim),
-              n->attr.rope.theta, n->attr.rope.interleaved ? "True" : "False");
+    text_addf(out, ", axis=%u, pairs=%u, frequencies=", graph_place(n, n->attr.rope.position_dim),
+              graph_place(n, n->attr.rope.pair_dim));
+    jax_frequencies(out, r);
+    if (r->factor != 1)
+        text_addf(out, ", factor=%.17g", r->factor);
+    text_addf(out, ", interleaved=%s)", r->interleaved ? "True" : "False");
 }
 
 const struct graph_op_row graph_op_rope = {.name = "rope",

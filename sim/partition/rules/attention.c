@@ -92,8 +92,11 @@ static void rule_forward(struct rule *out, const struct graph *graph, uint32_t n
 
     factors(out, graph, n);
     out->noperands = n->ninputs;
-    for (k = set_operands(out, n, 3); k < n->ninputs; k++)
+    k = set_operands(out, n, 3);
+    for (; k < n->ninputs - n->attr.attention.sinks; k++)
         set_query_side(out->operand[k], VALUE_DIM); /* partial o and lse of earlier blocks */
+    if (n->attr.attention.sinks)
+        set(out->operand[k], HEADS, 0, 0, 0);
     out->nresults = 2;
     set_query_side(out->result[0], VALUE_DIM);
     set_query_side(out->result[1], VALUE_DIM);
@@ -132,6 +135,8 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
         .value_dim = extents[VALUE_DIM],
         .repeat = rule->factors[HEADS].size / rule->factors[KV_HEADS].size,
         .scale = n->attr.attention.scale,
+        .cap = n->attr.attention.cap,
+        .sinks = n->attr.attention.sinks && n->op == GRAPH_ATTENTION,
         .causal = n->attr.attention.causal,
         .goes_on = n->attr.attention.goes_on,
         .more = n->attr.attention.more,

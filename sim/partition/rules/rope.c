@@ -27,8 +27,7 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     r->position_dim = graph_place(n, n->attr.rope.position_dim);
     r->pair_dim = graph_place(n, n->attr.rope.pair_dim);
     r->position0 = n->attr.rope.position0;
-    r->theta = n->attr.rope.theta;
-    r->interleaved = n->attr.rope.interleaved;
+    r->rotation = n->attr.rope.rotation;
     r->inverse = n->attr.rope.inverse;
     r->given = n->ninputs > 1;
     op->noffsets = r->given ? 0 : 1;
