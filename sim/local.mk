@@ -975,6 +975,11 @@ libsim_la_SOURCES = \
 	%D%/scenario/documents.c \
 	%D%/scenario/family.c \
 	%D%/scenario/family.h \
+	%D%/scenario/family_layers.c \
+	%D%/scenario/family_reader.h \
+	%D%/scenario/family_rope.c \
+	%D%/scenario/family_table.c \
+	%D%/scenario/family_table.h \
 	%D%/scenario/flavors.c \
 	%D%/scenario/flavors.h \
 	%D%/scenario/fraction.c \

@@ -27,14 +27,20 @@ static bool same_sizes(const struct scenario_model *a, const struct scenario_mod
 
 static const struct family_flavor *find_flavor(const struct scenario_model *model)
 {
-    const struct scenario_model *published;
-    const char *name;
+    struct scenario_model published;
+    struct diag diag = DIAG_INIT;
+    struct nearest nearest;
+    const struct family_flavor *found = NULL;
+    size_t n;
 
-    for (size_t n = 0; (published = published_model(n, &name)); n++)
-        for (size_t f = 0; family_flavors[f].size; f++)
-            if (!strcmp(family_flavors[f].size, name) && same_sizes(model, published))
-                return &family_flavors[f];
-    return NULL;
+    for (size_t f = 0; !found && family_flavors[f].size; f++) {
+        nearest_init(&nearest, family_flavors[f].size);
+        if (scenario_find_model(&n, family_flavors[f].size, &nearest) &&
+            published_model(&published, n, INT32_MAX, &diag) && same_sizes(model, &published))
+            found = &family_flavors[f];
+    }
+    diag_fini(&diag);
+    return found;
 }
 
 /* Check that the model is torchtitan's llama3 with other sizes; all differences are named at

@@ -15,25 +15,30 @@
 #include "import/import.h"
 #include "scenario/family.h"
 
-/* Short names for the tables. */
-enum {
-    END = FAMILY_END,
-    HIDDEN = FAMILY_HIDDEN,
-    HEADS = FAMILY_HEADS,
-    HEAD_DIM = FAMILY_HEAD_DIM,
-    FF = FAMILY_FF,
-    VOCAB = FAMILY_VOCAB,
-    EXPERTS = FAMILY_EXPERTS,
-    POSITIONS = FAMILY_POSITIONS,
-    BUCKETS = FAMILY_BUCKETS,
-    QUERIES = FAMILY_QUERIES,
-    KEYS = FAMILY_KEYS,
-    HIDDEN_3 = FAMILY_HIDDEN_3,
-    BIAS = FAMILY_BIAS,
-    MLP_BIAS = FAMILY_MLP_BIAS,
-    UNTIED = FAMILY_UNTIED,
-    GATED = FAMILY_GATED,
-    PLAIN = FAMILY_PLAIN
+/* Extents by meaning. */
+enum extent {
+    END, /* of a list */
+    HIDDEN,
+    HEADS,
+    HEAD_DIM,
+    FF,
+    VOCAB,
+    EXPERTS,
+    POSITIONS,
+    BUCKETS,
+    QUERIES, /* heads x head dim */
+    KEYS,    /* kv heads x head dim */
+    HIDDEN_3,
+    NEXTENTS
+};
+
+/* What a model may have. */
+enum trait {
+    BIAS = 1,     /* queries, keys and values have biases */
+    MLP_BIAS = 2, /* the mlp's kernels have biases */
+    UNTIED = 4,   /* the head does not use the embedding table */
+    GATED = 8,    /* the mlp has a gate */
+    PLAIN = 16    /* the mlp has no gate */
 };
 
 enum where { ONCE, PER_LAYER, PER_EXPERT, FIRST_LAYER, AFTER, PER_DECODER, FIRST_DECODER };
@@ -49,6 +54,8 @@ struct config {
     const struct row *rows; /* ended by a row without a name */
     const struct yaml_node *root;
     struct family_config family;
+    int64_t extents[NEXTENTS];
+    unsigned traits; /* bit set of enum trait */
     struct shd_tree *tree;
     struct diag *diag;
 };
@@ -208,13 +215,13 @@ static int add_row(const struct config *c, const struct row *row, int64_t layer,
         snprintf(name, sizeof(name), "%.*s%" PRId64 "%.*s%" PRId64 "%s", (int)(first - row->name),
                  row->name, layer, (int)(second - first - 2), first + 2, expert, second + 2);
     for (; leaf.rank < 3 && row->shape[leaf.rank] != END; leaf.rank++)
-        shape[leaf.rank] = c->family.sizes[row->shape[leaf.rank]];
+        shape[leaf.rank] = c->extents[row->shape[leaf.rank]];
     return import_add(c->tree, &leaf, c->root->place, c->diag);
 }
 
 static bool holds(const struct config *c, const struct row *row)
 {
-    return (row->needs & c->family.traits) == row->needs;
+    return (row->needs & c->traits) == row->needs;
 }
 
 static int add_all(const struct config *c, enum where where, int64_t layer)
@@ -238,7 +245,7 @@ static int add_layer(const struct config *c, enum where where, enum where first,
         if (row->where == where || (row->where == first && layer == 0))
             status = add_row(c, row, layer, 0);
     }
-    for (int64_t e = 0; !status && where == PER_LAYER && e < c->family.sizes[FAMILY_EXPERTS]; e++)
+    for (int64_t e = 0; !status && where == PER_LAYER && e < c->extents[EXPERTS]; e++)
         for (const struct row *row = c->rows; !status && row->name; row++)
             if (row->where == PER_EXPERT)
                 status = add_row(c, row, layer, e);
@@ -249,21 +256,46 @@ static int add_arrays(const struct config *c)
 {
     int status = add_all(c, ONCE, 0);
 
-    for (int64_t l = 0; !status && l < c->family.sizes[FAMILY_LAYERS]; l++)
+    for (int64_t l = 0; !status && l < c->family.model.layers; l++)
         status = add_layer(c, PER_LAYER, FIRST_LAYER, l);
-    for (int64_t l = 0; !status && c->rows == t5_rows && l < c->family.sizes[FAMILY_DECODER_LAYERS];
-         l++)
+    for (int64_t l = 0; !status && c->rows == t5_rows && l < c->family.model.decoder_layers; l++)
         status = add_layer(c, PER_DECODER, FIRST_DECODER, l);
     return status ? status : add_all(c, AFTER, 0);
+}
+
+static bool is_gated(const struct scenario_model *m)
+{
+    return m->activation == SCENARIO_SWIGLU || m->activation == SCENARIO_GEGLU ||
+           m->activation == SCENARIO_GEGLU_EXACT;
+}
+
+/* Take the extents and traits of the rows from the model, and add its arrays. */
+static int add_model(struct config *c)
+{
+    const struct scenario_model *m = &c->family.model;
+    int64_t *e = c->extents;
+
+    e[HIDDEN] = m->d_model;
+    e[HIDDEN_3] = 3 * m->d_model; /* below 2^33: options are 31 bits */
+    e[HEADS] = m->heads;
+    e[HEAD_DIM] = m->head_dim;
+    e[QUERIES] = m->heads * m->head_dim; /* below 2^47 */
+    e[KEYS] = m->kv_heads * m->head_dim;
+    e[FF] = m->d_ff;
+    e[VOCAB] = m->vocab;
+    e[EXPERTS] = m->moe.experts;
+    e[POSITIONS] = m->positions;
+    e[BUCKETS] = m->buckets;
+    c->traits = (m->attention_bias != SCENARIO_BIAS_NONE ? BIAS : 0u) | (m->bias ? MLP_BIAS : 0u) |
+                (m->tied ? 0u : UNTIED) | (is_gated(m) ? GATED : PLAIN);
+    c->rows = family_rows[c->family.arrays];
+    return add_arrays(c);
 }
 
 int import_config(struct shd_tree *tree, const struct yaml_node *root, struct diag *diag)
 {
     struct config c = {.root = root, .tree = tree, .diag = diag};
-    int status = family_read(&c.family, root, FAMILY_ARRAYS, diag);
+    int status = family_read(&c.family, root, FAMILY_NAMES, INT32_MAX, diag);
 
-    if (status != SHD_OK)
-        return status;
-    c.rows = family_rows[c.family.family];
-    return add_arrays(&c);
+    return status == SHD_OK ? add_model(&c) : status;
 }

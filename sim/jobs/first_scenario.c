@@ -29,15 +29,12 @@
 int first_scenario_model(struct first_scenario *o, const char *word, struct shd_error *err)
 {
     struct nearest near;
-    const char *name;
+    size_t n;
 
     nearest_init(&near, word);
-    for (size_t i = 0; (name = scenario_model_name(i)) != NULL; i++) {
-        if (!strcmp(word, name)) {
-            o->model = name;
-            return SHD_OK;
-        }
-        nearest_add(&near, name);
+    if (scenario_find_model(&n, word, &near)) {
+        o->model = scenario_model_name(n);
+        return SHD_OK;
     }
     return shd_error_set(err, SHD_ENOTFOUND,
                          "there is no published model '%.60s' ('shardsim show options' lists them "
@@ -48,12 +45,14 @@ int first_scenario_model(struct first_scenario *o, const char *word, struct shd_
 /* The tokens that the model has learned places for. */
 static long longest_seq(const struct first_scenario *o)
 {
-    const char *name;
+    struct nearest near;
+    size_t n;
+    int64_t longest = 0;
 
-    for (size_t i = 0; (name = scenario_model_name(i)) != NULL; i++)
-        if (!strcmp(name, o->model) && scenario_model_positions(i) > 0)
-            return (long)scenario_model_positions(i);
-    return FIRST_SIZE_MAX;
+    nearest_init(&near, o->model);
+    if (scenario_find_model(&n, o->model, &near))
+        longest = scenario_model_positions(n);
+    return longest > 0 ? (long)longest : FIRST_SIZE_MAX;
 }
 
 static long usual_seq(const struct first_scenario *o)

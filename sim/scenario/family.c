@@ -7,178 +7,384 @@
 #include "scenario/family.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
-/* The largest number accepted in a config: larger than in any model, so that more is a fault. */
-#define SIZE_LIMIT (INT64_C(1) << 40)
+#include "scenario/family_reader.h"
+#include "scenario/table.h"
+#include "scenario/value_reader.h"
 
-#define OR_NONE -2
+/* ---- the family ---- */
 
-struct size_key {
-    enum family_size size;
-    const char *key;
-    int64_t standard; /* default; 0: required; -1: derived from other sizes; OR_NONE: 0, which is
-                         also a valid value */
-};
-
-struct family_row {
-    const char *types[8];
-    enum family family;
-    unsigned doors; /* bit set of enum family_door */
-    const struct size_key *sizes; /* ended by an entry without a key */
-    bool tied;                    /* default for the config */
-    bool bias;                    /* of queries, keys and values; default for the config */
-};
-
-struct reading {
-    const struct yaml_node *root;
-    enum family_door door;
-    const struct family_row *row;
-    struct family_config *config;
-    struct diag *diag;
-};
-
-/* ---- the families ---- */
-
-#define LLAMA_SIZES_OF(kv_heads)                                                                   \
-    {FAMILY_HIDDEN, "hidden_size", 0}, {FAMILY_LAYERS, "num_hidden_layers", 0},                                  \
-    {FAMILY_HEADS, "num_attention_heads", 0}, {FAMILY_KV_HEADS, "num_key_value_heads", kv_heads},                \
-    {FAMILY_FF, "intermediate_size", 0}, {FAMILY_VOCAB, "vocab_size", 0}
-#define LLAMA_SIZES LLAMA_SIZES_OF(-1)
-
-static const struct size_key llama_sizes[] = {
-    LLAMA_SIZES, {FAMILY_HEAD_DIM, "head_dim", -1}, {FAMILY_END, NULL, 0}};
-/* The default number of key heads, 32, is that of one model only: they are required. */
-static const struct size_key qwen3_sizes[] = {
-    LLAMA_SIZES_OF(0), {FAMILY_HEAD_DIM, "head_dim", 128}, {FAMILY_END, NULL, 0}};
-static const struct size_key gemma_sizes[] = {
-    LLAMA_SIZES, {FAMILY_HEAD_DIM, "head_dim", 256}, {FAMILY_END, NULL, 0}};
-static const struct size_key mixtral_sizes[] = {
-    LLAMA_SIZES, {FAMILY_HEAD_DIM, "head_dim", -1}, {FAMILY_EXPERTS, "num_local_experts", 8},
-    {FAMILY_TOP_K, "num_experts_per_tok", 2}, {FAMILY_END, NULL, 0}};
-/* The module's defaults are those of one model, and have changed: sizes that cannot be derived are
- * required. */
-static const struct size_key deepseek_sizes[] = {
-    LLAMA_SIZES,
-    {FAMILY_HEAD_DIM, "qk_nope_head_dim", 0},
-    {FAMILY_ROPE_DIM, "qk_rope_head_dim", 0},
-    {FAMILY_VALUE_DIM, "v_head_dim", 0},
-    {FAMILY_KV_RANK, "kv_lora_rank", 0},
-    {FAMILY_Q_RANK, "q_lora_rank", OR_NONE},
-    {FAMILY_EXPERTS, "n_routed_experts", 0},
-    {FAMILY_TOP_K, "num_experts_per_tok", 0},
-    {FAMILY_EXPERT_FF, "moe_intermediate_size", 0},
-    {FAMILY_SHARED, "n_shared_experts", OR_NONE},
-    {FAMILY_DENSE_LAYERS, "first_k_dense_replace", OR_NONE},
-    {FAMILY_EXPERT_GROUPS, "n_group", 1},
-    {FAMILY_KEPT_GROUPS, "topk_group", 1},
-    {FAMILY_END, NULL, 0}};
-static const struct size_key gpt2_sizes[] = {
-    {FAMILY_HIDDEN, "n_embd", 768},  {FAMILY_LAYERS, "n_layer", 12},        {FAMILY_HEADS, "n_head", 12},
-    {FAMILY_FF, "n_inner", -1},      {FAMILY_POSITIONS, "n_positions", 1024}, {FAMILY_VOCAB, "vocab_size", 50257},
-    {FAMILY_KV_HEADS, "n_head", 12}, {FAMILY_HEAD_DIM, "head_dim", -1},     {FAMILY_END, NULL, 0}};
-static const struct size_key t5_sizes[] = {
-    {FAMILY_HIDDEN, "d_model", 512},
-    {FAMILY_LAYERS, "num_layers", 6},
-    {FAMILY_DECODER_LAYERS, "num_decoder_layers", -1},
-    {FAMILY_HEADS, "num_heads", 8},
-    {FAMILY_KV_HEADS, "num_heads", 8},
-    {FAMILY_HEAD_DIM, "d_kv", 64},
-    {FAMILY_FF, "d_ff", 2048},
-    {FAMILY_BUCKETS, "relative_attention_num_buckets", 32},
-    {FAMILY_VOCAB, "vocab_size", 32128},
-    {FAMILY_END, NULL, 0}};
-
-#define BOTH (FAMILY_BLOCKS | FAMILY_ARRAYS)
-
-static const struct family_row families[] = {
-    {{"llama", "mistral"}, FAMILY_LLAMA, BOTH, llama_sizes, false, false},
-    {{"qwen2"}, FAMILY_QWEN2, BOTH, llama_sizes, false, true},
-    {{"qwen3"}, FAMILY_QWEN3, BOTH, qwen3_sizes, false, false},
-    {{"mixtral"}, FAMILY_MIXTRAL, BOTH, mixtral_sizes, false, false},
-    {{"gemma"}, FAMILY_GEMMA, FAMILY_ARRAYS, gemma_sizes, true, false},
-    {{"gemma2"}, FAMILY_GEMMA2, FAMILY_ARRAYS, gemma_sizes, true, false},
-    {{"gemma3_text"}, FAMILY_GEMMA3, FAMILY_ARRAYS, gemma_sizes, true, false},
-    {{"gpt2"}, FAMILY_GPT2, BOTH, gpt2_sizes, true, false},
-    {{"t5"}, FAMILY_T5, BOTH, t5_sizes, true, false},
-    {{"deepseek_v2"}, FAMILY_DEEPSEEK_V2, FAMILY_BLOCKS, deepseek_sizes, false, false},
-    {{"deepseek_v3"}, FAMILY_DEEPSEEK_V3, FAMILY_BLOCKS, deepseek_sizes, false, false},
-};
-
-/* ---- reading ---- */
-
-static const size_t nfamilies = sizeof(families) / sizeof(families[0]);
+static bool admits(const struct family_row *row, enum family_door door)
+{
+    return door == FAMILY_BLOCKS || row->arrays != FAMILY_UNNAMED;
+}
 
 void family_print_types(enum family_door door, struct text *out)
 {
     size_t left = 0, n = 0;
 
-    for (size_t f = 0; f < nfamilies; f++)
-        for (size_t t = 0; families[f].types[t]; t++)
-            left += (families[f].doors & door) != 0;
-    for (size_t f = 0; f < nfamilies; f++)
-        for (size_t t = 0; (families[f].doors & door) && families[f].types[t]; t++, n++)
-            text_addf(out, "%s%s", n == 0 ? "" : --left == 1 ? " and " : ", ",
-                      families[f].types[t]);
+    for (size_t f = 0; f < family_count; f++)
+        for (size_t t = 0; family_table[f].types[t]; t++)
+            left += admits(&family_table[f], door);
+    for (size_t f = 0; f < family_count; f++)
+        for (size_t t = 0; admits(&family_table[f], door) && family_table[f].types[t]; t++, n++)
+            text_addf(out, "%s%s",
+                      n == 0        ? ""
+                      : --left == 1 ? " and "
+                                    : ", ",
+                      family_table[f].types[t]);
 }
 
-static const struct family_row *find_family(const struct reading *r)
+/* Why a model is known and not modelled; NULL if it is not known. */
+static const char *find_refusal(const char *type)
 {
-    const struct yaml_node *type = yaml_find(r->root, "model_type");
+    for (size_t i = 0; i < family_refusal_count; i++)
+        for (const char *at = family_refusals[i].types; (at = strstr(at, type)); at++)
+            if (at[-1] == ' ' && at[strlen(type)] == ' ')
+                return family_refusals[i].why;
+    return NULL;
+}
+
+static const struct family_row *find_family(const struct yaml_node *root, enum family_door door,
+                                            struct diag *diag)
+{
+    const struct yaml_node *type = yaml_find(root, "model_type");
+    const char *word = type && type->kind == YAML_TEXT ? type->text : "", *why;
     struct text known = TEXT_INIT;
 
-    for (size_t f = 0; type && f < nfamilies; f++)
-        for (size_t t = 0; (families[f].doors & r->door) && families[f].types[t]; t++)
-            if (type->kind == YAML_TEXT && !strcmp(families[f].types[t], type->text))
-                return &families[f];
-    family_print_types(r->door, &known);
-    diag_error(r->diag, type ? type->place : r->root->place, "model_type is %s; %s are %s",
-               type ? yaml_describe(type).text : "missing",
-               r->door == FAMILY_BLOCKS ? "models that can be planned" : "known", text_get(&known));
+    for (size_t f = 0; f < family_count; f++)
+        for (size_t t = 0; admits(&family_table[f], door) && family_table[f].types[t]; t++)
+            if (!strcmp(family_table[f].types[t], word))
+                return &family_table[f];
+    why = door == FAMILY_BLOCKS && *word ? find_refusal(word) : NULL;
+    family_print_types(door, &known);
+    diag_error(diag, type ? type->place : root->place, "model_type is %s%s%s; %s are %s",
+               type ? yaml_describe(type).text : "missing", why ? ", which is not modelled: " : "",
+               why ? why : "",
+               door == FAMILY_BLOCKS ? "models that can be planned"
+                                     : "models whose arrays have known names",
+               text_get(&known));
     text_fini(&known);
     return NULL;
 }
 
-/* Read one size; false after an error.  A missing optional size is 0. */
-static bool read_size(struct reading *c, const struct size_key *key)
-{
-    const struct yaml_node *node = yaml_find(c->root, key->key);
-    int64_t *size = &c->config->sizes[key->size], least = key->standard == OR_NONE ? 0 : 1;
+/* ---- values ---- */
 
-    if (!node || yaml_is_null(node)) {
-        *size = key->standard > 0 ? key->standard : 0;
-        if (key->standard == 0)
-            diag_error(c->diag, c->root->place, "'%s' is missing", key->key);
-        return key->standard != 0;
-    }
-    if (yaml_read_int(node, size) && *size >= least && *size <= SIZE_LIMIT)
+const struct yaml_node *family_find(const struct yaml_node *map, const char *key)
+{
+    const struct yaml_node *node = map ? yaml_find(map, key) : NULL;
+
+    return node && !yaml_is_null(node) ? node : NULL;
+}
+
+bool family_read_number(double *out, const struct family_reader *c, const struct yaml_node *map,
+                        const char *key)
+{
+    const struct yaml_node *node = family_find(map, key);
+    double value;
+
+    if (!node)
         return true;
-    diag_error(c->diag, node->place, "%s is %s; expected a whole number of at least %" PRId64,
-               key->key, yaml_describe(node).text, least);
+    if (yaml_read_double(node, &value) && value > 0) {
+        *out = value;
+        return true;
+    }
+    diag_error(c->diag, node->place, "%s is %s; expected a number above 0", key,
+               yaml_describe(node).text);
     return false;
 }
 
-static bool read_dtype(struct reading *c)
+bool family_read_flag(bool *out, const struct family_reader *c, const char *key)
 {
-    const struct yaml_node *node = yaml_find(c->root, "torch_dtype");
+    const struct yaml_node *node = family_find(c->root, key);
+
+    if (!node || yaml_read_bool(node, out))
+        return true;
+    diag_error(c->diag, node->place, "%s is %s; expected true or false", key,
+               yaml_describe(node).text);
+    return false;
+}
+
+bool family_read_count(int64_t *out, const struct family_reader *c, const struct yaml_node *map,
+                       const char *key)
+{
+    const struct yaml_node *node = family_find(map, key);
+    int64_t value;
 
     if (!node)
-        node = yaml_find(c->root, "dtype");
-    c->config->dtype = SHD_F32;
-    if (!node || yaml_is_null(node) ||
-        (node->kind == YAML_TEXT && shd_dtype_parse(&c->config->dtype, node->text, NULL) == SHD_OK))
+        return true;
+    if (yaml_read_int(node, &value) && value >= 0 && value <= INT32_MAX) {
+        *out = value;
+        return true;
+    }
+    diag_error(c->diag, node->place, "%s is %s; expected a whole number of at least 0", key,
+               yaml_describe(node).text);
+    return false;
+}
+
+/* ---- options ---- */
+
+/* The option of a path such as "moe.top_k". */
+static const struct option *find_option(const char *path)
+{
+    char section[OPTION_PATH_MAX];
+    size_t n = strcspn(path, ".");
+
+    memcpy(section, path, n);
+    section[n] = '\0';
+    return option_find(section, path + n + 1);
+}
+
+/* Set an option by a node, which messages call `key`. */
+static void set(struct reader *r, const struct option *option, const char *key,
+                const struct yaml_node *node)
+{
+    struct option named = *option;
+
+    named.section = NULL;
+    named.key = key;
+    option->type->read(r, &named, node);
+}
+
+/* Set options by text in a scenario's own words. */
+static bool set_words(struct reader *r, const char *words)
+{
+    struct text map = TEXT_INIT;
+    struct yaml_doc *doc;
+    const struct yaml_node *root;
+    size_t before = r->diag->nerrors;
+
+    text_addf(&map, "{%s}", words);
+    if (yaml_doc_parse(&doc, (struct place){"family", 1, 1}, text_get(&map), map.length, r->diag) ==
+        SHD_OK) {
+        root = yaml_doc_root(doc);
+        for (size_t i = 0; i < root->nitems; i++)
+            set(r, find_option(root->keys[i]->text), root->keys[i]->text, root->items[i]);
+        yaml_doc_destroy(doc);
+    }
+    text_fini(&map);
+    return r->diag->nerrors == before;
+}
+
+static void *field(struct reader *r, const struct option *option)
+{
+    return (char *)r->scenario + option->offset;
+}
+
+/* Whether the field of an option is still 0. */
+static bool is_unset(struct reader *r, const struct option *option)
+{
+    static const int64_t zero;
+
+    return !memcmp(field(r, option), &zero, option->type->size);
+}
+
+/* ---- keys ---- */
+
+static bool tell_words(const struct family_reader *c, const struct family_key *key,
+                       const struct yaml_node *node)
+{
+    struct text words = TEXT_INIT;
+
+    for (const struct family_word *w = key->words; w->theirs; w++)
+        text_addf(&words, "%s%s", w == key->words ? "" : w[1].theirs ? ", " : " or ", w->theirs);
+    diag_error(c->diag, node->place, "%s is %s; expected %s%s%s", key->key,
+               yaml_describe(node).text, text_get(&words), key->why ? ": " : "",
+               key->why ? key->why : "");
+    text_fini(&words);
+    return false;
+}
+
+static bool read_word(struct reader *r, const struct family_reader *c, const struct family_key *key,
+                      const struct yaml_node *node)
+{
+    const char *text = node ? node->text : key->standard;
+    bool flag;
+
+    if (node && node->kind != YAML_TEXT)
+        return tell_words(c, key, node);
+    if (node && yaml_read_bool(node, &flag)) /* in any case of letters */
+        text = flag ? "true" : "false";
+    for (const struct family_word *w = key->words; w->theirs; w++)
+        if (!strcmp(w->theirs, text))
+            return set_words(r, w->ours);
+    return node ? tell_words(c, key, node) : false;
+}
+
+static bool read_function(struct reader *r, const struct family_reader *c,
+                          const struct family_key *key, const struct yaml_node *node)
+{
+    double value = 0;
+
+    if (!family_read_number(&value, c, c->root, key->key))
+        return false;
+    if (key->form == FAMILY_INVERSE)
+        value = 1 / value;
+    else
+        value = key->form == FAMILY_SQRT ? sqrt(value) : 1 / sqrt(value);
+    (void)node;
+    memcpy(field(r, find_option(key->option)), &value, sizeof(value));
+    return true;
+}
+
+/* A list of layers: the first ones, in their order. */
+static bool read_prefix(struct reader *r, const struct family_reader *c,
+                        const struct family_key *key, const struct yaml_node *node)
+{
+    int64_t layer, n = (int64_t)node->nitems;
+
+    for (int64_t i = 0; node->kind == YAML_LIST && i < n; i++)
+        if (!yaml_read_int(node->items[i], &layer) || layer != i)
+            n = -1;
+    if (node->kind != YAML_LIST || n < 0) {
+        diag_error(c->diag, node->place,
+                   "%s: expected a list of the first layers, as [0, 1]: others are not modelled",
+                   key->key);
+        return false;
+    }
+    if (n > 0)
+        memcpy(field(r, find_option(key->option)), &n, sizeof(n));
+    return true;
+}
+
+/* Whether a key is read in this config. */
+static bool applies(const struct family_reader *c, const struct family_key *key)
+{
+    bool wanted, is = false;
+    const struct yaml_node *node;
+
+    if (!key->when)
+        return true;
+    wanted = key->when[0] != '!';
+    node = family_find(c->root, key->when + !wanted);
+    return (node && yaml_read_bool(node, &is) && is) == wanted;
+}
+
+static bool read_key(struct reader *r, const struct family_reader *c, const struct family_key *key)
+{
+    const struct yaml_node *node = family_find(c->root, key->key);
+    size_t before = r->diag->nerrors;
+
+    if (!applies(c, key))
+        return true;
+    if (!node && key->form == FAMILY_NEEDED && is_unset(r, find_option(key->option))) {
+        diag_error(c->diag, c->root->place, "'%s' is missing", key->key);
+        return false;
+    }
+    if (!node && !key->standard)
+        return true;
+    switch (key->form) {
+    case FAMILY_VALUE:
+    case FAMILY_NEEDED:
+        set(r, find_option(key->option), key->key, node);
+        return r->diag->nerrors == before;
+    case FAMILY_WORDS:
+        return read_word(r, c, key, node);
+    case FAMILY_PREFIX:
+        return read_prefix(r, c, key, node);
+    default:
+        return read_function(r, c, key, node);
+    }
+}
+
+static bool read_keys(struct reader *r, const struct family_reader *c)
+{
+    bool good = true;
+
+    for (size_t k = 0; k < sizeof(c->row->keys) / sizeof(c->row->keys[0]); k++)
+        for (const struct family_key *key = c->row->keys[k]; key && key->key; key++)
+            good = read_key(r, c, key) && good;
+    return good;
+}
+
+/* ---- what follows from the keys ---- */
+
+static bool fault(const struct family_reader *c, const char *key, const char *what)
+{
+    const struct yaml_node *node = yaml_find(c->root, key);
+
+    diag_error(c->diag, node ? node->place : c->root->place, "%s: %s", key, what);
+    return false;
+}
+
+/* Check the experts that tokens choose from, and the layers that have them. */
+static bool check_experts(const struct family_reader *c)
+{
+    const struct scenario_moe *moe = &c->model->moe;
+
+    if (moe->top_k > moe->experts)
+        return fault(c, "num_experts_per_tok", "expected at most as many as there are experts");
+    if (moe->experts % moe->groups != 0)
+        return fault(c, "n_group", "expected groups that divide the experts");
+    if (moe->kept > moe->groups || moe->experts / moe->groups * moe->kept < moe->top_k)
+        return fault(c, "topk_group",
+                     "expected groups that there are, with num_experts_per_tok experts in them");
+    if (moe->first_dense >= c->model->layers)
+        return fault(c, "first_k_dense_replace", "no layer has experts; expected fewer");
+    return true;
+}
+
+/* Experts as wide as an mlp unless a key says otherwise, and shared ones by their joint width. */
+static bool derive_experts(const struct family_reader *c)
+{
+    struct scenario_moe *moe = &c->model->moe;
+
+    if (moe->experts == 0)
+        return true;
+    if (moe->d_ff == 0)
+        moe->d_ff = c->model->d_ff;
+    if (moe->shared_d_ff > 0 && moe->shared == 0)
+        moe->shared = 1;
+    return check_experts(c);
+}
+
+/* Derive the sizes that a config omits. */
+static bool derive(const struct family_reader *c)
+{
+    struct scenario_model *m = c->model;
+
+    if (m->kv_heads == 0)
+        m->kv_heads = m->heads;
+    if (m->head_dim == 0 && m->d_model % m->heads != 0) {
+        diag_error(c->diag, c->root->place, "%" PRId64 " heads do not divide %" PRId64, m->heads,
+                   m->d_model);
+        return false;
+    }
+    if (m->head_dim == 0)
+        m->head_dim = m->d_model / m->heads;
+    if (m->d_ff == 0)
+        m->d_ff = 4 * m->d_model <= INT32_MAX ? 4 * m->d_model : INT32_MAX;
+    if (m->kind == SCENARIO_T5 && m->decoder_layers == 0)
+        m->decoder_layers = m->layers;
+    if (m->mla.kv_rank > 0 && m->mla.rope_dim % 2 != 0)
+        return fault(c, "qk_rope_head_dim", "expected an even number, as pairs are turned");
+    return derive_experts(c);
+}
+
+static bool read_dtype(struct family_config *out, const struct family_reader *c)
+{
+    const struct yaml_node *node = family_find(c->root, "torch_dtype");
+
+    if (!node)
+        node = family_find(c->root, "dtype");
+    out->dtype = SHD_F32;
+    if (!node ||
+        (node->kind == YAML_TEXT && shd_dtype_parse(&out->dtype, node->text, NULL) == SHD_OK))
         return true;
     diag_error(c->diag, node->place, "torch_dtype is %s; expected a type such as bfloat16",
                yaml_describe(node).text);
     return false;
 }
 
-/* Weights stored in 8 bits or fewer have other sizes than torch_dtype implies. */
-static bool check_quantization(const struct reading *c)
+/* Weights stored in 8 bits or fewer have other sizes than torch_dtype implies.  A plan's types are
+ * those of its training, whatever the published weights have. */
+static bool check_quantization(const struct family_reader *c, enum family_door door)
 {
-    const struct yaml_node *node = yaml_find(c->root, "quantization_config");
+    const struct yaml_node *node = family_find(c->root, "quantization_config");
 
-    if (!node || yaml_is_null(node))
+    if (!node || door == FAMILY_BLOCKS)
         return true;
     diag_error(c->diag, node->place,
                "quantization_config: there are no types of 8 bits or fewer; leave it out to take "
@@ -186,96 +392,44 @@ static bool check_quantization(const struct reading *c)
     return false;
 }
 
-static bool read_traits(struct reading *c)
-{
-    const struct yaml_node *act = yaml_find(c->root, "feed_forward_proj");
-    bool tied, bias, mlp_bias;
-    bool good = family_read_flag(&tied, c->root, "tie_word_embeddings", c->row->tied, c->diag);
-
-    good = family_read_flag(&bias, c->root, "attention_bias", c->row->bias, c->diag) && good;
-    good = family_read_flag(&mlp_bias, c->root, "mlp_bias", false, c->diag) && good;
-    c->config->traits = (tied ? 0u : FAMILY_UNTIED) | (bias ? FAMILY_BIAS : 0u) | (mlp_bias ? FAMILY_MLP_BIAS : 0u);
-    c->config->traits |= act && act->kind == YAML_TEXT && strstr(act->text, "gated") ? FAMILY_GATED : FAMILY_PLAIN;
-    return good;
-}
-
-/* Derive the sizes that a config omits. */
-static bool derive(struct reading *c)
-{
-    int64_t *s = c->config->sizes;
-
-    if (s[FAMILY_KV_HEADS] == 0)
-        s[FAMILY_KV_HEADS] = s[FAMILY_HEADS];
-    if (s[FAMILY_HEAD_DIM] == 0 && s[FAMILY_HIDDEN] % s[FAMILY_HEADS] != 0) {
-        diag_error(c->diag, c->root->place, "%" PRId64 " heads do not divide %" PRId64, s[FAMILY_HEADS],
-                   s[FAMILY_HIDDEN]);
-        return false;
-    }
-    if (s[FAMILY_HEAD_DIM] == 0)
-        s[FAMILY_HEAD_DIM] = s[FAMILY_HIDDEN] / s[FAMILY_HEADS];
-    if (s[FAMILY_FF] == 0)
-        s[FAMILY_FF] = 4 * s[FAMILY_HIDDEN];
-    if (s[FAMILY_DECODER_LAYERS] == 0)
-        s[FAMILY_DECODER_LAYERS] = s[FAMILY_LAYERS];
-    s[FAMILY_HIDDEN_3] = 3 * s[FAMILY_HIDDEN];
-    if (__builtin_mul_overflow(s[FAMILY_HEADS], s[FAMILY_HEAD_DIM], &s[FAMILY_QUERIES]) ||
-        __builtin_mul_overflow(s[FAMILY_KV_HEADS], s[FAMILY_HEAD_DIM], &s[FAMILY_KEYS])) {
-        diag_error(c->diag, c->root->place, "heads times head dimension is too large");
-        return false;
-    }
-    return true;
-}
-
 /* ---- the config ---- */
 
-bool family_read_flag(bool *out, const struct yaml_node *root, const char *key, bool standard,
-                      struct diag *diag)
+/* The map of the text model: a config of a model of texts and images has it as `text_config`. */
+static const struct yaml_node *find_text(const struct yaml_node *root)
 {
-    const struct yaml_node *node = yaml_find(root, key);
+    const struct yaml_node *text = yaml_find(root, "text_config");
 
-    *out = standard;
-    if (!node || yaml_is_null(node) || yaml_read_bool(node, out))
-        return true;
-    diag_error(diag, node->place, "%s is %s; expected true or false", key,
-               yaml_describe(node).text);
-    return false;
-}
-
-bool family_read_number(double *out, const struct yaml_node *root, const char *key, double standard,
-                        struct diag *diag)
-{
-    const struct yaml_node *node = yaml_find(root, key);
-
-    *out = standard;
-    if (!node || yaml_is_null(node) || (yaml_read_double(node, out) && *out > 0))
-        return true;
-    diag_error(diag, node->place, "%s is %s; expected a number above 0", key,
-               yaml_describe(node).text);
-    return false;
+    return text && text->kind == YAML_MAP && yaml_find(text, "model_type") ? text : root;
 }
 
 int family_read(struct family_config *out, const struct yaml_node *root, enum family_door door,
-                struct diag *diag)
+                int64_t seq, struct diag *diag)
 {
-    struct family_config config = {.traits = 0};
-    struct reading r = {.root = root, .door = door, .config = &config, .diag = diag};
-    bool good = true;
+    struct scenario scratch = {
+        .model = {
+            .moe = {
+                .scale = 1, .groups = 1, .kept = 1, .every = 1, .top_k = 1, .renormalize = true}}};
+    struct reader r = {.scenario = &scratch, .diag = diag};
+    struct family_reader c = {.model = &scratch.model, .seq = seq, .diag = diag};
+    struct family_config config;
+    bool good;
 
     if (root->kind != YAML_MAP) {
         diag_error(diag, root->place, "a config is a map");
         return SHD_EINVAL;
     }
-    r.row = find_family(&r);
-    if (!r.row)
+    c.root = find_text(root);
+    c.row = find_family(c.root, door, diag);
+    if (!c.row || !set_words(&r, c.row->ours))
         return SHD_EINVAL;
-    config.family = r.row->family;
-    for (const struct size_key *key = r.row->sizes; key->key; key++)
-        good = read_size(&r, key) && good;
-    good = read_traits(&r) && good;
-    good = read_dtype(&r) && good;
-    good = check_quantization(&r) && good;
-    if (!good || !derive(&r))
+    config.arrays = c.row->arrays;
+    good = read_keys(&r, &c);
+    good = read_dtype(&config, &c) && good;
+    good = check_quantization(&c, door) && good;
+    if (!good || !derive(&c) || !family_read_rope(&c) || !family_read_layers(&c))
         return SHD_EINVAL;
+    scratch.model.text_alone = c.root != root;
+    config.model = scratch.model;
     *out = config;
     return SHD_OK;
 }

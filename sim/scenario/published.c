@@ -42,6 +42,7 @@ static void shrink_heads(struct scenario_model *m, double scale)
 static void shrink_experts(struct scenario_model *m, double scale)
 {
     m->moe.d_ff = round_up((double)m->moe.d_ff * scale, RANK_UNIT);
+    m->moe.shared_d_ff = round_up((double)m->moe.shared_d_ff * scale, RANK_UNIT);
     if (m->moe.first_dense >= m->layers)
         m->moe.first_dense = m->layers - 1;
     if (m->mla.kv_rank == 0)
@@ -93,14 +94,20 @@ static void fill_experts(struct scenario *s, const struct scenario_model *from)
     FILL_IN("moe", "d_ff", moe.d_ff);
     FILL_IN("moe", "shared", moe.shared);
     FILL_IN("moe", "first_dense", moe.first_dense);
+    FILL_IN("moe", "every", moe.every);
     FILL_IN("moe", "score", moe.score);
     FILL_IN("moe", "renormalize", moe.renormalize);
     FILL_IN("moe", "scale", moe.scale);
     FILL_IN("moe", "bias", moe.bias);
     FILL_IN("moe", "groups", moe.groups);
     FILL_IN("moe", "kept", moe.kept);
+}
+
+/* Plain attention keeps the defaults of compressed widths. */
+static void fill_latent(struct scenario *s, const struct scenario_model *from)
+{
     if (from->mla.kv_rank == 0)
-        return; /* plain attention: its compressed widths keep their defaults */
+        return;
     FILL_IN("mla", "kv_rank", mla.kv_rank);
     FILL_IN("mla", "q_rank", mla.q_rank);
     FILL_IN("mla", "rope_dim", mla.rope_dim);
@@ -139,8 +146,11 @@ static void fill_sizes(struct scenario *s, const struct scenario_model *from)
     if (from->kind == SCENARIO_T5 || (!is_given(s, "heads") && !is_given(s, "d_model")))
         FILL("head_dim", head_dim);
     FILL("heads", heads);
+    FILL("mtp", mtp);
+    s->model.text_alone = from->text_alone;
     if (from->moe.experts > 0)
         fill_experts(s, from);
+    fill_latent(s, from);
 }
 
 /* Set the kind from a size, or check that it equals the given kind. */
@@ -166,7 +176,7 @@ static void apply_sizes(struct reader *r)
 {
     struct scenario *s = r->scenario;
     struct scenario_model model = {.kind = SCENARIO_NKINDS};
-    const char *option = s->model.from ? "model.from" : "model.size", *name;
+    const char *option = s->model.from ? "model.from" : "model.size";
 
     if (s->model.from && s->model.size > 0)
         diag_error(r->diag, scenario_place(s, "model.size"),
@@ -179,7 +189,8 @@ static void apply_sizes(struct reader *r)
             return;
         }
     } else if (s->model.size > 0) {
-        model = *published_model((size_t)s->model.size - 1, &name);
+        if (!published_model(&model, (size_t)s->model.size - 1, s->batch.seq, r->diag))
+            return;
     } else {
         if (s->model.scale < 1)
             diag_error(r->diag, scenario_place(s, "model.scale"),

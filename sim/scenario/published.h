@@ -14,9 +14,9 @@
  * that cannot be read, and a scale without a size. */
 void published_apply(struct reader *r);
 
-/* For tests and for people: the n-th model of the table at full size, with its name in *name; NULL
- * after the last. */
-const struct scenario_model *published_model(size_t n, const char **name);
+/* Model n of the table at full size, for sequences of `seq` tokens, by its config.json.  False
+ * after an error, which is reported: memory ran out. */
+bool published_model(struct scenario_model *out, size_t n, int64_t seq, struct diag *diag);
 
 /* The traits of a kind, which do not depend on the size; NULL if no model of it was published. */
 const struct scenario_model *published_kind(enum scenario_kind kind);

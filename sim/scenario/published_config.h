@@ -11,4 +11,9 @@
  * place in the config, or at `from` if the file cannot be read. */
 bool published_read_config(struct scenario_model *out, struct reader *r);
 
+/* Read a config's text, for sequences of `seq` tokens; `name` is that of its places.  False after
+ * an error, which is reported. */
+bool published_parse_config(struct scenario_model *out, const char *name, const char *text,
+                            size_t length, int64_t seq, struct diag *diag);
+
 #endif /* SCENARIO_PUBLISHED_CONFIG_H */

@@ -8,143 +8,448 @@
 
 #include "base/nearest.h"
 #include "scenario/published.h"
+#include "scenario/published_config.h"
 #include "scenario/types.h"
 
 #define CUSTOM "custom"
 
 /* ---- the models ---- */
 
-#define ROPE(base) .rope = {.used = true, .theta = (base)}
-
-/* A. Radford et al., "Language Models are Unsupervised Multitask Learners", 2019, table 2 and
- * section 2.3; widths of heads and mlp, the epsilon, biases and the tied head are those of the
- * weights that were published with it. */
-#define GPT2                                                                                       \
-    .kind = SCENARIO_GPT2, .activation = SCENARIO_GELU, .norm = SCENARIO_LAYER_NORM, .bias = true, \
-    .attention_bias = SCENARIO_BIAS_ALL, .norm_eps = 1e-5, .tied = true, .positions = 1024
-#define GPT2_OF(nlayers, width, nheads)                                                    \
-    GPT2, .layers = (nlayers), .d_model = (width), .d_ff = 4 * (width), .heads = (nheads), \
-          .kv_heads = (nheads), .head_dim = 64, .vocab = 50257
-
-/* "The Llama 3 Herd of Models", arXiv 2407.21783, table 3; those of 1 and 3 billion by the
- * config.json that was published with the weights. */
-#define LLAMA3                                                                    \
-    .kind = SCENARIO_LLAMA3, .activation = SCENARIO_SWIGLU, .norm = SCENARIO_RMS, \
-    .norm_eps = 1e-5, ROPE(500000)
-#define LLAMA3_OF(nlayers, width, ff, nheads, dim)                                    \
-    LLAMA3, .layers = (nlayers), .d_model = (width), .d_ff = (ff), .heads = (nheads), \
-            .kv_heads = 8, .head_dim = (dim), .vocab = 128256
-
-/* C. Raffel et al., arXiv 1910.10683, section 3.7; version 1.1 (N. Shazeer, arXiv 2002.05202: gated
- * mlp, head of its own) by the configuration published with its weights.  The vocabulary of 32000
- * and 100 sentinels is rounded up to 128. */
-#define T5                                                                                    \
-    .kind = SCENARIO_T5, .activation = SCENARIO_RELU, .norm = SCENARIO_RMS, .norm_eps = 1e-6, \
-    .tied = true, .buckets = 32, .distance = 128
-#define T5_OF(nlayers, width, ff, nheads, dim)                                              \
-    T5, .layers = (nlayers), .decoder_layers = (nlayers), .d_model = (width), .d_ff = (ff), \
-        .heads = (nheads), .kv_heads = (nheads), .head_dim = (dim), .vocab = 32128
-#define T5_V11                                                                                 \
-    .kind = SCENARIO_T5, .activation = SCENARIO_GEGLU, .norm = SCENARIO_RMS, .norm_eps = 1e-6, \
-    .buckets = 32, .distance = 128
-#define T5_V11_OF(nlayers, width, ff, nheads)                                                   \
-    T5_V11, .layers = (nlayers), .decoder_layers = (nlayers), .d_model = (width), .d_ff = (ff), \
-            .heads = (nheads), .kv_heads = (nheads), .head_dim = 64, .vocab = 32128
-
-/* A. Jiang et al., "Mixtral of Experts", arXiv 2401.04088, table 1; the larger one by the
- * config.json that was published with its weights. */
-#define MIXTRAL                                                                    \
-    .kind = SCENARIO_MIXTRAL, .activation = SCENARIO_SWIGLU, .norm = SCENARIO_RMS, \
-    .norm_eps = 1e-5, ROPE(1000000)
-#define MIXTRAL_OF(nlayers, width, ff, nheads)                                         \
-    MIXTRAL, .layers = (nlayers), .d_model = (width), .d_ff = (ff), .heads = (nheads), \
-             .kv_heads = 8, .head_dim = 128, .vocab = 32000,                           \
-             .moe = {.experts = 8,                                                     \
-                     .top_k = 2,                                                       \
-                     .d_ff = (ff),                                                     \
-                     .renormalize = true,                                              \
-                     .scale = 1,                                                       \
-                     .groups = 1,                                                      \
-                     .kept = 1}
-
-/* DeepSeek-V2, arXiv 2405.04434, section 3.1.2 and appendix B; DeepSeek-V3, arXiv 2412.19437,
- * section 4.2.  Vocabularies are those of the weights that were published. */
-#define DEEPSEEK                                                                    \
-    .kind = SCENARIO_DEEPSEEK, .activation = SCENARIO_SWIGLU, .norm = SCENARIO_RMS, \
-    .norm_eps = 1e-6, ROPE(10000)
-#define DEEPSEEK_OF(nlayers, width, ff, nheads, ntokens)                                \
-    DEEPSEEK, .layers = (nlayers), .d_model = (width), .d_ff = (ff), .heads = (nheads), \
-              .kv_heads = (nheads), .head_dim = 128, .vocab = (ntokens)
-#define MLA_OF(rank) .mla = {.kv_rank = 512, .q_rank = (rank), .rope_dim = 64, .value_dim = 128}
-
-/* What differs from Llama's blocks is written with each model. */
-#define DECODER \
-    .kind = SCENARIO_DECODER, .activation = SCENARIO_SWIGLU, .norm_eps = 1e-6, ROPE(10000)
-
-static const struct {
+/* A config.json as published with the weights, without the keys that have no effect here; `hub` are
+ * names of its repositories there, or NULL. */
+struct published {
     const char *name;
-    struct scenario_model model;
-} models[] = {
-    {"gpt2-small", {GPT2_OF(12, 768, 12)}},
-    {"gpt2-medium", {GPT2_OF(24, 1024, 16)}},
-    {"gpt2-large", {GPT2_OF(36, 1280, 20)}},
-    {"gpt2-xl", {GPT2_OF(48, 1600, 25)}},
-    {"llama3-1b", {LLAMA3_OF(16, 2048, 8192, 32, 64), .tied = true}},
-    {"llama3-3b", {LLAMA3_OF(28, 3072, 8192, 24, 128), .tied = true}},
-    {"llama3-8b", {LLAMA3_OF(32, 4096, 14336, 32, 128)}},
-    {"llama3-70b", {LLAMA3_OF(80, 8192, 28672, 64, 128)}},
-    {"llama3-405b", {LLAMA3_OF(126, 16384, 53248, 128, 128)}},
-    {"mixtral-8x7b", {MIXTRAL_OF(32, 4096, 14336, 32)}},
-    {"mixtral-8x22b", {MIXTRAL_OF(56, 6144, 16384, 48)}},
+    const char *hub[3];
+    const char *config;
+};
+
+#define SIZES(layers, width, ff, heads, kv_heads, vocab)                               \
+    "num_hidden_layers: " #layers ", hidden_size: " #width ", intermediate_size: " #ff \
+    ", num_attention_heads: " #heads ", num_key_value_heads: " #kv_heads ", vocab_size: " #vocab
+#define TIED ", tie_word_embeddings: true"
+#define UNTIED ", tie_word_embeddings: false"
+#define THETA(base) ", rope_theta: " #base
+#define EPS(eps) ", rms_norm_eps: " #eps
+#define DIM(dim) ", head_dim: " #dim
+
+#define GPT2(layers, width, heads) \
+    "model_type: gpt2, n_layer: " #layers ", n_embd: " #width ", n_head: " #heads
+/* C. Raffel et al., arXiv 1910.10683, section 3.7; version 1.1 (N. Shazeer, arXiv 2002.05202: gated
+ * mlp, head of its own).  The vocabulary of 32000 and 100 sentinels is rounded up to 128. */
+#define T5(layers, width, ff, heads, dim)                                      \
+    "model_type: t5, num_layers: " #layers ", d_model: " #width ", d_ff: " #ff \
+    ", num_heads: " #heads ", d_kv: " #dim
+#define T5_V11(layers, width, ff, heads) \
+    T5(layers, width, ff, heads, 64) ", feed_forward_proj: gated-gelu" UNTIED
+#define LLAMA(...) "model_type: llama, " SIZES(__VA_ARGS__)
+#define LLAMA3(layers, width, ff, heads, dim) \
+    LLAMA(layers, width, ff, heads, 8, 128256) EPS(1e-5) THETA(500000) DIM(dim)
+/* "The Llama 3 Herd of Models", arXiv 2407.21783: sequences of up to 131072 tokens. */
+#define LONGER(by)                                                                      \
+    ", max_position_embeddings: 131072, rope_scaling: {rope_type: llama3, factor: " #by \
+    ", low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192}"
+#define QWEN2(...) "model_type: qwen2, " SIZES(__VA_ARGS__) EPS(1e-6) THETA(1000000)
+#define QWEN3(...) "model_type: qwen3, " SIZES(__VA_ARGS__) EPS(1e-6) THETA(1000000) DIM(128)
+#define QWEN3_MOE(...)                                                                  \
+    "model_type: qwen3_moe, num_experts: 128, num_experts_per_tok: 8, norm_topk_prob: " \
+    "true, " SIZES(__VA_ARGS__) EPS(1e-6) THETA(1000000) DIM(128)
+#define GEMMA2(...) \
+    "model_type: gemma2, vocab_size: 256000, sliding_window: 4096, " SIZES_OF(__VA_ARGS__)
+#define SIZES_OF(layers, width, ff, heads, kv_heads)                                   \
+    "num_hidden_layers: " #layers ", hidden_size: " #width ", intermediate_size: " #ff \
+    ", num_attention_heads: " #heads ", num_key_value_heads: " #kv_heads
+#define GEMMA3(...) "model_type: gemma3_text, " SIZES_OF(__VA_ARGS__)
+#define LINEAR8 ", rope_scaling: {rope_type: linear, factor: 8}"
+#define PYTHIA(layers, width, heads, vocab)                                      \
+    "model_type: gpt_neox, num_hidden_layers: " #layers ", hidden_size: " #width \
+    ", num_attention_heads: " #heads ", vocab_size: " #vocab
+#define OLMO2(...) "model_type: olmo2, " SIZES(__VA_ARGS__) EPS(1e-6) THETA(500000)
+#define GRANITE(...) "model_type: granite, " SIZES(__VA_ARGS__) EPS(1e-5) THETA(10000000) TIED
+#define MULTIPLIED(embed, scores, residual, logits)                      \
+    ", embedding_multiplier: " #embed ", attention_multiplier: " #scores \
+    ", residual_multiplier: " #residual ", logits_scaling: " #logits
+#define STARCODER2(layers, width, ff, heads, kv_heads, theta)                   \
+    "model_type: starcoder2, norm_epsilon: 1e-5, sliding_window: 4096, " SIZES( \
+        layers, width, ff, heads, kv_heads, 49152) THETA(theta)
+#define PHI3(...) "model_type: phi3, " SIZES(__VA_ARGS__) EPS(1e-5) THETA(10000)
+/* DeepSeek-V2, arXiv 2405.04434, section 3.1.2 and appendix B; DeepSeek-V3, arXiv 2412.19437,
+ * section 4.2. */
+#define LATENT(q_rank)                                                                    \
+    ", qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128, kv_lora_rank: 512, " \
+    "q_lora_rank: " #q_rank
+#define ROUTED(experts, of, top_k, shared, dense)                   \
+    ", n_routed_experts: " #experts ", moe_intermediate_size: " #of \
+    ", num_experts_per_tok: " #top_k ", n_shared_experts: " #shared \
+    ", first_k_dense_replace: " #dense
+#define GROUPS(n, kept) ", n_group: " #n ", topk_group: " #kept
+#define LLAMA4(experts, every)                                                                     \
+    "model_type: llama4_text, num_local_experts: " #experts ", interleave_moe_layer_step: " #every \
+    ", hidden_size: 5120, num_hidden_layers: 48, intermediate_size: 8192, "                        \
+    "intermediate_size_mlp: 16384, num_attention_heads: 40, num_key_value_heads: 8, "              \
+    "vocab_size: 202048, rope_theta: 500000, attention_chunk_size: 8192"
+#define GPT_OSS(layers, experts)                                                        \
+    "model_type: gpt_oss, num_local_experts: " #experts ", num_hidden_layers: " #layers \
+    ", rope_scaling: {rope_type: yarn, factor: 32, beta_fast: 32, beta_slow: 1, "       \
+    "truncate: false, original_max_position_embeddings: 4096}"
+
+static const struct published models[] = {
+    /* A. Radford et al., "Language Models are Unsupervised Multitask Learners", 2019 */
+    {"gpt2-small", {"openai-community/gpt2", "gpt2"}, GPT2(12, 768, 12)},
+    {"gpt2-medium", {"openai-community/gpt2-medium"}, GPT2(24, 1024, 16)},
+    {"gpt2-large", {"openai-community/gpt2-large"}, GPT2(36, 1280, 20)},
+    {"gpt2-xl", {"openai-community/gpt2-xl"}, GPT2(48, 1600, 25)},
+    {"llama2-7b", {"meta-llama/Llama-2-7b-hf"}, LLAMA(32, 4096, 11008, 32, 32, 32000) EPS(1e-5)},
+    {"llama2-13b", {"meta-llama/Llama-2-13b-hf"}, LLAMA(40, 5120, 13824, 40, 40, 32000) EPS(1e-5)},
+    {"llama2-70b", {"meta-llama/Llama-2-70b-hf"}, LLAMA(80, 8192, 28672, 64, 8, 32000) EPS(1e-5)},
+    {"llama3-1b", {NULL}, LLAMA3(16, 2048, 8192, 32, 64) TIED},
+    {"llama3-3b", {NULL}, LLAMA3(28, 3072, 8192, 24, 128) TIED},
+    {"llama3-8b",
+     {"meta-llama/Meta-Llama-3-8B", "meta-llama/Meta-Llama-3-8B-Instruct"},
+     LLAMA3(32, 4096, 14336, 32, 128)},
+    {"llama3-70b",
+     {"meta-llama/Meta-Llama-3-70B", "meta-llama/Meta-Llama-3-70B-Instruct"},
+     LLAMA3(80, 8192, 28672, 64, 128)},
+    {"llama3-405b", {NULL}, LLAMA3(126, 16384, 53248, 128, 128)},
+    {"llama3.1-8b",
+     {"meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-8B-Instruct"},
+     LLAMA3(32, 4096, 14336, 32, 128) LONGER(8)},
+    {"llama3.1-70b",
+     {"meta-llama/Llama-3.1-70B", "meta-llama/Llama-3.1-70B-Instruct"},
+     LLAMA3(80, 8192, 28672, 64, 128) LONGER(8)},
+    {"llama3.1-405b",
+     {"meta-llama/Llama-3.1-405B", "meta-llama/Llama-3.1-405B-Instruct"},
+     LLAMA3(126, 16384, 53248, 128, 128) LONGER(8)},
+    {"llama3.2-1b",
+     {"meta-llama/Llama-3.2-1B", "meta-llama/Llama-3.2-1B-Instruct"},
+     LLAMA3(16, 2048, 8192, 32, 64) TIED LONGER(32)},
+    {"llama3.2-3b",
+     {"meta-llama/Llama-3.2-3B", "meta-llama/Llama-3.2-3B-Instruct"},
+     LLAMA3(28, 3072, 8192, 24, 128) TIED LONGER(32)},
+    {"llama3.3-70b",
+     {"meta-llama/Llama-3.3-70B-Instruct"},
+     LLAMA3(80, 8192, 28672, 64, 128) LONGER(8)},
+    {"llama4-scout",
+     {"meta-llama/Llama-4-Scout-17B-16E", "meta-llama/Llama-4-Scout-17B-16E-Instruct"},
+     LLAMA4(16, 1) ", rope_scaling: {rope_type: llama3, factor: 16, low_freq_factor: 1, "
+                   "high_freq_factor: 1, "
+                   "original_max_position_embeddings: 8192}"},
+    {"llama4-maverick",
+     {"meta-llama/Llama-4-Maverick-17B-128E", "meta-llama/Llama-4-Maverick-17B-128E-Instruct"},
+     LLAMA4(128, 2) ", use_qk_norm: false"},
+    {"mistral-7b",
+     {"mistralai/Mistral-7B-v0.1"},
+     "model_type: mistral, sliding_window: 4096, " SIZES(32, 4096, 14336, 32, 8, 32000) EPS(1e-5)},
+    {"mistral-7b-v0.3",
+     {"mistralai/Mistral-7B-v0.3", "mistralai/Mistral-7B-Instruct-v0.3"},
+     "model_type: mistral, sliding_window: null, " SIZES(32, 4096, 14336, 32, 8, 32768) EPS(1e-5)
+         THETA(1000000)},
+    {"mistral-nemo-12b",
+     {"mistralai/Mistral-Nemo-Base-2407", "mistralai/Mistral-Nemo-Instruct-2407"},
+     "model_type: mistral, sliding_window: null, " SIZES(40, 5120, 14336, 32, 8, 131072) EPS(1e-5)
+         THETA(1000000) DIM(128)},
+    {"mistral-small-24b",
+     {"mistralai/Mistral-Small-24B-Base-2501", "mistralai/Mistral-Small-24B-Instruct-2501"},
+     "model_type: mistral, sliding_window: null, " SIZES(40, 5120, 32768, 32, 8, 131072) EPS(1e-5)
+         THETA(100000000) DIM(128)},
+    {"mistral-large-123b",
+     {"mistralai/Mistral-Large-Instruct-2407"},
+     "model_type: mistral, sliding_window: null, " SIZES(88, 12288, 28672, 96, 8, 32768) EPS(1e-5)
+         THETA(1000000) DIM(128)},
+    /* A. Jiang et al., "Mixtral of Experts", arXiv 2401.04088, table 1 */
+    {"mixtral-8x7b",
+     {"mistralai/Mixtral-8x7B-v0.1", "mistralai/Mixtral-8x7B-Instruct-v0.1"},
+     "model_type: mixtral, " SIZES(32, 4096, 14336, 32, 8, 32000)},
+    {"mixtral-8x22b",
+     {"mistralai/Mixtral-8x22B-v0.1", "mistralai/Mixtral-8x22B-Instruct-v0.1"},
+     "model_type: mixtral, " SIZES(56, 6144, 16384, 48, 8, 32000)},
+    {"qwen2-0.5b", {"Qwen/Qwen2-0.5B"}, QWEN2(24, 896, 4864, 14, 2, 151936) TIED},
+    {"qwen2-1.5b", {"Qwen/Qwen2-1.5B"}, QWEN2(28, 1536, 8960, 12, 2, 151936) TIED},
+    {"qwen2-7b", {"Qwen/Qwen2-7B"}, QWEN2(28, 3584, 18944, 28, 4, 152064)},
+    {"qwen2-72b", {"Qwen/Qwen2-72B"}, QWEN2(80, 8192, 29568, 64, 8, 152064)},
+    {"qwen2.5-0.5b",
+     {"Qwen/Qwen2.5-0.5B", "Qwen/Qwen2.5-0.5B-Instruct"},
+     QWEN2(24, 896, 4864, 14, 2, 151936) TIED},
+    {"qwen2.5-1.5b",
+     {"Qwen/Qwen2.5-1.5B", "Qwen/Qwen2.5-1.5B-Instruct"},
+     QWEN2(28, 1536, 8960, 12, 2, 151936) TIED},
+    {"qwen2.5-3b",
+     {"Qwen/Qwen2.5-3B", "Qwen/Qwen2.5-3B-Instruct"},
+     QWEN2(36, 2048, 11008, 16, 2, 151936) TIED},
+    {"qwen2.5-7b",
+     {"Qwen/Qwen2.5-7B", "Qwen/Qwen2.5-7B-Instruct"},
+     QWEN2(28, 3584, 18944, 28, 4, 152064)},
+    {"qwen2.5-14b",
+     {"Qwen/Qwen2.5-14B", "Qwen/Qwen2.5-14B-Instruct"},
+     QWEN2(48, 5120, 13824, 40, 8, 152064)},
+    {"qwen2.5-32b",
+     {"Qwen/Qwen2.5-32B", "Qwen/Qwen2.5-32B-Instruct"},
+     QWEN2(64, 5120, 27648, 40, 8, 152064)},
+    {"qwen2.5-72b",
+     {"Qwen/Qwen2.5-72B", "Qwen/Qwen2.5-72B-Instruct"},
+     QWEN2(80, 8192, 29568, 64, 8, 152064)},
+    {"qwen1.5-moe-a2.7b",
+     {"Qwen/Qwen1.5-MoE-A2.7B"},
+     "model_type: qwen2_moe, num_experts: 60, num_experts_per_tok: 4, moe_intermediate_size: 1408, "
+     "shared_expert_intermediate_size: 5632, " SIZES(24, 2048, 5632, 16, 16, 151936)
+         THETA(1000000)},
+    {"qwen2-57b-a14b",
+     {"Qwen/Qwen2-57B-A14B"},
+     "model_type: qwen2_moe, num_experts: 64, num_experts_per_tok: 8, moe_intermediate_size: 2560, "
+     "shared_expert_intermediate_size: 20480, " SIZES(28, 3584, 18944, 28, 4, 151936)
+         THETA(1000000)},
+    {"qwen3-0.6b",
+     {"Qwen/Qwen3-0.6B", "Qwen/Qwen3-0.6B-Base"},
+     QWEN3(28, 1024, 3072, 16, 8, 151936) TIED},
+    {"qwen3-1.7b",
+     {"Qwen/Qwen3-1.7B", "Qwen/Qwen3-1.7B-Base"},
+     QWEN3(28, 2048, 6144, 16, 8, 151936) TIED},
+    {"qwen3-4b",
+     {"Qwen/Qwen3-4B", "Qwen/Qwen3-4B-Base"},
+     QWEN3(36, 2560, 9728, 32, 8, 151936) TIED},
+    {"qwen3-8b", {"Qwen/Qwen3-8B", "Qwen/Qwen3-8B-Base"}, QWEN3(36, 4096, 12288, 32, 8, 151936)},
+    {"qwen3-14b", {"Qwen/Qwen3-14B", "Qwen/Qwen3-14B-Base"}, QWEN3(40, 5120, 17408, 40, 8, 151936)},
+    {"qwen3-32b", {"Qwen/Qwen3-32B"}, QWEN3(64, 5120, 25600, 64, 8, 151936)},
+    {"qwen3-30b-a3b",
+     {"Qwen/Qwen3-30B-A3B", "Qwen/Qwen3-30B-A3B-Base"},
+     QWEN3_MOE(48, 2048, 6144, 32, 4, 151936) ", moe_intermediate_size: 768"},
+    {"qwen3-235b-a22b",
+     {"Qwen/Qwen3-235B-A22B"},
+     QWEN3_MOE(94, 4096, 12288, 64, 4, 151936) ", moe_intermediate_size: 1536"},
+    {"gemma-2b",
+     {"google/gemma-2b"},
+     "model_type: gemma, " SIZES(18, 2048, 16384, 8, 1, 256000) DIM(256)},
+    {"gemma-7b",
+     {"google/gemma-7b"},
+     "model_type: gemma, " SIZES(28, 3072, 24576, 16, 16, 256000) DIM(256)},
+    {"gemma2-2b",
+     {"google/gemma-2-2b", "google/gemma-2-2b-it"},
+     GEMMA2(26, 2304, 9216, 8, 4) ", query_pre_attn_scalar: 256"},
+    {"gemma2-9b",
+     {"google/gemma-2-9b", "google/gemma-2-9b-it"},
+     GEMMA2(42, 3584, 14336, 16, 8) ", query_pre_attn_scalar: 256"},
+    {"gemma2-27b",
+     {"google/gemma-2-27b", "google/gemma-2-27b-it"},
+     GEMMA2(46, 4608, 36864, 32, 16) ", query_pre_attn_scalar: 144" DIM(128)},
+    {"gemma3-1b",
+     {"google/gemma-3-1b-pt", "google/gemma-3-1b-it"},
+     GEMMA3(26, 1152, 6912, 4, 1) ", sliding_window: 512, vocab_size: 262144"},
+    {"gemma3-4b",
+     {"google/gemma-3-4b-pt", "google/gemma-3-4b-it"},
+     GEMMA3(34, 2560, 10240, 8, 4) ", sliding_window: 1024" LINEAR8},
+    {"gemma3-12b",
+     {"google/gemma-3-12b-pt", "google/gemma-3-12b-it"},
+     GEMMA3(48, 3840, 15360, 16, 8) ", sliding_window: 1024" LINEAR8},
+    {"gemma3-27b",
+     {"google/gemma-3-27b-pt", "google/gemma-3-27b-it", "google/gemma-3-27b"},
+     GEMMA3(62, 5376, 21504, 32, 16) ", sliding_window: 1024, query_pre_attn_scalar: 168" DIM(128)
+         LINEAR8},
+    {"phi-1.5",
+     {"microsoft/phi-1_5"},
+     "model_type: phi, num_hidden_layers: 24, hidden_size: 2048, intermediate_size: 8192, "
+     "num_attention_heads: 32, vocab_size: 51200"},
+    {"phi-2",
+     {"microsoft/phi-2"},
+     "model_type: phi, num_hidden_layers: 32, hidden_size: 2560, intermediate_size: 10240, "
+     "num_attention_heads: 32, vocab_size: 51200, partial_rotary_factor: 0.4"},
+    {"phi3-mini",
+     {"microsoft/Phi-3-mini-4k-instruct"},
+     PHI3(32, 3072, 8192, 32, 32, 32064) ", sliding_window: 2047"},
+    {"phi3-medium",
+     {"microsoft/Phi-3-medium-4k-instruct"},
+     PHI3(40, 5120, 17920, 40, 10, 32064) ", sliding_window: 2047"},
+    {"phi4",
+     {"microsoft/phi-4"},
+     "model_type: phi3, " SIZES(40, 5120, 17920, 40, 10, 100352) EPS(1e-5) THETA(250000)},
+    {"olmo-1b",
+     {"allenai/OLMo-1B-hf"},
+     "model_type: olmo, " SIZES(16, 2048, 8192, 16, 16, 50304) TIED},
+    {"olmo-7b", {"allenai/OLMo-7B-hf"}, "model_type: olmo, " SIZES(32, 4096, 11008, 32, 32, 50304)},
+    {"olmo2-1b", {"allenai/OLMo-2-0425-1B"}, OLMO2(16, 2048, 8192, 16, 16, 100352)},
+    {"olmo2-7b", {"allenai/OLMo-2-1124-7B"}, OLMO2(32, 4096, 11008, 32, 32, 100352)},
+    {"olmo2-13b", {"allenai/OLMo-2-1124-13B"}, OLMO2(40, 5120, 13824, 40, 40, 100352)},
+    {"olmo2-32b", {"allenai/OLMo-2-0325-32B"}, OLMO2(64, 5120, 27648, 40, 8, 100352)},
+    {"olmo3-7b",
+     {"allenai/Olmo-3-1025-7B"},
+     "model_type: olmo3, " SIZES(32, 4096, 11008, 32, 32, 100278) EPS(1e-6) THETA(500000)},
+    {"olmo3-32b",
+     {"allenai/Olmo-3-1125-32B"},
+     "model_type: olmo3, " SIZES(64, 5120, 27648, 40, 8, 100278) EPS(1e-6) THETA(500000)},
+    {"olmoe-1b-7b",
+     {"allenai/OLMoE-1B-7B-0924"},
+     "model_type: olmoe, " SIZES(16, 2048, 1024, 16, 16, 50304)},
+    {"pythia-160m",
+     {"EleutherAI/pythia-160m"},
+     PYTHIA(12, 768, 12, 50304) ", intermediate_size: 3072"},
+    {"pythia-1.4b",
+     {"EleutherAI/pythia-1.4b"},
+     PYTHIA(24, 2048, 16, 50304) ", intermediate_size: 8192"},
+    {"pythia-6.9b",
+     {"EleutherAI/pythia-6.9b"},
+     PYTHIA(32, 4096, 32, 50432) ", intermediate_size: 16384"},
+    {"pythia-12b",
+     {"EleutherAI/pythia-12b"},
+     PYTHIA(36, 5120, 40, 50688) ", intermediate_size: 20480"},
+    /* S. Black et al., arXiv 2204.06745 */
+    {"gpt-neox-20b",
+     {"EleutherAI/gpt-neox-20b"},
+     PYTHIA(44, 6144, 64, 50432) ", intermediate_size: 24576"},
+    {"gpt-j-6b",
+     {"EleutherAI/gpt-j-6b"},
+     "model_type: gptj, n_layer: 28, n_embd: 4096, n_head: 16, rotary_dim: 64, vocab_size: 50400"},
+    {"starcoder-15b",
+     {"bigcode/starcoder"},
+     "model_type: gpt_bigcode, n_layer: 40, n_embd: 6144, n_head: 48, n_inner: 24576, n_positions: "
+     "8192, vocab_size: 49152"},
+    {"starcoder2-3b",
+     {"bigcode/starcoder2-3b"},
+     STARCODER2(30, 3072, 12288, 24, 2, 999999.4420358813)},
+    {"starcoder2-7b", {"bigcode/starcoder2-7b"}, STARCODER2(32, 4608, 18432, 36, 4, 1000000)},
+    {"starcoder2-15b", {"bigcode/starcoder2-15b"}, STARCODER2(40, 6144, 24576, 48, 4, 100000)},
+    {"gpt-oss-20b", {"openai/gpt-oss-20b"}, GPT_OSS(24, 32)},
+    {"gpt-oss-120b", {"openai/gpt-oss-120b"}, GPT_OSS(36, 128)},
+    {"glm4-9b",
+     {"zai-org/GLM-4-9B-0414", "THUDM/GLM-4-9B-0414"},
+     "model_type: glm4, attention_bias: false, " SIZES(40, 4096, 13696, 32, 2, 151552) EPS(1e-5)
+         DIM(128)},
+    {"glm4-32b",
+     {"zai-org/GLM-4-32B-0414", "THUDM/GLM-4-32B-0414"},
+     "model_type: glm4, attention_bias: false, " SIZES(61, 6144, 23040, 48, 2, 151552) EPS(1e-5)
+         DIM(128)},
+    {"glm4.5",
+     {"zai-org/GLM-4.5", "zai-org/GLM-4.5-Base"},
+     "model_type: glm4_moe, attention_bias: true, use_qk_norm: true, routed_scaling_factor: "
+     "2.5, " SIZES(92, 5120, 12288, 96, 8, 151552) EPS(1e-5) DIM(128) THETA(1000000)
+         ROUTED(160, 1536, 8, 1, 3)},
+    {"glm4.5-air",
+     {"zai-org/GLM-4.5-Air", "zai-org/GLM-4.5-Air-Base"},
+     "model_type: glm4_moe, attention_bias: true, use_qk_norm: false, " SIZES(46, 4096, 10944, 96,
+                                                                              8, 151552) EPS(1e-5)
+         DIM(128) THETA(1000000) ROUTED(128, 1408, 8, 1, 1)},
     {"deepseek-v2-lite",
-     {DEEPSEEK_OF(27, 2048, 10944, 16, 102400), MLA_OF(0),
-      .moe = {.experts = 64,
-              .top_k = 6,
-              .d_ff = 1408,
-              .shared = 2,
-              .first_dense = 1,
-              .scale = 1,
-              .groups = 1,
-              .kept = 1}}},
+     {"deepseek-ai/DeepSeek-V2-Lite"},
+     "model_type: deepseek_v2, " SIZES(27, 2048, 10944, 16, 16, 102400) LATENT(null)
+         ROUTED(64, 1408, 6, 2, 1)},
     {"deepseek-v2",
-     {DEEPSEEK_OF(60, 5120, 12288, 128, 102400), MLA_OF(1536),
-      .moe = {.experts = 160,
-              .top_k = 6,
-              .d_ff = 1536,
-              .shared = 2,
-              .first_dense = 1,
-              .scale = 16,
-              .groups = 8,
-              .kept = 3}}},
+     {"deepseek-ai/DeepSeek-V2"},
+     "model_type: deepseek_v2, topk_method: group_limited_greedy, routed_scaling_factor: "
+     "16, " SIZES(60, 5120, 12288, 128, 128, 102400) LATENT(1536) ROUTED(160, 1536, 6, 2, 1)
+         GROUPS(8, 3)},
     {"deepseek-v3",
-     {DEEPSEEK_OF(61, 7168, 18432, 128, 129280), MLA_OF(1536),
-      .moe = {.experts = 256,
-              .top_k = 8,
-              .d_ff = 2048,
-              .shared = 1,
-              .first_dense = 3,
-              .score = SCENARIO_SIGMOID,
-              .renormalize = true,
-              .scale = 2.5,
-              .bias = true,
-              .groups = 8,
-              .kept = 4}}},
-    {"t5-small", {T5_OF(6, 512, 2048, 8, 64)}},
-    {"t5-base", {T5_OF(12, 768, 3072, 12, 64)}},
-    {"t5-large", {T5_OF(24, 1024, 4096, 16, 64)}},
-    {"t5-3b", {T5_OF(24, 1024, 16384, 32, 128)}},
-    {"t5-11b", {T5_OF(24, 1024, 65536, 128, 128)}},
-    {"t5-v1.1-small", {T5_V11_OF(8, 512, 1024, 6)}},
-    {"t5-v1.1-base", {T5_V11_OF(12, 768, 2048, 12)}},
-    {"t5-v1.1-large", {T5_V11_OF(24, 1024, 2816, 16)}},
-    {"t5-v1.1-xl", {T5_V11_OF(24, 2048, 5120, 32)}},
-    {"t5-v1.1-xxl", {T5_V11_OF(24, 4096, 10240, 64)}},
+     {"deepseek-ai/DeepSeek-V3", "deepseek-ai/DeepSeek-V3-Base", "deepseek-ai/DeepSeek-R1"},
+     "model_type: deepseek_v3, " SIZES(61, 7168, 18432, 128, 128, 129280) LATENT(1536)
+         ROUTED(256, 2048, 8, 1, 3) GROUPS(8, 4)},
+    {"kimi-k2",
+     {"moonshotai/Kimi-K2-Base", "moonshotai/Kimi-K2-Instruct"},
+     "model_type: kimi_k2, routed_scaling_factor: 2.827, rope_scaling: {type: yarn, factor: 32, "
+     "beta_fast: 1, beta_slow: 1, mscale: 1, mscale_all_dim: 1, original_max_position_embeddings: "
+     "4096}, " SIZES(61, 7168, 18432, 64, 64, 163840) THETA(50000) LATENT(1536)
+         ROUTED(384, 2048, 8, 1, 1) GROUPS(1, 1)},
+    {"granite-3.0-2b",
+     {"ibm-granite/granite-3.0-2b-base"},
+     GRANITE(40, 2048, 8192, 32, 8, 49155) MULTIPLIED(12, 0.015625, 0.22, 8)},
+    {"granite-3.0-8b",
+     {"ibm-granite/granite-3.0-8b-base"},
+     GRANITE(40, 4096, 12800, 32, 8, 49155) MULTIPLIED(12, 0.0078125, 0.22, 16)},
+    {"granite-3.0-1b-a400m",
+     {"ibm-granite/granite-3.0-1b-a400m-base"},
+     "model_type: granitemoe, num_local_experts: 32, num_experts_per_tok: 8, " SIZES(
+         24, 1024, 512, 16, 8, 49155) EPS(1e-6) TIED MULTIPLIED(12, 0.015625, 0.22, 6)},
+    {"granite-3.0-3b-a800m",
+     {"ibm-granite/granite-3.0-3b-a800m-base"},
+     "model_type: granitemoe, num_local_experts: 40, num_experts_per_tok: 8, " SIZES(
+         32, 1536, 512, 24, 8, 49155) EPS(1e-6) TIED MULTIPLIED(12, 0.015625, 0.22, 6)},
+    {"falcon-7b",
+     {"tiiuae/falcon-7b"},
+     "model_type: falcon, num_hidden_layers: 32, hidden_size: 4544, num_attention_heads: 71, "
+     "vocab_size: 65024"},
+    {"falcon-40b",
+     {"tiiuae/falcon-40b"},
+     "model_type: falcon, new_decoder_architecture: true, num_kv_heads: 8, num_hidden_layers: 60, "
+     "hidden_size: 8192, num_attention_heads: 128, vocab_size: 65024"},
+    {"falcon-180b",
+     {"tiiuae/falcon-180B"},
+     "model_type: falcon, new_decoder_architecture: true, num_kv_heads: 8, num_hidden_layers: 80, "
+     "hidden_size: 14848, num_attention_heads: 232, vocab_size: 65024"},
+    /* J. Parmar et al., arXiv 2402.16819, table 1; Nemotron-4 340B, arXiv 2406.11704, table 1 */
+    {"nemotron4-15b", {NULL}, "model_type: nemotron, " SIZES(32, 6144, 24576, 48, 8, 256000)},
+    {"nemotron4-340b",
+     {"nvidia/Nemotron-4-340B-Base"},
+     "model_type: nemotron, " SIZES(96, 18432, 73728, 96, 8, 256000)},
+    {"minitron-8b",
+     {"nvidia/Minitron-8B-Base"},
+     "model_type: nemotron, " SIZES(32, 4096, 16384, 32, 8, 256000) DIM(128)},
+    {"command-r",
+     {"CohereForAI/c4ai-command-r-v01", "CohereLabs/c4ai-command-r-v01"},
+     "model_type: cohere, logit_scale: 0.0625, layer_norm_eps: 1e-5, " SIZES(
+         40, 8192, 22528, 64, 64, 256000) THETA(8000000)},
+    {"command-r-plus",
+     {"CohereForAI/c4ai-command-r-plus", "CohereLabs/c4ai-command-r-plus"},
+     "model_type: cohere, logit_scale: 0.8333333333333334, layer_norm_eps: 1e-5, use_qk_norm: "
+     "true, " SIZES(64, 12288, 33792, 96, 8, 256000) THETA(75000000)},
+    {"command-r7b",
+     {"CohereForAI/c4ai-command-r7b-12-2024", "CohereLabs/c4ai-command-r7b-12-2024"},
+     "model_type: cohere2, logit_scale: 0.25, layer_norm_eps: 1e-5, sliding_window: 4096, "
+     "sliding_window_pattern: 4, " SIZES(32, 4096, 14336, 32, 8, 256000) THETA(50000) DIM(128)},
+    {"smollm3-3b",
+     {"HuggingFaceTB/SmolLM3-3B", "HuggingFaceTB/SmolLM3-3B-Base"},
+     "model_type: smollm3, " SIZES(36, 2048, 11008, 16, 4, 128256) THETA(5000000)},
+    {"smollm2-1.7b",
+     {"HuggingFaceTB/SmolLM2-1.7B"},
+     LLAMA(24, 2048, 8192, 32, 32, 49152) EPS(1e-5) THETA(130000) TIED},
+    {"seed-oss-36b",
+     {"ByteDance-Seed/Seed-OSS-36B-Base"},
+     "model_type: seed_oss, " SIZES(64, 5120, 27648, 80, 8, 155136) THETA(10000000) DIM(128)},
+    {"ernie4.5-21b-a3b",
+     {"baidu/ERNIE-4.5-21B-A3B-PT"},
+     "model_type: ernie4_5_moe, moe_num_experts: 64, moe_k: 6, moe_intermediate_size: 1536, "
+     "moe_num_shared_experts: 2, moe_layer_start_index: 1, " SIZES(28, 2560, 12288, 20, 4, 103424)},
+    {"minimax-m2",
+     {"MiniMaxAI/MiniMax-M2"},
+     "model_type: minimax_m2, rotary_dim: 64, num_local_experts: 256, num_experts_per_tok: "
+     "8, " SIZES(62, 3072, 1536, 48, 8, 200064) DIM(128) THETA(5000000)},
+    {"dots1",
+     {"rednote-hilab/dots.llm1.base"},
+     "model_type: dots1, norm_topk_prob: true, routed_scaling_factor: 2.5, " SIZES(
+         62, 4096, 10944, 32, 32, 152064) DIM(128) THETA(10000000) ROUTED(128, 1408, 6, 2, 1)},
+    {"t5-small", {"google-t5/t5-small", "t5-small"}, T5(6, 512, 2048, 8, 64)},
+    {"t5-base", {"google-t5/t5-base", "t5-base"}, T5(12, 768, 3072, 12, 64)},
+    {"t5-large", {"google-t5/t5-large", "t5-large"}, T5(24, 1024, 4096, 16, 64)},
+    {"t5-3b", {"google-t5/t5-3b"}, T5(24, 1024, 16384, 32, 128)},
+    {"t5-11b", {"google-t5/t5-11b"}, T5(24, 1024, 65536, 128, 128)},
+    {"t5-v1.1-small", {"google/t5-v1_1-small"}, T5_V11(8, 512, 1024, 6)},
+    {"t5-v1.1-base", {"google/t5-v1_1-base"}, T5_V11(12, 768, 2048, 12)},
+    {"t5-v1.1-large", {"google/t5-v1_1-large"}, T5_V11(24, 1024, 2816, 16)},
+    {"t5-v1.1-xl", {"google/t5-v1_1-xl"}, T5_V11(24, 2048, 5120, 32)},
+    {"t5-v1.1-xxl", {"google/t5-v1_1-xxl"}, T5_V11(24, 4096, 10240, 64)},
 };
 
 #define NMODELS (sizeof(models) / sizeof(models[0]))
 
-static const struct scenario_model kinds[] = {{GPT2},     {LLAMA3}, {MIXTRAL},
-                                              {DEEPSEEK}, {T5},     {DECODER}};
+/* ---- kinds ---- */
+
+#define ROPE(base) .rope = {.used = true, .theta = (base)}
+
+/* What a kind of model has where no size is given. */
+static const struct scenario_model kinds[] = {
+    {.kind = SCENARIO_GPT2,
+     .activation = SCENARIO_GELU,
+     .norm = SCENARIO_LAYER_NORM,
+     .bias = true,
+     .attention_bias = SCENARIO_BIAS_ALL,
+     .norm_eps = 1e-5,
+     .tied = true,
+     .positions = 1024},
+    {.kind = SCENARIO_LLAMA3, .activation = SCENARIO_SWIGLU, .norm_eps = 1e-5, ROPE(500000)},
+    {.kind = SCENARIO_MIXTRAL, .activation = SCENARIO_SWIGLU, .norm_eps = 1e-5, ROPE(1000000)},
+    {.kind = SCENARIO_DEEPSEEK, .activation = SCENARIO_SWIGLU, .norm_eps = 1e-6, ROPE(10000)},
+    {.kind = SCENARIO_T5,
+     .activation = SCENARIO_RELU,
+     .norm_eps = 1e-6,
+     .tied = true,
+     .buckets = 32,
+     .distance = 128},
+    {.kind = SCENARIO_DECODER, .activation = SCENARIO_SWIGLU, .norm_eps = 1e-6, ROPE(10000)},
+};
 
 const struct scenario_model *published_kind(enum scenario_kind kind)
 {
@@ -154,12 +459,15 @@ const struct scenario_model *published_kind(enum scenario_kind kind)
     return NULL;
 }
 
-const struct scenario_model *published_model(size_t n, const char **name)
+bool published_model(struct scenario_model *out, size_t n, int64_t seq, struct diag *diag)
 {
-    if (n >= NMODELS)
-        return NULL;
-    *name = models[n].name;
-    return &models[n].model;
+    struct text config = TEXT_INIT;
+    bool good;
+
+    text_addf(&config, "{%s}", models[n].config);
+    good = published_parse_config(out, models[n].name, text_get(&config), config.length, seq, diag);
+    text_fini(&config);
+    return good;
 }
 
 const char *scenario_model_name(size_t n)
@@ -167,9 +475,32 @@ const char *scenario_model_name(size_t n)
     return n < NMODELS ? models[n].name : NULL;
 }
 
+bool scenario_find_model(size_t *out, const char *name, struct nearest *nearest)
+{
+    for (size_t i = 0; i < NMODELS; i++) {
+        bool found = !strcmp(name, models[i].name);
+
+        for (size_t h = 0; h < sizeof(models[i].hub) / sizeof(models[i].hub[0]); h++)
+            found = found || (models[i].hub[h] && !strcmp(name, models[i].hub[h]));
+        if (found) {
+            *out = i;
+            return true;
+        }
+        nearest_add(nearest, models[i].name);
+        if (strchr(name, '/') && models[i].hub[0])
+            nearest_add(nearest, models[i].hub[0]);
+    }
+    return false;
+}
+
 int64_t scenario_model_positions(size_t n)
 {
-    return n < NMODELS ? models[n].model.positions : 0;
+    struct scenario_model model = {.positions = 0};
+    struct diag diag = DIAG_INIT;
+
+    (void)published_model(&model, n, INT32_MAX, &diag);
+    diag_fini(&diag);
+    return model.positions;
 }
 
 /* ---- the option ---- */
@@ -178,6 +509,7 @@ static void read(struct reader *r, const struct option *option, const struct yam
 {
     struct nearest nearest;
     const char *text = node->kind == YAML_TEXT ? node->text : "";
+    size_t n;
 
     (void)option;
     if (!strcmp(text, CUSTOM)) {
@@ -185,19 +517,15 @@ static void read(struct reader *r, const struct option *option, const struct yam
         return;
     }
     nearest_init(&nearest, text);
-    for (size_t i = 0; i < NMODELS; i++) {
-        if (!strcmp(text, models[i].name)) {
-            r->scenario->model.size = (int64_t)i + 1;
-            return;
-        }
-        nearest_add(&nearest, models[i].name);
+    if (scenario_find_model(&n, text, &nearest)) {
+        r->scenario->model.size = (int64_t)n + 1;
+        return;
     }
     diag_error(r->diag, node->place, "model.size is %s; expected a published one, such as %s%s",
                yaml_describe(node).text, models[0].name, nearest_hint(&nearest).text);
     /* Assume the suggested model, so that its sizes are not reported as missing. */
-    for (size_t i = 0; i < NMODELS; i++)
-        if (nearest.best && !strcmp(nearest.best, models[i].name))
-            r->scenario->model.size = (int64_t)i + 1;
+    if (nearest.best && scenario_find_model(&n, nearest.best, &nearest))
+        r->scenario->model.size = (int64_t)n + 1;
 }
 
 static void print(const struct scenario *scenario, const struct option *option, struct text *out)

@@ -24,6 +24,7 @@
 #include <shd/spec.h>
 
 #include "base/diag.h"
+#include "base/nearest.h"
 #include "base/text.h"
 
 #define SCENARIO_VERSION 1                  /* of the file format; other versions are refused */
@@ -285,6 +286,8 @@ struct scenario_model {
     int64_t size; /* a published size, see scenario/published.h; 0: the other options decide */
     double scale; /* of that size, above 0 to 1 */
     char *from;   /* path of a config.json with the sizes, or NULL */
+    bool text_alone; /* that is the config of a model of texts and images, of which this is the
+                        text's part */
 };
 
 struct scenario_dim {
@@ -777,6 +780,10 @@ const char *scenario_offload_option(const struct scenario *scenario);
 
 /* The name of published model n, a value of model.size; NULL after the last. */
 const char *scenario_model_name(size_t n);
+
+/* Find a published model by its name, or by that of its repository, as Qwen/Qwen3-8B.  Names are
+ * offered to `nearest` until it is found. */
+bool scenario_find_model(size_t *n, const char *name, struct nearest *nearest);
 
 /* The number of learned positions of published model n; 0: none. */
 int64_t scenario_model_positions(size_t n);

@@ -1,0 +1,220 @@
+/* What differs from layer to layer by a config.json: windows, chunks, and rotary positions
+ * (family_reader.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "scenario/family_reader.h"
+
+/* The layers while they are read: 'f', 'w' or 'c' of each, and whether it has rotary positions. */
+#define LAYERS_MAX 65536
+
+struct layers {
+    int64_t n;
+    int64_t window, chunk; /* 0: none */
+    char kinds[LAYERS_MAX];
+    bool plain[LAYERS_MAX];
+};
+
+static bool has(const struct family_reader *c, enum family_layers bit)
+{
+    return (c->row->layers & bit) != 0;
+}
+
+/* Windows in layers from `max_window_layers` on, or by the family's pattern, which
+ * `sliding_window_pattern` makes longer or shorter. */
+static bool read_pattern(struct layers *l, const struct family_reader *c)
+{
+    const char *pattern = c->row->pattern ? c->row->pattern : "f";
+    const struct yaml_node *text = family_find(c->root, "sliding_window_pattern");
+    int64_t period = (int64_t)strlen(pattern), first = 28; /* of Qwen's modules */
+
+    if (has(c, FAMILY_PATTERN) && text && text->kind == YAML_TEXT && strspn(text->text, "LG") > 0 &&
+        strspn(text->text, "LG") == strlen(text->text)) {
+        /* EXAONE writes L for layers with a window, G for full ones. */
+        for (int64_t i = 0; i < l->n; i++)
+            l->kinds[i] = text->text[i % (int64_t)strlen(text->text)] == 'L' ? 'w' : 'f';
+        return true;
+    }
+    if (has(c, FAMILY_PATTERN) && !family_read_count(&period, c, c->root, "sliding_window_pattern"))
+        return false;
+    if (has(c, FAMILY_SWITCHED) && !family_read_count(&first, c, c->root, "max_window_layers"))
+        return false;
+    for (int64_t i = 0; i < l->n; i++) {
+        if (has(c, FAMILY_SWITCHED) && !c->row->pattern)
+            l->kinds[i] = i >= first ? 'w' : 'f';
+        else if (has(c, FAMILY_PATTERN))
+            l->kinds[i] = period > 0 && (i + 1) % period == 0 ? 'f' : 'w';
+        else
+            l->kinds[i] = pattern[i % period];
+    }
+    return true;
+}
+
+/* Read `layer_types`, a word for each layer. */
+static bool read_types(struct layers *l, const struct family_reader *c,
+                       const struct yaml_node *types)
+{
+    if (types->kind != YAML_LIST || (int64_t)types->nitems < l->n) {
+        diag_error(c->diag, types->place, "layer_types: expected a list of %" PRId64 " words",
+                   l->n);
+        return false;
+    }
+    for (int64_t i = 0; i < l->n; i++) {
+        const struct yaml_node *type = types->items[i];
+        const char *word = type->kind == YAML_TEXT ? type->text : "";
+
+        if (!strcmp(word, "full_attention")) {
+            l->kinds[i] = 'f';
+        } else if (!strcmp(word, "sliding_attention")) {
+            l->kinds[i] = 'w';
+        } else if (!strcmp(word, "chunked_attention")) {
+            l->kinds[i] = 'c';
+        } else {
+            diag_error(c->diag, type->place,
+                       "layer_types has %s; expected full_attention, sliding_attention or "
+                       "chunked_attention: others are not modelled",
+                       yaml_describe(type).text);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Read which layers have no rotary positions: `no_rope_layers` is 1 where they have them. */
+static bool read_plain(struct layers *l, const struct family_reader *c)
+{
+    const struct yaml_node *list = family_find(c->root, "no_rope_layers");
+    int64_t interval = 4, one; /* Llama 4's and SmolLM3's default */
+
+    if (!has(c, FAMILY_NOPE))
+        return true;
+    if (!family_read_count(&interval, c, c->root, "no_rope_layer_interval"))
+        return false;
+    if (list && list->kind == YAML_LIST && list->nitems == 0)
+        list = NULL;
+    if (list && (list->kind != YAML_LIST || (int64_t)list->nitems < l->n)) {
+        diag_error(c->diag, list->place,
+                   "no_rope_layers: expected a list of %" PRId64 " numbers, 0 or 1", l->n);
+        return false;
+    }
+    for (int64_t i = 0; i < l->n; i++) {
+        l->plain[i] = interval > 0 && (i + 1) % interval == 0;
+        if (list && !yaml_read_int(list->items[i], &one)) {
+            diag_error(c->diag, list->items[i]->place, "no_rope_layers has %s; expected 0 or 1",
+                       yaml_describe(list->items[i]).text);
+            return false;
+        }
+        if (list)
+            l->plain[i] = one == 0;
+    }
+    return true;
+}
+
+/* Read the sizes of windows and chunks.  One that is no shorter than the sequence has no effect,
+ * except that such layers may have their own rotary positions. */
+static bool read_reach(struct layers *l, const struct family_reader *c)
+{
+    const struct yaml_node *window = yaml_find(c->root, "sliding_window");
+    const struct yaml_node *chunk = yaml_find(c->root, "attention_chunk_size");
+    bool on = has(c, FAMILY_WINDOW);
+
+    l->window = window && yaml_is_null(window) ? 0 : c->row->window;
+    l->chunk = chunk && yaml_is_null(chunk) ? 0 : c->row->chunk;
+    if (has(c, FAMILY_SWITCHED)) {
+        on = false;
+        if (!family_read_flag(&on, c, "use_sliding_window"))
+            return false;
+    }
+    if (on && !family_read_count(&l->window, c, c->root, "sliding_window"))
+        return false;
+    if (has(c, FAMILY_CHUNK) && !family_read_count(&l->chunk, c, c->root, "attention_chunk_size"))
+        return false;
+    if (!on)
+        l->window = 0;
+    return true;
+}
+
+/* Full layers of models with windows have no rotary positions; those of models without do. */
+static void settle(struct layers *l, const struct family_reader *c)
+{
+    bool local = c->model->rope.local_theta > 0;
+
+    for (int64_t i = 0; i < l->n; i++) {
+        if (has(c, FAMILY_FULL_NOPE) && l->window > 0)
+            l->plain[i] = l->kinds[i] == 'f';
+        if (l->kinds[i] == 'w' && (l->window == 0 || (l->window >= c->seq && !local)))
+            l->kinds[i] = 'f';
+        if (l->kinds[i] == 'c' && (l->chunk == 0 || (l->chunk >= c->seq && !local)))
+            l->kinds[i] = 'f';
+    }
+}
+
+static bool same(const struct layers *l, int64_t a, int64_t b)
+{
+    return l->kinds[a] == l->kinds[b] && l->plain[a] == l->plain[b];
+}
+
+/* The shortest list that gives all layers when repeated. */
+static int64_t find_period(const struct layers *l)
+{
+    for (int64_t p = 1; p < l->n; p++) {
+        int64_t i = p;
+
+        while (i < l->n && same(l, i, i - p))
+            i++;
+        if (i == l->n)
+            return p;
+    }
+    return l->n;
+}
+
+static uint8_t type_of(const struct layers *l, int64_t i)
+{
+    unsigned type = l->kinds[i] == 'w'   ? SCENARIO_LAYER_WINDOW
+                    : l->kinds[i] == 'c' ? SCENARIO_LAYER_CHUNK
+                                         : SCENARIO_LAYER_FULL;
+
+    return (uint8_t)(type + (l->plain[i] ? SCENARIO_LAYER_FULL_PLAIN : 0));
+}
+
+/* Write the layers as options: a list only where they differ. */
+static bool write(const struct layers *l, const struct family_reader *c)
+{
+    struct scenario_model *m = c->model;
+    int64_t period = find_period(l);
+    bool window = memchr(l->kinds, 'w', (size_t)l->n), chunk = memchr(l->kinds, 'c', (size_t)l->n);
+
+    m->window = window ? l->window : 0;
+    m->chunk = chunk ? l->chunk : 0;
+    if (period == 1 && !l->plain[0])
+        return true;
+    if (period > SCENARIO_LAYER_TYPES_MAX) {
+        diag_error(c->diag, c->root->place, "its layers differ without a period of at most %d",
+                   SCENARIO_LAYER_TYPES_MAX);
+        return false;
+    }
+    m->layer_types.n = (uint32_t)period;
+    for (int64_t i = 0; i < period; i++)
+        m->layer_types.types[i] = type_of(l, i);
+    return true;
+}
+
+bool family_read_layers(const struct family_reader *c)
+{
+    const struct yaml_node *types = family_find(c->root, "layer_types");
+    struct layers l = {.n = c->model->layers};
+
+    if (c->row->layers == 0 || l.n < 1 || l.n > LAYERS_MAX)
+        return true;
+    if (!read_reach(&l, c) || !read_pattern(&l, c) || !read_plain(&l, c))
+        return false;
+    if (has(c, FAMILY_TYPES) && types && !read_types(&l, c, types))
+        return false;
+    settle(&l, c);
+    return write(&l, c);
+}

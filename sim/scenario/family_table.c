@@ -1,0 +1,613 @@
+/* The families of models (family_table.h), as the modules of transformers 5 have them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "scenario/family_table.h"
+
+#include <stddef.h>
+
+/* ---- words ---- */
+
+#define WORDS(name, ...) static const struct family_word name[] = {__VA_ARGS__, {NULL, NULL}}
+#define IS(text, ours) \
+    {                  \
+        text, ours     \
+    }
+
+WORDS(gated_acts, IS("silu", "model.activation: swiglu"), IS("swish", "model.activation: swiglu"),
+      IS("gelu", "model.activation: geglu-exact"), IS("gelu_new", "model.activation: geglu"),
+      IS("gelu_fast", "model.activation: geglu"),
+      IS("gelu_pytorch_tanh", "model.activation: geglu"));
+WORDS(plain_acts, IS("relu", "model.activation: relu"),
+      IS("relu2", "model.activation: relu-squared"), IS("silu", "model.activation: silu"),
+      IS("swish", "model.activation: silu"), IS("gelu", "model.activation: gelu-exact"),
+      IS("gelu_new", "model.activation: gelu"), IS("gelu_fast", "model.activation: gelu"),
+      IS("gelu_pytorch_tanh", "model.activation: gelu"));
+/* T5's gelu with a gate is the approximation: its module says so. */
+WORDS(t5_acts, IS("relu", "model.activation: relu"), IS("gelu", "model.activation: gelu-exact"),
+      IS("gelu_new", "model.activation: gelu"), IS("gated-gelu", "model.activation: geglu"),
+      IS("gated-gelu_new", "model.activation: geglu"),
+      IS("gated-silu", "model.activation: swiglu"));
+WORDS(clamped_acts, IS("silu", ""));
+WORDS(all_biased, IS("true", "model.attention_bias: all"),
+      IS("false", "model.attention_bias: none"));
+WORDS(qkv_biased, IS("true", "model.attention_bias: qkv"),
+      IS("false", "model.attention_bias: none"));
+WORDS(o_biased, IS("true", "model.attention_bias: all"), IS("false", ""));
+WORDS(biased, IS("true", "model.attention_bias: all, model.bias: true"),
+      IS("false", "model.attention_bias: none, model.bias: false"));
+WORDS(head_norms, IS("true", "model.qk_norm: true"), IS("false", "model.qk_norm: false"));
+WORDS(own_norms, IS("true", "model.qk_norm: heads"), IS("false", "model.qk_norm: false"));
+WORDS(bare_norms, IS("true", "model.qk_norm: bare"), IS("false", "model.qk_norm: false"));
+WORDS(beside, IS("true", "model.residual: beside"), IS("false", "model.residual: serial"));
+WORDS(beside_norms, IS("true", "model.residual: beside-norms"),
+      IS("false", "model.residual: serial"));
+WORDS(two_norms, IS("2", "model.residual: beside-norms"), IS("1", "model.residual: beside"));
+WORDS(post_norms, IS("true", "model.norm_place: both"), IS("false", "model.norm_place: before"));
+WORDS(one_key_head, IS("true", "model.kv_heads: 1"), IS("false", ""));
+WORDS(pairs, IS("true", "model.rope: {interleaved: true}"),
+      IS("false", "model.rope: {interleaved: false}"));
+WORDS(scores, IS("softmax", "moe.score: softmax"), IS("sigmoid", "moe.score: sigmoid"));
+WORDS(methods, IS("greedy", "moe.bias: false, moe.groups: 1, moe.kept: 1"),
+      IS("group_limited_greedy", "moe.bias: false"), IS("noaux_tc", "moe.bias: true"));
+WORDS(no, IS("false", ""));
+WORDS(yes, IS("true", ""));
+WORDS(one, IS("1", ""));
+WORDS(none, IS("null", ""));
+WORDS(limit_of_gpt_oss, IS("7", ""), IS("7.0", ""));
+WORDS(alpha_of_gpt_oss, IS("1.702", ""));
+
+/* ---- keys ---- */
+
+#define V(theirs, ours)               \
+    {                                 \
+        .key = theirs, .option = ours \
+    }
+#define NEEDED(theirs, ours)                                 \
+    {                                                        \
+        .key = theirs, .option = ours, .form = FAMILY_NEEDED \
+    }
+#define INVERSE(theirs, ours)                                 \
+    {                                                         \
+        .key = theirs, .option = ours, .form = FAMILY_INVERSE \
+    }
+#define ROOT(theirs, ours)                                 \
+    {                                                      \
+        .key = theirs, .option = ours, .form = FAMILY_ROOT \
+    }
+#define W(theirs, list)                                    \
+    {                                                      \
+        .key = theirs, .form = FAMILY_WORDS, .words = list \
+    }
+#define MUST(theirs, list, reason)                                        \
+    {                                                                     \
+        .key = theirs, .form = FAMILY_WORDS, .words = list, .why = reason \
+    }
+#define KEYS(name, ...) static const struct family_key name[] = {__VA_ARGS__, {.key = NULL}}
+
+#define SIZES                                                                              \
+    NEEDED("hidden_size", "model.d_model"), NEEDED("num_hidden_layers", "model.layers"),   \
+        NEEDED("num_attention_heads", "model.heads"), NEEDED("vocab_size", "model.vocab"), \
+        V("num_key_value_heads", "model.kv_heads"), V("tie_word_embeddings", "model.tied")
+#define FF NEEDED("intermediate_size", "model.d_ff")
+#define HEAD_DIM V("head_dim", "model.head_dim")
+#define RMS V("rms_norm_eps", "model.norm_eps")
+#define GATED W("hidden_act", gated_acts)
+#define PLAIN W("hidden_act", plain_acts)
+#define ALL_BIAS W("attention_bias", all_biased)
+#define QKV_BIAS W("attention_bias", qkv_biased)
+#define MLP_BIAS V("mlp_bias", "model.bias")
+#define CLIP MUST("clip_qkv", none, "queries, keys and values that are clamped are not modelled")
+
+KEYS(llama_keys, SIZES, FF, HEAD_DIM, RMS, GATED);
+KEYS(qwen3_keys, NEEDED("num_key_value_heads", "model.kv_heads"));
+KEYS(all_bias_keys, ALL_BIAS);
+KEYS(qkv_bias_keys, QKV_BIAS);
+KEYS(biases_keys, ALL_BIAS, MLP_BIAS);
+KEYS(seed_oss_keys, QKV_BIAS, W("attention_out_bias", o_biased), MLP_BIAS);
+KEYS(helium_keys, QKV_BIAS, MLP_BIAS);
+KEYS(ernie_keys, W("use_bias", biased));
+KEYS(olmo_keys, ALL_BIAS, CLIP);
+KEYS(gemma_keys, ALL_BIAS, W("hidden_activation", gated_acts),
+     {.key = "hidden_size", .option = "model.embed_scale", .form = FAMILY_SQRT},
+     ROOT("query_pre_attn_scalar", "model.attention_scale"),
+     V("attn_logit_softcapping", "model.attention_cap"),
+     V("final_logit_softcapping", "model.logit_cap"),
+     MUST("use_bidirectional_attention", no, "attention to later tokens is not modelled"));
+KEYS(cohere_keys, SIZES, FF, HEAD_DIM, V("layer_norm_eps", "model.norm_eps"), GATED, ALL_BIAS,
+     V("logit_scale", "model.logit_scale"), W("use_qk_norm", own_norms));
+KEYS(granite_keys, ALL_BIAS, MLP_BIAS, V("embedding_multiplier", "model.embed_scale"),
+     V("attention_multiplier", "model.attention_scale"),
+     V("residual_multiplier", "model.residual_scale"),
+     INVERSE("logits_scaling", "model.logit_scale"));
+KEYS(hyperclovax_keys, W("use_post_norm", post_norms));
+
+/* Layer norms, and an mlp without a gate. */
+#define LAYER_NORM_EPS V("layer_norm_eps", "model.norm_eps")
+KEYS(plain_keys, SIZES, FF, HEAD_DIM, LAYER_NORM_EPS, PLAIN);
+KEYS(arcee_keys, SIZES, FF, HEAD_DIM, RMS, PLAIN, ALL_BIAS, MLP_BIAS);
+KEYS(neox_keys, W("use_parallel_residual", beside_norms), ALL_BIAS);
+KEYS(phi_keys, W("qk_layernorm", head_norms));
+KEYS(persimmon_keys, W("qk_layernorm", head_norms));
+KEYS(stablelm_keys, SIZES, FF, LAYER_NORM_EPS, GATED, W("use_qkv_bias", qkv_biased),
+     W("use_parallel_residual", beside),
+     MUST("qk_layernorm", no,
+          "norms of heads without the bias that other norms have are not modelled"));
+KEYS(starcoder2_keys, V("norm_epsilon", "model.norm_eps"), W("use_bias", biased));
+KEYS(nemotron_keys, V("norm_eps", "model.norm_eps"), ALL_BIAS, MLP_BIAS);
+KEYS(falcon_keys, SIZES, V("ffn_hidden_size", "model.d_ff"),
+     V("layer_norm_epsilon", "model.norm_eps"), W("activation", plain_acts), W("bias", biased),
+     W("parallel_attn", beside),
+     {.key = "multi_query",
+      .form = FAMILY_WORDS,
+      .words = one_key_head,
+      .when = "!new_decoder_architecture"},
+     {.key = "new_decoder_architecture",
+      .form = FAMILY_WORDS,
+      .words = beside_norms,
+      .when = "new_decoder_architecture"},
+     {.key = "num_kv_heads", .option = "model.kv_heads", .when = "new_decoder_architecture"},
+     {.key = "num_ln_in_parallel_attn",
+      .form = FAMILY_WORDS,
+      .words = two_norms,
+      .when = "new_decoder_architecture"},
+     MUST("alibi", no, "positions as biases of scores (ALiBi) are not modelled"));
+
+#define GPT2_SIZES                                                                          \
+    V("n_embd", "model.d_model"), V("n_layer", "model.layers"), V("n_head", "model.heads"), \
+        V("n_inner", "model.d_ff"), V("vocab_size", "model.vocab"),                         \
+        V("tie_word_embeddings", "model.tied"), V("layer_norm_epsilon", "model.norm_eps"),  \
+        W("activation_function", plain_acts)
+KEYS(gpt2_keys, GPT2_SIZES, V("n_positions", "model.positions"),
+     MUST("scale_attn_weights", yes, "scores without a scale are not modelled"),
+     MUST("scale_attn_by_inverse_layer_idx", no, "scales of scores by layer are not modelled"),
+     MUST("add_cross_attention", no, "attention to an encoder is not modelled"));
+KEYS(gptj_keys, GPT2_SIZES);
+KEYS(bigcode_keys, W("multi_query", one_key_head));
+KEYS(t5_keys, V("d_model", "model.d_model"), V("num_layers", "model.layers"),
+     V("num_decoder_layers", "model.decoder_layers"), V("num_heads", "model.heads"),
+     V("d_kv", "model.head_dim"), V("d_ff", "model.d_ff"), V("vocab_size", "model.vocab"),
+     V("relative_attention_num_buckets", "model.buckets"),
+     V("relative_attention_max_distance", "model.distance"),
+     V("layer_norm_epsilon", "model.norm_eps"), V("tie_word_embeddings", "model.tied"),
+     W("feed_forward_proj", t5_acts));
+
+/* Experts. */
+#define TOP_K V("num_experts_per_tok", "moe.top_k")
+#define EXPERT_FF V("moe_intermediate_size", "moe.d_ff")
+#define RENORMALIZE V("norm_topk_prob", "moe.renormalize")
+#define DENSE V("first_k_dense_replace", "moe.first_dense")
+#define ROUTED                                                                                   \
+    NEEDED("n_routed_experts", "moe.experts"), NEEDED("num_experts_per_tok", "moe.top_k"),       \
+        NEEDED("moe_intermediate_size", "moe.d_ff"), V("n_shared_experts", "moe.shared"), DENSE, \
+        V("n_group", "moe.groups"), V("topk_group", "moe.kept"), RENORMALIZE,                    \
+        V("routed_scaling_factor", "moe.scale"),                                                 \
+        MUST("moe_layer_freq", one, "dense layers between those with experts are not modelled")
+#define MTP V("num_nextn_predict_layers", "model.mtp")
+#define MLA                                                                                   \
+    NEEDED("qk_nope_head_dim", "model.head_dim"), NEEDED("qk_rope_head_dim", "mla.rope_dim"), \
+        NEEDED("v_head_dim", "mla.value_dim"), NEEDED("kv_lora_rank", "mla.kv_rank"),         \
+        V("q_lora_rank", "mla.q_rank"), W("rope_interleave", pairs),                          \
+        MUST("attention_bias", no, "compressed attention with biases is not modelled")
+
+KEYS(mixtral_keys, V("num_local_experts", "moe.experts"), TOP_K);
+KEYS(qwen2_moe_keys, V("num_experts", "moe.experts"), TOP_K, EXPERT_FF, RENORMALIZE,
+     V("decoder_sparse_step", "moe.every"), V("shared_expert_intermediate_size", "moe.shared_d_ff"),
+     {.key = "mlp_only_layers", .option = "moe.first_dense", .form = FAMILY_PREFIX},
+     W("qkv_bias", qkv_biased));
+KEYS(qwen3_moe_keys, V("num_experts", "moe.experts"), V("num_local_experts", "moe.experts"), TOP_K,
+     EXPERT_FF, RENORMALIZE, V("decoder_sparse_step", "moe.every"),
+     {.key = "mlp_only_layers", .option = "moe.first_dense", .form = FAMILY_PREFIX}, ALL_BIAS);
+KEYS(olmoe_keys, V("num_experts", "moe.experts"), TOP_K, RENORMALIZE, ALL_BIAS, CLIP);
+KEYS(gpt_oss_keys, SIZES, FF, HEAD_DIM, RMS, W("hidden_act", clamped_acts), ALL_BIAS,
+     V("num_local_experts", "moe.experts"), TOP_K, V("experts_per_token", "moe.top_k"),
+     MUST("swiglu_limit", limit_of_gpt_oss, "other limits are not modelled"),
+     MUST("swiglu_alpha", alpha_of_gpt_oss, "other slopes are not modelled"));
+KEYS(granitemoe_keys, V("num_local_experts", "moe.experts"), TOP_K,
+     V("shared_intermediate_size", "moe.shared_d_ff"));
+KEYS(llama4_keys, SIZES, NEEDED("intermediate_size", "moe.d_ff"),
+     V("intermediate_size_mlp", "model.d_ff"), HEAD_DIM, RMS, GATED, ALL_BIAS,
+     V("num_local_experts", "moe.experts"), TOP_K, V("interleave_moe_layer_step", "moe.every"),
+     W("use_qk_norm", bare_norms));
+KEYS(deepseek_keys, MLA, ROUTED, W("scoring_func", scores), MTP);
+KEYS(deepseek_v2_keys,
+     {.key = "topk_method", .form = FAMILY_WORDS, .words = methods, .standard = "greedy"});
+KEYS(deepseek_v3_keys, W("topk_method", methods));
+KEYS(glm4_moe_keys, ROUTED, QKV_BIAS, W("use_qk_norm", head_norms), MTP,
+     V("num_mtp_layers", "model.mtp"));
+KEYS(dots1_keys, ROUTED, ALL_BIAS);
+KEYS(solar_open_keys, ROUTED, QKV_BIAS);
+KEYS(youtu_keys, MLA);
+KEYS(ernie_moe_keys, V("moe_num_experts", "moe.experts"), V("moe_k", "moe.top_k"), EXPERT_FF,
+     V("moe_num_shared_experts", "moe.shared"), V("moe_layer_start_index", "moe.first_dense"),
+     V("moe_layer_interval", "moe.every"));
+KEYS(minimax_keys, V("num_local_experts", "moe.experts"), TOP_K);
+
+/* ---- families ---- */
+
+#define RMS_NORM ", model.norm: rms, model.norm_eps: 1e-6"
+#define SWIGLU ", model.activation: swiglu"
+#define LLAMA "model.kind: llama3" RMS_NORM SWIGLU
+#define DECODER "model.kind: decoder" RMS_NORM SWIGLU
+#define LAYER_NORM "model.kind: decoder, model.norm: layer, model.norm_eps: 1e-5"
+#define GPT2                                                                              \
+    "model.kind: gpt2, model.norm: layer, model.norm_eps: 1e-5, model.bias: true, "       \
+    "model.attention_bias: all, model.tied: true, model.d_model: 768, model.layers: 12, " \
+    "model.heads: 12, model.vocab: 50257, model.positions: 1024, model.activation: gelu"
+#define GPTJ                                                                                      \
+    LAYER_NORM ", model.activation: gelu, model.bias: true, model.head_bias: true, "              \
+               "model.residual: beside, model.d_model: 4096, model.layers: 28, model.heads: 16, " \
+               "model.vocab: 50400" PAIRS
+#define PAIRS ", model.rope: {interleaved: true}"
+#define GEMMA                                                                                 \
+    "model.kind: decoder, model.norm: rms, model.norm_eps: 1e-6, model.norm_one_plus: true, " \
+    "model.activation: geglu, model.tied: true, model.head_dim: 256, "
+#define GEMMA_7B                                                                       \
+    "model.d_model: 3072, model.embed_scale: 55.4256258422040733, model.d_ff: 24576, " \
+    "model.layers: 28, model.heads: 16, model.kv_heads: 16, model.vocab: 256000"
+#define GEMMA_2B                                                                       \
+    "model.d_model: 2304, model.embed_scale: 48, model.d_ff: 9216, model.layers: 26, " \
+    "model.heads: 8, model.kv_heads: 4, model.attention_scale: 0.0625, "
+#define CAPS "model.attention_cap: 50, model.logit_cap: 30, model.vocab: 256000"
+/* The scores of experts as in DeepSeek-V3. */
+#define SIGMOID ", moe.score: sigmoid, moe.bias: true, moe.renormalize: true"
+
+const struct family_row family_table[] = {
+    {.types = {"llama"},
+     .arrays = FAMILY_LLAMA,
+     .ours = LLAMA,
+     .keys = {llama_keys, biases_keys},
+     .rope_theta = 10000},
+    {.types = {"mistral"},
+     .arrays = FAMILY_LLAMA,
+     .ours = LLAMA ", model.kv_heads: 8",
+     .keys = {llama_keys},
+     .layers = FAMILY_WINDOW,
+     .pattern = "w",
+     .window = 4096,
+     .rope_theta = 10000},
+    {.types = {"ministral"},
+     .ours = DECODER ", model.kv_heads: 8",
+     .keys = {llama_keys},
+     .layers = FAMILY_WINDOW | FAMILY_TYPES,
+     .pattern = "w",
+     .window = 4096,
+     .rope_theta = 10000},
+    {.types = {"ministral3"},
+     .ours = DECODER ", model.kv_heads: 8, model.head_dim: 128, model.norm_eps: 1e-5",
+     .keys = {llama_keys},
+     .layers = FAMILY_WINDOW,
+     .pattern = "w",
+     .rope_theta = 1000000},
+    {.types = {"qwen2"},
+     .arrays = FAMILY_QWEN2,
+     .ours = LLAMA ", model.attention_bias: qkv",
+     .keys = {llama_keys},
+     .layers = FAMILY_WINDOW | FAMILY_SWITCHED | FAMILY_TYPES,
+     .window = 4096,
+     .rope_theta = 10000},
+    {.types = {"qwen3"},
+     .arrays = FAMILY_QWEN3,
+     .ours = LLAMA ", model.qk_norm: true, model.head_dim: 128",
+     .keys = {llama_keys, qwen3_keys, all_bias_keys},
+     .layers = FAMILY_WINDOW | FAMILY_SWITCHED | FAMILY_TYPES,
+     .window = 4096,
+     .rope_theta = 10000},
+    {.types = {"mixtral"},
+     .arrays = FAMILY_MIXTRAL,
+     .ours = "model.kind: mixtral, model.norm: rms, model.norm_eps: 1e-5, moe.experts: 8, "
+             "moe.top_k: 2, moe.renormalize: true" SWIGLU,
+     .keys = {llama_keys, mixtral_keys},
+     .layers = FAMILY_WINDOW,
+     .pattern = "w",
+     .rope_theta = 1000000},
+    {.types = {"gemma"},
+     .arrays = FAMILY_GEMMA,
+     .ours = GEMMA GEMMA_7B,
+     .keys = {llama_keys, gemma_keys},
+     .rope_theta = 10000},
+    {.types = {"gemma2"},
+     .arrays = FAMILY_GEMMA2,
+     .ours = GEMMA GEMMA_2B CAPS ", model.norm_place: both",
+     .keys = {llama_keys, gemma_keys},
+     .layers = FAMILY_WINDOW | FAMILY_TYPES,
+     .pattern = "wf",
+     .window = 4096,
+     .rope_theta = 10000},
+    {.types = {"gemma3_text"},
+     .arrays = FAMILY_GEMMA3,
+     .ours = GEMMA GEMMA_2B "model.vocab: 262208, model.norm_place: both, model.qk_norm: true",
+     .keys = {llama_keys, gemma_keys},
+     .layers = FAMILY_WINDOW | FAMILY_TYPES | FAMILY_PATTERN,
+     .pattern = "wwwwwf",
+     .window = 4096,
+     .rope_theta = 1000000,
+     .local_theta = 10000},
+    {.types = {"gpt2"}, .arrays = FAMILY_GPT2, .ours = GPT2, .keys = {gpt2_keys}},
+    {.types = {"t5"},
+     .arrays = FAMILY_T5,
+     .ours = "model.kind: t5, model.norm_eps: 1e-6, model.activation: relu, model.tied: true, "
+             "model.d_model: 512, model.layers: 6, model.heads: 8, model.head_dim: 64, "
+             "model.d_ff: 2048, model.vocab: 32128, model.buckets: 32, model.distance: 128",
+     .keys = {t5_keys}},
+    {.types = {"deepseek_v2"},
+     .ours = "model.kind: deepseek, moe.renormalize: false" RMS_NORM SWIGLU PAIRS,
+     .keys = {llama_keys, deepseek_keys, deepseek_v2_keys},
+     .rope_theta = 10000},
+    {.types = {"deepseek_v3", "kimi_k2", "sarvam_mla"},
+     .ours = "model.kind: deepseek, moe.scale: 2.5" RMS_NORM SWIGLU PAIRS SIGMOID,
+     .keys = {llama_keys, deepseek_keys, deepseek_v3_keys},
+     .rope_theta = 10000},
+    {.types = {"glm4_moe_lite"},
+     .ours = "model.kind: decoder, moe.scale: 1.8" RMS_NORM SWIGLU PAIRS SIGMOID,
+     .keys = {llama_keys, deepseek_keys},
+     .rope_theta = 10000},
+    {.types = {"youtu"},
+     .ours = DECODER ", model.tied: true" PAIRS,
+     .keys = {llama_keys, youtu_keys},
+     .rope_theta = 10000},
+    {.types = {"qwen2_moe"},
+     .ours = DECODER ", model.attention_bias: qkv, moe.experts: 60, moe.top_k: 4, moe.d_ff: 1408, "
+                     "moe.shared: 1, moe.shared_d_ff: 5632, moe.shared_gate: true, "
+                     "moe.renormalize: false",
+     .keys = {llama_keys, qwen2_moe_keys},
+     .layers = FAMILY_WINDOW | FAMILY_SWITCHED | FAMILY_TYPES,
+     .window = 4096,
+     .rope_theta = 10000},
+    {.types = {"qwen3_moe"},
+     .ours = DECODER ", model.qk_norm: true, model.kv_heads: 4, moe.experts: 128, moe.top_k: 8, "
+                     "moe.d_ff: 768, moe.renormalize: false",
+     .keys = {llama_keys, qwen3_moe_keys},
+     .layers = FAMILY_WINDOW | FAMILY_SWITCHED,
+     .window = 4096,
+     .rope_theta = 10000},
+    {.types = {"mellum"},
+     .ours = DECODER ", model.qk_norm: true, model.kv_heads: 4, model.head_dim: 128, "
+                     "moe.experts: 64, moe.top_k: 8, moe.d_ff: 896, moe.renormalize: true",
+     .keys = {llama_keys, qwen3_moe_keys},
+     .layers = FAMILY_WINDOW | FAMILY_TYPES,
+     .pattern = "f",
+     .window = 1024,
+     .rope_theta = 500000,
+     .local_theta = 10000},
+    {.types = {"phi"},
+     .ours = LAYER_NORM ", model.residual: beside, model.activation: gelu, model.bias: true, "
+                        "model.attention_bias: all, model.head_bias: true",
+     .keys = {plain_keys, phi_keys},
+     .rope_theta = 10000,
+     .rope_part = 0.5},
+    {.types = {"phi3"},
+     .ours = DECODER ", model.norm_eps: 1e-5",
+     .keys = {llama_keys},
+     .layers = FAMILY_WINDOW,
+     .pattern = "w",
+     .rope_theta = 10000},
+    {.types = {"olmo"},
+     .ours = LAYER_NORM SWIGLU ", model.norm_weights: bare",
+     .keys = {llama_keys, olmo_keys},
+     .rope_theta = 10000},
+    {.types = {"olmo2"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.norm_place: after, model.qk_norm: whole",
+     .keys = {llama_keys, all_bias_keys},
+     .rope_theta = 10000},
+    {.types = {"olmo3"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.norm_place: after, model.qk_norm: whole",
+     .keys = {llama_keys, all_bias_keys},
+     .layers = FAMILY_WINDOW | FAMILY_TYPES,
+     .pattern = "wwwf",
+     .window = 4096,
+     .rope_theta = 500000,
+     .local_theta = 500000},
+    {.types = {"olmoe"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.qk_norm: whole, moe.experts: 64, "
+                     "moe.top_k: 8, moe.renormalize: false",
+     .keys = {llama_keys, olmoe_keys},
+     .rope_theta = 10000},
+    {.types = {"flex_olmo"},
+     .ours = DECODER ", model.norm_place: after, model.qk_norm: whole, moe.experts: 7, "
+                     "moe.top_k: 5, moe.renormalize: false",
+     .keys = {llama_keys, olmoe_keys},
+     .rope_theta = 500000},
+    {.types = {"gpt_neox"},
+     .ours = LAYER_NORM ", model.activation: gelu-exact, model.bias: true, "
+                        "model.attention_bias: all, model.residual: beside-norms",
+     .keys = {plain_keys, neox_keys},
+     .rope_theta = 10000,
+     .rope_part = 0.25},
+    {.types = {"gptj", "codegen"}, .ours = GPTJ, .keys = {gptj_keys}, .rope_theta = 10000},
+    {.types = {"gpt_bigcode"},
+     .ours = GPT2 ", model.kv_heads: 1",
+     .keys = {gpt2_keys, bigcode_keys}},
+    {.types = {"gpt_oss"},
+     .ours = "model.kind: decoder, model.norm: rms, model.norm_eps: 1e-5, "
+             "model.activation: swiglu-clamped, model.attention_bias: all, model.sinks: true, "
+             "model.d_model: 2880, model.d_ff: 2880, model.layers: 36, model.heads: 64, "
+             "model.kv_heads: 8, model.head_dim: 64, model.vocab: 201088, moe.experts: 128, "
+             "moe.top_k: 4, moe.after: true, moe.router_bias: true, moe.expert_bias: true",
+     .keys = {gpt_oss_keys},
+     .layers = FAMILY_WINDOW | FAMILY_TYPES,
+     .pattern = "wf",
+     .window = 128,
+     .rope_theta = 150000},
+    {.types = {"glm"},
+     .ours = DECODER ", model.head_dim: 128, model.kv_heads: 2, "
+                     "model.attention_bias: qkv, model.norm_eps: 1.5625e-07" PAIRS,
+     .keys = {llama_keys, qkv_bias_keys},
+     .rope_theta = 10000,
+     .rope_part = 0.5},
+    {.types = {"glm4"},
+     .ours = DECODER ", model.head_dim: 128, model.kv_heads: 2, "
+                     "model.attention_bias: qkv, model.norm_eps: 1.5625e-07, "
+                     "model.norm_place: both" PAIRS,
+     .keys = {llama_keys, qkv_bias_keys},
+     .rope_theta = 10000,
+     .rope_part = 0.5},
+    {.types = {"glm4_moe", "sarvam_moe"},
+     .ours = DECODER ", model.norm_eps: 1e-5, moe.shared: 1, moe.first_dense: 1" SIGMOID,
+     .keys = {llama_keys, glm4_moe_keys},
+     .rope_theta = 10000,
+     .rope_part = 0.5},
+    {.types = {"dots1"},
+     .ours = DECODER ", model.qk_norm: true" SIGMOID ", moe.renormalize: false",
+     .keys = {llama_keys, dots1_keys},
+     .layers = FAMILY_WINDOW | FAMILY_TYPES,
+     .pattern = "f",
+     .window = 4096,
+     .rope_theta = 10000},
+    {.types = {"solar_open"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.d_ff: 10240, moe.shared: 1" SIGMOID,
+     .keys = {llama_keys, solar_open_keys},
+     .rope_theta = 1000000},
+    {.types = {"llama4_text"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.d_model: 5120, model.d_ff: 16384, "
+                     "model.layers: 48, model.heads: 40, model.kv_heads: 8, model.head_dim: 128, "
+                     "model.vocab: 202048, model.qk_norm: bare, moe.experts: 16, moe.top_k: 1, "
+                     "moe.d_ff: 8192, moe.shared: 1, moe.score: sigmoid, moe.renormalize: false, "
+                     "moe.gates_input: true" PAIRS,
+     .keys = {llama4_keys},
+     .layers = FAMILY_TYPES | FAMILY_CHUNK | FAMILY_NOPE,
+     .pattern = "cccf",
+     .chunk = 8192,
+     .rope_theta = 500000},
+    {.types = {"granite"},
+     .ours = DECODER ", model.attention_scale: 1",
+     .keys = {llama_keys, granite_keys},
+     .rope_theta = 10000},
+    {.types = {"granitemoe"},
+     .ours = DECODER ", model.attention_scale: 1, moe.experts: 8, moe.top_k: 2, moe.after: true",
+     .keys = {llama_keys, granite_keys, granitemoe_keys},
+     .rope_theta = 10000},
+    {.types = {"hyperclovax"},
+     .ours = DECODER ", model.norm_place: both",
+     .keys = {llama_keys, granite_keys, hyperclovax_keys},
+     .rope_theta = 10000},
+    {.types = {"starcoder2"},
+     .ours = LAYER_NORM ", model.activation: gelu, model.bias: true, model.attention_bias: all, "
+                        "model.tied: true",
+     .keys = {plain_keys, starcoder2_keys},
+     .layers = FAMILY_WINDOW,
+     .pattern = "w",
+     .rope_theta = 10000},
+    {.types = {"falcon"},
+     .ours = LAYER_NORM ", model.activation: gelu-exact, model.residual: beside, "
+                        "model.kv_heads: 1, model.tied: true",
+     .keys = {falcon_keys},
+     .rope_theta = 10000},
+    {.types = {"nemotron"},
+     .ours = LAYER_NORM ", model.norm_one_plus: true, model.activation: relu-squared",
+     .keys = {plain_keys, nemotron_keys},
+     .rope_theta = 10000,
+     .rope_part = 0.5},
+    {.types = {"persimmon"},
+     .ours = LAYER_NORM ", model.activation: relu-squared, model.bias: true, "
+                        "model.attention_bias: all, model.qk_norm: true",
+     .keys = {plain_keys, persimmon_keys},
+     .rope_theta = 10000,
+     .rope_part = 0.5},
+    {.types = {"jais2"},
+     .ours = LAYER_NORM ", model.activation: relu-squared, model.bias: true, "
+                        "model.attention_bias: all",
+     .keys = {plain_keys, biases_keys},
+     .rope_theta = 10000},
+    {.types = {"stablelm"},
+     .ours = LAYER_NORM SWIGLU,
+     .keys = {stablelm_keys},
+     .rope_theta = 10000,
+     .rope_part = 0.25},
+    {.types = {"cohere"},
+     .ours = LAYER_NORM SWIGLU ", model.norm_weights: scale, model.residual: beside, "
+                               "model.logit_scale: 0.0625, model.tied: true" PAIRS,
+     .keys = {cohere_keys},
+     .rope_theta = 500000},
+    {.types = {"cohere2"},
+     .ours = LAYER_NORM SWIGLU ", model.norm_weights: scale, model.residual: beside, "
+                               "model.logit_scale: 0.0625, model.tied: true" PAIRS,
+     .keys = {cohere_keys},
+     .layers = FAMILY_WINDOW | FAMILY_TYPES | FAMILY_PATTERN | FAMILY_FULL_NOPE,
+     .pattern = "wwwf",
+     .window = 4096,
+     .rope_theta = 10000},
+    {.types = {"exaone4"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.norm_place: after, model.qk_norm: true",
+     .keys = {llama_keys},
+     .layers = FAMILY_WINDOW | FAMILY_TYPES | FAMILY_PATTERN | FAMILY_FULL_NOPE,
+     .pattern = "wwwf",
+     .window = 4096,
+     .rope_theta = 10000},
+    {.types = {"smollm3"},
+     .ours = DECODER ", model.kv_heads: 4, model.tied: true",
+     .keys = {llama_keys, biases_keys},
+     .layers = FAMILY_WINDOW | FAMILY_TYPES | FAMILY_SWITCHED | FAMILY_NOPE,
+     .pattern = "f",
+     .rope_theta = 2000000},
+    {.types = {"seed_oss"},
+     .ours = DECODER ", model.attention_bias: qkv, model.kv_heads: 8, model.head_dim: 128",
+     .keys = {llama_keys, seed_oss_keys},
+     .rope_theta = 10000},
+    {.types = {"helium"},
+     .ours = DECODER ", model.norm_eps: 1e-8, model.kv_heads: 20, model.head_dim: 128" PAIRS,
+     .keys = {llama_keys, helium_keys},
+     .rope_theta = 100000},
+    {.types = {"arcee"},
+     .ours = "model.kind: decoder, model.norm: rms, model.norm_eps: 1e-5, model.activation: "
+             "relu-squared",
+     .keys = {arcee_keys},
+     .rope_theta = 10000},
+    {.types = {"cwm"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.kv_heads: 8, model.head_dim: 128",
+     .keys = {llama_keys},
+     .layers = FAMILY_WINDOW | FAMILY_TYPES,
+     .pattern = "fwww",
+     .window = 8192,
+     .rope_theta = 1000000},
+    {.types = {"ernie4_5"},
+     .ours = DECODER
+     ", model.norm_eps: 1e-5, model.kv_heads: 2, model.head_dim: 128, model.tied: true" PAIRS,
+     .keys = {llama_keys, ernie_keys},
+     .rope_theta = 500000},
+    {.types = {"ernie4_5_moe"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.tied: true, moe.experts: 64, moe.top_k: 6, "
+                     "moe.d_ff: 1536, moe.shared: 2, moe.first_dense: 1, moe.renormalize: true, "
+                     "moe.bias: true" PAIRS,
+     .keys = {llama_keys, ernie_keys, ernie_moe_keys},
+     .rope_theta = 500000},
+    {.types = {"minimax_m2"},
+     .ours = DECODER ", model.head_dim: 128, model.kv_heads: 8, model.qk_norm: whole, "
+                     "moe.experts: 256, moe.top_k: 8" SIGMOID,
+     .keys = {llama_keys, minimax_keys},
+     .rope_theta = 5000000},
+};
+const size_t family_count = sizeof(family_table) / sizeof(family_table[0]);
+
+/* ---- models that are not modelled ---- */
+
+const struct family_refusal family_refusals[] = {
+    {" mamba mamba2 falcon_mamba rwkv xlstm ", "its layers are recurrences without attention"},
+    {" jamba bamba falcon_h1 zamba zamba2 nemotron_h granitemoehybrid recurrent_gemma lfm2 "
+     "lfm2_moe lfm3 olmo_hybrid ",
+     "it mixes attention with layers of recurrences or convolutions"},
+    {" qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text kimi_linear minimax "
+     "bailing_hybrid ",
+     "it mixes attention with linear attention"},
+    {" deepseek_v32 deepseek_v4 glm_moe_dsa ", "its attention chooses keys by an index"},
+    {" bloom mpt ", "its positions are biases of scores (ALiBi)"},
+    {" opt xglm biogpt ", "its learned positions begin at the third"},
+    {" phimoe ", "its router masks scores by a threshold (SparseMixer)"},
+    {" bitnet ", "its layers have norms inside attention and mlp"},
+    {" apertus ", "its activation is xIELU"},
+    {" afmoe laguna ", "its attention's output has a gate"},
+    {" hunyuan_v1_dense hunyuan_v1_moe nanochat ",
+     "its queries and keys are normalised with scales after positions are rotated in"},
+    {" gemma3n gemma3n_text gemma4 gemma4_text ",
+     "its layers share keys, or have inputs of their own"},
+    {" longcat_flash ", "its layers have two attentions each, and experts that do nothing"},
+    {" jetmoe ", "its attention has experts"},
+    {" dbrx ", "its config nests attention and experts, and it clamps queries, keys and values"},
+    {" gpt_neo ", "its scores have no scale"},
+    {" bert roberta electra modernbert ", "it is an encoder"},
+    {" qwen2_vl qwen2_5_vl qwen3_vl qwen3_vl_moe mllama ",
+     "positions of images, or attention to them, are not modelled"},
+};
+const size_t family_refusal_count = sizeof(family_refusals) / sizeof(family_refusals[0]);
