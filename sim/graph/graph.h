@@ -140,6 +140,7 @@ union graph_attr {
         int64_t by; /* elements, from 0 to the dimension's size - 1 */
     } shift;
     struct graph_coding coding[2]; /* amax, encode: [0]; coded: of each operand */
+    bool gathered; /* constraint: a parameter without ZeRO's axes, before it is rounded */
 };
 
 enum graph_phase { GRAPH_FORWARD, GRAPH_BACKWARD, GRAPH_OPTIMIZER, GRAPH_NPHASES };

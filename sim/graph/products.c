@@ -25,9 +25,11 @@ struct groups {
     uint32_t rank, dims[GRAPH_RANK_MAX];
 };
 
-/* A rounded array, and the old node and stage that it is of. */
+/* A rounded array, and the old node and stage that it is of; for weights that each phase brings
+ * together the phase, else GRAPH_NPHASES. */
 struct rounded {
     uint32_t of, stage;
+    enum graph_phase phase;
     struct groups groups;
     struct graph_codes codes; /* new numbers */
 };
@@ -116,6 +118,27 @@ static void coarsen(struct rounding *r, struct groups *out, uint32_t at)
     out->coding.ncoarse++;
 }
 
+/* Give each part of the data's dimensions magnitudes of its own, where the groups have not. */
+static void group_parts(struct rounding *r, struct groups *out, const struct graph_node *x)
+{
+    struct graph *g = r->graph;
+
+    for (uint32_t i = 0; i < KERN_COARSE_MAX && g->err.status == SHD_OK; i++) {
+        uint32_t dim = r->opts->local[i].dim, k = out->coding.ncoarse;
+        int64_t parts = r->opts->local[i].parts;
+        bool grouped = false;
+
+        for (uint32_t d = 0; d < out->rank; d++)
+            grouped |= out->dims[d] == dim;
+        if (parts < 2 || grouped || !graph_has_dim(x, dim))
+            continue;
+        out->coding.coarse[k].dim = dim;
+        out->coding.coarse[k].blocks = out->dims[out->rank++] =
+            graph_dim(g, graph_text(g, "%s/parts", g->dims[dim].name), parts);
+        out->coding.ncoarse++;
+    }
+}
+
 /* The innermost dimension of an array that a product sums over, or that it does not. */
 static uint32_t innermost(const struct graph_node *x, const struct graph_node *product, bool summed)
 {
@@ -160,6 +183,8 @@ static struct groups groups_of(struct rounding *r, const struct graph_node *x,
     default:
         group_blocks(r, &out, x, product, role);
     }
+    if (role != ROLE_WEIGHT && r->opts->recipe <= PRODUCTS_ROWWISE)
+        group_parts(r, &out, x);
     out.coding.scaling = r->opts->recipe == PRODUCTS_MXFP8   ? KERN_SCALE_POWER
                          : r->opts->recipe == PRODUCTS_NVFP4 ? KERN_SCALE_DOUBLE
                                                              : KERN_SCALE_EXACT;
@@ -168,14 +193,28 @@ static struct groups groups_of(struct rounding *r, const struct graph_node *x,
 
 /* ---- rounding ---- */
 
-static const struct rounded *find_rounded(const struct rounding *r, uint32_t of, uint32_t stage,
-                                          const struct groups *groups)
+/* Whether a weight is rounded in each phase anew. */
+static bool is_gathered(const struct rounding *r, enum role role)
+{
+    return role == ROLE_WEIGHT && !r->opts->gathers;
+}
+
+static const struct rounded *find_rounded(const struct rounding *r, uint32_t of,
+                                          enum graph_phase phase, const struct groups *groups)
 {
     for (uint32_t i = r->nmade; i-- > 0;)
-        if (r->made[i].of == of && r->made[i].stage == stage &&
-            !memcmp(&r->made[i].groups, groups, sizeof *groups))
+        if (r->made[i].of == of && r->made[i].stage == r->graph->stage &&
+            r->made[i].phase == phase && !memcmp(&r->made[i].groups, groups, sizeof *groups))
             return &r->made[i];
     return NULL;
+}
+
+static uint32_t gather(struct graph *g, const char *name, uint32_t x)
+{
+    x = graph_constraint(g, graph_text(g, "%s/gathered", name), x);
+    if (x != GRAPH_NONE)
+        g->nodes[x].attr.gathered = true;
+    return x;
 }
 
 /* Round an array as a product reads it, unless it is rounded so already. */
@@ -185,12 +224,16 @@ static struct graph_codes round_operand(struct rounding *r, const struct product
     struct graph_codes codes = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, {.ncoarse = 0}};
     uint32_t of = product->inputs[k], x = r->moved[of];
     struct groups groups = groups_of(r, &r->old[of], product, p->roles[k]);
-    const struct rounded *found = find_rounded(r, of, r->graph->stage, &groups);
+    bool gathered = is_gathered(r, p->roles[k]);
+    enum graph_phase phase = gathered ? r->graph->phase : GRAPH_NPHASES;
+    const struct rounded *found = find_rounded(r, of, phase, &groups);
     const char *name = r->old[of].name;
     struct graph *g = r->graph;
 
     if (found)
         return found->codes;
+    if (gathered)
+        x = gather(g, name, x);
     codes.coding = groups.coding;
     codes.amax =
         graph_amax(g, graph_text(g, "%s/amax", name), x, &groups.coding, groups.dims, groups.rank);
@@ -201,7 +244,7 @@ static struct graph_codes round_operand(struct rounding *r, const struct product
         graph_fail(g, SHD_ENOMEM, "no memory for a graph of %u nodes", g->nnodes);
         return codes;
     }
-    r->made[r->nmade++] = (struct rounded){of, g->stage, groups, codes};
+    r->made[r->nmade++] = (struct rounded){of, g->stage, phase, groups, codes};
     return codes;
 }
 
@@ -213,7 +256,7 @@ static void round_ahead(struct rounding *r, const struct product *now, uint32_t 
 
         for (uint32_t k = 0; k < 2; k++)
             if (later->node > now->node && r->old[later->node].inputs[k] == of &&
-                r->old[later->node].stage == r->graph->stage)
+                !is_gathered(r, later->roles[k]) && r->old[later->node].stage == r->graph->stage)
                 (void)round_operand(r, later, k);
     }
 }

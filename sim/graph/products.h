@@ -30,6 +30,13 @@ struct products_opts {
     enum shd_dtype code, gradients; /* of weights and activations, and of gradients */
     int64_t block;    /* elements along the innermost dimension summed over; a shorter dimension is
                          one block */
+    bool gathers; /* weights are rounded as they are stored; else each phase rounds them after it
+                     brought them together (attr.gathered) */
+    struct {
+        uint32_t dim;
+        int64_t parts;
+    } local[KERN_COARSE_MAX]; /* dimensions of data of which each part has magnitudes of its own
+                                 with PRODUCTS_TENSORWISE and PRODUCTS_ROWWISE; parts 0: none */
     bool keeps_codes; /* an array of the forward phase that the backward phase rounds otherwise is
                          rounded in the forward phase for both, and not kept itself */
 };

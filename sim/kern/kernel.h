@@ -21,7 +21,7 @@
 #include "kern/select.h"
 
 #define KERN_OUTPUTS_MAX 3 /* attention's gradient: dq, dk and dv */
-#define KERN_OFFSETS_MAX 6 /* a product of codes in blocks */
+#define KERN_OFFSETS_MAX 8 /* a product of codes in blocks */
 
 struct kern_args {
     const void *const *in;

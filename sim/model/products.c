@@ -5,17 +5,45 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph/products.h"
 #include "model/rule_match.h"
 
+#define RECIPE(kind, of, grad, elements, keeps)                                                \
+    {                                                                                          \
+        .recipe = kind, .code = of, .gradients = grad, .block = elements, .keeps_codes = keeps \
+    }
+
 static const struct products_opts recipes[SCENARIO_NRECIPES] = {
-    [SCENARIO_TENSORWISE] = {PRODUCTS_TENSORWISE, SHD_F8E4M3, SHD_F8E5M2, 0, true},
-    [SCENARIO_ROWWISE] = {PRODUCTS_ROWWISE, SHD_F8E4M3, SHD_F8E4M3, 0, false},
-    [SCENARIO_BLOCKWISE] = {PRODUCTS_BLOCKWISE, SHD_F8E4M3, SHD_F8E4M3, 128, true},
-    [SCENARIO_MXFP8] = {PRODUCTS_MXFP8, SHD_F8E4M3, SHD_F8E4M3, 32, true},
-    [SCENARIO_NVFP4] = {PRODUCTS_NVFP4, SHD_F4E2M1, SHD_F4E2M1, 16, true},
+    [SCENARIO_TENSORWISE] = RECIPE(PRODUCTS_TENSORWISE, SHD_F8E4M3, SHD_F8E5M2, 0, true),
+    [SCENARIO_ROWWISE] = RECIPE(PRODUCTS_ROWWISE, SHD_F8E4M3, SHD_F8E4M3, 0, false),
+    [SCENARIO_BLOCKWISE] = RECIPE(PRODUCTS_BLOCKWISE, SHD_F8E4M3, SHD_F8E4M3, 128, true),
+    [SCENARIO_MXFP8] = RECIPE(PRODUCTS_MXFP8, SHD_F8E4M3, SHD_F8E4M3, 32, true),
+    [SCENARIO_NVFP4] = RECIPE(PRODUCTS_NVFP4, SHD_F4E2M1, SHD_F4E2M1, 16, true),
 };
+
+/* The devices along a dimension of the data. */
+static int64_t parts_of(const struct scenario *s, const struct graph *g, const char *name,
+                        uint32_t *dim)
+{
+    const struct scenario_logical *l = scenario_find_logical(s, name);
+    int64_t parts = 1;
+
+    *dim = graph_find_dim(g, name);
+    for (size_t a = 0; l && a < l->naxes; a++)
+        for (size_t m = 0; m < s->nmesh; m++)
+            if (!strcmp(s->mesh[m].name, l->axes[a]))
+                parts *= s->mesh[m].size;
+    return *dim != GRAPH_NONE ? parts : 0;
+}
+
+/* Let each device's part of the data have magnitudes of its own. */
+static void set_local(struct products_opts *out, const struct scenario *s, const struct graph *g)
+{
+    out->local[0].parts = parts_of(s, g, "batch", &out->local[0].dim);
+    out->local[1].parts = parts_of(s, g, "seq", &out->local[1].dim);
+}
 
 static struct products_opts opts_of(const struct scenario *s)
 {
@@ -26,6 +54,7 @@ static struct products_opts opts_of(const struct scenario *s)
         opts.gradients = p->gradients == SCENARIO_E4M3 ? SHD_F8E4M3 : SHD_F8E5M2;
     if (p->block > 0)
         opts.block = p->block;
+    opts.gathers = p->gathers || s->zero.stage < 3;
     if (p->kept != SCENARIO_KEPT_BY_RECIPE)
         opts.keeps_codes = p->kept == SCENARIO_KEPT_CODES;
     return opts;
@@ -94,7 +123,7 @@ void model_round_products(struct graph *graph, const struct scenario *scenario, 
 {
     const struct scenario_patterns *patterns = &scenario->products.except;
     struct match except = MATCH_INIT;
-    const struct products_opts opts = opts_of(scenario);
+    struct products_opts opts = opts_of(scenario);
     struct products_chosen *chosen;
     uint32_t n;
 
@@ -104,6 +133,8 @@ void model_round_products(struct graph *graph, const struct scenario *scenario, 
     if (!chosen)
         diag_no_memory(diag);
     if (chosen && match_init(&except, patterns->list, patterns->n, diag) == SHD_OK) {
+        if (scenario->products.amax == SCENARIO_AMAX_LOCAL)
+            set_local(&opts, scenario, graph);
         n = choose(chosen, graph, &except, scenario, diag);
         products_round(graph, chosen, n, &opts);
         if (graph->err.status == SHD_EINDIVISIBLE)

@@ -323,6 +323,25 @@ static void report_unmatched(const struct binding *b, const char *first, size_t 
             first, more);
 }
 
+/* Shard a gathered parameter as the parameter, without ZeRO's cut. */
+static int bind_gathered(struct binding *b, uint32_t node, struct match *params)
+{
+    const struct scenario_rule *rule = NULL;
+    uint32_t param = node;
+    int status;
+
+    while (b->graph->nodes[param].op != GRAPH_PARAM)
+        param = b->graph->nodes[param].inputs[0];
+    if (b->scenario->rules == SCENARIO_RULES_AUTO) {
+        bind_auto(b, node);
+        return SHD_OK;
+    }
+    status = match_find(&rule, params, b->graph->nodes[param].name, b->diag);
+    if (rule)
+        bind_rule(b, node, rule);
+    return status;
+}
+
 static int bind_nodes(struct binding *b, struct match *params, struct match *constraints)
 {
     const char *unmatched = NULL;
@@ -333,6 +352,10 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
         const struct graph_node *n = &b->graph->nodes[node];
         const struct scenario_rule *rule = NULL;
 
+        if (n->op == GRAPH_CONSTRAINT && n->attr.gathered) {
+            status = bind_gathered(b, node, params);
+            continue;
+        }
         if (n->op == GRAPH_PARAM && b->scenario->rules == SCENARIO_RULES_AUTO && !n->base) {
             bind_auto(b, node);
         } else if (n->op == GRAPH_PARAM) {

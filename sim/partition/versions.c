@@ -57,6 +57,17 @@ static enum program_use use_of_next(const struct emit *e, uint32_t node, enum pr
     return otherwise;
 }
 
+/* Whether a value is a parameter's codes or their magnitudes. */
+static bool is_of_coded_param(const struct graph *g, uint32_t node)
+{
+    bool coded = g->nodes[node].op == GRAPH_ENCODE || g->nodes[node].op == GRAPH_AMAX;
+
+    while (g->nodes[node].op == GRAPH_ENCODE || g->nodes[node].op == GRAPH_AMAX ||
+           g->nodes[node].op == GRAPH_CONSTRAINT)
+        node = g->nodes[node].inputs[0];
+    return coded && g->nodes[node].op == GRAPH_PARAM;
+}
+
 /* Use of a new array of a node's value. */
 static enum program_use use_of(const struct emit *e, uint32_t node)
 {
@@ -67,6 +78,8 @@ static enum program_use use_of(const struct emit *e, uint32_t node)
         return first ? PROGRAM_PARAMETERS : PROGRAM_GATHERED;
     if (n->op == GRAPH_INPUT && n->state_of != GRAPH_NONE)
         return PROGRAM_OPTIMIZER;
+    if (is_of_coded_param(e->graph, node))
+        return PROGRAM_GATHERED;
     if (n->op == GRAPH_INPUT && first)
         return PROGRAM_DATA;
     if (n->op == GRAPH_ACCUMULATE ||

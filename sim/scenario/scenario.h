@@ -425,6 +425,9 @@ enum scenario_recipe {
 
 enum scenario_code { SCENARIO_CODE_OF_RECIPE, SCENARIO_E4M3, SCENARIO_E5M2, SCENARIO_NCODES };
 
+/* Of which elements of the data a scale's magnitude is the largest. */
+enum scenario_amax { SCENARIO_AMAX_ALL, SCENARIO_AMAX_LOCAL, SCENARIO_NAMAX };
+
 enum scenario_products_kept {
     SCENARIO_KEPT_BY_RECIPE,
     SCENARIO_KEPT_CODES,
@@ -441,7 +444,9 @@ struct scenario_patterns {
 struct scenario_products {
     enum scenario_recipe recipe;
     enum scenario_code gradients;
+    enum scenario_amax amax;
     enum scenario_products_kept kept;
+    bool gathers;  /* weights in 8 bits, under ZeRO's stage 3 */
     int64_t block; /* 0: the recipe's */
     struct scenario_patterns except;
 };

@@ -171,6 +171,12 @@ static const char *const codes[] = {
     [SCENARIO_NCODES] = NULL,
 };
 
+static const char *const amax_of[] = {
+    [SCENARIO_AMAX_ALL] = "all",
+    [SCENARIO_AMAX_LOCAL] = "local",
+    [SCENARIO_NAMAX] = NULL,
+};
+
 static const char *const products_kept[] = {
     [SCENARIO_KEPT_BY_RECIPE] = "recipe",
     [SCENARIO_KEPT_CODES] = "codes",
@@ -598,6 +604,13 @@ const struct option option_table[] = {
              "others, as recipe says, or the one that is given."},
     {INT(products, block, 0, INT32_MAX), .standard = "0", .unit = "elements",
      .help = "The elements of a block; 0: as many as the recipe says."},
+    {WORD(products, amax, amax_of), .standard = "all",
+     .help = "The largest magnitude from which a scale of a whole array or row follows: of all of "
+             "the batch, by an all-reduce over devices; or, as most libraries do, of each device's "
+             "part of the batch and the sequence (local)."},
+    {FIELD(products, gathers, bool), .standard = "false",
+     .help = "Whether weights are rounded before ZeRO's stage 3 gathers them, and gathered in 8 "
+             "bits; otherwise they are gathered in the type of the computation."},
     {WORD(products, kept, products_kept), .standard = "recipe",
      .help = "What the backward phase rereads of an array that it rounds along another dimension: "
              "codes of 8 bits that the forward phase made as well, or the array itself (wide), "
