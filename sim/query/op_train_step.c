@@ -94,7 +94,9 @@ const struct query_op query_train_step_ops[] = {
           "Microbatches of a replica; checked against global_batch / (micro_batch * dp)."},
          {"recompute", "text", "\"none\"",
           "none, full, selective, 'selective layer', 'selective op', 'per-op SAC' or minimal."},
-         {"dtype", "text", "\"bf16\"", "fp16, bf16 or fp32; those of 8 bits are not modelled."},
+         {"dtype", "text", "\"bf16\"",
+          "fp16, bf16 or fp32; or bf16 with products in fp8 (a scale for each array), fp8-rowwise, "
+          "fp8-blockwise, mxfp8 or nvfp4."},
          {"sequence_parallel", "boolean", "false",
           "Activations between layers are sharded over tp, too."},
          {"flash_attention", "boolean", "true", "Attention keeps no scores."},

@@ -64,27 +64,33 @@ static int read_policy(const struct train_step_policy **out, const json_t *in,
                          name);
 }
 
-static int read_dtype_name(const char **out, const json_t *in, struct shd_error *err)
+/* Read the type of the computation, and the recipe of products that are of fewer bits.  FP8 without
+ * more has a scale for each array, as torchao's and Transformer Engine's standard. */
+static int read_dtype_name(struct train_step *out, const json_t *in, struct shd_error *err)
 {
-    static const char *const names[][2] = {
-        {"fp16", "float16"}, {"bf16", "bfloat16"}, {"fp32", "float32"}};
+    static const char *const names[][3] = {{"fp16", "float16", NULL},
+                                           {"bf16", "bfloat16", NULL},
+                                           {"fp32", "float32", NULL},
+                                           {"fp8", "bfloat16", "tensorwise"},
+                                           {"fp8-rowwise", "bfloat16", "rowwise"},
+                                           {"fp8-blockwise", "bfloat16", "blockwise"},
+                                           {"mxfp8", "bfloat16", "mxfp8"},
+                                           {"nvfp4", "bfloat16", "nvfp4"}};
     const char *name;
     int status = read_string(&name, in, "dtype", "bf16", err);
 
     for (size_t i = 0; i < sizeof names / sizeof names[0] && status == SHD_OK; i++)
         if (!strcmp(names[i][0], name)) {
-            *out = names[i][1];
+            out->dtype = names[i][1];
+            out->recipe = names[i][2];
             return SHD_OK;
         }
     if (status != SHD_OK)
         return status;
-    if (!strncmp(name, "fp8", 3) || !strncmp(name, "mxfp8", 5) || !strncmp(name, "float8", 6))
-        return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "dtype %.40s: products of 8 bits are not modelled; expected bf16, "
-                             "whose memory is about the same and whose products take longer",
-                             name);
     return shd_error_set(err, SHD_EUNSUPPORTED,
-                         "there is no dtype '%.60s'; expected fp16, bf16 or fp32", name);
+                         "there is no dtype '%.60s'; expected fp16, bf16, fp32, fp8, fp8-rowwise, "
+                         "fp8-blockwise, mxfp8 or nvfp4",
+                         name);
 }
 
 /* ---- reading ---- */
@@ -248,7 +254,7 @@ int train_step_read(struct train_step *out, const json_t *in, struct shd_error *
     if (status == SHD_OK)
         status = read_policy(&s.recompute, in, err);
     if (status == SHD_OK)
-        status = read_dtype_name(&s.dtype, in, err);
+        status = read_dtype_name(&s, in, err);
     if (status == SHD_OK)
         status = read_bool(&s.sequence_parallel, in, "sequence_parallel", false, err);
     if (status == SHD_OK)
@@ -339,6 +345,8 @@ static void add_types(const struct train_step *s, const struct train_step_stack 
 {
     const char *standard = TRAIN_STEP_GRADIENTS(!strcmp(s->dtype, "float16"));
 
+    if (s->recipe)
+        text_addf(out, "products: {recipe: %s, amax: local}\n", s->recipe);
     if (!strcmp(s->dtype, "float32"))
         return;
     text_addf(out, "types: {parameters: float32, gradients: %s, reduce: %s}\n",

@@ -46,6 +46,7 @@ struct train_step {
     int64_t virtual_stages, micro_batch, global_batch, microbatches; /* batches in sequences */
     const struct train_step_policy *recompute;
     const char *dtype; /* as in a scenario */
+    const char *recipe; /* of products, as in a scenario; NULL: none */
     bool sequence_parallel, flash_attention;
     int64_t zero_stage;
 };
