@@ -259,15 +259,15 @@ static void test_layers(const struct step *whole)
         uint64_t times;
         bool more; /* also the values that a layer hands to another layer of its group */
     } cases[] = {
-        {{1, 1, 2}, 2, false},          {{1, 1, 3}, 3, false},
-        {{1, 2, UINT32_MAX}, 2, false}, {{1, 3, UINT32_MAX}, 1, false},
-        {{2, 1, UINT32_MAX}, 3, true},  {{2, 2, UINT32_MAX}, 2, true},
-        {{3, 1, UINT32_MAX}, 3, true},
+        {{1, 1, 2, 0, NULL}, 2, false},          {{1, 1, 3, 0, NULL}, 3, false},
+        {{1, 2, UINT32_MAX, 0, NULL}, 2, false}, {{1, 3, UINT32_MAX, 0, NULL}, 1, false},
+        {{2, 1, UINT32_MAX, 0, NULL}, 3, true},  {{2, 2, UINT32_MAX, 0, NULL}, 2, true},
+        {{3, 1, UINT32_MAX, 0, NULL}, 3, true},
     };
     uint64_t one = 0;
 
     for (size_t i = 0; i <= sizeof cases / sizeof cases[0]; i++) {
-        struct made made = {1, RECOMPUTE_FULL, 1, {1, 1, 1}};
+        struct made made = {1, RECOMPUTE_FULL, 1, {1, 1, 1, 0, NULL}};
         struct step s = {.program = NULL};
         struct graph *graph = NULL;
         struct shd_mesh *mesh = NULL;
@@ -301,7 +301,7 @@ int main(void)
         {2, RECOMPUTE_NONE, 1, ALL},      {4, RECOMPUTE_NONE, 1, ALL},
         {8, RECOMPUTE_FULL, 1, ALL},      {1, RECOMPUTE_NONE, 4, ALL},
         {2, RECOMPUTE_NONE, 4, ALL},      {4, RECOMPUTE_FULL, 2, ALL},
-        {2, RECOMPUTE_SELECTIVE, 2, ALL}, {2, RECOMPUTE_FULL, 2, {2, 1, UINT32_MAX}},
+        {2, RECOMPUTE_SELECTIVE, 2, ALL}, {2, RECOMPUTE_FULL, 2, {2, 1, UINT32_MAX, 0, NULL}},
     };
     struct step s = {.program = NULL};
     struct graph *graph = NULL;

@@ -199,11 +199,11 @@ refuse() {
 refuse '[mlp/gelu, mlp/glu]' 22 "recompute 'mlp/glu' matches no value.*did you mean 'mlp/gelu'"
 refuse '[layers/4/]' 12 'matches no value of the forward phase'
 refuse '["("]' 12 'missing )'
-refuse '[]' 11 'expected none, selective, full, a list'
-refuse '{}' 11 'expected none, selective, full, a list'
+refuse '[]' 11 'expected none, selective, full, a policy such as selective_op, a list'
+refuse '{}' 11 'expected none, selective, full, a policy such as selective_op, a list'
 refuse 'ful' 11 "recompute is 'ful'; expected none"
 refuse '{every: 0}' 19 "every is '0'; expected a number of layers, at least 1"
-refuse '{kind: none}' 18 "kind is 'none'; expected selective or full"
+refuse '{kind: none}' 18 "kind is 'none'; expected selective, full or a policy"
 refuse '{whole: 2}' 19 "whole is '2'; expected true or false"
 refuse '{keep: mlp/up}' 18 "keep is 'mlp/up'; expected a list of patterns"
 refuse '{keep: [mlp/glu]}' 19 "recompute.keep 'mlp/glu' matches no value.*did you mean 'mlp/gelu'"

@@ -524,8 +524,10 @@ static void test_pipeline(void)
  * other entries. */
 static void test_recompute_entries(void)
 {
-    static const char *const entries[] = {"group=2", "every=2", "first=2", "whole=true",
-                                          "keep=[x]"};
+    static const char *const entries[] = {"group=2",     "every=2",
+                                          "first=2",     "whole=true",
+                                          "keep=[x]",    "modules=[mlp, moe]",
+                                          "count=stage", "keep=['op:product/2']"};
 
     for (size_t i = 0; i < COUNT(entries); i++) {
         char set[64];
@@ -542,9 +544,12 @@ static void test_recompute_entries(void)
         is = &again->scenarios[0].recompute;
         ok(is->kind == SCENARIO_RECOMPUTE_SELECTIVE && is->group == was->group &&
                is->every == was->every && is->first == was->first && is->whole == was->whole &&
-               is->nkept == was->nkept,
+               is->nkept == was->nkept && is->modules == was->modules &&
+               is->by_stage == was->by_stage,
            "recompute: %s is kept where it is printed", entries[i]);
-        ok(is->group + is->every + is->first + is->whole + (int64_t)is->nkept > 2,
+        ok(is->group + is->every + is->first + is->whole + (int64_t)is->nkept + is->modules +
+                   is->by_stage >
+               2,
            "recompute: and it is %s", entries[i]);
         text_fini(&printed);
         scenario_file_destroy(file);

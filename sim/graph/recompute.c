@@ -26,17 +26,58 @@ int recompute_find(const char *name)
 
 /* ---- marking ---- */
 
-static bool is_chosen(const struct recompute_layers *layers, struct graph_layer layer)
+static bool same_stack(struct graph_layer a, struct graph_layer b)
 {
-    return layer.number / layers->group % layers->every == 0 && layer.number < layers->first;
+    return a.stack_length == b.stack_length && !strncmp(a.stack, b.stack, a.stack_length);
 }
 
-static bool same_group(const struct recompute_layers *layers, struct graph_layer a,
-                       struct graph_layer b)
+void recompute_find_starts(uint32_t *start, const struct graph *graph)
 {
+    struct graph_layer first = {"", 0, GRAPH_NO_LAYER};
+    uint32_t stage = 0;
+
+    for (uint32_t n = 0; n < graph->nnodes; n++) {
+        const struct graph_node *node = &graph->nodes[n];
+        struct graph_layer layer = graph_layer_of(node->name);
+
+        start[n] = 0;
+        if (layer.number == GRAPH_NO_LAYER || node->op <= GRAPH_PARAM ||
+            node->phase != GRAPH_FORWARD)
+            continue;
+        if (first.number == GRAPH_NO_LAYER || node->stage != stage || !same_stack(first, layer)) {
+            first = layer;
+            stage = node->stage;
+        }
+        start[n] = first.number <= layer.number ? first.number : layer.number;
+    }
+}
+
+/* The layer of a node, counted as the layers to recompute are. */
+static struct graph_layer layer_of(const struct recompute_layers *layers, const struct graph *graph,
+                                   uint32_t node)
+{
+    struct graph_layer layer = graph_layer_of(graph->nodes[node].name);
+
+    if (layers->start && layer.number != GRAPH_NO_LAYER)
+        layer.number -= layers->start[node];
+    return layer;
+}
+
+static bool is_chosen(const struct recompute_layers *layers, struct graph_layer layer)
+{
+    return layer.number / layers->group % layers->every == layers->offset &&
+           layer.number < layers->first;
+}
+
+/* Whether two nodes lie in one group of layers; a group ends where its stage does. */
+static bool same_group(const struct recompute_layers *layers, const struct graph *graph, uint32_t m,
+                       uint32_t n)
+{
+    struct graph_layer a = layer_of(layers, graph, m), b = layer_of(layers, graph, n);
+
     return a.number != GRAPH_NO_LAYER && b.number != GRAPH_NO_LAYER &&
-           a.number / layers->group == b.number / layers->group &&
-           a.stack_length == b.stack_length && !strncmp(a.stack, b.stack, a.stack_length) &&
+           a.number / layers->group == b.number / layers->group && same_stack(a, b) &&
+           graph->nodes[m].stage == graph->nodes[n].stage &&
            is_chosen(layers, a) == is_chosen(layers, b);
 }
 
@@ -46,14 +87,12 @@ static void mark_layers(bool *again, const struct graph *graph,
 {
     for (uint32_t n = 0; n < graph->nnodes; n++)
         again[n] = graph->nodes[n].op > GRAPH_PARAM && graph->nodes[n].phase == GRAPH_FORWARD &&
-                   is_chosen(layers, graph_layer_of(graph->nodes[n].name));
+                   is_chosen(layers, layer_of(layers, graph, n));
     for (uint32_t n = 0; n < graph->nnodes; n++)
         for (uint32_t k = 0; k < graph->nodes[n].ninputs; k++) {
             uint32_t from = graph->nodes[n].inputs[k];
 
-            if (graph->nodes[n].phase == GRAPH_FORWARD &&
-                !same_group(layers, graph_layer_of(graph->nodes[n].name),
-                            graph_layer_of(graph->nodes[from].name)))
+            if (graph->nodes[n].phase == GRAPH_FORWARD && !same_group(layers, graph, n, from))
                 again[from] = false;
         }
 }
@@ -115,7 +154,7 @@ static void mark_attention(bool *again, const struct graph *graph,
 {
     for (uint32_t n = 0; n < graph->nnodes; n++) {
         const struct graph_node *node = &graph->nodes[n];
-        struct graph_layer layer = graph_layer_of(node->name);
+        struct graph_layer layer = layer_of(layers, graph, n);
 
         if (node->op == GRAPH_EXTRA)
             node = &graph->nodes[node->inputs[0]];
@@ -141,8 +180,7 @@ void recompute_mark(bool *again, const struct graph *graph, enum recompute kind,
 static uint32_t group_number(const struct graph *graph, const struct recompute_layers *layers,
                              uint32_t node, uint32_t before, const uint32_t *together)
 {
-    if (before != GRAPH_NONE && same_group(layers, graph_layer_of(graph->nodes[before].name),
-                                           graph_layer_of(graph->nodes[node].name)))
+    if (before != GRAPH_NONE && same_group(layers, graph, before, node))
         return together[before];
     return node;
 }
@@ -156,7 +194,7 @@ void recompute_together(uint32_t *together, const bool *again, const struct grap
     for (uint32_t n = 0; n < graph->nnodes; n++) {
         const struct graph_node *node = &graph->nodes[n];
         bool forward = node->phase == GRAPH_FORWARD && node->op > GRAPH_PARAM;
-        bool inside = kind == RECOMPUTE_FULL && is_chosen(layers, graph_layer_of(node->name));
+        bool inside = kind == RECOMPUTE_FULL && is_chosen(layers, layer_of(layers, graph, n));
         bool ends_scores = kind == RECOMPUTE_SELECTIVE && node->op == GRAPH_EINSUM &&
                            reads_scores(again, graph, node);
 
@@ -164,6 +202,28 @@ void recompute_together(uint32_t *together, const bool *again, const struct grap
             continue;
         together[n] = group_number(graph, layers, n, before, together);
         before = n;
+    }
+}
+
+bool recompute_is_chosen(const struct recompute_layers *layers, const struct graph *graph,
+                         uint32_t node)
+{
+    struct graph_layer layer = layer_of(layers, graph, node);
+
+    return layer.number == GRAPH_NO_LAYER || is_chosen(layers, layer);
+}
+
+void recompute_join(uint32_t *together, const bool *again, const struct graph *graph,
+                    const struct recompute_layers *layers)
+{
+    uint32_t before = GRAPH_NONE;
+
+    for (uint32_t n = 0; n < graph->nnodes; n++) {
+        together[n] = GRAPH_NONE;
+        if (again[n])
+            together[n] = group_number(graph, layers, n, before, together);
+        if (graph->nodes[n].op > GRAPH_PARAM)
+            before = again[n] ? n : GRAPH_NONE;
     }
 }
 

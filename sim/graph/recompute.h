@@ -23,17 +23,23 @@ enum recompute {
     RECOMPUTE_NKINDS
 };
 
-/* The layers to recompute, in groups of `group` from layer 0 on; of each `every`-th group, up to
- * layer `first` - 1.  RECOMPUTE_FULL keeps no values between layers of a group.  Megatron's
- * --recompute-method uniform is `group`, block is `first`.  All are at least 1. */
+/* The layers to recompute, in groups of `group` from layer 0 on; of each `every` groups the one at
+ * `offset`, up to layer `first` - 1.  RECOMPUTE_FULL keeps no values between layers of a group.
+ * Megatron's --recompute-method uniform is `group`, block is `first`, both counted in each stage.
+ * group, every and first are at least 1, offset is less than `every`. */
 struct recompute_layers {
-    uint32_t group, every, first;
+    uint32_t group, every, first, offset;
+    const uint32_t *start; /* by node: the number of the layer from which its layer is counted, as
+                              recompute_find_starts() has it; NULL: layer 0 */
 };
 
-#define RECOMPUTE_ALL_LAYERS \
-    {                        \
-        1, 1, UINT32_MAX     \
+#define RECOMPUTE_ALL_LAYERS      \
+    {                             \
+        1, 1, UINT32_MAX, 0, NULL \
     }
+
+/* Find the first layer of each node's stage, of the node's own stack. */
+void recompute_find_starts(uint32_t *start, const struct graph *graph);
 
 /* "none", "selective", "full"; NULL beyond. */
 const char *recompute_name(enum recompute kind);
@@ -50,6 +56,14 @@ void recompute_mark(bool *again, const struct graph *graph, enum recompute kind,
  * `again` is as recompute_mark() left it. */
 void recompute_together(uint32_t *together, const bool *again, const struct graph *graph,
                         enum recompute kind, const struct recompute_layers *layers);
+
+/* Whether the layer of a node is among the layers; values outside of layers are. */
+bool recompute_is_chosen(const struct recompute_layers *layers, const struct graph *graph,
+                         uint32_t node);
+
+/* Group marked values that follow each other in a layer, as a part of it that is called again. */
+void recompute_join(uint32_t *together, const bool *again, const struct graph *graph,
+                    const struct recompute_layers *layers);
 
 /* Clone marked forward values (of an op all results or none), and values grouped with them
  * (`together` may be NULL: no groups).  Renumbers nodes; errors stay in the graph. */

@@ -25,7 +25,7 @@ static void mark_activations(bool *marks, const struct graph *graph,
 {
     const struct scenario_values *values = &offload->activations;
 
-    if (values->npatterns > 0 && !value_marks_set(marks, graph, "offload.activations",
+    if (values->npatterns > 0 && !value_marks_add(marks, graph, "offload.activations",
                                                   values->patterns, values->npatterns, diag))
         return;
     for (uint32_t n = 0; values->all && n < graph->nnodes; n++)

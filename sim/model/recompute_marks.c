@@ -9,66 +9,369 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
+#include "graph/layer_name.h"
 #include "graph/recompute.h"
+#include "model/model.h"
 #include "model/value_marks.h"
+#include "scenario/recompute_policies.h"
 
-static void recompute_named(struct graph *graph, const struct scenario_recompute *recompute,
-                            struct diag *diag)
+/* ---- ops that are kept ---- */
+
+/* Whether a node is the product of an activation with a parameter, other than a router's:
+ * torchtitan computes that again in any case, and does not count it. */
+static bool is_product(const struct graph *graph, const struct graph_node *node)
 {
-    bool *again = calloc((size_t)graph->nnodes + 1, sizeof *again);
+    uint32_t experts = graph_find_dim(graph, "expert");
+    bool of_param = false;
 
-    if (!again)
-        diag_no_memory(diag);
-    if (again &&
-        value_marks_set(again, graph, "recompute", recompute->patterns, recompute->npatterns, diag))
-        recompute_clone(graph, again, NULL);
-    free(again);
+    for (uint32_t k = 0; k < node->ninputs && k < 2; k++)
+        of_param |= graph->nodes[node->inputs[k]].op == GRAPH_PARAM;
+    return node->op == GRAPH_EINSUM && of_param &&
+           (experts == GRAPH_NONE || !graph_has_dim(node, experts));
 }
 
-/* Exclude nodes from recomputation that are to be kept. */
-static void leave_kept(bool *again, uint32_t *together, const bool *kept, uint32_t nnodes)
+/* Mesh axes that shard a dimension which is one of a node's, or none of them. */
+static uint32_t axes_of(const struct model_shardings *shardings, const struct graph *graph,
+                        uint32_t of, const struct graph_node *node, bool shared)
 {
-    for (uint32_t n = 0; n < nnodes; n++)
-        if (kept[n]) {
-            again[n] = false;
-            together[n] = GRAPH_NONE;
+    const struct shd_sharding *sharding = shardings->nodes[of];
+    uint32_t axes = 0;
+
+    for (uint32_t d = 0; sharding && d < graph->nodes[of].rank; d++)
+        for (uint8_t i = 0; i < sharding->dims[d].naxes; i++)
+            if (graph_has_dim(node, graph->nodes[of].dims[d]) == shared)
+                axes |= UINT32_C(1) << sharding->dims[d].axes[i];
+    return axes;
+}
+
+/* Mark the products whose devices have partial sums: rules shard the parameter along what is summed
+ * over, by an axis that does not shard the data (by such an axis it is gathered). */
+static void mark_partial(bool *partial, const struct graph *graph,
+                         const struct model_shardings *shardings)
+{
+    uint32_t batch = 0;
+
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        if (graph->nodes[n].op == GRAPH_INPUT && graph->nodes[n].state_of == GRAPH_NONE)
+            batch |= axes_of(shardings, graph, n, &graph->nodes[n], true);
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        for (uint32_t k = 0; k < 2 && is_product(graph, &graph->nodes[n]); k++) {
+            uint32_t from = graph->nodes[n].inputs[k];
+
+            if (graph->nodes[from].op == GRAPH_PARAM)
+                partial[n] |= axes_of(shardings, graph, from, &graph->nodes[n], false) & ~batch;
         }
 }
 
-static void recompute_layers(struct graph *graph, const struct scenario_recompute *recompute,
-                             enum recompute kind, struct diag *diag)
+/* The same from the scenario.  Its faults are found later, when shardings are final: nothing is
+ * marked then. */
+static void find_partial(bool *partial, const struct graph *graph, const struct scenario *scenario)
 {
-    const struct recompute_layers layers = {(uint32_t)recompute->group, (uint32_t)recompute->every,
-                                            recompute->first > 0 ? (uint32_t)recompute->first
-                                                                 : UINT32_MAX};
-    size_t n = (size_t)graph->nnodes + 1;
-    bool *again = calloc(2 * n, sizeof *again), *kept = again ? again + n : NULL;
-    uint32_t *together = calloc(n, sizeof *together);
+    struct diag unheard = DIAG_INIT;
+    struct model_shardings shardings;
+    struct shd_mesh *mesh;
+    struct shd_error err;
 
-    if (!again || !together)
-        diag_no_memory(diag);
-    else if (value_marks_set(kept, graph, "recompute.keep", recompute->kept, recompute->nkept,
-                             diag)) {
-        recompute_mark(again, graph, kind, &layers);
-        recompute_together(together, again, graph, kind, &layers);
-        leave_kept(again, together, kept, graph->nnodes);
-        recompute_clone(graph, again, recompute->whole ? together : NULL);
+    if (scenario_mesh(&mesh, scenario, &err) != SHD_OK)
+        return;
+    if (model_shardings(&shardings, graph, mesh, scenario, &unheard) == SHD_OK) {
+        mark_partial(partial, graph, &shardings);
+        model_shardings_fini(&shardings);
     }
-    free(again);
-    free(together);
+    shd_mesh_destroy(mesh);
+    diag_fini(&unheard);
+}
+
+static bool is_op(const struct graph *graph, const struct graph_node *node, enum recompute_op op,
+                  const bool *partial)
+{
+    switch (op) {
+    case RECOMPUTE_OP_PRODUCT:
+        return is_product(graph, node) || node->op == GRAPH_GROUPED;
+    case RECOMPUTE_OP_ATTENTION:
+        return node->op == GRAPH_ATTENTION;
+    case RECOMPUTE_OP_SUM:
+        return node->op == GRAPH_CONSTRAINT && partial[node->inputs[0]];
+    case RECOMPUTE_OP_CHOICE:
+        return node->op == GRAPH_TOPK;
+    case RECOMPUTE_NOPS:
+        break;
+    }
+    return false;
+}
+
+static bool same_layer(const char *a, const char *b)
+{
+    struct graph_layer x = graph_layer_of(a), y = graph_layer_of(b);
+
+    return x.number == y.number && x.stack_length == y.stack_length &&
+           !strncmp(x.stack, y.stack, x.stack_length);
+}
+
+/* Mark results of an op, counted from the first of each layer on. */
+static void keep_op(bool *kept, const struct graph *graph, const struct recompute_kept_op *op,
+                    const bool *partial)
+{
+    const char *before = "";
+    uint32_t count = 0;
+
+    for (uint32_t n = 0; n < graph->nnodes; n++) {
+        const struct graph_node *node = &graph->nodes[n];
+
+        if (node->phase != GRAPH_FORWARD || !is_op(graph, node, op->op, partial))
+            continue;
+        count = same_layer(before, node->name) ? count + 1 : 0;
+        before = node->name;
+        kept[n] |= count % op->every == 0;
+        for (uint32_t e = 0; e < node->nextras; e++)
+            kept[node->extras[e]] = kept[n];
+    }
+}
+
+/* ---- kept entries ---- */
+
+/* Keep the ops of an entry, or list it as a pattern. */
+static void add_entry(bool *kept, struct scenario_rule *patterns, size_t *npatterns,
+                      const struct graph *graph, const bool *partial, struct scenario_rule entry)
+{
+    struct recompute_kept_op op;
+
+    if (!recompute_is_op(entry.pattern))
+        patterns[(*npatterns)++] = entry;
+    else if (recompute_read_op(&op, entry.pattern)) /* checked when the scenario was read */
+        keep_op(kept, graph, &op, partial);
+}
+
+/* Mark what the scenario's own entries keep. */
+static bool keep_entries(bool *kept, const struct graph *graph,
+                         const struct scenario_recompute *recompute, const bool *partial,
+                         struct diag *diag)
+{
+    struct scenario_rule *patterns = calloc(recompute->nkept + 1, sizeof *patterns);
+    size_t n = 0;
+    bool good = patterns != NULL;
+
+    if (!good)
+        diag_no_memory(diag);
+    for (size_t i = 0; good && i < recompute->nkept; i++)
+        add_entry(kept, patterns, &n, graph, partial, recompute->kept[i]);
+    good = good && value_marks_add(kept, graph, "recompute.keep", patterns, n, diag);
+    free(patterns);
+    return good;
+}
+
+/* Mark what a policy keeps; a model may lack some of it. */
+static bool keep_policy(bool *kept, const struct graph *graph,
+                        const struct recompute_policy *policy, const bool *partial,
+                        struct diag *diag)
+{
+    const char *at = policy->keep;
+    size_t length;
+    bool good = true, found;
+
+    for (const char *word; good && (word = words_next(&at, &length));) {
+        char *entry = strndup(word, length);
+        struct recompute_kept_op op;
+
+        good = entry != NULL;
+        if (!good)
+            diag_no_memory(diag);
+        else if (!recompute_is_op(entry))
+            good = value_marks_try(kept, &found, graph, entry, diag);
+        else if (recompute_read_op(&op, entry))
+            keep_op(kept, graph, &op, partial);
+        free(entry);
+    }
+    return good;
+}
+
+/* Whether sums of devices are kept, for which shardings must be known. */
+static bool keeps_sums(const struct scenario_recompute *recompute)
+{
+    struct recompute_kept_op op;
+    bool keeps = recompute->policy && strstr(recompute->policy->keep, "op:sum");
+
+    for (size_t i = 0; i < recompute->nkept; i++)
+        keeps |= recompute_is_op(recompute->kept[i].pattern) &&
+                 recompute_read_op(&op, recompute->kept[i].pattern) && op.op == RECOMPUTE_OP_SUM;
+    return keeps;
+}
+
+static bool mark_kept(bool *kept, const struct graph *graph, const struct scenario *scenario,
+                      struct diag *diag)
+{
+    const struct scenario_recompute *recompute = &scenario->recompute;
+    bool *partial = calloc((size_t)graph->nnodes + 1, sizeof *partial);
+    bool good = partial != NULL;
+
+    if (!good)
+        diag_no_memory(diag);
+    else if (keeps_sums(recompute))
+        find_partial(partial, graph, scenario);
+    good = good && keep_entries(kept, graph, recompute, partial, diag);
+    if (good && recompute->policy)
+        good = keep_policy(kept, graph, recompute->policy, partial, diag);
+    free(partial);
+    return good;
+}
+
+/* ---- what is computed again ---- */
+
+/* Groups of values that are computed again together: `together` as graph/recompute.h has it. */
+struct marks {
+    bool *again;
+    uint32_t *together;
+    uint32_t *start; /* by node: recompute_find_starts(); NULL: layers are counted in the model */
+};
+
+static struct recompute_layers chosen_layers(const struct scenario_recompute *recompute,
+                                             const uint32_t *start)
+{
+    return (struct recompute_layers){.group = (uint32_t)recompute->group,
+                                     .every = (uint32_t)recompute->every,
+                                     .first = recompute->first > 0 ? (uint32_t)recompute->first
+                                                                   : UINT32_MAX,
+                                     .offset = (uint32_t)recompute->offset,
+                                     .start = start};
+}
+
+/* Mark the values of one part of the chosen layers. */
+static bool mark_module(bool *part, const struct graph *graph,
+                        const struct recompute_module *module,
+                        const struct recompute_layers *layers, const struct scenario *scenario,
+                        struct diag *diag)
+{
+    bool good, found = false;
+    char *pattern;
+
+    if (!module->pattern) {
+        recompute_mark(part, graph, RECOMPUTE_SELECTIVE, layers);
+        return true;
+    }
+    pattern = strdup(module->pattern);
+    good = pattern && value_marks_try(part, &found, graph, pattern, diag);
+    if (!pattern)
+        diag_no_memory(diag);
+    else if (good && !found)
+        diag_error(diag, scenario_place(scenario, "recompute"),
+                   "recompute.modules: the model has no '%s'", module->name);
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        part[n] &= recompute_is_chosen(layers, graph, n);
+    free(pattern);
+    return good && found;
+}
+
+/* Mark as results the values of a part that other forward values read. */
+static void mark_results(bool *results, const bool *part, const struct graph *graph)
+{
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        for (uint32_t k = 0; k < graph->nodes[n].ninputs; k++)
+            if (graph->nodes[n].phase == GRAPH_FORWARD && !part[n] &&
+                part[graph->nodes[n].inputs[k]])
+                results[graph->nodes[n].inputs[k]] = true;
+}
+
+/* Mark the values of the parts that the scenario names, and let each run of them be computed
+ * together.  Room: three marks a node. */
+static bool mark_modules(struct marks *m, bool *room, const struct graph *graph,
+                         const struct scenario *scenario, const struct recompute_layers *layers,
+                         struct diag *diag)
+{
+    size_t size = graph->nnodes * sizeof *room;
+    bool *part = room, *parts = part + graph->nnodes, *results = parts + graph->nnodes;
+    bool good = true;
+
+    for (int i = 0; good && recompute_modules[i].name; i++) {
+        if (!(scenario->recompute.modules >> i & 1))
+            continue;
+        memset(part, 0, size);
+        good = mark_module(part, graph, &recompute_modules[i], layers, scenario, diag);
+        if (recompute_modules[i].keeps_result)
+            mark_results(results, part, graph);
+        for (uint32_t n = 0; n < graph->nnodes; n++)
+            parts[n] |= part[n];
+    }
+    recompute_join(m->together, parts, graph, layers);
+    for (uint32_t n = 0; n < graph->nnodes; n++)
+        m->again[n] = parts[n] && !results[n];
+    return good;
+}
+
+/* Mark all; false: an error was reported. */
+static bool mark_again(struct marks *m, const struct graph *graph, const struct scenario *scenario,
+                       struct diag *diag)
+{
+    static const enum recompute kinds[] = {[SCENARIO_RECOMPUTE_SELECTIVE] = RECOMPUTE_SELECTIVE,
+                                           [SCENARIO_RECOMPUTE_FULL] = RECOMPUTE_FULL};
+    const struct scenario_recompute *r = &scenario->recompute;
+    struct recompute_layers layers = chosen_layers(r, r->by_stage ? m->start : NULL);
+    bool *kept, good;
+
+    if (r->kind == SCENARIO_RECOMPUTE_NAMED)
+        return value_marks_add(m->again, graph, "recompute", r->patterns, r->npatterns, diag);
+    kept = calloc(4 * (size_t)graph->nnodes + 1, sizeof *kept);
+    good = kept && mark_kept(kept, graph, scenario, diag);
+    if (!kept)
+        diag_no_memory(diag);
+    if (good && r->by_stage)
+        recompute_find_starts(m->start, graph);
+    if (good && r->modules) {
+        good = mark_modules(m, kept + graph->nnodes, graph, scenario, &layers, diag);
+    } else if (good) {
+        recompute_mark(m->again, graph, kinds[r->kind], &layers);
+        recompute_together(m->together, m->again, graph, kinds[r->kind], &layers);
+    }
+    for (uint32_t n = 0; good && n < graph->nnodes; n++)
+        if (kept[n]) {
+            m->again[n] = false;
+            m->together[n] = GRAPH_NONE;
+        }
+    free(kept);
+    return good;
+}
+
+static bool marks_init(struct marks *m, const struct graph *graph, struct diag *diag)
+{
+    size_t n = (size_t)graph->nnodes + 1;
+
+    *m = (struct marks){calloc(n, sizeof *m->again), calloc(n, sizeof *m->together),
+                        calloc(n, sizeof *m->start)};
+    if (m->again && m->together && m->start)
+        return true;
+    diag_no_memory(diag);
+    return false;
+}
+
+static void marks_fini(struct marks *m)
+{
+    free(m->again);
+    free(m->together);
+    free(m->start);
 }
 
 void model_recompute(struct graph *graph, const struct scenario *scenario, struct diag *diag)
 {
-    static const enum recompute kinds[] = {[SCENARIO_RECOMPUTE_NONE] = RECOMPUTE_NONE,
-                                           [SCENARIO_RECOMPUTE_SELECTIVE] = RECOMPUTE_SELECTIVE,
-                                           [SCENARIO_RECOMPUTE_FULL] = RECOMPUTE_FULL};
     const struct scenario_recompute *r = &scenario->recompute;
+    struct marks m;
 
     if (graph_status(graph, NULL) != SHD_OK || r->kind == SCENARIO_RECOMPUTE_NONE)
         return;
-    if (r->kind == SCENARIO_RECOMPUTE_NAMED)
-        recompute_named(graph, r, diag);
-    else
-        recompute_layers(graph, r, kinds[r->kind], diag);
+    if (marks_init(&m, graph, diag) && mark_again(&m, graph, scenario, diag))
+        recompute_clone(graph, m.again, r->whole ? m.together : NULL);
+    marks_fini(&m);
+}
+
+bool model_mark_again(bool *again, const struct graph *graph, const struct scenario *scenario,
+                      struct diag *diag)
+{
+    struct marks m;
+    bool good =
+        marks_init(&m, graph, diag) && (scenario->recompute.kind == SCENARIO_RECOMPUTE_NONE ||
+                                        mark_again(&m, graph, scenario, diag));
+
+    if (good)
+        memcpy(again, m.again, graph->nnodes * sizeof *again);
+    marks_fini(&m);
+    return good;
 }

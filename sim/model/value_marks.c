@@ -57,14 +57,14 @@ static int mark(bool *marks, const struct graph *graph, struct match *patterns, 
         status = match_find(&found, patterns, node->name, diag);
         if (status != SHD_OK)
             return status;
-        marks[n] = found != NULL;
+        marks[n] |= found != NULL;
         for (uint32_t e = 0; e < node->nextras; e++)
             marks[node->extras[e]] = marks[n];
     }
     return SHD_OK;
 }
 
-bool value_marks_set(bool *marks, const struct graph *graph, const char *what,
+bool value_marks_add(bool *marks, const struct graph *graph, const char *what,
                      const struct scenario_rule *rules, size_t nrules, struct diag *diag)
 {
     struct match patterns = MATCH_INIT;
@@ -74,5 +74,18 @@ bool value_marks_set(bool *marks, const struct graph *graph, const char *what,
     if (good)
         report_unused(what, &patterns, graph, diag);
     match_fini(&patterns);
+    return good;
+}
+
+bool value_marks_try(bool *marks, bool *found, const struct graph *graph, char *pattern,
+                     struct diag *diag)
+{
+    struct scenario_rule rule = {.pattern = pattern};
+    struct match match = MATCH_INIT;
+    bool good =
+        match_init(&match, &rule, 1, diag) == SHD_OK && mark(marks, graph, &match, diag) == SHD_OK;
+
+    *found = good && match.found[0];
+    match_fini(&match);
     return good;
 }

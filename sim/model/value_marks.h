@@ -12,10 +12,14 @@
 #include "scenario/scenario.h"
 
 /* Set marks[node] of computed values of the forward phase whose names match a pattern, and of the
- * further results of their ops; others' are cleared.  A pattern that matches none is reported at
- * its place, as one of the option `what`.  False: patterns could not be searched for, which was
+ * further results of their ops; other marks stay.  A pattern that matches none is reported at its
+ * place, as one of the option `what`.  False: patterns could not be searched for, which was
  * reported. */
-bool value_marks_set(bool *marks, const struct graph *graph, const char *what,
+bool value_marks_add(bool *marks, const struct graph *graph, const char *what,
                      const struct scenario_rule *rules, size_t nrules, struct diag *diag);
+
+/* The same for one pattern that may match none: *found says whether it does. */
+bool value_marks_try(bool *marks, bool *found, const struct graph *graph, char *pattern,
+                     struct diag *diag);
 
 #endif /* MODEL_VALUE_MARKS_H */

@@ -13,6 +13,7 @@
 #include "base/nearest.h"
 #include "scenario/mesh_value.h"
 #include "scenario/partition_axis_value.h"
+#include "scenario/recompute_policies.h"
 #include "scenario/table.h"
 
 /* Report a fault of an option. */
@@ -605,6 +606,15 @@ static void check_parts(struct reader *r)
         WRONG(r, "recompute",
               "recompute for a step without update; expected an optimizer and step: [forward, "
               "backward, update]");
+    if (s->recompute.offset >= s->recompute.every && s->recompute.offset > 0)
+        WRONG(r, "recompute",
+              "recompute.offset %" PRId64 " of every %" PRId64 "; expected an offset that is less",
+              s->recompute.offset, s->recompute.every);
+    if (s->recompute.modules >> recompute_module_find("mla_up_proj", 11) & 1 &&
+        s->model.mla.kv_rank == 0)
+        WRONG(r, "recompute", "recompute.modules: the model has no 'mla_up_proj'; expected mla");
+    if (s->recompute.modules && s->recompute.kind != SCENARIO_RECOMPUTE_SELECTIVE)
+        WRONG(r, "recompute", "recompute.modules are of kind selective; expected that kind");
 }
 
 static void check_offload(struct reader *r)
@@ -675,12 +685,15 @@ static void check_reshard(struct reader *r)
 static void check_pipeline(struct reader *r)
 {
     const struct scenario *s = r->scenario;
+    bool split = s->pipeline.nlayers > 0 || s->pipeline.weighed;
 
-    if (!s->pipeline.axis && (s->pipeline.nlayers > 0 || s->pipeline.nplaces > 0))
-        diag_error(
-            r->diag,
-            scenario_place(s, s->pipeline.nlayers > 0 ? "pipeline.layers" : "pipeline.place"),
-            "stages without an axis; expected pipeline.axis, a mesh axis");
+    if (!s->pipeline.axis && (split || s->pipeline.nplaces > 0))
+        diag_error(r->diag, scenario_place(s, split ? "pipeline.layers" : "pipeline.place"),
+                   "stages without an axis; expected pipeline.axis, a mesh axis");
+    if (s->pipeline.weighed && s->recompute.by_stage)
+        WRONG(r, "pipeline.layers",
+              "stages are weighed by what is recomputed, and recompute.count is stage; expected "
+              "how many layers each stage has");
     if (s->pipeline.axis && !r->mesh_unknown && !mesh_has(s, s->pipeline.axis))
         mesh_report_no_axis(r, scenario_place(s, "pipeline.axis"), s->pipeline.axis,
                             s->pipeline.axis);

@@ -473,14 +473,20 @@ enum scenario_recompute_kind {
     SCENARIO_NRECOMPUTES
 };
 
+struct recompute_policy;
+
 struct scenario_recompute {
     enum scenario_recompute_kind kind;
+    const struct recompute_policy *policy; /* full: what it keeps, besides `kept`; NULL: nothing */
+    uint32_t modules;               /* selective: bits of recompute_modules; 0: attention alone */
     int64_t group, every, first;    /* of layers, at least 1; first 0: all */
+    int64_t offset;                 /* which of each `every` groups, from 0 */
+    bool by_stage;                  /* layers are counted in each stage, not in the model */
     size_t npatterns;               /* named: at least one */
     struct scenario_rule *patterns; /* without specs */
     bool whole;                     /* not named: recompute also values that have no later reader */
     size_t nkept;                   /* not named: exceptions that are kept */
-    struct scenario_rule *kept;     /* patterns, without specs */
+    struct scenario_rule *kept;     /* patterns, or ops as recompute_policies.h has them */
 };
 
 /* The first values of an adapter's second kernel. */
@@ -556,7 +562,8 @@ struct scenario_pipeline {
     char *axis; /* mesh axis of the stages; NULL: no pipeline */
     char *schedule;
     int64_t stages_per_rank; /* 0: the schedule's own number */
-    size_t nlayers;          /* 0: as even as possible */
+    bool weighed;            /* layers are split by their work: model/weigh.h */
+    size_t nlayers;          /* 0: weighed, or as even as possible */
     int64_t *layers;         /* in each stage */
     size_t nplaces;
     struct scenario_stage_place *places; /* the first matching pattern decides */

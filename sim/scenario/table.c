@@ -684,10 +684,17 @@ const struct option option_table[] = {
              "in the last."},
     {TOP(recompute, recompute), .standard = "none",
      .help = "What the backward phase computes again instead of keeping it. selective: "
-             "attention; full: all inside a layer; a list: forward values whose names match a "
-             "pattern. In a map, every: of each every-th group of so many layers; first: up to "
-             "the first so many; keep: except values that match; whole: also what nobody reads "
-             "again, as where a layer is called a second time."},
+             "attention, or in a map the modules of a layer that Megatron-LM names (core_attn, "
+             "layernorm, mlp, moe, moe_act, shared_experts, mla_up_proj); full: all inside a "
+             "layer; a policy: all but what it keeps, by op as torchtitan's (selective_op), or by "
+             "name as MaxText's (minimal, minimal_with_context, save_dot_with_context_except_mlp, "
+             "save_dot_except_mlp, save_dot_except_mlpwi, save_qkv_proj, save_out_proj); a list: "
+             "forward values whose names match a pattern. In a map, every: of each every-th group "
+             "of so many layers, at offset; first: up to the first so many; count: whether layers "
+             "are counted in the model or in each stage; keep: except values that match a pattern, "
+             "or results of ops, as op:attention, op:product/2 (every second product of a layer), "
+             "op:sum (sums over devices of tensor parallelism), op:choice (of experts); whole: "
+             "also what nobody reads again, as where a layer is called a second time."},
     {OPTION(offload, activations, values), .offset = AT(offload.activations), .standard = "none",
      .help = "Which values of the forward phase wait in the host's memory for the backward phase: "
              "none, all, or a list of those whose names match a pattern. Only what the backward "

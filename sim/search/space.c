@@ -109,6 +109,29 @@ static bool is_decoder(enum scenario_kind kind)
            kind == SCENARIO_MIXTRAL || kind == SCENARIO_DEEPSEEK || kind == SCENARIO_DECODER;
 }
 
+/* Whether a scenario recomputes other than the words none, selective and full say. */
+static bool is_special(const struct scenario_recompute *recompute)
+{
+    return recompute->kind == SCENARIO_RECOMPUTE_NAMED || recompute->policy || recompute->modules ||
+           recompute->nkept > 0;
+}
+
+/* A search counts on layers that are alike, and sets `pipeline` itself. */
+static int check_alike(const struct scenario *scenario, struct shd_error *err)
+{
+    const struct scenario_recompute *r = &scenario->recompute;
+
+    if (r->kind != SCENARIO_RECOMPUTE_NONE && (r->group > 1 || r->every > 1 || r->first > 0))
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "a search is of layers that are recomputed alike; expected no "
+                             "recompute.group, every or first");
+    if (scenario->pipeline.weighed)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "a search splits layers evenly or as given; expected pipeline.layers "
+                             "null, or how many each stage has");
+    return SHD_OK;
+}
+
 int space_init(struct space *out, const struct scenario *scenario, int64_t devices,
                struct shd_error *err)
 {
@@ -123,6 +146,8 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
     if (!scenario->step.update)
         return shd_error_set(err, SHD_EUNSUPPORTED,
                              "a search is of a whole step: [forward, backward, update]");
+    if (check_alike(scenario, err) != SHD_OK)
+        return err->status;
     *out = (struct space){.devices = devices,
                           .layers = m->layers,
                           .heads = m->heads,
@@ -138,7 +163,7 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
                           .shared_dim = m->moe.shared * expert_dim,
                           .nstages = scenario->pipeline.nlayers,
                           .stage_layers = scenario->pipeline.layers,
-                          .names_recompute = scenario->recompute.kind == SCENARIO_RECOMPUTE_NAMED};
+                          .names_recompute = is_special(&scenario->recompute)};
     if (devices == 0) {
         out->devices = 1;
         for (size_t i = 0; i < scenario->nmesh; i++)
