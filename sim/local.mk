@@ -669,6 +669,8 @@ libsim_la_SOURCES = \
 	%D%/model/token_order.h \
 	%D%/model/value_marks.c \
 	%D%/model/value_marks.h \
+	%D%/model/weigh.c \
+	%D%/model/weigh.h \
 	%D%/model/weights.c \
 	%D%/model/weights.h \
 	%D%/model/zero.c \
@@ -1022,6 +1024,8 @@ libsim_la_SOURCES = \
 	%D%/scenario/schema_part.h \
 	%D%/scenario/set.c \
 	%D%/scenario/set.h \
+	%D%/scenario/stage_layout.c \
+	%D%/scenario/stage_layout.h \
 	%D%/scenario/stage_values.c \
 	%D%/scenario/step_values.c \
 	%D%/scenario/strategy_reader.c \

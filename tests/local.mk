@@ -385,6 +385,7 @@ test_scripts = \
 	%D%/mistakes.sh \
 	%D%/modelled.sh \
 	%D%/pipeline.sh \
+	%D%/pipeline_splits.sh \
 	%D%/placement.sh \
 	%D%/price.sh \
 	%D%/program.sh \

@@ -11,6 +11,7 @@
 #include "graph/gradient.h"
 #include "graph/optimizer/training.h"
 #include "model/adapters.h"
+#include "hardware/hardware.h"
 #include "model/token_order.h"
 #include "model/pipeline.h"
 #include "model/products.h"
@@ -171,7 +172,35 @@ static const char *stages_key(const struct scenario_pipeline *pipeline, const st
         return "pipeline.schedule";
     if (pipeline->nplaces > 0)
         return "pipeline.place";
-    return pipeline->nlayers > 0 ? "pipeline.layers" : "pipeline.axis";
+    return pipeline->nlayers > 0 || pipeline->weighed ? "pipeline.layers" : "pipeline.axis";
+}
+
+/* Find what weighs layers: the cluster, and which values are computed again.  False: an error was
+ * reported. */
+static bool find_weights(struct pipeline *pipeline, struct hardware **hardware, bool *again,
+                         const struct graph *g, const struct scenario *scenario, struct diag *diag)
+{
+    if (scenario->hardware && hardware_find(hardware, scenario->hardware, NULL,
+                                            scenario_place(scenario, "hardware"), diag) != SHD_OK)
+        return false;
+    pipeline->hardware = *hardware;
+    pipeline->again = again;
+    return !scenario->step.backward || model_mark_again(again, g, scenario, diag);
+}
+
+/* Assign stages of even work. */
+static void weigh_stages(struct graph *g, struct pipeline *pipeline,
+                         const struct scenario *scenario, struct diag *diag)
+{
+    bool *again = calloc((size_t)g->nnodes + 1, sizeof *again);
+    struct hardware *hardware = NULL;
+
+    if (!again)
+        diag_no_memory(diag);
+    else if (find_weights(pipeline, &hardware, again, g, scenario, diag))
+        pipeline_set_stages(g, pipeline);
+    hardware_destroy(hardware);
+    free(again);
 }
 
 static void set_stages(struct graph *g, const struct scenario *scenario, struct diag *diag)
@@ -182,7 +211,10 @@ static void set_stages(struct graph *g, const struct scenario *scenario, struct 
         return;
     if (scenario->step.backward)
         (void)add_loss(g, scenario->seed);
-    pipeline_set_stages(g, &pipeline);
+    if (pipeline.weighed)
+        weigh_stages(g, &pipeline, scenario, diag);
+    else
+        pipeline_set_stages(g, &pipeline);
     if (g->err.status != SHD_OK && g->err.status != SHD_ENOMEM)
         diag_failure(diag, scenario_place(scenario, stages_key(&scenario->pipeline, &g->err)),
                      g->err.status, "%s", g->err.text);

@@ -14,6 +14,7 @@
 #include "graph/layer_name.h"
 #include "graph/stages.h"
 #include "model/mtp.h"
+#include "model/weigh.h"
 #include "timetable/walk.h"
 
 /* ---- timetables ---- */
@@ -27,6 +28,7 @@ struct pipeline pipeline_of(const struct scenario *scenario)
                            .nmicrobatches = (uint32_t)scenario->batch.microbatches,
                            .layers = p->nlayers ? p->layers : NULL,
                            .nlayers = p->nlayers,
+                           .weighed = p->weighed,
                            .places = p->places,
                            .nplaces = p->nplaces};
 
@@ -98,6 +100,8 @@ struct staging {
     struct graph_layer *layers; /* found so far, in model order */
     uint32_t nlayers;
     uint32_t nasked; /* number of layers queried so far */
+    const int64_t *counts; /* layers of each stage; NULL: as even as possible */
+    int64_t *weighed;      /* those counts, if they were found here */
 };
 
 static bool same_layer(const struct graph_layer *a, const struct graph_layer *b)
@@ -132,20 +136,20 @@ static void find_layers(struct staging *s, const struct graph *graph)
 }
 
 /* The stage of a layer, from the number of layers in each stage. */
-static uint32_t stage_by_counts(const struct pipeline *p, uint32_t layer)
+static uint32_t stage_by_counts(const struct staging *s, uint32_t layer)
 {
     int64_t end = 0;
     uint32_t stage = 0;
 
-    while (stage + 1 < p->nlayers && layer >= (end += p->layers[stage]))
+    while (stage + 1 < s->nstages && layer >= (end += s->counts[stage]))
         stage++;
     return stage;
 }
 
 static uint32_t stage_of_layer(const struct staging *s, uint32_t layer)
 {
-    if (s->pipeline->layers)
-        return stage_by_counts(s->pipeline, layer);
+    if (s->counts)
+        return stage_by_counts(s, layer);
     return (uint32_t)((uint64_t)layer * s->nstages / s->nlayers);
 }
 
@@ -153,7 +157,7 @@ static uint32_t stage_of_layer(const struct staging *s, uint32_t layer)
  * before the first layer or after the last one. -1: no such stage. */
 static int64_t stage_of_end(const struct staging *s)
 {
-    const int64_t *counts = s->pipeline->layers;
+    const int64_t *counts = s->counts;
 
     if (counts && s->nasked == 0 && counts[0] == 0)
         return 0;
@@ -212,7 +216,8 @@ static bool check_counts(const struct staging *s, struct graph *graph)
                    "%zu stages of %lld layers in total are asked for; there are %u stages, and the "
                    "model has %u layers",
                    s->pipeline->nlayers, (long long)sum, s->nstages, s->nlayers);
-    else if (!s->pipeline->layers && s->pipeline->nplaces == 0 && s->nlayers < s->nstages)
+    else if (!s->pipeline->layers && !s->pipeline->weighed && s->pipeline->nplaces == 0 &&
+             s->nlayers < s->nstages)
         graph_fail(graph, SHD_EINVAL, "%u layers do not fill %u stages%s", s->nlayers, s->nstages,
                    s->nlayers ? "" : "; pipeline.place says by name what is in which");
     return graph->err.status == SHD_OK;
@@ -228,10 +233,78 @@ static void check_found(const struct staging *s, struct graph *graph)
                        s->pipeline->places[i].pattern);
 }
 
+/* ---- weighed layers ---- */
+
+struct units {
+    double *work;     /* before the layers, each layer, behind the layers */
+    bool front, back; /* whether there are values before and behind the layers */
+};
+
+/* Sum up the work of each unit.  Values outside of layers belong to the layers before them, until
+ * the last layer is complete. */
+static void add_work(struct units *units, const struct staging *s, const struct graph *graph)
+{
+    uint32_t nseen = 0;
+
+    for (uint32_t i = 0; i < graph->nnodes; i++) {
+        uint32_t layer = find_layer(s, graph->nodes[i].name);
+        uint32_t unit = layer != GRAPH_NONE ? layer + 1 : nseen == s->nlayers ? nseen + 1 : nseen;
+        bool again = s->pipeline->again && s->pipeline->again[i];
+
+        if (graph->nodes[i].op <= GRAPH_PARAM)
+            continue;
+        nseen = layer != GRAPH_NONE && layer >= nseen ? layer + 1 : nseen;
+        units->front |= unit == 0;
+        units->back |= unit > s->nlayers;
+        units->work[unit] += (again ? 4 : 3) * weigh_value(graph, i, s->pipeline->hardware);
+    }
+}
+
+/* Split the units, of which those at the ends may be alone in a stage if they have values. */
+static void split_units(struct staging *s, struct graph *graph, struct units *units, uint32_t *room)
+{
+    uint32_t *counts = room, *need = room + s->nstages;
+    uint32_t first = units->front ? 0 : 1, nunits = s->nlayers + (units->back ? 2 : 1) - first;
+
+    if (nunits < s->nstages) {
+        graph_fail(graph, SHD_EINVAL,
+                   "%u layers, with what is before and behind them, do not fill "
+                   "%u stages",
+                   s->nlayers, s->nstages);
+        return;
+    }
+    weigh_split(counts, s->nstages, units->work + first, nunits, need);
+    for (uint32_t stage = 0; stage < s->nstages; stage++)
+        s->weighed[stage] = counts[stage];
+    s->weighed[0] -= units->front;
+    s->weighed[s->nstages - 1] -= units->back;
+    s->counts = s->weighed;
+}
+
+static void weigh(struct staging *s, struct graph *graph)
+{
+    struct units units = {.work = calloc((size_t)s->nlayers + 2, sizeof *units.work)};
+    uint32_t *room = calloc((size_t)s->nstages + s->nlayers + 3, sizeof *room);
+
+    s->weighed = calloc(s->nstages, sizeof *s->weighed);
+    if (units.work && room && s->weighed) {
+        add_work(&units, s, graph);
+        split_units(s, graph, &units, room);
+    } else {
+        graph_fail(graph, SHD_ENOMEM, "no memory to weigh %u layers", s->nlayers);
+    }
+    free(units.work);
+    free(room);
+}
+
 static void set_stages(struct staging *s, struct graph *graph)
 {
     find_layers(s, graph);
     if (!compile_places(s, graph) || !check_counts(s, graph))
+        return;
+    if (s->pipeline->weighed)
+        weigh(s, graph);
+    if (graph->err.status != SHD_OK)
         return;
     graph_set_stages(graph, s->nstages, asked_stage, s);
     check_found(s, graph);
@@ -239,7 +312,7 @@ static void set_stages(struct staging *s, struct graph *graph)
 
 void pipeline_set_stages(struct graph *graph, const struct pipeline *pipeline)
 {
-    struct staging s = {.pipeline = pipeline};
+    struct staging s = {.pipeline = pipeline, .counts = pipeline->layers};
     struct shd_error err;
 
     if (graph->err.status != SHD_OK)
@@ -257,6 +330,7 @@ void pipeline_set_stages(struct graph *graph, const struct pipeline *pipeline)
         graph_fail(graph, SHD_ENOMEM, "no memory for the stages of %u nodes", graph->nnodes);
     for (size_t i = 0; s.patterns && i < pipeline->nplaces; i++)
         shd_regex_destroy(s.patterns[i]);
+    free(s.weighed);
     free(s.found);
     free(s.patterns);
     free(s.layers);

@@ -15,6 +15,7 @@
 #include <shd/error.h>
 
 #include "graph/graph.h"
+#include "hardware/hardware.h"
 #include "scenario/scenario.h"
 #include "timetable/timetable.h"
 
@@ -23,9 +24,12 @@ struct pipeline {
     uint32_t nranks;         /* devices along the stage axis */
     int64_t stages_per_rank; /* 0: the schedule's own number */
     uint32_t nmicrobatches;
-    /* Number of layers in each of nlayers stages; NULL: as even as possible. */
+    /* Number of layers in each of nlayers stages; NULL: weighed, or as even as possible. */
     const int64_t *layers;
     size_t nlayers;
+    bool weighed;                              /* stages of even work: model/weigh.h */
+    const struct hardware *hardware;           /* weighed: whose seconds count; NULL: flops do */
+    const bool *again;                         /* weighed: by node, whether it is computed again */
     const struct scenario_stage_place *places; /* the first pattern that matches a name decides */
     size_t nplaces;
 };

@@ -1,5 +1,6 @@
-/* The values of pipeline.layers, a list with the number of layers in each stage, and of
- * pipeline.place, a list of name patterns and their stages.
+/* The values of pipeline.layers, a list with the number of layers in each stage, a layout as
+ * Megatron-LM writes it, or `weighed`; and of pipeline.place, a list of name patterns and their
+ * stages.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,15 +8,19 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <shd/regex.h>
 
 #include "base/json_out.h"
 #include "scenario/schema_part.h"
+#include "scenario/stage_layout.h"
 #include "scenario/types.h"
 #include "scenario/value_reader.h"
 
 /* ---- layers ---- */
+
+#define WEIGHED "weighed"
 
 static void clear_layers(struct scenario *scenario, const struct option *option)
 {
@@ -23,6 +28,7 @@ static void clear_layers(struct scenario *scenario, const struct option *option)
     free(scenario->pipeline.layers);
     scenario->pipeline.layers = NULL;
     scenario->pipeline.nlayers = 0;
+    scenario->pipeline.weighed = false;
 }
 
 static void read_count(struct reader *r, const struct yaml_node *node)
@@ -41,12 +47,36 @@ static void read_count(struct reader *r, const struct yaml_node *node)
         *count = value;
 }
 
+/* Read `weighed`, or a layout with a stage between bars. */
+static void read_word(struct reader *r, const struct option *option, const struct yaml_node *node)
+{
+    struct scenario_pipeline *p = &r->scenario->pipeline;
+    struct shd_error err;
+    int status;
+
+    if (strcmp(node->text, WEIGHED) == 0) {
+        p->weighed = true;
+    } else if (!strchr(node->text, '|')) {
+        value_error(r, option, node);
+    } else {
+        status = stage_layout_parse(&p->layers, &p->nlayers, node->text, &err);
+        if (status == SHD_ENOMEM)
+            value_no_memory(r);
+        else if (status != SHD_OK)
+            diag_failure(r->diag, node->place, status, "pipeline.layers: %s", err.text);
+    }
+}
+
 static void read_layers(struct reader *r, const struct option *option,
                         const struct yaml_node *node)
 {
     clear_layers(r->scenario, option);
     if (yaml_is_null(node))
         return;
+    if (node->kind == YAML_TEXT) {
+        read_word(r, option, node);
+        return;
+    }
     if (node->kind != YAML_LIST || node->nitems == 0) {
         value_error(r, option, node);
         return;
@@ -63,17 +93,19 @@ static void print_layers(const struct scenario *scenario, const struct option *o
     (void)option;
     for (size_t i = 0; i < p->nlayers; i++)
         text_addf(out, "%s%" PRId64, i == 0 ? "[" : ", ", p->layers[i]);
-    text_add(out, p->nlayers == 0 ? "null" : "]");
+    text_add(out, p->nlayers > 0 ? "]" : p->weighed ? WEIGHED : "null");
 }
 
 const struct value_type value_layers = {
-    .expected = "how many layers each stage has, such as [3, 5], or null for as even as can be",
+    .expected = "how many layers each stage has, such as [3, 5] or \"Et*3|t*5,L\"; weighed, for "
+                "stages of even work; or null, for as even as can be",
     .read = read_layers,
     .print = print_layers,
     .clear = clear_layers,
-    .keywords =
-        SCHEMA_KEYWORDS({"anyOf", "[{\"type\": \"null\"}, {\"type\": \"array\", \"minItems\": 1, "
-                                  "\"items\": {\"type\": \"integer\", \"minimum\": 0}}]"}),
+    .keywords = SCHEMA_KEYWORDS(
+        {"anyOf", "[{\"type\": \"null\"}, {\"enum\": [\"" WEIGHED "\"]}, {\"type\": \"string\", "
+                  "\"pattern\": \"[|]\"}, {\"type\": \"array\", \"minItems\": 1, "
+                  "\"items\": {\"type\": \"integer\", \"minimum\": 0}}]"}),
 };
 
 /* ---- places ---- */

@@ -676,8 +676,11 @@ const struct option option_table[] = {
      .help = "The number of virtual stages of each rank; 0 means as many as the schedule is "
              "made for."},
     {FIELD(pipeline, layers, layers), .standard = "null",
-     .help = "The number of layers of each stage, from the first one on; null means as even as "
-             "can be."},
+     .help = "The number of layers of each stage, from the first one on, as a list or as "
+             "Megatron-LM's layout: E is the embedding, t a layer, L the head, with a bar between "
+             "stages, as in \"Et*3|(tt|)*2L\". weighed: so that the stage with the most work has "
+             "as little as can be, the embedding and the head counted by their flops, or with "
+             "`hardware` by their time. null: as even as can be, neither counted."},
     {OPTION(pipeline, place, places), .offset = AT(pipeline.places), .standard = "[]",
      .help = "The stage, from 0, of what a name pattern matches; the first match counts. By "
              "default what comes before the layers is in the first stage, and what follows them "
