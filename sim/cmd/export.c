@@ -99,7 +99,7 @@ static const struct args args = {
 
 static int run(int argc, char **argv)
 {
-    struct options o = {.target = NULL};
+    struct options o = {.target = NULL, .chosen = {.executes = true}};
     int status;
 
     args_parse(&args, argc, argv, &o);

@@ -67,6 +67,7 @@ static int run(int argc, char **argv)
     int status;
 
     args_parse(&args, argc, argv, &o);
+    o.chosen.executes = o.executed;
     status = chosen_load(&o.chosen);
     if (status == CMD_OK) {
         int result = o.executed ? trial_execute(&o.chosen.trial, &cmd_stop_request, &err)

@@ -95,6 +95,7 @@ static int run(int argc, char **argv)
     exit = cmd_check_ending(o.path, ".json", ", which Perfetto opens");
     if (exit == CMD_OK)
         exit = cmd_check_output(o.path);
+    o.work.plan = o.plan;
     if (exit == CMD_OK)
         exit = work_prepare(&o.work);
     if (exit == CMD_OK)

@@ -75,7 +75,8 @@ static int check_experts(struct export_job *c)
 
     if (moe->experts == 0)
         return SHD_OK;
-    if (moe->routing != SCENARIO_ROUTING_LEARNED && moe->routing != SCENARIO_ROUTING_UNIFORM)
+    if (moe->routing != SCENARIO_ROUTING_AUTO && moe->routing != SCENARIO_ROUTING_LEARNED &&
+        moe->routing != SCENARIO_ROUTING_UNIFORM)
         return refuse(c, "workload in the place of a router; expected moe.routing learned, or "
                          "uniform, as a balanced router's");
     if (moe->shared > 0 || moe->groups > 1 || moe->first_dense > 0 || moe->every > 1 ||

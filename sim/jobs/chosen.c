@@ -55,6 +55,8 @@ int chosen_load(struct chosen *chosen)
                              (struct scenario_choice){&chosen->strategy, chosen->strategy != NULL},
                              &diag) == SHD_OK)
         scenario = find_strategy(chosen, &diag);
+    if (scenario && !chosen->executes)
+        scenario_file_plan(chosen->file);
     if (scenario && trial_init(&chosen->trial, scenario, &diag) == SHD_OK) {
         diag_fini(&diag);
         return CMD_OK;

@@ -15,6 +15,7 @@ struct chosen {
     const char *path, *strategy;
     const char *sets[CHOSEN_SETS_MAX];
     size_t nsets;
+    bool executes; /* the program may be executed, here or where it is exported to */
     /* After chosen_load(): */
     struct scenario_file *file;
     struct trial trial;

@@ -273,6 +273,7 @@ int comparison_run(struct comparison *o)
 {
     int exit = cmd_check_output(o->path);
 
+    o->work.plan = o->plan;
     if (exit != CMD_OK)
         return exit;
     if (o->plan && !o->save.wanted && sweep_is_for(&o->work))

@@ -188,8 +188,10 @@ static int plan_text(struct figures *out, struct scenario_model *model,
         scenario_parse(&file, place.file, text_get(text), text->length, sets, layers > 0, diag);
     if (status == SHD_OK && model)
         *model = file->scenarios[0].model;
-    if (status == SHD_OK && out)
+    if (status == SHD_OK && out) {
+        file->scenarios[0].planned = true;
         status = trial_init(&trial, &file->scenarios[0], diag);
+    }
     if (status == SHD_OK && out) {
         status = trial_plan(&trial, &err);
         if (status != SHD_OK)

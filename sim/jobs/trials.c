@@ -199,6 +199,7 @@ int trials_run(struct trials *o)
     int exit;
 
     screen_init(&o->screen, stdout, o->colour);
+    o->work.plan = on_paper;
     if (on_paper && !o->save.wanted && sweep_is_for(&o->work))
         return plan_with_ranks(o);
     if (on_paper && ranks_me() > 0)

@@ -131,8 +131,11 @@ static size_t load_files(struct work *w)
     for (size_t f = 0; f < w->nnames; f++)
         if (scenario_load_chosen(&w->files[f], w->names[f], w->sets, w->nsets,
                                  (struct scenario_choice){w->strategies, w->nstrategies},
-                                 &w->diag) == SHD_OK)
+                                 &w->diag) == SHD_OK) {
             total += w->files[f]->nscenarios;
+            if (w->plan)
+                scenario_file_plan(w->files[f]);
+        }
     return total;
 }
 

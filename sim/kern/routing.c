@@ -19,6 +19,9 @@
 #define NORDERS 16u
 #define ONE (UINT64_C(1) << 32)
 #define GOLDEN 2654435769u /* 2^32 / golden ratio: its multiples fill 0..2^32 evenly */
+#define SILVER                                                                         \
+    1779033703u /* 2^32 * (sqrt(2) - 1), made odd: its multiples do so, too, and pairs \
+                   with those of GOLDEN fill a square */
 
 /* The experts in one order; [experts] each. */
 struct order {
@@ -167,6 +170,54 @@ static void draw_token(const struct order *o, const struct kern_routing_spec *s,
     }
 }
 
+/* ---- drawing from some groups only ---- */
+
+static bool is_limited(const struct kern_routing_spec *s)
+{
+    return s->kind == KERN_ROUTING_UNIFORM && s->kept > 0 && s->kept < s->groups;
+}
+
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+    while (b > 0) {
+        uint32_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* A step that visits all of 0..n-1, another one for another `which`. */
+static uint32_t step_through(uint32_t n, uint32_t which)
+{
+    uint32_t step = 1 + which % (n > 1 ? n - 1 : 1);
+
+    while (common_divisor(step, n) != 1)
+        step--;
+    return step;
+}
+
+/* The token's `kept` groups follow each other from one place of an order of groups, and in each its
+ * choices follow each other from one place of an order of experts.  Places are drawn evenly, so
+ * that all groups and all experts get equally many. */
+static void draw_limited(const struct kern_routing_spec *s, uint32_t order, const uint32_t at[2],
+                         int32_t *ids)
+{
+    uint32_t each = s->experts / s->groups;
+    uint32_t group = (uint32_t)((uint64_t)at[0] * s->groups >> 32);
+    uint32_t expert = (uint32_t)((uint64_t)at[1] * each >> 32);
+
+    for (uint32_t j = 0; j < s->choices; j++) {
+        uint64_t g = group + (uint64_t)(j % s->kept) * step_through(s->groups, order);
+        uint64_t e = expert + (uint64_t)(j / s->kept) * step_through(each, order);
+
+        ids[j] = (int32_t)(g % s->groups * each + e % each);
+    }
+}
+
+/* ---- ids ---- */
+
 /* Whether a ragged source has a token. */
 static bool has_token(const struct kern_routing_spec *s, int64_t token)
 {
@@ -182,14 +233,18 @@ static bool has_token(const struct kern_routing_spec *s, int64_t token)
 static void draw_ids(const struct order *orders, const struct kern_routing_spec *s, uint64_t *state,
                      int32_t *ids)
 {
-    uint32_t at[NORDERS];
+    uint32_t at[NORDERS], inside[NORDERS];
 
     for (uint32_t o = 0; o < NORDERS; o++)
         at[o] = (uint32_t)draw(state);
+    for (uint32_t o = 0; o < NORDERS && is_limited(s); o++)
+        inside[o] = (uint32_t)draw(state);
     for (int64_t t = 0; t < s->tokens; t++, ids += s->choices) {
         uint32_t o = t % NORDERS;
 
-        if (has_token(s, t))
+        if (is_limited(s))
+            draw_limited(s, o, (const uint32_t[]){at[o] += GOLDEN, inside[o] += SILVER}, ids);
+        else if (has_token(s, t))
             draw_token(&orders[o], s, at[o] += GOLDEN, ids);
         else
             memset(ids, -1, s->choices * sizeof *ids);
@@ -246,7 +301,7 @@ bool kern_routing_make(struct kern_routing *out, const struct kern_routing_spec 
         draw_ids(orders, spec, &state, room);
         kern_route(room, spec->tokens, spec->choices, spec->experts, capacity, spec->slot_major,
                    room + nids, room + 2 * nids);
-        if (spec->capacity == 0 && !spec->assumed)
+        if (spec->capacity == 0 && !spec->roomy)
             capacity = most(room + 2 * nids, spec->experts);
         *out = (struct kern_routing){.tokens = spec->tokens,
                                      .choices = spec->choices,

@@ -49,9 +49,12 @@ struct kern_routing_spec {
     enum kern_routing_kind kind;
     int64_t tokens;
     uint32_t choices, experts; /* choices <= experts; with an empty expert below it */
-    int64_t capacity; /* 0: no drops, as many slots as the fullest expert takes; for assumed
-                         routings as many as there are tokens, as a token chooses an expert once */
+    uint32_t groups, kept; /* of experts: a token chooses from `kept` of `groups` only; 0 or equal:
+                              from all.  For KERN_ROUTING_UNIFORM, others ignore it */
+    int64_t capacity; /* 0: no drops, as many slots as the fullest expert takes; with `roomy` as
+                         many as there are tokens, as a token chooses an expert once */
     bool slot_major, assumed;
+    bool roomy;             /* every token may choose every expert */
     uint32_t rotate, steps; /* as in struct kern_routing, and the number of steps; 0: one */
     double skew;            /* at least 0 */
     double share;           /* 0..1 */

@@ -234,7 +234,7 @@ static void add_count(struct text *out, int64_t n, const char *what)
 
 /* Describe the experts, including what changes the work at equal sizes: routing, capacity and
  * drops. */
-static void describe_experts(struct text *out, const struct scenario_model *model)
+static void describe_experts(struct text *out, const struct scenario_model *model, bool planned)
 {
     const struct scenario_moe *m = &model->moe;
 
@@ -244,11 +244,16 @@ static void describe_experts(struct text *out, const struct scenario_model *mode
         text_addf(out, " and %lld shared", (long long)m->shared);
     if (m->capacity > 0)
         text_addf(out, ", capacity %g by %s", m->capacity, scenario_drop_name(m->drop));
-    if (m->routing == SCENARIO_ROUTING_LEARNED)
+    if (m->routing == SCENARIO_ROUTING_AUTO) {
+        if (planned)
+            text_addf(out, ", %s routing assumed", m->skew > 0 ? "zipf" : "uniform");
         return;
+    }
     text_addf(out, ", %s routing", scenario_routing_name(m->routing));
-    if (m->skew > 0 && m->routing != SCENARIO_ROUTING_UNIFORM &&
-        m->routing != SCENARIO_ROUTING_RAGGED && m->routing != SCENARIO_ROUTING_EMPTY)
+    if (m->routing == SCENARIO_ROUTING_LEARNED && m->capacity == 0)
+        text_add(out, " with room for all tokens at each expert");
+    else if (m->skew > 0 && m->routing != SCENARIO_ROUTING_UNIFORM &&
+             m->routing != SCENARIO_ROUTING_RAGGED && m->routing != SCENARIO_ROUTING_EMPTY)
         text_addf(out, " %g", m->skew);
 }
 
@@ -282,7 +287,7 @@ static void describe(struct text *out, const struct scenario *s)
                   m->attention == SCENARIO_UNFUSED ? ", unfused" : "");
     }
     if (m->moe.experts > 0)
-        describe_experts(out, m);
+        describe_experts(out, m, s->planned);
     if (m->vocab > 0)
         text_addf(out, ", vocab %lld", (long long)m->vocab);
     text_addf(out, ", %s; batch %lldx%lld", shd_dtype_name(m->dtype), (long long)s->batch.size,

@@ -128,10 +128,17 @@ static int64_t ranks(const struct scenario_moe *m, const struct cut *cut)
     return m->experts % cut->experts == 0 ? cut->experts : 1;
 }
 
+/* Whether the router chooses, and no workload in its place. */
+static bool is_learned(const struct scenario_moe *m)
+{
+    return m->routing == SCENARIO_ROUTING_AUTO || m->routing == SCENARIO_ROUTING_LEARNED;
+}
+
 static struct kern_routing_spec routing_spec(const struct graph *g, const struct scenario *s,
                                              const struct weights_dims *dims, const struct cut *cut)
 {
     static const enum kern_routing_kind kinds[SCENARIO_NROUTINGS] = {
+        [SCENARIO_ROUTING_AUTO] = KERN_ROUTING_UNIFORM,
         [SCENARIO_ROUTING_LEARNED] = KERN_ROUTING_UNIFORM,
         [SCENARIO_ROUTING_UNIFORM] = KERN_ROUTING_UNIFORM,
         [SCENARIO_ROUTING_ZIPF] = KERN_ROUTING_ZIPF,
@@ -142,22 +149,25 @@ static struct kern_routing_spec routing_spec(const struct graph *g, const struct
         [SCENARIO_ROUTING_ROTATING] = KERN_ROUTING_HOT_EXPERT};
     const struct scenario_moe *m = &s->model.moe;
     int64_t tokens = g->dims[dims->batch].size / cut->groups * g->dims[dims->seq].size;
-    bool learned = m->routing == SCENARIO_ROUTING_LEARNED;
+    bool learned = is_learned(m);
 
-    return (struct kern_routing_spec){.kind = learned && m->skew > 0 ? KERN_ROUTING_ZIPF
-                                                                     : kinds[m->routing],
-                                      .tokens = tokens,
-                                      .choices = (uint32_t)m->top_k,
-                                      .experts = (uint32_t)m->experts,
-                                      .capacity = capacity(m, tokens),
-                                      .slot_major = m->drop == SCENARIO_DROP_CHOICES,
-                                      .assumed = learned,
-                                      .rotate = m->routing == SCENARIO_ROUTING_ROTATING,
-                                      .steps = (uint32_t)s->steps,
-                                      .skew = or_else(m->skew, 1),
-                                      .share = or_else(m->skew, 0.5),
-                                      .ranks = (uint32_t)ranks(m, cut),
-                                      .seed = (uint32_t)s->seed};
+    return (struct kern_routing_spec){
+        .kind = learned && m->skew > 0 ? KERN_ROUTING_ZIPF : kinds[m->routing],
+        .tokens = tokens,
+        .choices = (uint32_t)m->top_k,
+        .experts = (uint32_t)m->experts,
+        .groups = (uint32_t)m->groups,
+        .kept = (uint32_t)m->kept,
+        .capacity = capacity(m, tokens),
+        .slot_major = m->drop == SCENARIO_DROP_CHOICES,
+        .assumed = learned,
+        .roomy = m->routing == SCENARIO_ROUTING_LEARNED || (learned && !s->planned),
+        .rotate = m->routing == SCENARIO_ROUTING_ROTATING,
+        .steps = (uint32_t)s->steps,
+        .skew = or_else(m->skew, 1),
+        .share = or_else(m->skew, 0.5),
+        .ranks = (uint32_t)ranks(m, cut),
+        .seed = (uint32_t)s->seed};
 }
 
 void routed_init(struct routed *out, struct graph *graph, const struct scenario *scenario,
@@ -176,7 +186,7 @@ void routed_init(struct routed *out, struct graph *graph, const struct scenario 
     out->groups = cut.groups;
     spec = routing_spec(graph, scenario, dims, &cut);
     out->routing = graph_routing(graph, &spec);
-    if (scenario->model.moe.routing == SCENARIO_ROUTING_LEARNED || !out->routing)
+    if (is_learned(&scenario->model.moe) || !out->routing)
         return;
     ids[0] = dims->batch;
     ids[1] = dims->seq;
@@ -276,7 +286,7 @@ static struct moe_weights weights_of(struct graph *g, const struct scenario *s, 
     struct moe_weights w = {.bias = GRAPH_NONE, .gate = GRAPH_NONE};
 
     w.router = weights_param(g, s, graph_text(g, "%s/moe/router/kernel", name), router, 2, 1);
-    if (m->bias && m->routing == SCENARIO_ROUTING_LEARNED)
+    if (m->bias && is_learned(m))
         w.bias = choice_bias(g, s, name, expert);
     if (scenario_is_gated(s->model.activation))
         w.gate = kernel(g, s, name, "gate", in);
@@ -303,6 +313,7 @@ struct block_experts routed_layer(struct graph *graph, const struct scenario *sc
                                            .scale = m->scale,
                                            .groups = (uint32_t)m->groups,
                                            .kept = (uint32_t)m->kept,
+                                           .by_largest = m->group_score == SCENARIO_GROUP_MAX,
                                            .token_groups = (uint32_t)all->groups,
                                            .routing = all->routing,
                                            .ids = all->ids,

@@ -211,6 +211,7 @@ static const struct kern_routing *routing_of(struct graph *g, uint32_t x, uint32
                                            .experts =
                                                (uint32_t)g->dims[g->nodes[router].dims[1]].size,
                                            .assumed = true,
+                                           .roomy = true,
                                            .ranks = 1};
 
     return graph_routing(g, &spec);

@@ -124,7 +124,9 @@ static int answer(const json_t *in, struct json_out *out, struct shd_error *err)
     if (status == SHD_OK && file->nscenarios != 1)
         status = shd_error_set(err, SHD_EINVAL, "the scenario has %zu strategies; expected one",
                                file->nscenarios);
-    else if (status == SHD_OK)
+    if (status == SHD_OK)
+        scenario_file_plan(file);
+    if (status == SHD_OK)
         status = search_scenario(&file->scenarios[0], &asked, &diag, out, err);
     if (diag.no_memory)
         status = shd_error_set(err, SHD_ENOMEM, "no memory for the scenario");

@@ -51,6 +51,8 @@ static int answer(const json_t *in, enum record_mode mode, struct json_out *out,
     status = scenario_parse(&file, "<yaml>", json_string_value(yaml), json_string_length(yaml),
                             NULL, 0, &diag);
     if (status == SHD_OK) {
+        if (mode == RECORD_PLANNED)
+            scenario_file_plan(file);
         if (file->nscenarios != 1)
             json_out_begin_array(out);
         for (size_t i = 0; i < file->nscenarios && status == SHD_OK; i++)

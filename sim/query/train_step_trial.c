@@ -46,8 +46,10 @@ static int plan_text(struct train_step_trial *t, struct shd_error *err)
     int status =
         scenario_parse(&t->file, "<question>", text_get(&t->text), t->text.length, NULL, 0, &diag);
 
-    if (status == SHD_OK)
+    if (status == SHD_OK) {
+        t->file->scenarios[0].planned = true;
         status = trial_init(&t->trial, &t->file->scenarios[0], &diag);
+    }
     if (status == SHD_OK) {
         status = trial_plan(&t->trial, err);
         if (status != SHD_OK)

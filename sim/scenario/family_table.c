@@ -51,7 +51,7 @@ WORDS(pairs, IS("true", "model.rope: {interleaved: true}"),
       IS("false", "model.rope: {interleaved: false}"));
 WORDS(scores, IS("softmax", "moe.score: softmax"), IS("sigmoid", "moe.score: sigmoid"));
 WORDS(methods, IS("greedy", "moe.bias: false, moe.groups: 1, moe.kept: 1"),
-      IS("group_limited_greedy", "moe.bias: false"), IS("noaux_tc", "moe.bias: true"));
+      IS("group_limited_greedy", "moe.bias: false, moe.group_score: max"), IS("noaux_tc", "moe.bias: true"));
 WORDS(no, IS("false", ""));
 WORDS(yes, IS("true", ""));
 WORDS(one, IS("1", ""));

@@ -101,6 +101,7 @@ static void fill_experts(struct scenario *s, const struct scenario_model *from)
     FILL_IN("moe", "bias", moe.bias);
     FILL_IN("moe", "groups", moe.groups);
     FILL_IN("moe", "kept", moe.kept);
+    FILL_IN("moe", "group_score", moe.group_score);
 }
 
 /* Plain attention keeps the defaults of compressed widths. */

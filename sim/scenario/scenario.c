@@ -34,6 +34,12 @@ void scenario_file_destroy(struct scenario_file *file)
     free(file);
 }
 
+void scenario_file_plan(struct scenario_file *file)
+{
+    for (size_t i = 0; i < file->nscenarios; i++)
+        file->scenarios[i].planned = true;
+}
+
 struct place scenario_place(const struct scenario *scenario, const char *option)
 {
     for (size_t i = 0; i < option_count; i++) {

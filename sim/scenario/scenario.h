@@ -185,8 +185,12 @@ enum scenario_drop {
     SCENARIO_NDROPS
 };
 
+/* What gives a group of experts its score (kern/experts.h). */
+enum scenario_group_score { SCENARIO_GROUP_TOP2, SCENARIO_GROUP_MAX, SCENARIO_NGROUP_SCORES };
+
 /* What chooses the experts of a token: the router, or a workload in its place. */
 enum scenario_routing {
+    SCENARIO_ROUTING_AUTO, /* the router, of which a plan assumes that it balances its experts */
     SCENARIO_ROUTING_LEARNED,
     SCENARIO_ROUTING_UNIFORM,
     SCENARIO_ROUTING_ZIPF,
@@ -217,6 +221,7 @@ struct scenario_moe {
     bool shared_gate;     /* the shared experts' output has a gate of its own, a sigmoid */
     int64_t shared_d_ff;  /* joint width of the shared experts; 0: shared times d_ff */
     int64_t groups, kept; /* groups of experts, and how many of them a token may choose from */
+    enum scenario_group_score group_score;
     double capacity; /* slots of an expert, as a multiple of the tokens it would get if they were
                         spread evenly; 0: no limit */
     enum scenario_drop drop;
@@ -661,6 +666,8 @@ struct scenario {
     bool swept;         /* made by the file's sweep; the caller checks that it divides */
     struct place place; /* of the strategy, or of the file's first value */
     size_t nmesh;
+    bool planned;       /* set by callers that execute nothing: what only an execution finds out may
+                           be assumed */
     struct scenario_axis *mesh; /* at most SHD_MESH_AXES_MAX; the product fits an int32_t */
     struct scenario_model model;
     struct scenario_batch batch;
@@ -738,6 +745,9 @@ void scenario_file_destroy(struct scenario_file *file);
 
 /* Suggest an option for an unknown key: an option or section, by its path or by the last component,
  * or the size of an axis ("mesh.tp").  Writes into buf, cut if it does not fit; "" if none is near.
+/* Note that nothing of a file will be executed (`planned` of each scenario). */
+void scenario_file_plan(struct scenario_file *file);
+
  * Returns buf. */
 const char *scenario_nearest_option(const char *key, char *buf, size_t size);
 

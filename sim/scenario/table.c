@@ -105,7 +105,14 @@ static const char *const drops[] = {
     [SCENARIO_NDROPS] = NULL,
 };
 
+static const char *const group_scores[] = {
+    [SCENARIO_GROUP_TOP2] = "top2",
+    [SCENARIO_GROUP_MAX] = "max",
+    [SCENARIO_NGROUP_SCORES] = NULL,
+};
+
 static const char *const routings[] = {
+    [SCENARIO_ROUTING_AUTO] = "auto",
     [SCENARIO_ROUTING_LEARNED] = "learned",
     [SCENARIO_ROUTING_UNIFORM] = "uniform",
     [SCENARIO_ROUTING_ZIPF] = "zipf",
@@ -481,8 +488,8 @@ const struct option option_table[] = {
      .trait = true,
      .help = "The joint width of the shared experts; 0 means shared times that of an expert."},
     {INT(moe, groups, 1, 65536), .kinds = OF_BLOCKS, .standard = "1",
-     .help = "The number of groups of experts: a token chooses among groups first. A group's "
-             "score is the sum of its two highest scores."},
+     .help = "The number of groups of experts: a token chooses among groups first, by their "
+             "scores (group_score)."},
     {INT(moe, kept, 1, 65536), .kinds = OF_BLOCKS, .standard = "1",
      .help = "The number of groups from which a token chooses its experts."},
     {FIELD(moe, capacity, amount), .kinds = OF_BLOCKS, .max = 65536, .standard = "0",
@@ -500,9 +507,11 @@ const struct option option_table[] = {
      .help = "The weight of the auxiliary loss that balances the load of experts."},
     {FIELD(moe, z_loss, amount), .kinds = OF_BLOCKS, .max = 1000, .standard = "0",
      .help = "The weight of the loss that keeps the router's logits small."},
-    {WORD(moe, routing, routings), .kinds = OF_BLOCKS, .standard = "learned",
+    {WORD(moe, routing, routings), .kinds = OF_BLOCKS, .standard = "auto",
      .help = "Who routes tokens: the router (learned), or a workload in its place, which run "
-             "and plan both know."},
+             "and plan both know. auto is the router where a step is executed; a plan assumes "
+             "that it sends each expert as many tokens, and has memory for these alone. learned, "
+             "without a capacity: also a plan has room for all tokens at each expert."},
     {FIELD(moe, skew, amount), .kinds = OF_BLOCKS, .max = 100, .standard = "0",
      .help = "The skew of a workload: the exponent of zipf (1), or the share of all tokens that "
              "the hot expert or rank has (0.5); 0 means the number in brackets."},

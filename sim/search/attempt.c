@@ -323,8 +323,10 @@ int attempt_init(struct attempt *out, const struct subject *subject, const struc
     if (status == SHD_OK)
         status = scenario_parse(&attempt.file, "<layout>", text_get(&subject->text),
                                 subject->text.length, texts, nset, &diag);
-    if (status == SHD_OK)
+    if (status == SHD_OK) {
+        attempt.file->scenarios[0].planned = true;
         status = trial_init(&attempt.trial, &attempt.file->scenarios[0], &diag);
+    }
     if (status == SHD_OK) {
         hardware_suppose(attempt.trial.hardware, subject->links, subject->memory);
         *out = attempt;

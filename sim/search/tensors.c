@@ -366,6 +366,7 @@ static int plan_way(struct tensors_plan *plan, const struct tensors *t, struct s
 
     plan->state = TENSORS_REFUSED;
     if (status == SHD_OK) {
+        file->scenarios[0].planned = true;
         status = trial_init(&trial, &file->scenarios[0], &diag);
         built = status == SHD_OK;
     }

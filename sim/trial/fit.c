@@ -191,8 +191,10 @@ static int try_change(struct search *s, struct fit_change *change, bool *planned
         sets[i] = change->sets[i];
     status = scenario_parse(&file, s->scenario->place.file, text_get(&s->text), s->text.length,
                             sets, change->nsets, &diag);
-    if (status == SHD_OK)
+    if (status == SHD_OK) {
+        file->scenarios[0].planned = s->scenario->planned;
         status = trial_init(&trial, &file->scenarios[0], &diag);
+    }
     if (status == SHD_OK) {
         s->fit->nplans++;
         status = plan(&trial, &change->totals, &change->ndevices, s->err);

@@ -71,7 +71,7 @@ static uint32_t scores(const struct building *b, uint32_t logits)
 
 static uint32_t choose(const struct building *b, uint32_t probs)
 {
-    const struct graph_limits limits = {b->opts->groups, b->opts->kept, false};
+    const struct graph_limits limits = {b->opts->groups, b->opts->kept, b->opts->by_largest};
 
     if (b->opts->ids != GRAPH_NONE)
         return b->opts->ids;

@@ -46,6 +46,7 @@ struct moe_opts {
     bool gates_input;                   /* gates multiply the experts' inputs; needs top_k 1 */
     double scale;                       /* of gates */
     uint32_t groups, kept;              /* of experts; graph_topk() */
+    bool by_largest;                    /* a group's score is its largest, not its two largest */
     uint32_t token_groups;              /* groups of tokens with queues of their own; 0: one */
     const struct kern_routing *routing; /* defines the queues, and what a plan counts */
     uint32_t ids; /* int32 [batch, seq, choice], replaces the router's choice; GRAPH_NONE: the

@@ -18,6 +18,9 @@ static const char *find_fault(const struct kern_routing_spec *s)
 
     if (s->choices < 1 || s->experts < 1 || s->choices > open)
         return "a token cannot choose so many different experts";
+    if (s->kept > 0 && s->kept < s->groups &&
+        (s->experts % s->groups || s->experts / s->groups * s->kept < s->choices))
+        return "the groups that a token may choose from have too few experts";
     if (s->capacity < 0)
         return "its capacity is negative";
     if (!(s->skew >= 0) || !(s->share >= 0 && s->share <= 1))
