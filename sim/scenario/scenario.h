@@ -743,11 +743,11 @@ SHD_MUST_CHECK int scenario_parse(struct scenario_file **out, const char *path, 
 /* Free a file and its scenarios.  NULL is allowed. */
 void scenario_file_destroy(struct scenario_file *file);
 
-/* Suggest an option for an unknown key: an option or section, by its path or by the last component,
- * or the size of an axis ("mesh.tp").  Writes into buf, cut if it does not fit; "" if none is near.
 /* Note that nothing of a file will be executed (`planned` of each scenario). */
 void scenario_file_plan(struct scenario_file *file);
 
+/* Suggest an option for an unknown key: an option or section, by its path or by the last component,
+ * or the size of an axis ("mesh.tp").  Writes into buf, cut if it does not fit; "" if none is near.
  * Returns buf. */
 const char *scenario_nearest_option(const char *key, char *buf, size_t size);
 
