@@ -696,6 +696,8 @@ libsim_la_SOURCES = \
 	%D%/partition/candidates.h \
 	%D%/partition/emit.c \
 	%D%/partition/emit.h \
+	%D%/partition/emit_rows.c \
+	%D%/partition/emit_rows.h \
 	%D%/partition/follow.c \
 	%D%/partition/follow.h \
 	%D%/partition/fuse.c \
@@ -771,6 +773,8 @@ libsim_la_SOURCES = \
 	%D%/program/rank_waits.c \
 	%D%/program/record.c \
 	%D%/program/record.h \
+	%D%/program/row_nodes.c \
+	%D%/program/row_nodes.h \
 	%D%/program/rows.c \
 	%D%/program/rows.h \
 	%D%/program/shard.c \

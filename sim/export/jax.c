@@ -382,6 +382,10 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     struct text forward = TEXT_INIT;
     int status;
 
+    if (layout->source->model.moe.node_axis)
+        return shd_error_set(err, SHD_EUNSUPPORTED,
+                             "XLA chooses how rows travel, and has no dispatch by nodes; expected "
+                             "no moe.node_axis");
     if (layout->graph->ndims > JAX_DIMS_MAX)
         return shd_error_set(err, SHD_EUNSUPPORTED,
                              "the model has %u dimensions, for which there are not enough letters; "

@@ -79,6 +79,8 @@ static int check_experts(struct export_job *c)
         moe->routing != SCENARIO_ROUTING_UNIFORM)
         return refuse(c, "workload in the place of a router; expected moe.routing learned, or "
                          "uniform, as a balanced router's");
+    if (moe->node_axis)
+        return refuse(c, "dispatcher by nodes that is written here; expected no moe.node_axis");
     if (moe->shared > 0 || moe->groups > 1 || moe->first_dense > 0 || moe->every > 1 ||
         moe->score != SCENARIO_SOFTMAX || moe->bias || moe->token_groups > 0)
         return shd_error_set(c->err, SHD_EUNSUPPORTED,

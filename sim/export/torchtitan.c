@@ -117,6 +117,9 @@ static int check_mesh(struct export_job *j)
 {
     const struct export_roles *r = &j->roles;
 
+    if (j->source->model.moe.node_axis)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan has no dispatcher by nodes; expected no moe.node_axis");
     if (r->data_outside)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
                              "torchtitan's stages are outermost; expected '%.40s' as the first "

@@ -125,6 +125,7 @@ union graph_attr {
     struct {
         uint32_t expert_dim, slot_dim, choice_dim; /* GRAPH_NONE if the op lacks the dimension */
         uint32_t groups;
+        bool sums; /* a combine adds up the rows of a token; of a dispatch the gradient does */
         const struct kern_routing *routing; /* defines the queues, and what a plan counts */
     } experts;                              /* slots, grouped product, dispatch, combine */
     struct {
@@ -418,6 +419,15 @@ uint32_t graph_dispatch(struct graph *graph, const char *name, uint32_t src, uin
 /* Copies of rows[expert, slot, width] at [batch, seq, choice, width]; zeros for dropped choices. */
 uint32_t graph_combine(struct graph *graph, const char *name, uint32_t rows, uint32_t ids,
                        uint32_t slots, uint32_t groups, const struct kern_routing *routing);
+
+/* Rows[expert, slot, width] added up over the choices of each token, in float32 or wider:
+ * [batch, seq, width]. */
+uint32_t graph_combine_sums(struct graph *graph, const char *name, uint32_t rows, uint32_t ids,
+                            uint32_t slots, uint32_t groups, const struct kern_routing *routing);
+
+/* Note that the gradient of a dispatch, derived later, adds up the rows of a token where they
+ * are: it is a graph_combine_sums(). */
+void graph_dispatch_sums(struct graph *graph, uint32_t node);
 
 /* ---- products of 8 and 4 bits ---- */
 

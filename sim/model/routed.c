@@ -315,6 +315,7 @@ struct block_experts routed_layer(struct graph *graph, const struct scenario *sc
                                            .kept = (uint32_t)m->kept,
                                            .by_largest = m->group_score == SCENARIO_GROUP_MAX,
                                            .token_groups = (uint32_t)all->groups,
+                                           .sums = m->node_axis != NULL,
                                            .routing = all->routing,
                                            .ids = all->ids,
                                            .aux = m->aux_loss,

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition/emit_rows.h"
 #include "partition/fuse.h"
 #include "partition/versions.h"
-#include "program/rows.h"
 
 /* ---- ops ---- */
 
@@ -214,32 +214,6 @@ static struct program_op op_of(const struct emit *e, uint32_t node)
     return emit_op_at(PROGRAM_KERNEL, e->graph->nodes[node].name, emit_spot_of(e, node));
 }
 
-/* Complete an op that moves rows; all else is set. */
-static int set_rows(struct emit *e, struct program_op *op, uint32_t node)
-{
-    const struct graph *g = e->graph;
-    const struct graph_node *n = &g->nodes[node];
-    uint32_t from = n->inputs[0];
-    char axes[128];
-    int status;
-
-    rule_of(n->op)->lower(op, g, node, &e->placement->nodes[node].rule, NULL);
-    status = program_rows_set(e->program, op, e->err);
-    if (status != SHD_OK || !program_communicates(op))
-        return status;
-    program_axes_print(e->program, op->rows.axes, op->rows.naxes, axes, sizeof axes);
-    op->why = op->rows.combines
-                  ? program_text(e->program,
-                                 "%s needs the rows of its tokens; the experts that have "
-                                 "them (%s) are sharded over %s",
-                                 op->name, g->nodes[from].name, axes)
-                  : program_text(e->program,
-                                 "%s needs the tokens that name its experts; the tokens "
-                                 "(%s) are sharded over %s",
-                                 op->name, g->nodes[from].name, axes);
-    return SHD_OK;
-}
-
 static int emit_op(struct emit *e, uint32_t node)
 {
     const struct placement_node *c = &e->placement->nodes[node];
@@ -256,9 +230,10 @@ static int emit_op(struct emit *e, uint32_t node)
     if (!c->works) /* an alias */
         return emit_keep_version(e, node, c->home, op.inputs[0], emit_spot_of(e, node));
     status = add_outputs(e, node, &op);
+    if (status == SHD_OK && rule_of(e->graph->nodes[node].op)->moves_rows)
+        return emit_rows(e, node, &op);
     if (status == SHD_OK)
-        status = rule_of(e->graph->nodes[node].op)->moves_rows ? set_rows(e, &op, node)
-                 : shifts_between_devices(e, node)
+        status = shifts_between_devices(e, node)
                      ? set_shift(&op, e, node)
                      : set_kernel(&op, e->placement, node, &fused, e->err);
     return status == SHD_OK ? program_add_op(e->program, &op, e->err) : status;
@@ -381,7 +356,7 @@ static uint32_t next_reader(const struct emit *e, uint32_t value, uint32_t after
 }
 
 /* Emit an op that moves rows of a value, op->inputs[0], as a step by itself. */
-static int emit_rows(struct emit *e, uint32_t node, struct program_op *op)
+static int emit_rows_alone(struct emit *e, uint32_t node, struct program_op *op)
 {
     const struct placement_node *c = &e->placement->nodes[node];
     const struct graph_node *n = &e->graph->nodes[node];
@@ -390,9 +365,7 @@ static int emit_rows(struct emit *e, uint32_t node, struct program_op *op)
     op->noutputs = 1;
     for (uint32_t k = 1; k < n->ninputs && status == SHD_OK; k++)
         status = emit_add_alone(e, n->inputs[k], c->needs[k], &op->inputs[k]);
-    if (status == SHD_OK)
-        status = set_rows(e, op, node);
-    return status == SHD_OK ? program_add_op(e->program, op, e->err) : status;
+    return status == SHD_OK ? emit_rows(e, node, op) : status;
 }
 
 static int emit_readers(struct emit *e, uint32_t value)
@@ -408,7 +381,7 @@ static int emit_readers(struct emit *e, uint32_t value)
         status = bring_inputs(e, reader, &fused, &op);
         if (status == SHD_OK && rule_of(e->graph->nodes[reader].op)->moves_rows &&
             fused.inputs[0] == value)
-            status = emit_rows(e, reader, &op);
+            status = emit_rows_alone(e, reader, &op);
     }
     return status;
 }

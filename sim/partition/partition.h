@@ -62,6 +62,8 @@ struct partition_request {
      * devices. */
     int32_t neighbours;
     uint8_t neighbours_axis;
+    const uint8_t *node_axis; /* the axis that numbers nodes, to each of which a token's row goes
+                                 once (program/rows.h); NULL: rows go straight to experts */
     uint32_t prefetch_layers; /* how many layers before its reader a parameter is gathered */
     /* By node: parameters and optimizer state that lie in the host's memory, and values of the
      * forward phase that wait there for the backward phase (offload.h).  NULL: none. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "program/row_nodes.h"
 #include "program/rows.h"
 
 /* ---- what depends on which axes ---- */
@@ -58,6 +59,8 @@ bool program_moves_alike(const struct program *program, const struct program_op 
     if (a->kind != b->kind || (program->rank_of_stage && program->rank_of_stage[a->stage] !=
                                                              program->rank_of_stage[b->stage]))
         return false;
+    if (a->kind == PROGRAM_ROWS && a->rows.way == PROGRAM_ROWS_BETWEEN)
+        return b->rows.way == PROGRAM_ROWS_BETWEEN && program_nodes_move_alike(program, a, b);
     if (a->kind == PROGRAM_ROWS)
         return program_rows_moves_alike(program, a, b);
     if (a->kind != PROGRAM_RESHARD)

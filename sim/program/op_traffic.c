@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "program/row_nodes.h"
 #include "program/rows.h"
 
 #include <shd/group.h>
@@ -360,6 +361,11 @@ static struct program_moved moved_between_stages(const struct program *program,
     return moved;
 }
 
+static bool moves_between_nodes(const struct program_op *op)
+{
+    return op->kind == PROGRAM_ROWS && op->rows.way == PROGRAM_ROWS_BETWEEN;
+}
+
 uint128 program_received_by_all(const struct program *program, const struct program_op *op)
 {
     struct coll_shape call;
@@ -371,6 +377,8 @@ uint128 program_received_by_all(const struct program *program, const struct prog
         return 0;
     if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return moved_between_stages(program, op).received * ndevices;
+    if (moves_between_nodes(op))
+        return program_nodes_received_by_all(program, op);
     if (op->kind == PROGRAM_ROWS)
         return program_rows_received_by_all(program, op);
     algo = program_algo(program, op, &call);
@@ -404,6 +412,8 @@ struct program_moved program_moved(const struct program *program, const struct p
         return (struct program_moved){0, 0};
     if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return moved_between_stages(program, op);
+    if (moves_between_nodes(op))
+        return program_nodes_moved(program, op, position);
     if (op->kind == PROGRAM_ROWS)
         return program_rows_moved(program, op, position);
     b = &program->buffers[op->outputs[0]];
@@ -460,6 +470,10 @@ void program_transfers(const struct program *program, const struct program_op *o
         return;
     if (op->kind == PROGRAM_RECV) {
         receive_transfers(program, op, position, fn, arg);
+        return;
+    }
+    if (moves_between_nodes(op)) {
+        program_nodes_transfers(program, op, position, fn, arg);
         return;
     }
     if (op->kind == PROGRAM_ROWS) {

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "base/array.h"
+#include "program/row_nodes.h"
 #include "program/rows.h"
 
 #include <stdarg.h>
@@ -49,6 +50,7 @@ void program_destroy(struct program *program)
         program->texts = next;
     }
     program_rows_free_counts(program->rows_counts);
+    program_nodes_free_counts(program->node_counts);
     free(program->buffers);
     free(program->ops);
     free(program->results);

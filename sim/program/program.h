@@ -148,13 +148,27 @@ struct program_offset {
     uint32_t buffer, dim;
 };
 
+/* Between which arrays rows move; see rows.h. */
+enum program_rows_way {
+    PROGRAM_ROWS_DIRECT,  /* between tokens and experts */
+    PROGRAM_ROWS_IN_NODE, /* the same, only between devices of one node */
+    PROGRAM_ROWS_BETWEEN  /* between tokens and what their nodes have of them */
+};
+
 /* How rows move between tokens and experts; see rows.h. */
 struct program_rows {
     bool combines;                            /* true: from experts to tokens; false: from tokens
                                                  to experts */
+    bool sums;                                /* of a combine: a token's rows are added up */
+    bool gates;                               /* numbers of choices, not rows of tokens */
+    enum program_rows_way way;
+    uint8_t node_axis; /* its coordinates number the nodes; unused for PROGRAM_ROWS_DIRECT */
+    uint32_t experts;  /* PROGRAM_ROWS_BETWEEN: the buffer of experts' rows, which says on which
+                          node an expert is */
     uint32_t groups;                          /* groups of the batch, each with its own slots */
     const struct kern_routing *routing;       /* the planned routing; not owned */
     const struct program_rows_counts *counts; /* owned by the program */
+    const struct program_node_counts *nodes;  /* PROGRAM_ROWS_BETWEEN: instead of `counts` */
     uint8_t naxes; /* mesh axes along which rows come from other devices, ascending; 0: all rows
                       are local */
     uint8_t axes[SHD_MESH_AXES_MAX];
@@ -261,6 +275,7 @@ struct program {
     uint32_t nresults;
     const struct coll_algo *algos[COLL_NKINDS]; /* requested by the scenario; NULL: the default */
     struct program_rows_counts *rows_counts;    /* for all PROGRAM_ROWS */
+    struct program_node_counts *node_counts;
     const char *note; /* one sentence on what the partitioner left out; NULL: nothing */
     struct program_text *texts;
     bool failed; /* a text could not be allocated: the program must not be used */

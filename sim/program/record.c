@@ -12,11 +12,12 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "program/rows.h"
 
 /* Whether expert_rows counts the rows that an op brings to experts: forward dispatches only. */
 static bool counts_rows(const struct program_op *op)
 {
-    return op->kind == PROGRAM_ROWS && !op->rows.combines && op->phase == 0;
+    return program_rows_reach_experts(op) && op->phase == 0;
 }
 
 /* Experts of an op on one device. */

@@ -43,6 +43,8 @@ struct program_rows_arrays program_rows_arrays(const struct program *program,
 
     a.tokens = op->rows.combines ? to : from;
     a.experts = op->rows.combines ? from : to;
+    if (op->rows.way == PROGRAM_ROWS_BETWEEN)
+        a.experts = &program->buffers[op->rows.experts];
     a.ids = &program->buffers[op->inputs[1]];
     a.capacity = a.experts->shape[1] / op->rows.groups;
     a.group_rows = a.tokens->shape[0] / op->rows.groups;
@@ -132,6 +134,28 @@ int32_t program_rows_source(const struct program_buffer *from, int32_t position,
     return shd_mesh_position(from->sharding.mesh, coords);
 }
 
+static int32_t node_of_shard(const struct program_rows_arrays *a, const struct program_op *op,
+                             int64_t shard)
+{
+    const struct shd_mesh *mesh = a->experts->sharding.mesh;
+
+    return shd_mesh_coord(mesh, program_rows_source(a->experts, 0, shard), op->rows.node_axis);
+}
+
+int32_t program_rows_node(const struct program_rows_arrays *a, const struct program_op *op,
+                          const struct program_rows_place *place)
+{
+    return node_of_shard(a, op, program_rows_shard(a->experts, place->expert, place->slot));
+}
+
+bool program_rows_may_have(const struct program_rows_arrays *a, const struct program_op *op,
+                           int32_t position, const struct program_rows_place *place)
+{
+    return op->rows.way != PROGRAM_ROWS_IN_NODE ||
+           program_rows_node(a, op, place) ==
+               shd_mesh_coord(a->experts->sharding.mesh, position, op->rows.node_axis);
+}
+
 /* ---- axes ---- */
 
 static uint32_t axes_of(const struct shd_dim_axes *t, uint8_t first)
@@ -171,6 +195,8 @@ static void set_axes(struct program_rows *rows, const struct program_rows_arrays
     uint32_t axes = axes_of(&a->from->sharding.dims[grouped], common) |
                     axes_of(&a->from->sharding.dims[!grouped], 0);
 
+    if (rows->way == PROGRAM_ROWS_IN_NODE)
+        axes &= ~(UINT32_C(1) << rows->node_axis);
     rows->naxes = 0;
     for (uint8_t i = 0; i < SHD_MESH_AXES_MAX; i++)
         if (axes >> i & 1)
@@ -181,7 +207,7 @@ uint32_t program_rows_moves_axes(const struct program *program, const struct pro
 {
     const struct program_rows_arrays a = program_rows_arrays(program, op);
 
-    return cutting_axes(a.from) | cutting_axes(a.to);
+    return cutting_axes(a.from) | cutting_axes(a.to) | cutting_axes(a.experts);
 }
 
 /* ---- counts ---- */
@@ -381,13 +407,14 @@ int program_rows_set(struct program *program, struct program_op *op, struct shd_
 /* What every query about an op needs. */
 struct asked {
     struct program_rows_arrays arrays;
+    const struct program_op *op;
     const struct program_rows_counts *counts;
     bool combines;
 };
 
 static struct asked ask(const struct program *program, const struct program_op *op)
 {
-    return (struct asked){program_rows_arrays(program, op), op->rows.counts, op->rows.combines};
+    return (struct asked){program_rows_arrays(program, op), op, op->rows.counts, op->rows.combines};
 }
 
 /* The lists of the shards of the operand (sent) and of the result (received). */
@@ -418,12 +445,25 @@ static uint64_t rows_between(const struct asked *q, int64_t from, int64_t to)
     return low < lists->starts[to + 1] && lists->others[low] == from ? lists->rows[low] : 0;
 }
 
+/* Whether a device takes rows from a shard of the operand: inside nodes only from its own node. */
+static bool takes_from(const struct asked *q, int32_t position, int64_t shard)
+{
+    return q->op->rows.way != PROGRAM_ROWS_IN_NODE ||
+           node_of_shard(&q->arrays, q->op, shard) ==
+               shd_mesh_coord(q->arrays.from->sharding.mesh, position, q->op->rows.node_axis);
+}
+
 static uint64_t rows_received(const struct asked *q, int32_t position)
 {
+    const struct row_lists *lists = received_lists(q);
     int64_t from = program_rows_shard_at(q->arrays.from, position);
     int64_t to = program_rows_shard_at(q->arrays.to, position);
+    uint64_t rows = lists->sums[to];
 
-    return received_lists(q)->sums[to] - rows_between(q, from, to);
+    for (size_t i = lists->starts[to]; i < lists->starts[to + 1]; i++)
+        if (!takes_from(q, position, lists->others[i]))
+            rows -= lists->rows[i];
+    return rows - rows_between(q, from, to);
 }
 
 /* Groups of devices along some axes.  This cannot fail, as the axes are distinct axes of the
@@ -472,6 +512,12 @@ static uint64_t rows_sent(const struct asked *q, const struct program_op *op, in
         if (lies_along(to, position, lists->others[i], elsewhere))
             sent += holders * lists->rows[i];
     return sent - rows_between(q, from, program_rows_shard_at(to, position));
+}
+
+bool program_rows_reach_experts(const struct program_op *op)
+{
+    return op->kind == PROGRAM_ROWS && !op->rows.combines && !op->rows.gates &&
+           op->rows.way != PROGRAM_ROWS_BETWEEN;
 }
 
 uint64_t program_rows_kept(const struct program *program, const struct program_op *op,
@@ -547,7 +593,7 @@ void program_rows_transfers(const struct program *program, const struct program_
     bool goes_on = true;
 
     for (size_t i = lists->starts[to]; i < lists->starts[to + 1] && goes_on; i++)
-        if (lists->others[i] != own)
+        if (lists->others[i] != own && takes_from(&q, position, lists->others[i]))
             goes_on = fn(arg, program_rows_source(q.arrays.from, position, lists->others[i]),
                          lists->rows[i] * q.arrays.row_bytes);
 }
@@ -557,7 +603,9 @@ bool program_rows_moves_alike(const struct program *program, const struct progra
 {
     const struct asked x = ask(program, a), y = ask(program, b);
 
-    return x.counts == y.counts && x.combines == y.combines &&
+    return a->rows.way == b->rows.way &&
+           (a->rows.way == PROGRAM_ROWS_DIRECT || a->rows.node_axis == b->rows.node_axis) &&
+           x.counts == y.counts && x.combines == y.combines &&
            x.arrays.row_bytes == y.arrays.row_bytes &&
            !memcmp(x.arrays.from->sharding.dims, y.arrays.from->sharding.dims,
                    2 * sizeof x.arrays.from->sharding.dims[0]) &&

@@ -7,6 +7,10 @@
  * has its own coordinates on all axes that do not cut the operand's first two dimensions.  It is an
  * all-to-all whose message sizes depend on the data.
  *
+ * Where an axis numbers nodes, a token's row goes once to each node (row_nodes.h), to the device
+ * that differs from the token's on that axis only, and from there to experts' devices; sums of a
+ * token's rows come back the same way.  Of these ops one moves rows inside nodes.
+ *
  * A device has the ids of all tokens that may come to its rows, or whose rows it needs.  Execution
  * reads the ids; the counts here come from the op's planned routing.
  *
@@ -37,6 +41,14 @@ struct program_rows_place {
     int64_t expert, slot;
 };
 
+/* The node that has a row, as a coordinate on the op's node axis. */
+int32_t program_rows_node(const struct program_rows_arrays *arrays, const struct program_op *op,
+                          const struct program_rows_place *place);
+
+/* Whether a device may have the row of an entry: an op inside nodes only has rows of its own. */
+bool program_rows_may_have(const struct program_rows_arrays *arrays, const struct program_op *op,
+                           int32_t position, const struct program_rows_place *place);
+
 /* Iterator over the entries of a device's ids that have a row. */
 struct program_rows_walk {
     struct program_rows_arrays arrays;
@@ -61,6 +73,9 @@ int32_t program_rows_source(const struct program_buffer *from, int32_t position,
 SHD_MUST_CHECK int program_rows_set(struct program *program, struct program_op *op,
                                     struct shd_error *err);
 void program_rows_free_counts(struct program_rows_counts *counts); /* NULL is allowed */
+
+/* Whether an op brings tokens to experts' rows: nothing between nodes, and no gates. */
+bool program_rows_reach_experts(const struct program_op *op);
 
 /* Planned rows that the experts on a device get from all tokens. */
 uint64_t program_rows_kept(const struct program *program, const struct program_op *op,

@@ -211,7 +211,7 @@ static void add_row(struct experts *x, struct experts_row *row)
 /* Whether tokens go to experts in the forward phase, for the first time. */
 static bool is_told(const struct program_op *op)
 {
-    return op->kind == PROGRAM_ROWS && !op->rows.combines && op->phase == 0;
+    return program_rows_reach_experts(op) && op->phase == 0;
 }
 
 int experts_init(struct experts *out, const struct record *record, struct shd_error *err)

@@ -162,6 +162,21 @@ static void check_workload(struct reader *r)
               m->experts);
 }
 
+/* Check the axis that numbers nodes. */
+static void check_node_axis(struct reader *r)
+{
+    const struct scenario *s = r->scenario;
+    const char *axis = s->model.moe.node_axis;
+
+    if (!axis || r->mesh_unknown)
+        return;
+    if (s->model.moe.experts == 0)
+        WRONG(r, "moe.node_axis",
+              "nodes for experts of which there are none; expected moe.experts");
+    else if (!mesh_has(s, axis))
+        mesh_report_no_axis(r, scenario_place(s, "moe.node_axis"), axis, axis);
+}
+
 static void check_experts(struct reader *r)
 {
     const struct scenario *s = r->scenario;
@@ -169,6 +184,7 @@ static void check_experts(struct reader *r)
     int64_t rows;
 
     /* 0: its default could not be allocated, reported elsewhere */
+    check_node_axis(r);
     if (m->experts == 0 || m->groups < 1 || s->batch.microbatches < 1)
         return;
     rows = s->batch.size / s->batch.microbatches;

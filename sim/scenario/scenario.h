@@ -231,6 +231,8 @@ struct scenario_moe {
     enum scenario_routing routing;
     double skew;   /* the workload's parameter: zipf's exponent, or the hot share; 0: its default */
     int64_t ranks; /* ranks of the workload; 0: the shards of experts in the mesh */
+    char *node_axis; /* mesh axis that numbers nodes, to each of which a token's row goes once;
+                        NULL: a row goes straight to each of its experts */
 };
 
 /* Attention whose keys and values are computed from one short vector for each token. */
@@ -664,10 +666,10 @@ struct scenario {
     char *name;         /* `name:`, or the file name without directory and extension */
     char *strategy;     /* name of the strategy; distinct within a file */
     bool swept;         /* made by the file's sweep; the caller checks that it divides */
-    struct place place; /* of the strategy, or of the file's first value */
-    size_t nmesh;
     bool planned;       /* set by callers that execute nothing: what only an execution finds out may
                            be assumed */
+    struct place place; /* of the strategy, or of the file's first value */
+    size_t nmesh;
     struct scenario_axis *mesh; /* at most SHD_MESH_AXES_MAX; the product fits an int32_t */
     struct scenario_model model;
     struct scenario_batch batch;

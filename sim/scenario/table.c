@@ -492,6 +492,15 @@ const struct option option_table[] = {
              "scores (group_score)."},
     {INT(moe, kept, 1, 65536), .kinds = OF_BLOCKS, .standard = "1",
      .help = "The number of groups from which a token chooses its experts."},
+    {WORD(moe, group_score, group_scores), .kinds = OF_BLOCKS, .standard = "top2",
+     .help = "The score of a group of experts: the sum of the two highest scores in it (top2, as "
+             "DeepSeek-V3), or the highest (max, as DeepSeek-V2)."},
+    {FIELD(moe, node_axis, axis), .kinds = OF_BLOCKS, .standard = "null",
+     .help = "A mesh axis that shards experts and numbers nodes: a token's row goes once to each "
+             "node that has experts of it, and from there to the devices of these experts; their "
+             "results are added up in the node before they go back. It must be the last of the "
+             "axes that shard the batch. null: a row goes straight to each of its experts, and "
+             "each result back."},
     {FIELD(moe, capacity, amount), .kinds = OF_BLOCKS, .max = 65536, .standard = "0",
      .help = "The capacity factor: the tokens that an expert takes, relative to an even share; "
              "the rest are dropped. 0 means no limit."},

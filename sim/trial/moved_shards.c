@@ -12,6 +12,7 @@
 #include "kern/convert.h"
 #include "kern/error.h"
 #include "kern/nest.h"
+#include "program/row_nodes.h"
 #include "trial/elements.h"
 
 #define BLOCK 256 /* elements of a shard that are converted at a time, on the stack */
@@ -286,15 +287,18 @@ bool moved_init(struct moved *out, const struct program *program, const struct p
 /* ---- rows of experts ---- */
 
 /* A device that may hold rows for another, and the offset of its shard: both have equal coordinates
- * on all axes that do not cut the two dimensions by which rows are numbered. */
+ * on all axes that do not cut the two dimensions by which rows are numbered, nor number nodes with
+ * parts of a sum. */
 struct giver {
     int32_t device;
     int64_t offset[SHD_RANK_MAX];
 };
 
-static bool gives_rows(const struct program_buffer *in, int32_t device, int32_t other)
+static bool gives_rows(const struct program_buffer *in, const struct program_op *op, int32_t device,
+                       int32_t other)
 {
-    uint32_t cut = 0;
+    bool from_nodes = op->rows.way == PROGRAM_ROWS_BETWEEN && op->rows.combines;
+    uint32_t cut = from_nodes ? UINT32_C(1) << op->rows.node_axis : 0;
 
     for (size_t d = 0; d < 2; d++)
         for (uint8_t i = 0; i < in->sharding.dims[d].naxes; i++)
@@ -307,12 +311,13 @@ static bool gives_rows(const struct program_buffer *in, int32_t device, int32_t 
 }
 
 /* List the devices that may hold rows for a device; returns how many. */
-static size_t list_givers(struct giver *givers, const struct program_buffer *in, int32_t device)
+static size_t list_givers(struct giver *givers, const struct program_buffer *in,
+                          const struct program_op *op, int32_t device)
 {
     size_t n = 0;
 
     for (int32_t other = 0; other < shd_mesh_size(in->sharding.mesh); other++) {
-        if (!gives_rows(in, device, other))
+        if (!gives_rows(in, op, device, other))
             continue;
         givers[n].device = other;
         shd_sharding_offset(&in->sharding, in->shape, other, givers[n++].offset);
@@ -335,10 +340,18 @@ static int64_t element_of(const struct program_buffer *b, const int64_t *offset,
     return i * b->local[b->rank - 1];
 }
 
-/* Copy of a token's row for one of its choices. */
+/* Copy of a token's row for one of its choices, or the addition of a row to its sum. */
 struct row_copy {
     const int64_t *from, *to; /* indices of operand and result along their leading dimensions */
+    int node_axis;            /* only a giver with coordinate `node` on this axis has the row ... */
+    int32_t node;             /* ... unless the axis is -1 */
 };
+
+static bool may_give(const struct row_copy *copy, const struct shd_mesh *mesh, int32_t giver)
+{
+    return copy->node_axis < 0 ||
+           shd_mesh_coord(mesh, giver, (size_t)copy->node_axis) == copy->node;
+}
 
 static void add_row(struct gathering *g, const struct row_copy *copy, const struct giver *givers,
                     size_t ngivers, const void *const *const *shards, uint32_t buffer)
@@ -347,41 +360,50 @@ static void add_row(struct gathering *g, const struct row_copy *copy, const stru
     size_t size = shd_dtype_size(g->in->dtype);
 
     for (size_t i = 0; to >= 0 && i < ngivers; i++) {
-        int64_t from = element_of(g->in, givers[i].offset, copy->from);
+        int64_t from = may_give(copy, g->in->sharding.mesh, givers[i].device)
+                           ? element_of(g->in, givers[i].offset, copy->from)
+                           : -1;
         const char *shard = shards[givers[i].device][buffer];
 
         for (int64_t e = 0; from >= 0 && e < width; e++) {
             double x[1 + KERN_LANES];
 
             kern_load_f64(g->in->dtype, shard + (size_t)(from + e) * size, 1, 1, x);
-            g->want[to + e] = x[0];
+            g->want[to + e] = g->combines ? g->want[to + e] + x[0] : x[0];
         }
         if (from >= 0)
             return;
     }
 }
 
-/* Copy the rows of all ids that the device has. */
+/* Whether an entry's row comes to a device. */
+static bool is_taken(const struct program_rows_walk *walk, const struct program_op *op,
+                     int32_t device, const struct program_rows_place *place)
+{
+    return op->rows.way == PROGRAM_ROWS_BETWEEN
+               ? program_nodes_take(walk, op, device, place)
+               : program_rows_may_have(&walk->arrays, op, device, place);
+}
+
+/* Copy or add up the rows of all ids that the device has. */
 static void add_rows(struct gathering *g, const struct program *program,
                      const struct program_op *op, int32_t device, const struct giver *givers,
                      size_t ngivers, const void *const *const *shards)
 {
-    const struct program_buffer *b = &program->buffers[op->inputs[1]];
-    const int32_t *ids = shards[device][op->inputs[1]], *slots = shards[device][op->inputs[2]];
-    const struct program_buffer *experts = op->rows.combines ? g->in : g->out;
-    int64_t capacity = experts->shape[1] / op->rows.groups;
-    int64_t in_group = b->shape[0] / op->rows.groups, offset[SHD_RANK_MAX];
+    struct program_rows_walk walk = program_rows_walk(
+        program, op, device, shards[device][op->inputs[1]], shards[device][op->inputs[2]]);
+    struct program_rows_place at;
+    bool from_nodes = op->rows.way == PROGRAM_ROWS_BETWEEN && op->rows.combines;
 
-    shd_sharding_offset(&b->sharding, b->shape, device, offset);
-    for (int64_t i = 0, n = (int64_t)elements_of(b); i < n; i++) {
-        const int64_t token[3] = {offset[0] + i / b->local[2] / b->local[1],
-                                  offset[1] + i / b->local[2] % b->local[1],
-                                  offset[2] + i % b->local[2]};
-        const int64_t row[3] = {ids[i], token[0] / in_group * capacity + slots[i], 0};
-        const struct row_copy copy = {op->rows.combines ? row : token,
-                                      op->rows.combines ? token : row};
+    while (program_rows_next(&walk, &at)) {
+        const int64_t token[3] = {at.batch, at.seq, at.choice};
+        const int64_t row[3] = {at.expert, at.slot, 0};
+        const struct row_copy copy = {g->in == walk.arrays.experts ? row : token,
+                                      g->out == walk.arrays.experts ? row : token,
+                                      from_nodes ? op->rows.node_axis : -1,
+                                      from_nodes ? program_rows_node(&walk.arrays, op, &at) : 0};
 
-        if (ids[i] >= 0 && slots[i] >= 0)
+        if (is_taken(&walk, op, device, &at))
             add_row(g, &copy, givers, ngivers, shards, op->inputs[0]);
     }
 }
@@ -390,7 +412,8 @@ bool moved_rows(struct moved *out, const struct program *program, const struct p
                 int32_t device, const void *const *const *shards)
 {
     struct gathering g = {.in = &program->buffers[op->inputs[0]],
-                          .out = &program->buffers[op->outputs[0]]};
+                          .out = &program->buffers[op->outputs[0]],
+                          .combines = op->rows.sums};
     struct giver *givers = malloc((size_t)shd_mesh_size(program->mesh) * sizeof *givers);
     bool done;
 
@@ -398,8 +421,10 @@ bool moved_rows(struct moved *out, const struct program *program, const struct p
     done = g.want && givers;
     shd_sharding_offset(&g.out->sharding, g.out->shape, device, g.offset);
     if (done)
-        add_rows(&g, program, op, device, givers, list_givers(givers, g.in, device), shards);
+        add_rows(&g, program, op, device, givers, list_givers(givers, g.in, op, device), shards);
     free(givers);
+    for (uint64_t e = 0; done && g.combines && e < elements_of(g.out); e++)
+        g.want[e] = kern_round(g.out->dtype, g.want[e]);
     *out = (struct moved){.want = g.want};
     if (!done)
         moved_fini(out);

@@ -130,6 +130,7 @@ struct partition_request trial_request(const struct trial *trial)
         .neighbours = neighbours_of(trial, axis),
         .neighbours_axis = (uint8_t)(axis < 0 ? 0 : axis),
         .stages = trial->timetable ? &trial->stages : NULL,
+        .node_axis = trial->has_nodes ? &trial->node_axis : NULL,
         .prefetch_layers =
             trial->scenario->zero.stage == 3 ? (uint32_t)trial->scenario->zero.prefetch : 0,
         .offloads = trial->offloads,
@@ -202,7 +203,11 @@ static int build_program(struct trial *t, struct diag *diag)
         return diag_status(diag, before);
     status = partition(t, &err);
     if (status != SHD_OK) {
-        diag_failure(diag, t->scenario->place, err.status, "%s", err.text);
+        diag_failure(diag,
+                     t->has_nodes && status == SHD_EUNSUPPORTED
+                         ? scenario_place(t->scenario, "moe.node_axis")
+                         : t->scenario->place,
+                     err.status, "%s", err.text);
         return status;
     }
     check_algos(t, t->algos, diag);
@@ -274,6 +279,15 @@ static int pad(struct trial *t, struct diag *diag)
     return status;
 }
 
+static void find_node_axis(struct trial *t)
+{
+    const char *name = t->scenario->model.moe.node_axis;
+    int axis = name ? shd_mesh_find_axis(t->mesh, name) : -1;
+
+    t->has_nodes = axis >= 0;
+    t->node_axis = (uint8_t)(axis < 0 ? 0 : axis);
+}
+
 static int build(struct trial *t, struct diag *diag)
 {
     const struct scenario *scenario = t->scenario;
@@ -282,8 +296,10 @@ static int build(struct trial *t, struct diag *diag)
 
     if (status != SHD_OK)
         diag_failure(diag, scenario_place(scenario, "mesh"), err.status, "%s", err.text);
-    if (status == SHD_OK)
+    if (status == SHD_OK) {
+        find_node_axis(t);
         status = find_hardware(t, diag);
+    }
     if (status == SHD_OK)
         status = model_graph(&t->graph, scenario, diag);
     if (status == SHD_OK && scenario->uneven == SCENARIO_PADDED)

@@ -36,6 +36,8 @@ struct trial {
     struct program *program;
     struct hardware *hardware; /* the cluster that the scenario names; NULL: none */
     bool *offloads; /* by node of `graph`: what lies on the host (partition.h); NULL: nothing */
+    bool has_nodes;            /* moe.node_axis is an axis of `mesh`: ... */
+    uint8_t node_axis;         /* ... this one */
     bool by_time;              /* the program is the partitioner's choice by time on `hardware` */
     /* Options of an execution; set after trial_init(). */
     uint32_t repeats;    /* of a step without state; 0: one */

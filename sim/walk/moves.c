@@ -5,8 +5,11 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "kern/convert.h"
+#include "program/row_nodes.h"
 #include "program/rows.h"
 #include "run/channel.h"
 #include "run/collective.h"
@@ -119,6 +122,8 @@ struct pulling {
     const struct walker *walker;
     const struct program_op *op;
     struct program_rows_arrays arrays;
+    double *sum;     /* [width] of the token at `summed`; NULL: rows are copied */
+    char *summed;    /* row of the result that the sum is of; NULL: none yet */
     uint64_t *rows;  /* rows received by each of the device's experts; NULL: not counted */
     uint64_t *links; /* bytes received from each device; NULL: not counted */
 };
@@ -128,7 +133,7 @@ struct pulling {
 static char *row_at(const struct pulling *p, const struct program_buffer *b, int32_t position,
                     const void *shard, const struct program_rows_place *place)
 {
-    bool tokens = b == p->arrays.tokens;
+    bool tokens = b != p->arrays.experts;
     const int64_t at[3] = {tokens ? place->batch : place->expert, tokens ? place->seq : place->slot,
                            place->choice};
     int64_t start[SHD_RANK_MAX], row = 0;
@@ -144,18 +149,63 @@ static char *row_at(const struct pulling *p, const struct program_buffer *b, int
     return (char *)(uintptr_t)shard + (uint64_t)row * p->arrays.row_bytes;
 }
 
-/* Number of the operand's shard that contains a row. */
-static int64_t shard_of(const struct pulling *p, const struct program_rows_place *place)
+/* The device that has an entry's row of the operand. */
+static int32_t source_of(const struct pulling *p, const struct program_rows_place *place)
 {
-    if (p->op->rows.combines)
-        return program_rows_shard(p->arrays.from, place->expert, place->slot);
-    return program_rows_shard(p->arrays.from, place->batch, place->seq);
+    const struct program_buffer *from = p->arrays.from;
+    int32_t position = p->walker->position;
+    int64_t shard;
+
+    if (p->op->rows.way == PROGRAM_ROWS_BETWEEN && p->op->rows.combines)
+        return program_nodes_peer(p->walker->program, p->op, position,
+                                  program_rows_node(&p->arrays, p->op, place));
+    shard = from == p->arrays.experts ? program_rows_shard(from, place->expert, place->slot)
+                                      : program_rows_shard(from, place->batch, place->seq);
+    return program_rows_source(from, position, shard);
+}
+
+static size_t width_of(const struct pulling *p)
+{
+    return (size_t)p->arrays.to->local[p->arrays.to->rank - 1];
+}
+
+/* Store the sum of the rows of a token. */
+static void store_sum(struct pulling *p)
+{
+    if (p->summed)
+        kern_store_f64(p->arrays.to->dtype, p->summed, 1, width_of(p), p->sum);
+    p->summed = NULL;
+}
+
+/* Put a row into the result: a copy of it, or the next term of its token's sum.  Terms come one
+ * after the other, as the entries of a token do. */
+static void put_row(struct pulling *p, char *to, const char *from)
+{
+    double x[KERN_LANES];
+    size_t size = shd_dtype_size(p->arrays.to->dtype), width = width_of(p);
+
+    if (!p->sum) {
+        memcpy(to, from, p->arrays.row_bytes);
+        return;
+    }
+    if (p->summed != to) {
+        store_sum(p);
+        memset(p->sum, 0, width * sizeof *p->sum);
+        p->summed = to;
+    }
+    for (size_t at = 0; at < width; at += KERN_LANES) {
+        size_t n = width - at < KERN_LANES ? width - at : KERN_LANES;
+
+        kern_load_f64(p->arrays.to->dtype, from + at * size, 1, n, x);
+        for (size_t i = 0; i < n; i++)
+            p->sum[at + i] += x[i];
+    }
 }
 
 /* Pull the row of an entry if this device's result contains the entry.  A row found at the
  * source is counted as received; if the source lacks the row, run_pull_count() counts the bytes
  * as astray. */
-static void pull_row(const struct pulling *p, struct run_pull *pull,
+static void pull_row(struct pulling *p, struct run_pull *pull,
                      const struct program_rows_place *place)
 {
     const struct walker *w = p->walker;
@@ -169,13 +219,13 @@ static void pull_row(const struct pulling *p, struct run_pull *pull,
     if (!to)
         return;
     if (pull) {
-        source = program_rows_source(p->arrays.from, w->position, shard_of(p, place));
+        source = source_of(p, place);
         member = run_pull_member(pull, source);
         shard = run_pull_peer(pull, member);
     }
     from = row_at(p, p->arrays.from, source, shard, place);
     if (from)
-        memcpy(to, from, bytes);
+        put_row(p, to, from);
     if (pull)
         run_pull_count(pull, member, bytes, from != NULL);
     if (p->links && from && source != w->position)
@@ -184,10 +234,19 @@ static void pull_row(const struct pulling *p, struct run_pull *pull,
         p->rows[place->expert % p->arrays.to->local[0]]++;
 }
 
+/* Whether an entry's row comes to the device. */
+static bool takes(const struct pulling *p, const struct program_rows_walk *rows,
+                  const struct program_rows_place *place)
+{
+    if (p->op->rows.way == PROGRAM_ROWS_BETWEEN)
+        return program_nodes_take(rows, p->op, p->walker->position, place);
+    return program_rows_may_have(&p->arrays, p->op, p->walker->position, place);
+}
+
 /* `pull` is NULL if all rows are the device's own. */
 static int pull_rows(struct run_pull *pull, void *arg, struct shd_error *err)
 {
-    const struct pulling *p = arg;
+    struct pulling *p = arg;
     const struct walker *w = p->walker;
     struct program_rows_walk rows = program_rows_walk(
         w->program, p->op, w->position, w->shards[p->op->inputs[1]], w->shards[p->op->inputs[2]]);
@@ -196,29 +255,27 @@ static int pull_rows(struct run_pull *pull, void *arg, struct shd_error *err)
     (void)err;
     memset(w->shards[p->op->outputs[0]], 0, p->arrays.to->bytes);
     while (program_rows_next(&rows, &place))
-        pull_row(p, pull, &place);
+        if (takes(p, &rows, &place))
+            pull_row(p, pull, &place);
+    store_sum(p);
     return SHD_OK;
 }
 
 static void stand_in(struct walker *w, const struct program_op *op);
 
-int walker_rows(struct walker *w, const struct program_op *op, uint64_t *received,
-                struct shd_error *err)
+static int move_rows(struct walker *w, const struct program_op *op, struct pulling *p,
+                     uint64_t *received, struct shd_error *err)
 {
-    uint32_t number = (uint32_t)(op - w->program->ops);
-    struct pulling p = {w, op, program_rows_arrays(w->program, op),
-                        record_expert_rows(w->walk->record, number, w->position),
-                        record_expert_links(w->walk->record, number, w->position)};
     struct run_seat seat;
     int status;
 
-    if (p.rows && w->first)
-        memset(p.rows, 0, (size_t)p.arrays.to->local[0] * sizeof *p.rows);
-    if (p.links && w->first)
-        memset(p.links, 0, (size_t)w->walk->record->ndevices * sizeof *p.links);
+    if (p->rows && w->first)
+        memset(p->rows, 0, (size_t)p->arrays.to->local[0] * sizeof *p->rows);
+    if (p->links && w->first)
+        memset(p->links, 0, (size_t)w->walk->record->ndevices * sizeof *p->links);
 
     if (!program_communicates(op))
-        return pull_rows(NULL, &p, err);
+        return pull_rows(NULL, p, err);
     if (w->walk->alone >= 0) {
         stand_in(w, op);
         return SHD_OK;
@@ -228,7 +285,28 @@ int walker_rows(struct walker *w, const struct program_op *op, uint64_t *receive
         return status;
     return run_pull_phase(w->dev, seat, w->shards[op->inputs[0]],
                           w->program->buffers[op->inputs[0]].bytes,
-                          (uint64_t)(op - w->program->ops), op->name, pull_rows, &p, received, err);
+                          (uint64_t)(op - w->program->ops), op->name, pull_rows, p, received, err);
+}
+
+int walker_rows(struct walker *w, const struct program_op *op, uint64_t *received,
+                struct shd_error *err)
+{
+    uint32_t number = (uint32_t)(op - w->program->ops);
+    struct pulling p = {.walker = w,
+                        .op = op,
+                        .arrays = program_rows_arrays(w->program, op),
+                        .rows = record_expert_rows(w->walk->record, number, w->position),
+                        .links = record_expert_links(w->walk->record, number, w->position)};
+    int status;
+
+    if (op->rows.sums) {
+        p.sum = malloc((width_of(&p) + 1) * sizeof *p.sum);
+        if (!p.sum)
+            return shd_error_set(err, SHD_ENOMEM, "no memory for the sum of a row");
+    }
+    status = move_rows(w, op, &p, received, err);
+    free(p.sum);
+    return status;
 }
 
 /* ---- steps that are collectives ---- */

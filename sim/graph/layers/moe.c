@@ -171,6 +171,26 @@ static uint32_t weigh(const struct building *b, uint32_t x, uint32_t gates)
     return graph_einsum(b->graph, part(b, "weighted"), x, gates, b->dims, b->rank);
 }
 
+/* Rows of experts times their gates, which are sent to the experts' slots for it. */
+static uint32_t weigh_rows(const struct building *b, uint32_t rows, uint32_t ids, uint32_t slots,
+                           uint32_t gates, uint32_t groups)
+{
+    struct graph *g = b->graph;
+    const uint32_t one = graph_dim(g, "one", 1);
+    uint32_t dims[GRAPH_RANK_MAX] = {b->expert, b->slot}, kept;
+
+    if (failed(b))
+        return GRAPH_NONE;
+    gates = graph_convert(g, part(b, "gates/cast"), g->nodes[rows].dtype, gates);
+    kept = graph_input(g, part(b, "gates/one"), g->nodes[rows].dtype, &one, 1,
+                       (struct kern_source){.offset = 1});
+    gates = graph_map(g, part(b, "gates/row"), KERN_MUL, gates, kept, 0);
+    gates = graph_dispatch(g, part(b, "gates/dispatch"), gates, ids, slots, b->expert, b->slot,
+                           groups, b->opts->routing);
+    gates = graph_reduce(g, part(b, "gates/rows"), SHD_SUM, gates, dims, 2);
+    return graph_map(g, part(b, "weighed"), KERN_MUL, rows, gates, 0);
+}
+
 static uint32_t through_experts(const struct building *b, uint32_t x, uint32_t ids, uint32_t gates)
 {
     struct graph *g = b->graph;
@@ -186,9 +206,15 @@ static uint32_t through_experts(const struct building *b, uint32_t x, uint32_t i
     counts = g->nodes[slots].extras[0];
     rows =
         graph_dispatch(g, part(b, "dispatch"), x, ids, slots, b->expert, b->slot, groups, routing);
+    if (b->opts->sums)
+        graph_dispatch_sums(g, rows);
     rows = graph_constraint(g, part(b, "rows"), rows);
     rows = experts(b, rows, counts);
     rows = graph_constraint(g, part(b, "results"), rows);
+    if (b->opts->sums)
+        return graph_combine_sums(g, part(b, "combine"),
+                                  weigh_rows(b, rows, ids, slots, gates, groups), ids, slots,
+                                  groups, routing);
     rows = graph_combine(g, part(b, "combine"), rows, ids, slots, groups, routing);
     if (b->opts->gates_input) /* the only choice of each token */
         return graph_reduce(g, part(b, "unweighted"), SHD_SUM, rows, b->dims, b->rank);

@@ -48,6 +48,8 @@ struct moe_opts {
     uint32_t groups, kept;              /* of experts; graph_topk() */
     bool by_largest;                    /* a group's score is its largest, not its two largest */
     uint32_t token_groups;              /* groups of tokens with queues of their own; 0: one */
+    bool sums; /* weigh experts' rows where experts are, and add up those of a token on their way
+                  back; false: bring each back, then weigh them */
     const struct kern_routing *routing; /* defines the queues, and what a plan counts */
     uint32_t ids; /* int32 [batch, seq, choice], replaces the router's choice; GRAPH_NONE: the
                      router chooses */

@@ -80,10 +80,11 @@ uint32_t graph_dispatch(struct graph *graph, const char *name, uint32_t src, uin
     return check_ids(graph, name, &node) ? graph_add(graph, &node, name) : GRAPH_NONE;
 }
 
-uint32_t graph_combine(struct graph *graph, const char *name, uint32_t rows, uint32_t ids,
-                       uint32_t slots, uint32_t groups, const struct kern_routing *routing)
+static uint32_t combine(struct graph *graph, const char *name, uint32_t rows, uint32_t ids,
+                        uint32_t slots, uint32_t groups, const struct kern_routing *routing,
+                        bool sums)
 {
-    struct graph_node node = {.op = GRAPH_COMBINE, .rank = 4, .ninputs = 3};
+    struct graph_node node = {.op = GRAPH_COMBINE, .rank = sums ? 3 : 4, .ninputs = 3};
     const struct graph_node *src;
 
     if (!usable(graph, rows, ids, slots))
@@ -95,14 +96,33 @@ uint32_t graph_combine(struct graph *graph, const char *name, uint32_t rows, uin
     if (src->rank != 3 || graph->nodes[ids].rank != 3)
         return graph_fail(graph, SHD_EINVAL, "'%s' needs rows [expert, slot, width]", name);
     node.dtype = src->dtype;
-    memcpy(node.dims, graph->nodes[ids].dims, 3 * sizeof *node.dims);
-    node.dims[3] = src->dims[2];
+    memcpy(node.dims, graph->nodes[ids].dims, (node.rank - 1) * sizeof *node.dims);
+    node.dims[node.rank - 1] = src->dims[2];
     node.attr.experts.expert_dim = src->dims[0];
     node.attr.experts.slot_dim = src->dims[1];
-    node.attr.experts.choice_dim = node.dims[2];
+    node.attr.experts.choice_dim = graph->nodes[ids].dims[2];
     node.attr.experts.groups = groups;
+    node.attr.experts.sums = sums;
     node.attr.experts.routing = routing;
     return check_ids(graph, name, &node) ? graph_add(graph, &node, name) : GRAPH_NONE;
+}
+
+uint32_t graph_combine(struct graph *graph, const char *name, uint32_t rows, uint32_t ids,
+                       uint32_t slots, uint32_t groups, const struct kern_routing *routing)
+{
+    return combine(graph, name, rows, ids, slots, groups, routing, false);
+}
+
+uint32_t graph_combine_sums(struct graph *graph, const char *name, uint32_t rows, uint32_t ids,
+                            uint32_t slots, uint32_t groups, const struct kern_routing *routing)
+{
+    return combine(graph, name, rows, ids, slots, groups, routing, true);
+}
+
+void graph_dispatch_sums(struct graph *graph, uint32_t node)
+{
+    if (graph->err.status == SHD_OK && node != GRAPH_NONE)
+        graph->nodes[node].attr.experts.sums = true;
 }
 
 /* The gradient of a token that went to several experts is the sum of what they return. */
@@ -111,13 +131,14 @@ static void reverse_dispatch(struct reverse *r, uint32_t node, uint32_t adjoint)
     struct graph *g = r->graph;
     struct graph_node n = g->nodes[node], src = g->nodes[n.inputs[0]];
     const char *name = reverse_name(g, node, n.inputs[0]);
-    uint32_t back = graph_combine(g, name, reverse_shaped_like(g, adjoint, node, name), n.inputs[1],
-                                  n.inputs[2], n.attr.experts.groups, n.attr.experts.routing);
+    bool sums = n.attr.experts.sums;
+    uint32_t back = combine(g, name, reverse_shaped_like(g, adjoint, node, name), n.inputs[1],
+                            n.inputs[2], n.attr.experts.groups, n.attr.experts.routing, sums);
 
     if (back == GRAPH_NONE)
         return;
     g->nodes[back].gradient_of = n.inputs[0]; /* takes the sharding of the dispatched tokens */
-    if (src.rank == 3)
+    if (src.rank == 3 && !sums)
         back = graph_reduce(g, name, SHD_SUM, back, src.dims, src.rank);
     reverse_add(r, n.inputs[0], back);
 }
@@ -127,11 +148,14 @@ static void reverse_combine(struct reverse *r, uint32_t node, uint32_t adjoint)
     struct graph *g = r->graph;
     struct graph_node n = g->nodes[node];
     const char *name = reverse_name(g, node, n.inputs[0]);
+    uint32_t back =
+        graph_dispatch(g, name, reverse_shaped_like(g, adjoint, node, name), n.inputs[1],
+                       n.inputs[2], n.attr.experts.expert_dim, n.attr.experts.slot_dim,
+                       n.attr.experts.groups, n.attr.experts.routing);
 
-    reverse_add(r, n.inputs[0],
-                graph_dispatch(g, name, reverse_shaped_like(g, adjoint, node, name), n.inputs[1],
-                               n.inputs[2], n.attr.experts.expert_dim, n.attr.experts.slot_dim,
-                               n.attr.experts.groups, n.attr.experts.routing));
+    if (n.attr.experts.sums)
+        graph_dispatch_sums(g, back);
+    reverse_add(r, n.inputs[0], back);
 }
 
 static void need(struct padding *p, struct graph_node *n)
@@ -156,7 +180,8 @@ static void jax_dispatch(struct text *out, const struct graph *graph, const stru
 static void jax_combine(struct text *out, const struct graph *graph, const struct graph_node *n)
 {
     (void)graph;
-    text_addf(out, "combine($0, $1, $2, groups=%u, sharding=$G)", n->attr.experts.groups);
+    text_addf(out, "combine($0, $1, $2, groups=%u, sharding=$G)%s", n->attr.experts.groups,
+              n->attr.experts.sums ? ".sum(axis=2)" : "");
 }
 
 const struct graph_op_row graph_op_dispatch = {.name = "dispatch",

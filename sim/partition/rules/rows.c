@@ -60,7 +60,7 @@ static void rule_of_dispatch(struct rule *out, const struct graph *graph, uint32
     }
 }
 
-/* rows[expert, slot, width], ids, slots -> tokens[batch, seq, choice, width] */
+/* rows[expert, slot, width], ids, slots -> tokens[batch, seq, (choice,) width] */
 static void rule_of_combine(struct rule *out, const struct graph *graph, uint32_t node)
 {
     const struct graph_node *n = &graph->nodes[node], *src = &graph->nodes[n->inputs[0]];
@@ -68,14 +68,19 @@ static void rule_of_combine(struct rule *out, const struct graph *graph, uint32_
     memset(out, 0, sizeof *out);
     out->noperands = 3;
     out->nresults = 1;
-    for (uint32_t d = 0; d < 4; d++)
-        out->result[0][d] = d == 2 ? add_whole(out, size_of(graph, n, d))
-                                   : rule_add_factor(out, size_of(graph, n, d));
+    int8_t choice = add_whole(out, size_of(graph, &graph->nodes[n->inputs[1]], 2));
+
+    for (uint32_t d = 0; d < n->rank; d++)
+        out->result[0][d] =
+            d == 2 && n->rank == 4 ? choice : rule_add_factor(out, size_of(graph, n, d));
     out->operand[0][0] = add_as_it_lies(out, size_of(graph, src, 0));
     out->operand[0][1] = add_as_it_lies(out, size_of(graph, src, 1));
-    out->operand[0][2] = out->result[0][3];
-    for (uint32_t k = 1; k < 3; k++)
-        memcpy(out->operand[k], out->result[0], 3);
+    out->operand[0][2] = out->result[0][n->rank - 1];
+    for (uint32_t k = 1; k < 3; k++) {
+        out->operand[k][0] = out->result[0][0];
+        out->operand[k][1] = out->result[0][1];
+        out->operand[k][2] = choice;
+    }
 }
 
 static void lower(struct program_op *op, const struct graph *graph, uint32_t node,
@@ -87,6 +92,8 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     (void)extents;
     op->kind = PROGRAM_ROWS;
     op->rows = (struct program_rows){.combines = n->op == GRAPH_COMBINE,
+                                     .sums = n->op == GRAPH_COMBINE && n->attr.experts.sums,
+                                     .gates = graph->dims[n->dims[n->rank - 1]].size == 1,
                                      .groups = n->attr.experts.groups,
                                      .routing = n->attr.experts.routing};
 }
