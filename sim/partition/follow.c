@@ -318,6 +318,33 @@ static void grant_claims(struct follow *f, uint32_t node)
     }
 }
 
+static bool is_operand(const struct graph_node *n, uint32_t array)
+{
+    for (uint32_t k = 0; k < n->ninputs; k++)
+        if (n->inputs[k] == array)
+            return true;
+    return false;
+}
+
+/* Order axes on a dimension as the array does that brought several of them: weights of experts, or
+ * the value that this is the gradient of.  Operands' orders are taken with their claims. */
+static void take_orders(struct follow *f, uint32_t node)
+{
+    const struct placement *p = f->p;
+    const struct placement_node *n = &p->nodes[node];
+
+    for (int a = 0; a < SHD_MESH_AXES_MAX; a++)
+        for (int b = 0; b < a; b++) {
+            uint32_t array = n->cause[a].array;
+
+            if (f->assign.place[a] < 0 || f->assign.place[a] != f->assign.place[b] ||
+                array == GRAPH_NONE || array != n->cause[b].array ||
+                is_operand(&p->graph->nodes[node], array))
+                continue;
+            assign_take_order(&f->assign, price_sharding(p->price, p->nodes[array].home));
+        }
+}
+
 /* ---- partial sums that are passed on ---- */
 
 /* Whether exactly one op reads a value or its aliases. */
@@ -396,6 +423,7 @@ static void claim_all(struct follow *f, uint32_t node)
     sort_claims(f);
     pass_sums(f, node);
     grant_claims(f, node);
+    take_orders(f, node);
 }
 
 /* Whether all operands of an op have a home. */
