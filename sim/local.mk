@@ -768,6 +768,8 @@ libsim_la_SOURCES = \
 	%D%/program/op_traffic.c \
 	%D%/program/op_work.c \
 	%D%/program/order.c \
+	%D%/program/paired_walk.c \
+	%D%/program/paired_walk.h \
 	%D%/program/program.c \
 	%D%/program/program.h \
 	%D%/program/rank_waits.c \

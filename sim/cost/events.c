@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "program/paired_walk.h"
 
 #define NONE PROGRAM_NONE
 
@@ -48,7 +49,7 @@ struct events {
 
 /* Data common to all lanes of a rank: the actions that they do, in order. */
 struct rank {
-    struct program_walk walk;
+    struct program_paired_walk walk;
     struct program_action *actions;
     uint32_t nactions; /* so far */
     int32_t *lanes;
@@ -540,11 +541,11 @@ static void do_action(struct events *r, struct rank *rank, const struct program_
 /* Do actions of a rank until it must wait for another rank; whether any was done. */
 static bool advance(struct events *r, struct rank *rank)
 {
-    struct program_walk next = rank->walk;
+    struct program_paired_walk next = rank->walk;
     struct program_action action;
     bool any = false;
 
-    while (program_walk_next(&next, &action) && can_do(r, rank, &action)) {
+    while (program_paired_walk_next(&next, &action) && can_do(r, rank, &action)) {
         do_action(r, rank, &action);
         rank->walk = next;
         any = true;
@@ -620,7 +621,7 @@ static bool allocate_rank(struct rank *rank, const struct events *r, uint32_t nu
 
     if (n > UINT32_MAX / 3)
         return false;
-    rank->walk = program_walk_begin(r->program, number);
+    rank->walk = program_paired_walk_begin(r->program, number, r->view->interleaves);
     rank->core = NONE;
     for (unsigned k = 0; k < EVENTS_STREAMS_MAX; k++)
         rank->last[k] = NONE;

@@ -67,6 +67,7 @@ struct events_watch {
 /* The step to schedule.  Functions get `arg`. */
 struct events_view {
     const struct program *program;
+    bool interleaves; /* the forward and backward of an overlapped pair (program/paired_walk.h) */
     int32_t nlanes;
     uint32_t (*rank)(void *arg, int32_t lane); /* in the pipeline */
     /* Time of an op on a lane, done once. */

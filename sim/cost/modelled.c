@@ -309,6 +309,7 @@ static int keep(struct record *record, struct modelled *m, struct record_replay 
 static int lay_out(struct record_replay **timeline, struct modelled *m, struct shd_error *err)
 {
     const struct events_view view = {.program = m->program,
+                                     .interleaves = m->hardware->software.overlaps_pairs,
                                      .nlanes = (int32_t)m->nlanes,
                                      .rank = rank,
                                      .op_ns = op_ns,

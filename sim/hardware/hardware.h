@@ -90,6 +90,8 @@ struct hardware_software {
                                 later readers */
     bool waits_for_collectives; /* computations of forward and backward wait for every
                                    collective, needed or not */
+    bool overlaps_pairs;        /* experts' rows of an overlapped pair's forward travel beside the
+                                   computation of its backward, and the other way round */
     bool overlaps_regathers;    /* except for gathers repeated in the backward phase */
     bool
         half_gradients; /* gradients of bfloat16 models are kept and summed in bfloat16, not in

@@ -128,6 +128,9 @@ const struct key software_keys[] = {
      "gradients are reduced while the backward phase goes on"},
     {"overlaps_weights", KEY_YES_NO, false, AT(hardware_software, overlaps_weights),
      "weights are gathered beside computation"},
+    {"overlaps_pairs", KEY_YES_NO, false, AT(hardware_software, overlaps_pairs),
+     "experts' rows of one microbatch travel beside the computation of another, in the pairs of "
+     "schedules that have them (DualPipe)"},
     {"recomputes_layers", KEY_YES_NO, false, AT(hardware_software, recomputes_layers),
      "recomputation redoes whole layers, with what nobody reads after"},
     {"waits_for_collectives", KEY_YES_NO, false, AT(hardware_software, waits_for_collectives),

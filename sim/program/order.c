@@ -191,8 +191,15 @@ static void add_turn(struct turns *t, enum program_part part, uint32_t stage, ui
     if (segment == PROGRAM_NONE)
         return;
     t->program->turns[t->nturns++] =
-        (struct program_turn){segment, microbatch, count, !t->seen[segment]};
+        (struct program_turn){segment, microbatch, count, !t->seen[segment], 0};
     t->seen[segment] = true;
+}
+
+/* Mark a pair: the turn at `forward` and the turns behind `backward`, up to now. */
+static void note_pair(struct turns *t, uint32_t forward, uint32_t backward)
+{
+    if (backward == forward + 1)
+        t->program->turns[forward].paired = (uint8_t)(t->nturns - backward);
 }
 
 static void add_action(struct turns *t, const struct timetable_action *a)
@@ -220,12 +227,20 @@ static void add_row(struct turns *t)
 
 static void add_rank(struct turns *t, const struct timetable *timetable, uint32_t rank)
 {
+    uint32_t forward = 0; /* turn at which the action before begins */
+
     add_turn(t, PROGRAM_START, 0, 0, 1);
     if (!timetable)
         add_row(t);
     for (size_t a = timetable ? timetable->first[rank] : 0;
-         timetable && a < timetable->first[rank + 1]; a++)
+         timetable && a < timetable->first[rank + 1]; a++) {
+        uint32_t before = t->nturns;
+
         add_action(t, &timetable->actions[a]);
+        if (a > timetable->first[rank] && timetable->actions[a - 1].overlapped)
+            note_pair(t, forward, before);
+        forward = before;
+    }
     add_turn(t, PROGRAM_UPDATE, 0, t->program->microbatches - 1, 1);
 }
 

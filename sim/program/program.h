@@ -226,6 +226,7 @@ static inline bool program_segment_is_once(const struct program_segment *segment
 struct program_turn {
     uint32_t segment, microbatch, count;
     bool first; /* the segment's first turn of the step: sums over microbatches start */
+    uint8_t paired; /* of a pair's forward: how many turns behind it are the pair's backward */
 };
 
 enum program_result_kind {

@@ -269,6 +269,8 @@ static bool stops(const struct reader *r, uint32_t i)
         return !r->software->overlaps_gradients;
     if (program_gathers_again(r->program, op) && r->software->overlaps_regathers)
         return false;
+    if (op->kind == PROGRAM_ROWS && r->software->overlaps_pairs)
+        return false; /* perhaps beside the other microbatch of a pair */
     if (r->software->waits_for_collectives)
         return true;
     return i > r->program->first_op && i + 1 < r->program->nops && computes(op - 1) &&
