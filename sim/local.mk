@@ -883,6 +883,8 @@ libsim_la_SOURCES = \
 	%D%/report/hardware_text.c \
 	%D%/report/hardware_text.h \
 	%D%/report/heat.c \
+	%D%/report/host.c \
+	%D%/report/host.h \
 	%D%/report/html.c \
 	%D%/report/html.h \
 	%D%/report/layer_times.c \
@@ -1178,6 +1180,7 @@ HARDWARE_FILES = \
 	scenarios/hardware/h200-sxm.yaml \
 	scenarios/hardware/h800-sxm.yaml \
 	scenarios/hardware/mi300x.yaml \
+	scenarios/hardware/rtx4090.yaml \
 	scenarios/hardware/this-machine.yaml \
 	scenarios/hardware/tpu-v4.yaml \
 	scenarios/hardware/tpu-v5e.yaml \

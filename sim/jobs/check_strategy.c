@@ -15,6 +15,7 @@
 #include "jobs/command.h"
 #include "model/lint.h"
 #include "program/rows.h"
+#include "report/host.h"
 #include "report/modelled.h"
 #include "report/result.h"
 
@@ -128,6 +129,13 @@ static void find_unfit(struct check_strategy *c, const struct work_item *item,
                    "does not fit: a device needs %s, and limits.memory is %s; make it fit "
                    "('shardsim plan' lists what would), or take the limit out",
                    needs.text, units_print_bytes(limit).text);
+    else if (!host_fits(modelled))
+        diag_error(
+            &c->wrong, scenario_place(item->scenario, scenario_offload_option(item->scenario)),
+            "does not fit: a node needs %s of its host's memory, and that of the cluster has "
+            "%s; offload less, or name another cluster",
+            units_print_bytes(host_node_bytes(modelled)).text,
+            units_print_bytes((uint128)modelled->modelled->hardware->host.memory_bytes).text);
     else if (!modelled_fits(modelled))
         diag_error(&c->wrong, scenario_place(item->scenario, "hardware"),
                    "does not fit: a device needs %s beside what its runtime does, and that of the "

@@ -17,6 +17,7 @@
 #include "jobs/sweep.h"
 #include "ranks/ranks.h"
 #include "report/compare_picture.h"
+#include "report/host.h"
 #include "report/modelled.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -96,7 +97,12 @@ static void tell_failures(struct comparison *o, const struct compare *compare)
                       "%s: %s: needs %s a device, which does not fit limits.memory %s", r->file,
                       r->strategy, units_print_bytes(peak).text,
                       units_print_bytes(r->memory_limit_bytes).text);
-        if (is_full)
+        if (is_full && modelled_device_fits(r->record))
+            log_error(&o->work.log,
+                      "%s: %s: a node needs %s of its host's memory, which does not fit the "
+                      "cluster's",
+                      r->file, r->strategy, units_print_bytes(host_node_bytes(r->record)).text);
+        else if (is_full)
             log_error(&o->work.log,
                       "%s: %s: needs %s a device beside its runtime's, which does not fit the "
                       "cluster's",

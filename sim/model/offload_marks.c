@@ -66,13 +66,14 @@ static double all_elements(const struct graph *graph)
     return all;
 }
 
-/* Choose whole parameters, in order, up to a part of all elements. */
+/* Choose whole parameters, in order, until they are a part of all elements: as Megatron-LM's hybrid
+ * optimizer does, the last one may exceed it. */
 static void choose(bool *chosen, const struct graph *graph, double part)
 {
     double left = part * all_elements(graph);
 
-    for (uint32_t n = 0; n < graph->nnodes; n++)
-        if (graph->nodes[n].op == GRAPH_PARAM && elements_of(graph, n) <= left) {
+    for (uint32_t n = 0; n < graph->nnodes && left > 0; n++)
+        if (graph->nodes[n].op == GRAPH_PARAM) {
             chosen[n] = true;
             left -= elements_of(graph, n);
         }
@@ -122,9 +123,8 @@ int model_offload(bool **out, const struct graph *graph, const struct scenario *
         marks[n] |= graph->nodes[n].op == GRAPH_PARAM;
     if (offload->optimizer > 0 && mark_state(marks, graph, offload->optimizer, diag) == 0)
         diag_error(diag, scenario_place(scenario, "offload.optimizer"),
-                   "%g of the optimizer's state is no whole array; expected a larger part, and an "
-                   "optimizer that has state",
-                   offload->optimizer);
+                   "offload of an optimizer without state; expected adamw, momentum, or master "
+                   "parameters");
     if (diag->nerrors > before)
         free(marks);
     else

@@ -12,8 +12,8 @@
 #include "scenario/scenario.h"
 
 /* By node, whether it is offloaded (partition_request.offloads), in an array for free(); NULL where
- * the scenario offloads nothing.  Reports to `diag`: a pattern that matches nothing, a part of the
- * optimizer's state that has no whole array. */
+ * the scenario offloads nothing.  Reports to `diag`: a pattern that matches nothing, an optimizer
+ * without state. */
 SHD_MUST_CHECK int model_offload(bool **out, const struct graph *graph,
                                  const struct scenario *scenario, struct diag *diag);
 

@@ -53,31 +53,75 @@ static bool runs_on_host(const struct program *program, const struct program_op 
     return false;
 }
 
-/* Place arguments, then kernels of the update and their results. */
+static void run_on_host(struct program *program, struct program_op *op)
+{
+    op->on_host = true;
+    for (uint32_t k = 0; k < op->noutputs; k++)
+        program->buffers[op->outputs[k]].on_host = true;
+}
+
+/* Place arguments, then kernels of the update that read state, and their results. */
 static void place(struct program *program)
 {
     for (uint32_t b = 0; b < program->nbuffers; b++)
         program->buffers[b].on_host = program->buffers[b].offloads && program->buffers[b].argument;
-    for (uint32_t i = 0; i < program->nops; i++) {
+    for (uint32_t i = 0; i < program->nops; i++)
+        if (runs_on_host(program, &program->ops[i]))
+            run_on_host(program, &program->ops[i]);
+}
+
+/* Which buffers the device and the host read.  Results count as read by the device. */
+struct readers {
+    bool *device, *host; /* [buffer] */
+};
+
+/* Whether an op of the device had better run on the host: only the host reads its results, and no
+ * more bytes of operands than of results would have to go there.  So gradients go in the type that
+ * they were summed in, and are converted and clipped on the host. */
+static bool may_follow(const struct program *program, const struct program_op *op,
+                       const struct readers *readers)
+{
+    uint64_t operands = 0, results = 0;
+    bool wanted = false;
+
+    if (op->kind != PROGRAM_KERNEL || op->part != PROGRAM_UPDATE || op->workspace_bytes > 0)
+        return false;
+    for (uint32_t k = 0; k < op->noutputs; k++) {
+        if (readers->device[op->outputs[k]])
+            return false;
+        wanted |= readers->host[op->outputs[k]];
+        results += program->buffers[op->outputs[k]].bytes;
+    }
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        operands +=
+            program->buffers[op->inputs[k]].on_host ? 0 : program->buffers[op->inputs[k]].bytes;
+    return wanted && operands <= results;
+}
+
+/* Let ops follow their readers to the host, from the end so that all readers are placed; then
+ * `readers` is complete. */
+static void follow_readers(struct program *program, const struct readers *readers)
+{
+    for (uint32_t r = 0; r < program->nresults; r++)
+        readers->device[program->results[r].buffer] = true;
+    for (uint32_t i = program->nops; i-- > 0;) {
         struct program_op *op = &program->ops[i];
 
-        op->on_host = runs_on_host(program, op);
-        for (uint32_t k = 0; k < op->noutputs && op->on_host; k++)
-            program->buffers[op->outputs[k]].on_host = true;
+        if (!op->on_host && may_follow(program, op, readers))
+            run_on_host(program, op);
+        for (uint32_t k = 0; k < op->ninputs; k++)
+            (op->on_host ? readers->host : readers->device)[op->inputs[k]] = true;
     }
 }
 
 /* Place data that only the host's kernels read, such as the learning rate, on the host. */
-static void place_data(struct program *program, bool *read_here, bool *read_there)
+static void place_data(struct program *program, const struct readers *readers)
 {
-    for (uint32_t i = 0; i < program->nops; i++)
-        for (uint32_t k = 0; k < program->ops[i].ninputs; k++)
-            (program->ops[i].on_host ? read_there : read_here)[program->ops[i].inputs[k]] = true;
     for (uint32_t b = 0; b < program->nbuffers; b++) {
         struct program_buffer *buffer = &program->buffers[b];
 
-        buffer->on_host |=
-            buffer->argument && buffer->use == PROGRAM_DATA && read_there[b] && !read_here[b];
+        buffer->on_host |= buffer->argument && buffer->use == PROGRAM_DATA && readers->host[b] &&
+                           !readers->device[b];
     }
 }
 
@@ -247,15 +291,16 @@ static bool is_asked(const struct program *program)
 
 static int build(struct offload *o, bool *flags)
 {
-    bool *read_later = flags, *read_here = flags + o->nbuffers,
-         *read_there = read_here + o->nbuffers;
+    bool *read_later = flags;
+    const struct readers readers = {flags + o->nbuffers, flags + 2 * (size_t)o->nbuffers};
     int status = layer_groups_init(&o->groups, o->program, o->err);
 
     if (status != SHD_OK)
         return status;
     program_set_lifetimes(o->program);
     place(o->program);
-    place_data(o->program, read_here, read_there);
+    follow_readers(o->program, &readers);
+    place_data(o->program, &readers);
     find_read_later(o->program, read_later);
     memcpy(o->ops, o->program->ops, o->nops * sizeof *o->ops);
     o->groups.ops = o->ops;

@@ -5,7 +5,8 @@
  *
  * - A marked argument lies on the host.
  * - Kernels of the update that read marked optimizer state, or what such a kernel computed, run on
- *   the host, as in ZeRO-Offload; all other ops run on the device.
+ *   the host, as in ZeRO-Offload, and those before them whose results only the host reads, if no
+ *   more bytes go there; all other ops run on the device.
  * - Where an op and its operand are not in the same memory, a copy brings the operand: one for the
  *   readers of a layer, freed after them; the next layer's readers get another.
  * - A marked value of the forward phase that the backward phase reads is copied to the host once it

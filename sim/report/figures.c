@@ -14,6 +14,7 @@
 /* clang-format off */
 #define BYTES "bytes received"
 #define PEAK "peak memory"
+#define HOST "host"
 #define BASE "against the base"
 #define IN_PLAN(field) .in_plan = true, .modelled = offsetof(struct modelled_figures, field)
 
@@ -73,6 +74,15 @@ const struct figure_row figure_table[NFIGURES] = {
         .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1, .kept = 6},
     [FIGURE_PEAK_BALANCE] = {"peak_memory_balance", "mean / most peak memory of the devices", PEAK,
         "balance", .unit = FIGURE_RATIO, .origin = FIGURE_COUNTED, .better = 1},
+    [FIGURE_OFFLOADED] = {"offloaded_bytes", "bytes copied between devices and hosts", HOST,
+        "copied", .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1, .optional = true},
+    [FIGURE_TO_HOST_MOST] = {"to_host_bytes_most", "bytes that a device copies to its host", HOST,
+        NULL, .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1, .optional = true},
+    [FIGURE_FROM_HOST_MOST] = {"from_host_bytes_most", "bytes that a device copies from its host",
+        HOST, NULL, .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1,
+        .optional = true},
+    [FIGURE_HOST_PEAK_MOST] = {"host_memory_bytes_most", "memory of the host for a device", HOST,
+        "memory", .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1, .optional = true},
     [FIGURE_FITS] = {"fits", "whether it fits in memory", PEAK, "fits", .unit = FIGURE_TEXT},
     [FIGURE_REPLAYED_STEP] = {"replayed_step_seconds", "replayed step", "replayed", "step",
         .unit = FIGURE_SECONDS, .origin = FIGURE_REPLAYED, .better = -1},
@@ -91,6 +101,9 @@ const struct figure_row figure_table[NFIGURES] = {
     [FIGURE_REPLAYED_COMMUNICATION] = {"replayed_communication_seconds",
         "communication of a device, hidden or not, replayed", "replayed", NULL,
         .unit = FIGURE_SECONDS, .origin = FIGURE_REPLAYED, .better = -1},
+    [FIGURE_REPLAYED_EXPOSED_HOST] = {"replayed_exposed_host_seconds",
+        "time that a device waits for its host, replayed", "replayed", NULL,
+        .unit = FIGURE_SECONDS, .origin = FIGURE_REPLAYED, .better = -1, .optional = true},
     [FIGURE_MODELLED_STEP] = {"modelled_step_seconds", "modelled step", "modelled", "step",
         .unit = FIGURE_SECONDS, .origin = FIGURE_MODELLED, .better = -1, .kept = 1, .judged = true,
         IN_PLAN(step_s)},
@@ -116,6 +129,18 @@ const struct figure_row figure_table[NFIGURES] = {
     [FIGURE_MODELLED_EXPOSED] = {"modelled_exposed_communication_seconds",
         "modelled exposed communication", "modelled", "exposed", .unit = FIGURE_SECONDS,
         .origin = FIGURE_MODELLED, .better = -1, IN_PLAN(exposed_s)},
+    [FIGURE_MODELLED_EXPOSED_HOST] = {"modelled_exposed_host_seconds",
+        "exposed host transfers, and the host's update, modelled", "modelled", "host",
+        .unit = FIGURE_SECONDS, .origin = FIGURE_MODELLED, .better = -1, .optional = true},
+    [FIGURE_MODELLED_TO_HOST] = {"modelled_to_host_seconds",
+        "copies from a device to its host, hidden or not, modelled", "modelled", NULL,
+        .unit = FIGURE_SECONDS, .origin = FIGURE_MODELLED, .better = -1, .optional = true},
+    [FIGURE_MODELLED_FROM_HOST] = {"modelled_from_host_seconds",
+        "copies from the host to a device, hidden or not, modelled", "modelled", NULL,
+        .unit = FIGURE_SECONDS, .origin = FIGURE_MODELLED, .better = -1, .optional = true},
+    [FIGURE_MODELLED_HOST_UPDATE] = {"modelled_host_update_seconds",
+        "the host's update for a device, hidden or not, modelled", "modelled", NULL,
+        .unit = FIGURE_SECONDS, .origin = FIGURE_MODELLED, .better = -1, .optional = true},
     [FIGURE_MODELLED_WAITING] = {"modelled_waiting_seconds", "modelled waiting for other devices",
         "modelled", "waiting", .unit = FIGURE_SECONDS, .origin = FIGURE_MODELLED, .better = -1,
         IN_PLAN(bubble_s), .was = "modelled_bubble_seconds"},
@@ -125,6 +150,9 @@ const struct figure_row figure_table[NFIGURES] = {
     [FIGURE_MODELLED_MEMORY] = {"modelled_memory_bytes", "modelled memory of a device", "modelled",
         "memory", .unit = FIGURE_BYTES, .origin = FIGURE_MODELLED, .better = -1, .kept = 2,
         IN_PLAN(memory_bytes)},
+    [FIGURE_MODELLED_HOST_MEMORY] = {"modelled_host_memory_bytes", "memory of a node's host",
+        "modelled", NULL, .unit = FIGURE_BYTES, .origin = FIGURE_MODELLED, .better = -1,
+        .optional = true},
     [FIGURE_MODELLED_ERROR] = {"modelled_expected_error", "error to expect of the modelled step",
         "modelled", NULL, .unit = FIGURE_SHARE, .origin = FIGURE_MODELLED, IN_PLAN(expected_error)},
     [FIGURE_MEASURED_STEP] = {"measured_step_seconds", "measured step", "measured", NULL,
@@ -239,7 +267,7 @@ void figures_json(struct json_out *out, const struct figures *figures, enum figu
 {
     for (int id = 0; id < NFIGURES; id++)
         if (figure_table[id].origin == origin && figure_table[id].unit != FIGURE_TEXT &&
-            (all || figures->values[id].known))
+            ((all && !figure_table[id].optional) || figures->values[id].known))
             write_number(out, figure_short_key((enum figure_id)id), figures, (enum figure_id)id);
 }
 

@@ -75,6 +75,10 @@ enum figure_id {
     FIGURE_PEAK_MOST,
     FIGURE_PEAK_TOTAL,
     FIGURE_PEAK_BALANCE,
+    FIGURE_OFFLOADED,
+    FIGURE_TO_HOST_MOST,
+    FIGURE_FROM_HOST_MOST,
+    FIGURE_HOST_PEAK_MOST,
     FIGURE_FITS,
     FIGURE_REPLAYED_STEP,
     FIGURE_REPLAYED_SPREAD,
@@ -83,6 +87,7 @@ enum figure_id {
     FIGURE_REPLAYED_EXPOSED,
     FIGURE_REPLAYED_IDLE,
     FIGURE_REPLAYED_COMMUNICATION,
+    FIGURE_REPLAYED_EXPOSED_HOST,
     FIGURE_MODELLED_STEP,
     FIGURE_MODELLED_MFU,
     FIGURE_MODELLED_HFU,
@@ -93,9 +98,14 @@ enum figure_id {
     FIGURE_MODELLED_ELEMENTWISE,
     FIGURE_MODELLED_AGAIN,
     FIGURE_MODELLED_EXPOSED,
+    FIGURE_MODELLED_EXPOSED_HOST,
+    FIGURE_MODELLED_TO_HOST,
+    FIGURE_MODELLED_FROM_HOST,
+    FIGURE_MODELLED_HOST_UPDATE,
     FIGURE_MODELLED_WAITING,
     FIGURE_MODELLED_UPDATE,
     FIGURE_MODELLED_MEMORY,
+    FIGURE_MODELLED_HOST_MEMORY,
     FIGURE_MODELLED_ERROR, /* unknown: no step of the cluster was measured */
     FIGURE_MEASURED_STEP,
     FIGURE_MEASURED_FASTEST,
@@ -125,6 +135,7 @@ struct figure_row {
     bool judged;             /* by the verdict on a changed layout */
     bool in_plan;            /* a double of struct modelled_figures, at offset `modelled` */
     size_t modelled;
+    bool optional;   /* not told, not even as null, where it is not known */
     const char *was; /* key that stood for this figure in former versions; NULL: none */
 };
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "report/host.h"
 #include "report/replayed.h"
 #include "report/result.h"
 #include "report/traffic.h"
@@ -123,6 +124,17 @@ static void set_devices(struct figures *figures, const struct record *r)
     figures_set_number(figures, FIGURE_PEAK_BALANCE, peak.ratio);
 }
 
+/* Set what is in the memory of hosts, if anything is. */
+static void set_host(struct figures *figures, const struct record *r)
+{
+    if (!program_uses_host(r->program))
+        return;
+    figures_set_whole(figures, FIGURE_OFFLOADED, host_offloaded(r));
+    figures_set_whole(figures, FIGURE_TO_HOST_MOST, record_balance_of(r, r->to_host_bytes).max);
+    figures_set_whole(figures, FIGURE_FROM_HOST_MOST, record_balance_of(r, r->from_host_bytes).max);
+    figures_set_whole(figures, FIGURE_HOST_PEAK_MOST, record_balance_of(r, r->host_peak_bytes).max);
+}
+
 static double seconds_of(int64_t ns)
 {
     return (double)ns * 1e-9;
@@ -146,8 +158,9 @@ static void set_replayed(struct figures *figures, const struct record *r)
     if (r->replay->spread >= 0)
         figures_set_number(figures, FIGURE_REPLAYED_SPREAD, r->replay->spread);
     for (size_t p = 0; p < REPLAYED_NPARTS; p++)
-        figures_set_number(figures, replayed_parts[p].id,
-                           replayed_balance_of(r, &replayed_parts[p]).mean_s);
+        if (replayed_has(r, &replayed_parts[p]))
+            figures_set_number(figures, replayed_parts[p].id,
+                               replayed_balance_of(r, &replayed_parts[p]).mean_s);
 }
 
 void figures_set_modelled(struct figures *figures, const struct modelled_figures *from)
@@ -165,6 +178,22 @@ void figures_set_modelled(struct figures *figures, const struct modelled_figures
     }
 }
 
+static void set_step_of_host(struct figures *figures, const struct record *record)
+{
+    const struct record_modelled *m = record->modelled;
+    struct host_times t;
+
+    if (!program_uses_host(record->program))
+        return;
+    host_times_of(&t, record);
+    figures_set_number(figures, FIGURE_MODELLED_EXPOSED_HOST,
+                       seconds_of(m->timeline->devices[m->row].exposed_host_ns));
+    figures_set_number(figures, FIGURE_MODELLED_TO_HOST, seconds_of(t.to_host_ns));
+    figures_set_number(figures, FIGURE_MODELLED_FROM_HOST, seconds_of(t.from_host_ns));
+    figures_set_number(figures, FIGURE_MODELLED_HOST_UPDATE, seconds_of(t.kernels_ns));
+    figures_set_whole(figures, FIGURE_MODELLED_HOST_MEMORY, host_node_bytes(record));
+}
+
 void figures_set_step(struct figures *figures, const struct record *record, uint64_t tokens)
 {
     const struct record_modelled *m = record->modelled;
@@ -174,6 +203,7 @@ void figures_set_step(struct figures *figures, const struct record *record, uint
         return;
     modelled_figures_of(&step, record, tokens);
     figures_set_modelled(figures, &step);
+    set_step_of_host(figures, record);
     figures_set_number(figures, FIGURE_MODELLED_MATMUL, seconds_of(m->work_ns[RECORD_MATMUL]));
     figures_set_number(figures, FIGURE_MODELLED_ATTENTION,
                        seconds_of(m->work_ns[RECORD_ATTENTION]));
@@ -222,6 +252,7 @@ int figures_set(struct figures *figures, const struct result *result, const stru
     figures_set_whole(figures, FIGURE_MICROBATCHES, r->program->microbatches);
     figures_set_whole(figures, FIGURE_DEVICES, (uint64_t)r->ndevices);
     set_devices(figures, r);
+    set_host(figures, r);
     set_measured(figures, r);
     set_replayed(figures, r);
     figures_set_step(figures, r, result->tokens);

@@ -75,8 +75,8 @@ static void add_op(struct layer_times *t, const struct record *record, uint32_t 
     text_clear(name);
     add_kind(name, op);
     layer = find(t, name);
-    layer->bound_ns[LAYER_NETWORK] += m->exposed_ns[i];
-    if (program_communicates(op))
+    layer->bound_ns[program_communicates(op) ? LAYER_NETWORK : LAYER_HOST] += m->exposed_ns[i];
+    if (program_is_beside(op))
         layer->hidden_ns += m->op_ns[i] > m->exposed_ns[i] ? m->op_ns[i] - m->exposed_ns[i] : 0;
     else
         layer->bound_ns[bounds[m->bound[i]]] += m->op_ns[i];
@@ -95,7 +95,8 @@ int64_t layer_time_ns(const struct layer_time *layer)
 
 const char *layer_time_bound(const struct layer_time *layer)
 {
-    static const char *const names[LAYER_NBOUNDS] = {"compute", "memory", "launch", "network"};
+    static const char *const names[LAYER_NBOUNDS] = {"compute", "memory", "launch", "network",
+                                                     "host"};
     int most = 0;
 
     for (int b = 1; b < LAYER_NBOUNDS; b++)

@@ -16,7 +16,14 @@
 #include "base/text.h"
 #include "program/record.h"
 
-enum layer_bound { LAYER_COMPUTE, LAYER_MEMORY, LAYER_LAUNCH, LAYER_NETWORK, LAYER_NBOUNDS };
+enum layer_bound {
+    LAYER_COMPUTE,
+    LAYER_MEMORY,
+    LAYER_LAUNCH,
+    LAYER_NETWORK,
+    LAYER_HOST,
+    LAYER_NBOUNDS
+};
 
 struct layer_time {
     struct text name;                /* "layers/N/mlp" */

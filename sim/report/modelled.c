@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "hardware/hardware.h"
 #include "report/figures.h"
+#include "report/host.h"
 
 static const char *const work_names[RECORD_NWORKS] = {[RECORD_MATMUL] = "products",
                                                       [RECORD_ATTENTION] = "attention",
@@ -103,9 +104,14 @@ static const struct hardware_validation *validation_of(bool *inside, const struc
 
 /* ---- figures ---- */
 
-bool modelled_fits(const struct record *record)
+bool modelled_device_fits(const struct record *record)
 {
     return !record->modelled || memory_bytes(record) <= record->modelled->hardware->memory_bytes;
+}
+
+bool modelled_fits(const struct record *record)
+{
+    return modelled_device_fits(record) && host_fits(record);
 }
 
 void modelled_print_full(struct text *out, const struct hardware *hardware, double bytes)
@@ -179,7 +185,7 @@ uint32_t modelled_exposed_of(struct modelled_exposed out[MODELLED_EXPOSED_MAX],
     uint32_t n = 0;
 
     for (uint32_t i = program->first_op; i < program->nops; i++)
-        if (record->modelled->exposed_ns[i] > 0)
+        if (record->modelled->exposed_ns[i] > 0 && program_communicates(&program->ops[i]))
             add_exposed(out, &n, axes_of(&program->ops[i]),
                         (double)record->modelled->exposed_ns[i] * 1e-9);
     for (uint32_t a = 0; a < n; a++)
@@ -249,6 +255,7 @@ static const char *bound_of(const struct record *record, const struct modelled_f
 {
     const struct record_modelled *m = record->modelled;
     double kernels_s[RECORD_NBOUNDS] = {0};
+    double host_s = (double)m->timeline->devices[m->row].exposed_host_ns * 1e-9;
     const struct {
         const double *seconds;
         const char *what;
@@ -256,11 +263,12 @@ static const char *bound_of(const struct record *record, const struct modelled_f
                  {&kernels_s[RECORD_BY_MEMORY], "the memory's bandwidth"},
                  {&kernels_s[RECORD_BY_LAUNCH], "launching kernels"},
                  {&f->exposed_s, "the network"},
+                 {&host_s, "copies to and from the host, and its update"},
                  {&f->bubble_s, "waiting for other devices"}};
     size_t most = 0;
 
     for (uint32_t i = record->program->first_op; i < record->program->nops; i++)
-        if (!program_communicates(&record->program->ops[i]))
+        if (!program_is_beside(&record->program->ops[i]))
             kernels_s[m->bound[i]] += (double)m->op_ns[i] * 1e-9;
     for (size_t k = 1; k < sizeof parts / sizeof parts[0]; k++)
         if (*parts[k].seconds > *parts[most].seconds)
@@ -340,7 +348,7 @@ static void print_memory(struct text *out, const struct record *record,
 
     if (!own) {
         text_addf(out, "  memory      %s of %s, the runtime's own included: %s\n", bytes.text,
-                  size.text, f->fits ? "fits" : "does not fit");
+                  size.text, modelled_device_fits(record) ? "fits" : "does not fit");
         if (limit_bytes > 0)
             text_addf(out, "              the device binds, not limits.memory, %s\n",
                       units_print_bytes(limit_bytes).text);
@@ -378,6 +386,7 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
         print_part(out, "update", f.update_s, f.step_s);
         text_add(out, "\n");
     }
+    host_modelled_text(out, record);
     print_straggler(out, record);
     print_memory(out, record, &f, limit_bytes);
     print_trust(out, record);

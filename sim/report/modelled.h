@@ -16,8 +16,9 @@ struct modelled_figures {
     double step_s;
     double mfu; /* flops of the unsharded step, with nothing skipped by a mask or repeated */
     double hfu; /* these flops and the repeated ones */
-    double compute_s, exposed_s, bubble_s, update_s; /* of the busiest device; they add up to
-                                                        the step */
+    double compute_s, exposed_s, bubble_s, update_s; /* of the busiest device; with the time that
+                                                        is exposed to the host they add up to the
+                                                        step */
     double tokens_per_s;                             /* negative: not known */
     double memory_bytes; /* of the fullest device: the program's peak and the runtime's own
                             memory */
@@ -26,7 +27,8 @@ struct modelled_figures {
 };
 
 /* Whether the step fits in the memory of the cluster's devices beside the runtime's own memory;
- * true without a cluster. */
+ * true without a cluster.  modelled_fits(): and in that of its hosts, too. */
+bool modelled_device_fits(const struct record *record);
 bool modelled_fits(const struct record *record);
 
 /* Warn, below the line on a device's memory, if hardly any memory is left. */

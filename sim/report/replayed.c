@@ -66,13 +66,21 @@ struct replayed_share *replayed_shares(size_t *n, const struct record *record)
 /* ---- the parts of each device's step ---- */
 
 const struct replayed_part replayed_parts[REPLAYED_NPARTS] = {
-    {FIGURE_REPLAYED_BUSY, "busy", offsetof(struct record_replayed, busy_ns)},
-    {FIGURE_REPLAYED_WAITING, "waiting", offsetof(struct record_replayed, waiting_ns)},
-    {FIGURE_REPLAYED_EXPOSED, "exposed communication",
-     offsetof(struct record_replayed, exposed_ns)},
-    {FIGURE_REPLAYED_IDLE, "idle at end", offsetof(struct record_replayed, idle_ns)},
-    {FIGURE_REPLAYED_COMMUNICATION, NULL, offsetof(struct record_replayed, communication_ns)},
+    {FIGURE_REPLAYED_BUSY, "busy", offsetof(struct record_replayed, busy_ns), false},
+    {FIGURE_REPLAYED_WAITING, "waiting", offsetof(struct record_replayed, waiting_ns), false},
+    {FIGURE_REPLAYED_EXPOSED, "exposed communication", offsetof(struct record_replayed, exposed_ns),
+     false},
+    {FIGURE_REPLAYED_EXPOSED_HOST, "exposed to the host",
+     offsetof(struct record_replayed, exposed_host_ns), true},
+    {FIGURE_REPLAYED_IDLE, "idle at end", offsetof(struct record_replayed, idle_ns), false},
+    {FIGURE_REPLAYED_COMMUNICATION, NULL, offsetof(struct record_replayed, communication_ns),
+     false},
 };
+
+bool replayed_has(const struct record *record, const struct replayed_part *part)
+{
+    return !part->of_host || program_uses_host(record->program);
+}
 
 static int64_t part_ns(const struct record *record, const struct replayed_part *part,
                        int32_t device)
@@ -133,6 +141,8 @@ static void write_devices(struct json_out *out, const struct record *record)
 {
     json_out_key_object(out, "per_device");
     for (size_t p = 0; p < REPLAYED_NPARTS; p++) {
+        if (!replayed_has(record, &replayed_parts[p]))
+            continue;
         json_out_key_flat_array(out, figure_short_key(replayed_parts[p].id));
         for (int32_t d = 0; d < record->ndevices; d++)
             json_out_double(out, (double)part_ns(record, &replayed_parts[p], d) * 1e-9);
@@ -201,6 +211,8 @@ static void print_parts(struct text *out, const struct record *record)
     for (size_t p = 0; p < REPLAYED_NPARTS && replayed_parts[p].text; p++) {
         struct replayed_balance b = replayed_balance_of(record, &replayed_parts[p]);
 
+        if (!replayed_has(record, &replayed_parts[p]))
+            continue;
         table_add(&table, "%s", replayed_parts[p].text);
         add_seconds(&table, b.mean_s);
         add_seconds(&table, b.max_s);

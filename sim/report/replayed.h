@@ -36,9 +36,13 @@ struct replayed_part {
     enum figure_id id; /* of its mean over the devices */
     const char *text;  /* NULL: not in the text */
     size_t offset;     /* of its nanoseconds in struct record_replayed */
+    bool of_host;      /* there only where something is offloaded */
 };
-#define REPLAYED_NPARTS 5
+#define REPLAYED_NPARTS 6
 extern const struct replayed_part replayed_parts[REPLAYED_NPARTS];
+
+/* Whether a record has a part. */
+bool replayed_has(const struct record *record, const struct replayed_part *part);
 
 struct replayed_balance {
     double mean_s, max_s;

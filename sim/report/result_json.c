@@ -377,6 +377,21 @@ static int write_memory(struct json_out *out, const struct result *result)
     return status;
 }
 
+/* Write what each device has in its host's memory, and copies to and from it. */
+static int write_host(struct json_out *out, const struct record *r)
+{
+    int status;
+
+    json_out_key_object(out, "host");
+    status = by_device_json(out, "peak_bytes", r->host_peak_bytes, r);
+    if (status == SHD_OK)
+        status = by_device_json(out, "to_host_bytes", r->to_host_bytes, r);
+    if (status == SHD_OK)
+        status = by_device_json(out, "from_host_bytes", r->from_host_bytes, r);
+    json_out_end_object(out);
+    return status;
+}
+
 /* Write the origin of the devices' memory; nothing if nothing was executed. */
 static void write_device_memory(struct json_out *out, const struct record *r)
 {
@@ -442,6 +457,8 @@ int result_json(const struct result *result, struct json_out *out, struct shd_er
         status = write_uneven(out, r, err);
     if (status == SHD_OK)
         status = write_memory(out, result);
+    if (status == SHD_OK && program_uses_host(r->program))
+        status = write_host(out, r);
     if (status == SHD_OK)
         write_device_memory(out, r);
     if (status == SHD_OK)

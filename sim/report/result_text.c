@@ -8,6 +8,7 @@
 #include "report/breakdown.h"
 #include "report/collectives_text.h"
 #include "report/experts.h"
+#include "report/host.h"
 #include "report/result.h"
 
 #include <math.h>
@@ -570,6 +571,7 @@ int result_text(const struct result *result, struct text *out, struct shd_error 
                      out);
     print_totals(&traffic, r, result->columns, out);
     print_balances(r, result->columns, out);
+    host_text(out, r);
     if (r->modelled && result->verbose)
         status = print_layers(r, out, err);
     if (status == SHD_OK)

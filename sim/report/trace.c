@@ -29,7 +29,7 @@ struct event {
     uint128 value; /* MEMORY: bytes in use; RECEIVED: bytes added; arrows: their number */
 };
 
-/* Thread of the transfers along the same axes in one stream. */
+/* Thread of the transfers along the same axes in one stream, or of the host's. */
 struct thread {
     char *axes;
     int stream;
@@ -69,10 +69,13 @@ static int stream_of(const struct timeline_lane *lane, size_t action)
     return lane->actions[action].stream;
 }
 
-/* Find or make the thread of an op that communicates. */
+/* Find or make the thread of an op beside the computations. */
 static void find_thread(struct trace *t, uint32_t op, int stream)
 {
-    char *axes = traffic_axes(t->program, &t->program->ops[op]);
+    const struct program_op *o = &t->program->ops[op];
+    char *axes = program_communicates(o)
+                     ? traffic_axes(t->program, o)
+                     : strdup(o->kind == PROGRAM_HOST ? program_step_name(o) : "on the host");
     uint32_t i = 0;
 
     if (!axes) {
@@ -362,7 +365,9 @@ static void write_names(struct trace *t, struct json_out *out)
         for (uint32_t i = 0; i < t->nthreads; i++) {
             struct text name = TEXT_INIT;
 
-            text_addf(&name, "transfers along %s", t->threads[i].axes);
+            text_addf(&name, "%s%s",
+                      t->threads[i].stream < EVENTS_LINKS_MAX ? "transfers along " : "",
+                      t->threads[i].axes);
             t->failed |= name.failed;
             write_name(out, l, "thread_name", 1 + i, text_get(&name));
             write_name(out, l, "thread_sort_index", 1 + i, NULL);

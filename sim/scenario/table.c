@@ -727,9 +727,9 @@ const struct option option_table[] = {
              "wanted soonest."},
     {FIELD(offload, optimizer, amount), .max = 1, .standard = "0",
      .help = "For which part of the parameters the host keeps the optimizer's state (master copies "
-             "and moments) and computes the update, as ZeRO-Offload: whole arrays from the first "
-             "on, as long as they do not exceed it. Gradients go to the host, and new parameters "
-             "come back. 1: all."},
+             "and moments) and computes the update, as ZeRO-Offload: whole arrays, from the first "
+             "on, until they are that part. Gradients go to the host, and new parameters come "
+             "back. 1: all."},
     {FIELD(offload, parameters, bool), .standard = "false",
      .help = "Whether parameters lie in the host's memory, as with ZeRO-Infinity: each device has "
              "its shard there, copied anew for each layer and phase, and then gathered."},
