@@ -299,6 +299,8 @@ libsim_la_SOURCES = \
 	%D%/export/pytorch.c \
 	%D%/export/roles.c \
 	%D%/export/roles.h \
+	%D%/export/stage_layers.c \
+	%D%/export/stage_layers.h \
 	%D%/export/targets.h \
 	%D%/export/torchtitan.c \
 	%D%/graph/gradient.c \
@@ -479,6 +481,7 @@ libsim_la_SOURCES = \
 	%D%/import/torchtitan.h \
 	%D%/import/torchtitan_json.c \
 	%D%/import/torchtitan_options.c \
+	%D%/import/torchtitan_stages.c \
 	%D%/import/value.c \
 	%D%/import/value.h \
 	%D%/jobs/array_names.c \

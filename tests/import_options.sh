@@ -45,6 +45,12 @@ done
 there_and_back megatron train_microbatches.yaml tp-recompute -s 'recompute={whole: true}'
 there_and_back megatron train_microbatches.yaml tp-recompute \
     -s 'recompute={kind: full, group: 3, whole: true}'
+there_and_back megatron train_microbatches.yaml tp-recompute \
+    -s 'recompute={kind: selective, modules: [core_attn, mlp], whole: true}'
+there_and_back megatron train_pipeline.yaml 1f1b -s 'pipeline.layers=[3, 1]'
+there_and_back megatron train_pipeline.yaml 1f1b -s pipeline.layers=weighed -s model.vocab=2048
+there_and_back megatron train_pipeline.yaml interleaved -s 'pipeline.layers=[0, 2, 2, 0]' \
+    -s 'recompute={kind: full, first: 1, count: stage, whole: true}'
 there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' \
     -s moe.routing=uniform
 there_and_back megatron llama3.yaml default -s model.qk_norm=true \
@@ -57,6 +63,11 @@ there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=f
     -s gathered=keep
 there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=none \
     -s 'mesh={pp: 2, dp: 64, tp: 8}' -s pipeline.axis=pp -s zero.stage=3 -s gathered=keep
+there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=selective_op \
+    -s 'mesh={pp: 4, dp: 32, tp: 8}' -s pipeline.axis=pp -s zero.stage=3 -s gathered=keep \
+    -s pipeline.schedule=Interleaved1F1B -s pipeline.layers="E|t*5|t*5|t*5|t*5|t*6|t*6|L"
+there_and_back torchtitan models/llama3-8b.yaml hybrid-fsdp -s "$types" \
+    -s 'recompute={every: 2, offset: 1}'
 
 # Export asks for the overlap that the plan assumes, and says which options are not part of the
 # layout.
@@ -105,6 +116,16 @@ refuses() {
 
 refuses 'no schedule ZBH1' megatron train_pipeline.yaml zero-bubble
 refuses 'no model of kind mlp' megatron fsdp.yaml default
+refuses 'recomputation by patterns of names or by ops' megatron train_pipeline.yaml 1f1b \
+    -s recompute=selective_op
+refuses 'expected recompute.count: stage' megatron train_pipeline.yaml 1f1b -s recompute.first=1
+refuses 'without recompute.every' megatron train_pipeline.yaml 1f1b -s recompute.every=2
+refuses 'stages are not whole layers in their order' megatron train_pipeline.yaml 1f1b \
+    -s 'pipeline.place=[[layers/3/norm1, 0], [layers/3/, 1], [layers/, 0]]'
+refuses 'recomputation by patterns; expected recompute none, full or selective_op' torchtitan \
+    models/llama3-8b.yaml tp-dp -s zero.stage=3 -s recompute=save_qkv_proj
+refuses '{kind: full, every: N, offset: N - 1}' torchtitan models/llama3-8b.yaml tp-dp \
+    -s zero.stage=3 -s 'recompute={every: 2}'
 refuses 'expected types.reduce float32' megatron train_mixed.yaml half-sums
 refuses "'pp', of stages, is inside its neighbours" megatron train_5d.yaml 5d
 refuses "'embed/table' is not sharded along vocab over 'tp', which is for tensor parallelism; expected a rule" \
@@ -175,6 +196,12 @@ experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type al
     becomes 'recompute: {kind: full, whole: true}' --activations-checkpoint-method uniform
     becomes 'recompute: {kind: full, first: 3, whole: true}' --recompute-granularity full \
         --recompute-method block --recompute-num-layers 3
+    becomes 'recompute: {kind: full, first: 1, count: stage, whole: true}' \
+        --recompute-granularity full --recompute-method block --recompute-num-layers 1 \
+        --pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 2
+    becomes 'recompute: {kind: full, group: 2, count: stage, whole: true}' \
+        --recompute-granularity full --recompute-method uniform --recompute-num-layers 2 \
+        --pipeline-model-parallel-size 2
     becomes 'recompute: selective' --recompute-granularity selective --recompute-modules core_attn
     becomes '  shared: 2' $experts --moe-shared-expert-intermediate-size 64
     becomes '  first_dense: 2' $experts --moe-layer-freq '[0]*2+[1]*6'
@@ -195,6 +222,13 @@ experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type al
         --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split
     becomes 'pipeline: {axis: pp, schedule: Interleaved1F1B, stages_per_rank: 2}' \
         --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 2
+    becomes 'pipeline: {axis: pp, schedule: Interleaved1F1B, stages_per_rank: 2, layers: [3, 2, 3, 0]}' \
+        --pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "'Et*3|tt,|(t)*3|L'"
+    becomes 'pipeline: {axis: pp, schedule: 1F1B, layers: [0, 4, 4]}' --nnodes 3 --global-batch-size 12 \
+        --pipeline-model-parallel-size 3 --standalone-embedding-stage
+    becomes 'pipeline: {axis: pp, schedule: Interleaved1F1B, stages_per_rank: 2, layers: [0, 1, 1, 0]}' \
+        --num-layers 2 --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 1 \
+        --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split
     becomes 'types: {parameters: float32, gradients: bfloat16, reduce: bfloat16}' \
         --use-precision-aware-optimizer --main-grads-dtype bf16
     becomes 'types: {parameters: float32, moments: bfloat16}' --exp-avg-dtype bf16 \
@@ -223,7 +257,7 @@ cannot() {
     ok $? "megatron $*: $text"
 }
 
-for option in '--pipeline-model-parallel-layout Et*4|t*4L' '--mtp-num-layers 1' \
+for option in '--mtp-num-layers 1' \
     --optimizer-cpu-offload '--encoder-tensor-model-parallel-size 2' \
     '--fp8-format hybrid' '--grpo-kl-beta 0' \
     --checkpoint-activations --distribute-saved-activations --use-checkpoint-args \
@@ -233,6 +267,15 @@ for option in '--pipeline-model-parallel-layout Et*4|t*4L' '--mtp-num-layers 1' 
     grep -q "job.sh:1:[0-9]*: error: ${option%% *}.*: .*\(leave it out\|give\|expected\)" "$tmp/err"
     ok $? "megatron ${option%% *}: what to do"
 done
+layout='--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout'
+# shellcheck disable=SC2086
+{
+    cannot 'predicts further tokens' --vocab-size 256 $layout "'Et*4|t*4,mL'"
+    cannot 'expected a multiple of --pipeline-model-parallel-size 2' --vocab-size 256 $layout "'Et*4|t*4|L'"
+    cannot 'has 7 layers; expected the 8 of --num-layers' --vocab-size 256 $layout "'Et*4|t*3L'"
+    cannot 'expected it alone' --vocab-size 256 $layout "'Et*4|t*4L'" \
+        --account-for-loss-in-pipeline-split
+}
 cannot 'expected --vocab-size N or --padded-vocab-size N in it, or --vocab N here' --bf16
 cannot 'expected one of alltoall' --vocab-size 256 --moe-token-dispatcher-type allgather
 cannot 'expected a multiple of --moe-ffn-hidden-size' --vocab-size 256 --num-experts 8 \
@@ -257,8 +300,8 @@ ok $? "megatron: what is planned anyway is no error"
         grep -q '^# Not said.* --kv-lora-rank 32 --qk-head-dim 128$' "$tmp/job.yaml" &&
         grep -qxF '  - [(q|k|v|q_rope)/kernel, [null, tp]]' "$tmp/job.yaml"
     ok $? "megatron: compressed attention, its widths and its rules"
-    becomes "recompute: ['attn/heads', 'moe/']" $experts --moe-layer-recompute
-    becomes "recompute: ['mlp/', 'norm[12]']" --recompute-granularity selective --recompute-modules \
+    becomes 'recompute: {kind: selective, modules: [core_attn, moe], whole: true}' $experts --moe-layer-recompute
+    becomes 'recompute: {kind: selective, modules: [mlp, layernorm], whole: true}' --recompute-granularity selective --recompute-modules \
         mlp moe layernorm
     becomes '# --recompute-modules is for --recompute-granularity selective: left out.' \
         --recompute-modules mlp
@@ -709,7 +752,7 @@ gives() {
     diag <"$tmp/err"
 }
 
-gives 'recompute: {kind: full, every: 2}' '[training]'
+gives 'recompute: {kind: full, every: 2, offset: 1}' '[training]'
 for taken in 'training.local_batch_size 8 training.seq_len 2048 training.max_norm 1.0' \
     'optimizer.lr 0.0008 optimizer.beta1 0.9 optimizer.beta2 0.95 optimizer.eps 1e-08' \
     'optimizer.weight_decay 0.1 activation_checkpoint.mode selective'; do
@@ -721,7 +764,7 @@ gives '  betas: [0.9, 0.95]' '[training]'
 gives '  clip: 1.0' '[training]'
 gives '  clip: 0.0' '[training]' 'max_norm = inf'
 gives '  lr: 0.0003' '[optimizer]' 'lr = 3e-4'
-gives 'recompute: {kind: full, every: 3}' '[activation_checkpoint]' 'mode = "selective"' \
+gives 'recompute: {kind: full, every: 3, offset: 2}' '[activation_checkpoint]' 'mode = "selective"' \
     'selective_ac_option = "3"'
 gives 'recompute: full' '[activation_checkpoint]' 'mode = "selective"' 'selective_ac_option = "1"'
 gives 'recompute: none' '[activation_checkpoint]' 'mode = "none"'
@@ -730,13 +773,12 @@ gives '# Left out, as it says nothing of the layout: metrics.log_freq training.s
 gives '# Left out, as it is not known here; look whether it changes the layout: parallelism.of_a_fork' \
     '[parallelism]' 'of_a_fork = 2'
 for line in 'model.converters = ["float8"]' 'training.enable_cpu_offload = true' \
-    'parallelism.disable_loss_parallel = true' \
-    'parallelism.pipeline_parallel_first_stage_less_layers = 2'; do
+    'parallelism.disable_loss_parallel = true'; do
     section=${line%%.*} key=${line#*.}
     file "[$section]" "$key"
     [ $? -eq 2 ] && grep -q "file.toml:5:.*error: ${line%% *} .*\(expected\|leave\)" "$tmp/err"
     ok $? "torchtitan $line: an error with what to do"
-    file "[$section]" "${key%% *} = $(case $key in *conv*) echo '[]' ;; *stage*) echo 1 ;; *) echo false ;; esac)"
+    file "[$section]" "${key%% *} = $(case $key in *conv*) echo '[]' ;; *) echo false ;; esac)"
     ok $? "torchtitan ${line%% *}: the planned value is accepted"
 done
 
@@ -763,14 +805,39 @@ gives 'batch: {size: 64, seq: 2048, microbatches: 4}' '[experimental]' 'pipeline
     'pipeline_parallel_microbatches = 4'
 gives 'batch: {size: 64, seq: 2048, microbatches: 8}' '[parallelism]' 'pipeline_parallel_degree = 2'
 gives 'zero: {stage: 3, axis: dp, layout: pad}' '[parallelism]' 'pipeline_parallel_degree = 2'
-gives 'pipeline: {axis: pp, schedule: DualPipeV}' '[parallelism]' 'pipeline_parallel_degree = 2' \
+gives 'pipeline: {axis: pp, schedule: DualPipeV, layers: [8, 9, 8, 7]}' '[parallelism]' 'pipeline_parallel_degree = 2' \
     'pipeline_parallel_schedule = "dualpipev"'
 gives 'zero: {stage: 3, axis: dp, layout: pad}' '[parallelism]' 'pipeline_parallel_degree = 2' \
     'fsdp_reshard_after_forward = "default"'
 gives 'zero: {stage: 3, axis: dp, layout: pad, reshard_after_forward: always}' '[parallelism]' 'pipeline_parallel_degree = 2' \
     'fsdp_reshard_after_forward = "always"'
+# Layers of stages, as torchtitan has divided them over the years, and as its options say.
+gives 'pipeline: {axis: pp, schedule: 1F1B}' '[experimental]' 'pipeline_parallel_degree = 4'
+gives 'pipeline: {axis: pp, schedule: 1F1B, layers: [8, 9, 8, 7]}' '[parallelism]' \
+    'pipeline_parallel_degree = 4'
+gives 'pipeline: {axis: pp, schedule: 1F1B, layers: [6, 9, 9, 8]}' '[parallelism]' \
+    'pipeline_parallel_degree = 4' 'pipeline_parallel_first_stage_less_layers = 3' \
+    'pipeline_parallel_last_stage_less_layers = 0'
+gives 'pipeline: {axis: pp, schedule: Interleaved1F1B, stages_per_rank: 3, layers: [5, 6, 6, 6, 5, 4]}' \
+    '[parallelism]' 'pipeline_parallel_degree = 2' 'pipeline_parallel_schedule = "Interleaved1F1B"' \
+    'pipeline_parallel_layers_per_stage = 6'
+gives 'pipeline: {axis: pp, schedule: 1F1B, layers: [2, 30]}' '[experimental]' \
+    'pipeline_parallel_degree = 2' 'pipeline_parallel_split_points = ["layers.2"]'
+gives 'pipeline: {axis: pp, schedule: 1F1B, layers: [1, 31]}' '[parallelism]' \
+    'pipeline_parallel_degree = 2' 'module_fqns_per_model_part = [ # a part a line' \
+    '  ["tok_embeddings", "layers.0"],' \
+    "  [$(seq -s ', ' -f '"layers.%g"' 1 31), \"norm\", \"output\"], ]"
+for line in 'pipeline_parallel_layers_per_stage = 12' 'pipeline_parallel_split_points = ["layers.40"]' \
+    'pipeline_parallel_first_stage_less_layers = 40' 'pipeline_parallel_layers_per_stage = 4' \
+    'module_fqns_per_model_part = [["layers.0"], ["norm"]]'; do
+    file '[parallelism]' 'pipeline_parallel_degree = 2' "$line"
+    [ $? -eq 2 ] && grep -q "file.toml:.*error: .*" "$tmp/err"
+    ok $? "torchtitan $line: an error"
+done
+gives 'recompute: {kind: full, every: 2, offset: 1, count: stage}' '[parallelism]' \
+    'pipeline_parallel_degree = 2'
 gives 'gathered: keep' '[parallelism]' 'tensor_parallel_degree = 2'
-gives 'recompute: {kind: full, keep: [attn/(q|v|heads)$, mlp/(gate|down|out)$]}' '[activation_checkpoint]' \
+gives 'recompute: selective_op' '[activation_checkpoint]' \
     'mode = "selective"' "selective_ac_option = 'op'"
 gives 'types: {parameters: float32, moments: bfloat16}' '[optimizer]' 'implementation = "fused_opt_states_bf16"'
 gives '# Left out, as it says nothing of the layout: float8.filter_fqns' '[float8]' 'filter_fqns = [ # a' \
@@ -838,7 +905,7 @@ json '"training": {"num_tokens_per_microbatch_per_dp_rank": 64, "max_context_len
   "optimizer_kwargs": {"lr": 0.25, "betas": [0.5, 0.75]}}], "implementation": "fused"},
 "loss": {"loss_fn": {"a": [1]}}, "dump_folder": "a", "compile": {"components": []}' &&
     grep -qxF 'batch: {size: 64, seq: 32, microbatches: 4}' "$tmp/file.yaml" &&
-    grep -qxF 'recompute: {kind: full, keep: [attn/(q|v|heads)$, mlp/(gate|down|out)$]}' "$tmp/file.yaml" &&
+    grep -qxF 'recompute: selective_op' "$tmp/file.yaml" &&
     grep -qx '  lr: 0.25' "$tmp/file.yaml" && grep -qxF '  betas: [0.5, 0.75]' "$tmp/file.yaml" &&
     grep -q '^# Whether products are of 8 bits' "$tmp/file.yaml" && ! grep -q 'not known here' "$tmp/file.yaml"
 ok $? "torchtitan: the JSON of a configuration"

@@ -12,6 +12,8 @@
 
 #include "export/roles.h"
 #include "export/targets.h"
+#include "scenario/recompute_policies.h"
+#include "scenario/stage_layout.h"
 #include "timetable/timetable.h"
 
 static int refuse(struct export_job *c, const char *what)
@@ -99,9 +101,6 @@ static int check_pipeline(struct export_job *c)
     if (timetable_find_in(&c->schedule, p->schedule, TIMETABLE_IN_MEGATRON, "Megatron-LM",
                           c->err) != SHD_OK)
         return SHD_EUNSUPPORTED;
-    if (p->nplaces > 0 || p->nlayers > 0)
-        return refuse(c, "stages by name or of given layers here; expected neither "
-                         "pipeline.layers nor pipeline.place");
     return SHD_OK;
 }
 
@@ -121,12 +120,19 @@ static int check_recompute(struct export_job *c)
 {
     const struct scenario_recompute *r = &c->source->recompute;
 
-    if (r->kind == SCENARIO_RECOMPUTE_NAMED || r->nkept > 0)
-        return refuse(c, "recomputation by patterns of names; expected recompute none, selective "
-                         "or full");
-    if (r->kind != SCENARIO_RECOMPUTE_NONE && (r->every > 1 || r->first > 0))
-        return refuse(c, "recomputation of some layers here; expected neither recompute.every "
-                         "nor recompute.first");
+    if (r->kind == SCENARIO_RECOMPUTE_NAMED || r->nkept > 0 || r->policy)
+        return refuse(c, "recomputation by patterns of names or by ops; expected recompute none, "
+                         "selective or full");
+    if (r->kind == SCENARIO_RECOMPUTE_NONE)
+        return SHD_OK;
+    if (r->every > 1 || (r->first > 0 && r->group > 1) ||
+        (r->kind == SCENARIO_RECOMPUTE_SELECTIVE && r->first > 0))
+        return refuse(c, "recomputation of such layers; expected full of the first ones "
+                         "(recompute.first) or of groups, without recompute.every");
+    if (c->stages.n > 1 && !r->by_stage &&
+        (r->first > 0 || !export_stages_divide(&c->stages, r->group)))
+        return refuse(c, "recomputation of layers that are counted in the model; expected "
+                         "recompute.count: stage");
     return SHD_OK;
 }
 
@@ -234,7 +240,11 @@ static void add_experts(struct export_job *c)
 static void add_pipeline(struct export_job *c)
 {
     add_number(c, "--pipeline-model-parallel-size", c->roles.size[EXPORT_PIPELINE]);
-    if (c->schedule && c->schedule->flags & TIMETABLE_ANY_STAGES)
+    if (!c->stages.equal) { /* of which virtual stages follow */
+        text_add(c->out, " \\\n    --pipeline-model-parallel-layout '");
+        stage_layout_print(c->out, c->stages.layers, c->stages.n);
+        text_add(c->out, "'");
+    } else if (c->schedule && c->schedule->flags & TIMETABLE_ANY_STAGES)
         add_number(c, "--num-virtual-stages-per-pipeline-rank",
                    c->layout->graph->nstages / c->roles.size[EXPORT_PIPELINE]);
     if (c->roles.data_outside)
@@ -267,6 +277,24 @@ static void add_zero(struct export_job *c)
     add_overlap(c);
 }
 
+static void add_recompute(struct export_job *c)
+{
+    const struct scenario_recompute *r = &c->source->recompute;
+
+    if (r->kind == SCENARIO_RECOMPUTE_SELECTIVE)
+        add_word(c, "--recompute-granularity", "selective");
+    if (r->modules)
+        text_add(c->out, " \\\n    --recompute-modules");
+    for (int i = 0; recompute_modules[i].name; i++)
+        if (r->modules >> i & 1)
+            text_addf(c->out, " %s", recompute_modules[i].name);
+    if (r->kind == SCENARIO_RECOMPUTE_FULL) {
+        add_word(c, "--recompute-granularity", "full");
+        add_word(c, "--recompute-method", r->first > 0 ? "block" : "uniform");
+        add_number(c, "--recompute-num-layers", r->first > 0 ? r->first : r->group);
+    }
+}
+
 static void add_mesh(struct export_job *c)
 {
     const struct scenario *s = c->source;
@@ -281,13 +309,7 @@ static void add_mesh(struct export_job *c)
     add_zero(c);
     add_number(c, "--micro-batch-size", export_roles_sequences(&c->roles, s));
     add_number(c, "--global-batch-size", s->batch.size);
-    if (s->recompute.kind == SCENARIO_RECOMPUTE_SELECTIVE)
-        add_word(c, "--recompute-granularity", "selective");
-    if (s->recompute.kind == SCENARIO_RECOMPUTE_FULL) {
-        add_word(c, "--recompute-granularity", "full");
-        add_word(c, "--recompute-method", "uniform");
-        add_number(c, "--recompute-num-layers", s->recompute.group);
-    }
+    add_recompute(c);
 }
 
 static void add_optimizer(struct export_job *c)
@@ -351,7 +373,8 @@ static void add_notes(struct export_job *c)
         scenario_type(s, s->types.parameters) != SHD_F32)
         text_add(c->out, "# Megatron-LM keeps a float32 copy of parameters: more memory than "
                          "planned.\n");
-    if (s->recompute.kind == SCENARIO_RECOMPUTE_FULL && !s->recompute.whole)
+    if ((s->recompute.kind == SCENARIO_RECOMPUTE_FULL || s->recompute.modules) &&
+        !s->recompute.whole)
         text_add(c->out, "# Megatron-LM computes layers again to their end, with what nobody reads "
                          "there: more work than planned without recompute.whole.\n");
 }
@@ -380,6 +403,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     add_optimizer(&c);
     add_loss_scale(&c);
     text_add(out, " \"$@\"\n");
+    export_job_fini(&c);
     return SHD_OK;
 }
 

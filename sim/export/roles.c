@@ -306,7 +306,18 @@ int export_job_init(struct export_job *out, const struct export_layout *layout, 
     status = check_model(out);
     if (status == SHD_OK)
         status = export_roles_find(&out->roles, layout, err);
+    if (status == SHD_OK)
+        status = export_stages_init(&out->stages, layout->graph, err);
+    if (status != SHD_OK)
+        return status;
     while (status == SHD_OK && *checks)
         status = (*checks++)(out);
+    if (status != SHD_OK)
+        export_job_fini(out);
     return status;
+}
+
+void export_job_fini(struct export_job *job)
+{
+    export_stages_fini(&job->stages);
 }

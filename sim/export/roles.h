@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "export/export.h"
+#include "export/stage_layers.h"
 #include "scenario/scenario.h"
 
 enum export_role {
@@ -44,6 +45,7 @@ struct export_job {
     const struct scenario *source;
     struct export_roles roles;
     const struct timetable_schedule *schedule; /* where there is a pipeline */
+    struct export_stages stages;               /* one stage where there is none */
     struct text *out;
     struct shd_error *err;
 };
@@ -51,11 +53,13 @@ struct export_job {
 /* Whether the system can express something of the job; the reason goes to job->err. */
 typedef int export_check(struct export_job *job);
 
-/* Begin a job: check its model, find its roles, and then check the rest by `checks`, which end with
- * NULL.  SHD_EUNSUPPORTED. */
+/* Begin a job: check its model, find its roles and stages, and then check the rest by `checks`,
+ * which end with NULL.  SHD_EUNSUPPORTED, SHD_ENOMEM.  Free it with export_job_fini(). */
 SHD_MUST_CHECK int export_job_init(struct export_job *out, const struct export_layout *layout,
                                    struct text *text, export_check *check_model,
                                    export_check *const *checks, struct shd_error *err);
+
+void export_job_fini(struct export_job *job);
 
 /* Errors are SHD_EUNSUPPORTED. */
 SHD_MUST_CHECK int export_roles_find(struct export_roles *out, const struct export_layout *layout,

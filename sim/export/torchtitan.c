@@ -14,6 +14,7 @@
 #include "export/targets.h"
 #include "scenario/flavors.h"
 #include "scenario/published.h"
+#include "scenario/recompute_policies.h"
 #include "timetable/timetable.h"
 
 /* ---- models ---- */
@@ -142,28 +143,35 @@ static int check_mesh(struct export_job *j)
     return SHD_OK;
 }
 
-static uint32_t stages_per_rank(const struct export_job *j)
-{
-    return (uint32_t)(j->layout->graph->nstages / j->roles.size[EXPORT_PIPELINE]);
-}
-
 static int check_pipeline(struct export_job *j)
 {
     const struct scenario_pipeline *p = &j->source->pipeline;
-    uint32_t stages;
 
     if (j->roles.size[EXPORT_PIPELINE] == 1)
         return SHD_OK;
     if (timetable_find_in(&j->schedule, p->schedule, TIMETABLE_IN_TORCHTITAN, "torchtitan",
                           j->err) != SHD_OK)
         return SHD_EUNSUPPORTED;
-    stages = j->schedule->stages_per_rank;
-    if (stages_per_rank(j) != stages || p->nlayers > 0 || p->nplaces > 0)
-        return shd_error_set(j->err, SHD_EUNSUPPORTED,
-                             "torchtitan divides layers over %u stages a rank itself; expected no "
-                             "pipeline.layers, place, nor other stages_per_rank",
-                             (unsigned)stages);
     return SHD_OK;
+}
+
+static bool is_by_op(const struct scenario_recompute *recompute)
+{
+    return recompute->policy && recompute->policy == recompute_policy_find("selective_op");
+}
+
+/* Whether torchtitan can recompute these layers: all, or the last of every N, which it counts over
+ * all stages of a rank. */
+static bool has_such_layers(const struct export_job *j)
+{
+    const struct scenario_recompute *r = &j->source->recompute;
+
+    if (r->kind == SCENARIO_RECOMPUTE_NONE)
+        return true;
+    return r->group == 1 && r->first == 0 &&
+           (r->every == 1 ||
+            (!r->policy && r->offset + 1 == r->every &&
+             (j->stages.n == 1 || (r->by_stage && export_stages_divide(&j->stages, r->every)))));
 }
 
 static int check_rest(struct export_job *j)
@@ -172,12 +180,15 @@ static int check_rest(struct export_job *j)
     const char *what = NULL;
 
     if (s->recompute.kind == SCENARIO_RECOMPUTE_NAMED || s->recompute.nkept > 0 ||
-        (s->recompute.kind == SCENARIO_RECOMPUTE_FULL &&
-         (s->recompute.group > 1 || s->recompute.every > 1 || s->recompute.first > 0)))
-        what = "recomputation of groups or by patterns; expected recompute none or full";
+        (s->recompute.policy && !is_by_op(&s->recompute)))
+        what = "recomputation by patterns; expected recompute none, full or selective_op";
     else if (s->recompute.kind == SCENARIO_RECOMPUTE_SELECTIVE)
         what = "recomputation of attention alone (its 'selective' saves products); expected "
-               "recompute none or full";
+               "recompute none, full or selective_op";
+    else if (!has_such_layers(j))
+        what = "recomputation of such layers; expected all of them, or {kind: full, every: N, "
+               "offset: N - 1}, in a pipeline with count: stage and N that divides the layers of "
+               "each stage";
     else if (s->lora.rank > 0 || s->frozen.n > 0)
         what = "option for adapters and frozen parameters here; expected no lora and no frozen";
     else if (s->context.documents.mean > 0 || s->context.documents.nlengths > 0)
@@ -240,6 +251,39 @@ static const char *reshard_of(const struct scenario *s)
     return s->zero.stage == 3 && s->zero.reshard == SCENARIO_RESHARD_NEVER ? "never" : "always";
 }
 
+/* List the modules of each stage: torchtitan's own split counts embedding and head as layers. */
+static void add_stages(struct export_job *j)
+{
+    int64_t layer = 0;
+
+    text_add(j->out, "module_fqns_per_model_part = [\n");
+    for (uint32_t i = 0; i < j->stages.n; i++) {
+        const char *between = i == 0 ? ", " : "";
+
+        text_add(j->out, i == 0 ? "    [\"tok_embeddings\"" : "    [");
+        for (int64_t n = 0; n < j->stages.layers[i]; n++, between = ", ")
+            text_addf(j->out, "%s\"layers.%" PRId64 "\"", between, layer++);
+        if (i + 1 == j->stages.n)
+            text_addf(j->out, "%s\"norm\", \"output\"", between);
+        text_add(j->out, "],\n");
+    }
+    text_add(j->out, "]\n");
+}
+
+static void add_recompute(struct export_job *j)
+{
+    const struct scenario_recompute *r = &j->source->recompute;
+
+    text_addf(j->out, "\n[activation_checkpoint]\nmode = \"%s\"\n",
+              r->kind == SCENARIO_RECOMPUTE_NONE ? "none"
+              : is_by_op(r) || r->every > 1      ? "selective"
+                                                 : "full");
+    if (is_by_op(r))
+        text_add(j->out, "selective_ac_option = \"op\"\n");
+    else if (r->kind != SCENARIO_RECOMPUTE_NONE && r->every > 1)
+        text_addf(j->out, "selective_ac_option = \"%" PRId64 "\"\n", r->every);
+}
+
 static void add_parallelism(struct export_job *j)
 {
     const struct scenario *s = j->source;
@@ -263,8 +307,9 @@ static void add_parallelism(struct export_job *j)
                   "pipeline_parallel_schedule = \"%s\"\npipeline_parallel_microbatch_size = "
                   "%" PRId64 "\n",
                   j->schedule->name, export_roles_sequences(r, s));
-    text_addf(j->out, "\n[activation_checkpoint]\nmode = \"%s\"\n",
-              s->recompute.kind == SCENARIO_RECOMPUTE_FULL ? "full" : "none");
+    if (r->size[EXPORT_PIPELINE] > 1)
+        add_stages(j);
+    add_recompute(j);
 }
 
 static void add_head(struct export_job *j)
@@ -305,6 +350,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     add_model(&j);
     add_training(&j);
     add_parallelism(&j);
+    export_job_fini(&j);
     return SHD_OK;
 }
 

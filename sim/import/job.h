@@ -72,11 +72,11 @@ struct import_job {
                                       tokens of a sequence */
     const char *recompute;
     int64_t recompute_layers, recompute_first, recompute_every; /* layers of a group; only the first
-                                                                   layers; only every N-th layer */
+                                                                   layers; only the last of every N
+                                                                   layers */
     bool recompute_whole; /* recomputed layers run to their end, with values that no op reads */
-    const char *recompute_keep; /* list of patterns of values that are kept nevertheless; NULL:
-                                   none */
-    struct text recompute_names; /* patterns of recomputed values; empty: by `recompute` */
+    bool recompute_by_stage;       /* layers are counted in each stage */
+    struct text recompute_modules; /* names of recomputed parts of layers; empty: by `recompute` */
     const char *optimizer, *decay;
     double lr, betas[2], eps, weight_decay, momentum, clip;
     int64_t loss_scale, loss_scale_window;
@@ -91,10 +91,12 @@ struct import_job {
     struct place unread_at; /* where the last of these files is named */
     int64_t encoder_layers, decoder_layers, decoder_seq, buckets, distance;
     bool distributed, fsdp, fsdp2, unshard_once, rotary, unpositioned, selective, flash, half_sums,
-        full_sums, aware, count_embedding, count_loss;
+        full_sums, aware, count_embedding, count_loss, embedding_alone;
     int64_t tokenizer_vocab; /* the tokenizer's, if no option gives the vocabulary; 0: unknown */
     int64_t given_vocab, padded_vocab, divisor, shared_d_ff, expert_tensor, stage_depth,
         first_depth, last_depth, schedule_group;
+    int64_t first_less, last_less; /* layers for which the embedding, and the head, count */
+    struct import_text stage_layout, stage_modules, split_points;
     double dropout[2];
     struct import_text layer_freq, window_size, every_layer, modules, rampup, batches;
     struct import_text tokenizer, tokenizer_model, merge_file; /* options that may determine the
@@ -168,6 +170,9 @@ void import_job_take_standards(struct import_job *job, const struct import_optio
 
 /* Find Megatron-LM's virtual stages and schedule, and stage_layers if stages differ. */
 void import_job_find_stages(struct import_job *job, struct diag *diag);
+
+/* The same of torchtitan, whose schedule and number of stages a rank are known. */
+void import_job_split_as_torchtitan(struct import_job *job, struct diag *diag);
 
 /* Find first_dense and every of `moe:` from a number N (the first of every N layers has experts),
  * or from a list in Python such as "[0]*3+[1]*58".  Layers that these two sizes cannot express are

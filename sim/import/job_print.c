@@ -368,13 +368,13 @@ static void add_recompute(const struct import_job *j, struct text *out)
         text_add(out, "gathered: keep\n");
     if (!j->recompute)
         return;
-    if (j->recompute_names.length > 0) {
-        text_addf(out, "recompute: [%s]\n", text_get(&j->recompute_names));
+    if (j->recompute_modules.length > 0) {
+        text_addf(out, "recompute: {kind: selective, modules: [%s], whole: true}\n",
+                  text_get(&j->recompute_modules));
         return;
     }
-    if (strcmp(j->recompute, "full") != 0 ||
-        (j->recompute_layers == 1 && j->recompute_every == 1 && j->recompute_first == 0 &&
-         !j->recompute_whole && !j->recompute_keep)) {
+    if (strcmp(j->recompute, "full") != 0 || (j->recompute_layers == 1 && j->recompute_every == 1 &&
+                                              j->recompute_first == 0 && !j->recompute_whole)) {
         text_addf(out, "recompute: %s\n", j->recompute);
         return;
     }
@@ -382,11 +382,13 @@ static void add_recompute(const struct import_job *j, struct text *out)
     if (j->recompute_layers > 1)
         text_addf(out, ", group: %" PRId64, j->recompute_layers);
     if (j->recompute_every > 1)
-        text_addf(out, ", every: %" PRId64, j->recompute_every);
+        text_addf(out, ", every: %" PRId64 ", offset: %" PRId64, j->recompute_every,
+                  j->recompute_every - 1);
     if (j->recompute_first > 0)
         text_addf(out, ", first: %" PRId64, j->recompute_first);
-    if (j->recompute_keep)
-        text_addf(out, ", keep: %s", j->recompute_keep);
+    if (j->recompute_by_stage &&
+        (j->recompute_layers > 1 || j->recompute_every > 1 || j->recompute_first > 0))
+        text_add(out, ", count: stage");
     text_add(out, j->recompute_whole ? ", whole: true}\n" : "}\n");
 }
 
@@ -502,7 +504,7 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
     add_zero(job, &shape, out);
     add_recompute(job, out);
     if (job->left_out.failed || job->unknown.failed || job->taken.failed || job->notes.failed ||
-        job->programs.failed || job->stage_layers.failed || job->recompute_names.failed ||
+        job->programs.failed || job->stage_layers.failed || job->recompute_modules.failed ||
         job->unread.failed)
         diag_no_memory(diag);
     check_scenario(job, out, diag);

@@ -35,8 +35,6 @@ static const char *const automatic[] = {"auto", "fp32", NULL};
 static const char *const no_shard[] = {"no_shard", NULL};
 
 #define EIGHT_BITS "there are no types of 8 bits or fewer; leave it out to plan 16 bits"
-#define EQUAL_STAGES \
-    "expected stages of equal layers; leave it out, and give the scenario pipeline.layers"
 #define ONE_PIPELINE "a scenario has one pipeline with one layout; leave it out"
 #define ELSEWHERE "it takes options from elsewhere; give them as options here, and leave it out"
 #define NO_MODEL "no model of a scenario has such layers; leave it out to plan without them"
@@ -180,9 +178,9 @@ const struct import_option megatron_options[] = {
     UNLESS("--outer-dp-sharding-strategy", no_shard, NO_TRICK),
     UNLESS("--encoder-tensor-model-parallel-size", zero, ONE_PIPELINE),
     UNLESS("--encoder-pipeline-model-parallel-size", zero, ONE_PIPELINE),
-    REFUSED("--pipeline-model-parallel-layout", EQUAL_STAGES),
+    TEXT("--pipeline-model-parallel-layout", stage_layout),
     REFUSED("--pipeline-model-parallel-split-rank", ONE_PIPELINE),
-    REFUSED("--standalone-embedding-stage", EQUAL_STAGES),
+    FLAG("--standalone-embedding-stage", embedding_alone),
     REFUSED("--model-parallel-size", GONE "--tensor-model-parallel-size"),
     REFUSED("--hierarchical-context-parallel-sizes",
             "context has one axis and one method; leave it out"),

@@ -9,46 +9,44 @@
 
 #include "base/words.h"
 #include "import/megatron.h"
+#include "scenario/recompute_policies.h"
 
-/* The parts of a layer that can be recomputed, by name, with patterns of their values' names. */
-static const struct module {
-    const char *name, *pattern;
-    enum { ANY, DENSE, EXPERTS, SHARED, LATENT } of; /* required of the layers */
-} modules[] = {{"core_attn", "attn/heads", ANY},
-               {"layernorm", "norm[12]", ANY},
-               {"mlp", "mlp/", DENSE},
-               {"moe", "moe/", EXPERTS},
-               {"moe_act", "moe/(silu|gelu|gated)", EXPERTS},
-               {"shared_experts", "shared/", SHARED},
-               {"mla_up_proj", "attn/(q|q_rope|k|v)(/|$)", LATENT}};
+/* What of the model a part needs. */
+static const struct {
+    const char *name;
+    enum { DENSE, EXPERTS, SHARED, LATENT } of;
+} needs[] = {{"mlp", DENSE},
+             {"moe", EXPERTS},
+             {"moe_act", EXPERTS},
+             {"shared_experts", SHARED},
+             {"mla_up_proj", LATENT}};
 
-#define MODULES "core_attn, layernorm, mlp, moe, moe_act, shared_experts, mla_up_proj"
-
-static bool has_module(const struct import_job *job, const struct module *m)
+static bool has_module(const struct import_job *job, const char *name)
 {
-    return m->of == DENSE     ? job->experts == 0 || job->first_dense > 0 || job->every > 1
-           : m->of == EXPERTS ? job->experts > 0
-           : m->of == SHARED  ? job->shared > 0
-           : m->of == LATENT  ? job->latent
-                              : true;
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (!strcmp(needs[i].name, name))
+            return needs[i].of == DENSE
+                       ? job->experts == 0 || job->first_dense > 0 || job->every > 1
+                   : needs[i].of == EXPERTS ? job->experts > 0
+                   : needs[i].of == SHARED  ? job->shared > 0
+                                            : job->latent;
+    return true;
 }
 
 static void add_module(struct import_job *job, const char *name, size_t length, struct diag *diag)
 {
-    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
-        if (strlen(modules[i].name) != length || strncmp(modules[i].name, name, length) != 0)
-            continue;
-        if (has_module(job, &modules[i]))
-            text_addf(&job->recompute_names, "%s'%s'", job->recompute_names.length > 0 ? ", " : "",
-                      modules[i].pattern);
-        return;
-    }
-    diag_error(diag, job->modules.text ? job->modules.place : job->end,
-               "--recompute-modules names '%.*s'; expected some of " MODULES,
-               length < 40 ? (int)length : 40, name);
+    int module = recompute_module_find(name, length);
+
+    if (module < 0)
+        diag_error(diag, job->modules.text ? job->modules.place : job->end,
+                   "--recompute-modules names '%.*s'; expected some of " RECOMPUTE_MODULES,
+                   length < 40 ? (int)length : 40, name);
+    else if (has_module(job, recompute_modules[module].name))
+        text_addf(&job->recompute_modules, "%s%s", job->recompute_modules.length > 0 ? ", " : "",
+                  recompute_modules[module].name);
 }
 
-/* Add the patterns of all recomputed parts; none if core attention alone is recomputed. */
+/* Add all recomputed parts; none if core attention alone is recomputed. */
 static void find_modules(struct import_job *job, struct diag *diag)
 {
     const char *at = job->modules.text ? job->modules.text : "core_attn";
@@ -56,17 +54,14 @@ static void find_modules(struct import_job *job, struct diag *diag)
 
     for (const char *name; (name = words_next(&at, &length));)
         add_module(job, name, length, diag);
-    if (job->moe_again && !strstr(text_get(&job->recompute_names), "'moe/'"))
+    if (job->moe_again && !words_has(job->modules.text ? job->modules.text : "", "moe"))
         add_module(job, "moe", 3, diag);
-    if (!strcmp(text_get(&job->recompute_names), "'attn/heads'"))
-        text_clear(&job->recompute_names);
+    if (!strcmp(text_get(&job->recompute_modules), "core_attn"))
+        text_clear(&job->recompute_modules);
     else if (job->t5)
         diag_error(diag, job->end,
                    "T5 with parts of layers computed again cannot be said; expected "
                    "--recompute-modules core_attn");
-    else
-        text_add(&job->notes, "# Megatron-LM computes parts of layers again to their end: somewhat "
-                              "more work than planned.\n");
 }
 
 /* Megatron-LM calls a recomputed layer a second time, to its end. */
@@ -87,12 +82,9 @@ void megatron_find_recompute(struct import_job *job, struct diag *diag)
         text_add(&job->notes,
                  "# --recompute-modules is for --recompute-granularity selective: left out.\n");
     job->recompute_whole = job->recompute && !strcmp(job->recompute, "full");
+    job->recompute_by_stage = job->recompute_whole && job->stages > 1;
     if (!job->recompute_whole || !method || strcmp(method, "block") != 0)
         return;
-    if (job->stages > 1)
-        diag_error(diag, job->end,
-                   "recomputation of the first layers of each stage (block) cannot be said; "
-                   "expected --recompute-method uniform, or one stage");
     job->recompute_first = job->recompute_layers;
     job->recompute_layers = 1;
 }

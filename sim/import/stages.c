@@ -1,14 +1,17 @@
-/* Assigns layers to stages as Megatron-LM does: the same number to each, unless options give the
- * layers of a pipeline's first or last rank, or count the embedding or the loss as a layer.
+/* Assigns layers to stages as Megatron-LM does: the same number to each, unless options give a
+ * layout, or the layers of a pipeline's first or last rank, or count the embedding or the loss as a
+ * layer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "import/job.h"
+#include "scenario/stage_layout.h"
 #include "timetable/timetable.h"
 
 #define STAGES_MAX 65536
@@ -77,6 +80,71 @@ static void give_ends(struct import_job *job, int64_t nstages, struct diag *diag
     }
 }
 
+/* Add the stages of a layout such as "Et*3|(tt|)*2L". */
+static void give_layout(struct import_job *job, const int64_t *layers, size_t nstages,
+                        struct diag *diag)
+{
+    struct place place = job->stage_layout.place;
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < nstages; i++) {
+        add_stage(job, layers[i]);
+        sum += layers[i];
+    }
+    if (nstages % (size_t)job->stages)
+        diag_error(diag, place,
+                   "--pipeline-model-parallel-layout has %zu stages; expected a multiple of "
+                   "--pipeline-model-parallel-size %" PRId64,
+                   nstages, job->stages);
+    else if (job->layers > 0 && sum != job->layers)
+        diag_error(diag, place,
+                   "--pipeline-model-parallel-layout has %" PRId64 " layers; expected the %" PRId64
+                   " of --num-layers",
+                   sum, job->layers);
+    else if (job->virtual_stages > 0 || job->stage_depth > 0 || job->count_embedding ||
+             job->count_loss || job->first_depth > 0 || job->last_depth > 0 || job->embedding_alone)
+        diag_error(diag, place,
+                   "--pipeline-model-parallel-layout beside other options that split layers; "
+                   "expected it alone");
+    job->virtual_stages = (int64_t)nstages / job->stages;
+}
+
+static void read_layout(struct import_job *job, struct diag *diag)
+{
+    struct shd_error err;
+    int64_t *layers = NULL;
+    size_t nstages = 0;
+    int status = stage_layout_parse(&layers, &nstages, job->stage_layout.text, &err);
+
+    if (status == SHD_ENOMEM)
+        diag_no_memory(diag);
+    else if (status != SHD_OK)
+        diag_error(diag, job->stage_layout.place, "--pipeline-model-parallel-layout: %s", err.text);
+    else
+        give_layout(job, layers, nstages, diag);
+    free(layers);
+}
+
+/* Add a first stage with the embedding alone; the others share the layers. */
+static void leave_first(struct import_job *job, int64_t nstages, struct diag *diag)
+{
+    if (nstages != job->stages || job->layers % (nstages - 1)) {
+        diag_error(diag, job->end,
+                   "--standalone-embedding-stage: %" PRId64 " layers do not divide by the %" PRId64
+                   " stages behind it, or ranks have several stages",
+                   job->layers, nstages - 1);
+        return;
+    }
+    for (int64_t i = 0; i < nstages; i++)
+        add_stage(job, i == 0 ? 0 : job->layers / (nstages - 1));
+}
+
+static bool is_set(const struct import_job *job)
+{
+    return job->count_embedding || job->count_loss || job->first_depth > 0 || job->last_depth > 0 ||
+           job->embedding_alone;
+}
+
 void import_job_find_stages(struct import_job *job, struct diag *diag)
 {
     bool counts = job->count_embedding || job->count_loss;
@@ -84,7 +152,9 @@ void import_job_find_stages(struct import_job *job, struct diag *diag)
     int64_t units = job->layers + job->count_embedding + job->count_loss;
     int64_t nstages;
 
-    if (job->stages > 1)
+    if (job->stages > 1 && job->stage_layout.text)
+        read_layout(job, diag);
+    else if (job->stages > 1)
         find_virtual(job, units, diag);
     nstages = job->virtual_stages > 0 ? job->virtual_stages : 1;
     job->schedule = timetable_made_for(TIMETABLE_IN_MEGATRON, nstages)->name;
@@ -94,14 +164,16 @@ void import_job_find_stages(struct import_job *job, struct diag *diag)
                    ": %s takes as many as there are stages, %" PRId64 "; leave it out",
                    job->schedule_group, job->schedule, job->stages);
     nstages *= job->stages;
-    if (job->stages == 1 || nstages > STAGES_MAX || (!counts && !gives))
+    if (job->stages == 1 || nstages > STAGES_MAX || job->stage_layout.text || !is_set(job))
         return;
     if (job->layers == 0)
         diag_error(diag, job->end, "stages of unequal layers need --num-layers");
-    else if (counts && gives)
+    else if (counts + gives + job->embedding_alone > 1)
         diag_error(diag, job->end,
                    "the layers of the first or last stage are given, so that neither the embedding "
                    "nor the loss counts as one; leave one of the two out");
+    else if (job->embedding_alone)
+        leave_first(job, nstages, diag);
     else if (counts)
         count_ends(job, units, nstages, diag);
     else

@@ -89,19 +89,45 @@ struct toml {
     struct import_job *job;
     struct text section; /* with its dot, or empty */
     int depth;           /* open brackets of a list that continues */
+    struct text name, list;     /* of such a list: its key, and its lines so far */
+    struct place key, value_at; /* and where they begin */
     struct diag *diag;
 };
+
+static void set_list(struct toml *t)
+{
+    if (t->name.failed || t->list.failed)
+        diag_no_memory(t->diag);
+    else
+        torchtitan_set(t->job, text_get(&t->name), text_get(&t->list), t->key, t->value_at,
+                       t->diag);
+}
+
+/* Add a line of a list, which ends with its last bracket. */
+static void add_to_list(struct toml *t, const struct line *l)
+{
+    text_add_bytes(&t->list, l->from, (size_t)(l->to - l->from));
+    t->depth += open_brackets(l);
+    if (t->depth <= 0)
+        set_list(t);
+}
 
 static void read_pair(struct toml *t, const struct line *l, const char *equals)
 {
     struct line key = part(l, l->from, equals), value = part(l, equals + 1, l->to);
     struct text name = TEXT_INIT, text = TEXT_INIT;
 
-    t->depth = *value.from == '[' ? open_brackets(&value) : 0;
     text_add(&name, text_get(&t->section));
     read_value(&name, &key);
     read_value(&text, &value);
-    if (name.failed || text.failed)
+    if (*value.from == '[' && open_brackets(&value) > 0) {
+        text_clear(&t->name);
+        text_clear(&t->list);
+        text_add(&t->name, text_get(&name));
+        t->key = key.place;
+        t->value_at = value.place;
+        add_to_list(t, &value);
+    } else if (name.failed || text.failed)
         diag_no_memory(t->diag);
     else if (value.to - value.from >= 3 && !strncmp(value.from, "\"\"\"", 3))
         diag_error(t->diag, value.place, "a string of several lines; expected one line");
@@ -128,7 +154,7 @@ static void read_line(struct toml *t, struct line l)
     cut_comment(&l);
     trim(&l);
     if (t->depth > 0) {
-        t->depth += open_brackets(&l);
+        add_to_list(t, &l);
         return;
     }
     if (l.from == l.to)
@@ -161,22 +187,8 @@ static void find_model(struct import_job *job, struct diag *diag)
                    name ? name : "", flavor ? flavor : "");
 }
 
-/* The products of a layer are, in order, q k v, o, gate up, down; every second is recomputed.
- * Which products these are in a layer with experts is unknown here. */
-static void keep_every_second(struct import_job *job, struct place place, struct diag *diag)
-{
-    if (job->size && !strncmp(job->size, "llama", 5)) {
-        job->recompute_keep = "[attn/(q|v|heads)$, mlp/(gate|down|out)$]";
-        text_add(&job->notes, "# Kept as there: attention, and every second product of a layer.\n");
-    } else if (diag->nerrors == 0) {
-        diag_error(diag, place,
-                   "selective by ops keeps every second product, which can be said of llama only; "
-                   "expected mode none (more memory, less work) or full (less, more), which have "
-                   "it between them");
-    }
-}
-
-/* torchtitan's "selective" is by layers, every N-th of them whole, or by ops. */
+/* torchtitan's "selective" is by layers, the last of every N of them whole, or by ops.  Layers are
+ * counted over all stages of a rank, which is in each stage if N divides the layers of each. */
 static void find_recompute(struct import_job *job, struct diag *diag)
 {
     const char *option = job->every_layer.text;
@@ -184,15 +196,13 @@ static void find_recompute(struct import_job *job, struct diag *diag)
 
     if (!job->recompute || strcmp(job->recompute, "selective") != 0)
         return;
-    job->recompute = "full";
     if (!option) {
         option = job->by_ops ? "op" : "2";
         text_addf(&job->taken, " activation_checkpoint.selective_ac_option %s", option);
     }
-    if (!strcmp(option, "op")) {
-        keep_every_second(job, place, diag);
+    job->recompute = strcmp(option, "op") ? "full" : "selective_op";
+    if (!strcmp(option, "op"))
         return;
-    }
     if (!*option || option[strspn(option, "0123456789")] || strlen(option) > 5)
         diag_error(diag, place,
                    "activation_checkpoint.selective_ac_option is '%.40s'; expected op, or a number "
@@ -202,10 +212,7 @@ static void find_recompute(struct import_job *job, struct diag *diag)
         job->recompute_every = strtoll(option, NULL, 10);
     if (job->recompute_every == 0)
         job->recompute_every = 1; /* all layers, as in torchtitan */
-    if (job->recompute_every > 1)
-        text_addf(&job->notes,
-                  "# Of every %lld layers the first is computed again here, the last there.\n",
-                  (long long)job->recompute_every);
+    job->recompute_by_stage = job->stages > 1;
 }
 
 /* Find the batch from its tokens, as given since August 2026: of a microbatch, and of a step. */
@@ -249,6 +256,19 @@ static void find_microbatches(struct import_job *job, struct diag *diag)
         job->sequences = 1; /* after an error */
 }
 
+/* Find the layers of stages, and how many stages a rank has if not the schedule's own number. */
+static void split_layers(struct import_job *job, const struct timetable_schedule *schedule,
+                         struct diag *diag)
+{
+    job->virtual_stages = schedule->stages_per_rank;
+    import_job_split_as_torchtitan(job, diag);
+    if (!timetable_is_made_for(schedule, job->virtual_stages))
+        diag_error(diag, job->end, "%s is not made for %lld stages a rank", schedule->name,
+                   (long long)job->virtual_stages);
+    if (job->virtual_stages == schedule->stages_per_rank)
+        job->virtual_stages = 1;
+}
+
 static void find_stages(struct import_job *job, struct diag *diag)
 {
     const struct import_text *name = &job->schedule_name;
@@ -264,8 +284,8 @@ static void find_stages(struct import_job *job, struct diag *diag)
         job->schedule = schedule->name;
     if (job->stages == 1)
         return;
-    text_add(&job->notes, "# torchtitan counts the embedding and the head as a layer each: its "
-                          "first and last stage may have fewer than here.\n");
+    if (schedule)
+        split_layers(job, schedule, diag);
     if (job->sequences > 0)
         find_microbatches(job, diag);
 }
@@ -316,9 +336,9 @@ static void finish(struct import_job *job, struct diag *diag)
                   torchtitan_options] = true;
     import_job_take_standards(job, torchtitan_options, diag);
     find_model(job, diag);
-    find_recompute(job, diag);
     find_tokens(job, diag);
     find_stages(job, diag);
+    find_recompute(job, diag);
     find_shards(job);
     find_optimizer(job);
     check_experts(job, diag);
@@ -330,7 +350,8 @@ static void finish(struct import_job *job, struct diag *diag)
 static void read_toml(struct import_job *job, struct place first, const char *text,
                       struct diag *diag)
 {
-    struct toml t = {.job = job, .section = TEXT_INIT, .diag = diag};
+    struct toml t = {
+        .job = job, .section = TEXT_INIT, .name = TEXT_INIT, .list = TEXT_INIT, .diag = diag};
 
     job->end = first;
     while (*text && !diag_is_full(diag)) {
@@ -345,6 +366,8 @@ static void read_toml(struct import_job *job, struct place first, const char *te
     if (t.section.failed)
         diag_no_memory(diag);
     text_fini(&t.section);
+    text_fini(&t.name);
+    text_fini(&t.list);
 }
 
 void import_torchtitan(struct import_job *job, struct place first, const char *text,

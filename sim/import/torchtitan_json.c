@@ -28,13 +28,21 @@ static bool takes_null(const char *name)
     return false;
 }
 
-/* Append ["a", "b"], as in a file of options. */
+/* Append ["a", "b"], as in a file of options; a list may have lists, which have texts. */
 static void add_list(struct text *out, const struct yaml_node *list)
 {
     text_add_char(out, '[');
-    for (size_t i = 0; i < list->nitems; i++)
-        text_addf(out, "%s\"%s\"", i ? ", " : "",
-                  list->items[i]->kind == YAML_TEXT ? list->items[i]->text : "...");
+    for (size_t i = 0; i < list->nitems; i++) {
+        const struct yaml_node *item = list->items[i];
+
+        text_add(out, i ? ", " : "");
+        if (item->kind != YAML_LIST)
+            text_addf(out, "\"%s\"", item->kind == YAML_TEXT ? item->text : "...");
+        for (size_t k = 0; item->kind == YAML_LIST && k < item->nitems; k++)
+            text_addf(out, "%s\"%s\"", k ? ", " : "[",
+                      item->items[k]->kind == YAML_TEXT ? item->items[k]->text : "...");
+        text_add(out, item->kind == YAML_LIST ? "]" : "");
+    }
     text_add_char(out, ']');
 }
 

@@ -24,7 +24,6 @@ static const char *const implementations[] = {"for-loop", "foreach", "fused",
 /* Words for what a scenario plans anyway. */
 static const char *const no[] = {"false", "", NULL};
 static const char *const yes[] = {"true", NULL};
-static const char *const one[] = {"1", NULL};
 static const char *const empty[] = {"[]", "", NULL};
 static const char *const gate[] = {"[]", "[\"moe.router.gate\"]", NULL};
 static const char *const no_file[] = {"", "null", NULL};
@@ -36,8 +35,6 @@ static const char *const causal[] = {"causal", NULL};
 static const char *const rms[] = {"rmsnorm", "fused_rmsnorm", "compiled_rmsnorm", NULL};
 
 #define EIGHT_BITS "there are no types of 8 bits or fewer; leave it out to plan 16 bits"
-#define EQUAL_STAGES \
-    "expected stages of equal layers; leave it out, and give the scenario pipeline.layers"
 #define NO_TRICK "memory and traffic are planned without it; leave it out to plan so"
 #define LOSS_PARALLEL "the loss is planned with words sharded over tensor parallelism; expected "
 
@@ -133,16 +130,16 @@ const struct import_option torchtitan_options[] = {
     NUMBER("parallelism.pipeline_parallel_microbatches", microbatches, 1),
     NUMBER("experimental.pipeline_parallel_microbatches", microbatches, 1),
     NUMBER("parallelism.num_pp_microbatches", microbatches, 1),
-    UNLESS("parallelism.module_fqns_per_model_part", nothing, EQUAL_STAGES),
-    UNLESS("parallelism.pipeline_parallel_first_stage_less_layers", one, EQUAL_STAGES),
-    UNLESS("parallelism.pipeline_parallel_last_stage_less_layers", one, EQUAL_STAGES),
-    UNLESS("parallelism.pipeline_parallel_layers_per_stage", nothing, EQUAL_STAGES),
+    TEXT("parallelism.module_fqns_per_model_part", stage_modules),
+    NUMBER("parallelism.pipeline_parallel_first_stage_less_layers", first_less, 0),
+    NUMBER("parallelism.pipeline_parallel_last_stage_less_layers", last_less, 0),
+    NUMBER("parallelism.pipeline_parallel_layers_per_stage", stage_depth, 1),
     UNLESS("parallelism.pipeline_parallel_schedule_csv", no_file,
            "expected a schedule by its name, pipeline_parallel_schedule"),
     UNLESS("experimental.pipeline_parallel_schedule_csv", no_file,
            "expected a schedule by its name, pipeline_parallel_schedule"),
-    UNLESS("parallelism.pipeline_parallel_split_points", empty, EQUAL_STAGES),
-    UNLESS("experimental.pipeline_parallel_split_points", empty, EQUAL_STAGES),
+    TEXT("parallelism.pipeline_parallel_split_points", split_points),
+    TEXT("experimental.pipeline_parallel_split_points", split_points),
     QUIET("parallelism.context_parallel_ptrr_mask_key parallelism.enable_async_tensor_parallel "
           "parallelism.enable_compiled_autograd parallelism.enable_fsdp_symm_mem "
           "parallelism.full_dtensor parallelism.pipeline_parallel_expert_parallel_overlap "
