@@ -423,6 +423,8 @@ libsim_la_SOURCES = \
 	%D%/import/megatron_script.c \
 	%D%/import/megatron_script.h \
 	%D%/import/megatron_test.c \
+	%D%/import/products.c \
+	%D%/import/products.h \
 	%D%/import/python_text.c \
 	%D%/import/python_text.h \
 	%D%/import/rows.h \

@@ -259,7 +259,7 @@ cannot() {
 
 for option in '--mtp-num-layers 1' \
     --optimizer-cpu-offload '--encoder-tensor-model-parallel-size 2' \
-    '--fp8-format hybrid' '--grpo-kl-beta 0' \
+    '--no-fp8-wgrad' '--fp8-param-gather' '--grpo-kl-beta 0' \
     --checkpoint-activations --distribute-saved-activations --use-checkpoint-args \
     --fp32-residual-connection --moe-enable-deepep '--batch-size 4'; do
     # shellcheck disable=SC2086
@@ -400,6 +400,14 @@ becomes '  d_ff: 128' --swiglu # two thirds of 4 x 64, as a multiple of 64
     becomes '  renormalize: false' $experts --moe-router-pre-softmax
     becomes '  renormalize: false' $experts --moe-router-score-function sigmoid --moe-router-topk 1
 }
+# What is rounded to 8 bits: no silence, and no 16 bits.
+becomes "products: {recipe: tensorwise, amax: local, gradients: e5m2, except: ['^head\$', 'router\$', 'moe/(up|gate|down)\$']}" \
+    --bf16 --fp8-format hybrid
+grep -q '^# Scales are planned as of the arrays themselves' "$tmp/job.yaml"
+ok $? "megatron: delayed scales are told"
+becomes "products: {recipe: blockwise, amax: local, gradients: e4m3, except: ['^head\$', 'router\$', 'layers/0/', 'layers/6/', 'layers/7/', 'moe/(up|gate|down)\$']}" \
+    --bf16 --fp8-format e4m3 --fp8-recipe blockwise --first-last-layers-bf16 --num-layers-at-end-in-bf16 2
+becomes "products: {recipe: nvfp4, amax: local, except: ['^head\$', 'router\$', 'moe/(up|gate|down)\$']}" --bf16 --fp4-format e2m1
 for option in '--fp8-param' '--transformer-engine-fp8' '--multi-latent-attention' '--num-tokens-to-generate 3' \
     '--decoder-num-layers 2' '--position-embedding-type relative' '--encoder-num-layers 2' \
     '--model-provider mamba' '--fp16'; do
@@ -772,7 +780,7 @@ gives '# Left out, as it says nothing of the layout: metrics.log_freq training.s
     'log_freq = 10' '[training]' 'steps = 500000'
 gives '# Left out, as it is not known here; look whether it changes the layout: parallelism.of_a_fork' \
     '[parallelism]' 'of_a_fork = 2'
-for line in 'model.converters = ["float8"]' 'training.enable_cpu_offload = true' \
+for line in 'model.converters = ["bfloat4"]' 'training.enable_cpu_offload = true' \
     'parallelism.disable_loss_parallel = true'; do
     section=${line%%.*} key=${line#*.}
     file "[$section]" "$key"
@@ -840,7 +848,7 @@ gives 'gathered: keep' '[parallelism]' 'tensor_parallel_degree = 2'
 gives 'recompute: selective_op' '[activation_checkpoint]' \
     'mode = "selective"' "selective_ac_option = 'op'"
 gives 'types: {parameters: float32, moments: bfloat16}' '[optimizer]' 'implementation = "fused_opt_states_bf16"'
-gives '# Left out, as it says nothing of the layout: float8.filter_fqns' '[float8]' 'filter_fqns = [ # a' \
+gives '# Left out, as it says nothing of the layout: float8.emulate' '[float8]' 'emulate = [ # a' \
     '  "a=1", # ]' ']'
 
 # Llama 3 405B on 512 H100, from torchtitan's benchmark page of December 2024: peak memory within 8
@@ -871,6 +879,15 @@ titan_cannot() {
     ok $? "torchtitan $*: $text"
     diag <"$tmp/err"
 }
+gives "products: {recipe: tensorwise, amax: local, except: ['router\$', '^head\$', 'attn/k\$', 'moe/(up|gate|down)\$']}" \
+    '[model]' 'converters = ["float8"]' '[float8]' 'filter_fqns = ["output", "attention.wk"]'
+gives "products: {recipe: rowwise, amax: local, gathers: true, except: ['router\$', 'moe/(up|gate|down)\$']}" \
+    '[model]' 'converters = ["quantize.linear.float8"]' '[quantize.linear.float8]' 'recipe_name = "rowwise"' \
+    'enable_fsdp_float8_all_gather = true'
+gives "products: {recipe: mxfp8, amax: local, except: ['router\$', 'moe/(up|gate|down)\$']}" '[model]' 'converters = ["mx"]'
+titan_cannot 7:15 "none of a scenario's products" '[model]' 'converters = ["float8"]' '[float8]' 'filter_fqns = ["auto_filter_small_kn"]'
+titan_cannot 7:15 'expected one of tensorwise, rowwise' '[model]' 'converters = ["float8"]' '[float8]' \
+    'recipe_name = "rowwise_with_gw_hp"'
 titan_cannot 5:24 '8 bits' '[float8]' 'enable_float8_linear = true'
 titan_cannot 5:14 '8 bits' '[training]' 'fp8_linear = "dynamic"'
 titan_cannot 6:1 'is given twice' '[training]' 'seq_len = 8' 'seq_len = 16'

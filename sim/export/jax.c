@@ -391,7 +391,9 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
                              "the model has %u dimensions, for which there are not enough letters; "
                              "at most %d",
                              layout->graph->ndims, JAX_DIMS_MAX);
-    status = export_check_pieces(layout, "PartitionSpec", err);
+    status = export_check_products(layout->source, "JAX", 0, err);
+    if (status == SHD_OK)
+        status = export_check_pieces(layout, "PartitionSpec", err);
     if (status != SHD_OK)
         return status;
     add_head(out, layout);

@@ -136,6 +136,25 @@ static int check_recompute(struct export_job *c)
     return SHD_OK;
 }
 
+/* --fp8-recipe of a recipe; NULL: it has none. */
+static const char *recipe_of(enum scenario_recipe recipe)
+{
+    static const char *const names[SCENARIO_NRECIPES] = {[SCENARIO_TENSORWISE] = "tensorwise",
+                                                         [SCENARIO_BLOCKWISE] = "blockwise",
+                                                         [SCENARIO_MXFP8] = "mxfp8"};
+
+    return names[recipe];
+}
+
+static int check_products(struct export_job *c)
+{
+    unsigned recipes = 0;
+
+    for (int r = 0; r < SCENARIO_NRECIPES; r++)
+        recipes |= recipe_of((enum scenario_recipe)r) ? 1u << r : 0;
+    return export_check_products(c->source, "Megatron-LM", recipes, c->err);
+}
+
 static int check_rest(struct export_job *c)
 {
     const struct scenario *s = c->source;
@@ -312,6 +331,20 @@ static void add_mesh(struct export_job *c)
     add_recompute(c);
 }
 
+static void add_products(struct export_job *c)
+{
+    const struct scenario_products *p = &c->source->products;
+    bool hybrid = p->gradients == SCENARIO_E5M2 ||
+                  (p->gradients == SCENARIO_CODE_OF_RECIPE && p->recipe == SCENARIO_TENSORWISE);
+
+    if (p->recipe == SCENARIO_NO_RECIPE)
+        return;
+    add_word(c, "--fp8-format", hybrid ? "hybrid" : "e4m3");
+    add_word(c, "--fp8-recipe", recipe_of(p->recipe));
+    if (p->gathers && c->source->zero.stage == 3)
+        add_flag(c, "--fp8-param-gather");
+}
+
 static void add_optimizer(struct export_job *c)
 {
     const struct scenario_optimizer *o = &c->source->optimizer;
@@ -381,8 +414,9 @@ static void add_notes(struct export_job *c)
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
-    static export_check *const checks[] = {check_experts,   check_pipeline, check_context,
-                                           check_recompute, check_rest,     NULL};
+    static export_check *const checks[] = {
+        check_experts,  check_pipeline, check_context, check_recompute,
+        check_products, check_rest,     NULL};
     struct export_job c;
     int32_t devices = shd_mesh_size(layout->mesh);
     int32_t node = devices % 8 == 0 ? 8 : devices < 8 ? devices : 1;
@@ -400,6 +434,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     add_model(&c);
     add_experts(&c);
     add_mesh(&c);
+    add_products(&c);
     add_optimizer(&c);
     add_loss_scale(&c);
     text_add(out, " \"$@\"\n");

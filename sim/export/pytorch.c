@@ -138,7 +138,9 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 {
     int status;
 
-    status = export_check_pieces(layout, "DTensor", err);
+    status = export_check_products(layout->source, "DTensor", 0, err);
+    if (status == SHD_OK)
+        status = export_check_pieces(layout, "DTensor", err);
     if (status != SHD_OK)
         return status;
     add_mesh(out, layout);

@@ -203,11 +203,37 @@ static int check_rest(struct export_job *j)
                  s->batch.microbatches !=
              s->batch.size)
         what = "parts of sequences; expected a batch that replicas and microbatches divide";
-    return what ? shd_error_set(j->err, SHD_EUNSUPPORTED, "torchtitan has no %s", what)
-                : export_check_types(s, "torchtitan", j->err);
+    if (what)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED, "torchtitan has no %s", what);
+    return export_check_types(s, "torchtitan", j->err);
+}
+
+/* torchtitan's recipes round gradients to e5m2 and to e4m3, as here by the recipe. */
+static int check_products(struct export_job *j)
+{
+    const struct scenario_products *p = &j->source->products;
+
+    if (p->recipe != SCENARIO_NO_RECIPE && p->gradients != SCENARIO_CODE_OF_RECIPE)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan rounds gradients as its recipe says; expected "
+                             "products.gradients recipe");
+    return export_check_products(j->source, "torchtitan",
+                                 1u << SCENARIO_TENSORWISE | 1u << SCENARIO_ROWWISE, j->err);
 }
 
 /* ---- options ---- */
+
+static void add_products(struct export_job *j)
+{
+    const struct scenario_products *p = &j->source->products;
+
+    if (p->recipe == SCENARIO_NO_RECIPE)
+        return;
+    text_addf(j->out, "converters = [\"float8\"]\n\n[float8]\nrecipe_name = \"%s\"\n",
+              p->recipe == SCENARIO_ROWWISE ? "rowwise" : "tensorwise");
+    text_addf(j->out, "enable_fsdp_float8_all_gather = %s\n", p->gathers ? "true" : "false");
+    text_add(j->out, "filter_fqns = [\"output\", \"router.gate\"]\n");
+}
 
 static void add_fraction(struct export_job *j, const char *key, double value)
 {
@@ -340,7 +366,8 @@ static void add_head(struct export_job *j)
 
 static int write(const struct export_layout *layout, struct text *out, struct shd_error *err)
 {
-    static export_check *const checks[] = {check_mesh, check_pipeline, check_rest, NULL};
+    static export_check *const checks[] = {check_mesh, check_pipeline, check_products, check_rest,
+                                           NULL};
     struct export_job j;
     int status = export_job_init(&j, layout, out, check_model, checks, err);
 
@@ -348,6 +375,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
         return status;
     add_head(&j);
     add_model(&j);
+    add_products(&j);
     add_training(&j);
     add_parallelism(&j);
     export_job_fini(&j);

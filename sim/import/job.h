@@ -81,10 +81,16 @@ struct import_job {
     double lr, betas[2], eps, weight_decay, momentum, clip;
     int64_t loss_scale, loss_scale_window;
     bool dynamic_scale;
+    struct text products;            /* the section of that name; empty: none */
     const char *gradients, *moments; /* types; NULL: the type of the parameters */
     /* Options in the words of one source; the fields above hold their results. */
     const char *comm, *balancer, *strategy, *method, *old_method, *type, *reshard, *backend,
         *implementation, *dispatcher, *grads, *moment, *second_moment;
+    const char *fp8_format, *fp8_recipe, *fp4_format;
+    const char *fp8_all_gather; /* "true", "false" */
+    bool fp8_gathers, bf16_ends;
+    int64_t bf16_first, bf16_last; /* layers in 16 bits */
+    struct import_text converters, fp8_filter;
     bool t5, known_program; /* the program trains T5; the program is known */
     struct text programs;   /* names of unknown programs, each after a space */
     struct text unread;     /* names of files that a script reads and that are not given */

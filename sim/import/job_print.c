@@ -438,6 +438,7 @@ static void add_optimizer(const struct import_job *j, struct text *out)
         add_fraction(out, "eps", j->eps);
     }
     add_types(j, out);
+    text_add(out, text_get(&j->products));
     add_loss_scale(j, out);
 }
 

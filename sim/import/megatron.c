@@ -11,6 +11,7 @@
 #include "import/megatron.h"
 #include "import/megatron_options.h"
 #include "import/megatron_script.h"
+#include "import/products.h"
 #include "import/tokenizers.h"
 
 /* ---- what options come to together ---- */
@@ -308,6 +309,7 @@ static void finish(struct import_job *job, struct diag *diag)
     megatron_find_recompute(job, diag);
     find_growth(job, diag);
     find_types(job, diag);
+    import_megatron_products(job, diag);
     if (job->expert_tensor > 0 && job->expert_tensor != job->tensor)
         diag_error(diag, job->end,
                    "--expert-tensor-parallel-size %lld: experts are sharded as the mlp is, over "

@@ -26,7 +26,12 @@ static const char *const methods[] = {"uniform", "block", NULL};
 static const char *const optimizers[] = {"adam", "sgd", NULL};
 static const char *const types[] = {"fp32", "bf16", "fp16", NULL};
 
+static const char *const formats[] = {"hybrid", "e4m3", NULL};
+static const char *const recipes[] = {"delayed", "tensorwise", "blockwise", "mxfp8", NULL};
+static const char *const e2m1[] = {"e2m1", NULL};
+
 /* Words for what a scenario plans anyway. */
+static const char *const nvfp4[] = {"nvfp4", NULL};
 static const char *const zero[] = {"0", NULL};
 static const char *const fp32[] = {"fp32", NULL};
 static const char *const exchanges[] = {"alltoall", "alltoall_seq", "flex", NULL};
@@ -34,7 +39,7 @@ static const char *const decoder[] = {"gpt", NULL};
 static const char *const automatic[] = {"auto", "fp32", NULL};
 static const char *const no_shard[] = {"no_shard", NULL};
 
-#define EIGHT_BITS "there are no types of 8 bits or fewer; leave it out to plan 16 bits"
+#define OTHER_BITS "products of 8 bits are planned by --fp8-format and --fp8-recipe; leave it out"
 #define ONE_PIPELINE "a scenario has one pipeline with one layout; leave it out"
 #define ELSEWHERE "it takes options from elsewhere; give them as options here, and leave it out"
 #define NO_MODEL "no model of a scenario has such layers; leave it out to plan without them"
@@ -117,11 +122,21 @@ const struct import_option megatron_options[] = {
             "--hybrid-override-pattern",
             NO_MODEL),
     REFUSED("--squared-relu --quick-geglu", NO_ACTIVATION),
-    REFUSED("--fp8-format --fp8-param --fp8-param-gather --fp8-e4m3 --fp8-hybrid "
-            "--transformer-engine-fp8 --reuse-grad-buf-for-mxfp8-param-ag "
-            "--te-precision-config-file --fp4-format --fp4-param-gather --kitchen-config-file "
-            "--kitchen-recipe-number",
-            EIGHT_BITS),
+    WORD("--fp8-format", fp8_format, formats),
+    WORD("--fp8-recipe", fp8_recipe, recipes),
+    WORD("--fp4-format", fp4_format, e2m1),
+    UNLESS("--fp4-recipe", nvfp4, "expected nvfp4"),
+    FLAG("--fp8-param-gather", fp8_gathers),
+    FLAG("--first-last-layers-bf16", bf16_ends),
+    NUMBER("--num-layers-at-start-in-bf16", bf16_first),
+    NUMBER("--num-layers-at-end-in-bf16", bf16_last),
+    UNLESS("--fp8-margin", zero, "scales are planned without a margin; leave it out"),
+    REFUSED("--no-fp8-wgrad", "products of weights' gradients are rounded, too; leave it out"),
+    REFUSED("--fp8-param --fp8-e4m3 --fp8-hybrid --transformer-engine-fp8",
+            GONE "--fp8-format, --fp8-recipe and --fp8-param-gather"),
+    REFUSED("--reuse-grad-buf-for-mxfp8-param-ag --te-precision-config-file --fp4-param-gather "
+            "--kitchen-config-file --kitchen-recipe-number",
+            OTHER_BITS),
     REFUSED("--fp32-residual-connection",
             "what passes between layers has the type of the rest; leave it out"),
     REFUSED("--fp16-lm-cross-entropy", "the loss is planned in float32; leave it out"),
@@ -363,10 +378,9 @@ const struct import_option megatron_options[] = {
     QUIET("--dsa-"),
     QUIET("--linear-"),
     QUIET("--rl-"),
-    QUIET("--langrl-env-config --mtp-use-repeated-layer --offload-modules --first-last-layers-bf16 "
-          "--fp4-recipe --fp8-amax-compute-algo --fp8-amax-history-len --fp8-interval --fp8-margin "
-          "--fp8-recipe --no-fp8-wgrad --no-pin-cpu-grads --no-pin-cpu-params "
-          "--num-layers-at-end-in-bf16 --num-layers-at-start-in-bf16 --optimizer-offload-fraction "
+    QUIET("--langrl-env-config --mtp-use-repeated-layer --offload-modules --fp8-amax-compute-algo "
+          "--fp8-amax-history-len --fp8-interval --no-pin-cpu-grads --no-pin-cpu-params "
+          "--optimizer-offload-fraction "
           "--overlap-cpu-optimizer-d2h-h2d --use-torch-optimizer-for-cpu-offload "
           "--wgrad-deferral-limit"),
     {.name = NULL},

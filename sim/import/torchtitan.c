@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/products.h"
 #include "import/torchtitan.h"
 #include "scenario/flavors.h"
 #include "timetable/timetable.h"
@@ -342,6 +343,7 @@ static void finish(struct import_job *job, struct diag *diag)
     find_shards(job);
     find_optimizer(job);
     check_experts(job, diag);
+    import_torchtitan_products(job, diag);
     job->bf16 = !job->type || !strcmp(job->type, "bfloat16");
     job->sequence = job->keep_values = job->tensor > 1; /* autograd keeps the inputs of ops */
     job->gathers = !job->comm || !strcmp(job->comm, "allgather");

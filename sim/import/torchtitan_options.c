@@ -21,6 +21,9 @@ static const char *const optimizers[] = {"AdamW", "Adam", NULL};
 static const char *const implementations[] = {"for-loop", "foreach", "fused",
                                               "fused_opt_states_bf16", NULL};
 
+static const char *const recipes[] = {"tensorwise", "rowwise", NULL};
+static const char *const truths[] = {"false", "true", NULL};
+
 /* Words for what a scenario plans anyway. */
 static const char *const no[] = {"false", "", NULL};
 static const char *const yes[] = {"true", NULL};
@@ -34,7 +37,8 @@ static const char *const sharded[] = {"fsdp", NULL};
 static const char *const causal[] = {"causal", NULL};
 static const char *const rms[] = {"rmsnorm", "fused_rmsnorm", "compiled_rmsnorm", NULL};
 
-#define EIGHT_BITS "there are no types of 8 bits or fewer; leave it out to plan 16 bits"
+#define OLD_BITS \
+    "products of 8 bits are planned by model.converters [\"float8\"]; expected that, or nothing"
 #define NO_TRICK "memory and traffic are planned without it; leave it out to plan so"
 #define LOSS_PARALLEL "the loss is planned with words sharded over tensor parallelism; expected "
 
@@ -44,8 +48,8 @@ const struct import_option torchtitan_options[] = {
     /* ---- the model ---- */
     TEXT("model.name", model_name),
     TEXT("model.flavor", flavor),
-    UNLESS("model.converters", empty, EIGHT_BITS),
-    UNLESS("model_converters.converters", empty, EIGHT_BITS),
+    TEXT("model.converters", converters),
+    UNLESS("model_converters.converters", empty, OLD_BITS),
     UNLESS("model.norm_type", rms, "norms are planned as RMS norms; expected rmsnorm"),
     UNLESS("model.attn_mask_type", causal, "a token attends to all before it; expected causal"),
     QUIET("model.hf_assets_path model.print_after_conversion model.tokenizer_path "
@@ -66,9 +70,9 @@ const struct import_option torchtitan_options[] = {
     UNLESS("training.dtype", float32, "parameters are updated in float32; leave it out"),
     UNLESS("training.enable_cpu_offload", no,
            "what lies in the host's memory cannot be said; expected false"),
-    UNLESS("training.fp8_linear", no, EIGHT_BITS),
-    UNLESS("training.enable_fp8_linear", no, EIGHT_BITS),
-    UNLESS("training.enable_float8_linear", no, EIGHT_BITS),
+    UNLESS("training.fp8_linear", no, OLD_BITS),
+    UNLESS("training.enable_fp8_linear", no, OLD_BITS),
+    UNLESS("training.enable_float8_linear", no, OLD_BITS),
     UNLESS("training.enable_selective_ac", no,
            "expected the section [activation_checkpoint] with mode"),
     QUIET("training.checkpoint_folder training.checkpoint_interval "
@@ -156,7 +160,19 @@ const struct import_option torchtitan_options[] = {
            "which products are kept follows from their order; leave it out"),
     QUIET("activation_checkpoint."),
     /* ---- types of 8 bits, where model.converters does not turn them on ---- */
-    UNLESS("float8.enable_float8_linear", no, EIGHT_BITS),
+    UNLESS("float8.enable_float8_linear", no, OLD_BITS),
+    WORD("float8.recipe_name", fp8_recipe, recipes),
+    WORD("quantize.linear.float8.recipe_name", fp8_recipe, recipes),
+    WORD("quantize.dense.float8.recipe_name", fp8_recipe, recipes),
+    WORD("float8.enable_fsdp_float8_all_gather", fp8_all_gather, truths),
+    WORD("quantize.linear.float8.enable_fsdp_float8_all_gather", fp8_all_gather, truths),
+    WORD("quantize.dense.float8.enable_fsdp_float8_all_gather", fp8_all_gather, truths),
+    TEXT("float8.filter_fqns", fp8_filter),
+    TEXT("quantize.linear.float8.filter_fqns", fp8_filter),
+    TEXT("quantize.dense.float8.filter_fqns", fp8_filter),
+    TEXT("mx.filter_fqns", fp8_filter),
+    TEXT("quantize.linear.mx.filter_fqns", fp8_filter),
+    TEXT("quantize.dense.mx.filter_fqns", fp8_filter),
     QUIET("float8."),
     QUIET("mx."),
     QUIET("quantize."),

@@ -17,13 +17,16 @@
 
 static int64_t layers_of(const struct import_job *job)
 {
-    const struct scenario_model *model;
+    struct scenario_model model;
+    struct diag unheard = DIAG_INIT;
     const char *name;
+    int64_t layers = job->layers;
 
-    for (size_t n = 0; job->size && (model = published_model(n, &name)); n++)
-        if (!strcmp(name, job->size))
-            return model->layers;
-    return job->layers;
+    for (size_t n = 0; job->size && (name = scenario_model_name(n)); n++)
+        if (!strcmp(name, job->size) && published_model(&model, n, INT32_MAX, &unheard))
+            layers = model.layers;
+    diag_fini(&unheard);
+    return layers;
 }
 
 static void add_stage(struct import_job *job, int64_t layers)
