@@ -78,8 +78,8 @@ bool export_is_leaf(const struct graph_node *node, enum graph_op op)
 /* Whether all but the head and routers are rounded. */
 static bool excepts_as_usual(const struct scenario_patterns *except)
 {
-    return except->n == 2 && !strcmp(except->rules[0].pattern, "^head$") &&
-           !strcmp(except->rules[1].pattern, "router$");
+    return except->n == 2 && !strcmp(except->list[0].pattern, "^head$") &&
+           !strcmp(except->list[1].pattern, "router$");
 }
 
 int export_check_products(const struct scenario *scenario, const char *system, unsigned recipes,
