@@ -17,7 +17,7 @@
 #include "trial/elements.h"
 #include "walk/walk.h"
 
-#define SEED 2301
+#define SEED 2302
 #define NPROGRAMS 40
 
 /* Kernels that can be cut, and how often they were. */

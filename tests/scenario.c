@@ -669,6 +669,41 @@ static void test_sets(void)
     scenario_file_destroy(file);
 }
 
+/* Values with lists and maps inside read back as what was printed. */
+static void test_print_again(void)
+{
+    static const char *const models[] = {
+        "layer_types: [full, window-plain, chunk], window: 5, chunk: 9, rope: {part: 0.5, "
+        "local_theta: 50, scaling: {kind: yarn, factor: 40, original: 4096, beta_fast: 30, "
+        "beta_slow: 2, mscale: 0.7, mscale_all: 1.5, attention_factor: 1.25, untruncated: true}}",
+        "rope: {interleaved: true, scaling: {kind: longrope, factor: 4, original: 100, "
+        "short_factors: [1, 1.5], long_factors: [2, 3.25]}}",
+        "rope: {scaling: {kind: llama3, factor: 8, original: 8192, low: 1, high: 4}}",
+        "rope: {scaling: {kind: dynamic, factor: 2, original: 8}}, qk_norm: true",
+        "rope: {scaling: {kind: linear, factor: 2}}, qk_norm: whole",
+    };
+
+    for (size_t i = 0; i < COUNT(models); i++) {
+        struct text in = TEXT_INIT, first = TEXT_INIT, second = TEXT_INIT;
+        struct scenario_file *file;
+
+        text_addf(&in,
+                  "version: 1\nmesh: {dp: 1}\nbatch: {size: 2, seq: 32}\nmodel: {kind: block, "
+                  "d_model: 16, d_ff: 16, heads: 4, %s}\n",
+                  models[i]);
+        file = load_good(text_get(&in), NULL, 0);
+        scenario_print(&file->scenarios[0], &first);
+        scenario_file_destroy(file);
+        file = load_good(text_get(&first), NULL, 0);
+        scenario_print(&file->scenarios[0], &second);
+        scenario_file_destroy(file);
+        ok(!strcmp(text_get(&first), text_get(&second)), "print: %s", models[i]);
+        text_fini(&in);
+        text_fini(&first);
+        text_fini(&second);
+    }
+}
+
 static void test_print(void)
 {
     static const char *const sets[] = {"name='it''s: #1'", "axes.batch=[dp, tp]",
@@ -763,7 +798,7 @@ static const struct {
      "2:104: error: too many entries; at most 16"},
     {"kind", "version: 1\n" MESH BATCH "model: {kind: mpl, d_model: 1, d_ff: 1}\n",
      "4:15: error: model.kind is 'mpl'; expected one of mlp, attention, block, transformer, "
-     "gpt2, llama3, t5, mixtral, deepseek, graph; "
+     "gpt2, llama3, t5, mixtral, deepseek, decoder, graph; "
      "did you mean 'mlp'?"},
     {"d_model 0", "version: 1\n" MESH BATCH "model: {kind: mlp, d_model: 0, d_ff: 1}\n",
      "4:29: error: model.d_model is '0'; expected a whole number from 1 to 2147483647"},
@@ -1050,7 +1085,66 @@ static const struct {
      "4:55: error: model.rope is 'true'; expected null or a map, such as {theta: 10000"},
     {"rope's keys",
      "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 16, heads: 4, rope: {base: 3}}\n",
-     "4:56: error: unknown key 'base' in rope; expected theta or interleaved"},
+     "4:56: error: unknown key 'base' in rope; expected theta, interleaved, part, "
+     "local_theta or scaling"},
+    {"rope's part",
+     "version: 1\n" MESH BATCH
+     "model: {kind: attention, d_model: 32, heads: 4, rope: {part: 0.4}}\n",
+     "4:55: error: part 0.4 of heads of width 8 is 3 elements; expected pairs"},
+    {"a scaling without its kind",
+     "version: 1\n" MESH BATCH
+     "model: {kind: attention, d_model: 32, heads: 4, rope: {scaling: {factor: 2}}}\n",
+     "4:65: error: kind of scaling is not given; expected linear, dynamic, llama3, yarn or "
+     "longrope"},
+    {"a scaling without what it needs",
+     "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 32, heads: 4, rope: {scaling: "
+     "{kind: yarn, factor: 2}}}\n",
+     "4:65: error: no 'original' in a scaling of kind yarn; expected a whole number, at least 1"},
+    {"a scaling with what another has",
+     "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 32, heads: 4, rope: {scaling: "
+     "{kind: linear, factor: 2, low: 1}}}\n",
+     "4:91: error: scaling of kind linear has no low"},
+    {"longrope's factors",
+     "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 32, heads: 4, rope: {scaling: "
+     "{kind: longrope, original: 8, short_factors: [1, 2], long_factors: [2, 3]}}}\n",
+     "4:55: error: 2 long_factors and short_factors for 4 pairs; expected one for each"},
+    {"longrope's lists",
+     "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 32, heads: 4, rope: {scaling: "
+     "{kind: longrope, original: 8, short_factors: [1], long_factors: [2, 3]}}}\n",
+     "1 short_factors; expected as many"},
+    {"llama3's factors",
+     "version: 1\n" MESH BATCH "model: {kind: attention, d_model: 32, heads: 4, rope: {scaling: "
+     "{kind: llama3, factor: 8, original: 8, low: 4, high: 1}}}\n",
+     "4:65: error: low is 4 and high 1; expected less than high"},
+    {"types of layers",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: "
+     "[full, ful]}\n",
+     "model.layer_types is 'ful'; expected null or a list of full, window, chunk, full-plain"},
+    {"a layer's window",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: "
+     "[full, window]}\n",
+     "error: layers with a window; expected model.window, its tokens"},
+    {"a layer's chunks",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, layer_types: "
+     "[chunk-plain]}\n",
+     "error: layers with chunks; expected model.chunk, their tokens"},
+    {"window or chunks",
+     "version: 1\n" MESH BATCH
+     "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, window: 4, chunk: 4}\n",
+     "error: a window and chunks, but no layer_types; expected model.layer_types"},
+    {"chunks, unfused",
+     "version: 1\n" MESH BATCH
+     "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, attention: unfused, chunk: 4}\n",
+     "error: unfused attention inside chunks; expected fused"},
+    {"sinks of compressed attention",
+     "version: 1\n" MESH BATCH
+     "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, rope: {}, sinks: true}\n"
+     "mla: {kv_rank: 8, rope_dim: 4, value_dim: 4}\n",
+     "error: compressed attention has no sinks; expected false"},
+    {"compressed attention without positions in a layer",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 16, d_ff: 16, heads: 4, rope: {}, "
+     "layer_types: [full-plain]}\nmla: {kv_rank: 8, rope_dim: 4, value_dim: 4}\n",
+     "error: compressed attention without positions; expected no layers that are plain"},
     {"rope's theta",
      "version: 1\n" MESH BATCH
      "model: {kind: attention, d_model: 16, heads: 4, rope: {theta: 1}}\n",
@@ -1355,9 +1449,10 @@ static void test_options(void)
     ok(nbad == 0, "options: every row is found, and in the help");
     ok(strstr(text_get(&help), "model.layers: a whole number from 1 to 65536; for models mlp, "
                               "attention, block, transformer, gpt2, llama3, t5, mixtral, "
-                              "deepseek; default 1\n") != NULL,
+                              "deepseek, decoder; default 1\n") != NULL,
        "options: help tells type, range and default");
-    ok(strstr(text_get(&help), "mixtral, deepseek; default false; of gpt2 true; of t5 true\n") &&
+    ok(strstr(text_get(&help), "mixtral, deepseek, decoder; default false; of gpt2 true; of t5 "
+                                    "true\n") &&
            strstr(text_get(&help), "; default rms; of gpt2 layer\n"),
        "options: help tells the defaults of kinds");
     text_fini(&help);
@@ -1494,6 +1589,7 @@ int main(void)
     test_training_errors();
     test_sets();
     test_print();
+    test_print_again();
     test_bad();
     test_bad_sets();
     test_all_at_once();

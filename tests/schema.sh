@@ -152,7 +152,7 @@ for option in options:
         must(put(base, path, -1), name + ": a negative number", name in ("name", "pipeline.schedule"))
     if "null" not in text:
         must(put(base, path, None), name + ": null", False)
-    if "true or false" not in text and name not in ("name", "zero.axis", "zero.reshard_after_forward", "pipeline.axis", "context.axis", "pipeline.schedule", *FILES):
+    if "true" not in text and name not in ("name", "zero.axis", "zero.reshard_after_forward", "pipeline.axis", "context.axis", "pipeline.schedule", *FILES):
         must(put(base, path, True), name + ": true", False)
     limits = re.search(r"from (\d+) to (\d+)", text)
     if limits:
@@ -162,14 +162,17 @@ for option in options:
     for word in words[1].split(", ") if words and name not in ("model.kind", "optimizer.kind", "model.size",
                                                                "loss_scale.kind", "types.parameters", "context.method",
                                                                "context.order", "price") else []:
-        must(put(base, path, word), "%s: %s" % (name, word), True)
+        must(put(base, path, {"true": True, "false": False}.get(word, word)), "%s: %s" % (name, word), True)
         must(put(base, path, word + "x"), "%s: %sx" % (name, word), False)
 
 # ---- maps that are no options ----
 two = dict(bases["mlp"], strategies=[{"name": "a"}, {"name": "b", "mesh": {"dp": 2}}])
 swept = dict(bases["mlp"], sweep={"devices": [2, 4], "mesh": [{"dp": [2, 4]}, {"tp": 2}],
                                   "rules": {"a": {"step": ["forward"]}, "b": {"mesh": {"x": 4}}}})
-rope = put(bases["attention"], ["model", "rope"], {"theta": 100, "interleaved": True})
+rope = put(bases["attention"], ["model", "rope"],
+           {"theta": 100, "interleaved": True, "part": 1, "local_theta": 5,
+            "scaling": {"kind": "yarn", "factor": 2, "original": 32, "beta_fast": 20, "beta_slow": 2, "mscale": 1,
+                        "mscale_all": 1, "attention_factor": 1.5, "untruncated": True}})
 graph = put(bases["graph"], ["graph", "inputs", "x"], {"dims": ["b"], "scale": 0.5})
 documents = {"strategies": two, "sweep": swept, "rope": rope, "graph": graph, **bases}
 FREE = {"mesh", "axes", "algorithms", "dims", "inputs", "params", "rules"} # maps that accept any names

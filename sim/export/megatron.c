@@ -49,15 +49,14 @@ static int check_model(struct export_job *c)
     const struct scenario_model *m = &c->source->model;
 
     if (m->kind != SCENARIO_TRANSFORMER && m->kind != SCENARIO_GPT2 && m->kind != SCENARIO_LLAMA3 &&
-        m->kind != SCENARIO_MIXTRAL)
+        m->kind != SCENARIO_MIXTRAL && m->kind != SCENARIO_DECODER)
         return shd_error_set(c->err, SHD_EUNSUPPORTED,
                              "Megatron-LM's pretrain_gpt.py has no model of kind %s; expected "
-                             "transformer, gpt2, llama3 or mixtral",
+                             "transformer, gpt2, llama3, mixtral or decoder",
                              scenario_kind_name(m->kind));
     if (m->dtype == SHD_F64)
         return refuse(c, "float64; expected model.dtype float32, bfloat16 or float16");
-    if (m->activation == SCENARIO_RELU || m->activation == SCENARIO_SILU ||
-        m->activation == SCENARIO_GEGLU)
+    if (m->activation != SCENARIO_GELU && m->activation != SCENARIO_SWIGLU)
         return refuse(c, "such activation as this; expected gelu or swiglu");
     if (m->mla.kv_rank > 0)
         return refuse(c, "form of these compressed keys; expected no `mla`");
@@ -68,7 +67,7 @@ static int check_model(struct export_job *c)
                          "attention_bias all");
     if (m->rope.used && m->positions > 0)
         return refuse(c, "rotary and learned positions at once; expected model.rope or positions");
-    return SHD_OK;
+    return export_check_model(c, "the export to Megatron-LM");
 }
 
 static int check_experts(struct export_job *c)

@@ -321,3 +321,58 @@ void export_job_fini(struct export_job *job)
 {
     export_stages_fini(&job->stages);
 }
+
+/* Options of `model`, `moe` and `mla` that targets write, or refuse by their values. */
+static const char *const read_options[] = {
+    "model.kind",        "model.d_model",        "model.d_ff",      "model.activation",
+    "model.layers",      "model.bias",           "model.heads",     "model.kv_heads",
+    "model.head_dim",    "model.causal",         "model.rope",      "model.norm",
+    "model.vocab",       "model.attention_bias", "model.qk_norm",   "model.attention",
+    "model.norm_eps",    "model.window",         "model.positions", "model.tied",
+    "model.size",        "model.scale",          "model.from",      "model.dtype",
+    "moe.experts",       "moe.top_k",            "moe.d_ff",        "moe.shared",
+    "moe.first_dense",   "moe.every",            "moe.score",       "moe.renormalize",
+    "moe.scale",         "moe.bias",             "moe.groups",      "moe.kept",
+    "moe.capacity",      "moe.drop",             "moe.token_groups", "moe.aux_loss",
+    "moe.z_loss",        "moe.routing",          "moe.skew",        "moe.ranks",
+    "mla.kv_rank",       "mla.q_rank",           "mla.rope_dim",    "mla.value_dim",
+};
+
+struct model_check {
+    const struct export_job *job;
+    const char *system;
+};
+
+static int check_option(void *arg, const char *option, const char *value)
+{
+    const struct model_check *check = arg;
+
+    if (strncmp(option, "model.", 6) != 0 && strncmp(option, "moe.", 4) != 0 &&
+        strncmp(option, "mla.", 4) != 0)
+        return SHD_OK;
+    for (size_t i = 0; i < sizeof read_options / sizeof read_options[0]; i++)
+        if (strcmp(option, read_options[i]) == 0)
+            return SHD_OK;
+    return shd_error_set(check->job->err, SHD_EUNSUPPORTED,
+                         "%s is not written for %s %s; expected its default", check->system, option,
+                         value);
+}
+
+int export_check_model(const struct export_job *job, const char *system)
+{
+    const struct scenario_model *m = &job->source->model;
+    struct model_check check = {job, system};
+
+    if (m->rope.used && (m->rope.part > 0 || m->rope.local_theta > 0 ||
+                         m->rope.scaling.kind != SCENARIO_ROPE_UNSCALED))
+        return shd_error_set(job->err, SHD_EUNSUPPORTED,
+                             "%s is not written for a part or scaling of positions; expected "
+                             "theta and interleaved alone in model.rope",
+                             system);
+    if (m->qk_norm > SCENARIO_QK_HEAD)
+        return shd_error_set(job->err, SHD_EUNSUPPORTED,
+                             "%s is not written for such norms of queries and keys; expected "
+                             "model.qk_norm true or false",
+                             system);
+    return scenario_each_given(job->source, check_option, &check);
+}

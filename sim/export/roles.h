@@ -53,6 +53,10 @@ struct export_job {
 /* Whether the system can express something of the job; the reason goes to job->err. */
 typedef int export_check(struct export_job *job);
 
+/* Refuse options of the model that differ from what all models have had, unless the targets read
+ * them, each by itself: a new option is refused until they do.  SHD_EUNSUPPORTED. */
+SHD_MUST_CHECK int export_check_model(const struct export_job *job, const char *system);
+
 /* Begin a job: check its model, find its roles and stages, and then check the rest by `checks`,
  * which end with NULL.  SHD_EUNSUPPORTED, SHD_ENOMEM.  Free it with export_job_fini(). */
 SHD_MUST_CHECK int export_job_init(struct export_job *out, const struct export_layout *layout,

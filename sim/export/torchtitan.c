@@ -83,12 +83,14 @@ static int check_model(struct export_job *j)
 {
     enum scenario_kind kind = j->source->model.kind;
 
-    if (kind == SCENARIO_LLAMA3 || kind == SCENARIO_TRANSFORMER)
+    if (export_check_model(j, "the export to torchtitan") != SHD_OK)
+        return SHD_EUNSUPPORTED;
+    if (kind == SCENARIO_LLAMA3 || kind == SCENARIO_TRANSFORMER || kind == SCENARIO_DECODER)
         return check_llama(j);
     if (!find_flavor(&j->source->model))
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
                              "torchtitan has no such model of kind %s; expected llama3, a "
-                             "transformer like it, or a published size of deepseek",
+                             "transformer or decoder like it, or a published size of deepseek",
                              scenario_kind_name(kind));
     return SHD_OK;
 }

@@ -265,6 +265,8 @@ static void print_field(struct text *out, const void *base, const struct field *
         text_add(out, "true");
     else if (field->form == FACTORS)
         print_factors(out, at, nfactors);
+    else if (field->form == WHOLE)
+        text_addf(out, "%" PRId64, *(const int64_t *)at);
     else
         text_add(out, json_out_print_double(buf, sizeof buf, number));
 }
