@@ -88,6 +88,7 @@ check_PROGRAMS += \
 	%D%/pattern \
 	%D%/pipelines \
 	%D%/program \
+	%D%/random_blocks \
 	%D%/random_layers \
 	%D%/random_padding \
 	%D%/random_programs \
@@ -237,6 +238,12 @@ LDADD = .libs/libtap.a .libs/libsim.a -L.libs -lshd $(SIM_LIBS) $(PCRE2_LIBS) $(
 	%D%/step.h
 %C%_pipelines_SOURCES = \
 	%D%/pipelines.c \
+	%D%/step.c \
+	%D%/step.h \
+	%D%/tried.c \
+	%D%/tried.h
+%C%_random_blocks_SOURCES = \
+	%D%/random_blocks.c \
 	%D%/step.c \
 	%D%/step.h \
 	%D%/tried.c \
