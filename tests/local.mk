@@ -493,6 +493,7 @@ EXTRA_DIST += \
 	%D%/program.sh \
 	%D%/query_manual.py \
 	%D%/query_mutate.py \
+	%D%/offload.sh \
 	%D%/one.sh \
 	%D%/random_scenarios.py \
 	%D%/random_scenarios.sh \

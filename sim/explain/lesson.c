@@ -599,6 +599,19 @@ static void tell_transfer(const struct lesson *l, struct text *out, uint32_t i)
          (int)device_id(l, program_doer(program, sends ? other : op, l->position)));
 }
 
+/* Tell a copy between the memories of a device and its host. */
+static void tell_host(const struct lesson *l, struct text *out, uint32_t i)
+{
+    const struct program_op *op = &l->record->program->ops[i];
+
+    tell_array(l, out, "array", op->inputs[0]);
+    tell_values(l, out, i, 0, op->outputs[0], values_output);
+    tell(l, out, "why", "%s", op->why);
+    tell(l, out, "moves", "%s %s each device's host",
+         units_print_bytes(l->record->program->buffers[op->inputs[0]].bytes).text,
+         op->to_host ? "to" : "from");
+}
+
 /* Add "forward", or "forward, stage 1". */
 static void add_phase(struct text *out, const struct program *program, const struct program_op *op)
 {
@@ -626,7 +639,8 @@ static void add_head(struct text *out, const struct program *program, const stru
         program_axes_print(program, op->rows.axes, op->rows.naxes, axes, sizeof axes);
     if (op->kind == PROGRAM_KERNEL || op->kind == PROGRAM_FILL ||
         (op->kind == PROGRAM_ROWS && !program_communicates(op)))
-        text_addf(out, "%s: %s (", op->name, program_step_name(op));
+        text_addf(out, "%s: %s%s (", op->name, program_step_name(op),
+                  op->on_host ? " on the host" : "");
     else
         text_addf(out, "%s%s%s for %s (", program_step_name(op), *axes ? " over " : "", axes,
                   op->name);
@@ -689,6 +703,8 @@ static void tell_op(const struct lesson *lesson, struct text *out, uint32_t i)
         tell_reshard(l, out, i);
     } else if (op->kind == PROGRAM_ROWS) {
         tell_rows(l, out, i);
+    } else if (op->kind == PROGRAM_HOST) {
+        tell_host(l, out, i);
     } else {
         tell_transfer(l, out, i);
     }

@@ -17,8 +17,10 @@ static double ridge(const struct hardware *h, enum shd_dtype dtype)
 static const char *bound(const struct roofline_table *t, const struct roofline_line *line,
                          int32_t position)
 {
-    if (program_communicates(&t->seconds.program->ops[line->op]))
-        return "network";
+    const struct program_op *op = &t->seconds.program->ops[line->op];
+
+    if (program_is_beside(op))
+        return program_communicates(op) ? "network" : "host";
     return hardware_bound_name(op_seconds_bound(&t->seconds, line->op, position));
 }
 
