@@ -342,6 +342,7 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/causal.c \
 	%D%/graph/ops/coded.c \
 	%D%/graph/ops/constraint.c \
+	%D%/graph/ops/dequantize.c \
 	%D%/graph/ops/einsum.c \
 	%D%/graph/ops/embed.c \
 	%D%/graph/ops/grouped.c \
@@ -580,6 +581,7 @@ libsim_la_SOURCES = \
 	%D%/kern/copy_combine.c \
 	%D%/kern/cut.c \
 	%D%/kern/cut.h \
+	%D%/kern/dequantize.c \
 	%D%/kern/dot.c \
 	%D%/kern/einsum.c \
 	%D%/kern/einsum_error.c \
@@ -616,6 +618,8 @@ libsim_la_SOURCES = \
 	%D%/kern/pairs.c \
 	%D%/kern/pairs.h \
 	%D%/kern/pick.c \
+	%D%/kern/quant.c \
+	%D%/kern/quant.h \
 	%D%/kern/reduce.c \
 	%D%/kern/reduce_error.c \
 	%D%/kern/repeat.c \
@@ -656,6 +660,8 @@ libsim_la_SOURCES = \
 	%D%/model/presets.c \
 	%D%/model/products.c \
 	%D%/model/products.h \
+	%D%/model/quantized.c \
+	%D%/model/quantized.h \
 	%D%/model/recompute_marks.c \
 	%D%/model/recompute_marks.h \
 	%D%/model/relative.c \
@@ -745,6 +751,7 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/attention.c \
 	%D%/partition/rules/causal.c \
 	%D%/partition/rules/coded.c \
+	%D%/partition/rules/dequantize.c \
 	%D%/partition/rules/einsum.c \
 	%D%/partition/rules/embed.c \
 	%D%/partition/rules/experts.c \

@@ -89,6 +89,7 @@ check_PROGRAMS += \
 	%D%/pipelines \
 	%D%/program \
 	%D%/random_blocks \
+	%D%/quant \
 	%D%/random_layers \
 	%D%/random_padding \
 	%D%/random_programs \

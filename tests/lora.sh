@@ -117,6 +117,68 @@ assert abs((full - frozen) - (saved - added)) <= 0.01 * full, (full, frozen, sav
 PY
 }
 
+# Kernels in 4 and 8 bits: the parameters' bytes are those of codes and scales, and nothing of 16 or 32
+# bits is gathered of them; dequantised kernels are not kept.
+cat >"$tmp/bits.yaml" <<'YAML'
+version: 1
+mesh: {dp: 4}
+model: {kind: transformer, d_model: 64, d_ff: 128, activation: swiglu, layers: 2, heads: 4,
+        kv_heads: 2, vocab: 64, rope: {}, dtype: bfloat16}
+batch: {size: 8, seq: 16}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+lora: {rank: 4, alpha: 8, targets: [attn/., mlp/.*], base: nf4}
+axes: {batch: dp}
+params: [[.*, []]]
+strategies:
+  - {name: dp}
+  - {name: int8, lora: {base: int8}}
+  - {name: zero-3, zero: {stage: 3, axis: dp}}
+  - {name: fsdp, params: [[kernel, [dp]], [.*, []]]}
+  - {name: recompute, recompute: full}
+  - name: tp
+    mesh: {dp: 2, tp: 2}
+    params: [['(q|k|v|up|gate)/kernel', [null, tp]], ['(o|down)/kernel', [tp]], [.*, []]]
+    constraints: [['(attn|mlp)/out', [dp]]]
+  - {name: pp, mesh: {pp: 2, dp: 2}, pipeline: {axis: pp}, batch: {microbatches: 4}}
+YAML
+
+bits() {
+    shardsim run -q --json "$tmp/bits.yaml"
+    is 0 "codes of 4 and 8 bits: all strategies are the unsharded computation"
+    cp "$tmp/out" "$tmp/ran"
+    shardsim plan --json "$tmp/bits.yaml"
+    holds "codes of 4 and 8 bits: plans have the bytes and memory of runs" <<PY
+ran = json.load(open("$tmp/ran"))
+for p, x in zip(r, ran):
+    assert p["received_bytes"] == x["received_bytes"] and p["memory"] == x["memory"], p["strategy"]
+PY
+    holds "codes of 4 and 8 bits: bytes of parameters" <<'PY'
+got = {s["strategy"]: s for s in r}
+d, kv, ff, vocab, rank = 64, 32, 128, 64, 4
+kernels = [(d, d), (d, kv), (d, kv), (d, d), (d, ff), (d, ff), (ff, d)]
+rest = 2 * (2 * vocab * d + 5 * d)
+adapters = 2 * 2 * sum(rank * (i + o) for i, o in kernels)
+codes = 2 * sum(i * o for i, o in kernels)
+scales = 2 * sum(i * o // 64 for i, o in kernels)
+# a float32 for each 256 scales: all of them here have at most 256; and the mean
+nf4 = codes // 2 + scales + 2 * sum(4 + 4 for k in kernels)
+int8 = codes + 2 * sum(4 * o for i, o in kernels)
+kinds = {n: s["memory"]["by_kind"]["parameters"] for n, s in got.items()}
+assert kinds["dp"] == rest + adapters + nf4, (kinds, rest + adapters + nf4)
+assert kinds["int8"] == rest + adapters + int8, (kinds, rest + adapters + int8)
+assert got["dp"]["parameters"]["all"] == (rest + adapters) // 2 + codes, got["dp"]["parameters"]
+PY
+    holds "codes of 4 bits: gathers are of bytes" <<'PY'
+got = {s["strategy"]: s for s in r}
+for name in "zero-3", "fsdp":
+    wide = [c for c in got[name]["collectives"] if "dequantized" in c["why"] and
+            c["dtype"] == "bfloat16"]
+    bytes = [c for c in got[name]["collectives"] if c["dtype"] == "uint8"]
+    assert not wide and len(bytes) > 5, (name, wide, bytes)
+PY
+}
+
 faults() {
     shardsim plan -S dp -s 'lora.targets=[attn/z]' "$tmp/lora.yaml"
     is 2 "a target that is no kernel"
@@ -124,6 +186,9 @@ faults() {
     shardsim plan -S dp -s 'lora.targets=[embed/table]' -s model.tied=true "$tmp/lora.yaml"
     is 2 "a target that is looked up, too"
     says err "'embed/table' cannot have an adapter: 'embed' reads it" "the message says why"
+    shardsim plan -S dp -s model.d_model=40 -s model.head_dim=10 -s lora.base=nf4 "$tmp/lora.yaml"
+    is 2 "blocks of 64 that do not divide"
+    says err "the inputs of 'layers/0/attn/q/kernel' do not divide into blocks of 64" "the message names the kernel"
     shardsim plan -S all -s 'frozen=[.*]' "$tmp/lora.yaml"
     is 2 "nothing is learned"
     says err "no parameters to update" "the message says so"
@@ -133,5 +198,6 @@ names
 executed
 bytes
 flops
+bits
 faults
 done_testing

@@ -410,6 +410,39 @@ static void add_repeat(struct random_program *p)
     random_keep(p, graph_repeat(p->graph, random_name(p, "repeat"), x, from, to), p->bounds[x]);
 }
 
+/* Add an array of codes, with a scale for each few elements along a dimension. */
+static void add_dequantize(struct random_program *p)
+{
+    uint32_t x = pick_rank(p, 1), codes, dim, dims[GRAPH_RANK_MAX];
+    struct kern_source source = {.seed = (uint32_t)random_next(&p->random), .modulus = 100};
+    struct graph_node n;
+    int64_t several;
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    dim = any_dim(p, &n);
+    several = p->graph->dims[dim].size;
+    if (random_chance(&p->random, 50) && several % 2 == 0)
+        several = 2;
+    memcpy(dims, n.dims, sizeof dims);
+    if (p->graph->dims[dim].size % 2 == 0 && random_chance(&p->random, 50)) {
+        source.modulus = 256;
+        dims[graph_place(&n, dim)] = graph_dim_of(p->graph, dim, 2);
+    }
+    codes = graph_input(p->graph, random_name(p, "codes"), source.modulus == 256 ? SHD_U8 : SHD_I8,
+                        dims, n.rank, source);
+    random_keep(p, codes, 1);
+    if (random_chance(&p->random, 85))
+        random_ask(p, codes);
+    dims[graph_place(&n, dim)] = graph_dim_of(p->graph, dim, several);
+    x = random_leaf(p, dims, n.rank);
+    random_keep(p,
+                graph_dequantize(p->graph, random_name(p, "dequantized"), n.dtype, codes, x, n.dims,
+                                 n.rank),
+                source.modulus == 256 ? p->bounds[x] : 128 * p->bounds[x]);
+}
+
 static void add_slice(struct random_program *p)
 {
     uint32_t x = pick_rank(p, 1), dim;
@@ -668,6 +701,7 @@ static void add_any(struct random_program *p)
         add_xent,
         add_repeat,
         add_repeat,
+        add_dequantize,
         add_slice,
         add_concat,
         add_block,

@@ -165,7 +165,7 @@ static void add_gradients(struct random_program *p)
     if (loss == GRAPH_NONE) /* the program has only integers and log-sum-exps */
         return;
     for (uint32_t n = 0; n < p->graph->nnodes; n++)
-        if (p->graph->nodes[n].op <= GRAPH_PARAM && p->graph->nodes[n].dtype != SHD_I32)
+        if (p->graph->nodes[n].op <= GRAPH_PARAM && !kern_is_whole(p->graph->nodes[n].dtype))
             wrt[nwrt++] = n;
     graph_gradient(p->graph, loss, wrt, nwrt, grads);
     add_output(p, GRAPH_LOSS, loss, GRAPH_NONE);
@@ -181,7 +181,7 @@ static void add_results(struct random_program *p)
 
     find_read(read, p->graph);
     for (uint32_t n = 0; n < nnodes; n++)
-        if (p->graph->nodes[n].dtype != SHD_I32 && (!read[n] || random_chance(&p->random, 10)))
+        if (!kern_is_whole(p->graph->nodes[n].dtype) && (!read[n] || random_chance(&p->random, 10)))
             add_output(p, GRAPH_OUTPUT, n, GRAPH_NONE);
 }
 
@@ -237,7 +237,7 @@ static void add_microbatches(struct random_program *p)
     for (uint32_t o = 0; o < g->noutputs; o++) {
         enum shd_dtype dtype = g->nodes[g->outputs[o].node].dtype;
 
-        if (dtype != SHD_I32 && random_chance(&own, 25))
+        if (!kern_is_whole(dtype) && random_chance(&own, 25))
             dtype = (enum shd_dtype)random_below(&own, 4);
         g->outputs[o].node = graph_accumulate(g, g->outputs[o].name, dtype, g->outputs[o].node);
     }

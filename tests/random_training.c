@@ -236,9 +236,9 @@ static void add_frozen(struct text *t, const struct drawn *d)
         text_addf(t, "frozen: [%s]\n", one_in(2) ? "embed/table" : "attn");
     if (!one_in(3))
         return;
-    text_addf(t, "lora: {rank: %u, alpha: %u, targets: [%s%s], start: %s}\n", 1 + below(6),
+    text_addf(t, "lora: {rank: %u, alpha: %u, targets: [%s%s], start: %s%s}\n", 1 + below(6),
               1 + below(4), targets[below(4)], d->layers > 1 && one_in(3) ? ", layers/1/attn" : "",
-              one_in(4) ? "zeros" : "random");
+              one_in(4) ? "zeros" : "random", !d->uneven && one_in(2) ? ", base: int8" : "");
 }
 
 static void test_case(uint32_t i)

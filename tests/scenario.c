@@ -723,7 +723,8 @@ static void test_print(void)
            "  weight_decay: 0.0\n  momentum: 0.0\n  clip: 0.0\n"
            "types:\n  parameters: compute\n  gradients: parameters\n  moments: parameters\n"
            "  reduce: parameters\nloss_scale:\n  kind: none\n  initial: 65536\n"
-           "  growth_interval: 2000\nfrozen: []\nlora:\n  rank: 0\n  alpha: null\n  targets: []\n"
+           "  growth_interval: 2000\nfrozen: []\nlora:\n  rank: 0\n  alpha: null\n  targets: []\n  "
+           "base: compute\n"
            "  start: model\nzero:\n  stage: 0\n  axis: null\n"
            "  layout: flat\n  reshard_after_forward: default\n  prefetch: 1\n"
            "pipeline:\n  axis: null\n  schedule: '1F1B'\n  stages_per_rank: 0\n  layers: null\n"
@@ -839,6 +840,10 @@ static const struct {
      "error: adapters of rank 4 beside no kernel; expected a list of patterns"},
     {"adapters of no rank", HEAD "lora: {targets: [up]}\n",
      "5:17: error: adapters of no rank; expected lora.rank, from 1"},
+    {"codes of no adapters", HEAD "lora: {base: nf4}\n",
+     "5:14: error: adapters of no rank; expected lora.rank, from 1"},
+    {"codes of padded blocks", HEAD "uneven: pad\nlora: {rank: 1, targets: [up], base: int8}\n",
+     "6:38: error: codes of blocks in dimensions that may be padded"},
     {"a pattern alone", HEAD "frozen: up\n",
      "5:9: error: frozen is 'up'; expected a list of patterns, such as [attn/q, mlp/.*]"},
     {"a bad pattern", HEAD "frozen: ['(']\n", "5:10: error: "},

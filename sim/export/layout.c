@@ -164,6 +164,11 @@ int export_check_pieces(const struct export_layout *layout, const char *what,
         const struct graph_node *node = &layout->graph->nodes[i];
         const struct shd_sharding *sharding = export_sharding(layout, i);
 
+        if (export_is_leaf(node, GRAPH_PARAM) && kern_is_whole(node->dtype))
+            return shd_error_set(err, SHD_EUNSUPPORTED,
+                                 "'%.60s' is stored in codes, which are not written; expected "
+                                 "lora.base compute",
+                                 node->name);
         if (export_is_leaf(node, GRAPH_PARAM) && sharding && sharding->flat.naxes > 0)
             return shd_error_set(err, SHD_EUNSUPPORTED,
                                  "no dimension of '%.60s' divides into %" PRId64

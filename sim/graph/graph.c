@@ -182,8 +182,22 @@ uint32_t graph_dim(struct graph *graph, const char *name, int64_t size)
         return graph_fail(graph, SHD_EINVAL, "dimension '%s' has size %lld", name, (long long)size);
     if (!make_room(graph, &graph->dims, graph->ndims, sizeof *graph->dims))
         return GRAPH_NONE;
-    graph->dims[graph->ndims] = (struct graph_dim){graph_text(graph, "%s", name), size, size};
+    graph->dims[graph->ndims] =
+        (struct graph_dim){graph_text(graph, "%s", name), size, size, GRAPH_NONE};
     return graph->ndims++;
+}
+
+uint32_t graph_dim_of(struct graph *graph, uint32_t dim, int64_t several)
+{
+    uint32_t made;
+
+    if (graph->err.status != SHD_OK || several == 1)
+        return dim;
+    made = graph_dim(graph, graph_text(graph, "%s/%lld", graph->dims[dim].name, (long long)several),
+                     graph->dims[dim].size / several);
+    if (made != GRAPH_NONE)
+        graph->dims[made].of = graph->dims[dim].of == GRAPH_NONE ? dim : graph->dims[dim].of;
+    return made;
 }
 
 uint32_t graph_place(const struct graph_node *node, uint32_t dim)
@@ -270,10 +284,11 @@ static uint32_t add_leaf(struct graph *graph, enum graph_op op, const char *name
                          enum shd_dtype dtype, const uint32_t *dims, uint32_t rank,
                          struct kern_source source)
 {
-    struct graph_node node = {.op = op, .dtype = dtype, .rank = rank, .source = source};
+    struct graph_node node = {
+        .op = op, .dtype = dtype, .rank = rank, .source = source, .holds = op == GRAPH_PARAM};
     uint32_t added;
 
-    if ((uint32_t)dtype >= SHD_NCOMPUTE_DTYPES)
+    if ((uint32_t)dtype >= SHD_NCOMPUTE_DTYPES && !kern_is_whole(dtype))
         return graph_fail(graph, SHD_EUNSUPPORTED, "'%s' is of a type that is not computed with",
                           name);
     node.source.rounded = dtype; /* also when graph_in_dtype() changes the computed type */
@@ -518,7 +533,7 @@ struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype)
 
         if (n->op == GRAPH_CAUSAL) /* -1e30 becomes -inf where the stored type rounds it so */
             n->attr.causal.masked = kern_round(n->stored, n->attr.causal.masked);
-        if (n->dtype != SHD_I32)
+        if (!kern_is_whole(n->dtype))
             n->dtype = dtype;
     }
     return copy;

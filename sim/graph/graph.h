@@ -50,6 +50,7 @@
     ROW(GRAPH_EMBED_GRAD, embed_grad)         /* ids, g -> d table */                             \
     ROW(GRAPH_PICK, pick)                     /* x, ids -> the element at each id */              \
     ROW(GRAPH_PICK_GRAD, pick_grad)           /* ids, g -> d x */                                 \
+    ROW(GRAPH_DEQUANTIZE, dequantize)         /* codes, scales of blocks -> floats */             \
     ROW(GRAPH_REPEAT, repeat)                 /* each element several times along a longer dim */ \
     ROW(GRAPH_REPEAT_SUM, repeat_sum)         /* back again: the copies summed */                 \
     ROW(GRAPH_WINDOW, window)                 /* slice, padding, concatenation along one dim */   \
@@ -132,6 +133,11 @@ union graph_attr {
         uint32_t from_dim, to_dim;
     } repeat;
     struct {
+        bool nf4; /* else 8 bits */
+        uint32_t
+            pair_dim; /* of the result: two of its elements are one of the codes'; GRAPH_NONE */
+    } dequantize;
+    struct {
         uint32_t to_dim;                  /* of the result */
         uint32_t dim[2];                  /* of each operand */
         int64_t from[2], to[2], count[2]; /* as struct kern_window */
@@ -150,6 +156,7 @@ struct graph_dim {
     const char *name; /* a logical axis name: "batch", "embed" */
     int64_t size;
     int64_t held; /* elements without padding (pad.h) */
+    uint32_t of;  /* the dimension of which an element here stands for several; GRAPH_NONE */
 };
 
 struct graph_node {
@@ -175,6 +182,8 @@ struct graph_node {
     bool unread;                       /* computed even if no node reads it */
     bool stop_gradient;                /* no gradient passes to the operands */
     bool frozen;                       /* GRAPH_PARAM: not learned: no gradient, no update */
+    uint8_t holds;                     /* GRAPH_PARAM: parameters of the model in an element; 0: the
+                                          array is beside one that has them */
     const char *base;                  /* GRAPH_PARAM: the name of the parameter, an earlier node,
                                           that it adapts and whose dimensions it has, beside some
                                           of its own; NULL: none */
@@ -246,6 +255,10 @@ const struct kern_sight *graph_sight(struct graph *graph, const struct kern_sigh
 
 /* The dimension of a name, added if new.  An error if it exists with another size. */
 uint32_t graph_dim(struct graph *graph, const char *name, int64_t size);
+
+/* The dimension whose elements stand for `several` each of another, of which the number is a
+ * divisor; the dimension itself for 1. */
+uint32_t graph_dim_of(struct graph *graph, uint32_t dim, int64_t several);
 
 /* The dimension of a name, or GRAPH_NONE. */
 uint32_t graph_find_dim(const struct graph *graph, const char *name);
@@ -357,6 +370,12 @@ uint32_t graph_pick(struct graph *graph, const char *name, uint32_t x, uint32_t 
  * of x.  Equal sizes only rename the dimension. */
 uint32_t graph_repeat(struct graph *graph, const char *name, uint32_t x, uint32_t from_dim,
                       uint32_t to_dim);
+
+/* The array [dims] of codes and scales (kern/quant.h), in the scales' type or another: both have
+ * its rank, and dimensions that graph_dim_of() made of its own, in this order; codes are int8, or
+ * with `nf4` uint8, two to a byte along one dimension.  Has no gradient. */
+uint32_t graph_dequantize(struct graph *graph, const char *name, enum shd_dtype dtype,
+                          uint32_t codes, uint32_t scales, const uint32_t *dims, uint32_t rank);
 
 /* Elements [start, start + size of to_dim) of x along `dim`, which becomes `to_dim`. */
 uint32_t graph_slice(struct graph *graph, const char *name, uint32_t x, uint32_t dim,

@@ -28,7 +28,7 @@ bool graph_is_linear(const struct graph *graph, const struct graph_node *node, u
 {
     enum kern_linear linear = graph_linearity(node);
 
-    if (graph->nodes[node->inputs[k]].dtype == SHD_I32)
+    if (kern_is_whole(graph->nodes[node->inputs[k]].dtype))
         return false;
     return linear == KERN_LINEAR_IN_FIRST ? k == 0 : linear != KERN_NOT_LINEAR;
 }

@@ -35,6 +35,8 @@ struct graph_op_row {
      * pass the op, and are combined after it. */
     bool passes_sums;
     bool flat;  /* elements meet only in a sum of all: arrays may be cut flat (shd/sharding.h) */
+    bool unpacks; /* the result takes more bytes than what is unpacked: gathers are of that, and the
+                     backward phase unpacks again instead of keeping it */
     bool heavy; /* takes much longer to compute than to read its operands */
     /* Add what the adjoint of a node contributes to those of its operands.  NULL: the op has no
      * derivative. */

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "kern/convert.h"
 #include "kern/nest.h"
+#include "kern/quant.h"
 #include "kern/routing.h"
 
 #define BLOCK 256 /* elements filled or compared at a time, on the stack */
@@ -150,6 +151,11 @@ static void source_values(const struct kern_source *source, int64_t first, int64
 {
     if (source->file) {
         file_values(source, first, stride, n, out);
+        return;
+    }
+    if (source->quant) {
+        kern_quant_values(source->quant, (enum kern_quant_part)source->quant_part, source_value,
+                          first, stride, n, out);
         return;
     }
     for (size_t i = 0; i < n; i++) {

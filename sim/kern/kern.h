@@ -26,7 +26,14 @@
 #define KERN_DIMS_MAX 24
 
 struct file_bytes;   /* base/file.h */
+struct kern_quant;   /* quant.h */
 struct kern_routing; /* routing.h */
+
+/* Whole numbers: ids and codes, which are never rounded, summed over devices, or converted. */
+static inline bool kern_is_whole(enum shd_dtype dtype)
+{
+    return dtype == SHD_I32 || dtype == SHD_I8 || dtype == SHD_U8;
+}
 
 /* ---- einsum: c[..] = sum of a[..] * b[..] over the dimensions that c lacks ---- */
 
@@ -220,6 +227,8 @@ struct kern_source {
     enum kern_sight_array sight_array;
     int64_t moved; /* of positions: places by which the keys were moved on, around the sequence */
     const struct kern_routing *routing; /* not owned; NULL: none */
+    const struct kern_quant *quant;     /* not owned; NULL: none */
+    uint32_t quant_part;                /* enum kern_quant_part */
     uint32_t step, microbatch; /* the step and microbatch to fill for, from 0 */
 };
 

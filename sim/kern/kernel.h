@@ -18,6 +18,7 @@
 #include "kern/coded.h"
 #include "kern/experts.h"
 #include "kern/kern.h"
+#include "kern/quant.h"
 #include "kern/select.h"
 
 #define KERN_OUTPUTS_MAX 3 /* attention's gradient: dq, dk and dv */
@@ -42,6 +43,7 @@ union kern_desc {
     struct kern_pick pick;     /* choice and gradient */
     struct kern_repeat repeat; /* copies and their sum */
     struct kern_window window; /* slice, pad, concatenation */
+    struct kern_dequantize dequantize;
     struct kern_topk topk;
     struct kern_slots slots;
     struct kern_count count;
@@ -129,6 +131,7 @@ extern const struct kern_kernel kern_kernel_pick_grad;  /* in: ids, g; out: d x 
 extern const struct kern_kernel kern_kernel_repeat;
 extern const struct kern_kernel kern_kernel_repeat_sum;
 extern const struct kern_kernel kern_kernel_window; /* in: one array, or two for a concatenation */
+extern const struct kern_kernel kern_kernel_dequantize; /* in: codes, scales */
 
 extern const struct kern_kernel kern_kernel_topk;  /* in: scores; out: ids */
 extern const struct kern_kernel kern_kernel_slots; /* in: ids; out: slots, counts */

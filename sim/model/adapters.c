@@ -14,14 +14,17 @@
 #include "graph/layers/adapter.h"
 #include "graph/rebuild.h"
 #include "model/model.h"
+#include "model/quantized.h"
 #include "model/rule_match.h"
 #include "model/weights.h"
 
 struct adapting {
     const struct scenario *scenario;
     struct diag *diag;
-    bool *target;    /* by node before the pass: a kernel that has adapters */
-    uint32_t *a, *b; /* by node before the pass: a target's adapter; GRAPH_NONE: not made yet */
+    bool *target;     /* by node before the pass: a kernel that has adapters */
+    uint32_t *a, *b;  /* by node before the pass: a target's adapter; GRAPH_NONE: not made yet */
+    uint32_t *reader; /* by node before the pass: a product that reads the target */
+    struct quantized *stored;       /* by node before the pass: what stands for a target */
     const struct graph_node *nodes; /* before the pass */
     uint32_t rank_dim;
 };
@@ -100,9 +103,11 @@ static void check_readers(const struct adapting *ad, const struct graph *graph)
             const struct graph_node *reader = &graph->nodes[n];
             uint32_t from = reader->inputs[k];
 
-            if (!ad->target[from] ||
-                (is_product(reader) &&
-                 adapter_shape(graph, reader, &graph->nodes[from], 0).a_rank > 0))
+            if (!ad->target[from])
+                continue;
+            ad->reader[from] = n;
+            if (is_product(reader) &&
+                adapter_shape(graph, reader, &graph->nodes[from], 0).a_rank > 0)
                 continue;
             diag_error(ad->diag, scenario_place(ad->scenario, "lora.targets"),
                        "'%s' cannot have an adapter: '%s' reads it, which is no product that sums "
@@ -159,7 +164,7 @@ static uint32_t add_adapter(struct adapting *ad, struct graph *graph, uint32_t p
     const struct scenario_lora *lora = &ad->scenario->lora;
     const struct graph_node *n = &graph->nodes[product], *kernel = &graph->nodes[n->inputs[k]];
     double factor = lora->alpha > 0 ? lora->alpha / (double)lora->rank : 1;
-    const char *name = kernel->name;
+    const char *name = ad->nodes[old].name;
 
     if (ad->a[old] == GRAPH_NONE) {
         struct adapter_shape shape = adapter_shape(graph, n, kernel, ad->rank_dim);
@@ -170,37 +175,81 @@ static uint32_t add_adapter(struct adapting *ad, struct graph *graph, uint32_t p
     return layer_adapter(graph, product, k, ad->a[old], ad->b[old], factor);
 }
 
-/* A graph_rebuild_fn: freeze parameters, and add adapters behind the products of targets. */
+/* The dimensions of a target that its product sums over: bit d for dimension d. */
+static uint32_t inputs_of(const struct adapting *ad, uint32_t target)
+{
+    const struct graph_node *kernel = &ad->nodes[target];
+    uint32_t inputs = 0;
+
+    for (uint32_t d = 0; d < kernel->rank; d++)
+        if (!graph_has_dim(&ad->nodes[ad->reader[target]], kernel->dims[d]))
+            inputs |= UINT32_C(1) << d;
+    return inputs;
+}
+
+/* Make a parameter again, frozen; a target in the bits that are asked for. */
+static uint32_t make_param(struct adapting *ad, struct graph *graph, uint32_t old,
+                           const struct graph_node *node)
+{
+    struct graph_node copy = *node;
+
+    copy.frozen = true;
+    if (!ad->target[old] || ad->scenario->lora.base == SCENARIO_BASE_COMPUTE)
+        return graph_rebuild_copy(graph, &copy);
+    ad->stored[old] = quantized_add(graph, ad->scenario->lora.base, &copy, inputs_of(ad, old));
+    return ad->stored[old].codes;
+}
+
+/* Make a product of a target again, its operand `k`, with the adapter behind it. */
+static uint32_t make_product(struct adapting *ad, struct graph *graph, uint32_t target, uint32_t k,
+                             const struct graph_node *node)
+{
+    struct graph_node copy = *node;
+    uint32_t made;
+
+    if (ad->scenario->lora.base != SCENARIO_BASE_COMPUTE)
+        copy.inputs[k] = quantized_read(graph, &ad->nodes[target], &ad->stored[target]);
+    if (copy.inputs[k] == GRAPH_NONE)
+        return GRAPH_NONE;
+    made = graph_rebuild_copy(graph, &copy);
+    return made == GRAPH_NONE ? GRAPH_NONE : add_adapter(ad, graph, made, k, target);
+}
+
+/* A graph_rebuild_fn. */
 static uint32_t make(void *arg, struct graph *graph, uint32_t old, const struct graph_node *node)
 {
     struct adapting *ad = arg;
-    uint32_t made = graph_rebuild_copy(graph, node), k = 0;
+    uint32_t k = 0;
 
-    if (made == GRAPH_NONE)
-        return GRAPH_NONE;
-    graph->nodes[made].frozen = node->op == GRAPH_PARAM;
-    if (!is_product(node))
-        return made;
-    while (k < 2 && !ad->target[ad->nodes[old].inputs[k]])
+    if (node->op == GRAPH_PARAM)
+        return make_param(ad, graph, old, node);
+    while (k < 2 && is_product(node) && !ad->target[ad->nodes[old].inputs[k]])
         k++;
-    return k < 2 ? add_adapter(ad, graph, made, k, ad->nodes[old].inputs[k]) : made;
+    if (k == 2 || !is_product(node))
+        return graph_rebuild_copy(graph, node);
+    return make_product(ad, graph, ad->nodes[old].inputs[k], k, node);
 }
 
-/* `numbers` has two entries a node, and `flags` two zeroed ones. */
+/* `numbers` has three entries a node, and `flags` two zeroed ones. */
 static void add_adapters(struct graph *graph, const struct scenario *scenario, struct diag *diag,
-                         uint32_t *numbers, bool *flags)
+                         uint32_t *numbers, bool *flags, struct quantized *stored)
 {
     size_t n = graph->nnodes;
-    struct adapting ad = {scenario, diag, flags, numbers, numbers + n, graph->nodes, GRAPH_NONE};
+    struct adapting ad = {scenario,        diag,   flags,        numbers,   numbers + n,
+                          numbers + 2 * n, stored, graph->nodes, GRAPH_NONE};
 
-    memset(numbers, 0xff, 2 * n * sizeof *numbers);
+    memset(numbers, 0xff, 3 * n * sizeof *numbers);
     find_kernels(flags + n, graph);
     if (!find_matches(ad.target, graph, flags + n, &scenario->lora.targets, "kernel", diag))
         return;
     check_readers(&ad, graph);
     ad.rank_dim = graph_dim(graph, "lora_rank", scenario->lora.rank);
-    if (diag->nerrors == 0)
-        graph_rebuild(graph, make, &ad);
+    if (diag->nerrors > 0)
+        return;
+    graph_rebuild(graph, make, &ad);
+    if (graph->err.status == SHD_EINDIVISIBLE)
+        diag_failure(diag, scenario_place(scenario, "lora.base"), graph->err.status, "%s",
+                     graph->err.text);
 }
 
 static void freeze(struct graph *graph, const struct scenario *scenario, struct diag *diag,
@@ -219,20 +268,23 @@ void model_adapt(struct graph *graph, const struct scenario *scenario, struct di
 {
     size_t n = graph->nnodes;
     uint32_t *numbers;
+    struct quantized *stored;
     bool *flags;
 
     if (graph->err.status != SHD_OK || (scenario->frozen.n == 0 && scenario->lora.rank == 0))
         return;
-    numbers = malloc((2 * n + 1) * sizeof *numbers);
+    numbers = malloc((3 * n + 1) * sizeof *numbers);
     flags = calloc(4 * n + 1, sizeof *flags);
-    if (!numbers || !flags) {
+    stored = calloc(n + 1, sizeof *stored);
+    if (!numbers || !flags || !stored) {
         diag_no_memory(diag);
     } else {
         if (scenario->frozen.n > 0)
             freeze(graph, scenario, diag, flags);
         if (scenario->lora.rank > 0)
-            add_adapters(graph, scenario, diag, numbers, flags + 2 * n);
+            add_adapters(graph, scenario, diag, numbers, flags + 2 * n, stored);
     }
     free(numbers);
     free(flags);
+    free(stored);
 }

@@ -186,7 +186,18 @@ static uint32_t base_of(const struct binding *b, uint32_t node)
     return n;
 }
 
-/* Shard an adapter as its base along the dimensions that the base has, too, without ZeRO's axes. */
+/* The dimension of `like` that a dimension is, or has parts of; its rank if there is none. */
+static uint32_t place_in(const struct graph *g, const struct graph_node *like, uint32_t dim)
+{
+    uint32_t d = 0, root = g->dims[dim].of == GRAPH_NONE ? dim : g->dims[dim].of;
+
+    while (d < like->rank && like->dims[d] != root && g->dims[like->dims[d]].of != root)
+        d++;
+    return d;
+}
+
+/* Shard an adapter, or scales, as the base along the dimensions that the base has, too, without
+ * ZeRO's axes, and without those that do not divide what has an element for several of the base. */
 static void bind_as_base(struct binding *b, uint32_t node)
 {
     const struct graph_node *n = &b->graph->nodes[node];
@@ -198,12 +209,16 @@ static void bind_as_base(struct binding *b, uint32_t node)
         return;
     shd_sharding_init(s, b->mesh, n->rank);
     for (uint32_t d = 0; d < n->rank; d++) {
-        uint32_t from = graph_place(like, n->dims[d]);
+        const struct graph_dim *dim = &b->graph->dims[n->dims[d]];
+        uint32_t from = place_in(b->graph, like, n->dims[d]);
+        int64_t nshards = 1;
 
         for (uint32_t a = 0; from < like->rank && a < b->out->nodes[base]->dims[from].naxes; a++) {
             uint8_t axis = b->out->nodes[base]->dims[from].axes[a];
 
-            if (!(b->out->stored[base] >> axis & 1))
+            nshards *= shd_mesh_axis_size(b->mesh, axis);
+            if (!(b->out->stored[base] >> axis & 1) &&
+                (dim->of == GRAPH_NONE || dim->size % nshards == 0))
                 s->dims[d].axes[s->dims[d].naxes++] = axis;
         }
     }

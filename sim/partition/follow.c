@@ -94,7 +94,8 @@ static enum follow_claim operand_strength(const struct follow *f, uint32_t node,
  * update and ops on weights alone run where the weight is stored. */
 static uint32_t gathered_axes(const struct follow *f, uint32_t node, uint32_t weight)
 {
-    bool stays = f->weight[node] || f->p->graph->nodes[node].phase == GRAPH_OPTIMIZER;
+    bool stays = (f->weight[node] && !graph_op(f->p->graph->nodes[node].op)->unpacks) ||
+                 f->p->graph->nodes[node].phase == GRAPH_OPTIMIZER;
 
     return stays ? 0 : f->stored[weight];
 }
@@ -114,15 +115,16 @@ static enum follow_claim weight_claim(const struct follow *f, uint32_t node, uin
 }
 
 /* A table indexed by values that are the same for the whole batch, such as distances, makes a
- * larger array that meets the batch later and must then be whole along the batch's axes.  Gathering
- * the table is cheaper, so its batch axes count as stored only. */
+ * larger array that meets the batch later and must then be whole along the batch's axes, and so do
+ * codes of few bits.  Gathering the table is cheaper, so its batch axes count as stored only. */
 static void gather_early(struct follow *f, uint32_t node, uint32_t operand)
 {
     const struct graph *g = f->p->graph;
     bool grows = batch_has(&f->batch, &g->nodes[node]) ||
                  elements_of(g, node) > elements_of(g, operand);
 
-    if (f->weight[operand] && !f->weight[node] && !f->batch.varies[node] && grows)
+    if (graph_op(g->nodes[node].op)->unpacks ||
+        (f->weight[operand] && !f->weight[node] && !f->batch.varies[node] && grows))
         f->stored[operand] |= f->batch.axes;
 }
 

@@ -77,6 +77,8 @@ struct program_buffer {
     bool on_host;               /* lies in the host's memory */
     bool offloads;              /* the partitioner's request: an argument lies on the host, a value
                                    of the forward phase waits there for the backward phase */
+    uint8_t holds;              /* of parameters: how many an element is; 0: the array is beside one
+                                   that has them, as scales are beside codes */
     uint32_t over; /* argument whose memory it reuses, overwriting a value that the next step
                       does not need; else PROGRAM_NONE */
 };

@@ -752,8 +752,13 @@ static void check_lora(struct reader *r)
               "adapters of rank %" PRId64 " beside no kernel; expected a list of patterns, such as "
               "[attn/q, attn/v]",
               lora->rank);
-    if (lora->rank == 0 && lora->targets.n > 0)
-        WRONG(r, "lora.targets", "adapters of no rank; expected lora.rank, from 1");
+    if (lora->rank == 0 && (lora->targets.n > 0 || lora->base != SCENARIO_BASE_COMPUTE))
+        WRONG(r, lora->targets.n > 0 ? "lora.targets" : "lora.base",
+              "adapters of no rank; expected lora.rank, from 1");
+    if (lora->base != SCENARIO_BASE_COMPUTE && r->scenario->uneven == SCENARIO_PADDED)
+        WRONG(r, "lora.base",
+              "codes of blocks in dimensions that may be padded; expected uneven: refuse, or base: "
+              "compute");
 }
 
 /* The product of the mesh's sizes; it fits 32 bits. */

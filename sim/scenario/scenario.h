@@ -496,6 +496,14 @@ struct scenario_recompute {
     struct scenario_rule *kept;     /* patterns, or ops as recompute_policies.h has them */
 };
 
+/* How the kernels that have adapters are stored. */
+enum scenario_base {
+    SCENARIO_BASE_COMPUTE, /* in model.dtype */
+    SCENARIO_BASE_INT8,    /* 8 bits an element, with a scale for each output */
+    SCENARIO_BASE_NF4,     /* 4 bits an element, with scales of blocks, themselves of 8 bits */
+    SCENARIO_NBASES
+};
+
 /* The first values of an adapter's second kernel. */
 enum scenario_lora_start {
     SCENARIO_START_OF_MODEL, /* zeros in published models, random in others */
@@ -509,6 +517,7 @@ struct scenario_lora {
     int64_t rank; /* 0: none, and the other fields are unused */
     double alpha; /* 0: equal to the rank */
     struct scenario_patterns targets;
+    enum scenario_base base;
     enum scenario_lora_start start;
 };
 

@@ -248,6 +248,13 @@ static const char *const decays[] = {
     [SCENARIO_NDECAYS] = NULL,
 };
 
+static const char *const bases[] = {
+    [SCENARIO_BASE_COMPUTE] = "compute",
+    [SCENARIO_BASE_INT8] = "int8",
+    [SCENARIO_BASE_NF4] = "nf4",
+    [SCENARIO_NBASES] = NULL,
+};
+
 static const char *const lora_starts[] = {
     [SCENARIO_START_OF_MODEL] = "model",
     [SCENARIO_START_ZEROS] = "zeros",
@@ -658,6 +665,11 @@ const struct option option_table[] = {
     {FIELD(lora, targets, patterns), .standard = "[]",
      .help = "The kernels that have adapters, by patterns found in their names, such as [attn/q, "
              "attn/v, mlp/.*]; kernels of experts have one for each expert."},
+    {WORD(lora, base, bases), .standard = "compute",
+     .help = "How the kernels with adapters are stored: in model.dtype (compute), or in 8 bits "
+             "(int8: a scale for each output) or 4 (nf4: 16 levels, a scale of 8 bits for "
+             "each 64 inputs, and a float32 for each 256 scales, as QLoRA), to be converted to "
+             "model.dtype for each product."},
     {WORD(lora, start, lora_starts), .standard = "model",
      .help = "The first values of lora_b. zeros, as adapters start, also hide a fault of lora_a, "
              "whose gradient is then 0; model means zeros in published models and random "

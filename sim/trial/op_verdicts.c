@@ -225,7 +225,7 @@ static bool again_read(struct again *a, const struct steps *s, int32_t device,
         const struct program_buffer *b = &s->program->buffers[op->inputs[k]];
 
         a->in[first + k] = s->shards[device][op->inputs[k]];
-        if (b->dtype == SHD_I32)
+        if (kern_is_whole(b->dtype))
             continue;
         a->read[first + k] = loaded(b->dtype, a->in[first + k], elements_of(b));
         if (!a->read[first + k])

@@ -86,7 +86,7 @@ static uint64_t elements_here(const struct reference *ref, const struct pieces *
 
 static bool is_exact(const struct reference *ref, uint32_t buffer)
 {
-    return !ref->opts->bounds || buffer_of(ref, buffer)->dtype == SHD_I32;
+    return !ref->opts->bounds || kern_is_whole(buffer_of(ref, buffer)->dtype);
 }
 
 /* ---- memory ---- */

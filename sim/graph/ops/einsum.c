@@ -13,8 +13,11 @@ static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
     struct graph_node n = r->graph->nodes[node];
 
     /* The later-made operand first: its gradient leads towards the input. */
-    reverse_add(r, n.inputs[0], reverse_product(r, adjoint, n.inputs[1], node, n.inputs[0]));
-    reverse_add(r, n.inputs[1], reverse_product(r, adjoint, n.inputs[0], node, n.inputs[1]));
+    for (uint32_t k = 0; k < 2; k++)
+        if (r->adjoints[n.inputs[k]].wanted)
+            reverse_add(r, n.inputs[k],
+                        reverse_product(r, adjoint, reverse_operand(r, n.inputs[1 - k]), node,
+                                        n.inputs[k]));
 }
 
 static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)

@@ -114,8 +114,8 @@ static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
             continue;
         dy = reverse_shaped_like(g, adjoint, node, name);
         reverse_add(r, n.inputs[k],
-                    graph_grouped(g, name, dy, n.inputs[1 - k], n.inputs[2], n.attr.experts.routing,
-                                  n.attr.experts.slot_dim, x.dims, x.rank));
+                    graph_grouped(g, name, dy, reverse_operand(r, n.inputs[1 - k]), n.inputs[2],
+                                  n.attr.experts.routing, n.attr.experts.slot_dim, x.dims, x.rank));
     }
 }
 

@@ -150,6 +150,38 @@ uint32_t reverse_sum_to(struct reverse *r, uint32_t contribution, uint32_t node,
     return scaled(g, name, contribution, times);
 }
 
+/* Make a value that depends on parameters only again, in the backward phase. */
+static uint32_t make_again(struct graph *g, uint32_t node)
+{
+    struct graph_node n = g->nodes[node];
+    uint32_t made;
+
+    if (n.op <= GRAPH_PARAM)
+        return node;
+    for (uint32_t k = 0; k < n.ninputs; k++) {
+        n.inputs[k] = make_again(g, n.inputs[k]);
+        if (n.inputs[k] == GRAPH_NONE)
+            return GRAPH_NONE;
+    }
+    made = graph_add(g, &n, n.name);
+    if (made != GRAPH_NONE)
+        g->nodes[made].again = true;
+    return made;
+}
+
+uint32_t reverse_operand(struct reverse *r, uint32_t node)
+{
+    struct graph *g = r->graph;
+
+    if (g->err.status == SHD_OK && graph_op(g->nodes[node].op)->unpacks &&
+        !r->adjoints[node].again) {
+        uint32_t made = make_again(g, node);
+
+        r->adjoints[node].again = made == GRAPH_NONE ? 0 : made;
+    }
+    return reverse_value(r, node);
+}
+
 uint32_t reverse_product(struct reverse *r, uint32_t adjoint, uint32_t factor, uint32_t node,
                          uint32_t operand)
 {

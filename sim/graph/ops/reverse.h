@@ -44,6 +44,10 @@ uint32_t reverse_shaped_like(struct graph *graph, uint32_t node, uint32_t like, 
 /* The node that the backward phase reads in place of a forward value. */
 uint32_t reverse_value(const struct reverse *r, uint32_t node);
 
+/* The same for an operand of a product; what codes stand for (an op that unpacks) is made again, so
+ * that only the codes are kept. */
+uint32_t reverse_operand(struct reverse *r, uint32_t node);
+
 /* Sum a contribution over the dimensions of `node` that its operand lacks.  Here and below,
  * GRAPH_NONE for an operand whose adjoint is not wanted. */
 uint32_t reverse_sum_to(struct reverse *r, uint32_t contribution, uint32_t node, uint32_t operand);

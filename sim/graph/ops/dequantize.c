@@ -1,0 +1,61 @@
+/* Op: the array that codes and the scales of their blocks stand for.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "graph/ops.h"
+#include "kern/quant.h"
+
+/* The dimension that another was made of, or itself. */
+static uint32_t root(const struct graph *g, uint32_t dim)
+{
+    return g->dims[dim].of == GRAPH_NONE ? dim : g->dims[dim].of;
+}
+
+/* Whether an array has a result's dimensions, or parts of them, in the same order. */
+static bool stands_for(const struct graph *g, const struct graph_node *n, const uint32_t *dims,
+                       uint32_t rank)
+{
+    bool same = n->rank == rank;
+    uint32_t nboxed = 0;
+
+    for (uint32_t d = 0; same && d < rank; d++) {
+        nboxed += n->dims[d] != dims[d];
+        same = nboxed <= KERN_QUANT_BOXED_MAX && root(g, n->dims[d]) == root(g, dims[d]) &&
+               g->dims[n->dims[d]].size > 0 &&
+               g->dims[dims[d]].size % g->dims[n->dims[d]].size == 0;
+    }
+    return same;
+}
+
+uint32_t graph_dequantize(struct graph *graph, const char *name, enum shd_dtype dtype,
+                          uint32_t codes, uint32_t scales, const uint32_t *dims, uint32_t rank)
+{
+    struct graph_node node = {.op = GRAPH_DEQUANTIZE,
+                              .dtype = dtype,
+                              .rank = rank,
+                              .ninputs = 2,
+                              .inputs = {codes, scales}};
+    const struct graph_node *c;
+
+    if (!graph_usable(graph, codes) || !graph_usable(graph, scales))
+        return GRAPH_NONE;
+    c = &graph->nodes[codes];
+    if (rank < 1 || rank > KERN_QUANT_DIMS_MAX || !stands_for(graph, c, dims, rank) ||
+        !stands_for(graph, &graph->nodes[scales], dims, rank) ||
+        (c->dtype != SHD_I8 && c->dtype != SHD_U8))
+        return graph_fail(graph, SHD_EINVAL, "'%s' needs codes and scales of its blocks", name);
+    node.stop_gradient = true;
+    node.attr.dequantize.nf4 = c->dtype == SHD_U8;
+    node.attr.dequantize.pair_dim = GRAPH_NONE;
+    for (uint32_t d = 0; d < rank; d++) {
+        node.dims[d] = dims[d];
+        if (c->dims[d] != dims[d])
+            node.attr.dequantize.pair_dim = dims[d];
+    }
+    return graph_add(graph, &node, name);
+}
+
+const struct graph_op_row graph_op_dequantize = {
+    .name = "dequantize", .unpacks = true};

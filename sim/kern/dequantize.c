@@ -1,0 +1,163 @@
+/* Floats of codes and their blocks' scales (quant.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "kern/kernel.h"
+
+#include <string.h>
+
+#include "kern/convert.h"
+#include "kern/error.h"
+#include "kern/nest.h"
+
+#define BLOCK 256 /* elements made at a time */
+
+/* Where the elements of a row, the last dimension, have their codes and scales. */
+struct row {
+    const struct kern_dequantize *desc;
+    const int64_t *offsets;
+    int64_t at[KERN_QUANT_DIMS_MAX]; /* of the row's first element */
+};
+
+/* The scale's index along a dimension. */
+static int64_t scale_index(const struct row *r, uint32_t d, int64_t i)
+{
+    const struct kern_dequantize *k = r->desc;
+
+    for (uint32_t b = 0; b < k->nboxed; b++)
+        if (k->boxed[b] == d)
+            return (i + r->offsets[2 * b]) / k->box[d] - r->offsets[2 * b + 1];
+    return i;
+}
+
+/* Index in the array of scales, with `i` along the last dimension. */
+static int64_t scale_of(const struct row *r, int64_t i)
+{
+    int64_t index = 0;
+
+    for (uint32_t d = 0; d < r->desc->ndims; d++)
+        index =
+            index * r->desc->scales[d] + scale_index(r, d, d + 1 < r->desc->ndims ? r->at[d] : i);
+    return index;
+}
+
+/* Level of the element with `i` along the last dimension. */
+static double level_of(const struct row *r, const void *codes, int64_t i)
+{
+    const struct kern_dequantize *k = r->desc;
+    int64_t index = 0, half = 0;
+
+    for (uint32_t d = 0; d < k->ndims; d++) {
+        int64_t at = d + 1 < k->ndims ? r->at[d] : i, extent = k->extent[d];
+
+        if (k->nf4 && d == k->pair_dim) {
+            half = at % 2;
+            at /= 2;
+            extent /= 2;
+        }
+        index = index * extent + at;
+    }
+    if (!k->nf4)
+        return ((const int8_t *)codes)[index];
+    return kern_nf4_levels[((const uint8_t *)codes)[index] >> (half ? 0 : 4) & 15];
+}
+
+/* Begin the row of number `n`. */
+static void set_row(struct row *r, int64_t n)
+{
+    for (uint32_t d = r->desc->ndims - 1; d-- > 0;) {
+        r->at[d] = n % r->desc->extent[d];
+        n /= r->desc->extent[d];
+    }
+}
+
+static int64_t width_of(const struct kern_dequantize *k)
+{
+    return k->extent[k->ndims - 1];
+}
+
+struct dequantize_run {
+    const struct kern_dequantize *desc;
+    const struct kern_args *args;
+};
+
+static uint64_t make_row(void *arg, int64_t n)
+{
+    const struct dequantize_run *task = arg;
+    const struct kern_args *args = task->args;
+    struct row r = {.desc = task->desc, .offsets = args->offsets};
+    const struct kern_dequantize *k = r.desc;
+    int64_t width = width_of(k);
+    size_t scale_size = kern_size(k->scale_dtype), size = kern_size(k->dtype);
+    double values[BLOCK];
+
+    set_row(&r, n);
+    for (int64_t i = 0; i < width; i++) {
+        double scale;
+
+        kern_load_f64(k->scale_dtype,
+                      (const char *)args->in[1] + (size_t)scale_of(&r, i) * scale_size, 1, 1,
+                      &scale);
+        values[i % BLOCK] = level_of(&r, args->in[0], i) * scale;
+        if (k->dtype != SHD_F64)
+            values[i % BLOCK] = (double)(float)values[i % BLOCK];
+        if (i % BLOCK == BLOCK - 1 || i == width - 1)
+            kern_store_f64(k->dtype,
+                           (char *)args->out[0] + (size_t)(n * width + i - i % BLOCK) * size, 1,
+                           (size_t)(i % BLOCK + 1), values);
+    }
+    return 0;
+}
+
+static uint64_t nelems(const struct kern_dequantize *k, const int64_t *extent)
+{
+    return kern_elements(k->ndims, extent, UINT32_MAX);
+}
+
+static int64_t nrows(const struct kern_dequantize *k)
+{
+    return width_of(k) > 0 ? (int64_t)(nelems(k, k->extent) / (uint64_t)width_of(k)) : 0;
+}
+
+static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
+{
+    struct dequantize_run task = {&desc->dequantize, args};
+
+    return kern_parallel(make_row, &task, nrows(&desc->dequantize), args->nthreads);
+}
+
+static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
+{
+    const struct kern_dequantize *k = &desc->dequantize;
+    uint64_t n = nelems(k, k->extent);
+
+    (void)offsets;
+    return kern_sat_add(kern_sat_add(kern_sat_mul(n, kern_size(k->dtype)), k->nf4 ? n / 2 : n),
+                        kern_sat_mul(nelems(k, k->scales), kern_size(k->scale_dtype)));
+}
+
+/* The error of a scale times its level, and the rounding of the product. */
+static bool error(const union kern_desc *desc, struct kern_error *e)
+{
+    struct row r = {.desc = &desc->dequantize, .offsets = e->args->offsets};
+    double roundoff = kern_compute_roundoff(e->type);
+    const double *out = e->args->out[0];
+    int64_t width = width_of(r.desc);
+
+    for (int64_t n = nrows(r.desc); n-- > 0;) {
+        set_row(&r, n);
+        for (int64_t i = 0; i < width; i++) {
+            double level = level_of(&r, e->args->in[0], i), value = out[n * width + i];
+            double variance = e->variances[1] ? e->variances[1][scale_of(&r, i)] : 0;
+
+            e->out[0][n * width + i] =
+                level * level * variance + roundoff * roundoff * value * value;
+        }
+    }
+    return true;
+}
+
+const struct kern_kernel kern_kernel_dequantize = {
+    .name = "dequantize", .run = run, .bytes = bytes, .error = error};

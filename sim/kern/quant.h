@@ -1,0 +1,69 @@
+/* quant.h - arrays of few bits: codes of blocks that share a scale, and what makes floats of them.
+ *
+ * A block is a box of an array: `box` elements along each dimension.  An element is its code's
+ * level times the scale of its block.  With 8 bits the levels are -127..127, and a scale is the
+ * largest size in the block / 127 (LLM.int8, arXiv 2208.07339, without its outliers).  NF4 has 16
+ * levels, the quantiles of a normal distribution, and a scale is the largest size in the block; two
+ * codes are a byte, the first in its upper half.  Scales of NF4 are quantized themselves: the mean
+ * of all scales is taken off, and the rest are codes of 8 bits in boxes of their own (QLoRA, arXiv
+ * 2305.14314; the linear levels are those of torchao).
+ *
+ * Thread class: pure functions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef KERN_QUANT_H
+#define KERN_QUANT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kern/kern.h"
+
+#define KERN_QUANT_DIMS_MAX 8
+#define KERN_NF4_LEVELS 16
+#define KERN_QUANT_BOXED_MAX 2 /* dimensions along which a box has several elements */
+
+extern const float kern_nf4_levels[KERN_NF4_LEVELS];
+
+/* The arrays that stand for a quantized one. */
+enum kern_quant_part {
+    KERN_QUANT_CODES,
+    KERN_QUANT_SCALES,      /* in float32, or instead ... */
+    KERN_QUANT_SCALE_CODES, /* ... their codes, ... */
+    KERN_QUANT_FACTORS,     /* ... the scales of these, ... */
+    KERN_QUANT_MEAN         /* ... and the mean: one number */
+};
+
+/* How an array of `shape` is quantized.  Boxes divide it, and `outer` boxes the array of scales. */
+struct kern_quant {
+    const struct kern_source *of; /* the array's values */
+    bool nf4;                     /* else 8 bits, with scales in float32 */
+    uint32_t rank;
+    uint32_t pair_dim; /* of NF4: the dimension along which two codes are a byte */
+    int64_t shape[KERN_QUANT_DIMS_MAX];
+    int64_t box[KERN_QUANT_DIMS_MAX], outer[KERN_QUANT_DIMS_MAX];
+};
+
+/* One element of a source's array. */
+typedef double (*kern_element_fn)(const struct kern_source *source, uint64_t index);
+
+/* The elements first, first + stride, ... (n of them) of a part's array, row-major. */
+void kern_quant_values(const struct kern_quant *quant, enum kern_quant_part part,
+                       kern_element_fn element, int64_t first, int64_t stride, size_t n,
+                       double *out);
+
+/* out = level of in[0] * in[1]: codes, int8 or two to a byte along `pair_dim`, and the scales of
+ * boxes; all row-major.  offsets: of each of the `nboxed` dimensions, the first element of out and
+ * the first scale.  No flops, as a conversion. */
+struct kern_dequantize {
+    enum shd_dtype dtype, scale_dtype;
+    bool nf4;
+    uint32_t ndims, pair_dim, nboxed, boxed[KERN_QUANT_BOXED_MAX];
+    int64_t extent[KERN_QUANT_DIMS_MAX]; /* of out */
+    int64_t scales[KERN_QUANT_DIMS_MAX]; /* extents of in[1] */
+    int64_t box[KERN_QUANT_DIMS_MAX];
+};
+
+#endif /* KERN_QUANT_H */

@@ -1,0 +1,210 @@
+/* Tests kern/quant.h: the codes and scales of int8 and NF4 against plain loops over blocks of
+ * consecutive inputs, what they are dequantized to, and the bytes that they take.
+ *
+ * The plain loops take a matrix by its outputs, as PyTorch stores it, and know no boxes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kern/kernel.h"
+#include "tap.h"
+
+#define IN 128
+#define OUT 8
+#define BLOCK 64
+#define NBLOCKS (IN / BLOCK * OUT)
+
+static const struct kern_source values = {.seed = 12345, .scale = 0.5, .rounded = SHD_BF16};
+static float w[IN][OUT]; /* [in, out], as kernels are */
+
+/* The elements of a part's array of `shape`. */
+static void fill(void *out, enum shd_dtype dtype, const struct kern_quant *quant,
+                 enum kern_quant_part part, const int64_t *shape, uint32_t rank)
+{
+    static const int64_t none[2] = {0, 0};
+    const struct kern_source source = {.quant = quant, .quant_part = part};
+
+    kern_fill(&source, dtype, rank, shape, none, shape, out);
+}
+
+static void dequantize(float *out, const struct kern_dequantize *k, const void *codes,
+                       const float *scales)
+{
+    static const int64_t offsets[4] = {0, 0, 0, 0};
+    const union kern_desc desc = {.dequantize = *k};
+    const struct kern_args args = {.in = (const void *[]){codes, scales},
+                                   .out = (void *[]){out},
+                                   .offsets = offsets,
+                                   .nthreads = 1};
+
+    kern_kernel_dequantize.run(&desc, &args);
+}
+
+static float largest(const float *x, int n)
+{
+    float most = 0;
+
+    for (int i = 0; i < n; i++)
+        most = fmaxf(most, fabsf(x[i]));
+    return most;
+}
+
+/* Of each output the inputs, one after the other. */
+static void by_outputs(float *out)
+{
+    for (int o = 0; o < OUT; o++)
+        for (int i = 0; i < IN; i++)
+            out[o * IN + i] = w[i][o];
+}
+
+static void test_int8(void)
+{
+    static const int64_t shape[2] = {IN, OUT}, of_scales[2] = {1, OUT};
+    const struct kern_quant quant = {
+        .of = &values, .rank = 2, .shape = {IN, OUT}, .box = {IN, 1}, .outer = {1, 1}};
+    const struct kern_dequantize k = {.dtype = SHD_F32,
+                                      .ndims = 2,
+                                      .pair_dim = 2,
+                                      .nboxed = 1,
+                                      .boxed = {0},
+                                      .extent = {IN, OUT},
+                                      .scales = {1, OUT},
+                                      .box = {IN, 1}};
+    float flat[OUT * IN], scales[OUT], back[IN][OUT];
+    int8_t codes[IN][OUT];
+    int nbad = 0, nwide = 0;
+
+    fill(codes, SHD_I8, &quant, KERN_QUANT_CODES, shape, 2);
+    fill(scales, SHD_F32, &quant, KERN_QUANT_SCALES, of_scales, 2);
+    dequantize(&back[0][0], &k, codes, scales);
+    by_outputs(flat);
+    for (int o = 0; o < OUT; o++) {
+        float scale = largest(flat + o * IN, IN) / 127;
+
+        nbad += scales[o] != scale;
+        for (int i = 0; i < IN; i++) {
+            nbad += codes[i][o] != (int)rintf(w[i][o] / scale);
+            nbad += back[i][o] != (float)codes[i][o] * scale;
+            nwide += fabsf(back[i][o] - w[i][o]) > scale * 0.5001f;
+        }
+    }
+    ok(nbad == 0, "int8: codes, scales and values of each output");
+    ok(nwide == 0, "int8: no value is off by more than half a step");
+}
+
+/* The nearest level of NF4 by its thresholds, half way between neighbours. */
+static int nearest(float x)
+{
+    int level = 0;
+
+    while (level < KERN_NF4_LEVELS - 1 &&
+           x > (kern_nf4_levels[level] + kern_nf4_levels[level + 1]) / 2)
+        level++;
+    return level;
+}
+
+/* Scales by plain loops, quantized: all are one outer box here, since there are fewer than 256. */
+static void quantized_scales(const float *flat, int8_t *codes, float *factor, float *mean)
+{
+    float scales[NBLOCKS], most = 0;
+    double sum = 0;
+
+    for (int b = 0; b < NBLOCKS; b++)
+        sum += scales[b] = largest(flat + b * BLOCK, BLOCK);
+    *mean = (float)(sum / NBLOCKS);
+    for (int b = 0; b < NBLOCKS; b++)
+        most = fmaxf(most, fabsf(scales[b] - *mean));
+    *factor = most / 127;
+    for (int b = 0; b < NBLOCKS; b++)
+        codes[b] = (int8_t)rintf((scales[b] - *mean) / *factor);
+}
+
+static void test_nf4(void)
+{
+    static const int64_t shape[2] = {IN / 2, OUT}, of_scales[2] = {IN / BLOCK, OUT};
+    static const int64_t of_factors[2] = {1, 1};
+    const struct kern_quant quant = {.of = &values,
+                                     .nf4 = true,
+                                     .rank = 2,
+                                     .pair_dim = 0,
+                                     .shape = {IN, OUT},
+                                     .box = {BLOCK, 1},
+                                     .outer = {IN / BLOCK, OUT}};
+    float flat[OUT * IN], factor, mean, want_factor, want_mean;
+    int8_t scales[IN / BLOCK][OUT], want[NBLOCKS];
+    uint8_t codes[IN / 2][OUT];
+    int nbad = 0, nscales = 0;
+
+    fill(codes, SHD_U8, &quant, KERN_QUANT_CODES, shape, 2);
+    fill(scales, SHD_I8, &quant, KERN_QUANT_SCALE_CODES, of_scales, 2);
+    fill(&factor, SHD_F32, &quant, KERN_QUANT_FACTORS, of_factors, 2);
+    fill(&mean, SHD_F32, &quant, KERN_QUANT_MEAN, NULL, 0);
+    by_outputs(flat);
+    quantized_scales(flat, want, &want_factor, &want_mean);
+    for (int o = 0; o < OUT; o++)
+        for (int b = 0; b < IN / BLOCK; b++)
+            nscales += scales[b][o] != want[o * (IN / BLOCK) + b];
+    for (int o = 0; o < OUT; o++)
+        for (int i = 0; i < IN; i++) {
+            float most = largest(flat + o * IN + i / BLOCK * BLOCK, BLOCK);
+
+            nbad += (codes[i / 2][o] >> (i % 2 ? 0 : 4) & 15) != nearest(flat[o * IN + i] / most);
+        }
+    ok(nbad == 0, "NF4: two codes to a byte, each the nearest level");
+    ok(nscales == 0 && factor == want_factor && fabsf(mean - want_mean) <= 1e-6f * want_mean,
+       "NF4: scales are codes, with a factor and a mean");
+}
+
+/* Any box of a shard, against the whole. */
+static void test_offsets(void)
+{
+    const struct kern_dequantize whole = {.dtype = SHD_F32,
+                                          .nf4 = true,
+                                          .ndims = 2,
+                                          .pair_dim = 0,
+                                          .nboxed = 1,
+                                          .boxed = {0},
+                                          .extent = {24, 3},
+                                          .scales = {3, 3},
+                                          .box = {8, 1}};
+    struct kern_dequantize part = whole;
+    float scales[3][3], all[24][3], some[4][3];
+    const int64_t offsets[2] = {12, 0}; /* rows 12..15, with all scales */
+    uint8_t codes[12][3];
+    const union kern_desc *desc;
+    union kern_desc d;
+
+    for (int i = 0; i < 36; i++)
+        codes[i / 3][i % 3] = (uint8_t)(i * 37);
+    for (int i = 0; i < 9; i++)
+        scales[i / 3][i % 3] = (float)(i + 1);
+    dequantize(&all[0][0], &whole, codes, &scales[0][0]);
+    part.extent[0] = 4;
+    d = (union kern_desc){.dequantize = part};
+    desc = &d;
+    kern_kernel_dequantize.run(desc,
+                               &(const struct kern_args){.in = (const void *[]){codes[6], scales},
+                                                         .out = (void *[]){some},
+                                                         .offsets = offsets,
+                                                         .nthreads = 2});
+    ok(!memcmp(some, all[12], sizeof some), "rows of a block find the scales of the whole");
+    ok(kern_kernel_dequantize.bytes(desc, offsets) == 4 * 3 * 4 + 4 * 3 / 2 + 9 * 4,
+       "bytes: codes, scales and what is made");
+}
+
+int main(void)
+{
+    static const int64_t shape[2] = {IN, OUT}, none[2] = {0, 0};
+
+    plan(0);
+    kern_fill(&values, SHD_F32, 2, shape, none, shape, w);
+    test_int8();
+    test_nf4();
+    test_offsets();
+    return done();
+}
