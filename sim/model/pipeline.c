@@ -122,6 +122,12 @@ static uint32_t find_layer(const struct staging *s, const char *name)
     return i == 0 ? GRAPH_NONE : i - 1;
 }
 
+/* Whether a name is of a module that predicts further tokens. */
+static bool is_module(const char *name)
+{
+    return !strncmp(name, MTP_LAYERS, strlen(MTP_LAYERS));
+}
+
 static void find_layers(struct staging *s, const struct graph *graph)
 {
     for (uint32_t i = 0; i < graph->nnodes; i++) {
@@ -129,7 +135,7 @@ static void find_layers(struct staging *s, const struct graph *graph)
         struct graph_layer layer = graph_layer_of(name);
 
         if (layer.number == GRAPH_NO_LAYER || graph->nodes[i].op <= GRAPH_PARAM ||
-            !strncmp(name, MTP_LAYERS, strlen(MTP_LAYERS)) || find_layer(s, name) != GRAPH_NONE)
+            is_module(name) || find_layer(s, name) != GRAPH_NONE)
             continue;
         s->layers[s->nlayers++] = layer;
     }
@@ -166,6 +172,14 @@ static int64_t stage_of_end(const struct staging *s)
     return -1;
 }
 
+/* The stage of a module for further tokens: that of the values after the last layer. */
+static int64_t stage_of_modules(const struct staging *s)
+{
+    int64_t end = stage_of_end(s);
+
+    return end >= 0 || s->nlayers == 0 ? end : (int64_t)stage_of_layer(s, s->nlayers - 1);
+}
+
 /* A graph_stage_fn.  The graph queries values in model order. */
 static int64_t asked_stage(void *arg, const char *name)
 {
@@ -180,6 +194,8 @@ static int64_t asked_stage(void *arg, const char *name)
         s->found[i] = true;
         return s->pipeline->places[i].stage;
     }
+    if (is_module(name))
+        return stage_of_modules(s);
     if (layer == GRAPH_NONE)
         return stage_of_end(s);
     s->nasked = layer >= s->nasked ? layer + 1 : s->nasked;
