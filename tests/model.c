@@ -82,6 +82,35 @@ static const struct {
      NULL,
      "1 layer of transformer swiglu, embed 16, mlp 32, 4 heads of 6, causal, rope, vocab 40, "
      "float32; batch 4x8; forward and backward"},
+    {"a decoder with norms on both sides, biases and a module for further tokens",
+     "{kind: decoder, d_model: 16, d_ff: 32, heads: 4, vocab: 40, norm_place: both, bias: true, "
+     "norm_one_plus: true, residual: beside, activation: geglu-exact, embed_scale: 4, "
+     "logit_cap: 30, head_bias: true, mtp: 1}",
+     "tokens[batch,seq] labels[batch,seq] labels/1[batch,seq] ",
+     "embed/table[vocab,embed] layers/0/norm1/scale[embed] "
+     "layers/0/attn/q/kernel[embed,heads,head_dim] "
+     "layers/0/attn/k/kernel[embed,kv_heads,head_dim] "
+     "layers/0/attn/v/kernel[embed,kv_heads,head_dim] "
+     "layers/0/attn/o/kernel[heads,head_dim,embed] layers/0/norm1_after/scale[embed] "
+     "layers/0/mlp/gate/kernel[embed,mlp] layers/0/mlp/gate/bias[mlp] "
+     "layers/0/mlp/up/kernel[embed,mlp] layers/0/mlp/up/bias[mlp] "
+     "layers/0/mlp/down/kernel[mlp,embed] layers/0/mlp/down/bias[embed] "
+     "layers/0/norm2_after/scale[embed] final_norm/scale[embed] head/kernel[embed,vocab] "
+     "head/bias[vocab] mtp/layers/0/embed_norm/scale[embed] mtp/layers/0/hidden_norm/scale[embed] "
+     "mtp/layers/0/join/kernel[joined,embed] mtp/layers/0/norm1/scale[embed] "
+     "mtp/layers/0/attn/q/kernel[embed,heads,head_dim] "
+     "mtp/layers/0/attn/k/kernel[embed,kv_heads,head_dim] "
+     "mtp/layers/0/attn/v/kernel[embed,kv_heads,head_dim] "
+     "mtp/layers/0/attn/o/kernel[heads,head_dim,embed] mtp/layers/0/norm1_after/scale[embed] "
+     "mtp/layers/0/mlp/gate/kernel[embed,mlp] mtp/layers/0/mlp/gate/bias[mlp] "
+     "mtp/layers/0/mlp/up/kernel[embed,mlp] mtp/layers/0/mlp/up/bias[mlp] "
+     "mtp/layers/0/mlp/down/kernel[mlp,embed] mtp/layers/0/mlp/down/bias[embed] "
+     "mtp/layers/0/norm2_after/scale[embed] mtp/layers/0/final_norm/scale[embed] ",
+     NULL,
+     "1 layer of decoder geglu-exact, embed 16, mlp 32, 4 heads of 4, causal, rope, norms on both "
+     "sides, norms by 1 + scale, attention beside mlp, vocab 40, embeddings times 4, logits "
+     "capped at 30, head bias, 1 module for further tokens, float32; batch 4x8; forward and "
+     "backward"},
 };
 
 static int is_list(const struct graph *g, enum graph_op op, const char *expected)

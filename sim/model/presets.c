@@ -242,6 +242,11 @@ static void describe_experts(struct text *out, const struct scenario_model *mode
               (long long)(m->d_ff > 0 ? m->d_ff : model->d_ff));
     if (m->shared > 0)
         text_addf(out, " and %lld shared", (long long)m->shared);
+    if (m->shared_d_ff > 0)
+        text_addf(out, " of %lld together", (long long)m->shared_d_ff);
+    text_addf(out, "%s%s%s%s%s", m->shared_gate ? ", shared gate" : "",
+              m->after ? ", softmax behind the choice" : "", m->router_bias ? ", router bias" : "",
+              m->expert_bias ? ", expert biases" : "", m->gates_input ? ", gates on inputs" : "");
     if (m->capacity > 0)
         text_addf(out, ", capacity %g by %s", m->capacity, scenario_drop_name(m->drop));
     if (m->routing == SCENARIO_ROUTING_AUTO) {
@@ -255,6 +260,43 @@ static void describe_experts(struct text *out, const struct scenario_model *mode
     else if (m->skew > 0 && m->routing != SCENARIO_ROUTING_UNIFORM &&
              m->routing != SCENARIO_ROUTING_RAGGED && m->routing != SCENARIO_ROUTING_EMPTY)
         text_addf(out, " %g", m->skew);
+}
+
+static void add_number(struct text *out, const char *what, double number)
+{
+    if (number > 0)
+        text_addf(out, ", %s %g", what, number);
+}
+
+/* Describe what changes the values or the work of blocks, where it is not what most models have. */
+static void describe_blocks(struct text *out, const struct scenario_model *m)
+{
+    static const char *const places[] = {"", ", norms behind", ", norms on both sides"};
+    static const char *const weights[] = {"", ", norms without bias", ", norms without weights"};
+    static const char *const residuals[] = {"", ", attention beside mlp",
+                                            ", attention beside mlp with two norms"};
+
+    text_add(out, places[m->norm_place]);
+    if (m->norm == SCENARIO_LAYER_NORM || m->norm_weights == SCENARIO_NORM_BARE)
+        text_add(out, weights[m->norm_weights]);
+    text_addf(out, "%s%s", m->norm_one_plus ? ", norms by 1 + scale" : "", residuals[m->residual]);
+    add_number(out, "residuals times", m->residual_scale);
+}
+
+/* Describe embedding, head and modules for further tokens. */
+static void describe_ends(struct text *out, const struct scenario_model *m)
+{
+    text_addf(out, ", vocab %lld", (long long)m->vocab);
+    add_number(out, "embeddings times", m->embed_scale);
+    add_number(out, "logits times", m->logit_scale);
+    add_number(out, "logits capped at", m->logit_cap);
+    if (m->head_bias)
+        text_add(out, ", head bias");
+    if (m->mtp == 0)
+        return;
+    text_add(out, ", ");
+    add_count(out, m->mtp, "module");
+    text_add(out, " for further tokens");
 }
 
 /* Whether every layer has experts instead of an mlp. */
@@ -288,8 +330,10 @@ static void describe(struct text *out, const struct scenario *s)
     }
     if (m->moe.experts > 0)
         describe_experts(out, m, s->planned);
+    if (m->kind != SCENARIO_MLP && m->kind != SCENARIO_ATTENTION)
+        describe_blocks(out, m);
     if (m->vocab > 0)
-        text_addf(out, ", vocab %lld", (long long)m->vocab);
+        describe_ends(out, m);
     text_addf(out, ", %s; batch %lldx%lld", shd_dtype_name(m->dtype), (long long)s->batch.size,
               (long long)s->batch.seq);
 }
