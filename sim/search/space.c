@@ -140,8 +140,8 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
 
     if (!is_decoder(m->kind))
         return shd_error_set(err, SHD_EUNSUPPORTED,
-                             "a search is of a model of kind transformer, gpt2, llama3, mixtral or "
-                             "deepseek, not %s",
+                             "a search is of a model of kind transformer, gpt2, llama3, mixtral, "
+                             "deepseek or decoder, not %s",
                              scenario_kind_name(m->kind));
     if (!scenario->step.update)
         return shd_error_set(err, SHD_EUNSUPPORTED,
@@ -160,7 +160,8 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
                           .first_dense = m->moe.first_dense,
                           .every = m->moe.every,
                           .expert_dim = expert_dim,
-                          .shared_dim = m->moe.shared * expert_dim,
+                          .shared_dim = m->moe.shared_d_ff > 0 ? m->moe.shared_d_ff
+                                                               : m->moe.shared * expert_dim,
                           .nstages = scenario->pipeline.nlayers,
                           .stage_layers = scenario->pipeline.layers,
                           .names_recompute = is_special(&scenario->recompute)};
