@@ -1208,6 +1208,26 @@ static const struct {
     {"seed fraction", HEAD "seed: 1.5\n", "5:7: error: seed is '1.5'; expected a whole number"},
     {"name", HEAD "name: [a]\n", "5:7: error: name is a list; expected printable text"},
     {"name control", HEAD "name: \"a\\nb\"\n", "5:7: error: name is 'a\\nb'; expected printable"},
+    {"a norm shared beside each other that is not there",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 8, d_ff: 8, heads: 2, "
+     "norm_place: after, residual: beside}\n",
+     "error: beside shares a norm of the input, and norms are of outputs alone; expected beside-n"},
+    {"1 + no scale",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 8, d_ff: 8, heads: 2, "
+     "norm_weights: bare, norm_one_plus: true}\n",
+     "error: 1 + scale of norms without a scale; expected false"},
+    {"gates of inputs of several experts",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 8, d_ff: 8, heads: 2}\n"
+     "moe: {experts: 4, gates_input: true}\n",
+     "error: gates of the inputs of 2 experts for each token; expected top_k 1"},
+    {"a softmax of sigmoids",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 8, d_ff: 8, heads: 2}\n"
+     "moe: {experts: 4, score: sigmoid, after: true}\n",
+     "which are scored by sigmoids; expected score: softmax"},
+    {"a gate of no shared experts",
+     "version: 1\n" MESH BATCH "model: {kind: block, d_model: 8, d_ff: 8, heads: 2}\n"
+     "moe: {experts: 4, shared_gate: true}\n",
+     "error: there are no shared experts; expected moe.shared of at least 1"},
     {"strategies map", HEAD "strategies: {a: b}\n", "5:13: error: strategies is a map; expected"},
     {"strategies empty", HEAD "strategies: []\n", "5:13: error: strategies is empty; expected a l"},
     {"strategies null", HEAD "strategies:\n", "5:12: error: strategies is null; expected a list"},
