@@ -137,6 +137,16 @@ refuses "torchtitan's llama3 is another model; expected activation swiglu, norm 
     -s model.norm=layer
 refuses "another model; expected tied false, heads x head_dim = d_model" torchtitan train_4d.yaml \
     one-device -s 'params=[[.*, []]]' -s model.tied=true -s model.head_dim=16
+# What no target reads is refused by both, whatever it is.
+for option in model.sinks=true model.attention_cap=30 model.attention_scale=0.5 model.qk_norm=whole \
+    'model.layer_types=[full-plain]' 'model.rope={scaling: {kind: linear, factor: 2}}' model.norm_place=after \
+    model.norm_weights=scale model.norm_one_plus=true model.residual=beside model.embed_scale=2 \
+    model.residual_scale=0.5 model.logit_scale=2 model.logit_cap=30 model.head_bias=true model.mtp=1 \
+    moe.after=true moe.router_bias=true moe.expert_bias=true moe.gates_input=true moe.shared_gate=true \
+    moe.shared_d_ff=8; do
+    refuses "export to torchtitan is not written for" torchtitan models/llama3-8b.yaml tp-dp -s "$option"
+    refuses "export to Megatron-LM is not written for" megatron models/llama3-8b.yaml tp-dp -s "$option"
+done
 refuses "no such model of kind mlp; expected llama3" torchtitan fsdp.yaml default
 refuses "no schedule ZBH1; expected GPipe, 1F1B, Interleaved1F1B, LoopedBFS" torchtitan \
     train_pipeline.yaml zero-bubble -s model.activation=swiglu -s 'model.rope={theta: 10000}'

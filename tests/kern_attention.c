@@ -239,28 +239,56 @@ static const struct {
     {"one query, one key", {0, 1, 1, 1, 1, 1, 1, 1, 1, 0, .causal = false, .blocks = 1}, 0, 0, 0},
     {"one query", {0, 2, 1, 200, 2, 2, 16, 16, 1, 0, .causal = false, .blocks = 1}, 0, 0, 0},
     {"one query, the last", {0, 1, 1, 70, 2, 1, 8, 8, 2, 0, .causal = true, .blocks = 1}, 69, 0, 0},
-    {"one query in the middle", {0, 1, 1, 200, 1, 1, 5, 5, 1, 0, .causal = true, .blocks = 1}, 65, 0, 0},
+    {"one query in the middle",
+     {0, 1, 1, 200, 1, 1, 5, 5, 1, 0, .causal = true, .blocks = 1},
+     65,
+     0,
+     0},
     {"head of one element", {0, 2, 67, 66, 2, 2, 1, 1, 1, 0, .causal = true, .blocks = 1}, 0, 0, 0},
     {"whole tiles", {0, 1, 128, 128, 2, 2, 64, 64, 1, 0, .causal = false, .blocks = 1}, 0, 0, 0},
-    {"whole tiles, causal", {0, 1, 128, 128, 2, 2, 32, 32, 1, 0, .causal = true, .blocks = 1}, 0, 0, 0},
+    {"whole tiles, causal",
+     {0, 1, 128, 128, 2, 2, 32, 32, 1, 0, .causal = true, .blocks = 1},
+     0,
+     0,
+     0},
     {"odd sizes", {0, 2, 77, 131, 3, 3, 37, 37, 1, 0, .causal = false, .blocks = 1}, 0, 0, 0},
-    {"odd sizes, causal", {0, 2, 131, 131, 3, 3, 41, 41, 1, 0, .causal = true, .blocks = 1}, 0, 0, 0},
+    {"odd sizes, causal",
+     {0, 2, 131, 131, 3, 3, 41, 41, 1, 0, .causal = true, .blocks = 1},
+     0,
+     0,
+     0},
     {"long heads", {0, 1, 66, 67, 1, 1, 130, 130, 1, 0, .causal = true, .blocks = 1}, 0, 0, 0},
     {"second half of the queries",
      {0, 1, 65, 130, 2, 2, 16, 16, 1, 0, .causal = true, .blocks = 1},
      65,
      0,
      0},
-    {"queries off the tiles", {0, 1, 100, 170, 1, 1, 16, 16, 1, 0, .causal = true, .blocks = 1}, 33, 0, 0},
-    {"queries past the keys", {0, 1, 70, 20, 1, 1, 16, 16, 1, 0, .causal = true, .blocks = 1}, 0, 0, 0},
+    {"queries off the tiles",
+     {0, 1, 100, 170, 1, 1, 16, 16, 1, 0, .causal = true, .blocks = 1},
+     33,
+     0,
+     0},
+    {"queries past the keys",
+     {0, 1, 70, 20, 1, 1, 16, 16, 1, 0, .causal = true, .blocks = 1},
+     0,
+     0,
+     0},
     {"grouped heads", {0, 2, 40, 40, 6, 2, 16, 16, 3, 0, .causal = true, .blocks = 1}, 0, 0, 0},
     {"grouped heads, in the middle",
      {0, 1, 40, 80, 4, 2, 16, 16, 4, 0, .causal = true, .blocks = 1},
      40,
      6,
      1},
-    {"one key head of more", {0, 1, 65, 65, 2, 1, 16, 16, 4, 0, .causal = false, .blocks = 1}, 0, 10, 2},
-    {"more key heads than used", {0, 1, 30, 30, 2, 3, 16, 16, 2, 0, .causal = false, .blocks = 1}, 0, 4, 1},
+    {"one key head of more",
+     {0, 1, 65, 65, 2, 1, 16, 16, 4, 0, .causal = false, .blocks = 1},
+     0,
+     10,
+     2},
+    {"more key heads than used",
+     {0, 1, 30, 30, 2, 3, 16, 16, 2, 0, .causal = false, .blocks = 1},
+     0,
+     4,
+     1},
 };
 
 static void test_plain(void)
@@ -289,8 +317,8 @@ static void test_plain(void)
     }
 }
 
-static const struct kern_attention middle = {SHD_F32, 2,  150, 150, 4,    2,
-                                             24,      24, 2,   0.2, .causal = true, .blocks = 1};
+static const struct kern_attention middle = {
+    SHD_F32, 2, 150, 150, 4, 2, 24, 24, 2, 0.2, .causal = true, .blocks = 1};
 
 static void test_bits(void)
 {
@@ -401,7 +429,8 @@ static void test_counts(void)
 {
     const struct kern_kernel *forward = &kern_kernel_attention;
     const struct kern_kernel *backward = &kern_kernel_attention_grad;
-    union kern_desc d = {.attention = {SHD_BF16, 2, 3, 5, 4, 2, 8, 8, 2, 1, .causal = true, .blocks = 1}};
+    union kern_desc d = {
+        .attention = {SHD_BF16, 2, 3, 5, 4, 2, 8, 8, 2, 1, .causal = true, .blocks = 1}};
     const int64_t none[KERN_ATTENTION_NOFFSETS] = {0}, last[KERN_ATTENTION_NOFFSETS] = {2};
     uint64_t small, grad_small;
 

@@ -74,8 +74,7 @@ static double rope_plain(const struct kern_rope *r, const void *in, const int64_
     if (e >= k)
         return x;
     y = get_elem(r->dtype, in, at + (other - e) * r->stride[r->pair_dim]);
-    return r->rotation->factor *
-           (e == first ? x * cos(angle) - y * s : x * cos(angle) + y * s);
+    return r->rotation->factor * (e == first ? x * cos(angle) - y * s : x * cos(angle) + y * s);
 }
 
 static bool rope_agrees(const struct kern_rope *r, const void *in, const void *out,

@@ -270,8 +270,8 @@ static void add_rope(struct random_program *p)
         rotation->factor = 1.25;
         rotation->theta = 0;
     }
-    x = graph_rope(p->graph, random_name(p, "rope"), x, position, pair,
-                   random_below(&p->random, 5), rotation);
+    x = graph_rope(p->graph, random_name(p, "rope"), x, position, pair, random_below(&p->random, 5),
+                   rotation);
     random_keep(p, x, 2 * bound);
 }
 

@@ -92,7 +92,7 @@ struct random_program *random_ops_program(uint64_t seed);
 struct random_layers {
     unsigned attention, causal, grouped; /* attentions: all; causal; with fewer key heads */
     unsigned blocks;
-    unsigned capped, sunk; /* attentions of capped scores, and with sinks */
+    unsigned capped, sunk;                /* attentions of capped scores, and with sinks */
     unsigned sighted, in_blocks, goes_on; /* attentions by positions: all; with keys in blocks;
                                            * continuing an earlier block */
 };

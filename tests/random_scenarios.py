@@ -52,6 +52,28 @@ def spec(rng, mesh, rank):
     return [free.pop() if free and rng.random() < 0.4 else None for _ in range(rank)]
 
 
+def layers_of(rng, kind):
+    """Layers that see all, a window or a chunk, some of them without rotary positions."""
+    types = ["full", "window", "chunk"]
+    if kind != "deepseek":
+        types += ["full-plain", "window-plain", "chunk-plain"]
+    layers = {"layer_types": rng.choices(types, k=rng.choice([1, 2, 3])), "attention": "fused",
+              "window": rng.choice([1, 3, 100]), "chunk": rng.choice([3, 5, 100])}
+    return {**layers, "causal": True} if kind in ("block", "transformer") else layers
+
+
+def rope_of(rng):
+    """Rotary positions, with scalings of frequencies that sequences of 8 and 16 tokens differ in."""
+    rope = {"theta": rng.choice([100, 10000]), "interleaved": rng.random() < 0.5}
+    rope.update(some(rng, 0.2, lambda: {"local_theta": 50}))
+    rope.update(some(rng, 0.4, lambda: {"scaling": rng.choice([
+        {"kind": "linear", "factor": 4}, {"kind": "dynamic", "factor": 2, "original": 8},
+        {"kind": "llama3", "factor": 8, "original": 16, "low": 1, "high": 4},
+        {"kind": "yarn", "factor": 4, "original": 8, "mscale": 0.7, "mscale_all": 1.2},
+        {"kind": "yarn", "factor": 4, "original": 8, "untruncated": True}])}))
+    return rope
+
+
 def model_of(rng, kind):
     model = {"kind": kind, "d_model": rng.choice([8, 16, 32]), "layers": rng.choice([1, 2, 4])}
     if kind != "attention":
@@ -70,12 +92,16 @@ def model_of(rng, kind):
         model.update(some(rng, 0.2, lambda: {"window": rng.choice([0, 3, 8, 100])}))
         model.update(some(rng, 0.2, lambda: {"attention_bias": rng.choice(["none", "qkv", "all"])}))
     if kind not in ("mlp", "attention", "t5"):
-        model.update(some(rng, 0.2, lambda: {"qk_norm": rng.random() < 0.7}))
+        if kind != "deepseek":
+            model.update(some(rng, 0.3, lambda: {"qk_norm": rng.choice([True, False, "heads", "whole", "bare"])}))
+            model.update(some(rng, 0.25, lambda: {"sinks": rng.random() < 0.8}))
+        model.update(some(rng, 0.25, lambda: {"attention_scale": rng.choice([0.1, 0.5])}))
+        model.update(some(rng, 0.25, lambda: {"attention_cap": rng.choice([0.5, 30])}))
+        model.update(some(rng, 0.3, lambda: layers_of(rng, kind)))
     if kind not in ("attention", "t5"):
         model.update(some(rng, 0.2, lambda: {"bias": rng.random() < 0.5}))
     if kind in ("attention", "block", "transformer", "llama3", "mixtral", "deepseek"):
-        model.update(some(rng, 0.3, lambda: {"rope": {"theta": 10000,
-                                                      "interleaved": rng.random() < 0.5}}))
+        model.update(some(rng, 0.4, lambda: {"rope": rope_of(rng)}))
     if kind == "t5":
         model.update(some(rng, 0.5, lambda: {"decoder_layers": rng.choice([1, 2])}))
     model.update(some(rng, 0.3, lambda: {"dtype": rng.choice(TYPES)}))

@@ -1473,11 +1473,11 @@ static void test_options(void)
     }
     ok(nbad == 0, "options: every row is found, and in the help");
     ok(strstr(text_get(&help), "model.layers: a whole number from 1 to 65536; for models mlp, "
-                              "attention, block, transformer, gpt2, llama3, t5, mixtral, "
-                              "deepseek, decoder; default 1\n") != NULL,
+                               "attention, block, transformer, gpt2, llama3, t5, mixtral, "
+                               "deepseek, decoder; default 1\n") != NULL,
        "options: help tells type, range and default");
     ok(strstr(text_get(&help), "mixtral, deepseek, decoder; default false; of gpt2 true; of t5 "
-                                    "true\n") &&
+                               "true\n") &&
            strstr(text_get(&help), "; default rms; of gpt2 layer\n"),
        "options: help tells the defaults of kinds");
     text_fini(&help);

@@ -83,7 +83,8 @@ static const struct {
      "    return o.reshape(o.shape[0], -1, *o.shape[3:]).astype(dtype)\n"},
     {"rope",
      "def rope(x, positions, axis, pairs, frequencies, interleaved, factor=1):\n"
-     "    \"\"\"The first elements are pairs that turn, as many as frequencies; the rest stays.\"\"\"\n"
+     "    \"\"\"The first elements are pairs that turn, as many as frequencies; the rest "
+     "stays.\"\"\"\n"
      "    n = frequencies.shape[0]\n"
      "    angles = jnp.outer(positions, frequencies)\n"
      "    shape = [1] * x.ndim\n"

@@ -321,14 +321,15 @@ struct graph_attention {
                         `more`; or GRAPH_NONE */
 };
 
-#define GRAPH_ATTENTION_INIT                                              \
+#define GRAPH_ATTENTION_INIT                                            \
     .spans = GRAPH_NONE, .positions = GRAPH_NONE, .before = GRAPH_NONE, \
     .sinks = GRAPH_NONE /* all else 0 */
 
 /* Attention of q[batch, seq, heads, head_dim] to k[batch, keys, kv_heads, head_dim] and v[batch,
  * keys, kv_heads, value_dim]: names of dimensions may differ, their order may not; heads must be a
  * multiple of kv_heads.  Returns o[batch, seq, heads, value_dim]; its extra is lse[batch, seq,
- * heads], float32 for 16-bit types, of all scores and the sink.  For a query that sees no key, o is 0 and lse -infinity. */
+ * heads], float32 for 16-bit types, of all scores and the sink.  For a query that sees no key, o is
+ * 0 and lse -infinity. */
 uint32_t graph_attention(struct graph *graph, const char *name, uint32_t q, uint32_t k, uint32_t v,
                          const struct graph_attention *opts);
 

@@ -21,8 +21,8 @@
  * An attention may go on from the o and lse of one to other keys (Liu et al. 2023, ring attention):
  * its results are those to all keys together.  o is of the type of lse between the two.
  *
- * A sink is a score of each head that all its queries have more, of a key whose value is 0: it counts
- * in lse, by which the backward kernel has what it needs of it; its own gradient is not this
+ * A sink is a score of each head that all its queries have more, of a key whose value is 0: it
+ * counts in lse, by which the backward kernel has what it needs of it; its own gradient is not this
  * kernel's.
  *
  * Queries and keys may be cut into `blocks`, of which queries see the keys in the same place only.

@@ -269,7 +269,7 @@ bool attention_skips(const union kern_desc *desc)
 
     if (a->sight)
         return a->sight->causal || a->sight->window > 0 || a->sight->chunk > 0 ||
-                a->sight->rows > 0;
+               a->sight->rows > 0;
     return attention_pairs(a, none) != attention_dense_pairs(a);
 }
 

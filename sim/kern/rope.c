@@ -104,8 +104,7 @@ static uint64_t task(void *arg, int64_t id)
         int64_t n = npairs - pair < PAIRS ? npairs - pair : PAIRS;
 
         for (int64_t position = first; position < end; position++)
-            flops +=
-                rotate_all(run, position, pair, (size_t)n, r->rotation->frequencies + pair);
+            flops += rotate_all(run, position, pair, (size_t)n, r->rotation->frequencies + pair);
     }
     for (int64_t position = first; position < end; position++)
         keep_rest(run, position);
@@ -165,8 +164,8 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
         r->given ? kern_elements(1, &r->extent[r->position_dim], sizeof(int32_t)) : 0);
 }
 
-/* The errors of both elements of a pair: (x, y) -> f (x cos - y sin, y cos + x sin).  The squares of
- * sine and cosine add up to 1; sine, cosine, two products and their sum are rounded. */
+/* The errors of both elements of a pair: (x, y) -> f (x cos - y sin, y cos + x sin).  The squares
+ * of sine and cosine add up to 1; sine, cosine, two products and their sum are rounded. */
 static void pair_errors(const struct kern_error *e, int64_t at, int64_t partner, double factor)
 {
     const double *in = e->args->in[0], *v = e->variances[0];

@@ -299,8 +299,7 @@ static uint32_t build_rope(struct lines *l, const struct expr *call, const struc
     rotation = graph_rotation(l->graph, args[0], args[2], theta, interleaved);
     if (!rotation)
         return GRAPH_NONE;
-    return graph_rope(l->graph, lines_node_name(l, "rope"), args[0], args[1], args[2], 0,
-                      rotation);
+    return graph_rope(l->graph, lines_node_name(l, "rope"), args[0], args[1], args[2], 0, rotation);
 }
 
 static uint32_t build_attention(struct lines *l, const struct expr *call,

@@ -26,9 +26,9 @@ void layer_attention_init(struct layer_attention *out, struct graph *graph,
     if (!m->rope.used || graph->err.status != SHD_OK)
         return;
     out->rotation = rotation_add(graph, &m->rope, rotated_width(m), scenario->batch.seq, false);
-    out->local = m->rope.local_theta > 0 ? rotation_add(graph, &m->rope, rotated_width(m),
-                                                        scenario->batch.seq, true)
-                                         : out->rotation;
+    out->local = m->rope.local_theta > 0
+                     ? rotation_add(graph, &m->rope, rotated_width(m), scenario->batch.seq, true)
+                     : out->rotation;
 }
 
 /* The factor of scores; 0: that of the layer. */

@@ -23,7 +23,10 @@ struct preset {
 
 static struct preset preset_of(struct graph *graph, const struct scenario *scenario)
 {
-    struct preset p = {graph, scenario, weights_dims(graph, scenario), {.ids = GRAPH_NONE},
+    struct preset p = {graph,
+                       scenario,
+                       weights_dims(graph, scenario),
+                       {.ids = GRAPH_NONE},
                        {.scenario = scenario}};
 
     routed_init(&p.experts, graph, scenario, &p.dims);
@@ -305,6 +308,62 @@ static bool has_experts_only(const struct scenario_model *m)
     return m->moe.experts > 0 && m->moe.first_dense == 0 && m->moe.every == 1;
 }
 
+/* ", WHAT SIZE in N layers" of those that have it, unless all do. */
+static void describe_some(struct text *out, const struct scenario_model *m, const char *what,
+                          int64_t size, int64_t n)
+{
+    if (n == 0)
+        return;
+    text_addf(out, ", %s of %lld", what, (long long)size);
+    if (n < m->layers) {
+        text_add(out, " in ");
+        add_count(out, n, "layer");
+    }
+}
+
+/* What layers attend to, where not all attend to all, and how many rotate no positions in. */
+static void describe_layers(struct text *out, const struct scenario_model *m)
+{
+    int64_t n[SCENARIO_LAYER_FULL_PLAIN] = {0}, plain = 0;
+
+    for (int64_t i = 0; i < m->layers; i++) {
+        enum scenario_layer_type type = scenario_layer_type(m, i);
+
+        n[scenario_layer_sight(type)]++;
+        plain += scenario_layer_is_plain(type);
+    }
+    describe_some(out, m, "windows", m->window, n[SCENARIO_LAYER_WINDOW]);
+    describe_some(out, m, "chunks", m->chunk, n[SCENARIO_LAYER_CHUNK]);
+    if (plain > 0 && m->rope.used) {
+        text_add(out, ", no rope in ");
+        add_count(out, plain, "layer");
+    }
+}
+
+/* Positions, norms and scores of attention. */
+static void describe_attention(struct text *out, const struct scenario_model *m)
+{
+    static const char *const norms[SCENARIO_NQK_NORMS] = {
+        [SCENARIO_QK_PLAIN] = "",
+        [SCENARIO_QK_HEAD] = ", qk norm",
+        [SCENARIO_QK_HEADS] = ", qk norm by heads",
+        [SCENARIO_QK_WHOLE] = ", qk norm of all heads",
+        [SCENARIO_QK_BARE] = ", bare qk norm",
+    };
+
+    text_addf(out, "%s%s", m->causal ? ", causal" : "", m->rope.used ? ", rope" : "");
+    if (m->rope.used && m->rope.part > 0 && m->rope.part < 1)
+        text_addf(out, " of a part %g", m->rope.part);
+    if (m->rope.used && m->rope.scaling.kind != SCENARIO_ROPE_UNSCALED)
+        text_addf(out, " by %s", scenario_rope_scaling_name(m->rope.scaling.kind));
+    describe_layers(out, m);
+    text_add(out, norms[m->qk_norm]);
+    if (m->attention_cap > 0)
+        text_addf(out, ", scores to %g", m->attention_cap);
+    text_addf(out, "%s%s", m->sinks ? ", sinks" : "",
+              m->attention == SCENARIO_UNFUSED ? ", unfused" : "");
+}
+
 static void describe(struct text *out, const struct scenario *s)
 {
     const struct scenario_model *m = &s->model;
@@ -324,9 +383,7 @@ static void describe(struct text *out, const struct scenario *s)
             text_add(out, " on ");
             add_count(out, m->kv_heads, "key head");
         }
-        text_addf(out, "%s%s%s%s", m->causal ? ", causal" : "", m->rope.used ? ", rope" : "",
-                  m->qk_norm ? ", qk norm" : "",
-                  m->attention == SCENARIO_UNFUSED ? ", unfused" : "");
+        describe_attention(out, m);
     }
     if (m->moe.experts > 0)
         describe_experts(out, m, s->planned);

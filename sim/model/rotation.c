@@ -28,8 +28,8 @@ static double grown_theta(const struct scenario_rope *rope, double width, int64_
 
 /* ---- frequencies ---- */
 
-/* A frequency by llama3: waves longer than original / low are stretched, those shorter than original
- * / high are not, and between the two it goes over. */
+/* A frequency by llama3: waves longer than original / low are stretched, those shorter than
+ * original / high are not, and between the two it goes over. */
 static double by_llama3(const struct scenario_rope_scaling *s, double frequency)
 {
     double original = (double)s->original, wave = 2 * PI / frequency;

@@ -148,7 +148,8 @@ static bool needs_sight(const struct scenario *s, enum scenario_layer_type type,
            (type == SCENARIO_LAYER_CHUNK && s->model.chunk < s->batch.seq);
 }
 
-/* The sight of layers of a type; positions, of as many blocks, are those of other types, or NULL. */
+/* The sight of layers of a type; positions, of as many blocks, are those of other types, or NULL.
+ */
 static const struct attention_sight *add_sight(struct graph *graph, const struct scenario *scenario,
                                                uint32_t batch, uint32_t seq,
                                                enum scenario_layer_type type, uint32_t blocks,

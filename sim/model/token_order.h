@@ -16,8 +16,8 @@
 #define CONTEXT_ROWS_MAX 16
 
 /* What layers see, by the first three of enum scenario_layer_type; NULL where plain attention
- * suffices: one document, all of it seen, contiguous tokens and all keys local; and of types that no
- * layer has. */
+ * suffices: one document, all of it seen, contiguous tokens and all keys local; and of types that
+ * no layer has. */
 struct context_sights {
     const struct attention_sight *of[SCENARIO_LAYER_FULL_PLAIN];
 };

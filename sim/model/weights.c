@@ -283,7 +283,8 @@ struct attention_weights weights_attention(struct graph *graph, const struct sce
     w.norms = head_norms(graph, scenario, name, dims);
     w.sunk = scenario->model.sinks;
     if (w.sunk)
-        w.sinks = vector(graph, scenario, graph_text(graph, "%s/sinks", name), &dims->heads, 1, 0, 2);
+        w.sinks =
+            vector(graph, scenario, graph_text(graph, "%s/sinks", name), &dims->heads, 1, 0, 2);
     return w;
 }
 

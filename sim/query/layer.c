@@ -153,9 +153,9 @@ static uint32_t build_rope(struct graph *g, const json_t *attrs, const uint32_t 
 
     if (json_is_number(theta) && !(json_number_value(theta) > 0))
         return graph_fail(g, SHD_ERANGE, "'theta' must be above 0");
-    rotation = graph_rotation(g, x, g->nodes[x].dims[3],
-                              json_is_number(theta) ? json_number_value(theta) : 10000,
-                              interleaved);
+    rotation =
+        graph_rotation(g, x, g->nodes[x].dims[3],
+                       json_is_number(theta) ? json_number_value(theta) : 10000, interleaved);
     if (!rotation)
         return GRAPH_NONE;
     return as_out(g, graph_rope(g, "rope", x, g->nodes[x].dims[1], g->nodes[x].dims[3],

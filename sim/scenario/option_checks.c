@@ -114,8 +114,9 @@ static void check_rope(struct reader *r)
     else if (s->kind == SCENARIO_ROPE_DYNAMIC && width == 2)
         WRONG(r, "model.rope", "dynamic scaling of a single pair; expected more");
     if (s->mscale_all > 0 && m->mla.kv_rank == 0 && !(s->mscale > 0))
-        WRONG(r, "model.rope",
-              "mscale_all without mscale is of compressed attention's scores; expected both, or mla");
+        WRONG(
+            r, "model.rope",
+            "mscale_all without mscale is of compressed attention's scores; expected both, or mla");
 }
 
 /* Layers with a window, or with chunks, need its size. */
@@ -129,14 +130,16 @@ static void check_layer_types(struct reader *r)
               "what layers have");
     if (m->chunk > 0 && !m->causal)
         WRONG(r, "model.chunk",
-              "chunks of %" PRId64 " tokens for attention that is not causal; expected causal: true",
+              "chunks of %" PRId64
+              " tokens for attention that is not causal; expected causal: true",
               m->chunk);
     for (uint32_t i = 0; i < m->layer_types.n; i++) {
         enum scenario_layer_type sees =
             scenario_layer_sight((enum scenario_layer_type)m->layer_types.types[i]);
 
         if (sees == SCENARIO_LAYER_WINDOW && m->window == 0)
-            WRONG(r, "model.layer_types", "layers with a window; expected model.window, its tokens");
+            WRONG(r, "model.layer_types",
+                  "layers with a window; expected model.window, its tokens");
         else if (sees == SCENARIO_LAYER_CHUNK && m->chunk == 0)
             WRONG(r, "model.layer_types", "layers with chunks; expected model.chunk, their tokens");
         else

@@ -253,7 +253,7 @@ static void print_field(struct text *out, const void *base, const struct field *
                         uint32_t nfactors)
 {
     const void *at = (const char *)base + field->offset;
-    const double number = field->form == WHOLE ? (double)*(const int64_t *)at
+    const double number = field->form == WHOLE  ? (double)*(const int64_t *)at
                           : field->form == FLAG ? *(const bool *)at
                                                 : *(const double *)at;
     char buf[32];
@@ -282,7 +282,8 @@ static void print(const struct scenario *scenario, const struct option *option, 
         text_add(out, "null");
         return;
     }
-    text_addf(out, "{theta: %s, interleaved: %s", json_out_print_double(buf, sizeof buf, rope->theta),
+    text_addf(out, "{theta: %s, interleaved: %s",
+              json_out_print_double(buf, sizeof buf, rope->theta),
               rope->interleaved ? "true" : "false");
     for (size_t i = 2; i < NFIELDS; i++)
         print_field(out, rope, &fields[i], 0);
@@ -314,15 +315,21 @@ const struct value_type value_rope = {
     .keywords = SCHEMA_KEYWORDS(
         {"type", "[\"object\", \"null\"]"},
         {"properties",
-         "{\"theta\": " SCHEMA_ABOVE("1") ", \"interleaved\": {\"type\": \"boolean\"}, \"part\": "
-         "{\"type\": \"number\", \"exclusiveMinimum\": 0, \"maximum\": 1}, \"local_theta\": "
-         SCHEMA_ABOVE("1") ", \"scaling\": {\"type\": [\"object\", \"null\"], \"required\": "
-         "[\"kind\"], \"properties\": {\"kind\": {\"enum\": [\"linear\", \"dynamic\", \"llama3\", "
-         "\"yarn\", \"longrope\"]}, \"factor\": " SCHEMA_ABOVE("0") ", \"original\": " SCHEMA_A_SIZE
-         ", \"low\": " SCHEMA_ABOVE("0") ", \"high\": " SCHEMA_ABOVE("0") ", \"beta_fast\": "
-         SCHEMA_ABOVE("0") ", \"beta_slow\": " SCHEMA_ABOVE("0") ", \"mscale\": " SCHEMA_ABOVE("0")
-         ", \"mscale_all\": " SCHEMA_ABOVE("0") ", \"attention_factor\": " SCHEMA_ABOVE("0")
-         ", \"short_factors\": " SCHEMA_FACTORS ", \"long_factors\": " SCHEMA_FACTORS
-         ", \"untruncated\": {\"type\": \"boolean\"}}, \"additionalProperties\": false}}"},
+         "{\"theta\": " SCHEMA_ABOVE(
+             "1") ", \"interleaved\": {\"type\": \"boolean\"}, \"part\": "
+                  "{\"type\": \"number\", \"exclusiveMinimum\": 0, \"maximum\": 1}, "
+                  "\"local_theta\": " SCHEMA_ABOVE(
+                      "1") ", \"scaling\": {\"type\": [\"object\", \"null\"], \"required\": "
+                           "[\"kind\"], \"properties\": {\"kind\": {\"enum\": [\"linear\", "
+                           "\"dynamic\", \"llama3\", "
+                           "\"yarn\", \"longrope\"]}, \"factor\": " SCHEMA_ABOVE(
+                               "0") ", \"original\": " SCHEMA_A_SIZE
+                                    ", \"low\": " SCHEMA_ABOVE("0") ", \"high\": " SCHEMA_ABOVE("0") ", \"beta_fast\": " SCHEMA_ABOVE("0") ", \"beta_slow\": " SCHEMA_ABOVE("0") ", \"mscale\": " SCHEMA_ABOVE(
+                                        "0") ", \"mscale_all\": " SCHEMA_ABOVE("0") ", "
+                                                                                    "\"attention_"
+                                                                                    "factor\":"
+                                                                                    " " SCHEMA_ABOVE("0") ", \"short_factors\": " SCHEMA_FACTORS
+                                                                                                          ", \"long_factors\": " SCHEMA_FACTORS
+                                                                                                          ", \"untruncated\": {\"type\": \"boolean\"}}, \"additionalProperties\": false}}"},
         {"additionalProperties", "false"}),
 };

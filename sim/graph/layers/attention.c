@@ -117,8 +117,7 @@ static uint32_t scaled_and_capped(struct graph *g, const char *name, uint32_t s,
 /* Unfused attention, which writes out its scores, with an optional bias[seq, keys, heads]. q, k, v:
  * [batch, seq, heads, head_dim]. */
 static uint32_t unfused_heads(struct graph *g, const char *name, const uint32_t qkv[3],
-                              const struct attention_opts *opts,
-                              const struct attention_scores *how)
+                              const struct attention_opts *opts, const struct attention_scores *how)
 {
     uint32_t q = qkv[0], k, v, s, dims[4], scores[4], keys;
 
@@ -176,10 +175,9 @@ uint32_t attention_heads(struct graph *graph, const char *name, const uint32_t q
 static uint32_t attend(struct graph *g, const char *name, uint32_t x, uint32_t memory,
                        const struct attention_weights *w, const struct attention_opts *opts)
 {
-    const struct projection parts[3] = {
-        {"q", "q", w->q, w->biased, w->q_bias, &w->norms.q},
-        {"k", "kv", w->k, w->biased, w->k_bias, &w->norms.k},
-        {"v", "kv", w->v, w->biased, w->v_bias, NULL}};
+    const struct projection parts[3] = {{"q", "q", w->q, w->biased, w->q_bias, &w->norms.q},
+                                        {"k", "kv", w->k, w->biased, w->k_bias, &w->norms.k},
+                                        {"v", "kv", w->v, w->biased, w->v_bias, NULL}};
     const char *heads = graph_text(g, "%s/heads", name);
     uint32_t qkv[3], o, dims[3];
 

@@ -19,7 +19,7 @@
 /* Norms of queries and keys, between projections and rotation. */
 struct attention_norms {
     bool used;
-    bool late;               /* behind the rotation, and only in layers that rotate */
+    bool late; /* behind the rotation, and only in layers that rotate */
     struct head_norm q, k;
 };
 
@@ -42,8 +42,8 @@ struct attention_opts {
     double rope_theta; /* 0: no rotary embedding */
     bool rope_interleaved;
     const struct kern_rotation *rotation; /* in place of these two; NULL: none */
-    double scale; /* of scores; 0: head_dim^-1/2 */
-    double cap;   /* scores are cap * tanh(score / cap); 0: as they are */
+    double scale;                         /* of scores; 0: head_dim^-1/2 */
+    double cap;                           /* scores are cap * tanh(score / cap); 0: as they are */
     bool relative; /* a bias by relative position is added to the scores; has no fused kernel */
     bool unfused;  /* use products and a softmax even without a bias; needs `sight` NULL */
     const struct attention_sight *sight; /* data-defined mask in place of `causal`, with the

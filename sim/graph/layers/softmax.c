@@ -39,8 +39,8 @@ static struct shifted shift(struct graph *g, const char *name, uint32_t x, uint3
     if (beside != GRAPH_NONE) {
         const char *part = graph_text(g, "%s/beside", name);
 
-        beside = graph_map(g, part, KERN_NEG,
-                           graph_map(g, part, KERN_SUB, s.max, beside, 0), GRAPH_NONE, 0);
+        beside = graph_map(g, part, KERN_NEG, graph_map(g, part, KERN_SUB, s.max, beside, 0),
+                           GRAPH_NONE, 0);
         beside = graph_map(g, part, KERN_EXP, beside, GRAPH_NONE, 0);
         s.sum = graph_map(g, graph_text(g, "%s/sum", name), KERN_ADD, s.sum, beside, 0);
     }

@@ -122,9 +122,8 @@ static bool check_sinks(struct graph *g, const char *name, const struct graph_no
 {
     const struct graph_node *n = opts->sinks < g->nnodes ? &g->nodes[opts->sinks] : NULL;
 
-    if (opts->sinks == GRAPH_NONE ||
-        (n && !opts->more && n->rank == 1 && n->dims[0] == like->dims[2] &&
-         n->dtype == like->dtype))
+    if (opts->sinks == GRAPH_NONE || (n && !opts->more && n->rank == 1 &&
+                                      n->dims[0] == like->dims[2] && n->dtype == like->dtype))
         return true;
     graph_fail(g, SHD_EINVAL, "'%s' needs sinks[heads] of the type of its queries, and no `more`",
                name);
@@ -184,8 +183,7 @@ uint32_t graph_attention(struct graph *graph, const char *name, uint32_t q, uint
     if (!begin(graph, &node, name, qkv, opts))
         return GRAPH_NONE;
     node.dims[3] = graph->nodes[v].dims[3];
-    if (!check_before(graph, name, &node, opts->before) ||
-        !check_sinks(graph, name, &node, opts))
+    if (!check_before(graph, name, &node, opts->before) || !check_sinks(graph, name, &node, opts))
         return GRAPH_NONE;
     add_sight(&node, opts);
     if (opts->before != GRAPH_NONE) {

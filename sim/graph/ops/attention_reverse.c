@@ -91,8 +91,8 @@ static uint32_t sum(struct graph *g, const char *name, uint32_t a, uint32_t b)
     return a == GRAPH_NONE ? b : graph_map(g, name, KERN_ADD, a, b, 0);
 }
 
-/* The gradient of the sinks: each is a score whose probability is exp(sink - lse), and whose key has
- * no value, so that the gradient of that probability is 0 where others have products of o's
+/* The gradient of the sinks: each is a score whose probability is exp(sink - lse), and whose key
+ * has no value, so that the gradient of that probability is 0 where others have products of o's
  * gradient. */
 static void reverse_sinks(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
