@@ -105,6 +105,7 @@ check_PROGRAMS += \
 	%D%/reshard_random \
 	%D%/result \
 	%D%/rules \
+	%D%/rotation \
 	%D%/rows \
 	%D%/run \
 	%D%/scenario \
