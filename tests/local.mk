@@ -22,6 +22,7 @@ check_PROGRAMS += \
 	%D%/chunk \
 	%D%/channel \
 	%D%/classes \
+	%D%/coded \
 	%D%/coll \
 	%D%/collective_time \
 	%D%/comparison \
@@ -395,6 +396,7 @@ test_scripts = \
 	%D%/modelled.sh \
 	%D%/pipeline.sh \
 	%D%/pipeline_splits.sh \
+	%D%/products.sh \
 	%D%/placement.sh \
 	%D%/price.sh \
 	%D%/program.sh \
@@ -486,6 +488,7 @@ EXTRA_DIST += \
 	%D%/page.py \
 	%D%/picture.py \
 	%D%/pipeline.py \
+	%D%/products.py \
 	%D%/told.py \
 	%D%/placement.py \
 	%D%/mpi.supp \

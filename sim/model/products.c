@@ -85,14 +85,26 @@ static bool is_of_weight(const struct graph *g, uint32_t node, uint32_t *weight)
     return first != second;
 }
 
-/* Experts' products skip empty slots, which no kernel of codes does. */
-static void refuse_experts(const struct graph *g, uint32_t node, const struct scenario *s,
-                           struct diag *diag)
+/* Report a product that is not rounded.  Experts' products skip empty slots, which no kernel of
+ * codes does; in float64 codes are numbers of the reference (kern/coded.h).  False: it is none. */
+static bool refuse(const struct graph *g, uint32_t node, const struct scenario *s,
+                   struct diag *diag)
 {
-    diag_error(diag, scenario_place(s, "products.recipe"),
-               "'%s' is a product of experts, which is not rounded; expected a pattern for it in "
-               "products.except, such as moe/experts",
-               g->nodes[node].name);
+    const struct graph_node *n = &g->nodes[node];
+    struct place place = scenario_place(s, "products.recipe");
+
+    if (n->op == GRAPH_GROUPED)
+        diag_error(diag, place,
+                   "'%s' is a product of experts, which is not rounded; expected a pattern for it "
+                   "in products.except, such as moe/(up|gate|down)$",
+                   n->name);
+    else if (n->dtype == SHD_F64)
+        diag_error(diag, place,
+                   "'%s' multiplies in float64; expected a model.dtype of at most 32 bits",
+                   n->name);
+    else
+        return false;
+    return true;
 }
 
 /* List the products that no pattern excepts; the number of them, or 0 after an error. */
@@ -110,10 +122,8 @@ static uint32_t choose(struct products_chosen *out, const struct graph *g, struc
             return 0;
         if (rule)
             continue;
-        if (g->nodes[node].op == GRAPH_GROUPED) {
-            refuse_experts(g, node, s, diag);
+        if (refuse(g, node, s, diag))
             return 0;
-        }
         out[n++] = (struct products_chosen){node, weight};
     }
     return n;
@@ -143,6 +153,12 @@ void model_round_products(struct graph *graph, const struct scenario *scenario, 
     }
     match_fini(&except);
     free(chosen);
+}
+
+bool model_product_code(enum shd_dtype *out, const struct scenario *scenario)
+{
+    *out = recipes[scenario->products.recipe].code;
+    return scenario->products.recipe != SCENARIO_NO_RECIPE;
 }
 
 void model_describe_products(struct text *out, const struct scenario *scenario)

@@ -16,6 +16,10 @@
  * has its gradients but no recomputation.  Errors go to `diag` or stay in the graph. */
 void model_round_products(struct graph *graph, const struct scenario *scenario, struct diag *diag);
 
+/* The type of the codes that a scenario's products multiply; false: its products are not rounded.
+ */
+bool model_product_code(enum shd_dtype *out, const struct scenario *scenario);
+
 /* ", products rounded to e4m3 tensorwise, ..."; nothing where none is rounded. */
 void model_describe_products(struct text *out, const struct scenario *scenario);
 

@@ -15,6 +15,7 @@
 #include "cost/plan.h"
 #include "model/offload_marks.h"
 #include "model/pipeline.h"
+#include "model/products.h"
 #include "partition/partition.h"
 #include "ranks/ranks.h"
 #include "ranks/spread.h"
@@ -246,6 +247,21 @@ static int check_host(const struct trial *t, struct diag *diag)
 }
 
 /* Find the cluster, with its devices laid out for the mesh. */
+/* Refuse a cluster that does not say how fast products of codes are, where the scenario says that
+ * there are such. */
+static int check_product_rate(const struct trial *t, struct diag *diag)
+{
+    enum shd_dtype code;
+
+    if (!model_product_code(&code, t->scenario) || t->hardware->flops_per_s[code] > 0)
+        return SHD_OK;
+    diag_error(diag, scenario_place(t->scenario, "products.recipe"),
+               "cluster '%s' has no rate of %s; expected rates.%s in its file, another cluster, or "
+               "products.recipe none",
+               t->hardware->name, shd_dtype_name(code), shd_dtype_name(code));
+    return SHD_EUNSUPPORTED;
+}
+
 static int find_hardware(struct trial *t, struct diag *diag)
 {
     struct place place = scenario_place(t->scenario, "hardware");
@@ -263,7 +279,7 @@ static int find_hardware(struct trial *t, struct diag *diag)
     status = hardware_lay_out(t->hardware, shd_mesh_size(t->mesh), t->scenario->slices, NULL, &err);
     if (status != SHD_OK)
         diag_failure(diag, place, status, "%s", err.text);
-    return status;
+    return status == SHD_OK ? check_product_rate(t, diag) : status;
 }
 
 /* If dimensions do not divide, use the graph with padded dimensions. */

@@ -1,0 +1,193 @@
+#!/bin/sh
+# Tests products of 8 and 4 bits: a step of each recipe beside plain Python's, sharded against unsharded, its
+# bytes and memory as planned, the bytes of magnitudes and of gathers by formula, and what is refused.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+recipes='tensorwise rowwise blockwise mxfp8 nvfp4'
+
+# ---- values ----
+
+cat >"$tmp/mlp.yaml" <<'END'
+version: 1
+mesh: {dp: 1}
+model: {kind: mlp, d_model: 8, d_ff: 16, activation: relu, layers: 1}
+batch: {size: 2, seq: 8}
+step: [forward, backward, update]
+optimizer: {kind: sgd}
+params: [[.*, []]]
+axes: {batch: dp}
+END
+for recipe in $recipes; do
+    shardsim run --json --set products.recipe="$recipe" --set products.block=4 "$tmp/mlp.yaml"
+    is 0 "$recipe: a step of an mlp"
+    python3 "${0%/*}/products.py" "$recipe" 4 "$tmp/out" >"$tmp/wrong" 2>&1
+    ok $? "$recipe: loss and gradients as in plain Python"
+    diag <"$tmp/wrong"
+done
+
+# ---- sharded ----
+
+# decoder NAME: a small decoder in training, with strategies of all kinds.
+cat >"$tmp/decoder.yaml" <<'END'
+version: 1
+mesh: {dp: 1}
+model: {kind: transformer, d_model: 32, d_ff: 64, layers: 2, heads: 4, vocab: 64, activation: swiglu, norm: rms}
+batch: {size: 8, seq: 16}
+step: [forward, backward, update]
+optimizer: {kind: sgd}
+axes: {batch: dp}
+params: [[.*, []]]
+tolerance: 0.05
+strategies:
+  - {name: one}
+  - {name: dp, mesh: {dp: 4}}
+  - {name: fsdp, mesh: {dp: 4}, zero: {stage: 3, axis: dp}}
+  - {name: gathers, mesh: {dp: 4}, zero: {stage: 3, axis: dp}, products: {gathers: true}}
+  - {name: recompute, mesh: {dp: 2}, zero: {stage: 3, axis: dp}, recompute: full}
+  - name: tp
+    mesh: {dp: 2, tp: 2}
+    params:
+      - [(q|k|v)/kernel, [null, tp]]
+      - [attn/o/kernel, [tp]]
+      - [mlp/(up|gate)/kernel, [null, tp]]
+      - [mlp/down/kernel, [tp]]
+      - [.*, []]
+  - {name: pp, mesh: {pp: 2, dp: 2}, batch: {microbatches: 2}, pipeline: {axis: pp, schedule: 1f1b}}
+END
+for recipe in $recipes; do
+    shardsim run --json --set products.recipe="$recipe" --set products.block=8 "$tmp/decoder.yaml"
+    is 0 "$recipe: sharded steps, each op verified"
+    cp "$tmp/out" "$tmp/run.json"
+    shardsim plan --json --set products.recipe="$recipe" --set products.block=8 "$tmp/decoder.yaml"
+    holds "$recipe: the losses of one device, bytes and memory as planned" <<PY
+runs = json.load(open("$tmp/run.json"))
+one = runs[0]["training"]["losses"][0]
+for run, plan in zip(runs, r):
+    name = run["strategy"]
+    # Sums in another order flip single roundings, by 1/16 of an element each.
+    assert abs(run["training"]["losses"][0] - one) < 2e-3 * one, (name, run["training"], one)
+    assert run["verify"]["ok"], name
+    assert run["received_bytes"]["total"] == plan["received_bytes"]["total"], name
+    assert run["collectives"] == plan["collectives"], name
+    peaks = [[c for x in m["memory"]["peak_bytes"] for c in ([x["value"]] * x["devices"] if isinstance(x, dict) else [x])]
+             for m in (run, plan)]
+    assert peaks[0] == peaks[1], (name, peaks)
+PY
+done
+
+# ---- bytes by formula ----
+
+cat >"$tmp/fsdp.yaml" <<'END'
+version: 1
+mesh: {dp: 4}
+model: {kind: mlp, d_model: 32, d_ff: 64, activation: relu, layers: 2, dtype: bfloat16}
+batch: {size: 8, seq: 16}
+step: [forward, backward, update]
+optimizer: {kind: sgd}
+axes: {batch: dp}
+params: [[.*, []]]
+zero: {stage: 3, axis: dp}
+END
+# received OP SETTING...: the bytes received by collectives of a kind
+received() {
+    op=$1
+    shift
+    "$shardsim" plan --json "$@" "$tmp/fsdp.yaml" | python3 -c 'import json, sys
+r = json.load(sys.stdin)
+print(sum(c["received_bytes"] for c in r["collectives"] if c["op"] == sys.argv[1]))' "$op"
+}
+kernels=$((32 * 64)) # elements of a kernel; there are four
+# Each device receives three quarters of every kernel, and in the backward phase of all but the first, by which
+# no gradient of the data is asked for.
+gathered=$((4 * 3 * kernels / 4 * (4 + 3)))
+[ "$(received all-gather)" = $((2 * gathered)) ]
+ok $? "in 16 bits weights are gathered in two bytes"
+[ "$(received all-gather --set products.recipe=tensorwise)" = $((2 * gathered)) ]
+ok $? "so they are where each phase rounds them"
+[ "$(received all-gather --set products.recipe=tensorwise --set products.gathers=true)" = "$gathered" ]
+ok $? "in 8 bits they are gathered in one"
+[ "$(received all-gather --set products.recipe=blockwise --set products.block=8 --set products.gathers=true)" = \
+    $((gathered + 2 * gathered / 64)) ]
+ok $? "blocks come with their largest magnitudes, two bytes for 8 x 8"
+sums=$(received all-reduce)
+# The operands of two bytes of an all-reduce among four, 2 * 3/4 of it to each device: four arrays of the forward
+# phase (each layer's input and hidden values) and four gradients.
+[ "$(received all-reduce --set products.recipe=tensorwise)" = $((sums + 8 * 2 * 2 * 3)) ]
+ok $? "tensorwise: an all-reduce of each array's largest magnitude"
+[ "$(received all-reduce --set products.recipe=tensorwise --set products.amax=local)" = "$sums" ]
+ok $? "tensorwise: none where each device's part has a scale of its own"
+[ "$(received all-reduce --set products.recipe=blockwise --set products.block=16)" = "$sums" ]
+ok $? "blockwise: none, as blocks lie inside of shards"
+shardsim run --json --set products.recipe=tensorwise --set products.amax=local "$tmp/fsdp.yaml"
+is 0 "local magnitudes: as unsharded with the same groups"
+shardsim run --json --set products.recipe=mxfp8 --set products.block=32 --set 'mesh={dp: 1, tp: 4}' \
+    --set 'params=[[up/kernel, [tp]], [.*, []]]' --set zero.stage=0 "$tmp/fsdp.yaml"
+is 0 "blocks that lie across shards: magnitudes are completed"
+[ "$(received all-reduce --set products.recipe=mxfp8 --set products.block=32 --set 'mesh={dp: 1, tp: 4}' \
+    --set 'params=[[up/kernel, [tp]], [.*, []]]' --set zero.stage=0)" -gt 0 ]
+ok $? "blocks that lie across shards: by an all-reduce"
+
+# ---- what is kept ----
+
+# kept SETTING...: the peak of activations
+kept() {
+    "$shardsim" plan --json --set zero.stage=0 --set mesh.dp=1 --set products.recipe=rowwise "$@" "$tmp/fsdp.yaml" |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["memory"]["by_kind"]["activations"])'
+}
+[ "$(kept --set products.kept=codes)" -lt "$(kept)" ]
+ok $? "codes that the backward phase rereads take less memory than what they are of"
+
+# ---- clusters ----
+
+for recipe in tensorwise nvfp4; do
+    shardsim plan --json --set hardware=b200 --set products.recipe=$recipe "$tmp/decoder.yaml" --set products.block=16
+    is 0 "$recipe: planned on a B200"
+done
+shardsim plan --set hardware=tpu-v6e --set products.recipe=tensorwise "$tmp/fsdp.yaml"
+is 2 "a cluster without a rate of 8 bits is refused"
+says err "2:17: error: cluster 'tpu-v6e' has no rate of float8_e4m3fn; expected" "with what to say"
+shardsim plan --set hardware=h100-sxm --set products.recipe=nvfp4 "$tmp/decoder.yaml"
+is 2 "a cluster without a rate of 4 bits is refused"
+cat >"$tmp/large.yaml" <<'END'
+version: 1
+hardware: h100-sxm
+mesh: {dp: 1}
+model: {kind: mlp, d_model: 8192, d_ff: 28672, layers: 1, dtype: bfloat16}
+batch: {size: 8, seq: 4096}
+params: [[.*, []]]
+END
+# seconds RECIPE: of products
+seconds() {
+    "$shardsim" plan --json --set products.recipe="$1" "$tmp/large.yaml" | python3 -c 'import json, sys
+print(json.load(sys.stdin)["time"]["modelled"]["matmul_seconds"])'
+}
+python3 -c 'import sys; a, b = map(float, sys.argv[1:]); sys.exit(not 1.8 < a / b < 2.2)' "$(seconds none)" \
+    "$(seconds tensorwise)"
+ok $? "large products take half the time"
+
+# ---- what is refused ----
+
+shardsim plan --set products.recipe=blockwise --set products.block=5 "$tmp/decoder.yaml"
+is 2 "blocks that do not divide"
+says err "products.block: blocks of 5 do not divide dimension '.*' of [0-9]*; expected a divisor" \
+    "blocks that do not divide: which"
+shardsim plan --set products.recipe=rowwise --set model.dtype=float64 "$tmp/mlp.yaml"
+is 2 "products in float64"
+shardsim plan --set products.recipe=fp9 "$tmp/mlp.yaml"
+says err "expected one of none, tensorwise, rowwise, blockwise, mxfp8, nvfp4" "a recipe that is none"
+shardsim plan --set products.recipe=mxfp8 "$scenarios/mixtral.yaml"
+is 2 "products of experts"
+says err 'is a product of experts, which is not rounded; expected a pattern' "products of experts: what to do"
+shardsim plan --set products.recipe=mxfp8 --set 'products.except=[router$, moe/]' --set products.block=8 \
+    "$scenarios/mixtral.yaml"
+is 0 "products of experts, excepted"
+for target in jax pytorch; do
+    shardsim export --to $target --set products.recipe=mxfp8 --set products.block=8 "$tmp/decoder.yaml" --strategy dp
+    [ "$status" -ne 0 ] && grep -q 'does not round products so; expected products.recipe none' "$tmp/err"
+    ok $? "export to $target refuses"
+    diag <"$tmp/err"
+done
