@@ -268,7 +268,7 @@ cannot() {
 }
 
 for option in '--mtp-num-layers 1' \
-    --optimizer-cpu-offload '--encoder-tensor-model-parallel-size 2' \
+    --fine-grained-activation-offloading '--encoder-tensor-model-parallel-size 2' \
     '--no-fp8-wgrad' '--fp8-param-gather' '--grpo-kl-beta 0' \
     --checkpoint-activations --distribute-saved-activations --use-checkpoint-args \
     --fp32-residual-connection --moe-enable-deepep '--batch-size 4'; do
@@ -790,7 +790,7 @@ gives '# Left out, as it says nothing of the layout: metrics.log_freq training.s
     'log_freq = 10' '[training]' 'steps = 500000'
 gives '# Left out, as it is not known here; look whether it changes the layout: parallelism.of_a_fork' \
     '[parallelism]' 'of_a_fork = 2'
-for line in 'model.converters = ["bfloat4"]' 'training.enable_cpu_offload = true' \
+for line in 'model.converters = ["bfloat4"]' \
     'parallelism.disable_loss_parallel = true'; do
     section=${line%%.*} key=${line#*.}
     file "[$section]" "$key"

@@ -204,4 +204,34 @@ says line 'layouts are not searched for with offload.optimizer' "search: said"
 shardsim export "$tmp/kinds.yaml" -S optimizer --to jax
 tr -s '\n ' '  ' <"$tmp/err" >"$tmp/line"
 says line "code for jax does not say what lies in the host's memory; expected no offload.optimizer" "export: said"
+
+# Other systems: what a job offloads is read, and written again.
+cat >"$tmp/job.sh" <<'SH'
+torchrun --nnodes 1 --nproc-per-node 4 pretrain_gpt.py --num-layers 4 --hidden-size 64 --num-attention-heads 4 \
+    --ffn-hidden-size 128 --swiglu --seq-length 32 --max-position-embeddings 32 --micro-batch-size 1 \
+    --global-batch-size 4 --vocab-size 256 --bf16 --lr 1e-4 --train-iters 10 --use-distributed-optimizer \
+    --position-embedding-type rope --normalization RMSNorm --disable-bias-linear \
+    --optimizer-cpu-offload --optimizer-offload-fraction 0.5 --cpu-offloading-num-layers 3 \
+    --overlap-cpu-optimizer-d2h-h2d
+SH
+shardsim import --from megatron "$tmp/job.sh"
+is 0 "import: a job of Megatron-LM"
+says out '^offload: {activations: all, layers: 3, optimizer: 0.5}$' "import: what it offloads"
+mv "$tmp/out" "$tmp/job.yaml"
+shardsim export "$tmp/job.yaml" --to megatron
+says out '--cpu-offloading-num-layers 3' "export: layers"
+says out '--optimizer-offload-fraction 0.5' "export: the optimizer's part"
+shardsim plan "$tmp/job.yaml" -s hardware=a100-sxm
+is 0 "import: planned"
+sed 's/--cpu-offloading-num-layers 3/--fine-grained-activation-offloading --offload-modules core_attn/' \
+    "$tmp/job.sh" >"$tmp/fine.sh"
+shardsim import --from megatron "$tmp/fine.sh"
+is 2 "import: modules of activations: status 2"
+says err 'name them in offload.activations' "import: modules of activations: what to do"
+shardsim export "$tmp/kinds.yaml" -S inputs --to torchtitan
+is 2 "export: torchtitan offloads all or nothing: status 2"
+tr -s '\n ' '  ' <"$tmp/err" >"$tmp/line"
+says line 'expected offload.optimizer 1, offload.parameters true' "export: torchtitan: said"
+shardsim export "$tmp/kinds.yaml" -S kept -s offload.optimizer=1 -s offload.parameters=true --to torchtitan
+says out '^enable_cpu_offload = true$' "export: torchtitan: all"
 done_testing

@@ -154,6 +154,22 @@ static int check_products(struct export_job *c)
     return export_check_products(c->source, "Megatron-LM", recipes, c->err);
 }
 
+static int check_offload(struct export_job *c)
+{
+    const struct scenario_offload *o = &c->source->offload;
+
+    if (o->parameters)
+        return refuse(c, "parameters in the host's memory; expected no offload.parameters");
+    if (o->activations.npatterns > 0 || (o->activations.all && o->layers == 0))
+        return refuse(c, "offload of activations by names, or of all; expected "
+                         "offload.activations all, and offload.layers");
+    if (o->layers >= c->source->model.layers)
+        return refuse(c, "offload of all layers; expected fewer offload.layers than model.layers");
+    if (o->activations.all && c->source->recompute.kind != SCENARIO_RECOMPUTE_NONE)
+        return refuse(c, "offload of activations beside recomputation; expected one of them");
+    return SHD_OK;
+}
+
 static int check_rest(struct export_job *c)
 {
     const struct scenario *s = c->source;
@@ -344,6 +360,19 @@ static void add_products(struct export_job *c)
         add_flag(c, "--fp8-param-gather");
 }
 
+static void add_offload(struct export_job *c)
+{
+    const struct scenario_offload *o = &c->source->offload;
+
+    if (o->activations.all)
+        add_number(c, "--cpu-offloading-num-layers", o->layers);
+    if (o->optimizer == 0)
+        return;
+    add_flag(c, "--optimizer-cpu-offload");
+    add_fraction(c, "--optimizer-offload-fraction", o->optimizer);
+    add_flag(c, "--overlap-cpu-optimizer-d2h-h2d");
+}
+
 static void add_optimizer(struct export_job *c)
 {
     const struct scenario_optimizer *o = &c->source->optimizer;
@@ -415,7 +444,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 {
     static export_check *const checks[] = {
         check_experts,  check_pipeline, check_context, check_recompute,
-        check_products, check_rest,     NULL};
+        check_products, check_offload,  check_rest,    NULL};
     struct export_job c;
     int32_t devices = shd_mesh_size(layout->mesh);
     int32_t node = devices % 8 == 0 ? 8 : devices < 8 ? devices : 1;
@@ -435,6 +464,7 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
     add_mesh(&c);
     add_products(&c);
     add_optimizer(&c);
+    add_offload(&c);
     add_loss_scale(&c);
     text_add(out, " \"$@\"\n");
     export_job_fini(&c);
@@ -444,4 +474,5 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 const struct export_target export_megatron = {
     .name = "megatron",
     .desc = "a command of Megatron-LM, from what each axis of the mesh shards",
-    .write = write};
+    .write = write,
+    .offloads = true};

@@ -176,13 +176,23 @@ static bool has_such_layers(const struct export_job *j)
              (j->stages.n == 1 || (r->by_stage && export_stages_divide(&j->stages, r->every)))));
 }
 
+/* torchtitan's CPU offload is FSDP's, of parameters and state together. */
+static bool offloads_all(const struct scenario *s)
+{
+    return s->offload.optimizer == 1 && s->offload.parameters &&
+           !scenario_has_values(&s->offload.activations);
+}
+
 static int check_rest(struct export_job *j)
 {
     const struct scenario *s = j->source;
     const char *what = NULL;
 
-    if (s->recompute.kind == SCENARIO_RECOMPUTE_NAMED || s->recompute.nkept > 0 ||
-        (s->recompute.policy && !is_by_op(&s->recompute)))
+    if (scenario_offload_option(s) && !offloads_all(s))
+        what = "offload of some arrays; expected offload.optimizer 1, offload.parameters true and "
+               "no offload.activations, or no offload";
+    else if (s->recompute.kind == SCENARIO_RECOMPUTE_NAMED || s->recompute.nkept > 0 ||
+             (s->recompute.policy && !is_by_op(&s->recompute)))
         what = "recomputation by patterns; expected recompute none, full or selective_op";
     else if (s->recompute.kind == SCENARIO_RECOMPUTE_SELECTIVE)
         what = "recomputation of attention alone (its 'selective' saves products); expected "
@@ -256,6 +266,8 @@ static void add_training(struct export_job *j)
               "\nseq_len = %" PRId64 "\nsteps = %" PRId64 "\nmixed_precision_param = \"%s\"\n",
               pipeline ? sequences * s->batch.microbatches : sequences, s->batch.size, s->batch.seq,
               s->steps, shd_dtype_name(s->model.dtype));
+    if (s->offload.parameters)
+        text_add(j->out, "enable_cpu_offload = true\n");
     if (o->kind == SCENARIO_NO_OPTIMIZER)
         return;
     if (o->clip > 0)
@@ -387,4 +399,5 @@ static int write(const struct export_layout *layout, struct text *out, struct sh
 const struct export_target export_torchtitan = {
     .name = "torchtitan",
     .desc = "the TOML file of torchtitan, from what each axis of the mesh shards",
-    .write = write};
+    .write = write,
+    .offloads = true};

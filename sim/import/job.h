@@ -77,6 +77,9 @@ struct import_job {
     bool recompute_whole; /* recomputed layers run to their end, with values that no op reads */
     bool recompute_by_stage;       /* layers are counted in each stage */
     struct text recompute_modules; /* names of recomputed parts of layers; empty: by `recompute` */
+    bool offload_state, offload_parameters; /* to the host */
+    double offload_fraction;                /* of the state; 1 */
+    int64_t offload_layers; /* first layers whose activations are offloaded; 0: none */
     const char *optimizer, *decay;
     double lr, betas[2], eps, weight_decay, momentum, clip;
     int64_t loss_scale, loss_scale_window;
@@ -85,7 +88,7 @@ struct import_job {
     const char *gradients, *moments; /* types; NULL: the type of the parameters */
     /* Options in the words of one source; the fields above hold their results. */
     const char *comm, *balancer, *strategy, *method, *old_method, *type, *reshard, *backend,
-        *implementation, *dispatcher, *grads, *moment, *second_moment;
+        *implementation, *dispatcher, *grads, *moment, *second_moment, *cpu_offload;
     const char *fp8_format, *fp8_recipe, *fp4_format;
     const char *fp8_all_gather; /* "true", "false" */
     bool fp8_gathers, bf16_ends;

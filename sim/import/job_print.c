@@ -392,6 +392,24 @@ static void add_recompute(const struct import_job *j, struct text *out)
     text_add(out, j->recompute_whole ? ", whole: true}\n" : "}\n");
 }
 
+static void add_offload(const struct import_job *j, struct text *out)
+{
+    const char *comma = "";
+
+    if (!j->offload_state && !j->offload_parameters && j->offload_layers == 0)
+        return;
+    text_add(out, "offload: {");
+    if (j->offload_layers > 0) {
+        text_addf(out, "activations: all, layers: %" PRId64, j->offload_layers);
+        comma = ", ";
+    }
+    if (j->offload_state) {
+        text_addf(out, "%soptimizer: %.15g", comma, j->offload_fraction);
+        comma = ", ";
+    }
+    text_addf(out, "%s}\n", j->offload_parameters ? ", parameters: true" : "");
+}
+
 static void add_types(const struct import_job *j, struct text *out)
 {
     if (!j->bf16 && !j->fp16)
@@ -504,6 +522,7 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
                   job->gathers ? "gather" : "ring");
     add_zero(job, &shape, out);
     add_recompute(job, out);
+    add_offload(job, out);
     if (job->left_out.failed || job->unknown.failed || job->taken.failed || job->notes.failed ||
         job->programs.failed || job->stage_layers.failed || job->recompute_modules.failed ||
         job->unread.failed)

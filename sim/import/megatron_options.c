@@ -243,10 +243,13 @@ const struct import_option megatron_options[] = {
            "parameters are updated in float32; leave it out"),
     UNLESS("--megatron-fsdp-main-grads-dtype", fp32, "expected fp32, which is planned"),
     UNLESS("--megatron-fsdp-grad-comm-dtype", fp32, "expected fp32, which is planned"),
-    REFUSED("--fine-grained-activation-offloading --cpu-offloading-num-layers",
-            "what lies in the host's memory cannot be said; leave it out"),
-    REFUSED("--optimizer-cpu-offload",
-            "state in the host's memory cannot be said; leave it out to plan it on devices"),
+    FLAG("--optimizer-cpu-offload", offload_state),
+    FIELD("--optimizer-offload-fraction", IMPORT_FRACTION, offload_fraction, .min = 0),
+    FIELD("--cpu-offloading-num-layers", IMPORT_INT, offload_layers, .min = 0),
+    REFUSED("--fine-grained-activation-offloading",
+            "which values are inputs of its modules is not known here; leave it out, and name them "
+            "in offload.activations"),
+    QUIET("--cpu-offloading"),
     /* ---- torchrun ---- */
     QUIET("--local-ranks-filter --local_ranks_filter --log-dir --log_dir --master-addr "
           "--master-port --master_addr --master_port --max-restarts --max_restarts --module "
@@ -380,7 +383,6 @@ const struct import_option megatron_options[] = {
     QUIET("--rl-"),
     QUIET("--langrl-env-config --mtp-use-repeated-layer --offload-modules --fp8-amax-compute-algo "
           "--fp8-amax-history-len --fp8-interval --no-pin-cpu-grads --no-pin-cpu-params "
-          "--optimizer-offload-fraction "
           "--overlap-cpu-optimizer-d2h-h2d --use-torch-optimizer-for-cpu-offload "
           "--wgrad-deferral-limit"),
     {.name = NULL},

@@ -342,6 +342,8 @@ static void finish(struct import_job *job, struct diag *diag)
     find_recompute(job, diag);
     find_shards(job);
     find_optimizer(job);
+    job->offload_state = job->offload_parameters =
+        job->cpu_offload && !strcmp(job->cpu_offload, "true");
     check_experts(job, diag);
     import_torchtitan_products(job, diag);
     job->bf16 = !job->type || !strcmp(job->type, "bfloat16");

@@ -16,6 +16,7 @@ static const char *const types[] = {"float32", "bfloat16", NULL};
 static const char *const rotations[] = {"allgather", "alltoall", NULL};
 static const char *const balancers[] = {"headtail", "ptrr", "null", NULL};
 static const char *const modes[] = {"none", "full", "selective", NULL};
+static const char *const truths[] = {"false", "true", NULL};
 static const char *const reshards[] = {"default", "always", "never", NULL};
 static const char *const optimizers[] = {"AdamW", "Adam", NULL};
 static const char *const implementations[] = {"for-loop", "foreach", "fused",
@@ -68,8 +69,7 @@ const struct import_option torchtitan_options[] = {
     UNLESS("training.mixed_precision_reduce", float32,
            "gradients are summed in float32; leave it out"),
     UNLESS("training.dtype", float32, "parameters are updated in float32; leave it out"),
-    UNLESS("training.enable_cpu_offload", no,
-           "what lies in the host's memory cannot be said; expected false"),
+    WORD("training.enable_cpu_offload", cpu_offload, truths),
     UNLESS("training.fp8_linear", no, OLD_BITS),
     UNLESS("training.enable_fp8_linear", no, OLD_BITS),
     UNLESS("training.enable_float8_linear", no, OLD_BITS),
