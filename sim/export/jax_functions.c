@@ -22,9 +22,8 @@ static const struct {
      "def reduced(function, x, have, want):\n"
      "    return fit(function(x, axis=tuple(i for i, d in enumerate(have) if d not in want)),\n"
      "               [d for d in have if d in want], want)\n"},
-    {"slope",
-     "def slope(function, x):\n"
-     "    return jax.jvp(function, (x,), (jnp.ones_like(x),))[1]\n"},
+    {"slope", "def slope(function, x):\n"
+              "    return jax.jvp(function, (x,), (jnp.ones_like(x),))[1]\n"},
     {"attention",
      "def attention(q, k, v, scale, causal, cap=0, sinks=None):\n"
      "    \"\"\"[batch, seq, heads, head_dim]; several heads may share one of k and v.\n"
@@ -103,18 +102,16 @@ static const struct {
      "def causal(x, queries, keys, masked):\n"
      "    positions = [jax.lax.broadcasted_iota(int, x.shape, d) for d in (queries, keys)]\n"
      "    return jnp.where(positions[1] > positions[0], jnp.asarray(masked, x.dtype), x)\n"},
-    {"window",
-     "def window(x, axis, first, to, count, size):\n"
-     "    x = jax.lax.slice_in_dim(x, first, first + count, axis=axis)\n"
-     "    return jnp.pad(x, [(to, size - to - count) if d == axis else (0, 0) for d "
-     "in range(x.ndim)])\n"},
-    {"pick",
-     "def pick(x, ids, axis):\n"
-     "    \"\"\"The elements of x along an axis that ids number, one or several at "
-     "each place; -1 is none.\"\"\"\n"
-     "    x = jnp.moveaxis(x, axis, -1)\n"
-     "    found = jnp.take_along_axis(x, ids.reshape(*x.shape[:-1], -1), axis=-1)\n"
-     "    return jnp.where(ids < 0, 0, found.reshape(ids.shape))\n"},
+    {"window", "def window(x, axis, first, to, count, size):\n"
+               "    x = jax.lax.slice_in_dim(x, first, first + count, axis=axis)\n"
+               "    return jnp.pad(x, [(to, size - to - count) if d == axis else (0, 0) for d "
+               "in range(x.ndim)])\n"},
+    {"pick", "def pick(x, ids, axis):\n"
+             "    \"\"\"The elements of x along an axis that ids number, one or several at "
+             "each place; -1 is none.\"\"\"\n"
+             "    x = jnp.moveaxis(x, axis, -1)\n"
+             "    found = jnp.take_along_axis(x, ids.reshape(*x.shape[:-1], -1), axis=-1)\n"
+             "    return jnp.where(ids < 0, 0, found.reshape(ids.shape))\n"},
     {"largest",
      "def largest(scores, k, groups, kept, by_largest):\n"
      "    \"\"\"Numbers of the k largest scores; only those in the `kept` best of "
@@ -126,9 +123,8 @@ static const struct {
      "        good = jax.nn.one_hot(jax.lax.top_k(best, kept)[1], groups, dtype=bool).any(-2)\n"
      "        scores = jnp.where(good[..., None], parts, -jnp.inf).reshape(scores.shape)\n"
      "    return jax.lax.top_k(scores, k)[1]\n"},
-    {"count",
-     "def count(ids, n, dtype):\n"
-     "    return jax.nn.one_hot(ids, n, dtype=dtype).sum(axis=tuple(range(ids.ndim)))\n"},
+    {"count", "def count(ids, n, dtype):\n"
+              "    return jax.nn.one_hot(ids, n, dtype=dtype).sum(axis=tuple(range(ids.ndim)))\n"},
     {"queue",
      "def queue(ids, experts, groups, capacity, by_choice):\n"
      "    \"\"\"The slot of each choice in the queue of its expert, which has one for "

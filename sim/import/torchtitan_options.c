@@ -23,7 +23,6 @@ static const char *const implementations[] = {"for-loop", "foreach", "fused",
                                               "fused_opt_states_bf16", NULL};
 
 static const char *const recipes[] = {"tensorwise", "rowwise", NULL};
-static const char *const truths[] = {"false", "true", NULL};
 
 /* Words for what a scenario plans anyway. */
 static const char *const no[] = {"false", "", NULL};

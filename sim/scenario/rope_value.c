@@ -328,8 +328,36 @@ const struct value_type value_rope = {
                                         "0") ", \"mscale_all\": " SCHEMA_ABOVE("0") ", "
                                                                                     "\"attention_"
                                                                                     "factor\":"
-                                                                                    " " SCHEMA_ABOVE("0") ", \"short_factors\": " SCHEMA_FACTORS
-                                                                                                          ", \"long_factors\": " SCHEMA_FACTORS
-                                                                                                          ", \"untruncated\": {\"type\": \"boolean\"}}, \"additionalProperties\": false}}"},
+                                                                                    " " SCHEMA_ABOVE(
+                                                                                        "0") ", "
+                                                                                             "\"sho"
+                                                                                             "rt_"
+                                                                                             "facto"
+                                                                                             "rs\":"
+                                                                                             " " SCHEMA_FACTORS
+                                                                                             ", "
+                                                                                             "\"lon"
+                                                                                             "g_"
+                                                                                             "facto"
+                                                                                             "rs\":"
+                                                                                             " " SCHEMA_FACTORS
+                                                                                             ", "
+                                                                                             "\"unt"
+                                                                                             "runca"
+                                                                                             "ted\""
+                                                                                             ": "
+                                                                                             "{\"ty"
+                                                                                             "pe\":"
+                                                                                             " \"bo"
+                                                                                             "olean"
+                                                                                             "\"}},"
+                                                                                             " \"ad"
+                                                                                             "ditio"
+                                                                                             "nalPr"
+                                                                                             "opert"
+                                                                                             "ies\""
+                                                                                             ": "
+                                                                                             "false"
+                                                                                             "}}"},
         {"additionalProperties", "false"}),
 };
