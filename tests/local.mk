@@ -349,6 +349,7 @@ LDADD = .libs/libtap.a .libs/libsim.a -L.libs -lshd $(SIM_LIBS) $(PCRE2_LIBS) $(
 # No script has the name of a program above: the two would share a log, and only the program would run.
 test_scripts = \
 	%D%/activations.sh \
+	%D%/adapters.sh \
 	%D%/banned.sh \
 	%D%/bench_hardware.sh \
 	%D%/book.sh \
@@ -482,6 +483,7 @@ EXTRA_DIST += \
 	%D%/fuzz/torch_fuzz.c \
 	%D%/golden.list \
 	%D%/junit.xsd \
+	%D%/adapters.py \
 	%D%/book.py \
 	%D%/experts_grid.py \
 	%D%/import_rules.py \
