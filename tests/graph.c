@@ -403,7 +403,7 @@ static void test_renumbered(void)
         for (uint32_t n = 0; n < g->nnodes; n++)
             again[n] = is_named(g, n, "y") || is_named(g, n, "tanh");
         if (pass)
-            recompute_clone(g, again, NULL);
+            recompute_clone(g, again, NULL, NULL);
         else
             graph_sum_early(g);
         good = graph_status(g, NULL) == SHD_OK && refers(g, &names);

@@ -63,6 +63,8 @@ there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=f
     -s gathered=keep
 there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=none \
     -s 'mesh={pp: 2, dp: 64, tp: 8}' -s pipeline.axis=pp -s zero.stage=3 -s gathered=keep
+there_and_back torchtitan models/llama3-8b.yaml hybrid-fsdp -s "$types" \
+    -s 'recompute={kind: selective_op, hold: true}'
 there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=selective_op \
     -s 'mesh={pp: 4, dp: 32, tp: 8}' -s pipeline.axis=pp -s zero.stage=3 -s gathered=keep \
     -s pipeline.schedule=Interleaved1F1B -s pipeline.layers="E|t*5|t*5|t*5|t*5|t*6|t*6|L"
@@ -855,8 +857,10 @@ done
 gives 'recompute: {kind: full, every: 2, offset: 1, count: stage}' '[parallelism]' \
     'pipeline_parallel_degree = 2'
 gives 'gathered: keep' '[parallelism]' 'tensor_parallel_degree = 2'
-gives 'recompute: selective_op' '[activation_checkpoint]' \
+gives 'recompute: {kind: selective_op, hold: true}' '[activation_checkpoint]' \
     'mode = "selective"' "selective_ac_option = 'op'"
+gives 'recompute: selective_op' '[activation_checkpoint]' 'mode = "selective"' \
+    "selective_ac_option = 'op'" '[training]' 'compile = true'
 gives 'types: {parameters: float32, moments: bfloat16}' '[optimizer]' 'implementation = "fused_opt_states_bf16"'
 gives '# Left out, as it says nothing of the layout: float8.emulate' '[float8]' 'emulate = [ # a' \
     '  "a=1", # ]' ']'
@@ -932,7 +936,7 @@ json '"training": {"num_tokens_per_microbatch_per_dp_rank": 64, "max_context_len
   "optimizer_kwargs": {"lr": 0.25, "betas": [0.5, 0.75]}}], "implementation": "fused"},
 "loss": {"loss_fn": {"a": [1]}}, "dump_folder": "a", "compile": {"components": []}' &&
     grep -qxF 'batch: {size: 64, seq: 32, microbatches: 4}' "$tmp/file.yaml" &&
-    grep -qxF 'recompute: selective_op' "$tmp/file.yaml" &&
+    grep -qxF 'recompute: {kind: selective_op, hold: true}' "$tmp/file.yaml" &&
     grep -qx '  lr: 0.25' "$tmp/file.yaml" && grep -qxF '  betas: [0.5, 0.75]' "$tmp/file.yaml" &&
     grep -q '^# Whether products are of 8 bits' "$tmp/file.yaml" && ! grep -q 'not known here' "$tmp/file.yaml"
 ok $? "torchtitan: the JSON of a configuration"

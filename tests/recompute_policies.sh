@@ -78,6 +78,38 @@ assert s["parts"] > s["mlp"]
 assert (s["last-of-two"] - s["none"]) * 2 == s["full"] - s["none"]
 PY
 
+# Held, the product that ends a layer takes memory from its forward phase on, though nobody reads it.
+cat >"$tmp/hold.yaml" <<'YAML'
+version: 1
+mesh: {dp: 2}
+model: {kind: llama3, d_model: 32, d_ff: 64, layers: 4, heads: 4, kv_heads: 2, vocab: 16,
+        dtype: float64}
+batch: {size: 4, seq: 64}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+params: [[.*, []]]
+axes: {batch: dp}
+strategies:
+  - {name: compiled, recompute: selective_op}
+  - {name: held, recompute: {kind: selective_op, hold: true}}
+  - {name: all, recompute: {keep: ['op:product', 'op:attention'], hold: true}}
+  - {name: microbatches, recompute: {kind: selective_op, hold: true}, batch: {microbatches: 2}}
+YAML
+shardsim run -q --json "$tmp/hold.yaml"
+is 0 "held results: executed"
+cp "$tmp/out" "$tmp/executed"
+shardsim plan --json "$tmp/hold.yaml"
+holds "held results: memory as planned, one array of the width a layer more" <<PY
+executed = json.load(open("$tmp/executed"))
+for p, s in zip(r, executed):
+    assert s["memory"]["peak_bytes"] == p["memory"]["peak_bytes"], s["strategy"]
+    assert s["flops"] == p["flops"], s["strategy"]
+peak = {s["strategy"]: s["memory"]["peak_bytes"][0] for s in executed}
+rows, layers = 4 // 2 * 64, 4
+# at the peak the last layer is being computed again
+assert peak["held"] - peak["compiled"] == (layers - 1) * rows * 32 * 8, peak
+PY
+
 # Sums of tensor parallelism are kept by op, so that no all-reduce is done again.
 cat >"$tmp/sums.yaml" <<'YAML'
 version: 1

@@ -204,7 +204,7 @@ static void recompute_some(struct experts *e)
     for (uint32_t n = 0; n < g->nnodes; n++)
         again[n] = g->nodes[n].phase == GRAPH_FORWARD && g->nodes[n].op > GRAPH_PARAM &&
                    g->nodes[n].op != GRAPH_CONSTRAINT && random_chance(&e->random, 40);
-    recompute_clone(g, again, NULL);
+    recompute_clone(g, again, NULL, NULL);
     seen.recomputed++;
 }
 

@@ -527,7 +527,8 @@ static void test_recompute_entries(void)
     static const char *const entries[] = {"group=2",     "every=2",
                                           "first=2",     "whole=true",
                                           "keep=[x]",    "modules=[mlp, moe]",
-                                          "count=stage", "keep=['op:product/2']"};
+                                          "count=stage", "keep=['op:product/2']",
+                                          "hold=true"};
 
     for (size_t i = 0; i < COUNT(entries); i++) {
         char set[64];
@@ -545,10 +546,10 @@ static void test_recompute_entries(void)
         ok(is->kind == SCENARIO_RECOMPUTE_SELECTIVE && is->group == was->group &&
                is->every == was->every && is->first == was->first && is->whole == was->whole &&
                is->nkept == was->nkept && is->modules == was->modules &&
-               is->by_stage == was->by_stage,
+               is->by_stage == was->by_stage && is->hold == was->hold,
            "recompute: %s is kept where it is printed", entries[i]);
         ok(is->group + is->every + is->first + is->whole + (int64_t)is->nkept + is->modules +
-                   is->by_stage >
+                   is->by_stage + is->hold >
                2,
            "recompute: and it is %s", entries[i]);
         text_fini(&printed);

@@ -119,7 +119,7 @@ static int check_recompute(struct export_job *c)
 {
     const struct scenario_recompute *r = &c->source->recompute;
 
-    if (r->kind == SCENARIO_RECOMPUTE_NAMED || r->nkept > 0 || r->policy)
+    if (r->kind == SCENARIO_RECOMPUTE_NAMED || r->nkept > 0 || r->policy || r->hold)
         return refuse(c, "recomputation by patterns of names or by ops; expected recompute none, "
                          "selective or full");
     if (r->kind == SCENARIO_RECOMPUTE_NONE)

@@ -192,7 +192,8 @@ static int check_rest(struct export_job *j)
         what = "offload of some arrays; expected offload.optimizer 1, offload.parameters true and "
                "no offload.activations, or no offload";
     else if (s->recompute.kind == SCENARIO_RECOMPUTE_NAMED || s->recompute.nkept > 0 ||
-             (s->recompute.policy && !is_by_op(&s->recompute)))
+             (s->recompute.policy && !is_by_op(&s->recompute)) ||
+             (s->recompute.hold && !is_by_op(&s->recompute)))
         what = "recomputation by patterns; expected recompute none, full or selective_op";
     else if (s->recompute.kind == SCENARIO_RECOMPUTE_SELECTIVE)
         what = "recomputation of attention alone (its 'selective' saves products); expected "
@@ -319,7 +320,8 @@ static void add_recompute(struct export_job *j)
               : is_by_op(r) || r->every > 1      ? "selective"
                                                  : "full");
     if (is_by_op(r))
-        text_add(j->out, "selective_ac_option = \"op\"\n");
+        text_addf(j->out, "selective_ac_option = \"op\"\n\n[compile]\nenable = %s\n",
+                  r->hold ? "false" : "true");
     else if (r->kind != SCENARIO_RECOMPUTE_NONE && r->every > 1)
         text_addf(j->out, "selective_ac_option = \"%" PRId64 "\"\n", r->every);
 }

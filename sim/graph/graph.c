@@ -285,7 +285,7 @@ static uint32_t add_leaf(struct graph *graph, enum graph_op op, const char *name
                          struct kern_source source)
 {
     struct graph_node node = {
-        .op = op, .dtype = dtype, .rank = rank, .source = source, .holds = op == GRAPH_PARAM};
+        .op = op, .dtype = dtype, .rank = rank, .source = source, .packs = op == GRAPH_PARAM};
     uint32_t added;
 
     if ((uint32_t)dtype >= SHD_NCOMPUTE_DTYPES && !kern_is_whole(dtype))

@@ -180,9 +180,11 @@ struct graph_node {
     enum shd_reduce_op reduce;         /* GRAPH_REDUCE */
     struct kern_source source;         /* GRAPH_INPUT, GRAPH_PARAM */
     bool unread;                       /* computed even if no node reads it */
+    uint32_t holds;                    /* number of an earlier node, plus one, whose result is not
+                                          freed before this node is done; 0: none */
     bool stop_gradient;                /* no gradient passes to the operands */
     bool frozen;                       /* GRAPH_PARAM: not learned: no gradient, no update */
-    uint8_t holds;                     /* GRAPH_PARAM: parameters of the model in an element; 0: the
+    uint8_t packs;                     /* GRAPH_PARAM: parameters of the model in an element; 0: the
                                           array is beside one that has them */
     const char *base;                  /* GRAPH_PARAM: the name of the parameter, an earlier node,
                                           that it adapts and whose dimensions it has, beside some

@@ -232,7 +232,7 @@ void recompute_join(uint32_t *together, const bool *again, const struct graph *g
 #define LISTED (GRAPH_NONE - 1) /* stands for a clone's number until it exists */
 
 struct cloning {
-    const struct graph *graph; /* the graph before the pass */
+    struct graph *graph; /* as it is before the pass */
     const bool *again;
     const uint32_t *together; /* NULL: no groups */
     struct graph_node *nodes; /* in the new order */
@@ -379,7 +379,56 @@ static void finish(struct graph *graph, struct cloning *c)
     graph->nnodes = c->nnodes;
 }
 
-void recompute_clone(struct graph *graph, const bool *again, const uint32_t *together)
+/* ---- holding ---- */
+
+/* Whether a clone becomes an op of its own that may hold another result. */
+static bool may_hold(const struct cloning *c, uint32_t old)
+{
+    enum graph_op op = c->graph->nodes[old].op;
+
+    return c->clones[old] != GRAPH_NONE && (op == GRAPH_EINSUM || op == GRAPH_REDUCE) &&
+           c->nodes[c->clones[old]].holds == 0;
+}
+
+/* Let the first free clone of a node's layer hold its result. */
+static void hold_one(struct cloning *c, uint32_t old)
+{
+    const struct recompute_layers all = RECOMPUTE_ALL_LAYERS;
+    uint32_t first = old, best = GRAPH_NONE;
+
+    while (first > 0 && (c->graph->nodes[first - 1].op <= GRAPH_PARAM ||
+                         same_group(&all, c->graph, old, first - 1)))
+        first--;
+    for (uint32_t n = first; n < c->graph->nnodes; n++) {
+        if (c->graph->nodes[n].op > GRAPH_PARAM && !same_group(&all, c->graph, old, n))
+            break;
+        if (may_hold(c, n) && (best == GRAPH_NONE || c->clones[n] < best))
+            best = c->clones[n];
+    }
+    if (best != GRAPH_NONE)
+        c->nodes[best].holds = c->moved[old] + 1;
+}
+
+/* Let results that the backward phase does not read be held. */
+static void hold(struct cloning *c, const bool *held)
+{
+    bool *read = calloc((size_t)c->nnodes + 1, sizeof *read);
+
+    if (!read) {
+        graph_fail(c->graph, SHD_ENOMEM, "no memory to hold results");
+        return;
+    }
+    for (uint32_t n = 0; n < c->nnodes; n++)
+        for (uint32_t k = 0; k < c->nodes[n].ninputs; k++)
+            read[c->nodes[n].inputs[k]] |= c->nodes[n].phase == GRAPH_BACKWARD;
+    for (uint32_t old = 0; old < c->graph->nnodes; old++)
+        if (held[old] && !read[c->moved[old]])
+            hold_one(c, old);
+    free(read);
+}
+
+void recompute_clone(struct graph *graph, const bool *again, const uint32_t *together,
+                     const bool *held)
 {
     uint32_t n = graph->nnodes;
     struct cloning c = {.graph = graph, .again = again, .together = together};
@@ -399,6 +448,8 @@ void recompute_clone(struct graph *graph, const bool *again, const uint32_t *tog
     memset(c.clones, 0xff, n * sizeof *c.clones);
     for (uint32_t old = 0; old < n; old++)
         move(&c, old);
+    if (held)
+        hold(&c, held);
     finish(graph, &c);
     free(c.moved);
     if (graph->nstages > 1) /* recomputed nodes may serve only gradients of parameters */
@@ -417,6 +468,6 @@ void recompute_add(struct graph *graph, enum recompute kind, const struct recomp
         return;
     }
     recompute_mark(again, graph, kind, layers);
-    recompute_clone(graph, again, NULL);
+    recompute_clone(graph, again, NULL, NULL);
     free(again);
 }

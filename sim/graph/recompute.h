@@ -66,8 +66,11 @@ void recompute_join(uint32_t *together, const bool *again, const struct graph *g
                     const struct recompute_layers *layers);
 
 /* Clone marked forward values (of an op all results or none), and values grouped with them
- * (`together` may be NULL: no groups).  Renumbers nodes; errors stay in the graph. */
-void recompute_clone(struct graph *graph, const bool *again, const uint32_t *together);
+ * (`together` may be NULL: no groups).  Results of `held` nodes (NULL: none) that the backward
+ * phase does not read are freed only when their layer is computed again.  Renumbers nodes; errors
+ * stay in the graph. */
+void recompute_clone(struct graph *graph, const bool *again, const uint32_t *together,
+                     const bool *held);
 
 /* Mark and clone. */
 void recompute_add(struct graph *graph, enum recompute kind, const struct recompute_layers *layers);

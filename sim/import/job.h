@@ -75,6 +75,8 @@ struct import_job {
                                                                    layers; only the last of every N
                                                                    layers */
     bool recompute_whole; /* recomputed layers run to their end, with values that no op reads */
+    bool compiled;        /* a compiler leaves out what nobody reads */
+    bool recompute_hold;  /* kept results are held until their layer is computed again */
     bool recompute_by_stage;       /* layers are counted in each stage */
     struct text recompute_modules; /* names of recomputed parts of layers; empty: by `recompute` */
     bool offload_state, offload_parameters; /* to the host */

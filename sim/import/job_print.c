@@ -373,6 +373,10 @@ static void add_recompute(const struct import_job *j, struct text *out)
                   text_get(&j->recompute_modules));
         return;
     }
+    if (j->recompute_hold) {
+        text_addf(out, "recompute: {kind: %s, hold: true}\n", j->recompute);
+        return;
+    }
     if (strcmp(j->recompute, "full") != 0 || (j->recompute_layers == 1 && j->recompute_every == 1 &&
                                               j->recompute_first == 0 && !j->recompute_whole)) {
         text_addf(out, "recompute: %s\n", j->recompute);

@@ -202,6 +202,7 @@ static void find_recompute(struct import_job *job, struct diag *diag)
         text_addf(&job->taken, " activation_checkpoint.selective_ac_option %s", option);
     }
     job->recompute = strcmp(option, "op") ? "full" : "selective_op";
+    job->recompute_hold = !strcmp(option, "op") && !job->compiled;
     if (!strcmp(option, "op"))
         return;
     if (!*option || option[strspn(option, "0123456789")] || strlen(option) > 5)

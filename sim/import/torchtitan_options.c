@@ -75,7 +75,8 @@ const struct import_option torchtitan_options[] = {
     UNLESS("training.enable_selective_ac", no,
            "expected the section [activation_checkpoint] with mode"),
     QUIET("training.checkpoint_folder training.checkpoint_interval "
-          "training.checkpoint_interval_type training.compile"),
+          "training.checkpoint_interval_type"),
+    FIELD("training.compile", IMPORT_FLAG, compiled, .min = 0),
     QUIET("training.dataloader."),
     QUIET("training.dataset training.dataset_path training.debug_moe_force_load_balance "
           "training.deterministic training.disable_cuda_graphs "
@@ -180,6 +181,7 @@ const struct import_option torchtitan_options[] = {
     QUIET("fault_tolerance."),
     QUIET("checkpoint."),
     QUIET("comm."),
+    FIELD("compile.enable", IMPORT_FLAG, compiled, .min = 0),
     QUIET("compile."),
     QUIET("dataloader."),
     QUIET("debug."),

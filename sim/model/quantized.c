@@ -90,7 +90,7 @@ static uint32_t add_beside(const struct quantizing *q, const char *what, enum sh
 
     if (node != GRAPH_NONE) {
         g->nodes[node].frozen = true;
-        g->nodes[node].holds = 0;
+        g->nodes[node].packs = 0;
         g->nodes[node].base = q->kernel->name;
     }
     return node;
@@ -129,7 +129,7 @@ static uint32_t add_codes(const struct quantizing *q)
     const struct kern_quant *k = q->quant;
 
     codes.dtype = codes.stored = k->nf4 ? SHD_U8 : SHD_I8;
-    codes.holds = k->nf4 ? 2 : 1;
+    codes.packs = k->nf4 ? 2 : 1;
     codes.source = source_of(q, KERN_QUANT_CODES);
     if (k->nf4)
         codes.dims[k->pair_dim] = graph_dim_of(q->graph, codes.dims[k->pair_dim], 2);

@@ -222,6 +222,7 @@ static bool mark_kept(bool *kept, const struct graph *graph, const struct scenar
 struct marks {
     bool *again;
     uint32_t *together;
+    bool *held;      /* results to hold, if the scenario says so */
     uint32_t *start; /* by node: recompute_find_starts(); NULL: layers are counted in the model */
 };
 
@@ -324,6 +325,7 @@ static bool mark_again(struct marks *m, const struct graph *graph, const struct 
     }
     for (uint32_t n = 0; good && n < graph->nnodes; n++)
         if (kept[n]) {
+            m->held[n] = m->again[n] || m->together[n] != GRAPH_NONE;
             m->again[n] = false;
             m->together[n] = GRAPH_NONE;
         }
@@ -335,9 +337,11 @@ static bool marks_init(struct marks *m, const struct graph *graph, struct diag *
 {
     size_t n = (size_t)graph->nnodes + 1;
 
-    *m = (struct marks){calloc(n, sizeof *m->again), calloc(n, sizeof *m->together),
-                        calloc(n, sizeof *m->start)};
-    if (m->again && m->together && m->start)
+    *m = (struct marks){.again = calloc(n, sizeof *m->again),
+                        .together = calloc(n, sizeof *m->together),
+                        .held = calloc(n, sizeof *m->held),
+                        .start = calloc(n, sizeof *m->start)};
+    if (m->again && m->together && m->held && m->start)
         return true;
     diag_no_memory(diag);
     return false;
@@ -347,6 +351,7 @@ static void marks_fini(struct marks *m)
 {
     free(m->again);
     free(m->together);
+    free(m->held);
     free(m->start);
 }
 
@@ -358,7 +363,7 @@ void model_recompute(struct graph *graph, const struct scenario *scenario, struc
     if (graph_status(graph, NULL) != SHD_OK || r->kind == SCENARIO_RECOMPUTE_NONE)
         return;
     if (marks_init(&m, graph, diag) && mark_again(&m, graph, scenario, diag))
-        recompute_clone(graph, m.again, r->whole ? m.together : NULL);
+        recompute_clone(graph, m.again, r->whole ? m.together : NULL, r->hold ? m.held : NULL);
     marks_fini(&m);
 }
 

@@ -214,6 +214,27 @@ static struct program_op op_of(const struct emit *e, uint32_t node)
     return emit_op_at(PROGRAM_KERNEL, e->graph->nodes[node].name, emit_spot_of(e, node));
 }
 
+/* The buffer of a value as it was made, or as the step begins: its oldest version. */
+static uint32_t oldest_of(const struct emit *e, uint32_t node)
+{
+    uint32_t v = e->newest[node - e->first];
+
+    while (e->versions[v].next != PROGRAM_NONE)
+        v = e->versions[v].next;
+    return e->versions[v].buffer;
+}
+
+/* Let an op hold a result of an earlier op. */
+static void hold(struct program_op *op, const struct emit *e, uint32_t node)
+{
+    uint32_t holds = e->graph->nodes[node].holds;
+
+    if (holds == 0 || e->newest[holds - 1 - e->first] == PROGRAM_NONE)
+        return;
+    op->holds = true;
+    op->held = oldest_of(e, holds - 1);
+}
+
 static int emit_op(struct emit *e, uint32_t node)
 {
     const struct placement_node *c = &e->placement->nodes[node];
@@ -236,17 +257,8 @@ static int emit_op(struct emit *e, uint32_t node)
         status = shifts_between_devices(e, node)
                      ? set_shift(&op, e, node)
                      : set_kernel(&op, e->placement, node, &fused, e->err);
+    hold(&op, e, node);
     return status == SHD_OK ? program_add_op(e->program, &op, e->err) : status;
-}
-
-/* The buffer of an input or parameter as the step begins: its oldest version. */
-static uint32_t argument_of(const struct emit *e, uint32_t node)
-{
-    uint32_t v = e->newest[node - e->first];
-
-    while (e->versions[v].next != PROGRAM_NONE)
-        v = e->versions[v].next;
-    return e->versions[v].buffer;
 }
 
 static int add_result(struct emit *e, const struct graph_output *output, uint32_t buffer)
@@ -257,8 +269,7 @@ static int add_result(struct emit *e, const struct graph_output *output, uint32_
                                                      [GRAPH_NEXT] = PROGRAM_NEXT};
 
     if (output->kind == GRAPH_NEXT && e->only == GRAPH_NONE)
-        return program_add_next(e->program, output->name, buffer, argument_of(e, output->of),
-                                e->err);
+        return program_add_next(e->program, output->name, buffer, oldest_of(e, output->of), e->err);
     return program_add_result(e->program, kinds[output->kind], output->name, buffer, e->err);
 }
 

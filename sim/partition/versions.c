@@ -114,6 +114,6 @@ int emit_add_version(struct emit *e, uint32_t node, uint32_t sharding, struct sp
     e->program->buffers[*buffer].stored = n->stored;
     e->program->buffers[*buffer].use = use_of(e, node);
     e->program->buffers[*buffer].frozen = n->frozen;
-    e->program->buffers[*buffer].holds = n->holds;
+    e->program->buffers[*buffer].packs = n->packs;
     return emit_keep_version(e, node, sharding, *buffer, spot);
 }

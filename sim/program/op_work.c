@@ -92,7 +92,7 @@ static double count_parameters(const struct program *program, bool frozen)
 
     for (uint32_t i = 0; i < program->nbuffers; i++) {
         const struct program_buffer *b = &program->buffers[i];
-        double elements = b->holds;
+        double elements = b->packs;
 
         if (!b->argument || b->use != PROGRAM_PARAMETERS || (b->frozen && !frozen))
             continue;

@@ -270,6 +270,8 @@ void program_set_lifetimes(struct program *program)
         }
         for (uint32_t k = 0; k < op->ninputs; k++)
             program->buffers[op->inputs[k]].last_op = i;
+        if (op->holds)
+            program->buffers[op->held].last_op = i;
     }
     for (uint32_t b = 0; b < program->nbuffers; b++)
         if (program->buffers[b].argument)
@@ -284,8 +286,10 @@ uint32_t program_dead_buffers(const struct program *program, uint32_t i,
     const struct program_op *op = &program->ops[i];
     uint32_t ndead = 0;
 
-    for (uint32_t k = 0; k < op->ninputs + op->noutputs; k++) {
-        uint32_t buffer = k < op->ninputs ? op->inputs[k] : op->outputs[k - op->ninputs];
+    for (uint32_t k = 0; k < op->ninputs + op->noutputs + op->holds; k++) {
+        uint32_t buffer = k < op->ninputs                  ? op->inputs[k]
+                          : k < op->ninputs + op->noutputs ? op->outputs[k - op->ninputs]
+                                                           : op->held;
         bool seen = false;
 
         for (uint32_t d = 0; d < ndead; d++)

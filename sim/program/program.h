@@ -77,7 +77,7 @@ struct program_buffer {
     bool on_host;               /* lies in the host's memory */
     bool offloads;              /* the partitioner's request: an argument lies on the host, a value
                                    of the forward phase waits there for the backward phase */
-    uint8_t holds;              /* of parameters: how many an element is; 0: the array is beside one
+    uint8_t packs;              /* of parameters: how many an element is; 0: the array is beside one
                                    that has them, as scales are beside codes */
     uint32_t over; /* argument whose memory it reuses, overwriting a value that the next step
                       does not need; else PROGRAM_NONE */
@@ -184,6 +184,8 @@ struct program_op {
     const char *name; /* the model's op, or the op that needed this reshard step */
     const char *why;  /* for communication: the reason, a sentence; else NULL */
     uint32_t ninputs, noutputs, noffsets;
+    bool holds;                          /* ... a buffer that it does not read: */
+    uint32_t held;                       /* not freed before the op is done */
     uint32_t inputs[PROGRAM_INPUTS_MAX]; /* buffers */
     uint32_t outputs[PROGRAM_OUTPUTS_MAX];
     struct program_offset offsets[KERN_OFFSETS_MAX];
@@ -508,7 +510,7 @@ typedef bool (*program_transfer_fn)(void *arg, int32_t source, uint64_t bytes);
 void program_transfers(const struct program *program, const struct program_op *op, int32_t position,
                        program_transfer_fn fn, void *arg);
 
-#define PROGRAM_DEAD_MAX (PROGRAM_INPUTS_MAX + PROGRAM_OUTPUTS_MAX)
+#define PROGRAM_DEAD_MAX (PROGRAM_INPUTS_MAX + PROGRAM_OUTPUTS_MAX + 1)
 
 /* Store the buffers that are freed after op `i`, each once, and return how many there are. */
 uint32_t program_dead_buffers(const struct program *program, uint32_t i,

@@ -27,20 +27,15 @@ struct train_step_policy {
     const char *more; /* entries of the map besides the kind */
 };
 
-/* Matmuls of a layer, in order: q k v, o, gate up, down. torchtitan keeps the results of every
- * second one: q, v, gate, down; `out` is where a matmul's partial sums have been added up. */
-#define KEEP_EVERY_SECOND "keep: [attn/(q|v|heads)$, mlp/(gate|down|out)$]"
-#define KEEP_PRODUCTS "keep: [attn/(q|k|v|o|out)$, mlp/(gate|up|down|out)$]"
-
 static const struct train_step_policy policies[] = {
     {"none", NULL, ""},
     {"full", "full", ""},
     {"selective", "selective", ""},
     {"selective layer", "full", ", every: 2"},
-    {"selective op", "full", ", " KEEP_EVERY_SECOND},
-    {"selective op (SAC)", "full", ", " KEEP_EVERY_SECOND},
-    {"per-op SAC", "full", ", " KEEP_EVERY_SECOND},
-    {"minimal", "full", ", " KEEP_PRODUCTS},
+    {"selective op", "selective_op", ""},
+    {"selective op (SAC)", "selective_op", ""},
+    {"per-op SAC", "selective_op", ""},
+    {"minimal", "minimal", ""},
 };
 
 #define NPOLICIES (sizeof policies / sizeof policies[0])
@@ -377,7 +372,8 @@ static void add_recompute(const struct train_step *s, const struct train_step_st
     if (!s->recompute->kind)
         return;
     text_addf(out, "recompute: {kind: %s%s%s}\n", s->recompute->kind, s->recompute->more,
-              stack->whole_layers && !strcmp(s->recompute->kind, "full") ? ", whole: true" : "");
+              stack->whole_layers && strcmp(s->recompute->kind, "selective") != 0 ? ", whole: true"
+                                                                                  : "");
 }
 
 static void add_pipeline(const struct train_step *s, struct text *out)

@@ -151,7 +151,7 @@ static void find_held(struct breakdown *out, const struct program *program, uint
             const struct program_buffer *b = &program->buffers[op->outputs[k]];
 
             if (b->use == PROGRAM_PARAMETERS)
-                out->parameters += (double)program_buffer_count(b) * b->holds;
+                out->parameters += (double)program_buffer_count(b) * b->packs;
             if (b->use == PROGRAM_PARAMETERS || b->use == PROGRAM_OPTIMIZER)
                 out->padding_bytes += padding_of(b);
         }

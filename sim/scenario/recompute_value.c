@@ -161,10 +161,10 @@ static void read_counted(struct reader *r, const struct yaml_node *node)
                yaml_describe(node).text);
 }
 
-static void read_whole(struct reader *r, const struct yaml_node *node)
+static void read_flag(struct reader *r, bool *out, const char *key, const struct yaml_node *node)
 {
-    if (!yaml_read_bool(node, &r->scenario->recompute.whole))
-        diag_error(r->diag, node->place, "whole is %s; expected true or false",
+    if (!yaml_read_bool(node, out))
+        diag_error(r->diag, node->place, "%s is %s; expected true or false", key,
                    yaml_describe(node).text);
 }
 
@@ -172,7 +172,7 @@ static void read_entry(struct reader *r, const struct option *option, const stru
                        const struct yaml_node *node)
 {
     static const char *const keys[] = {"kind",  "modules", "group", "every", "offset",
-                                       "first", "count",   "whole", "keep"};
+                                       "first", "count",   "whole", "hold",  "keep"};
     struct scenario_recompute *recompute = &r->scenario->recompute;
 
     if (recompute->kind == SCENARIO_RECOMPUTE_NONE || recompute->kind == SCENARIO_RECOMPUTE_NAMED) {
@@ -199,13 +199,15 @@ static void read_entry(struct reader *r, const struct option *option, const stru
         if (!yaml_is_null(node))
             read_count(r, &recompute->first, key->text, node);
     } else if (strcmp(key->text, "whole") == 0) {
-        read_whole(r, node);
+        read_flag(r, &recompute->whole, key->text, node);
+    } else if (strcmp(key->text, "hold") == 0) {
+        read_flag(r, &recompute->hold, key->text, node);
     } else if (strcmp(key->text, "keep") == 0) {
         read_kept(r, node);
     } else {
         value_unknown_key(r, key, "recompute",
-                          "kind, modules, group, every, offset, first, count, whole or keep", keys,
-                          sizeof keys / sizeof *keys);
+                          "kind, modules, group, every, offset, first, count, whole, hold or keep",
+                          keys, sizeof keys / sizeof *keys);
     }
 }
 
@@ -260,7 +262,8 @@ static void print_layers(const struct scenario_recompute *recompute, struct text
         text_add(out, "null");
     if (recompute->by_stage)
         text_addf(out, ", count: %s", counts[1]);
-    text_addf(out, ", whole: %s, keep: ", recompute->whole ? "true" : "false");
+    text_addf(out, ", whole: %s, %skeep: ", recompute->whole ? "true" : "false",
+              recompute->hold ? "hold: true, " : "");
     rules_print_patterns(recompute->kept, recompute->nkept, out);
     text_add_char(out, '}');
 }
@@ -274,7 +277,7 @@ static void print(const struct scenario *scenario, const struct option *option, 
         rules_print_patterns(recompute->patterns, recompute->npatterns, out);
     else if (recompute->group == 1 && recompute->every == 1 && recompute->offset == 0 &&
              recompute->first == 0 && !recompute->by_stage && !recompute->whole &&
-             recompute->nkept == 0 && recompute->modules == 0)
+             !recompute->hold && recompute->nkept == 0 && recompute->modules == 0)
         text_add(out, kind_word(recompute));
     else
         print_layers(recompute, out);
@@ -282,8 +285,8 @@ static void print(const struct scenario *scenario, const struct option *option, 
 
 const struct value_type value_recompute = {
     .expected = "none, selective, full, a policy such as selective_op, a list of patterns such as "
-                "[mlp/gelu], or a map of kind, modules, group, every, offset, first, count, whole "
-                "and keep such as {kind: full, every: 2}",
+                "[mlp/gelu], or a map of kind, modules, group, every, offset, first, count, "
+                "whole, hold and keep such as {kind: full, every: 2}",
     .read = read,
     .read_entry = read_entry,
     .print = print,
@@ -298,6 +301,7 @@ const struct value_type value_recompute = {
          "]}}, \"group\": " SCHEMA_A_SIZE ", \"every\": " SCHEMA_A_SIZE
          ", \"offset\": {\"type\": \"integer\", \"minimum\": 0}, \"count\": {\"enum\": [\"model\", "
          "\"stage\"]}, \"first\": {\"anyOf\": [{\"type\": \"null\"}, " SCHEMA_A_SIZE
-         "]}, \"whole\": {\"type\": \"boolean\"}, \"keep\": {\"type\": \"array\", "
+         "]}, \"whole\": {\"type\": \"boolean\"}, \"hold\": {\"type\": \"boolean\"}, \"keep\": "
+         "{\"type\": \"array\", "
          "\"items\": " SCHEMA_A_NAME "}}, \"additionalProperties\": false}]"}),
 };

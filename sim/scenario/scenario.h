@@ -492,6 +492,8 @@ struct scenario_recompute {
     size_t npatterns;               /* named: at least one */
     struct scenario_rule *patterns; /* without specs */
     bool whole;                     /* not named: recompute also values that have no later reader */
+    bool hold;                      /* not named: kept results stay until their layer is computed
+                                       again, also those that nobody reads then */
     size_t nkept;                   /* not named: exceptions that are kept */
     struct scenario_rule *kept;     /* patterns, or ops as recompute_policies.h has them */
 };

@@ -113,7 +113,7 @@ static bool is_decoder(enum scenario_kind kind)
 static bool is_special(const struct scenario_recompute *recompute)
 {
     return recompute->kind == SCENARIO_RECOMPUTE_NAMED || recompute->policy || recompute->modules ||
-           recompute->nkept > 0;
+           recompute->nkept > 0 || recompute->hold;
 }
 
 /* A search counts on layers that are alike, and sets `pipeline` itself. */
