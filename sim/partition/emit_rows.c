@@ -49,41 +49,44 @@ static int add(struct emit *e, uint32_t node, struct program_op *op)
 
 /* ---- two ops ---- */
 
-/* Find the axis that numbers nodes on the program's mesh; -1: there is none, or it has one
- * coordinate. */
-static int find_node_axis(int *out, const struct emit *e)
+/* The axes of the program's mesh that number nodes, as far as there are several. */
+static uint32_t node_axes(const struct emit *e)
 {
-    const struct partition_request *request = e->placement->request;
+    const uint8_t *asked = e->placement->request->node_axis;
     const struct program *program = e->program;
-    size_t nparts = 0;
+    uint32_t axes = 0;
 
-    *out = -1;
-    for (uint8_t a = 0; request->node_axis && a < shd_mesh_naxes(program->mesh); a++)
-        if (program->asked_axis[a] == *request->node_axis &&
-            shd_mesh_axis_size(program->mesh, a) > 1) {
-            *out = a;
-            nparts++;
-        }
-    if (nparts < 2)
-        return SHD_OK;
-    return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                         "other arrays are sharded over a part of the axis alone");
+    for (uint8_t a = 0; asked && a < shd_mesh_naxes(program->mesh); a++)
+        if (program->asked_axis[a] == *asked && shd_mesh_axis_size(program->mesh, a) > 1)
+            axes |= UINT32_C(1) << a;
+    return axes;
 }
 
-/* The sharding of a token array without the node axis, over which it is `partial` or whole. */
-static int without_nodes(uint32_t *number, const struct emit *e, uint32_t tokens, uint8_t axis,
+static uint32_t number_of_axes(uint32_t axes)
+{
+    uint32_t n = 0;
+
+    for (; axes; axes &= axes - 1)
+        n++;
+    return n;
+}
+
+/* The sharding of a token array without the axes of nodes, over which it is `partial` or whole. */
+static int without_nodes(uint32_t *number, const struct emit *e, uint32_t tokens, uint32_t axes,
                          bool partial)
 {
     struct shd_sharding s = *price_sharding(e->placement->price, tokens);
     struct shd_dim_axes *batch = &s.dims[0];
 
-    if (batch->naxes == 0 || batch->axes[batch->naxes - 1] != axis)
-        return shd_error_set(e->err, SHD_EUNSUPPORTED,
-                             "the tokens at experts are not sharded over the axis, "
-                             "last of the axes of their batch");
-    batch->axes[--batch->naxes] = 0;
+    for (uint32_t n = number_of_axes(axes); n > 0; n--) {
+        if (batch->naxes == 0 || !(axes >> batch->axes[batch->naxes - 1] & 1))
+            return shd_error_set(e->err, SHD_EUNSUPPORTED,
+                                 "the tokens at experts are not sharded over the axis, last of the "
+                                 "axes of their batch");
+        batch->axes[--batch->naxes] = 0;
+    }
     if (partial) {
-        s.partial |= UINT32_C(1) << axis;
+        s.partial |= axes;
         s.partial_op = SHD_SUM;
     }
     *number = price_number(e->placement->price, &s);
@@ -91,28 +94,29 @@ static int without_nodes(uint32_t *number, const struct emit *e, uint32_t tokens
 }
 
 /* Check that the node axis shards the experts of an array of their rows. */
-static int check_experts(const struct emit *e, uint32_t buffer, uint8_t axis)
+static int check_experts(const struct emit *e, uint32_t buffer, uint32_t axes)
 {
     const struct shd_dim_axes *experts = &e->program->buffers[buffer].sharding.dims[0];
 
     for (uint8_t i = 0; i < experts->naxes; i++)
-        if (experts->axes[i] == axis)
-            return SHD_OK;
+        axes &= ~(UINT32_C(1) << experts->axes[i]);
+    if (axes == 0)
+        return SHD_OK;
     return shd_error_set(e->err, SHD_EUNSUPPORTED, "experts are not sharded over the axis");
 }
 
 /* Tokens go to the devices of other nodes, and from there to experts. */
-static int dispatch(struct emit *e, uint32_t node, struct program_op *op, uint8_t axis)
+static int dispatch(struct emit *e, uint32_t node, struct program_op *op, uint32_t axes)
 {
     uint32_t tokens = e->graph->nodes[node].inputs[0], number;
     struct program_op between = *op;
-    int status = without_nodes(&number, e, e->placement->nodes[node].needs[0], axis, false);
+    int status = without_nodes(&number, e, e->placement->nodes[node].needs[0], axes, false);
 
     between.rows.way = PROGRAM_ROWS_BETWEEN;
-    between.rows.node_axis = axis;
+    between.rows.node_axes = axes;
     between.rows.experts = op->outputs[0];
     if (status == SHD_OK)
-        status = check_experts(e, op->outputs[0], axis);
+        status = check_experts(e, op->outputs[0], axes);
     if (status == SHD_OK)
         status = emit_add_alone(e, tokens, number, &between.outputs[0]);
     if (status == SHD_OK)
@@ -122,10 +126,10 @@ static int dispatch(struct emit *e, uint32_t node, struct program_op *op, uint8_
 }
 
 /* Bring the ids, or slots, of all tokens of which a device adds up its node's rows. */
-static int bring_ids(struct emit *e, uint32_t node, uint32_t k, uint8_t axis, uint32_t *buffer)
+static int bring_ids(struct emit *e, uint32_t node, uint32_t k, uint32_t axes, uint32_t *buffer)
 {
     uint32_t ids = e->graph->nodes[node].inputs[k], number;
-    int status = without_nodes(&number, e, e->placement->nodes[node].needs[k], axis, false);
+    int status = without_nodes(&number, e, e->placement->nodes[node].needs[k], axes, false);
 
     if (status != SHD_OK)
         return status;
@@ -135,24 +139,24 @@ static int bring_ids(struct emit *e, uint32_t node, uint32_t k, uint8_t axis, ui
 }
 
 /* Rows are added up in the node of their experts, and then between nodes. */
-static int combine(struct emit *e, uint32_t node, struct program_op *op, uint8_t axis)
+static int combine(struct emit *e, uint32_t node, struct program_op *op, uint32_t axes)
 {
     struct program_op inside = *op;
     uint32_t number;
-    int status = without_nodes(&number, e, e->placement->nodes[node].home, axis, true);
+    int status = without_nodes(&number, e, e->placement->nodes[node].home, axes, true);
 
     if (status == SHD_OK)
-        status = check_experts(e, op->inputs[0], axis);
+        status = check_experts(e, op->inputs[0], axes);
     inside.rows.way = PROGRAM_ROWS_IN_NODE;
-    inside.rows.node_axis = axis;
+    inside.rows.node_axes = axes;
     for (uint32_t k = 1; k < 3 && status == SHD_OK; k++)
-        status = bring_ids(e, node, k, axis, &inside.inputs[k]);
+        status = bring_ids(e, node, k, axes, &inside.inputs[k]);
     if (status == SHD_OK)
         status = emit_add_alone(e, node, number, &inside.outputs[0]);
     if (status == SHD_OK)
         status = add(e, node, &inside);
     op->rows.way = PROGRAM_ROWS_BETWEEN;
-    op->rows.node_axis = axis;
+    op->rows.node_axes = axes;
     op->rows.experts = op->inputs[0];
     op->inputs[0] = inside.outputs[0];
     return status == SHD_OK ? add(e, node, op) : status;
@@ -161,14 +165,10 @@ static int combine(struct emit *e, uint32_t node, struct program_op *op, uint8_t
 int emit_rows(struct emit *e, uint32_t node, struct program_op *op)
 {
     const struct graph_node *n = &e->graph->nodes[node];
-    int axis, status;
+    uint32_t axes = node_axes(e);
 
     rule_of(n->op)->lower(op, e->graph, node, &e->placement->nodes[node].rule, NULL);
-    status = find_node_axis(&axis, e);
-    if (status != SHD_OK)
-        return status;
-    if (axis < 0 || !n->attr.experts.sums)
+    if (axes == 0 || !n->attr.experts.sums)
         return add(e, node, op);
-    return op->rows.combines ? combine(e, node, op, (uint8_t)axis)
-                             : dispatch(e, node, op, (uint8_t)axis);
+    return op->rows.combines ? combine(e, node, op, axes) : dispatch(e, node, op, axes);
 }

@@ -224,31 +224,45 @@ static uint32_t known_source(const struct placement *p, uint32_t node)
     return node;
 }
 
-/* Claim the axes of the experts' weights: rows go to the devices that hold their expert. */
+/* Claim the axes that shard an array's experts, to have the rows of experts with it. */
+static void claim_experts_of(struct follow *f, uint32_t node, uint32_t array,
+                             enum follow_claim strength)
+{
+    const struct placement *p = f->p;
+    const struct graph *g = p->graph;
+    uint32_t experts = g->nodes[node].attr.experts.expert_dim;
+    const struct shd_dim_axes *t;
+
+    if (!graph_has_dim(&g->nodes[array], experts) || p->nodes[array].home == PLACEMENT_UNKNOWN)
+        return;
+    t = &price_sharding(p->price, p->nodes[array].home)
+             ->dims[graph_place(&g->nodes[array], experts)];
+    for (uint8_t a = 0; a < t->naxes; a++)
+        add_claim(f, weight_claim(f, node, array, t->axes[a], strength), t->axes[a],
+                  p->nodes[node].rule.result[0][0], array, elements_of(g, array));
+}
+
+/* Claim the axes of the experts' weights: rows go to the devices that hold their expert.  Gates,
+ * which multiply experts' rows, go where these are. */
 static void claim_by_experts(struct follow *f, uint32_t node, uint32_t value)
 {
     const struct placement *p = f->p;
     const struct graph *g = p->graph;
     const struct placement_node *n = &p->nodes[value];
-    uint32_t experts = g->nodes[node].attr.experts.expert_dim;
 
     for (uint32_t r = 0; r < n->nreaders; r++) {
         uint32_t reader = n->readers[r].node;
 
-        if (placement_is_alias(p, reader))
+        if (placement_is_alias(p, reader) || g->nodes[reader].op == GRAPH_REDUCE)
             claim_by_experts(f, node, reader);
+        for (uint32_t k = 0; g->nodes[reader].op == GRAPH_MAP && k < g->nodes[reader].ninputs; k++)
+            if (g->nodes[reader].inputs[k] != value)
+                claim_experts_of(f, node, g->nodes[reader].inputs[k], CLAIM_FORWARD);
         for (uint32_t k = 0; g->nodes[reader].op == GRAPH_GROUPED && k < 2; k++) {
             uint32_t weight = known_source(p, g->nodes[reader].inputs[k]);
-            const struct shd_dim_axes *t;
 
-            if (!f->weight[weight] || !graph_has_dim(&g->nodes[weight], experts) ||
-                p->nodes[weight].home == PLACEMENT_UNKNOWN)
-                continue;
-            t = &price_sharding(p->price, p->nodes[weight].home)
-                     ->dims[graph_place(&g->nodes[weight], experts)];
-            for (uint8_t a = 0; a < t->naxes; a++)
-                add_claim(f, weight_claim(f, node, weight, t->axes[a], CLAIM_WEIGHT), t->axes[a],
-                          p->nodes[node].rule.result[0][0], weight, elements_of(g, weight));
+            if (f->weight[weight])
+                claim_experts_of(f, node, weight, CLAIM_WEIGHT);
         }
     }
 }

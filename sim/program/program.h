@@ -164,7 +164,7 @@ struct program_rows {
     bool sums;                                /* of a combine: a token's rows are added up */
     bool gates;                               /* numbers of choices, not rows of tokens */
     enum program_rows_way way;
-    uint8_t node_axis; /* its coordinates number the nodes; unused for PROGRAM_ROWS_DIRECT */
+    uint32_t node_axes; /* bit a: mesh axis a numbers nodes; 0 for PROGRAM_ROWS_DIRECT */
     uint32_t experts;  /* PROGRAM_ROWS_BETWEEN: the buffer of experts' rows, which says on which
                           node an expert is */
     uint32_t groups;                          /* groups of the batch, each with its own slots */

@@ -16,7 +16,7 @@ struct program_node_counts {
     int64_t batch, seq, group_rows, slots;
     int64_t local[2]; /* of the tokens that nodes cut */
     struct shd_dim_axes experts[2];
-    uint8_t axis;
+    uint32_t axes; /* that number nodes */
     int32_t nnodes;
     int64_t nshards; /* of tokens */
     uint64_t *rows;  /* [shard][node] */
@@ -43,7 +43,7 @@ static const struct program_buffer *cut_tokens(const struct program *program,
 static bool equal_counts(const struct program_node_counts *x, const struct program_node_counts *y)
 {
     return x->routing == y->routing && x->batch == y->batch && x->seq == y->seq &&
-           x->group_rows == y->group_rows && x->slots == y->slots && x->axis == y->axis &&
+           x->group_rows == y->group_rows && x->slots == y->slots && x->axes == y->axes &&
            !memcmp(x->local, y->local, sizeof x->local) &&
            !memcmp(x->experts, y->experts, sizeof x->experts);
 }
@@ -106,13 +106,16 @@ int program_nodes_set(struct program *program, struct program_op *op, struct shd
         .slots = a.experts->shape[1],
         .local = {tokens->local[0], tokens->local[1]},
         .experts = {a.experts->sharding.dims[0], a.experts->sharding.dims[1]},
-        .axis = op->rows.node_axis,
-        .nnodes = shd_mesh_axis_size(program->mesh, op->rows.node_axis),
+        .axes = op->rows.node_axes,
+        .nnodes = 1 + program_node_at(program->mesh, op->rows.node_axes,
+                                      shd_mesh_size(program->mesh) - 1),
         .nshards = program_rows_shards(tokens)};
     struct program_node_counts *c = program->node_counts;
 
-    op->rows.naxes = 1;
-    op->rows.axes[0] = op->rows.node_axis;
+    op->rows.naxes = 0;
+    for (uint8_t axis = 0; op->rows.node_axes >> axis; axis++)
+        if (op->rows.node_axes >> axis & 1)
+            op->rows.axes[op->rows.naxes++] = axis;
     while (c && !equal_counts(c, &key))
         c = c->next;
     if (!c) {
@@ -136,7 +139,7 @@ bool program_nodes_take(const struct program_rows_walk *walk, const struct progr
     int64_t at = walk->at - 1; /* of the last entry */
 
     if (!op->rows.combines &&
-        node != shd_mesh_coord(a->from->sharding.mesh, position, op->rows.node_axis))
+        node != program_node_at(a->from->sharding.mesh, op->rows.node_axes, position))
         return false;
     for (int64_t before = 1; before <= place->choice; before++) {
         other.expert = walk->ids[at - before];
@@ -154,7 +157,12 @@ int32_t program_nodes_peer(const struct program *program, const struct program_o
     int32_t coords[SHD_MESH_AXES_MAX];
 
     shd_mesh_coords(program->mesh, position, coords);
-    coords[op->rows.node_axis] = node;
+    for (uint8_t i = op->rows.naxes; i-- > 0;) {
+        int32_t size = shd_mesh_axis_size(program->mesh, op->rows.axes[i]);
+
+        coords[op->rows.axes[i]] = node % size;
+        node /= size;
+    }
     return shd_mesh_position(program->mesh, coords);
 }
 
@@ -171,7 +179,7 @@ static uint64_t tokens_for(const struct program *program, const struct program_o
 static uint64_t rows_from(const struct program *program, const struct program_op *op,
                           int32_t position, int32_t node)
 {
-    int32_t own = shd_mesh_coord(program->mesh, position, op->rows.node_axis);
+    int32_t own = program_node_at(program->mesh, op->rows.node_axes, position);
 
     if (op->rows.combines)
         return tokens_for(program, op, position, node);
@@ -182,7 +190,7 @@ struct program_moved program_nodes_moved(const struct program *program, const st
                                          int32_t position)
 {
     const struct program_rows_arrays a = program_rows_arrays(program, op);
-    int32_t own = shd_mesh_coord(program->mesh, position, op->rows.node_axis);
+    int32_t own = program_node_at(program->mesh, op->rows.node_axes, position);
     struct program_moved moved = {0, 0};
 
     for (int32_t node = 0; node < op->rows.nodes->nnodes; node++) {
@@ -199,7 +207,7 @@ void program_nodes_transfers(const struct program *program, const struct program
                              int32_t position, program_transfer_fn fn, void *arg)
 {
     const struct program_rows_arrays a = program_rows_arrays(program, op);
-    int32_t own = shd_mesh_coord(program->mesh, position, op->rows.node_axis);
+    int32_t own = program_node_at(program->mesh, op->rows.node_axes, position);
     bool goes_on = true;
 
     for (int32_t node = 0; node < op->rows.nodes->nnodes && goes_on; node++) {
@@ -220,8 +228,8 @@ uint128 program_nodes_received_by_all(const struct program *program, const struc
     uint128 rows = 0;
 
     for (int64_t shard = 0; shard < c->nshards; shard++) {
-        int32_t own = shd_mesh_coord(program->mesh, program_rows_source(tokens, 0, shard),
-                                     op->rows.node_axis);
+        int32_t own = program_node_at(program->mesh, op->rows.node_axes,
+                                      program_rows_source(tokens, 0, shard));
 
         for (int32_t node = 0; node < c->nnodes; node++)
             rows += node == own ? 0 : c->rows[shard * c->nnodes + node];

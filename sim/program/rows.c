@@ -134,12 +134,21 @@ int32_t program_rows_source(const struct program_buffer *from, int32_t position,
     return shd_mesh_position(from->sharding.mesh, coords);
 }
 
+int32_t program_node_at(const struct shd_mesh *mesh, uint32_t axes, int32_t position)
+{
+    int32_t node = 0;
+
+    for (size_t a = 0; axes >> a; a++)
+        if (axes >> a & 1)
+            node = node * shd_mesh_axis_size(mesh, a) + shd_mesh_coord(mesh, position, a);
+    return node;
+}
+
 static int32_t node_of_shard(const struct program_rows_arrays *a, const struct program_op *op,
                              int64_t shard)
 {
-    const struct shd_mesh *mesh = a->experts->sharding.mesh;
-
-    return shd_mesh_coord(mesh, program_rows_source(a->experts, 0, shard), op->rows.node_axis);
+    return program_node_at(a->experts->sharding.mesh, op->rows.node_axes,
+                           program_rows_source(a->experts, 0, shard));
 }
 
 int32_t program_rows_node(const struct program_rows_arrays *a, const struct program_op *op,
@@ -153,7 +162,7 @@ bool program_rows_may_have(const struct program_rows_arrays *a, const struct pro
 {
     return op->rows.way != PROGRAM_ROWS_IN_NODE ||
            program_rows_node(a, op, place) ==
-               shd_mesh_coord(a->experts->sharding.mesh, position, op->rows.node_axis);
+               program_node_at(a->experts->sharding.mesh, op->rows.node_axes, position);
 }
 
 /* ---- axes ---- */
@@ -196,7 +205,7 @@ static void set_axes(struct program_rows *rows, const struct program_rows_arrays
                     axes_of(&a->from->sharding.dims[!grouped], 0);
 
     if (rows->way == PROGRAM_ROWS_IN_NODE)
-        axes &= ~(UINT32_C(1) << rows->node_axis);
+        axes &= ~rows->node_axes;
     rows->naxes = 0;
     for (uint8_t i = 0; i < SHD_MESH_AXES_MAX; i++)
         if (axes >> i & 1)
@@ -450,7 +459,7 @@ static bool takes_from(const struct asked *q, int32_t position, int64_t shard)
 {
     return q->op->rows.way != PROGRAM_ROWS_IN_NODE ||
            node_of_shard(&q->arrays, q->op, shard) ==
-               shd_mesh_coord(q->arrays.from->sharding.mesh, position, q->op->rows.node_axis);
+               program_node_at(q->arrays.from->sharding.mesh, q->op->rows.node_axes, position);
 }
 
 static uint64_t rows_received(const struct asked *q, int32_t position)
@@ -603,8 +612,7 @@ bool program_rows_moves_alike(const struct program *program, const struct progra
 {
     const struct asked x = ask(program, a), y = ask(program, b);
 
-    return a->rows.way == b->rows.way &&
-           (a->rows.way == PROGRAM_ROWS_DIRECT || a->rows.node_axis == b->rows.node_axis) &&
+    return a->rows.way == b->rows.way && a->rows.node_axes == b->rows.node_axes &&
            x.counts == y.counts && x.combines == y.combines &&
            x.arrays.row_bytes == y.arrays.row_bytes &&
            !memcmp(x.arrays.from->sharding.dims, y.arrays.from->sharding.dims,

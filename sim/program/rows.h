@@ -41,7 +41,10 @@ struct program_rows_place {
     int64_t expert, slot;
 };
 
-/* The node that has a row, as a coordinate on the op's node axis. */
+/* The node of a position: its coordinates on axes, the first the most major. */
+int32_t program_node_at(const struct shd_mesh *mesh, uint32_t axes, int32_t position);
+
+/* The node that has a row. */
 int32_t program_rows_node(const struct program_rows_arrays *arrays, const struct program_op *op,
                           const struct program_rows_place *place);
 

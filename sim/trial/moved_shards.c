@@ -298,7 +298,7 @@ static bool gives_rows(const struct program_buffer *in, const struct program_op 
                        int32_t other)
 {
     bool from_nodes = op->rows.way == PROGRAM_ROWS_BETWEEN && op->rows.combines;
-    uint32_t cut = from_nodes ? UINT32_C(1) << op->rows.node_axis : 0;
+    uint32_t cut = from_nodes ? op->rows.node_axes : 0;
 
     for (size_t d = 0; d < 2; d++)
         for (uint8_t i = 0; i < in->sharding.dims[d].naxes; i++)
@@ -343,14 +343,13 @@ static int64_t element_of(const struct program_buffer *b, const int64_t *offset,
 /* Copy of a token's row for one of its choices, or the addition of a row to its sum. */
 struct row_copy {
     const int64_t *from, *to; /* indices of operand and result along their leading dimensions */
-    int node_axis;            /* only a giver with coordinate `node` on this axis has the row ... */
-    int32_t node;             /* ... unless the axis is -1 */
+    uint32_t node_axes;       /* not 0: only givers in the node have the row */
+    int32_t node;
 };
 
 static bool may_give(const struct row_copy *copy, const struct shd_mesh *mesh, int32_t giver)
 {
-    return copy->node_axis < 0 ||
-           shd_mesh_coord(mesh, giver, (size_t)copy->node_axis) == copy->node;
+    return program_node_at(mesh, copy->node_axes, giver) == copy->node;
 }
 
 static void add_row(struct gathering *g, const struct row_copy *copy, const struct giver *givers,
@@ -400,7 +399,7 @@ static void add_rows(struct gathering *g, const struct program *program,
         const int64_t row[3] = {at.expert, at.slot, 0};
         const struct row_copy copy = {g->in == walk.arrays.experts ? row : token,
                                       g->out == walk.arrays.experts ? row : token,
-                                      from_nodes ? op->rows.node_axis : -1,
+                                      from_nodes ? op->rows.node_axes : 0,
                                       from_nodes ? program_rows_node(&walk.arrays, op, &at) : 0};
 
         if (is_taken(&walk, op, device, &at))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kern/convert.h"
 #include "kern/cut.h"
 #include "kern/error.h"
 #include "program/rows.h"
@@ -445,8 +446,14 @@ static void sum_row(void *arg, size_t from, size_t to, size_t n)
 {
     const struct row_arrays *a = arg;
 
-    for (size_t i = 0; i < n; i++)
-        ((double *)a->to)[to + i] += ((const double *)a->from)[from + i];
+    for (size_t i = 0; i < n; i++) {
+        double x[KERN_LANES], sum[KERN_LANES];
+
+        kern_load_f64(a->type, a->from + (from + i) * a->size, 1, 1, x);
+        kern_load_f64(a->type, a->to + (to + i) * a->size, 1, 1, sum);
+        sum[0] += x[0];
+        kern_store_f64(a->type, a->to + (to + i) * a->size, 1, 1, sum);
+    }
 }
 
 /* Add a term's variance, and that of rounding partial sums: as many as there are terms, each of
@@ -470,7 +477,10 @@ static int sum_rows(struct reference *ref, const struct share *s, struct shd_err
     uint32_t out = s->op->outputs[0];
     struct array *to = &ref->arrays[out];
     const struct operand *from = &s->operands[0];
-    struct row_arrays a = {.from = from->values, .to = to->values};
+    struct row_arrays a = {.from = from->values,
+                           .to = to->values,
+                           .size = size_of(ref, out),
+                           .type = buffer_of(ref, out)->dtype};
 
     visit_rows(ref, s, sum_row, &a);
     if (is_exact(ref, out))
