@@ -185,6 +185,9 @@ void import_job_find_stages(struct import_job *job, struct diag *diag);
 /* The same of torchtitan, whose schedule and number of stages a rank are known. */
 void import_job_split_as_torchtitan(struct import_job *job, struct diag *diag);
 
+/* Whether each expert is whole on a device although the rest is sharded over tensor parallelism. */
+bool import_job_is_expert_whole(const struct import_job *job);
+
 /* Find first_dense and every of `moe:` from a number N (the first of every N layers has experts),
  * or from a list in Python such as "[0]*3+[1]*58".  Layers that these two sizes cannot express are
  * reported at the text's place. */

@@ -16,7 +16,8 @@
 struct shape {
     int64_t replicas, data, experts; /* axes of the batch; other sizes are in the job */
     int64_t microbatches;
-    bool folded; /* the context's axis also shards experts */
+    bool folded;      /* the context's axis also shards experts */
+    bool over_tensor; /* the tensor's axis also shards experts */
 };
 
 /* ---- sizes that follow from others ---- */
@@ -35,7 +36,7 @@ static int64_t world(const struct import_job *job)
 static void find_data(struct shape *out, const struct import_job *job, struct diag *diag)
 {
     int64_t devices = world(job), parts = job->tensor * job->stages * job->context;
-    int64_t data;
+    int64_t data, inner;
 
     if (devices == 0) {
         diag_error(diag, job->end, "how many devices? expected --devices N");
@@ -55,13 +56,15 @@ static void find_data(struct shape *out, const struct import_job *job, struct di
                    job->shards, data);
     out->replicas = job->replicas;
     out->folded = job->expert_devices > 1 && job->context > 1;
-    out->experts = job->expert_devices / (out->folded ? job->context : 1);
-    if ((out->folded && job->expert_devices % job->context) || out->experts == 0 ||
-        data % out->experts)
+    out->over_tensor = job->expert_devices > 1 && import_job_is_expert_whole(job);
+    inner = (out->folded ? job->context : 1) * (out->over_tensor ? job->tensor : 1);
+    out->experts = job->expert_devices / inner;
+    if (job->expert_devices % inner || out->experts == 0 || data % out->experts)
         diag_error(diag, job->end,
-                   "experts on %" PRId64 " devices do not go into %" PRId64 " of data and context "
-                   "parallelism",
-                   job->expert_devices, data * job->context);
+                   "experts on %" PRId64 " devices do not go into %" PRId64 " of data%s "
+                   "parallelism, %" PRId64 " of which are neighbours",
+                   job->expert_devices, data * inner,
+                   out->over_tensor ? ", context and tensor" : " and context", inner);
     else
         out->data = data / out->experts;
 }
@@ -275,18 +278,25 @@ static void add_batch_axes(const struct shape *s, struct text *out)
 
 static void add_params(const struct import_job *j, const struct shape *s, struct text *out)
 {
-    const char *experts = s->folded && s->experts > 1 ? "[ep, cp]"
-                          : s->folded                 ? "cp"
-                          : s->experts > 1            ? "ep"
-                                                      : "null";
+    const struct named_axis axes[] = {{"ep", s->experts},
+                                      {"cp", s->folded ? j->context : 1},
+                                      {"tp", s->over_tensor ? j->tensor : 1}};
+    const char *wide = j->tensor > 1 && !import_job_is_expert_whole(j) ? "tp" : "null";
+    struct text experts = TEXT_INIT;
 
+    add_axes(&experts, axes, sizeof axes / sizeof *axes);
     text_add(out, "params: # which dimensions of what a pattern is found in are sharded\n");
-    if (j->experts > 0 || strcmp(experts, "null") != 0) {
-        text_addf(out, "  - [moe/(gate|up)/kernel, [%s, null, %s]]\n", experts,
-                  j->tensor > 1 ? "tp" : "null");
-        text_addf(out, "  - [moe/down/kernel, [%s, %s, null]]\n", experts,
-                  j->tensor > 1 ? "tp" : "null");
+    if (j->experts > 0 || experts.length > 0) {
+        bool several = strchr(text_get(&experts), ',') != NULL;
+        struct text dim = TEXT_INIT;
+
+        text_addf(&dim, "%s%s%s", several ? "[" : "",
+                  experts.length > 0 ? text_get(&experts) : "null", several ? "]" : "");
+        text_addf(out, "  - [moe/(gate|up)/kernel, [%s, null, %s]]\n", text_get(&dim), wide);
+        text_addf(out, "  - [moe/down/kernel, [%s, %s, null]]\n", text_get(&dim), wide);
+        text_drop(out, &dim);
     }
+    text_drop(out, &experts);
     if (j->tensor > 1) {
         text_addf(out, "  - [(q|k|v%s)/kernel, [null, tp]]\n  - [%s/o/kernel, [tp]]\n",
                   j->latent ? "|q_rope" : "", j->t5 ? "(attn|cross)" : "attn");

@@ -133,6 +133,11 @@ static void read_number(struct import_job *job, const char *text, struct diag *d
                   every);
 }
 
+bool import_job_is_expert_whole(const struct import_job *job)
+{
+    return job->experts > 0 && job->tensor > 1 && job->expert_tensor == 1;
+}
+
 void import_job_find_experts(struct import_job *job, struct diag *diag)
 {
     struct pattern p = {.at = job->layer_freq.text, .max = (size_t)job->layers, .ones = TEXT_INIT};

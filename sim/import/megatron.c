@@ -310,11 +310,15 @@ static void finish(struct import_job *job, struct diag *diag)
     find_growth(job, diag);
     find_types(job, diag);
     import_megatron_products(job, diag);
-    if (job->expert_tensor > 0 && job->expert_tensor != job->tensor)
+    if (job->expert_tensor > 1 && job->expert_tensor != job->tensor)
         diag_error(diag, job->end,
-                   "--expert-tensor-parallel-size %lld: experts are sharded as the mlp is, over "
-                   "%lld; leave it out",
+                   "--expert-tensor-parallel-size %lld: expected 1, or %lld as "
+                   "--tensor-model-parallel-size, whose ranks are one axis",
                    (long long)job->expert_tensor, (long long)job->tensor);
+    if (import_job_is_expert_whole(job) && !job->sequence)
+        diag_error(diag, job->end,
+                   "--expert-tensor-parallel-size 1: ranks of tensor parallelism send the same "
+                   "tokens to experts; expected --sequence-parallel, as Megatron-LM does");
     add_notes(job);
 }
 

@@ -315,14 +315,16 @@ static void find_optimizer(struct import_job *job)
 }
 
 /* By default, experts on several devices are not sharded over tensor parallelism. */
-static void check_experts(const struct import_job *job, struct diag *diag)
+static void check_experts(struct import_job *job, struct diag *diag)
 {
     int64_t expert_tensor = job->expert_tensor ? job->expert_tensor : 1;
 
-    if (job->expert_devices > 1 && job->tensor > 1 && expert_tensor != job->tensor)
+    job->expert_tensor = expert_tensor;
+    if (job->expert_devices > 1 && job->tensor > 1 && expert_tensor != 1 &&
+        expert_tensor != job->tensor)
         diag_error(diag, job->end,
-                   "parallelism.expert_tensor_parallel_degree is %lld; experts are sharded as the "
-                   "mlp is: expected %lld",
+                   "parallelism.expert_tensor_parallel_degree is %lld; expected 1, or %lld as "
+                   "tensor_parallel_degree, whose ranks are one axis",
                    (long long)expert_tensor, (long long)job->tensor);
     if (job->context > 1 && job->balancer && strcmp(job->balancer, "headtail") != 0)
         diag_error(diag, job->end,
