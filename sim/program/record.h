@@ -185,6 +185,8 @@ struct record {
     uint128 *peak_bytes;
     uint128 *to_host_bytes, *from_host_bytes; /* copied to and from the host's memory */
     uint128 *host_peak_bytes;                 /* of the host's memory, used for the device */
+    uint64_t worst_peak_bytes; /* of the fullest device, with room for all tokens at each expert;
+                                  0: the plan assumes no routing */
     uint128 *matrix; /* executed: [receiver][source]; NULL above RECORD_MATRIX_MAX devices */
     /* Executed: wall time from the first op to the last, with arguments filled before. */
     uint32_t repeats; /* how often the step ran */

@@ -83,6 +83,10 @@ const struct figure_row figure_table[NFIGURES] = {
         .optional = true},
     [FIGURE_HOST_PEAK_MOST] = {"host_memory_bytes_most", "memory of the host for a device", HOST,
         "memory", .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED, .better = -1, .optional = true},
+    [FIGURE_PEAK_WORST] = {"peak_memory_bytes_worst_routing",
+        "peak memory of a device with room for all tokens at each expert, where a plan assumes that "
+        "experts get as many each", PEAK, NULL, .unit = FIGURE_BYTES, .origin = FIGURE_COUNTED,
+        .better = -1},
     [FIGURE_FITS] = {"fits", "whether it fits in memory", PEAK, "fits", .unit = FIGURE_TEXT},
     [FIGURE_REPLAYED_STEP] = {"replayed_step_seconds", "replayed step", "replayed", "step",
         .unit = FIGURE_SECONDS, .origin = FIGURE_REPLAYED, .better = -1},

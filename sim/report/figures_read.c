@@ -122,6 +122,8 @@ static void set_devices(struct figures *figures, const struct record *r)
     figures_set_whole(figures, FIGURE_PEAK_MOST, peak.max);
     figures_set_whole(figures, FIGURE_PEAK_TOTAL, record_sum(r, r->peak_bytes));
     figures_set_number(figures, FIGURE_PEAK_BALANCE, peak.ratio);
+    if (r->worst_peak_bytes > 0)
+        figures_set_whole(figures, FIGURE_PEAK_WORST, r->worst_peak_bytes);
 }
 
 /* Set what is in the memory of hosts, if anything is. */

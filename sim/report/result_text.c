@@ -182,6 +182,11 @@ static void print_balances(const struct record *r, size_t columns, struct text *
     print_balance("received", r, r->received_bytes, true, out);
     print_balance("sent", r, r->sent_bytes, true, out);
     print_balance("peak memory", r, r->peak_bytes, true, out);
+    if (r->worst_peak_bytes > 0)
+        text_addf(out,
+                  "%*s%s with room for all tokens at each expert, which a run has (moe.routing: "
+                  "learned)\n",
+                  USES_COLUMN, "", units_print_bytes(r->worst_peak_bytes).text);
     if (r->program->nranks > 1)
         ranks_text(r->program, out);
     else if (program_has_state(r->program))

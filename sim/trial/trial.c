@@ -532,6 +532,30 @@ int trial_plan(struct trial *trial, struct shd_error *err)
     return trial_make_plan(trial, &trial->record, err);
 }
 
+int trial_find_worst(struct trial *trial, struct shd_error *err)
+{
+    const struct scenario_moe *moe = &trial->scenario->model.moe;
+    struct scenario scenario = *trial->scenario;
+    struct diag diag = DIAG_INIT;
+    struct trial worst;
+    int status;
+
+    if (!scenario.planned || moe->experts == 0 || moe->routing != SCENARIO_ROUTING_AUTO ||
+        moe->capacity > 0)
+        return SHD_OK;
+    scenario.planned = false;
+    status = trial_init(&worst, &scenario, &diag);
+    if (status == SHD_OK) {
+        trial->record->worst_peak_bytes = program_peak_bytes(worst.program);
+        trial_fini(&worst);
+    } else {
+        shd_error_set(err, status, "with room for all tokens at each expert: %.100s",
+                      diag.nmessages ? diag.messages[0].text : "no memory");
+    }
+    diag_fini(&diag);
+    return status;
+}
+
 bool trial_fits(const struct trial *trial)
 {
     uint64_t limit = trial->scenario->memory_limit_bytes;
