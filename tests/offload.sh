@@ -234,4 +234,11 @@ tr -s '\n ' '  ' <"$tmp/err" >"$tmp/line"
 says line 'expected offload.optimizer 1, offload.parameters true' "export: torchtitan: said"
 shardsim export "$tmp/kinds.yaml" -S kept -s offload.optimizer=1 -s offload.parameters=true --to torchtitan
 says out '^enable_cpu_offload = true$' "export: torchtitan: all"
+
+# docs/offload.md: its table is the program's.
+shardsim plan --json "$top_srcdir/docs/offload.yaml"
+python3 "$top_srcdir/docs/offload_table.py" <"$tmp/out" >"$tmp/table"
+grep '^|' "$top_srcdir/docs/offload.md" >"$tmp/shown"
+cmp -s "$tmp/table" "$tmp/shown"
+ok $? "docs: the table is what is planned"
 done_testing

@@ -82,9 +82,14 @@ static void keep_states(struct walk *w, const struct program_op *op)
     for (uint32_t k = 0; k < op->noutputs; k++) {
         const struct program_buffer *b = &program->buffers[op->outputs[k]];
 
-        if (program_allocates(program, op, k, true))
+        if (program_allocates(program, op, k, true) && !b->on_host)
             w->out->states[b->use] -= b->bytes;
     }
+}
+
+static uint64_t bytes_on_device(const struct program_buffer *b)
+{
+    return b->on_host ? 0 : b->bytes;
 }
 
 /* An operand that is written over by the result is one buffer, and counts once. */
@@ -93,10 +98,10 @@ static uint128 in_hand(const struct program *program, const struct program_op *o
     uint128 bytes = op->workspace_bytes;
 
     for (uint32_t k = 0; k < op->ninputs; k++)
-        bytes += program->buffers[op->inputs[k]].bytes;
+        bytes += bytes_on_device(&program->buffers[op->inputs[k]]);
     for (uint32_t k = 0; k < op->noutputs; k++)
         if (program_allocates(program, op, k, true))
-            bytes += program->buffers[op->outputs[k]].bytes;
+            bytes += bytes_on_device(&program->buffers[op->outputs[k]]);
     return bytes;
 }
 
@@ -152,7 +157,7 @@ static void find_held(struct breakdown *out, const struct program *program, uint
 
             if (b->use == PROGRAM_PARAMETERS)
                 out->parameters += (double)program_buffer_count(b) * b->packs;
-            if (b->use == PROGRAM_PARAMETERS || b->use == PROGRAM_OPTIMIZER)
+            if ((b->use == PROGRAM_PARAMETERS || b->use == PROGRAM_OPTIMIZER) && !b->on_host)
                 out->padding_bytes += padding_of(b);
         }
     }
