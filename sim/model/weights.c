@@ -81,7 +81,9 @@ static uint32_t vector(struct graph *g, const struct scenario *s, const char *na
     return graph_param(g, name, s->model.dtype, dims, rank, source);
 }
 
-/* A scale or bias of a norm, which at first changes nothing in a published model. */
+/* A scale or bias of a norm, which at first changes nothing in a published model.  In others scales
+ * are random numbers from -1 to 1: of either sign, so that a scale which is missing, shared or put
+ * in another place shows in every value. */
 static uint32_t norm_vector(struct graph *g, const struct scenario *s, const char *layer,
                             const char *part, uint32_t embed)
 {
