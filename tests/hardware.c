@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hardware/constant.h"
 #include "hardware/reshard.h"
 #include "hardware/shipped.h"
 #include "tap.h"
@@ -55,6 +56,13 @@ static const struct {
      "5:16: error: size of memory is '0B'; expected a size above 0 such as 80GiB"},
     {"memory that is no map", HEAD RATES "memory: 16GiB\n" KERNELS TIERS,
      "5:9: error: memory is '16GiB'; expected a map"},
+    {"a host of no devices",
+     HEAD RATES MEMORY KERNELS TIERS
+     "host: {memory: 1GiB, devices: 0, to_host: 1GB/s, from_host: 1GB/s, memory_rate: 1GB/s, "
+     "flops: 1TFLOP/s}\n",
+     "8:31: error: devices of host is 0; expected those of a node, at least 1"},
+    {"a host without links", HEAD RATES MEMORY KERNELS TIERS "host: {memory: 1GiB, devices: 8}\n",
+     "8:7: error: host has no 'to_host': of copies from a device"},
     {"an efficiency of 0",
      HEAD RATES MEMORY "kernels: {launch: 4us, matmul_efficiency: 0, memory_efficiency: 1, "
                        "attention_efficiency: 1, attention_backward_efficiency: 1}\n" TIERS,
@@ -226,6 +234,39 @@ static void test_values(void)
     diag_fini(&errors);
 }
 
+/* A host that four devices share: a copy has a device's own link, a kernel a share of the rest. */
+static void test_host(void)
+{
+    static const char text[] = HEAD RATES MEMORY KERNELS TIERS
+        "host: {memory: 64GiB, devices: 4, to_host: 10GB/s, from_host: 20GB/s, latency: 5us, "
+        "memory_rate: 100GB/s, memory_efficiency: 0.5, flops: 1TFLOP/s}\n";
+    const struct hardware_work moves = {.kind = HARDWARE_MEMORY, .bytes = 1e9, .flops = 1},
+                               computes = {.kind = HARDWARE_MEMORY, .bytes = 1, .flops = 1e12};
+    struct diag errors = DIAG_INIT;
+    struct hardware *h = NULL;
+    struct hardware_constant constant;
+
+    if (!ok(hardware_parse(&h, "f", text, strlen(text), &errors) == SHD_OK, "host: read"))
+        return;
+    ok(h->host.memory_bytes == 68719476736.0 && h->host.devices == 4 &&
+           hardware_host_check(h, NULL) == SHD_OK,
+       "host: memory, devices");
+    ok(fabs(hardware_host_copy_seconds(h, true, 1e9) - 0.100005) < 1e-9 &&
+           fabs(hardware_host_copy_seconds(h, false, 1e9) - 0.050005) < 1e-9,
+       "host: a copy in each direction");
+    ok(fabs(hardware_host_kernel_seconds(h, &moves, 8) - 4 * 0.02) < 1e-9 &&
+           fabs(hardware_host_kernel_seconds(h, &moves, 2) - 2 * 0.02) < 1e-9,
+       "host: its memory is shared by the devices of a node");
+    ok(fabs(hardware_host_kernel_seconds(h, &computes, 1) - 1) < 1e-9, "host: its cores");
+    ok(hardware_constant_find(&constant, h, "host.to_host"), "host: its numbers have paths");
+    h->host.memory_bytes = 0;
+    ok(hardware_host_check(h, NULL) == SHD_EINVAL &&
+           !hardware_constant_find(&constant, h, "host.to_host"),
+       "host: nothing known");
+    hardware_destroy(h);
+    diag_fini(&errors);
+}
+
 /* Each device holds a part, and the first device gathers: parts of its eight come over their
  * links, other parts over the links of the outer tier, whatever the number of devices. */
 static void test_between_meshes(void)
@@ -276,6 +317,7 @@ int main(void)
     test_shipped();
     test_find();
     test_values();
+    test_host();
     test_between_meshes();
     return done();
 }
