@@ -143,7 +143,8 @@ def training_of(rng, mesh):
 def pipeline_of(rng, mesh, scenario):
     mesh["pp"] = 2
     scenario["pipeline"] = {"axis": "pp", "schedule": rng.choice(
-        ["GPipe", "1F1B", "Interleaved1F1B", "ZBH1", "DualPipeV"])}
+        ["GPipe", "1F1B", "Interleaved1F1B", "ZBH1", "DualPipeV"]),
+                            **some(rng, 0.3, lambda: {"layers": "weighed"})}
     scenario["batch"]["microbatches"] = rng.choice([2, 4])
 
 
@@ -194,7 +195,13 @@ def scenario_of(rng, name):
 def more_options(rng, scenario, mesh, kind):
     """Options of any scenario, each now and then; one time in ten also one that is no good."""
     for key, values in (
-            ("recompute", ["none", "selective", "full", [".*"], {"kind": "full", "every": 2}]),
+            ("recompute", ["none", "selective", "full", [".*"], {"kind": "full", "every": 2},
+                           "selective_op", "minimal", "save_out_proj",
+                           {"kind": "selective_op", "hold": True},
+                           {"keep": ["op:product/2", "op:sum"], "whole": True, "hold": True},
+                           {"kind": "selective", "modules": ["core_attn", "mlp"], "whole": True},
+                           {"every": 2, "offset": 1}, {"first": 1, "count": "stage"},
+                           {"group": 2, "count": "stage"}]),
             ("placement", ["follow", "search"]), ("price", ["bytes", "time"]),
             ("frozen", [[], ["o/kernel"], [".*"]]),
             ("lora", [{"rank": 2, "targets": ["kernel"]}, {"rank": 3, "targets": ["up/kernel"]},

@@ -372,6 +372,9 @@ static void add_head(struct text *out, const struct export_layout *layout)
     if (layout->graph->nstages > 1)
         text_add(out, "# Without the pipeline's schedule, which jit does not have: arrays "
                       "are replicated along its axis.\n");
+    if (layout->source->recompute.hold)
+        text_add(out, "# XLA frees what nobody reads: less memory than planned with "
+                      "recompute.hold.\n");
     add_types(out, layout->source);
     export_add_mesh(out, layout->mesh);
     text_addf(out, "NDEVICES = %d\n\n", (int)shd_mesh_size(layout->mesh));
