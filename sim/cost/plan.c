@@ -114,13 +114,17 @@ static void set_host(struct record *record)
 {
     const struct program *program = record->program;
 
-    for (uint32_t row = 0; row < record->nrows && program_uses_host(program); row++) {
-        uint32_t rank = program_rank(program, record_row(record, row).first);
+    for (uint32_t rank = 0; rank < program->nranks && program_uses_host(program); rank++) {
         struct program_host_moved moved = program_host_moved(program, rank);
+        uint128 peak_bytes = program_host_peak_bytes(program, rank);
 
-        record->to_host_bytes[row] = moved.to_host;
-        record->from_host_bytes[row] = moved.from_host;
-        record->host_peak_bytes[row] = program_host_peak_bytes(program, rank);
+        for (uint32_t row = 0; row < record->nrows; row++) {
+            if (program_rank(program, record_row(record, row).first) != rank)
+                continue;
+            record->to_host_bytes[row] = moved.to_host;
+            record->from_host_bytes[row] = moved.from_host;
+            record->host_peak_bytes[row] = peak_bytes;
+        }
     }
 }
 
