@@ -913,11 +913,11 @@ titan_cannot 5:30 'torchtitan has no schedule ZBH1' '[parallelism]' 'pipeline_pa
 titan_cannot 7:1 'expected headtail' '[parallelism]' 'context_parallel_degree = 2' \
     'context_parallel_load_balancer = "ptrr"'
 for size in 16B 8B; do
-    printf '[model]\nname = "%s"\nflavor = "%s"\n[parallelism]\nexpert_parallel_degree = 2\ntensor_parallel_degree = 2\n[activation_checkpoint]\nmode = "none"\n' \
+    printf '[model]\nname = "%s"\nflavor = "%s"\n[parallelism]\nexpert_parallel_degree = 2\nexpert_tensor_parallel_degree = 4\ntensor_parallel_degree = 2\n[activation_checkpoint]\nmode = "none"\n' \
         "$([ $size = 8B ] && echo llama9 || echo deepseek_v3)" "$size" >"$tmp/file.toml"
     "$shardsim" import --from torchtitan --devices 16 "$tmp/file.toml" >"$tmp/file.yaml" 2>"$tmp/err"
-    [ $? -eq 2 ] && grep -q "\(expert_tensor_parallel_degree is 1; .*expected 2\|'llama9' of flavor '8B' is none that was\)" "$tmp/err"
-    ok $? "torchtitan: experts beside tensor parallelism, or a model that is none ($size)"
+    [ $? -eq 2 ] && grep -q "\(expert_tensor_parallel_degree is 4; expected 1, or 2\|'llama9' of flavor '8B' is none that was\)" "$tmp/err"
+    ok $? "torchtitan: experts over other tensor parallelism, or a model that is none ($size)"
 done
 "$shardsim" import --from torchtitan --model llama3-8b --devices 16 "$tmp/file.toml" >"$tmp/file.yaml" 2>"$tmp/err"
 [ $? -eq 2 ] && ! grep -q "llama9" "$tmp/err"

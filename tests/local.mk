@@ -372,6 +372,7 @@ test_scripts = \
 	%D%/examples.sh \
 	%D%/experts.sh \
 	%D%/experts_grid.sh \
+	%D%/experts_nodes.sh \
 	%D%/explain.sh \
 	%D%/estimators.sh \
 	%D%/export.sh \
@@ -486,6 +487,7 @@ EXTRA_DIST += \
 	%D%/adapters.py \
 	%D%/book.py \
 	%D%/experts_grid.py \
+	%D%/experts_nodes.py \
 	%D%/import_rules.py \
 	%D%/page.py \
 	%D%/picture.py \

@@ -144,15 +144,15 @@ for option in options:
     must(put(base, path, LIST), name + ": a wrong list", False)
     must(put(base, path, MAP), name + ": a wrong map", False)
     # A schema cannot know the axes of the mesh or the schedules.
-    if name not in ("name", "zero.axis", "pipeline.axis", "context.axis", "pipeline.schedule", *FILES):
+    if name not in ("name", "zero.axis", "pipeline.axis", "context.axis", "moe.node_axis", "pipeline.schedule", *FILES):
         must(put(base, path, "no such word"), name + ": a word", False)
         most = re.search(r"a number (?:from 0 to|above 0, at most) (\d+)", text)
         must(put(base, path, 1.5), name + ": a fraction", bool(most) and int(most[1]) > 1)
-    if name not in ("zero.axis", "pipeline.axis", "context.axis", *FILES):
+    if name not in ("zero.axis", "pipeline.axis", "context.axis", "moe.node_axis", *FILES):
         must(put(base, path, -1), name + ": a negative number", name in ("name", "pipeline.schedule"))
     if "null" not in text:
         must(put(base, path, None), name + ": null", False)
-    if "true" not in text and name not in ("name", "zero.axis", "zero.reshard_after_forward", "pipeline.axis", "context.axis", "pipeline.schedule", *FILES):
+    if "true" not in text and name not in ("name", "zero.axis", "zero.reshard_after_forward", "pipeline.axis", "context.axis", "moe.node_axis", "pipeline.schedule", *FILES):
         must(put(base, path, True), name + ": true", False)
     limits = re.search(r"from (\d+) to (\d+)", text)
     if limits:

@@ -171,6 +171,19 @@ static void print_uses(const struct program *program, size_t columns, struct tex
     text_drop(out, &line);
 }
 
+static void print_worst(const struct record *r, size_t columns, struct text *out)
+{
+    struct text line = TEXT_INIT;
+
+    text_addf(&line,
+              "%s with room for all tokens at each expert, as an execution has (moe.routing: "
+              "learned)",
+              units_print_bytes(r->worst_peak_bytes).text);
+    text_addf(out, "%*s", USES_COLUMN, "");
+    para_print(out, columns, USES_COLUMN, text_get(&line));
+    text_drop(out, &line);
+}
+
 static void print_balances(const struct record *r, size_t columns, struct text *out)
 {
     text_add(out, "\nbalance       mean / max over devices, 1 is even\n");
@@ -183,10 +196,7 @@ static void print_balances(const struct record *r, size_t columns, struct text *
     print_balance("sent", r, r->sent_bytes, true, out);
     print_balance("peak memory", r, r->peak_bytes, true, out);
     if (r->worst_peak_bytes > 0)
-        text_addf(out,
-                  "%*s%s with room for all tokens at each expert, which a run has (moe.routing: "
-                  "learned)\n",
-                  USES_COLUMN, "", units_print_bytes(r->worst_peak_bytes).text);
+        print_worst(r, columns, out);
     if (r->program->nranks > 1)
         ranks_text(r->program, out);
     else if (program_has_state(r->program))

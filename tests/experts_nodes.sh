@@ -1,0 +1,106 @@
+#!/bin/sh
+# Tests random layouts of experts (experts_nodes.py): right, planned as run, and with the bytes that
+# rows must travel along each axis.  Then what plans assume of a router, refusals of an axis of nodes,
+# pairs that overlap, and experts that Megatron-LM has whole beside tensor parallelism.
+#
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source-path=SCRIPTDIR
+. "${0%/*}/tap.sh"
+. "${0%/*}/program.sh"
+
+count=12
+small_size && count=4
+seed=$((${SHD_TEST_TURN:-0} % 83 * 12))
+python3 "$top_srcdir/tests/experts_nodes.py" "$shardsim" "$tmp" "$seed" "$count" >"$tmp/wrong" 2>&1
+ok $? "$count random layouts of experts, from number $seed on"
+diag <"$tmp/wrong"
+
+cat >"$tmp/nodes.yaml" <<'YAML'
+version: 1
+mesh: {pp: 2, node: 2, ep: 2}
+model: {kind: transformer, layers: 4, d_model: 256, d_ff: 256, heads: 4, vocab: 64}
+moe: {experts: 8, top_k: 2, groups: 2, kept: 1, node_axis: node}
+batch: {size: 32, seq: 64, microbatches: 8}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+pipeline: {axis: pp, schedule: DualPipeV, stages_per_rank: 2}
+params:
+  - [moe/(up|down)/kernel, [[node, ep]]]
+  - [.*, []]
+axes: {batch: [ep, node]}
+YAML
+
+# ---- what plans assume ----
+shardsim plan "$tmp/nodes.yaml"
+is 0 "a plan of a router"
+says out 'uniform routing assumed' "its first lines say what routing it assumes"
+says out 'with room for all tokens at each expert' "and beside its peak is that of any routing"
+shardsim plan --json "$tmp/nodes.yaml"
+mv "$tmp/out" "$tmp/assumed"
+shardsim plan --json -s moe.routing=learned "$tmp/nodes.yaml"
+python3 - "$tmp/assumed" "$tmp/out" <<'PY'
+import json
+import sys
+
+assumed, learned = (json.load(open(path, encoding="utf-8"))["memory"] for path in sys.argv[1:])
+most = max(c["value"] if isinstance(c, dict) else c for c in learned["peak_bytes"])
+sys.exit("worst_routing_peak_bytes" in learned or assumed["worst_routing_peak_bytes"] != most)
+PY
+ok $? "which is the peak with moe.routing: learned"
+
+# ---- refusals ----
+shardsim plan -s moe.node_axis=tp "$tmp/nodes.yaml"
+is 2 "no such axis: status 2"
+shardsim plan -s 'axes={batch: [node, ep]}' "$tmp/nodes.yaml"
+is 2 "nodes before places: status 2"
+says err 'nodes.yaml:4:.*last of the axes' "the error says where and what"
+sed '/^pipeline/d; s/pp: 2, //; s/, microbatches: 8//' "$tmp/nodes.yaml" >"$tmp/flat.yaml"
+for target in jax megatron torchtitan; do
+    shardsim export --to "$target" "$tmp/flat.yaml"
+    is 2 "export to $target refuses an axis of nodes"
+    says err 'no moe' "and says so"
+done
+
+# ---- pairs ----
+for pairs in false true; do
+    sed "s/^name: .*/name: $pairs/; s/^software:/software:\\n  overlaps_pairs: $pairs/" \
+        "$scenarios/hardware/h800-sxm.yaml" >"$tmp/$pairs.yaml"
+    shardsim plan --json -s "hardware=$tmp/$pairs.yaml" -s moe.routing=uniform "$tmp/nodes.yaml"
+    cp "$tmp/out" "$tmp/$pairs.json"
+done
+python3 - "$tmp/false.json" "$tmp/true.json" <<'PY'
+import json
+import sys
+
+one, both = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:])
+for key in "received_bytes", "memory":
+    if one[key] != both[key]:
+        sys.exit(key)
+one, both = one["time"]["modelled"], both["time"]["modelled"]
+hidden = one["exposed_communication_seconds"] - both["exposed_communication_seconds"]
+print(hidden, one["step_seconds"], both["step_seconds"])
+sys.exit(not (hidden > 0 and both["step_seconds"] < one["step_seconds"]
+              and both["step_seconds"] >= both["compute_seconds"] == one["compute_seconds"]))
+PY
+ok $? "overlapped pairs hide rows of experts, and nothing else changes"
+
+# ---- experts that are whole beside tensor parallelism ----
+cat >"$tmp/job.sh" <<'JOB'
+torchrun --nproc-per-node 8 --nnodes 2 pretrain_gpt.py --num-layers 2 --hidden-size 64 \
+  --ffn-hidden-size 64 --num-attention-heads 4 --seq-length 32 --max-position-embeddings 32 \
+  --vocab-size 128 --micro-batch-size 1 --global-batch-size 16 --bf16 --lr 1e-4 \
+  --disable-bias-linear --swiglu --attention-dropout 0 --hidden-dropout 0 \
+  --tensor-model-parallel-size 2 --sequence-parallel --num-experts 8 \
+  --moe-token-dispatcher-type alltoall --expert-model-parallel-size 8 \
+  --expert-tensor-parallel-size 1
+JOB
+shardsim import --from megatron "$tmp/job.sh" -o "$tmp/job.yaml"
+is 0 "experts of --expert-tensor-parallel-size 1"
+grep -q 'moe/(gate|up)/kernel, \[\[ep, tp\], null, null\]' "$tmp/job.yaml"
+ok $? "lie over data and tensor parallelism, the second fastest"
+shardsim run -q -s model.dtype=float32 "$tmp/job.yaml"
+is 0 "and are right"
+sed 's/ --sequence-parallel//' "$tmp/job.sh" >"$tmp/same.sh"
+shardsim import --from megatron "$tmp/same.sh" -o "$tmp/job.yaml"
+is 2 "without sequence parallelism they are refused"
+done_testing
