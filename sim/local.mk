@@ -325,6 +325,8 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/moe.h \
 	%D%/graph/layers/norm.c \
 	%D%/graph/layers/norm.h \
+	%D%/graph/layers/quantized.c \
+	%D%/graph/layers/quantized.h \
 	%D%/graph/layers/ring_attention.c \
 	%D%/graph/layers/ring_attention.h \
 	%D%/graph/layers/softmax.c \
@@ -660,8 +662,6 @@ libsim_la_SOURCES = \
 	%D%/model/presets.c \
 	%D%/model/products.c \
 	%D%/model/products.h \
-	%D%/model/quantized.c \
-	%D%/model/quantized.h \
 	%D%/model/recompute_marks.c \
 	%D%/model/recompute_marks.h \
 	%D%/model/relative.c \

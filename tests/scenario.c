@@ -723,7 +723,9 @@ static void test_print(void)
            "  warmup: 0\n  decay: constant\n  betas: [0.9, 0.999]\n  eps: 1e-08\n"
            "  weight_decay: 0.0\n  momentum: 0.0\n  clip: 0.0\n"
            "types:\n  parameters: compute\n  gradients: parameters\n  moments: parameters\n"
-           "  reduce: parameters\nloss_scale:\n  kind: none\n  initial: 65536\n"
+           "  reduce: parameters\nproducts:\n  recipe: none\n  gradients: recipe\n  block: 0\n"
+           "  amax: all\n  gathers: false\n  kept: recipe\n  except: ['^head$', 'router$']\n"
+           "loss_scale:\n  kind: none\n  initial: 65536\n"
            "  growth_interval: 2000\nfrozen: []\nlora:\n  rank: 0\n  alpha: null\n  targets: []\n  "
            "base: compute\n"
            "  start: model\nzero:\n  stage: 0\n  axis: null\n"
@@ -853,6 +855,11 @@ static const struct {
     {"masters of what", HEAD "types: {parameters: parameters}\n",
      "5:21: error: types.parameters is 'parameters'; expected one of float32, float64, bfloat16, "
      "float16, compute"},
+    {"a recipe that is none", HEAD "products: {recipe: fp8}\n",
+     "5:20: error: products.recipe is 'fp8'; expected one of none, tensorwise, rowwise, blockwise"},
+    {"a pattern of products", HEAD "products: {except: ['(']}\n", "5:21: error: missing )"},
+    {"patterns of products", HEAD "products: {except: head}\n",
+     "5:20: error: products.except is 'head'; expected a list of patterns of names"},
     {"loss scale without update", HEAD "loss_scale: {kind: static}\n",
      "5:20: error: a loss scale for a step without update; expected an optimizer and step: [forw"},
     {"loss scale of 16 bits",

@@ -161,7 +161,7 @@ for option in options:
     words = re.match(r"one of ([a-z0-9., -]+)", text)
     for word in words[1].split(", ") if words and name not in ("model.kind", "optimizer.kind", "model.size",
                                                                "loss_scale.kind", "types.parameters", "context.method",
-                                                               "context.order", "price") else []:
+                                                               "context.order", "price", "lora.base") else []:
         must(put(base, path, {"true": True, "false": False}.get(word, word)), "%s: %s" % (name, word), True)
         must(put(base, path, word + "x"), "%s: %sx" % (name, word), False)
 

@@ -63,10 +63,12 @@ static void mark_wanted(struct reverse *r, uint32_t loss, const uint32_t *wrt, u
 {
     for (uint32_t i = 0; i < nwrt; i++)
         r->adjoints[wrt[i]].wanted = true;
-    for (uint32_t node = 0; node <= loss; node++)
+    for (uint32_t node = 0; node <= loss; node++) {
+        r->adjoints[node].unpacks = graph_op(r->graph->nodes[node].op)->unpacks;
         for (uint32_t k = 0;
              k < r->graph->nodes[node].ninputs && !r->graph->nodes[node].stop_gradient; k++)
             r->adjoints[node].wanted |= r->adjoints[r->graph->nodes[node].inputs[k]].wanted;
+    }
 }
 
 static uint32_t gradient_of(struct reverse *r, uint32_t of)

@@ -12,9 +12,9 @@
 
 #include "base/nearest.h"
 #include "graph/layers/adapter.h"
+#include "graph/layers/quantized.h"
 #include "graph/rebuild.h"
 #include "model/model.h"
-#include "model/quantized.h"
 #include "model/rule_match.h"
 #include "model/weights.h"
 
@@ -196,7 +196,8 @@ static uint32_t make_param(struct adapting *ad, struct graph *graph, uint32_t ol
     copy.frozen = true;
     if (!ad->target[old] || ad->scenario->lora.base == SCENARIO_BASE_COMPUTE)
         return graph_rebuild_copy(graph, &copy);
-    ad->stored[old] = quantized_add(graph, ad->scenario->lora.base, &copy, inputs_of(ad, old));
+    ad->stored[old] = quantized_add(graph, ad->scenario->lora.base == SCENARIO_BASE_NF4, &copy,
+                                    inputs_of(ad, old));
     return ad->stored[old].codes;
 }
 

@@ -173,8 +173,7 @@ uint32_t reverse_operand(struct reverse *r, uint32_t node)
 {
     struct graph *g = r->graph;
 
-    if (g->err.status == SHD_OK && graph_op(g->nodes[node].op)->unpacks &&
-        !r->adjoints[node].again) {
+    if (g->err.status == SHD_OK && r->adjoints[node].unpacks && !r->adjoints[node].again) {
         uint32_t made = make_again(g, node);
 
         r->adjoints[node].again = made == GRAPH_NONE ? 0 : made;

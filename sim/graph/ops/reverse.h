@@ -16,6 +16,7 @@ struct adjoint {
     uint32_t node;
     bool wanted;    /* something that a gradient is asked for is among the node's operands, theirs,
                        and so on, or is the node itself */
+    bool unpacks;   /* the node's op does (graph/ops.h) */
     uint32_t again; /* a backward node that recomputes the forward node's value, which need not
                        be kept then; 0: none */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "model/quantized.h"
+#include "graph/layers/quantized.h"
 
 #include "graph/rebuild.h"
 #include "kern/quant.h"
@@ -136,8 +136,8 @@ static uint32_t add_codes(const struct quantizing *q)
     return graph_rebuild_copy(q->graph, &codes);
 }
 
-struct quantized quantized_add(struct graph *graph, enum scenario_base base,
-                               const struct graph_node *kernel, uint32_t inputs)
+struct quantized quantized_add(struct graph *graph, bool nf4, const struct graph_node *kernel,
+                               uint32_t inputs)
 {
     struct quantized out = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     struct kern_quant *quant = graph_memory(graph, 1, sizeof *quant);
@@ -152,7 +152,7 @@ struct quantized quantized_add(struct graph *graph, enum scenario_base base,
         quant->shape[d] = graph->dims[kernel->dims[d]].size;
         quant->box[d] = quant->outer[d] = 1;
     }
-    if (base == SCENARIO_BASE_NF4)
+    if (nf4)
         set_nf4(&q, inputs);
     else
         set_int8(quant, inputs);
