@@ -94,7 +94,8 @@ void host_text(struct text *out, const struct record *record)
 static void print_times(struct text *out, const char *what, int64_t ns, int64_t exposed_ns)
 {
     if (ns > 0)
-        text_addf(out, ", %s %s (%s hidden)", what, units_print_seconds((double)ns * 1e-9).text,
+        text_addf(out, "\n              %s %s (%s hidden)", what,
+                  units_print_seconds((double)ns * 1e-9).text,
                   units_print_seconds((double)(ns > exposed_ns ? ns - exposed_ns : 0) * 1e-9).text);
 }
 

@@ -129,6 +129,10 @@ int layer_times_init(struct layer_times *out, const struct record *record, struc
     for (uint32_t i = 0; i < out->nlayers; i++)
         failed |= out->layers[i].name.failed;
     text_fini(&name);
+    out->nbounds = LAYER_HOST;
+    for (uint32_t i = 0; i < out->nlayers; i++)
+        if (out->layers[i].bound_ns[LAYER_HOST] > 0)
+            out->nbounds = LAYER_NBOUNDS;
     qsort(out->layers, out->nlayers, sizeof *out->layers, by_time);
     return failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the times of layers") : SHD_OK;
 }
@@ -143,30 +147,37 @@ void layer_times_fini(struct layer_times *times)
 
 /* ---- in words ---- */
 
-static void add_row(struct table *table, const struct layer_time *layer, int64_t step_ns)
+const char *const layer_time_heads[LAYER_NBOUNDS] = {"compute", "memory", "launch", "exposed",
+                                                     "host"};
+const char *const layer_time_more[2] = {"overlapped", "of step"};
+
+static void add_row(struct table *table, const struct layer_time *layer,
+                    const struct layer_times *times)
 {
     table_add(table, "%s", text_get(&layer->name));
-    for (int b = 0; b < LAYER_NBOUNDS; b++)
+    for (int b = 0; b < times->nbounds; b++)
         table_add(table, "%s", units_print_seconds((double)layer->bound_ns[b] * 1e-9).text);
     table_add(table, "%s", units_print_seconds((double)layer->hidden_ns * 1e-9).text);
     table_add(table, "%.1f %%",
-              step_ns > 0 ? 100 * (double)layer_time_ns(layer) / (double)step_ns : 0);
+              times->step_ns > 0 ? 100 * (double)layer_time_ns(layer) / (double)times->step_ns : 0);
     table_add(table, "%s", layer_time_bound(layer));
 }
 
 void layer_times_text(const struct layer_times *times, struct text *out)
 {
-    static const char *const heads[] = {"kind",    "compute",    "memory",  "launch",
-                                        "exposed", "overlapped", "of step", "bound by"};
     struct table table;
 
     text_add(out,
              "\nlayers        of the busiest device, kernels by what bounds them, and transfers\n");
-    table_init(&table, "lrrrrrrl");
-    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
-        table_add(&table, "%s", heads[i]);
+    table_init(&table, times->nbounds == LAYER_NBOUNDS ? "lrrrrrrrl" : "lrrrrrrl");
+    table_add(&table, "kind");
+    for (int b = 0; b < times->nbounds; b++)
+        table_add(&table, "%s", layer_time_heads[b]);
+    for (int i = 0; i < 2; i++)
+        table_add(&table, "%s", layer_time_more[i]);
+    table_add(&table, "bound by");
     for (uint32_t i = 0; i < times->nlayers; i++)
-        add_row(&table, &times->layers[i], times->step_ns);
+        add_row(&table, &times->layers[i], times);
     table_print(&table, 2, out);
     table_fini(&table);
 }

@@ -35,7 +35,11 @@ struct layer_times {
     struct layer_time *layers; /* in descending order of time */
     uint32_t nlayers;
     int64_t step_ns;
+    int nbounds; /* to be shown: without the host, unless a layer waits for it */
 };
+
+/* Heads of the columns: the bounds, and then two more. */
+extern const char *const layer_time_heads[LAYER_NBOUNDS], *const layer_time_more[2];
 
 /* Sum up a record that has a modelled step.  SHD_ENOMEM; free with layer_times_fini() either
  * way. */
@@ -45,7 +49,8 @@ void layer_times_fini(struct layer_times *times);
 
 int64_t layer_time_ns(const struct layer_time *layer);
 
-/* "compute", "memory", "launch" or "network": the limit that accounts for most of its time. */
+/* "compute", "memory", "launch", "network" or "host": the limit that accounts for most of its time.
+ */
 const char *layer_time_bound(const struct layer_time *layer);
 
 /* A section of the report. */

@@ -153,26 +153,26 @@ static void print_cluster(const struct result *r, size_t id, struct text *out)
     text_drop(out, &words);
 }
 
-static void print_layer(const struct layer_time *layer, int64_t step_ns, struct text *out)
+static void print_layer(const struct layer_time *layer, const struct layer_times *times,
+                        struct text *out)
 {
     int64_t ns = layer_time_ns(layer);
 
     text_add(out, "<tr><th scope=row class=label>");
     literal_add_xml(out, text_get(&layer->name));
     text_add(out, "</th>");
-    for (int b = 0; b < LAYER_NBOUNDS; b++)
+    for (int b = 0; b < times->nbounds; b++)
         text_addf(out, "<td class=n data-v=%lld>%s</td>", (long long)layer->bound_ns[b],
                   units_print_seconds((double)layer->bound_ns[b] * 1e-9).text);
     text_addf(out, "<td class=n>%s</td><td class=n>%.1f %%</td><td>%s</td></tr>\n",
               units_print_seconds((double)layer->hidden_ns * 1e-9).text,
-              step_ns > 0 ? 100 * (double)ns / (double)step_ns : 0, layer_time_bound(layer));
+              times->step_ns > 0 ? 100 * (double)ns / (double)times->step_ns : 0,
+              layer_time_bound(layer));
 }
 
 /* Time of each kind of layer, and what bounds that time. */
 static int print_layers(const struct result *r, size_t id, struct text *out, struct shd_error *err)
 {
-    static const char *const heads[] = {"compute", "memory",     "launch",
-                                        "exposed", "overlapped", "of step"};
     struct layer_times times;
     int status = layer_times_init(&times, r->record, err);
 
@@ -185,11 +185,13 @@ static int print_layers(const struct result *r, size_t id, struct text *out, str
             "transfers that computations wait for (exposed) and others (overlapped).</caption>"
             "\n<thead><tr><th scope=col>kind</th>",
             id);
-        for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
-            text_addf(out, "<th scope=col class=n>%s</th>", heads[i]);
+        for (int b = 0; b < times.nbounds; b++)
+            text_addf(out, "<th scope=col class=n>%s</th>", layer_time_heads[b]);
+        for (int i = 0; i < 2; i++)
+            text_addf(out, "<th scope=col class=n>%s</th>", layer_time_more[i]);
         text_add(out, "<th scope=col>bound by</th></tr></thead>\n<tbody>\n");
         for (uint32_t i = 0; i < times.nlayers; i++)
-            print_layer(&times.layers[i], times.step_ns, out);
+            print_layer(&times.layers[i], &times, out);
         text_add(out, "</tbody></table></div>\n</section>\n");
     }
     layer_times_fini(&times);
