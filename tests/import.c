@@ -206,14 +206,16 @@ static void test_bad_yaml(void)
         bool is_config;
         const char *says;
     } cases[] = {
-        {"unknown family", "{model_type: lama, " SMALL "}", true, "f:1:14: error: model_type is 'lama'"},
+        {"unknown family", "{model_type: lama, " SMALL "}", true,
+         "f:1:14: error: model_type is 'lama'"},
         {"a family without a list of arrays",
          "{model_type: deepseek_v3, " SMALL ", qk_nope_head_dim: 8, qk_rope_head_dim: 4, "
          "v_head_dim: 8, kv_lora_rank: 8, n_routed_experts: 8, num_experts_per_tok: 2, "
          "moe_intermediate_size: 16}",
          true,
-         "f:1:14: error: model_type is 'deepseek_v3'; known are llama, mistral, qwen2, qwen3, "
-         "mixtral, gemma, gemma2, gemma3_text, gpt2 and t5"},
+         "f:1:14: error: model_type is 'deepseek_v3'; models whose arrays have known names are "
+         "llama, "
+         "mistral, qwen2, qwen3, mixtral, gemma, gemma2, gemma3_text, gpt2 and t5"},
         {"types of 8 bits", "{model_type: llama, quantization_config: {a: fp8}, " SMALL "}", true,
          "f:1:42: error: quantization_config: there are no types of 8 bits"},
         {"no family", "{" SMALL "}", true, "model_type is missing"},

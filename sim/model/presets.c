@@ -391,8 +391,8 @@ static void describe(struct text *out, const struct scenario *s)
         describe_blocks(out, m);
     if (m->vocab > 0)
         describe_ends(out, m);
-    text_addf(out, ", %s; batch %lldx%lld", shd_dtype_name(m->dtype), (long long)s->batch.size,
-              (long long)s->batch.seq);
+    text_addf(out, "%s, %s; batch %lldx%lld", m->text_alone ? ", the text part alone" : "",
+              shd_dtype_name(m->dtype), (long long)s->batch.size, (long long)s->batch.seq);
 }
 
 const struct model_kind model_mlp = {SCENARIO_MLP, build_layers, describe};

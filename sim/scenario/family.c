@@ -148,23 +148,26 @@ static void set(struct reader *r, const struct option *option, const char *key,
     option->type->read(r, &named, node);
 }
 
-/* Set options by text in a scenario's own words. */
+/* Set options by text in a scenario's own words, one after the other: later ones win. */
 static bool set_words(struct reader *r, const char *words)
 {
-    struct text map = TEXT_INIT;
+    struct text list = TEXT_INIT;
     struct yaml_doc *doc;
     const struct yaml_node *root;
     size_t before = r->diag->nerrors;
 
-    text_addf(&map, "{%s}", words);
-    if (yaml_doc_parse(&doc, (struct place){"family", 1, 1}, text_get(&map), map.length, r->diag) ==
-        SHD_OK) {
+    text_addf(&list, "[%s]", words); /* each "key: value" is a map of its own */
+    if (yaml_doc_parse(&doc, (struct place){"family", 1, 1}, text_get(&list), list.length,
+                       r->diag) == SHD_OK) {
         root = yaml_doc_root(doc);
-        for (size_t i = 0; i < root->nitems; i++)
-            set(r, find_option(root->keys[i]->text), root->keys[i]->text, root->items[i]);
+        for (size_t i = 0; i < root->nitems; i++) {
+            const struct yaml_node *map = root->items[i];
+
+            set(r, find_option(map->keys[0]->text), map->keys[0]->text, map->items[0]);
+        }
         yaml_doc_destroy(doc);
     }
-    text_fini(&map);
+    text_fini(&list);
     return r->diag->nerrors == before;
 }
 

@@ -444,16 +444,16 @@ const struct option option_table[] = {
     {INT(model, distance, 2, INT32_MAX), .kinds = OF_T5, .standard = "128", .unit = "tokens",
      .help = "The distance from which on all positions share the last bucket."},
     {FIELD(model, size, size), .kinds = OF_PUBLISHED, .standard = "custom",
-     .help = "A published model, which sets the kind and whatever is not given here; custom "
-             "means none."},
+     .help = "A published model, by its name or by that of its repository, as Qwen/Qwen3-8B, "
+             "which sets the kind and whatever is not given here; custom means none."},
     {FIELD(model, scale, fraction), .kinds = OF_PUBLISHED, .standard = "1",
      .help = "The factor by which the model of size or from shrinks: layers, widths and "
              "vocabulary, and heads only when they are as narrow as can be; rounded up so that "
              "mesh axes still divide them."},
     {FIELD(model, from, file), .kinds = OF_PUBLISHED, .standard = "null",
-     .help = "A config.json of Hugging Face (gpt2, llama, mistral, mixtral, qwen2, deepseek_v2, "
-             "deepseek_v3, t5), which sets the kind and whatever is not given here; the path "
-             "starts at this file's directory."},
+     .help = "A config.json of Hugging Face, of the families that docs/models.md lists, which "
+             "sets the kind and whatever is not given here, but no types; the path starts at "
+             "this file's directory."},
     {WORD(model, dtype, dtypes), .standard = "float32",
      .help = "The element type of parameters and activations, in which the model is computed."},
     {INT(moe, experts, 0, 65536), .kinds = OF_BLOCKS, .standard = "0",

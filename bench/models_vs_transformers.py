@@ -1,0 +1,406 @@
+#!/usr/bin/env python3
+"""Counts the parameters of models by their config.json, and executes small ones, beside transformers.
+
+    bench/models_vs_transformers.py [--program build/shardsim] [--arrays build/bench/model_arrays]
+                                    [--out FILE.md] [FAMILY...]
+
+Needs PyTorch and transformers 5; `make bench/model_arrays` first.  For each config below the table says
+how many parameters both have, and how far apart loss and gradients of one step are: the largest
+difference over the largest value of all gradients of a parameter, at the worst parameter.  Both compute
+in float64: where transformers asks for float32, as in norms, it is given float64 here.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+import numpy
+import torch
+import transformers
+from transformers import AutoConfig, AutoModelForCausalLM
+
+BASE = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+            intermediate_size=48, vocab_size=100, max_position_embeddings=64, bos_token_id=1,
+            eos_token_id=2, pad_token_id=0)
+FOUR = dict(num_hidden_layers=4, sliding_window=6)
+YARN = dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=8, rope_theta=10000.0)
+MLA = dict(num_key_value_heads=4, qk_nope_head_dim=8, qk_rope_head_dim=4, v_head_dim=6, kv_lora_rank=16)
+ROUTED = dict(n_routed_experts=8, num_experts_per_tok=2, moe_intermediate_size=24, n_shared_experts=1,
+              first_k_dense_replace=1, num_nextn_predict_layers=0, num_mtp_layers=0)
+GPT = dict(n_embd=32, n_layer=2, n_head=4, vocab_size=100, n_positions=64, bos_token_id=1,
+           eos_token_id=2, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
+
+# Name: model_type, and what its config has beside BASE (GPT if it has n_embd).
+CONFIGS = {
+    "llama": ("llama", {}),
+    "llama, tied, biased, RoPE of Llama 3": ("llama", dict(
+        tie_word_embeddings=True, attention_bias=True, mlp_bias=True, rope_parameters=dict(
+            rope_type="llama3", rope_theta=10000.0, factor=4.0, low_freq_factor=1.0,
+            high_freq_factor=4.0, original_max_position_embeddings=8))),
+    "llama, RoPE linear": ("llama", dict(rope_scaling=dict(rope_type="linear", factor=4.0))),
+    "llama, yarn": ("llama", dict(rope_parameters=YARN)),
+    "mistral, window": ("mistral", dict(sliding_window=6)),
+    "ministral, window": ("ministral", dict(sliding_window=6, head_dim=8)),
+    "ministral3, yarn": ("ministral3", dict(head_dim=8, rope_parameters=dict(
+        YARN, mscale=1.0, mscale_all_dim=1.0, original_max_position_embeddings=16,
+        llama_4_scaling_beta=0.1))),
+    "qwen2": ("qwen2", {}),
+    "qwen2, windows from layer 1": ("qwen2", dict(use_sliding_window=True, sliding_window=6,
+                                                  max_window_layers=1)),
+    "qwen3": ("qwen3", dict(head_dim=16)),
+    "qwen2_moe": ("qwen2_moe", dict(num_experts=8, num_experts_per_tok=3, moe_intermediate_size=24,
+                                    shared_expert_intermediate_size=40)),
+    "qwen3_moe": ("qwen3_moe", dict(head_dim=16, num_experts=8, num_experts_per_tok=3,
+                                    moe_intermediate_size=24, norm_topk_prob=True)),
+    "qwen3_moe, every second layer": ("qwen3_moe", dict(
+        head_dim=16, num_experts=8, num_experts_per_tok=3, moe_intermediate_size=24,
+        norm_topk_prob=False, decoder_sparse_step=2, num_hidden_layers=4)),
+    "mixtral": ("mixtral", dict(num_local_experts=4)),
+    "gemma": ("gemma", dict(head_dim=16)),
+    "gemma2": ("gemma2", dict(FOUR, head_dim=16, query_pre_attn_scalar=24)),
+    "gemma3_text": ("gemma3_text", dict(FOUR, num_hidden_layers=7, head_dim=16,
+                                        query_pre_attn_scalar=16)),
+    "phi": ("phi", dict(num_key_value_heads=4)),
+    "phi3": ("phi3", {}),
+    "phi3, longrope": ("phi3", dict(original_max_position_embeddings=8, rope_scaling=dict(
+        rope_type="longrope", short_factor=[1.0, 1.5, 2.0, 2.5], long_factor=[2.0, 3.0, 4.0, 5.0]))),
+    "olmo": ("olmo", {}),
+    "olmo2": ("olmo2", {}),
+    "olmo3": ("olmo3", FOUR),
+    "olmoe": ("olmoe", dict(num_experts=8, num_experts_per_tok=3)),
+    "flex_olmo": ("flex_olmo", dict(num_experts=8, num_experts_per_tok=3)),
+    "gpt_neox": ("gpt_neox", dict(num_key_value_heads=4)),
+    "gpt_neox, serial": ("gpt_neox", dict(use_parallel_residual=False, num_key_value_heads=4)),
+    "gpt_oss": ("gpt_oss", dict(FOUR, head_dim=8, num_local_experts=8, num_experts_per_tok=2,
+                                rope_parameters=dict(YARN, truncate=False))),
+    "glm": ("glm", dict(head_dim=8)),
+    "glm4": ("glm4", dict(head_dim=8)),
+    "glm4_moe": ("glm4_moe", dict(ROUTED, head_dim=8, use_qk_norm=True, attention_bias=True)),
+    "dots1": ("dots1", dict(ROUTED, norm_topk_prob=True)),
+    "solar_open": ("solar_open", dict(ROUTED, head_dim=8, first_k_dense_replace=None)),
+    "granite": ("granite", dict(embedding_multiplier=12.0, attention_multiplier=0.2,
+                                residual_multiplier=0.3, logits_scaling=4.0)),
+    "granitemoe": ("granitemoe", dict(num_local_experts=4, embedding_multiplier=12.0,
+                                      attention_multiplier=0.2, residual_multiplier=0.3,
+                                      logits_scaling=4.0)),
+    "hyperclovax": ("hyperclovax", dict(embedding_multiplier=3.0, attention_multiplier=0.2)),
+    "starcoder2, window": ("starcoder2", dict(sliding_window=6)),
+    "falcon, 7b": ("falcon", dict(num_key_value_heads=None)),
+    "falcon, 40b": ("falcon", dict(new_decoder_architecture=True, num_kv_heads=2)),
+    "nemotron": ("nemotron", dict(head_dim=8)),
+    "persimmon": ("persimmon", dict(num_key_value_heads=4)),
+    "jais2": ("jais2", dict(head_dim=8)),
+    "stablelm": ("stablelm", dict(use_qkv_bias=True)),
+    "stablelm, beside": ("stablelm", dict(use_parallel_residual=True)),
+    "cohere": ("cohere", dict(use_qk_norm=True)),
+    "cohere2": ("cohere2", dict(FOUR, head_dim=8)),
+    "exaone4": ("exaone4", FOUR),
+    "smollm3": ("smollm3", dict(num_hidden_layers=4)),
+    "seed_oss": ("seed_oss", dict(head_dim=8, residual_dropout=0.0)),
+    "helium": ("helium", dict(head_dim=8)),
+    "arcee": ("arcee", dict(head_dim=8)),
+    "cwm": ("cwm", dict(FOUR, head_dim=8, rope_parameters=dict(rope_type="default", rope_theta=1e4))),
+    "ernie4_5": ("ernie4_5", dict(head_dim=8)),
+    "ernie4_5_moe": ("ernie4_5_moe", dict(moe_num_experts=8, moe_k=3, moe_intermediate_size=24,
+                                          moe_layer_end_index=1)),
+    "minimax_m2": ("minimax_m2", dict(head_dim=8, rotary_dim=4, num_local_experts=8,
+                                      num_experts_per_tok=2)),
+    "mellum": ("mellum", dict(head_dim=8, num_local_experts=8, num_experts_per_tok=2,
+                              moe_intermediate_size=24)),
+    "llama4_text": ("llama4_text", dict(num_hidden_layers=4, head_dim=8, intermediate_size_mlp=56,
+                                        num_local_experts=4, interleave_moe_layer_step=2,
+                                        attention_chunk_size=6)),
+    "deepseek_v2": ("deepseek_v2", dict(MLA, **dict(ROUTED, n_shared_experts=2), q_lora_rank=None)),
+    "deepseek_v3": ("deepseek_v3", dict(MLA, **ROUTED, q_lora_rank=12, n_group=4, topk_group=2)),
+    "youtu": ("youtu", dict(MLA, q_lora_rank=12)),
+    "gpt2": ("gpt2", GPT),
+    "gpt_bigcode": ("gpt_bigcode", GPT),
+    "gptj": ("gptj", dict(GPT, rotary_dim=4)),
+}
+
+
+def config_of(name):
+    kind, more = CONFIGS[name]
+    config = dict({} if "n_embd" in more else BASE, **more)
+    return dict(config, model_type=kind)
+
+
+# ---- our arrays as those of transformers ----
+
+def matrix(a, inputs=1):
+    """A kernel, its first dimensions those that are summed over, as PyTorch's [out, in]."""
+    return a.reshape(int(numpy.prod(a.shape[:inputs])), -1).T
+
+
+def experts(parts, shape):
+    """Kernels [expert, in, out] of experts, side by side, as an array of that shape."""
+    joined = numpy.concatenate(parts, axis=2)
+    return joined if joined.shape == tuple(shape) else joined.transpose(0, 2, 1)
+
+
+class Layer:
+    """The arrays of one layer by transformers' names behind its prefix."""
+
+    def __init__(self, arrays, prefix, config):
+        self.a, self.p, self.config = arrays, prefix, config
+
+    def has(self, name):
+        return self.p + name in self.a
+
+    def get(self, name):
+        return self.a[self.p + name]
+
+    def qkv(self, part):
+        return [self.get(f"attn/{x}/{part}") for x in "qkv"]
+
+    def fused(self, part):
+        """Queries, keys and values in one array: one after the other, or by groups of heads."""
+        by_head = self.config.model_type in ("gpt_neox", "falcon", "persimmon")
+        q, k, v = self.qkv(part)
+        axis = q.ndim - 2
+        if not by_head:
+            return numpy.concatenate([x.reshape(x.shape[:axis] + (-1,)) for x in (q, k, v)], axis)
+        groups = k.shape[axis]
+        q = q.reshape(q.shape[:axis] + (groups, -1) + q.shape[-1:])
+        k, v = (numpy.expand_dims(x, axis + 1) for x in (k, v))
+        return numpy.concatenate([q, k, v], axis + 1).reshape(q.shape[:axis] + (-1,))
+
+    def latent(self, first, second):
+        return numpy.concatenate([self.get(f"attn/{first}"), self.get(f"attn/{second}")], 2)
+
+    def norm(self, name):
+        """Which of a layer's norms a name means depends on those there are."""
+        after = self.has("norm1_after/scale")
+        serial = self.has("norm2/scale") or self.has("norm2_after/scale")
+        if name in ("input_layernorm", "ln_1", "ln_attn"):
+            return "norm1"
+        if name == "post_self_attn_layernorm" or (name == "post_attention_layernorm" and after and
+                                                  self.config.model_type not in ("glm4",)):
+            return "norm1_after" if self.config.model_type != "hyperclovax" else "norm2"
+        if name in ("post_attention_layernorm", "pre_feedforward_layernorm", "ln_2", "ln_mlp"):
+            return "norm2" if serial else "norm1"
+        if name == "post_norm1":
+            return "norm1_after"
+        if name in ("post_feedforward_layernorm", "post_mlp_layernorm", "post_norm2"):
+            return "norm2_after"
+        return None
+
+    def find(self, name, shape):
+        part = name.rsplit(".", 1)[-1]
+        leaf = {"weight": "kernel", "bias": "bias"}.get(part)
+        if re.search(r"(attn|attention)\.(query_key_value|qkv_proj|c_attn)\.", name):
+            a = self.fused(leaf)
+            return (a if "c_attn" in name and self.config.model_type == "gpt2" else a.T) \
+                if leaf == "kernel" else a
+        m = re.search(r"(?:attn|attention)\.([qkv])_proj\.", name)
+        if m and self.has("attn/q_rope/kernel"):
+            return matrix(self.latent("q/kernel", "q_rope/kernel"))
+        if m:
+            a = self.get(f"attn/{m[1]}/{leaf}")
+            return matrix(a) if leaf == "kernel" else a.reshape(-1)
+        if re.search(r"(?:attn|attention)\.(o_proj|dense|out_proj|c_proj)\.", name):
+            a = self.get(f"attn/o/{leaf}")
+            if leaf == "bias":
+                return a
+            return matrix(a, 2).T if self.config.model_type == "gpt2" else matrix(a, 2)
+        m = re.search(r"attn\.([qk])_(?:norm|layernorm)\.", name)
+        if m:
+            return self.get(f"attn/{m[1]}_norm/" + ("bias" if part == "bias" else "scale")).reshape(shape)
+        latent = {"q_a_proj": "q_latent/kernel", "q_a_layernorm": "q_latent/scale",
+                  "kv_a_layernorm": "kv_latent/scale"}
+        m = re.search(r"attn\.(\w+)\.weight", name)
+        if m and m[1] in latent:
+            a = self.get("attn/" + latent[m[1]])
+            return matrix(a) if a.ndim > 1 else a
+        if m and m[1] == "q_b_proj":
+            return matrix(self.latent("q/kernel", "q_rope/kernel"))
+        if m and m[1] == "kv_b_proj":
+            return matrix(self.latent("k/kernel", "v/kernel"))
+        if m and m[1] == "kv_a_proj_with_mqa":
+            return numpy.concatenate([matrix(self.get("attn/kv_latent/kernel")),
+                                      matrix(self.get("attn/k_rope/kernel"))])
+        if name.endswith("sinks"):
+            return self.get("attn/sinks")
+        m = re.match(r"(\w+)\.(weight|bias)$", name)
+        if m and self.norm(m[1]):
+            return self.get(self.norm(m[1]) + ("/scale" if part == "weight" else "/bias"))
+        return self.mlp(name, shape, leaf)
+
+    def mlp(self, name, shape, leaf):
+        if "e_score_correction_bias" in name:
+            return self.get("moe/router/bias").reshape(shape)
+        if name.endswith("shared_expert_gate.weight"):
+            return matrix(self.get("moe/shared_gate/kernel"))
+        shared = "moe/shared/" if "shared" in name else None
+        if re.search(r"(\.|^)(gate|router|router\.layer)\.(weight|bias)$", name):
+            return matrix(self.get("moe/router/kernel")) if leaf == "kernel" else \
+                self.get("moe/router/logit_bias")
+        if "experts." in name and not shared or "put_linear" in name:
+            return self.experts(name, shape)
+        at = shared or "mlp/"
+        if "gate_up_proj" in name:
+            return numpy.concatenate([matrix(self.get(at + "gate/kernel")), matrix(self.get(at + "up/kernel"))])
+        words = {"gate": r"gate_proj", "up": r"up_proj|fc1|c_fc|fc_in|dense_h_to_4h",
+                 "down": r"down_proj|fc2|c_proj|fc_out|dense_4h_to_h"}
+        for ours, theirs in words.items():
+            if re.search(rf"(\.|^)({theirs})\.", name):
+                a = self.get(f"{at}{ours}/{leaf}")
+                return a if leaf == "bias" or self.config.model_type == "gpt2" else matrix(a)
+        raise KeyError(name)
+
+    def experts(self, name, shape):
+        bias = name.endswith("bias")
+        leaf = "bias" if bias else "kernel"
+        if "down_proj" in name or "output_linear" in name:
+            a = self.get("moe/down/" + leaf)
+            return a if bias else experts([a], shape)
+        pair = [self.get("moe/gate/" + leaf), self.get("moe/up/" + leaf)]
+        if self.config.model_type == "gpt_oss": # gate and up take turns
+            return numpy.stack(pair, -1).reshape(shape)
+        return experts(pair, shape)
+
+
+def theirs(arrays, name, shape, config):
+    """The array of transformers by its name, made of ours."""
+    m = re.search(r"(?:layers|h)\.(\d+)\.(.*)", name)
+    if m:
+        return Layer(arrays, f"layers/{m[1]}/", config).find(m[2], shape)
+    if re.search(r"(embed_tokens|embed_in|wte|word_embeddings)\.weight", name):
+        return arrays["embed/table"]
+    if name.endswith("wpe.weight"):
+        return arrays["embed/positions"]
+    if re.search(r"(lm_head|embed_out)\.weight", name):
+        return matrix(arrays["head/kernel"])
+    if name == "lm_head.bias":
+        return arrays["head/bias"]
+    return arrays["final_norm/" + ("bias" if name.endswith("bias") else "scale")]
+
+
+# ---- one step of both ----
+
+def keep_float64():
+    """Make conversions of float64 to float32 do nothing."""
+    to, softmax = torch.Tensor.to, torch.nn.functional.softmax
+
+    def keep(self, *args, **options):
+        if self.dtype == torch.float64 and (torch.float32 in args or options.get("dtype") == torch.float32):
+            return self
+        return to(self, *args, **options)
+
+    def wide(x, dim=None, _stacklevel=3, dtype=None):
+        return softmax(x, dim=dim, dtype=None if x.dtype == torch.float64 else dtype)
+
+    torch.Tensor.to, torch.nn.functional.softmax = keep, wide
+    torch.Tensor.float = lambda self: self if self.dtype == torch.float64 else to(self, torch.float32)
+
+
+def scenario(folder, config):
+    with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as f:
+        json.dump(config, f)
+    path = os.path.join(folder, "scenario.yaml")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("version: 1\nmesh: {dp: 1}\nmodel: {from: config.json, dtype: float64}\n"
+                "batch: {size: 2, seq: 16}\nparams: [[.*, []]]\n")
+    return path
+
+
+def read_arrays(command):
+    found = {}
+    data = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+    while data:
+        line, data = data.split(b"\n", 1)
+        kind, name, *shape = line.decode().split()
+        shape = [int(n) for n in shape]
+        n = 8 * int(numpy.prod(shape, dtype=int))
+        found.setdefault(kind, {})[name] = numpy.frombuffer(data[:n]).reshape(shape)
+        data = data[n:]
+    found["param"].update({k: v for k, v in found["input"].items() if "router/bias" in k})
+    return found
+
+
+def run_theirs(model, ours):
+    """Load our parameters, and compute loss and gradients."""
+    for name, p in list(model.named_parameters()) + list(model.named_buffers()):
+        if "inv_freq" in name or not (isinstance(p, torch.nn.Parameter) or "correction" in name):
+            continue
+        with torch.no_grad():
+            p.copy_(torch.tensor(theirs(ours["param"], name, p.shape, model.config).copy()))
+    tokens, labels = (torch.tensor(ours["input"][x]).long() for x in ("tokens", "labels"))
+    logits = model(tokens, use_cache=False).logits.double()
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
+    loss.backward()
+    return loss.item()
+
+
+def gradients_apart(model, ours):
+    worst, where = 0.0, ""
+    largest = max(p.grad.abs().max().item() for p in model.parameters() if p.grad is not None)
+    for name, p in model.named_parameters():
+        if not p.requires_grad:
+            continue
+        got = theirs(ours["gradient"], name, p.shape, model.config)
+        want = p.grad.numpy() if p.grad is not None else numpy.zeros(p.shape)
+        size = max(abs(want).max(), 1e-3 * largest)
+        apart = abs(got - want).max() / size
+        if apart > worst:
+            worst, where = apart, name
+    return worst, where
+
+
+def create(config):
+    cls = AutoConfig.for_model(**config)
+    cls._attn_implementation = "eager"
+    if hasattr(cls, "_experts_implementation"):
+        cls._experts_implementation = "eager"
+    return AutoModelForCausalLM.from_config(cls)
+
+
+def row(name, args):
+    config = config_of(name)
+    torch.manual_seed(0)
+    model = create(config).double().eval()
+    count = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    with tempfile.TemporaryDirectory() as folder:
+        path = scenario(folder, config)
+        plan = json.loads(subprocess.run([args.program, "plan", "--json", path], check=True,
+                                         stdout=subprocess.PIPE).stdout)
+        mine = plan["memory"]["by_kind"]["parameters"] // 8
+        ours = read_arrays([args.arrays, path])
+    loss = run_theirs(model, ours)
+    worst, where = gradients_apart(model, ours)
+    return (name, config["model_type"], mine, count, abs(loss - float(ours["loss"]["loss"])), worst, where)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--program", default="build/shardsim")
+    parser.add_argument("--arrays", default="build/bench/model_arrays")
+    parser.add_argument("--out")
+    parser.add_argument("families", nargs="*")
+    args = parser.parse_args()
+    keep_float64()
+    lines = ["| config | model_type | parameters | of transformers | loss apart | gradients apart |",
+             "|---|---|---|---|---|---|"]
+    bad = 0
+    for name in args.families or CONFIGS:
+        try:
+            _, kind, mine, count, loss, worst, where = row(name, args)
+        except Exception as error: # the other families are tried, too
+            print(f"{name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+            bad += 1
+            continue
+        good = mine == count and loss < 1e-5 and worst < 1e-5
+        bad += not good
+        lines.append(f"| {name} | {kind} | {mine:,} | {count:,} | {loss:.1e} | {worst:.1e} |")
+        print(("ok     " if good else "BAD    ") + lines[-1] + ("" if good else " " + where), flush=True)
+    if args.out:
+        with open(args.out, "w", encoding="utf-8") as f:
+            f.write("\n".join(lines) + "\n")
+    print(f"transformers {transformers.__version__}, torch {torch.__version__}")
+    raise SystemExit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()
