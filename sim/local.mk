@@ -998,6 +998,7 @@ libsim_la_SOURCES = \
 	%D%/scenario/family.c \
 	%D%/scenario/family.h \
 	%D%/scenario/family_layers.c \
+	%D%/scenario/family_reader.c \
 	%D%/scenario/family_reader.h \
 	%D%/scenario/family_rope.c \
 	%D%/scenario/family_table.c \

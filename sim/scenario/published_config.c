@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "scenario/family.h"
+#include "scenario/published.h"
 
 /* Read the text of a config; a file that cannot be read is reported at `from`. */
 static bool read_text(struct text *text, struct reader *r)
@@ -48,4 +49,25 @@ bool published_read_config(struct scenario_model *out, struct reader *r)
 
     text_fini(&text);
     return good;
+}
+
+bool published_model(struct scenario_model *out, size_t n, int64_t seq, struct diag *diag)
+{
+    struct text config = TEXT_INIT;
+    bool good;
+
+    text_addf(&config, "{%s}", published_text(n));
+    good = published_parse_config(out, scenario_model_name(n), text_get(&config), config.length, seq, diag);
+    text_fini(&config);
+    return good;
+}
+
+int64_t scenario_model_positions(size_t n)
+{
+    struct scenario_model model = {.positions = 0};
+    struct diag diag = DIAG_INIT;
+
+    (void)published_model(&model, n, INT32_MAX, &diag);
+    diag_fini(&diag);
+    return model.positions;
 }

@@ -8,7 +8,6 @@
 
 #include "base/nearest.h"
 #include "scenario/published.h"
-#include "scenario/published_config.h"
 #include "scenario/types.h"
 
 #define CUSTOM "custom"
@@ -459,15 +458,9 @@ const struct scenario_model *published_kind(enum scenario_kind kind)
     return NULL;
 }
 
-bool published_model(struct scenario_model *out, size_t n, int64_t seq, struct diag *diag)
+const char *published_text(size_t n)
 {
-    struct text config = TEXT_INIT;
-    bool good;
-
-    text_addf(&config, "{%s}", models[n].config);
-    good = published_parse_config(out, models[n].name, text_get(&config), config.length, seq, diag);
-    text_fini(&config);
-    return good;
+    return models[n].config;
 }
 
 const char *scenario_model_name(size_t n)
@@ -491,16 +484,6 @@ bool scenario_find_model(size_t *out, const char *name, struct nearest *nearest)
             nearest_add(nearest, models[i].hub[0]);
     }
     return false;
-}
-
-int64_t scenario_model_positions(size_t n)
-{
-    struct scenario_model model = {.positions = 0};
-    struct diag diag = DIAG_INIT;
-
-    (void)published_model(&model, n, INT32_MAX, &diag);
-    diag_fini(&diag);
-    return model.positions;
 }
 
 /* ---- the option ---- */
