@@ -58,7 +58,7 @@ sed '/^pipeline/d; s/pp: 2, //; s/, microbatches: 8//' "$tmp/nodes.yaml" >"$tmp/
 for target in jax megatron torchtitan; do
     shardsim export --to "$target" "$tmp/flat.yaml"
     is 2 "export to $target refuses an axis of nodes"
-    says err 'no moe' "and says so"
+    says err 'moe[.]node_axis' "and says so"
 done
 
 # ---- pairs ----

@@ -208,7 +208,7 @@ test_others() {
     no "'shardsim show names' lists them" search scenarios/fsdp.yaml -s hardware=b200 --tensors=nothing
     no "did you mean 'pytorch'?" export --to torch "$good"
     no "expected --to jax, megatron, pytorch or torchtitan" export "$good"
-    no "expected transformer, gpt2, llama3 or mixtral" export --to megatron "$good"
+    no "expected transformer, gpt2, llama3, mixtral or decoder" export --to megatron "$good"
     no "expected --from with one of easydel|eformer|megatron" import job.sh
     no "did you mean 'easydel'?" import --from easydell job.sh
     no "--mesh is for rules: of easydel, eformer, t5x" import --from megatron --mesh dp:2 job.sh
@@ -226,8 +226,8 @@ test_others() {
     no "did you mean 'model.d_model'?" show options hidden_size
     no "expected step: [forward, backward, update]" show curves "$good"
     no "did you mean '1F1B'?" show timetable 1f1bb --ranks 4 --microbatches 8
-    no "did you mean 'llama3-8b'?" init --model meta-llama/Meta-Llama-3-8B
-    no "did you mean 'mixtral-8x7b'?" init --model mistralai/Mixtral-8x7B-v0.1
+    no "did you mean 'llama3-8b'?" init --model llama3-8
+    no "did you mean 'Qwen/Qwen3-8B'?" init --model Qwen/Qwen3-8b
     no "did you mean 'h100-80g-roce'?" init --model llama3-8b --hardware H100-80GB
     no "there is no such folder; make it first" init --model llama3-8b -o nowhere/mine.yaml
     no "did you mean '10GB'?" plan "$good" -s limits.memory=10gb
