@@ -530,8 +530,12 @@ static void schema(const struct option *option, struct json_out *out)
     (void)option;
     json_out_key_flat_array(out, "enum");
     json_out_string(out, CUSTOM);
-    for (size_t i = 0; i < NMODELS; i++)
+    for (size_t i = 0; i < NMODELS; i++) {
         json_out_string(out, models[i].name);
+        for (size_t h = 0; h < sizeof(models[i].hub) / sizeof(models[i].hub[0]); h++)
+            if (models[i].hub[h])
+                json_out_string(out, models[i].hub[h]);
+    }
     json_out_end_array(out);
 }
 
