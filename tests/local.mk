@@ -396,6 +396,7 @@ test_scripts = \
 	%D%/memory_kinds.sh \
 	%D%/mistakes.sh \
 	%D%/modelled.sh \
+	%D%/offload.sh \
 	%D%/pipeline.sh \
 	%D%/pipeline_splits.sh \
 	%D%/products.sh \
@@ -502,7 +503,6 @@ EXTRA_DIST += \
 	%D%/program.sh \
 	%D%/query_manual.py \
 	%D%/query_mutate.py \
-	%D%/offload.sh \
 	%D%/one.sh \
 	%D%/random_scenarios.py \
 	%D%/random_scenarios.sh \

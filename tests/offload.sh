@@ -52,7 +52,7 @@ strategies:
     offload: {activations: ['attn/', 'mlp/'], optimizer: 0.3, parameters: true}
   - name: experts
     model: {kind: mixtral, layers: 2}
-    moe: {experts: 4, top_k: 2, d_ff: 16}
+    moe: {experts: 4, top_k: 2, d_ff: 16, routing: learned}
     params: [['moe/(gate|up|down)/kernel', [dp]], [.*, []]]
     offload: {activations: all, optimizer: 1}
 YAML

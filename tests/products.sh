@@ -104,7 +104,7 @@ print(sum(c["received_bytes"] for c in r["collectives"] if c["op"] == sys.argv[1
 kernels=$((32 * 64)) # elements of a kernel; there are four
 # Each device receives three quarters of every kernel, and in the backward phase of all but the first, by which
 # no gradient of the data is asked for.
-gathered=$((4 * 3 * kernels / 4 * (4 + 3)))
+gathered=$((4 * 3 * (4 + 3) * kernels / 4))
 [ "$(received all-gather)" = $((2 * gathered)) ]
 ok $? "in 16 bits weights are gathered in two bytes"
 [ "$(received all-gather --set products.recipe=tensorwise)" = $((2 * gathered)) ]
@@ -192,3 +192,4 @@ for target in jax pytorch; do
     ok $? "export to $target refuses"
     diag <"$tmp/err"
 done
+done_testing

@@ -418,8 +418,8 @@ int main(void)
         if (sampled(4, i))
             test_case(found[i]);
     if (n >= 1000)
-        ok(all_seen(model_choices, COUNT(model_choices)) &
-               all_seen(expert_choices, COUNT(expert_choices)),
+        ok((int)all_seen(model_choices, COUNT(model_choices)) &
+               (int)all_seen(expert_choices, COUNT(expert_choices)),
            "each option occurs");
     return done();
 }

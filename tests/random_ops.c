@@ -120,10 +120,15 @@ static void add_binary(struct random_program *p)
 static void add_unary(struct random_program *p)
 {
     static const enum kern_fn fns[] = {
-        KERN_COPY,  KERN_NEG,        KERN_TANH,       KERN_SIGMOID,    KERN_GELU,        KERN_SILU,
-        KERN_SCALE, KERN_ADD_SCALAR, KERN_EXP,        KERN_LOG,        KERN_SQRT,        KERN_RSQRT,
-        KERN_FILL,  KERN_RELU,       KERN_GELU_EXACT, KERN_QUICK_GELU, KERN_RELU_SQUARED};
-    enum kern_fn fn = fns[random_below(&p->random, sizeof fns / sizeof fns[0])];
+        KERN_COPY,       KERN_NEG, KERN_TANH, KERN_SIGMOID, KERN_GELU,  KERN_SILU, KERN_SCALE,
+        KERN_ADD_SCALAR, KERN_EXP, KERN_LOG,  KERN_SQRT,    KERN_RSQRT, KERN_FILL, KERN_RELU};
+    static const enum kern_fn gelus[] = {KERN_GELU, KERN_GELU_EXACT, KERN_QUICK_GELU};
+    static const enum kern_fn relus[] = {KERN_RELU, KERN_RELU_SQUARED};
+    enum kern_fn drawn = fns[random_below(&p->random, 14)];
+    /* Forms of a function take turns, so that the draws of a seed are the same for all. */
+    enum kern_fn fn = drawn == KERN_GELU   ? gelus[p->graph->nnodes % 3]
+                      : drawn == KERN_RELU ? relus[p->graph->nnodes % 2]
+                                           : drawn;
     uint32_t a = random_pick(p);
     double bound = p->bounds[a] + 1;
 

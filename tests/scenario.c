@@ -674,11 +674,11 @@ static void test_sets(void)
 static void test_print_again(void)
 {
     static const char *const models[] = {
-        "layer_types: [full, window-plain, chunk], window: 5, chunk: 9, rope: {part: 0.5, "
-        "local_theta: 50, scaling: {kind: yarn, factor: 40, original: 4096, beta_fast: 30, "
-        "beta_slow: 2, mscale: 0.7, mscale_all: 1.5, attention_factor: 1.25, untruncated: true}}",
-        "rope: {interleaved: true, scaling: {kind: longrope, factor: 4, original: 100, "
-        "short_factors: [1, 1.5], long_factors: [2, 3.25]}}",
+        ("layer_types: [full, window-plain, chunk], window: 5, chunk: 9, rope: {part: 0.5, "
+         "local_theta: 50, scaling: {kind: yarn, factor: 40, original: 4096, beta_fast: 30, "
+         "beta_slow: 2, mscale: 0.7, mscale_all: 1.5, attention_factor: 1.25, untruncated: true}}"),
+        ("rope: {interleaved: true, scaling: {kind: longrope, factor: 4, original: 100, "
+         "short_factors: [1, 1.5], long_factors: [2, 3.25]}}"),
         "rope: {scaling: {kind: llama3, factor: 8, original: 8192, low: 1, high: 4}}",
         "rope: {scaling: {kind: dynamic, factor: 2, original: 8}}, qk_norm: true",
         "rope: {scaling: {kind: linear, factor: 2}}, qk_norm: whole",
@@ -859,7 +859,7 @@ static const struct {
      "5:20: error: products.recipe is 'fp8'; expected one of none, tensorwise, rowwise, blockwise"},
     {"a pattern of products", HEAD "products: {except: ['(']}\n", "5:21: error: missing )"},
     {"patterns of products", HEAD "products: {except: head}\n",
-     "5:20: error: products.except is 'head'; expected a list of patterns of names"},
+     "5:20: error: products.except is 'head'; expected a list of patterns"},
     {"loss scale without update", HEAD "loss_scale: {kind: static}\n",
      "5:20: error: a loss scale for a step without update; expected an optimizer and step: [forw"},
     {"loss scale of 16 bits",

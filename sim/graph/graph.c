@@ -288,7 +288,8 @@ static uint32_t add_leaf(struct graph *graph, enum graph_op op, const char *name
         .op = op, .dtype = dtype, .rank = rank, .source = source, .packs = op == GRAPH_PARAM};
     uint32_t added;
 
-    if ((uint32_t)dtype >= SHD_NCOMPUTE_DTYPES && !(source.quant && kern_is_whole(dtype)))
+    if ((uint32_t)dtype >= SHD_NCOMPUTE_DTYPES &&
+        !((source.quant || source.modulus) && kern_is_whole(dtype)))
         return graph_fail(graph, SHD_EUNSUPPORTED, "'%s' is of a type that is not computed with",
                           name);
     node.source.rounded = dtype; /* also when graph_in_dtype() changes the computed type */

@@ -32,3 +32,10 @@ bool graph_is_linear(const struct graph *graph, const struct graph_node *node, u
         return false;
     return linear == KERN_LINEAR_IN_FIRST ? k == 0 : linear != KERN_NOT_LINEAR;
 }
+
+bool graph_is_weight(const struct graph *graph, uint32_t node)
+{
+    enum graph_op op = graph->nodes[node].op;
+
+    return op == GRAPH_PARAM || rows[op]->unpacks;
+}

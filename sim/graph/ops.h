@@ -55,6 +55,9 @@ struct graph_op_row {
 
 const struct graph_op_row *graph_op(enum graph_op op);
 
+/* Whether a node is a parameter, or what is unpacked of its codes. */
+bool graph_is_weight(const struct graph *graph, uint32_t node);
+
 /* In which floating-point operands a node is linear. */
 enum kern_linear graph_linearity(const struct graph_node *node);
 

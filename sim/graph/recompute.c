@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph/layer_name.h"
+#include "graph/ops.h"
 #include "graph/stages.h"
 
 static const char *const names[RECOMPUTE_NKINDS] = {"none", "selective", "full"};
@@ -129,7 +130,7 @@ static bool is_of_scores(const bool *again, const struct graph *graph, const str
     for (uint32_t k = 0; k < n->ninputs; k++) {
         const struct graph_node *operand = &graph->nodes[n->inputs[k]];
 
-        outer &= operand->op != GRAPH_PARAM && widens(n, operand);
+        outer &= !graph_is_weight(graph, n->inputs[k]) && widens(n, operand);
     }
     return n->op == GRAPH_EINSUM ? outer && !reads_scores(again, graph, n)
                                  : reads_scores(again, graph, n);

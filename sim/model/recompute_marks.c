@@ -11,6 +11,7 @@
 
 #include "base/words.h"
 #include "graph/layer_name.h"
+#include "graph/ops.h"
 #include "graph/recompute.h"
 #include "model/model.h"
 #include "model/value_marks.h"
@@ -26,7 +27,7 @@ static bool is_product(const struct graph *graph, const struct graph_node *node)
     bool of_param = false;
 
     for (uint32_t k = 0; k < node->ninputs && k < 2; k++)
-        of_param |= graph->nodes[node->inputs[k]].op == GRAPH_PARAM;
+        of_param |= graph_is_weight(graph, node->inputs[k]);
     return node->op == GRAPH_EINSUM && of_param &&
            (experts == GRAPH_NONE || !graph_has_dim(node, experts));
 }

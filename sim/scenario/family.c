@@ -103,8 +103,10 @@ static bool set_words(struct reader *r, const char *words)
     size_t before = r->diag->nerrors;
 
     text_addf(&list, "[%s]", words); /* each "key: value" is a map of its own */
-    if (yaml_doc_parse(&doc, (struct place){"family", 1, 1}, text_get(&list), list.length,
-                       r->diag) == SHD_OK) {
+    if (list.failed)
+        diag_no_memory(r->diag);
+    else if (yaml_doc_parse(&doc, (struct place){"family", 1, 1}, text_get(&list), list.length,
+                            r->diag) == SHD_OK) {
         root = yaml_doc_root(doc);
         for (size_t i = 0; i < root->nitems; i++) {
             const struct yaml_node *map = root->items[i];
@@ -114,7 +116,7 @@ static bool set_words(struct reader *r, const char *words)
         yaml_doc_destroy(doc);
     }
     text_fini(&list);
-    return r->diag->nerrors == before;
+    return r->diag->nerrors == before && !r->diag->no_memory;
 }
 
 static void *field(struct reader *r, const struct option *option)

@@ -57,7 +57,10 @@ bool published_model(struct scenario_model *out, size_t n, int64_t seq, struct d
     bool good;
 
     text_addf(&config, "{%s}", published_text(n));
-    good = published_parse_config(out, scenario_model_name(n), text_get(&config), config.length, seq, diag);
+    if (config.failed)
+        diag_no_memory(diag);
+    good = !config.failed && published_parse_config(out, scenario_model_name(n), text_get(&config),
+                                                    config.length, seq, diag);
     text_fini(&config);
     return good;
 }
