@@ -232,7 +232,8 @@ shardsim export "$tmp/kinds.yaml" -S inputs --to torchtitan
 is 2 "export: torchtitan offloads all or nothing: status 2"
 tr -s '\n ' '  ' <"$tmp/err" >"$tmp/line"
 says line 'expected offload.optimizer 1, offload.parameters true' "export: torchtitan: said"
-shardsim export "$tmp/kinds.yaml" -S kept -s offload.optimizer=1 -s offload.parameters=true --to torchtitan
+shardsim export "$tmp/kinds.yaml" -S kept -s offload.optimizer=1 -s offload.parameters=true \
+    -s types.gradients=parameters -s types.reduce=parameters --to torchtitan
 says out '^enable_cpu_offload = true$' "export: torchtitan: all"
 
 # docs/offload.md: its table is the program's.

@@ -192,6 +192,9 @@ def balance(r, case):
         b = r["balance"][key]
         yield "%s %.3f %s %s" % (name, b["ratio"], form(b["max"]), "at most, on device %d" % b["slowest"]
                                  if b["ratio"] < 1 else "on every device")
+    if "worst_routing_peak_bytes" in r["memory"]:
+        yield of_bytes(r["memory"]["worst_routing_peak_bytes"]) + (
+            " with room for all tokens at each expert, as an execution has (moe.routing: learned)")
     if "breakdown" in r["memory"] and "pipeline" not in r:
         kinds = sorted(r["memory"]["by_kind"].items(), key=lambda kind: -kind[1])
         yield "at the peak: " + ", ".join("%s %s" % (k, of_bytes(n)) for k, n in kinds if n)
