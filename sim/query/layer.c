@@ -444,6 +444,9 @@ uint32_t layer_add_tensor(struct graph *graph, const struct layer_kind *kind, in
     if (*names || n != rank)
         return graph_fail(graph, SHD_EINVAL, "'%s' must have the dimensions %s, not %zu of them",
                           t->name, t->dims, rank);
+    if ((uint32_t)dtype >= SHD_NCOMPUTE_DTYPES)
+        return graph_fail(graph, SHD_EUNSUPPORTED, "'%s' is of a type that is not computed with",
+                          t->name);
     return (input ? graph_input : graph_param)(graph, t->name, dtype, dims, n, source);
 }
 

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "graph/ops.h"
+#include "graph/ops/padding.h"
 #include "kern/quant.h"
 
 /* The dimension that another was made of, or itself. */
@@ -58,4 +59,4 @@ uint32_t graph_dequantize(struct graph *graph, const char *name, enum shd_dtype 
 }
 
 const struct graph_op_row graph_op_dequantize = {
-    .name = "dequantize", .unpacks = true};
+    .name = "dequantize", .unpacks = true, .need = padding_refuse_all};
