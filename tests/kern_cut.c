@@ -202,7 +202,7 @@ static bool find_variances(struct done *d, struct random *random)
         uint64_t n = elements_of(b);
 
         in[k] = d->shards[op->inputs[k]];
-        if (b->dtype == SHD_I32)
+        if (kern_is_whole(b->dtype))
             continue;
         d->off[k] = random_chance(random, 33) ? NULL : malloc((n + 1) * sizeof(double));
         for (uint64_t i = 0; i < n && d->off[k]; i++)
@@ -237,7 +237,7 @@ static void watch(void *arg, int32_t position, uint32_t i, uint32_t microbatch,
     (void)position;
     if (d.op->kind != PROGRAM_KERNEL || d.op->accumulates || w->failed)
         return;
-    d.exact = w->exact || result(&d, 0)->dtype == SHD_I32;
+    d.exact = w->exact || kern_is_whole(result(&d, 0)->dtype);
     if (!d.exact && !find_variances(&d, &w->random))
         w->failed = true;
     for (int64_t nparts = 2; nparts <= 3 && !w->failed; nparts++)

@@ -52,8 +52,9 @@ static void plant(void *arg, int32_t device, uint32_t op, uint32_t microbatch,
 {
     const struct planted *p = arg;
     uint32_t buffer = p->program->ops[p->op].outputs[p->result];
-    size_t bytes = shd_dtype_size(p->program->buffers[buffer].dtype);
-    size_t at = program_coll_kind(&p->program->ops[p->op]) < 0 || bytes < 4 ? 0 : bytes / 2;
+    enum shd_dtype dtype = p->program->buffers[buffer].dtype;
+    bool rounded = program_coll_kind(&p->program->ops[p->op]) >= 0 && !kern_is_whole(dtype);
+    size_t at = rounded && shd_dtype_size(dtype) >= 4 ? shd_dtype_size(dtype) / 2 : 0;
 
     (void)microbatch;
     if (device == 0 && op == p->op)
