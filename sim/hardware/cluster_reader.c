@@ -351,7 +351,9 @@ static void read_fitted(struct hardware *out, const struct yaml_node *root, stru
             continue;
         }
         out->fitted[n] = strdup(path->text);
-        if (!out->fitted[n++])
+        if (out->fitted[n])
+            n++; /* the list ends at the first NULL */
+        else
             diag_no_memory(diag);
     }
     if (!out->fitted)
