@@ -375,6 +375,17 @@ static bool is_sum(const struct program_op *op)
            op->reshard.from.partial_op == SHD_SUM;
 }
 
+/* Whether two devices hold the same part of an array: exchanged, equal shards stay as they are, and
+ * partial sums of one part add up to the same. */
+static bool is_same_part(const struct program_buffer *b, int32_t device, int32_t other)
+{
+    int64_t one[SHD_RANK_MAX] = {0}, two[SHD_RANK_MAX] = {0};
+
+    shd_sharding_offset(&b->sharding, b->shape, device, one);
+    shd_sharding_offset(&b->sharding, b->shape, other, two);
+    return memcmp(one, two, sizeof one) == 0;
+}
+
 /* Draw a fault of a kind at a random place; false: no place was found. */
 static bool draw_fault(struct random *random, const struct program *program, enum fault_kind kind,
                        struct fault *f)
@@ -397,7 +408,7 @@ static bool draw_fault(struct random *random, const struct program *program, enu
         f->element = random_below(random, (uint32_t)(b->bytes / shd_dtype_size(b->dtype)));
         if ((kind == MISSING || kind == LESSER) && !is_sum(op))
             continue;
-        if (kind == EXCHANGED && f->device == f->other)
+        if (kind == EXCHANGED && is_same_part(b, f->device, f->other))
             continue;
         return true;
     }
