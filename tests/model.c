@@ -7,8 +7,10 @@
 
 #include "model/model.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "model/weigh.h"
 #include "tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -316,9 +318,61 @@ static void test_sources(void)
     scenario_file_destroy(file);
 }
 
+/* The least that the busiest of `nstages` runs of work[0..n-1] can have. */
+static double least_of(uint32_t nstages, const double *work, uint32_t n)
+{
+    double best = INFINITY, sum = 0;
+
+    if (nstages == 1) {
+        for (uint32_t i = 0; i < n; i++)
+            sum += work[i];
+        return sum;
+    }
+    for (uint32_t last = 1; last <= n - nstages + 1; last++) {
+        double rest;
+
+        sum += work[n - last];
+        if (sum >= best)
+            break;
+        rest = least_of(nstages - 1, work, n - last);
+        best = fmin(best, fmax(rest, sum));
+    }
+    return best;
+}
+
+/* Equal layers between two heavier ends, whose sums from both ends differ in the last bit. */
+static void test_weigh(void)
+{
+    int nlost = 0, nworse = 0;
+
+    for (uint32_t seed = 0; seed < 400; seed++) {
+        uint32_t nstages = 2 + seed % 3, n = nstages + 3 + seed % 17, counts[4], need[32], sum = 0;
+        double work[32], most = 0;
+
+        for (uint32_t i = 0; i < n; i++)
+            work[i] = 0.1 + seed * 0.037;
+        work[0] += 0.3 * (seed % 5);
+        work[n - 1] += 0.7 * (seed % 7);
+        weigh_split(counts, nstages, work, n, need);
+        for (uint32_t s = 0; s < nstages; s++) {
+            double run = 0;
+
+            for (uint32_t i = sum; i < sum + counts[s]; i++)
+                run += work[i];
+            most = fmax(most, run);
+            sum += counts[s];
+        }
+        nlost += sum != n;
+        nworse += sum == n && most > least_of(nstages, work, n) * (1 + 1e-6);
+    }
+    ok(nlost == 0, "weighed stages have all layers: %d of 400 lost some", nlost);
+    ok(nworse == 0, "and the busiest has as little as can be: %d of 400 have more", nworse);
+}
+
 int main(void)
 {
     plan(0);
+    test_weigh();
     test_names();
     test_outputs();
     test_bad_layouts();

@@ -49,13 +49,30 @@ static void set_product(struct hardware_work *work, const struct graph *graph,
     work->flops = 2 * elements(graph, node) * (double)work->k;
 }
 
-/* Two products of queries with keys and of probabilities with values; a causal mask leaves half. */
+#define NSAMPLES 1024 /* of positions, as sequences are long */
+
+/* The part of `keys` keys that a query sees, in the mean over positions of the first row. */
+static double seen_part(const struct graph_node *node, int64_t keys)
+{
+    int64_t step = keys > NSAMPLES ? keys / NSAMPLES : 1;
+    double seen = 0, n = 0;
+
+    if (!node->attr.attention.sight)
+        return node->attr.attention.causal ? 0.5 : 1;
+    for (int64_t i = 0; i < keys; i += step, n++) {
+        struct kern_span span = kern_sight_span(node->attr.attention.sight, 0, i);
+
+        seen += (double)(span.last - span.first);
+    }
+    return keys > 0 ? seen / (n * (double)keys) : 0;
+}
+
+/* Two products of queries with keys and of probabilities with values. */
 static void set_attention(struct hardware_work *work, const struct graph *graph,
                           const struct graph_node *node)
 {
     const struct graph_node *q = &graph->nodes[node->inputs[0]];
     const struct graph_node *k = &graph->nodes[node->inputs[1]];
-    bool masked = node->attr.attention.causal || node->attr.attention.sight;
 
     work->kind = HARDWARE_ATTENTION;
     work->batch = graph->dims[q->dims[0]].size;
@@ -64,8 +81,8 @@ static void set_attention(struct hardware_work *work, const struct graph *graph,
     work->n = graph->dims[k->dims[1]].size /
               (node->attr.attention.blocks > 1 ? (int64_t)node->attr.attention.blocks : 1);
     work->k = graph->dims[q->dims[3]].size;
-    work->flops =
-        2 * (elements(graph, q) + elements(graph, node)) * (double)work->n * (masked ? 0.5 : 1);
+    work->flops = 2 * (elements(graph, q) + elements(graph, node)) * (double)work->n *
+                  seen_part(node, graph->dims[k->dims[1]].size);
 }
 
 double weigh_value(const struct graph *graph, uint32_t id, const struct hardware *hardware)
@@ -133,7 +150,8 @@ static double find_most(uint32_t nstages, const double *work, uint32_t nunits, u
 void weigh_split(uint32_t *counts, uint32_t nstages, const double *work, uint32_t nunits,
                  uint32_t *need)
 {
-    double most = find_most(nstages, work, nunits, need), left = 0;
+    /* Runs are added up from both ends, which may differ in the last bit. */
+    double most = find_most(nstages, work, nunits, need) * (1 + 1e-9), left = 0;
     uint32_t unit = 0;
 
     find_need(need, work, nunits, most);
