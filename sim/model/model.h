@@ -62,6 +62,11 @@ struct model_shardings {
 SHD_MUST_CHECK int model_shardings(struct model_shardings *out, const struct graph *graph,
                                    const struct shd_mesh *mesh, const struct scenario *scenario,
                                    struct diag *diag);
+/* The same without ZeRO, and whether or not dimensions divide: what rules ask for. */
+SHD_MUST_CHECK int model_shardings_asked(struct model_shardings *out, const struct graph *graph,
+                                         const struct shd_mesh *mesh,
+                                         const struct scenario *scenario, struct diag *diag);
+
 /* Build a padded graph, in which all dimensions divide by their requested shardings (graph/pad.h);
  * `graph` keeps the names.  NULL where all divide already.  Reports to `diag`. */
 SHD_MUST_CHECK int model_pad(struct graph **out, const struct graph *graph,

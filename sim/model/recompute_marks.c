@@ -65,23 +65,26 @@ static void mark_partial(bool *partial, const struct graph *graph,
         }
 }
 
-/* The same from the scenario.  Its faults are found later, when shardings are final: nothing is
- * marked then. */
-static void find_partial(bool *partial, const struct graph *graph, const struct scenario *scenario)
+/* The same from the scenario; false: an error was reported. */
+static bool find_partial(bool *partial, const struct graph *graph, const struct scenario *scenario,
+                         struct diag *diag)
 {
-    struct diag unheard = DIAG_INIT;
     struct model_shardings shardings;
     struct shd_mesh *mesh;
     struct shd_error err;
+    int status = scenario_mesh(&mesh, scenario, &err);
 
-    if (scenario_mesh(&mesh, scenario, &err) != SHD_OK)
-        return;
-    if (model_shardings(&shardings, graph, mesh, scenario, &unheard) == SHD_OK) {
+    if (status != SHD_OK) {
+        diag_failure(diag, scenario_place(scenario, "mesh"), status, "%s", err.text);
+        return false;
+    }
+    status = model_shardings_asked(&shardings, graph, mesh, scenario, diag);
+    if (status == SHD_OK) {
         mark_partial(partial, graph, &shardings);
         model_shardings_fini(&shardings);
     }
     shd_mesh_destroy(mesh);
-    diag_fini(&unheard);
+    return status == SHD_OK;
 }
 
 static bool is_op(const struct graph *graph, const struct graph_node *node, enum recompute_op op,
@@ -209,7 +212,7 @@ static bool mark_kept(bool *kept, const struct graph *graph, const struct scenar
     if (!good)
         diag_no_memory(diag);
     else if (keeps_sums(recompute))
-        find_partial(partial, graph, scenario);
+        good = find_partial(partial, graph, scenario, diag);
     good = good && keep_entries(kept, graph, recompute, partial, diag);
     if (good && recompute->policy)
         good = keep_policy(kept, graph, recompute->policy, partial, diag);

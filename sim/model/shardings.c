@@ -198,10 +198,9 @@ static uint32_t place_in(const struct graph *g, const struct graph_node *like, u
 
 /* Shard an adapter, or scales, as the base along the dimensions that the base has, too, without
  * ZeRO's axes, and without those that do not divide what has an element for several of the base. */
-static void bind_as_base(struct binding *b, uint32_t node)
+static void bind_like(struct binding *b, uint32_t node, uint32_t base)
 {
     const struct graph_node *n = &b->graph->nodes[node];
-    uint32_t base = base_of(b, node);
     const struct graph_node *like = &b->graph->nodes[base];
     struct shd_sharding *s = &b->out->storage[node];
 
@@ -338,23 +337,12 @@ static void report_unmatched(const struct binding *b, const char *first, size_t 
             first, more);
 }
 
-/* Shard a gathered parameter as the parameter, without ZeRO's cut. */
-static int bind_gathered(struct binding *b, uint32_t node, struct match *params)
+/* The parameter that a node was made of. */
+static uint32_t parameter_of(const struct graph *graph, uint32_t node)
 {
-    const struct scenario_rule *rule = NULL;
-    uint32_t param = node;
-    int status;
-
-    while (b->graph->nodes[param].op != GRAPH_PARAM)
-        param = b->graph->nodes[param].inputs[0];
-    if (b->scenario->rules == SCENARIO_RULES_AUTO) {
-        bind_auto(b, node);
-        return SHD_OK;
-    }
-    status = match_find(&rule, params, b->graph->nodes[param].name, b->diag);
-    if (rule)
-        bind_rule(b, node, rule);
-    return status;
+    while (graph->nodes[node].op != GRAPH_PARAM)
+        node = graph->nodes[node].inputs[0];
+    return node;
 }
 
 static int bind_nodes(struct binding *b, struct match *params, struct match *constraints)
@@ -368,7 +356,7 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
         const struct scenario_rule *rule = NULL;
 
         if (n->op == GRAPH_CONSTRAINT && n->attr.gathered) {
-            status = bind_gathered(b, node, params);
+            bind_like(b, node, parameter_of(b->graph, node));
             continue;
         }
         if (n->op == GRAPH_PARAM && b->scenario->rules == SCENARIO_RULES_AUTO && !n->base) {
@@ -387,7 +375,7 @@ static int bind_nodes(struct binding *b, struct match *params, struct match *con
         if (rule)
             bind_rule(b, node, rule);
         else if (n->base)
-            bind_as_base(b, node);
+            bind_like(b, node, base_of(b, node));
         else if (is_state(n))
             bind_state(b, node);
         else if (n->op == GRAPH_INPUT)
@@ -516,6 +504,24 @@ int model_shardings(struct model_shardings *out, const struct graph *graph,
                     const struct shd_mesh *mesh, const struct scenario *scenario, struct diag *diag)
 {
     return bind_all(out, NULL, graph, mesh, scenario, diag);
+}
+
+int model_shardings_asked(struct model_shardings *out, const struct graph *graph,
+                          const struct shd_mesh *mesh, const struct scenario *scenario,
+                          struct diag *diag)
+{
+    int64_t *multiples = malloc(((size_t)graph->ndims + 1) * sizeof *multiples);
+    int status;
+
+    if (!multiples) {
+        diag_no_memory(diag);
+        return SHD_ENOMEM;
+    }
+    for (uint32_t d = 0; d < graph->ndims; d++)
+        multiples[d] = 1;
+    status = bind_all(out, multiples, graph, mesh, scenario, diag);
+    free(multiples);
+    return status;
 }
 
 /* The multiple that each dimension must have, and the padded sizes that follow. */
