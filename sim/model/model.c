@@ -69,7 +69,8 @@ void model_add_backward(struct graph *g, uint64_t seed)
     grads = wrt + nforward;
     for (uint32_t n = 0; n < nforward; n++)
         if ((g->nodes[n].op == GRAPH_PARAM && !g->nodes[n].frozen) ||
-            (g->nodes[n].op == GRAPH_INPUT && g->nodes[n].dtype != SHD_I32))
+            (g->nodes[n].op == GRAPH_INPUT && !kern_is_whole(g->nodes[n].dtype) &&
+             g->nodes[n].source.scale != 0)) /* a constant is no variable */
             wrt[nwrt++] = n;
     loss = add_loss(g, seed);
     graph_gradient(g, loss, wrt, nwrt, grads);

@@ -57,12 +57,17 @@ static double elements_of(const struct graph *graph, uint32_t node)
     return n;
 }
 
+static bool is_learned(const struct graph_node *node)
+{
+    return node->op == GRAPH_PARAM && !node->frozen;
+}
+
 static double all_elements(const struct graph *graph)
 {
     double all = 0;
 
     for (uint32_t n = 0; n < graph->nnodes; n++)
-        all += graph->nodes[n].op == GRAPH_PARAM ? elements_of(graph, n) : 0;
+        all += is_learned(&graph->nodes[n]) ? elements_of(graph, n) : 0;
     return all;
 }
 
@@ -73,7 +78,7 @@ static void choose(bool *chosen, const struct graph *graph, double part)
     double left = part * all_elements(graph);
 
     for (uint32_t n = 0; n < graph->nnodes && left > 0; n++)
-        if (graph->nodes[n].op == GRAPH_PARAM) {
+        if (is_learned(&graph->nodes[n])) {
             chosen[n] = true;
             left -= elements_of(graph, n);
         }
