@@ -51,8 +51,11 @@ same() {
     ok $result "$name on $n ranks $*"
 }
 
+# one SCENARIO [OPTION...]
 one() {
-    "$shardsim" run -q --json "$scenarios/$1.yaml" >"$tmp/one.json" 2>"$tmp/err"
+    name=$1
+    shift
+    "$shardsim" run -q --json "$@" "$scenarios/$name.yaml" >"$tmp/one.json" 2>"$tmp/err"
     one_status=$?
 }
 
@@ -84,6 +87,14 @@ test_all_scenarios() {
             same $n "$name"
         done
     done
+}
+
+test_host() {
+    set -- --set 'offload={activations: all, optimizer: 1, parameters: true}' --set hardware=h100-sxm
+    one train_zero "$@"
+    same 2 train_zero "$@"
+    [ "$one_status" -eq 0 ] && grep -q '"host' "$tmp/one.json"
+    ok $? "arrays in the memory of the host, on several ranks"
 }
 
 test_spread_by_axis() {
@@ -181,6 +192,7 @@ each() {
 }
 
 test_scenarios
+test_host
 test_all_scenarios
 test_spread_by_axis
 test_said_once
