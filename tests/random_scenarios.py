@@ -124,6 +124,17 @@ def moe_of(rng):
     return moe
 
 
+def products_of(rng):
+    """Products in 8 bits; blocks are narrow enough for widths of 8 and more."""
+    products = {"recipe": rng.choice(["tensorwise", "rowwise", "blockwise", "mxfp8", "nvfp4"])}
+    for chance, key, values in (
+            (0.3, "gradients", ["e4m3", "e5m2"]), (0.5, "block", [4, 8]), (0.3, "amax", ["local"]),
+            (0.3, "gathers", [True]), (0.3, "kept", ["codes", "wide"]),
+            (0.3, "except", [[], ["head"], ["attn"]])):
+        products.update(some(rng, chance, lambda: {key: rng.choice(values)}))
+    return products
+
+
 def training_of(rng, mesh):
     out = {"step": ["forward", "backward", "update"],
            "optimizer": {"kind": rng.choice(["sgd", "adamw"]), "lr": 0.01}}
@@ -205,7 +216,12 @@ def more_options(rng, scenario, mesh, kind):
             ("placement", ["follow", "search"]), ("price", ["bytes", "time"]),
             ("frozen", [[], ["o/kernel"], [".*"]]),
             ("lora", [{"rank": 2, "targets": ["kernel"]}, {"rank": 3, "targets": ["up/kernel"]},
-                      {"rank": 4, "alpha": 8, "targets": [".*"], "start": "random"}]),
+                      {"rank": 4, "alpha": 8, "targets": [".*"], "start": "random"},
+                      {"rank": 2, "targets": ["kernel"], "base": "nf4"},
+                      {"rank": 2, "targets": ["down/kernel"], "base": "int8"}]),
+            ("offload", [{"activations": "all"}, {"activations": ["mlp", "attn"], "layers": 1},
+                         {"optimizer": 1}, {"optimizer": 0.5, "activations": "all"},
+                         {"optimizer": 1, "parameters": True, "prefetch": 2}]),
             ("rules", ["params", "auto"]), ("seed", [0, 7, 2 ** 40]),
             ("hardware", [None, "h100-sxm", "tpu-v4"]), ("constraints", [[], [[
                 "mlp/out", spec(rng, mesh, 3)]]]),
@@ -215,6 +231,7 @@ def more_options(rng, scenario, mesh, kind):
             ("transfers", [{"rate": "10GB/s", "latency": "1us"}])):
         if rng.random() < 0.15:
             scenario[key] = rng.choice(values)
+    scenario.update(some(rng, 0.15, lambda: {"products": products_of(rng)}))
     if scenario.get("price") == "time" or "straggler" in scenario:
         scenario["hardware"] = "h100-sxm"
     if "update" not in scenario["step"]:
