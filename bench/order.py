@@ -101,4 +101,5 @@ def main():
                       f"{': ' if other else ''}{'; '.join(other)} |", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
