@@ -173,6 +173,29 @@ assert again["block"] * 3 == again["all"] and again["block-of-model"] * 12 == ag
 assert again["uniform"] > again["all"], again   # the last product of each layer of a pair's first, too
 PY
 
+cat >"$tmp/sums.yaml" <<'YAML'
+version: 1
+mesh: {tp: 2}
+model: {kind: llama3, d_model: 32, d_ff: 64, layers: 4, heads: 4, vocab: 64, dtype: float64}
+batch: {size: 4, seq: 16}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+params: [['(q|k|v|gate|up)/kernel', [null, tp]], ['(o|down)/kernel', [tp]], [.*, []]]
+lora: {rank: 2, targets: [kernel]}
+recompute: full
+strategies:
+  - {name: full}
+  - {name: sums, recompute: {keep: ['op:sum']}}
+  - {name: full-packed, lora: {base: int8}}
+  - {name: sums-packed, lora: {base: int8}, recompute: {keep: ['op:sum']}}
+YAML
+shardsim run -q --json "$tmp/sums.yaml"
+is 0 "sums beside adapters: executed, numbers as without sharding"
+holds "sums beside adapters are kept: the backward phase repeats none of attention's" <<'PY'
+full, sums, packed, packed_sums = (s["received_bytes"]["by_phase"]["backward"] for s in r)
+assert full - sums == packed - packed_sums >= 2 * 4 * (4 * 16 * 32 * 8), (full, sums, packed, packed_sums)
+PY
+
 # A search tries what the scenario says beside its own words.
 shardsim search --json --range pp=1 --devices 2 -s hardware=h100-sxm -s recompute=selective_op \
     -s model.dtype=bfloat16 --range recompute=given -S none "$tmp/policies.yaml"

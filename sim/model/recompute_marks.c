@@ -32,11 +32,13 @@ static bool is_product(const struct graph *graph, const struct graph_node *node)
            (experts == GRAPH_NONE || !graph_has_dim(node, experts));
 }
 
-/* Mesh axes that shard a dimension which is one of a node's, or none of them. */
+/* Mesh axes that shard a dimension which is one of a node's, or none of them.  An unpacked weight
+ * is sharded as its codes, whose dimensions are as many and in the same order. */
 static uint32_t axes_of(const struct model_shardings *shardings, const struct graph *graph,
                         uint32_t of, const struct graph_node *node, bool shared)
 {
-    const struct shd_sharding *sharding = shardings->nodes[of];
+    uint32_t leaf = graph->nodes[of].ninputs ? graph->nodes[of].inputs[0] : of;
+    const struct shd_sharding *sharding = shardings->nodes[leaf];
     uint32_t axes = 0;
 
     for (uint32_t d = 0; sharding && d < graph->nodes[of].rank; d++)
@@ -46,8 +48,33 @@ static uint32_t axes_of(const struct model_shardings *shardings, const struct gr
     return axes;
 }
 
-/* Mark the products whose devices have partial sums: rules shard the parameter along what is summed
- * over, by an axis that does not shard the data (by such an axis it is gathered). */
+/* Whether rules shard a product's parameter along what is summed over, by an axis that does not
+ * shard the data: by such an axis it is gathered. */
+static bool is_partial_product(const struct graph *graph, const struct model_shardings *shardings,
+                               uint32_t product, uint32_t batch)
+{
+    const struct graph_node *node = &graph->nodes[product];
+
+    for (uint32_t k = 0; k < 2 && is_product(graph, node); k++)
+        if (graph_is_weight(graph, node->inputs[k]) &&
+            axes_of(shardings, graph, node->inputs[k], node, false) & ~batch)
+            return true;
+    return false;
+}
+
+/* Whether a node passes partial sums of an operand on, as the sum with an adapter's product does.
+ */
+static bool passes_partial(const bool *partial, const struct graph *graph, uint32_t n)
+{
+    const struct graph_node *node = &graph->nodes[n];
+
+    for (uint32_t k = 0; node->op == GRAPH_MAP && k < node->ninputs; k++)
+        if (partial[node->inputs[k]] && graph_is_linear(graph, node, k))
+            return true;
+    return false;
+}
+
+/* Mark the values of which devices have partial sums. */
 static void mark_partial(bool *partial, const struct graph *graph,
                          const struct model_shardings *shardings)
 {
@@ -57,12 +84,8 @@ static void mark_partial(bool *partial, const struct graph *graph,
         if (graph->nodes[n].op == GRAPH_INPUT && graph->nodes[n].state_of == GRAPH_NONE)
             batch |= axes_of(shardings, graph, n, &graph->nodes[n], true);
     for (uint32_t n = 0; n < graph->nnodes; n++)
-        for (uint32_t k = 0; k < 2 && is_product(graph, &graph->nodes[n]); k++) {
-            uint32_t from = graph->nodes[n].inputs[k];
-
-            if (graph->nodes[from].op == GRAPH_PARAM)
-                partial[n] |= axes_of(shardings, graph, from, &graph->nodes[n], false) & ~batch;
-        }
+        partial[n] =
+            is_partial_product(graph, shardings, n, batch) || passes_partial(partial, graph, n);
 }
 
 /* The same from the scenario; false: an error was reported. */
