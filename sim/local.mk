@@ -419,6 +419,7 @@ libsim_la_SOURCES = \
 	%D%/import/list.c \
 	%D%/import/megatron.c \
 	%D%/import/megatron.h \
+	%D%/import/megatron_offload.c \
 	%D%/import/megatron_options.c \
 	%D%/import/megatron_options.h \
 	%D%/import/megatron_program.c \

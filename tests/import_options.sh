@@ -270,7 +270,7 @@ cannot() {
 }
 
 for option in '--mtp-num-layers 1' \
-    --fine-grained-activation-offloading '--encoder-tensor-model-parallel-size 2' \
+    '--encoder-tensor-model-parallel-size 2' \
     '--no-fp8-wgrad' '--fp8-param-gather' '--grpo-kl-beta 0' \
     --checkpoint-activations --distribute-saved-activations --use-checkpoint-args \
     --fp32-residual-connection --moe-enable-deepep '--batch-size 4'; do

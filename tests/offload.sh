@@ -223,11 +223,24 @@ says out '--cpu-offloading-num-layers 3' "export: layers"
 says out '--optimizer-offload-fraction 0.5' "export: the optimizer's part"
 shardsim plan "$tmp/job.yaml" -s hardware=a100-sxm
 is 0 "import: planned"
-sed 's/--cpu-offloading-num-layers 3/--fine-grained-activation-offloading --offload-modules core_attn/' \
-    "$tmp/job.sh" >"$tmp/fine.sh"
-shardsim import --from megatron "$tmp/fine.sh"
-is 2 "import: modules of activations: status 2"
-says err 'name them in offload.activations' "import: modules of activations: what to do"
+# fine MODULES: the job with these modules in place of layers, and all bytes that its plan has on the host.
+fine() {
+    sed "s/--cpu-offloading-num-layers 3/--fine-grained-activation-offloading --offload-modules $1/" \
+        "$tmp/job.sh" >"$tmp/fine.sh"
+    shardsim import --from megatron "$tmp/fine.sh"
+    is "${2:-0}" "import: modules of activations: $1"
+    mv "$tmp/out" "$tmp/fine.yaml"
+}
+fine 'core_attn attn_norm'
+says fine.yaml "activations: ..attn/(q|k)/rope\$', 'attn/v\$', 'residual2\$'., optimizer: 0.5}" "import: what these read"
+shardsim plan --json "$tmp/fine.yaml" -s hardware=a100-sxm -s offload.optimizer=0
+holds "q, k, v and the inputs of four layers go to the host, as Megatron-LM's modules" <<'PY'
+assert r["figures"]["to_host_bytes_most"] == 4 * (3 + 1) * 32 * 64 * 2, r["figures"]
+PY
+fine 'core_attn expert_fc1'
+says fine.yaml "'attn/v\$'., optimizer" "import: experts that are not there have no inputs"
+fine attention 2
+says err "names 'attention'; expected some of attn_norm" "import: unknown modules are said"
 shardsim export "$tmp/kinds.yaml" -S inputs --to torchtitan
 is 2 "export: torchtitan offloads all or nothing: status 2"
 tr -s '\n ' '  ' <"$tmp/err" >"$tmp/line"

@@ -82,6 +82,7 @@ struct import_job {
     bool offload_state, offload_parameters; /* to the host */
     double offload_fraction;                /* of the state; 1 */
     int64_t offload_layers; /* first layers whose activations are offloaded; 0: none */
+    struct text offload_values; /* quoted patterns of activations that are offloaded */
     const char *optimizer, *decay;
     double lr, betas[2], eps, weight_decay, momentum, clip;
     int64_t loss_scale, loss_scale_window;
@@ -109,11 +110,12 @@ struct import_job {
     int64_t first_less, last_less; /* layers for which the embedding, and the head, count */
     struct import_text stage_layout, stage_modules, split_points;
     double dropout[2];
-    struct import_text layer_freq, window_size, every_layer, modules, rampup, batches;
+    struct import_text layer_freq, window_size, every_layer, modules, offload_modules, rampup,
+        batches;
     struct import_text tokenizer, tokenizer_model, merge_file; /* options that may determine the
                                                                   vocabulary */
     const char *tokenizer_by; /* name of the source of tokenizer_model; NULL: its option */
-    bool moe_again;
+    bool moe_again, fine_grained_offload;
     int64_t microbatch, microbatches; /* sequences of a microbatch, number of microbatches; 0: not
                                          given */
     int64_t local; /* sequences of a replica in a step; 0: from the batch */

@@ -410,13 +410,16 @@ static void add_offload(const struct import_job *j, struct text *out)
 {
     const char *comma = "";
 
-    if (!j->offload_state && !j->offload_parameters && j->offload_layers == 0)
+    if (!j->offload_state && !j->offload_parameters && j->offload_layers == 0 &&
+        j->offload_values.length == 0)
         return;
     text_add(out, "offload: {");
-    if (j->offload_layers > 0) {
+    if (j->offload_layers > 0)
         text_addf(out, "activations: all, layers: %" PRId64, j->offload_layers);
+    if (j->offload_values.length > 0)
+        text_addf(out, "activations: [%s]", text_get(&j->offload_values));
+    if (j->offload_layers > 0 || j->offload_values.length > 0)
         comma = ", ";
-    }
     if (j->offload_state) {
         text_addf(out, "%soptimizer: %.15g", comma, j->offload_fraction);
         comma = ", ";
@@ -539,7 +542,7 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
     add_offload(job, out);
     if (job->left_out.failed || job->unknown.failed || job->taken.failed || job->notes.failed ||
         job->programs.failed || job->stage_layers.failed || job->recompute_modules.failed ||
-        job->unread.failed)
+        job->offload_values.failed || job->unread.failed)
         diag_no_memory(diag);
     check_scenario(job, out, diag);
 }

@@ -307,6 +307,7 @@ static void finish(struct import_job *job, struct diag *diag)
     find_shared(job, diag);
     find_zero(job);
     megatron_find_recompute(job, diag);
+    megatron_find_offload(job, diag);
     find_growth(job, diag);
     find_types(job, diag);
     import_megatron_products(job, diag);

@@ -21,6 +21,9 @@ void megatron_note_program(struct import_job *job);
 /* Find the recomputed values from all options together; experts and stages are known by then. */
 void megatron_find_recompute(struct import_job *job, struct diag *diag);
 
+/* Find the activations that go to the host; experts are known by then. */
+void megatron_find_offload(struct import_job *job, struct diag *diag);
+
 /* Whether a text is a model_config.yaml of Megatron-LM's functional tests. */
 bool megatron_is_test(const char *text);
 

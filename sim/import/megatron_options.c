@@ -246,9 +246,8 @@ const struct import_option megatron_options[] = {
     FLAG("--optimizer-cpu-offload", offload_state),
     FIELD("--optimizer-offload-fraction", IMPORT_FRACTION, offload_fraction, .min = 0),
     FIELD("--cpu-offloading-num-layers", IMPORT_INT, offload_layers, .min = 0),
-    REFUSED("--fine-grained-activation-offloading",
-            "which values are inputs of its modules is not known here; leave it out, and name them "
-            "in offload.activations"),
+    FLAG("--fine-grained-activation-offloading", fine_grained_offload),
+    LIST("--offload-modules", offload_modules),
     QUIET("--cpu-offloading"),
     /* ---- torchrun ---- */
     QUIET("--local-ranks-filter --local_ranks_filter --log-dir --log_dir --master-addr "
@@ -381,7 +380,7 @@ const struct import_option megatron_options[] = {
     QUIET("--dsa-"),
     QUIET("--linear-"),
     QUIET("--rl-"),
-    QUIET("--langrl-env-config --mtp-use-repeated-layer --offload-modules --fp8-amax-compute-algo "
+    QUIET("--langrl-env-config --mtp-use-repeated-layer --fp8-amax-compute-algo "
           "--fp8-amax-history-len --fp8-interval --no-pin-cpu-grads --no-pin-cpu-params "
           "--overlap-cpu-optimizer-d2h-h2d --use-torch-optimizer-for-cpu-offload "
           "--wgrad-deferral-limit"),
