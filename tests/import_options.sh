@@ -246,6 +246,8 @@ experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type al
     becomes 'types: {parameters: float32, moments: bfloat16}' --exp-avg-dtype bf16 \
         --exp-avg-sq-dtype bf16
     becomes '  window: 16' --window-size 15,0
+    becomes '  mtp_weight: 0.1' --mtp-num-layers 1
+    becomes '  mtp: 2' --mtp-num-layers 2 --mtp-loss-scaling-factor 0.3
     becomes '  attention: unfused' --attention-backend unfused
     becomes '  rope: {theta: 10000.0, interleaved: false}' --use-rotary-position-embeddings
     becomes '  lr: 0.00015' --train-iters 500000 --lr-warmup-iters 200000 --lr-decay-style linear
@@ -269,8 +271,7 @@ cannot() {
     ok $? "megatron $*: $text"
 }
 
-for option in '--mtp-num-layers 1' \
-    '--encoder-tensor-model-parallel-size 2' \
+for option in '--encoder-tensor-model-parallel-size 2' \
     '--no-fp8-wgrad' '--fp8-param-gather' '--grpo-kl-beta 0' \
     --checkpoint-activations --distribute-saved-activations --use-checkpoint-args \
     --fp32-residual-connection --moe-enable-deepep '--batch-size 4'; do

@@ -22,6 +22,7 @@ void import_job_init(struct import_job *job)
                                .shards = -1,
                                .every = 1,
                                .recompute_layers = 1,
+                               .mtp_weight = 0.1, /* Megatron-LM's own */
                                .offload_fraction = 1,
                                .recompute_every = 1,
                                .first_less = 1,

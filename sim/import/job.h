@@ -48,7 +48,8 @@ struct import_job {
     bool latent; /* keys and values come from one short vector a token; its widths, 0: not given */
     int64_t kv_rank, q_rank, rope_dim, value_dim, latent_head;
     const char *position, *norm;
-    double theta, norm_eps;
+    int64_t mtp; /* modules that predict further tokens */
+    double theta, norm_eps, mtp_weight;
     bool bf16, fp16;
     int64_t experts, top_k, expert_d_ff, shared, first_dense, every; /* `every` at least 1 */
     const char *score;

@@ -176,6 +176,10 @@ static void add_model(const struct import_job *j, struct text *out)
         text_add(out, "  attention: unfused\n");
     if (j->qk_norm)
         text_add(out, "  qk_norm: true\n");
+    if (j->mtp > 0) {
+        add_count(out, "mtp", j->mtp, 0);
+        add_fraction(out, "mtp_weight", j->mtp_weight);
+    }
     text_addf(out, "  bias: %s\n  attention_bias: %s\n  tied: %s\n", j->unbiased ? "false" : "true",
               !j->unbiased  ? "all"
               : j->qkv_bias ? "qkv"
@@ -312,6 +316,8 @@ static void add_params(const struct import_job *j, const struct shape *s, struct
         if (j->shared > 0)
             text_add(out, "  - [shared/(gate|up)/kernel, [null, tp]]\n"
                           "  - [shared/down/kernel, [tp]]\n");
+        if (j->mtp > 0)
+            text_add(out, "  - [join/kernel, [null, tp]]\n");
         text_add(out, "  - [embed/table, [tp]]\n");
         if (j->untied || j->size)
             text_add(out, "  - [head/kernel, [null, tp]]\n");

@@ -140,7 +140,8 @@ const struct import_option megatron_options[] = {
     REFUSED("--fp32-residual-connection",
             "what passes between layers has the type of the rest; leave it out"),
     REFUSED("--fp16-lm-cross-entropy", "the loss is planned in float32; leave it out"),
-    UNLESS("--mtp-num-layers", zero, NO_MODEL),
+    FIELD("--mtp-num-layers", IMPORT_INT, mtp, .min = 0),
+    FRACTION("--mtp-loss-scaling-factor", mtp_weight),
     /* ---- experts ---- */
     NUMBER("--num-experts", experts),
     NUMBER("--moe-router-topk", top_k),
@@ -368,7 +369,7 @@ const struct import_option megatron_options[] = {
           "--moe-router-bias-update-rate --moe-router-dtype --moe-router-force-load-balancing "
           "--moe-router-fusion --moe-router-load-balancing-type --moe-token-drop-policy "
           "--moe-upcycling-granularity --moe-use-legacy-grouped-gemm --moe-use-upcycling --mscale "
-          "--mscale-all-dim --mtp-loss-scaling-factor --no-bias-dropout-fusion "
+          "--mscale-all-dim --no-bias-dropout-fusion "
           "--no-bias-gelu-fusion --no-bias-swiglu-fusion --no-clone-scatter-output-in-embedding "
           "--no-gradient-accumulation-fusion --no-masked-softmax-fusion --no-persist-layer-norm "
           "--no-rope-freq --no-rope-fusion --onnx-safe --openai-gelu --rope-scaling-factor "
