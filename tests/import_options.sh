@@ -246,6 +246,12 @@ experts='--num-experts 8 --moe-ffn-hidden-size 32 --moe-token-dispatcher-type al
     becomes 'types: {parameters: float32, moments: bfloat16}' --exp-avg-dtype bf16 \
         --exp-avg-sq-dtype bf16
     becomes '  window: 16' --window-size 15,0
+    becomes 'mesh: {dp: 2, en: 2, ep: 4, tp: 2}' --nnodes 4 --num-experts 8 --expert-model-parallel-size 8 \
+        --tensor-model-parallel-size 2 --sequence-parallel --global-batch-size 16 --moe-token-dispatcher-type flex
+    becomes '  node_axis: en' --nnodes 4 --num-experts 16 --expert-model-parallel-size 16 \
+        --global-batch-size 16 --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend deepep
+    becomes 'axes: {batch: [dp, ep]}' --nnodes 2 --num-experts 8 --expert-model-parallel-size 4 \
+        --global-batch-size 16 --moe-token-dispatcher-type flex --moe-enable-deepep
     becomes '  mtp_weight: 0.1' --mtp-num-layers 1
     becomes '  mtp: 2' --mtp-num-layers 2 --mtp-loss-scaling-factor 0.3
     becomes '  attention: unfused' --attention-backend unfused
@@ -274,7 +280,7 @@ cannot() {
 for option in '--encoder-tensor-model-parallel-size 2' \
     '--no-fp8-wgrad' '--fp8-param-gather' '--grpo-kl-beta 0' \
     --checkpoint-activations --distribute-saved-activations --use-checkpoint-args \
-    --fp32-residual-connection --moe-enable-deepep '--batch-size 4'; do
+    --fp32-residual-connection --delay-wgrad-compute '--batch-size 4'; do
     # shellcheck disable=SC2086
     cannot "${option%% *}" --vocab-size 256 $option
     grep -q "job.sh:1:[0-9]*: error: ${option%% *}.*: .*\(leave it out\|give\|expected\)" "$tmp/err"
@@ -290,6 +296,9 @@ layout='--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout'
         --account-for-loss-in-pipeline-split
 }
 cannot 'expected --vocab-size N or --padded-vocab-size N in it, or --vocab N here' --bf16
+cannot 'expected --moe-token-dispatcher-type flex beside it' --vocab-size 256 --num-experts 8 --moe-enable-deepep
+cannot 'expected --nproc-per-node' --vocab-size 256 --nnodes 2 --nproc-per-node 6 --num-experts 8 \
+    --expert-model-parallel-size 4 --tensor-model-parallel-size 4 --sequence-parallel --moe-token-dispatcher-type flex
 cannot 'expected one of alltoall' --vocab-size 256 --moe-token-dispatcher-type allgather
 cannot 'expected a multiple of --moe-ffn-hidden-size' --vocab-size 256 --num-experts 8 \
     --moe-ffn-hidden-size 48 --moe-shared-expert-intermediate-size 64

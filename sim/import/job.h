@@ -48,6 +48,7 @@ struct import_job {
     bool latent; /* keys and values come from one short vector a token; its widths, 0: not given */
     int64_t kv_rank, q_rank, rope_dim, value_dim, latent_head;
     const char *position, *norm;
+    bool once_a_node; /* a token's row goes once to each node that has experts of it */
     int64_t mtp; /* modules that predict further tokens */
     double theta, norm_eps, mtp_weight;
     bool bf16, fp16;
@@ -92,7 +93,7 @@ struct import_job {
     const char *gradients, *moments; /* types; NULL: the type of the parameters */
     /* Options in the words of one source; the fields above hold their results. */
     const char *comm, *balancer, *strategy, *method, *old_method, *type, *reshard, *backend,
-        *implementation, *dispatcher, *grads, *moment, *second_moment, *cpu_offload;
+        *implementation, *dispatcher, *flexible, *grads, *moment, *second_moment, *cpu_offload;
     const char *fp8_format, *fp8_recipe, *fp4_format;
     const char *fp8_all_gather; /* "true", "false" */
     bool fp8_gathers, bf16_ends;
@@ -116,6 +117,7 @@ struct import_job {
     struct import_text tokenizer, tokenizer_model, merge_file; /* options that may determine the
                                                                   vocabulary */
     const char *tokenizer_by; /* name of the source of tokenizer_model; NULL: its option */
+    bool deepep;              /* of the flexible dispatcher */
     bool moe_again, fine_grained_offload;
     int64_t microbatch, microbatches; /* sequences of a microbatch, number of microbatches; 0: not
                                          given */

@@ -14,13 +14,30 @@
 #include "scenario/scenario.h"
 
 struct shape {
-    int64_t replicas, data, experts; /* axes of the batch; other sizes are in the job */
+    /* Axes of the batch; other sizes are in the job.  Experts that rows reach once a node have an
+     * axis of nodes as well. */
+    int64_t replicas, data, nodes, experts;
     int64_t microbatches;
     bool folded;      /* the context's axis also shards experts */
     bool over_tensor; /* the tensor's axis also shards experts */
 };
 
 /* ---- sizes that follow from others ---- */
+
+/* Divide the axis of experts into one of nodes and one inside a node, whose other ranks are of
+ * tensor and context parallelism; false: they do not divide so. */
+static bool divide_by_node(struct shape *s, const struct import_job *job)
+{
+    int64_t parts = job->tensor * job->context, inside = job->node_devices / parts;
+
+    if (!job->once_a_node || s->experts * parts <= job->node_devices)
+        return true;
+    if (job->node_devices == 0 || job->node_devices % parts || s->experts % inside)
+        return false;
+    s->nodes = s->experts / inside;
+    s->experts = inside;
+    return true;
+}
 
 static int64_t world(const struct import_job *job)
 {
@@ -67,11 +84,17 @@ static void find_data(struct shape *out, const struct import_job *job, struct di
                    out->over_tensor ? ", context and tensor" : " and context", inner);
     else
         out->data = data / out->experts;
+    out->nodes = 1;
+    if (out->experts > 0 && !divide_by_node(out, job))
+        diag_error(diag, job->end,
+                   "rows of experts are sent once to each node, but %" PRId64 " of experts do not "
+                   "divide by the devices of a node; expected --nproc-per-node",
+                   out->experts);
 }
 
 static void find_batch(struct shape *out, const struct import_job *job, struct diag *diag)
 {
-    int64_t ways = out->replicas * out->data * out->experts;
+    int64_t ways = out->replicas * out->data * out->nodes * out->experts;
     int64_t batch = job->batch > 0 ? job->batch : ways * (job->local ? job->local : job->sequences);
 
     if (job->sequences == 0 || job->seq == 0)
@@ -136,7 +159,7 @@ static void add_t5(const struct import_job *j, const char *dtype, struct text *o
 static void add_batch(const struct import_job *j, const struct shape *s, struct text *out)
 {
     text_addf(out, "batch: {size: %" PRId64 ", seq: %" PRId64,
-              s->microbatches * j->sequences * s->replicas * s->data * s->experts,
+              s->microbatches * j->sequences * s->replicas * s->data * s->nodes * s->experts,
               j->t5 ? j->decoder_seq : j->seq);
     if (j->t5)
         text_addf(out, ", source: %" PRId64, j->seq);
@@ -199,7 +222,7 @@ static bool divides_by_sum(const struct import_job *j)
     return j->score && !strcmp(j->score, "sigmoid") ? j->top_k != 1 : !j->pre_softmax;
 }
 
-static void add_experts(const struct import_job *j, struct text *out)
+static void add_experts(const struct import_job *j, const struct shape *s, struct text *out)
 {
     if (j->experts == 0)
         return;
@@ -224,6 +247,8 @@ static void add_experts(const struct import_job *j, struct text *out)
         add_fraction(out, "aux_loss", j->aux_loss);
     if (j->z_loss > 0)
         add_fraction(out, "z_loss", j->z_loss);
+    if (s->nodes > 1)
+        text_add(out, "  node_axis: en\n");
     if (j->capacity > 0)
         add_fraction(out, "capacity", j->capacity);
     else /* without a capacity all arriving rows are held, and training keeps them balanced */
@@ -246,6 +271,7 @@ static void add_mesh(const struct import_job *j, const struct shape *s, struct t
         add_axis(out, &n, "pp", j->stages);
     add_axis(out, &n, "replica", s->replicas);
     add_axis(out, &n, "dp", s->data);
+    add_axis(out, &n, "en", s->nodes);
     add_axis(out, &n, "ep", s->experts);
     if (j->data_outside)
         add_axis(out, &n, "pp", j->stages);
@@ -269,11 +295,11 @@ static void add_axes(struct text *out, const struct named_axis *axes, size_t nax
             text_addf(out, "%s%s", n++ ? ", " : "", axes[i].name);
 }
 
-/* The axes of the batch, "[dp]" or "[dp, ep]". */
+/* The axes of the batch, "[dp]" or "[dp, ep]"; that of nodes is last, as moe.node_axis wants. */
 static void add_batch_axes(const struct shape *s, struct text *out)
 {
     const struct named_axis axes[] = {
-        {"replica", s->replicas}, {"dp", s->data}, {"ep", s->experts}};
+        {"replica", s->replicas}, {"dp", s->data}, {"ep", s->experts}, {"en", s->nodes}};
 
     text_add(out, "[");
     add_axes(out, axes, sizeof axes / sizeof *axes);
@@ -282,7 +308,8 @@ static void add_batch_axes(const struct shape *s, struct text *out)
 
 static void add_params(const struct import_job *j, const struct shape *s, struct text *out)
 {
-    const struct named_axis axes[] = {{"ep", s->experts},
+    const struct named_axis axes[] = {{"en", s->nodes},
+                                      {"ep", s->experts},
                                       {"cp", s->folded ? j->context : 1},
                                       {"tp", s->over_tensor ? j->tensor : 1}};
     const char *wide = j->tensor > 1 && !import_job_is_expert_whole(j) ? "tp" : "null";
@@ -364,7 +391,8 @@ static void add_pipeline(const struct import_job *j, struct text *out)
  * same experts, because no array is sharded over an axis twice. */
 static void add_zero(const struct import_job *j, const struct shape *s, struct text *out)
 {
-    const struct named_axis axes[] = {{"dp", s->data}, {"ep", s->experts}, {"cp", j->context}};
+    const struct named_axis axes[] = {
+        {"dp", s->data}, {"en", s->nodes}, {"ep", s->experts}, {"cp", j->context}};
     size_t n = 0;
 
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
@@ -534,7 +562,7 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
     add_head(job, from, out);
     add_mesh(job, &shape, out);
     add_model(job, out);
-    add_experts(job, out);
+    add_experts(job, &shape, out);
     add_batch(job, &shape, out);
     add_optimizer(job, out);
     add_params(job, &shape, out);

@@ -295,6 +295,17 @@ static void add_notes(struct import_job *job)
                  "--hidden-dropout say 0): its masks take memory.\n");
 }
 
+/* Both of its backends send a token's row once to each node. */
+static void find_dispatcher(struct import_job *job, struct diag *diag)
+{
+    bool flexible = job->dispatcher && !strcmp(job->dispatcher, "flex");
+
+    if (job->deepep && !flexible)
+        diag_error(diag, job->end,
+                   "--moe-enable-deepep: expected --moe-token-dispatcher-type flex beside it");
+    job->once_a_node = flexible;
+}
+
 static void finish(struct import_job *job, struct diag *diag)
 {
     import_job_take_standards(job, megatron_options, diag);
@@ -305,6 +316,7 @@ static void finish(struct import_job *job, struct diag *diag)
     import_job_find_stages(job, diag);
     import_job_find_experts(job, diag);
     find_shared(job, diag);
+    find_dispatcher(job, diag);
     find_zero(job);
     megatron_find_recompute(job, diag);
     megatron_find_offload(job, diag);

@@ -35,6 +35,7 @@ static const char *const nvfp4[] = {"nvfp4", NULL};
 static const char *const zero[] = {"0", NULL};
 static const char *const fp32[] = {"fp32", NULL};
 static const char *const exchanges[] = {"alltoall", "alltoall_seq", "flex", NULL};
+static const char *const by_nodes[] = {"deepep", "hybridep", NULL};
 static const char *const decoder[] = {"gpt", NULL};
 static const char *const automatic[] = {"auto", "fp32", NULL};
 static const char *const no_shard[] = {"no_shard", NULL};
@@ -162,9 +163,9 @@ const struct import_option megatron_options[] = {
     REFUSED("--moe-extended-tp", "experts are sharded as the mlp is; leave it out"),
     REFUSED("--moe-router-topk-limited-devices",
             GONE "--moe-router-num-groups and --moe-router-group-topk"),
-    REFUSED("--moe-enable-deepep --moe-flex-dispatcher-backend --overlap-moe-expert-parallel-comm "
-            "--delay-wgrad-compute",
-            NO_TRICK),
+    FLAG("--moe-enable-deepep", deepep),
+    WORD("--moe-flex-dispatcher-backend", flexible, by_nodes),
+    REFUSED("--overlap-moe-expert-parallel-comm --delay-wgrad-compute", NO_TRICK),
     /* ---- devices ---- */
     NUMBER("--nnodes", nodes),
     NUMBER("--nproc-per-node", node_devices),
