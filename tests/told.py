@@ -123,6 +123,8 @@ def modelled(r, case):
         yield "of which %s to compute again" % of_seconds(m["again_seconds"])
     axes = ", ".join("%s %s" % (a, of_seconds(s)) for a, s in m["exposed_by_axes"].items())
     yield part("exposed", m["exposed_communication_seconds"]) + (": " + axes if axes else "")
+    if m["hidden_communication_seconds"]:
+        yield "%s more runs beside computations" % of_seconds(m["hidden_communication_seconds"])
     yield part("waiting", m["waiting_seconds"]) + " for other devices" + (
         ", with the bubble; on the busiest one" if "pipeline" in r else "")
     if m["update_seconds"]:

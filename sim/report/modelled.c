@@ -299,6 +299,17 @@ static void print_compute(struct text *out, const struct record *record,
                   units_print_seconds((double)m->again_ns * 1e-9).text);
 }
 
+/* Seconds of transfers that no computation waits for; those that run at once are added up. */
+static double hidden_seconds(const struct record *record)
+{
+    const struct record_modelled *m = record->modelled;
+    const struct record_replayed *row = &m->timeline->devices[m->row];
+
+    return row->communication_ns > row->exposed_ns
+               ? (double)(row->communication_ns - row->exposed_ns) * 1e-9
+               : 0;
+}
+
 static void print_exposed(struct text *out, const struct record *record,
                           const struct modelled_figures *f)
 {
@@ -312,6 +323,9 @@ static void print_exposed(struct text *out, const struct record *record,
         text_addf(out, "%s %s %s", k ? "," : ":", axes, units_print_seconds(list[k].seconds).text);
     }
     text_add(out, "\n");
+    if (hidden_seconds(record) > 0)
+        text_addf(out, "              %s more runs beside computations\n",
+                  units_print_seconds(hidden_seconds(record)).text);
 }
 
 /* Say how much one slow device lengthens the step. */
@@ -427,6 +441,7 @@ void modelled_json(struct json_out *out, const struct record *record, const stru
     json_out_key_string(out, "hardware", record->modelled->hardware->name);
     figures_json(out, figures, FIGURE_MODELLED, true);
     write_exposed(out, record);
+    json_out_key_double(out, "hidden_communication_seconds", hidden_seconds(record));
     json_out_key_bool(out, "fits", modelled_fits(record));
     if (record->modelled->straggler.device >= 0)
         write_straggler(out, &record->modelled->straggler);
