@@ -93,7 +93,7 @@ def model_of(rng, kind):
         model.update(some(rng, 0.2, lambda: {"attention_bias": rng.choice(["none", "qkv", "all"])}))
     if kind not in ("mlp", "attention", "t5"):
         if kind != "deepseek":
-            model.update(some(rng, 0.3, lambda: {"qk_norm": rng.choice([True, False, "heads", "whole", "bare"])}))
+            model.update(some(rng, 0.3, lambda: {"qk_norm": rng.choice([True, False, "heads", "whole", "late", "bare"])}))
             model.update(some(rng, 0.25, lambda: {"sinks": rng.random() < 0.8}))
         model.update(some(rng, 0.25, lambda: {"attention_scale": rng.choice([0.1, 0.5])}))
         model.update(some(rng, 0.25, lambda: {"attention_cap": rng.choice([0.5, 30])}))

@@ -348,6 +348,7 @@ static void describe_attention(struct text *out, const struct scenario_model *m)
         [SCENARIO_QK_HEAD] = ", qk norm",
         [SCENARIO_QK_HEADS] = ", qk norm by heads",
         [SCENARIO_QK_WHOLE] = ", qk norm of all heads",
+        [SCENARIO_QK_LATE] = ", qk norm after rope",
         [SCENARIO_QK_BARE] = ", bare qk norm",
     };
 

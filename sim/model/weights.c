@@ -229,7 +229,8 @@ static struct head_norm head_norm(struct graph *g, const struct scenario *s, con
                                   uint32_t heads, uint32_t head_dim)
 {
     const struct scenario_model *m = &s->model;
-    bool each = m->qk_norm == SCENARIO_QK_HEAD, centred = m->norm == SCENARIO_LAYER_NORM;
+    bool each = m->qk_norm == SCENARIO_QK_HEAD || m->qk_norm == SCENARIO_QK_LATE;
+    bool centred = m->norm == SCENARIO_LAYER_NORM;
     const uint32_t dims[2] = {each ? head_dim : heads, head_dim};
     uint32_t rank = each ? 1 : 2;
     struct head_norm n = {.whole = m->qk_norm == SCENARIO_QK_WHOLE,
@@ -253,7 +254,8 @@ static struct attention_norms head_norms(struct graph *g, const struct scenario 
                                          const char *layer, const struct weights_dims *dims)
 {
     struct attention_norms n = {.used = s->model.qk_norm != SCENARIO_QK_PLAIN,
-                                .late = s->model.qk_norm == SCENARIO_QK_BARE};
+                                .late = s->model.qk_norm == SCENARIO_QK_LATE ||
+                                        s->model.qk_norm == SCENARIO_QK_BARE};
 
     if (!n.used)
         return n;
@@ -309,9 +311,9 @@ struct latent_weights weights_latent(struct graph *graph, const struct scenario 
     const uint32_t k[3] = {kv_rank, dims->heads, dims->head_dim},
                    v[3] = {kv_rank, dims->heads, value};
     const uint32_t o[3] = {dims->heads, value, dims->embed};
-    struct latent_weights w = {.q_latent = GRAPH_NONE, .q_norm = GRAPH_NONE};
+    struct latent_weights w = {
+        .q_latent = GRAPH_NONE, .q_norm = GRAPH_NONE, .norm_eps = BLOCK_NORM_EPS};
 
-    w.norm_eps = scenario->model.norm_eps > 0 ? scenario->model.norm_eps : BLOCK_NORM_EPS;
     if (m->q_rank > 0) {
         const uint32_t q_latent[2] = {dims->embed, graph_dim(graph, "q_rank", m->q_rank)};
 

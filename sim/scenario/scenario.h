@@ -85,6 +85,7 @@ enum scenario_qk_norm {
     SCENARIO_QK_HEAD,  /* each head by itself, with one scale for all heads */
     SCENARIO_QK_HEADS, /* each head by itself, with its own scale */
     SCENARIO_QK_WHOLE, /* all heads together */
+    SCENARIO_QK_LATE,  /* as HEAD, after positions are rotated in */
     SCENARIO_QK_BARE,  /* each head by itself without a scale, after positions are rotated in; in
                           layers with positions only */
     SCENARIO_NQK_NORMS

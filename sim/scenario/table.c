@@ -77,7 +77,8 @@ static const char *const residuals[] = {
 /* The first two are what a flag would be. */
 static const char *const qk_norms[] = {
     [SCENARIO_QK_PLAIN] = "false", [SCENARIO_QK_HEAD] = "true", [SCENARIO_QK_HEADS] = "heads",
-    [SCENARIO_QK_WHOLE] = "whole", [SCENARIO_QK_BARE] = "bare", [SCENARIO_NQK_NORMS] = NULL,
+    [SCENARIO_QK_WHOLE] = "whole", [SCENARIO_QK_LATE] = "late", [SCENARIO_QK_BARE] = "bare",
+    [SCENARIO_NQK_NORMS] = NULL,
 };
 
 static const char *const activations[] = {
@@ -383,15 +384,15 @@ const struct option option_table[] = {
     {WORD(model, qk_norm, qk_norms), .kinds = OF_BLOCKS, .standard = "false", .trait = true,
      .help = "Whether queries and keys are normalised before positions are rotated into them, "
              "as model.norm says: true, each head by itself, with one scale of head_dim; heads, "
-             "with a scale for each head; whole, all heads together; bare, without a scale, and "
-             "after the rotation."},
+             "with a scale for each head; whole, all heads together; late, as true, but after the "
+             "rotation; bare, without a scale, and after the rotation."},
     {WORD(model, attention, attentions), .kinds = OF_SELF_ATTENTION, .standard = "fused",
      .help = "fused is one kernel, which keeps no scores; unfused is products and a softmax, "
              "whose scores are arrays of seq by seq, above the causal mask too."},
     {FIELD(model, norm_eps, number), .kinds = OF_BLOCKS | OF_T5, .max = 1, .standard = "null",
      .trait = true,
      .help = "The number that is added to variances; null means 1e-6 for RMS norms and 1e-5 for "
-             "layer norms."},
+             "layer norms.  Norms of latent vectors (mla) add 1e-6, whatever this is."},
     {INT(model, window, 0, INT32_MAX), .kinds = OF_SELF_ATTENTION, .standard = "0",
      .unit = "tokens", .trait = true,
      .help = "The sliding window of causal attention: the number of latest tokens, itself "
