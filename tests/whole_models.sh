@@ -163,6 +163,16 @@ refused rope_kind "3:32: error: the rope_type is 'mrope'; expected default, line
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100,
  "rope_scaling": {"rope_type": "mrope", "factor": 2.0}}
 JSON
+refused dense_later "3:32: error: mlp_layer_types has 'dense'; expected dense of the first layers" "a dense layer behind" <<'JSON'
+{"model_type": "hy_v3", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100,
+ "mlp_layer_types": ["sparse", "dense"]}
+JSON
+refused few_mlps "3:21: error: mlp_layer_types: expected a list of 2 words" "too few types of mlps" <<'JSON'
+{"model_type": "hy_v3", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100,
+ "mlp_layer_types": ["dense"]}
+JSON
 refused base "3:36: error: rope_theta is '-1'" "a base of rope" <<'JSON'
 {"model_type": "llama", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100,
@@ -220,6 +230,20 @@ family $((2 * words + 2 * (attn + 64 + 32 + 4 + 64 + 32 * 4 + 4 + 4 * (3 * 32 * 
     "gpt_oss: sinks, biases of router and experts" <<JSON
 {"model_type": "gpt_oss", "head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2,
  "quantization_config": {"quant_method": "mxfp4"}, $rest}
+JSON
+family $((2 * words + 2 * (attn + 16 + gated + 64) + 32)) "hunyuan: norms behind the positions" <<JSON
+{"model_type": "hunyuan_v1_dense", "rope_scaling": {"type": "dynamic", "alpha": 64, "factor": 1.0},
+ "rope_theta": 4, $rest}
+JSON
+shardsim export --to jax "$tmp/family.yaml"
+grep -q 'frequencies=10\(24\|23.99\)[0-9.]* ' "$tmp/out" # 4 * 64^(8 / 6)
+ok $? "hunyuan: alpha stretches the base"
+grep -q 'attn_q_norm_squares_.*_q_rope_' "$tmp/out"
+ok $? "hunyuan: rotated queries are normalised"
+family $((2 * words + 2 * (attn + 64) + gated + 32 * 8 + 8 * 3 * 32 * 24 + 2 * 3 * 32 * 24 + 32 + 2 * 16)) \
+    "exaone_moe: a dense layer, then experts and two shared ones" <<JSON
+{"model_type": "exaone_moe", "num_experts": 8, "num_experts_per_tok": 2, "num_shared_experts": 2,
+ "moe_intermediate_size": 24, "sliding_window": null, "mlp_layer_types": ["dense", "sparse"], $rest}
 JSON
 
 for place in '"rope_theta": 5000' '"rope_parameters": {"rope_type": "default", "rope_theta": 5000.0}'; do

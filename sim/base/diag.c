@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 
-#define MESSAGE_BYTES_MAX 600 /* of one message, some seven lines; longer messages are cut */
+#define MESSAGE_BYTES_MAX 1000 /* of one message, some twelve lines; longer messages are cut */
 
 void diag_init(struct diag *diag)
 {

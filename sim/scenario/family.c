@@ -200,6 +200,35 @@ static bool read_prefix(struct reader *r, const struct family_reader *c,
     return true;
 }
 
+/* Words for layers: those without experts come first. */
+static bool read_dense(struct reader *r, const struct family_reader *c,
+                       const struct family_key *key, const struct yaml_node *node)
+{
+    int64_t dense = 0;
+
+    for (size_t i = 0; node->kind == YAML_LIST && i < node->nitems; i++) {
+        const struct yaml_node *word = node->items[i];
+        bool is_dense = word->kind == YAML_TEXT && !strcmp(word->text, "dense");
+
+        if (is_dense && dense == (int64_t)i) {
+            dense++;
+        } else if (is_dense || word->kind != YAML_TEXT || strcmp(word->text, "sparse") != 0) {
+            diag_error(c->diag, word->place,
+                       "%s has %s; expected dense of the first layers, then sparse: others are "
+                       "not modelled",
+                       key->key, yaml_describe(word).text);
+            return false;
+        }
+    }
+    if (node->kind != YAML_LIST || (int64_t)node->nitems < c->model->layers) {
+        diag_error(c->diag, node->place, "%s: expected a list of %" PRId64 " words", key->key,
+                   c->model->layers);
+        return false;
+    }
+    memcpy(field(r, find_option(key->option)), &dense, sizeof(dense));
+    return true;
+}
+
 /* Whether a key is read in this config. */
 static bool applies(const struct family_reader *c, const struct family_key *key)
 {
@@ -235,6 +264,8 @@ static bool read_key(struct reader *r, const struct family_reader *c, const stru
         return read_word(r, c, key, node);
     case FAMILY_PREFIX:
         return read_prefix(r, c, key, node);
+    case FAMILY_DENSE:
+        return read_dense(r, c, key, node);
     default:
         return read_function(r, c, key, node);
     }

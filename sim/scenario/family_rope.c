@@ -155,6 +155,23 @@ static bool read_part(const struct family_reader *c, const struct yaml_node *map
     return true;
 }
 
+/* Hunyuan's dynamic positions are stretched once for all lengths: theta by alpha^(d / (d - 2)). */
+static bool read_alpha(const struct family_reader *c, const struct yaml_node *map)
+{
+    struct scenario_rope *rope = &c->model->rope;
+    double alpha = 0, width = (double)c->model->head_dim;
+
+    if (!(c->row->layers & FAMILY_ALPHA) || rope->scaling.kind != SCENARIO_ROPE_DYNAMIC)
+        return true;
+    if (!family_read_number(&alpha, c, map, "alpha"))
+        return false;
+    if (alpha > 0 && width > 2) {
+        rope->theta *= pow(alpha, width / (width - 2));
+        rope->scaling = (struct scenario_rope_scaling){.kind = SCENARIO_ROPE_UNSCALED};
+    }
+    return true;
+}
+
 /* Read the positions of one type of layer, or of all. */
 static bool read_map(const struct family_reader *c, const struct yaml_node *map)
 {
@@ -163,7 +180,7 @@ static bool read_map(const struct family_reader *c, const struct yaml_node *map)
     return family_read_number(&rope->theta, c, c->root, "rotary_emb_base") &&
            family_read_number(&rope->theta, c, c->root, "rope_theta") &&
            family_read_number(&rope->theta, c, map, "rope_theta") && read_part(c, map) &&
-           read_scaling(&rope->scaling, c, map);
+           read_scaling(&rope->scaling, c, map) && read_alpha(c, map);
 }
 
 /* Layers with a window may have a theta of their own, and then are not scaled. */

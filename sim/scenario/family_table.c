@@ -185,6 +185,10 @@ KEYS(t5_keys, V("d_model", "model.d_model"), V("num_layers", "model.layers"),
         V("n_group", "moe.groups"), V("topk_group", "moe.kept"), RENORMALIZE,                    \
         V("routed_scaling_factor", "moe.scale"),                                                 \
         MUST("moe_layer_freq", one, "dense layers between those with experts are not modelled")
+#define MLP_TYPES                                                                   \
+    {                                                                               \
+        .key = "mlp_layer_types", .option = "moe.first_dense", .form = FAMILY_DENSE \
+    }
 #define MTP V("num_nextn_predict_layers", "model.mtp")
 #define MLA                                                                                   \
     NEEDED("qk_nope_head_dim", "model.head_dim"), NEEDED("qk_rope_head_dim", "mla.rope_dim"), \
@@ -217,6 +221,14 @@ KEYS(deepseek_v2_keys,
 KEYS(deepseek_v3_keys, W("topk_method", methods));
 KEYS(glm4_moe_keys, ROUTED, QKV_BIAS, W("use_qk_norm", head_norms), MTP,
      V("num_mtp_layers", "model.mtp"));
+KEYS(glm4_moe_lite_keys, MLA, ROUTED, MTP, MLP_TYPES);
+KEYS(exaone_moe_keys, V("num_experts", "moe.experts"), TOP_K, EXPERT_FF, RENORMALIZE, DENSE,
+     MLP_TYPES, V("num_shared_experts", "moe.shared"), V("n_group", "moe.groups"),
+     V("topk_group", "moe.kept"), V("routed_scaling_factor", "moe.scale"), MTP);
+KEYS(hy_v3_keys, ALL_BIAS, V("num_experts", "moe.experts"), TOP_K, EXPERT_FF, MLP_TYPES, DENSE,
+     V("num_shared_experts", "moe.shared"), V("router_scaling_factor", "moe.scale"), MTP);
+KEYS(hunyuan_moe_keys, V("num_experts", "moe.experts"), V("moe_topk", "moe.top_k"), TOP_K);
+KEYS(internlm3_keys, W("qkv_bias", all_biased), V("bias", "model.bias"));
 KEYS(dots1_keys, ROUTED, ALL_BIAS);
 KEYS(solar_open_keys, ROUTED, QKV_BIAS);
 KEYS(youtu_keys, MLA);
@@ -316,6 +328,13 @@ const struct family_row family_table[] = {
      .pattern = "wf",
      .window = 4096,
      .rope_theta = 10000},
+    {.types = {"vaultgemma"},
+     .ours = GEMMA GEMMA_2B CAPS,
+     .keys = {llama_keys, gemma_keys},
+     .layers = FAMILY_WINDOW | FAMILY_TYPES,
+     .pattern = "wf",
+     .window = 4096,
+     .rope_theta = 10000},
     {.types = {"gemma3_text"},
      .arrays = FAMILY_GEMMA3,
      .ours = GEMMA GEMMA_2B "model.vocab: 262208, model.norm_place: both, model.qk_norm: true",
@@ -339,6 +358,11 @@ const struct family_row family_table[] = {
     {.types = {"deepseek_v3", "kimi_k2", "sarvam_mla"},
      .ours = "model.kind: deepseek, moe.scale: 2.5" RMS_NORM SWIGLU PAIRS SIGMOID,
      .keys = {llama_keys, deepseek_keys, deepseek_v3_keys},
+     .rope_theta = 10000},
+    {.types = {"glm4_moe_lite"},
+     .ours = DECODER ", model.norm_eps: 1e-5, moe.shared: 1, moe.first_dense: 1, moe.scale: "
+                     "1.8" PAIRS SIGMOID,
+     .keys = {llama_keys, glm4_moe_lite_keys},
      .rope_theta = 10000},
     {.types = {"youtu"},
      .ours = DECODER ", model.tied: true" PAIRS,
@@ -471,7 +495,7 @@ const struct family_row family_table[] = {
      .ours = DECODER ", model.attention_scale: 1",
      .keys = {llama_keys, granite_keys},
      .rope_theta = 10000},
-    {.types = {"granitemoe"},
+    {.types = {"granitemoe", "granitemoeshared"},
      .ours = DECODER ", model.attention_scale: 1, moe.experts: 8, moe.top_k: 2, moe.after: true",
      .keys = {llama_keys, granite_keys, granitemoe_keys},
      .rope_theta = 10000},
@@ -531,6 +555,35 @@ const struct family_row family_table[] = {
      .layers = FAMILY_WINDOW | FAMILY_TYPES | FAMILY_PATTERN | FAMILY_FULL_NOPE,
      .pattern = "wwwf",
      .window = 4096,
+     .rope_theta = 10000},
+    {.types = {"exaone_moe"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.qk_norm: true, moe.experts: 64, moe.top_k: 8, "
+                     "moe.d_ff: 1024, moe.shared: 1, moe.first_dense: 1, moe.scale: 2.5" SIGMOID,
+     .keys = {llama_keys, exaone_moe_keys},
+     .layers = FAMILY_WINDOW | FAMILY_TYPES | FAMILY_PATTERN | FAMILY_FULL_NOPE,
+     .pattern = "wwwf",
+     .window = 4096,
+     .rope_theta = 10000},
+    {.types = {"hunyuan_v1_dense"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.qk_norm: late",
+     .keys = {llama_keys, all_bias_keys},
+     .layers = FAMILY_ALPHA,
+     .rope_theta = 10000},
+    {.types = {"hunyuan_v1_moe"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.qk_norm: late, moe.experts: 1, moe.top_k: 1, "
+                     "moe.shared: 1, moe.renormalize: true",
+     .keys = {llama_keys, all_bias_keys, hunyuan_moe_keys},
+     .layers = FAMILY_ALPHA,
+     .rope_theta = 10000},
+    {.types = {"hy_v3"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.head_dim: 128, model.qk_norm: true, "
+                     "moe.experts: 192, moe.top_k: 8, moe.d_ff: 1536, moe.shared: 1, "
+                     "moe.first_dense: 1, moe.scale: 2.826" SIGMOID,
+     .keys = {llama_keys, hy_v3_keys},
+     .rope_theta = 11158840},
+    {.types = {"internlm3", "iquestcoder"},
+     .ours = DECODER ", model.norm_eps: 1e-5, model.head_dim: 128",
+     .keys = {llama_keys, biases_keys, internlm3_keys},
      .rope_theta = 10000},
     {.types = {"smollm3"},
      .ours = DECODER ", model.kv_heads: 4, model.tied: true",
@@ -594,8 +647,14 @@ const struct family_refusal family_refusals[] = {
     {" bitnet ", "its layers have norms inside attention and mlp"},
     {" apertus ", "its activation is xIELU"},
     {" afmoe laguna ", "its attention's output has a gate"},
-    {" hunyuan_v1_dense hunyuan_v1_moe nanochat ",
-     "its queries and keys are normalised with scales after positions are rotated in"},
+    {" nanochat ", "its embeddings are normalised, and its layers mix them in again"},
+    {" granite_swa granitemoe_swa ", "its layers have rotary bases of their own"},
+    {" minicpm3 ", "its residuals are scaled by its depth, and its logits by its width"},
+    {" axk1 ", "the outputs of its experts are normalised, and those of its attention are not"},
+    {" mimo_v2_flash ", "its values are of another width than its keys"},
+    {" diffllama ", "its attention is the difference of two"},
+    {" doge ", "its attention's mask is learned"},
+    {" phi4_multimodal ", "its layers have adapters for images and speech"},
     {" gemma3n gemma3n_text gemma4 gemma4_text ",
      "its layers share keys, or have inputs of their own"},
     {" longcat_flash ", "its layers have two attentions each, and experts that do nothing"},

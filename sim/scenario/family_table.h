@@ -21,7 +21,8 @@ enum family_form {
     FAMILY_SQRT,    /* a number; the option is its square root */
     FAMILY_ROOT,    /* a number; the option is 1 / sqrt(number) */
     FAMILY_WORDS,   /* one of `words`; others are errors */
-    FAMILY_PREFIX   /* a list of layers, 0 to n - 1: the option is n */
+    FAMILY_PREFIX,  /* a list of layers, 0 to n - 1: the option is n */
+    FAMILY_DENSE    /* a word for each layer, "dense" n times, then "sparse": the option is n */
 };
 
 /* A key of a config.  One that is missing or null leaves the family's own values. */
@@ -35,7 +36,7 @@ struct family_key {
     const char *why;  /* what of another word is not modelled; NULL: nothing to say */
 };
 
-/* How the layers of a family differ; bits. */
+/* How the layers of a family, and their positions, differ; bits. */
 enum family_layers {
     FAMILY_WINDOW = 1,   /* `sliding_window` is read */
     FAMILY_SWITCHED = 2, /* only with `use_sliding_window`, in layers from `max_window_layers` on */
@@ -43,7 +44,8 @@ enum family_layers {
     FAMILY_PATTERN = 8,  /* `sliding_window_pattern` n: every n-th layer is full */
     FAMILY_CHUNK = 16,   /* `attention_chunk_size` is read */
     FAMILY_NOPE = 32,    /* `no_rope_layers` and `no_rope_layer_interval` are read */
-    FAMILY_FULL_NOPE = 64 /* beside layers with a window, full ones have no rotary positions */
+    FAMILY_FULL_NOPE = 64, /* beside layers with a window, full ones have no rotary positions */
+    FAMILY_ALPHA = 128     /* `alpha` of dynamic rotary positions stretches their base */
 };
 
 struct family_row {
