@@ -5,7 +5,11 @@
  * Parameters that begin with one value in all elements, as scales and biases do, get random numbers
  * around it, so that a misplaced one shows.
  *
+ * With --sizes it writes a line for each published size instead: its name, how many parameters it
+ * has, and its config, with tabs between them.
+ *
  * usage: model_arrays SCENARIO [KEY=VALUE...] >ARRAYS
+ *        model_arrays --sizes >LINES
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,6 +23,7 @@
 #include "model/model.h"
 #include "partition/partition.h"
 #include "ranks/ranks.h"
+#include "scenario/published.h"
 #include "scenario/scenario.h"
 #include "trial/reference.h"
 
@@ -144,6 +149,54 @@ static int write_all(const struct scenario *scenario, struct diag *diag, struct 
     return status;
 }
 
+/* ---- published sizes ---- */
+
+static int64_t count_parameters(const struct graph *g)
+{
+    int64_t total = 0;
+
+    for (uint32_t n = 0; n < g->nnodes; n++) {
+        int64_t count = 1;
+
+        for (uint32_t d = 0; d < g->nodes[n].rank; d++)
+            count *= g->dims[g->nodes[n].dims[d]].size;
+        total += g->nodes[n].op == GRAPH_PARAM ? count : 0;
+    }
+    return total;
+}
+
+static int write_size(size_t n, struct diag *diag)
+{
+    struct text text = TEXT_INIT;
+    struct scenario_file *file = NULL;
+    struct graph *graph = NULL;
+    int status;
+
+    text_addf(&text,
+              "version: 1\nmesh: {dp: 1}\nmodel: {size: %s}\nbatch: {size: 1, seq: 16}\n"
+              "step: [forward]\nparams: [[.*, []]]\n",
+              scenario_model_name(n));
+    status = scenario_parse(&file, "size", text_get(&text), text.length, NULL, 0, diag);
+    if (status == SHD_OK)
+        status = model_graph(&graph, &file->scenarios[0], diag);
+    if (status == SHD_OK)
+        printf("%s\t%lld\t{%s}\n", scenario_model_name(n), (long long)count_parameters(graph),
+               published_text(n));
+    graph_destroy(graph);
+    scenario_file_destroy(file);
+    text_fini(&text);
+    return status;
+}
+
+static int write_sizes(struct diag *diag)
+{
+    int status = SHD_OK;
+
+    for (size_t n = 0; status == SHD_OK && scenario_model_name(n); n++)
+        status = write_size(n, diag);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct diag diag = DIAG_INIT;
@@ -154,6 +207,8 @@ int main(int argc, char **argv)
 
     if (argc < 2)
         fprintf(stderr, "usage: model_arrays SCENARIO [KEY=VALUE...] >ARRAYS\n");
+    else if (status == SHD_OK && !strcmp(argv[1], "--sizes"))
+        status = write_sizes(&diag);
     else if (status == SHD_OK)
         status =
             scenario_load(&file, argv[1], (const char *const *)argv + 2, (size_t)argc - 2, &diag);

@@ -2,12 +2,15 @@
 """Counts the parameters of models by their config.json, and executes small ones, beside transformers.
 
     bench/models_vs_transformers.py [--program build/shardsim] [--arrays build/bench/model_arrays]
-                                    [--out FILE.md] [FAMILY...]
+                                    [--out FILE.md] [--sizes] [FAMILY...]
 
-Needs PyTorch and transformers 5; `make bench/model_arrays` first.  For each config below the table says
+Needs PyTorch, PyYAML and transformers 5; `make bench/model_arrays` first.  For each config below the table says
 how many parameters both have, and how far apart loss and gradients of one step are: the largest
 difference over the largest value of all gradients of a parameter, at the worst parameter.  Both compute
 in float64: where transformers asks for float32, as in norms, it is given float64 here.
+
+With --sizes the table is of the published sizes instead, by the configs that are built into the
+program: transformers makes the models on its meta device and counts the parameters that are trained.
 """
 import argparse
 import json
@@ -19,7 +22,8 @@ import tempfile
 import numpy
 import torch
 import transformers
-from transformers import AutoConfig, AutoModelForCausalLM
+import yaml
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 BASE = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
             intermediate_size=48, vocab_size=100, max_position_embeddings=64, bos_token_id=1,
@@ -60,6 +64,7 @@ CONFIGS = {
     "mixtral": ("mixtral", dict(num_local_experts=4)),
     "gemma": ("gemma", dict(head_dim=16)),
     "gemma2": ("gemma2", dict(FOUR, head_dim=16, query_pre_attn_scalar=24)),
+    "vaultgemma": ("vaultgemma", dict(FOUR, head_dim=16, query_pre_attn_scalar=24)),
     "gemma3_text": ("gemma3_text", dict(FOUR, num_hidden_layers=7, head_dim=16,
                                         query_pre_attn_scalar=16)),
     "phi": ("phi", dict(num_key_value_heads=4)),
@@ -78,6 +83,8 @@ CONFIGS = {
     "glm": ("glm", dict(head_dim=8)),
     "glm4": ("glm4", dict(head_dim=8)),
     "glm4_moe": ("glm4_moe", dict(ROUTED, head_dim=8, use_qk_norm=True, attention_bias=True)),
+    "glm4_moe_lite": ("glm4_moe_lite", dict(MLA, **ROUTED, q_lora_rank=12,
+                                            mlp_layer_types=["dense", "sparse"])),
     "dots1": ("dots1", dict(ROUTED, norm_topk_prob=True)),
     "solar_open": ("solar_open", dict(ROUTED, head_dim=8, first_k_dense_replace=None)),
     "granite": ("granite", dict(embedding_multiplier=12.0, attention_multiplier=0.2,
@@ -85,6 +92,8 @@ CONFIGS = {
     "granitemoe": ("granitemoe", dict(num_local_experts=4, embedding_multiplier=12.0,
                                       attention_multiplier=0.2, residual_multiplier=0.3,
                                       logits_scaling=4.0)),
+    "granitemoeshared": ("granitemoeshared", dict(num_local_experts=4, shared_intermediate_size=40,
+                                                  attention_multiplier=0.2)),
     "hyperclovax": ("hyperclovax", dict(embedding_multiplier=3.0, attention_multiplier=0.2)),
     "starcoder2, window": ("starcoder2", dict(sliding_window=6)),
     "falcon, 7b": ("falcon", dict(num_key_value_heads=None)),
@@ -97,6 +106,16 @@ CONFIGS = {
     "cohere": ("cohere", dict(use_qk_norm=True)),
     "cohere2": ("cohere2", dict(FOUR, head_dim=8)),
     "exaone4": ("exaone4", FOUR),
+    "exaone_moe": ("exaone_moe", dict(FOUR, num_experts=8, num_experts_per_tok=2,
+                                      moe_intermediate_size=24, num_shared_experts=2)),
+    "hunyuan_v1_dense": ("hunyuan_v1_dense", dict(head_dim=8)),
+    "hunyuan_v1_dense, RoPE by alpha": ("hunyuan_v1_dense", dict(head_dim=8, rope_parameters=dict(
+        rope_type="dynamic", alpha=50.0, factor=1.0, rope_theta=10000.0))),
+    "hunyuan_v1_moe": ("hunyuan_v1_moe", dict(head_dim=8, num_experts=4, moe_topk=2)),
+    "hy_v3": ("hy_v3", dict(head_dim=8, num_experts=8, num_experts_per_tok=2,
+                            moe_intermediate_size=24)),
+    "internlm3": ("internlm3", dict(head_dim=8)),
+    "iquestcoder": ("iquestcoder", dict(head_dim=8)),
     "smollm3": ("smollm3", dict(num_hidden_layers=4)),
     "seed_oss": ("seed_oss", dict(head_dim=8, residual_dropout=0.0)),
     "helium": ("helium", dict(head_dim=8)),
@@ -205,7 +224,7 @@ class Layer:
             if leaf == "bias":
                 return a
             return matrix(a, 2).T if self.config.model_type == "gpt2" else matrix(a, 2)
-        m = re.search(r"attn\.([qk])_(?:norm|layernorm)\.", name)
+        m = re.search(r"attn\.([qk])(?:uery|ey)?_(?:norm|layernorm)\.", name)
         if m:
             return self.get(f"attn/{m[1]}_norm/" + ("bias" if part == "bias" else "scale")).reshape(shape)
         latent = {"q_a_proj": "q_latent/kernel", "q_a_layernorm": "q_latent/scale",
@@ -234,16 +253,16 @@ class Layer:
         if name.endswith("shared_expert_gate.weight"):
             return matrix(self.get("moe/shared_gate/kernel"))
         shared = "moe/shared/" if "shared" in name else None
-        if re.search(r"(\.|^)(gate|router|router\.layer)\.(weight|bias)$", name):
+        if re.search(r"(\.|^)(gate|gate\.wg|router|router\.layer)\.(weight|bias)$", name):
             return matrix(self.get("moe/router/kernel")) if leaf == "kernel" else \
                 self.get("moe/router/logit_bias")
-        if "experts." in name and not shared or "put_linear" in name:
+        if ("experts." in name or "put_linear" in name) and not shared:
             return self.experts(name, shape)
         at = shared or "mlp/"
-        if "gate_up_proj" in name:
+        if re.search("gate_up_proj|input_linear", name):
             return numpy.concatenate([matrix(self.get(at + "gate/kernel")), matrix(self.get(at + "up/kernel"))])
         words = {"gate": r"gate_proj", "up": r"up_proj|fc1|c_fc|fc_in|dense_h_to_4h",
-                 "down": r"down_proj|fc2|c_proj|fc_out|dense_4h_to_h"}
+                 "down": r"down_proj|output_linear|fc2|c_proj|fc_out|dense_4h_to_h"}
         for ours, theirs in words.items():
             if re.search(rf"(\.|^)({theirs})\.", name):
                 a = self.get(f"{at}{ours}/{leaf}")
@@ -373,14 +392,63 @@ def row(name, args):
     return (name, config["model_type"], mine, count, abs(loss - float(ours["loss"]["loss"])), worst, where)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--program", default="build/shardsim")
-    parser.add_argument("--arrays", default="build/bench/model_arrays")
-    parser.add_argument("--out")
-    parser.add_argument("families", nargs="*")
-    args = parser.parse_args()
-    keep_float64()
+# ---- published sizes ----
+
+WORDS_OF_FLOATS = ("theta", "factor", "beta_", "mscale", "multiplier", "logits_scaling", "logit_scale", "_eps")
+
+
+def typed(config):
+    """A config with floats where transformers insists on them, which YAML reads as 5e6 or as 16."""
+    if not isinstance(config, dict):
+        return config
+    return {key: float(value) if any(w in key for w in WORDS_OF_FLOATS) and
+            isinstance(value, (int, str)) and not isinstance(value, bool) else typed(value)
+            for key, value in config.items()}
+
+
+def count_theirs(config):
+    """How many parameters transformers trains, and how many more it does not; None if it has no such model.
+
+    Its module of T5 ties a head that the config unties, until weights of one are loaded: the head
+    is added here."""
+    kind = "deepseek_v3" if config["model_type"] == "kimi_k2" else config["model_type"]
+    auto = AutoModelForSeq2SeqLM if kind == "t5" else AutoModelForCausalLM
+    try:
+        cls = AutoConfig.for_model(**dict(config, model_type=kind))
+    except ValueError:
+        return None
+    auto._model_mapping[type(cls)] # imports its module while tensors still have elements
+    with torch.device("meta"):
+        model = auto.from_config(cls)
+    counts = [0, 0]
+    for p in model.parameters():
+        counts[not p.requires_grad] += p.numel()
+    if kind == "t5" and not config.get("tie_word_embeddings", True):
+        counts[0] += model.lm_head.weight.numel()
+    buffers = sum(b.numel() for name, b in model.named_buffers() if "correction_bias" in name)
+    return counts[0], counts[1] + buffers
+
+
+def sizes(args):
+    lines = ["| size | model_type | parameters | of transformers | router biases that it does not train |",
+             "|---|---|---|---|---|"]
+    bad = 0
+    for line in subprocess.run([args.arrays, "--sizes"], check=True, stdout=subprocess.PIPE,
+                               text=True).stdout.splitlines():
+        name, mine, text = line.split("\t")
+        config = typed(yaml.safe_load(text))
+        if args.families and name not in args.families:
+            continue
+        count, more = count_theirs(config) or (None, 0)
+        good = int(mine) == count
+        bad += not good
+        lines.append(f"| {name} | {config['model_type']} | {int(mine):,} | "
+                     f"{f'{count:,}' if count else 'none'} | {more or ''} |".replace("  |", " |"))
+        print(("ok     " if good else "BAD    ") + lines[-1], flush=True)
+    return lines, bad
+
+
+def families(args):
     lines = ["| config | model_type | parameters | of transformers | loss apart | gradients apart |",
              "|---|---|---|---|---|---|"]
     bad = 0
@@ -395,6 +463,23 @@ def main():
         bad += not good
         lines.append(f"| {name} | {kind} | {mine:,} | {count:,} | {loss:.1e} | {worst:.1e} |")
         print(("ok     " if good else "BAD    ") + lines[-1] + ("" if good else " " + where), flush=True)
+    return lines, bad
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--program", default="build/shardsim")
+    parser.add_argument("--arrays", default="build/bench/model_arrays")
+    parser.add_argument("--out")
+    parser.add_argument("--sizes", action="store_true")
+    parser.add_argument("families", nargs="*")
+    args = parser.parse_args()
+    transformers.logging.set_verbosity_error()
+    if args.sizes:
+        lines, bad = sizes(args)
+    else:
+        keep_float64()
+        lines, bad = families(args)
     if args.out:
         with open(args.out, "w", encoding="utf-8") as f:
             f.write("\n".join(lines) + "\n")
