@@ -63,7 +63,7 @@ struct published {
     "model_type: gpt_neox, num_hidden_layers: " #layers ", hidden_size: " #width \
     ", num_attention_heads: " #heads ", vocab_size: " #vocab
 #define OLMO2(...) "model_type: olmo2, " SIZES(__VA_ARGS__) EPS(1e-6) THETA(500000)
-#define GRANITE(...) "model_type: granite, " SIZES(__VA_ARGS__) EPS(1e-5) THETA(10000000) TIED
+#define GRANITE(...) "model_type: granite, " SIZES(__VA_ARGS__) EPS(1e-5) THETA(10000) TIED
 #define MULTIPLIED(embed, scores, residual, logits)                      \
     ", embedding_multiplier: " #embed ", attention_multiplier: " #scores \
     ", residual_multiplier: " #residual ", logits_scaling: " #logits
@@ -350,10 +350,10 @@ static const struct published models[] = {
          ROUTED(384, 2048, 8, 1, 1) GROUPS(1, 1)},
     {"granite-3.0-2b",
      {"ibm-granite/granite-3.0-2b-base"},
-     GRANITE(40, 2048, 8192, 32, 8, 49155) MULTIPLIED(12, 0.015625, 0.22, 8)},
+     GRANITE(40, 2048, 8192, 32, 8, 49152) MULTIPLIED(12, 0.015625, 0.22, 8)},
     {"granite-3.0-8b",
      {"ibm-granite/granite-3.0-8b-base"},
-     GRANITE(40, 4096, 12800, 32, 8, 49155) MULTIPLIED(12, 0.0078125, 0.22, 16)},
+     GRANITE(40, 4096, 12800, 32, 8, 49152) MULTIPLIED(12, 0.0078125, 0.22, 16)},
     {"granite-3.0-1b-a400m",
      {"ibm-granite/granite-3.0-1b-a400m-base"},
      "model_type: granitemoe, num_local_experts: 32, num_experts_per_tok: 8, " SIZES(
