@@ -299,6 +299,8 @@ libsim_la_SOURCES = \
 	%D%/export/pytorch.c \
 	%D%/export/roles.c \
 	%D%/export/roles.h \
+	%D%/export/rounding.c \
+	%D%/export/rounding.h \
 	%D%/export/stage_layers.c \
 	%D%/export/stage_layers.h \
 	%D%/export/targets.h \
@@ -414,6 +416,7 @@ libsim_la_SOURCES = \
 	%D%/import/import.h \
 	%D%/import/job.c \
 	%D%/import/job.h \
+	%D%/import/job_model.c \
 	%D%/import/job_print.c \
 	%D%/import/layer_freq.c \
 	%D%/import/list.c \

@@ -71,6 +71,20 @@ there_and_back torchtitan models/llama3-8b.yaml tp-dp -s "$types" -s recompute=s
 there_and_back torchtitan models/llama3-8b.yaml hybrid-fsdp -s "$types" \
     -s 'recompute={every: 2, offset: 1}'
 
+# What is rounded, there and back.
+fp8='products.amax=local'
+there_and_back torchtitan models/llama3-8b.yaml hybrid-fsdp -s "$types" -s recompute=none -s $fp8 \
+    -s products.recipe=rowwise -s products.gathers=true -s 'products.except=[^head, attn/(k|v)$, mlp/up]'
+there_and_back torchtitan models/llama3-8b.yaml hybrid-fsdp -s "$types" -s recompute=none \
+    -s products.recipe=mxfp8
+there_and_back megatron train_zero.yaml zero-3 -s $fp8 -s products.recipe=tensorwise -s products.gathers=true
+there_and_back megatron train_zero.yaml zero-3 -s $fp8 -s products.recipe=tensorwise \
+    -s 'products.except=[head, router, layers/0/]'
+there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' \
+    -s moe.routing=uniform -s $fp8 -s products.recipe=tensorwise -s 'products.except=[^head, router, moe/(up|down|gate)$]'
+grep -q '^# Megatron-LM rounds products of experts, too' "$tmp/options"
+ok $? "megatron: experts in 16 bits are a remark"
+
 # Export asks for the overlap that the plan assumes, and says which options are not part of the
 # layout.
 shardsim export --to megatron "$scenarios/models/llama3-70b.yaml"
@@ -166,6 +180,18 @@ refuses 'not stay sharded over 2 neighbours' torchtitan models/llama3-8b.yaml tp
     -s zero.stage=3 -s zero.reshard_after_forward=2
 refuses 'shards sequences between layers' torchtitan models/llama3-8b.yaml tp-dp \
     -s 'constraints=[]' -s zero.stage=3
+for target in megatron torchtitan; do
+    refuses 'expected products.amax local' $target models/llama3-8b.yaml hybrid-fsdp -s "$types" -s recompute=none \
+        -s products.recipe=tensorwise
+done
+refuses "does not round 'head'" megatron train_zero.yaml zero-3 -s $fp8 -s products.recipe=tensorwise \
+    -s 'products.except=[router]'
+refuses "rounds 'layers/1/attn/q'" megatron train_zero.yaml zero-3 -s $fp8 -s products.recipe=tensorwise \
+    -s model.layers=4 -s 'products.except=[head, layers/1/]'
+refuses "cannot round 'layers/0/attn/k' but not 'layers/0/attn/q'" megatron train_zero.yaml zero-3 -s $fp8 \
+    -s products.recipe=tensorwise -s 'products.except=[head, layers/0/attn/q]'
+refuses "cannot round 'layers/1/attn/q' but not 'layers/0/attn/q'" torchtitan models/llama3-8b.yaml hybrid-fsdp \
+    -s "$types" -s recompute=none -s $fp8 -s products.recipe=tensorwise -s 'products.except=[head, layers/0/attn/q]'
 
 cat >"$tmp/job.sh" <<'END'
 # a comment with --num-layers 9
@@ -423,13 +449,13 @@ becomes '  d_ff: 128' --swiglu # two thirds of 4 x 64, as a multiple of 64
     becomes '  renormalize: false' $experts --moe-router-score-function sigmoid --moe-router-topk 1
 }
 # What is rounded to 8 bits: no silence, and no 16 bits.
-becomes "products: {recipe: tensorwise, amax: local, gradients: e5m2, except: ['^head\$', 'router\$', 'moe/(up|gate|down)\$']}" \
+becomes "products: {recipe: tensorwise, amax: local, gradients: e5m2, except: ['^head\$', 'router\$']}" \
     --bf16 --fp8-format hybrid
 grep -q '^# Scales are planned as of the arrays themselves' "$tmp/job.yaml"
 ok $? "megatron: delayed scales are told"
-becomes "products: {recipe: blockwise, amax: local, gradients: e4m3, except: ['^head\$', 'router\$', 'layers/0/', 'layers/6/', 'layers/7/', 'moe/(up|gate|down)\$']}" \
+becomes "products: {recipe: blockwise, amax: local, gradients: e4m3, except: ['^head\$', 'router\$', 'layers/0/', 'layers/6/', 'layers/7/']}" \
     --bf16 --fp8-format e4m3 --fp8-recipe blockwise --first-last-layers-bf16 --num-layers-at-end-in-bf16 2
-becomes "products: {recipe: nvfp4, amax: local, except: ['^head\$', 'router\$', 'moe/(up|gate|down)\$']}" --bf16 --fp4-format e2m1
+becomes "products: {recipe: nvfp4, amax: local, except: ['^head\$', 'router\$']}" --bf16 --fp4-format e2m1
 for option in '--fp8-param' '--transformer-engine-fp8' '--multi-latent-attention' '--num-tokens-to-generate 3' \
     '--decoder-num-layers 2' '--position-embedding-type relative' '--encoder-num-layers 2' \
     '--model-provider mamba' '--fp16'; do
@@ -866,6 +892,16 @@ for line in 'pipeline_parallel_layers_per_stage = 12' 'pipeline_parallel_split_p
 done
 gives 'recompute: {kind: full, every: 2, offset: 1, count: stage}' '[parallelism]' \
     'pipeline_parallel_degree = 2'
+grep -q '^# torchtitan counts every' "$tmp/file.yaml"
+[ $? -eq 1 ]
+ok $? "torchtitan: a stage a rank counts its own layers"
+file '[parallelism]' 'pipeline_parallel_degree = 2' 'pipeline_parallel_schedule = "Interleaved1F1B"' &&
+    grep -q '^# torchtitan counts every 2 layers over all stages of a rank.* of 9 layers' "$tmp/file.yaml"
+ok $? "torchtitan: layers that are counted over several stages"
+file '[parallelism]' 'pipeline_parallel_degree = 2' 'pipeline_parallel_schedule = "Interleaved1F1B"' \
+    'pipeline_parallel_first_stage_less_layers = 0' 'pipeline_parallel_last_stage_less_layers = 0' &&
+    ! grep -q '^# torchtitan counts every' "$tmp/file.yaml"
+ok $? "torchtitan: stages with whole groups of layers"
 gives 'gathered: keep' '[parallelism]' 'tensor_parallel_degree = 2'
 gives 'recompute: {kind: selective_op, hold: true}' '[activation_checkpoint]' \
     'mode = "selective"' "selective_ac_option = 'op'"
@@ -903,12 +939,17 @@ titan_cannot() {
     ok $? "torchtitan $*: $text"
     diag <"$tmp/err"
 }
-gives "products: {recipe: tensorwise, amax: local, except: ['router\$', '^head\$', 'attn/k\$', 'moe/(up|gate|down)\$']}" \
+gives "products: {recipe: tensorwise, amax: local, except: ['router\$', '^head\$', 'attn/k\$']}" \
     '[model]' 'converters = ["float8"]' '[float8]' 'filter_fqns = ["output", "attention.wk"]'
-gives "products: {recipe: rowwise, amax: local, gathers: true, except: ['router\$', 'moe/(up|gate|down)\$']}" \
+gives "products: {recipe: rowwise, amax: local, gathers: true, except: ['router\$']}" \
     '[model]' 'converters = ["quantize.linear.float8"]' '[quantize.linear.float8]' 'recipe_name = "rowwise"' \
     'enable_fsdp_float8_all_gather = true'
-gives "products: {recipe: mxfp8, amax: local, except: ['router\$', 'moe/(up|gate|down)\$']}" '[model]' 'converters = ["mx"]'
+gives "products: {recipe: mxfp8, amax: local, except: ['router\$']}" '[model]' 'converters = ["mx"]'
+titan_cannot 5:14 "'float9', which is not known" '[model]' 'converters = ["float9"]'
+titan_cannot 5:14 "'mx' beside another" '[model]' 'converters = ["float8", "mx"]'
+titan_cannot 7:15 'expected mxfp8' '[model]' 'converters = ["mx"]' '[mx]' 'recipe_name = "mxfp4_cutlass"'
+file '[model]' 'converters = ["quantize.grouped_mm.float8"]' && ! grep -q '^products' "$tmp/file.yaml"
+ok $? "torchtitan: a converter of experts rounds nothing else"
 titan_cannot 7:15 "none of a scenario's products" '[model]' 'converters = ["float8"]' '[float8]' 'filter_fqns = ["auto_filter_small_kn"]'
 titan_cannot 7:15 'expected one of tensorwise, rowwise' '[model]' 'converters = ["float8"]' '[float8]' \
     'recipe_name = "rowwise_with_gw_hp"'
@@ -922,6 +963,44 @@ titan_cannot 5:30 'torchtitan has no schedule 2F2B; expected GPipe, 1F1B, .* or 
 titan_cannot 5:30 'torchtitan has no schedule ZBH1' '[parallelism]' 'pipeline_parallel_schedule = "ZBH1"'
 titan_cannot 7:1 'expected headtail' '[parallelism]' 'context_parallel_degree = 2' \
     'context_parallel_load_balancer = "ptrr"'
+# experts TEXT...: import torchtitan's file for DeepSeek-V2-Lite on 32 devices, with these degrees
+experts() {
+    printf '%s\n' '[model]' 'name = "deepseek_v3"' 'flavor = "16B"' '[activation_checkpoint]' 'mode = "none"' \
+        '[parallelism]' "$@" >"$tmp/file.toml"
+    "$shardsim" import --from torchtitan --devices 32 "$tmp/file.toml" -o "$tmp/file.yaml"
+}
+
+# has LINE WHAT: the imported scenario has LINE.
+has() {
+    grep -qxF -- "$1" "$tmp/file.yaml"
+    ok $? "torchtitan: $2"
+}
+
+experts 'tensor_parallel_degree = 4' 'expert_parallel_degree = 8'
+has '  - [moe/(gate|up)/kernel, [[ep, tp], null, null]]' "experts are dealt out to ranks of tensor parallelism"
+has '  - [shared/down/kernel, [tp]]' "shared experts are sharded over them"
+has '  - [(q|k|v|q_rope)/kernel, [null, tp]]' "and compressed attention"
+grep -A1 '^moe:$' "$tmp/file.yaml" | grep -q '^  routing: uniform'
+ok $? "torchtitan: experts of a published model are balanced"
+shardsim plan "$tmp/file.yaml"
+is 0 "torchtitan: a plan of a published model's experts"
+experts 'tensor_parallel_degree = 4' 'expert_parallel_degree = 8' 'expert_tensor_parallel_degree = 4'
+has '  - [moe/down/kernel, [ep, tp, null]]' "experts are sharded over tensor parallelism if so asked"
+shardsim plan --json "$tmp/file.yaml" && cp "$tmp/out" "$tmp/a.json"
+"$shardsim" export --to torchtitan "$tmp/file.yaml" -o "$tmp/back.toml" &&
+    "$shardsim" import --from torchtitan "$tmp/back.toml" -o "$tmp/back.yaml" &&
+    "$shardsim" plan --json "$tmp/back.yaml" >"$tmp/b.json" &&
+    python3 "$tmp/figures.py" "$tmp/a.json" >"$tmp/a" && python3 "$tmp/figures.py" "$tmp/b.json" >"$tmp/b" &&
+    cmp "$tmp/a" "$tmp/b"
+ok $? "torchtitan: experts sharded over tensor parallelism, there and back"
+experts 'tensor_parallel_degree = 4'
+has '  - [moe/down/kernel, [null, tp, null]]' "experts of every device are sharded over tensor parallelism"
+shardsim export --to torchtitan "$tmp/file.yaml" -s moe.top_k=4
+says err 'torchtitan has no such model' "torchtitan: other experts than a published model's"
+"$shardsim" import --from torchtitan --model deepseek-v2 --devices 32 "$tmp/file.toml" -o "$tmp/v2.yaml" &&
+    "$shardsim" export --to torchtitan "$tmp/v2.yaml" >"$tmp/out" && grep -q '^flavor = "236B"$' "$tmp/out"
+ok $? "torchtitan: DeepSeek-V2 is a flavor"
+
 for size in 16B 8B; do
     printf '[model]\nname = "%s"\nflavor = "%s"\n[parallelism]\nexpert_parallel_degree = 2\nexpert_tensor_parallel_degree = 4\ntensor_parallel_degree = 2\n[activation_checkpoint]\nmode = "none"\n' \
         "$([ $size = 8B ] && echo llama9 || echo deepseek_v3)" "$size" >"$tmp/file.toml"

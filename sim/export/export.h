@@ -74,11 +74,6 @@ bool export_is_leaf(const struct graph_node *node, enum graph_op op);
 
 /* Refuse types of gradients, moments and sums that the other system has no option for: with a
  * 16-bit type, its gradients, moments and sums are all float32.  SHD_EUNSUPPORTED. */
-/* Refuse products of fewer bits that a system does not have: of recipes that are not among
- * `recipes` (bit r: recipe r), or other than the system rounds them by itself.  SHD_EUNSUPPORTED.
- */
-SHD_MUST_CHECK int export_check_products(const struct scenario *scenario, const char *system,
-                                         unsigned recipes, struct shd_error *err);
 SHD_MUST_CHECK int export_check_types(const struct scenario *scenario, const char *system,
                                       struct shd_error *err);
 

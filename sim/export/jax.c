@@ -12,6 +12,7 @@
 #include "base/literal.h"
 #include "export/jax_functions.h"
 #include "export/jax_ops.h"
+#include "export/rounding.h"
 #include "export/targets.h"
 
 static const char preamble[] =

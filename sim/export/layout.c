@@ -75,35 +75,6 @@ bool export_is_leaf(const struct graph_node *node, enum graph_op op)
     return node->op == op && node->phase == GRAPH_FORWARD && node->state_of == GRAPH_NONE;
 }
 
-/* Whether all but the head and routers are rounded. */
-static bool excepts_as_usual(const struct scenario_patterns *except)
-{
-    return except->n == 2 && !strcmp(except->list[0].pattern, "^head$") &&
-           !strcmp(except->list[1].pattern, "router$");
-}
-
-int export_check_products(const struct scenario *scenario, const char *system, unsigned recipes,
-                          struct shd_error *err)
-{
-    const struct scenario_products *p = &scenario->products;
-    const char *what = NULL;
-
-    if (p->recipe == SCENARIO_NO_RECIPE)
-        return SHD_OK;
-    if (!(recipes >> p->recipe & 1))
-        what = "products.recipe none, or one that it has";
-    else if (!excepts_as_usual(&p->except))
-        what = "products.except ['^head$', 'router$']";
-    else if (p->block > 0)
-        what = "products.block 0";
-    else if (p->kept != SCENARIO_KEPT_BY_RECIPE)
-        what = "products.kept recipe";
-    if (!what)
-        return SHD_OK;
-    return shd_error_set(err, SHD_EUNSUPPORTED, "%s does not round products so; expected %s",
-                         system, what);
-}
-
 int export_check_types(const struct scenario *scenario, const char *system, struct shd_error *err)
 {
     const struct scenario_types *t = &scenario->types;

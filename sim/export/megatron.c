@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "export/roles.h"
+#include "export/rounding.h"
 #include "export/targets.h"
 #include "scenario/recompute_policies.h"
 #include "scenario/stage_layout.h"
@@ -80,8 +81,6 @@ static int check_experts(struct export_job *c)
         moe->routing != SCENARIO_ROUTING_UNIFORM)
         return refuse(c, "workload in the place of a router; expected moe.routing learned, or "
                          "uniform, as a balanced router's");
-    if (moe->node_axis)
-        return refuse(c, "dispatcher by nodes that is written here; expected no moe.node_axis");
     if (moe->shared > 0 || moe->groups > 1 || moe->first_dense > 0 || moe->every > 1 ||
         moe->score != SCENARIO_SOFTMAX || moe->bias || moe->token_groups > 0)
         return shd_error_set(c->err, SHD_EUNSUPPORTED,
@@ -135,23 +134,34 @@ static int check_recompute(struct export_job *c)
     return SHD_OK;
 }
 
-/* --fp8-recipe of a recipe; NULL: it has none. */
+/* --fp8-recipe or --fp4-recipe of a recipe; NULL: it has none. */
 static const char *recipe_of(enum scenario_recipe recipe)
 {
     static const char *const names[SCENARIO_NRECIPES] = {[SCENARIO_TENSORWISE] = "tensorwise",
                                                          [SCENARIO_BLOCKWISE] = "blockwise",
-                                                         [SCENARIO_MXFP8] = "mxfp8"};
+                                                         [SCENARIO_MXFP8] = "mxfp8",
+                                                         [SCENARIO_NVFP4] = "nvfp4"};
 
     return names[recipe];
 }
 
 static int check_products(struct export_job *c)
 {
+    const struct scenario_products *p = &c->source->products;
+    int64_t first, last;
     unsigned recipes = 0;
+    int status;
 
     for (int r = 0; r < SCENARIO_NRECIPES; r++)
         recipes |= recipe_of((enum scenario_recipe)r) ? 1u << r : 0;
-    return export_check_products(c->source, "Megatron-LM", recipes, c->err);
+    status = export_check_products(c->source, "Megatron-LM", recipes, c->err);
+    if (status != SHD_OK || p->recipe == SCENARIO_NO_RECIPE)
+        return status;
+    if (p->recipe == SCENARIO_NVFP4 && (p->gradients != SCENARIO_CODE_OF_RECIPE || p->gathers))
+        return refuse(c, "gradients or gathers of other types with nvfp4; expected "
+                         "products.gradients recipe and no products.gathers");
+    return export_find_wide_ends(&first, &last, c->layout->graph, c->source->model.layers,
+                                 "Megatron-LM", c->err);
 }
 
 static int check_offload(struct export_job *c)
@@ -352,12 +362,25 @@ static void add_products(struct export_job *c)
     bool hybrid = p->gradients == SCENARIO_E5M2 ||
                   (p->gradients == SCENARIO_CODE_OF_RECIPE && p->recipe == SCENARIO_TENSORWISE);
 
-    if (p->recipe == SCENARIO_NO_RECIPE)
+    int64_t first, last;
+
+    if (p->recipe == SCENARIO_NO_RECIPE ||
+        export_find_wide_ends(&first, &last, c->layout->graph, c->source->model.layers,
+                              "Megatron-LM", c->err) != SHD_OK)
         return;
-    add_word(c, "--fp8-format", hybrid ? "hybrid" : "e4m3");
-    add_word(c, "--fp8-recipe", recipe_of(p->recipe));
-    if (p->gathers && c->source->zero.stage == 3)
+    if (p->recipe == SCENARIO_NVFP4) {
+        add_word(c, "--fp4-format", "e2m1");
+    } else {
+        add_word(c, "--fp8-format", hybrid ? "hybrid" : "e4m3");
+        add_word(c, "--fp8-recipe", recipe_of(p->recipe));
+    }
+    if (p->gathers)
         add_flag(c, "--fp8-param-gather");
+    if (first + last == 0)
+        return;
+    add_flag(c, "--first-last-layers-bf16");
+    add_number(c, "--num-layers-at-start-in-bf16", first);
+    add_number(c, "--num-layers-at-end-in-bf16", last);
 }
 
 static void add_offload(struct export_job *c)
@@ -430,6 +453,9 @@ static void add_notes(struct export_job *c)
     if (c->roles.zero > 0 && c->roles.size[EXPORT_EXPERT] > 1 && !c->roles.shards_over_experts)
         text_add(c->out, "# Megatron-LM shards the optimizer's state of all but experts over ranks "
                          "of experts, too: less memory than planned.\n");
+    if (s->products.recipe != SCENARIO_NO_RECIPE && s->model.moe.experts > 0)
+        text_add(c->out, "# Megatron-LM rounds products of experts, too: less time and memory than "
+                         "planned.\n");
     if (s->model.dtype != SHD_F32 && s->step.update &&
         scenario_type(s, s->types.parameters) != SHD_F32)
         text_add(c->out, "# Megatron-LM keeps a float32 copy of parameters: more memory than "

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/literal.h"
+#include "export/rounding.h"
 #include "export/targets.h"
 
 static const char head[] =

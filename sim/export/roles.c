@@ -60,6 +60,14 @@ static void note_use(struct use *use, const struct graph_node *node, const char 
         use->other = node->name;
 }
 
+/* Whether a node is a parameter or an input of the job; a workload in the place of routers is none.
+ */
+static bool is_of_job(const struct graph_node *node)
+{
+    return export_is_leaf(node, GRAPH_PARAM) ||
+           (export_is_leaf(node, GRAPH_INPUT) && strcmp(node->name, "routing") != 0);
+}
+
 static struct use use_of(const struct export_layout *layout, size_t axis)
 {
     const struct graph *graph = layout->graph;
@@ -68,7 +76,7 @@ static struct use use_of(const struct export_layout *layout, size_t axis)
     for (uint32_t i = 0; i < graph->nnodes; i++) {
         const struct graph_node *node = &graph->nodes[i];
 
-        if (!export_is_leaf(node, GRAPH_PARAM) && !export_is_leaf(node, GRAPH_INPUT))
+        if (!is_of_job(node))
             continue;
         for (uint32_t d = 0; d < node->rank; d++)
             if (shards(export_sharding(layout, i), d, axis))
@@ -324,30 +332,31 @@ void export_job_fini(struct export_job *job)
 
 /* Options of `model`, `moe` and `mla` that targets write, or refuse by their values. */
 static const char *const read_options[] = {
-    "model.kind",       "model.d_model",
-    "model.d_ff",       "model.activation",
-    "model.layers",     "model.bias",
-    "model.heads",      "model.kv_heads",
-    "model.head_dim",   "model.causal",
-    "model.rope",       "model.norm",
-    "model.vocab",      "model.attention_bias",
-    "model.qk_norm",    "model.attention",
-    "model.norm_eps",   "model.window",
-    "model.positions",  "model.tied",
-    "model.size",       "model.scale",
-    "model.from",       "model.dtype",
-    "moe.experts",      "moe.top_k",
-    "moe.d_ff",         "moe.shared",
-    "moe.first_dense",  "moe.every",
-    "moe.score",        "moe.renormalize",
-    "moe.scale",        "moe.bias",
-    "moe.groups",       "moe.kept",
-    "moe.capacity",     "moe.drop",
-    "moe.token_groups", "moe.aux_loss",
-    "moe.z_loss",       "moe.routing",
-    "moe.skew",         "moe.ranks",
-    "mla.kv_rank",      "mla.q_rank",
-    "mla.rope_dim",     "mla.value_dim",
+    "model.kind",      "model.d_model",
+    "model.d_ff",      "model.activation",
+    "model.layers",    "model.bias",
+    "model.heads",     "model.kv_heads",
+    "model.head_dim",  "model.causal",
+    "model.rope",      "model.norm",
+    "model.vocab",     "model.attention_bias",
+    "model.qk_norm",   "model.attention",
+    "model.norm_eps",  "model.window",
+    "model.positions", "model.tied",
+    "model.size",      "model.scale",
+    "model.from",      "model.dtype",
+    "moe.experts",     "moe.top_k",
+    "moe.d_ff",        "moe.shared",
+    "moe.first_dense", "moe.every",
+    "moe.score",       "moe.renormalize",
+    "moe.scale",       "moe.bias",
+    "moe.groups",      "moe.kept",
+    "moe.group_score", "moe.capacity",
+    "moe.drop",        "moe.token_groups",
+    "moe.aux_loss",    "moe.z_loss",
+    "moe.routing",     "moe.skew",
+    "moe.ranks",       "mla.kv_rank",
+    "mla.q_rank",      "mla.rope_dim",
+    "mla.value_dim",
 };
 
 struct model_check {

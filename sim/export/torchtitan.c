@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "export/roles.h"
+#include "export/rounding.h"
 #include "export/targets.h"
+#include "model/products.h"
 #include "scenario/flavors.h"
 #include "scenario/published.h"
 #include "scenario/recompute_policies.h"
@@ -19,11 +21,29 @@
 
 /* ---- models ---- */
 
+static bool same_experts(const struct scenario_moe *a, const struct scenario_moe *b)
+{
+    return a->experts == b->experts &&
+           (a->experts == 0 ||
+            (a->top_k == b->top_k && a->d_ff == b->d_ff && a->shared == b->shared &&
+             a->first_dense == b->first_dense && a->every == b->every && a->score == b->score &&
+             a->renormalize == b->renormalize && a->bias == b->bias && a->scale == b->scale &&
+             a->groups == b->groups && a->kept == b->kept && a->group_score == b->group_score));
+}
+
+static bool same_compression(const struct scenario_mla *a, const struct scenario_mla *b)
+{
+    return a->kv_rank == b->kv_rank &&
+           (a->kv_rank == 0 ||
+            (a->q_rank == b->q_rank && a->rope_dim == b->rope_dim && a->value_dim == b->value_dim));
+}
+
 static bool same_sizes(const struct scenario_model *a, const struct scenario_model *b)
 {
     return a->kind == b->kind && a->d_model == b->d_model && a->d_ff == b->d_ff &&
            a->layers == b->layers && a->heads == b->heads && a->kv_heads == b->kv_heads &&
-           a->vocab == b->vocab && a->moe.experts == b->moe.experts;
+           a->vocab == b->vocab && same_experts(&a->moe, &b->moe) &&
+           same_compression(&a->mla, &b->mla);
 }
 
 static const struct family_flavor *find_flavor(const struct scenario_model *model)
@@ -120,9 +140,6 @@ static int check_mesh(struct export_job *j)
 {
     const struct export_roles *r = &j->roles;
 
-    if (j->source->model.moe.node_axis)
-        return shd_error_set(j->err, SHD_EUNSUPPORTED,
-                             "torchtitan has no dispatcher by nodes; expected no moe.node_axis");
     if (r->data_outside)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
                              "torchtitan's stages are outermost; expected '%.40s' as the first "
@@ -221,17 +238,49 @@ static int check_rest(struct export_job *j)
     return export_check_types(s, "torchtitan", j->err);
 }
 
+#define NMODULES_MAX 32
+
+/* Sort products by their modules, and behind these experts' and all others. */
+static int find_modules(struct export_rounding *out, size_t *n, struct export_job *j)
+{
+    struct scenario_rule groups[NMODULES_MAX + 2] = {{.pattern = NULL}};
+
+    for (*n = 0; family_modules[*n].module && *n < NMODULES_MAX; ++*n)
+        groups[*n].pattern = (char *)family_modules[*n].pattern;
+    groups[*n].pattern = (char *)MODEL_EXPERT_PRODUCTS;
+    groups[*n + 1].pattern = (char *)"";
+    return export_find_rounding(out, j->layout->graph, groups, *n + 2, j->err);
+}
+
 /* torchtitan's recipes round gradients to e5m2 and to e4m3, as here by the recipe. */
 static int check_products(struct export_job *j)
 {
     const struct scenario_products *p = &j->source->products;
+    struct export_rounding rounding[NMODULES_MAX + 2];
+    size_t n;
+    int status = export_check_products(
+        j->source, "torchtitan",
+        1u << SCENARIO_TENSORWISE | 1u << SCENARIO_ROWWISE | 1u << SCENARIO_MXFP8, j->err);
 
-    if (p->recipe != SCENARIO_NO_RECIPE && p->gradients != SCENARIO_CODE_OF_RECIPE)
+    if (status != SHD_OK || p->recipe == SCENARIO_NO_RECIPE)
+        return status;
+    if (p->gradients != SCENARIO_CODE_OF_RECIPE)
         return shd_error_set(j->err, SHD_EUNSUPPORTED,
                              "torchtitan rounds gradients as its recipe says; expected "
                              "products.gradients recipe");
-    return export_check_products(j->source, "torchtitan",
-                                 1u << SCENARIO_TENSORWISE | 1u << SCENARIO_ROWWISE, j->err);
+    if (p->recipe == SCENARIO_MXFP8 && p->gathers)
+        return shd_error_set(j->err, SHD_EUNSUPPORTED,
+                             "torchtitan gathers weights in 16 bits for mx; expected no "
+                             "products.gathers");
+    status = find_modules(rounding, &n, j);
+    if (status == SHD_OK)
+        status = export_check_even(rounding, n, "torchtitan", j->err);
+    if (status == SHD_OK && rounding[n + 1].wide)
+        status = shd_error_set(j->err, SHD_EUNSUPPORTED,
+                               "torchtitan rounds '%.60s'; expected no pattern for it in "
+                               "products.except",
+                               rounding[n + 1].wide);
+    return status;
 }
 
 /* ---- options ---- */
@@ -239,13 +288,27 @@ static int check_products(struct export_job *j)
 static void add_products(struct export_job *j)
 {
     const struct scenario_products *p = &j->source->products;
+    struct export_rounding rounding[NMODULES_MAX + 2];
+    const char *comma = "";
+    size_t n;
 
-    if (p->recipe == SCENARIO_NO_RECIPE)
+    if (p->recipe == SCENARIO_NO_RECIPE || find_modules(rounding, &n, j) != SHD_OK)
         return;
-    text_addf(j->out, "converters = [\"float8\"]\n\n[float8]\nrecipe_name = \"%s\"\n",
-              p->recipe == SCENARIO_ROWWISE ? "rowwise" : "tensorwise");
-    text_addf(j->out, "enable_fsdp_float8_all_gather = %s\n", p->gathers ? "true" : "false");
-    text_add(j->out, "filter_fqns = [\"output\", \"router.gate\"]\n");
+    if (p->recipe == SCENARIO_MXFP8)
+        text_add(j->out, "converters = [\"mx\"]\n\n[mx]\n");
+    else
+        text_addf(j->out,
+                  "converters = [\"float8\"]\n\n[float8]\nrecipe_name = \"%s\"\n"
+                  "enable_fsdp_float8_all_gather = %s\n",
+                  p->recipe == SCENARIO_ROWWISE ? "rowwise" : "tensorwise",
+                  p->gathers ? "true" : "false");
+    text_add(j->out, "filter_fqns = [");
+    for (size_t m = 0; m < n; m++)
+        if (rounding[m].wide) {
+            text_addf(j->out, "%s\"%s\"", comma, family_modules[m].module);
+            comma = ", ";
+        }
+    text_add(j->out, "]\n");
 }
 
 static void add_fraction(struct export_job *j, const char *key, double value)
@@ -338,7 +401,10 @@ static void add_parallelism(struct export_job *j)
               r->size[EXPORT_REPLICA], r->size[EXPORT_SHARD] * r->size[EXPORT_EXPERT],
               r->size[EXPORT_TENSOR], r->size[EXPORT_CONTEXT], r->size[EXPORT_PIPELINE]);
     if (r->experts > 1)
-        text_addf(j->out, "expert_parallel_degree = %" PRId64 "\n", r->experts);
+        text_addf(j->out,
+                  "expert_parallel_degree = %" PRId64 "\nexpert_tensor_parallel_degree = %" PRId64
+                  "\n",
+                  r->experts, r->size[EXPORT_TENSOR]);
     if (r->zero == 3)
         text_addf(j->out, "fsdp_reshard_after_forward = \"%s\"\n", reshard_of(s));
     if (r->size[EXPORT_CONTEXT] > 1)

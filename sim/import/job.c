@@ -3,6 +3,7 @@
 
 #include "import/job.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -11,6 +12,23 @@
 
 #include "base/nearest.h"
 #include "base/words.h"
+
+const char *import_next_name(const char **at, size_t *length, bool *opens)
+{
+    const char *c = *at ? *at : "", *from;
+    bool opened = false;
+
+    for (; *c && !isalnum((unsigned char)*c); c++)
+        opened |= *c == '[';
+    from = c;
+    while (isalnum((unsigned char)*c) || *c == '.' || *c == '_')
+        c++;
+    *at = c;
+    *length = (size_t)(c - from);
+    if (opens)
+        *opens = opened;
+    return *length > 0 ? from : NULL;
+}
 
 void import_job_init(struct import_job *job)
 {
@@ -27,6 +45,8 @@ void import_job_init(struct import_job *job)
                                .recompute_every = 1,
                                .first_less = 1,
                                .last_less = 1,
+                               .bf16_first = 1,
+                               .bf16_last = 1,
                                .betas = {0.9, 0.999},
                                .eps = 1e-8};
 }

@@ -184,6 +184,17 @@ void import_job_unknown(struct import_job *job, const struct import_option *tabl
 void import_job_take_standards(struct import_job *job, const struct import_option *table,
                                struct diag *diag);
 
+/* Set the sizes that the writer needs of a job with `size` from that published model. */
+void import_job_take_model(struct import_job *job, struct diag *diag);
+
+/* The next name of letters, digits, '.' and '_' in a list such as ["float8", 'mx'], which goes
+ * behind it; NULL: there is none, or `*at` is NULL.  Sets *opens, unless NULL, to whether a bracket
+ * opens before the name. */
+const char *import_next_name(const char **at, size_t *length, bool *opens);
+
+/* Add a stage with so many layers. */
+void import_job_add_stage(struct import_job *job, int64_t layers);
+
 /* Find Megatron-LM's virtual stages and schedule, and stage_layers if stages differ. */
 void import_job_find_stages(struct import_job *job, struct diag *diag);
 

@@ -222,12 +222,11 @@ static bool divides_by_sum(const struct import_job *j)
     return j->score && !strcmp(j->score, "sigmoid") ? j->top_k != 1 : !j->pre_softmax;
 }
 
-static void add_experts(const struct import_job *j, const struct shape *s, struct text *out)
+/* A published model's experts are of its size. */
+static void add_expert_sizes(const struct import_job *j, struct text *out)
 {
-    if (j->experts == 0)
-        return;
     text_addf(out,
-              "moe:\n  experts: %" PRId64 "\n  top_k: %" PRId64 "\n  d_ff: %" PRId64
+              "  experts: %" PRId64 "\n  top_k: %" PRId64 "\n  d_ff: %" PRId64
               "\n  renormalize: %s\n",
               j->experts, j->top_k > 0 ? j->top_k : 2, j->expert_d_ff,
               divides_by_sum(j) ? "true" : "false");
@@ -243,6 +242,15 @@ static void add_experts(const struct import_job *j, const struct shape *s, struc
                   j->kept > 0 ? j->kept : j->groups);
     if (j->scale > 0)
         add_fraction(out, "scale", j->scale);
+}
+
+static void add_experts(const struct import_job *j, const struct shape *s, struct text *out)
+{
+    if (j->experts == 0)
+        return;
+    text_add(out, "moe:\n");
+    if (!j->size)
+        add_expert_sizes(j, out);
     if (j->aux_loss > 0)
         add_fraction(out, "aux_loss", j->aux_loss);
     if (j->z_loss > 0)
@@ -333,9 +341,9 @@ static void add_params(const struct import_job *j, const struct shape *s, struct
                   j->latent ? "|q_rope" : "", j->t5 ? "(attn|cross)" : "attn");
         if (j->t5)
             text_add(out, "  - [relative/table, [null, tp]]\n");
-        if (!j->size && !j->t5 && (!j->unbiased || j->qkv_bias))
+        if (!j->t5 && (!j->unbiased || j->qkv_bias))
             text_add(out, "  - [(q|k|v)/bias, [tp]]\n");
-        if (!j->size && !j->t5 && !j->unbiased && has_dense(j))
+        if (!j->t5 && !j->unbiased && has_dense(j))
             text_add(out, "  - [mlp/up/bias, [tp]]\n");
         if (has_dense(j))
             text_add(out, "  - [mlp/(gate|up)/kernel, [null, tp]]\n"
@@ -346,7 +354,7 @@ static void add_params(const struct import_job *j, const struct shape *s, struct
         if (j->mtp > 0)
             text_add(out, "  - [join/kernel, [null, tp]]\n");
         text_add(out, "  - [embed/table, [tp]]\n");
-        if (j->untied || j->size)
+        if (j->untied)
             text_add(out, "  - [head/kernel, [null, tp]]\n");
     }
     text_add(out, "  - [.*, []]\n");
@@ -576,7 +584,7 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
     add_offload(job, out);
     if (job->left_out.failed || job->unknown.failed || job->taken.failed || job->notes.failed ||
         job->programs.failed || job->stage_layers.failed || job->recompute_modules.failed ||
-        job->offload_values.failed || job->unread.failed)
+        job->offload_values.failed || job->unread.failed || job->products.failed)
         diag_no_memory(diag);
     check_scenario(job, out, diag);
 }

@@ -313,9 +313,13 @@ static void finish(struct import_job *job, struct diag *diag)
         return;
     job->gathers = job->comm && strcmp(job->comm, "p2p") != 0;
     find_model(job, diag);
+    if (job->size)
+        import_job_take_model(job, diag);
     import_job_find_stages(job, diag);
-    import_job_find_experts(job, diag);
-    find_shared(job, diag);
+    if (!job->size) {
+        import_job_find_experts(job, diag);
+        find_shared(job, diag);
+    }
     find_dispatcher(job, diag);
     find_zero(job);
     megatron_find_recompute(job, diag);

@@ -6,7 +6,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define EXPERTS "moe/(up|gate|down)$"
+#include "base/words.h"
+#include "model/products.h"
+#include "scenario/flavors.h"
+
+#define WIDE_EXPERTS "# Products of experts are planned in 16 bits.\n"
 
 /* Write the section; `except` has patterns with ", " between them. */
 static void set_products(struct import_job *job, const char *recipe, const char *gradients,
@@ -17,9 +21,10 @@ static void set_products(struct import_job *job, const char *recipe, const char 
         text_addf(&job->products, ", gradients: %s", gradients);
     if (job->fp8_gathers && job->zero >= 3)
         text_add(&job->products, ", gathers: true");
-    text_addf(&job->products, ", except: [%s, '%s']}\n", except, EXPERTS);
-    if (job->experts > 0 || (job->size && strncmp(job->size, "llama", 5) != 0))
-        text_add(&job->notes, "# Products of experts are planned in 16 bits.\n");
+    text_addf(&job->products, ", except: [%s", except);
+    if (job->experts > 0)
+        text_add(&job->products, ", '" MODEL_EXPERT_PRODUCTS "'");
+    text_add(&job->products, "]}\n");
     if (job->fp8_gathers && job->zero < 3)
         text_add(&job->notes, "# Parameters that the optimizer gathers are planned in 16 bits.\n");
 }
@@ -29,14 +34,11 @@ static void set_products(struct import_job *job, const char *recipe, const char 
 /* Patterns of what stays in 16 bits: the head, the router, and the first and last layers. */
 static void except_layers(struct text *out, const struct import_job *job)
 {
-    int64_t first = job->bf16_first > 0 ? job->bf16_first : 1;
-    int64_t last = job->bf16_last > 0 ? job->bf16_last : 1;
-
     text_add(out, "'^head$', 'router$'");
     if (!job->bf16_ends)
         return;
     for (int64_t layer = 0; layer < job->layers; layer++)
-        if (layer < first || layer >= job->layers - last)
+        if (layer < job->bf16_first || layer >= job->layers - job->bf16_last)
             text_addf(out, ", 'layers/%" PRId64 "/'", layer);
 }
 
@@ -71,78 +73,97 @@ void import_megatron_products(struct import_job *job, struct diag *diag)
     except_layers(&except, job);
     diag->no_memory |= except.failed;
     set_products(job, recipe_of(job), job->fp4_format ? NULL : gradients, text_get(&except));
+    if (job->experts > 0)
+        text_add(&job->notes, WIDE_EXPERTS);
     text_fini(&except);
 }
 
 /* ---- torchtitan ---- */
 
-/* Its modules, and the products of scenarios. */
-static const struct {
-    const char *module, *pattern;
-} modules[] = {{"attention.wq", "attn/q$"},
-               {"attention.wk", "attn/k$"},
-               {"attention.wv", "attn/v$"},
-               {"attention.wo", "attn/o$"},
-               {"feed_forward.w1", "mlp/gate$"},
-               {"feed_forward.w2", "mlp/down$"},
-               {"feed_forward.w3", "mlp/up$"},
-               {"output", "^head$"},
-               {"lm_head", "^head$"},
-               {"router.gate", "router$"},
-               {"moe.router.gate", "router$"},
-               {"experts", NULL}};
-
 /* Append the pattern of a module; false: it has none. */
 static bool add_module(struct text *out, const char *name, size_t length)
 {
-    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
-        if (strlen(modules[i].module) == length && !strncmp(modules[i].module, name, length)) {
-            if (modules[i].pattern)
-                text_addf(out, ", '%s'", modules[i].pattern);
-            return true;
-        }
-    return false;
+    const struct family_module *m = family_modules;
+
+    while (m->module && (strlen(m->module) != length || strncmp(m->module, name, length) != 0))
+        m++;
+    if (m->module)
+        text_addf(out, ", '%s'", m->pattern);
+    return m->module != NULL;
 }
 
-/* Read a list of names such as ["output", "attention.wk"]. */
 static void except_modules(struct text *out, const struct import_text *list, struct diag *diag)
 {
-    for (const char *at = list->text ? strpbrk(list->text, "\"'") : NULL; at;
-         at = strpbrk(at, "\"'")) {
-        const char *name = at + 1;
-        size_t length = strcspn(name, "\"'");
+    const char *name;
+    size_t length;
 
+    for (const char *at = list->text; (name = import_next_name(&at, &length, NULL));)
         if (!add_module(out, name, length))
             diag_error(diag, list->place,
                        "the modules '%.*s' are none of a scenario's products; expected output, "
                        "attention.wq, wk, wv, wo, feed_forward.w1, w2, w3, router.gate or experts",
                        (int)(length < 60 ? length : 60), name);
-        at = name + length + (name[length] != '\0');
+}
+
+/* What converters round, and by which recipe; NULL: the products of experts. */
+static const struct converter {
+    const char *names, *recipe;
+} converters[] = {{"float8 quantize.linear.float8 quantize.dense.float8", "tensorwise"},
+                  {"mx quantize.linear.mx quantize.dense.mx", "mxfp8"},
+                  {"quantize.grouped_mm.float8 quantize.grouped_mm.mx", NULL}};
+
+static const struct converter *find_converter(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof converters / sizeof *converters; i++)
+        if (words_has_bytes(converters[i].names, name, length))
+            return &converters[i];
+    return NULL;
+}
+
+/* Read a list such as ["float8", "quantize.grouped_mm.float8"].  The recipe of all but experts;
+ * NULL: they are not rounded. */
+static const char *read_converters(struct import_job *job, struct diag *diag)
+{
+    const struct import_text *list = &job->converters;
+    const char *recipe = NULL, *name;
+    bool experts = false;
+    size_t length;
+
+    for (const char *at = list->text; (name = import_next_name(&at, &length, NULL));) {
+        const struct converter *c = find_converter(name, length);
+        bool second = c && c->recipe && recipe && strcmp(c->recipe, recipe) != 0;
+
+        if (!c || second)
+            diag_error(diag, list->place,
+                       second ? "model.converters has '%.*s' beside another that rounds the same "
+                                "products; expected one of them"
+                              : "model.converters has '%.*s', which is not known; expected [], or "
+                                "float8 or mx (quantize.linear.float8, quantize.grouped_mm.mx and "
+                                "so on), whose products are of 8 bits",
+                       (int)(length < 60 ? length : 60), name);
+        else if (c->recipe)
+            recipe = c->recipe;
+        else
+            experts = true;
     }
+    if (experts && job->experts > 0)
+        text_add(&job->notes, WIDE_EXPERTS);
+    return recipe;
 }
 
 void import_torchtitan_products(struct import_job *job, struct diag *diag)
 {
-    const char *list = job->converters.text;
-    bool fp8 = list && strstr(list, "float8"), mx = list && strstr(list, "mx");
+    const char *recipe = read_converters(job, diag);
     struct text except = TEXT_INIT;
 
-    if (!fp8 && !mx) {
-        if (list && strpbrk(list, "\"'"))
-            diag_error(diag, job->converters.place,
-                       "model.converters %.60s; expected [], or [\"float8\"] or [\"mx\"] (or "
-                       "\"quantize.linear.float8\"), whose products are of 8 bits",
-                       list);
+    if (!recipe)
         return;
-    }
+    if (job->fp8_recipe && !strcmp(recipe, "tensorwise"))
+        recipe = job->fp8_recipe;
     job->fp8_gathers = job->fp8_all_gather && !strcmp(job->fp8_all_gather, "true");
     text_add(&except, "'router$'");
     except_modules(&except, &job->fp8_filter, diag);
     diag->no_memory |= except.failed;
-    set_products(job,
-                 mx                ? "mxfp8"
-                 : job->fp8_recipe ? job->fp8_recipe
-                                   : "tensorwise",
-                 NULL, text_get(&except));
+    set_products(job, recipe, NULL, text_get(&except));
     text_fini(&except);
 }

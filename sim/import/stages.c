@@ -33,7 +33,7 @@ static void find_virtual(struct import_job *job, int64_t units, struct diag *dia
         job->virtual_stages = units / of_stages;
 }
 
-static void add_stage(struct import_job *job, int64_t layers)
+void import_job_add_stage(struct import_job *job, int64_t layers)
 {
     text_addf(&job->stage_layers, "%s%" PRId64, job->stage_layers.length > 0 ? ", " : "", layers);
 }
@@ -49,8 +49,8 @@ static void count_ends(struct import_job *job, int64_t units, int64_t nstages, s
         return;
     }
     for (int64_t i = 0; i < nstages; i++)
-        add_stage(job, units / nstages - (i == 0 && job->count_embedding) -
-                           (i == nstages - 1 && job->count_loss));
+        import_job_add_stage(job, units / nstages - (i == 0 && job->count_embedding) -
+                                      (i == nstages - 1 && job->count_loss));
 }
 
 /* Add stages with given layers of the first and the last rank; the ranks between share the rest. */
@@ -76,7 +76,7 @@ static void give_ends(struct import_job *job, int64_t nstages, struct diag *diag
             layers = job->first_depth;
         else if (rank == job->stages - 1 && job->last_depth > 0)
             layers = job->last_depth;
-        add_stage(job, layers / each);
+        import_job_add_stage(job, layers / each);
     }
 }
 
@@ -88,7 +88,7 @@ static void give_layout(struct import_job *job, const int64_t *layers, size_t ns
     int64_t sum = 0;
 
     for (size_t i = 0; i < nstages; i++) {
-        add_stage(job, layers[i]);
+        import_job_add_stage(job, layers[i]);
         sum += layers[i];
     }
     if (nstages % (size_t)job->stages)
@@ -136,7 +136,7 @@ static void leave_first(struct import_job *job, int64_t nstages, struct diag *di
         return;
     }
     for (int64_t i = 0; i < nstages; i++)
-        add_stage(job, i == 0 ? 0 : job->layers / (nstages - 1));
+        import_job_add_stage(job, i == 0 ? 0 : job->layers / (nstages - 1));
 }
 
 static bool is_set(const struct import_job *job)

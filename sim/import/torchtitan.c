@@ -186,10 +186,11 @@ static void find_model(struct import_job *job, struct diag *diag)
                    "model '%.40s' of flavor '%.40s' is none that was published; expected llama3 "
                    "8B, 70B, 405B, or deepseek_v3 16B, 236B, 671B; or a published size by --model",
                    name ? name : "", flavor ? flavor : "");
+    if (job->size)
+        import_job_take_model(job, diag);
 }
 
-/* torchtitan's "selective" is by layers, the last of every N of them whole, or by ops.  Layers are
- * counted over all stages of a rank, which is in each stage if N divides the layers of each. */
+/* torchtitan's "selective" is by layers, the last of every N of them whole, or by ops. */
 static void find_recompute(struct import_job *job, struct diag *diag)
 {
     const char *option = job->every_layer.text;
@@ -214,7 +215,6 @@ static void find_recompute(struct import_job *job, struct diag *diag)
         job->recompute_every = strtoll(option, NULL, 10);
     if (job->recompute_every == 0)
         job->recompute_every = 1; /* all layers, as in torchtitan */
-    job->recompute_by_stage = job->stages > 1;
 }
 
 /* Find the batch from its tokens, as given since August 2026: of a microbatch, and of a step. */
@@ -286,6 +286,7 @@ static void find_stages(struct import_job *job, struct diag *diag)
         job->schedule = schedule->name;
     if (job->stages == 1)
         return;
+    job->recompute_by_stage = true;
     if (schedule)
         split_layers(job, schedule, diag);
     if (job->sequences > 0)
@@ -314,12 +315,13 @@ static void find_optimizer(struct import_job *job)
     job->optimizer = "adam";
 }
 
-/* By default, experts on several devices are not sharded over tensor parallelism. */
-static void check_experts(struct import_job *job, struct diag *diag)
+/* By default, experts on several devices are not sharded over tensor parallelism, whose ranks then
+ * have different experts.  Experts that each device has are sharded as all else is. */
+static void find_experts(struct import_job *job, struct diag *diag)
 {
     int64_t expert_tensor = job->expert_tensor ? job->expert_tensor : 1;
 
-    job->expert_tensor = expert_tensor;
+    job->expert_tensor = job->expert_devices > 1 ? expert_tensor : job->tensor;
     if (job->expert_devices > 1 && job->tensor > 1 && expert_tensor != 1 &&
         expert_tensor != job->tensor)
         diag_error(diag, job->end,
@@ -341,13 +343,13 @@ static void finish(struct import_job *job, struct diag *diag)
     import_job_take_standards(job, torchtitan_options, diag);
     find_model(job, diag);
     find_tokens(job, diag);
-    find_stages(job, diag);
     find_recompute(job, diag);
+    find_stages(job, diag);
     find_shards(job);
     find_optimizer(job);
     job->offload_state = job->offload_parameters =
         job->cpu_offload && !strcmp(job->cpu_offload, "true");
-    check_experts(job, diag);
+    find_experts(job, diag);
     import_torchtitan_products(job, diag);
     job->bf16 = !job->type || !strcmp(job->type, "bfloat16");
     job->sequence = job->keep_values = job->tensor > 1; /* autograd keeps the inputs of ops */

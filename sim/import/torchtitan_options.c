@@ -23,6 +23,8 @@ static const char *const implementations[] = {"for-loop", "foreach", "fused",
                                               "fused_opt_states_bf16", NULL};
 
 static const char *const recipes[] = {"tensorwise", "rowwise", NULL};
+static const char *const mx_recipes[] = {"mxfp8", "mxfp8_cublas", "mxfp8_cublas_rceil",
+                                         "mxfp8_emulated", NULL};
 
 /* Words for what a scenario plans anyway. */
 static const char *const no[] = {"false", "", NULL};
@@ -39,6 +41,7 @@ static const char *const rms[] = {"rmsnorm", "fused_rmsnorm", "compiled_rmsnorm"
 
 #define OLD_BITS \
     "products of 8 bits are planned by model.converters [\"float8\"]; expected that, or nothing"
+#define OTHER_BITS "expected mxfp8, or mxfp8_cublas and the like"
 #define NO_TRICK "memory and traffic are planned without it; leave it out to plan so"
 #define LOSS_PARALLEL "the loss is planned with words sharded over tensor parallelism; expected "
 
@@ -173,6 +176,9 @@ const struct import_option torchtitan_options[] = {
     TEXT("mx.filter_fqns", fp8_filter),
     TEXT("quantize.linear.mx.filter_fqns", fp8_filter),
     TEXT("quantize.dense.mx.filter_fqns", fp8_filter),
+    UNLESS("mx.recipe_name", mx_recipes, OTHER_BITS),
+    UNLESS("quantize.linear.mx.recipe_name", mx_recipes, OTHER_BITS),
+    UNLESS("quantize.dense.mx.recipe_name", mx_recipes, OTHER_BITS),
     QUIET("float8."),
     QUIET("mx."),
     QUIET("quantize."),

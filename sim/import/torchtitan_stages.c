@@ -5,49 +5,13 @@
  */
 #include "config.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "import/job.h"
-#include "scenario/published.h"
 
 #define LAYER "layers."
-
-static int64_t layers_of(const struct import_job *job)
-{
-    struct scenario_model model;
-    struct diag unheard = DIAG_INIT;
-    const char *name;
-    int64_t layers = job->layers;
-
-    for (size_t n = 0; job->size && (name = scenario_model_name(n)); n++)
-        if (!strcmp(name, job->size) && published_model(&model, n, INT32_MAX, &unheard))
-            layers = model.layers;
-    diag_fini(&unheard);
-    return layers;
-}
-
-static void add_stage(struct import_job *job, int64_t layers)
-{
-    text_addf(&job->stage_layers, "%s%" PRId64, job->stage_layers.length > 0 ? ", " : "", layers);
-}
-
-/* The next name of a list, without quotes; *opens: whether a bracket opens before it. */
-static const char *next_name(const char **at, size_t *length, bool *opens)
-{
-    const char *from;
-
-    *opens = false;
-    for (; **at && !isalnum((unsigned char)**at); (*at)++)
-        *opens |= **at == '[';
-    from = *at;
-    while (isalnum((unsigned char)**at) || **at == '.' || **at == '_')
-        (*at)++;
-    *length = (size_t)(*at - from);
-    return *length > 0 ? from : NULL;
-}
 
 /* The number in "layers.7"; -1: another name. */
 static int64_t layer_number(const char *name, size_t length)
@@ -69,11 +33,11 @@ static void read_modules(struct import_job *job, int64_t of_model, struct diag *
     bool opens, good = true;
     size_t length;
 
-    for (const char *name; (name = next_name(&at, &length, &opens));) {
+    for (const char *name; (name = import_next_name(&at, &length, &opens));) {
         int64_t number = layer_number(name, length);
 
         if (opens && nstages++ > 0) {
-            add_stage(job, in_stage);
+            import_job_add_stage(job, in_stage);
             in_stage = 0;
         }
         good &= number < 0 || number == layers;
@@ -83,7 +47,7 @@ static void read_modules(struct import_job *job, int64_t of_model, struct diag *
         layers += number >= 0;
         in_stage += number >= 0;
     }
-    add_stage(job, in_stage);
+    import_job_add_stage(job, in_stage);
     if (!good || layers != of_model || ends != nstages || nstages % job->stages)
         diag_error(diag, job->stage_modules.place,
                    "module_fqns_per_model_part: expected all layers in their order, "
@@ -102,14 +66,14 @@ static void read_points(struct import_job *job, int64_t layers, struct diag *dia
     bool opens, good = true;
     size_t length;
 
-    for (const char *name; (name = next_name(&at, &length, &opens)); nstages++) {
+    for (const char *name; (name = import_next_name(&at, &length, &opens)); nstages++) {
         int64_t number = layer_number(name, length);
 
         good &= number > before && number < layers;
-        add_stage(job, number - before);
+        import_job_add_stage(job, number - before);
         before = number;
     }
-    add_stage(job, layers - before);
+    import_job_add_stage(job, layers - before);
     if (!good || nstages % job->stages)
         diag_error(diag, job->split_points.place,
                    "pipeline_parallel_split_points: expected layers that begin %" PRId64
@@ -130,10 +94,10 @@ static void split_in_the_middle(struct import_job *job, int64_t layers, int64_t 
         int64_t n = layers / nstages + (i > 0 && left > 0);
 
         left -= i > 0 && left > 0;
-        add_stage(job, n);
+        import_job_add_stage(job, n);
         sum += n;
     }
-    add_stage(job, layers - sum);
+    import_job_add_stage(job, layers - sum);
 }
 
 /* The first stages have one more of the layers, among which the ends of the model count. */
@@ -150,8 +114,9 @@ static void split_evenly(struct import_job *job, int64_t layers, int64_t nstages
         return;
     }
     for (int64_t i = 0; i < nstages; i++)
-        add_stage(job, units / nstages + (i < units % nstages) - (i == 0 ? job->first_less : 0) -
-                           (i == nstages - 1 ? job->last_less : 0));
+        import_job_add_stage(job, units / nstages + (i < units % nstages) -
+                                      (i == 0 ? job->first_less : 0) -
+                                      (i == nstages - 1 ? job->last_less : 0));
 }
 
 /* Stages of so many layers; rounded up to fill them. */
@@ -172,11 +137,10 @@ static void find_depth(struct import_job *job, int64_t layers, struct diag *diag
 /* Whether a list has a name. */
 static bool has_names(const struct import_text *list)
 {
-    const char *at = list->text ? list->text : "";
+    const char *at = list->text;
     size_t length;
-    bool opens;
 
-    return next_name(&at, &length, &opens) != NULL;
+    return import_next_name(&at, &length, NULL) != NULL;
 }
 
 /* Divide the layers by their number. */
@@ -192,9 +156,32 @@ static void split_by_counts(struct import_job *job, int64_t layers, struct diag 
         split_evenly(job, layers, job->stages * job->virtual_stages, diag);
 }
 
+/* Layers of which every N-th is recomputed are counted over all stages of a rank: as in each stage,
+ * which a scenario can say, if N divides the layers of all but a rank's last stage. */
+static void compare_counts(struct import_job *job, int64_t layers)
+{
+    int64_t nstages = job->stages * job->virtual_stages, n = layers / nstages;
+    const char *at = text_get(&job->stage_layers), *word;
+    size_t length;
+
+    for (int64_t i = 0; i < nstages - job->stages; i++) {
+        if ((word = import_next_name(&at, &length, NULL)))
+            n = strtoll(word, NULL, 10);
+        if (n % job->recompute_every == 0)
+            continue;
+        text_addf(
+            &job->notes,
+            "# torchtitan counts every %" PRId64 " layers over all stages of a rank, here each "
+            "stage has its own count: a stage of %" PRId64 " layers recomputes others, and up "
+            "to one more there.\n",
+            job->recompute_every, n);
+        return;
+    }
+}
+
 void import_job_split_as_torchtitan(struct import_job *job, struct diag *diag)
 {
-    int64_t layers = layers_of(job);
+    int64_t layers = job->layers;
 
     if (job->stages == 1 || layers == 0 || diag->nerrors > 0)
         return;
@@ -204,4 +191,6 @@ void import_job_split_as_torchtitan(struct import_job *job, struct diag *diag)
         read_points(job, layers, diag);
     else
         split_by_counts(job, layers, diag);
+    if (diag->nerrors == 0)
+        compare_counts(job, layers);
 }

@@ -85,6 +85,15 @@ static bool is_of_weight(const struct graph *g, uint32_t node, uint32_t *weight)
     return first != second;
 }
 
+bool model_is_product(bool *rounded, const struct graph *graph, uint32_t node)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    uint32_t weight;
+
+    *rounded = n->phase == GRAPH_FORWARD && n->op == GRAPH_CODED;
+    return *rounded || is_of_weight(graph, node, &weight);
+}
+
 /* Report a product that is not rounded.  Experts' products skip empty slots, which no kernel of
  * codes does; in float64 codes are numbers of the reference (kern/coded.h).  False: it is none. */
 static bool refuse(const struct graph *g, uint32_t node, const struct scenario *s,
@@ -96,7 +105,7 @@ static bool refuse(const struct graph *g, uint32_t node, const struct scenario *
     if (n->op == GRAPH_GROUPED)
         diag_error(diag, place,
                    "'%s' is a product of experts, which is not rounded; expected a pattern for it "
-                   "in products.except, such as moe/(up|gate|down)$",
+                   "in products.except, such as " MODEL_EXPERT_PRODUCTS,
                    n->name);
     else if (n->dtype == SHD_F64)
         diag_error(diag, place,

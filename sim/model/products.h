@@ -12,9 +12,16 @@
 #include "graph/graph.h"
 #include "scenario/scenario.h"
 
+/* A pattern for the products of routed experts, which cannot be rounded. */
+#define MODEL_EXPERT_PRODUCTS "moe/(up|gate|down)$"
+
 /* Round the products of weights and activations that the scenario does not except, in a graph that
  * has its gradients but no recomputation.  Errors go to `diag` or stay in the graph. */
 void model_round_products(struct graph *graph, const struct scenario *scenario, struct diag *diag);
+
+/* Whether a node of the forward phase is a product of a weight and an activation; sets whether it
+ * is rounded. */
+bool model_is_product(bool *rounded, const struct graph *graph, uint32_t node);
 
 /* The type of the codes that a scenario's products multiply; false: its products are not rounded.
  */

@@ -1,4 +1,4 @@
-/* torchtitan's names of models (flavors.h).
+/* torchtitan's names of models and modules (flavors.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,4 +16,21 @@ const struct family_flavor family_flavors[] = {
     {"deepseek-v2", "deepseek_v3", "236B"},
     {"deepseek-v3", "deepseek_v3", "671B"},
     {NULL, NULL, NULL},
+};
+
+/* "experts" is in the names of routed experts, which are never rounded there, and of the shared. */
+const struct family_module family_modules[] = {
+    {"attention.wq", "attn/q$"},
+    {"attention.wk", "attn/k$"},
+    {"attention.wv", "attn/v$"},
+    {"attention.wo", "attn/o$"},
+    {"feed_forward.w1", "mlp/gate$"},
+    {"feed_forward.w2", "mlp/down$"},
+    {"feed_forward.w3", "mlp/up$"},
+    {"output", "^head$"},
+    {"lm_head", "^head$"},
+    {"router.gate", "router$"},
+    {"moe.router.gate", "router$"},
+    {"experts", "shared/(up|gate|down)$"},
+    {NULL, NULL},
 };

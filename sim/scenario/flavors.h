@@ -1,4 +1,4 @@
-/* flavors.h - torchtitan's names for models with published sizes.
+/* flavors.h - torchtitan's names for models with published sizes, and for their modules.
  *
  * Thread class: immutable.
  *
@@ -13,5 +13,13 @@ struct family_flavor {
 };
 
 extern const struct family_flavor family_flavors[]; /* ended by a row of NULLs */
+
+struct family_module {
+    const char *module;  /* as options name it, such as "attention.wq" */
+    const char *pattern; /* found in the names of its products, such as "attn/q$" */
+};
+
+/* Of the modules with the same products, the first is the present name. */
+extern const struct family_module family_modules[]; /* ended by a row of NULLs */
 
 #endif /* SCENARIO_FLAVORS_H */
