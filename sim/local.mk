@@ -1022,6 +1022,8 @@ libsim_la_SOURCES = \
 	%D%/scenario/option.h \
 	%D%/scenario/option_checks.c \
 	%D%/scenario/option_checks.h \
+	%D%/scenario/option_dependents.c \
+	%D%/scenario/option_dependents.h \
 	%D%/scenario/partition_axis_value.c \
 	%D%/scenario/partition_axis_value.h \
 	%D%/scenario/path_values.c \

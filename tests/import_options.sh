@@ -941,7 +941,7 @@ titan_cannot() {
 }
 gives "products: {recipe: tensorwise, amax: local, except: ['router\$', '^head\$', 'attn/k\$']}" \
     '[model]' 'converters = ["float8"]' '[float8]' 'filter_fqns = ["output", "attention.wk"]'
-gives "products: {recipe: rowwise, amax: local, gathers: true, except: ['router\$']}" \
+gives "products: {recipe: rowwise, amax: local, except: ['router\$'], gathers: true}" \
     '[model]' 'converters = ["quantize.linear.float8"]' '[quantize.linear.float8]' 'recipe_name = "rowwise"' \
     'enable_fsdp_float8_all_gather = true'
 gives "products: {recipe: mxfp8, amax: local, except: ['router\$']}" '[model]' 'converters = ["mx"]'

@@ -89,7 +89,7 @@ struct import_job {
     double lr, betas[2], eps, weight_decay, momentum, clip;
     int64_t loss_scale, loss_scale_window;
     bool dynamic_scale;
-    struct text products;            /* the section of that name; empty: none */
+    struct text products;            /* options of that section; empty: none */
     const char *gradients, *moments; /* types; NULL: the type of the parameters */
     /* Options in the words of one source; the fields above hold their results. */
     const char *comm, *balancer, *strategy, *method, *old_method, *type, *reshard, *backend,

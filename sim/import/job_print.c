@@ -395,6 +395,12 @@ static void add_pipeline(const struct import_job *j, struct text *out)
     text_add(out, "}\n");
 }
 
+/* Whether ranks other than replicas share what ZeRO shards. */
+static bool has_shards(const struct import_job *j, const struct shape *s)
+{
+    return j->zero > 0 && (s->data > 1 || s->experts > 1 || j->context > 1);
+}
+
 /* These systems shard over all ranks but the replicas; experts are sharded over the ranks with the
  * same experts, because no array is sharded over an axis twice. */
 static void add_zero(const struct import_job *j, const struct shape *s, struct text *out)
@@ -405,7 +411,7 @@ static void add_zero(const struct import_job *j, const struct shape *s, struct t
 
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         n += axes[i].size > 1;
-    if (j->zero == 0 || n == 0)
+    if (!has_shards(j, s))
         return;
     text_addf(out, "zero: {stage: %" PRId64 ", axis: ", j->zero);
     text_add(out, n > 1 ? "[" : "");
@@ -495,7 +501,7 @@ static void add_loss_scale(const struct import_job *j, struct text *out)
 
 /* One step is planned at one rate: neither the number of steps nor the schedule of the rate affects
  * the layout. */
-static void add_optimizer(const struct import_job *j, struct text *out)
+static void add_optimizer(const struct import_job *j, const struct shape *s, struct text *out)
 {
     bool sgd = j->optimizer && !strcmp(j->optimizer, "sgd");
     char betas[2][32];
@@ -515,7 +521,9 @@ static void add_optimizer(const struct import_job *j, struct text *out)
         add_fraction(out, "eps", j->eps);
     }
     add_types(j, out);
-    text_add(out, text_get(&j->products));
+    if (j->products.length > 0)
+        text_addf(out, "products: {%s%s}\n", text_get(&j->products),
+                  j->fp8_gathers && j->zero == 3 && has_shards(j, s) ? ", gathers: true" : "");
     add_loss_scale(j, out);
 }
 
@@ -572,7 +580,7 @@ void import_job_print(const struct import_job *job, const char *from, struct tex
     add_model(job, out);
     add_experts(job, &shape, out);
     add_batch(job, &shape, out);
-    add_optimizer(job, out);
+    add_optimizer(job, &shape, out);
     add_params(job, &shape, out);
     add_constraints(job, &shape, out);
     add_pipeline(job, out);

@@ -12,19 +12,17 @@
 
 #define WIDE_EXPERTS "# Products of experts are planned in 16 bits.\n"
 
-/* Write the section; `except` has patterns with ", " between them. */
+/* Write the options; `except` has patterns with ", " between them. */
 static void set_products(struct import_job *job, const char *recipe, const char *gradients,
                          const char *except)
 {
-    text_addf(&job->products, "products: {recipe: %s, amax: local", recipe);
+    text_addf(&job->products, "recipe: %s, amax: local", recipe);
     if (gradients)
         text_addf(&job->products, ", gradients: %s", gradients);
-    if (job->fp8_gathers && job->zero >= 3)
-        text_add(&job->products, ", gathers: true");
     text_addf(&job->products, ", except: [%s", except);
     if (job->experts > 0)
         text_add(&job->products, ", '" MODEL_EXPERT_PRODUCTS "'");
-    text_add(&job->products, "]}\n");
+    text_add(&job->products, "]");
     if (job->fp8_gathers && job->zero < 3)
         text_add(&job->notes, "# Parameters that the optimizer gathers are planned in 16 bits.\n");
 }

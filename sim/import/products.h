@@ -9,7 +9,7 @@
 
 #include "import/job.h"
 
-/* Find `products` of a job (the text of the scenario's section) from Megatron-LM's options, once
+/* Find `products` of a job (options of the scenario's section) from Megatron-LM's options, once
  * layers, experts and ZeRO's stage are found; or from torchtitan's converters and their sections.
  * Adds notes on what is planned otherwise than there. */
 void import_megatron_products(struct import_job *job, struct diag *diag);

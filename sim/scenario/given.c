@@ -93,6 +93,17 @@ static bool is_standard(const struct option *option, const char *value)
            number == standard;
 }
 
+bool option_is_default(const struct scenario *scenario, const struct option *option)
+{
+    struct text value = TEXT_INIT;
+    bool standard;
+
+    print_value(scenario, option, &value);
+    standard = is_standard(option, text_get(&value)); /* "" if memory ran out, reported elsewhere */
+    text_fini(&value);
+    return standard;
+}
+
 int scenario_each_given(const struct scenario *scenario, scenario_given_fn fn, void *arg)
 {
     struct text value = TEXT_INIT;

@@ -12,6 +12,7 @@
 
 #include "base/nearest.h"
 #include "scenario/mesh_value.h"
+#include "scenario/option_dependents.h"
 #include "scenario/partition_axis_value.h"
 #include "scenario/recompute_policies.h"
 #include "scenario/table.h"
@@ -632,6 +633,11 @@ static void check_parts(struct reader *r)
     if (s->recompute.modules >> recompute_module_find("mla_up_proj", 11) & 1 &&
         s->model.mla.kv_rank == 0)
         WRONG(r, "recompute", "recompute.modules: the model has no 'mla_up_proj'; expected mla");
+    if (s->recompute.hold && s->recompute.kind == SCENARIO_RECOMPUTE_FULL && !s->recompute.policy &&
+        s->recompute.nkept == 0)
+        WRONG(r, "recompute",
+              "recompute.hold of what is kept, and nothing is; expected keep, or a policy such as "
+              "selective_op");
     if (s->recompute.modules && s->recompute.kind != SCENARIO_RECOMPUTE_SELECTIVE)
         WRONG(r, "recompute", "recompute.modules are of kind selective; expected that kind");
 }
@@ -817,6 +823,7 @@ void check_scenario(struct reader *r)
     check_parts(r);
     check_types(r);
     check_lora(r);
+    check_dependents(r);
     check_zero(r);
     check_offload(r);
     check_reshard(r);

@@ -32,6 +32,9 @@ extern const size_t option_section_count;
 const struct option *option_find(const char *section, const char *key);
 const struct option_section *option_find_section(const char *key);
 
+/* Whether an option has its default value. */
+bool option_is_default(const struct scenario *scenario, const struct option *option);
+
 /* The index of an option's, or a section's, place in struct scenario's `places`. */
 size_t option_id(const struct option *option);
 size_t option_section_id(const struct option_section *section);
