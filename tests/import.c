@@ -139,45 +139,91 @@ static void test_families(void)
         const char *name;
         int64_t shape[2];
     } cases[] = {
-        {"Llama 3 8B", "{model_type: llama, torch_dtype: bfloat16, " LLAMA3 "}", 291, 8030261248,
-         "model.layers.31.self_attn.k_proj.weight", {1024, 4096}},
+        {"Llama 3 8B",
+         "{model_type: llama, torch_dtype: bfloat16, " LLAMA3 "}",
+         291,
+         8030261248,
+         "model.layers.31.self_attn.k_proj.weight",
+         {1024, 4096}},
         {"Mistral 7B",
-         "{model_type: mistral, hidden_size: 4096, intermediate_size: 14336, num_hidden_layers: 32, "
+         "{model_type: mistral, hidden_size: 4096, intermediate_size: 14336, num_hidden_layers: "
+         "32, "
          "num_attention_heads: 32, num_key_value_heads: 8, vocab_size: 32000}",
-         291, 7241732096, "lm_head.weight", {32000, 4096}},
+         291,
+         7241732096,
+         "lm_head.weight",
+         {32000, 4096}},
         {"Mixtral 8x7B",
-         "{model_type: mixtral, hidden_size: 4096, intermediate_size: 14336, num_hidden_layers: 32, "
-         "num_attention_heads: 32, num_key_value_heads: 8, vocab_size: 32000, num_local_experts: 8}",
-         995, 46702792704, "model.layers.3.block_sparse_moe.experts.7.w2.weight", {4096, 14336}},
+         "{model_type: mixtral, hidden_size: 4096, intermediate_size: 14336, num_hidden_layers: "
+         "32, "
+         "num_attention_heads: 32, num_key_value_heads: 8, vocab_size: 32000, num_local_experts: "
+         "8}",
+         995,
+         46702792704,
+         "model.layers.3.block_sparse_moe.experts.7.w2.weight",
+         {4096, 14336}},
         {"Qwen2 0.5B",
          "{model_type: qwen2, hidden_size: 896, intermediate_size: 4864, num_hidden_layers: 24, "
          "num_attention_heads: 14, num_key_value_heads: 2, vocab_size: 151936, "
          "tie_word_embeddings: true}",
-         290, 494032768, "model.layers.0.self_attn.k_proj.bias", {128}},
+         290,
+         494032768,
+         "model.layers.0.self_attn.k_proj.bias",
+         {128}},
         {"Gemma 2B",
          "{model_type: gemma, hidden_size: 2048, intermediate_size: 16384, num_hidden_layers: 18, "
          "num_attention_heads: 8, num_key_value_heads: 1, head_dim: 256, vocab_size: 256000}",
-         164, 2506172416, "model.layers.0.self_attn.k_proj.weight", {256, 2048}},
+         164,
+         2506172416,
+         "model.layers.0.self_attn.k_proj.weight",
+         {256, 2048}},
         {"Gemma 2 2B",
          "{model_type: gemma2, hidden_size: 2304, intermediate_size: 9216, num_hidden_layers: 26, "
          "num_attention_heads: 8, num_key_value_heads: 4, head_dim: 256, vocab_size: 256000}",
-         288, 2614341888, "model.layers.0.post_feedforward_layernorm.weight", {2304}},
-        {"GPT-2", "{model_type: gpt2, n_embd: 768, n_layer: 12, n_head: 12, n_positions: 1024, "
-                  "vocab_size: 50257}",
-         148, 124439808, "transformer.h.11.attn.c_attn.weight", {768, 2304}},
-        {"T5 small", "{model_type: t5, d_model: 512, d_kv: 64, d_ff: 2048, num_layers: 6, "
-                     "num_heads: 8, vocab_size: 32128}",
-         131, 60506624, "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+         288,
+         2614341888,
+         "model.layers.0.post_feedforward_layernorm.weight",
+         {2304}},
+        {"GPT-2",
+         "{model_type: gpt2, n_embd: 768, n_layer: 12, n_head: 12, n_positions: 1024, "
+         "vocab_size: 50257}",
+         148,
+         124439808,
+         "transformer.h.11.attn.c_attn.weight",
+         {768, 2304}},
+        {"T5 small",
+         "{model_type: t5, d_model: 512, d_kv: 64, d_ff: 2048, num_layers: 6, "
+         "num_heads: 8, vocab_size: 32128}",
+         131,
+         60506624,
+         "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
          {32, 8}},
         {"Llama with biases and tied head",
-         "{model_type: llama, attention_bias: true, mlp_bias: true, tie_word_embeddings: true, " SMALL
-         "}",
-         34, 0, "model.layers.1.mlp.down_proj.bias", {64}},
-        {"Qwen3", "{model_type: qwen3, " SMALL "}", 25, 0, "model.layers.0.self_attn.q_norm.weight",
+         "{model_type: llama, attention_bias: true, mlp_bias: true, tie_word_embeddings: "
+         "true, " SMALL "}",
+         34,
+         0,
+         "model.layers.1.mlp.down_proj.bias",
+         {64}},
+        {"Qwen3",
+         "{model_type: qwen3, " SMALL "}",
+         25,
+         0,
+         "model.layers.0.self_attn.q_norm.weight",
          {128}},
-        {"gated T5", "{model_type: t5, feed_forward_proj: gated-gelu, tie_word_embeddings: false, "
-                     "num_layers: 1}",
-         29, 0, "encoder.block.0.layer.1.DenseReluDense.wi_1.weight", {2048, 512}},
+        {"positions that no plan has, of which names are none",
+         "{model_type: llama, rope_scaling: {rope_type: odd}, layer_types: [odd], " SMALL "}",
+         21,
+         0,
+         "model.norm.weight",
+         {64}},
+        {"gated T5",
+         "{model_type: t5, feed_forward_proj: gated-gelu, tie_word_embeddings: false, "
+         "num_layers: 1}",
+         29,
+         0,
+         "encoder.block.0.layer.1.DenseReluDense.wi_1.weight",
+         {2048, 512}},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

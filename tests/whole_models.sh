@@ -264,6 +264,11 @@ refused choice "3:25: error: num_experts_per_tok: expected at most as many" "too
  "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100, "num_local_experts": 4,
  "num_experts_per_tok": 5}
 JSON
+refused choice "3:23: error: experts_per_token: expected at most as many" "too many choices, by another name" <<'JSON'
+{"model_type": "gpt_oss", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "head_dim": 8,
+ "num_key_value_heads": 2, "intermediate_size": 48, "vocab_size": 100, "num_local_experts": 4,
+ "experts_per_token": 5}
+JSON
 # deepseek NAME MESSAGE KEY VALUE: refuse the third version with one changed key, on a line of its
 # own.
 deepseek() {

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "scenario/family_reader.h"
 #include "scenario/table.h"
 #include "scenario/value_reader.h"
@@ -41,9 +42,8 @@ void family_print_types(enum family_door door, struct text *out)
 static const char *find_refusal(const char *type)
 {
     for (size_t i = 0; i < family_refusal_count; i++)
-        for (const char *at = family_refusals[i].types; (at = strstr(at, type)); at++)
-            if (at[-1] == ' ' && at[strlen(type)] == ' ')
-                return family_refusals[i].why;
+        if (words_has(family_refusals[i].types, type))
+            return family_refusals[i].why;
     return NULL;
 }
 
@@ -165,7 +165,7 @@ static bool read_word(struct reader *r, const struct family_reader *c, const str
 }
 
 static bool read_function(struct reader *r, const struct family_reader *c,
-                          const struct family_key *key, const struct yaml_node *node)
+                          const struct family_key *key)
 {
     double value = 0;
 
@@ -175,7 +175,6 @@ static bool read_function(struct reader *r, const struct family_reader *c,
         value = 1 / value;
     else
         value = key->form == FAMILY_SQRT ? sqrt(value) : 1 / sqrt(value);
-    (void)node;
     memcpy(field(r, find_option(key->option)), &value, sizeof(value));
     return true;
 }
@@ -267,7 +266,7 @@ static bool read_key(struct reader *r, const struct family_reader *c, const stru
     case FAMILY_DENSE:
         return read_dense(r, c, key, node);
     default:
-        return read_function(r, c, key, node);
+        return read_function(r, c, key);
     }
 }
 
@@ -283,11 +282,19 @@ static bool read_keys(struct reader *r, const struct family_reader *c)
 
 /* ---- what follows from the keys ---- */
 
-static bool fault(const struct family_reader *c, const char *key, const char *what)
+/* Report a fault of an option at the family's key for it. */
+static bool fault(const struct family_reader *c, const char *option, const char *what)
 {
-    const struct yaml_node *node = yaml_find(c->root, key);
+    const struct yaml_node *node = NULL;
+    const char *name = option;
 
-    diag_error(c->diag, node ? node->place : c->root->place, "%s: %s", key, what);
+    for (size_t k = 0; k < sizeof(c->row->keys) / sizeof(c->row->keys[0]); k++)
+        for (const struct family_key *key = c->row->keys[k]; !node && key && key->key; key++)
+            if (key->option && !strcmp(key->option, option)) {
+                name = key->key;
+                node = family_find(c->root, name);
+            }
+    diag_error(c->diag, node ? node->place : c->root->place, "%s: %s", name, what);
     return false;
 }
 
@@ -297,14 +304,14 @@ static bool check_experts(const struct family_reader *c)
     const struct scenario_moe *moe = &c->model->moe;
 
     if (moe->top_k > moe->experts)
-        return fault(c, "num_experts_per_tok", "expected at most as many as there are experts");
+        return fault(c, "moe.top_k", "expected at most as many as there are experts");
     if (moe->experts % moe->groups != 0)
-        return fault(c, "n_group", "expected groups that divide the experts");
+        return fault(c, "moe.groups", "expected groups that divide the experts");
     if (moe->kept > moe->groups || moe->experts / moe->groups * moe->kept < moe->top_k)
-        return fault(c, "topk_group",
-                     "expected groups that there are, with num_experts_per_tok experts in them");
+        return fault(c, "moe.kept",
+                     "expected groups that there are, with as many experts as a token chooses");
     if (moe->first_dense >= c->model->layers)
-        return fault(c, "first_k_dense_replace", "no layer has experts; expected fewer");
+        return fault(c, "moe.first_dense", "no layer has experts; expected fewer");
     return true;
 }
 
@@ -341,7 +348,7 @@ static bool derive(const struct family_reader *c)
     if (m->kind == SCENARIO_T5 && m->decoder_layers == 0)
         m->decoder_layers = m->layers;
     if (m->mla.kv_rank > 0 && m->mla.rope_dim % 2 != 0)
-        return fault(c, "qk_rope_head_dim", "expected an even number, as pairs are turned");
+        return fault(c, "mla.rope_dim", "expected an even number, as pairs are turned");
     return derive_experts(c);
 }
 
@@ -408,7 +415,8 @@ int family_read(struct family_config *out, const struct yaml_node *root, enum fa
     good = read_keys(&r, &c);
     good = read_dtype(&config, &c) && good;
     good = check_quantization(&c, door) && good;
-    if (!good || !derive(&c) || !family_read_rope(&c) || !family_read_layers(&c))
+    if (!good || !derive(&c) ||
+        (door == FAMILY_BLOCKS && (!family_read_rope(&c) || !family_read_layers(&c))))
         return SHD_EINVAL;
     scratch.model.text_alone = c.root != root;
     config.model = scratch.model;

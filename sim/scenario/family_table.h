@@ -66,7 +66,7 @@ extern const size_t family_count;
 
 /* Models that are known and not modelled, with the reason. */
 struct family_refusal {
-    const char *types, *why; /* types are words with a space before and behind each */
+    const char *types, *why; /* types are words (base/words.h) */
 };
 
 extern const struct family_refusal family_refusals[];
