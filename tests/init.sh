@@ -22,6 +22,33 @@ says out '^batch: {size: 512, seq: 4096, microbatches: 4}' "all defaults: eight 
 says out '^recompute: none ' "all defaults: no recomputation, as memory suffices"
 says out '^zero: {stage: 2, axis: fsdp}' "all defaults: ZeRO 2, as the parameters fit"
 
+# A model by its config.json, which the scenario names as its own folder has it.
+mkdir -p models out
+cat >models/config.json <<'JSON'
+{"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 32,
+ "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 128256, "tie_word_embeddings": true}
+JSON
+shardsim init --model models/config.json --devices 8 -o config.yaml
+is 0 "a config.json: written"
+grep -q '^model: {from: models/config.json, dtype: bfloat16}$' config.yaml
+ok $? "a config.json: by its path"
+shardsim init --model models/config.json --devices 8 -o out/config.yaml
+is 0 "a config.json: written to another folder"
+for file in config.yaml out/config.yaml; do
+    shardsim plan -q $file
+    is 0 "a config.json: $file is planned"
+    says out "fsdp=8: 8 devices" "a config.json: $file is on so many devices"
+done
+printf '{"model_type": "mamba2"}\n' >models/mamba.json
+shardsim init --model models/mamba.json -o no.yaml
+is 2 "a config.json that is not modelled"
+says err 'mamba.json:1:16: error: model_type is .mamba2., which is not modelled' "a config.json that is not modelled: why"
+[ ! -e no.yaml ]
+ok $? "a config.json that is not modelled: nothing is written"
+shardsim init --model models/none.json
+is 2 "no config.json at a path"
+says err 'models/none.json.*No such file' "no config.json at a path: told"
+
 shardsim init --model mixtral-8x7b --devices 128 --batch 512 --seq 4096 -o mixtral.yaml
 is 0 "experts: written"
 silent err "experts: nothing to complain of"

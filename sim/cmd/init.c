@@ -37,7 +37,8 @@ static const struct args_row rows[] = {
     {"devices", 0, "N", args_count, AT(devices), 1, FIRST_SIZE_MAX, "Devices (64)"},
     {"hardware", 0, "HARDWARE", args_text, AT(hardware), 0, 0,
      "The cluster ('shardsim show hardware') or its file (h100-sxm)"},
-    {"model", 0, "NAME", take_model, 0, 0, 0, 0, "A published model (llama3-8b)"},
+    {"model", 0, "MODEL", take_model, 0, 0, 0, 0,
+     "A published model (llama3-8b), or the path of a config.json"},
     {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write to this file"},
     {"force", 0, NULL, args_switch, AT(force), 0, 0, "Replace a file of that name"},
     {"seq", 0, "N", args_size, AT(seq), 1, FIRST_SIZE_MAX,
@@ -50,7 +51,8 @@ static const struct args args = {
     .check = check_sizes,
     .help =
         "Write a first scenario of your own, with a comment at what you may want to change: a "
-        "published model in training on a cluster, in the shortest step of some simple layouts "
+        "published model or one of a config.json in training on a cluster, in the shortest step of "
+        "some simple layouts "
         "that fit: replicas with ZeRO, a layer's experts over an axis of their own, and tensor "
         "parallelism only if nothing fits without.  It is planned, and says if it does not fit; "
         "'shardsim search' looks at all layouts.  On a terminal, without these options, it asks.\v"
@@ -58,7 +60,9 @@ static const struct args args = {
         "  Which layout for Llama 3 8B on 64 devices of 80 GB?  First a scenario:\n"
         "    shardsim init --model llama3-8b --devices 64 --batch 512 -o mine.yaml\n"
         "  and what it comes to:\n"
-        "    shardsim plan mine.yaml\n\n" ARGS_EXIT_STATUS("")};
+        "    shardsim plan mine.yaml\n"
+        "  The same of a model that has a config.json:\n"
+        "    shardsim init --model models/mine/config.json -o mine.yaml\n\n" ARGS_EXIT_STATUS("")};
 
 static int run(int argc, char **argv)
 {

@@ -131,14 +131,19 @@ static void write_head(struct text *out, const struct first_asked *asked)
               "#   shardsim search %s        the best layout there is\n"
               "#   shardsim show names %s    what rules and constraints can name\n"
               "version: 1\n"
-              "name: %s-on-%ld\n"
-              "hardware: ",
-              text_get(&file), text_get(&file), text_get(&file), asked->model, asked->devices);
+              "name: ",
+              text_get(&file), text_get(&file), text_get(&file));
+    text_clear(&comment);
+    text_addf(&comment, "%s-on-%ld", asked->model, asked->devices);
+    yaml_print_string(out, text_get(&comment));
+    text_add(out, "\nhardware: ");
     yaml_print_string(out, asked->hardware);
     text_addf(out,
               "          # 'shardsim show hardware' lists others\n"
-              "model: {size: %s, dtype: bfloat16}\n",
-              asked->model);
+              "model: {%s: ",
+              asked->from ? "from" : "size");
+    yaml_print_string(out, asked->from ? asked->from : asked->model);
+    text_add(out, ", dtype: bfloat16}\n");
     out->failed |= comment.failed || file.failed;
     text_fini(&comment);
     text_fini(&file);

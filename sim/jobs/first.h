@@ -22,7 +22,9 @@
 
 /* The request. */
 struct first_asked {
-    const char *model, *hardware;
+    const char *model; /* a published one; or a config's name, for comments */
+    const char *from;  /* path of that config, as the scenario has it; NULL: none */
+    const char *hardware;
     const char *file; /* the scenario's name in comments and messages */
     long devices, batch, seq;
 };

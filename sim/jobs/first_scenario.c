@@ -26,19 +26,53 @@
 #define SEQ_DEFAULT 4096
 #define PRINTED "-" /* the answer that asks for no file */
 
+/* Whether a file exists, which somebody may have edited. */
+static bool is_file(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* Keeps an answer until the end; false without memory. */
+static bool keep(char **kept, const char **out, const char *answer)
+{
+    char *copy = strdup(answer);
+
+    if (!copy)
+        return false;
+    free(*kept);
+    *out = *kept = copy;
+    return true;
+}
+
+static int take_config(struct first_scenario *o, const char *path, struct shd_error *err)
+{
+    const char *slash;
+
+    if (!keep(&o->answers[2], &o->config, path))
+        return shd_error_set(err, SHD_ENOMEM, "no memory for the answer");
+    slash = strrchr(o->config, '/');
+    o->model = slash ? slash + 1 : o->config;
+    return SHD_OK;
+}
+
 int first_scenario_model(struct first_scenario *o, const char *word, struct shd_error *err)
 {
     struct nearest near;
-    size_t n;
+    size_t n, length = strlen(word);
 
     nearest_init(&near, word);
     if (scenario_find_model(&n, word, &near)) {
         o->model = scenario_model_name(n);
+        o->config = NULL;
         return SHD_OK;
     }
+    if (is_file(word) || (length > 5 && !strcmp(word + length - 5, ".json")))
+        return take_config(o, word, err);
     return shd_error_set(err, SHD_ENOTFOUND,
                          "there is no published model '%.60s' ('shardsim show options' lists them "
-                         "at model.size)%s",
+                         "at model.size), and no config.json at such a path%s",
                          word, nearest_hint(&near).text);
 }
 
@@ -132,10 +166,21 @@ static void tell_need(struct text *text, const struct first_need *need,
     text_fini(&file);
 }
 
+/* The config's path as a scenario has it: relative to the file that is written. */
+static char *find_config(const struct first_scenario *o)
+{
+    bool as_it_is = o->config[0] == '/' || !strchr(file_name(o), '/');
+    char *path = as_it_is ? NULL : realpath(o->config, NULL);
+
+    return path ? path : strdup(o->config); /* of a file that is not there, its reader tells */
+}
+
 /* Write the scenario, with a layout that fits if there is one, else with one that does not. */
 static int build_scenario(struct text *text, const struct first_scenario *o)
 {
+    char *from = o->config ? find_config(o) : NULL;
     const struct first_asked asked = {.model = o->model,
+                                      .from = from,
                                       .hardware = o->hardware,
                                       .file = file_name(o),
                                       .devices = o->devices,
@@ -144,18 +189,23 @@ static int build_scenario(struct text *text, const struct first_scenario *o)
     struct diag diag = DIAG_INIT;
     struct first_need need;
     struct shd_error err;
-    int exit = CMD_OK, status = first_write(text, &need, &asked, &diag);
+    int exit = CMD_OK, status = SHD_ENOMEM;
 
+    if (o->config && !from)
+        diag_no_memory(&diag);
+    else
+        status = first_write(text, &need, &asked, &diag);
     if (status != SHD_OK && status != SHD_ENOMEM && check_whole(o, o->batch, &err) != SHD_OK) {
         cmd_error("%s", err.text); /* for tensor parallelism does not divide the model */
         exit = CMD_USAGE;
     } else if (status != SHD_OK) {
         diag_write(&diag, stderr);
-        exit = status == SHD_ENOMEM || diag.no_memory ? CMD_CANNOT : CMD_OK;
+        exit = status == SHD_ENOMEM || diag.no_memory ? CMD_CANNOT : CMD_USAGE;
     } else if (!need.fits) {
         tell_need(text, &need, o);
     }
     diag_fini(&diag);
+    free(from);
     return exit;
 }
 
@@ -203,18 +253,14 @@ static void show_clusters(void)
     }
 }
 
-/* Keeps an answer until the end; false without memory, which is told. */
-static bool keep(char **kept, const char **out, const char *answer)
+/* As keep(), and tells that memory ran out. */
+static bool keep_told(char **kept, const char **out, const char *answer)
 {
-    char *copy = strdup(answer);
+    bool kept_it = keep(kept, out, answer);
 
-    if (!copy) {
+    if (!kept_it)
         cmd_error("no memory for the answer");
-        return false;
-    }
-    free(*kept);
-    *out = *kept = copy;
-    return true;
+    return kept_it;
 }
 
 static bool take_hardware(void *arg, const char *answer)
@@ -225,7 +271,7 @@ static bool take_hardware(void *arg, const char *answer)
         show_clusters();
         return false;
     }
-    return check_hardware(answer) == CMD_OK && keep(&o->answers[0], &o->hardware, answer);
+    return check_hardware(answer) == CMD_OK && keep_told(&o->answers[0], &o->hardware, answer);
 }
 
 static bool read_size(long *out, const char *answer)
@@ -273,14 +319,6 @@ static bool take_seq(void *arg, const char *answer)
     return take_checked(o, answer, check_seq, &o->seq);
 }
 
-/* Whether a file exists, which somebody may have edited. */
-static bool is_file(const char *path)
-{
-    struct stat info;
-
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
-
 static bool take_output(void *arg, const char *answer)
 {
     struct first_scenario *o = arg;
@@ -291,7 +329,7 @@ static bool take_output(void *arg, const char *answer)
         cmd_error("'%s' is there already; expected the name of a new file", answer);
         return false;
     }
-    return cmd_check_output(answer) == CMD_OK && keep(&o->answers[1], &o->output, answer);
+    return cmd_check_output(answer) == CMD_OK && keep_told(&o->answers[1], &o->output, answer);
 }
 
 static int ask_number(const char *question, long fallback, ask_take *take, struct first_scenario *o)
@@ -309,7 +347,7 @@ static int ask_all(struct first_scenario *o)
 
     fputs("Enter takes what is in brackets, '?' shows what there is, Ctrl-C writes nothing.\n",
           stderr);
-    status = ask("Model, a published one", o->model, answer_model, o);
+    status = ask("Model, a published one or a config.json", o->model, answer_model, o);
     if (status == CMD_OK)
         status = ask_number("Devices", o->devices, take_devices, o);
     if (status == CMD_OK)
@@ -341,5 +379,6 @@ int first_scenario_run(struct first_scenario *o)
     text_fini(&text);
     free(o->answers[0]);
     free(o->answers[1]);
+    free(o->answers[2]);
     return exit;
 }

@@ -15,14 +15,15 @@
 #define FIRST_SIZE_MAX (1L << 30) /* of devices, batch and sequence */
 
 struct first_scenario {
-    const char *model, *hardware, *output;
+    const char *model;                      /* a published one, or the name of the file `config` */
+    const char *config, *hardware, *output; /* config: path of a config.json; NULL: none */
     long devices, batch, seq; /* 0: not given */
     bool force;
     bool asks;        /* asks on a terminal, as nothing but the output was given */
-    char *answers[2]; /* of first_scenario_run(): the hardware and the output where they are */
+    char *answers[3]; /* where the hardware, the output and the config are, if owned */
 };
 
-/* Take a published model by its name.  SHD_ENOTFOUND. */
+/* Take a published model by its name, or a config.json by its path.  SHD_ENOTFOUND, SHD_ENOMEM. */
 SHD_MUST_CHECK int first_scenario_model(struct first_scenario *first, const char *name,
                                         struct shd_error *err);
 
