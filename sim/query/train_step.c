@@ -31,7 +31,7 @@ static const struct train_step_policy policies[] = {
     {"none", NULL, ""},
     {"full", "full", ""},
     {"selective", "selective", ""},
-    {"selective layer", "full", ", every: 2"},
+    {"selective layer", "full", ", every: 2, offset: 1"}, /* torchtitan: the second of every two */
     {"selective op", "selective_op", ""},
     {"selective op (SAC)", "selective_op", ""},
     {"per-op SAC", "selective_op", ""},
