@@ -23,7 +23,7 @@ says out '^recompute: none ' "all defaults: no recomputation, as memory suffices
 says out '^zero: {stage: 2, axis: fsdp}' "all defaults: ZeRO 2, as the parameters fit"
 
 # A model by its config.json, which the scenario names as its own folder has it.
-mkdir -p models out
+mkdir -p models elsewhere
 cat >models/config.json <<'JSON'
 {"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 32,
  "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 128256, "tie_word_embeddings": true}
@@ -32,9 +32,9 @@ shardsim init --model models/config.json --devices 8 -o config.yaml
 is 0 "a config.json: written"
 grep -q '^model: {from: models/config.json, dtype: bfloat16}$' config.yaml
 ok $? "a config.json: by its path"
-shardsim init --model models/config.json --devices 8 -o out/config.yaml
+shardsim init --model models/config.json --devices 8 -o elsewhere/config.yaml
 is 0 "a config.json: written to another folder"
-for file in config.yaml out/config.yaml; do
+for file in config.yaml elsewhere/config.yaml; do
     shardsim plan -q $file
     is 0 "a config.json: $file is planned"
     says out "fsdp=8: 8 devices" "a config.json: $file is on so many devices"
