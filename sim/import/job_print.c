@@ -398,7 +398,7 @@ static void add_pipeline(const struct import_job *j, struct text *out)
 /* Whether ranks other than replicas share what ZeRO shards. */
 static bool has_shards(const struct import_job *j, const struct shape *s)
 {
-    return j->zero > 0 && (s->data > 1 || s->experts > 1 || j->context > 1);
+    return j->zero > 0 && (s->data > 1 || s->nodes > 1 || s->experts > 1 || j->context > 1);
 }
 
 /* These systems shard over all ranks but the replicas; experts are sharded over the ranks with the
