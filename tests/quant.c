@@ -124,6 +124,69 @@ static void quantized_scales(const float *flat, int8_t *codes, float *factor, fl
         codes[b] = (int8_t)rintf((scales[b] - *mean) / *factor);
 }
 
+static const struct kern_dequantize nf4_codes = {.dtype = SHD_F32,
+                                                 .nf4 = true,
+                                                 .ndims = 2,
+                                                 .pair_dim = 0,
+                                                 .nboxed = 1,
+                                                 .boxed = {0},
+                                                 .extent = {IN, OUT},
+                                                 .scales = {IN / BLOCK, OUT},
+                                                 .box = {BLOCK, 1}};
+
+/* What codes stand for, with scales that are not rounded. */
+static void test_nf4_values(const float *flat, const void *codes)
+{
+    float scales[IN / BLOCK][OUT], back[IN][OUT];
+    int nbad = 0;
+
+    for (int o = 0; o < OUT; o++)
+        for (int b = 0; b < IN / BLOCK; b++)
+            scales[b][o] = largest(flat + o * IN + b * BLOCK, BLOCK);
+    dequantize(&back[0][0], &nf4_codes, codes, &scales[0][0]);
+    for (int o = 0; o < OUT; o++)
+        for (int i = 0; i < IN; i++) {
+            float most = scales[i / BLOCK][o];
+
+            nbad += back[i][o] != kern_nf4_levels[nearest(flat[o * IN + i] / most)] * most;
+        }
+    ok(nbad == 0, "NF4: each element is its nearest level times its block's largest");
+}
+
+/* From values to codes, scales that are codes themselves, and back: an element is off by half the
+ * distance between levels, and by the rounding of its scale, at most. */
+static void test_nf4_back(const float *flat, const void *codes, const int8_t (*scale_codes)[OUT],
+                          float factor, float mean)
+{
+    const struct kern_dequantize of_scales = {.dtype = SHD_F32,
+                                              .ndims = 2,
+                                              .pair_dim = 2,
+                                              .nboxed = 2,
+                                              .boxed = {0, 1},
+                                              .extent = {IN / BLOCK, OUT},
+                                              .scales = {1, 1},
+                                              .box = {IN / BLOCK, OUT}};
+    float scales[IN / BLOCK][OUT], back[IN][OUT];
+    int nwide = 0;
+
+    dequantize(&scales[0][0], &of_scales, scale_codes, &factor);
+    for (int i = 0; i < NBLOCKS; i++)
+        scales[i / OUT][i % OUT] += mean;
+    dequantize(&back[0][0], &nf4_codes, codes, &scales[0][0]);
+    for (int o = 0; o < OUT; o++)
+        for (int i = 0; i < IN; i++) {
+            float most = largest(flat + o * IN + i / BLOCK * BLOCK, BLOCK);
+            int level = nearest(w[i][o] / most);
+            float below = level > 0 ? kern_nf4_levels[level] - kern_nf4_levels[level - 1] : 0;
+            float above = level < KERN_NF4_LEVELS - 1
+                              ? kern_nf4_levels[level + 1] - kern_nf4_levels[level]
+                              : 0;
+
+            nwide += fabsf(back[i][o] - w[i][o]) > fmaxf(below, above) / 2 * most + factor * 0.501f;
+        }
+    ok(nwide == 0, "NF4: values come back to where they were");
+}
+
 static void test_nf4(void)
 {
     static const int64_t shape[2] = {IN / 2, OUT}, of_scales[2] = {IN / BLOCK, OUT};
@@ -158,6 +221,8 @@ static void test_nf4(void)
     ok(nbad == 0, "NF4: two codes to a byte, each the nearest level");
     ok(nscales == 0 && factor == want_factor && fabsf(mean - want_mean) <= 1e-6f * want_mean,
        "NF4: scales are codes, with a factor and a mean");
+    test_nf4_values(flat, codes);
+    test_nf4_back(flat, codes, scales, factor, mean);
 }
 
 /* Any box of a shard, against the whole. */
