@@ -317,8 +317,6 @@ libsim_la_SOURCES = \
 	%D%/graph/layers/attention.h \
 	%D%/graph/layers/block.c \
 	%D%/graph/layers/block.h \
-	%D%/graph/layers/head_norm.c \
-	%D%/graph/layers/head_norm.h \
 	%D%/graph/layers/latent_attention.c \
 	%D%/graph/layers/latent_attention.h \
 	%D%/graph/layers/mlp.c \

@@ -175,14 +175,15 @@ static uint32_t build_head_norm(struct maker *m, const void *arg)
 {
     int variant = variant_of(arg);
     uint32_t x = checked_leaf(m, "abcd");
-    const struct head_norm norm = {.whole = variant & 1,
-                                   .centred = variant & 2,
-                                   .one_plus = variant & 4,
-                                   .scale = checked_leaf(m, variant & 8 ? "cd" : "d"),
-                                   .bias = variant & 2 ? checked_leaf(m, "cd") : GRAPH_NONE,
-                                   .eps = 1e-3};
+    const struct norm_weights norm = {.used = true,
+                                      .centred = variant & 2,
+                                      .one_plus = variant & 4,
+                                      .whole = variant & 1,
+                                      .scale = checked_leaf(m, variant & 8 ? "cd" : "d"),
+                                      .bias = variant & 2 ? checked_leaf(m, "cd") : GRAPH_NONE,
+                                      .eps = 1e-3};
 
-    return squares(m, layer_head_norm(m->graph, "norm", x, &norm));
+    return squares(m, layer_norm(m->graph, "norm", x, &norm));
 }
 
 /* A softmax beside a number that has no result. */

@@ -222,6 +222,15 @@ void graph_shape(const struct graph *graph, uint32_t node, int64_t *shape)
         shape[d] = graph->dims[n->dims[d]].size;
 }
 
+double graph_elements(const struct graph *graph, const struct graph_node *node)
+{
+    double n = 1;
+
+    for (uint32_t d = 0; d < node->rank; d++)
+        n *= (double)graph->dims[node->dims[d]].size;
+    return n;
+}
+
 /* Check a result's dimensions: known, not too many, all different, with a size that fits. */
 static bool check_dims(struct graph *graph, const char *name, const uint32_t *dims, uint32_t rank)
 {
@@ -440,7 +449,7 @@ uint32_t graph_convert(struct graph *graph, const char *name, enum shd_dtype dty
         return GRAPH_NONE;
     if (node.dtype == dtype)
         return a;
-    if (node.dtype == SHD_I32 || dtype == SHD_I32)
+    if (kern_is_whole(node.dtype) || kern_is_whole(dtype))
         return graph_fail(graph, SHD_ETYPE, "'%s' is whole numbers, which are not converted", name);
     node.fn = KERN_CONVERT;
     node.dtype = dtype;

@@ -342,11 +342,13 @@ uint32_t graph_attention_grad(struct graph *graph, const char *const names[3],
                               const uint32_t qkv[3], uint32_t o, uint32_t lse, uint32_t grad,
                               const struct graph_attention *opts);
 
-/* A rotation of all pairs of x along `pair_dim` (an even extent), with the frequencies of `theta`
- * and a factor of 1; all of it may be changed before it is used.  Lives as long as the graph; NULL,
- * with an error in the graph, if it cannot be. */
+/* A rotation of all pairs of x along `pair_dim` (an even extent), or of `npairs`, with the
+ * frequencies of `theta` and a factor of 1; all of it may be changed before it is used.  Lives as
+ * long as the graph; NULL, with an error in the graph, if it cannot be. */
 struct kern_rotation *graph_rotation(struct graph *graph, uint32_t x, uint32_t pair_dim,
                                      double theta, bool interleaved);
+struct kern_rotation *graph_rotation_pairs(struct graph *graph, int64_t npairs, double theta,
+                                           bool interleaved);
 
 /* Rotate pairs along `pair_dim` by position along `position_dim`, which starts at `position0`. The
  * rotation lives as long as the graph. */
@@ -505,8 +507,9 @@ struct graph *graph_in_dtype(const struct graph *graph, enum shd_dtype dtype);
 uint32_t graph_place(const struct graph_node *node, uint32_t dim);
 bool graph_has_dim(const struct graph_node *node, uint32_t dim);
 
-/* Extents of a node's array. */
+/* Extents of a node's array, and how many elements it has. */
 void graph_shape(const struct graph *graph, uint32_t node, int64_t *shape);
+double graph_elements(const struct graph *graph, const struct graph_node *node);
 
 const char *graph_phase_name(enum graph_phase phase);
 

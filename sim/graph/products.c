@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "graph/rebuild.h"
 #include "graph/stages.h"
 
 /* How a product reads an operand. */
@@ -29,6 +30,7 @@ struct groups {
  * together the phase, else GRAPH_NPHASES. */
 struct rounded {
     uint32_t of, stage;
+    uint32_t before; /* the rounded array of the same node before it, or GRAPH_NONE */
     enum graph_phase phase;
     struct groups groups;
     struct graph_codes codes; /* new numbers */
@@ -39,25 +41,43 @@ struct rounding {
     struct graph *graph;          /* being rebuilt ... */
     const struct graph_node *old; /* ... from these nodes */
     uint32_t nold;
-    uint32_t *moved; /* new numbers by old number */
     struct product *products;
     uint32_t nproducts;
-    uint32_t *product_of; /* by old node: its product + 1, or 0 */
     struct rounded *made;
     uint32_t nmade;
+    /* By old node, GRAPH_NONE for none: */
+    uint32_t *product_of; /* its product */
+    uint32_t *gradient;   /* the first product of the backward phase of which it is the second
+                             operand ... */
+    uint32_t *another;    /* ... and of each such product the next */
+    uint32_t *read; /* the first operand of a product, counted two a product, that it is ... */
+    uint32_t *next; /* ... and of each operand the next that is the same node */
+    uint32_t *last; /* the last array rounded of it */
 };
 
 /* ---- which products ---- */
 
 static bool add_product(struct rounding *r, uint32_t node, enum role first, enum role second)
 {
-    if (r->product_of[node])
+    if (r->product_of[node] != GRAPH_NONE)
         return true;
     if (!array_make_room(&r->products, r->nproducts, sizeof *r->products))
         return false;
     r->products[r->nproducts] = (struct product){node, {first, second}};
-    r->product_of[node] = ++r->nproducts;
+    r->product_of[node] = r->nproducts++;
     return true;
+}
+
+static void list_gradients(struct rounding *r)
+{
+    for (uint32_t n = r->nold; n-- > 0;) {
+        const struct graph_node *g = &r->old[n];
+
+        if (g->op != GRAPH_EINSUM || g->phase != GRAPH_BACKWARD)
+            continue;
+        r->another[n] = r->gradient[g->inputs[1]];
+        r->gradient[g->inputs[1]] = n;
+    }
 }
 
 /* Add the products of a chosen product's gradient: of the adjoint and one of its operands, the
@@ -67,16 +87,26 @@ static bool add_gradients(struct rounding *r, const struct products_chosen *chos
     const struct graph_node *product = &r->old[chosen->node];
     uint32_t weight = product->inputs[chosen->weight], data = product->inputs[!chosen->weight];
 
-    for (uint32_t n = chosen->node + 1; n < r->nold; n++) {
-        const struct graph_node *g = &r->old[n];
-        bool of_data = g->inputs[1] == weight && g->gradient_of == data;
-        bool of_weight = g->inputs[1] == data && g->gradient_of == weight;
-
-        if (g->op == GRAPH_EINSUM && g->phase == GRAPH_BACKWARD && (of_data || of_weight) &&
-            !add_product(r, n, ROLE_GRADIENT, of_data ? ROLE_WEIGHT : ROLE_DATA))
+    for (uint32_t n = r->gradient[weight]; n != GRAPH_NONE; n = r->another[n])
+        if (r->old[n].gradient_of == data && !add_product(r, n, ROLE_GRADIENT, ROLE_WEIGHT))
             return false;
-    }
+    for (uint32_t n = r->gradient[data]; n != GRAPH_NONE; n = r->another[n])
+        if (r->old[n].gradient_of == weight && !add_product(r, n, ROLE_GRADIENT, ROLE_DATA))
+            return false;
     return true;
+}
+
+/* List the operands of products by node. */
+static bool list_readers(struct rounding *r)
+{
+    r->next = malloc((2 * (size_t)r->nproducts + 1) * sizeof *r->next);
+    for (uint32_t i = 2 * r->nproducts; r->next && i-- > 0;) {
+        uint32_t of = r->old[r->products[i / 2].node].inputs[i % 2];
+
+        r->next[i] = r->read[of];
+        r->read[of] = i;
+    }
+    return r->next;
 }
 
 static bool find_products(struct rounding *r, const struct products_chosen *chosen,
@@ -84,6 +114,7 @@ static bool find_products(struct rounding *r, const struct products_chosen *chos
 {
     bool done = true;
 
+    list_gradients(r);
     for (uint32_t c = 0; c < nchosen && done; c++) {
         enum role first = chosen[c].weight ? ROLE_DATA : ROLE_WEIGHT;
 
@@ -91,7 +122,7 @@ static bool find_products(struct rounding *r, const struct products_chosen *chos
             add_product(r, chosen[c].node, first, first == ROLE_DATA ? ROLE_WEIGHT : ROLE_DATA) &&
             add_gradients(r, &chosen[c]);
     }
-    return done;
+    return done && list_readers(r);
 }
 
 /* ---- groups ---- */
@@ -202,9 +233,9 @@ static bool is_gathered(const struct rounding *r, enum role role)
 static const struct rounded *find_rounded(const struct rounding *r, uint32_t of,
                                           enum graph_phase phase, const struct groups *groups)
 {
-    for (uint32_t i = r->nmade; i-- > 0;)
-        if (r->made[i].of == of && r->made[i].stage == r->graph->stage &&
-            r->made[i].phase == phase && !memcmp(&r->made[i].groups, groups, sizeof *groups))
+    for (uint32_t i = r->last[of]; i != GRAPH_NONE; i = r->made[i].before)
+        if (r->made[i].stage == r->graph->stage && r->made[i].phase == phase &&
+            !memcmp(&r->made[i].groups, groups, sizeof *groups))
             return &r->made[i];
     return NULL;
 }
@@ -217,12 +248,12 @@ static uint32_t gather(struct graph *g, const char *name, uint32_t x)
     return x;
 }
 
-/* Round an array as a product reads it, unless it is rounded so already. */
-static struct graph_codes round_operand(struct rounding *r, const struct product *p, uint32_t k)
+/* Round the old node `of`, now `x`, as a product reads it, unless it is rounded so already. */
+static struct graph_codes round_operand(struct rounding *r, const struct product *p, uint32_t k,
+                                        uint32_t of, uint32_t x)
 {
     const struct graph_node *product = &r->old[p->node];
     struct graph_codes codes = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, {.ncoarse = 0}};
-    uint32_t of = product->inputs[k], x = r->moved[of];
     struct groups groups = groups_of(r, &r->old[of], product, p->roles[k]);
     bool gathered = is_gathered(r, p->roles[k]);
     enum graph_phase phase = gathered ? r->graph->phase : GRAPH_NPHASES;
@@ -244,74 +275,41 @@ static struct graph_codes round_operand(struct rounding *r, const struct product
         graph_fail(g, SHD_ENOMEM, "no memory for a graph of %u nodes", g->nnodes);
         return codes;
     }
-    r->made[r->nmade++] = (struct rounded){of, g->stage, phase, groups, codes};
+    r->made[r->nmade] = (struct rounded){of, g->stage, r->last[of], phase, groups, codes};
+    r->last[of] = r->nmade++;
     return codes;
 }
 
 /* Round an array of the forward phase for the products of the backward phase, too. */
-static void round_ahead(struct rounding *r, const struct product *now, uint32_t of)
+static void round_ahead(struct rounding *r, const struct product *now, uint32_t of, uint32_t x)
 {
-    for (uint32_t p = 0; p < r->nproducts; p++) {
-        const struct product *later = &r->products[p];
+    for (uint32_t i = r->read[of]; i != GRAPH_NONE; i = r->next[i]) {
+        const struct product *later = &r->products[i / 2];
 
-        for (uint32_t k = 0; k < 2; k++)
-            if (later->node > now->node && r->old[later->node].inputs[k] == of &&
-                !is_gathered(r, later->roles[k]) && r->old[later->node].stage == r->graph->stage)
-                (void)round_operand(r, later, k);
+        if (later->node > now->node && !is_gathered(r, later->roles[i % 2]) &&
+            r->old[later->node].stage == r->graph->stage)
+            (void)round_operand(r, later, i % 2, of, x);
     }
 }
 
-/* The product of codes in place of a product. */
-static uint32_t replace(struct rounding *r, const struct product *p)
+/* A graph_rebuild_fn: the product of codes in place of a product. */
+static uint32_t make(void *arg, struct graph *graph, uint32_t old, const struct graph_node *node)
 {
-    const struct graph_node *n = &r->old[p->node];
+    struct rounding *r = arg;
+    const struct graph_node *n = &r->old[old];
+    const struct product *p;
     struct graph_codes a, b;
 
-    r->graph->phase = n->phase;
-    r->graph->stage = n->stage;
-    a = round_operand(r, p, 0);
-    b = round_operand(r, p, 1);
+    if (r->product_of[old] == GRAPH_NONE)
+        return graph_rebuild_copy(graph, node);
+    p = &r->products[r->product_of[old]];
+    graph->phase = n->phase;
+    graph->stage = n->stage;
+    a = round_operand(r, p, 0, n->inputs[0], node->inputs[0]);
+    b = round_operand(r, p, 1, n->inputs[1], node->inputs[1]);
     for (uint32_t k = 0; k < 2 && r->opts->keeps_codes && n->phase == GRAPH_FORWARD; k++)
-        round_ahead(r, p, n->inputs[k]);
-    return graph_coded(r->graph, n->name, &a, &b, n->dims, n->rank);
-}
-
-/* ---- the graph anew ---- */
-
-static uint32_t append(struct rounding *r, const struct graph_node *node)
-{
-    struct graph *g = r->graph;
-
-    if (!array_make_room(&g->nodes, g->nnodes, sizeof *g->nodes))
-        return graph_fail(g, SHD_ENOMEM, "no memory for a graph of %u nodes", g->nnodes);
-    g->nodes[g->nnodes] = *node;
-    for (uint32_t k = 0; k < node->ninputs; k++)
-        g->nodes[g->nnodes].inputs[k] = r->moved[node->inputs[k]];
-    return g->nnodes++;
-}
-
-static uint32_t renumbered(const struct rounding *r, uint32_t old)
-{
-    return old == GRAPH_NONE ? GRAPH_NONE : r->moved[old];
-}
-
-/* Renumber what nodes and outputs say of other nodes; a replacement has it from its product. */
-static void renumber(struct rounding *r)
-{
-    struct graph *g = r->graph;
-
-    for (uint32_t n = 0; n < r->nold; n++) {
-        struct graph_node *node = &g->nodes[r->moved[n]];
-
-        node->gradient_of = renumbered(r, r->old[n].gradient_of);
-        node->state_of = renumbered(r, r->old[n].state_of);
-        for (uint32_t e = 0; e < r->old[n].nextras; e++)
-            node->extras[e] = r->moved[r->old[n].extras[e]];
-    }
-    for (uint32_t o = 0; o < g->noutputs; o++) {
-        g->outputs[o].node = renumbered(r, g->outputs[o].node);
-        g->outputs[o].of = renumbered(r, g->outputs[o].of);
-    }
+        round_ahead(r, p, n->inputs[k], node->inputs[k]);
+    return graph_coded(graph, n->name, &a, &b, n->dims, n->rank);
 }
 
 static void rebuild(struct rounding *r)
@@ -320,15 +318,7 @@ static void rebuild(struct rounding *r)
     enum graph_phase phase = g->phase;
     uint32_t stage = g->stage;
 
-    g->nodes = NULL;
-    g->nnodes = 0;
-    for (uint32_t n = 0; n < r->nold && g->err.status == SHD_OK; n++)
-        r->moved[n] = r->product_of[n] ? replace(r, &r->products[r->product_of[n] - 1])
-                                       : append(r, &r->old[n]);
-    if (g->err.status == SHD_OK)
-        renumber(r);
-    else
-        g->noutputs = 0; /* they name old nodes */
+    graph_rebuild(g, make, r);
     g->phase = phase;
     g->stage = stage;
     if (g->nstages > 1 && g->err.status == SHD_OK)
@@ -338,20 +328,27 @@ static void rebuild(struct rounding *r)
 void products_round(struct graph *graph, const struct products_chosen *chosen, uint32_t nchosen,
                     const struct products_opts *opts)
 {
-    struct graph_node *old = graph->nodes;
     struct rounding r = {.opts = opts, .graph = graph, .old = graph->nodes, .nold = graph->nnodes};
+    size_t n = r.nold;
+    uint32_t *numbers;
 
     if (graph->err.status != SHD_OK || nchosen == 0)
         return;
-    r.moved = calloc(2 * (size_t)r.nold + 1, sizeof *r.moved);
-    r.product_of = r.moved ? r.moved + r.nold : NULL;
-    if (r.moved && find_products(&r, chosen, nchosen)) {
-        rebuild(&r);
-        free(old);
-    } else {
-        graph_fail(graph, SHD_ENOMEM, "no memory for products in a graph of %u nodes", r.nold);
+    numbers = malloc((5 * n + 1) * sizeof *numbers);
+    if (numbers) {
+        memset(numbers, 0xff, 5 * n * sizeof *numbers); /* GRAPH_NONE */
+        r.product_of = numbers;
+        r.gradient = numbers + n;
+        r.another = numbers + 2 * n;
+        r.read = numbers + 3 * n;
+        r.last = numbers + 4 * n;
     }
-    free(r.moved);
+    if (numbers && find_products(&r, chosen, nchosen))
+        rebuild(&r);
+    else
+        graph_fail(graph, SHD_ENOMEM, "no memory for products in a graph of %u nodes", r.nold);
+    free(numbers);
+    free(r.next);
     free(r.products);
     free(r.made);
 }

@@ -22,7 +22,6 @@ enum products_recipe {
                             (DeepSeek-V3, arXiv 2412.19437) */
     PRODUCTS_MXFP8,      /* for `block` elements, a power of two */
     PRODUCTS_NVFP4,      /* for `block` elements in e4m3, and one for the array; codes of 4 bits */
-    PRODUCTS_NRECIPES
 };
 
 struct products_opts {

@@ -27,13 +27,26 @@ static void make_one(struct graph *graph, const struct graph_node *nodes, uint32
     moved[old] = make(arg, graph, old, &node);
 }
 
-/* Number the further results, which are made after their op. */
-static void renumber_extras(struct graph *graph, const struct graph_node *nodes, uint32_t n,
+static uint32_t renumbered(const uint32_t *moved, uint32_t old)
+{
+    return old == GRAPH_NONE ? GRAPH_NONE : moved[old];
+}
+
+void graph_rebuild_renumber(struct graph *graph, const struct graph_node *nodes, uint32_t n,
                             const uint32_t *moved)
 {
-    for (uint32_t old = 0; old < n; old++)
+    for (uint32_t old = 0; old < n; old++) {
+        struct graph_node *node = &graph->nodes[moved[old]];
+
+        node->gradient_of = renumbered(moved, nodes[old].gradient_of);
+        node->state_of = renumbered(moved, nodes[old].state_of);
         for (uint32_t e = 0; e < nodes[old].nextras; e++)
-            graph->nodes[moved[old]].extras[e] = moved[nodes[old].extras[e]];
+            node->extras[e] = moved[nodes[old].extras[e]];
+    }
+    for (uint32_t o = 0; o < graph->noutputs; o++) {
+        graph->outputs[o].node = renumbered(moved, graph->outputs[o].node);
+        graph->outputs[o].of = renumbered(moved, graph->outputs[o].of);
+    }
 }
 
 void graph_rebuild(struct graph *graph, graph_rebuild_fn make, void *arg)
@@ -52,11 +65,10 @@ void graph_rebuild(struct graph *graph, graph_rebuild_fn make, void *arg)
     graph->nnodes = 0;
     for (uint32_t old = 0; old < n && graph->err.status == SHD_OK; old++)
         make_one(graph, nodes, old, moved, make, arg);
-    if (graph->err.status == SHD_OK) {
-        renumber_extras(graph, nodes, n, moved);
-        for (uint32_t o = 0; o < graph->noutputs; o++)
-            graph->outputs[o].node = moved[graph->outputs[o].node];
-    }
+    if (graph->err.status == SHD_OK)
+        graph_rebuild_renumber(graph, nodes, n, moved);
+    else
+        graph->noutputs = 0; /* they name old nodes */
     free(nodes);
     free(moved);
 }

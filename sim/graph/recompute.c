@@ -8,6 +8,7 @@
 
 #include "graph/layer_name.h"
 #include "graph/ops.h"
+#include "graph/rebuild.h"
 #include "graph/stages.h"
 
 static const char *const names[RECOMPUTE_NKINDS] = {"none", "selective", "full"};
@@ -358,26 +359,15 @@ static void move(struct cloning *c, uint32_t old)
     c->moved[old] = append(c, &node);
 }
 
-static uint32_t renumbered(const struct cloning *c, uint32_t old)
-{
-    return old == GRAPH_NONE ? GRAPH_NONE : c->moved[old];
-}
-
 static void finish(struct graph *graph, struct cloning *c)
 {
-    for (uint32_t n = 0; n < graph->nnodes; n++) {
-        c->nodes[c->moved[n]].gradient_of = renumbered(c, graph->nodes[n].gradient_of);
-        c->nodes[c->moved[n]].state_of = renumbered(c, graph->nodes[n].state_of);
-        for (uint32_t e = 0; e < graph->nodes[n].nextras; e++)
-            c->nodes[c->moved[n]].extras[e] = c->moved[graph->nodes[n].extras[e]];
-    }
-    for (uint32_t o = 0; o < graph->noutputs; o++) {
-        graph->outputs[o].node = renumbered(c, graph->outputs[o].node);
-        graph->outputs[o].of = renumbered(c, graph->outputs[o].of);
-    }
-    free(graph->nodes);
+    struct graph_node *old = graph->nodes;
+    uint32_t n = graph->nnodes;
+
     graph->nodes = c->nodes;
     graph->nnodes = c->nnodes;
+    graph_rebuild_renumber(graph, old, n, c->moved);
+    free(old);
 }
 
 /* ---- holding ---- */

@@ -25,14 +25,6 @@ static void fold(double *most, double value)
         *most = size;
 }
 
-static double load_one(enum shd_dtype dtype, const void *base, int64_t at)
-{
-    double value;
-
-    kern_load_f64(dtype, (const char *)base + (size_t)at * kern_size(dtype), 1, 1, &value);
-    return value;
-}
-
 static void store_one(enum shd_dtype dtype, void *base, int64_t at, double value)
 {
     kern_store_f64(dtype, (char *)base + (size_t)at * kern_size(dtype), 1, 1, &value);
@@ -44,7 +36,7 @@ static void fold_run(const struct kern_amax *a, void *out, const int64_t *at, co
 {
     for (size_t i = 0; i < n;) {
         int64_t group = at[i];
-        double most = load_one(a->dtype, out, group);
+        double most = kern_load_one(a->dtype, out, group);
 
         for (; i < n && at[i] == group; i++)
             fold(&most, x[i]);

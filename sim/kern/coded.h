@@ -30,7 +30,6 @@ enum kern_scaling {
     KERN_SCALE_POWER,  /* the largest power of two that does not push amax beyond the largest */
     KERN_SCALE_DOUBLE, /* 1 / (d * t): t, the whole array's scale, is its amax / (448 * largest), d
                           is amax / (largest * t) in e4m3 */
-    KERN_NSCALINGS
 };
 
 #define KERN_COARSE_MAX 2 /* dimensions of an array that are cut into blocks */

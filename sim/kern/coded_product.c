@@ -36,18 +36,11 @@ static struct side side_of(const struct kern_coded *c, const struct kern_args *a
                          args->in[k], args->in[2 + k], twofold ? args->in[4 + k] : NULL};
 }
 
-static float load_one(enum shd_dtype dtype, const void *base, int64_t at)
-{
-    double value;
-
-    kern_load_f64(dtype, (const char *)base + (size_t)at * kern_size(dtype), 1, 1, &value);
-    return (float)value;
-}
-
 static float scale_at(const struct side *s, int64_t at)
 {
-    return kern_scale_of(s->grid->code, s->grid->scaling, load_one(s->dtype, s->amax, at),
-                         s->whole ? load_one(s->dtype, s->whole, 0) : 0)
+    return kern_scale_of(s->grid->code, s->grid->scaling,
+                         (float)kern_load_one(s->dtype, s->amax, at),
+                         s->whole ? (float)kern_load_one(s->dtype, s->whole, 0) : 0)
         .from;
 }
 

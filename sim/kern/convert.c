@@ -115,6 +115,14 @@ static void load_f64_unit(enum shd_dtype dtype, const void *base, size_t n, doub
     }
 }
 
+double kern_load_one(enum shd_dtype dtype, const void *base, int64_t at)
+{
+    double value;
+
+    kern_load_f64(dtype, (const char *)base + (size_t)at * kern_size(dtype), 1, 1, &value);
+    return value;
+}
+
 void kern_load_f64(enum shd_dtype dtype, const void *base, int64_t stride, size_t n, double *out)
 {
     if (dtype >= SHD_NCOMPUTE_DTYPES) {

@@ -88,6 +88,9 @@ KERN_BODY uint16_t kern_f16_of_f32(float value)
 void kern_load_f32(enum shd_dtype dtype, const void *base, int64_t stride, size_t n, float *out);
 void kern_load_f64(enum shd_dtype dtype, const void *base, int64_t stride, size_t n, double *out);
 
+/* The element at `at`. */
+double kern_load_one(enum shd_dtype dtype, const void *base, int64_t at);
+
 /* Integers are truncated; out of range saturates and NaN is 0. */
 void kern_store_f32(enum shd_dtype dtype, void *base, int64_t stride, size_t n, const float *in);
 void kern_store_f64(enum shd_dtype dtype, void *base, int64_t stride, size_t n, const double *in);

@@ -90,17 +90,13 @@ static uint64_t make_row(void *arg, int64_t n)
     struct row r = {.desc = task->desc, .offsets = args->offsets};
     const struct kern_dequantize *k = r.desc;
     int64_t width = width_of(k);
-    size_t scale_size = kern_size(k->scale_dtype), size = kern_size(k->dtype);
+    size_t size = kern_size(k->dtype);
     double values[BLOCK];
 
     set_row(&r, n);
     for (int64_t i = 0; i < width; i++) {
-        double scale;
-
-        kern_load_f64(k->scale_dtype,
-                      (const char *)args->in[1] + (size_t)scale_of(&r, i) * scale_size, 1, 1,
-                      &scale);
-        values[i % BLOCK] = level_of(&r, args->in[0], i) * scale;
+        values[i % BLOCK] = level_of(&r, args->in[0], i) *
+                            kern_load_one(k->scale_dtype, args->in[1], scale_of(&r, i));
         if (k->dtype != SHD_F64)
             values[i % BLOCK] = (double)(float)values[i % BLOCK];
         if (i % BLOCK == BLOCK - 1 || i == width - 1)

@@ -20,20 +20,14 @@ static enum shd_dtype code_type(const struct kern_encode *e)
     return e->dtype == SHD_F64 ? SHD_F64 : e->grid.code;
 }
 
-static float load_one(enum shd_dtype dtype, const void *base, int64_t at)
-{
-    double value;
-
-    kern_load_f64(dtype, (const char *)base + (size_t)at * kern_size(dtype), 1, 1, &value);
-    return (float)value;
-}
-
 static struct kern_scale scale_at(const struct kern_encode *e, const struct kern_args *args,
                                   int64_t at)
 {
-    float whole = e->grid.scaling == KERN_SCALE_DOUBLE ? load_one(e->dtype, args->in[2], 0) : 0;
+    double whole =
+        e->grid.scaling == KERN_SCALE_DOUBLE ? kern_load_one(e->dtype, args->in[2], 0) : 0;
 
-    return kern_scale_of(e->grid.code, e->grid.scaling, load_one(e->dtype, args->in[1], at), whole);
+    return kern_scale_of(e->grid.code, e->grid.scaling,
+                         (float)kern_load_one(e->dtype, args->in[1], at), (float)whole);
 }
 
 /* An element multiplied by its scale, in the type of the computation. */

@@ -146,8 +146,8 @@ static void file_values(const struct kern_source *source, int64_t first, int64_t
 }
 
 /* Values at whole-array indexes first, first + stride, ... (n values). */
-static void source_values(const struct kern_source *source, int64_t first, int64_t stride, size_t n,
-                          double *out)
+static void source_values(const struct kern_source *source, const struct kern_quant_scales *scales,
+                          int64_t first, int64_t stride, size_t n, double *out)
 {
     if (source->file) {
         file_values(source, first, stride, n, out);
@@ -155,7 +155,7 @@ static void source_values(const struct kern_source *source, int64_t first, int64
     }
     if (source->quant) {
         kern_quant_values(source->quant, (enum kern_quant_part)source->quant_part, source_value,
-                          first, stride, n, out);
+                          scales, first, stride, n, out);
         return;
     }
     for (size_t i = 0; i < n; i++) {
@@ -169,6 +169,7 @@ static void source_values(const struct kern_source *source, int64_t first, int64
 void kern_fill(const struct kern_source *source, enum shd_dtype dtype, uint32_t rank,
                const int64_t *shape, const int64_t *offset, const int64_t *extent, void *out)
 {
+    struct kern_quant_scales scales = {NULL, 0};
     struct kern_nest nest;
     struct kern_walk walk;
     double values[BLOCK];
@@ -176,6 +177,8 @@ void kern_fill(const struct kern_source *source, enum shd_dtype dtype, uint32_t 
 
     if (kern_elements(rank, extent, UINT32_MAX) == 0)
         return;
+    if (source->quant)
+        kern_quant_scales_init(&scales, source->quant, source_value);
     first = shard_nest(rank, shape, offset, extent, &nest);
     count = kern_nest_count(&nest);
     kern_walk_init(&walk, &nest, 0);
@@ -184,12 +187,13 @@ void kern_fill(const struct kern_source *source, enum shd_dtype dtype, uint32_t 
         int64_t stride = nest.ndims ? nest.stride[1][nest.ndims - 1] : 1;
 
         n = n < BLOCK ? n : BLOCK;
-        source_values(source, first + walk.offset[1], stride, (size_t)n, values);
+        source_values(source, &scales, first + walk.offset[1], stride, (size_t)n, values);
         kern_store_f64(dtype, (char *)out + walk.offset[0] * (int64_t)kern_size(dtype), 1,
                        (size_t)n, values);
         kern_walk_advance(&walk, n);
         count -= n;
     }
+    kern_quant_scales_fini(&scales);
 }
 
 /* The error ratio.  If `want` is not finite, or NaN, only the same value is allowed. */

@@ -7,6 +7,7 @@
 #include "kern/quant.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* QLoRA, appendix E. */
 const float kern_nf4_levels[KERN_NF4_LEVELS] = {
@@ -31,7 +32,7 @@ const float kern_nf4_levels[KERN_NF4_LEVELS] = {
 struct quantizing {
     const struct kern_quant *quant;
     kern_element_fn element;
-    double mean;   /* of all scales, if the part needs it */
+    const struct kern_quant_scales *scales;
     uint64_t last; /* the outer box whose factor ... */
     double factor; /* ... this is */
 };
@@ -68,22 +69,6 @@ static double element_at(const struct quantizing *q, const int64_t *at)
     return q->element(q->quant->of, join(at, q->quant->rank, q->quant->shape));
 }
 
-/* The scale of the block at `at`, counted in blocks. */
-static double scale_at(const struct quantizing *q, const int64_t *at)
-{
-    const struct kern_quant *k = q->quant;
-    int64_t inside[KERN_QUANT_DIMS_MAX];
-    double most = 0;
-
-    for (uint64_t i = product(k->box, k->rank); i-- > 0;) {
-        split(i, k->rank, k->box, inside);
-        for (uint32_t d = 0; d < k->rank; d++)
-            inside[d] += at[d] * k->box[d];
-        most = fmax(most, fabs(element_at(q, inside)));
-    }
-    return k->nf4 ? most : (double)((float)most / 127.0f);
-}
-
 /* The extents of the array of scales, and of that of their factors. */
 static void scale_shape(const struct kern_quant *k, int64_t *out)
 {
@@ -98,19 +83,58 @@ static void factor_shape(const struct kern_quant *k, int64_t *out)
         out[d] /= k->outer[d];
 }
 
-static double mean_scale(const struct quantizing *q)
+/* The scale of the block at `at`, counted in blocks, from its elements. */
+static double find_scale(const struct quantizing *q, const int64_t *at)
 {
-    int64_t shape[KERN_QUANT_DIMS_MAX], at[KERN_QUANT_DIMS_MAX];
-    uint64_t n;
-    double sum = 0;
+    const struct kern_quant *k = q->quant;
+    int64_t inside[KERN_QUANT_DIMS_MAX];
+    double most = 0;
 
-    scale_shape(q->quant, shape);
-    n = product(shape, q->quant->rank);
-    for (uint64_t i = 0; i < n; i++) {
-        split(i, q->quant->rank, shape, at);
-        sum += scale_at(q, at);
+    for (uint64_t i = product(k->box, k->rank); i-- > 0;) {
+        split(i, k->rank, k->box, inside);
+        for (uint32_t d = 0; d < k->rank; d++)
+            inside[d] += at[d] * k->box[d];
+        most = fmax(most, fabs(element_at(q, inside)));
     }
-    return n > 0 ? (double)(float)(sum / (double)n) : 0;
+    return k->nf4 ? most : (double)((float)most / 127.0f);
+}
+
+static double scale_at(const struct quantizing *q, const int64_t *at)
+{
+    int64_t shape[KERN_QUANT_DIMS_MAX];
+
+    if (!q->scales->each)
+        return find_scale(q, at);
+    scale_shape(q->quant, shape);
+    return q->scales->each[join(at, q->quant->rank, shape)];
+}
+
+void kern_quant_scales_init(struct kern_quant_scales *out, const struct kern_quant *quant,
+                            kern_element_fn element)
+{
+    const struct quantizing q = {.quant = quant, .element = element};
+    int64_t shape[KERN_QUANT_DIMS_MAX], at[KERN_QUANT_DIMS_MAX];
+    double sum = 0;
+    uint64_t n;
+
+    scale_shape(quant, shape);
+    n = product(shape, quant->rank);
+    out->each = malloc((size_t)n * sizeof *out->each);
+    for (uint64_t i = 0; i < n; i++) {
+        double scale;
+
+        split(i, quant->rank, shape, at);
+        scale = find_scale(&q, at);
+        sum += scale;
+        if (out->each)
+            out->each[i] = scale;
+    }
+    out->mean = n > 0 ? (double)(float)(sum / (double)n) : 0;
+}
+
+void kern_quant_scales_fini(struct kern_quant_scales *scales)
+{
+    free(scales->each);
 }
 
 /* The factor of the outer box at `at`, counted in outer boxes. */
@@ -124,7 +148,7 @@ static double factor_at(const struct quantizing *q, const int64_t *at)
         split(i, k->rank, k->outer, inside);
         for (uint32_t d = 0; d < k->rank; d++)
             inside[d] += at[d] * k->outer[d];
-        most = fmax(most, fabs(scale_at(q, inside) - q->mean));
+        most = fmax(most, fabs(scale_at(q, inside) - q->scales->mean));
     }
     return (double)((float)most / 127.0f);
 }
@@ -192,7 +216,7 @@ static double scale_code_at(struct quantizing *q, uint64_t index)
         q->factor = factor_at(q, box);
         q->last = outer;
     }
-    return code_of(scale_at(q, at) - q->mean, q->factor);
+    return code_of(scale_at(q, at) - q->scales->mean, q->factor);
 }
 
 static double value_of(struct quantizing *q, enum kern_quant_part part, uint64_t index)
@@ -209,7 +233,7 @@ static double value_of(struct quantizing *q, enum kern_quant_part part, uint64_t
         split(index, q->quant->rank, shape, at);
         return factor_at(q, at);
     case KERN_QUANT_MEAN:
-        return q->mean;
+        return q->scales->mean;
     default:
         scale_shape(q->quant, shape);
         split(index, q->quant->rank, shape, at);
@@ -218,13 +242,11 @@ static double value_of(struct quantizing *q, enum kern_quant_part part, uint64_t
 }
 
 void kern_quant_values(const struct kern_quant *quant, enum kern_quant_part part,
-                       kern_element_fn element, int64_t first, int64_t stride, size_t n,
-                       double *out)
+                       kern_element_fn element, const struct kern_quant_scales *scales,
+                       int64_t first, int64_t stride, size_t n, double *out)
 {
-    struct quantizing q = {.quant = quant, .element = element, .last = UINT64_MAX};
+    struct quantizing q = {quant, element, scales, UINT64_MAX, 0};
 
-    if (part >= KERN_QUANT_SCALE_CODES)
-        q.mean = mean_scale(&q);
     for (size_t i = 0; i < n; i++)
         out[i] = value_of(&q, part, (uint64_t)(first + (int64_t)i * stride));
 }

@@ -49,10 +49,20 @@ struct kern_quant {
 /* One element of a source's array. */
 typedef double (*kern_element_fn)(const struct kern_source *source, uint64_t index);
 
+/* The scales of an array before they are quantized, and their mean.  Without memory for the scales
+ * each is found again whenever it is read. */
+struct kern_quant_scales {
+    double *each; /* NULL: no memory */
+    double mean;
+};
+void kern_quant_scales_init(struct kern_quant_scales *out, const struct kern_quant *quant,
+                            kern_element_fn element);
+void kern_quant_scales_fini(struct kern_quant_scales *scales);
+
 /* The elements first, first + stride, ... (n of them) of a part's array, row-major. */
 void kern_quant_values(const struct kern_quant *quant, enum kern_quant_part part,
-                       kern_element_fn element, int64_t first, int64_t stride, size_t n,
-                       double *out);
+                       kern_element_fn element, const struct kern_quant_scales *scales,
+                       int64_t first, int64_t stride, size_t n, double *out);
 
 /* out = level of in[0] * in[1]: codes, int8 or two to a byte along `pair_dim`, and the scales of
  * boxes; all row-major.  offsets: of each of the `nboxed` dimensions, the first element of out and

@@ -198,19 +198,23 @@ static uint32_t step_through(uint32_t n, uint32_t which)
     return step;
 }
 
+struct steps {
+    uint32_t groups, experts;
+};
+
 /* The token's `kept` groups follow each other from one place of an order of groups, and in each its
  * choices follow each other from one place of an order of experts.  Places are drawn evenly, so
  * that all groups and all experts get equally many. */
-static void draw_limited(const struct kern_routing_spec *s, uint32_t order, const uint32_t at[2],
-                         int32_t *ids)
+static void draw_limited(const struct kern_routing_spec *s, const struct steps *steps,
+                         const uint32_t at[2], int32_t *ids)
 {
     uint32_t each = s->experts / s->groups;
     uint32_t group = (uint32_t)((uint64_t)at[0] * s->groups >> 32);
     uint32_t expert = (uint32_t)((uint64_t)at[1] * each >> 32);
 
     for (uint32_t j = 0; j < s->choices; j++) {
-        uint64_t g = group + (uint64_t)(j % s->kept) * step_through(s->groups, order);
-        uint64_t e = expert + (uint64_t)(j / s->kept) * step_through(each, order);
+        uint64_t g = group + (uint64_t)(j % s->kept) * steps->groups;
+        uint64_t e = expert + (uint64_t)(j / s->kept) * steps->experts;
 
         ids[j] = (int32_t)(g % s->groups * each + e % each);
     }
@@ -234,16 +238,21 @@ static void draw_ids(const struct order *orders, const struct kern_routing_spec 
                      int32_t *ids)
 {
     uint32_t at[NORDERS], inside[NORDERS];
+    struct steps steps[NORDERS];
 
     for (uint32_t o = 0; o < NORDERS; o++)
         at[o] = (uint32_t)draw(state);
-    for (uint32_t o = 0; o < NORDERS && is_limited(s); o++)
+    for (uint32_t o = 0; o < NORDERS && is_limited(s); o++) {
         inside[o] = (uint32_t)draw(state);
+        steps[o] =
+            (struct steps){step_through(s->groups, o), step_through(s->experts / s->groups, o)};
+    }
     for (int64_t t = 0; t < s->tokens; t++, ids += s->choices) {
         uint32_t o = t % NORDERS;
 
         if (is_limited(s))
-            draw_limited(s, o, (const uint32_t[]){at[o] += GOLDEN, inside[o] += SILVER}, ids);
+            draw_limited(s, &steps[o], (const uint32_t[]){at[o] += GOLDEN, inside[o] += SILVER},
+                         ids);
         else if (has_token(s, t))
             draw_token(&orders[o], s, at[o] += GOLDEN, ids);
         else

@@ -46,17 +46,6 @@ static uint32_t param_of(const struct graph *graph, uint32_t node)
     return node;
 }
 
-static double elements_of(const struct graph *graph, uint32_t node)
-{
-    int64_t shape[GRAPH_RANK_MAX];
-    double n = 1;
-
-    graph_shape(graph, node, shape);
-    for (uint32_t d = 0; d < graph->nodes[node].rank; d++)
-        n *= (double)shape[d];
-    return n;
-}
-
 static bool is_learned(const struct graph_node *node)
 {
     return node->op == GRAPH_PARAM && !node->frozen;
@@ -67,7 +56,7 @@ static double all_elements(const struct graph *graph)
     double all = 0;
 
     for (uint32_t n = 0; n < graph->nnodes; n++)
-        all += is_learned(&graph->nodes[n]) ? elements_of(graph, n) : 0;
+        all += is_learned(&graph->nodes[n]) ? graph_elements(graph, &graph->nodes[n]) : 0;
     return all;
 }
 
@@ -80,7 +69,7 @@ static void choose(bool *chosen, const struct graph *graph, double part)
     for (uint32_t n = 0; n < graph->nnodes && left > 0; n++)
         if (is_learned(&graph->nodes[n])) {
             chosen[n] = true;
-            left -= elements_of(graph, n);
+            left -= graph_elements(graph, &graph->nodes[n]);
         }
 }
 

@@ -122,22 +122,17 @@ const struct kern_rotation *rotation_add(struct graph *graph, const struct scena
     bool own = local && rope->local_theta > 0;
     bool is_scaled = !own && rope->scaling.kind != SCENARIO_ROPE_UNSCALED;
     double theta = own ? rope->local_theta : rope->theta;
-    struct kern_rotation *out = graph_memory(graph, 1, sizeof *out);
+    struct kern_rotation *out;
 
     width = rotation_width(rope, width);
     if (is_scaled && rope->scaling.kind == SCENARIO_ROPE_DYNAMIC)
         theta = grown_theta(rope, (double)width, seq);
-    if (!out)
-        return NULL;
-    *out = (struct kern_rotation){width / 2, rope->interleaved, 1, is_scaled ? 0 : theta,
-                                  graph_numbers(graph, (size_t)width / 2)};
-    if (is_scaled)
-        out->factor = factor_of(&rope->scaling);
-    for (int64_t i = 0; out->frequencies && i < width / 2; i++) {
-        double frequency = pow(theta, -(double)i / (double)out->npairs);
-
-        out->frequencies[i] =
-            is_scaled ? scaled(rope, theta, (double)width, seq, i, frequency) : frequency;
-    }
-    return out->frequencies ? out : NULL;
+    out = graph_rotation_pairs(graph, width / 2, theta, rope->interleaved);
+    if (!out || !is_scaled)
+        return out;
+    out->theta = 0;
+    out->factor = factor_of(&rope->scaling);
+    for (int64_t i = 0; i < out->npairs; i++)
+        out->frequencies[i] = scaled(rope, theta, (double)width, seq, i, out->frequencies[i]);
+    return out;
 }

@@ -7,18 +7,9 @@
 
 /* ---- the work of a value ---- */
 
-static double elements(const struct graph *graph, const struct graph_node *node)
-{
-    double n = 1;
-
-    for (uint32_t d = 0; d < node->rank; d++)
-        n *= (double)graph->dims[node->dims[d]].size;
-    return n;
-}
-
 static double bytes_of(const struct graph *graph, const struct graph_node *node)
 {
-    return elements(graph, node) * (double)shd_dtype_size(node->dtype);
+    return graph_elements(graph, node) * (double)shd_dtype_size(node->dtype);
 }
 
 static void multiply(int64_t *size, int64_t by)
@@ -46,7 +37,7 @@ static void set_product(struct hardware_work *work, const struct graph *graph,
     for (uint32_t d = 0; d < a->rank; d++)
         if (!graph_has_dim(node, a->dims[d]))
             multiply(&work->k, graph->dims[a->dims[d]].size);
-    work->flops = 2 * elements(graph, node) * (double)work->k;
+    work->flops = 2 * graph_elements(graph, node) * (double)work->k;
 }
 
 #define NSAMPLES 1024 /* of positions, as sequences are long */
@@ -81,7 +72,7 @@ static void set_attention(struct hardware_work *work, const struct graph *graph,
     work->n = graph->dims[k->dims[1]].size /
               (node->attr.attention.blocks > 1 ? (int64_t)node->attr.attention.blocks : 1);
     work->k = graph->dims[q->dims[3]].size;
-    work->flops = 2 * (elements(graph, q) + elements(graph, node)) * (double)work->n *
+    work->flops = 2 * (graph_elements(graph, q) + graph_elements(graph, node)) * (double)work->n *
                   seen_part(node, graph->dims[k->dims[1]].size);
 }
 

@@ -225,20 +225,21 @@ static uint32_t query_kernel(struct graph *g, const struct scenario *s, const ch
 }
 
 /* The norm of queries or keys of `heads`. */
-static struct head_norm head_norm(struct graph *g, const struct scenario *s, const char *name,
-                                  uint32_t heads, uint32_t head_dim)
+static struct norm_weights head_norm(struct graph *g, const struct scenario *s, const char *name,
+                                     uint32_t heads, uint32_t head_dim)
 {
     const struct scenario_model *m = &s->model;
     bool each = m->qk_norm == SCENARIO_QK_HEAD || m->qk_norm == SCENARIO_QK_LATE;
     bool centred = m->norm == SCENARIO_LAYER_NORM;
     const uint32_t dims[2] = {each ? head_dim : heads, head_dim};
     uint32_t rank = each ? 1 : 2;
-    struct head_norm n = {.whole = m->qk_norm == SCENARIO_QK_WHOLE,
-                          .centred = centred,
-                          .one_plus = m->norm_one_plus,
-                          .scale = GRAPH_NONE,
-                          .bias = GRAPH_NONE,
-                          .eps = m->norm_eps};
+    struct norm_weights n = {.used = true,
+                             .centred = centred,
+                             .one_plus = m->norm_one_plus,
+                             .whole = m->qk_norm == SCENARIO_QK_WHOLE,
+                             .scale = GRAPH_NONE,
+                             .bias = GRAPH_NONE,
+                             .eps = m->norm_eps};
 
     if (!(n.eps > 0))
         n.eps = n.centred ? BLOCK_LAYER_NORM_EPS : BLOCK_NORM_EPS;

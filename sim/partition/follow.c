@@ -68,16 +68,6 @@ static int8_t claimed_factor(const struct rule *rule, int8_t factor)
     return f->follows == RULE_FREE ? factor : f->follows;
 }
 
-static double elements_of(const struct graph *graph, uint32_t node)
-{
-    const struct graph_node *n = &graph->nodes[node];
-    double elements = 1;
-
-    for (uint32_t d = 0; d < n->rank; d++)
-        elements *= (double)graph->dims[n->dims[d]].size;
-    return elements;
-}
-
 /* Strength of an operand's claim; `dim` GRAPH_NONE: a flat cut, which belongs to no dimension. */
 static enum follow_claim operand_strength(const struct follow *f, uint32_t node, uint32_t operand,
                                           uint32_t dim)
@@ -121,7 +111,7 @@ static void gather_early(struct follow *f, uint32_t node, uint32_t operand)
 {
     const struct graph *g = f->p->graph;
     bool grows = batch_has(&f->batch, &g->nodes[node]) ||
-                 elements_of(g, node) > elements_of(g, operand);
+                 graph_elements(g, &g->nodes[node]) > graph_elements(g, &g->nodes[operand]);
 
     if (graph_op(g->nodes[node].op)->unpacks ||
         (f->weight[operand] && !f->weight[node] && !f->batch.varies[node] && grows))
@@ -154,7 +144,8 @@ static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
             add_claim(f,
                       weight_claim(f, node, operand, s->dims[d].axes[a],
                                    operand_strength(f, node, operand, dim)),
-                      s->dims[d].axes[a], factor, operand, elements_of(graph, operand));
+                      s->dims[d].axes[a], factor, operand,
+                      graph_elements(graph, &graph->nodes[operand]));
         if (s->dims[d].naxes > 1)
             assign_take_order(&f->assign, s);
     }
@@ -162,7 +153,8 @@ static void claim_by_operand(struct follow *f, uint32_t node, uint32_t k)
         add_claim(f,
                   weight_claim(f, node, operand, s->flat.axes[a],
                                operand_strength(f, node, operand, GRAPH_NONE)),
-                  s->flat.axes[a], ASSIGN_FLAT, operand, elements_of(graph, operand));
+                  s->flat.axes[a], ASSIGN_FLAT, operand,
+                  graph_elements(graph, &graph->nodes[operand]));
     take_flat(f, rule, s);
 }
 
@@ -239,7 +231,7 @@ static void claim_experts_of(struct follow *f, uint32_t node, uint32_t array,
              ->dims[graph_place(&g->nodes[array], experts)];
     for (uint8_t a = 0; a < t->naxes; a++)
         add_claim(f, weight_claim(f, node, array, t->axes[a], strength), t->axes[a],
-                  p->nodes[node].rule.result[0][0], array, elements_of(g, array));
+                  p->nodes[node].rule.result[0][0], array, graph_elements(g, &g->nodes[array]));
 }
 
 /* Claim the axes of the experts' weights: rows go to the devices that hold their expert.  Gates,
@@ -397,8 +389,7 @@ static void pass_sums(struct follow *f, uint32_t node)
     if (!passes_sums(n))
         return;
     for (uint32_t k = 0; k < n->ninputs; k++)
-        if (f->p->graph->nodes[n->inputs[k]].dtype != SHD_I32) /* ids and positions are never
-                                                                  partial */
+        if (!kern_is_whole(f->p->graph->nodes[n->inputs[k]].dtype)) /* never partial */
             axes &= waiting_axes(f->p, n->inputs[k]);
     for (uint8_t a = 0; a < shd_mesh_naxes(f->p->mesh); a++)
         if (axes >> a & 1 && f->assign.place[a] == ASSIGN_NONE)
@@ -494,7 +485,7 @@ static void ask_product(const struct follow *f, uint32_t node, uint32_t k, struc
     else if (is_ready(f->p, node))
         anyway = drop_sharding(f, node, asked);
     if (!einsum || !anyway)
-        asked->elements += elements_of(g, node);
+        asked->elements += graph_elements(g, &g->nodes[node]);
 }
 
 /* Ask all readers of a value and its aliases. */
@@ -522,7 +513,8 @@ static uint32_t read_as_parts(struct follow *f, uint32_t value)
     if (f->sums[value] != NOT_ASKED)
         return f->sums[value];
     ask_readers(f, value, &asked);
-    f->sums[value] = asked.elements <= elements_of(f->p->graph, value) ? asked.axes : 0;
+    f->sums[value] =
+        asked.elements <= graph_elements(f->p->graph, &f->p->graph->nodes[value]) ? asked.axes : 0;
     return f->sums[value];
 }
 

@@ -32,7 +32,7 @@ static void summed_names(char *out, size_t size, const struct emit *e, uint32_t 
         for (uint32_t d = 0; d < e->graph->nodes[n->inputs[k]].rank && used < size; d++) {
             uint32_t dim = e->graph->nodes[n->inputs[k]].dims[d];
 
-            if (e->graph->nodes[n->inputs[k]].dtype != SHD_I32 && !graph_has_dim(n, dim) &&
+            if (!kern_is_whole(e->graph->nodes[n->inputs[k]].dtype) && !graph_has_dim(n, dim) &&
                 !is_led(e, node, dim) && !strstr(out, e->graph->dims[dim].name))
                 used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " and " : "",
                                          e->graph->dims[dim].name);

@@ -116,7 +116,7 @@ static int32_t add_array(struct shd_graph *graph, bool param, const char *name,
 
     if (!can_build(graph) || !read_dims(g, name, dims, numbers, &rank))
         return SHD_GRAPH_NONE;
-    if (dtype == SHD_I32)
+    if (kern_is_whole(dtype))
         return value_of(graph_fail(g, SHD_EUNSUPPORTED, "'%s' holds whole numbers", name));
     return value_of((param ? graph_param : graph_input)(
         g, name, dtype, numbers, rank,

@@ -332,7 +332,7 @@ static bool judge_bits(const struct steps *s, int32_t device, uint32_t i)
 
 static bool judge_kernel(const struct steps *s, int32_t device, uint32_t i)
 {
-    bool whole_numbers = s->program->buffers[s->program->ops[i].outputs[0]].dtype == SHD_I32;
+    bool whole_numbers = kern_is_whole(s->program->buffers[s->program->ops[i].outputs[0]].dtype);
 
     return judge_bits(s, device, i) && (whole_numbers || judge_bounds(s, device, i));
 }

@@ -15,7 +15,7 @@ struct projection {
     uint32_t weights; /* [embed, heads, head_dim] */
     bool biased;
     uint32_t bias;
-    const struct head_norm *norm; /* of q and k, of which scores are made; NULL: v */
+    const struct norm_weights *norm; /* of q and k, of which scores are made; NULL: v */
 };
 
 /* x[batch, seq, embed] times [embed, heads, head_dim]. */
@@ -55,9 +55,9 @@ static uint32_t prepare(struct graph *g, const char *name, const struct projecti
     const char *norm = graph_text(g, "%s/%s/norm", name, p->part);
 
     if (norms->used && !norms->late)
-        x = layer_head_norm(g, norm, x, p->norm);
+        x = layer_norm(g, norm, x, p->norm);
     x = attention_rotate(g, graph_text(g, "%s/%s/rope", name, p->part), x, opts);
-    return norms->used && norms->late && rotates(opts) ? layer_head_norm(g, norm, x, p->norm) : x;
+    return norms->used && norms->late && rotates(opts) ? layer_norm(g, norm, x, p->norm) : x;
 }
 
 uint32_t attention_rotate(struct graph *graph, const char *name, uint32_t x,

@@ -13,14 +13,14 @@
 #define GRAPH_LAYERS_ATTENTION_H
 
 #include "graph/graph.h"
-#include "graph/layers/head_norm.h"
+#include "graph/layers/norm.h"
 #include "graph/layers/ring_attention.h"
 
 /* Norms of queries and keys, between projections and rotation. */
 struct attention_norms {
     bool used;
     bool late; /* behind the rotation, and only in layers that rotate */
-    struct head_norm q, k;
+    struct norm_weights q, k;
 };
 
 struct attention_weights {

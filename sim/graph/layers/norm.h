@@ -1,5 +1,5 @@
-/* norm.h - normalisation over one dimension; if that dimension is sharded, only statistics are
- * communicated.
+/* norm.h - normalisation over one dimension, or over two, as all heads together; if they are
+ * sharded, only statistics are communicated.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,8 +21,9 @@ struct norm_weights {
     bool used;      /* false: x stays as it is, and the other fields are unused */
     bool centred;   /* a layer norm; false: an RMS norm */
     bool one_plus;  /* multiply by 1 + scale */
-    uint32_t scale; /* as x's last dimension; GRAPH_NONE: none */
-    uint32_t bias;  /* of layer norms only, likewise */
+    bool whole;     /* over x's last two dimensions; false: over the last one */
+    uint32_t scale; /* as x's last dimension, or last two; GRAPH_NONE: none */
+    uint32_t bias;  /* likewise */
     double eps;
 };
 

@@ -61,10 +61,23 @@ uint32_t graph_rope_at(struct graph *graph, const char *name, uint32_t x, uint32
     return embed(graph, name, x, positions, &attr);
 }
 
+struct kern_rotation *graph_rotation_pairs(struct graph *graph, int64_t npairs, double theta,
+                                           bool interleaved)
+{
+    struct kern_rotation *out = graph_memory(graph, 1, sizeof *out);
+
+    if (!out)
+        return NULL;
+    *out =
+        (struct kern_rotation){npairs, interleaved, 1, theta, graph_numbers(graph, (size_t)npairs)};
+    for (int64_t i = 0; out->frequencies && i < npairs; i++)
+        out->frequencies[i] = pow(theta, -(double)i / (double)npairs);
+    return out->frequencies ? out : NULL;
+}
+
 struct kern_rotation *graph_rotation(struct graph *graph, uint32_t x, uint32_t pair_dim,
                                      double theta, bool interleaved)
 {
-    struct kern_rotation *out;
     int64_t width;
 
     if (graph->err.status != SHD_OK || x == GRAPH_NONE)
@@ -75,14 +88,7 @@ struct kern_rotation *graph_rotation(struct graph *graph, uint32_t x, uint32_t p
                    graph->dims[pair_dim].name, (long long)width);
         return NULL;
     }
-    out = graph_memory(graph, 1, sizeof *out);
-    if (!out)
-        return NULL;
-    *out = (struct kern_rotation){width / 2, interleaved, 1, theta,
-                                  graph_numbers(graph, (size_t)width / 2)};
-    for (int64_t i = 0; out->frequencies && i < out->npairs; i++)
-        out->frequencies[i] = pow(theta, -(double)i / (double)out->npairs);
-    return out->frequencies ? out : NULL;
+    return graph_rotation_pairs(graph, width / 2, theta, interleaved);
 }
 
 static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
