@@ -23,15 +23,12 @@ struct offload {
     uint32_t nbuffers;          /* as they were */
     struct program_op *ops;     /* as they were */
     uint32_t nops;
+    uint32_t *made;    /* [op as they were]: the first of the results that it makes, or ... */
+    uint32_t *another; /* ... [result]: the next of these; PROGRAM_NONE: no more */
     struct shd_error *err;
 };
 
 /* ---- where things are ---- */
-
-static bool is_backward(const struct program_op *op)
-{
-    return op->part == PROGRAM_BACKWARD || op->part == PROGRAM_WEIGHTS;
-}
 
 /* Whether a buffer on the host draws the kernels that read it there: state, and what was computed
  * there, but not parameters. */
@@ -125,21 +122,16 @@ static void place_data(struct program *program, const struct readers *readers)
     }
 }
 
-static bool is_result(const struct program *program, uint32_t buffer)
+/* Whether a buffer is a marked value of the forward phase, and no result. */
+static bool may_wait(const struct offload *o, uint32_t buffer)
 {
-    for (uint32_t r = 0; r < program->nresults; r++)
-        if (program->results[r].buffer == buffer)
-            return true;
-    return false;
-}
+    const struct program_buffer *b = &o->program->buffers[buffer];
+    bool waits = b->offloads && !b->argument && b->use == PROGRAM_ACTIVATIONS &&
+                 o->ops[b->first_op].part == PROGRAM_FORWARD;
 
-/* Whether a buffer is a marked value of the forward phase. */
-static bool may_wait(const struct program *program, uint32_t buffer)
-{
-    const struct program_buffer *b = &program->buffers[buffer];
-
-    return b->offloads && !b->argument && b->use == PROGRAM_ACTIVATIONS &&
-           program->ops[b->first_op].part == PROGRAM_FORWARD && !is_result(program, buffer);
+    for (uint32_t r = o->made[b->first_op]; waits && r != PROGRAM_NONE; r = o->another[r])
+        waits = o->program->results[r].buffer != buffer;
+    return waits;
 }
 
 /* ---- copies ---- */
@@ -182,7 +174,7 @@ static const char *why_brought(struct offload *o, uint32_t i, uint32_t buffer, b
 /* Bring an operand of op `i` to the memory that the op works on. */
 static int bring(struct offload *o, uint32_t i, uint32_t *operand)
 {
-    bool waits = is_backward(&o->ops[i]) && o->waiting[*operand] != PROGRAM_NONE;
+    bool waits = program_is_backward(o->ops[i].part) && o->waiting[*operand] != PROGRAM_NONE;
     bool on_host = waits || o->program->buffers[*operand].on_host, to_host = o->ops[i].on_host;
     struct copy *copy = &o->copies[*operand];
     int status = SHD_OK;
@@ -203,12 +195,11 @@ static int return_results(struct offload *o, uint32_t i)
     struct program *program = o->program;
     int status = SHD_OK;
 
-    for (uint32_t r = 0; r < program->nresults && status == SHD_OK; r++) {
+    for (uint32_t r = o->made[i]; r != PROGRAM_NONE && status == SHD_OK; r = o->another[r]) {
         struct program_result *result = &program->results[r];
         uint32_t buffer = result->buffer;
 
-        if (result->kind != PROGRAM_NEXT || program->buffers[buffer].first_op != i ||
-            buffer >= o->nbuffers ||
+        if (result->kind != PROGRAM_NEXT ||
             program->buffers[buffer].on_host == program->buffers[result->of].on_host)
             continue;
         status = add_copy(
@@ -230,7 +221,7 @@ static int send_away(struct offload *o, uint32_t i, const bool *read_later)
     for (uint32_t k = 0; k < o->ops[i].noutputs && status == SHD_OK; k++) {
         uint32_t buffer = o->ops[i].outputs[k];
 
-        if (read_later[buffer] && may_wait(o->program, buffer))
+        if (read_later[buffer] && may_wait(o, buffer))
             status =
                 add_copy(o, &o->ops[i], buffer, true,
                          program_text(o->program, "%s waits on the host for the backward phase",
@@ -263,19 +254,34 @@ static int add_all(struct offload *o, const bool *read_later)
 static void find_read_later(const struct program *program, bool *read_later)
 {
     for (uint32_t i = 0; i < program->nops; i++)
-        for (uint32_t k = 0; is_backward(&program->ops[i]) && k < program->ops[i].ninputs; k++)
+        for (uint32_t k = 0;
+             program_is_backward(program->ops[i].part) && k < program->ops[i].ninputs; k++)
             read_later[program->ops[i].inputs[k]] = true;
+}
+
+/* List the results that each op makes. */
+static void find_made(struct offload *o)
+{
+    for (uint32_t r = o->program->nresults; r-- > 0;) {
+        uint32_t op = o->program->buffers[o->program->results[r].buffer].first_op;
+
+        o->another[r] = o->made[op];
+        o->made[op] = r;
+    }
 }
 
 static bool allocate(struct offload *o)
 {
-    size_t nbuffers = (size_t)o->nbuffers + 1;
+    size_t nbuffers = (size_t)o->nbuffers + 1, nops = (size_t)o->nops + 1;
 
-    o->ops = malloc(((size_t)o->nops + 1) * sizeof *o->ops);
+    o->ops = malloc(nops * sizeof *o->ops);
+    o->made = malloc(nops * sizeof *o->made);
+    o->another = malloc(((size_t)o->program->nresults + 1) * sizeof *o->another);
     o->copies = malloc(nbuffers * sizeof *o->copies);
     o->waiting = malloc(nbuffers * sizeof *o->waiting);
-    if (!o->ops || !o->copies || !o->waiting)
+    if (!o->ops || !o->made || !o->another || !o->copies || !o->waiting)
         return false;
+    memset(o->made, 0xff, nops * sizeof *o->made);           /* PROGRAM_NONE */
     memset(o->copies, 0xff, nbuffers * sizeof *o->copies);   /* PROGRAM_NONE */
     memset(o->waiting, 0xff, nbuffers * sizeof *o->waiting); /* PROGRAM_NONE */
     return true;
@@ -298,6 +304,7 @@ static int build(struct offload *o, bool *flags)
     if (status != SHD_OK)
         return status;
     program_set_lifetimes(o->program);
+    find_made(o);
     place(o->program);
     follow_readers(o->program, &readers);
     place_data(o->program, &readers);
@@ -313,15 +320,20 @@ int offload_build(struct program *program, struct shd_error *err)
 {
     struct offload o = {
         .program = program, .nbuffers = program->nbuffers, .nops = program->nops, .err = err};
-    bool *flags = calloc(3 * (size_t)program->nbuffers + 1, sizeof *flags);
-    int status = SHD_OK;
+    bool *flags;
+    int status;
 
-    if (!flags || !allocate(&o))
-        status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
-    else if (is_asked(program))
+    if (!is_asked(program))
+        return SHD_OK;
+    flags = calloc(3 * (size_t)program->nbuffers + 1, sizeof *flags);
+    if (flags && allocate(&o))
         status = build(&o, flags);
+    else
+        status = shd_error_set(err, SHD_ENOMEM, "no memory for the program");
     free(flags);
     free(o.ops);
+    free(o.made);
+    free(o.another);
     free(o.copies);
     free(o.waiting);
     return status;

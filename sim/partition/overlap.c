@@ -94,11 +94,6 @@ static void find_targets(struct overlap *p, const struct overlap_layers *layers)
 
 /* ---- readers of summed gradients ---- */
 
-static bool is_backward(const struct program_op *op)
-{
-    return op->part == PROGRAM_BACKWARD || op->part == PROGRAM_WEIGHTS;
-}
-
 static uint64_t elements(const struct program_buffer *b)
 {
     return program_buffer_count(b);
@@ -124,7 +119,8 @@ static void find_waiting(struct overlap *p)
     for (uint32_t i = 0; i < program->nops; i++) {
         const struct program_op *op = &program->ops[i];
 
-        p->waits[i] = op->kind == PROGRAM_KERNEL && is_backward(op) && !shrinks(program, op);
+        p->waits[i] =
+            op->kind == PROGRAM_KERNEL && program_is_backward(op->part) && !shrinks(program, op);
     }
     for (uint32_t i = program->nops; i-- > 0;) {
         const struct program_op *op = &program->ops[i];
@@ -138,7 +134,7 @@ static bool sums_gradients(const struct program *program, const struct program_o
 {
     enum coll_kind kind;
 
-    if (op->kind != PROGRAM_RESHARD || !is_backward(op) ||
+    if (op->kind != PROGRAM_RESHARD || !program_is_backward(op->part) ||
         program->buffers[op->outputs[0]].use != PROGRAM_GRADIENTS)
         return false;
     kind = program_coll_kind(op);
@@ -218,7 +214,8 @@ int overlap_transfers(struct program *program, const struct overlap_layers *laye
         p.maker = p.later + nops;
         memset(p.target, 0xff, 2 * nops * sizeof *p.target); /* and later: PROGRAM_NONE */
         find_ready(&p);
-        find_targets(&p, layers);
+        if (layers->gathers > 0 || layers->host > 0)
+            find_targets(&p, layers);
         find_waiting(&p);
         find_later(&p);
         move(&p, sorted, p.maker + nbuffers);

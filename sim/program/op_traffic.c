@@ -88,8 +88,7 @@ static bool is_made_backward(const struct program *program, const struct program
 
 bool program_gathers_again(const struct program *program, const struct program_op *op)
 {
-    if ((op->part != PROGRAM_BACKWARD && op->part != PROGRAM_WEIGHTS) || op->again ||
-        program_coll_kind(op) != COLL_ALL_GATHER)
+    if (!program_is_backward(op->part) || op->again || program_coll_kind(op) != COLL_ALL_GATHER)
         return false;
     for (uint32_t k = 0; k < op->ninputs; k++)
         if (program->buffers[op->outputs[k]].use != PROGRAM_ACTIVATIONS ||

@@ -133,6 +133,11 @@ static inline bool program_part_is_once(enum program_part part)
     return part == PROGRAM_START || part == PROGRAM_UPDATE;
 }
 
+static inline bool program_is_backward(enum program_part part)
+{
+    return part == PROGRAM_BACKWARD || part == PROGRAM_WEIGHTS;
+}
+
 /* How often a part runs in a step of `microbatches`. */
 static inline uint32_t program_part_times(enum program_part part, uint32_t microbatches)
 {
@@ -417,9 +422,10 @@ bool program_communicates(const struct program_op *op);
  * between device and host, or runs on the host. */
 bool program_is_beside(const struct program_op *op);
 
-/* Whether a rank's devices have anything in the host's memory, and the bytes that one of them
- * copies to and from it in a step. */
+/* Whether anything is in the host's memory. */
 bool program_uses_host(const struct program *program);
+
+/* The bytes that a device of a rank copies to and from the host's memory in a step. */
 struct program_host_moved {
     uint128 to_host, from_host;
 };

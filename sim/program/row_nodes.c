@@ -49,9 +49,9 @@ static bool equal_counts(const struct program_node_counts *x, const struct progr
 }
 
 /* Count the token at `batch`, `seq` for each node that has an expert of it; `seen` is the mark of
- * the last token by node. */
+ * the last token by node, `nodes` the node by shard of the experts' rows. */
 static void count_token(struct program_node_counts *c, const struct program_rows_arrays *a,
-                        const struct program_op *op, const int64_t at[2], int64_t *seen)
+                        const int32_t *nodes, const int64_t at[2], int64_t *seen)
 {
     const struct kern_routing *r = c->routing;
     int64_t token = at[0] % c->group_rows * c->seq + at[1];
@@ -59,13 +59,12 @@ static void count_token(struct program_node_counts *c, const struct program_rows
     int64_t shard = program_rows_shard(a->tokens, at[0], at[1]);
 
     for (int64_t i = token * r->choices; i < (token + 1) * r->choices; i++) {
-        struct program_rows_place place = {
-            .expert = r->ids[i], .slot = at[0] / c->group_rows * a->capacity + r->slots[i]};
+        int64_t slot = at[0] / c->group_rows * a->capacity + r->slots[i];
         int32_t node;
 
         if (r->slots[i] < 0)
             continue;
-        node = program_rows_node(a, op, &place);
+        node = nodes[program_rows_shard(a->experts, r->ids[i], slot)];
         c->rows[shard * c->nnodes + node] += seen[node] != mark;
         seen[node] = mark;
     }
@@ -77,20 +76,24 @@ static struct program_node_counts *make_counts(const struct program_node_counts 
 {
     struct program_node_counts *c = malloc(sizeof *c);
     int64_t *seen = calloc((size_t)key->nnodes, sizeof *seen);
+    int64_t nshards = program_rows_shards(a->experts);
+    int32_t *nodes = malloc((size_t)nshards * sizeof *nodes);
 
     if (c) {
         *c = *key;
         c->rows = calloc((size_t)(c->nshards * c->nnodes), sizeof *c->rows);
     }
-    if (!c || !c->rows || !seen) {
+    if (c && (!c->rows || !seen || !nodes)) {
         program_nodes_free_counts(c);
-        free(seen);
-        return NULL;
+        c = NULL;
     }
-    for (int64_t b = 0; b < c->batch; b++)
+    for (int64_t shard = 0; c && shard < nshards; shard++)
+        nodes[shard] = program_rows_shard_node(a, op, shard);
+    for (int64_t b = 0; c && b < c->batch; b++)
         for (int64_t s = 0; s < c->seq; s++)
-            count_token(c, a, op, (const int64_t[]){b, s}, seen);
+            count_token(c, a, nodes, (const int64_t[]){b, s}, seen);
     free(seen);
+    free(nodes);
     return c;
 }
 
@@ -130,11 +133,11 @@ int program_nodes_set(struct program *program, struct program_op *op, struct shd
     return SHD_OK;
 }
 
-bool program_nodes_take(const struct program_rows_walk *walk, const struct program_op *op,
-                        int32_t position, const struct program_rows_place *place)
+/* Whether a device takes an entry's row between nodes; `node` has the expert. */
+static bool takes_between(const struct program_rows_walk *walk, const struct program_op *op,
+                          int32_t position, const struct program_rows_place *place, int32_t node)
 {
     const struct program_rows_arrays *a = &walk->arrays;
-    int32_t node = program_rows_node(a, op, place);
     struct program_rows_place other = *place;
     int64_t at = walk->at - 1; /* of the last entry */
 
@@ -149,6 +152,20 @@ bool program_nodes_take(const struct program_rows_walk *walk, const struct progr
             return false;
     }
     return true;
+}
+
+bool program_rows_takes(const struct program_rows_walk *walk, const struct program_op *op,
+                        int32_t position, const struct program_rows_place *place)
+{
+    const struct program_rows_arrays *a = &walk->arrays;
+    int32_t node;
+
+    if (op->rows.way != PROGRAM_ROWS_BETWEEN && op->rows.way != PROGRAM_ROWS_IN_NODE)
+        return true;
+    node = program_rows_node(a, op, place);
+    return op->rows.way == PROGRAM_ROWS_BETWEEN
+               ? takes_between(walk, op, position, place, node)
+               : node == program_node_at(a->experts->sharding.mesh, op->rows.node_axes, position);
 }
 
 int32_t program_nodes_peer(const struct program *program, const struct program_op *op,

@@ -24,9 +24,10 @@ SHD_MUST_CHECK int program_nodes_set(struct program *program, struct program_op 
                                      struct shd_error *err);
 void program_nodes_free_counts(struct program_node_counts *counts); /* NULL is allowed */
 
-/* Whether a device takes the row of a walk's last entry: of a dispatch if its own node has the
- * expert, and of a combine from any; in both at the first of a token's choices in that node. */
-bool program_nodes_take(const struct program_rows_walk *walk, const struct program_op *op,
+/* Whether a device takes the row of a walk's last entry.  Between nodes: of a dispatch if its own
+ * node has the expert, and of a combine from any; in both at the first of a token's choices in that
+ * node.  Inside nodes: if its own node has the expert.  Else always. */
+bool program_rows_takes(const struct program_rows_walk *walk, const struct program_op *op,
                         int32_t position, const struct program_rows_place *place);
 
 /* The device that is to another node what a position is to its own. */

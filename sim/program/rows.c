@@ -144,8 +144,8 @@ int32_t program_node_at(const struct shd_mesh *mesh, uint32_t axes, int32_t posi
     return node;
 }
 
-static int32_t node_of_shard(const struct program_rows_arrays *a, const struct program_op *op,
-                             int64_t shard)
+int32_t program_rows_shard_node(const struct program_rows_arrays *a, const struct program_op *op,
+                                int64_t shard)
 {
     return program_node_at(a->experts->sharding.mesh, op->rows.node_axes,
                            program_rows_source(a->experts, 0, shard));
@@ -154,15 +154,8 @@ static int32_t node_of_shard(const struct program_rows_arrays *a, const struct p
 int32_t program_rows_node(const struct program_rows_arrays *a, const struct program_op *op,
                           const struct program_rows_place *place)
 {
-    return node_of_shard(a, op, program_rows_shard(a->experts, place->expert, place->slot));
-}
-
-bool program_rows_may_have(const struct program_rows_arrays *a, const struct program_op *op,
-                           int32_t position, const struct program_rows_place *place)
-{
-    return op->rows.way != PROGRAM_ROWS_IN_NODE ||
-           program_rows_node(a, op, place) ==
-               program_node_at(a->experts->sharding.mesh, op->rows.node_axes, position);
+    return program_rows_shard_node(a, op,
+                                   program_rows_shard(a->experts, place->expert, place->slot));
 }
 
 /* ---- axes ---- */
@@ -458,7 +451,7 @@ static uint64_t rows_between(const struct asked *q, int64_t from, int64_t to)
 static bool takes_from(const struct asked *q, int32_t position, int64_t shard)
 {
     return q->op->rows.way != PROGRAM_ROWS_IN_NODE ||
-           node_of_shard(&q->arrays, q->op, shard) ==
+           program_rows_shard_node(&q->arrays, q->op, shard) ==
                program_node_at(q->arrays.from->sharding.mesh, q->op->rows.node_axes, position);
 }
 
@@ -469,7 +462,8 @@ static uint64_t rows_received(const struct asked *q, int32_t position)
     int64_t to = program_rows_shard_at(q->arrays.to, position);
     uint64_t rows = lists->sums[to];
 
-    for (size_t i = lists->starts[to]; i < lists->starts[to + 1]; i++)
+    for (size_t i = lists->starts[to];
+         q->op->rows.way == PROGRAM_ROWS_IN_NODE && i < lists->starts[to + 1]; i++)
         if (!takes_from(q, position, lists->others[i]))
             rows -= lists->rows[i];
     return rows - rows_between(q, from, to);

@@ -44,13 +44,11 @@ struct program_rows_place {
 /* The node of a position: its coordinates on axes, the first the most major. */
 int32_t program_node_at(const struct shd_mesh *mesh, uint32_t axes, int32_t position);
 
-/* The node that has a row. */
+/* The node that has a shard of the experts' rows, and that which has a row. */
+int32_t program_rows_shard_node(const struct program_rows_arrays *arrays,
+                                const struct program_op *op, int64_t shard);
 int32_t program_rows_node(const struct program_rows_arrays *arrays, const struct program_op *op,
                           const struct program_rows_place *place);
-
-/* Whether a device may have the row of an entry: an op inside nodes only has rows of its own. */
-bool program_rows_may_have(const struct program_rows_arrays *arrays, const struct program_op *op,
-                           int32_t position, const struct program_rows_place *place);
 
 /* Iterator over the entries of a device's ids that have a row. */
 struct program_rows_walk {

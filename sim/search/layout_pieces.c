@@ -429,11 +429,6 @@ static void find_stages(uint32_t *stages, const struct program *p)
             stages[p->ops[i].inputs[k]] = p->ops[i].stage;
 }
 
-static bool is_backward(uint8_t part)
-{
-    return part == PROGRAM_BACKWARD || part == PROGRAM_WEIGHTS;
-}
-
 static void add_buffer(struct reader *r, uint32_t b, uint32_t stage)
 {
     const struct program *p = r->program;
@@ -445,11 +440,11 @@ static void add_buffer(struct reader *r, uint32_t b, uint32_t stage)
 
     if (buffer->argument && (buffer->use == PROGRAM_PARAMETERS || buffer->use == PROGRAM_OPTIMIZER))
         r->stages[stage].state_bytes += (double)buffer->bytes;
-    else if (buffer->use == PROGRAM_GRADIENTS && is_backward(from->part) && from->accumulates &&
-             last == PROGRAM_UPDATE)
+    else if (buffer->use == PROGRAM_GRADIENTS && program_is_backward(from->part) &&
+             from->accumulates && last == PROGRAM_UPDATE)
         r->stages[from->stage].gradient_bytes += (double)buffer->bytes;
     else if (buffer->use == PROGRAM_ACTIVATIONS && from->part == PROGRAM_FORWARD &&
-             is_backward(last) && buffer->over == PROGRAM_NONE)
+             program_is_backward(last) && buffer->over == PROGRAM_NONE)
         r->stages[from->stage].saved_bytes += (double)buffer->bytes;
 }
 

@@ -375,15 +375,6 @@ static void add_row(struct gathering *g, const struct row_copy *copy, const stru
     }
 }
 
-/* Whether an entry's row comes to a device. */
-static bool is_taken(const struct program_rows_walk *walk, const struct program_op *op,
-                     int32_t device, const struct program_rows_place *place)
-{
-    return op->rows.way == PROGRAM_ROWS_BETWEEN
-               ? program_nodes_take(walk, op, device, place)
-               : program_rows_may_have(&walk->arrays, op, device, place);
-}
-
 /* Copy or add up the rows of all ids that the device has. */
 static void add_rows(struct gathering *g, const struct program *program,
                      const struct program_op *op, int32_t device, const struct giver *givers,
@@ -402,7 +393,7 @@ static void add_rows(struct gathering *g, const struct program *program,
                                       from_nodes ? op->rows.node_axes : 0,
                                       from_nodes ? program_rows_node(&walk.arrays, op, &at) : 0};
 
-        if (is_taken(&walk, op, device, &at))
+        if (program_rows_takes(&walk, op, device, &at))
             add_row(g, &copy, givers, ngivers, shards, op->inputs[0]);
     }
 }

@@ -234,15 +234,6 @@ static void pull_row(struct pulling *p, struct run_pull *pull,
         p->rows[place->expert % p->arrays.to->local[0]]++;
 }
 
-/* Whether an entry's row comes to the device. */
-static bool takes(const struct pulling *p, const struct program_rows_walk *rows,
-                  const struct program_rows_place *place)
-{
-    if (p->op->rows.way == PROGRAM_ROWS_BETWEEN)
-        return program_nodes_take(rows, p->op, p->walker->position, place);
-    return program_rows_may_have(&p->arrays, p->op, p->walker->position, place);
-}
-
 /* `pull` is NULL if all rows are the device's own. */
 static int pull_rows(struct run_pull *pull, void *arg, struct shd_error *err)
 {
@@ -255,7 +246,7 @@ static int pull_rows(struct run_pull *pull, void *arg, struct shd_error *err)
     (void)err;
     memset(w->shards[p->op->outputs[0]], 0, p->arrays.to->bytes);
     while (program_rows_next(&rows, &place))
-        if (takes(p, &rows, &place))
+        if (program_rows_takes(&rows, p->op, w->position, &place))
             pull_row(p, pull, &place);
     store_sum(p);
     return SHD_OK;
