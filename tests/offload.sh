@@ -93,6 +93,17 @@ for name in offloaded:
         tell(host(run, name, key) == host(plan, name, key), "%s: host's %s as planned" % (name, key))
         tell(min(host(run, name, key)) > 0, "%s: host's %s is some" % (name, key))
 
+# A step is what a device computes, what it waits for, and what comes behind its last work.
+PARTS = ("busy", "exposed_communication", "exposed_host", "waiting", "idle")
+for name in offloaded:
+    t = run[name]["time"]["replayed"]
+    by_device = zip(*(t["per_device"][part + "_seconds"] for part in PARTS))
+    tell(all(abs(sum(parts) - t["step_seconds"]) < 1e-8 for parts in by_device), name + ": parts add up to the step")
+    t = plan[name]["time"]["modelled"]
+    parts = ("compute", "update", "exposed_communication", "exposed_host", "waiting")
+    tell(abs(sum(t[part + "_seconds"] for part in parts) - t["step_seconds"]) < 1e-8,
+         name + ": modelled parts add up to the step")
+
 # The parameters of the model, and formulas: 2 bytes a parameter down (gradients, bfloat16) and 2 up
 # (parameters), besides one number, the clip's; 12 on the host (float32 master and two moments).
 d, ff, heads, kv, head, vocab, layers = 32, 64, 4, 2, 8, 64, 3

@@ -337,8 +337,6 @@ static void transfer(struct events *r, struct rank *rank, uint32_t i)
         *span_of(r, lane, i) = fill(r, &r->lanes[lane].streams[stream], i, r->start[lane], ns);
         if (program_communicates(op_at(r, rank, i)))
             r->out->devices[lane].communication_ns += ns;
-        else
-            r->out->devices[lane].host_ns += ns;
         if (issue == EVENTS_BLOCKS || issue == EVENTS_FREES)
             pass(r, lane, span_of(r, lane, i)->end_ns);
     }
@@ -468,6 +466,13 @@ unsigned events_host_stream(const struct program_op *op)
     if (op->kind != PROGRAM_HOST)
         return EVENTS_ON_HOST;
     return op->to_host ? EVENTS_TO_HOST : EVENTS_FROM_HOST;
+}
+
+enum events_issue events_host_issue(const struct program_op *op)
+{
+    if (op->phase == PROGRAM_PHASE_UPDATE)
+        return EVENTS_FILLS;
+    return op->to_host ? EVENTS_FREES : EVENTS_ISSUED;
 }
 
 /* End of a lane's last transfer, which may be after its last computation. */

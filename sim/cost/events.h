@@ -72,8 +72,8 @@ struct events_view {
     uint32_t (*rank)(void *arg, int32_t lane); /* in the pipeline */
     /* Time of an op on a lane, done once. */
     int64_t (*op_ns)(void *arg, int32_t lane, uint32_t op);
-    /* The stream and the issue of an op beside the computations; events_host_stream() if it is none
-     * between devices, else below EVENTS_LINKS_MAX. */
+    /* The stream, below EVENTS_LINKS_MAX, and the issue of an op beside the computations.  An op
+     * that is none between devices has those of the host (events_host_stream()). */
     unsigned (*stream)(void *arg, uint32_t op);
     enum events_issue (*issue)(void *arg, uint32_t op);
     /* Lane of the device that does an op of another rank and has the coordinates of `lane`. */
@@ -89,8 +89,12 @@ struct events_view {
     const struct events_watch *watch; /* NULL: none */
 };
 
-/* The stream of an op beside the computations that does not communicate: of the host. */
+/* The stream and the issue of an op beside the computations that does not communicate: of the host.
+ * Copies to the host in the forward phase free the memory that later computations use; copies from
+ * it are issued where they have memory.  The update has no order: each part is done as soon as its
+ * operands are there. */
 unsigned events_host_stream(const struct program_op *op);
+enum events_issue events_host_issue(const struct program_op *op);
 
 /* Schedule a step: the devices of the timeline are lanes.  Time and memory O(lanes x actions).
  * SHD_ENOMEM; free with record_replay_destroy(). */

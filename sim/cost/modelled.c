@@ -123,16 +123,6 @@ static bool reads_arguments(const struct program *program, const struct program_
     return true;
 }
 
-/* Copies to the host in the forward phase free the memory that later computations use; copies from
- * the host are issued where they have memory.  The update has no order: each part is done as soon
- * as its operands are there. */
-static enum events_issue issue_of_host(const struct program_op *op)
-{
-    if (op->phase == PROGRAM_PHASE_UPDATE)
-        return EVENTS_FILLS;
-    return op->to_host ? EVENTS_FREES : EVENTS_ISSUED;
-}
-
 static enum events_issue issue(void *arg, uint32_t op)
 {
     const struct modelled *m = arg;
@@ -143,7 +133,7 @@ static enum events_issue issue(void *arg, uint32_t op)
     if (o->kind == PROGRAM_SEND || o->kind == PROGRAM_RECV)
         return EVENTS_ISSUED;
     if (!program_communicates(o))
-        return issue_of_host(o);
+        return events_host_issue(o);
     if (sums_gradients(m->program, o))
         return software->overlaps_gradients ? EVENTS_FILLS
                : o->part == PROGRAM_UPDATE  ? EVENTS_ISSUED

@@ -47,17 +47,11 @@ static unsigned stream(void *arg, uint32_t op)
     return program_communicates(o) ? 0 : events_host_stream(o);
 }
 
-/* Copies from the host are issued at their place in the program, where there is memory for them,
- * and computations wait for what frees memory. */
 static enum events_issue issue(void *arg, uint32_t op)
 {
     const struct program_op *o = &((const struct replay *)arg)->program->ops[op];
 
-    if (program_communicates(o))
-        return EVENTS_IN_ORDER;
-    if (o->phase == PROGRAM_PHASE_UPDATE)
-        return EVENTS_FILLS;
-    return o->to_host ? EVENTS_FREES : EVENTS_ISSUED;
+    return program_communicates(o) ? EVENTS_IN_ORDER : events_host_issue(o);
 }
 
 static int32_t doer(void *arg, uint32_t op, int32_t device)
