@@ -151,6 +151,12 @@ done
 shardsim plan --set hardware=tpu-v6e --set products.recipe=tensorwise "$tmp/fsdp.yaml"
 is 2 "a cluster without a rate of 8 bits is refused"
 says err "2:17: error: cluster 'tpu-v6e' has no rate of float8_e4m3fn; expected" "with what to say"
+sed '/float8_e5m2/d' "$scenarios/hardware/h100-sxm.yaml" >"$tmp/half.yaml"
+shardsim plan --set "hardware=$tmp/half.yaml" --set products.recipe=tensorwise "$tmp/fsdp.yaml"
+is 2 "a cluster without a rate of the codes of gradients is refused"
+says err "h100-sxm' has no rate of float8_e5m2; expected" "with what to say, too"
+shardsim plan --set "hardware=$tmp/half.yaml" --set products.recipe=rowwise "$tmp/fsdp.yaml"
+is 0 "but not where gradients have other codes"
 shardsim plan --set hardware=h100-sxm --set products.recipe=nvfp4 "$tmp/decoder.yaml"
 is 2 "a cluster without a rate of 4 bits is refused"
 cat >"$tmp/large.yaml" <<'END'

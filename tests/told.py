@@ -195,7 +195,8 @@ def balance(r, case):
         yield "%s %.3f %s %s" % (name, b["ratio"], form(b["max"]), "at most, on device %d" % b["slowest"]
                                  if b["ratio"] < 1 else "on every device")
     if "worst_routing_peak_bytes" in r["memory"]:
-        yield of_bytes(r["memory"]["worst_routing_peak_bytes"]) + (
+        worst = r["memory"]["worst_routing_peak_bytes"]
+        yield ("unknown" if worst is None else of_bytes(worst)) + (
             " with room for all tokens at each expert, as an execution has (moe.routing: learned)")
     if "breakdown" in r["memory"] and "pipeline" not in r:
         kinds = sorted(r["memory"]["by_kind"].items(), key=lambda kind: -kind[1])

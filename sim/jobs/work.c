@@ -362,8 +362,7 @@ int work_try(struct work *w, struct work_item *item, enum record_mode mode, stru
     status = mode == RECORD_PLANNED ? trial_plan(trial, &err)
                                     : trial_execute(trial, &cmd_stop_request, &err);
     if (status == SHD_OK && mode == RECORD_PLANNED)
-        status = trial_find_worst(trial, &err);
-
+        trial_find_worst(trial);
     progress_stop(progress);
     if (cmd_is_stopped(status))
         return CMD_INTERRUPTED;

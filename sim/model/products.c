@@ -164,9 +164,12 @@ void model_round_products(struct graph *graph, const struct scenario *scenario, 
     free(chosen);
 }
 
-bool model_product_code(enum shd_dtype *out, const struct scenario *scenario)
+bool model_product_codes(enum shd_dtype out[2], const struct scenario *scenario)
 {
-    *out = recipes[scenario->products.recipe].code;
+    const struct products_opts opts = opts_of(scenario);
+
+    out[0] = opts.code;
+    out[1] = scenario->step.backward ? opts.gradients : opts.code;
     return scenario->products.recipe != SCENARIO_NO_RECIPE;
 }
 

@@ -23,9 +23,9 @@ void model_round_products(struct graph *graph, const struct scenario *scenario, 
  * is rounded. */
 bool model_is_product(bool *rounded, const struct graph *graph, uint32_t node);
 
-/* The type of the codes that a scenario's products multiply; false: its products are not rounded.
- */
-bool model_product_code(enum shd_dtype *out, const struct scenario *scenario);
+/* The types of the codes that a scenario's products multiply: of weights and activations, and of
+ * gradients.  False: its products are not rounded. */
+bool model_product_codes(enum shd_dtype out[2], const struct scenario *scenario);
 
 /* ", products rounded to e4m3 tensorwise, ..."; nothing where none is rounded. */
 void model_describe_products(struct text *out, const struct scenario *scenario);

@@ -10,7 +10,7 @@
 #include "partition/versions.h"
 
 /* Add an op that moves rows, whose buffers are set.  Where an axis numbers nodes these are two ops:
- * one between nodes, and one inside each.  SHD_ENOMEM; SHD_EUNSUPPORTED: nodes do not cut tokens as
+ * one between nodes, and one inside each.  SHD_ENOMEM; SHD_EINVAL: nodes do not cut tokens as
  * the two ops need. */
 SHD_MUST_CHECK int emit_rows(struct emit *e, uint32_t node, struct program_op *op);
 

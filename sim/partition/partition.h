@@ -86,8 +86,9 @@ static inline enum partition_gathered partition_values(const struct partition_re
 }
 
 /* Build the program; free it with program_destroy().  The program points into the graph's names and
- * the mesh, which must outlive it.  SHD_EINDIVISIBLE if an asked sharding does not divide,
- * SHD_ENOMEM. */
+ * the mesh, which must outlive it.  SHD_EINDIVISIBLE: an asked sharding does not divide;
+ * SHD_EINVAL: the axis of nodes does not shard tokens and experts as it must; SHD_EUNSUPPORTED:
+ * stages or neighbours that are not carried out; SHD_ENOMEM. */
 SHD_MUST_CHECK int partition_build(struct program **out, const struct partition_request *request,
                                    struct shd_error *err);
 

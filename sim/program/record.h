@@ -80,9 +80,6 @@ struct record_replayed {
                                  arrive */
     int64_t waiting_ns;       /* waiting for other devices to enter a transfer, without computing */
     int64_t idle_ns;          /* finished, while other devices are not */
-    int64_t host_ns;          /* copies to and from the host, and its kernels, with or without
-                                 computation of the device at the same time; adds up what runs at
-                                 once */
     int64_t exposed_host_ns;  /* the host copies or computes, while no computation of the device can
                                  start before it ends */
 };
@@ -185,8 +182,9 @@ struct record {
     uint128 *peak_bytes;
     uint128 *to_host_bytes, *from_host_bytes; /* copied to and from the host's memory */
     uint128 *host_peak_bytes;                 /* of the host's memory, used for the device */
-    uint64_t worst_peak_bytes; /* of the fullest device, with room for all tokens at each expert;
-                                  0: the plan assumes no routing */
+    uint128 worst_peak_bytes; /* of the fullest device, with room for all tokens at each expert;
+                                 0: the plan assumes no routing, or ... */
+    bool worst_unknown;       /* ... it assumes one, and this memory could not be found */
     uint128 *matrix; /* executed: [receiver][source]; NULL above RECORD_MATRIX_MAX devices */
     /* Executed: wall time from the first op to the last, with arguments filled before. */
     uint32_t repeats; /* how often the step ran */

@@ -362,6 +362,10 @@ static int write_memory(struct json_out *out, const struct result *result)
     json_out_key_object(out, "memory");
     if (result->record->worst_peak_bytes > 0)
         json_out_key_uint(out, "worst_routing_peak_bytes", result->record->worst_peak_bytes);
+    if (result->record->worst_unknown) {
+        json_out_key(out, "worst_routing_peak_bytes");
+        json_out_null(out);
+    }
     status = by_device_json(out, "peak_bytes", result->record->peak_bytes, result->record);
     json_out_key(out, "limit_bytes");
     if (result->memory_limit_bytes)

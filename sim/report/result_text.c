@@ -178,7 +178,7 @@ static void print_worst(const struct record *r, size_t columns, struct text *out
     text_addf(&line,
               "%s with room for all tokens at each expert, as an execution has (moe.routing: "
               "learned)",
-              units_print_bytes(r->worst_peak_bytes).text);
+              r->worst_unknown ? "unknown" : units_print_bytes(r->worst_peak_bytes).text);
     text_addf(out, "%*s", USES_COLUMN, "");
     para_print(out, columns, USES_COLUMN, text_get(&line));
     text_drop(out, &line);
@@ -195,7 +195,7 @@ static void print_balances(const struct record *r, size_t columns, struct text *
     print_balance("received", r, r->received_bytes, true, out);
     print_balance("sent", r, r->sent_bytes, true, out);
     print_balance("peak memory", r, r->peak_bytes, true, out);
-    if (r->worst_peak_bytes > 0)
+    if (r->worst_peak_bytes > 0 || r->worst_unknown)
         print_worst(r, columns, out);
     if (r->program->nranks > 1)
         ranks_text(r->program, out);

@@ -205,7 +205,7 @@ static int build_program(struct trial *t, struct diag *diag)
     status = partition(t, &err);
     if (status != SHD_OK) {
         diag_failure(diag,
-                     t->has_nodes && status == SHD_EUNSUPPORTED
+                     t->has_nodes && status == SHD_EINVAL
                          ? scenario_place(t->scenario, "moe.node_axis")
                          : t->scenario->place,
                      err.status, "%s", err.text);
@@ -246,22 +246,27 @@ static int check_host(const struct trial *t, struct diag *diag)
     return err.status;
 }
 
-/* Find the cluster, with its devices laid out for the mesh. */
 /* Refuse a cluster that does not say how fast products of codes are, where the scenario says that
  * there are such. */
 static int check_product_rate(const struct trial *t, struct diag *diag)
 {
-    enum shd_dtype code;
+    enum shd_dtype codes[2];
 
-    if (!model_product_code(&code, t->scenario) || t->hardware->flops_per_s[code] > 0)
-        return SHD_OK;
-    diag_error(diag, scenario_place(t->scenario, "products.recipe"),
-               "cluster '%s' has no rate of %s; expected rates.%s in its file, another cluster, or "
-               "products.recipe none",
-               t->hardware->name, shd_dtype_name(code), shd_dtype_name(code));
-    return SHD_EUNSUPPORTED;
+    for (int i = 0; model_product_codes(codes, t->scenario) && i < 2; i++) {
+        const char *code = shd_dtype_name(codes[i]);
+
+        if (t->hardware->flops_per_s[codes[i]] > 0)
+            continue;
+        diag_error(diag, scenario_place(t->scenario, "products.recipe"),
+                   "cluster '%s' has no rate of %s; expected rates.%s in its file, another "
+                   "cluster, or products.recipe none",
+                   t->hardware->name, code, code);
+        return SHD_EUNSUPPORTED;
+    }
+    return SHD_OK;
 }
 
+/* Find the cluster, with its devices laid out for the mesh. */
 static int find_hardware(struct trial *t, struct diag *diag)
 {
     struct place place = scenario_place(t->scenario, "hardware");
@@ -532,28 +537,24 @@ int trial_plan(struct trial *trial, struct shd_error *err)
     return trial_make_plan(trial, &trial->record, err);
 }
 
-int trial_find_worst(struct trial *trial, struct shd_error *err)
+void trial_find_worst(struct trial *trial)
 {
     const struct scenario_moe *moe = &trial->scenario->model.moe;
     struct scenario scenario = *trial->scenario;
     struct diag diag = DIAG_INIT;
     struct trial worst;
-    int status;
 
     if (!scenario.planned || moe->experts == 0 || moe->routing != SCENARIO_ROUTING_AUTO ||
         moe->capacity > 0)
-        return SHD_OK;
+        return;
     scenario.planned = false;
-    status = trial_init(&worst, &scenario, &diag);
-    if (status == SHD_OK) {
+    if (trial_init(&worst, &scenario, &diag) == SHD_OK) {
         trial->record->worst_peak_bytes = program_peak_bytes(worst.program);
         trial_fini(&worst);
     } else {
-        shd_error_set(err, status, "with room for all tokens at each expert: %.100s",
-                      diag.nmessages ? diag.messages[0].text : "no memory");
+        trial->record->worst_unknown = true;
     }
     diag_fini(&diag);
-    return status;
 }
 
 bool trial_fits(const struct trial *trial)

@@ -80,10 +80,10 @@ SHD_MUST_CHECK int trial_train(struct trial *trial, const int *stop_request, str
 /* Plan the program: walk it on paper, and model it on the scenario's cluster. */
 SHD_MUST_CHECK int trial_plan(struct trial *trial, struct shd_error *err);
 
-/* Find what a planned trial, which assumes that experts get as many tokens each, would need at most:
- * the peak memory with room for all tokens at each expert (the record's worst_peak_bytes).  Does
- * nothing for a trial that does not assume it.  Errors as trial_init(). */
-SHD_MUST_CHECK int trial_find_worst(struct trial *trial, struct shd_error *err);
+/* Find what a planned trial, which assumes that experts get as many tokens each, would need at
+ * most: the peak memory with room for all tokens at each expert (the record's worst_peak_bytes, or
+ * worst_unknown if that cannot be planned).  Does nothing for a trial that does not assume it. */
+void trial_find_worst(struct trial *trial);
 
 /* As trial_plan(), into a separate record, for example beside an executed one; *out is for
  * record_destroy() either way. */
