@@ -48,6 +48,23 @@ sys.exit("worst_routing_peak_bytes" in learned or assumed["worst_routing_peak_by
 PY
 ok $? "which is the peak with moe.routing: learned"
 
+# With room for all tokens at each of 512 experts an array has 2^56 bytes, more than are counted.
+cat >"$tmp/wide.yaml" <<'YAML'
+version: 1
+mesh: {dp: 1}
+model: {kind: transformer, layers: 1, d_model: 67108864, d_ff: 16, heads: 1, head_dim: 16, vocab: 16,
+        dtype: bfloat16}
+moe: {experts: 512, top_k: 1, d_ff: 16}
+batch: {size: 1024, seq: 1024}
+step: [forward]
+params: [[.*, []]]
+YAML
+shardsim plan "$tmp/wide.yaml"
+is 0 "a plan whose worst case is too large to be planned"
+says out 'unknown with room for all tokens at each expert' "says that it is not known"
+shardsim plan --json "$tmp/wide.yaml"
+says out '"worst_routing_peak_bytes": *null' "and is null"
+
 # ---- refusals ----
 shardsim plan -s moe.node_axis=tp "$tmp/nodes.yaml"
 is 2 "no such axis: status 2"
