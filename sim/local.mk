@@ -527,6 +527,8 @@ libsim_la_SOURCES = \
 	%D%/jobs/explain_links.h \
 	%D%/jobs/explained.c \
 	%D%/jobs/explained.h \
+	%D%/jobs/exported.c \
+	%D%/jobs/exported.h \
 	%D%/jobs/first.c \
 	%D%/jobs/first.h \
 	%D%/jobs/first_scenario.c \
@@ -993,6 +995,7 @@ libsim_la_SOURCES = \
 	%D%/run/view.c \
 	%D%/run/view.h \
 	%D%/scenario/betas.c \
+	%D%/scenario/brief_text.c \
 	%D%/scenario/canonical_text.c \
 	%D%/scenario/data_text.c \
 	%D%/scenario/data_text.h \
@@ -1069,6 +1072,7 @@ libsim_la_SOURCES = \
 	%D%/search/crew.h \
 	%D%/search/families.c \
 	%D%/search/families.h \
+	%D%/search/filter.c \
 	%D%/search/hops.c \
 	%D%/search/hops.h \
 	%D%/search/journal.c \
@@ -1084,6 +1088,8 @@ libsim_la_SOURCES = \
 	%D%/search/outcome.h \
 	%D%/search/outcome_json.c \
 	%D%/search/plan_batch.c \
+	%D%/search/recompute_choice.c \
+	%D%/search/recompute_choice.h \
 	%D%/search/search.c \
 	%D%/search/search.h \
 	%D%/search/search_picture.c \
@@ -1095,6 +1101,7 @@ libsim_la_SOURCES = \
 	%D%/search/sensitivity.h \
 	%D%/search/space.c \
 	%D%/search/space.h \
+	%D%/search/space_extent.c \
 	%D%/search/stage_bounds.c \
 	%D%/search/stage_bounds.h \
 	%D%/search/subject.c \

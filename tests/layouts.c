@@ -58,7 +58,7 @@ static void ask(struct asked *out, const char *text, int64_t devices, const char
         if (space_parse_range(&read[i], ranges[i] + (ranges[i][0] == '!'), ranges[i][0] == '!',
                               NULL) != SHD_OK)
             exit(99);
-    if (subject_init(&out->subject, &out->trial, devices, read, nranges, NULL) != SHD_OK)
+    if (subject_init(&out->subject, &out->trial, devices, read, nranges, NULL, NULL) != SHD_OK)
         exit(99);
 }
 
@@ -166,12 +166,25 @@ static void test_list(void)
         "t2 p1 d1 v1 mb2 z0 sp recompute-none pp-dp-cp-tp",
     };
     /* On four devices, two axes of two devices each lie in either order, and ZeRO cuts over all
-     * replicas or half of them; a value given by a range is tried even if it is unusual. */
+     * replicas or half of them, or over what shares a sequence, too; a value given by a range is
+     * tried even if it is unusual. */
     static const char *const orders[] = {"recompute=full", "microbatch=1", "tp=2",      "sp=no",
                                          "pp=1",           "cp=1..2",      "zero=0..1", "!zero=0"};
     static const char *const two[] = {
         "t2 p1 d2 v1 mb1 z1 recompute-full pp-dp-cp-tp",
         "t2 p1 d2 v1 mb1 z1 recompute-full pp-cp-tp-dp",
+        "t2 p1 c2 d1 v1 mb1 z1/2 recompute-full pp-dp-cp-tp",
+        "t2 p1 c2 d1 v1 mb1 z1/2 recompute-full pp-dp-tp-cp",
+    };
+    /* Rare values are tried if they have a range. */
+    static const char *const rare[] = {
+        "recompute=save_qkv_proj",   "microbatch=1", "cp=2", "zero=0", "method=ring..all-to-all",
+        "products=given..tensorwise"};
+    static const char *const rarely[] = {
+        "t1 p1 c2 d1 v1 mb1 z0 recompute-save_qkv_proj pp-dp-cp-tp",
+        "t1 p1 c2 d1 v1 mb1 z0 tensorwise recompute-save_qkv_proj pp-dp-cp-tp",
+        "t1 p1 c2 d1 v1 mb1 z0 all-to-all recompute-save_qkv_proj pp-dp-cp-tp",
+        "t1 p1 c2 d1 v1 mb1 z0 all-to-all tensorwise recompute-save_qkv_proj pp-dp-cp-tp",
     };
     static const char *const shards[] = {"recompute=selective", "microbatch=1", "tp=1", "pp=1",
                                          "zero=1..3",           "!zero=2"};
@@ -197,6 +210,7 @@ static void test_list(void)
         size_t nranges, nwant;
     } cases[] = {
         {"two devices", 2, ranges, all, COUNT(ranges), COUNT(all)},
+        {"rare values", 2, rare, rarely, COUNT(rare), COUNT(rarely)},
         {"two axes", 4, orders, two, COUNT(orders), COUNT(two)},
         {"parts of ZeRO", 4, shards, parts, COUNT(shards), COUNT(parts)},
         {"a cut sequence", 4, stages, cut, COUNT(stages), COUNT(cut)},

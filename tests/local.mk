@@ -424,6 +424,7 @@ test_scripts = \
 	%D%/schema.sh \
 	%D%/screenful.sh \
 	%D%/search.sh \
+	%D%/search_for.sh \
 	%D%/search_outcome.sh \
 	%D%/search_resume.sh \
 	%D%/search_saving.sh \

@@ -113,6 +113,15 @@ if ! small_size; then
 fi
 searched experts "$experts"
 
+# What is tried only in a range: keys by all-to-all, fewer layers beside the head, products of 8 bits.
+model llama3 h100-sxm 8192 ', kv_heads: 4' | sed 's/layers: 4/layers: 8/' >"$tmp/rare.yaml"
+rare='--range cp=2 --range pp=2 --range virtual=1 --range schedule=1F1B --range microbatch=1 --range zero=1 --range sp=no --range order=pp-dp-cp-tp --range method=ring..all-to-all --range split=even..light --range products=given..tensorwise'
+if small_size; then
+    searched rare "$rare --range tp=2 --range recompute=norms-mlp"
+else
+    searched rare "$rare --range tp=1..2 --range recompute=norms-mlp..selective_op"
+fi
+
 # plan.search of query gives the same answer.
 python3 - "$tmp/gpt.yaml" >"$tmp/asked" <<'PY'
 import json, sys
@@ -150,7 +159,7 @@ ok $? "to the same step, to the last digit"
 
 shardsim search "$tmp/gpt.yaml" -q --plans 1 --range tp=8 --range microbatch=2 --range recompute=none
 is 0 "an answer for people"
-says out '^best  *t8 p1 d1 v1 mb2 z0' "the best layout, in the field's words"
+says out '^  code  *t8 p1 d1 v1 mb2 z0' "the best layout, in the field's words"
 says out 'step .* on 8 devices of .*, MFU ' "its step"
 says out 'expect to be off' "and the model's error"
 says out '^neighbours' "what a changed choice costs"
@@ -164,7 +173,7 @@ wrong() {
 }
 wrong '--range colour=3' "'colour=3' is not a choice; expected tp, pp"
 wrong '--range tp=8..4' 'holds nothing: 8 is above 4'
-wrong '--range recompute=some' "recompute cannot be 'some'; expected none, selective, full"
+wrong '--range recompute=some' "recompute cannot be 'some'; expected none, selective, norms-mlp, selective_op, full"
 wrong '--range tp=many' "tp cannot be 'many'; expected a whole number"
 wrong '--range tp=3' 'model.heads is 16, no multiple of tp 3; nearest that divide it: 2 and 4'
 wrong '--top 0' "top is '0'; expected a whole number from 1"

@@ -254,14 +254,14 @@ PY
         ! [ -e "$tmp/best.yaml" ] ||
             grep -q '^# The best so far of a search that was cut short (interrupted)' "$tmp/best.yaml"
         marked=$?
-        if grep -q '^best  *t8' "$tmp/out"; then
+        if grep -q '^  code  *t8' "$tmp/out"; then
             grep -q '^cut short  *interrupted: the best so far, of [0-9]* layouts' "$tmp/out" &&
                 { small_size || [ -e "$tmp/best.yaml" ]; }
         else
             ! grep -q 'try more' "$tmp/out"
         fi
         told=$?
-        [ "$told" -eq 0 ] && [ "$marked" -eq 0 ]
+        [ "$told" -eq 0 ] && [ "$marked" -eq 0 ] && ! grep -q exact "$tmp/out"
         ok $? "interrupted after $seconds s: results so far, marked as such"
     done
 }

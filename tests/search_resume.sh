@@ -158,7 +158,7 @@ another() {
     another "another batch" 'scenario' -s batch.size=64
     sed '1s/by [^,]*,/by 0.1,/' "$tmp/head.was" >"$tmp/head"
     another "another program" 'version of the program'
-    sed '1s/ 3, by [^,]*,/ 2,/' "$tmp/head.was" >"$tmp/head"
+    sed '1s/ 4, by [^,]*,/ 2,/' "$tmp/head.was" >"$tmp/head"
     another "a journal of before" 'format'
 
     # Of three searches at once with one journal, each ends with the answer or reports another

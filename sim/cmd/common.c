@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "base/nearest.h"
+#include "export/export.h"
 #include "jobs/canvas.h"
 #include "jobs/chosen.h"
 #include "jobs/picture.h"
@@ -132,6 +134,20 @@ static bool begin_canvas(void *part, int argc)
 }
 
 const struct args_part common_canvas = {.rows = canvas_rows, .begin = begin_canvas};
+
+void common_target(const struct args_value *v)
+{
+    const struct export_target **target = v->at;
+    struct nearest near;
+
+    *target = export_find(v->arg);
+    nearest_init(&near, v->arg);
+    for (size_t i = 0; export_targets[i]; i++)
+        nearest_add(&near, export_targets[i]->name);
+    if (!*target)
+        args_error(v->line, "no target '%s'; expected jax, megatron, pytorch or torchtitan%s",
+                   v->arg, nearest_hint(&near).text);
+}
 
 void common_picture(const struct args_value *v)
 {

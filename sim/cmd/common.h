@@ -60,6 +60,7 @@ extern const struct args_part common_sides;
     "Whether in colours; auto, the default: on a terminal, unless NO_COLOR is set"
 
 args_take common_save;
+args_take common_target; /* const struct export_target *, by its name */
 args_take common_picture; /* const char *: the name of a picture's file */
 
 #endif /* CMD_COMMON_H */

@@ -6,33 +6,19 @@
 
 #include <stdlib.h>
 
-#include "base/nearest.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/show.h"
 #include "export/export.h"
 #include "jobs/chosen.h"
 #include "jobs/command.h"
+#include "jobs/exported.h"
 
 struct options {
     struct chosen chosen;
     const struct export_target *target;
     const char *output;
 };
-
-static void take_target(const struct args_value *v)
-{
-    const struct export_target **target = v->at;
-    struct nearest near;
-
-    *target = export_find(v->arg);
-    nearest_init(&near, v->arg);
-    for (size_t i = 0; export_targets[i]; i++)
-        nearest_add(&near, export_targets[i]->name);
-    if (!*target)
-        args_error(v->line, "no target '%s'; expected jax, megatron, pytorch or torchtitan%s",
-                   v->arg, nearest_hint(&near).text);
-}
 
 static void check(const struct args_line *line, void *input)
 {
@@ -43,36 +29,19 @@ static void check(const struct args_line *line, void *input)
 static int export_trial(const struct options *o)
 {
     const struct trial *trial = &o->chosen.trial;
-    struct export_layout layout = {.source = trial->scenario,
-                                   .scenario = trial->scenario->name,
-                                   .strategy = trial->scenario->strategy,
-                                   .mesh = trial->mesh,
-                                   .graph = trial->graph,
-                                   .shardings = &trial->shardings};
-    struct text what = TEXT_INIT, out = TEXT_INIT;
+    struct text out = TEXT_INIT;
     struct shd_error err;
-    int status;
+    int status = exported_write(&out, trial, o->target, &err);
 
-    model_describe(&what, trial->scenario);
-    layout.what = text_get(&what);
-    if (trial->unpadded) /* each system pads in a way of its own, or not at all */
-        status = shd_error_set(&err, SHD_EUNSUPPORTED,
-                               "dimensions are padded, which exported code is not; expected sizes "
-                               "that divide");
-    else
-        status = export_write(o->target, &layout, &out, &err);
-    if (status == SHD_OK && (out.failed || what.failed))
-        status = shd_error_set(&err, SHD_ENOMEM, "no memory for the code");
     status = status == SHD_OK ? cmd_write(o->output, &out) : cmd_failure(o->chosen.path, &err);
-    text_fini(&what);
     text_fini(&out);
     return status;
 }
 
 static const struct args_row rows[] = {
     {"output", 'o', "FILE", args_text, ARGS_AT(struct options, output), 0, 0, "Write to this file"},
-    {"to", 0, "jax|megatron|pytorch|torchtitan", take_target, ARGS_AT(struct options, target), 0, 0,
-     "The system whose code is written"},
+    {"to", 0, "jax|megatron|pytorch|torchtitan", common_target, ARGS_AT(struct options, target), 0,
+     0, "The system whose code is written"},
     {0}};
 
 static const struct args args = {

@@ -35,9 +35,9 @@ static void check_together(const struct args_line *line, void *input)
         args_error(line, "--price goes with several --devices, such as --devices 64..1024");
     if (o->ncounts > 1 && (o->memory_bytes > 0 || o->within_s > 0 || o->seconds > 0))
         args_error(line, "several --devices go without --memory, --within and --seconds");
-    if (o->by_tensors &&
-        (o->within_s > 0 || o->sensitivity || o->picture || o->nranges > 0 || o->devices > 0 ||
-         o->nplans > 0 || o->seconds > 0 || o->all || o->journal || o->ntop != TOP || o->row != 1))
+    if (o->by_tensors && (o->within_s > 0 || o->sensitivity || o->picture || o->nranges > 0 ||
+                          o->devices > 0 || o->nplans > 0 || o->seconds > 0 || o->all ||
+                          o->journal || o->target || o->ntop != TOP || o->row != 1))
         args_error(line, "--tensors goes with --memory, --threads, --json and --output only");
 }
 
@@ -86,6 +86,9 @@ static const struct args_row rows[] = {
     {"devices", 0, "N", take_devices, 0, 0, 0, 0,
      "On so many devices (as many as the scenario's mesh has); of A..B, all doublings, or A,B,C "
      "the best layout of each"},
+    {"for", 0, "SYSTEM", common_target, AT(target), 0, 0,
+     "Only layouts that jax, megatron, pytorch or torchtitan can say: the best one is exported "
+     "without an error"},
     {"price", 0, "NUMBER", take_above_0, AT(price), 0, 0,
      "Of several --devices: what a device costs an hour"},
     {"top", 0, "N", args_count, AT(ntop), 1, TOP_MAX, "Find the N best (10)"},
@@ -114,7 +117,8 @@ static const struct args_row rows[] = {
      "cluster's own"},
     {"within", 0, "SECONDS", take_above_0, AT(within_s), 0, 0,
      "Find the layouts of least memory whose steps take no longer"},
-    {"output", 'o', "FILE", args_text, AT(output), 0, 0, "Write the best layout's scenario here"},
+    {"output", 'o', "FILE", args_text, AT(output), 0, 0,
+     "Write the best layout's scenario here, with what differs from defaults"},
     {"row", 0, "N", args_count, AT(row), 1, TOP_MAX, "Of --output: the N-th best (1)"},
     {"quiet", 'q', NULL, args_switch, AT(quiet), 0, 0, "Show no progress on stderr"},
     {0}};
@@ -146,12 +150,21 @@ static const struct args args = {
         "divide are bounded from below, and planned from the lowest bound on, until no other can "
         "be better.  Everything else in the scenario stays as it is.\v"
         "Choices are tp, pp, cp, dp, ep (of experts), virtual (stages a rank), schedule (\f), "
-        "split (even, given), microbatch, recompute (none, selective, full, given), sp "
-        "(no, yes), zero, shards (replicas that hold its parts) and order (of the mesh, such as "
-        "pp-dp-cp-tp).  Sequences are sharded to less than 2,048 tokens only if cp has a range.\n\n"
+        "split (even, given, light), microbatch, recompute (none, selective, norms-mlp, "
+        "selective_op, full, given, and all policies and modules of recompute), sp (no, yes), "
+        "zero, "
+        "shards (devices that hold its parts), order (of the mesh, such as pp-dp-cp-tp), method "
+        "(of "
+        "context parallelism: ring, all-to-all) and products (given, tensorwise, rowwise, "
+        "blockwise, mxfp8, nvfp4).  Sequences are sharded to less than 2,048 tokens only if cp has "
+        "a range; policies, modules, light, all-to-all and recipes are tried only if their choice "
+        "has one.\n\n"
         "Examples:\n"
         "  The three best of a small model, on a cluster of B200:\n"
         "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --top 3\n"
+        "  The best one that JAX can be told, for 'shardsim export --to jax best.yaml':\n"
+        "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --for jax -o "
+        "best.yaml\n"
         "  How to shard each tensor of a small mlp:\n"
         "    shardsim search scenarios/fsdp.yaml -s hardware=b200 --tensors\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n")};

@@ -107,7 +107,7 @@ static int find_row(struct row *out, const struct scaling *s, int64_t devices,
 {
     struct subject subject;
     struct search found;
-    int status = subject_init(&subject, s->trial, devices, s->ranges, s->nranges, err);
+    int status = subject_init(&subject, s->trial, devices, s->ranges, s->nranges, s->filter, err);
 
     *out = (struct row){.devices = devices};
     if (status == SHD_OK) {

@@ -17,6 +17,7 @@ struct scaling {
     size_t nranges;
     const int64_t *counts; /* rising */
     size_t ncounts;
+    const struct subject_filter *filter; /* NULL: none */
     double price; /* of a device for an hour; 0: not told */
     bool json;
     const char *picture; /* NULL: none */

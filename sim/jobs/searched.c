@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "jobs/command.h"
+#include "jobs/exported.h"
 #include "jobs/picture.h"
 #include "jobs/search_tensors.h"
 #include "ranks/ranks.h"
@@ -66,7 +67,7 @@ static int write_scenario(const struct searched *o, const struct search_outcome 
                       "# The best so far of a search that was cut short (%s): of %zu layouts, %zu "
                       "were planned.\n",
                       outcome->cut_short, s->nlayouts, s->nplans);
-        scenario_print(attempt.trial.scenario, &text);
+        scenario_print_brief(attempt.trial.scenario, &text);
         attempt_fini(&attempt);
         status = text.failed ? shd_error_set(&err, SHD_ENOMEM, "no memory for the scenario")
                              : store_write(o->output, &text, &err);
@@ -101,7 +102,7 @@ static int look_around(struct search_outcome *outcome, struct sensitivity *sensi
     int status = outcome_look_around(outcome, s, opts, &err);
 
     if (status == SHD_OK && o->sensitivity && s->nbest > 0) {
-        status = sensitivity_find(sensitivity, &o->chosen.trial, &s->subject->space,
+        status = sensitivity_find(sensitivity, &o->chosen.trial, s->subject,
                                   &s->items[s->plans[s->best[0]].item].layout, opts, &err);
         outcome->sensitivity = sensitivity;
     }
@@ -126,6 +127,8 @@ static int answer(const struct searched *o, struct search *s, const struct searc
     if (!s->over)
         outcome.cut_short = why_cut_short();
     exit = look_around(&outcome, &sensitivity, o, s, opts);
+    if (!outcome.cut_short)
+        outcome.unlooked = why_cut_short();
     outcome_find_error(&outcome);
     if (exit == CMD_OK)
         exit = put(o, &outcome);
@@ -153,6 +156,13 @@ static double own_step(struct chosen *chosen, const struct space *space)
     return figures.step_s;
 }
 
+static struct subject_filter filter_of(const struct searched *o)
+{
+    return (struct subject_filter){.system = o->target ? o->target->name : NULL,
+                                   .check = o->target ? exported_check : NULL,
+                                   .arg = o->target};
+}
+
 static int search(struct searched *o)
 {
     struct subject subject;
@@ -165,10 +175,11 @@ static int search(struct searched *o)
                                .stop = &cmd_halt,
                                .progress = show_progress,
                                .arg = o->log};
+    const struct subject_filter filter = filter_of(o);
     struct search found;
     struct shd_error err;
-    int exit,
-        status = subject_init(&subject, &o->chosen.trial, o->devices, o->ranges, o->nranges, &err);
+    int exit, status = subject_init(&subject, &o->chosen.trial, o->devices, o->ranges, o->nranges,
+                                    &filter, &err);
 
     if (status == SHD_OK && o->memory_bytes > 0)
         subject_suppose(&subject, 1, (double)o->memory_bytes / subject.hardware->memory_bytes);
@@ -191,7 +202,9 @@ static int search(struct searched *o)
 
 static int search_scaling(const struct searched *o)
 {
+    const struct subject_filter filter = filter_of(o);
     const struct scaling asked = {.trial = &o->chosen.trial,
+                                  .filter = &filter,
                                   .ranges = o->ranges,
                                   .nranges = o->nranges,
                                   .counts = o->counts,
@@ -247,7 +260,8 @@ static int search_what_is_asked(struct searched *o)
  * use, but does no harm. */
 int searched_run(struct searched *o)
 {
-    struct crew crew = {&o->chosen.trial, o->ranges, o->nranges};
+    const struct subject_filter filter = filter_of(o);
+    struct crew crew = {&o->chosen.trial, o->ranges, o->nranges, &filter};
     const struct farm_crew own = {crew_work, &crew, o->nthreads, &cmd_halt};
     int exit;
 

@@ -11,11 +11,13 @@
 #include "base/log.h"
 #include "jobs/chosen.h"
 #include "jobs/search_scaling.h"
+#include "export/export.h"
 
 struct searched {
     struct chosen chosen;
     struct space_range ranges[SPACE_RANGES_MAX];
     size_t nranges, ntop, nplans, row;
+    const struct export_target *target; /* only what it can say; NULL: all */
     int64_t devices;              /* 0: the mesh's number */
     int64_t counts[SCALING_MOST]; /* of a scaling study */
     size_t ncounts;

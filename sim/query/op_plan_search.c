@@ -98,7 +98,8 @@ static int search_scenario(const struct scenario *scenario, const struct asked *
 
     if (status != SHD_OK)
         return status;
-    status = subject_init(&subject, &trial, asked->devices, asked->ranges, asked->nranges, err);
+    status =
+        subject_init(&subject, &trial, asked->devices, asked->ranges, asked->nranges, NULL, err);
     if (status == SHD_OK)
         status = search_subject(&subject, asked, out, err);
     subject_fini(&subject);

@@ -801,6 +801,10 @@ const struct scenario_algorithm *scenario_find_algorithm(const struct scenario *
  * scenario. */
 void scenario_print(const struct scenario *scenario, struct text *out);
 
+/* Print a text that loads as an equal scenario, with only the options that differ from their
+ * defaults; where none such can be written, the canonical text. */
+void scenario_print_brief(const struct scenario *scenario, struct text *out);
+
 /* Call fn() for each option that differs from its default, with its path ("model.layers") and its
  * value on one line: the options that determine the computation, without layout rules (the mesh,
  * `params`, constraints and their axes), limits, the cluster and the seed.  A status from fn()

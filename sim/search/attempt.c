@@ -22,6 +22,7 @@ enum set {
     SET_AXES,
     SET_CONSTRAINTS,
     SET_RULES,
+    SET_PRODUCTS,
     NSETS
 };
 
@@ -160,7 +161,7 @@ static void set_batch(struct sets *s, struct text *out)
 static void set_zero(struct sets *s, struct text *out)
 {
     int32_t stage = has_replicas(s) ? value_of(s, SPACE_ZERO) : 0;
-    const char *const axes[] = {"dp", inner_axis(s), "[dp, ep]"};
+    const char *const axes[] = {"dp", inner_axis(s), "[dp, ep]", "[dp, cp]"};
 
     if (stage == 0)
         text_add(out, "zero={stage: 0}");
@@ -178,11 +179,9 @@ static void set_recompute(struct sets *s, struct text *out)
 
     if (kind == SPACE_GIVEN)
         return;
-    if (kind == SPACE_FULL)
-        text_addf(out, "recompute={kind: full%s}",
-                  s->subject->hardware->software.recomputes_layers ? ", whole: true" : "");
-    else
-        text_addf(out, "recompute=%s", kind == SPACE_SELECTIVE ? "selective" : "none");
+    text_add(out, "recompute=");
+    recompute_choice_set(out, kind, s->subject->space.experts > 0,
+                         s->subject->hardware->software.recomputes_layers);
 }
 
 bool attempt_splits(const struct layout *layout, enum attempt_kind kind)
@@ -190,10 +189,20 @@ bool attempt_splits(const struct layout *layout, enum attempt_kind kind)
     return kind == ATTEMPT_LAYERS && space_schedule(layout)->flags & TIMETABLE_SPLITS;
 }
 
-static void add_split(const struct space *space, struct text *out)
+/* How many layers each stage has, unless these are as even as possible. */
+static void add_split(const struct sets *s, struct text *out)
 {
-    for (size_t i = 0; i < space->nstages; i++)
-        text_addf(out, "%s%" PRId64, i ? ", " : ", layers: [", space->stage_layers[i]);
+    const struct space *space = &s->subject->space;
+    int64_t nstages = (int64_t)value_of(s, SPACE_PP) * value_of(s, SPACE_VIRTUAL);
+    bool given = value_of(s, SPACE_SPLIT) == SPACE_SPLIT_GIVEN;
+
+    if (value_of(s, SPACE_SPLIT) == SPACE_SPLIT_EVEN)
+        return;
+    for (int64_t i = 0; i < nstages; i++)
+        text_addf(out, "%s%" PRId64, i ? ", " : ", layers: [",
+                  given ? space->stage_layers[i]
+                        : (i + 1 < nstages ? space_light(space, nstages, i + 1) : space->layers) -
+                              space_light(space, nstages, i));
     text_add(out, "]");
 }
 
@@ -211,8 +220,7 @@ static void set_pipeline(struct sets *s, struct text *out)
     text_add(out, "pipeline={axis: pp, schedule: ");
     space_print_value(out, SPACE_SCHEDULE, value_of(s, SPACE_SCHEDULE));
     text_addf(out, ", stages_per_rank: %" PRId32, value_of(s, SPACE_VIRTUAL));
-    if (value_of(s, SPACE_SPLIT) == SPACE_SPLIT_GIVEN)
-        add_split(&s->subject->space, out);
+    add_split(s, out);
     text_add(out, "}");
 }
 
@@ -234,21 +242,47 @@ static void set_params(struct sets *s, struct text *out)
              "[tp]], ['.*', []]]");
 }
 
+/* While heads attend, their number is sharded over cp in place of the sequence; where there are too
+ * few key heads for that, these are brought to the heads that read them. */
+static void add_all_to_all(const struct sets *s, struct text *out)
+{
+    const char *dp = batch_axes(s), *tp = value_of(s, SPACE_TP) > 1 ? "tp" : "null";
+    int64_t ways = (int64_t)value_of(s, SPACE_TP) * value_of(s, SPACE_CP);
+
+    if (value_of(s, SPACE_METHOD) != SPACE_ALL_TO_ALL)
+        return;
+    text_addf(out, "[attn/(projected|attended), [%s, cp, %s, null]], [%s, [%s, null, %s, null]], ",
+              dp, tp, s->subject->space.kv_heads % ways == 0 ? "attn/(q|kv)" : "attn/q", dp,
+              value_of(s, SPACE_TP) > 1 ? "[tp, cp]" : "cp");
+}
+
 /* Activations between layers are replicated over tp or, with sp, sharded along the sequence. */
 static void set_constraints(struct sets *s, struct text *out)
 {
     const char *dp = batch_axes(s);
     const char *cp = value_of(s, SPACE_CP) > 1 ? "cp" : "null";
 
-    if (value_of(s, SPACE_TP) == 1) {
-        text_add(out, "constraints=[]");
-        return;
+    text_add(out, "constraints=[");
+    add_all_to_all(s, out);
+    if (value_of(s, SPACE_TP) > 1) {
+        text_addf(out, "[head/out, [%s, %s, tp]], ", dp, cp);
+        if (!value_of(s, SPACE_SP))
+            text_addf(out, "[out$, [%s, %s, null]]", dp, cp);
+        else
+            text_addf(out, "[out$, [%s, [%stp], null]]", dp,
+                      value_of(s, SPACE_CP) > 1 ? "cp, " : "");
     }
-    text_addf(out, "constraints=[[head/out, [%s, %s, tp]], ", dp, cp);
-    if (!value_of(s, SPACE_SP))
-        text_addf(out, "[out$, [%s, %s, null]]]", dp, cp);
-    else
-        text_addf(out, "[out$, [%s, [%stp], null]]]", dp, value_of(s, SPACE_CP) > 1 ? "cp, " : "");
+    text_add(out, "]");
+}
+
+/* Where the products of weights are rounded as the scenario has it, nothing is set. */
+static void set_products(struct sets *s, struct text *out)
+{
+    if (value_of(s, SPACE_PRODUCTS) == 0)
+        return;
+    text_add(out, "products={recipe: ");
+    space_print_value(out, SPACE_PRODUCTS, value_of(s, SPACE_PRODUCTS));
+    text_add(out, "}");
 }
 
 /* The axes that the batch and the sequence are sharded over. */
@@ -277,18 +311,18 @@ static void set_all(struct sets *s)
     struct text *t = s->texts;
 
     set_mesh(s, &t[SET_MESH]);
-    text_addf(&t[SET_LAYERS], "model.layers=%" PRId64,
-              s->kind == ATTEMPT_WHOLE ? s->subject->space.layers : s->layers);
+    text_addf(&t[SET_LAYERS], "model.layers=%" PRId64, s->layers);
     set_batch(s, &t[SET_BATCH]);
     set_zero(s, &t[SET_ZERO]);
     set_recompute(s, &t[SET_RECOMPUTE]);
     set_pipeline(s, &t[SET_PIPELINE]);
-    if (value_of(s, SPACE_CP) > 1)
+    if (value_of(s, SPACE_CP) > 1 && value_of(s, SPACE_METHOD) == SPACE_RING)
         text_add(&t[SET_CONTEXT], "context={axis: cp, method: ring, order: zigzag}");
     set_params(s, &t[SET_PARAMS]);
     set_axes(s, &t[SET_AXES]);
     set_alike(s);
     set_constraints(s, &t[SET_CONSTRAINTS]);
+    set_products(s, &t[SET_PRODUCTS]);
     text_add(&t[SET_RULES], "rules=params");
 }
 
@@ -302,10 +336,10 @@ static int told(int status, const struct diag *diag, struct shd_error *err)
                          diag->nmessages > 0 ? diag->messages[0].text : "the layout is refused");
 }
 
-int attempt_init(struct attempt *out, const struct subject *subject, const struct layout *layout,
-                 enum attempt_kind kind, int64_t layers, struct shd_error *err)
+/* Build an attempt; `lays`: up to its shardings (trial_lay()). */
+static int build(struct attempt *out, struct sets sets, bool lays, struct shd_error *err)
 {
-    struct sets sets = {.subject = subject, .layout = layout, .kind = kind, .layers = layers};
+    const struct subject *subject = sets.subject;
     const char *texts[NSETS];
     struct diag diag = DIAG_INIT;
     struct attempt attempt = {.file = NULL};
@@ -325,7 +359,8 @@ int attempt_init(struct attempt *out, const struct subject *subject, const struc
                                 subject->text.length, texts, nset, &diag);
     if (status == SHD_OK) {
         attempt.file->scenarios[0].planned = true;
-        status = trial_init(&attempt.trial, &attempt.file->scenarios[0], &diag);
+        status =
+            (lays ? trial_lay : trial_init)(&attempt.trial, &attempt.file->scenarios[0], &diag);
     }
     if (status == SHD_OK) {
         hardware_suppose(attempt.trial.hardware, subject->links, subject->memory);
@@ -337,6 +372,36 @@ int attempt_init(struct attempt *out, const struct subject *subject, const struc
     for (int i = 0; i < NSETS; i++)
         text_fini(&sets.texts[i]);
     diag_fini(&diag);
+    return status;
+}
+
+int attempt_init(struct attempt *out, const struct subject *subject, const struct layout *layout,
+                 enum attempt_kind kind, int64_t layers, struct shd_error *err)
+{
+    const struct sets sets = {.subject = subject,
+                              .layout = layout,
+                              .kind = kind,
+                              .layers = kind == ATTEMPT_WHOLE ? subject->space.layers : layers};
+
+    return build(out, sets, false, err);
+}
+
+int attempt_check(const struct subject *subject, const struct layout *layout, struct shd_error *err)
+{
+    bool even = layout->value[SPACE_SPLIT] == SPACE_SPLIT_EVEN;
+    int64_t stages = (int64_t)layout->value[SPACE_PP] * layout->value[SPACE_VIRTUAL];
+    const struct sets sets = {
+        .subject = subject,
+        .layout = layout,
+        .kind = ATTEMPT_WHOLE,
+        .layers = even && space_is_uniform(&subject->space) ? stages : subject->space.layers};
+    struct attempt attempt;
+    int status = build(&attempt, sets, true, err);
+
+    if (status != SHD_OK)
+        return status;
+    status = subject->filter.check(subject->filter.arg, &attempt.trial, err);
+    attempt_fini(&attempt);
     return status;
 }
 

@@ -21,10 +21,21 @@
 #include "search/space.h"
 #include "trial/trial.h"
 
+/* Whether the system that layouts are searched for can say a layout; the trial has no program. */
+typedef int subject_check_fn(const void *arg, const struct trial *trial, struct shd_error *err);
+
+/* Layouts that are left out: those that `check` refuses. */
+struct subject_filter {
+    const char *system; /* NULL: none are left out */
+    subject_check_fn *check;
+    const void *arg;
+};
+
 struct subject {
     struct text text; /* the canonical text of the scenario */
     const struct hardware *hardware;
     struct space space;
+    struct subject_filter filter;
     /* Fractions of the cluster's link bandwidth and device memory that are assumed, at most 1.
      * After subject_suppose() `hardware` points to `supposed`. */
     double links, memory;
@@ -32,12 +43,13 @@ struct subject {
 };
 
 /* Prepare the search of a scenario on `devices` devices (0: as many as its mesh has).  The trial
- * must outlive the subject; free the subject with subject_fini(), whatever this returns.
+ * must outlive the subject; free the subject with subject_fini(), whatever this returns.  `filter`
+ * may be NULL.
  * SHD_EINVAL: the scenario names no cluster; SHD_ERANGE: too many ranges; errors of
  * space_init(). */
 SHD_MUST_CHECK int subject_init(struct subject *out, const struct trial *trial, int64_t devices,
                                 const struct space_range *ranges, size_t nranges,
-                                struct shd_error *err);
+                                const struct subject_filter *filter, struct shd_error *err);
 void subject_fini(struct subject *subject);
 
 /* Assume a cluster with these fractions of its link bandwidth and device memory.  The subject must
@@ -77,5 +89,10 @@ SHD_MUST_CHECK int attempt_init(struct attempt *out, const struct subject *subje
                                 const struct layout *layout, enum attempt_kind kind, int64_t layers,
                                 struct shd_error *err);
 void attempt_fini(struct attempt *attempt);
+
+/* Whether the subject's filter lets a layout through, laid out with as few layers as its stages
+ * need.  Errors as attempt_init() and the filter's. */
+SHD_MUST_CHECK int attempt_check(const struct subject *subject, const struct layout *layout,
+                                 struct shd_error *err);
 
 #endif /* SEARCH_ATTEMPT_H */

@@ -55,7 +55,8 @@ int crew_work(void *arg, const void *task, size_t bytes, struct text *answer)
         return 1;
     unpack_init(&from, task, bytes);
     unpack_bytes(&from, &head, sizeof head);
-    status = subject_init(&subject, crew->trial, head.devices, crew->ranges, crew->nranges, &err);
+    status = subject_init(&subject, crew->trial, head.devices, crew->ranges, crew->nranges,
+                          crew->filter, &err);
     if (status == SHD_OK) {
         if (head.links != 1 || head.memory != 1)
             subject_suppose(&subject, head.links, head.memory);

@@ -16,6 +16,7 @@ struct crew {
     const struct trial *trial; /* NULL: this rank could not read the scenario and can do no task */
     const struct space_range *ranges;
     size_t nranges;
+    const struct subject_filter *filter; /* NULL: none */
 };
 
 /* Do a task of a farm_crew; `arg` is the crew.  Returns 1 if the task cannot be done, else 0. */

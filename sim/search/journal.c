@@ -72,6 +72,7 @@ static void print_row(struct text *out, const struct row *row)
     text_addf(out, "%s %d", row->plan.state == PLAN_FITS ? FITS : TOO_BIG, figures.fits);
     for (size_t k = 0; k < NFIELDS; k++)
         text_addf(out, " %a", *field_of(&figures, k));
+    text_addf(out, " %" PRIx64, row->plan.program);
     text_addf(out, " #%016" PRIx64 "\n", hash_of(text_get(out), out->length));
 }
 
@@ -109,6 +110,16 @@ static bool parse_double(double *out, char **at)
     return end != word && !*end && isfinite(*out);
 }
 
+static bool parse_hash(uint64_t *out, char **at)
+{
+    char *word = word_of(at), *end;
+
+    if (!word)
+        return false;
+    *out = strtoull(word, &end, 16);
+    return end != word && !*end;
+}
+
 static bool parse_state(enum plan_state *out, char **at)
 {
     const char *word = word_of(at);
@@ -135,6 +146,7 @@ static bool parse_row(struct row *out, char *line)
     good = good && parse_state(&row.plan.state, &line) && parse_int(&fits, &line);
     for (size_t k = 0; k < NFIELDS && good; k++)
         good = parse_double(field_of(&row.plan.figures, k), &line);
+    good = good && parse_hash(&row.plan.program, &line);
     row.plan.figures.fits = fits != 0;
     *out = row;
     return good && !*line;
@@ -155,7 +167,9 @@ static const struct {
 
 static void print_head(struct text *out, const struct subject *subject)
 {
-    text_addf(out, HEAD "3, by %s, scenario %016" PRIx64 ", cluster %016" PRIx64 ", devices %" PRId64 "\n",
+    text_addf(out,
+              HEAD "4, by %s, scenario %016" PRIx64 ", cluster %016" PRIx64 ", devices %" PRId64
+                   "\n",
               PACKAGE_VERSION, hash_of(text_get(&subject->text), subject->text.length),
               subject->hardware->text_hash, subject->space.devices);
 }

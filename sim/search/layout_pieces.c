@@ -20,6 +20,7 @@
 struct key {
     int64_t stride[3]; /* of tp, cp, dp; 0 where the axis has one device */
     int32_t kind, tp, cp, dp, ep, microbatch, recompute, sp, zero, shards;
+    int32_t method, products;
     int32_t staged; /* the layout has a pipeline */
     int32_t splits; /* the schedule splits the backward phase */
     int32_t microbatches;
@@ -83,6 +84,8 @@ static struct key key_of(const struct subject *subject, const struct layout *lay
     key.stride[1] = stride_of(h, layout, SPACE_CP);
     key.sp = v[SPACE_SP];
     key.ep = v[SPACE_EP];
+    key.method = v[SPACE_METHOD];
+    key.products = v[SPACE_PRODUCTS];
     if (key.ep > 1 || kind == ATTEMPT_REPLICAS)
         key.stride[2] = stride_of(h, layout, SPACE_DP);
     if (kind == ATTEMPT_LAYERS) {
@@ -230,7 +233,8 @@ struct reader {
     const struct program *program;
     const struct hardware_software *software;
     struct op_seconds seconds;
-    double slower; /* slowdown of the slowest node */
+    const bool *fixed; /* of the source */
+    double slower;     /* slowdown of the slowest node */
     int dp, shard; /* axes of replicas; -1: none; a piece of layers has no dp */
     struct stage stages[ATTEMPT_STAGES];
     struct hop hops[HOP_NWAYS];
@@ -285,6 +289,20 @@ static bool runs_over(const struct program_op *op, int axis)
         if (op->reshard.axes[k] == axis)
             return true;
     return false;
+}
+
+/* Whether a transfer counts in a piece of replicas: it runs between these.  One of activations that
+ * also runs over other axes, such as the largest magnitude of all that is rounded together, counts
+ * in the piece of layers, where it runs over those alone. */
+static bool is_of_replicas(const struct reader *r, const struct program_op *op)
+{
+    bool mixed = false;
+
+    if (!runs_over(op, r->dp) && !runs_over(op, r->shard))
+        return false;
+    for (uint32_t k = 0; k < op->reshard.naxes; k++)
+        mixed |= op->reshard.axes[k] != r->dp && op->reshard.axes[k] != r->shard;
+    return !mixed || r->program->buffers[op->outputs[0]].use != PROGRAM_ACTIVATIONS;
 }
 
 /* Ops with fewer bytes of results are left out of the update: the norm of gradients sums a fixed
@@ -381,6 +399,25 @@ static void add_wait(struct reader *r, uint32_t i, double seconds, bool counts)
     *(counts ? &r->row.own_s[stream] : &r->row.others_s[stream]) += seconds;
 }
 
+/* Whether an op makes the same in each microbatch, such as codes of rounded weights. */
+static bool is_fixed(const bool *fixed, const struct program_op *op)
+{
+    bool all = op->ninputs > 0;
+
+    for (uint32_t k = 0; k < op->ninputs; k++)
+        all &= fixed[op->inputs[k]];
+    return all;
+}
+
+static void find_fixed(bool *fixed, const struct program *p)
+{
+    for (uint32_t b = 0; b < p->nbuffers; b++)
+        fixed[b] = p->buffers[b].argument && p->buffers[b].use == PROGRAM_PARAMETERS;
+    for (uint32_t i = p->first_op; i < p->nops; i++)
+        for (uint32_t k = 0; k < p->ops[i].noutputs; k++)
+            fixed[p->ops[i].outputs[k]] = is_fixed(fixed, &p->ops[i]);
+}
+
 static void add_op(struct reader *r, uint32_t i)
 {
     const struct program_op *op = &r->program->ops[i];
@@ -401,11 +438,13 @@ static void add_op(struct reader *r, uint32_t i)
     }
     if (op->part != PROGRAM_FORWARD && op->part != PROGRAM_BACKWARD && op->part != PROGRAM_WEIGHTS)
         return;
+    /* What is made of parameters alone may be made once for all microbatches. */
+    if (computes(op) && is_fixed(r->fixed, op))
+        return;
     /* In a piece of replicas only transfers between replicas count.  All other ops count in the
      * piece of layers, except sums of gradients over devices that hold experts together, because
      * all replicas sum these gradients. */
-    counts = r->dp >= 0 ? runs_over(op, r->dp) || runs_over(op, r->shard)
-                        : !(transfers(op) && is_gradient(r->program, op));
+    counts = r->dp >= 0 ? is_of_replicas(r, op) : !(transfers(op) && is_gradient(r->program, op));
     if (counts && transfers(op))
         stage->streams_s[op_seconds_stream(&r->seconds, i)] += seconds;
     if (!computes(op)) {
@@ -529,6 +568,7 @@ struct source {
     struct attempt attempt;
     struct op_seconds seconds;
     uint32_t *stages; /* [buffer] for arrays that exist before the step */
+    bool *fixed;      /* [buffer] the same in all microbatches: made of parameters alone */
     bool built;
 };
 
@@ -537,6 +577,7 @@ static void source_fini(struct source *source)
     if (!source->built)
         return;
     free(source->stages);
+    free(source->fixed);
     op_seconds_fini(&source->seconds);
     attempt_fini(&source->attempt);
 }
@@ -558,9 +599,11 @@ static int source_init(struct source *out, const struct subject *subject, const 
     }
     out->built = true;
     out->stages = malloc(((size_t)program->nbuffers + 1) * sizeof *out->stages);
-    if (!out->stages)
+    out->fixed = calloc((size_t)program->nbuffers + 1, sizeof *out->fixed);
+    if (!out->stages || !out->fixed)
         return shd_error_set(err, SHD_ENOMEM, "no memory to read a piece");
     find_stages(out->stages, program);
+    find_fixed(out->fixed, program);
     return SHD_OK;
 }
 
@@ -576,6 +619,7 @@ static int read_source(struct reader *out, const struct subject *subject,
     *out = (struct reader){.program = program,
                            .software = &hardware->software,
                            .seconds = source->seconds,
+                           .fixed = source->fixed,
                            .slower = hardware_slowest(hardware, nodes_of(subject)),
                            .dp = shd_mesh_find_axis(program->mesh, "dp"),
                            .shard = shd_mesh_find_axis(program->mesh, "shard")};

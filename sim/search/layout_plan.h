@@ -19,6 +19,7 @@ enum plan_state {
 struct plan {
     enum plan_state state;
     struct modelled_figures figures; /* zeros if the layout was refused */
+    uint64_t program;                /* a hash: equal programs have equal ones */
 };
 
 /* Plan a layout.  SHD_OK, also for a refused layout: then `err` says why.  SHD_ENOMEM. */

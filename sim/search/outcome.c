@@ -72,6 +72,36 @@ size_t outcome_front(size_t *ranks, const struct search *search)
     return n;
 }
 
+enum outcome_proof outcome_proof(const struct search_outcome *out)
+{
+    const struct search *s = out->search;
+    size_t last = (s->nbest < out->ntop ? s->nbest : out->ntop) - 1;
+
+    if (out->cut_short || s->proven < search_goal_of(s, &s->plans[s->best[0]].plan))
+        return PROOF_OPEN;
+    return s->proven < search_goal_of(s, &s->plans[s->best[last]].plan) ? PROOF_OF_FIRST
+                                                                        : PROOF_OF_ALL;
+}
+
+static bool are_same(const struct plan *a, const struct plan *b)
+{
+    return a->program == b->program && a->figures.step_s == b->figures.step_s &&
+           a->figures.compute_s == b->figures.compute_s &&
+           a->figures.exposed_s == b->figures.exposed_s &&
+           a->figures.update_s == b->figures.update_s &&
+           a->figures.memory_bytes == b->figures.memory_bytes;
+}
+
+size_t outcome_same(const struct search_outcome *out, size_t rank)
+{
+    const struct search *s = out->search;
+    size_t first = 0;
+
+    while (first < rank && !are_same(&s->plans[s->best[first]].plan, &s->plans[s->best[rank]].plan))
+        first++;
+    return first;
+}
+
 /* For each choice, find the layout with the lowest bound among those that differ from the winner in
  * this choice alone. */
 static void find(struct search_outcome *out, struct search *s)

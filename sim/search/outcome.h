@@ -24,6 +24,7 @@ struct search_outcome {
     const struct search *search; /* not owned */
     size_t ntop;
     const char *cut_short; /* why the search ended early: "interrupted"; NULL: it did not */
+    const char *unlooked;  /* why neighbours and families are not all told; NULL: they are */
     double own_step_s;     /* step of the scenario's own layout; 0: unknown */
     struct search_neighbour neighbours[SPACE_NCHOICES];
     size_t nneighbours;
@@ -47,6 +48,19 @@ void outcome_find_error(struct search_outcome *outcome);
 
 /* Whether a layout's step differs from the winner's by no more than the model's error. */
 bool outcome_ties(const struct search_outcome *outcome, size_t rank);
+
+/* What is proven of the layouts that are listed.  A search that was cut short is not exact. */
+enum outcome_proof {
+    PROOF_OF_ALL,   /* no other is better than any of them */
+    PROOF_OF_FIRST, /* none is better than the first */
+    PROOF_OPEN
+};
+
+enum outcome_proof outcome_proof(const struct search_outcome *outcome);
+
+/* The first layout that has the program and the figures of the rank-th, which may be that itself:
+ * they are one layout with several names. */
+size_t outcome_same(const struct search_outcome *outcome, size_t rank);
 
 /* How many of the top layouts tie with the winner. */
 size_t outcome_count_ties(const struct search_outcome *outcome);

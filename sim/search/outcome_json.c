@@ -161,6 +161,21 @@ static void write_ties(struct json_out *out, const struct search_outcome *r)
     json_out_key_uint(out, "ties", outcome_count_ties(r));
 }
 
+static void write_proof(struct json_out *out, const struct search_outcome *r)
+{
+    const struct search *s = r->search;
+    struct text searched = TEXT_INIT, unsearched = TEXT_INIT;
+
+    space_tell_extent(&searched, &unsearched, &s->subject->space);
+    json_out_key_bool(out, "exact", s->nbest > 0 && outcome_proof(r) != PROOF_OPEN);
+    json_out_key_string(out, "searched", text_get(&searched));
+    json_out_key_string(out, "not_searched", text_get(&unsearched));
+    if (s->subject->filter.system)
+        json_out_key_string(out, "for", s->subject->filter.system);
+    text_fini(&searched);
+    text_fini(&unsearched);
+}
+
 void outcome_json(struct json_out *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
@@ -181,6 +196,7 @@ void outcome_json(struct json_out *out, const struct search_outcome *r)
     json_out_key_uint(out, "refused", s->nrefused);
     json_out_key_uint(out, "plans", s->nplans);
     json_out_key_double(out, s->within_s > 0 ? "proven_bytes" : "proven_seconds", s->proven);
+    write_proof(out, r);
     write_expected_error(out, s);
     write_ties(out, r);
     json_out_key_array(out, "best");

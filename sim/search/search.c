@@ -156,7 +156,10 @@ static int bound_batch(struct search *s, const uint32_t *items, size_t n, enum s
     int status;
 
     for (size_t k = 0; k < n; k++)
-        if (!find_piece(s, &s->items[items[k]], level))
+        if (level == SEARCH_LAYERS && search_filter(s, &s->items[items[k]]) != SHD_OK)
+            return shd_error_set(err, SHD_ENOMEM, "no memory for kinds of layouts");
+    for (size_t k = 0; k < n; k++)
+        if (!s->items[items[k]].out && !find_piece(s, &s->items[items[k]], level))
             return shd_error_set(err, SHD_ENOMEM, "no memory for the pieces of layouts");
     status = build_pieces(s, opts, err);
     if (status != SHD_OK || stopped(opts))
@@ -169,10 +172,12 @@ static int bound_batch(struct search *s, const uint32_t *items, size_t n, enum s
     for (size_t k = 0; k < n; k++) {
         struct shd_error own;
 
-        no_memory |= bound(s, &s->items[items[k]], level, &own) != SHD_OK;
+        if (!s->items[items[k]].out)
+            no_memory |= bound(s, &s->items[items[k]], level, &own) != SHD_OK;
     }
     for (size_t k = 0; k < n; k++)
-        note_bound(s, &s->items[items[k]]);
+        if (s->items[items[k]].level == level)
+            note_bound(s, &s->items[items[k]]);
     s->bounds_s += search_now_s() - begin;
     return no_memory ? shd_error_set(err, SHD_ENOMEM, "no memory for the bounds of layouts")
                      : SHD_OK;
@@ -451,5 +456,7 @@ void search_fini(struct search *search)
     free(search->plans);
     free(search->best);
     free(search->ahead);
+    free(search->kinds);
+    map_fini(&search->kind_numbers);
     *search = (struct search){.subject = NULL};
 }

@@ -16,6 +16,7 @@
 #ifndef SEARCH_SEARCH_H
 #define SEARCH_SEARCH_H
 
+#include "base/map.h"
 #include "ranks/farm.h"
 #include "search/journal.h"
 #include "search/layout_pieces.h"
@@ -71,6 +72,8 @@ struct search_opts {
     void *arg;
 };
 
+struct search_kind; /* filter.c */
+
 struct search {
     const struct subject *subject; /* not owned */
     struct journal *journal;       /* not owned; may be NULL */
@@ -89,6 +92,9 @@ struct search {
     size_t nbest;
     struct search_ahead *ahead; /* plans of layouts that are still in the queue */
     size_t nahead;
+    struct search_kind *kinds; /* of layouts, that the subject's filter was asked about */
+    uint32_t nkinds;
+    struct map kind_numbers; /* by hash */
     /* What was done. */
     size_t nlayouts, npieces;
     size_t ntoo_big, ntoo_slow, nrefused; /* layouts found to be so */

@@ -75,6 +75,14 @@ static void print_error(struct text *out, const struct search_outcome *r)
             nties);
 }
 
+/* Add words behind a heading, and free them. */
+static void add_wrapped(struct text *out, struct text *words)
+{
+    wrap_add(out, LINE_COLUMNS, 14, 14, text_get(words));
+    out->failed |= words->failed;
+    text_fini(words);
+}
+
 static void print_winner(struct text *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
@@ -86,12 +94,11 @@ static void print_winner(struct text *out, const struct search_outcome *r)
         text_addf(out, "least memory  of steps that take no longer than %s\n",
                   units_print_seconds(s->within_s).text);
     text_add(out, "best          ");
-    space_print(out, layout_of(s, winner));
-    text_add(out, "\n  that is     ");
     space_tell(&words, layout_of(s, winner));
-    wrap_add(out, LINE_COLUMNS, 14, 14, text_get(&words));
-    out->failed |= words.failed;
-    text_fini(&words);
+    add_wrapped(out, &words);
+    text_add(out, "  code        ");
+    space_print(out, layout_of(s, winner));
+    text_add_char(out, '\n');
     text_addf(out, "  step        %s on %" PRId64 " devices of %s, MFU %.1f %%",
               units_print_seconds(f->step_s).text, s->subject->space.devices,
               s->subject->hardware->name, 100 * f->mfu);
@@ -155,32 +162,44 @@ static void print_why(struct text *out, const struct search_outcome *r)
     text_fini(&line);
 }
 
-static bool has_pipelines(const struct space *space)
+/* What the proof is of, and what is in no layout that was searched. */
+static void print_extent(struct text *out, const struct search *s)
 {
-    bool has = false;
+    struct text searched = TEXT_INIT, unsearched = TEXT_INIT;
 
-    for (int64_t pp = 2; pp <= space->devices && !has; pp++)
-        has = space_allows(space, SPACE_PP, pp);
-    return has && space->layers > 1;
+    space_tell_extent(&searched, &unsearched, &s->subject->space);
+    if (s->subject->filter.system)
+        text_addf(&searched, "; what %s can say", s->subject->filter.system);
+    text_add(out, "  searched    ");
+    add_wrapped(out, &searched);
+    text_add(out, "  not         ");
+    add_wrapped(out, &unsearched);
 }
 
 static void print_proof(struct text *out, const struct search_outcome *r)
 {
     const struct search *s = r->search;
     double first = search_goal_of(s, &best_of(s, 0)->plan);
-    double last = search_goal_of(s, &best_of(s, shown(r) - 1)->plan);
+    struct text line = TEXT_INIT;
 
-    if (isinf(s->proven) || s->proven >= last)
-        text_addf(out, "  proof       exact: no other layout is better than these %zu\n", shown(r));
-    else if (s->proven >= first)
-        text_add(out, "  proof       exact: no layout is better; those below it may be\n");
-    else
-        text_addf(out,
-                  "  proof       not finished: the best of all is at most %.1f %% %s than this\n",
-                  100 * (1 - s->proven / first), s->within_s > 0 ? "smaller" : "shorter");
-    if (has_pipelines(&s->subject->space))
-        text_add(out, "              (stages of a pipeline have as many layers each; with fewer\n"
-                      "              beside the head, by pipeline.layers, one may be shorter)\n");
+    switch (outcome_proof(r)) {
+    case PROOF_OF_ALL:
+        text_addf(&line, "exact over %zu layouts: no other of these is better than the best %zu",
+                  s->nlayouts, shown(r));
+        break;
+    case PROOF_OF_FIRST:
+        text_addf(&line, "exact over %zu layouts: none of these is better; those below it may be",
+                  s->nlayouts);
+        break;
+    case PROOF_OPEN:
+        text_addf(&line, "not finished: the best of %zu layouts is at most %.1f %% %s than this",
+                  s->nlayouts, 100 * fmax(0, 1 - s->proven / first),
+                  s->within_s > 0 ? "smaller" : "shorter");
+        break;
+    }
+    text_add(out, "  proof       ");
+    add_wrapped(out, &line);
+    print_extent(out, s);
 }
 
 /* ---- tables ---- */
@@ -219,6 +238,7 @@ static void add_row(struct table *table, const struct search_outcome *r, size_t 
                     const struct text *name)
 {
     const struct modelled_figures *f = &best_of(r->search, k)->plan.figures;
+    size_t same;
 
     table_add(table, "%zu", k + 1);
     table_add(table, "%s", name->length > 0 ? text_get(name) : "the best");
@@ -228,7 +248,11 @@ static void add_row(struct table *table, const struct search_outcome *r, size_t 
     add_bytes(table, f->memory_bytes);
     add_seconds(table, f->exposed_s);
     add_seconds(table, f->bubble_s);
-    table_add(table, "%s", k && r->search->within_s == 0 && outcome_ties(r, k) ? "tie" : "");
+    same = outcome_same(r, k);
+    if (same < k)
+        table_add(table, "the same as %zu", same + 1);
+    else
+        table_add(table, "%s", k && r->search->within_s == 0 && outcome_ties(r, k) ? "tie" : "");
 }
 
 static void print_top(struct text *out, const struct search_outcome *r)
@@ -492,7 +516,12 @@ static void print_done(struct text *out, const struct search *s)
 /* Say why no layout is best. */
 static void print_none(struct text *out, const struct search_outcome *r)
 {
-    if (!r->cut_short)
+    const struct search *s = r->search;
+
+    if (s->subject->filter.system && s->nrefused == s->nlayouts)
+        text_addf(out, "best          none: %s can say none of %zu layouts: %s\n",
+                  s->subject->filter.system, s->nlayouts, s->why);
+    else if (!r->cut_short)
         text_add(out,
                  "best          none: no layout that was planned fits; try more --devices, or a\n"
                  "              smaller batch.size\n");
@@ -511,6 +540,11 @@ void search_report_text(struct text *out, const struct search_outcome *report)
         if (report->cut_short)
             text_addf(out, "cut short     %s: the best so far, of %zu layouts that were planned\n",
                       report->cut_short, report->search->nplans);
+        else if (report->unlooked)
+            text_addf(out,
+                      "cut short     %s: all layouts were searched, but not all neighbours and\n"
+                      "              families of the best\n",
+                      report->unlooked);
         print_winner(out, report);
         print_why(out, report);
         print_proof(out, report);

@@ -36,6 +36,11 @@ SHD_MUST_CHECK int search_plan_batch(struct search *s, const uint32_t *items, si
 /* Note that a layout was refused. */
 void search_note_refusal(struct search *s, const char *why);
 
+/* ---- filter.c ---- */
+
+/* Drop an item that the subject's filter leaves out.  SHD_ENOMEM. */
+SHD_MUST_CHECK int search_filter(struct search *s, struct search_item *item);
+
 /* ---- small ---- */
 
 static inline bool search_is_too_slow(const struct search *s, double seconds)

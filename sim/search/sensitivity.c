@@ -50,10 +50,10 @@ static int plan_before(struct sensitivity_case *out, const struct subject *subje
 }
 
 static int find_case(struct sensitivity_case *out, const struct trial *trial,
-                     const struct space *space, const struct layout *before, size_t k,
+                     const struct subject *asked, const struct layout *before, size_t k,
                      const struct search_opts *opts, struct shd_error *err)
 {
-    int64_t node = trial->hardware->tiers[0].devices, devices = space->devices;
+    int64_t node = trial->hardware->tiers[0].devices, devices = asked->space.devices;
     int status = SHD_OK;
 
     *out = (struct sensitivity_case){.name = cases[k].name};
@@ -65,7 +65,8 @@ static int find_case(struct sensitivity_case *out, const struct trial *trial,
         devices -= cases[k].node ? node : 0;
         if (devices <= 0)
             break;
-        status = subject_init(&subject, trial, devices, space->ranges, space->nranges, err);
+        status = subject_init(&subject, trial, devices, asked->space.ranges, asked->space.nranges,
+                              &asked->filter, err);
         if (status == SHD_OK) {
             subject_suppose(&subject, cases[k].links, cases[k].memory);
             status = find_best(out, &subject, opts, err);
@@ -79,9 +80,9 @@ static int find_case(struct sensitivity_case *out, const struct trial *trial,
     return status;
 }
 
-int sensitivity_find(struct sensitivity *out, const struct trial *trial, const struct space *space,
-                     const struct layout *before, const struct search_opts *opts,
-                     struct shd_error *err)
+int sensitivity_find(struct sensitivity *out, const struct trial *trial,
+                     const struct subject *asked, const struct layout *before,
+                     const struct search_opts *opts, struct shd_error *err)
 {
     struct search_opts own = *opts;
 
@@ -89,7 +90,7 @@ int sensitivity_find(struct sensitivity *out, const struct trial *trial, const s
     own.ntop = 1;
     out->n = 0;
     for (size_t k = 0; k < SENSITIVITY_NCASES; k++) {
-        int status = find_case(&out->cases[k], trial, space, before, k, &own, err);
+        int status = find_case(&out->cases[k], trial, asked, before, k, &own, err);
 
         if (status != SHD_OK)
             return status;

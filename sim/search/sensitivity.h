@@ -31,10 +31,10 @@ struct sensitivity {
     size_t n;
 };
 
-/* `before` is the best layout of the trial with the ranges of `space`. The journal of `opts` is not
- * used.  SHD_ENOMEM. */
+/* `before` is the best layout of the trial with the ranges and the filter of `asked`. The journal
+ * of `opts` is not used.  SHD_ENOMEM. */
 SHD_MUST_CHECK int sensitivity_find(struct sensitivity *out, const struct trial *trial,
-                                    const struct space *space, const struct layout *before,
+                                    const struct subject *asked, const struct layout *before,
                                     const struct search_opts *opts, struct shd_error *err);
 
 #endif /* SEARCH_SENSITIVITY_H */

@@ -18,8 +18,10 @@
  * more tokens make kernels no faster, and their saved activations fit no device. */
 #define WITH_EXPERTS_MOST 65536
 
-static const char *const split_words[] = {"even", "given", NULL};
-static const char *const recompute_words[] = {"none", "selective", "full", "given", NULL};
+static const char *const split_words[] = {"even", "given", "light", NULL};
+static const char *const method_words[] = {"ring", "all-to-all", NULL};
+static const char *const products_words[] = {"given", "tensorwise", "rowwise", "blockwise",
+                                             "mxfp8", "nvfp4",      NULL};
 static const char *const flag_words[] = {"no", "yes", NULL};
 static const char *const order_words[] = {
     "pp-dp-cp-tp", "pp-dp-tp-cp", "pp-cp-dp-tp", "pp-cp-tp-dp", "pp-tp-dp-cp",
@@ -59,11 +61,14 @@ static const struct {
     [SPACE_SCHEDULE] = {"schedule", NULL, NULL, "of the pipeline"},
     [SPACE_SPLIT] = {"split", NULL, split_words, "of layers into stages"},
     [SPACE_MICROBATCH] = {"microbatch", "mb", NULL, "sequences that a replica does at a time"},
-    [SPACE_RECOMPUTE] = {"recompute", NULL, recompute_words, "what the backward phase does again"},
+    [SPACE_RECOMPUTE] = {"recompute", NULL, NULL, "what the backward phase does again"},
     [SPACE_SP] = {"sp", NULL, flag_words, "activations between layers are sharded over tp, too"},
     [SPACE_ZERO] = {"zero", "z", NULL, "ZeRO's stage"},
     [SPACE_SHARDS] = {"shards", "/", NULL, "replicas that hold ZeRO's parts together"},
     [SPACE_ORDER] = {"order", NULL, order_words, "axes of the mesh, the outermost first"},
+    [SPACE_METHOD] = {"method", NULL, method_words, "of context parallelism: how keys come"},
+    [SPACE_PRODUCTS] = {"products", NULL, products_words,
+                        "recipe that their operands are rounded by"},
 };
 
 const uint8_t *space_order(int32_t order)
@@ -80,11 +85,12 @@ static const struct timetable_schedule *schedule_of(int32_t value)
     return NULL;
 }
 
-/* The word of a value; NULL: past the last word, or the values are numbers. */
-static const char *word_of(enum space_choice choice, int32_t value)
+const char *space_word(enum space_choice choice, int32_t value)
 {
     const struct timetable_schedule *schedule;
 
+    if (choice == SPACE_RECOMPUTE)
+        return recompute_choice_word(value);
     if (choice != SPACE_SCHEDULE)
         return choices[choice].words ? choices[choice].words[value] : NULL;
     schedule = schedule_of(value);
@@ -132,6 +138,18 @@ static int check_alike(const struct scenario *scenario, struct shd_error *err)
     return SHD_OK;
 }
 
+/* Layers whose products take as many flops as the head's, rounded. */
+static int64_t head_layers(const struct scenario_model *m)
+{
+    int64_t kv_heads = m->kv_heads > 0 ? m->kv_heads : m->heads;
+    int64_t wide =
+        m->moe.experts > 0 ? m->moe.top_k * (m->moe.d_ff > 0 ? m->moe.d_ff : m->d_ff) : m->d_ff;
+    double mlp = (double)wide * (m->activation == SCENARIO_SWIGLU ? 3 : 2);
+    double attention = 2.0 * (double)(m->heads + kv_heads) * (double)m->head_dim;
+
+    return (int64_t)((double)m->vocab / (mlp + attention) + 0.5);
+}
+
 int space_init(struct space *out, const struct scenario *scenario, int64_t devices,
                struct shd_error *err)
 {
@@ -164,7 +182,8 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
                                                                : m->moe.shared * expert_dim,
                           .nstages = scenario->pipeline.nlayers,
                           .stage_layers = scenario->pipeline.layers,
-                          .names_recompute = is_special(&scenario->recompute)};
+                          .names_recompute = is_special(&scenario->recompute),
+                          .head_layers = head_layers(m)};
     if (devices == 0) {
         out->devices = 1;
         for (size_t i = 0; i < scenario->nmesh; i++)
@@ -175,8 +194,9 @@ int space_init(struct space *out, const struct scenario *scenario, int64_t devic
 
 /* ---- ranges ---- */
 
-/* Orders in an error message: the first ones show what the others are like. */
-#define ORDERS_TOLD 6
+/* Orders, or ways of recomputation, in an error message: the first ones show what the others are
+ * like. */
+#define WORDS_TOLD 6
 
 static int parse_value(int32_t *out, enum space_choice choice, const char *text, size_t length,
                        struct shd_error *err)
@@ -190,16 +210,16 @@ static int parse_value(int32_t *out, enum space_choice choice, const char *text,
         return shd_error_set(err, SHD_EINVAL, "'%s' lacks a value it can be", choices[choice].name);
     memcpy(copy, text, length);
     copy[length] = '\0';
-    for (int32_t i = 0; (word = word_of(choice, i)); i++) {
+    for (int32_t i = 0; (word = space_word(choice, i)); i++) {
         if (!strcmp(word, copy)) {
             *out = i;
             text_fini(&known);
             return SHD_OK;
         }
-        if (choice != SPACE_ORDER || i < ORDERS_TOLD)
+        if ((choice != SPACE_ORDER && choice != SPACE_RECOMPUTE) || i < WORDS_TOLD)
             text_addf(&known, "%s%s", i ? ", " : "", word);
     }
-    if (word_of(choice, 0)) {
+    if (space_word(choice, 0)) {
         shd_error_set(err, SHD_ENOTFOUND, "%s cannot be '%s'; expected %s", choices[choice].name,
                       copy, text_get(&known));
         text_fini(&known);
@@ -228,7 +248,8 @@ int space_parse_range(struct space_range *out, const char *text, bool forbids,
         return shd_error_set(
             err, SHD_ENOTFOUND,
             "'%.30s' is not a choice; expected tp, pp, cp, dp, ep, virtual, "
-            "schedule, split, microbatch, recompute, sp, zero, shards or order, then = "
+            "schedule, split, microbatch, recompute, sp, zero, shards, order, method or "
+            "products, then = "
             "and a value",
             text);
     value++;
@@ -271,6 +292,30 @@ static bool is_ranged(const struct space *space, enum space_choice choice)
         if (space->ranges[i].choice == choice && !space->ranges[i].forbids)
             return true;
     return false;
+}
+
+/* Values that are tried only if their choice has a range. */
+static bool is_rare(enum space_choice choice, int32_t value)
+{
+    switch (choice) {
+    case SPACE_SCHEDULE:
+        return !(schedule_of(value)->flags & TIMETABLE_USUAL);
+    case SPACE_RECOMPUTE:
+        return value >= SPACE_NRECOMPUTES;
+    case SPACE_SPLIT:
+        return value == SPACE_SPLIT_LIGHT;
+    case SPACE_METHOD:
+    case SPACE_PRODUCTS:
+        return value > 0;
+    default:
+        return false;
+    }
+}
+
+bool space_tries(const struct space *space, enum space_choice choice, int32_t value)
+{
+    return space_allows(space, choice, value) &&
+           (!is_rare(choice, value) || is_ranged(space, choice));
 }
 
 /* ---- listing ---- */
@@ -343,16 +388,25 @@ static bool are_axes(const struct space *space, const struct layout *layout, int
            (shards == ep && is_ranged(space, SPACE_SHARDS));
 }
 
+/* Whether ZeRO can shard over so many devices. */
+static bool can_shard(const struct space *space, const struct layout *layout, int32_t shards)
+{
+    int32_t dp = layout->value[SPACE_DP];
+
+    return shards > dp ? layout->value[SPACE_EP] == 1
+                       : dp % shards == 0 && are_axes(space, layout, shards);
+}
+
 static void list_zero(struct list *list, struct layout *layout)
 {
     const struct space *s = list->space;
-    int32_t dp = layout->value[SPACE_DP];
+    int32_t dp = layout->value[SPACE_DP], cp = layout->value[SPACE_CP];
 
     for (int32_t z = 0; z <= 3; z++)
-        for (int32_t shards = dp; shards >= 1; shards--) {
-            if (dp % shards != 0 || (z > 0) != (shards > 1) ||
-                (z > 0 && !are_axes(s, layout, shards)) || !space_allows(s, SPACE_ZERO, z) ||
-                !space_allows(s, SPACE_SHARDS, shards))
+        for (int32_t shards = cp > 1 ? dp * cp : dp; shards >= 1;
+             shards = shards > dp ? dp : shards - 1) {
+            if ((z > 0) != (shards > 1) || (z > 0 && !can_shard(s, layout, shards)) ||
+                !space_allows(s, SPACE_ZERO, z) || !space_allows(s, SPACE_SHARDS, shards))
                 continue;
             layout->value[SPACE_ZERO] = z;
             layout->value[SPACE_SHARDS] = shards;
@@ -365,9 +419,9 @@ static void list_activations(struct list *list, struct layout *layout)
     const struct space *s = list->space;
     int64_t tp = layout->value[SPACE_TP], cp = layout->value[SPACE_CP];
 
-    for (int32_t r = 0; r < SPACE_NRECOMPUTES; r++)
+    for (int32_t r = 0; recompute_choice_word(r); r++)
         for (int32_t sp = 0; sp <= 1; sp++) {
-            if (!space_allows(s, SPACE_RECOMPUTE, r) || !space_allows(s, SPACE_SP, sp) ||
+            if (!space_tries(s, SPACE_RECOMPUTE, r) || !space_allows(s, SPACE_SP, sp) ||
                 (r == SPACE_GIVEN && !s->names_recompute) ||
                 (sp && (tp == 1 || s->seq % (tp * (cp > 1 ? 2 * cp : 1)) != 0)))
                 continue;
@@ -393,10 +447,49 @@ static bool has_schedule(const struct space *s, const struct layout *layout)
 
     if (sizes.nranks == 1 && !(sizes.stages_per_rank == 1 && is_implied(layout)))
         return false;
-    return (schedule->flags & TIMETABLE_USUAL || is_ranged(s, SPACE_SCHEDULE)) &&
-           space_allows(s, SPACE_SCHEDULE, layout->value[SPACE_SCHEDULE]) &&
+    return space_tries(s, SPACE_SCHEDULE, layout->value[SPACE_SCHEDULE]) &&
            timetable_is_made_for(schedule, sizes.stages_per_rank) &&
            timetable_check(schedule, &sizes, NULL) == SHD_OK;
+}
+
+static void list_products(struct list *list, struct layout *layout)
+{
+    for (int32_t p = 0; products_words[p]; p++)
+        if (space_tries(list->space, SPACE_PRODUCTS, p)) {
+            layout->value[SPACE_PRODUCTS] = p;
+            list_activations(list, layout);
+        }
+}
+
+/* All-to-all shards heads in place of the sequence. */
+static bool has_method(const struct space *s, const struct layout *layout, int32_t method)
+{
+    int64_t cp = layout->value[SPACE_CP];
+
+    return method == SPACE_RING || (cp > 1 && s->heads % (layout->value[SPACE_TP] * cp) == 0);
+}
+
+static void list_methods(struct list *list, struct layout *layout)
+{
+    const struct space *s = list->space;
+    bool one = layout->value[SPACE_CP] == 1; /* has no method */
+
+    for (int32_t m = 0; m < (one ? 1 : SPACE_NMETHODS); m++)
+        if ((one || space_tries(s, SPACE_METHOD, m)) && has_method(s, layout, m)) {
+            layout->value[SPACE_METHOD] = m;
+            list_products(list, layout);
+        }
+}
+
+static bool can_split(const struct space *s, int64_t nstages, int32_t split)
+{
+    if (split == SPACE_SPLIT_EVEN)
+        return true;
+    if (nstages == 1)
+        return false;
+    return split == SPACE_SPLIT_GIVEN
+               ? (int64_t)s->nstages == nstages
+               : s->head_layers > 0 && space_light(s, nstages, nstages - 1) < s->layers;
 }
 
 static void list_splits(struct list *list, struct layout *layout)
@@ -405,11 +498,10 @@ static void list_splits(struct list *list, struct layout *layout)
     int64_t stages = (int64_t)layout->value[SPACE_PP] * layout->value[SPACE_VIRTUAL];
 
     for (int32_t split = 0; split < SPACE_NSPLITS; split++) {
-        if (!space_allows(s, SPACE_SPLIT, split) ||
-            (split == SPACE_SPLIT_GIVEN && (stages == 1 || (int64_t)s->nstages != stages)))
+        if (!space_tries(s, SPACE_SPLIT, split) || !can_split(s, stages, split))
             continue;
         layout->value[SPACE_SPLIT] = split;
-        list_activations(list, layout);
+        list_methods(list, layout);
     }
 }
 
@@ -564,6 +656,13 @@ int64_t space_microbatches(const struct space *space, const struct layout *layou
     return space->batch / layout->value[SPACE_DP] / layout->value[SPACE_MICROBATCH];
 }
 
+int64_t space_light(const struct space *space, int64_t nstages, int64_t stage)
+{
+    int64_t before = (stage * (space->layers + space->head_layers) + nstages - 1) / nstages;
+
+    return before < space->layers ? before : space->layers;
+}
+
 int64_t space_usual(const struct space *space, int64_t n)
 {
     if (space->experts == 0)
@@ -602,6 +701,8 @@ enum space_zero_axes space_zero_axes(const struct layout *layout)
     int32_t inner = space_inner(layout), shards = layout->value[SPACE_SHARDS];
     int32_t outer = layout->value[SPACE_DP] / inner;
 
+    if (shards > layout->value[SPACE_DP])
+        return SPACE_ZERO_CONTEXT;
     if (layout->value[SPACE_EP] == 1)
         return inner > 1 ? SPACE_ZERO_INNER : SPACE_ZERO_OUTER;
     if (shards == outer) /* also of equal sizes: then the outer axis shards experts, too */
@@ -621,7 +722,7 @@ int64_t space_stride(const struct layout *layout, enum space_choice axis)
 
 void space_print_value(struct text *out, enum space_choice choice, int32_t value)
 {
-    const char *word = word_of(choice, value);
+    const char *word = space_word(choice, value);
 
     if (word)
         text_add(out, word);
@@ -629,10 +730,10 @@ void space_print_value(struct text *out, enum space_choice choice, int32_t value
         text_addf(out, "%" PRId32, value);
 }
 
-/* The number of replicas that ZeRO shards over, after its stage, if not all. */
+/* The number of devices that ZeRO shards over, after its stage, if not all replicas. */
 static void print_shards(struct text *out, const struct layout *layout)
 {
-    if (layout->value[SPACE_ZERO] > 0 && layout->value[SPACE_SHARDS] < layout->value[SPACE_DP])
+    if (layout->value[SPACE_ZERO] > 0 && layout->value[SPACE_SHARDS] != layout->value[SPACE_DP])
         text_addf(out, "%s%" PRId32, choices[SPACE_SHARDS].letter, layout->value[SPACE_SHARDS]);
 }
 
@@ -668,7 +769,11 @@ void space_print(struct text *out, const struct layout *layout)
         text_addf(out, " %s", space_schedule(layout)->name);
     if (layout->value[SPACE_SPLIT] != SPACE_SPLIT_EVEN)
         text_addf(out, " split-%s", split_words[layout->value[SPACE_SPLIT]]);
-    text_addf(out, " recompute-%s %s", recompute_words[layout->value[SPACE_RECOMPUTE]],
+    if (layout->value[SPACE_METHOD] != SPACE_RING)
+        text_addf(out, " %s", method_words[layout->value[SPACE_METHOD]]);
+    if (layout->value[SPACE_PRODUCTS])
+        text_addf(out, " %s", products_words[layout->value[SPACE_PRODUCTS]]);
+    text_addf(out, " recompute-%s %s", recompute_choice_word(layout->value[SPACE_RECOMPUTE]),
               order_words[layout->value[SPACE_ORDER]]);
 }
 
@@ -746,9 +851,23 @@ void space_print_key(struct text *out)
     for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++)
         text_addf(out, "%s %s, ", choices[letters[i].choice].letter, letters[i].is);
     text_addf(out,
-              "%s ZeRO stage %s replicas it is over if not all, sp sequence parallelism; last the "
+              "%s ZeRO stage %s devices it is over if not all replicas, sp sequence parallelism; "
+              "last the "
               "axes, the outermost first",
               choices[SPACE_ZERO].letter, choices[SPACE_SHARDS].letter);
+}
+
+static void tell_zero(struct text *out, const int32_t *v)
+{
+    if (v[SPACE_ZERO] == 0)
+        return;
+    text_addf(out, " with ZeRO stage %" PRId32 " over ", v[SPACE_ZERO]);
+    if (v[SPACE_SHARDS] > v[SPACE_DP])
+        text_addf(out, "these and context parallelism's, %" PRId32 " devices", v[SPACE_SHARDS]);
+    else if (v[SPACE_SHARDS] == v[SPACE_DP])
+        text_addf(out, "all %" PRId32, v[SPACE_SHARDS]);
+    else
+        text_addf(out, "%" PRId32 " of them", v[SPACE_SHARDS]);
 }
 
 void space_tell(struct text *out, const struct layout *layout)
@@ -762,20 +881,21 @@ void space_tell(struct text *out, const struct layout *layout)
         text_addf(out, "a pipeline of %" PRId32 " ranks with %" PRId32 " stage%s each, ",
                   v[SPACE_PP], v[SPACE_VIRTUAL], v[SPACE_VIRTUAL] > 1 ? "s" : "");
     if (v[SPACE_CP] > 1)
-        text_addf(out, "context parallelism over %" PRId32 ", ", v[SPACE_CP]);
+        text_addf(out, "context parallelism over %" PRId32 "%s, ", v[SPACE_CP],
+                  v[SPACE_METHOD] == SPACE_RING ? "" : " by all-to-all");
     if (v[SPACE_EP] > 1)
         text_addf(out, "experts over %" PRId32 " replicas, ", v[SPACE_EP]);
     text_addf(out, "%" PRId32 " data-parallel replica%s", v[SPACE_DP], v[SPACE_DP] > 1 ? "s" : "");
-    if (v[SPACE_ZERO] > 0)
-        text_addf(out, " with ZeRO stage %" PRId32 " over %s%" PRId32 "%s", v[SPACE_ZERO],
-                  v[SPACE_SHARDS] == v[SPACE_DP] ? "all " : "", v[SPACE_SHARDS],
-                  v[SPACE_SHARDS] == v[SPACE_DP] ? "" : " of them");
+    tell_zero(out, v);
     text_addf(out, ", microbatches of %" PRId32 " sequence%s a replica; %s", v[SPACE_MICROBATCH],
               v[SPACE_MICROBATCH] > 1 ? "s" : "",
-              !strcmp(recompute_words[v[SPACE_RECOMPUTE]], "none") ? "nothing is recomputed"
-                                                                   : "recomputation: ");
-    if (strcmp(recompute_words[v[SPACE_RECOMPUTE]], "none") != 0)
-        text_add(out, recompute_words[v[SPACE_RECOMPUTE]]);
+              v[SPACE_RECOMPUTE] == SPACE_NONE ? "nothing is recomputed" : "recomputation: ");
+    if (v[SPACE_RECOMPUTE] != SPACE_NONE)
+        text_add(out, recompute_choice_word(v[SPACE_RECOMPUTE]));
+    if (v[SPACE_SPLIT] == SPACE_SPLIT_LIGHT)
+        text_add(out, "; fewer layers beside the head");
+    if (v[SPACE_PRODUCTS])
+        text_addf(out, "; products rounded %s", products_words[v[SPACE_PRODUCTS]]);
 }
 
 static bool is_default_shards(const struct layout *a, const struct layout *b)

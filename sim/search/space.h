@@ -26,6 +26,7 @@
 
 #include "base/text.h"
 #include "scenario/scenario.h"
+#include "search/recompute_choice.h"
 #include "timetable/timetable.h"
 
 enum space_choice {
@@ -41,16 +42,18 @@ enum space_choice {
     SPACE_RECOMPUTE,
     SPACE_SP,
     SPACE_ZERO,
-    SPACE_SHARDS, /* replicas that ZeRO shards over; divides dp; 1 without ZeRO */
+    SPACE_SHARDS, /* devices that ZeRO shards over: divides dp, or dp x cp; 1 without ZeRO */
     SPACE_ORDER,
+    SPACE_METHOD,   /* of context parallelism */
+    SPACE_PRODUCTS, /* how their operands are rounded */
     SPACE_NCHOICES
 };
 
-/* Layers of each stage: as even as possible, or as the scenario lists them. */
-enum space_split { SPACE_SPLIT_EVEN, SPACE_SPLIT_GIVEN, SPACE_NSPLITS };
+/* Layers of each stage: as even as possible; as the scenario lists them; or even but for a last
+ * stage with so many layers fewer as the head takes as long as (space_light()). */
+enum space_split { SPACE_SPLIT_EVEN, SPACE_SPLIT_GIVEN, SPACE_SPLIT_LIGHT, SPACE_NSPLITS };
 
-/* SPACE_GIVEN: recompute the values that the scenario names. */
-enum space_recompute { SPACE_NONE, SPACE_SELECTIVE, SPACE_FULL, SPACE_GIVEN, SPACE_NRECOMPUTES };
+enum space_method { SPACE_RING, SPACE_ALL_TO_ALL, SPACE_NMETHODS };
 
 /* Values by choice.  The microbatch is the number of sequences that a replica processes at a time;
  * the order is a number for space_order(). */
@@ -80,6 +83,7 @@ struct space {
                                    `every`-th */
     int64_t expert_dim, shared_dim; /* widths; shared_dim 0: no shared expert */
     bool names_recompute;           /* the scenario names values to recompute */
+    int64_t head_layers; /* layers whose products take as many flops as the head's, rounded */
     size_t nstages;                 /* stages that the scenario lists layers for; 0: none */
     const int64_t *stage_layers;    /* not owned */
     struct space_range ranges[SPACE_RANGES_MAX];
@@ -115,6 +119,9 @@ size_t space_divisions(struct space_division out[SPACE_DIVISIONS_MAX], const str
 /* Whether the ranges allow a choice to have a value. */
 bool space_allows(const struct space *space, enum space_choice choice, int64_t value);
 
+/* Whether values that are words are tried: rare ones only if their choice has a range. */
+bool space_tries(const struct space *space, enum space_choice choice, int32_t value);
+
 /* Whether the ranges allow all values of a layout. */
 bool space_has(const struct space *space, const struct layout *layout);
 
@@ -132,6 +139,10 @@ int64_t space_most_sequences(const struct space *space, const struct layout *lay
 
 int64_t space_microbatches(const struct space *space, const struct layout *layout);
 
+/* Layers before stage `stage` of `nstages` with a light last stage: as even as possible, with the
+ * head counted as `head_layers` layers of the last stage. */
+int64_t space_light(const struct space *space, int64_t nstages, int64_t stage);
+
 /* How many of the first n layers have experts; n in a model without experts. */
 int64_t space_usual(const struct space *space, int64_t n);
 
@@ -146,9 +157,9 @@ struct timetable_sizes space_sizes(const struct space *space, const struct layou
  * replicas that hold ZeRO's parts together if there are several groups of them, else 1. */
 int32_t space_inner(const struct layout *layout);
 
-/* Which of dp and the axis inside it ZeRO shards over; experts, which the inner axis shards
- * already, are sharded by the outer axis alone. */
-enum space_zero_axes { SPACE_ZERO_OUTER, SPACE_ZERO_INNER, SPACE_ZERO_BOTH };
+/* Which of dp and the axis inside it ZeRO shards over, or dp and cp; experts, which the inner axis
+ * shards already, are sharded by the outer axis alone. */
+enum space_zero_axes { SPACE_ZERO_OUTER, SPACE_ZERO_INNER, SPACE_ZERO_BOTH, SPACE_ZERO_CONTEXT };
 
 enum space_zero_axes space_zero_axes(const struct layout *layout);
 
@@ -157,6 +168,12 @@ int64_t space_stride(const struct layout *layout, enum space_choice axis);
 
 const char *space_choice_name(enum space_choice choice);
 const char *space_choice_help(enum space_choice choice);
+
+/* The word of a value; NULL: past the last word, or the values are numbers. */
+const char *space_word(enum space_choice choice, int32_t value);
+
+/* Append what a search of the space is of, and what it is not of. */
+void space_tell_extent(struct text *searched, struct text *unsearched, const struct space *space);
 
 /* A value as people write it. */
 void space_print_value(struct text *out, enum space_choice choice, int32_t value);

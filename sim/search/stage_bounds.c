@@ -13,7 +13,7 @@ struct cut stages_cut(const struct space *space, const struct layout *layout)
     int64_t pp = layout->value[SPACE_PP];
 
     return (struct cut){.space = space,
-                        .given = layout->value[SPACE_SPLIT] == SPACE_SPLIT_GIVEN,
+                        .split = (enum space_split)layout->value[SPACE_SPLIT],
                         .back = flags & TIMETABLE_V_SHAPED,
                         .together = flags & TIMETABLE_OVERLAPS,
                         .pp = pp,
@@ -27,8 +27,10 @@ static int64_t all_before(const struct cut *cut, int64_t stage)
 {
     int64_t n = 0;
 
-    if (!cut->given)
+    if (cut->split == SPACE_SPLIT_EVEN || stage == cut->stages)
         return (stage * cut->layers + cut->stages - 1) / cut->stages;
+    if (cut->split == SPACE_SPLIT_LIGHT)
+        return space_light(cut->space, cut->stages, stage);
     for (int64_t s = 0; s < stage; s++)
         n += cut->space->stage_layers[s];
     return n;
@@ -41,7 +43,8 @@ int64_t stages_before(const struct cut *cut, int64_t stage)
 
 static bool is_even(const struct cut *cut)
 {
-    return !cut->given && cut->layers % cut->stages == 0 && space_is_uniform(cut->space);
+    return cut->split == SPACE_SPLIT_EVEN && cut->layers % cut->stages == 0 &&
+           space_is_uniform(cut->space);
 }
 
 int64_t stages_rank(const struct cut *cut, int64_t stage)
@@ -82,9 +85,11 @@ int64_t stages_most(const struct cut *cut)
 {
     int64_t most = (cut->layers + cut->stages - 1) / cut->stages;
 
-    for (int64_t stage = 0; stage < cut->stages && cut->given; stage++)
-        if (cut->space->stage_layers[stage] > most)
-            most = cut->space->stage_layers[stage];
+    for (int64_t stage = 0; stage < cut->stages && cut->split != SPACE_SPLIT_EVEN; stage++) {
+        int64_t n = all_before(cut, stage + 1) - all_before(cut, stage);
+
+        most = n > most ? n : most;
+    }
     return most;
 }
 

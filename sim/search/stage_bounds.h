@@ -19,7 +19,8 @@
  * the ranks and up again (model/pipeline.c, timetable/). */
 struct cut {
     const struct space *space;
-    bool given, back, together; /* `together`: a forward and a backward phase may run as one */
+    enum space_split split;
+    bool back, together; /* `together`: a forward and a backward phase may run as one */
     int64_t pp, stages, layers;
     int64_t microbatches;
 };

@@ -23,7 +23,8 @@ static void print_subject(struct text *out, const struct scenario *scenario)
 }
 
 int subject_init(struct subject *out, const struct trial *trial, int64_t devices,
-                 const struct space_range *ranges, size_t nranges, struct shd_error *err)
+                 const struct space_range *ranges, size_t nranges,
+                 const struct subject_filter *filter, struct shd_error *err)
 {
     int status;
 
@@ -46,6 +47,8 @@ int subject_init(struct subject *out, const struct trial *trial, int64_t devices
     for (size_t i = 0; i < nranges; i++)
         out->space.ranges[i] = ranges[i];
     out->space.nranges = nranges;
+    if (filter)
+        out->filter = *filter;
     print_subject(&out->text, trial->scenario);
     return out->text.failed ? shd_error_set(err, SHD_ENOMEM, "no memory for the scenario") : SHD_OK;
 }

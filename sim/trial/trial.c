@@ -309,7 +309,7 @@ static void find_node_axis(struct trial *t)
     t->node_axis = (uint8_t)(axis < 0 ? 0 : axis);
 }
 
-static int build(struct trial *t, struct diag *diag)
+static int lay(struct trial *t, struct diag *diag)
 {
     const struct scenario *scenario = t->scenario;
     struct shd_error err;
@@ -331,19 +331,20 @@ static int build(struct trial *t, struct diag *diag)
         status = model_shardings(&t->shardings, t->graph, t->mesh, scenario, diag);
     if (status == SHD_OK)
         status = model_offload(&t->offloads, t->graph, scenario, diag);
-    if (status == SHD_OK)
-        status = build_program(t, diag);
     return status;
 }
 
-int trial_init(struct trial *out, const struct scenario *scenario, struct diag *diag)
+static int init(struct trial *out, const struct scenario *scenario, bool programs,
+                struct diag *diag)
 {
     /* Collect the errors of this trial alone: a message that another strategy of the file already
      * gave is not counted again, and an error here decides what is done next. */
     struct diag own = DIAG_INIT;
     struct trial t = {.scenario = scenario};
-    int status = build(&t, &own);
+    int status = lay(&t, &own);
 
+    if (status == SHD_OK && programs)
+        status = build_program(&t, &own);
     if (status == SHD_OK)
         *out = t;
     else
@@ -351,6 +352,16 @@ int trial_init(struct trial *out, const struct scenario *scenario, struct diag *
     diag_append(diag, &own);
     diag_fini(&own);
     return status != SHD_OK && diag->no_memory ? SHD_ENOMEM : status;
+}
+
+int trial_init(struct trial *out, const struct scenario *scenario, struct diag *diag)
+{
+    return init(out, scenario, true, diag);
+}
+
+int trial_lay(struct trial *out, const struct scenario *scenario, struct diag *diag)
+{
+    return init(out, scenario, false, diag);
 }
 
 void trial_fini(struct trial *trial)

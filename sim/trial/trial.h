@@ -55,6 +55,10 @@ struct trial {
  * SHD_EINDIVISIBLE: the only errors are dimensions that their shardings do not divide. */
 SHD_MUST_CHECK int trial_init(struct trial *out, const struct scenario *scenario,
                               struct diag *diag);
+
+/* As trial_init(), but without a program: the mesh, the graph and what shards it, as exporting
+ * needs. */
+SHD_MUST_CHECK int trial_lay(struct trial *out, const struct scenario *scenario, struct diag *diag);
 void trial_fini(struct trial *trial);
 
 /* The request to the partitioner. */
