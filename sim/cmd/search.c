@@ -162,7 +162,7 @@ static const struct args args = {
         "Examples:\n"
         "  The three best of a small model, on a cluster of B200:\n"
         "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --top 3\n"
-        "  The best one that JAX can be told, for 'shardsim export --to jax best.yaml':\n"
+        "  The best one that JAX can be told:\n"
         "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --for jax -o "
         "best.yaml\n"
         "  How to shard each tensor of a small mlp:\n"
