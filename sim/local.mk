@@ -759,6 +759,7 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/einsum.c \
 	%D%/partition/rules/embed.c \
 	%D%/partition/rules/experts.c \
+	%D%/partition/rules/experts.h \
 	%D%/partition/rules/pick.c \
 	%D%/partition/rules/reduce.c \
 	%D%/partition/rules/repeat.c \

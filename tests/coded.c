@@ -159,7 +159,7 @@ static struct kern_grid grid_of_a(enum kern_scaling scaling)
                               .extent = {M, K},
                               .stride = {BLOCKS, 1},
                               .ncoarse = 1,
-                              .coarse = {{1, EACH, 0}},
+                              .coarse = {{1, EACH, 100 * EACH, 0}},
                               .count = M * BLOCKS,
                               .code = SHD_F8E4M3,
                               .scaling = scaling};
@@ -171,7 +171,7 @@ static struct kern_grid grid_of_b(enum kern_scaling scaling)
                               .extent = {K, N},
                               .stride = {2, 1},
                               .ncoarse = 2,
-                              .coarse = {{0, EACH, 0}, {1, 5, 2}},
+                              .coarse = {{0, EACH, 100 * EACH, 0}, {1, 5, N, 2}},
                               .count = BLOCKS * 2,
                               .code = SHD_F8E5M2,
                               .scaling = scaling};
@@ -234,14 +234,14 @@ static void test_product(enum kern_scaling scaling, const float *of_a, const flo
     const union kern_desc ea = {.encode = {SHD_F32, grid_of_a(scaling)}};
     const union kern_desc eb = {.encode = {SHD_F32, grid_of_b(scaling)}};
     union kern_desc d = {.coded = {.dtype = SHD_F32,
-                                   .einsum = {.ndims = 3,
-                                              .extent = {M, N, K},
-                                              .a_has = 5,
-                                              .b_has = 6,
-                                              .c_has = 3,
-                                              .a_stride = {K, 0, 1},
-                                              .b_stride = {0, 1, N},
-                                              .c_stride = {N, 1, 0}},
+                                   .product.einsum = {.ndims = 3,
+                                                      .extent = {M, N, K},
+                                                      .a_has = 5,
+                                                      .b_has = 6,
+                                                      .c_has = 3,
+                                                      .a_stride = {K, 0, 1},
+                                                      .b_stride = {0, 1, N},
+                                                      .c_stride = {N, 1, 0}},
                                    .a = grid_of_a(scaling),
                                    .b = grid_of_b(scaling)}};
     uint8_t ca[M * K], cb[K * N];
@@ -281,6 +281,125 @@ static void test_product(enum kern_scaling scaling, const float *of_a, const flo
        "encode, coded product: bytes, a byte a code");
 }
 
+/* ---- experts' arrays ---- */
+
+enum { EXPERTS = 3, GROUPS = 2, CAPACITY = 5, SLOTS = GROUPS * CAPACITY, WIDTH = 4, HIDDEN = 6 };
+
+static const int32_t counts[GROUPS * EXPERTS] = {5, 0, 3, 1, 2, 4}; /* [group][expert] */
+static const int32_t expected[EXPERTS] = {3, 1, 4};                 /* of a plan */
+
+/* rows[expert, slot, width], with a magnitude for each two elements along the slots of a group. */
+static struct kern_grid grid_of_rows(int64_t width, uint32_t at)
+{
+    return (struct kern_grid){.ndims = 3,
+                              .extent = {EXPERTS, SLOTS, width},
+                              .stride = {GROUPS * 3 * width, width, 1},
+                              .ncoarse = 1,
+                              .coarse = {{1, 2, CAPACITY, at}},
+                              .count = (uint64_t)(EXPERTS * GROUPS * 3 * width),
+                              .code = SHD_F8E4M3};
+}
+
+/* Round rows, and set `back` to what codes and magnitudes stand for. */
+static void round_rows(const float *x, const struct kern_grid *grid, uint8_t *to, float *amax,
+                       float *back)
+{
+    const union kern_desc of_amax = {.amax = {SHD_F32, *grid}};
+    const union kern_desc encode = {.encode = {SHD_F32, *grid}};
+    static const int64_t none[KERN_OFFSETS_MAX];
+    const struct kern_args args = {
+        .in = (const void *[]){x, amax}, .out = (void *[]){amax}, .offsets = none, .nthreads = 1};
+    const struct kern_args codes_of = {
+        .in = (const void *[]){x, amax}, .out = (void *[]){to}, .offsets = none, .nthreads = 1};
+    const struct kern_args back_of = {
+        .in = (const void *[]){to, amax}, .out = (void *[]){back}, .offsets = none, .nthreads = 1};
+
+    (void)kern_kernel_amax.run(&of_amax, &args);
+    (void)kern_kernel_encode.run(&encode, &codes_of);
+    (void)kern_kernel_decode.run(&encode, &back_of);
+}
+
+/* The first element of a group's blocks, and the last: blocks of two, and one of one. */
+static void test_periods(const float *x, const float *amax)
+{
+    int nwrong = 0;
+
+    for (int64_t e = 0; e < EXPERTS; e++)
+        for (int64_t s = 0; s < SLOTS; s++)
+            for (int64_t w = 0; w < WIDTH; w++) {
+                int64_t first = s - s % CAPACITY % 2, block = s / CAPACITY * 3 + s % CAPACITY / 2;
+                float most = fabsf(x[(e * SLOTS + first) * WIDTH + w]);
+
+                if (first % CAPACITY + 1 < CAPACITY)
+                    most = fmaxf(most, fabsf(x[(e * SLOTS + first + 1) * WIDTH + w]));
+                nwrong += amax[(e * GROUPS * 3 + block) * WIDTH + w] != most;
+            }
+    ok(nwrong == 0, "amax: blocks begin anew with each group's slots");
+}
+
+/* dw[expert, width, hidden], summed over the taken slots. */
+static void test_experts(void)
+{
+    enum { NX = EXPERTS * SLOTS * WIDTH, NY = EXPERTS * SLOTS * HIDDEN };
+    const struct kern_grid gx = grid_of_rows(WIDTH, 1), gy = grid_of_rows(HIDDEN, 3);
+    const struct kern_routing routing = {.experts = EXPERTS, .counts = expected};
+    const union kern_desc d = {
+        .coded = {.dtype = SHD_F32,
+                  .product = {.einsum = {.ndims = 4,
+                                         .extent = {EXPERTS, SLOTS, WIDTH, HIDDEN},
+                                         .a_has = 7,
+                                         .b_has = 11,
+                                         .c_has = 13,
+                                         .a_stride = {SLOTS * WIDTH, WIDTH, 1, 0},
+                                         .b_stride = {SLOTS * HIDDEN, HIDDEN, 0, 1},
+                                         .c_stride = {WIDTH * HIDDEN, 0, HIDDEN, 1}},
+                              .expert = 0,
+                              .slot = 1,
+                              .groups = GROUPS,
+                              .capacity = CAPACITY,
+                              .routing = &routing},
+                  .a = gx,
+                  .b = gy}};
+    static const int64_t none[KERN_OFFSETS_MAX];
+    float x[NX], y[NY], amax_x[NX], amax_y[NY], back_x[NX], back_y[NY];
+    float got[EXPERTS * WIDTH * HIDDEN];
+    uint8_t cx[NX], cy[NY];
+    const struct kern_args args = {.in = (const void *[]){cx, cy, amax_x, amax_y, counts},
+                                   .out = (void *[]){got},
+                                   .offsets = none,
+                                   .nthreads = 2};
+    double worst = 0;
+    uint64_t flops, taken = 0;
+
+    fill(x, NX, 7);
+    fill(y, NY, 9);
+    round_rows(x, &gx, cx, amax_x, back_x);
+    round_rows(y, &gy, cy, amax_y, back_y);
+    test_periods(x, amax_x);
+    flops = kern_kernel_coded_grouped.run(&d, &args);
+    for (int64_t e = 0; e < EXPERTS; e++)
+        for (int64_t i = 0; i < WIDTH * HIDDEN; i++) {
+            double sum = 0, size = 1e-9;
+
+            for (int64_t s = 0; s < SLOTS; s++) {
+                int64_t row = e * SLOTS + s;
+                double product = (double)back_x[row * WIDTH + i / HIDDEN] *
+                                 (double)back_y[row * HIDDEN + i % HIDDEN];
+
+                if (s % CAPACITY >= counts[s / CAPACITY * EXPERTS + e])
+                    continue;
+                sum += product;
+                size += fabs(product);
+                taken += i == 0;
+            }
+            worst = fmax(worst, fabs(sum - (double)got[e * WIDTH * HIDDEN + i]) / size);
+        }
+    ok(worst < 0x1p-19, "coded grouped product: of decoded elements of taken slots");
+    ok(flops == 2 * taken * WIDTH * HIDDEN && taken == 15 &&
+           kern_flops(&kern_kernel_coded_grouped, &d, none) == 2 * 16 * WIDTH * HIDDEN,
+       "coded grouped product: flops of the slots taken, a plan's of those expected");
+}
+
 int main(void)
 {
     float of_a[M * BLOCKS], of_b[BLOCKS * 2];
@@ -293,5 +412,6 @@ int main(void)
     test_amax(of_a, of_b);
     test_product(KERN_SCALE_EXACT, of_a, of_b);
     test_product(KERN_SCALE_POWER, of_a, of_b);
+    test_experts();
     return done();
 }

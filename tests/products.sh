@@ -80,6 +80,103 @@ for run, plan in zip(runs, r):
 PY
 done
 
+# ---- experts ----
+
+# The same of experts' products: experts on devices of their own and cut, weights gathered, rows sent in 8 bits.
+experts='[[moe/(up|gate|down)/kernel, [ep]], [.*, []]]'
+cat >"$tmp/experts.yaml" <<END
+version: 1
+mesh: {dp: 1}
+model: {kind: transformer, d_model: 32, d_ff: 48, layers: 2, heads: 4, vocab: 64, activation: swiglu, norm: rms}
+moe: {experts: 4, top_k: 2, shared: 1, routing: uniform}
+batch: {size: 8, seq: 16}
+step: [forward, backward, update]
+optimizer: {kind: sgd}
+axes: {batch: dp}
+params: [[.*, []]]
+tolerance: 0.05
+strategies:
+  - {name: one}
+  - {name: ep, mesh: {ep: 4}, axes: {batch: ep}, params: $experts}
+  - {name: dp-ep, mesh: {dp: 2, ep: 2}, axes: {batch: [dp, ep]}, params: $experts}
+  - name: gathers
+    mesh: {dp: 2, ep: 2}
+    axes: {batch: [dp, ep]}
+    params: $experts
+    zero: {stage: 3, axis: dp}
+    products: {gathers: true}
+  - {name: recompute, mesh: {ep: 4}, axes: {batch: ep}, params: $experts, recompute: full}
+  - name: nodes
+    mesh: {node: 2, ep: 2}
+    moe: {node_axis: node}
+    axes: {batch: [ep, node]}
+    params: [[moe/(up|gate|down)/kernel, [[node, ep]]], [.*, []]]
+  - name: tp
+    mesh: {dp: 2, tp: 2}
+    params: [[moe/(up|gate)/kernel, [null, null, tp]], [moe/down/kernel, [null, tp]], [.*, []]]
+  - name: pp
+    mesh: {pp: 2, ep: 2}
+    axes: {batch: ep}
+    params: $experts
+    batch: {microbatches: 2}
+    pipeline: {axis: pp, schedule: 1f1b}
+END
+same_losses='
+runs = json.load(open("'"$tmp"'/run.json"))
+for run, plan in zip(runs, r):
+    name = run["strategy"]
+    assert run["verify"]["ok"], name
+    assert run["received_bytes"]["total"] == plan["received_bytes"]["total"], name
+    assert run["collectives"] == plan["collectives"], name
+    peaks = [[c for x in m["memory"]["peak_bytes"] for c in ([x["value"]] * x["devices"] if isinstance(x, dict) else [x])]
+             for m in (run, plan)]
+    assert peaks[0] == peaks[1], (name, peaks)
+losses = {run["strategy"]: run["training"]["losses"][0] for run in runs}
+assert abs(losses["ep"] - losses["one"]) < 2e-3 * losses["one"], losses
+assert losses["ep"] == losses["recompute"], losses
+'
+for recipe in $recipes blockwise:sent mxfp8:sent; do
+    sampled 3 || continue
+    sent=false
+    [ "${recipe#*:}" = "$recipe" ] || sent=true
+    set -- --json --set products.recipe="${recipe%:*}" --set products.block=8 --set products.dispatch=$sent
+    # Rows once to each node are sent so by recipes that may send them in codes.
+    [ $sent = true ] || sed '/name: nodes/,/params/d' "$tmp/experts.yaml" | sed '/^  -$/d' >"$tmp/now.yaml"
+    [ $sent = false ] || cp "$tmp/experts.yaml" "$tmp/now.yaml"
+    shardsim run "$@" "$tmp/now.yaml"
+    is 0 "experts, $recipe: sharded steps, each op verified"
+    cp "$tmp/out" "$tmp/run.json"
+    shardsim plan "$@" "$tmp/now.yaml"
+    holds "experts, $recipe: the losses of one device, bytes and memory as planned" <<PY
+$same_losses
+PY
+done
+
+# Rows on their way: dispatches in bytes, with magnitudes for each 8 elements, and what experts return in floats.
+cat >"$tmp/sent.py" <<'PY'
+import json, sys
+r = json.load(sys.stdin)
+print(*[sum(c["received_bytes"] for c in r["collectives"] if c["op"] == "all-to-all-v" and c["dtype"] == t)
+        for t in ("float8_e4m3fn", "bfloat16")])
+PY
+# sent SETTING...: bytes of rows in 8 and in 16 bits, of one strategy
+sent() {
+    "$shardsim" plan --json --strategy ep --set model.dtype=bfloat16 --set moe.shared=0 "$@" "$tmp/experts.yaml" |
+        python3 "$tmp/sent.py"
+}
+rows=$(sent)
+wide=${rows#* }
+# A dispatch and a combine in each phase: four times the same rows.
+[ "$rows" = "0 $wide" ] && [ "$wide" -gt 0 ] && [ $((wide % 8)) -eq 0 ]
+ok $? "experts: rows in 16 bits"
+[ "$(sent --set products.recipe=blockwise --set products.block=8)" = "$rows" ]
+ok $? "experts: products in 8 bits do not change how rows travel"
+[ "$(sent --set products.recipe=blockwise --set products.block=8 --set products.dispatch=true)" = \
+    "$((wide / 4)) $((wide / 2 + wide / 2 / 8))" ]
+ok $? "experts: dispatched rows take a byte an element, and a magnitude for each block"
+shardsim plan --set products.recipe=rowwise --set products.dispatch=true "$tmp/experts.yaml"
+is 2 "experts: rows are not sent in codes whose scales do not lie in them"
+says err "expected products.recipe blockwise or mxfp8" "experts: which recipes send rows in codes"
 # ---- bytes by formula ----
 
 cat >"$tmp/fsdp.yaml" <<'END'
@@ -186,12 +283,6 @@ shardsim plan --set products.recipe=rowwise --set model.dtype=float64 "$tmp/mlp.
 is 2 "products in float64"
 shardsim plan --set products.recipe=fp9 "$tmp/mlp.yaml"
 says err "expected one of none, tensorwise, rowwise, blockwise, mxfp8, nvfp4" "a recipe that is none"
-shardsim plan --set products.recipe=mxfp8 "$scenarios/mixtral.yaml"
-is 2 "products of experts"
-says err 'is a product of experts, which is not rounded; expected a pattern' "products of experts: what to do"
-shardsim plan --set products.recipe=mxfp8 --set 'products.except=[router$, moe/]' --set products.block=8 \
-    "$scenarios/mixtral.yaml"
-is 0 "products of experts, excepted"
 for target in jax pytorch; do
     shardsim export --to $target --set products.recipe=mxfp8 --set products.block=8 "$tmp/decoder.yaml" --strategy dp
     [ "$status" -ne 0 ] && grep -q 'does not round products so; expected products.recipe none' "$tmp/err"

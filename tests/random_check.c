@@ -96,7 +96,7 @@ static bool work_adds_up(const struct program *program)
             if (!(op->cut_axes >> a & 1))
                 times *= (uint64_t)shd_mesh_axis_size(program->mesh, a);
         if (op->kind == PROGRAM_KERNEL && op->kernel != &kern_kernel_embed_grad &&
-            op->kernel != &kern_kernel_grouped &&
+            op->kernel != &kern_kernel_grouped && op->kernel != &kern_kernel_coded_grouped &&
             kern_model_flops(op->kernel, &op->desc) * ndevices != op->model_flops * times) {
             diag("the work of op %u (%s for %s) does not add up", i, program_step_name(op), op->name);
             return false;

@@ -24,7 +24,8 @@ static void test_seen(void)
 {
     /* Products of codes are made of others' by a pass of their own: tests/products.sh. */
     for (int op = 0; op < GRAPH_NOPS; op++)
-        ok(op == GRAPH_AMAX || op == GRAPH_ENCODE || op == GRAPH_CODED || random_seen.nodes[op] > 0,
+        ok(op == GRAPH_AMAX || op == GRAPH_ENCODE || op == GRAPH_CODED ||
+               op == GRAPH_CODED_GROUPED || op == GRAPH_DECODE || random_seen.nodes[op] > 0,
            "occurred: %s", graph_op((enum graph_op)op)->name);
     ok(random_layers.causal > 0 && random_layers.causal < random_layers.attention && random_layers.grouped > 0,
        "occurred: causal attentions and others, with fewer key heads and as many");

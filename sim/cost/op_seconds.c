@@ -49,8 +49,8 @@ static void set_kind(struct hardware_work *out, const struct program_op *op)
         (void)set_product(out, &op->desc.grouped.einsum);
         out->kind = HARDWARE_MATMUL;
         out->dtype = op->desc.grouped.einsum.dtype;
-    } else if (op->kernel == &kern_kernel_coded) {
-        if (set_product(out, &op->desc.coded.einsum))
+    } else if (kern_multiplies_codes(op->kernel)) {
+        if (set_product(out, &op->desc.coded.product.einsum) || op->desc.coded.product.routing)
             out->kind = HARDWARE_MATMUL;
         out->dtype = slower_code(&op->desc.coded);
     } else if (op->kernel == &kern_kernel_attention || op->kernel == &kern_kernel_attention_grad) {
@@ -206,7 +206,7 @@ static int check_rates(const struct program *program, const struct hardware *har
         const struct program_op *op = &program->ops[i];
         enum shd_dtype code;
 
-        if (op->kind != PROGRAM_KERNEL || op->kernel != &kern_kernel_coded)
+        if (op->kind != PROGRAM_KERNEL || !kern_multiplies_codes(op->kernel))
             continue;
         code = slower_code(&op->desc.coded);
         if (!(hardware->flops_per_s[code] > 0))

@@ -28,6 +28,8 @@ int export_check_products(const struct scenario *scenario, const char *system, u
         what = "products.amax local, whose scales are of each device's part of the data";
     else if (p->block > 0)
         what = "products.block 0";
+    else if (p->dispatch)
+        what = "products.dispatch false";
     else if (p->kept != SCENARIO_KEPT_BY_RECIPE)
         what = "products.kept recipe";
     if (!what)

@@ -275,6 +275,11 @@ static int check_products(struct export_job *j)
     status = find_modules(rounding, &n, j);
     if (status == SHD_OK)
         status = export_check_even(rounding, n, "torchtitan", j->err);
+    if (status == SHD_OK && rounding[n].rounded)
+        status = shd_error_set(j->err, SHD_EUNSUPPORTED,
+                               "torchtitan's converters of linear modules do not round '%.60s'; "
+                               "expected a pattern for it in products.except",
+                               rounding[n].rounded);
     if (status == SHD_OK && rounding[n + 1].wide)
         status = shd_error_set(j->err, SHD_EUNSUPPORTED,
                                "torchtitan rounds '%.60s'; expected no pattern for it in "

@@ -64,7 +64,9 @@
     ROW(GRAPH_COMBINE, combine)   /* rows, ids, slots -> the row of each choice */                \
     ROW(GRAPH_AMAX, amax)         /* largest magnitude of each group of elements */               \
     ROW(GRAPH_ENCODE, encode)     /* x, amax -> codes of 8 or 4 bits */                           \
-    ROW(GRAPH_CODED, coded)       /* product of two arrays of codes, with their magnitudes */
+    ROW(GRAPH_DECODE, decode)     /* codes, amax -> x */                                          \
+    ROW(GRAPH_CODED, coded)       /* product of two arrays of codes, with their magnitudes */     \
+    ROW(GRAPH_CODED_GROUPED, coded_grouped) /* the same of experts' arrays, without empty slots */
 
 enum graph_op {
 #define GRAPH_OP_NUMBER(op, called) op,
@@ -82,15 +84,24 @@ struct graph_limits {
 };
 
 /* How an array is rounded to codes (kern/coded.h).  The magnitudes have the dimensions of the
- * groups: of the array's own some, and in place of those cut into blocks the dimension of the
- * blocks. */
+ * groups: of the array's own some, and in place of those cut into blocks of `each` elements the
+ * dimension of the blocks.  Blocks begin anew with each `period` elements, as a group's slots. */
 struct graph_coding {
     enum shd_dtype code;
     enum kern_scaling scaling;
     uint32_t ncoarse;
     struct {
         uint32_t dim, blocks;
+        int64_t each, period;
     } coarse[KERN_COARSE_MAX];
+};
+
+/* How an op has to do with experts. */
+struct graph_experts {
+    uint32_t expert_dim, slot_dim, choice_dim; /* GRAPH_NONE if the op lacks the dimension */
+    uint32_t groups;
+    bool sums; /* a combine adds up the rows of a token; of a dispatch the gradient does */
+    const struct kern_routing *routing; /* defines the queues, and what a plan counts */
 };
 
 /* Attributes of ops, besides their operands. */
@@ -123,12 +134,7 @@ union graph_attr {
         uint32_t dim;
         struct graph_limits limits;
     } topk;
-    struct {
-        uint32_t expert_dim, slot_dim, choice_dim; /* GRAPH_NONE if the op lacks the dimension */
-        uint32_t groups;
-        bool sums; /* a combine adds up the rows of a token; of a dispatch the gradient does */
-        const struct kern_routing *routing; /* defines the queues, and what a plan counts */
-    } experts;                              /* slots, grouped product, dispatch, combine */
+    struct graph_experts experts; /* slots, grouped product, dispatch, combine */
     struct {
         uint32_t from_dim, to_dim;
     } repeat;
@@ -146,7 +152,11 @@ union graph_attr {
         uint32_t dim;
         int64_t by; /* elements, from 0 to the dimension's size - 1 */
     } shift;
-    struct graph_coding coding[2]; /* amax, encode: [0]; coded: of each operand */
+    struct {
+        struct graph_experts experts;  /* of experts' products */
+        struct graph_coding coding[2]; /* amax, encode, decode: [0]; products: of each
+                                          operand */
+    } coded;
     bool gathered; /* constraint: a parameter without ZeRO's axes, before it is rounded */
 };
 
@@ -469,10 +479,19 @@ struct graph_codes {
 /* Set out->codes to x rounded as the other fields say. */
 void graph_encode(struct graph *graph, const char *name, uint32_t x, struct graph_codes *out);
 
+/* The array that codes stand for, in the magnitudes' type. */
+uint32_t graph_decode(struct graph *graph, const char *name, const struct graph_codes *codes);
+
 /* As graph_einsum() of two rounded arrays; the result has the magnitudes' type.  No gradient
  * passes: gradients are derived from products that are not rounded (products.h). */
 uint32_t graph_coded(struct graph *graph, const char *name, const struct graph_codes *a,
                      const struct graph_codes *b, const uint32_t *dims, uint32_t rank);
+
+/* As graph_grouped() of two rounded arrays, in place of a node of that kind, whose counts are
+ * `counts` here. */
+uint32_t graph_coded_grouped(struct graph *graph, const struct graph_codes *a,
+                             const struct graph_codes *b, uint32_t counts,
+                             const struct graph_node *product);
 
 /* x with its dimensions in another order. */
 uint32_t graph_transpose(struct graph *graph, const char *name, uint32_t x, const uint32_t *dims,

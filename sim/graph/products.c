@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "graph/rebuild.h"
 #include "graph/stages.h"
 
 /* How a product reads an operand. */
@@ -30,7 +29,6 @@ struct groups {
  * together the phase, else GRAPH_NPHASES. */
 struct rounded {
     uint32_t of, stage;
-    uint32_t before; /* the rounded array of the same node before it, or GRAPH_NONE */
     enum graph_phase phase;
     struct groups groups;
     struct graph_codes codes; /* new numbers */
@@ -41,43 +39,25 @@ struct rounding {
     struct graph *graph;          /* being rebuilt ... */
     const struct graph_node *old; /* ... from these nodes */
     uint32_t nold;
+    uint32_t *moved; /* new numbers by old number */
     struct product *products;
     uint32_t nproducts;
+    uint32_t *product_of; /* by old node: its product + 1, or 0 */
     struct rounded *made;
     uint32_t nmade;
-    /* By old node, GRAPH_NONE for none: */
-    uint32_t *product_of; /* its product */
-    uint32_t *gradient;   /* the first product of the backward phase of which it is the second
-                             operand ... */
-    uint32_t *another;    /* ... and of each such product the next */
-    uint32_t *read; /* the first operand of a product, counted two a product, that it is ... */
-    uint32_t *next; /* ... and of each operand the next that is the same node */
-    uint32_t *last; /* the last array rounded of it */
 };
 
 /* ---- which products ---- */
 
 static bool add_product(struct rounding *r, uint32_t node, enum role first, enum role second)
 {
-    if (r->product_of[node] != GRAPH_NONE)
+    if (r->product_of[node])
         return true;
     if (!array_make_room(&r->products, r->nproducts, sizeof *r->products))
         return false;
     r->products[r->nproducts] = (struct product){node, {first, second}};
-    r->product_of[node] = r->nproducts++;
+    r->product_of[node] = ++r->nproducts;
     return true;
-}
-
-static void list_gradients(struct rounding *r)
-{
-    for (uint32_t n = r->nold; n-- > 0;) {
-        const struct graph_node *g = &r->old[n];
-
-        if (g->op != GRAPH_EINSUM || g->phase != GRAPH_BACKWARD)
-            continue;
-        r->another[n] = r->gradient[g->inputs[1]];
-        r->gradient[g->inputs[1]] = n;
-    }
 }
 
 /* Add the products of a chosen product's gradient: of the adjoint and one of its operands, the
@@ -87,26 +67,16 @@ static bool add_gradients(struct rounding *r, const struct products_chosen *chos
     const struct graph_node *product = &r->old[chosen->node];
     uint32_t weight = product->inputs[chosen->weight], data = product->inputs[!chosen->weight];
 
-    for (uint32_t n = r->gradient[weight]; n != GRAPH_NONE; n = r->another[n])
-        if (r->old[n].gradient_of == data && !add_product(r, n, ROLE_GRADIENT, ROLE_WEIGHT))
-            return false;
-    for (uint32_t n = r->gradient[data]; n != GRAPH_NONE; n = r->another[n])
-        if (r->old[n].gradient_of == weight && !add_product(r, n, ROLE_GRADIENT, ROLE_DATA))
-            return false;
-    return true;
-}
+    for (uint32_t n = chosen->node + 1; n < r->nold; n++) {
+        const struct graph_node *g = &r->old[n];
+        bool of_data = g->inputs[1] == weight && g->gradient_of == data;
+        bool of_weight = g->inputs[1] == data && g->gradient_of == weight;
 
-/* List the operands of products by node. */
-static bool list_readers(struct rounding *r)
-{
-    r->next = malloc((2 * (size_t)r->nproducts + 1) * sizeof *r->next);
-    for (uint32_t i = 2 * r->nproducts; r->next && i-- > 0;) {
-        uint32_t of = r->old[r->products[i / 2].node].inputs[i % 2];
-
-        r->next[i] = r->read[of];
-        r->read[of] = i;
+        if (g->op == product->op && g->phase == GRAPH_BACKWARD && (of_data || of_weight) &&
+            !add_product(r, n, ROLE_GRADIENT, of_data ? ROLE_WEIGHT : ROLE_DATA))
+            return false;
     }
-    return r->next;
+    return true;
 }
 
 static bool find_products(struct rounding *r, const struct products_chosen *chosen,
@@ -114,7 +84,6 @@ static bool find_products(struct rounding *r, const struct products_chosen *chos
 {
     bool done = true;
 
-    list_gradients(r);
     for (uint32_t c = 0; c < nchosen && done; c++) {
         enum role first = chosen[c].weight ? ROLE_DATA : ROLE_WEIGHT;
 
@@ -122,31 +91,45 @@ static bool find_products(struct rounding *r, const struct products_chosen *chos
             add_product(r, chosen[c].node, first, first == ROLE_DATA ? ROLE_WEIGHT : ROLE_DATA) &&
             add_gradients(r, &chosen[c]);
     }
-    return done && list_readers(r);
+    return done;
 }
 
 /* ---- groups ---- */
 
-/* Cut a dimension of the groups into blocks. */
-static void coarsen(struct rounding *r, struct groups *out, uint32_t at)
+/* Replace a dimension of the groups by that of blocks of it. */
+static void set_blocks(struct graph *g, struct groups *out, uint32_t at, int64_t each,
+                       int64_t period)
+{
+    uint32_t dim = out->dims[at], k = out->coding.ncoarse++;
+    const struct graph_dim *d = &g->dims[dim];
+    const char *name = graph_text(g, "%s:%" PRId64, d->name, each);
+
+    out->dims[at] = graph_dim(g, name, kern_blocks(d->size, each, period));
+    out->coding.coarse[k].dim = dim;
+    out->coding.coarse[k].blocks = out->dims[at];
+    out->coding.coarse[k].each = each;
+    out->coding.coarse[k].period = period;
+}
+
+/* Cut a dimension of the groups into blocks; of an expert's slots those of each group of tokens. */
+static void coarsen(struct rounding *r, struct groups *out, uint32_t at,
+                    const struct graph_node *product)
 {
     struct graph *g = r->graph;
-    uint32_t dim = out->dims[at], k = out->coding.ncoarse;
-    int64_t size = g->dims[dim].size, block = r->opts->block < size ? r->opts->block : size;
-    uint32_t blocks;
+    uint32_t dim = out->dims[at];
+    bool slots = product->op == GRAPH_GROUPED && dim == product->attr.experts.slot_dim;
+    int64_t size = g->dims[dim].size;
+    int64_t period = slots ? product->attr.experts.routing->capacity : size;
+    int64_t block = r->opts->block < period ? r->opts->block : period;
 
-    if (block < 1 || size % block != 0) {
+    if (block < 1 || (size % block != 0 && !slots)) {
         graph_fail(g, SHD_EINDIVISIBLE,
                    "products.block: blocks of %" PRId64 " do not divide dimension '%s' of %" PRId64
                    "; expected a divisor, or an exception for its products",
                    block, g->dims[dim].name, size);
         return;
     }
-    blocks = graph_dim(g, graph_text(g, "%s:%" PRId64, g->dims[dim].name, block), size / block);
-    out->dims[at] = blocks;
-    out->coding.coarse[k].dim = dim;
-    out->coding.coarse[k].blocks = blocks;
-    out->coding.ncoarse++;
+    set_blocks(g, out, at, block, period);
 }
 
 /* Give each part of the data's dimensions magnitudes of its own, where the groups have not. */
@@ -154,8 +137,8 @@ static void group_parts(struct rounding *r, struct groups *out, const struct gra
 {
     struct graph *g = r->graph;
 
-    for (uint32_t i = 0; i < KERN_COARSE_MAX && g->err.status == SHD_OK; i++) {
-        uint32_t dim = r->opts->local[i].dim, k = out->coding.ncoarse;
+    for (uint32_t i = 0; i < PRODUCTS_LOCAL_MAX && g->err.status == SHD_OK; i++) {
+        uint32_t dim = r->opts->local[i].dim;
         int64_t parts = r->opts->local[i].parts;
         bool grouped = false;
 
@@ -163,10 +146,8 @@ static void group_parts(struct rounding *r, struct groups *out, const struct gra
             grouped |= out->dims[d] == dim;
         if (parts < 2 || grouped || !graph_has_dim(x, dim))
             continue;
-        out->coding.coarse[k].dim = dim;
-        out->coding.coarse[k].blocks = out->dims[out->rank++] =
-            graph_dim(g, graph_text(g, "%s/parts", g->dims[dim].name), parts);
-        out->coding.ncoarse++;
+        out->dims[out->rank] = dim;
+        set_blocks(g, out, out->rank++, g->dims[dim].size / parts, g->dims[dim].size);
     }
 }
 
@@ -188,23 +169,35 @@ static void group_blocks(struct rounding *r, struct groups *out, const struct gr
     out->rank = x->rank;
     memcpy(out->dims, x->dims, sizeof out->dims);
     if (square && across != GRAPH_NONE && across < along)
-        coarsen(r, out, across);
+        coarsen(r, out, across, product);
     if (along != GRAPH_NONE)
-        coarsen(r, out, along);
+        coarsen(r, out, along, product);
     if (square && across != GRAPH_NONE && across > along)
-        coarsen(r, out, across);
+        coarsen(r, out, across, product);
+}
+
+static struct groups no_groups(const struct rounding *r, enum role role)
+{
+    struct groups out;
+
+    memset(&out, 0, sizeof out); /* compared by bytes */
+    out.coding.code = role == ROLE_GRADIENT ? r->opts->gradients : r->opts->code;
+    out.coding.scaling = r->opts->recipe == PRODUCTS_MXFP8   ? KERN_SCALE_POWER
+                         : r->opts->recipe == PRODUCTS_NVFP4 ? KERN_SCALE_DOUBLE
+                                                             : KERN_SCALE_EXACT;
+    return out;
 }
 
 /* How a product groups an operand. */
 static struct groups groups_of(struct rounding *r, const struct graph_node *x,
                                const struct graph_node *product, enum role role)
 {
-    struct groups out;
+    struct groups out = no_groups(r, role);
 
-    memset(&out, 0, sizeof out); /* compared by bytes */
-    out.coding.code = role == ROLE_GRADIENT ? r->opts->gradients : r->opts->code;
     switch (r->opts->recipe) {
-    case PRODUCTS_TENSORWISE:
+    case PRODUCTS_TENSORWISE: /* an expert's array is an array of its own */
+        if (product->op == GRAPH_GROUPED && graph_has_dim(x, product->attr.experts.expert_dim))
+            out.dims[out.rank++] = product->attr.experts.expert_dim;
         break;
     case PRODUCTS_ROWWISE:
         for (uint32_t d = 0; d < x->rank; d++)
@@ -216,9 +209,6 @@ static struct groups groups_of(struct rounding *r, const struct graph_node *x,
     }
     if (role != ROLE_WEIGHT && r->opts->recipe <= PRODUCTS_ROWWISE)
         group_parts(r, &out, x);
-    out.coding.scaling = r->opts->recipe == PRODUCTS_MXFP8   ? KERN_SCALE_POWER
-                         : r->opts->recipe == PRODUCTS_NVFP4 ? KERN_SCALE_DOUBLE
-                                                             : KERN_SCALE_EXACT;
     return out;
 }
 
@@ -230,12 +220,21 @@ static bool is_gathered(const struct rounding *r, enum role role)
     return role == ROLE_WEIGHT && !r->opts->gathers;
 }
 
+/* The phase that an operand is rounded in; GRAPH_NPHASES: once for all.  In a pipeline codes of
+ * weights would wait for the backward phase once for each microbatch under way. */
+static enum graph_phase phase_of(const struct rounding *r, enum role role)
+{
+    bool anew = is_gathered(r, role) || (role == ROLE_WEIGHT && r->graph->nstages > 1);
+
+    return anew ? r->graph->phase : GRAPH_NPHASES;
+}
+
 static const struct rounded *find_rounded(const struct rounding *r, uint32_t of,
                                           enum graph_phase phase, const struct groups *groups)
 {
-    for (uint32_t i = r->last[of]; i != GRAPH_NONE; i = r->made[i].before)
-        if (r->made[i].stage == r->graph->stage && r->made[i].phase == phase &&
-            !memcmp(&r->made[i].groups, groups, sizeof *groups))
+    for (uint32_t i = r->nmade; i-- > 0;)
+        if (r->made[i].of == of && r->made[i].stage == r->graph->stage &&
+            r->made[i].phase == phase && !memcmp(&r->made[i].groups, groups, sizeof *groups))
             return &r->made[i];
     return NULL;
 }
@@ -248,68 +247,187 @@ static uint32_t gather(struct graph *g, const char *name, uint32_t x)
     return x;
 }
 
-/* Round the old node `of`, now `x`, as a product reads it, unless it is rounded so already. */
-static struct graph_codes round_operand(struct rounding *r, const struct product *p, uint32_t k,
-                                        uint32_t of, uint32_t x)
+static void note_rounded(struct rounding *r, const struct rounded *made)
 {
-    const struct graph_node *product = &r->old[p->node];
-    struct graph_codes codes = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, {.ncoarse = 0}};
-    struct groups groups = groups_of(r, &r->old[of], product, p->roles[k]);
-    bool gathered = is_gathered(r, p->roles[k]);
-    enum graph_phase phase = gathered ? r->graph->phase : GRAPH_NPHASES;
-    const struct rounded *found = find_rounded(r, of, phase, &groups);
+    if (array_make_room(&r->made, r->nmade, sizeof *r->made))
+        r->made[r->nmade++] = *made;
+    else
+        graph_fail(r->graph, SHD_ENOMEM, "no memory for a graph of %u nodes", r->graph->nnodes);
+}
+
+/* Round x, which is the old node `of` as a phase has it, unless it is rounded so already. */
+static struct graph_codes round_as(struct rounding *r, uint32_t of, uint32_t x,
+                                   enum graph_phase phase, const struct groups *groups)
+{
+    struct graph_codes codes = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, groups->coding};
+    const struct rounded *found = find_rounded(r, of, phase, groups);
     const char *name = r->old[of].name;
     struct graph *g = r->graph;
 
     if (found)
         return found->codes;
-    if (gathered)
-        x = gather(g, name, x);
-    codes.coding = groups.coding;
-    codes.amax =
-        graph_amax(g, graph_text(g, "%s/amax", name), x, &groups.coding, groups.dims, groups.rank);
-    if (groups.coding.scaling == KERN_SCALE_DOUBLE)
+    codes.amax = graph_amax(g, graph_text(g, "%s/amax", name), x, &groups->coding, groups->dims,
+                            groups->rank);
+    if (groups->coding.scaling == KERN_SCALE_DOUBLE)
         codes.whole = graph_reduce(g, graph_text(g, "%s/amax", name), SHD_MAX, codes.amax, NULL, 0);
     graph_encode(g, graph_text(g, "%s/codes", name), x, &codes);
-    if (!array_make_room(&r->made, r->nmade, sizeof *r->made)) {
-        graph_fail(g, SHD_ENOMEM, "no memory for a graph of %u nodes", g->nnodes);
-        return codes;
-    }
-    r->made[r->nmade] = (struct rounded){of, g->stage, r->last[of], phase, groups, codes};
-    r->last[of] = r->nmade++;
+    note_rounded(r, &(struct rounded){of, g->stage, phase, *groups, codes});
     return codes;
 }
 
-/* Round an array of the forward phase for the products of the backward phase, too. */
-static void round_ahead(struct rounding *r, const struct product *now, uint32_t of, uint32_t x)
+/* Set `out` to the codes in which rows came to experts, under the constraints that they are read
+ * with; false: none came so. */
+static bool find_sent(struct rounding *r, uint32_t of, const struct groups *groups,
+                      struct graph_codes *out)
 {
-    for (uint32_t i = r->read[of]; i != GRAPH_NONE; i = r->next[i]) {
-        const struct product *later = &r->products[i / 2];
+    const struct graph_node *n = &r->old[of];
+    const struct rounded *found;
 
-        if (later->node > now->node && !is_gathered(r, later->roles[i % 2]) &&
-            r->old[later->node].stage == r->graph->stage)
-            (void)round_operand(r, later, i % 2, of, x);
+    if (n->op == GRAPH_DISPATCH) {
+        found = find_rounded(r, of, GRAPH_NPHASES, groups);
+        if (found)
+            *out = found->codes;
+        return found != NULL;
+    }
+    if (n->op != GRAPH_CONSTRAINT || !find_sent(r, n->inputs[0], groups, out))
+        return false;
+    out->codes = graph_constraint(r->graph, n->name, out->codes);
+    out->amax = graph_constraint(r->graph, n->name, out->amax);
+    return true;
+}
+
+/* Round an array as a product reads it. */
+static struct graph_codes round_operand(struct rounding *r, const struct product *p, uint32_t k)
+{
+    const struct graph_node *product = &r->old[p->node];
+    uint32_t of = product->inputs[k], x = r->moved[of];
+    struct groups groups = groups_of(r, &r->old[of], product, p->roles[k]);
+    enum graph_phase phase = phase_of(r, p->roles[k]);
+    struct graph_codes codes;
+
+    if (!find_rounded(r, of, phase, &groups)) {
+        if (find_sent(r, of, &groups, &codes))
+            note_rounded(r, &(struct rounded){of, r->graph->stage, phase, groups, codes});
+        else if (is_gathered(r, p->roles[k]))
+            x = gather(r->graph, r->old[of].name, x);
+    }
+    return round_as(r, of, x, phase, &groups);
+}
+
+/* Round an array of the forward phase for the products of the backward phase, too. */
+static void round_ahead(struct rounding *r, const struct product *now, uint32_t of)
+{
+    for (uint32_t p = 0; p < r->nproducts; p++) {
+        const struct product *later = &r->products[p];
+
+        for (uint32_t k = 0; k < 2; k++)
+            if (later->node > now->node && r->old[later->node].inputs[k] == of &&
+                phase_of(r, later->roles[k]) == GRAPH_NPHASES &&
+                r->old[later->node].stage == r->graph->stage)
+                (void)round_operand(r, later, k);
     }
 }
 
-/* A graph_rebuild_fn: the product of codes in place of a product. */
-static uint32_t make(void *arg, struct graph *graph, uint32_t old, const struct graph_node *node)
+/* The product of codes in place of a product. */
+static uint32_t replace(struct rounding *r, const struct product *p)
 {
-    struct rounding *r = arg;
-    const struct graph_node *n = &r->old[old];
-    const struct product *p;
+    const struct graph_node *n = &r->old[p->node];
     struct graph_codes a, b;
 
-    if (r->product_of[old] == GRAPH_NONE)
-        return graph_rebuild_copy(graph, node);
-    p = &r->products[r->product_of[old]];
-    graph->phase = n->phase;
-    graph->stage = n->stage;
-    a = round_operand(r, p, 0, n->inputs[0], node->inputs[0]);
-    b = round_operand(r, p, 1, n->inputs[1], node->inputs[1]);
+    r->graph->phase = n->phase;
+    r->graph->stage = n->stage;
+    a = round_operand(r, p, 0);
+    b = round_operand(r, p, 1);
     for (uint32_t k = 0; k < 2 && r->opts->keeps_codes && n->phase == GRAPH_FORWARD; k++)
-        round_ahead(r, p, n->inputs[k], node->inputs[k]);
-    return graph_coded(graph, n->name, &a, &b, n->dims, n->rank);
+        round_ahead(r, p, n->inputs[k]);
+    if (n->op == GRAPH_GROUPED)
+        return graph_coded_grouped(r->graph, &a, &b, r->moved[n->inputs[2]], n);
+    return graph_coded(r->graph, n->name, &a, &b, n->dims, n->rank);
+}
+
+/* ---- rows that go to experts ---- */
+
+static uint32_t renumbered(const struct rounding *r, uint32_t old)
+{
+    return old == GRAPH_NONE ? GRAPH_NONE : r->moved[old];
+}
+
+/* Whether rows are sent in codes; numbers beside rows, as gates, are not. */
+static bool is_sent(const struct rounding *r, const struct graph_node *n)
+{
+    return r->opts->dispatch && n->op == GRAPH_DISPATCH && r->graph->dims[n->dims[2]].size > 1;
+}
+
+/* Send codes or magnitudes as a dispatch sends rows. */
+static uint32_t send_as(struct rounding *r, const struct graph_node *n, uint32_t src)
+{
+    const struct graph_experts *e = &n->attr.experts;
+    uint32_t rows =
+        graph_dispatch(r->graph, n->name, src, r->moved[n->inputs[1]], r->moved[n->inputs[2]],
+                       e->expert_dim, e->slot_dim, e->groups, e->routing);
+
+    if (rows == GRAPH_NONE)
+        return rows;
+    r->graph->nodes[rows].attr.experts.sums = e->sums;
+    r->graph->nodes[rows].gradient_of = renumbered(r, n->gradient_of);
+    return rows;
+}
+
+/* Each token's values in codes, sent with their magnitudes, in place of a dispatch. */
+static uint32_t send(struct rounding *r, uint32_t node)
+{
+    const struct graph_node *n = &r->old[node], *src = &r->old[n->inputs[0]];
+    struct groups rows = no_groups(r, n->phase == GRAPH_FORWARD ? ROLE_DATA : ROLE_GRADIENT),
+                  tokens;
+    struct graph_codes codes;
+
+    r->graph->phase = n->phase;
+    r->graph->stage = n->stage;
+    rows.rank = n->rank;
+    memcpy(rows.dims, n->dims, n->rank * sizeof *n->dims);
+    coarsen(r, &rows, 2, n);
+    tokens = rows;
+    tokens.rank = src->rank;
+    memcpy(tokens.dims, src->dims, src->rank * sizeof *src->dims);
+    tokens.dims[src->rank - 1] = rows.dims[2];
+    codes = round_as(r, n->inputs[0], r->moved[n->inputs[0]], GRAPH_NPHASES, &tokens);
+    codes.codes = send_as(r, n, codes.codes);
+    codes.amax = send_as(r, n, codes.amax);
+    note_rounded(r, &(struct rounded){node, n->stage, GRAPH_NPHASES, rows, codes});
+    return graph_decode(r->graph, n->name, &codes);
+}
+
+/* ---- the graph anew ---- */
+
+static uint32_t append(struct rounding *r, const struct graph_node *node)
+{
+    struct graph *g = r->graph;
+
+    if (!array_make_room(&g->nodes, g->nnodes, sizeof *g->nodes))
+        return graph_fail(g, SHD_ENOMEM, "no memory for a graph of %u nodes", g->nnodes);
+    g->nodes[g->nnodes] = *node;
+    for (uint32_t k = 0; k < node->ninputs; k++)
+        g->nodes[g->nnodes].inputs[k] = r->moved[node->inputs[k]];
+    return g->nnodes++;
+}
+
+/* Renumber what nodes and outputs say of other nodes; a replacement has it from its product. */
+static void renumber(struct rounding *r)
+{
+    struct graph *g = r->graph;
+
+    for (uint32_t n = 0; n < r->nold; n++) {
+        struct graph_node *node = &g->nodes[r->moved[n]];
+
+        node->gradient_of = renumbered(r, r->old[n].gradient_of);
+        node->state_of = renumbered(r, r->old[n].state_of);
+        for (uint32_t e = 0; e < r->old[n].nextras; e++)
+            node->extras[e] = r->moved[r->old[n].extras[e]];
+    }
+    for (uint32_t o = 0; o < g->noutputs; o++) {
+        g->outputs[o].node = renumbered(r, g->outputs[o].node);
+        g->outputs[o].of = renumbered(r, g->outputs[o].of);
+    }
 }
 
 static void rebuild(struct rounding *r)
@@ -318,7 +436,16 @@ static void rebuild(struct rounding *r)
     enum graph_phase phase = g->phase;
     uint32_t stage = g->stage;
 
-    graph_rebuild(g, make, r);
+    g->nodes = NULL;
+    g->nnodes = 0;
+    for (uint32_t n = 0; n < r->nold && g->err.status == SHD_OK; n++)
+        r->moved[n] = r->product_of[n]         ? replace(r, &r->products[r->product_of[n] - 1])
+                      : is_sent(r, &r->old[n]) ? send(r, n)
+                                               : append(r, &r->old[n]);
+    if (g->err.status == SHD_OK)
+        renumber(r);
+    else
+        g->noutputs = 0; /* they name old nodes */
     g->phase = phase;
     g->stage = stage;
     if (g->nstages > 1 && g->err.status == SHD_OK)
@@ -328,27 +455,20 @@ static void rebuild(struct rounding *r)
 void products_round(struct graph *graph, const struct products_chosen *chosen, uint32_t nchosen,
                     const struct products_opts *opts)
 {
+    struct graph_node *old = graph->nodes;
     struct rounding r = {.opts = opts, .graph = graph, .old = graph->nodes, .nold = graph->nnodes};
-    size_t n = r.nold;
-    uint32_t *numbers;
 
-    if (graph->err.status != SHD_OK || nchosen == 0)
+    if (graph->err.status != SHD_OK || (nchosen == 0 && !opts->dispatch))
         return;
-    numbers = malloc((5 * n + 1) * sizeof *numbers);
-    if (numbers) {
-        memset(numbers, 0xff, 5 * n * sizeof *numbers); /* GRAPH_NONE */
-        r.product_of = numbers;
-        r.gradient = numbers + n;
-        r.another = numbers + 2 * n;
-        r.read = numbers + 3 * n;
-        r.last = numbers + 4 * n;
-    }
-    if (numbers && find_products(&r, chosen, nchosen))
+    r.moved = calloc(2 * (size_t)r.nold + 1, sizeof *r.moved);
+    r.product_of = r.moved ? r.moved + r.nold : NULL;
+    if (r.moved && find_products(&r, chosen, nchosen)) {
         rebuild(&r);
-    else
+        free(old);
+    } else {
         graph_fail(graph, SHD_ENOMEM, "no memory for products in a graph of %u nodes", r.nold);
-    free(numbers);
-    free(r.next);
+    }
+    free(r.moved);
     free(r.products);
     free(r.made);
 }

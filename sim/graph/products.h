@@ -24,17 +24,20 @@ enum products_recipe {
     PRODUCTS_NVFP4,      /* for `block` elements in e4m3, and one for the array; codes of 4 bits */
 };
 
+#define PRODUCTS_LOCAL_MAX 3 /* batch, sequence; slots */
+
 struct products_opts {
     enum products_recipe recipe;
     enum shd_dtype code, gradients; /* of weights and activations, and of gradients */
     int64_t block;    /* elements along the innermost dimension summed over; a shorter dimension is
                          one block */
+    bool dispatch;    /* rows go to experts as codes; needs blocks along their width */
     bool gathers; /* weights are rounded as they are stored; else each phase rounds them after it
                      brought them together (attr.gathered) */
     struct {
         uint32_t dim;
         int64_t parts;
-    } local[KERN_COARSE_MAX]; /* dimensions of data of which each part has magnitudes of its own
+    } local[PRODUCTS_LOCAL_MAX]; /* dimensions of data of which each part has magnitudes of its own
                                  with PRODUCTS_TENSORWISE and PRODUCTS_ROWWISE; parts 0: none */
     bool keeps_codes; /* an array of the forward phase that the backward phase rounds otherwise is
                          rounded in the forward phase for both, and not kept itself */
@@ -42,7 +45,7 @@ struct products_opts {
 
 /* What products_round() rounds a product's operands as: the product's weight is inputs[weight]. */
 struct products_chosen {
-    uint32_t node;   /* a GRAPH_EINSUM of the forward phase */
+    uint32_t node;   /* a GRAPH_EINSUM or GRAPH_GROUPED of the forward phase */
     uint32_t weight; /* 0 or 1 */
 };
 

@@ -100,6 +100,11 @@ int64_t kern_grid_rows(const struct kern_grid *grid)
     return rows;
 }
 
+int64_t kern_blocks(int64_t size, int64_t each, int64_t period)
+{
+    return size / period * ((period + each - 1) / each);
+}
+
 /* How far along a dimension the magnitude of its element i lies, in strides. */
 static int64_t place(const struct kern_grid *grid, const int64_t *offsets, uint32_t d, int64_t i)
 {
@@ -107,7 +112,8 @@ static int64_t place(const struct kern_grid *grid, const int64_t *offsets, uint3
         const struct kern_coarse *c = &grid->coarse[k];
 
         if (c->dim == d)
-            return (offsets[c->at] + i) / c->each - offsets[c->at + 1];
+            return kern_blocks(offsets[c->at] + i, c->each, c->period) +
+                   (offsets[c->at] + i) % c->period / c->each - offsets[c->at + 1];
     }
     return i;
 }

@@ -22,6 +22,7 @@
 
 #include <shd/dtype.h>
 
+#include "kern/experts.h"
 #include "kern/kern.h"
 #include "kern/select.h"
 
@@ -34,11 +35,11 @@ enum kern_scaling {
 
 #define KERN_COARSE_MAX 2 /* dimensions of an array that are cut into blocks */
 
-/* A dimension cut into blocks of `each` elements: offsets[at] is the device's first element along
- * it, offsets[at + 1] its first block. */
+/* A dimension cut into blocks of `each` elements, which begin anew after every `period` elements:
+ * offsets[at] is the device's first element along it, offsets[at + 1] its first block. */
 struct kern_coarse {
     uint32_t dim;
-    int64_t each;
+    int64_t each, period;
     uint32_t at;
 };
 
@@ -67,11 +68,17 @@ struct kern_encode {
     struct kern_grid grid;
 };
 
+/* A struct kern_encode describes the way back, too: in: codes, amax, ..; out: x, each element a
+ * code multiplied by its scale in float32 (float64). */
+
 /* in: codes of a, codes of b, amax of a, amax of b, and with KERN_SCALE_DOUBLE those of the whole a
- * and of the whole b; out: c, in dtype, each sum added up in float32 (float64) and rounded once */
+ * and of the whole b; of experts' arrays then their counts; out: c, in dtype, each sum added up in
+ * float32 (float64) and rounded once.  Of experts' arrays offsets[0] is the device's first expert,
+ * and those of blocks follow. */
 struct kern_coded {
-    enum shd_dtype dtype;      /* of c and amax */
-    struct kern_einsum einsum; /* of a and b, row-major */
+    enum shd_dtype dtype; /* of c and amax */
+    struct kern_grouped
+        product; /* of a and b, row-major; but for experts' arrays only its einsum */
     struct kern_grid a, b;
 };
 
@@ -99,9 +106,16 @@ int64_t kern_grid_width(const struct kern_grid *grid);
 int64_t kern_grid_rows(const struct kern_grid *grid);
 uint64_t kern_grid_elements(const struct kern_grid *grid);
 
-union kern_desc; /* kernel.h */
+/* The number of blocks along a dimension. */
+int64_t kern_blocks(int64_t size, int64_t each, int64_t period);
 
-/* as_work() of the three kernels: offsets only say where magnitudes lie. */
+union kern_desc;    /* kernel.h */
+struct kern_kernel; /* kernel.h */
+
+/* Whether a kernel is a product of codes, of which the description is a struct kern_coded. */
+bool kern_multiplies_codes(const struct kern_kernel *kernel);
+
+/* as_work() of the kernels, but for experts' products: offsets only say where magnitudes lie. */
 uint64_t kern_coded_as_work(union kern_desc *desc, int64_t *offsets);
 
 #endif /* KERN_CODED_H */

@@ -1,5 +1,5 @@
-/* The product of two coded arrays (kern/coded.h): codes are multiplied back by their scales, and
- * the product is that of float32.
+/* The product of two coded arrays (kern/coded.h), perhaps of experts' rows: codes are multiplied
+ * back by their scales, and the product is that of float32.
  *
  * A device's matrix unit does this in registers, so the decoded operands are no memory of the
  * device: they lie in memory of the host, or where there is none each element is decoded anew.
@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kern/convert.h"
 #include "kern/error.h"
@@ -90,40 +91,67 @@ static void *decode(const struct side *s)
     return out;
 }
 
-/* The dimensions of the result, and those summed over; of c, a and b. */
-static void nests_of(struct kern_nest *kept, struct kern_nest *gone, const struct kern_einsum *e)
+/* Counts of experts' arrays, which are the last operand; NULL: not of experts. */
+static const int32_t *counts_of(const struct kern_coded *c, const struct kern_args *args)
 {
-    *kept = *gone = (struct kern_nest){.narrays = 3};
+    bool twofold = c->a.scaling == KERN_SCALE_DOUBLE;
+
+    return c->product.routing ? args->in[twofold ? 6 : 4] : NULL;
+}
+
+/* The dimensions of the result, and those summed over; of c, a, b, and of the number of an expert's
+ * slot. */
+static void nests_of(struct kern_nest *kept, struct kern_nest *gone, const struct kern_coded *p)
+{
+    const struct kern_einsum *e = &p->product.einsum;
+
+    *kept = *gone = (struct kern_nest){.narrays = 4};
     for (uint32_t d = 0; d < e->ndims; d++) {
         bool a = e->a_has >> d & 1, b = e->b_has >> d & 1, c = e->c_has >> d & 1;
+        int64_t slots = e->extent[p->product.slot];
+        int64_t number = d == p->product.expert ? slots : d == p->product.slot ? 1 : 0;
         const int64_t strides[] = {c ? e->c_stride[d] : 0, a ? e->a_stride[d] : 0,
-                                   b ? e->b_stride[d] : 0};
+                                   b ? e->b_stride[d] : 0, number};
 
         if (a || b || c)
             kern_nest_add(c ? kept : gone, e->extent[d], strides);
     }
 }
 
+/* Whether a slot is taken; arrays that are not of experts have no slots. */
+static bool is_taken(const struct kern_grouped *p, const int32_t *counts, int64_t number)
+{
+    int64_t slots = p->einsum.extent[p->slot], slot = number % slots;
+
+    return !counts || slot % p->capacity <
+                          counts[slot / p->capacity * p->einsum.extent[p->expert] + number / slots];
+}
+
 /* The product without memory for the operands: slow, and right. */
 static uint64_t run_bare(const struct kern_coded *c, const struct side *a, const struct side *b,
-                         void *out)
+                         const int32_t *counts, void *out)
 {
     struct kern_nest kept, gone;
     struct kern_walk at, along;
+    uint64_t flops = 0;
 
-    nests_of(&kept, &gone, &c->einsum);
+    nests_of(&kept, &gone, c);
     kern_walk_init(&at, &kept, 0);
     for (int64_t i = kern_nest_count(&kept); i > 0; i--, kern_walk_advance(&at, 1)) {
         double sum = 0;
 
         kern_walk_init(&along, &gone, 0);
-        for (int64_t k = kern_nest_count(&gone); k > 0; k--, kern_walk_advance(&along, 1))
+        for (int64_t k = kern_nest_count(&gone); k > 0; k--, kern_walk_advance(&along, 1)) {
+            if (!is_taken(&c->product, counts, at.offset[3] + along.offset[3]))
+                continue;
             sum += decode_one(a, at.offset[1] + along.offset[1]) *
                    decode_one(b, at.offset[2] + along.offset[2]);
+            flops += 2;
+        }
         kern_store_f64(c->dtype, (char *)out + (size_t)at.offset[0] * kern_size(c->dtype), 1, 1,
                        &sum);
     }
-    return kern_einsum_flops(&c->einsum);
+    return flops;
 }
 
 static uint64_t elements_of(const struct kern_einsum *e)
@@ -131,30 +159,52 @@ static uint64_t elements_of(const struct kern_einsum *e)
     return kern_elements(e->ndims, e->extent, e->c_has);
 }
 
-/* Round float32 sums to the result's type. */
-static void store(const struct kern_coded *c, const float *sums, void *out)
+/* The product of decoded operands, in their type. */
+static union kern_desc decoded_product(const struct kern_coded *c, enum shd_dtype type)
 {
-    kern_store_f32(c->dtype, out, 1, (size_t)elements_of(&c->einsum), sums);
+    union kern_desc desc = {.grouped = c->product};
+
+    desc.einsum.dtype = type;
+    return desc;
+}
+
+/* The kernel of decoded operands. */
+static const struct kern_kernel *kernel_of(const struct kern_coded *c)
+{
+    return c->product.routing ? &kern_kernel_grouped : &kern_kernel_einsum;
+}
+
+/* Multiply decoded operands; false: no memory to do it in. */
+static bool multiply(uint64_t *flops, const struct kern_coded *c, const void *a, const void *b,
+                     const struct kern_args *args, void *sums)
+{
+    const struct kern_kernel *kernel = kernel_of(c);
+    const union kern_desc desc = decoded_product(c, c->dtype == SHD_F64 ? SHD_F64 : SHD_F32);
+    const void *in[] = {a, b, counts_of(c, args)};
+    bool packs = c->product.routing && kernel->workspace_bytes(&desc) > 0;
+    void *workspace = packs ? malloc(kernel->workspace_bytes(&desc)) : NULL;
+    const struct kern_args inner = {in, &sums, workspace, args->offsets, args->nthreads};
+
+    if (!a || !b || !sums || (packs && !workspace))
+        return false;
+    *flops = kernel->run(&desc, &inner);
+    free(workspace);
+    return true;
 }
 
 static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
 {
     const struct kern_coded *c = &desc->coded;
     const struct side a = side_of(c, args, 0), b = side_of(c, args, 1);
-    struct kern_einsum e = c->einsum;
     bool direct = c->dtype == SHD_F64 || c->dtype == SHD_F32;
     void *x = decode(&a), *y = decode(&b);
-    void *sums = direct ? args->out[0] : malloc((size_t)elements_of(&e) * sizeof(float) + 1);
-    uint64_t flops;
+    uint64_t elements = elements_of(&c->product.einsum), flops = 0;
+    void *sums = direct ? args->out[0] : malloc((size_t)elements * sizeof(float) + 1);
 
-    e.dtype = c->dtype == SHD_F64 ? SHD_F64 : SHD_F32;
-    if (x && y && sums) {
-        flops = kern_einsum_run(&e, x, y, sums, NULL, args->nthreads);
-        if (!direct)
-            store(c, sums, args->out[0]);
-    } else {
-        flops = run_bare(c, &a, &b, args->out[0]);
-    }
+    if (!multiply(&flops, c, x, y, args, sums))
+        flops = run_bare(c, &a, &b, counts_of(c, args), args->out[0]);
+    else if (!direct)
+        kern_store_f32(c->dtype, args->out[0], 1, (size_t)elements, sums);
     free(x);
     free(y);
     if (!direct)
@@ -164,8 +214,22 @@ static uint64_t run(const union kern_desc *desc, const struct kern_args *args)
 
 static uint64_t flops(const union kern_desc *desc, const int64_t *offsets)
 {
-    (void)offsets;
-    return kern_einsum_flops(&desc->coded.einsum);
+    const union kern_desc product = decoded_product(&desc->coded, desc->coded.dtype);
+
+    return kern_flops(kernel_of(&desc->coded), &product, offsets);
+}
+
+static uint64_t dense_flops(const union kern_desc *desc)
+{
+    const union kern_desc product = decoded_product(&desc->coded, desc->coded.dtype);
+
+    return kern_dense_flops(kernel_of(&desc->coded), &product);
+}
+
+static bool skips(const union kern_desc *desc)
+{
+    (void)desc;
+    return true;
 }
 
 static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
@@ -175,9 +239,17 @@ static uint64_t bytes(const union kern_desc *desc, const int64_t *offsets)
     uint64_t wide = kern_sat_add(c->a.count, c->b.count);
 
     (void)offsets;
-    wide = kern_sat_add(wide, elements_of(&c->einsum));
+    wide = kern_sat_add(wide, elements_of(&c->product.einsum));
     return kern_sat_add(kern_sat_mul(codes, kern_size(c->dtype == SHD_F64 ? SHD_F64 : c->a.code)),
                         kern_sat_mul(wide, kern_size(c->dtype)));
+}
+
+/* Which experts a device has decides what it does; where magnitudes lie does not. */
+static uint64_t as_work_of_experts(union kern_desc *desc, int64_t *offsets)
+{
+    (void)desc;
+    memset(offsets + 1, 0, (KERN_OFFSETS_MAX - 1) * sizeof *offsets);
+    return 0;
 }
 
 /* Variances of decoded elements: of the code, and of a scale that follows from an amax with an
@@ -206,22 +278,21 @@ static double *decoded_variances(const struct side *s, const double *codes, cons
 static bool error(const union kern_desc *desc, struct kern_error *e)
 {
     const struct kern_coded *c = &desc->coded;
-    union kern_desc product = {.einsum = c->einsum};
+    const union kern_desc product = decoded_product(c, SHD_F64);
     const struct side a = side_of(c, e->args, 0), b = side_of(c, e->args, 1);
     double *x = decode(&a), *y = decode(&b);
     double *vx = decoded_variances(&a, a.codes, e->variances[0], e->variances[2]);
     double *vy = decoded_variances(&b, b.codes, e->variances[1], e->variances[3]);
-    const void *in[] = {x, y};
-    const double *variances[] = {vx, vy};
+    const void *in[] = {x, y, counts_of(c, e->args)};
+    const double *variances[] = {vx, vy, NULL};
     struct kern_args args = *e->args;
     struct kern_error inner = *e;
     bool done = x && y && vx && vy;
 
-    product.einsum.dtype = SHD_F64;
     args.in = in;
     inner.args = &args;
     inner.variances = variances;
-    done = done && kern_einsum_error(&product, &inner);
+    done = done && kernel_of(c)->error(&product, &inner);
     free(x);
     free(y);
     free(vx);
@@ -235,3 +306,18 @@ const struct kern_kernel kern_kernel_coded = {.name = "coded product",
                                               .bytes = bytes,
                                               .as_work = kern_coded_as_work,
                                               .error = error};
+
+const struct kern_kernel kern_kernel_coded_grouped = {.name = "coded grouped",
+                                                      .run = run,
+                                                      .flops = flops,
+                                                      .dense_flops = dense_flops,
+                                                      .skips = skips,
+                                                      .uneven = KERN_BY_ROUTING,
+                                                      .bytes = bytes,
+                                                      .as_work = as_work_of_experts,
+                                                      .error = error};
+
+bool kern_multiplies_codes(const struct kern_kernel *kernel)
+{
+    return kernel == &kern_kernel_coded || kernel == &kern_kernel_coded_grouped;
+}

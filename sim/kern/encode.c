@@ -1,4 +1,4 @@
-/* An array rounded to codes of 8 or 4 bits (kern/coded.h).
+/* An array rounded to codes of 8 or 4 bits, and back (kern/coded.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -129,6 +129,68 @@ static bool error(const union kern_desc *desc, struct kern_error *out)
     }
     return true;
 }
+
+/* ---- back ---- */
+
+/* What n codes stand for. */
+static void restore_run(const struct kern_encode *e, const struct kern_args *args,
+                        const int64_t *at, double *x, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        int64_t group = at[i];
+        struct kern_scale scale = scale_at(e, args, group);
+
+        for (; i < n && at[i] == group; i++)
+            x[i] = scaled(e, x[i], scale.from);
+    }
+}
+
+static uint64_t restore(const union kern_desc *desc, const struct kern_args *args)
+{
+    const struct kern_encode *e = &desc->encode;
+    int64_t rows = kern_grid_rows(&e->grid), width = kern_grid_width(&e->grid), at[BLOCK];
+    size_t in_size = kern_size(code_type(e)), out_size = kern_size(e->dtype);
+    double x[BLOCK];
+
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t first = 0; first < width; first += BLOCK) {
+            size_t n = (size_t)(width - first < BLOCK ? width - first : BLOCK);
+            size_t from = (size_t)(row * width + first);
+
+            kern_load_f64(code_type(e), (const char *)args->in[0] + from * in_size, 1, n, x);
+            kern_grid_find(&e->grid, args->offsets, row, first, n, at);
+            restore_run(e, args, at, x, n);
+            kern_store_f64(e->dtype, (char *)args->out[0] + from * out_size, 1, n, x);
+        }
+    return 0;
+}
+
+/* A value is off by its code and by its scale, as its amax is. */
+static bool restore_error(const union kern_desc *desc, struct kern_error *out)
+{
+    const struct kern_encode *e = &desc->encode;
+    const double *codes = out->args->in[0], *amax = out->args->in[1];
+    const double *vc = out->variances[0], *va = out->variances[1];
+    int64_t width = kern_grid_width(&e->grid), at;
+
+    for (int64_t i = 0; i < (int64_t)kern_grid_elements(&e->grid); i++) {
+        double from, value;
+
+        kern_grid_find(&e->grid, out->args->offsets, i / width, i % width, 1, &at);
+        from = (double)scale_at(e, out->args, at).from;
+        value = codes[i] * from;
+        out->out[0][i] = vc ? vc[i] * from * from : 0;
+        if (va && amax[at] > 0)
+            out->out[0][i] += value * value * va[at] / (amax[at] * amax[at]);
+    }
+    return true;
+}
+
+const struct kern_kernel kern_kernel_decode = {.name = "decode",
+                                               .run = restore,
+                                               .bytes = bytes,
+                                               .as_work = kern_coded_as_work,
+                                               .error = restore_error};
 
 const struct kern_kernel kern_kernel_encode = {
     .name = "encode", .run = run, .bytes = bytes, .as_work = kern_coded_as_work, .error = error};

@@ -138,6 +138,7 @@ extern const struct kern_kernel kern_kernel_slots; /* in: ids; out: slots, count
 extern const struct kern_kernel kern_kernel_count; /* in: ids */
 extern const struct kern_kernel kern_kernel_grouped; /* in: a, b, counts */
 
-extern const struct kern_kernel kern_kernel_amax, kern_kernel_encode, kern_kernel_coded;
+extern const struct kern_kernel kern_kernel_amax, kern_kernel_encode, kern_kernel_decode;
+extern const struct kern_kernel kern_kernel_coded, kern_kernel_coded_grouped;
 
 #endif /* KERN_KERNEL_H */

@@ -43,6 +43,9 @@ static void set_local(struct products_opts *out, const struct scenario *s, const
 {
     out->local[0].parts = parts_of(s, g, "batch", &out->local[0].dim);
     out->local[1].parts = parts_of(s, g, "seq", &out->local[1].dim);
+    out->local[2].dim = graph_find_dim(g, "slot");
+    if (out->local[2].dim != GRAPH_NONE)
+        out->local[2].parts = g->dims[graph_find_dim(g, "token_group")].size;
 }
 
 static struct products_opts opts_of(const struct scenario *s)
@@ -55,6 +58,7 @@ static struct products_opts opts_of(const struct scenario *s)
     if (p->block > 0)
         opts.block = p->block;
     opts.gathers = p->gathers || s->zero.stage < 3;
+    opts.dispatch = p->dispatch;
     if (p->kept != SCENARIO_KEPT_BY_RECIPE)
         opts.keeps_codes = p->kept == SCENARIO_KEPT_CODES;
     return opts;
@@ -90,30 +94,23 @@ bool model_is_product(bool *rounded, const struct graph *graph, uint32_t node)
     const struct graph_node *n = &graph->nodes[node];
     uint32_t weight;
 
-    *rounded = n->phase == GRAPH_FORWARD && n->op == GRAPH_CODED;
+    *rounded = n->phase == GRAPH_FORWARD && (n->op == GRAPH_CODED || n->op == GRAPH_CODED_GROUPED);
     return *rounded || is_of_weight(graph, node, &weight);
 }
 
-/* Report a product that is not rounded.  Experts' products skip empty slots, which no kernel of
- * codes does; in float64 codes are numbers of the reference (kern/coded.h).  False: it is none. */
+/* Report a product that is not rounded: in float64 codes are numbers of the reference
+ * (kern/coded.h).  False: it is none. */
 static bool refuse(const struct graph *g, uint32_t node, const struct scenario *s,
                    struct diag *diag)
 {
     const struct graph_node *n = &g->nodes[node];
     struct place place = scenario_place(s, "products.recipe");
 
-    if (n->op == GRAPH_GROUPED)
-        diag_error(diag, place,
-                   "'%s' is a product of experts, which is not rounded; expected a pattern for it "
-                   "in products.except, such as " MODEL_EXPERT_PRODUCTS,
-                   n->name);
-    else if (n->dtype == SHD_F64)
+    if (n->dtype == SHD_F64)
         diag_error(diag, place,
                    "'%s' multiplies in float64; expected a model.dtype of at most 32 bits",
                    n->name);
-    else
-        return false;
-    return true;
+    return n->dtype == SHD_F64;
 }
 
 /* List the products that no pattern excepts; the number of them, or 0 after an error. */

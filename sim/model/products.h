@@ -12,7 +12,7 @@
 #include "graph/graph.h"
 #include "scenario/scenario.h"
 
-/* A pattern for the products of routed experts, which cannot be rounded. */
+/* A pattern for the products of routed experts. */
 #define MODEL_EXPERT_PRODUCTS "moe/(up|gate|down)$"
 
 /* Round the products of weights and activations that the scenario does not except, in a graph that

@@ -234,8 +234,14 @@ static void claim_experts_of(struct follow *f, uint32_t node, uint32_t array,
                   p->nodes[node].rule.result[0][0], array, graph_elements(g, &g->nodes[array]));
 }
 
-/* Claim the axes of the experts' weights: rows go to the devices that hold their expert.  Gates,
- * which multiply experts' rows, go where these are. */
+static bool multiplies_rows(enum graph_op op)
+{
+    return op == GRAPH_GROUPED || op == GRAPH_CODED_GROUPED;
+}
+
+/* Claim the axes of the experts' weights: rows go to the devices that hold their expert, in codes,
+ * too, and these with their magnitudes.  Gates, which multiply experts' rows, go where these are.
+ */
 static void claim_by_experts(struct follow *f, uint32_t node, uint32_t value)
 {
     const struct placement *p = f->p;
@@ -245,12 +251,13 @@ static void claim_by_experts(struct follow *f, uint32_t node, uint32_t value)
     for (uint32_t r = 0; r < n->nreaders; r++) {
         uint32_t reader = n->readers[r].node;
 
-        if (placement_is_alias(p, reader) || g->nodes[reader].op == GRAPH_REDUCE)
+        if (placement_is_alias(p, reader) || g->nodes[reader].op == GRAPH_REDUCE ||
+            g->nodes[reader].op == GRAPH_ENCODE || g->nodes[reader].op == GRAPH_DECODE)
             claim_by_experts(f, node, reader);
         for (uint32_t k = 0; g->nodes[reader].op == GRAPH_MAP && k < g->nodes[reader].ninputs; k++)
             if (g->nodes[reader].inputs[k] != value)
                 claim_experts_of(f, node, g->nodes[reader].inputs[k], CLAIM_FORWARD);
-        for (uint32_t k = 0; g->nodes[reader].op == GRAPH_GROUPED && k < 2; k++) {
+        for (uint32_t k = 0; multiplies_rows(g->nodes[reader].op) && k < 2; k++) {
             uint32_t weight = known_source(p, g->nodes[reader].inputs[k]);
 
             if (f->weight[weight])

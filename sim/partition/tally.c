@@ -153,7 +153,8 @@ static double cost_of_kernel(const struct placement *p, uint32_t node)
     const struct placement_node *n = &p->nodes[node];
     const struct assigned a = {p->graph, node, &n->rule, &n->assign, p->mesh};
     int64_t extents[RULE_FACTORS_MAX];
-    enum shd_dtype dtype = g->op == GRAPH_CODED ? g->attr.coding[0].code : g->dtype;
+    bool coded = g->op == GRAPH_CODED || g->op == GRAPH_CODED_GROUPED;
+    enum shd_dtype dtype = coded ? g->attr.coded.coding[0].code : g->dtype;
     double flops = g->op == GRAPH_EINSUM || g->op == GRAPH_CODED ? 2 : 1, touched;
 
     assign_extents(extents, &a);

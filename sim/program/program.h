@@ -167,7 +167,7 @@ struct program_rows {
     bool combines;                            /* true: from experts to tokens; false: from tokens
                                                  to experts */
     bool sums;                                /* of a combine: a token's rows are added up */
-    bool gates;                               /* numbers of choices, not rows of tokens */
+    bool beside;                              /* numbers that go beside tokens: gates, magnitudes */
     enum program_rows_way way;
     uint32_t node_axes; /* bit a: mesh axis a numbers nodes; 0 for PROGRAM_ROWS_DIRECT */
     uint32_t experts;  /* PROGRAM_ROWS_BETWEEN: the buffer of experts' rows, which says on which

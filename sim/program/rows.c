@@ -519,7 +519,7 @@ static uint64_t rows_sent(const struct asked *q, const struct program_op *op, in
 
 bool program_rows_reach_experts(const struct program_op *op)
 {
-    return op->kind == PROGRAM_ROWS && !op->rows.combines && !op->rows.gates &&
+    return op->kind == PROGRAM_ROWS && !op->rows.combines && !op->rows.beside &&
            op->rows.way != PROGRAM_ROWS_BETWEEN;
 }
 

@@ -75,7 +75,8 @@ SHD_MUST_CHECK int program_rows_set(struct program *program, struct program_op *
                                     struct shd_error *err);
 void program_rows_free_counts(struct program_rows_counts *counts); /* NULL is allowed */
 
-/* Whether an op brings tokens to experts' rows: nothing between nodes, and no gates. */
+/* Whether an op brings tokens to experts' rows: nothing between nodes, and nothing
+ * beside tokens. */
 bool program_rows_reach_experts(const struct program_op *op);
 
 /* Planned rows that the experts on a device get from all tokens. */

@@ -30,7 +30,7 @@ static enum shd_dtype product_type(const struct program *program)
 
         if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_einsum)
             flops[op->desc.einsum.dtype] += (uint128)op->dense_flops * op->times;
-        if (op->kind == PROGRAM_KERNEL && op->kernel == &kern_kernel_coded)
+        if (op->kind == PROGRAM_KERNEL && kern_multiplies_codes(op->kernel))
             flops[op->desc.coded.a.code] += (uint128)op->dense_flops * op->times;
     }
     for (int t = 0; t < SHD_NDTYPES; t++)

@@ -752,6 +752,16 @@ static void check_types(struct reader *r)
               shd_dtype_name(parameters));
 }
 
+static void check_products(struct reader *r)
+{
+    const struct scenario_products *p = &r->scenario->products;
+
+    if (p->dispatch && p->recipe != SCENARIO_BLOCKWISE && p->recipe != SCENARIO_MXFP8)
+        WRONG(r, "products.dispatch",
+              "tokens that are sent in codes, whose scales lie in blocks of a row; expected "
+              "products.recipe blockwise or mxfp8");
+}
+
 static void check_lora(struct reader *r)
 {
     const struct scenario_lora *lora = &r->scenario->lora;
@@ -822,6 +832,7 @@ void check_scenario(struct reader *r)
     check_update(r);
     check_parts(r);
     check_types(r);
+    check_products(r);
     check_lora(r);
     check_dependents(r);
     check_zero(r);

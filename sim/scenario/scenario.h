@@ -455,6 +455,7 @@ struct scenario_products {
     enum scenario_amax amax;
     enum scenario_products_kept kept;
     bool gathers;  /* weights in 8 bits, under ZeRO's stage 3 */
+    bool dispatch; /* tokens go to experts in 8 bits, and gradients of what experts return */
     int64_t block; /* 0: the recipe's */
     struct scenario_patterns except;
 };

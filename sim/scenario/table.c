@@ -637,6 +637,12 @@ const struct option option_table[] = {
     {FIELD(products, gathers, bool), .standard = "false",
      .help = "Whether weights are rounded before ZeRO's stage 3 gathers them, and gathered in 8 "
              "bits; otherwise they are gathered in the type of the computation."},
+    {FIELD(products, dispatch, bool), .standard = "false",
+     .help =
+         "Whether tokens, and the gradients of what experts return, are rounded before they are "
+         "sent to experts, and sent in 8 bits with their magnitudes, as DeepSeek-V3 does; needs "
+         "blocks along the sum (blockwise, mxfp8). What experts return stays in the type of "
+         "the computation."},
     {WORD(products, kept, products_kept), .standard = "recipe",
      .help = "What the backward phase rereads of an array that it rounds along another dimension: "
              "codes of 8 bits that the forward phase made as well, or the array itself (wide), "

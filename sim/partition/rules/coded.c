@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "partition/rule.h"
+#include "partition/rules/experts.h"
 
 static void follow(struct rule *out, const struct graph *graph, uint32_t node,
                    const struct graph_coding *coding)
@@ -21,13 +21,39 @@ static void follow(struct rule *out, const struct graph *graph, uint32_t node,
     }
 }
 
+/* Let blocks that begin anew inside of a dimension lie on one device. */
+static void keep_periods(struct rule *out, const struct graph *graph, uint32_t node)
+{
+    const struct graph_coding *coding = &graph->nodes[node].attr.coded.coding[0];
+
+    for (uint32_t k = 0; k < coding->ncoarse; k++) {
+        int64_t size = graph->dims[coding->coarse[k].dim].size;
+        int f = rule_find(out, graph, node, coding->coarse[k].dim);
+
+        if (coding->coarse[k].period < size)
+            out->factors[f].size = size / coding->coarse[k].period;
+    }
+}
+
 static void rule(struct rule *out, const struct graph *graph, uint32_t node)
 {
     rule_by_names(out, graph, node);
     out->reduce = graph->nodes[node].op == GRAPH_AMAX ? SHD_MAX : SHD_SUM;
-    follow(out, graph, node, &graph->nodes[node].attr.coding[0]);
-    if (graph->nodes[node].op == GRAPH_CODED)
-        follow(out, graph, node, &graph->nodes[node].attr.coding[1]);
+    follow(out, graph, node, &graph->nodes[node].attr.coded.coding[0]);
+    keep_periods(out, graph, node);
+}
+
+static void rule_of_codes(struct rule *out, const struct graph *graph, uint32_t node)
+{
+    rule_by_names(out, graph, node);
+    follow(out, graph, node, &graph->nodes[node].attr.coded.coding[0]);
+    follow(out, graph, node, &graph->nodes[node].attr.coded.coding[1]);
+}
+
+static void rule_of_experts(struct rule *out, const struct graph *graph, uint32_t node)
+{
+    rule_of_codes(out, graph, node);
+    experts_cut_slots(out, graph, node, &graph->nodes[node].attr.coded.experts);
 }
 
 /* A rounded array in an op: its factors and buffer, and the same of its magnitudes. */
@@ -45,11 +71,12 @@ static uint32_t place_of(const int8_t *factors, uint32_t rank, int factor)
     return d;
 }
 
-/* Append the offsets of a dimension and its blocks, unless they are there; returns their place. */
+/* Append the offsets of a dimension and its blocks, unless they are there; returns their place.
+ * Pairs of them come after the offset of the first expert, if there is one. */
 static uint32_t offsets_of(struct program_op *op, struct program_offset first,
                            struct program_offset block)
 {
-    uint32_t at = 0;
+    uint32_t at = op->noffsets % 2;
 
     while (at < op->noffsets &&
            (op->offsets[at].buffer != first.buffer || op->offsets[at].dim != first.dim))
@@ -61,14 +88,29 @@ static uint32_t offsets_of(struct program_op *op, struct program_offset first,
     return at;
 }
 
+/* Set `out` to extents, of an op with this array, in elements where they are in groups of slots. */
+static void set_elements(int64_t *out, const struct graph *graph, const struct rule *rule,
+                         const int64_t *extents, uint32_t array, const int8_t *factors)
+{
+    const struct graph_node *x = &graph->nodes[array];
+
+    memcpy(out, extents, rule->nfactors * sizeof *out);
+    for (uint32_t d = 0; d < x->rank; d++) {
+        int8_t f = factors[d];
+
+        out[f] = extents[f] * (graph->dims[x->dims[d]].size / rule->factors[f].size);
+    }
+}
+
 /* Where the magnitudes of an array's elements lie. */
 static void set_grid(struct kern_grid *out, struct program_op *op, const struct graph *graph,
-                     const struct rule *rule, const int64_t *extents, const struct coded_array *a,
+                     const struct rule *rule, const int64_t *cut, const struct coded_array *a,
                      uint32_t node, const struct graph_coding *coding)
 {
     const struct graph_node *x = &graph->nodes[a->node], *amax = &graph->nodes[a->amax_node];
-    int64_t stride[GRAPH_RANK_MAX];
+    int64_t stride[GRAPH_RANK_MAX], extents[RULE_FACTORS_MAX];
 
+    set_elements(extents, graph, rule, cut, a->node, a->factors);
     *out = (struct kern_grid){.ndims = x->rank,
                               .code = coding->code,
                               .scaling = coding->scaling,
@@ -87,10 +129,10 @@ static void set_grid(struct kern_grid *out, struct program_op *op, const struct 
         uint32_t at = place_of(a->amax_factors, amax->rank, blocks);
 
         out->stride[d] = stride[at];
-        out->coarse[out->ncoarse++] = (struct kern_coarse){
-            d, graph->dims[x->dims[d]].size / graph->dims[coding->coarse[k].blocks].size,
-            offsets_of(op, (struct program_offset){a->buffer, d},
-                       (struct program_offset){a->amax_buffer, at})};
+        out->coarse[out->ncoarse++] =
+            (struct kern_coarse){d, coding->coarse[k].each, coding->coarse[k].period,
+                                 offsets_of(op, (struct program_offset){a->buffer, d},
+                                            (struct program_offset){a->amax_buffer, at})};
     }
 }
 
@@ -102,7 +144,7 @@ static void lower_amax(struct program_op *op, const struct graph *graph, uint32_
                                   op->outputs[0], rule->operand[0], rule->result[0]};
 
     op->desc.amax.dtype = n->dtype;
-    set_grid(&op->desc.amax.grid, op, graph, rule, extents, &a, node, &n->attr.coding[0]);
+    set_grid(&op->desc.amax.grid, op, graph, rule, extents, &a, node, &n->attr.coded.coding[0]);
 }
 
 static void lower_encode(struct program_op *op, const struct graph *graph, uint32_t node,
@@ -112,18 +154,31 @@ static void lower_encode(struct program_op *op, const struct graph *graph, uint3
     const struct coded_array a = {n->inputs[0],  op->inputs[0],    n->inputs[1],
                                   op->inputs[1], rule->operand[0], rule->operand[1]};
 
-    op->desc.encode.dtype = graph->nodes[n->inputs[0]].dtype;
-    set_grid(&op->desc.encode.grid, op, graph, rule, extents, &a, node, &n->attr.coding[0]);
+    op->desc.encode.dtype = graph->nodes[n->inputs[1]].dtype;
+    set_grid(&op->desc.encode.grid, op, graph, rule, extents, &a, node, &n->attr.coded.coding[0]);
+}
+
+static void lower_grids(struct program_op *op, const struct graph *graph, uint32_t node,
+                        const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+    struct kern_coded *c = &op->desc.coded;
+
+    c->dtype = n->dtype;
+    for (uint32_t k = 0; k < 2; k++) {
+        const struct coded_array a = {n->inputs[k],      op->inputs[k],    n->inputs[2 + k],
+                                      op->inputs[2 + k], rule->operand[k], rule->operand[2 + k]};
+
+        set_grid(k ? &c->b : &c->a, op, graph, rule, extents, &a, node, &n->attr.coded.coding[k]);
+    }
 }
 
 static void lower_coded(struct program_op *op, const struct graph *graph, uint32_t node,
                         const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
-    struct kern_coded *c = &op->desc.coded;
-    struct kern_einsum *e = &c->einsum;
+    struct kern_einsum *e = &op->desc.coded.product.einsum;
 
-    c->dtype = n->dtype;
     e->ndims = rule->nfactors;
     memcpy(e->extent, extents, rule->nfactors * sizeof *extents);
     e->a_has = rule_factor_strides(e->a_stride, graph->nodes[n->inputs[0]].rank, rule->operand[0],
@@ -131,16 +186,25 @@ static void lower_coded(struct program_op *op, const struct graph *graph, uint32
     e->b_has = rule_factor_strides(e->b_stride, graph->nodes[n->inputs[1]].rank, rule->operand[1],
                                    extents);
     e->c_has = rule_factor_strides(e->c_stride, n->rank, rule->result[0], extents);
-    for (uint32_t k = 0; k < 2; k++) {
-        const struct coded_array a = {n->inputs[k],      op->inputs[k],    n->inputs[2 + k],
-                                      op->inputs[2 + k], rule->operand[k], rule->operand[2 + k]};
+    lower_grids(op, graph, node, rule, extents);
+}
 
-        set_grid(k ? &c->b : &c->a, op, graph, rule, extents, &a, node, &n->attr.coding[k]);
-    }
+static void lower_coded_grouped(struct program_op *op, const struct graph *graph, uint32_t node,
+                                const struct rule *rule, const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node];
+
+    experts_lower_product(&op->desc.coded.product, op, graph, node, &n->attr.coded.experts, rule,
+                          extents);
+    lower_grids(op, graph, node, rule, extents);
 }
 
 const struct rule_op rule_amax = {.rule = rule, .kernel = &kern_kernel_amax, .lower = lower_amax};
 const struct rule_op rule_encode = {
     .rule = rule, .kernel = &kern_kernel_encode, .lower = lower_encode};
+const struct rule_op rule_decode = {
+    .rule = rule, .kernel = &kern_kernel_decode, .lower = lower_encode};
 const struct rule_op rule_coded = {
-    .rule = rule, .kernel = &kern_kernel_coded, .lower = lower_coded};
+    .rule = rule_of_codes, .kernel = &kern_kernel_coded, .lower = lower_coded};
+const struct rule_op rule_coded_grouped = {
+    .rule = rule_of_experts, .kernel = &kern_kernel_coded_grouped, .lower = lower_coded_grouped};

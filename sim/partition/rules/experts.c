@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "partition/rule.h"
+#include "partition/rules/experts.h"
 
 /* ---- choice ---- */
 
@@ -86,45 +86,55 @@ static void lower_count(struct program_op *op, const struct graph *graph, uint32
 /* ---- products ---- */
 
 /* The counts' dimension of groups is the rows' dimension of slots, counted in groups. */
+void experts_cut_slots(struct rule *out, const struct graph *graph, uint32_t node,
+                       const struct graph_experts *experts)
+{
+    int slot = rule_find(out, graph, node, experts->slot_dim);
+
+    out->factors[slot].size = experts->groups;
+    out->operand[out->noperands - 1][0] = (int8_t)slot;
+    out->nfactors--; /* the factor of the counts' groups by name */
+}
+
 static void rule_grouped_of(struct rule *out, const struct graph *graph, uint32_t node)
 {
-    const struct graph_node *n = &graph->nodes[node];
-    int slot;
-
     rule_by_names(out, graph, node);
-    slot = rule_find(out, graph, node, n->attr.experts.slot_dim);
-    out->factors[slot].size = n->attr.experts.groups;
-    out->operand[2][0] = (int8_t)slot;
-    out->nfactors--; /* the factor of the counts' groups by name */
+    experts_cut_slots(out, graph, node, &graph->nodes[node].attr.experts);
+}
+
+void experts_lower_product(struct kern_grouped *out, struct program_op *op,
+                           const struct graph *graph, uint32_t node,
+                           const struct graph_experts *experts, const struct rule *rule,
+                           const int64_t *extents)
+{
+    const struct graph_node *n = &graph->nodes[node], *a = &graph->nodes[n->inputs[0]];
+    int slot = rule_find(rule, graph, node, experts->slot_dim);
+    struct kern_einsum *e = &out->einsum;
+
+    e->ndims = rule->nfactors;
+    for (uint32_t f = 0; f < rule->nfactors; f++)
+        e->extent[f] = extents[f];
+    e->extent[slot] *= experts->routing->capacity;
+    e->a_has = rule_factor_strides(e->a_stride, a->rank, rule->operand[0], e->extent);
+    e->b_has = rule_factor_strides(e->b_stride, graph->nodes[n->inputs[1]].rank, rule->operand[1],
+                                   e->extent);
+    e->c_has = rule_factor_strides(e->c_stride, n->rank, rule->result[0], e->extent);
+    out->expert = (uint32_t)rule_find(rule, graph, node, experts->expert_dim);
+    out->slot = (uint32_t)slot;
+    out->groups = extents[slot];
+    out->capacity = experts->routing->capacity;
+    out->routing = experts->routing;
+    op->offsets[op->noffsets++] =
+        (struct program_offset){op->inputs[0], graph_place(a, experts->expert_dim)};
 }
 
 static void lower_grouped(struct program_op *op, const struct graph *graph, uint32_t node,
                           const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
-    int expert = rule_find(rule, graph, node, n->attr.experts.expert_dim);
-    int slot = rule_find(rule, graph, node, n->attr.experts.slot_dim);
-    struct kern_grouped *p = &op->desc.grouped;
-    struct kern_einsum *e = &p->einsum;
 
-    e->dtype = n->dtype;
-    e->ndims = rule->nfactors;
-    for (uint32_t f = 0; f < rule->nfactors; f++)
-        e->extent[f] = extents[f];
-    e->extent[slot] *= n->attr.experts.routing->capacity;
-    e->a_has = rule_factor_strides(e->a_stride, graph->nodes[n->inputs[0]].rank, rule->operand[0],
-                                   e->extent);
-    e->b_has = rule_factor_strides(e->b_stride, graph->nodes[n->inputs[1]].rank, rule->operand[1],
-                                   e->extent);
-    e->c_has = rule_factor_strides(e->c_stride, n->rank, rule->result[0], e->extent);
-    p->expert = (uint32_t)expert;
-    p->slot = (uint32_t)slot;
-    p->groups = extents[slot];
-    p->capacity = n->attr.experts.routing->capacity;
-    p->routing = n->attr.experts.routing;
-    op->noffsets = 1;
-    op->offsets[0] = (struct program_offset){
-        op->inputs[0], graph_place(&graph->nodes[n->inputs[0]], n->attr.experts.expert_dim)};
+    op->desc.grouped.einsum.dtype = n->dtype;
+    experts_lower_product(&op->desc.grouped, op, graph, node, &n->attr.experts, rule, extents);
 }
 
 const struct rule_op rule_topk = {

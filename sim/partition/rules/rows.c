@@ -93,7 +93,8 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     op->kind = PROGRAM_ROWS;
     op->rows = (struct program_rows){.combines = n->op == GRAPH_COMBINE,
                                      .sums = n->op == GRAPH_COMBINE && n->attr.experts.sums,
-                                     .gates = graph->dims[n->dims[n->rank - 1]].size == 1,
+                                     .beside = graph->dims[n->dims[n->rank - 1]].size == 1 ||
+                                               graph->nodes[n->inputs[0]].op == GRAPH_AMAX,
                                      .groups = n->attr.experts.groups,
                                      .routing = n->attr.experts.routing};
 }
