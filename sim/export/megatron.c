@@ -453,9 +453,6 @@ static void add_notes(struct export_job *c)
     if (c->roles.zero > 0 && c->roles.size[EXPORT_EXPERT] > 1 && !c->roles.shards_over_experts)
         text_add(c->out, "# Megatron-LM shards the optimizer's state of all but experts over ranks "
                          "of experts, too: less memory than planned.\n");
-    if (s->products.recipe != SCENARIO_NO_RECIPE && s->model.moe.experts > 0)
-        text_add(c->out, "# Megatron-LM rounds products of experts, too: less time and memory than "
-                         "planned.\n");
     if (s->model.dtype != SHD_F32 && s->step.update &&
         scenario_type(s, s->types.parameters) != SHD_F32)
         text_add(c->out, "# Megatron-LM keeps a float32 copy of parameters: more memory than "

@@ -97,7 +97,7 @@ int export_check_even(const struct export_rounding *rounding, size_t ngroups, co
 #define NAME_BYTES 32 /* of a layer's pattern */
 
 /* What is rounded nowhere, then a group for each layer, then all else. */
-enum { HEAD, ROUTERS, EXPERTS, LAYERS };
+enum { HEAD, ROUTERS, LAYERS };
 
 static int check_ends(const struct export_rounding *r, int64_t first, int64_t last, int64_t layers,
                       const char *system, struct shd_error *err)
@@ -125,7 +125,6 @@ static void set_groups(struct scenario_rule *groups, char (*names)[NAME_BYTES], 
 {
     groups[HEAD].pattern = (char *)"^head$";
     groups[ROUTERS].pattern = (char *)"router$";
-    groups[EXPERTS].pattern = (char *)MODEL_EXPERT_PRODUCTS;
     for (int64_t l = 0; l < layers; l++) {
         snprintf(names[l], NAME_BYTES, "layers/%" PRId64 "/", l);
         groups[LAYERS + l].pattern = names[l];

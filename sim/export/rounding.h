@@ -34,7 +34,7 @@ SHD_MUST_CHECK int export_check_even(const struct export_rounding *rounding, siz
                                      const char *system, struct shd_error *err);
 
 /* How many of the first and last layers are not rounded.  Refuses what Megatron-LM cannot say:
- * other products of 16 bits than those layers', experts', the head's and routers'.
+ * other products of 16 bits than those layers', the head's and routers'.
  * SHD_EUNSUPPORTED, SHD_ENOMEM. */
 SHD_MUST_CHECK int export_find_wide_ends(int64_t *first, int64_t *last, const struct graph *graph,
                                          int64_t layers, const char *system, struct shd_error *err);

@@ -14,13 +14,13 @@
 
 /* Write the options; `except` has patterns with ", " between them. */
 static void set_products(struct import_job *job, const char *recipe, const char *gradients,
-                         const char *except)
+                         const char *except, bool wide_experts)
 {
     text_addf(&job->products, "recipe: %s, amax: local", recipe);
     if (gradients)
         text_addf(&job->products, ", gradients: %s", gradients);
     text_addf(&job->products, ", except: [%s", except);
-    if (job->experts > 0)
+    if (wide_experts && job->experts > 0)
         text_add(&job->products, ", '" MODEL_EXPERT_PRODUCTS "'");
     text_add(&job->products, "]");
     if (job->fp8_gathers && job->zero < 3)
@@ -70,9 +70,7 @@ void import_megatron_products(struct import_job *job, struct diag *diag)
         gradients = strcmp(job->fp8_format, "hybrid") ? "e4m3" : "e5m2";
     except_layers(&except, job);
     diag->no_memory |= except.failed;
-    set_products(job, recipe_of(job), job->fp4_format ? NULL : gradients, text_get(&except));
-    if (job->experts > 0)
-        text_add(&job->notes, WIDE_EXPERTS);
+    set_products(job, recipe_of(job), job->fp4_format ? NULL : gradients, text_get(&except), false);
     text_fini(&except);
 }
 
@@ -162,6 +160,6 @@ void import_torchtitan_products(struct import_job *job, struct diag *diag)
     text_add(&except, "'router$'");
     except_modules(&except, &job->fp8_filter, diag);
     diag->no_memory |= except.failed;
-    set_products(job, recipe, NULL, text_get(&except));
+    set_products(job, recipe, NULL, text_get(&except), true);
     text_fini(&except);
 }
