@@ -83,7 +83,7 @@ there_and_back megatron train_zero.yaml zero-3 -s $fp8 -s products.recipe=tensor
 there_and_back megatron train_5d.yaml folded -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' \
     -s moe.routing=uniform -s $fp8 -s products.recipe=tensorwise
 shardsim export --to megatron "$scenarios/train_5d.yaml" --strategy folded -s products.recipe=tensorwise -s $fp8 \
-    -s 'products.except=[^head, router, moe/(up|down|gate)$]'
+    -s moe.routing=uniform -s 'mesh={pp: 2, dp: 2, ep: 2, cp: 2, tp: 2}' -s 'products.except=[^head, router, moe/(up|down|gate)$]'
 [ "$status" -ne 0 ] && grep -q 'expected both or neither in products.except' "$tmp/err"
 ok $? "megatron: experts are rounded where their layers are"
 
