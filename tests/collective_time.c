@@ -73,10 +73,12 @@ static void test_kernels(const struct hardware *h)
     work.m = 100; /* one round of ten tiles per batch: two batches take two rounds */
     work.batch = 2;
     is_near(hardware_kernel_seconds(h, &work), 3.6e9 / 72e12, "product: a batch");
-    work.m = 50; /* each tile is half full: two half-full rounds */
+    work.m = 50; /* two rounds of tiles with half the rows, which reuse 40 values instead of 66.7 */
     work.n = 200;
     work.batch = 20;
-    is_near(hardware_kernel_seconds(h, &work), 3.6e9 / 36e12, "product: tiles half full");
+    is_near(hardware_kernel_seconds(h, &work),
+            3.6e9 / 72e12 * (200.0 / 3 / (200.0 / 3 + 32)) / (40.0 / (40 + 32)),
+            "product: tiles of half the rows");
     work.bytes = 1e9;
     is_near(hardware_kernel_seconds(h, &work), 2e-3, "product: bound by memory");
     work.flops = 1;
@@ -88,6 +90,46 @@ static void test_kernels(const struct hardware *h)
     is_near(hardware_kernel_seconds(h, &work), 4e9 / 20e12, "attention: backward");
     work = (struct hardware_work){HARDWARE_MEMORY, SHD_BF16, 1, 0, 0, 0, 1e12, 1e8};
     is_near(hardware_kernel_seconds(h, &work), 2e-4, "elementwise: only bytes count");
+}
+
+/* A product with so many rows: 4,000 x 4,000 weights are 32 MB. */
+static struct hardware_work product_of_rows(int64_t rows)
+{
+    double m = (double)rows;
+
+    return (struct hardware_work){.kind = HARDWARE_MATMUL,
+                                  .dtype = SHD_BF16,
+                                  .batch = 1,
+                                  .m = rows,
+                                  .n = 4000,
+                                  .k = 4000,
+                                  .flops = 2 * m * 4000 * 4000,
+                                  .bytes = 2 * (4000.0 * 4000 + 2 * m * 4000)};
+}
+
+static void test_few_rows(const struct hardware *h)
+{
+    bool grows = true;
+    double before = 0;
+    struct hardware_work work = product_of_rows(1);
+    double bytes_s = work.bytes / hardware_kernel_bytes_per_s(h, &work);
+
+    is_near(hardware_kernel_seconds(h, &work), bytes_s, "a product of one row: its bytes");
+    ok(hardware_kernel_bound(h, &work) == HARDWARE_BY_MEMORY, "... the memory is its limit");
+    for (int64_t rows = 1; rows <= 2000; rows++) {
+        work = product_of_rows(rows);
+        grows &= hardware_kernel_seconds(h, &work) >= before * (1 - 1e-9);
+        before = hardware_kernel_seconds(h, &work);
+    }
+    ok(grows, "no product takes longer than one with more rows");
+    ok(hardware_kernel_bound(h, &work) == HARDWARE_BY_COMPUTE, "many rows: computing is the limit");
+    work = (struct hardware_work){HARDWARE_MATMUL, SHD_BF16, 1, 100, 200, 4000, 8e12, 1e6};
+    ok(hardware_kernel_seconds(h, &work) < 8e12 / (80e12 / 10) / 4, "units share the only tile");
+    ok(hardware_kernel_bound(h, &work) == HARDWARE_BY_COMPUTE, "... and are busy");
+    work.k = 32;
+    work.m = 16;
+    work.n = 16;
+    ok(hardware_kernel_bound(h, &work) == HARDWARE_BY_TILES, "a small one: tiles are its limit");
 }
 
 /* ---- groups ---- */
@@ -365,6 +407,7 @@ int main(void)
 
     plan(0);
     test_kernels(h);
+    test_few_rows(h);
     test_groups(h);
     test_one_tier(h);
     test_asked(h);

@@ -177,11 +177,11 @@ for i, x in enumerate(r):
     t = x["time"]["modelled"]
     names = [row.all("th")[0].text() for row in rows]
     assert {"layers/*/attn", "layers/*/mlp", "embed", "head", "loss", "optimizer"} & set(names), names
-    ns = [[int(td.attrs["data-v"]) for td in row.all("td")[:4]] for row in rows]
+    ns = [[int(td.attrs["data-v"]) for td in row.all("td")[:5]] for row in rows]
     want = t["step_seconds"] - t["waiting_seconds"]
     assert abs(sum(map(sum, ns)) * 1e-9 - want) < 1e-6 * want, (ns, want)
     for row, times in zip(rows, ns):
-        assert row.all("td")[6].text() == ("compute", "memory", "launch", "network")[times.index(max(times))]
+        assert row.all("td")[7].text() == ("compute", "memory", "launch", "tiles", "network")[times.index(max(times))]
 PY
     page "pipelines: the columns of the verdict come first, and each is there once" <<'PY'
 table = [n for n in p.root.all("table") if n.attrs.get("id") == "table"][0]

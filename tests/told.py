@@ -473,15 +473,15 @@ def seconds_of(text):
 def check_layers(paragraph, r):
     """Rows add up, as far as three digits tell; what bounds each is its largest part."""
     time, m = r"([0-9.]+ [mun]?s)", r["time"]["modelled"]
-    rows = re.findall(r"(\S+) +%s +%s +%s +%s +%s +([0-9.]+) %% +(\w+)$" % ((time,) * 5), paragraph, re.M)
+    rows = re.findall(r"(\S+) +%s +%s +%s +%s +%s +%s +([0-9.]+) %% +(\w+)$" % ((time,) * 6), paragraph, re.M)
     assert len(rows) == paragraph.count("\n") - 1 > 2, paragraph
     shares = []
     for name, *times, share, what in rows:
-        parts = [seconds_of(t) for t in times[:4]]
+        parts = [seconds_of(t) for t in times[:5]]
         if name == "optimizer":  # the optimizer's kernels are bound by the bytes that they touch
             assert parts[0] == 0 and times[1] == of_seconds(m["update_seconds"]), paragraph
         assert abs(sum(parts) - float(share) / 100 * m["step_seconds"]) <= 0.006 * sum(parts) + 6e-4 * m["step_seconds"]
-        assert parts[("compute", "memory", "launch", "network").index(what)] == max(parts), paragraph
+        assert parts[("compute", "memory", "launch", "tiles", "network").index(what)] == max(parts), paragraph
         shares.append(float(share))
     assert shares == sorted(shares, reverse=True), shares
     whole = 100 * (1 - m["waiting_seconds"] / m["step_seconds"])

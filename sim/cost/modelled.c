@@ -246,7 +246,8 @@ static void keep_op(struct record_modelled *out, struct modelled *m, uint32_t i)
                                              [HARDWARE_MEMORY] = RECORD_ELEMENTWISE};
     static const uint8_t bounds[] = {[HARDWARE_BY_COMPUTE] = RECORD_BY_COMPUTE,
                                      [HARDWARE_BY_MEMORY] = RECORD_BY_MEMORY,
-                                     [HARDWARE_BY_LAUNCH] = RECORD_BY_LAUNCH};
+                                     [HARDWARE_BY_LAUNCH] = RECORD_BY_LAUNCH,
+                                     [HARDWARE_BY_TILES] = RECORD_BY_TILES};
     const struct program_op *op = &m->program->ops[i];
     struct hardware_work work;
     int64_t ns = op_ns(m, (int32_t)out->row, i) * op->times;

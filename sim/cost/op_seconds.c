@@ -12,8 +12,9 @@
 /* ---- kernels ---- */
 
 /* Set the extents of a matrix product; dimensions of both operands and the result are its batch.
- * False: no matrix product, as an operand has no dimension of its own, or no dimension is summed
- * over.  Single rows, columns and terms have a dimension of extent 1. */
+ * False: no matrix product, as no dimension is summed over, or an operand has no dimension of its
+ * own: vectors are multiplied, or each of a batch by a matrix of its own.  Single rows, columns and
+ * terms have a dimension of extent 1, and a single row may do without. */
 static bool set_product(struct hardware_work *out, const struct kern_einsum *e)
 {
     bool has_m = false, has_n = false, has_k = false;
@@ -28,7 +29,7 @@ static bool set_product(struct hardware_work *out, const struct kern_einsum *e)
         has_n |= to == &out->n;
         has_k |= to == &out->k;
     }
-    return has_m && has_n && has_k;
+    return has_k && ((has_m && has_n) || ((has_m || has_n) && out->batch == 1));
 }
 
 /* The type of codes by whose rate a product runs: with codes of two types, the wider one. */

@@ -39,7 +39,7 @@ struct hardware_kernels {
     double matmul_efficiency;    /* fraction of the peak, for a large product that fills all
                                     units */
     int64_t units;               /* that work on a tile at a time each (SMs); 0: no quantisation */
-    int64_t tile_m, tile_n;      /* of a product's result */
+    int64_t tile_m, tile_n;      /* of a product's result, for large products */
     double half_k;               /* a product reaches k/(k+half_k) of that efficiency, k being
                                     its inner dimension */
     double memory_efficiency;    /* fraction of the bandwidth, for elementwise kernels and
@@ -219,19 +219,20 @@ struct hardware_work {
 
 double hardware_kernel_seconds(const struct hardware *hardware, const struct hardware_work *work);
 
-/* The limit of a kernel: the rate of flops, the memory's bandwidth, or launches, if the kernel ends
- * before the next can start. */
+/* The limit of a kernel: the rate of flops; the memory's bandwidth; launches, if the kernel ends
+ * before the next can start; or tiles of a product that leave units idle. */
 enum hardware_bound {
     HARDWARE_BY_COMPUTE,
     HARDWARE_BY_MEMORY,
     HARDWARE_BY_LAUNCH,
+    HARDWARE_BY_TILES,
     HARDWARE_NBOUNDS
 };
 
 enum hardware_bound hardware_kernel_bound(const struct hardware *hardware,
                                           const struct hardware_work *work);
 
-/* "compute", "memory" or "launch" */
+/* "compute", "memory", "launch" or "tiles" */
 const char *hardware_bound_name(enum hardware_bound bound);
 
 /* The rate at which a kernel's bytes move: the memory's, or a cache's if they fit. */

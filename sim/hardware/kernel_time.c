@@ -10,20 +10,103 @@
 
 #define NEARLY_ALL 0.999 /* of a time, except for rounding */
 
-/* The fraction of the units' time that a product's tiles fill: each tile is computed completely,
- * and the last round of tiles takes as long as a full one. */
-static double filled_by_tiles(const struct hardware_kernels *k, const struct hardware_work *work)
-{
-    double tiles, rounds;
+/* ---- products ---- */
 
-    if (!k->units || !k->tile_m || !k->tile_n || work->m < 1 || work->n < 1 || work->batch < 1)
-        return 1;
-    tiles = ceil((double)work->m / (double)k->tile_m) * ceil((double)work->n / (double)k->tile_n) *
-            (double)work->batch;
-    rounds = ceil(tiles / (double)k->units);
-    return (double)work->batch * (double)work->m * (double)work->n /
-           (rounds * (double)k->units * (double)k->tile_m * (double)k->tile_n);
+#define SMALLEST_TILE 16.0
+
+/* Of square tiles of twice this size a unit's matrix cores are busy half of the time, since they
+ * wait for operands. */
+#define HALF_BUSY 32.0
+
+/* The part of the peak that tiles of so many rows and columns reach: the larger they are, the fewer
+ * values a unit reads for each multiplication. */
+static double busy_in(double rows, double columns)
+{
+    double reuse = rows * columns / (rows + columns);
+
+    return reuse / (reuse + HALF_BUSY);
 }
+
+/* A way to compute a product: in tiles of this shape, each of which so many units share, as each
+ * sums a part of its inner dimension. */
+struct tiling {
+    double rows, columns, parts;
+};
+
+static double count_tiles(const struct hardware_work *work, const struct tiling *t)
+{
+    return ceil((double)work->m / t->rows) * ceil((double)work->n / t->columns) *
+           (double)work->batch;
+}
+
+/* The time of a product relative to one that fills all units with the file's tiles.  Each tile is
+ * computed completely, and the last round of tiles takes as long as a full one. */
+static double slowdown_in(const struct hardware_kernels *k, const struct hardware_work *work,
+                          const struct tiling *t)
+{
+    double full = (double)work->batch * (double)work->m * (double)work->n;
+    double rounds = ceil(count_tiles(work, t) * t->parts / (double)k->units);
+    double paid = rounds * (double)k->units * t->rows * t->columns / t->parts;
+    double starts = work->k > 0 ? 1 + t->parts * k->half_k / (double)work->k : 1;
+
+    return paid / full * starts * busy_in((double)k->tile_m, (double)k->tile_n) /
+           busy_in(t->rows, t->columns);
+}
+
+/* Seconds to add up the parts of tiles: float32 sums, written and read by way of the cache, which
+ * is taken to be twice as fast as the memory. */
+static double summing_seconds(const struct hardware *hardware, const struct hardware_work *work,
+                              const struct tiling *t)
+{
+    double sums = (double)work->batch * (double)work->m * (double)work->n * t->parts;
+
+    return t->parts > 1 ? sums * sizeof(float) /
+                              (hardware->memory_bytes_per_s * hardware->kernels.memory_efficiency)
+                        : 0;
+}
+
+/* The least time in tiles of one shape.  Tiles are only shared while there are units without one.
+ */
+static double seconds_in(const struct hardware *hardware, const struct hardware_work *work,
+                         double filled_s, struct tiling t)
+{
+    double least = INFINITY, most;
+
+    t.parts = 1;
+    most = fmin((double)hardware->kernels.units / count_tiles(work, &t),
+                (double)work->k / SMALLEST_TILE);
+    do {
+        least = fmin(least, filled_s * slowdown_in(&hardware->kernels, work, &t) +
+                                summing_seconds(hardware, work, &t));
+        t.parts *= 2;
+    } while (t.parts <= most);
+    return least;
+}
+
+static bool has_tiles(const struct hardware_kernels *k, const struct hardware_work *work)
+{
+    return work->kind == HARDWARE_MATMUL && k->units && k->tile_m && k->tile_n && work->m > 0 &&
+           work->n > 0 && work->batch > 0;
+}
+
+/* Seconds of a product that would take `filled_s` if it filled all units.  Libraries have kernels
+ * for tiles of many shapes, none larger than the file's: the fastest is taken. */
+static double tiled_seconds(const struct hardware *hardware, const struct hardware_work *work,
+                            double filled_s)
+{
+    const struct hardware_kernels *k = &hardware->kernels;
+    double longest = (double)(k->tile_m > k->tile_n ? k->tile_m : k->tile_n);
+    double least = INFINITY;
+
+    for (double rows = longest; rows >= fmin(longest, SMALLEST_TILE); rows /= 2)
+        for (double columns = longest; columns >= fmin(longest, SMALLEST_TILE); columns /= 2)
+            if (rows * columns <= (double)k->tile_m * (double)k->tile_n)
+                least = fmin(
+                    least, seconds_in(hardware, work, filled_s, (struct tiling){rows, columns, 1}));
+    return least;
+}
+
+/* ---- other work ---- */
 
 /* The fraction of attention's time for products, as opposed to its costs for each score and each
  * query. */
@@ -38,13 +121,15 @@ static double attention_share(const struct hardware_kernels *k, const struct har
     return share;
 }
 
-/* The fraction of the peak rate that the work reaches when memory is not the limit. */
+/* The fraction of the peak rate that the work reaches when memory is not the limit, and tiles fill
+ * all units. */
 static double efficiency_of(const struct hardware_kernels *k, const struct hardware_work *work)
 {
     switch (work->kind) {
     case HARDWARE_MATMUL:
-        return k->matmul_efficiency * filled_by_tiles(k, work) *
-               (work->k > 0 ? (double)work->k / ((double)work->k + k->half_k) : 1);
+        return k->matmul_efficiency * (has_tiles(k, work) || work->k < 1
+                                           ? 1
+                                           : (double)work->k / ((double)work->k + k->half_k));
     case HARDWARE_ATTENTION:
         return k->attention_efficiency * attention_share(k, work);
     case HARDWARE_ATTENTION_BACKWARD:
@@ -88,11 +173,21 @@ double hardware_kernel_bytes_per_s(const struct hardware *hardware,
     return hardware->memory_bytes_per_s * hardware->kernels.memory_efficiency;
 }
 
-static double computing_seconds(const struct hardware *hardware, const struct hardware_work *work)
+/* Seconds of computing, if tiles filled all units, and as they do. */
+static double filled_seconds(const struct hardware *hardware, const struct hardware_work *work)
 {
     double rate = computing_rate(hardware, work);
 
     return rate > 0 ? work->flops / rate : 0;
+}
+
+static double computing_seconds(const struct hardware *hardware, const struct hardware_work *work)
+{
+    double filled_s = filled_seconds(hardware, work);
+
+    return has_tiles(&hardware->kernels, work) && !is_misaligned(&hardware->kernels, work)
+               ? tiled_seconds(hardware, work, filled_s)
+               : filled_s;
 }
 
 static double moving_seconds(const struct hardware *hardware, const struct hardware_work *work)
@@ -106,22 +201,30 @@ double hardware_kernel_seconds(const struct hardware *hardware, const struct har
                 fmax(computing_seconds(hardware, work), moving_seconds(hardware, work)));
 }
 
+/* Computing is bound by tiles if it would take half the time, or not be the limit, if they filled
+ * all units. */
 enum hardware_bound hardware_kernel_bound(const struct hardware *hardware,
                                           const struct hardware_work *work)
 {
     double computing = computing_seconds(hardware, work), moving = moving_seconds(hardware, work);
+    double next = fmax(hardware->kernels.launch_s, moving);
+    double filled = filled_seconds(hardware, work);
 
     if (hardware->kernels.launch_s > fmax(computing, moving))
         return HARDWARE_BY_LAUNCH;
-    return moving >= NEARLY_ALL * computing ? HARDWARE_BY_MEMORY : HARDWARE_BY_COMPUTE;
+    if (moving >= NEARLY_ALL * computing)
+        return HARDWARE_BY_MEMORY;
+    return filled < computing / 2 || (filled < NEARLY_ALL * computing && filled < next)
+               ? HARDWARE_BY_TILES
+               : HARDWARE_BY_COMPUTE;
 }
 
 const char *hardware_bound_name(enum hardware_bound bound)
 {
-    static const char *const names[HARDWARE_NBOUNDS] = {
-        [HARDWARE_BY_COMPUTE] = "compute",
-        [HARDWARE_BY_MEMORY] = "memory",
-        [HARDWARE_BY_LAUNCH] = "launch"};
+    static const char *const names[HARDWARE_NBOUNDS] = {[HARDWARE_BY_COMPUTE] = "compute",
+                                                        [HARDWARE_BY_MEMORY] = "memory",
+                                                        [HARDWARE_BY_LAUNCH] = "launch",
+                                                        [HARDWARE_BY_TILES] = "tiles"};
 
     return names[bound];
 }

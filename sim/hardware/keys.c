@@ -53,7 +53,7 @@ const struct key kernel_keys[] = {
      "of the peak, for a large product"},
     {"units", KEY_COUNT, false, AT(hardware_kernels, units),
      "that compute a tile of a product at a time each; 0: tiles do not count"},
-    {"tile_m", KEY_COUNT, false, AT(hardware_kernels, tile_m), "rows of such a tile"},
+    {"tile_m", KEY_COUNT, false, AT(hardware_kernels, tile_m), "rows of such a tile, for large products"},
     {"tile_n", KEY_COUNT, false, AT(hardware_kernels, tile_n), "columns of such a tile"},
     {"half_k", KEY_NUMBER, false, AT(hardware_kernels, half_k),
      "inner dimension at which a product reaches half of its efficiency"},

@@ -114,9 +114,15 @@ enum record_work {
     RECORD_NWORKS
 };
 
-/* What limits a kernel: the rate of flops, the memory's bandwidth, or the launch rate of
- * kernels. */
-enum record_bound { RECORD_BY_COMPUTE, RECORD_BY_MEMORY, RECORD_BY_LAUNCH, RECORD_NBOUNDS };
+/* What limits a kernel: the rate of flops, the memory's bandwidth, the launch rate of kernels, or
+ * tiles that leave units idle. */
+enum record_bound {
+    RECORD_BY_COMPUTE,
+    RECORD_BY_MEMORY,
+    RECORD_BY_LAUNCH,
+    RECORD_BY_TILES,
+    RECORD_NBOUNDS
+};
 
 struct hardware;
 

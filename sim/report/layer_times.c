@@ -65,7 +65,8 @@ static void add_op(struct layer_times *t, const struct record *record, uint32_t 
 {
     static const enum layer_bound bounds[RECORD_NBOUNDS] = {[RECORD_BY_COMPUTE] = LAYER_COMPUTE,
                                                             [RECORD_BY_MEMORY] = LAYER_MEMORY,
-                                                            [RECORD_BY_LAUNCH] = LAYER_LAUNCH};
+                                                            [RECORD_BY_LAUNCH] = LAYER_LAUNCH,
+                                                            [RECORD_BY_TILES] = LAYER_TILES};
     const struct record_modelled *m = record->modelled;
     const struct program_op *op = &record->program->ops[i];
     struct layer_time *layer;
@@ -95,8 +96,8 @@ int64_t layer_time_ns(const struct layer_time *layer)
 
 const char *layer_time_bound(const struct layer_time *layer)
 {
-    static const char *const names[LAYER_NBOUNDS] = {"compute", "memory", "launch", "network",
-                                                     "host"};
+    static const char *const names[LAYER_NBOUNDS] = {"compute", "memory",  "launch",
+                                                     "tiles",   "network", "host"};
     int most = 0;
 
     for (int b = 1; b < LAYER_NBOUNDS; b++)
@@ -147,8 +148,8 @@ void layer_times_fini(struct layer_times *times)
 
 /* ---- in words ---- */
 
-const char *const layer_time_heads[LAYER_NBOUNDS] = {"compute", "memory", "launch", "exposed",
-                                                     "host"};
+const char *const layer_time_heads[LAYER_NBOUNDS] = {"compute", "memory",  "launch",
+                                                     "tiles",   "exposed", "host"};
 const char *const layer_time_more[2] = {"overlapped", "of step"};
 
 static void add_row(struct table *table, const struct layer_time *layer,
@@ -169,7 +170,7 @@ void layer_times_text(const struct layer_times *times, struct text *out)
 
     text_add(out,
              "\nlayers        of the busiest device, kernels by what bounds them, and transfers\n");
-    table_init(&table, times->nbounds == LAYER_NBOUNDS ? "lrrrrrrrl" : "lrrrrrrl");
+    table_init(&table, times->nbounds == LAYER_NBOUNDS ? "lrrrrrrrrl" : "lrrrrrrrl");
     table_add(&table, "kind");
     for (int b = 0; b < times->nbounds; b++)
         table_add(&table, "%s", layer_time_heads[b]);

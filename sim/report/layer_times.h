@@ -1,5 +1,6 @@
 /* layer_times.h - a modelled step by kinds of layers: the time of each kind on the busiest device,
- * and its limit: the rate of flops, the memory's bandwidth, launching kernels or the network.
+ * and its limit: the rate of flops, the memory's bandwidth, launching kernels, tiles that leave
+ * units idle, or the network.
  *
  * Layers whose names differ only in a number are of one kind, which includes the gradients of their
  * parameters; the optimizer is a kind of its own.  Transfers count with the time that computations
@@ -20,6 +21,7 @@ enum layer_bound {
     LAYER_COMPUTE,
     LAYER_MEMORY,
     LAYER_LAUNCH,
+    LAYER_TILES,
     LAYER_NETWORK,
     LAYER_HOST,
     LAYER_NBOUNDS
@@ -49,8 +51,8 @@ void layer_times_fini(struct layer_times *times);
 
 int64_t layer_time_ns(const struct layer_time *layer);
 
-/* "compute", "memory", "launch", "network" or "host": the limit that accounts for most of its time.
- */
+/* "compute", "memory", "launch", "tiles", "network" or "host": the limit that accounts for most of
+ * its time. */
 const char *layer_time_bound(const struct layer_time *layer);
 
 /* A section of the report. */

@@ -262,6 +262,7 @@ static const char *bound_of(const struct record *record, const struct modelled_f
     } parts[] = {{&kernels_s[RECORD_BY_COMPUTE], "the devices' rate of flops"},
                  {&kernels_s[RECORD_BY_MEMORY], "the memory's bandwidth"},
                  {&kernels_s[RECORD_BY_LAUNCH], "launching kernels"},
+                 {&kernels_s[RECORD_BY_TILES], "tiles that leave units idle"},
                  {&f->exposed_s, "the network"},
                  {&host_s, "copies to and from the host, and its update"},
                  {&f->bubble_s, "waiting for other devices"}};
