@@ -232,6 +232,8 @@ libsim_la_SOURCES = \
 	%D%/cost/steady.h \
 	%D%/cost/timeline.c \
 	%D%/cost/timeline.h \
+	%D%/cost/traits.c \
+	%D%/cost/traits.h \
 	%D%/cost/works.c \
 	%D%/cost/works.h \
 	%D%/draw/bars.h \
@@ -408,6 +410,8 @@ libsim_la_SOURCES = \
 	%D%/hardware/tiers.c \
 	%D%/hardware/torus.c \
 	%D%/hardware/torus.h \
+	%D%/hardware/traits.c \
+	%D%/hardware/traits.h \
 	%D%/import/array.c \
 	%D%/import/config.c \
 	%D%/import/import.c \

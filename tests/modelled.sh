@@ -109,7 +109,7 @@ cat >"$tmp/asked.yaml" <<'Y'
 version: 1
 hardware: a100-80g-selene
 mesh: {dp: 8, tp: 8}
-model: {kind: gpt2, d_model: 12288, d_ff: 49152, heads: 96, layers: 12, vocab: 51200, positions: 2048, dtype: bfloat16}
+model: {kind: gpt2, d_model: 12288, d_ff: 49152, heads: 96, layers: 12, vocab: 51200, positions: 2048, dtype: bfloat16, attention: unfused}
 batch: {size: 64, seq: 2048}
 step: [forward, backward, update]
 optimizer: {kind: adamw}
@@ -119,7 +119,9 @@ Y
 shardsim plan "$tmp/asked.yaml"
 says out "expect to be off by" "a step of a cluster that was measured: how far it may be off"
 shardsim plan "$tmp/asked.yaml" -s 'algorithms={all-reduce: ring}'
-says out "not with 'algorithms'" "with an algorithm that is asked for: that is not claimed"
+says out "extrapolated: algorithms of collectives" "with an algorithm that is asked for: that is not claimed"
+shardsim plan "$tmp/asked.yaml" -s zero.stage=3 -s zero.axis=dp
+says out "extrapolated: .*ZeRO 3" "with ZeRO 3, which no step there had: that is not claimed"
 
 spread=', spread: 0.1' hardware spread
 sed -i 's/name: wire, /name: node, devices: 1, rate: 1GB\/s, latency: 0s, step: 0s}, {name: wire, /' "$tmp/spread.yaml"

@@ -75,19 +75,22 @@ def modelled_memory(r, m, case):
 
 
 def trust(r, case):
-    """Of the sets that hold the model and the devices that of the most rows, else of all."""
+    """Of the sets that have most of what the step has, that of the most rows."""
     sets, n = case["cluster"]["sets"], r["memory"]["breakdown"]["parameters"]["model"]
     if not sets:
         return "trust not validated: no measured step of this cluster is known"
-    held = [s for s in sets if s["parameters_least"] <= n <= s["parameters_most"]
-            and s["devices_least"] <= r["devices"] <= s["devices_most"]
-            and not r.get("experts") and not r.get("pipeline")]
-    best = max(held or sets, key=lambda s: s["rows"])
-    if held:
-        return ("trust expect to be off by %.1f %%: %d measured steps of '%s', cross-validated"
-                % (100 * best["error"], best["rows"], best["set"]))
-    return ("trust extrapolated: validated (%.1f %% off on %d steps of '%s') for other models, numbers of "
-            "devices or kinds of parallelism" % (100 * best["error"], best["rows"], best["set"]))
+    def beyond(s):
+        return [what for what, x, least, most in (
+            ("the model's size", n, "parameters_least", "parameters_most"),
+            ("the number of devices", r["devices"], "devices_least", "devices_most")) if not s[least] <= x <= s[most]]
+
+    best = min(sets, key=lambda s: (len(beyond(s)), -s["rows"]))
+    if beyond(best):
+        return ("trust extrapolated: %s no step of '%s' had that, and no error is claimed; of those %d steps "
+                "nine of ten are off by less than %.1f %%"
+                % (", ".join(beyond(best)), best["set"], best["rows"], 100 * best["error"]))
+    return ("trust expect to be off by %.1f %% at most, nine times of ten: %d measured steps of '%s' are like it, "
+            "cross-validated" % (100 * best["error"], best["rows"], best["set"]))
 
 
 def straggler(m):

@@ -28,13 +28,15 @@ tiers: [{name: node, devices: 2, rate: 50GB/s, latency: 2us, step: 1us},
 $3
 END
 }
-sets='validation:
+all='[16-bit, float32, float8, float4, fused-attention, scores, tensor, context, pipeline,
+      replicas, nodes, experts, expert-parallel, zero-1, zero-3, recompute-parts, recompute-layers, offload, frozen]'
+sets="validation:
   - {set: few, rows: 3, mape: 0.05, cross_validated_mape: 0.06, parameters_least: 1, parameters_most: 50000,
-     devices_least: 1, devices_most: 8}
+     devices_least: 1, devices_most: 8, length_most: 4096, claim: 0.12, with: $all}
   - {set: many, rows: 7, mape: 0.01, cross_validated_mape: 0.02, parameters_least: 1, parameters_most: 50000,
-     devices_least: 1, devices_most: 8}
+     devices_least: 1, devices_most: 8, length_most: 4096, claim: 0.04, with: $all}
   - {set: most, rows: 9, mape: 0.1, cross_validated_mape: 0.12, parameters_least: 1e9, parameters_most: 2e9,
-     devices_least: 8, devices_most: 64}'
+     devices_least: 8, devices_most: 64, length_most: 4096, claim: 0.25, with: $all}"
 cluster 80MiB 0 "$sets" >"$tmp/rounds.yaml"
 cluster 3MiB 0.1 '' >"$tmp/narrow.yaml"
 
@@ -54,8 +56,8 @@ import json, re, subprocess, sys
 program, folder, limit, cluster, verbose = sys.argv[1:]
 size, fragments, measured = json.loads(cluster)
 sets = [dict(set=s, rows=n, error=e, parameters_least=a, parameters_most=b, devices_least=c, devices_most=d)
-        for s, n, e, a, b, c, d in (("few", 3, 0.06, 1, 5e4, 1, 8), ("many", 7, 0.02, 1, 5e4, 1, 8),
-                                    ("most", 9, 0.12, 1e9, 2e9, 8, 64))]
+        for s, n, e, a, b, c, d in (("few", 3, 0.12, 1, 5e4, 1, 8), ("many", 7, 0.04, 1, 5e4, 1, 8),
+                                    ("most", 9, 0.25, 1e9, 2e9, 8, 64))]
 text = open(folder + "/text", encoding="utf-8").read()
 parts = re.split(r"(?m)^(?=t(?:: .*)?$)", text)[1:]
 with open(folder + "/cases", "a", encoding="utf-8") as out:

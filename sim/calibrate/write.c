@@ -13,6 +13,8 @@
 
 #include "base/array.h"
 #include "base/yaml.h"
+#include "cost/traits.h"
+#include "hardware/traits.h"
 
 /* A replacement for bytes from..end of the file. */
 struct edit {
@@ -154,16 +156,17 @@ static void edit_fitted(struct edits *edits, const struct text *text, const stru
         text_addf(section, "  - %s\n", constants->items[i].path);
 }
 
-/* The range of models and devices that a set covers. */
+/* The range of models and devices that a set covers, and what its steps had. */
 struct range {
     double parameters_least, parameters_most;
-    int64_t devices_least, devices_most;
-    bool pipelines;
+    int64_t devices_least, devices_most, length_least, length_most;
+    uint32_t traits;
 };
 
 static struct range range_of(const struct samples *samples, size_t set)
 {
-    struct range r = {INFINITY, 0, INT64_MAX, 0, false};
+    struct range r = {INFINITY, 0, INT64_MAX, 0, INT64_MAX, 0, 0};
+    struct traits t;
 
     for (size_t i = 0; i < samples->n; i++) {
         const struct sample *s = &samples->items[i];
@@ -176,7 +179,10 @@ static struct range range_of(const struct samples *samples, size_t set)
             s->step->step.devices < r.devices_least ? s->step->step.devices : r.devices_least;
         r.devices_most =
             s->step->step.devices > r.devices_most ? s->step->step.devices : r.devices_most;
-        r.pipelines |= s->step->step.pp > 1;
+        traits_of(&t, s->step->trial.program, s->hardware);
+        r.length_least = t.length < r.length_least ? t.length : r.length_least;
+        r.length_most = t.length > r.length_most ? t.length : r.length_most;
+        r.traits |= t.mask;
     }
     return r;
 }
@@ -196,8 +202,12 @@ static void add_set(struct text *out, const struct samples *samples, const struc
               r.parameters_most);
     text_addf(out, "    devices_least: %" PRId64 "\n    devices_most: %" PRId64 "\n",
               r.devices_least, r.devices_most);
-    if (r.pipelines)
-        text_add(out, "    pipelines: true\n");
+    text_addf(out, "    length_least: %" PRId64 "\n    length_most: %" PRId64 "\n    with: [",
+              r.length_least, r.length_most);
+    for (int t = 0, n = 0; t < TRAIT_NFILE; t++)
+        if (r.traits >> t & 1)
+            text_addf(out, "%s%s", n++ ? ", " : "", hardware_traits[t].word);
+    text_add(out, "]\n");
 }
 
 /* Copy the file's entries about sets that were not used now, unchanged. */

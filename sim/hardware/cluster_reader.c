@@ -20,6 +20,7 @@
 #include "base/yaml.h"
 #include "hardware/constant.h"
 #include "hardware/keys.h"
+#include "hardware/traits.h"
 
 /* Larger than any cluster, and far from an overflow in derived values. */
 #define COUNT_LIMIT (INT64_C(1) << 40)
@@ -322,6 +323,39 @@ static void read_tiers(struct hardware *out, const struct yaml_node *root, struc
 
 /* ---- the rest ---- */
 
+static void read_trait(uint32_t *traits, const struct yaml_node *word, struct diag *diag)
+{
+    struct nearest nearest;
+
+    nearest_init(&nearest, word->kind == YAML_TEXT ? word->text : "");
+    for (int t = 0; t < TRAIT_NFILE; t++) {
+        if (word->kind == YAML_TEXT && !strcmp(word->text, hardware_traits[t].word)) {
+            *traits |= UINT32_C(1) << t;
+            return;
+        }
+        nearest_add(&nearest, hardware_traits[t].word);
+    }
+    diag_error(diag, word->place, "%s is nothing that steps have%s", yaml_describe(word).text,
+               nearest_hint(&nearest).text);
+}
+
+/* Read what a validation's rows had, and the claims of those that are alike. */
+static void read_rows(struct hardware_validation *out, const struct yaml_node *map,
+                      struct diag *diag)
+{
+    const struct section section = {"near", near_keys};
+    const struct yaml_node *with, *near;
+
+    if (map->kind != YAML_MAP)
+        return;
+    with = find_list(map, "with", 0, TRAIT_NFILE, diag);
+    near = find_list(map, "near", 0, HARDWARE_NEAR_MAX, diag);
+    for (size_t i = 0; with && i < with->nitems; i++)
+        read_trait(&out->traits, with->items[i], diag);
+    for (size_t i = 0; near && i < near->nitems; i++)
+        (void)read_section(&out->near[out->nnear++], &section, near->items[i], diag);
+}
+
 static void read_validation(struct hardware *out, const struct yaml_node *root, struct diag *diag)
 {
     const struct yaml_node *list = find_list(root, "validation", 0, HARDWARE_VALIDATIONS_MAX, diag);
@@ -330,6 +364,7 @@ static void read_validation(struct hardware *out, const struct yaml_node *root, 
     for (size_t i = 0; list && i < list->nitems; i++) {
         out->nvalidations = (int)i + 1;
         (void)read_section(&out->validations[i], &section, list->items[i], diag);
+        read_rows(&out->validations[i], list->items[i], diag);
     }
 }
 

@@ -18,8 +18,10 @@ void hardware_destroy(struct hardware *hardware)
     free(hardware->fitted);
     for (int i = 0; i < HARDWARE_TIERS_MAX; i++)
         free(hardware->tiers[i].name);
-    for (int i = 0; i < HARDWARE_VALIDATIONS_MAX; i++)
+    for (int i = 0; i < HARDWARE_VALIDATIONS_MAX; i++) {
         free(hardware->validations[i].set);
+        free(hardware->validations[i].software);
+    }
     free(hardware->name);
     free(hardware->source);
     free(hardware->place);

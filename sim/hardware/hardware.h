@@ -120,14 +120,30 @@ struct hardware_host {
     double flops_per_s;       /* of all cores, float32 */
 };
 
+/* Steps whose errors are alike, since their products and their sums over devices are: of tensor
+ * parallelism over so many devices, and with a largest product of so many rows, and another of so
+ * large an inner dimension, each within the same power of two. */
+struct hardware_near {
+    int64_t tensor, rows, inner;
+    int64_t steps;
+    double claim;
+};
+#define HARDWARE_NEAR_MAX 64
+
 /* The deviation of modelled times from published ones. */
 struct hardware_validation {
-    char *set; /* name of the set of published rows */
+    char *set;      /* name of the set of published rows */
+    char *software; /* that they ran; NULL: not said */
     int64_t rows;
-    double mape, cross_validated_mape;        /* fractions, of step times */
+    double mape, cross_validated_mape; /* fractions, of step times */
+    double
+        claim; /* nine of ten errors are smaller, of rows that the constants were not fitted to */
     double parameters_least, parameters_most; /* of the models in the set */
     int64_t devices_least, devices_most;
-    bool pipelines, experts; /* whether rows had pipeline stages, and experts */
+    int64_t length_least, length_most; /* of sequences */
+    uint32_t traits; /* bit t: some of the rows had enum hardware_trait t (traits.h) */
+    struct hardware_near near[HARDWARE_NEAR_MAX];
+    int nnear;
 };
 
 struct hardware {

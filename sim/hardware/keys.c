@@ -53,7 +53,8 @@ const struct key kernel_keys[] = {
      "of the peak, for a large product"},
     {"units", KEY_COUNT, false, AT(hardware_kernels, units),
      "that compute a tile of a product at a time each; 0: tiles do not count"},
-    {"tile_m", KEY_COUNT, false, AT(hardware_kernels, tile_m), "rows of such a tile, for large products"},
+    {"tile_m", KEY_COUNT, false, AT(hardware_kernels, tile_m),
+     "rows of such a tile, for large products"},
     {"tile_n", KEY_COUNT, false, AT(hardware_kernels, tile_n), "columns of such a tile"},
     {"half_k", KEY_NUMBER, false, AT(hardware_kernels, half_k),
      "inner dimension at which a product reaches half of its efficiency"},
@@ -153,6 +154,16 @@ const struct key software_keys[] = {
     SOURCE,
     END};
 
+const struct key near_keys[] = {
+    {"tensor", KEY_COUNT, true, AT(hardware_near, tensor), "devices of tensor parallelism"},
+    {"rows", KEY_COUNT, true, AT(hardware_near, rows),
+     "of the product with most, to a power of two"},
+    {"inner", KEY_COUNT, true, AT(hardware_near, inner),
+     "dimension of the product with the largest, to a power of two"},
+    {"steps", KEY_COUNT, true, AT(hardware_near, steps), "that the claim is from"},
+    {"claim", KEY_FRACTION, true, AT(hardware_near, claim), "that nine of ten errors are within"},
+    END};
+
 const struct key validation_keys[] = {
     {"set", KEY_TEXT, true, AT(hardware_validation, set), "of published rows"},
     {"rows", KEY_COUNT, true, AT(hardware_validation, rows), "in it"},
@@ -165,9 +176,13 @@ const struct key validation_keys[] = {
      "of the largest"},
     {"devices_least", KEY_COUNT, true, AT(hardware_validation, devices_least), "of a row"},
     {"devices_most", KEY_COUNT, true, AT(hardware_validation, devices_most), "of a row"},
-    {"pipelines", KEY_YES_NO, false, AT(hardware_validation, pipelines),
-     "rows had stages of a pipeline; false if not given"},
-    {"experts", KEY_YES_NO, false, AT(hardware_validation, experts),
-     "rows had experts; false if not given"},
+    {"claim", KEY_FRACTION, false, AT(hardware_validation, claim),
+     "that nine of ten errors of such rows are within"},
+    {"software", KEY_TEXT, false, AT(hardware_validation, software), "that the rows ran"},
+    {"length_least", KEY_COUNT, false, AT(hardware_validation, length_least),
+     "of the shortest sequences"},
+    {"length_most", KEY_COUNT, false, AT(hardware_validation, length_most), "of the longest"},
+    {"with", KEY_OTHER, false, 0, "what some of the rows had, as tensor or experts"},
+    {"near", KEY_OTHER, false, 0, "claims of rows that are alike"},
     SOURCE,
     END};

@@ -36,8 +36,8 @@ struct key {
 
 /* Top-level keys, and keys of the section `memory`, stored in struct hardware. */
 extern const struct key hardware_keys[], memory_keys[];
-/* Keys stored in struct hardware_kernels, _tier, _software and _validation. */
-extern const struct key kernel_keys[], tier_keys[], software_keys[], validation_keys[];
+/* Keys stored in struct hardware_kernels, _tier, _software, _validation and _near. */
+extern const struct key kernel_keys[], tier_keys[], software_keys[], validation_keys[], near_keys[];
 /* Keys stored in struct hardware_host. */
 extern const struct key host_keys[];
 

@@ -11,6 +11,7 @@
 #include "base/escape.h"
 #include "base/units.h"
 #include "base/wrap.h"
+#include "hardware/traits.h"
 
 static void add_flops(struct text *out, double flops_per_s)
 {
@@ -129,6 +130,13 @@ static void add_validation(const struct hardware_validation *v, struct text *t)
               "models of %.3g to %.3g parameters on %" PRId64 " to %" PRId64 " devices",
               v->set, v->rows, 100 * v->mape, 100 * v->cross_validated_mape, v->parameters_least,
               v->parameters_most, v->devices_least, v->devices_most);
+    text_addf(t, " and sequences of %" PRId64 " to %" PRId64, v->length_least, v->length_most);
+    for (int k = 0; k < TRAIT_NFILE; k++)
+        if (v->traits >> k & 1)
+            text_addf(t, ", %s", hardware_traits[k].text);
+    if (v->software)
+        text_addf(t, "; %s", v->software);
+    text_addf(t, "; nine of ten errors are within %.1f %%", 100 * v->claim);
 }
 
 void hardware_figures(const struct hardware *h, struct text *out, size_t width)

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cost/traits.h"
 #include "hardware/hardware.h"
+#include "hardware/traits.h"
 #include "report/figures.h"
 #include "report/host.h"
 
@@ -53,53 +55,12 @@ static double memory_bytes(const struct record *record)
 
 /* ---- how far to trust the model ---- */
 
-static bool has_experts(const struct program *program)
+static struct trust trust_in(const struct record *record)
 {
-    for (uint32_t i = program->first_op; i < program->nops; i++)
-        if (program->ops[i].kind == PROGRAM_ROWS)
-            return true;
-    return false;
-}
+    struct trust trust;
 
-/* Whether the scenario asks for algorithms of collectives: a measured step had its library's. */
-static bool asks_for_algorithms(const struct program *program)
-{
-    for (int kind = 0; kind < COLL_NKINDS; kind++)
-        if (program->algos[kind])
-            return true;
-    return false;
-}
-
-/* Whether the steps of a set tell of such a one: its model and devices are among theirs, and none of
- * them says anything of stages or of experts if none had any. */
-static bool holds(const struct hardware_validation *v, const struct record *record,
-                  double parameters, bool experts)
-{
-    return parameters >= v->parameters_least && parameters <= v->parameters_most &&
-           record->ndevices >= v->devices_least && record->ndevices <= v->devices_most &&
-           (v->pipelines || record->program->nranks == 1) && (v->experts || !experts) &&
-           !asks_for_algorithms(record->program);
-}
-
-/* The nearest set of published steps: the one with the most rows among the sets that cover this
- * step, or among all sets if none does; NULL: the file has no sets. */
-static const struct hardware_validation *validation_of(bool *inside, const struct record *record)
-{
-    const struct hardware *h = record->modelled->hardware;
-    const struct hardware_validation *best = NULL;
-    double parameters = program_parameters(record->program);
-    bool experts = h->nvalidations > 0 && has_experts(record->program);
-
-    *inside = false;
-    for (int k = 0; k < h->nvalidations; k++) {
-        const struct hardware_validation *v = &h->validations[k];
-        bool held = holds(v, record, parameters, experts);
-
-        if (!best || (held && !*inside) || (held == *inside && v->rows > best->rows))
-            best = v;
-        *inside |= held;
-    }
-    return best;
+    trust_of(&trust, record->program, record->modelled->hardware);
+    return trust;
 }
 
 /* ---- figures ---- */
@@ -132,9 +93,6 @@ void modelled_figures_of(struct modelled_figures *out, const struct record *reco
     double peak =
         hardware_flops_per_s(m->hardware, product_type(record->program)) * (double)record->ndevices;
 
-    bool inside;
-    const struct hardware_validation *trusted = validation_of(&inside, record);
-
     program_work(&work, record->program);
     *out = (struct modelled_figures){.step_s = (double)m->timeline->step_ns * 1e-9,
                                      .update_s = (double)m->work_ns[RECORD_UPDATE] * 1e-9,
@@ -143,7 +101,7 @@ void modelled_figures_of(struct modelled_figures *out, const struct record *reco
                                      .exposed_s = (double)row->exposed_ns * 1e-9,
                                      .bubble_s = (double)(row->waiting_ns + row->idle_ns) * 1e-9,
                                      .memory_bytes = memory_bytes(record)};
-    out->expected_error = trusted && inside ? trusted->cross_validated_mape : -1;
+    out->expected_error = trust_in(record).claim;
     out->fits = modelled_fits(record);
     if (out->step_s > 0 && peak > 0) {
         out->mfu = (double)work.model_flops / peak / out->step_s;
@@ -227,25 +185,23 @@ static void print_unmeasured(struct text *out, const struct hardware *hardware)
 
 static void print_trust(struct text *out, const struct record *record)
 {
-    bool inside;
-    const struct hardware_validation *v = validation_of(&inside, record);
+    struct trust trust = trust_in(record);
 
-    if (!v)
+    if (!trust.set) {
         print_unmeasured(out, record->modelled->hardware);
-    else if (inside)
+    } else if (trust.claim >= 0) {
         text_addf(out,
-                  "  trust       expect to be off by %.1f %%: %" PRId64
-                  " measured steps of '%s', cross-validated\n",
-                  100 * v->cross_validated_mape, v->rows, v->set);
-    else
+                  "  trust       expect to be off by %.1f %% at most, nine times of ten: %" PRId64
+                  " measured\n              steps of '%s' are like it, cross-validated\n",
+                  100 * trust.claim, trust.rows, trust.set->set);
+    } else {
+        text_add(out, "  trust       extrapolated: ");
+        trust_print_beyond(out, &trust);
         text_addf(out,
-                  "  trust       extrapolated: validated (%.1f %% off on %" PRId64
-                  " steps of '%s')\n"
-                  "              %s\n",
-                  100 * v->cross_validated_mape, v->rows, v->set,
-                  asks_for_algorithms(record->program)
-                      ? "with the collectives of the cluster's library, not with 'algorithms'"
-                      : "for other models, numbers of devices or kinds of parallelism");
+                  "\n              no step of '%s' had that, and no error is claimed; of those "
+                  "%" PRId64 "\n              steps nine of ten are off by less than %.1f %%\n",
+                  trust.set->set, trust.set->rows, 100 * trust.set->claim);
+    }
 }
 
 /* ---- the limit of the step ---- */
@@ -433,11 +389,39 @@ static void write_straggler(struct json_out *out, const struct record_straggler 
     json_out_end_object(out);
 }
 
+/* How far to trust the step, and what it has that no measured step had. */
+static void write_trust(struct json_out *out, const struct record *record)
+{
+    struct trust trust = trust_in(record);
+
+    json_out_key_bool(out, "extrapolated", trust.claim < 0);
+    json_out_key_array(out, "extrapolated_in");
+    for (int t = 0; t < TRAIT_NTRAITS; t++)
+        if (trust.beyond >> t & 1)
+            json_out_string(out, hardware_traits[t].text);
+    json_out_end_array(out);
+}
+
+/* What a cluster's file would say of the step in a validation. */
+static void write_traits(struct json_out *out, const struct record *record)
+{
+    struct traits traits;
+
+    traits_of(&traits, record->program, record->modelled->hardware);
+    json_out_key_array(out, "with");
+    for (int t = 0; t < TRAIT_NFILE; t++)
+        if (traits.mask >> t & 1)
+            json_out_string(out, hardware_traits[t].word);
+    json_out_end_array(out);
+    json_out_key_flat_object(out, "near");
+    json_out_key_int(out, "tensor", traits.near.tensor);
+    json_out_key_int(out, "rows", traits.near.rows);
+    json_out_key_int(out, "inner", traits.near.inner);
+    json_out_end_object(out);
+}
+
 void modelled_json(struct json_out *out, const struct record *record, const struct figures *figures)
 {
-    bool inside;
-
-    (void)validation_of(&inside, record);
     json_out_begin_object(out);
     json_out_key_string(out, "hardware", record->modelled->hardware->name);
     figures_json(out, figures, FIGURE_MODELLED, true);
@@ -446,6 +430,7 @@ void modelled_json(struct json_out *out, const struct record *record, const stru
     json_out_key_bool(out, "fits", modelled_fits(record));
     if (record->modelled->straggler.device >= 0)
         write_straggler(out, &record->modelled->straggler);
-    json_out_key_bool(out, "extrapolated", !inside);
+    write_trust(out, record);
+    write_traits(out, record);
     json_out_end_object(out);
 }

@@ -23,7 +23,8 @@ struct modelled_figures {
     double memory_bytes; /* of the fullest device: the program's peak and the runtime's own
                             memory */
     bool fits;
-    double expected_error; /* a fraction of the step, from the cluster's file; negative: unknown */
+    double expected_error; /* nine of ten are smaller, as a fraction of the step, of measured steps
+                              like it (cost/traits.h); negative: none were */
 };
 
 /* Whether the step fits in the memory of the cluster's devices beside the runtime's own memory;

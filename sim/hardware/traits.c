@@ -1,0 +1,34 @@
+/* The names of what steps do (traits.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "hardware/traits.h"
+
+#include <stddef.h>
+
+const struct hardware_trait_name hardware_traits[TRAIT_NTRAITS] = {
+    [TRAIT_16BIT] = {"16-bit", "products in 16 bits"},
+    [TRAIT_FLOAT32] = {"float32", "products in float32"},
+    [TRAIT_FLOAT8] = {"float8", "products in 8 bits"},
+    [TRAIT_FLOAT4] = {"float4", "products in 4 bits"},
+    [TRAIT_FUSED] = {"fused-attention", "fused attention"},
+    [TRAIT_SCORES] = {"scores", "attention that keeps its scores"},
+    [TRAIT_TENSOR] = {"tensor", "tensor parallelism"},
+    [TRAIT_CONTEXT] = {"context", "context parallelism"},
+    [TRAIT_PIPELINE] = {"pipeline", "pipeline parallelism"},
+    [TRAIT_REPLICAS] = {"replicas", "data parallelism"},
+    [TRAIT_NODES] = {"nodes", "data parallelism over nodes"},
+    [TRAIT_EXPERTS] = {"experts", "experts"},
+    [TRAIT_DISPATCH] = {"expert-parallel", "expert parallelism"},
+    [TRAIT_STATE] = {"zero-1", "ZeRO 1 or 2"},
+    [TRAIT_WEIGHTS] = {"zero-3", "ZeRO 3"},
+    [TRAIT_PARTS] = {"recompute-parts", "recomputation of parts"},
+    [TRAIT_LAYERS] = {"recompute-layers", "recomputation of layers"},
+    [TRAIT_HOST] = {"offload", "offload"},
+    [TRAIT_FROZEN] = {"frozen", "frozen parameters"},
+    [TRAIT_PARAMETERS] = {NULL, "the model's size"},
+    [TRAIT_DEVICES] = {NULL, "the number of devices"},
+    [TRAIT_LENGTH] = {NULL, "the length of sequences"},
+    [TRAIT_ALGORITHMS] = {NULL, "algorithms of collectives"}};
