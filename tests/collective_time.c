@@ -17,9 +17,10 @@
 /* A cluster of round numbers, all different. */
 static const char switched[] =
     "version: 1\nname: switched\nsource: made up\n"
-    "rates: {bfloat16: 100TFLOP/s}\nmemory: {size: 16GiB, rate: 1TB/s}\n"
-    "kernels: {launch: 5us, matmul_efficiency: 0.8, units: 10, tile_m: 100, tile_n: 200, "
-    "half_k: 100, memory_efficiency: 0.5, attention_efficiency: 0.4, "
+    "rates: {bfloat16: 100TFLOP/s, float8_e4m3fn: 200TFLOP/s}\n"
+    "memory: {size: 16GiB, rate: 1TB/s}\n"
+    "kernels: {launch: 5us, matmul_efficiency: 0.8, coded_efficiency: 0.6, units: 10, tile_m: 100, "
+    "tile_n: 200, half_k: 100, memory_efficiency: 0.5, attention_efficiency: 0.4, "
     "attention_backward_efficiency: 0.2}\n"
     "tiers:\n"
     "  - {name: inner, devices: 4, rate: 100GB/s, latency: 10us, step: 1us}\n"
@@ -67,6 +68,9 @@ static void test_kernels(const struct hardware *h)
 
     is_near(hardware_kernel_seconds(h, &work), 3.6e9 / (100e12 * 0.8 * 0.9),
             "product: full rounds");
+    work.dtype = SHD_F8E4M3;
+    is_near(hardware_kernel_seconds(h, &work), 3.6e9 / (200e12 * 0.6 * 0.9), "product: 8 bits");
+    work.dtype = SHD_BF16;
     work.m = 1001; /* eleven rows of tiles take eleven rounds, for the work of 10.01 */
     is_near(hardware_kernel_seconds(h, &work), 3.6e9 / (72e12 * 10.01 / 11),
             "product: a row too much");

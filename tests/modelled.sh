@@ -95,6 +95,54 @@ m = modelled(r)
 near(m["exposed_by_axes"]["tp"], 4 * 2 * 3 / 4 * ARRAY)
 PY
 
+# Gathers of tokens and reduce-scatters of products travel piece by piece beside the products, where
+# software does that.  In a forward phase nothing else runs beside them.
+for case in plain: beside:'overlaps_products: true'; do
+    name=${case%%:*}
+    software=${case#*:} && hardware "$name" ${software:+"$software"}
+    mlp "$name" '{tp: 4}' >/dev/null <<'Y'
+params: [[up/kernel, [null, tp]], [down/kernel, [tp]], [.*, []]]
+axes: {seq: tp}
+constraints: [[mlp/(in|out)$, [null, tp]], [mlp/hidden, [null, null, tp]]]
+Y
+    for rate in 1 10; do
+        shardsim plan --json -s 'step=[forward]' -s "hardware.wire.rate=${rate}GB/s" "$tmp/mlp.yaml"
+        is 0 "tokens sharded, $name, $rate GB/s: planned"
+        check "tokens sharded, $name, $rate GB/s: what of a collective is exposed" <<PY
+ring, hidden = 3 / 4 * ARRAY / $rate, PRODUCT / 4 * 3 / 4
+each = max(ring / 4, ring - hidden) if "$name" == "beside" else ring
+near(modelled(r)["exposed_by_axes"]["tp"], 4 * each)
+PY
+    done
+done
+
+# Messages between stages travel beside computation where a rank has several stages and software
+# does that: then what a rank waits for is the bubble alone.
+for case in plain: sending:'overlaps_sends: true'; do
+    name=${case%%:*}
+    software=${case#*:} && hardware "$name" ${software:+"$software"}
+    mlp "$name" '{pp: 2}' >/dev/null <<'Y'
+params: [[.*, []]]
+pipeline: {axis: pp, schedule: Interleaved1F1B}
+Y
+    for stages in 1 2; do
+        shardsim plan --json -s model.layers=4 -s hardware.wire.rate=10GB/s \
+            -s 'step=[forward, backward, update]' -s 'optimizer={kind: sgd}' \
+            -s batch.microbatches=8 -s "pipeline.stages_per_rank=$stages" "$tmp/mlp.yaml"
+        is 0 "messages, $name, $stages stages a rank: planned"
+        cp "$tmp/out" "$tmp/$name$stages.json"
+    done
+done
+holds "messages beside computation: with several stages a rank alone" <<PY
+import json
+def exposed(name):
+    m = json.load(open("$tmp/%s.json" % name))["time"]["modelled"]
+    return m["exposed_by_axes"].get("pp", 0), m["step_seconds"]
+assert exposed("plain1") == exposed("sending1"), (exposed("plain1"), exposed("sending1"))
+assert exposed("sending2")[0] < exposed("plain2")[0] / 3, (exposed("plain2"), exposed("sending2"))
+assert exposed("sending2")[1] < exposed("plain2")[1]
+PY
+
 # An algorithm is timed by the schedule that executes it, here for n = 4.
 for case in direct:1.5 ring:1.5 halving-doubling:1.5 recursive-doubling:2; do
     mlp waits '{tp: 4}' <<Y

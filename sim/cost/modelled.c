@@ -131,7 +131,8 @@ static enum events_issue issue(void *arg, uint32_t op)
     bool again;
 
     if (o->kind == PROGRAM_SEND || o->kind == PROGRAM_RECV)
-        return EVENTS_ISSUED;
+        return software->overlaps_sends && m->program->nstages > m->program->nranks ? EVENTS_FILLS
+                                                                                    : EVENTS_ISSUED;
     if (!program_communicates(o))
         return events_host_issue(o);
     if (sums_gradients(m->program, o))

@@ -3,6 +3,7 @@
 
 #include "cost/op_seconds.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -415,6 +416,59 @@ static double collective_seconds(const struct op_seconds *s, uint32_t i, int32_t
     return transfer_seconds(s, op, &transfer, bucket) * (bytes / bucket);
 }
 
+/* ---- collectives beside products ---- */
+
+static double product_seconds(const struct op_seconds *s, const struct program_op *op,
+                              int32_t position)
+{
+    struct hardware_work work;
+
+    return op->kind == PROGRAM_KERNEL && set_work(&work, s, op, position) &&
+                   work.kind == HARDWARE_MATMUL
+               ? hardware_kernel_seconds(s->hardware, &work)
+               : 0;
+}
+
+/* Seconds of the products in the op's part that read its result. */
+static double readers_seconds(const struct op_seconds *s, uint32_t i, int32_t position)
+{
+    const struct program_op *ops = s->program->ops, *op = &ops[i];
+    uint32_t last = s->program->buffers[op->outputs[0]].last_op;
+    double seconds = 0;
+
+    for (uint32_t j = i + 1; j <= last && j < s->program->nops && ops[j].part == op->part; j++)
+        for (uint32_t k = 0; k < ops[j].ninputs; k++)
+            if (ops[j].inputs[k] == op->outputs[0])
+                seconds += product_seconds(s, &ops[j], position);
+    return seconds;
+}
+
+/* Seconds of a collective of activations that remain outside of products: what a device needs
+ * first, or has made last, is its own part, and of the others' one piece after the other travels
+ * beside the product of the piece before.  At least one piece is exposed. */
+static double beside_product(const struct op_seconds *s, uint32_t i, int32_t position,
+                             double seconds)
+{
+    const struct program_op *op = &s->program->ops[i];
+    const struct program_buffer *from = &s->program->buffers[op->inputs[0]];
+    int kind = program_coll_kind(op);
+    struct hardware_group group;
+    double product, pieces;
+
+    if (!s->hardware->software.overlaps_products || op->kind != PROGRAM_RESHARD ||
+        s->program->buffers[op->outputs[0]].use != PROGRAM_ACTIVATIONS)
+        return seconds;
+    product = kind == COLL_ALL_GATHER ? readers_seconds(s, i, position)
+              : kind == COLL_REDUCE_SCATTER
+                  ? product_seconds(s, &s->program->ops[from->first_op], position)
+                  : 0;
+    op_seconds_group(&group, s, i);
+    pieces = (double)group.members;
+    if (product <= 0 || pieces < 2)
+        return seconds;
+    return fmax(seconds / pieces, seconds - product * (pieces - 1) / pieces);
+}
+
 /* The device that sends the message which a device receives. */
 static int32_t sender(const struct program *program, const struct program_op *op, int32_t position)
 {
@@ -520,7 +574,7 @@ double op_seconds_of(const struct op_seconds *s, uint32_t i, int32_t position)
         return kernel_seconds(s, i, position);
     if (op->kind == PROGRAM_SEND || op->kind == PROGRAM_RECV)
         return message_seconds(s, op, position);
-    return collective_seconds(s, i, position);
+    return beside_product(s, i, position, collective_seconds(s, i, position));
 }
 
 bool op_seconds_even(const struct op_seconds *s, uint32_t i)

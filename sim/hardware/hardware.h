@@ -38,6 +38,7 @@ struct hardware_kernels {
     double launch_s;             /* between the starts of two small kernels */
     double matmul_efficiency;    /* fraction of the peak, for a large product that fills all
                                     units */
+    double coded_efficiency;     /* the same of products of 8 bits or fewer; 0: no other */
     int64_t units;               /* that work on a tile at a time each (SMs); 0: no quantisation */
     int64_t tile_m, tile_n;      /* of a product's result, for large products */
     double half_k;               /* a product reaches k/(k+half_k) of that efficiency, k being
@@ -88,6 +89,10 @@ struct hardware_software {
     bool overlaps_weights;   /* gathers weights during computation */
     bool recomputes_layers;  /* recomputation repeats whole layers, including values without
                                 later readers */
+    bool overlaps_sends;     /* ranks with several stages send and receive messages beside
+                                computation */
+    bool overlaps_products;  /* activations are gathered or reduce-scattered piece by piece beside
+                                the product that reads or makes them */
     bool waits_for_collectives; /* computations of forward and backward wait for every
                                    collective, needed or not */
     bool overlaps_pairs;        /* experts' rows of an overlapped pair's forward travel beside the

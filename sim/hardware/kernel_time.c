@@ -121,15 +121,25 @@ static double attention_share(const struct hardware_kernels *k, const struct har
     return share;
 }
 
+/* The fraction of the peak that a large product reaches.  Libraries and power limits leave less of
+ * the rate of 8 bits than of that of 16. */
+static double product_efficiency(const struct hardware_kernels *k, enum shd_dtype dtype)
+{
+    bool coded = dtype == SHD_F8E4M3 || dtype == SHD_F8E5M2 || dtype == SHD_F4E2M1;
+
+    return coded && k->coded_efficiency > 0 ? k->coded_efficiency : k->matmul_efficiency;
+}
+
 /* The fraction of the peak rate that the work reaches when memory is not the limit, and tiles fill
  * all units. */
 static double efficiency_of(const struct hardware_kernels *k, const struct hardware_work *work)
 {
     switch (work->kind) {
     case HARDWARE_MATMUL:
-        return k->matmul_efficiency * (has_tiles(k, work) || work->k < 1
-                                           ? 1
-                                           : (double)work->k / ((double)work->k + k->half_k));
+        return product_efficiency(k, work->dtype) *
+               (has_tiles(k, work) || work->k < 1
+                    ? 1
+                    : (double)work->k / ((double)work->k + k->half_k));
     case HARDWARE_ATTENTION:
         return k->attention_efficiency * attention_share(k, work);
     case HARDWARE_ATTENTION_BACKWARD:

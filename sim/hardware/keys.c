@@ -51,6 +51,8 @@ const struct key kernel_keys[] = {
      "from the start of a small kernel to that of the next"},
     {"matmul_efficiency", KEY_SHARE, true, AT(hardware_kernels, matmul_efficiency),
      "of the peak, for a large product"},
+    {"coded_efficiency", KEY_SHARE, false, AT(hardware_kernels, coded_efficiency),
+     "of the peak, for a large product of 8 bits or fewer; matmul_efficiency if not given"},
     {"units", KEY_COUNT, false, AT(hardware_kernels, units),
      "that compute a tile of a product at a time each; 0: tiles do not count"},
     {"tile_m", KEY_COUNT, false, AT(hardware_kernels, tile_m),
@@ -132,6 +134,11 @@ const struct key software_keys[] = {
     {"overlaps_pairs", KEY_YES_NO, false, AT(hardware_software, overlaps_pairs),
      "experts' rows of one microbatch travel beside the computation of another, in the pairs of "
      "schedules that have them (DualPipe)"},
+    {"overlaps_sends", KEY_YES_NO, false, AT(hardware_software, overlaps_sends),
+     "messages between stages travel beside computation, where a rank has several stages"},
+    {"overlaps_products", KEY_YES_NO, false, AT(hardware_software, overlaps_products),
+     "activations are gathered or reduce-scattered piece by piece beside the product that reads or "
+     "makes them"},
     {"recomputes_layers", KEY_YES_NO, false, AT(hardware_software, recomputes_layers),
      "recomputation redoes whole layers, with what nobody reads after"},
     {"waits_for_collectives", KEY_YES_NO, false, AT(hardware_software, waits_for_collectives),

@@ -163,7 +163,9 @@ double stages_wait(const struct stages *s, enum hop_way way, int64_t from, int64
 {
     const struct hop *hop = &s->layers->hops[way];
     int tier = hardware_tier_between(s->subject->hardware, from * s->stride, rank * s->stride);
-    return hop->message_s[tier] - of_stage(hop->free_s, hop->free_layer_s, layers) -
+    bool beside = s->subject->hardware->software.overlaps_sends && s->cut.stages > s->cut.pp;
+
+    return (beside ? 0 : hop->message_s[tier]) - of_stage(hop->free_s, hop->free_layer_s, layers) -
            last_seconds(s->layers) - last_seconds(s->replicas);
 }
 
