@@ -15,7 +15,8 @@ if ! [ -f "$SHARDSIM_PUBLISHED/score.py" ]; then
     exit 0
 fi
 
-sets='korthikanti sc21 vtrain_multi vtrain_single bloom maxtext torchtitan llm_foundry'
+sets='korthikanti sc21 vtrain_multi vtrain_single bloom maxtext torchtitan llm_foundry
+b200 tpu_v6e fp8_torchtitan fp8_nemo fp8_blackwell'
 small_size && sets='korthikanti torchtitan'
 if [ "${SHD_TEST_TIER:-}" = change ]; then
     chosen=
@@ -41,6 +42,7 @@ memory() {
     ok $? "$1: the mean error of memory, $error %, is at most $2 %"
 }
 case $sets in *bloom*) memory bloom 8 ;; esac
+case $sets in *b200*) memory b200 6 ;; esac
 memory torchtitan 10
 
 # The sources must not contain any of these measurements.
