@@ -220,11 +220,10 @@ static bool is_gathered(const struct rounding *r, enum role role)
     return role == ROLE_WEIGHT && !r->opts->gathers;
 }
 
-/* The phase that an operand is rounded in; GRAPH_NPHASES: once for all.  In a pipeline codes of
- * weights would wait for the backward phase once for each microbatch under way. */
+/* The phase that an operand is rounded in; GRAPH_NPHASES: once for all. */
 static enum graph_phase phase_of(const struct rounding *r, enum role role)
 {
-    bool anew = is_gathered(r, role) || (role == ROLE_WEIGHT && r->graph->nstages > 1);
+    bool anew = is_gathered(r, role);
 
     return anew ? r->graph->phase : GRAPH_NPHASES;
 }

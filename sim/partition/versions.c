@@ -10,11 +10,27 @@ uint32_t emit_stage_of(const struct emit *e, uint32_t node)
     return e->program && e->program->nstages > 1 ? e->graph->nodes[node].stage : 0;
 }
 
+/* Whether a value is made once a step, in a pipeline, whose codes of weights would otherwise wait
+ * for the backward phase once for each microbatch under way: codes of parameters alone. */
+static bool is_of_step(const struct emit *e, uint32_t node)
+{
+    const struct graph_node *n = &e->graph->nodes[node];
+
+    if (!e->program || e->program->nstages == 1 || n->phase != GRAPH_FORWARD || n->again ||
+        (n->op != GRAPH_AMAX && n->op != GRAPH_ENCODE && n->op != GRAPH_REDUCE))
+        return false;
+    for (uint32_t k = 0; k < n->ninputs; k++)
+        if (e->graph->nodes[n->inputs[k]].op != GRAPH_PARAM && !is_of_step(e, n->inputs[k]))
+            return false;
+    return true;
+}
+
 struct spot emit_spot_of(const struct emit *e, uint32_t node)
 {
     const struct graph_node *n = &e->graph->nodes[node];
-    enum program_part part =
-        e->opts.splits && n->weights ? PROGRAM_WEIGHTS : program_part_of_phase((uint8_t)n->phase);
+    enum program_part part = e->opts.splits && n->weights ? PROGRAM_WEIGHTS
+                             : is_of_step(e, node)        ? PROGRAM_START
+                                                   : program_part_of_phase((uint8_t)n->phase);
 
     return (struct spot){(uint8_t)n->phase, (uint8_t)part, n->again, emit_stage_of(e, node)};
 }
