@@ -163,8 +163,7 @@ static const struct args args = {
         "  The three best of a small model, on a cluster of B200:\n"
         "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --top 3\n"
         "  The best one that JAX can be told:\n"
-        "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --for jax -o "
-        "best.yaml\n"
+        "    shardsim search scenarios/train_zero.yaml -S dp -s hardware=b200 --for jax\n"
         "  How to shard each tensor of a small mlp:\n"
         "    shardsim search scenarios/fsdp.yaml -s hardware=b200 --tensors\n"
         "\n" ARGS_EXIT_STATUS("  1    no layout fits\n")};
