@@ -90,6 +90,11 @@ END
         printf "%12d %12d float sum -1 %.2f %.2f %.2f 0\n", b, b / 4, s * 1e6, b / s / 1e9, 1.75 * b / s / 1e9}}'
 } >"$tmp/here/reduce.txt"
 # Training scenarios, which `check` need not plan again.
+mkdir -p "$tmp/here/models/mine"
+cat >"$tmp/here/models/mine/config.json" <<'JSON'
+{"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+ "num_attention_heads": 4, "vocab_size": 256, "max_position_embeddings": 4096}
+JSON
 cp -r "$tmp/here" "$tmp/checked"
 cp "$scenarios/train_pipeline.yaml" "$scenarios/train_zero.yaml" "$tmp/here/scenarios"
 cp "$scenarios/llama3.yaml" "$tmp/here/scenarios"

@@ -141,6 +141,10 @@ for option in options:
     base = bases[home]
     if path[0] == "straggler": # a straggler needs a cluster for its time
         base = put(base, ["hardware"], "h100-sxm")
+    if path[0] == "products": # how products are rounded needs them rounded
+        base = put(base, ["products", "recipe"], "tensorwise")
+    if name in ("lora.alpha", "lora.start"):
+        base = put(base, ["lora"], {"rank": 2, "targets": ["kernel"]})
     must(put(base, path, LIST), name + ": a wrong list", False)
     must(put(base, path, MAP), name + ": a wrong map", False)
     # A schema cannot know the axes of the mesh or the schedules.

@@ -86,7 +86,7 @@ def trust(r, case):
 
     best = min(sets, key=lambda s: (len(beyond(s)), -s["rows"]))
     if beyond(best):
-        return ("trust extrapolated: %s no step of '%s' had that, and no error is claimed; of those %d steps "
+        return ("trust extrapolated: %s; no step of '%s' had that, and no error is claimed; of those %d steps "
                 "nine of ten are off by less than %.1f %%"
                 % (", ".join(beyond(best)), best["set"], best["rows"], 100 * best["error"]))
     return ("trust expect to be off by %.1f %% at most, nine times of ten: %d measured steps of '%s' are like it, "

@@ -62,7 +62,7 @@ static const struct args args = {
         "  and what it comes to:\n"
         "    shardsim plan mine.yaml\n"
         "  The same of a model that has a config.json:\n"
-        "    shardsim init --model models/mine/config.json -o mine.yaml\n\n" ARGS_EXIT_STATUS("")};
+        "    shardsim init --model models/mine/config.json -o own.yaml\n\n" ARGS_EXIT_STATUS("")};
 
 static int run(int argc, char **argv)
 {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/wrap.h"
 #include "cost/traits.h"
 #include "hardware/hardware.h"
 #include "hardware/traits.h"
@@ -183,6 +184,20 @@ static void print_unmeasured(struct text *out, const struct hardware *hardware)
         text_add(out, "  trust       not validated: no measured step of this cluster is known\n");
 }
 
+static void print_extrapolated(struct text *out, const struct trust *trust)
+{
+    struct text sentence = TEXT_INIT;
+
+    text_add(&sentence, "extrapolated: ");
+    trust_print_beyond(&sentence, trust);
+    text_addf(&sentence,
+              "; no step of '%s' had that, and no error is claimed; of those %" PRId64
+              " steps nine of ten are off by less than %.1f %%",
+              trust->set->set, trust->set->rows, 100 * trust->set->claim);
+    text_add(out, "  trust       ");
+    wrap_join(out, 80, 14, 14, &sentence);
+}
+
 static void print_trust(struct text *out, const struct record *record)
 {
     struct trust trust = trust_in(record);
@@ -195,12 +210,7 @@ static void print_trust(struct text *out, const struct record *record)
                   " measured\n              steps of '%s' are like it, cross-validated\n",
                   100 * trust.claim, trust.rows, trust.set->set);
     } else {
-        text_add(out, "  trust       extrapolated: ");
-        trust_print_beyond(out, &trust);
-        text_addf(out,
-                  "\n              no step of '%s' had that, and no error is claimed; of those "
-                  "%" PRId64 "\n              steps nine of ten are off by less than %.1f %%\n",
-                  trust.set->set, trust.set->rows, 100 * trust.set->claim);
+        print_extrapolated(out, &trust);
     }
 }
 
