@@ -101,12 +101,14 @@ static void except_modules(struct text *out, const struct import_text *list, str
                        (int)(length < 60 ? length : 60), name);
 }
 
-/* What converters round, and by which recipe; NULL: the products of experts. */
+/* What converters round, and by which recipe: products of experts alone, or all others. */
 static const struct converter {
     const char *names, *recipe;
-} converters[] = {{"float8 quantize.linear.float8 quantize.dense.float8", "tensorwise"},
-                  {"mx quantize.linear.mx quantize.dense.mx", "mxfp8"},
-                  {"quantize.grouped_mm.float8 quantize.grouped_mm.mx", NULL}};
+    bool experts;
+} converters[] = {{"float8 quantize.linear.float8 quantize.dense.float8", "tensorwise", false},
+                  {"mx quantize.linear.mx quantize.dense.mx", "mxfp8", false},
+                  {"quantize.grouped_mm.float8", "rowwise", true},
+                  {"quantize.grouped_mm.mx", "mxfp8", true}};
 
 static const struct converter *find_converter(const char *name, size_t length)
 {
@@ -116,18 +118,18 @@ static const struct converter *find_converter(const char *name, size_t length)
     return NULL;
 }
 
-/* Read a list such as ["float8", "quantize.grouped_mm.float8"].  The recipe of all but experts;
- * NULL: they are not rounded. */
-static const char *read_converters(struct import_job *job, struct diag *diag)
+/* Read a list such as ["float8", "quantize.grouped_mm.float8"].  Sets the recipes of experts'
+ * products ([true]) and of all others; NULL: they are not rounded. */
+static void read_converters(const char *recipes[2], const struct import_job *job, struct diag *diag)
 {
     const struct import_text *list = &job->converters;
-    const char *recipe = NULL, *name;
-    bool experts = false;
+    const char *name;
     size_t length;
 
     for (const char *at = list->text; (name = import_next_name(&at, &length, NULL));) {
         const struct converter *c = find_converter(name, length);
-        bool second = c && c->recipe && recipe && strcmp(c->recipe, recipe) != 0;
+        const char *recipe = c ? recipes[c->experts] : NULL;
+        bool second = recipe && strcmp(c->recipe, recipe) != 0;
 
         if (!c || second)
             diag_error(diag, list->place,
@@ -137,29 +139,31 @@ static const char *read_converters(struct import_job *job, struct diag *diag)
                                 "float8 or mx (quantize.linear.float8, quantize.grouped_mm.mx and "
                                 "so on), whose products are of 8 bits",
                        (int)(length < 60 ? length : 60), name);
-        else if (c->recipe)
-            recipe = c->recipe;
         else
-            experts = true;
+            recipes[c->experts] = c->recipe;
     }
-    if (experts && job->experts > 0)
-        text_add(&job->notes, WIDE_EXPERTS);
-    return recipe;
 }
 
 void import_torchtitan_products(struct import_job *job, struct diag *diag)
 {
-    const char *recipe = read_converters(job, diag);
+    const char *recipes[2] = {NULL, NULL}, *recipe;
     struct text except = TEXT_INIT;
+    bool wide;
 
+    read_converters(recipes, job, diag);
+    recipe = recipes[false];
+    if (recipe && job->fp8_recipe && !strcmp(recipe, "tensorwise"))
+        recipe = job->fp8_recipe;
+    /* A scenario has one recipe for all. */
+    wide = !recipe || !recipes[true] || strcmp(recipe, recipes[true]) != 0;
+    if (recipes[true] && wide && job->experts > 0)
+        text_add(&job->notes, WIDE_EXPERTS);
     if (!recipe)
         return;
-    if (job->fp8_recipe && !strcmp(recipe, "tensorwise"))
-        recipe = job->fp8_recipe;
     job->fp8_gathers = job->fp8_all_gather && !strcmp(job->fp8_all_gather, "true");
     text_add(&except, "'router$'");
     except_modules(&except, &job->fp8_filter, diag);
     diag->no_memory |= except.failed;
-    set_products(job, recipe, NULL, text_get(&except), true);
+    set_products(job, recipe, NULL, text_get(&except), wide);
     text_fini(&except);
 }
