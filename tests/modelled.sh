@@ -170,6 +170,9 @@ shardsim plan "$tmp/asked.yaml" -s 'algorithms={all-reduce: ring}'
 says out "extrapolated: algorithms of collectives" "with an algorithm that is asked for: that is not claimed"
 shardsim plan "$tmp/asked.yaml" -s zero.stage=3 -s zero.axis=dp
 says out "extrapolated: .*ZeRO 3" "with ZeRO 3, which no step there had: that is not claimed"
+sed '/^validation:/,$ { s/rows: .*/rows: 3/; }' "$top_srcdir/scenarios/hardware/a100-80g-selene.yaml" >"$tmp/few.yaml"
+shardsim plan "$tmp/asked.yaml" -s "hardware=$tmp/few.yaml"
+says out "no error is claimed: only 3 measured steps of " "of three steps no error is claimed"
 
 spread=', spread: 0.1' hardware spread
 sed -i 's/name: wire, /name: node, devices: 1, rate: 1GB\/s, latency: 0s, step: 0s}, {name: wire, /' "$tmp/spread.yaml"

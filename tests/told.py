@@ -89,6 +89,9 @@ def trust(r, case):
         return ("trust extrapolated: %s; no step of '%s' had that, and no error is claimed; of those %d steps "
                 "nine of ten are off by less than %.1f %%"
                 % (", ".join(beyond(best)), best["set"], best["rows"], 100 * best["error"]))
+    if best["rows"] < 4:
+        return ("trust no error is claimed: only %d measured step%s of '%s' like it, off by %.1f %%"
+                % (best["rows"], "" if best["rows"] == 1 else "s", best["set"], 100 * best["mape"]))
     return ("trust expect to be off by %.1f %% at most, nine times of ten: %d measured steps of '%s' are like it, "
             "cross-validated" % (100 * best["error"], best["rows"], best["set"]))
 

@@ -208,6 +208,9 @@ void traits_of(struct traits *out, const struct program *program, const struct h
 
 /* ---- trust ---- */
 
+/* Of fewer steps the largest error is no bound of further ones. */
+#define STEPS_LEAST 4
+
 static uint32_t beyond(const struct hardware_validation *v, const struct traits *t)
 {
     uint32_t mask = t->mask & ~v->traits;
@@ -258,7 +261,7 @@ void trust_of(struct trust *out, const struct program *program, const struct har
         if (fewer < 0 || (fewer == 0 && v->rows > out->set->rows))
             *out = (struct trust){.set = v, .beyond = mask, .claim = -1};
     }
-    if (out->beyond == 0)
+    if (out->beyond == 0 && out->set->rows >= STEPS_LEAST)
         claim(out, &t);
 }
 

@@ -23,7 +23,8 @@ void traits_of(struct traits *out, const struct program *program, const struct h
 /* What is known of the error of a step. */
 struct trust {
     const struct hardware_validation *set; /* the set that is most like it; NULL: none */
-    uint32_t beyond; /* bit t: the step has trait t, and no step of the set had; 0: inside */
+    uint32_t beyond; /* bit t: the step has trait t, and no step of the set had; 0: none, but then
+                        the set's steps may be too few to claim anything */
     int64_t rows;    /* measured steps that the claim is from */
     double claim;    /* nine of ten errors are smaller, as a fraction of the step; negative: no
                         claim is made */

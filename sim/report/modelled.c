@@ -209,6 +209,12 @@ static void print_trust(struct text *out, const struct record *record)
                   "  trust       expect to be off by %.1f %% at most, nine times of ten: %" PRId64
                   " measured\n              steps of '%s' are like it, cross-validated\n",
                   100 * trust.claim, trust.rows, trust.set->set);
+    } else if (trust.beyond == 0) {
+        text_addf(out,
+                  "  trust       no error is claimed: only %" PRId64
+                  " measured step%s of '%s' like it, off by %.1f %%\n",
+                  trust.set->rows, trust.set->rows == 1 ? "" : "s", trust.set->set,
+                  100 * trust.set->mape);
     } else {
         print_extrapolated(out, &trust);
     }
