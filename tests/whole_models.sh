@@ -135,6 +135,10 @@ refused key_heads "1:1: error: 'num_key_value_heads' is missing" "key heads not 
 {"model_type": "qwen3", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
  "intermediate_size": 48, "vocab_size": 100}
 JSON
+refused slip "2:2: error: unknown key 'num_key_value_head'; did you mean 'num_key_value_heads'?" "a slip of a key" <<'JSON'
+{"model_type": "llama", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+ "num_key_value_head": 2, "intermediate_size": 48, "vocab_size": 100}
+JSON
 refused strange "1:16: error: model_type is 'strange'; models that can be planned are $planned" "no model" <<'JSON'
 {"model_type": "strange", "hidden_size": 32}
 JSON

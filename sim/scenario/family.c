@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/words.h"
 #include "scenario/family_reader.h"
 #include "scenario/table.h"
@@ -280,6 +281,58 @@ static bool read_keys(struct reader *r, const struct family_reader *c)
     return good;
 }
 
+/* ---- keys that are not known ---- */
+
+/* Keys of all families that no row of one has. */
+#define COMMON_KEYS                                                                           \
+    "torch_dtype dtype quantization_config rope_theta rope_scaling rope_parameters "          \
+    "sliding_window sliding_window_pattern use_sliding_window max_window_layers layer_types " \
+    "attention_chunk_size no_rope_layers no_rope_layer_interval partial_rotary_factor"
+
+static bool is_key_of(const struct family_row *row, const char *word)
+{
+    for (size_t k = 0; k < sizeof(row->keys) / sizeof(row->keys[0]); k++)
+        for (const struct family_key *key = row->keys[k]; key && key->key; key++)
+            if (!strcmp(key->key, word))
+                return true;
+    return words_has(COMMON_KEYS, word);
+}
+
+static bool is_key_of_any(const char *word)
+{
+    for (size_t f = 0; f < family_count; f++)
+        if (is_key_of(&family_table[f], word))
+            return true;
+    return false;
+}
+
+/* Report a key that is one letter from a key of the family which the config lacks. */
+static bool check_slip(const struct family_reader *c, const struct yaml_node *key)
+{
+    struct nearest near;
+
+    if (is_key_of_any(key->text))
+        return true;
+    nearest_init(&near, key->text);
+    for (size_t k = 0; k < sizeof(c->row->keys) / sizeof(c->row->keys[0]); k++)
+        for (const struct family_key *row = c->row->keys[k]; row && row->key; row++)
+            if (!yaml_find(c->root, row->key))
+                nearest_add(&near, row->key);
+    if (!nearest_is_slip(&near))
+        return true;
+    diag_error(c->diag, key->place, "unknown key '%.40s'%s", key->text, nearest_hint(&near).text);
+    return false;
+}
+
+static bool check_slips(const struct family_reader *c)
+{
+    bool good = true;
+
+    for (size_t i = 0; i < c->root->nitems; i++)
+        good = check_slip(c, c->root->keys[i]) && good;
+    return good;
+}
+
 /* ---- what follows from the keys ---- */
 
 /* Report a fault of an option at the family's key for it. */
@@ -412,7 +465,8 @@ int family_read(struct family_config *out, const struct yaml_node *root, enum fa
     if (!c.row || !set_words(&r, c.row->ours))
         return SHD_EINVAL;
     config.arrays = c.row->arrays;
-    good = read_keys(&r, &c);
+    good = check_slips(&c);
+    good = read_keys(&r, &c) && good;
     good = read_dtype(&config, &c) && good;
     good = check_quantization(&c, door) && good;
     if (!good || !derive(&c) ||
