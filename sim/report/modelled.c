@@ -190,10 +190,7 @@ static void print_extrapolated(struct text *out, const struct trust *trust)
 
     text_add(&sentence, "extrapolated: ");
     trust_print_beyond(&sentence, trust);
-    text_addf(&sentence,
-              "; no step of '%s' had that, and no error is claimed; of those %" PRId64
-              " steps nine of ten are off by less than %.1f %%",
-              trust->set->set, trust->set->rows, 100 * trust->set->claim);
+    text_add(&sentence, "; no error is claimed");
     text_add(out, "  trust       ");
     wrap_join(out, 80, 14, 14, &sentence);
 }
@@ -295,10 +292,9 @@ static void print_exposed(struct text *out, const struct record *record,
         print_axes(record->program, list[k].axes, axes, sizeof axes);
         text_addf(out, "%s %s %s", k ? "," : ":", axes, units_print_seconds(list[k].seconds).text);
     }
-    text_add(out, "\n");
     if (hidden_seconds(record) > 0)
-        text_addf(out, "              %s more runs beside computations\n",
-                  units_print_seconds(hidden_seconds(record)).text);
+        text_addf(out, "; %s more hidden", units_print_seconds(hidden_seconds(record)).text);
+    text_add(out, "\n");
 }
 
 /* Say how much one slow device lengthens the step. */
@@ -366,9 +362,11 @@ void modelled_text(struct text *out, const struct record *record, uint64_t token
     text_addf(out, "  bound by    %s\n", bound_of(record, &f, bound, sizeof bound));
     print_compute(out, record, &f);
     print_exposed(out, record, &f);
-    print_part(out, "waiting", f.bubble_s, f.step_s);
-    text_addf(out, " for other devices%s\n",
-              record->program->nranks > 1 ? ", with the bubble; on the busiest one" : "");
+    if (f.bubble_s > 0) {
+        print_part(out, "waiting", f.bubble_s, f.step_s);
+        text_addf(out, " for other devices%s\n",
+                  record->program->nranks > 1 ? ", with the bubble; on the busiest one" : "");
+    }
     if (f.update_s > 0) {
         print_part(out, "update", f.update_s, f.step_s);
         text_add(out, "\n");
