@@ -182,6 +182,6 @@ const struct query_op query_plan_search_ops[] = {
                  "update]\\noptimizer: {kind: sgd}\\n', 'top': 1, 'range': ['pp=1']}",
      .reply = "'out':{'schema':'shardsim.search/"
               "2','cut_short':null,'hardware':'h100-sxm','devices':4,'layouts"
-              "':210,...,'best':[{'layout':{'tp':1,'pp':1,'cp':1,'dp':4,...},...,'step_seconds':0."
-              "000399063,...}],...}"},
+              "':350,...,'best':[{'layout':{'tp':1,'pp':1,'cp':1,'dp':4,...},...,'step_seconds':0."
+              "000396219,...}],...}"},
     {.name = NULL}};
