@@ -53,9 +53,9 @@ same() {
 
 # one SCENARIO [OPTION...]
 one() {
-    name=$1
+    file=$scenarios/$1.yaml
     shift
-    "$shardsim" run -q --json "$@" "$scenarios/$name.yaml" >"$tmp/one.json" 2>"$tmp/err"
+    "$shardsim" run -q --json "$@" "$file" >"$tmp/one.json" 2>"$tmp/err"
     one_status=$?
 }
 
