@@ -146,6 +146,13 @@ static void group_parts(struct rounding *r, struct groups *out, const struct gra
             grouped |= out->dims[d] == dim;
         if (parts < 2 || grouped || !graph_has_dim(x, dim))
             continue;
+        if (g->dims[dim].size % parts != 0) {
+            graph_fail(g, SHD_EINDIVISIBLE,
+                       "products.amax local: %" PRId64 " parts do not divide dimension '%s' of "
+                       "%" PRId64 "; expected products.amax all",
+                       parts, g->dims[dim].name, g->dims[dim].size);
+            return;
+        }
         out->dims[out->rank] = dim;
         set_blocks(g, out, out->rank++, g->dims[dim].size / parts, g->dims[dim].size);
     }

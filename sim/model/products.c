@@ -41,11 +41,13 @@ static int64_t parts_of(const struct scenario *s, const struct graph *g, const c
 /* Let each device's part of the data have magnitudes of its own. */
 static void set_local(struct products_opts *out, const struct scenario *s, const struct graph *g)
 {
+    uint32_t groups = graph_find_dim(g, "token_group"); /* none where tokens are one group */
+
     out->local[0].parts = parts_of(s, g, "batch", &out->local[0].dim);
     out->local[1].parts = parts_of(s, g, "seq", &out->local[1].dim);
     out->local[2].dim = graph_find_dim(g, "slot");
-    if (out->local[2].dim != GRAPH_NONE)
-        out->local[2].parts = g->dims[graph_find_dim(g, "token_group")].size;
+    if (out->local[2].dim != GRAPH_NONE && groups != GRAPH_NONE)
+        out->local[2].parts = g->dims[groups].size;
 }
 
 static struct products_opts opts_of(const struct scenario *s)
