@@ -289,4 +289,27 @@ for target in jax pytorch; do
     ok $? "export to $target refuses"
     diag <"$tmp/err"
 done
+# Weights that tensor parallelism shards have their largest magnitude by an all-reduce each.
+cat >"$tmp/once.yaml" <<'YAML'
+version: 1
+mesh: {pp: 2, tp: 2}
+model: {kind: llama3, layers: 2, d_model: 32, d_ff: 64, heads: 4, vocab: 64, dtype: bfloat16}
+batch: {size: 8, seq: 8, microbatches: 2}
+step: [forward, backward, update]
+optimizer: {kind: adamw}
+params: [['(q|k|v|gate|up)/kernel', [null, tp]], ['(o|down)/kernel', [tp]], [.*, []]]
+pipeline: {axis: pp}
+strategies:
+  - {name: plain-2}
+  - {name: plain-4, batch: {microbatches: 4}}
+  - {name: coded-2, products: {recipe: tensorwise}}
+  - {name: coded-4, products: {recipe: tensorwise}, batch: {microbatches: 4}}
+YAML
+shardsim run -q --json "$tmp/once.yaml"
+is 0 "a pipeline: executed, numbers as without sharding"
+holds "a pipeline: the seven weights of each of two layers are rounded once a step, not for each microbatch" <<'PY'
+plain_2, plain_4, coded_2, coded_4 = (x["figures"]["collectives"] for x in r)
+once = lambda two, four: 2 * two - four
+assert once(coded_2, coded_4) - once(plain_2, plain_4) == 2 * 7, (plain_2, plain_4, coded_2, coded_4)
+PY
 done_testing

@@ -230,9 +230,7 @@ static bool is_gathered(const struct rounding *r, enum role role)
 /* The phase that an operand is rounded in; GRAPH_NPHASES: once for all. */
 static enum graph_phase phase_of(const struct rounding *r, enum role role)
 {
-    bool anew = is_gathered(r, role);
-
-    return anew ? r->graph->phase : GRAPH_NPHASES;
+    return is_gathered(r, role) ? r->graph->phase : GRAPH_NPHASES;
 }
 
 static const struct rounded *find_rounded(const struct rounding *r, uint32_t of,
