@@ -357,6 +357,7 @@ libsim_la_SOURCES = \
 	%D%/graph/ops/pick.c \
 	%D%/graph/ops/reduce.c \
 	%D%/graph/ops/repeat.c \
+	%D%/graph/ops/reshape.c \
 	%D%/graph/ops/reverse.c \
 	%D%/graph/ops/reverse.h \
 	%D%/graph/ops/rope.c \
@@ -767,6 +768,7 @@ libsim_la_SOURCES = \
 	%D%/partition/rules/pick.c \
 	%D%/partition/rules/reduce.c \
 	%D%/partition/rules/repeat.c \
+	%D%/partition/rules/reshape.c \
 	%D%/partition/rules/rope.c \
 	%D%/partition/rules/rows.c \
 	%D%/partition/rules/shift.c \

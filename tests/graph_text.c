@@ -191,6 +191,8 @@ static const struct {
     {"    - y = attention(q, kv, kv, causal=true)\n", "b s h k ", GRAPH_ATTENTION, 1},
     {"    - y = repeat(kv, g, h)\n", "b s h k ", GRAPH_REPEAT, 1},
     {"    - y = einsum(x, rename(x, d, e))[b,d,e]\n", "b d e ", GRAPH_EINSUM, 1},
+    {"    - y[b,h,g,s] = reshape(slice(x, d, e, 0))\n", "b h g s ", GRAPH_RESHAPE, 1},
+    {"    - y = x - inf\n", "b s d ", GRAPH_CONSTRAINT, 1},
     {"    - y = slice(x, s, h, 2)\n", "b h d ", GRAPH_WINDOW, 1},
     {"    - y = concat(x, d, x, d, f)\n", "b s f ", GRAPH_WINDOW, 1},
     {"    - y = shift(x, s, -2)\n", "b s d ", GRAPH_SHIFT, 1},

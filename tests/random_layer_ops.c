@@ -67,6 +67,11 @@ static uint32_t fit(struct random_program *p, const uint32_t *dims, uint32_t ran
     return x;
 }
 
+static uint32_t new_dim(struct random_program *p, int64_t size)
+{
+    return graph_dim(p->graph, graph_text(p->graph, "dim%u", p->graph->ndims), size);
+}
+
 /* A dimension of a size that the node does not have yet: an existing one or a new one. */
 static uint32_t other_dim(struct random_program *p, const struct graph_node *n, int64_t size)
 {
@@ -78,7 +83,7 @@ static uint32_t other_dim(struct random_program *p, const struct graph_node *n, 
         if (p->graph->dims[dim].size == size && !graph_has_dim(n, dim))
             return dim;
     }
-    return graph_dim(p->graph, graph_text(p->graph, "dim%u", p->graph->ndims), size);
+    return new_dim(p, size);
 }
 
 /* Add an input of numbers below the size of `dim`. */
@@ -478,6 +483,34 @@ static void add_shift(struct random_program *p)
                 p->bounds[x]);
 }
 
+/* x with two neighbours as one dimension, or with one dimension as two. */
+static void add_reshape(struct random_program *p)
+{
+    uint32_t x = pick_rank(p, 2), dims[GRAPH_RANK_MAX], at, rank = 0;
+    struct graph_node n;
+    int64_t size;
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    at = random_below(&p->random, n.rank - 1);
+    size = p->graph->dims[n.dims[at]].size;
+    for (uint32_t d = 0; d < n.rank; d++)
+        if (d != at || size % 2 || n.rank == GRAPH_RANK_MAX) {
+            dims[rank++] = n.dims[d];
+        } else {
+            dims[rank++] = new_dim(p, size / 2);
+            dims[rank++] = new_dim(p, 2);
+        }
+    if (rank == n.rank) {
+        size *= p->graph->dims[n.dims[at + 1]].size;
+        memmove(&dims[at], &dims[at + 1], (rank - at - 1) * sizeof dims[0]);
+        dims[at] = new_dim(p, size);
+        rank--;
+    }
+    random_keep(p, graph_reshape(p->graph, random_name(p, "reshape"), x, dims, rank), p->bounds[x]);
+}
+
 /* Concatenate x with itself, or with an array that differs only in the dimension of
  * concatenation. */
 static void add_concat(struct random_program *p)
@@ -706,6 +739,7 @@ static void add_any(struct random_program *p)
         add_concat,
         add_block,
         add_transpose,
+        add_reshape,
         add_shift,
         random_op,
         random_op,

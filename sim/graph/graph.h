@@ -54,6 +54,7 @@
     ROW(GRAPH_REPEAT, repeat)                 /* each element several times along a longer dim */ \
     ROW(GRAPH_REPEAT_SUM, repeat_sum)         /* back again: the copies summed */                 \
     ROW(GRAPH_WINDOW, window)                 /* slice, padding, concatenation along one dim */   \
+    ROW(GRAPH_RESHAPE, reshape)               /* the same elements under other dimensions */      \
     ROW(GRAPH_SHIFT, shift)                   /* elements moved along a dim, cyclically */        \
     ROW(GRAPH_ACCUMULATE, accumulate)         /* sum over the microbatches of a step */           \
     ROW(GRAPH_TOPK, topk)                     /* scores -> indices of the largest */              \
@@ -404,6 +405,10 @@ uint32_t graph_concat(struct graph *graph, const char *name, uint32_t a, uint32_
 /* x with its elements moved along `dim`, cyclically: element i of the result is element i - `by` of
  * x.  If `dim` is sharded, devices pass their shards on. */
 uint32_t graph_shift(struct graph *graph, const char *name, uint32_t x, uint32_t dim, int64_t by);
+
+/* The elements of x, in the order of storage, with other dimensions of as many elements. */
+uint32_t graph_reshape(struct graph *graph, const char *name, uint32_t x, const uint32_t *dims,
+                       uint32_t rank);
 
 /* The sum of x over the microbatches of a step, complete after the last one.  The optimizer's phase
  * reads values of the microbatches only through such sums.  `dtype` is the type of the sum. */

@@ -370,6 +370,22 @@ static uint32_t build_repeat(struct lines *l, const struct expr *call,
     return graph_repeat(l->graph, lines_node_name(l, call->name), args[0], args[1], args[2]);
 }
 
+static uint32_t build_reshape(struct lines *l, const struct expr *call,
+                              const struct expr_dims *target)
+{
+    uint32_t x = lines_eval_any(l, call->args[0], NULL), dims[EXPR_DIMS_MAX];
+
+    if (x == GRAPH_NONE)
+        return GRAPH_NONE;
+    if (!target || !target->given)
+        return lines_error(l, call->at,
+                           "the dims that this reshape makes are not known; expected them behind "
+                           "it, as in reshape(x)[i,j]");
+    if (!lines_dims(l, target, dims))
+        return GRAPH_NONE;
+    return graph_reshape(l->graph, lines_node_name(l, call->name), x, dims, target->count);
+}
+
 static uint32_t build_slice(struct lines *l, const struct expr *call,
                             const struct expr_dims *target)
 {
@@ -519,6 +535,7 @@ const struct lines_function lines_functions[] = {
     {"repeat", 3, 3, "x, from, to", "each element along a dim several times, as a larger dim",
      build_repeat},
     {"rename", 3, 3, "x, from, to", "another name for a dim", build_repeat},
+    {"reshape", 1, 1, "x", "the same elements in order, as the result's dims", build_reshape},
     {"slice", 4, 4, "x, from, to, start", "a part of a dim, as a smaller dim", build_slice},
     {"concat", 5, 5, "a, a_dim, b, b_dim, to", "one behind the other, as a larger dim",
      build_concat},

@@ -255,8 +255,11 @@ static struct expr *parse_named(struct parser *p)
     size_t at = p->at;
     const char *name = parse_name(p, "a name");
     bool is_call = accept(p, '(');
-    struct expr *e = add(p, is_call ? EXPR_CALL : EXPR_NAME, at, name);
+    bool is_infinity = name && !is_call && !strcmp(name, "inf");
+    struct expr *e = add(p, is_call ? EXPR_CALL : is_infinity ? EXPR_NUMBER : EXPR_NAME, at, name);
 
+    if (e && is_infinity)
+        e->number = INFINITY;
     if (e && is_call)
         parse_arguments(p, e);
     if (e)
@@ -403,7 +406,7 @@ static void print_expr(const struct expr *e, struct text *out)
     char buf[40];
 
     if (e->kind == EXPR_NUMBER) {
-        text_add(out, json_out_print_double(buf, sizeof buf, e->number));
+        text_add(out, isinf(e->number) ? "inf" : json_out_print_double(buf, sizeof buf, e->number));
         return;
     }
     text_add(out, e->name);

@@ -3,8 +3,8 @@
  *   line     = name [dims] "=" sum
  *   sum      = product { ("+" | "-") product }
  *   product  = factor { ("*" | "/") factor }
- *   factor   = "-" factor | number | name [dims] | name "(" [argument { "," argument }] ")" [dims]
- *            | "(" sum ")"
+ *   factor   = "-" factor | number | "inf" | name [dims] | call | "(" sum ")"
+ *   call     = name "(" [argument { "," argument }] ")" [dims]
  *   argument = [name "="] sum
  *   dims     = "[" [name { "," name }] "]"
  *
