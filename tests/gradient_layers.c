@@ -259,6 +259,24 @@ static uint32_t build_pick(struct maker *m, const void *arg)
     return squares(m, graph_pick(m->graph, "pick", x, ids(m, "cd", 3), dim(m, "b")));
 }
 
+/* variant: 1 a table of three dimensions */
+static uint32_t build_embed_add(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, variant_of(arg) ? "efda" : "ed");
+
+    return squares(m, graph_embed_add(m->graph, "embed_add", x,
+                                      ids(m, variant_of(arg) ? "ef" : "e", 4), dim(m, "c")));
+}
+
+/* variant: how many dimensions number elements of one place */
+static uint32_t build_pick_add(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bcd");
+
+    return squares(m, graph_pick_add(m->graph, "pick_add", x, ids(m, "bcd", 5), dim(m, "e"),
+                                     (uint32_t)variant_of(arg)));
+}
+
 /* variant: 0 no mask, 1 a mask, 2 a mask with a gradient; 4 more: by token */
 static uint32_t build_xent(struct maker *m, const void *arg)
 {
@@ -598,6 +616,11 @@ static const struct op_case ops[] = {
     {"embedding of two dimensions", build_embed, 1},
     {"pick along the last dimension", build_pick, 1},
     {"pick along the first dimension", build_pick, 0},
+    {"rows added up", build_embed_add, 0},
+    {"matrices added up by ids of two dimensions", build_embed_add, 1},
+    {"elements added up", build_pick_add, 0},
+    {"elements added up, several to a place", build_pick_add, 1},
+    {"elements added up, all to a place", build_pick_add, 3},
     {"cross-entropy", build_xent, 0},
     {"cross-entropy with a mask", build_xent, 1},
     {"cross-entropy with a mask that has a gradient", build_xent, 2},

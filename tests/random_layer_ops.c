@@ -377,6 +377,29 @@ static void add_pick(struct random_program *p)
     random_keep(p, graph_pick(p->graph, random_name(p, "pick"), x, ids, dim), p->bounds[x]);
 }
 
+/* An array added up at ids, along a dimension that it lacks: whole rows, or element by element. */
+static void add_sums(struct random_program *p)
+{
+    uint32_t x = pick_rank(p, 2), ids, rank, dim;
+    bool rows = random_chance(&p->random, 50);
+    struct graph_node n;
+    double bound;
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    bound = p->bounds[x];
+    rank = rows ? 1 + random_below(&p->random, n.rank - 1) : n.rank;
+    dim = other_dim(p, &n, 2 + random_below(&p->random, 6));
+    if (n.rank == GRAPH_RANK_MAX || random_elements(p->graph, n.dims, n.rank) > 500)
+        return;
+    ids = add_ids(p, dim, n.dims, rank);
+    x = rows ? graph_embed_add(p->graph, random_name(p, "embed_add"), x, ids, dim)
+             : graph_pick_add(p->graph, random_name(p, "pick_add"), x, ids, dim,
+                              random_below(&p->random, rank));
+    random_keep(p, x, random_elements(p->graph, n.dims, rank) * bound);
+}
+
 static void add_xent(struct random_program *p)
 {
     const uint32_t of_logits[3] = {BATCH, SEQ, CLASSES};
@@ -731,6 +754,7 @@ static void add_any(struct random_program *p)
         add_causal,
         add_embed,
         add_pick,
+        add_sums,
         add_xent,
         add_repeat,
         add_repeat,

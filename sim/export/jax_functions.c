@@ -112,6 +112,15 @@ static const struct {
              "    x = jnp.moveaxis(x, axis, -1)\n"
              "    found = jnp.take_along_axis(x, ids.reshape(*x.shape[:-1], -1), axis=-1)\n"
              "    return jnp.where(ids < 0, 0, found.reshape(ids.shape))\n"},
+    {"pick_add", "def pick_add(x, ids, n, rank, axis):\n"
+                 "    \"\"\"The elements of x added up along a new axis of n, at the numbers ids; "
+                 "dimensions from `rank` on are several elements of a place.\"\"\"\n"
+                 "    at, x = (i.reshape(*i.shape[:rank], -1) for i in (ids, x))\n"
+                 "    sums = (jax.nn.one_hot(at, n, dtype=x.dtype) * x[..., None]).sum(axis=-2)\n"
+                 "    return jnp.moveaxis(sums, -1, axis)\n"},
+    {"add_rows", "def add_rows(x, ids, n, rank):\n"
+                 "    sums = jnp.zeros((n, *x.shape[rank:]), x.dtype)\n"
+                 "    return sums.at[jnp.where(ids < 0, n, ids)].add(x, mode=\"drop\")\n"},
     {"largest",
      "def largest(scores, k, groups, kept, by_largest):\n"
      "    \"\"\"Numbers of the k largest scores; only those in the `kept` best of "

@@ -375,12 +375,23 @@ uint32_t graph_rope_at(struct graph *graph, const char *name, uint32_t x, uint32
 uint32_t graph_causal_mask(struct graph *graph, const char *name, uint32_t x, uint32_t query_dim,
                            uint32_t key_dim, double masked);
 
-/* Rows of table[rows, width] by ids (int32): dimensions of ids, then width. */
+/* Rows of table[rows, ...] by ids (int32): dimensions of ids, then those behind the rows. */
 uint32_t graph_embed(struct graph *graph, const char *name, uint32_t table, uint32_t ids);
+
+/* The other way: the elements of x, which has the dimensions of ids and others behind them, added
+ * up in the rows of `dim` that the ids number: [dim, others]. */
+uint32_t graph_embed_add(struct graph *graph, const char *name, uint32_t x, uint32_t ids,
+                         uint32_t dim);
 
 /* The elements of x along `dim` at the given ids (int32): ids has x's other dimensions in x's
  * order, and may have more behind them, for a token's choices. */
 uint32_t graph_pick(struct graph *graph, const char *name, uint32_t x, uint32_t ids, uint32_t dim);
+
+/* The other way: the elements of x, which has the dimensions of ids, added up along the new
+ * dimension `dim` at the given ids; the last `nchoices` dimensions of ids number several elements
+ * of one place, and the result lacks them. */
+uint32_t graph_pick_add(struct graph *graph, const char *name, uint32_t x, uint32_t ids,
+                        uint32_t dim, uint32_t nchoices);
 
 /* x with `from_dim` repeated to `to_dim`, whose size is a multiple: element i is element i / times
  * of x.  Equal sizes only rename the dimension. */

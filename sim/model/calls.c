@@ -229,18 +229,21 @@ static uint32_t build_softmax(struct lines *l, const struct expr *call,
     return layer_softmax(l->graph, lines_node_name(l, "softmax"), args[0], args[1]);
 }
 
-/* Transpose x so that `dim` is its last dimension, as graph norms require. */
-static uint32_t with_last(struct lines *l, uint32_t x, uint32_t dim)
+/* Transpose x so that `dim` is its last dimension, or its first, as ops of the graph require. */
+static uint32_t with_dim(struct lines *l, uint32_t x, uint32_t dim, bool last)
 {
     const struct graph_node *n = &l->graph->nodes[x];
     uint32_t dims[GRAPH_RANK_MAX], rank = 0;
 
-    if (n->dims[n->rank - 1] == dim)
+    if (n->dims[last ? n->rank - 1 : 0] == dim)
         return x;
+    if (!last)
+        dims[rank++] = dim;
     for (uint32_t d = 0; d < n->rank; d++)
         if (n->dims[d] != dim)
             dims[rank++] = n->dims[d];
-    dims[rank++] = dim;
+    if (last)
+        dims[rank++] = dim;
     return graph_transpose(l->graph, lines_node_name(l, "transpose"), x, dims, rank);
 }
 
@@ -274,7 +277,7 @@ static uint32_t build_norm(struct lines *l, const struct expr *call, const struc
         !vector_argument(l, positional(call, 3), dim, &bias) ||
         !read_number_key(l, call, "eps", &eps))
         return GRAPH_NONE;
-    x = lines_checked(l, call->at, with_last(l, args[0], dim));
+    x = lines_checked(l, call->at, with_dim(l, args[0], dim, true));
     if (x == GRAPH_NONE)
         return GRAPH_NONE;
     return centred ? layer_layer_norm(l->graph, name, x, scale, bias, eps)
@@ -456,18 +459,45 @@ static uint32_t ids_argument(struct lines *l, const struct expr *e, uint32_t dim
 static uint32_t build_embed(struct lines *l, const struct expr *call,
                             const struct expr_dims *target)
 {
-    uint32_t table = lines_eval_array(l, call->args[0], NULL), ids;
+    uint32_t table = lines_eval_array(l, call->args[0], NULL), ids, dim;
 
     (void)target;
     if (table == GRAPH_NONE)
         return GRAPH_NONE;
-    if (l->graph->nodes[table].rank != 2)
-        return lines_error(l, call->args[0]->at, "a table %s; expected two dims: rows and width",
-                           lines_print_dims(l, table));
-    ids = ids_argument(l, call->args[1], l->graph->nodes[table].dims[0]);
+    if (l->graph->nodes[table].rank < 1)
+        return lines_error(l, call->args[0]->at, "a scalar; expected a table of rows");
+    dim = call->nargs > 2 ? dim_of(l, call->args[2], table) : l->graph->nodes[table].dims[0];
+    if (dim == GRAPH_NONE)
+        return GRAPH_NONE;
+    ids = ids_argument(l, call->args[1], dim);
     if (ids == GRAPH_NONE)
         return GRAPH_NONE;
+    table = lines_checked(l, call->at, with_dim(l, table, dim, false));
     return graph_embed(l->graph, lines_node_name(l, "embed"), table, ids);
+}
+
+/* The array and ids of embed_add() and pick_add(), and the dim that they number; false after an
+ * error. */
+static bool read_sums(struct lines *l, const struct expr *call, uint32_t *x, uint32_t *ids,
+                      uint32_t *dim)
+{
+    *x = lines_eval_array(l, call->args[0], NULL);
+    *dim = dim_argument(l, call->args[2]);
+    if (*x == GRAPH_NONE || *dim == GRAPH_NONE)
+        return false;
+    *ids = ids_argument(l, call->args[1], *dim);
+    return *ids != GRAPH_NONE;
+}
+
+static uint32_t build_embed_add(struct lines *l, const struct expr *call,
+                                const struct expr_dims *target)
+{
+    uint32_t x, ids, dim;
+
+    (void)target;
+    if (!read_sums(l, call, &x, &ids, &dim))
+        return GRAPH_NONE;
+    return graph_embed_add(l->graph, lines_node_name(l, "embed_add"), x, ids, dim);
 }
 
 static uint32_t build_pick(struct lines *l, const struct expr *call, const struct expr_dims *target)
@@ -484,6 +514,33 @@ static uint32_t build_pick(struct lines *l, const struct expr *call, const struc
     if (ids == GRAPH_NONE)
         return GRAPH_NONE;
     return graph_pick(l->graph, lines_node_name(l, "pick"), x, ids, dim);
+}
+
+/* Dims of the ids that the result lacks are choices. */
+static uint32_t build_pick_add(struct lines *l, const struct expr *call,
+                               const struct expr_dims *target)
+{
+    uint32_t x, ids, dim, dims[EXPR_DIMS_MAX], nchoices = 0;
+
+    if (!read_sums(l, call, &x, &ids, &dim) || (target && !lines_dims(l, target, dims)))
+        return GRAPH_NONE;
+    if (target && target->given)
+        while (nchoices < l->graph->nodes[ids].rank &&
+               !listed(dims, target->count,
+                       l->graph->nodes[ids].dims[l->graph->nodes[ids].rank - 1 - nchoices]))
+            nchoices++;
+    return graph_pick_add(l->graph, lines_node_name(l, "pick_add"), x, ids, dim, nchoices);
+}
+
+static uint32_t build_topk(struct lines *l, const struct expr *call, const struct expr_dims *target)
+{
+    uint32_t args[3], scores; /* scores, dim, choice */
+
+    (void)target;
+    if (!read_args(l, call, NULL, "adn", args))
+        return GRAPH_NONE;
+    scores = lines_checked(l, call->at, with_dim(l, args[0], args[1], true));
+    return graph_topk(l->graph, lines_node_name(l, "topk"), scores, args[1], args[2], NULL);
 }
 
 /* ---- places and gradients ---- */
@@ -540,8 +597,17 @@ const struct lines_function lines_functions[] = {
     {"concat", 5, 5, "a, a_dim, b, b_dim, to", "one behind the other, as a larger dim",
      build_concat},
     {"shift", 3, 3, "x, dim, by", "elements moved on along a dim, cyclically", build_shift},
-    {"embed", 2, 2, "table, ids", "rows of a table", build_embed},
+    {"embed", 2, 3, "table, ids, dim", "rows of a table, along its first dim or the one named",
+     build_embed},
+    {"embed_add", 3, 3, "x, ids, dim", "the way back: rows added up at their ids along a new dim",
+     build_embed_add},
     {"pick", 3, 3, "x, ids, dim", "one element along a dim", build_pick},
+    {"pick_add", 3, 3, "x, ids, dim",
+     "the way back: elements added up at their ids along a new dim; dims of ids that the result "
+     "lacks number several elements of a place",
+     build_pick_add},
+    {"topk", 3, 3, "x, dim, choice", "ids of the largest along a dim, the first of equals first",
+     build_topk},
     {"constraint", 2, 2, "name, x", "a place where a sharding may be asked for", build_constraint},
     {"stop_gradient", 1, 1, "x", "no gradient passes", build_stop_gradient},
     {NULL, 0, 0, NULL, NULL, NULL},

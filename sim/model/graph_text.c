@@ -117,7 +117,7 @@ static uint32_t add_op(struct lines *l, const struct scenario_line *line)
         return lines_failure(l, at, &err);
     if (check_new(l, parsed->name)) {
         l->left = graph_text(l->graph, "%s", parsed->name);
-        node = lines_eval_array(l, parsed->value, parsed->dims.given ? &parsed->dims : NULL);
+        node = lines_eval_any(l, parsed->value, parsed->dims.given ? &parsed->dims : NULL);
         node = lines_conform(l, node, &parsed->dims, parsed->value->at);
         if (node != GRAPH_NONE)
             node = lines_checked(l, 0, graph_constraint(l->graph, l->left, node));

@@ -48,9 +48,12 @@ static uint32_t add_loss(struct graph *g, uint64_t seed)
         if (g->outputs[o].kind == GRAPH_LOSS)
             return g->outputs[o].node;
     for (uint32_t o = 0; o < noutputs; o++)
-        loss = add_product(g, seed, loss,
-                           noutputs > 1 ? graph_text(g, "ct/%s", g->outputs[o].name) : "ct",
-                           g->outputs[o].node);
+        if (!kern_is_whole(g->nodes[g->outputs[o].node].dtype))
+            loss = add_product(g, seed, loss,
+                               noutputs > 1 ? graph_text(g, "ct/%s", g->outputs[o].name) : "ct",
+                               g->outputs[o].node);
+    if (loss == GRAPH_NONE)
+        return graph_fail(g, SHD_EINVAL, "all outputs are whole numbers, which have no gradient");
     graph_output(g, GRAPH_LOSS, "loss", loss, GRAPH_NONE);
     return loss;
 }

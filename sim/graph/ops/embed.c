@@ -19,20 +19,55 @@ uint32_t graph_embed(struct graph *graph, const char *name, uint32_t table, uint
         return GRAPH_NONE;
     t = &graph->nodes[table];
     i = &graph->nodes[ids];
-    if (t->rank != 2 || i->dtype != SHD_I32 || i->rank >= GRAPH_RANK_MAX ||
-        graph_has_dim(i, t->dims[0]) || graph_has_dim(i, t->dims[1]))
-        return graph_fail(graph, SHD_EINVAL, "'%s' needs table[rows, width] and int32 ids", name);
+    if (t->rank < 1 || i->dtype != SHD_I32 || i->rank + t->rank - 1 > GRAPH_RANK_MAX)
+        return graph_fail(graph, SHD_EINVAL, "'%s' needs table[rows, ...] and int32 ids", name);
     node.dtype = t->dtype;
-    node.rank = i->rank + 1;
+    node.rank = i->rank + t->rank - 1;
     memcpy(node.dims, i->dims, i->rank * sizeof *i->dims);
-    node.dims[i->rank] = t->dims[1];
+    memcpy(node.dims + i->rank, t->dims + 1, (t->rank - 1) * sizeof *t->dims);
     node.attr.choice.dim = t->dims[0];
+    return graph_add(graph, &node, name);
+}
+
+uint32_t graph_embed_add(struct graph *graph, const char *name, uint32_t x, uint32_t ids,
+                         uint32_t dim)
+{
+    struct graph_node node = {.op = GRAPH_EMBED_GRAD, .ninputs = 2, .inputs = {ids, x}};
+    const struct graph_node *from, *i;
+
+    if (graph->err.status != SHD_OK || x == GRAPH_NONE || ids == GRAPH_NONE)
+        return GRAPH_NONE;
+    from = &graph->nodes[x];
+    i = &graph->nodes[ids];
+    if (i->dtype != SHD_I32 || i->rank > from->rank || dim >= graph->ndims ||
+        memcmp(i->dims, from->dims, i->rank * sizeof *i->dims) != 0)
+        return graph_fail(graph, SHD_EINVAL,
+                          "'%s' needs int32 ids of the first dimensions of '%s', which it adds up",
+                          name, from->name);
+    node.dtype = from->dtype;
+    node.rank = 1 + from->rank - i->rank;
+    node.dims[0] = dim;
+    memcpy(node.dims + 1, from->dims + i->rank, (node.rank - 1) * sizeof *from->dims);
+    node.attr.choice.dim = dim;
     return graph_add(graph, &node, name);
 }
 
 static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
 {
     reverse_by_ids(r, node, adjoint, GRAPH_EMBED_GRAD);
+}
+
+static void reverse_add_rows(struct reverse *r, uint32_t node, uint32_t adjoint)
+{
+    reverse_of_sums(r, node, adjoint, GRAPH_EMBED);
+}
+
+static void jax_add_rows(struct text *out, const struct graph *graph, const struct graph_node *n)
+{
+    const struct graph_node *ids = &graph->nodes[n->inputs[0]];
+
+    text_addf(out, "add_rows($1, $0, %lld, %u)", (long long)graph->dims[n->attr.choice.dim].size,
+              ids->rank);
 }
 
 static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
@@ -50,5 +85,7 @@ const struct graph_op_row graph_op_embed = {.name = "embedding",
 
 const struct graph_op_row graph_op_embed_grad = {.name = "embedding gradient",
                                                  .linear = KERN_LINEAR_IN_ALL,
+                                                 .reverse = reverse_add_rows,
                                                  .need = padding_need_ids_grad,
-                                                 .made = padding_ids_grad};
+                                                 .made = padding_ids_grad,
+                                                 .jax = jax_add_rows};

@@ -227,3 +227,18 @@ void reverse_by_ids(struct reverse *r, uint32_t node, uint32_t adjoint, enum gra
     grad.inputs[1] = reverse_shaped_like(r->graph, adjoint, node, name);
     reverse_add(r, n.inputs[0], graph_add(r->graph, &grad, name));
 }
+
+void reverse_of_sums(struct reverse *r, uint32_t node, uint32_t adjoint, enum graph_op op)
+{
+    struct graph_node n = r->graph->nodes[node];
+    struct graph_node back = graph_like(r->graph, op, n.inputs[1]);
+    const char *name = reverse_name(r->graph, node, n.inputs[1]);
+
+    if (!r->adjoints[n.inputs[1]].wanted)
+        return;
+    back.attr = n.attr;
+    back.ninputs = 2;
+    back.inputs[0] = reverse_shaped_like(r->graph, adjoint, node, name);
+    back.inputs[1] = n.inputs[0];
+    reverse_add(r, n.inputs[1], graph_add(r->graph, &back, name));
+}

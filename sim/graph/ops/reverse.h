@@ -61,6 +61,9 @@ uint32_t reverse_product(struct reverse *r, uint32_t adjoint, uint32_t factor, u
  * that has the same attributes. */
 void reverse_by_ids(struct reverse *r, uint32_t node, uint32_t adjoint, enum graph_op op);
 
+/* The same for an op of ids and elements to add up: the elements' gradient, by a look-up. */
+void reverse_of_sums(struct reverse *r, uint32_t node, uint32_t adjoint, enum graph_op op);
+
 /* attention_reverse.c */
 void reverse_attention(struct reverse *r, uint32_t node, uint32_t adjoint);
 

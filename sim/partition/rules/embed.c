@@ -7,22 +7,23 @@
 
 #include "partition/rule.h"
 
-/* table[rows, width], ids[tokens...] -> [tokens..., width] */
+/* table[rows, width...], ids[tokens...] -> [tokens..., width...] */
 static void lower_forward(struct program_op *op, const struct graph *graph, uint32_t node,
                           const struct rule *rule, const int64_t *extents)
 {
     const struct graph_node *n = &graph->nodes[node];
+    uint32_t ids_rank = graph->nodes[n->inputs[1]].rank;
 
     op->desc.embed =
         (struct kern_embed){.dtype = n->dtype,
                             .rows = extents[rule->operand[0][0]],
-                            .tokens = rule_product(rule->operand[1], extents, 0, n->rank - 1),
-                            .width = extents[rule->operand[0][1]]};
+                            .tokens = rule_product(rule->operand[1], extents, 0, ids_rank),
+                            .width = rule_product(rule->result[0], extents, ids_rank, n->rank)};
     op->noffsets = 1;
     op->offsets[0] = (struct program_offset){op->inputs[0], 0};
 }
 
-/* ids[tokens...], g[tokens..., width] -> d table[rows, width] */
+/* ids[tokens...], g[tokens..., width...] -> d table[rows, width...] */
 static void lower_backward(struct program_op *op, const struct graph *graph, uint32_t node,
                            const struct rule *rule, const int64_t *extents)
 {
@@ -33,7 +34,7 @@ static void lower_backward(struct program_op *op, const struct graph *graph, uin
         (struct kern_embed){.dtype = n->dtype,
                             .rows = extents[rule->result[0][0]],
                             .tokens = rule_product(rule->operand[0], extents, 0, ids_rank),
-                            .width = extents[rule->result[0][1]]};
+                            .width = rule_product(rule->result[0], extents, 1, n->rank)};
     op->noffsets = 1;
     op->offsets[0] = (struct program_offset){op->outputs[0], 0};
 }
