@@ -1,6 +1,8 @@
 """Lay a model out over virtual devices, and see what is communicated, what fits, and whether it is right."""
 
 # SPDX-License-Identifier: Apache-2.0
+from typing import TYPE_CHECKING, Any
+
 from .commands import compare, plan, run, search
 from .errors import CannotRun, InputError, QueryError, ShardsimError
 from .notebook import Picture
@@ -20,6 +22,10 @@ from .results import (
     Verify,
 )
 from .session import Session
+
+if TYPE_CHECKING:
+    from .trace.jax import from_jax
+    from .trace.torch import from_torch
 
 __all__ = [
     "Balance",
@@ -42,7 +48,20 @@ __all__ = [
     "Times",
     "Verify",
     "compare",
+    "from_jax",
+    "from_torch",
     "plan",
     "run",
     "search",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs a framework is loaded when it is asked for."""
+    if name == "from_jax":
+        from .trace.jax import from_jax as traced
+    elif name == "from_torch":
+        from .trace.torch import from_torch as traced
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return traced

@@ -1,0 +1,3 @@
+"""Programs of other frameworks, traced."""
+
+# SPDX-License-Identifier: Apache-2.0

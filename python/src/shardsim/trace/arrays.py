@@ -1,0 +1,361 @@
+"""What a traced program computes: arrays with sizes, and the ops between them.
+
+The narrow waist between frameworks and the program: a front (from_jax, from_torch) writes a traced function down
+by the methods of `Program`; `dims` finds the dimensions behind the sizes, `lines` prints the scenario.  Arrays
+have no names of dimensions here: axes are places, and axes of size 1 have no meaning.
+"""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from .dims import Axis
+
+
+@dataclass(eq=False)
+class Array:
+    """A value of the traced program.
+
+    `axes` has an Axis for each place, or None where the size is 1.  Booleans are 0 or 1 in the type of what was
+    compared, which is `carrier`.
+    """
+
+    number: int
+    op: str
+    shape: Tuple[int, ...]
+    dtype: str
+    carrier: str
+    inputs: Tuple["Array", ...] = ()
+    attrs: Dict[str, Any] = field(default_factory=dict)
+    axes: Tuple[Optional[Axis], ...] = ()
+    where: str = ""
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+class Gap(Exception):
+    """What cannot be traced: the operation, the place in the user's source, and what would do."""
+
+
+class Program:
+    """A traced function, as it is written down."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.arrays: List[Array] = []
+        self.where = ""
+
+    def _add(
+        self,
+        op: str,
+        shape: Sequence[int],
+        dtype: str,
+        inputs: Sequence[Array] = (),
+        carrier: Optional[str] = None,
+        axes: Optional[Sequence[Optional[Axis]]] = None,
+        **attrs: Any,
+    ) -> Array:
+        shape = tuple(int(n) for n in shape)
+        if axes is None:
+            axes = [Axis(n) if n != 1 else None for n in shape]
+        array = Array(
+            len(self.arrays), op, shape, dtype, carrier or dtype, tuple(inputs), attrs, tuple(axes), self.where
+        )
+        self.arrays.append(array)
+        return array
+
+    # ---- leaves
+
+    def leaf(self, path: str, shape: Sequence[int], dtype: str, value: Any = None, spec: Sequence[Any] = ()) -> Array:
+        """An array from outside: an argument of the function, or a constant of its code."""
+        carrier = "int32" if dtype == "bool" else dtype
+        return self._add("leaf", shape, dtype, carrier=carrier, path=path, value=value, spec=tuple(spec))
+
+    def number(self, value: float, dtype: str) -> Array:
+        carrier = "int32" if dtype == "bool" else dtype
+        return self._add("number", (), dtype, carrier=carrier, value=value)
+
+    def iota(self, size: int, dtype: str) -> Array:
+        """0, 1, 2, ..."""
+        return self.convert(self._add("iota", (size,), "int32"), dtype)
+
+    # ---- arrangement: nothing is computed, and no op is left of these
+
+    def view(self, x: Array, source: Sequence[Optional[int]], shape: Sequence[int]) -> Array:
+        """Axes in another order, without axes of size 1, or with new ones along which all is equal.
+
+        `source` has for each axis of the result the axis of x that it is, or None.
+        """
+        axes: List[Optional[Axis]] = []
+        for at, size in zip(source, shape):
+            if size == 1:
+                axes.append(None)
+            elif at is None or x.shape[at] == 1:
+                axes.append(Axis(size))
+            else:
+                axes.append(x.axes[at])
+        return self._add("view", shape, x.dtype, [x], x.carrier, axes, source=tuple(source))
+
+    def transpose(self, x: Array, order: Sequence[int]) -> Array:
+        return self.view(x, order, [x.shape[i] for i in order])
+
+    def broadcast(self, x: Array, shape: Sequence[int], places: Sequence[int]) -> Array:
+        """x's axis i becomes axis places[i] of the result."""
+        source: List[Optional[int]] = [None] * len(shape)
+        for i, at in enumerate(places):
+            source[at] = i
+        return self.view(x, source, shape)
+
+    def materialise(self, x: Array) -> Array:
+        """An array that has elements of its own along all its axes."""
+        return self._add("spread", x.shape, x.dtype, [x], x.carrier, x.axes)
+
+    def reshape(self, x: Array, shape: Sequence[int]) -> Array:
+        if math.prod(shape) != math.prod(x.shape):
+            raise Gap(f"a reshape of {list(x.shape)} to {list(shape)}")
+        # Axes that stay as they are keep their identity, so that one Axis is not two.
+        old, new = [n for n in x.shape if n != 1], [n for n in shape if n != 1]
+        if old == new:
+            kept = iter([a for a in range(x.rank) if x.shape[a] != 1])
+            return self.view(x, [None if n == 1 else next(kept) for n in shape], shape)
+        return self._add("reshape", shape, x.dtype, [x], x.carrier)
+
+    # ---- elementwise
+
+    def map(self, fn: str, *operands: Array, dtype: Optional[str] = None, carrier: Optional[str] = None) -> Array:
+        """fn of each element.  Operands have the result's rank, or 0; axes of size 1 are repeated."""
+        rank = max(x.rank for x in operands)
+        shape = [1] * rank
+        axes: List[Optional[Axis]] = [None] * rank
+        for x in operands:
+            if x.rank == 0:
+                continue
+            if x.rank != rank:
+                raise Gap(f"{fn} of arrays of rank {x.rank} and {rank}")
+            for a in range(rank):
+                if x.shape[a] == 1:
+                    continue
+                if shape[a] not in (1, x.shape[a]):
+                    raise Gap(f"{fn} of arrays of extent {shape[a]} and {x.shape[a]}")
+                axis = x.axes[a]
+                assert axis is not None
+                shape[a] = x.shape[a]
+                if axes[a] is None:
+                    axes[a] = axis
+                else:
+                    axes[a].join(axis)
+        dtype = dtype or operands[0].dtype
+        return self._add("map", shape, dtype, operands, carrier or dtype, axes, fn=fn)
+
+    def compare(self, fn: str, a: Array, b: Array) -> Array:
+        """0 or 1."""
+        a, b = self._alike(a, b)
+        return self.map(fn, a, b, dtype="bool", carrier=a.carrier)
+
+    def logic(self, fn: str, *operands: Array) -> Array:
+        operands = self._alike(*operands)
+        return self.map(fn, *operands, dtype="bool", carrier=operands[0].carrier)
+
+    def select(self, which: Array, yes: Array, no: Array) -> Array:
+        carrier = next((x.carrier for x in (yes, no) if x.op != "number"), yes.carrier)
+        which = self._carried(which, carrier)
+        yes, no = self._carried(yes, carrier), self._carried(no, carrier)
+        return self.map("select", which, yes, no, dtype=yes.dtype, carrier=carrier)
+
+    def _alike(self, *operands: Array) -> Tuple[Array, ...]:
+        """The same in one carrier, a floating-point one if there is any."""
+        carriers = [x.carrier for x in operands if x.op != "number"] or [operands[0].carrier]
+        chosen = next((c for c in carriers if is_float(c)), carriers[0])
+        return tuple(self._carried(x, chosen) for x in operands)
+
+    def _carried(self, x: Array, carrier: str) -> Array:
+        if x.carrier == carrier:
+            return x
+        if x.op == "number":
+            return self._add("number", (), x.dtype, carrier=carrier, value=x.attrs["value"])
+        return self.map("convert", x, dtype=x.dtype, carrier=carrier)
+
+    def convert(self, x: Array, dtype: str) -> Array:
+        if x.dtype == dtype:
+            return x
+        if dtype == "bool":
+            return self.compare("not_equal", x, self.number(0, x.dtype))
+        if x.op == "number":
+            value = float(x.attrs["value"]) if is_float(dtype) else int(x.attrs["value"])
+            return self.number(value, dtype)
+        return self.map("convert", x, dtype=dtype, carrier=dtype)
+
+    # ---- products and sums
+
+    def einsum(self, a: Array, b: Array, a_labels: str, b_labels: str, out: str, dtype: Optional[str] = None) -> Array:
+        """Labels are a letter an axis, as in numpy; no label is twice in an array."""
+        axes: Dict[str, Optional[Axis]] = {}
+        sizes: Dict[str, int] = {}
+        for x, labels in ((a, a_labels), (b, b_labels)):
+            for i, label in enumerate(labels):
+                axis = x.axes[i]
+                if sizes.get(label, 1) == 1:
+                    sizes[label], axes[label] = x.shape[i], axis
+                elif axis is not None:
+                    if sizes[label] != x.shape[i]:
+                        raise Gap(f"a product of extents {sizes[label]} and {x.shape[i]}")
+                    axes[label].join(axis)  # type: ignore[union-attr]
+        return self._add(
+            "einsum", [sizes[c] for c in out], dtype or a.dtype, [a, b],
+            axes=[axes[c] for c in out], labels=(a_labels, b_labels, out),
+        )  # fmt: skip
+
+    def reduce(self, fn: str, x: Array, over: Sequence[int]) -> Array:
+        """sum, max, min or prod over axes, which the result lacks."""
+        gone = {a % x.rank for a in over} if x.rank else set()
+        kept = [a for a in range(x.rank) if a not in gone]
+        return self._add(
+            "reduce", [x.shape[a] for a in kept], x.dtype, [x], x.carrier, [x.axes[a] for a in kept],
+            fn=fn, over=tuple(sorted(gone)),
+        )  # fmt: skip
+
+    # ---- along an axis
+
+    def along(
+        self,
+        fn: str,
+        x: Array,
+        axis: int,
+        size: Optional[int] = None,
+        others: Sequence[Array] = (),
+        dtype: Optional[str] = None,
+        **options: Any,
+    ) -> Array:
+        """A function along one axis, which gets another size or stays as it is: slice, pad, cumsum, reverse, ...
+
+        `others` are further operands of x's shape.
+        """
+        axis %= x.rank
+        shape = list(x.shape)
+        axes = list(x.axes)
+        for other in others:
+            self._join(x, other)
+        if size is not None and size != shape[axis]:
+            shape[axis] = size
+            axes[axis] = Axis(size) if size != 1 else None
+        return self._add("along", shape, dtype or x.dtype, [x, *others], dtype or x.carrier, axes,
+                         fn=fn, axis=axis, options=options)  # fmt: skip
+
+    def slice(self, x: Array, axis: int, start: int, size: int, stride: int = 1) -> Array:
+        if size == x.shape[axis] and stride == 1:
+            return x
+        options = {"stride": stride} if stride != 1 else {}
+        return self.along("slice", x, axis, size, start=start, **options)
+
+    def pad(self, x: Array, axis: int, low: int, high: int, value: float = 0.0) -> Array:
+        """Elements more at the ends; a negative number takes away."""
+        if low < 0 or high < 0:
+            first, last = max(0, -low), x.shape[axis] - max(0, -high)
+            x = self.slice(x, axis, first, last - first)
+            low, high = max(0, low), max(0, high)
+        if low == 0 and high == 0:
+            return x
+        return self.along("pad", x, axis, x.shape[axis] + low + high, low=low, value=value)
+
+    def concat(self, parts: Sequence[Array], axis: int) -> Array:
+        if len(parts) == 1:
+            return parts[0]
+        first = parts[0]
+        axis %= first.rank
+        for other in parts[1:]:
+            self._join(first, other, axis)
+        shape, axes = list(first.shape), list(first.axes)
+        shape[axis] = sum(p.shape[axis] for p in parts)
+        axes[axis] = Axis(shape[axis])
+        for a in range(first.rank):
+            if axes[a] is None and a != axis and shape[a] != 1:
+                axes[a] = Axis(shape[a])
+        return self._add("concat", shape, first.dtype, parts, first.carrier, axes, axis=axis)
+
+    def _join(self, x: Array, other: Array, but: int = -1) -> None:
+        for a in range(x.rank):
+            if a != but:
+                one, two = x.axes[a], other.axes[a]
+                if one is not None and two is not None:
+                    one.join(two)
+
+    # ---- windows: of a convolution, of pooling
+
+    def windows(
+        self, x: Array, axis: int, taps: int, stride: int = 1, dilation: int = 1, low: int = 0, high: int = 0, fill: float = 0.0
+    ) -> Array:
+        """The windows of an axis: it becomes two, the windows and the taps of each.
+
+        Tap t of window w is the element at w * stride + t * dilation - low, or `fill` outside.
+        """
+        count = (x.shape[axis] + low + high - (taps - 1) * dilation - 1) // stride + 1
+        shape, axes = list(x.shape), list(x.axes)
+        shape[axis : axis + 1] = [count, taps]
+        same = count == x.shape[axis] and stride == 1
+        to = x.axes[axis] if same else Axis(count) if count != 1 else None
+        axes[axis : axis + 1] = [to, Axis(taps) if taps != 1 else None]
+        options = {"stride": stride, "dilation": dilation, "low": low, "high": high, "fill": fill}
+        return self._add("windows", shape, x.dtype, [x], x.carrier, axes, axis=axis, options=options)
+
+    def windows_add(self, grad: Array, axis: int, size: int, stride: int = 1, dilation: int = 1, low: int = 0) -> Array:
+        """Zeros of so many elements with the taps of each window added: what flows back through `windows`."""
+        shape, axes = list(grad.shape), list(grad.axes)
+        same = size == shape[axis] and stride == 1
+        to = axes[axis] if same else Axis(size) if size != 1 else None
+        shape[axis : axis + 2], axes[axis : axis + 2] = [size], [to]
+        options = {"stride": stride, "dilation": dilation, "low": low}
+        return self._add("windows_add", shape, grad.dtype, [grad], axes=axes, axis=axis, options=options)
+
+    # ---- by ids
+
+    def embed(self, table: Array, ids: Array) -> Array:
+        """table[ids]: axes of ids, then those of the table but its first."""
+        axes = [*ids.axes, *table.axes[1:]]
+        return self._add("embed", [*ids.shape, *table.shape[1:]], table.dtype, [table, ids], axes=axes)
+
+    def embed_add(self, grad: Array, ids: Array, rows: int) -> Array:
+        """Zeros with rows of grad added at ids: what flows back through `embed`."""
+        for a in range(ids.rank):
+            one, two = ids.axes[a], grad.axes[a]
+            if one is not None and two is not None:
+                one.join(two)
+        shape = [rows, *grad.shape[ids.rank :]]
+        axes = [Axis(rows) if rows != 1 else None, *grad.axes[ids.rank :]]
+        return self._add("embed_add", shape, grad.dtype, [grad, ids], axes=axes)
+
+    def pick(self, x: Array, ids: Array, axis: int) -> Array:
+        """x at the ids along an axis, which the result lacks; ids have the other axes, and may have more behind them."""
+        axis %= x.rank
+        rest = [a for a in range(x.rank) if a != axis]
+        for i, a in enumerate(rest):
+            one, two = ids.axes[i], x.axes[a]
+            if one is not None and two is not None:
+                one.join(two)
+        axes = [*(x.axes[a] for a in rest), *ids.axes[len(rest) :]]
+        return self._add("pick", ids.shape, x.dtype, [x, ids], axes=axes, axis=axis)
+
+    def pick_add(self, grad: Array, ids: Array, axis: int, size: int, choices: int = 0) -> Array:
+        """Zeros with grad added at the ids along a new axis: what flows back through `pick`.
+
+        The last `choices` axes are several elements of one place, and not of the result.
+        """
+        self._join(grad, ids)
+        kept = grad.rank - choices
+        shape, axes = list(grad.shape[:kept]), list(grad.axes[:kept])
+        shape.insert(axis, size)
+        axes.insert(axis, Axis(size) if size != 1 else None)
+        return self._add("pick_add", shape, grad.dtype, [grad, ids], axes=axes, axis=axis, choices=choices)
+
+    # ---- placement
+
+    def constraint(self, x: Array, spec: Sequence[Any]) -> Array:
+        return self._add("constraint", x.shape, x.dtype, [x], x.carrier, x.axes, spec=tuple(spec))
+
+
+def is_float(dtype: str) -> bool:
+    return dtype in ("float32", "float64", "bfloat16", "float16")

@@ -1,0 +1,683 @@
+"""A traced program as the `graph:` section of a scenario.
+
+Every axis is the names of its factors; an axis of size 1, or along which all is equal, has none.  Where an op asks for
+one name twice (scores of queries and keys of the same tokens), or two operands name one axis differently, a
+dimension is renamed.
+"""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from .arrays import Array, Gap, Program, is_float
+from .dims import Axis, match
+from .shardings import Shardings
+
+Names = Tuple[str, ...]
+
+
+@dataclass
+class Value:
+    """An array in the scenario: a name or a number, and the dimensions of each of its axes.
+
+    None: the array is the same all along the axis, and lacks it.
+    """
+
+    text: str
+    dims: List[Optional[Names]]
+    number: bool = False
+
+    def names(self) -> Names:
+        return tuple(n for d in self.dims if d for n in d)
+
+
+@dataclass
+class Leaf:
+    """An array from outside, as the scenario has it."""
+
+    name: str
+    array: Array
+    dims: Names
+
+
+def readable(path: str) -> str:
+    """A path as a name: letters, digits, '_' and '.'."""
+    return re.sub(r"[^A-Za-z0-9_]+", ".", path).strip(".") or "x"
+
+
+def bracket(names: Sequence[str]) -> str:
+    return "[" + ",".join(names) + "]"
+
+
+class Writer:
+    """Writes the lines of a program."""
+
+    def __init__(self, program: Program, mesh: Dict[str, int]) -> None:
+        self.program = program
+        self.dims: Dict[str, int] = {}
+        self.shardings = Shardings(mesh, self.dims)
+        self.lines: List[str] = []
+        self.leaves: List[Leaf] = []
+        self.where: List[str] = []
+        self.gaps: List[str] = []
+        self._values: Dict[int, Value] = {}
+        self._taken: Dict[str, int] = {}
+        self._named: Dict[int, str] = {}
+        self._renamed: Dict[Tuple[str, str, str], str] = {}
+        self._hint = ""
+
+    # ---- names
+
+    def unique(self, wish: str) -> str:
+        """A name that nothing has yet."""
+        if wish not in self._taken:
+            self._taken[wish] = 0
+            return wish
+        while True:
+            self._taken[wish] += 1
+            name = f"{wish}_{self._taken[wish]}"
+            if name not in self._taken:
+                self._taken[name] = 0
+                return name
+
+    def factor_name(self, factor: Axis) -> str:
+        if not factor.name:
+            factor.name = self.dim(f"n{factor.size}", factor.size)
+        return factor.name
+
+    def dim(self, wish: str, size: int) -> str:
+        name = self.unique(wish)
+        self.dims[name] = size
+        return name
+
+    def variant(self, name: str, used: Sequence[str]) -> str:
+        """Another name of a dimension, which is not used yet."""
+        base = re.sub(r"__\d+$", "", name)
+        for k in range(1, 100):
+            other = f"{base}__{k}"
+            if other not in used:
+                if other not in self.dims:
+                    self._taken.setdefault(other, 0)
+                    self.dims[other] = self.dims[name]
+                return other
+        raise Gap("an array with a dimension a hundred times")
+
+    def axis_names(self, axis: Optional[Axis]) -> Names:
+        return tuple(self.factor_name(f) for f in axis.factors()) if axis is not None else ()
+
+    # ---- lines
+
+    def line(self, array: Array, names: Sequence[str], text: str, hint: str = "") -> str:
+        name = self.unique(hint or self._hint or array.attrs.get("fn", array.op))
+        self.lines.append(f"{name}{bracket(names)} = {text}")
+        self.where.append(array.where)
+        return name
+
+    def renamed(self, array: Array, value: Value, mapping: Dict[str, str]) -> Value:
+        """A value with other names of dimensions."""
+        mapping = {old: new for old, new in mapping.items() if old != new and old in value.names()}
+        if not mapping:
+            return value
+        dims = [tuple(mapping.get(n, n) for n in d) if d else d for d in value.dims]
+        text, names = value.text, list(value.names())
+        waiting = dict(mapping)
+        while waiting:
+            free = [old for old, new in waiting.items() if new not in names]
+            old = free[0] if free else next(iter(waiting))
+            new = waiting[old] if free else self.variant(old, [*names, *waiting.values()])
+            key = (text, old, new)
+            if key not in self._renamed:
+                names = [new if n == old else n for n in names]
+                self._renamed[key] = self.line(array, names, f"rename({text}, {old}, {new})", "as")
+            else:
+                names = [new if n == old else n for n in names]
+            text = self._renamed[key]
+            wanted = waiting.pop(old)
+            if not free:
+                waiting[new] = wanted
+        return Value(text, dims)
+
+    def materialised(self, array: Array, value: Value, axes: Sequence[Optional[Axis]]) -> Value:
+        """A value that has all axes, also those along which it is the same."""
+        if all(d is not None for d in value.dims) and not value.number:
+            return value
+        dims: List[Optional[Names]] = []
+        used = list(value.names())
+        for d, axis in zip(value.dims, axes):
+            if d is None:
+                d = tuple(self.apart(n, used) for n in self.axis_names(axis))
+                used += d
+            dims.append(d)
+        names = [n for d in dims if d for n in d]
+        text = f"fill({value.text})" if value.number else f"copy({value.text})"
+        return Value(self.line(array, names, text, "spread"), dims)
+
+    def apart(self, name: str, used: Sequence[str]) -> str:
+        return self.variant(name, used) if name in used else name
+
+    # ---- the program
+
+    def write(self, outputs: Sequence[Array]) -> List[Value]:
+        """Write down what the outputs need; their values have all their axes, in order."""
+        needed = self._needed(outputs)
+        self._match(needed)
+        self._name_leaves(needed)
+        for array in needed:
+            try:
+                self._values[array.number] = getattr(self, "_" + array.op)(array)
+            except Gap as gap:
+                self.gaps.append(f"{array.where}: {gap}" if array.where else str(gap))
+                self._values[array.number] = Value("?", [self.axis_names(a) for a in array.axes])
+        values = [self._output(x) for x in outputs]
+        self.gaps += self.shardings.resolve()
+        return values
+
+    def _needed(self, outputs: Sequence[Array]) -> List[Array]:
+        seen: Dict[int, Array] = {}
+        waiting = list(outputs)
+        while waiting:
+            array = waiting.pop()
+            if array.number not in seen:
+                seen[array.number] = array
+                waiting.extend(array.inputs)
+        return [seen[n] for n in sorted(seen)]
+
+    def _match(self, needed: Sequence[Array]) -> None:
+        """Cut axes into factors, until every reshape that can regroups them."""
+        for array in needed:
+            if array.op == "reshape":
+                source = [a for a in array.inputs[0].axes if a is not None]
+                array.attrs["regroups"] = match(source, [a for a in array.axes if a is not None])
+
+    def _name_leaves(self, needed: Sequence[Array]) -> None:
+        """Dimensions are named after the arguments that have them, of which the shortest path."""
+        leaves = [x for x in needed if x.op == "leaf"]
+        for leaf in sorted(leaves, key=lambda x: (x.attrs.get("constant", False), len(x.attrs["path"]))):
+            last = readable(leaf.attrs["path"].split("/")[-1])
+            if last.isdigit():
+                last = readable("".join(leaf.attrs["path"].split("/")[-2:]))
+            for place, axis in enumerate(leaf.axes):
+                if axis is None:
+                    continue
+                factors = axis.factors()
+                for k, factor in enumerate(factors):
+                    if not factor.name:
+                        wish = f"{last}.{place}" if leaf.rank > 1 else last
+                        factor.name = self.dim(wish + (chr(ord("a") + k) if len(factors) > 1 else ""), factor.size)
+
+    def _output(self, array: Array) -> Value:
+        value = self.materialised(array, self._values[array.number], array.axes)
+        if array.rank == 0 and value.number:
+            value = Value(self.line(array, [], f"fill({value.text})", "constant"), [])
+        return value
+
+    def value(self, array: Array) -> Value:
+        return self._values[array.number]
+
+    # ---- ops
+
+    def _leaf(self, array: Array) -> Value:
+        name = self.unique(readable(array.attrs["path"]))
+        dims: List[Optional[Names]] = []
+        used: List[str] = []
+        for axis in array.axes:
+            names = tuple(self.apart(n, [*used]) for n in self.axis_names(axis))
+            used += names
+            dims.append(names)
+        leaf = Leaf(name, array, tuple(used))
+        self.leaves.append(leaf)
+        self.shardings.ask(name, array.shape, dims, array.attrs["spec"], f"argument {array.attrs['path']}")
+        return Value(name, dims)
+
+    def _number(self, array: Array) -> Value:
+        value = array.attrs["value"]
+        return Value(number_text(value), [], number=True)
+
+    def _iota(self, array: Array) -> Value:
+        names = self.axis_names(array.axes[0])
+        if len(names) > 1:
+            raise Gap("numbers along an axis of several factors")
+        return Value(self.line(array, names, f"iota({names[0]})", "iota"), [names])
+
+    def _view(self, array: Array) -> Value:
+        x = self.value(array.inputs[0])
+        dims: List[Optional[Names]] = []
+        for place, at in enumerate(array.attrs["source"]):
+            if array.shape[place] == 1:
+                dims.append(())
+            elif at is None or array.inputs[0].shape[at] == 1:
+                dims.append(None)
+            else:
+                dims.append(x.dims[at])
+        return Value(x.text, dims, x.number)
+
+    def _spread(self, array: Array) -> Value:
+        return self.materialised(array, self.value(array.inputs[0]), array.axes)
+
+    def _reshape(self, array: Array) -> Value:
+        source = array.inputs[0]
+        x = self.value(source)
+        if not array.attrs["regroups"]:
+            return self._opaque(array)
+        # Each factor of the source, with its name there; None where the array is the same along it.
+        factors: List[Tuple[Axis, Optional[str]]] = []
+        for axis, names in zip(source.axes, x.dims):
+            if axis is not None:
+                parts = axis.factors()
+                factors += zip(parts, names if names else [None] * len(parts))
+        dims: List[Optional[Names]] = []
+        at = 0
+        mixed = False
+        for axis in array.axes:
+            count = len(axis.factors()) if axis is not None else 0
+            taken = [name for _, name in factors[at : at + count]]
+            at += count
+            if any(n is None for n in taken) and any(n is not None for n in taken):
+                mixed = True
+            dims.append(None if taken and taken[0] is None and not mixed else tuple(n or "" for n in taken))
+        if mixed:
+            x = self.materialised(source, x, source.axes)
+            self._values[source.number] = x
+            return self._reshape(array)
+        return Value(x.text, dims, x.number)
+
+    def _opaque(self, array: Array) -> Value:
+        x = self.materialised(array.inputs[0], self.value(array.inputs[0]), array.inputs[0].axes)
+        used: List[str] = []
+        dims: List[Optional[Names]] = []
+        before = set(x.names())
+        for axis in array.axes:
+            names = tuple(self.apart(n, [*used, *before]) for n in self.axis_names(axis))
+            used += names
+            dims.append(names)
+        return Value(self.line(array, used, f"reshape({x.text}){bracket(used)}"), dims)
+
+    def _map(self, array: Array) -> Value:
+        operands = [self.value(x) for x in array.inputs]
+        fn = array.attrs["fn"]
+        dims: List[Optional[Names]] = [() if n == 1 else None for n in array.shape]
+        used: List[str] = []
+        # The names of an axis are those of the first operand that has it.
+        for place in range(array.rank):
+            for x, source in zip(operands, array.inputs):
+                if source.rank and x.dims[place]:
+                    names = x.dims[place]
+                    assert names is not None
+                    if any(n in used for n in names):
+                        names = tuple(self.apart(n, used) for n in names)
+                    used += names
+                    dims[place] = names
+                    break
+        texts = []
+        for x, source in zip(operands, array.inputs):
+            mapping: Dict[str, str] = {}
+            for place, have in enumerate(x.dims if source.rank else []):
+                want = dims[place]
+                if have and want:
+                    mapping.update(zip(have, want))
+            texts.append(self.renamed(array, x, mapping).text)
+        if all(x.number for x in operands):
+            return self._folded(array, texts)
+        names = [n for d in dims if d for n in d]
+        return Value(self.line(array, names, map_text(fn, texts, array)), dims)
+
+    def _folded(self, array: Array, texts: Sequence[str]) -> Value:
+        """A function of numbers alone."""
+        values = [float(t.strip("()")) for t in texts]
+        folded = FOLDED.get(array.attrs["fn"])
+        if folded is None:
+            raise Gap(f"{array.attrs['fn']} of numbers alone")
+        shape: List[Optional[Names]] = [() if n == 1 else None for n in array.shape]
+        return Value(number_text(folded(*values)), shape, number=True)
+
+    def _einsum(self, array: Array) -> Value:
+        a_labels, b_labels, out = array.attrs["labels"]
+        a, b = (self.value(x) for x in array.inputs)
+        first: Dict[str, Names] = {}
+        sizes: Dict[str, int] = {}
+        missing: List[str] = []
+        for x, source, labels in ((a, array.inputs[0], a_labels), (b, array.inputs[1], b_labels)):
+            for place, label in enumerate(labels):
+                sizes[label] = max(sizes.get(label, 1), source.shape[place])
+                if label not in first and x.dims[place]:
+                    first[label] = x.dims[place]  # type: ignore[assignment]
+        for label, size in sizes.items():
+            if size != 1 and label not in first:
+                missing.append(label)
+        # Labels of the result, of a, of b: each name once.
+        used: List[str] = []
+        for label in [*a_labels, *(c for c in b_labels if c not in a_labels)]:
+            if label in first:
+                first[label] = tuple(self.apart(n, used) for n in first[label])
+                used += first[label]
+        texts = []
+        for x, labels in ((a, a_labels), (b, b_labels)):
+            mapping: Dict[str, str] = {}
+            for place, label in enumerate(labels):
+                if x.dims[place]:
+                    mapping.update(zip(x.dims[place], first[label]))  # type: ignore[arg-type]
+            texts.append(self.renamed(array, x, mapping).text)
+        dims: List[Optional[Names]] = [() if sizes[c] == 1 else first.get(c) for c in out]
+        names = [n for d in dims if d for n in d]
+        factor = math.prod(sizes[c] for c in missing if c not in out)
+        if a.number or b.number:
+            text = self._scaled(array, a, b, texts, first, out)
+        elif a.dims == b.dims == [] or not (a.names() or b.names()):
+            text = f"{texts[0]} * {texts[1]}"
+        else:
+            text = f"einsum({texts[0]}, {texts[1]})"
+        if factor != 1:
+            text = f"{factor} * {text}"
+        return Value(self.line(array, names, text, "product"), dims)
+
+    def _scaled(self, array: Array, a: Value, b: Value, texts: List[str], first: Dict[str, Names], out: str) -> str:
+        """A product with an array of one number."""
+        if a.number and b.number:
+            raise Gap("a product of two numbers")
+        x, number = (b, texts[0]) if a.number else (a, texts[1])
+        text = texts[1] if a.number else texts[0]
+        kept = [n for c in out for n in first.get(c, ())]
+        summed = f"sum({text}){bracket(kept)}" if set(x.names()) - set(kept) else text
+        return f"{number} * {summed}"
+
+    def _reduce(self, array: Array) -> Value:
+        source = array.inputs[0]
+        x = self.value(source)
+        fn, over = array.attrs["fn"], array.attrs["over"]
+        times = math.prod(source.shape[a] for a in over if x.dims[a] is None)
+        dims = [d for a, d in enumerate(x.dims) if a not in over]
+        gone = [n for a in over for n in x.dims[a] or ()]
+        text = x.text
+        names = [n for d in dims if d for n in d]
+        if gone:
+            text = f"{fn}({text})"
+        if fn in ("argmax", "argmin"):
+            return self._place_of(array, fn)
+        if fn == "sum" and times != 1:
+            text = f"{times} * {text}"
+        elif fn == "prod" and times != 1:
+            raise Gap("a product of equal elements")
+        if text == x.text:
+            return Value(text, dims, x.number)
+        if x.number:
+            return Value(number_text(times * float(x.text.strip("()"))), dims, number=True)
+        return Value(self.line(array, names, text), dims)
+
+    def _place_of(self, array: Array, fn: str) -> Value:
+        (over,) = array.attrs["over"]
+        x, name = self.whole(array.inputs[0], over)
+        dims = [d for a, d in enumerate(x.dims) if a != over]
+        names = [n for d in dims if d for n in d]
+        return Value(self.line(array, names, f"{fn}({x.text}, {name})"), dims)
+
+    def whole(self, array: Array, place: int) -> Tuple[Value, str]:
+        """A value whose axis at `place` is one dimension, of the given name."""
+        x = self.value(array)
+        if x.dims[place] is None or x.number:
+            x = self.materialised(array, x, array.axes)
+        names = x.dims[place]
+        assert names is not None
+        if len(names) == 1:
+            return x, names[0]
+        if not names:
+            one = self.dim(f"one{len(self.dims)}", 1)
+            dims = [*x.dims[:place], (one,), *x.dims[place + 1 :]]
+            all_names = [n for d in dims if d for n in d]
+            return Value(self.line(array, all_names, f"reshape({x.text}){bracket(all_names)}", "as"), dims), one
+        merged = self.dim("x".join(names)[:40], array.shape[place])
+        dims = [*x.dims[:place], (merged,), *x.dims[place + 1 :]]
+        all_names = [n for d in dims if d for n in d]
+        return Value(self.line(array, all_names, f"reshape({x.text}){bracket(all_names)}", "merged"), dims), merged
+
+    def _along(self, array: Array) -> Value:
+        source, place = array.inputs[0], array.attrs["axis"]
+        x, old = self.whole(source, place)
+        fn, options = array.attrs["fn"], array.attrs["options"]
+        texts = [x.text]
+        for other in array.inputs[1:]:
+            y, name = self.whole(other, place)
+            mapping = {name: old}
+            for have, want in zip(y.dims, x.dims):
+                if have and want:
+                    mapping.update(zip(have, want))
+            y = self.materialised(other, y, other.axes)
+            texts.append(self.renamed(array, y, mapping).text)
+        used = [n for n in x.names() if n != old]
+        axis = array.axes[place]
+        same = axis is source.axes[place] and axis is not None
+        names = x.dims[place] if same else self.axis_names(axis)
+        assert names is not None
+        single = names if len(names) == 1 else (self.dim(f"{old}_{fn}", array.shape[place]),)
+        new = old if same else self.apart(single[0], used)
+        keys = self._keys({k: v for k, v in options.items() if k != "start"})
+        arguments = ", ".join(texts) + f", {old}" + ("" if same else f", {new}")
+        if "start" in options:
+            arguments += f", {options['start']}"
+        dims = list(x.dims)
+        dims[place] = (new,)
+        all_names = [n for d in dims if d for n in d]
+        if fn == "slice" and array.shape[place] == 1:
+            text = self.line(array, all_names, f"slice({arguments}{keys})")
+            dims[place] = ()
+            all_names = [n for d in dims if d for n in d]
+            return Value(self.line(array, all_names, f"sum({text})"), dims)
+        text = self.line(array, all_names, f"{fn}({arguments}{keys})")
+        return self._split(array, Value(text, dims), place, names if not same else self.axis_names(axis))
+
+    def _split(self, array: Array, value: Value, place: int, names: Names) -> Value:
+        """The axis that an op left as one dimension, in its factors again."""
+        if len(names) == 1 or not names and value.dims[place] == ():
+            return value
+        dims = list(value.dims)
+        if not names:
+            dims[place] = ()
+            kept = [n for d in dims if d for n in d]
+            return Value(self.line(array, kept, f"sum({value.text})", "only"), dims)
+        used = [n for d in dims if d for n in d]
+        dims[place] = tuple(self.apart(n, used) for n in names)
+        all_names = [n for d in dims if d for n in d]
+        return Value(self.line(array, all_names, f"reshape({value.text}){bracket(all_names)}", "split"), dims)
+
+    def _concat(self, array: Array) -> Value:
+        place = array.attrs["axis"]
+        pieces = [self.whole(x, place) for x in array.inputs]
+        first, _ = pieces[0]
+        whole: List[Tuple[Value, str, int]] = []
+        for (x, name), source in zip(pieces, array.inputs):
+            x = self.materialised(source, x, source.axes)
+            mapping: Dict[str, str] = {}
+            for at, (have, want) in enumerate(zip(x.dims, first.dims)):
+                if at != place and have and want:
+                    mapping.update(zip(have, want))
+            x = self.renamed(array, x, mapping)
+            whole.append((x, x.dims[place][0], source.shape[place]))  # type: ignore[index]
+        final = self.axis_names(array.axes[place])
+        while len(whole) > 1:  # in pairs, so that each element is copied a few times only
+            joined = []
+            for i in range(0, len(whole) - 1, 2):
+                (x, x_name, x_size), (y, y_name, y_size) = whole[i], whole[i + 1]
+                used = [n for at, d in enumerate(x.dims) if d and at != place for n in d]
+                last = len(whole) == 2
+                name = final[0] if last and len(final) == 1 else self.dim(f"{x_name}_{y_name}"[:40], x_size + y_size)
+                name = self.apart(name, used)
+                dims = list(x.dims)
+                dims[place] = (name,)
+                names = [n for d in dims if d for n in d]
+                text = self.line(array, names, f"concat({x.text}, {x_name}, {y.text}, {y_name}, {name})")
+                joined.append((Value(text, dims), name, x_size + y_size))
+            if len(whole) % 2:
+                joined.append(whole[-1])
+            whole = joined
+        return self._split(array, whole[0][0], place, final)
+
+    def _embed(self, array: Array) -> Value:
+        table, ids = array.inputs
+        t, rows = self.whole(table, 0)
+        i = self.materialised(ids, self.value(ids), ids.axes)
+        used = list(i.names())
+        mapping = {n: self.apart(n, used) for d in t.dims[1:] for n in d or ()}
+        if rows in used:
+            mapping[rows] = self.variant(rows, [*used, *t.names()])
+        t = self.renamed(array, self.materialised(table, t, table.axes), mapping)
+        dims = [*i.dims, *t.dims[1:]]
+        names = [n for d in dims if d for n in d]
+        return Value(self.line(array, names, f"embed({t.text}, {i.text})"), dims)
+
+    def _embed_add(self, array: Array) -> Value:
+        grad, ids = array.inputs
+        g = self.materialised(grad, self.value(grad), grad.axes)
+        i = self.materialised(ids, self.value(ids), ids.axes)
+        mapping: Dict[str, str] = {}
+        for have, want in zip(i.dims, g.dims):
+            if have and want:
+                mapping.update(zip(have, want))
+        i = self.renamed(array, i, mapping)
+        final = self.axis_names(array.axes[0])
+        used = list(g.names())
+        rows = self.apart(final[0], used) if len(final) == 1 else self.dim("rows", array.shape[0])
+        dims: List[Optional[Names]] = [(rows,), *g.dims[ids.rank :]]
+        names = [n for d in dims if d for n in d]
+        text = self.line(array, names, f"embed_add({g.text}, {i.text}, {rows})")
+        return self._split(array, Value(text, dims), 0, final)
+
+    def _pick(self, array: Array) -> Value:
+        source, ids = array.inputs
+        place = array.attrs["axis"]
+        x, name = self.whole(source, place)
+        x = self.materialised(source, x, source.axes)
+        i = self.materialised(ids, self.value(ids), ids.axes)
+        rest = [d for a, d in enumerate(x.dims) if a != place]
+        mapping: Dict[str, str] = {}
+        for have, want in zip(i.dims, rest):
+            mapping.update(zip(have or (), want or ()))
+        used = [n for d in rest for n in d or ()] + [name]
+        for have in i.dims[len(rest) :]:
+            for n in have or ():
+                mapping[n] = self.apart(n, used)
+                used.append(mapping[n])
+        i = self.renamed(array, i, mapping)
+        dims = [*rest, *i.dims[len(rest) :]]
+        names = [n for d in dims if d for n in d]
+        return Value(self.line(array, names, f"pick({x.text}, {i.text}, {name})"), dims)
+
+    def _pick_add(self, array: Array) -> Value:
+        grad, ids = array.inputs
+        place = array.attrs["axis"]
+        g = self.materialised(grad, self.value(grad), grad.axes)
+        i = self.materialised(ids, self.value(ids), ids.axes)
+        mapping: Dict[str, str] = {}
+        for have, want in zip(i.dims, g.dims):
+            mapping.update(zip(have or (), want or ()))
+        i = self.renamed(array, i, mapping)
+        final = self.axis_names(array.axes[place])
+        new = self.apart(final[0], g.names()) if len(final) == 1 else self.dim("picked", array.shape[place])
+        dims = list(g.dims[: grad.rank - array.attrs["choices"]])
+        dims.insert(place, (new,))
+        names = [n for d in dims if d for n in d]
+        text = self.line(array, names, f"pick_add({g.text}, {i.text}, {new})")
+        return self._split(array, Value(text, dims), place, final)
+
+    def _windows(self, array: Array) -> Value:
+        source, place = array.inputs[0], array.attrs["axis"]
+        x, old = self.whole(source, place)
+        x = self.materialised(source, x, source.axes)
+        used = [n for a, d in enumerate(x.dims) if a != place for n in d or ()]
+        dims = list(x.dims)
+        new: List[Optional[Names]] = []
+        made: List[str] = []
+        for k, axis in enumerate(array.axes[place : place + 2]):
+            names = self.axis_names(axis)
+            single = names[0] if len(names) == 1 else self.dim(f"{old}_{'taps' if k else 'windows'}", array.shape[place + k])
+            single = self.apart(single, [*used, *made])
+            made.append(single)
+            new.append((single,))
+        dims[place : place + 1] = new
+        names = [n for d in dims if d for n in d]
+        keys = self._keys(array.attrs["options"])
+        text = self.line(array, names, f"windows({x.text}, {old}, {made[0]}, {made[1]}{keys})")
+        value = Value(text, dims)
+        for k in (1, 0):
+            value = self._split(array, value, place + k, self.axis_names(array.axes[place + k]))
+        return value
+
+    def _windows_add(self, array: Array) -> Value:
+        source, place = array.inputs[0], array.attrs["axis"]
+        g, taps = self.whole(source, place + 1)
+        self._values[source.number] = g
+        g, windows = self.whole(source, place)
+        g = self.materialised(source, g, source.axes)
+        final = self.axis_names(array.axes[place])
+        used = [n for a, d in enumerate(g.dims) if a not in (place, place + 1) for n in d or ()]
+        new = final[0] if len(final) == 1 else self.dim(f"{windows}_from", array.shape[place])
+        new = self.apart(new, used)
+        dims = list(g.dims)
+        dims[place : place + 2] = [(new,)]
+        names = [n for d in dims if d for n in d]
+        keys = self._keys(array.attrs["options"])
+        text = self.line(array, names, f"windows_add({g.text}, {windows}, {taps}, {new}{keys})")
+        return self._split(array, Value(text, dims), place, final)
+
+    @staticmethod
+    def _keys(options: Dict[str, Any]) -> str:
+        """Options that are not what they are by default."""
+        default = {"stride": 1, "dilation": 1, "low": 0, "high": 0, "fill": 0.0, "value": 0.0}
+        return "".join(f", {k}={number_text(v)}" for k, v in options.items() if v != default.get(k))
+
+    def _constraint(self, array: Array) -> Value:
+        x = self.materialised(array.inputs[0], self.value(array.inputs[0]), array.inputs[0].axes)
+        names = list(x.names())
+        name = self.line(array, names, f"copy({x.text})", array.attrs.get("name", "constraint"))
+        self.shardings.ask(name, array.shape, x.dims, array.attrs["spec"], f"the constraint at {array.where}")
+        return Value(name, x.dims)
+
+
+FOLDED = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "max": max,
+    "min": min,
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": math.log,
+    "pow": lambda a, b: a**b,
+    "convert": lambda a: a,
+}
+
+OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+def number_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, int):
+        return str(value) if value >= 0 else f"({value})"
+    number = float(value)
+    if math.isnan(number):
+        return "(inf - inf)"
+    if math.isinf(number):
+        return "inf" if number > 0 else "(-inf)"
+    text = repr(number)
+    text = text[:-2] if text.endswith(".0") else text
+    return text if number >= 0 and not text.startswith("-") else f"({text})"
+
+
+def map_text(fn: str, texts: Sequence[str], array: Array) -> str:
+    if fn in OPERATORS and len(texts) == 2:
+        return f"{texts[0]} {OPERATORS[fn]} {texts[1]}"
+    if fn == "convert":
+        if array.carrier == array.inputs[0].carrier:
+            return f"copy({texts[0]})"
+        return f"convert({texts[0]}, {array.carrier})"
+    return f"{fn}({', '.join(texts)})"
+
+
+def kind_of(array: Array) -> str:
+    """params and inputs: what is learned is a floating-point argument."""
+    return "params" if is_float(array.carrier) else "inputs"

@@ -1,0 +1,152 @@
+"""A traced program with its mesh: run, planned, explained, saved as a scenario."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+
+import numpy as np
+
+from ..commands import plan as plan_scenario
+from ..errors import InputError
+from ..program import call
+from ..results import Result, Results
+from ..tensors import read_tensors, write_tensors
+from .arrays import Array, Program, is_float
+from .lines import Leaf, Value, Writer, kind_of
+
+
+@dataclass(frozen=True)
+class Ran:
+    """An executed step: the program's own outputs, and what was counted."""
+
+    outputs: Any
+    gradients: Mapping[str, np.ndarray]
+    result: Result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.result, name)
+
+
+class Traced:
+    """A program that a framework traced, on a mesh."""
+
+    def __init__(
+        self,
+        program: Program,
+        mesh: Mapping[str, int],
+        outputs: Sequence[Array],
+        rebuild: Callable[[List[np.ndarray]], Any],
+        gradients: Optional[Mapping[str, int]] = None,
+        gaps: Sequence[str] = (),
+    ) -> None:
+        """`rebuild` makes of all outputs what the function returns; `gradients` are places among the outputs."""
+        self.name = program.name
+        self.mesh = dict(mesh)
+        self._rebuild = rebuild
+        self._gradients = dict(gradients or {})
+        self._arrays = list(outputs)
+        writer = Writer(program, mesh)
+        self._values: List[Value] = writer.write(outputs)
+        self._writer = writer
+        found = [*dict.fromkeys([*gaps, *writer.gaps])]
+        if found:
+            lines = "\n  ".join(found)
+            raise InputError(f"{self.name}: {len(found)} operation(s) that are not known here:\n  {lines}")
+        self._leaves: Dict[str, Leaf] = {leaf.name: leaf for leaf in writer.leaves}
+        self._names = [v.text for v in self._values]
+
+    # ---- as a scenario
+
+    def _array(self, leaf: Leaf, values: bool) -> Any:
+        return {
+            "dims": list(leaf.dims),
+            "dtype": leaf.array.carrier,
+            **({"values": True} if values and leaf.array.attrs["value"] is not None else {}),
+        }
+
+    def scenario(self, values: Optional[str] = None) -> Dict[str, Any]:
+        """The scenario as a mapping; with the name of a file of values beside it, if there is one."""
+        writer = self._writer
+        graph: Dict[str, Any] = {"dims": dict(writer.dims)}
+        if values:
+            graph["values"] = values
+        for leaf in writer.leaves:
+            graph.setdefault(kind_of(leaf.array), {})[leaf.name] = self._array(leaf, bool(values))
+        graph["ops"] = list(writer.lines)
+        graph["outputs"] = sorted({n for n in self._names if n not in self._leaves})
+        made: Dict[str, Any] = {
+            "version": 1,
+            "name": self.name,
+            "mesh": writer.shardings.mesh,
+            "graph": graph,
+            "step": ["forward"],
+            "params": [*self._rules("params"), [".*", []]],
+        }
+        constraints = self._rules("inputs")
+        if constraints:
+            made["constraints"] = constraints
+        return made
+
+    def _rules(self, kind: str) -> List[Any]:
+        """Specs of parameters, or of all else, as rules: one for all names that have it."""
+        names: Dict[str, List[str]] = {}
+        specs: Dict[str, List[Any]] = {}
+        for name, spec in self._writer.shardings.specs.items():
+            leaf = self._leaves.get(name)
+            is_param = leaf is not None and kind_of(leaf.array) == "params"
+            if is_param == (kind == "params") and (leaf is None or any(spec)):
+                names.setdefault(json.dumps(spec), []).append(name.replace(".", "[.]"))
+                specs[json.dumps(spec)] = spec
+        return [[f"^({'|'.join(found)})$", specs[key]] for key, found in names.items()]
+
+    def save(self, path: "str | os.PathLike[str]") -> Path:
+        """Write the scenario, and beside it the values of its arrays, for the command line."""
+        target = Path(path)
+        values = target.with_suffix(".safetensors")
+        write_tensors(values, self._contents())
+        target.write_text(json.dumps(self.scenario(values.name), indent=1) + "\n", encoding="utf-8")
+        return target
+
+    def _contents(self) -> Dict[str, np.ndarray]:
+        out = {}
+        for name, leaf in self._leaves.items():
+            value = leaf.array.attrs["value"]
+            if value is not None:
+                out[name] = np.ascontiguousarray(np.asarray(value)).astype(stored(leaf.array.carrier))
+        return out
+
+    # ---- done
+
+    def run(self) -> Ran:
+        """Execute on virtual devices, verify against one device, and return what the function returns."""
+        with tempfile.TemporaryDirectory(prefix="shardsim-") as folder:
+            path = self.save(Path(folder) / "step.yaml")
+            written = Path(folder) / "outputs.safetensors"
+            raw = json.loads(call(["run", "--json", "--quiet", f"--outputs={written}", "--", str(path)]))
+            arrays = read_tensors(written)
+        result = Result.parse(raw[0] if isinstance(raw, list) else raw, None, ())
+        flat = [self._shaped(array, name, arrays) for array, name in zip(self._arrays, self._names)]
+        gradients = {name: flat[at] for name, at in self._gradients.items()}
+        kept = [a for i, a in enumerate(flat) if i not in self._gradients.values()] if self._gradients else flat
+        return Ran(self._rebuild(kept), gradients, result)
+
+    def _shaped(self, array: Array, name: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+        leaf = self._leaves.get(name)
+        value = arrays[name] if leaf is None else np.asarray(leaf.array.attrs["value"])
+        value = value.reshape(array.shape)
+        return value if is_float(array.dtype) and value.dtype.kind == "f" else value.astype(stored(array.dtype))
+
+    def plan(self, **options: Any) -> Result:
+        """The same on paper."""
+        return plan_scenario(self.scenario(), **options).only
+
+
+def stored(dtype: str) -> Any:
+    """The numpy type in which values of a type are written."""
+    return np.dtype("float32") if dtype in ("bfloat16", "float16") else np.dtype(dtype)
