@@ -129,6 +129,9 @@ class Program:
 
     def map(self, fn: str, *operands: Array, dtype: Optional[str] = None, carrier: Optional[str] = None) -> Array:
         """fn of each element.  Operands have the result's rank, or 0; axes of size 1 are repeated."""
+        same = _unchanged(fn, operands)
+        if same is not None and (dtype or same.dtype) == same.dtype:
+            return same
         rank = max(x.rank for x in operands)
         shape = [1] * rank
         axes: List[Optional[Axis]] = [None] * rank
@@ -162,6 +165,10 @@ class Program:
         return self.map(fn, *operands, dtype="bool", carrier=operands[0].carrier)
 
     def select(self, which: Array, yes: Array, no: Array) -> Array:
+        known = uniform(which)
+        if known is not None:
+            chosen = yes if known else no
+            return chosen if chosen.shape == which.shape else self.broadcast(chosen, which.shape, [])
         carrier = next((x.carrier for x in (yes, no) if x.op != "number"), yes.carrier)
         which = self._carried(which, carrier)
         yes, no = self._carried(yes, carrier), self._carried(no, carrier)
@@ -355,6 +362,31 @@ class Program:
 
     def constraint(self, x: Array, spec: Sequence[Any]) -> Array:
         return self._add("constraint", x.shape, x.dtype, [x], x.carrier, x.axes, spec=tuple(spec))
+
+
+#: Numbers that change nothing as the first, or the second operand.
+NEUTRAL = {
+    "max": (-math.inf, -math.inf), "min": (math.inf, math.inf), "add": (0.0, 0.0), "sub": (None, 0.0),
+    "mul": (1.0, 1.0), "div": (None, 1.0),
+}  # fmt: skip
+
+
+def _unchanged(fn: str, operands: Sequence[Array]) -> Optional[Array]:
+    """The operand that a function leaves as it is."""
+    if len(operands) != 2 or fn not in NEUTRAL:
+        return None
+    for one, other, neutral in ((0, 1, NEUTRAL[fn][0]), (1, 0, NEUTRAL[fn][1])):
+        if neutral is not None and uniform(operands[one]) == neutral:
+            if all(n in (1, m) for n, m in zip(operands[one].shape, operands[other].shape)):
+                return operands[other]
+    return None
+
+
+def uniform(x: Array) -> Optional[float]:
+    """The number that all elements of an array are, if that is known."""
+    while x.op in ("view", "reshape"):
+        x = x.inputs[0]
+    return float(x.attrs["value"]) if x.op == "number" else None
 
 
 def is_float(dtype: str) -> bool:

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from .arrays import Array, Gap, Program, is_float
+from .arrays import Array, Gap, Program, is_float, uniform
 from .traced import Traced
 
 #: Elements of a constant that is worked out here; larger ones are ops of the program.
@@ -127,7 +127,7 @@ class Reader:
         array = np.asarray(value)
         name = dtype or str(array.dtype)
         first = array.reshape(-1)[:1]
-        if array.size and (array == first).all():
+        if array.size and ((array == first).all() or (array != array).all()):
             item = first[0]
             number = float(item) if is_float(name) else int(item)
             lifted = self.program.broadcast(self.program.number(number, name), array.shape, [])
@@ -586,7 +586,7 @@ def _scatter(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     )  # fmt: skip
     added = at.add(updates)
     if eqn.primitive.name != "scatter":
-        return added if _is_zero(x) else p.map("add", x, added)
+        return added if uniform(x) == 0 else p.map("add", x, added)
     # Elements that are set: where several are, which one stays is not said, and the result is no number.
     one = p.broadcast(p.number(1.0, "float32"), updates.shape, [])
     count = p.convert(at.add(p.materialise(one)), x.dtype)
@@ -727,12 +727,6 @@ def _known(x: Array) -> Optional[np.ndarray]:
     value = value.squeeze(tuple(a for a in range(value.ndim) if a not in kept)).transpose(np.argsort(np.argsort(kept)))
     sizes = [1 if at is None else x.inputs[0].shape[at] for at in x.attrs["source"]]
     return np.broadcast_to(value.reshape(sizes), x.shape)
-
-
-def _is_zero(x: Array) -> bool:
-    while x.op == "view":
-        x = x.inputs[0]
-    return x.op == "number" and x.attrs["value"] == 0
 
 
 @handles("dynamic_slice")
