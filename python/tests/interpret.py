@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, List, Mapping, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
 
 import numpy as np
 
 from shardsim.trace.arrays import Array, is_float
 
-Numbers = np.ndarray[Any, Any]
-
-
-def evaluate(outputs: Sequence[Array], values: Mapping[str, Numbers]) -> List[Numbers]:
+def evaluate(outputs: Sequence[Array], values: Mapping[str, np.ndarray]) -> List[np.ndarray]:
     """The outputs, with leaves of the values by their paths; others have the value that was traced."""
     needed: Dict[int, Array] = {}
     waiting = list(outputs)
@@ -22,7 +19,7 @@ def evaluate(outputs: Sequence[Array], values: Mapping[str, Numbers]) -> List[Nu
         if array.number not in needed:
             needed[array.number] = array
             waiting.extend(array.inputs)
-    made: Dict[int, Numbers] = {}
+    made: Dict[int, np.ndarray] = {}
     for number in sorted(needed):
         array = needed[number]
         if array.op == "leaf":
@@ -35,7 +32,7 @@ def evaluate(outputs: Sequence[Array], values: Mapping[str, Numbers]) -> List[Nu
     return [made[x.number] for x in outputs]
 
 
-def carried(value: Numbers, array: Array) -> Numbers:
+def carried(value: np.ndarray, array: Array) -> np.ndarray:
     """In float64, or in whole numbers of the width that the program has."""
     if is_float(array.carrier):
         return value.astype(np.float64)
@@ -48,15 +45,15 @@ def carried(value: Numbers, array: Array) -> Numbers:
 # ---- arrangement
 
 
-def number(array: Array) -> Numbers:
+def number(array: Array) -> np.ndarray:
     return np.asarray(array.attrs["value"])
 
 
-def iota(array: Array) -> Numbers:
+def iota(array: Array) -> np.ndarray:
     return np.arange(array.shape[0])
 
 
-def view(array: Array, x: Numbers) -> Numbers:
+def view(array: Array, x: np.ndarray) -> np.ndarray:
     source = array.attrs["source"]
     kept = [at for at in source if at is not None]
     gone = [a for a in range(x.ndim) if a not in kept]
@@ -67,31 +64,47 @@ def view(array: Array, x: Numbers) -> Numbers:
     return np.broadcast_to(x, array.shape)
 
 
-def reshape(array: Array, x: Numbers) -> Numbers:
+def reshape(array: Array, x: np.ndarray) -> np.ndarray:
     return x.reshape(array.shape)
 
 
-def concat(array: Array, *parts: Numbers) -> Numbers:
+def concat(array: Array, *parts: np.ndarray) -> np.ndarray:
     return np.concatenate(parts, array.attrs["axis"])
 
 
-def constraint(array: Array, x: Numbers) -> Numbers:
+def constraint(array: Array, x: np.ndarray) -> np.ndarray:
     return x
 
 
 # ---- elementwise
 
 
-def convert(array: Array, x: Numbers) -> Numbers:
+def convert(array: Array, x: np.ndarray) -> np.ndarray:
     return x if is_float(array.carrier) else np.trunc(x)
 
 
-def divide(a: Numbers, b: Numbers) -> Numbers:
+def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a / b if a.dtype.kind == "f" or b.dtype.kind == "f" else np.trunc(a / b)
 
 
-def each(fn: Callable[[float], float]) -> Callable[[Numbers], Numbers]:
+def each(fn: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
     return lambda x: np.vectorize(fn, otypes=[np.float64])(x)
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return np.asarray(0.5 * (1 + np.tanh(x / 2)))
+
+
+def normal(x: np.ndarray) -> np.ndarray:
+    """The distribution function of the normal distribution."""
+    return 0.5 * (1 + each(math.erf)(x / math.sqrt(2)))
+
+
+def gelu(x: np.ndarray) -> Tuple[np.ndarray, np.ndarray]:
+    """By a hyperbolic tangent, and its derivative."""
+    scale = math.sqrt(2 / math.pi)
+    t = np.tanh(scale * (x + 0.044715 * x**3))
+    return 0.5 * x * (1 + t), 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * scale * (1 + 3 * 0.044715 * x * x)
 
 
 MAPS: Dict[str, Callable[..., Any]] = {
@@ -101,7 +114,10 @@ MAPS: Dict[str, Callable[..., Any]] = {
     "rsqrt": lambda x: 1 / np.sqrt(x), "tanh": np.tanh, "sin": np.sin, "cos": np.cos, "tan": np.tan,
     "erf": each(math.erf), "erfc": each(math.erfc), "abs": np.abs, "sign": np.sign, "floor": np.floor,
     "ceil": np.ceil, "round": np.round, "relu": lambda x: np.maximum(x, 0),
-    "sigmoid": lambda x: 0.5 * (1 + np.tanh(x / 2)), "finite": np.isfinite,
+    "silu": lambda x: x * sigmoid(x), "silu_grad": lambda x: sigmoid(x) * (1 + x * (1 - sigmoid(x))),
+    "gelu": lambda x: gelu(x)[0], "gelu_grad": lambda x: gelu(x)[1],
+    "gelu_exact": lambda x: x * normal(x), "gelu_exact_grad": lambda x: normal(x) + x * np.exp(-x * x / 2) / math.tau**0.5,
+    "sigmoid": sigmoid, "finite": np.isfinite,
     "equal": np.equal, "not_equal": np.not_equal, "less": np.less, "less_equal": np.less_equal,
     "greater": np.greater, "greater_equal": np.greater_equal,
     "and": np.logical_and, "or": np.logical_or, "not": np.logical_not, "xor": np.logical_xor,
@@ -111,7 +127,7 @@ MAPS: Dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def mapped(array: Array, *operands: Numbers) -> Numbers:
+def mapped(array: Array, *operands: np.ndarray) -> np.ndarray:
     fn = array.attrs["fn"]
     with np.errstate(all="ignore"):
         result = convert(array, operands[0]) if fn == "convert" else MAPS[fn](*operands)
@@ -121,7 +137,7 @@ def mapped(array: Array, *operands: Numbers) -> Numbers:
 # ---- products and sums
 
 
-def einsum(array: Array, a: Numbers, b: Numbers) -> Numbers:
+def einsum(array: Array, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     a_labels, b_labels, out = array.attrs["labels"]
     sizes: Dict[str, int] = {}
     for x, labels in ((a, a_labels), (b, b_labels)):
@@ -138,7 +154,7 @@ REDUCTIONS: Dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def reduce(array: Array, x: Numbers) -> Numbers:
+def reduce(array: Array, x: np.ndarray) -> np.ndarray:
     fn, over = array.attrs["fn"], array.attrs["over"]
     if fn in ("argmax", "argmin"):
         (axis,) = over
@@ -149,34 +165,34 @@ def reduce(array: Array, x: Numbers) -> Numbers:
 # ---- along an axis
 
 
-def cumulative(fn: Callable[..., Numbers]) -> Callable[..., Numbers]:
-    def run(x: Numbers, size: int, reverse: bool = False) -> Numbers:
+def cumulative(fn: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    def run(x: np.ndarray, size: int, reverse: bool = False) -> np.ndarray:
         return fn(x[::-1], axis=0)[::-1] if reverse else fn(x, axis=0)
 
     return run
 
 
-def sliced(x: Numbers, size: int, start: int = 0, stride: int = 1) -> Numbers:
+def sliced(x: np.ndarray, size: int, start: int = 0, stride: int = 1) -> np.ndarray:
     return x[start : start + (size - 1) * stride + 1 : stride]
 
 
-def padded(x: Numbers, size: int, low: int = 0, value: float = 0.0) -> Numbers:
+def padded(x: np.ndarray, size: int, low: int = 0, value: float = 0.0) -> np.ndarray:
     made = np.full((size, *x.shape[1:]), value, np.result_type(x, type(value)))
     made[low : low + len(x)] = x
     return made
 
 
-def largest(x: Numbers, size: int) -> Numbers:
+def largest(x: np.ndarray, size: int) -> np.ndarray:
     return np.argsort(-x, axis=0, kind="stable")[:size]
 
 
-def ordered(x: Numbers, *others: Any, **options: Any) -> Numbers:
+def ordered(x: np.ndarray, *others: Any, **options: Any) -> np.ndarray:
     *operands, size = others
     order = np.argsort(x, axis=0, kind="stable")
     return np.take_along_axis(operands[-1] if operands else x, order, 0)
 
 
-ALONG: Dict[str, Callable[..., Numbers]] = {
+ALONG: Dict[str, Callable[..., np.ndarray]] = {
     "slice": sliced, "pad": padded, "reverse": lambda x, size: x[::-1], "topk": largest, "sort": ordered,
     "cumsum": cumulative(np.cumsum), "cumprod": cumulative(np.cumprod),
     "cummax": cumulative(np.maximum.accumulate), "cummin": cumulative(np.minimum.accumulate),
@@ -184,19 +200,19 @@ ALONG: Dict[str, Callable[..., Numbers]] = {
 }  # fmt: skip
 
 
-def along(array: Array, *operands: Numbers) -> Numbers:
+def along(array: Array, *operands: np.ndarray) -> np.ndarray:
     axis = array.attrs["axis"]
     first = [np.moveaxis(x, axis, 0) for x in operands]
     made = ALONG[array.attrs["fn"]](*first, array.shape[axis], **array.attrs["options"])
     return np.moveaxis(made, 0, axis)
 
 
-def places(count: int, taps: int, stride: int, dilation: int, low: int) -> Numbers:
+def places(count: int, taps: int, stride: int, dilation: int, low: int) -> np.ndarray:
     """Where each tap of each window is."""
     return np.arange(count)[:, None] * stride + np.arange(taps) * dilation - low
 
 
-def windows(array: Array, x: Numbers) -> Numbers:
+def windows(array: Array, x: np.ndarray) -> np.ndarray:
     axis, o = array.attrs["axis"], array.attrs["options"]
     count, taps = array.shape[axis : axis + 2]
     at = places(count, taps, o["stride"], o["dilation"], o["low"])
@@ -206,9 +222,9 @@ def windows(array: Array, x: Numbers) -> Numbers:
     return np.moveaxis(made, (0, 1), (axis, axis + 1))
 
 
-def windows_add(array: Array, x: Numbers) -> Numbers:
+def windows_add(array: Array, x: np.ndarray) -> np.ndarray:
     axis, o = array.attrs["axis"], array.attrs["options"]
-    at = places(*x.shape[axis : axis + 2], o["stride"], o["dilation"], o["low"])
+    at = places(x.shape[axis], x.shape[axis + 1], o["stride"], o["dilation"], o["low"])
     inside = (at >= 0) & (at < array.shape[axis])
     first = np.moveaxis(x, (axis, axis + 1), (0, 1))
     made = np.zeros((array.shape[axis], *first.shape[2:]), x.dtype)
@@ -219,18 +235,18 @@ def windows_add(array: Array, x: Numbers) -> Numbers:
 # ---- by ids
 
 
-def embed(array: Array, table: Numbers, ids: Numbers) -> Numbers:
+def embed(array: Array, table: np.ndarray, ids: np.ndarray) -> np.ndarray:
     return table[ids]
 
 
-def embed_add(array: Array, grad: Numbers, ids: Numbers) -> Numbers:
+def embed_add(array: Array, grad: np.ndarray, ids: np.ndarray) -> np.ndarray:
     made = np.zeros(array.shape, grad.dtype)
     rows = np.broadcast_to(grad, (*ids.shape, *grad.shape[ids.ndim :]))
     np.add.at(made, ids, rows)
     return made
 
 
-def pick(array: Array, x: Numbers, ids: Numbers) -> Numbers:
+def pick(array: Array, x: np.ndarray, ids: np.ndarray) -> np.ndarray:
     """ids have the other axes of x, and may have more behind them."""
     last = np.moveaxis(x, array.attrs["axis"], -1)
     rest = last.ndim - 1
@@ -238,15 +254,19 @@ def pick(array: Array, x: Numbers, ids: Numbers) -> Numbers:
     return np.take_along_axis(last, flat, -1).reshape(*last.shape[:-1], *ids.shape[rest:])
 
 
-def pick_add(array: Array, grad: Numbers, ids: Numbers) -> Numbers:
-    axis = array.attrs["axis"]
-    each_id = np.expand_dims(np.broadcast_to(ids, grad.shape), axis)
-    counted = np.arange(array.shape[axis]).reshape([-1 if a == axis else 1 for a in range(array.rank)])
-    return np.where(each_id == counted, np.expand_dims(grad, axis), 0)
+def pick_add(array: Array, grad: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    axis, choices = array.attrs["axis"], array.attrs["choices"]
+    kept = grad.ndim - choices
+    # An axis of one-hot numbers in front of the choices, which are summed.
+    counted = np.arange(array.shape[axis]).reshape(-1, *[1] * choices)
+    hot = np.expand_dims(np.broadcast_to(ids, grad.shape), kept) == counted
+    summed = np.sum(np.where(hot, np.expand_dims(grad, kept), 0), axis=tuple(range(kept + 1, grad.ndim + 1)))
+    return np.asarray(np.moveaxis(summed, -1, axis))
 
 
-OPS: Dict[str, Callable[..., Numbers]] = {
+OPS: Dict[str, Callable[..., np.ndarray]] = {
     "number": number, "iota": iota, "view": view, "reshape": reshape, "concat": concat, "constraint": constraint,
-    "map": mapped, "einsum": einsum, "reduce": reduce, "along": along, "windows": windows, "windows_add": windows_add,
+    "spread": constraint, "map": mapped, "einsum": einsum, "reduce": reduce, "along": along, "windows": windows,
+    "windows_add": windows_add,
     "embed": embed, "embed_add": embed_add, "pick": pick, "pick_add": pick_add,
 }  # fmt: skip

@@ -1,0 +1,236 @@
+"""A module or function in PyTorch as a traced program: its ATen graph, node by node.
+
+What is traced is what runs: the module's own forward with tensors that have sizes alone (as torch.export does it),
+its in-place operations made plain, and with `grad` the backward pass of autograd behind it.
+"""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ..errors import InputError
+from . import torch_axes, torch_index, torch_ops, torch_windows
+from .arrays import Array, Program
+from .torch_graph import HANDLERS, Reader, numpy_of, operation_name, type_name
+from .traced import Traced
+
+Spec = Tuple[Any, ...]
+Rules = Sequence[Tuple[str, Sequence[Any]]]
+
+#: Modules that have handlers of operations.
+OPERATIONS = (torch_ops, torch_axes, torch_index, torch_windows)
+
+
+class Input(NamedTuple):
+    """A tensor from outside: a parameter, a buffer, or a part of an argument."""
+
+    path: str
+    tensor: torch.Tensor
+    learned: bool
+
+
+def from_torch(
+    module_or_fn: Callable[..., Any],
+    *args: Any,
+    mesh: Mapping[str, int],
+    rules: Rules = (),
+    name: Optional[str] = None,
+    grad: bool = False,
+    kwargs: Optional[Mapping[str, Any]] = None,
+) -> Traced:
+    """A module, or a function of tensors, as PyTorch traces it, laid out over a mesh.
+
+    `args` and `kwargs` are those of its call; tensors may be on the device "meta", which have sizes alone.  `rules`
+    are [(pattern, spec), ...] over the names of parameters, buffers and arguments, of which the first found wins;
+    others are whole on each device.  `grad`: the first output is a loss, and its gradients by the parameters that
+    are learned (by the floating-point arguments, of a function) are outputs too.  Buffers that the forward pass
+    updates are not among the outputs.
+    """
+    inputs, call = _inputs(module_or_fn, args, dict(kwargs or {}))
+    graph, tree = _trace(call, inputs, grad)
+    program = Program(name or str(getattr(module_or_fn, "__name__", type(module_or_fn).__name__)))
+    leaves = [_leaf(program, one, rules) for one in inputs]
+    reader = Reader(program)
+    results = [reader.lift(v) for v in reader.read(graph, leaves)]
+    learned = [one.path for one in inputs if one.learned] if grad else []
+    first = len(results) - len(learned)
+    gradients = {path: first + k for k, path in enumerate(learned)}
+    return Traced(program, dict(mesh), results, lambda flat: pytree.tree_unflatten(flat, tree), gradients, reader.gaps)
+
+
+def _leaf(program: Program, one: Input, rules: Rules) -> Array:
+    spec = next((tuple(s) for pattern, s in rules if re.search(pattern, one.path)), ())
+    spec = tuple(tuple(e) if isinstance(e, list) else e for e in spec)
+    value = numpy_of(one.tensor)
+    return program.leaf(one.path, one.tensor.shape, type_name(one.tensor.dtype), value, spec)
+
+
+# ---- what goes in
+
+
+def _inputs(target: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Tuple[List[Input], Any]:
+    """Tensors from outside, and the call of the target with others in their places."""
+    found: List[Input] = []
+    is_module = isinstance(target, torch.nn.Module)
+    if isinstance(target, torch.nn.Module):
+        found += [Input(n, p.detach(), p.requires_grad) for n, p in target.named_parameters()]
+        found += [Input(n, b.detach(), False) for n, b in target.named_buffers()]
+    owned = len(found)
+    paths, tree = pytree.tree_flatten_with_path((args, kwargs))
+    names = _argument_names(target)
+    for path, value in paths:
+        if isinstance(value, torch.Tensor):
+            learned = not is_module and value.dtype.is_floating_point
+            found.append(Input(_path(path, names), value.detach(), learned))
+
+    def call(tensors: Sequence[torch.Tensor]) -> Any:
+        rest = iter(tensors[owned:])
+        leaves = [next(rest) if isinstance(v, torch.Tensor) else v for _, v in paths]
+        a, k = pytree.tree_unflatten(leaves, tree)
+        if not isinstance(target, torch.nn.Module):
+            return target(*a, **k)
+        own = {one.path: t for one, t in zip(found, tensors[:owned])}
+        return torch.func.functional_call(target, own, a, k)
+
+    return found, call
+
+
+def _argument_names(target: Callable[..., Any]) -> List[str]:
+    called = target.forward if isinstance(target, torch.nn.Module) else target
+    try:
+        parameters = inspect.signature(called).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def _path(path: Sequence[Any], names: Sequence[str]) -> str:
+    """The argument's name, then keys and indices, with dots between them."""
+    keys = [str(next(v for v in (getattr(e, a, None) for a in ("key", "idx", "name")) if v is not None)) for e in path]
+    if keys[0] == "0":
+        at = int(keys[1])
+        keys[1] = names[at] if at < len(names) else f"arg{at}"
+    return ".".join(keys[1:])
+
+
+# ---- the trace
+
+
+def _trace(call: Callable[..., Any], inputs: Sequence[Input], grad: bool) -> Tuple[torch.fx.Graph, Any]:
+    """The graph of the outputs that are tensors, and then of gradients; and the tree of the outputs."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    trees: List[Any] = []
+
+    def outputs(*tensors: torch.Tensor) -> Any:
+        flat, tree = pytree.tree_flatten(call(tensors))
+        _demand(all(isinstance(v, torch.Tensor) for v in flat), "an output that is no tensor; return tensors alone")
+        trees[:] = [tree]
+        return flat
+
+    def with_gradients(*tensors: torch.Tensor) -> List[torch.Tensor]:
+        places = [k for k, one in enumerate(inputs) if one.learned]
+
+        def loss(*learned: torch.Tensor) -> Tuple[torch.Tensor, List[torch.Tensor]]:
+            every = list(tensors)
+            for k, t in zip(places, learned):
+                every[k] = t
+            flat = outputs(*every)
+            _demand(bool(flat) and flat[0].numel() == 1, "gradients of what is no scalar; the first output must be the loss")
+            return flat[0].reshape(()), flat
+
+        argnums = tuple(range(len(places)))
+        gradients, (_, flat) = torch.func.grad_and_value(loss, argnums, has_aux=True)(*(tensors[k] for k in places))
+        return [*flat, *gradients]
+
+    step = with_gradients if grad and any(one.learned for one in inputs) else outputs
+    traced = make_fx(
+        torch.func.functionalize(step),
+        decomposition_table=_decompositions(),
+        tracing_mode="fake",
+        record_stack_traces=True,
+        _allow_non_fake_inputs=True,
+    )
+    with _as_it_was_written(), _rewritten():
+        try:
+            made = traced(*(one.tensor for one in inputs))
+        except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
+            raise InputError(f"the program asks for a value of a tensor while it is traced: {error}") from None
+    made.graph.eliminate_dead_code()
+    return made.graph, trees[0]
+
+
+def _demand(good: bool, what: str) -> None:
+    if not good:
+        raise InputError(what)
+
+
+def _decompositions() -> Dict[Any, Any]:
+    """PyTorch's own, of all operations that have no handler here."""
+    from torch._decomp import decomposition_table
+
+    plain = {op: fn for op, fn in decomposition_table.items() if isinstance(op, torch._ops.OpOverload)}
+    return {op: fn for op, fn in plain.items() if operation_name(op) not in HANDLERS}
+
+
+@contextlib.contextmanager
+def _as_it_was_written() -> Iterator[None]:
+    """Attention as its products and its softmax, not as a kernel of one kind of device."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    with sdpa_kernel(SDPBackend.MATH):
+        yield
+
+
+@contextlib.contextmanager
+def _rewritten() -> Iterator[None]:
+    """Functions of which the traced form would ask for values, or hide what it does, written with others."""
+    with Rewriting():
+        yield
+
+
+class Rewriting(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
+    """Calls other functions in place of some."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        instead = REWRITTEN.get(getattr(func, "__name__", ""))
+        return (instead or func)(*args, **(kwargs or {}))
+
+
+def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
+    _demand(num_classes > 0, "one_hot without num_classes, which depends on values; give num_classes")
+    return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
+
+
+def embedding_bag(
+    input: torch.Tensor,
+    weight: torch.Tensor,
+    offsets: Optional[torch.Tensor] = None,
+    max_norm: Optional[float] = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Optional[torch.Tensor] = None,
+    include_last_offset: bool = False,
+    padding_idx: Optional[int] = None,
+) -> torch.Tensor:
+    plain = max_norm is None and not scale_grad_by_freq and padding_idx is None
+    _demand(plain and input.dim() == 2, "embedding_bag with offsets, norms or padding; bags of [batch, entries] are known")
+    rows = torch.nn.functional.embedding(input, weight)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    return {"sum": rows.sum, "mean": rows.mean, "max": rows.amax}[mode](1)
+
+
+REWRITTEN: Dict[str, Callable[..., Any]] = {"one_hot": one_hot, "embedding_bag": embedding_bag}
+
+
+__all__ = ["from_torch"]

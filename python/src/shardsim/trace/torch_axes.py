@@ -1,0 +1,358 @@
+"""Operations of ATen that arrange, multiply, and go along axes."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import math
+from typing import Any, List, Optional, Sequence, Tuple
+
+from .arrays import Array, Gap, Program
+from .torch_graph import Call, handles
+from .torch_ops import mapped, widened
+
+# ---- arrangement
+
+
+@handles("copy_")
+def _copy_into(c: Call) -> Array:
+    """What an input holds afterwards."""
+    return c.reader.spread(c.array(c.src, c.dtype), c.shape)
+
+
+@handles("view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "view_copy", "_reshape_alias")
+def _reshape(c: Call) -> Array:
+    return c.program.reshape(c.array(c.self), c.shape)
+
+
+@handles("permute")
+def _permute(c: Call) -> Array:
+    x = c.array(c.self)
+    return c.program.transpose(x, [d % x.rank for d in c.dims])
+
+
+@handles("transpose")
+def _transpose(c: Call) -> Array:
+    x = c.array(c.self)
+    order = list(range(x.rank))
+    if order:
+        order[c.dim0], order[c.dim1] = order[c.dim1], order[c.dim0]
+    return c.program.transpose(x, order)
+
+
+@handles("t")
+def _t(c: Call) -> Array:
+    x = c.array(c.self)
+    return c.program.transpose(x, list(range(x.rank))[::-1])
+
+
+@handles("expand")
+def _expand(c: Call) -> Array:
+    return c.reader.spread(c.array(c.self), c.shape)
+
+
+@handles("full", "full_like", "new_full", "fill", "ones", "zeros", "ones_like", "zeros_like", "new_zeros", "new_ones",
+         "scalar_tensor", "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided")  # fmt: skip
+def _full(c: Call) -> Array:
+    """What is empty may be anything, and is 0 here."""
+    name = c.name
+    value: Any = 1 if "ones" in name else 0
+    for argument in ("fill_value", "value", "s"):
+        value = getattr(c.arguments, argument, value)
+    return c.reader.spread(c.array(value, c.dtype), c.shape)
+
+
+@handles("arange")
+def _arange(c: Call) -> Array:
+    start, step = getattr(c.arguments, "start", 0) or 0, getattr(c.arguments, "step", 1) or 1
+    numbers = c.program.iota(c.shape[0], c.dtype)
+    for fn, value, neutral in (("mul", step, 1), ("add", start, 0)):
+        numbers = numbers if value == neutral else c.program.map(fn, numbers, c.array(value, c.dtype))
+    return numbers
+
+
+@handles("select")
+def _select(c: Call) -> Array:
+    x = c.array(c.self)
+    axis, n = c.dim % x.rank, x.shape[c.dim % x.rank]
+    return c.program.reshape(c.program.slice(x, axis, c.index % n, 1), c.shape)
+
+
+@handles("slice")
+def _slice(c: Call) -> Array:
+    x = c.array(c.self)
+    axis = c.dim % x.rank
+    start, _ = _bounds(c.start, c.end, x.shape[axis])
+    return strided(c.program, x, axis, start, c.shape[axis], c.step or 1)
+
+
+def _bounds(start: Optional[int], end: Optional[int], n: int) -> Tuple[int, int]:
+    first, last, _ = slice(start, end).indices(n)
+    return first, last
+
+
+def strided(p: Program, x: Array, axis: int, start: int, count: int, stride: int) -> Array:
+    """Every stride-th element, as the first of each group of so many."""
+    if stride == 1 or count <= 1:
+        return p.slice(x, axis, start, count)
+    x = p.slice(x, axis, start, min(x.shape[axis] - start, count * stride))
+    x = p.pad(x, axis, 0, count * stride - x.shape[axis])
+    shape = list(x.shape)
+    groups = p.reshape(x, [*shape[:axis], count, stride, *shape[axis + 1 :]])
+    shape[axis] = count
+    return p.reshape(p.slice(groups, axis + 1, 0, 1), shape)
+
+
+@handles("slice_backward")
+def _slice_backward(c: Call) -> Array:
+    axis = c.dim % len(c.shape)
+    start, _ = _bounds(c.start, c.end, c.input_sizes[axis])
+    return spaced(c.program, c.array(c.grad_output), axis, c.shape[axis], start, c.step)
+
+
+def spaced(p: Program, x: Array, axis: int, size: int, start: int, stride: int) -> Array:
+    """Zeros of a size with x at every stride-th place: the adjoint of `strided`."""
+    count = x.shape[axis]
+    if stride > 1 and count > 1:
+        shape = list(x.shape)
+        x = p.reshape(x, [*shape[: axis + 1], 1, *shape[axis + 1 :]])
+        x = p.pad(x, axis + 1, 0, stride - 1)
+        shape[axis] = count * stride
+        x = p.reshape(x, shape)
+    return p.pad(x, axis, start, size - start - x.shape[axis])
+
+
+@handles("select_backward")
+def _select_backward(c: Call) -> Array:
+    axis = c.dim % len(c.shape)
+    shape = [*c.shape[:axis], 1, *c.shape[axis + 1 :]]
+    grad = c.program.reshape(c.array(c.grad_output), shape)
+    return spaced(c.program, grad, axis, c.shape[axis], c.index % c.shape[axis], 1)
+
+
+@handles("slice_scatter", "select_scatter")
+def _slice_scatter(c: Call) -> Array:
+    """A part of an array in place of its own."""
+    p, x = c.program, c.array(c.self)
+    axis, step = c.dim % x.rank, getattr(c.arguments, "step", 1)
+    if step != 1:
+        raise Gap("setting every n-th element; torch.where with a mask is known")
+    if c.name == "select_scatter":
+        start = c.index % x.shape[axis]
+        part = p.reshape(c.array(c.src, c.dtype), [*x.shape[:axis], 1, *x.shape[axis + 1 :]])
+    else:
+        start, part = _bounds(c.start, c.end, x.shape[axis])[0], c.array(c.src, c.dtype)
+    end = start + part.shape[axis]
+    pieces = [p.slice(x, axis, 0, start)] if start else []
+    pieces += [part]
+    pieces += [p.slice(x, axis, end, x.shape[axis] - end)] if end < x.shape[axis] else []
+    return p.concat(pieces, axis)
+
+
+@handles("split_with_sizes", "split", "unbind", "unsafe_split", "unsafe_chunk", "chunk")
+def _split(c: Call) -> List[Array]:
+    x, at, parts = c.array(c.self), 0, []
+    axis = c.dim % x.rank
+    for made in c.values:
+        size = 1 if c.name == "unbind" else int(made.shape[axis])
+        parts.append(c.program.reshape(c.program.slice(x, axis, at, size), tuple(made.shape)))
+        at += size
+    return parts
+
+
+@handles("cat")
+def _cat(c: Call) -> Array:
+    tensors = [c.array(x, c.dtype) for x in c.tensors]
+    whole = [x for x in tensors if x.shape != (0,)]
+    return c.program.concat(whole, c.dim)
+
+
+@handles("stack")
+def _stack(c: Call) -> Array:
+    axis = c.dim % len(c.shape)
+    shape = [*c.shape[:axis], 1, *c.shape[axis + 1 :]]
+    return c.program.concat([c.program.reshape(c.array(x, c.dtype), shape) for x in c.tensors], axis)
+
+
+@handles("flip")
+def _flip(c: Call) -> Array:
+    x = c.array(c.self)
+    for axis in c.dims:
+        if x.shape[axis] != 1:
+            x = c.program.along("reverse", x, axis)
+    return x
+
+
+@handles("repeat")
+def _repeat(c: Call) -> Array:
+    """Copies one behind the other: an axis more, and then both as one."""
+    p, x = c.program, c.array(c.self)
+    x = widened(p, x, len(c.repeats)) if x.rank else p.reshape(x, [1] * len(c.repeats))
+    source, shape = [], []
+    for axis, times in enumerate(c.repeats):
+        source += [None, axis]
+        shape += [times, x.shape[axis]]
+    return p.reshape(p.view(x, source, shape), c.shape)
+
+
+@handles("constant_pad_nd")
+def _pad(c: Call) -> Array:
+    x = c.array(c.self)
+    for k in range(len(c.pad) // 2):
+        x = c.program.pad(x, x.rank - 1 - k, c.pad[2 * k], c.pad[2 * k + 1], float(c.value))
+    return x
+
+
+# ---- products
+
+
+def product(c: Call, a: Any, b: Any, labels: str) -> Array:
+    left, right, out = labels.replace("->", ",").split(",")
+    x, y = c.array(a, c.dtype), c.array(b, c.dtype)
+    return c.program.einsum(x, y, left, right, out, c.dtype)
+
+
+PRODUCTS = {"mm": "ij,jk->ik", "bmm": "bij,bjk->bik", "mv": "ij,j->i", "dot": "i,i->", "vdot": "i,i->"}
+
+
+@handles(*PRODUCTS)
+def _product(c: Call) -> Array:
+    a, b = (getattr(c, argument.name) for argument in c.node.target._schema.arguments[:2])
+    return product(c, a, b, PRODUCTS[c.name])
+
+
+@handles("addmm", "baddbmm", "addmv")
+def _product_and_sum(c: Call) -> Array:
+    name = c.name
+    operands = {"addmm": ("mat1", "mat2"), "baddbmm": ("batch1", "batch2"), "addmv": ("mat", "vec")}[name]
+    a, b = (getattr(c, n) for n in operands)
+    made = product(c, a, b, PRODUCTS[{"addmm": "mm", "baddbmm": "bmm", "addmv": "mv"}[name]])
+    if c.alpha != 1:
+        made = mapped(c, "mul", made, c.alpha)
+    if c.beta == 0:
+        return made
+    added = c.self if c.beta == 1 else mapped(c, "mul", c.self, c.beta)
+    return mapped(c, "add", made, added)
+
+
+# ---- sums along axes
+
+
+def axes_of(dim: Any, rank: int) -> List[int]:
+    if dim is None or (isinstance(dim, (list, tuple)) and not dim):
+        return list(range(rank))
+    return sorted({d % rank for d in (dim if isinstance(dim, (list, tuple)) else [dim])}) if rank else []
+
+
+def reduced(c: Call, fn: str, x: Array, axes: Sequence[int], keep: bool) -> Array:
+    """The axes that are gone stay with one element if they are to be kept."""
+    made = c.program.reduce(fn, x, axes) if axes else x
+    return kept(c.program, made, x.shape, axes) if keep else made
+
+
+def kept(p: Program, x: Array, before: Sequence[int], axes: Sequence[int]) -> Array:
+    return p.reshape(x, [1 if a in axes else n for a, n in enumerate(before)])
+
+
+REDUCTIONS = {"sum": "sum", "amax": "max", "amin": "min", "prod": "prod", "any": "max", "all": "min"}
+
+
+def dims_of(c: Call, rank: int) -> List[int]:
+    given = [getattr(c.arguments, n) for n in ("dim", "dims") if hasattr(c.arguments, n)]
+    return axes_of(given[0] if given else None, rank)
+
+
+@handles(*REDUCTIONS)
+def _reduction(c: Call) -> Array:
+    x = c.array(c.self, c.dtype)
+    return reduced(c, REDUCTIONS[c.name], x, dims_of(c, x.rank), getattr(c.arguments, "keepdim", False))
+
+
+@handles("mean")
+def _mean(c: Call) -> Array:
+    x = c.array(c.self, c.dtype)
+    axes = dims_of(c, x.rank)
+    total = reduced(c, "sum", x, axes, getattr(c.arguments, "keepdim", False))
+    return mapped(c, "mul", total, 1 / math.prod(x.shape[a] for a in axes))
+
+
+@handles("var", "var_mean")
+def _variance(c: Call) -> Any:
+    x = c.array(c.self, c.dtype)
+    axes = dims_of(c, x.rank)
+    count = math.prod(x.shape[a] for a in axes)
+    correction = getattr(c.arguments, "correction", None)
+    correction = int(getattr(c.arguments, "unbiased", True)) if correction is None else correction
+    mean = mapped(c, "mul", reduced(c, "sum", x, axes, True), 1 / count)
+    off = mapped(c, "sub", x, mean)
+    keep = getattr(c.arguments, "keepdim", False)
+    total = reduced(c, "sum", mapped(c, "mul", off, off), axes, keep)
+    variance = mapped(c, "mul", total, 1 / max(count - correction, 1e-300))
+    if c.name == "var":
+        return variance
+    return variance, mean if keep else c.program.reshape(mean, variance.shape)
+
+
+@handles("_softmax", "_safe_softmax", "_log_softmax")
+def _softmax(c: Call) -> Array:
+    p, x = c.program, c.array(c.self, c.dtype)
+    axes = axes_of(c.dim, x.rank)
+    off = mapped(c, "sub", x, reduced(c, "max", x, axes, True))
+    power = p.map("exp", off)
+    total = reduced(c, "sum", power, axes, True)
+    if c.name == "_log_softmax":
+        return mapped(c, "sub", off, p.map("log", total))
+    return mapped(c, "div", power, total)
+
+
+@handles("native_group_norm")
+def _group_norm(c: Call) -> Tuple[Array, Array, Array]:
+    p, x = c.program, c.array(c.input, c.dtype)
+    batch, channels, groups = x.shape[0], x.shape[1], int(c.group)
+    grouped = p.reshape(x, [batch, groups, channels // groups, *x.shape[2:]])
+    axes = list(range(2, grouped.rank))
+    each = 1 / math.prod(grouped.shape[a] for a in axes)
+    mean = mapped(c, "mul", reduced(c, "sum", grouped, axes, True), each)
+    off = mapped(c, "sub", grouped, mean)
+    variance = mapped(c, "mul", reduced(c, "sum", mapped(c, "mul", off, off), axes, True), each)
+    spread = p.map("rsqrt", mapped(c, "add", variance, c.eps))
+    made = p.reshape(mapped(c, "mul", off, spread), x.shape)
+    beside = [1, channels, *[1] * (x.rank - 2)]
+    for fn, operand in (("mul", c.weight), ("add", c.bias)):
+        made = made if operand is None else mapped(c, fn, made, p.reshape(c.array(operand), beside))
+    return made, p.reshape(mean, [batch, groups]), p.reshape(spread, [batch, groups])
+
+
+@handles("cumsum", "cumprod", "logcumsumexp")
+def _cumulative(c: Call) -> Array:
+    x = c.array(c.self, c.dtype)
+    if not x.rank:
+        return x
+    return c.program.along({"logcumsumexp": "cumlogsumexp"}.get(c.name, c.name), x, c.dim)
+
+
+@handles("max", "min")
+def _extreme(c: Call) -> Any:
+    """Of all elements, of two arrays, or along an axis with the places."""
+    name = c.name
+    if hasattr(c.arguments, "other"):
+        return mapped(c, name, c.self, c.other)
+    x = c.array(c.self)
+    if not hasattr(c.arguments, "dim"):
+        return reduced(c, name, x, list(range(x.rank)), False)
+    axes = axes_of(c.dim, x.rank)
+    values = reduced(c, name, x, axes, c.keepdim)
+    return values, _places(c, "arg" + name, x, axes, c.keepdim)
+
+
+def _places(c: Call, fn: str, x: Array, axes: Sequence[int], keep: bool) -> Array:
+    made = c.program.reduce(fn, x, axes)
+    made.dtype = made.carrier = "int32"
+    return kept(c.program, made, x.shape, axes) if keep else made
+
+
+@handles("argmax", "argmin")
+def _argmax(c: Call) -> Array:
+    x = c.array(c.self)
+    if c.dim is None:
+        x = c.program.reshape(x, [math.prod(x.shape)])
+    return c.program.reshape(_places(c, c.name, x, axes_of(c.dim or 0, x.rank), False), c.shape)

@@ -1,0 +1,252 @@
+"""Reading an ATen graph: what each node computes, or that it is not known.
+
+Nodes that depend on no input are worked out here, and are constants of the program.
+"""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import operator
+import re
+from types import SimpleNamespace
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+import torch
+
+from .arrays import Array, Gap, Program, is_float
+
+#: Elements of a constant that is worked out here; larger ones are ops of the program.
+CONSTANT_MOST = 1 << 18
+
+#: Arrangements of which the result shares the storage of what is arranged.
+NO_COPY = ("expand", "permute", "transpose", "t", "unsqueeze", "squeeze", "select", "slice", "detach", "alias")
+
+#: Types of PyTorch in the program: whole numbers have 32 bits.
+TYPES = {
+    torch.bool: "bool", torch.float32: "float32", torch.float64: "float32", torch.bfloat16: "bfloat16",
+    torch.float16: "float16", torch.int64: "int32", torch.int32: "int32", torch.int16: "int32", torch.int8: "int32",
+    torch.uint8: "int32",
+}  # fmt: skip
+
+
+def type_name(dtype: torch.dtype) -> str:
+    if dtype not in TYPES:
+        raise Gap(f"arrays of {dtype}")
+    return TYPES[dtype]
+
+
+def numpy_of(tensor: torch.Tensor) -> Optional[np.ndarray]:
+    """The values of a tensor; None if it has sizes alone."""
+    if tensor.device.type == "meta":
+        return None
+    wide = tensor.detach().cpu()
+    if wide.dtype in (torch.bfloat16, torch.float16):
+        wide = wide.float()
+    return np.asarray(wide.numpy())
+
+
+def operation_name(target: Any) -> str:
+    """An operation's name without its namespace and its overload."""
+    return str(target._schema.name.split("::")[1])
+
+
+class Call:
+    """A node of the graph with the values of its arguments, by their names in the schema."""
+
+    def __init__(self, reader: "Reader", node: Any, arguments: SimpleNamespace) -> None:
+        self.reader = reader
+        self.program = reader.program
+        self.node = node
+        self.arguments = arguments
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.arguments, name)
+
+    @property
+    def name(self) -> str:
+        return operation_name(self.node.target)
+
+    @property
+    def values(self) -> Tuple[Any, ...]:
+        """What the node makes, as tensors that have sizes alone."""
+        made = self.node.meta["val"]
+        return tuple(made) if isinstance(made, (list, tuple)) else (made,)
+
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        return tuple(int(n) for n in self.values[0].shape)
+
+    @property
+    def dtype(self) -> str:
+        return type_name(self.values[0].dtype)
+
+    def array(self, value: Any, dtype: Optional[str] = None) -> Array:
+        """An argument as an array of the program, of the type if one is given."""
+        lifted = self.reader.lift(value, dtype)
+        return lifted if dtype is None else self.program.convert(lifted, dtype)
+
+
+Handler = Callable[[Call], Any]
+HANDLERS: Dict[str, Handler] = {}
+
+
+def handles(*names: str) -> Callable[[Handler], Handler]:
+    def add(handler: Handler) -> Handler:
+        HANDLERS.update((name, handler) for name in names)
+        return handler
+
+    return add
+
+
+class Reader:
+    """Reads nodes into a program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.gaps: List[str] = []
+        self._constants: Dict[Any, Array] = {}
+
+    def read(self, graph: torch.fx.Graph, inputs: Sequence[Array]) -> List[Any]:
+        env: Dict[Any, Any] = {}
+        waiting = iter(inputs)
+        for node in graph.nodes:
+            if node.op == "placeholder":
+                env[node] = next(waiting)
+            elif node.op == "get_attr":
+                env[node] = _attribute(graph.owning_module, node.target).detach()
+            elif node.op == "output":
+                return list(torch.fx.map_arg(node.args[0], lambda n: env[n]))
+            else:
+                self._place(node, env)
+                env[node] = self._node(node, env)
+        raise AssertionError("a graph without outputs")
+
+    def _place(self, node: Any, env: Dict[Any, Any]) -> None:
+        """The user's source line: what is not of PyTorch itself, innermost; of gradients, that of an operand."""
+        found = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
+        own = [(file, line) for file, line in found if "/torch/" not in file] or found
+        if own:
+            self.program.where = f"{own[-1][0]}:{own[-1][1]}"
+            return
+        places = [env[n].where for n in node.all_input_nodes if isinstance(env.get(n), Array)]
+        self.program.where = next((p for p in places if p), "")
+
+    def _node(self, node: Any, env: Dict[Any, Any]) -> Any:
+        args = torch.fx.map_arg(node.args, lambda n: env[n])
+        kwargs = torch.fx.map_arg(node.kwargs, lambda n: env[n])
+        if node.target is operator.getitem:
+            return args[0][args[1]]
+        name = operation_name(node.target)
+        if self._is_constant(name, node, args, kwargs):
+            return _worked_out(node.target, args, kwargs)
+        call = Call(self, node, _bound(node.target, args, kwargs))
+        try:
+            if name not in HANDLERS:
+                raise Gap(f"the operation '{node.target}' is not known")
+            return HANDLERS[name](call)
+        except Gap as gap:
+            self.gaps.append(f"{self.program.where}: {gap}" if self.program.where else str(gap))
+            made = [self._stand_in(v) for v in call.values]
+            return made if isinstance(node.meta["val"], (list, tuple)) else made[0]
+
+    def _stand_in(self, value: Any) -> Optional[Array]:
+        """In the place of what is not known, so that the rest is traced as well."""
+        if not isinstance(value, torch.Tensor):
+            return None
+        dtype = TYPES.get(value.dtype, "float32")
+        return self.program.leaf(f"gap/{len(self.gaps)}/{len(self.program.arrays)}", value.shape, dtype)
+
+    @staticmethod
+    def _is_constant(name: str, node: Any, args: Any, kwargs: Any) -> bool:
+        read = [*_leaves(args), *_leaves(kwargs)]
+        if any(isinstance(v, Array) or not _is_plain(v) for v in read):
+            return False
+        if torch.Tag.nondeterministic_seeded in node.target.tags:
+            return False
+        made = node.meta.get("val")
+        sizes = [v.numel() for v in _leaves(made) if isinstance(v, torch.Tensor)]
+        return sum(sizes) <= CONSTANT_MOST or name in NO_COPY
+
+    # ---- values
+
+    def lift(self, value: Any, dtype: Optional[str] = None) -> Array:
+        """A value as an array of the program: a constant is a number if all its elements are equal.
+
+        `dtype` is that of a number without one; tensors keep theirs.
+        """
+        if isinstance(value, Array):
+            return value
+        if isinstance(value, (bool, int, float)):
+            return self.program.number(value, dtype or ("float32" if isinstance(value, float) else "int32"))
+        if not isinstance(value, torch.Tensor):
+            raise Gap(f"{value!r} as an array")
+        tensor = value.detach()
+        for axis, step in enumerate(tensor.stride()):
+            if step == 0:
+                tensor = tensor.narrow(axis, 0, 1)
+        return self.spread(self._constant(tensor), value.shape)
+
+    def _constant(self, tensor: torch.Tensor) -> Array:
+        name, array = type_name(tensor.dtype), numpy_of(tensor)
+        assert array is not None
+        first = array.reshape(-1)[:1]
+        if array.size and (array == first).all():
+            item = first[0]
+            number = self.program.number(float(item) if is_float(name) else int(item), name)
+            return self.spread(number, array.shape) if array.ndim else number
+        key = (name, array.shape, array.tobytes())
+        if key not in self._constants:
+            leaf = self.program.leaf(f"constants/{len(self._constants) + 1}", array.shape, name, array)
+            leaf.attrs["constant"] = True
+            self._constants[key] = leaf
+        return self._constants[key]
+
+    def spread(self, x: Array, shape: Sequence[int]) -> Array:
+        """x repeated along axes that it lacks in front, or of which it has one element."""
+        shape = tuple(int(n) for n in shape)
+        if x.shape == shape:
+            return x
+        first = len(shape) - x.rank
+        source = [None if a < first else a - first for a in range(len(shape))]
+        return self.program.view(x, source, shape)
+
+
+def _attribute(module: Any, path: str) -> Any:
+    for part in path.split("."):
+        module = getattr(module, part)
+    return module
+
+
+def _leaves(value: Any) -> List[Any]:
+    if isinstance(value, dict):
+        return [leaf for v in value.values() for leaf in _leaves(v)]
+    if isinstance(value, (list, tuple)):
+        return [leaf for v in value for leaf in _leaves(v)]
+    return [value]
+
+
+def _is_plain(value: Any) -> bool:
+    kinds = (torch.Tensor, bool, int, float, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
+    return value is None or isinstance(value, kinds)
+
+
+def _worked_out(target: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
+    """A constant, on this machine."""
+    kwargs = {**kwargs, "device": torch.device("cpu")} if kwargs.get("device") is not None else dict(kwargs)
+    kwargs.pop("pin_memory", None)
+    with torch.no_grad():
+        return target(*args, **kwargs)
+
+
+def _bound(target: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> SimpleNamespace:
+    """Arguments by their names in the schema, defaults for others."""
+    bound: Dict[str, Any] = {}
+    for k, argument in enumerate(target._schema.arguments):
+        if k < len(args):
+            bound[argument.name] = args[k]
+        elif argument.name in kwargs:
+            bound[argument.name] = kwargs[argument.name]
+        else:
+            bound[argument.name] = argument.default_value if argument.has_default_value() else None
+    return SimpleNamespace(**bound)

@@ -1,0 +1,216 @@
+"""Operations of ATen by ids: embedding, index, gather, scatter, top-k, sort."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import math
+from typing import Any, List, Optional, Sequence, Tuple
+
+import numpy as np
+import torch
+
+from .arrays import Array, Gap, Program
+from .torch_graph import Call, handles
+from .torch_ops import mapped, ranked
+
+
+@handles("embedding")
+def _embedding(c: Call) -> Array:
+    return c.program.embed(c.array(c.weight), c.array(c.indices))
+
+
+@handles("embedding_dense_backward")
+def _embedding_backward(c: Call) -> Array:
+    p, grad, ids = c.program, c.array(c.grad_output), c.array(c.indices)
+    if c.scale_grad_by_freq:
+        raise Gap("gradients of an embedding divided by how often an id is there")
+    if c.padding_idx is not None and c.padding_idx >= 0:
+        there = p.compare("not_equal", ids, p.number(c.padding_idx, ids.dtype))
+        grad = p.select(p.view(there, [*range(ids.rank), None], [*ids.shape, 1]), grad, p.number(0.0, grad.dtype))
+    return p.embed_add(grad, ids, int(c.num_weights))
+
+
+# ---- x[i, j]
+
+
+def _from_end(p: Program, ids: Array, n: int) -> Array:
+    """Ids that may be negative count from the end."""
+    value = ids.attrs.get("value") if ids.op == "leaf" else None
+    if value is not None and np.asarray(value).size and np.asarray(value).min() >= 0:
+        return ids
+    negative = p.compare("less", ids, p.number(0, ids.dtype))
+    return p.select(negative, p.map("add", ids, p.number(n, ids.dtype)), ids)
+
+
+def _joined(c: Call, indices: Sequence[Any], shape: Sequence[int]) -> Tuple[List[int], Array]:
+    """The axes that have ids, and ids of them all as one axis."""
+    p = c.program
+    axes = [a for a, i in enumerate(indices) if i is not None]
+    arrays = [c.array(indices[a]) for a in axes]
+    if any(i.dtype == "bool" for i in arrays):
+        raise Gap("indexing by a mask, of which the size depends on values; torch.where is known")
+    total: Optional[Array] = None
+    for axis, ids in zip(axes, ranked(p, arrays)):
+        ids = _from_end(p, ids, shape[axis])
+        if total is None:
+            total = ids
+        else:
+            total = p.map("add", p.map("mul", total, p.number(shape[axis], ids.dtype)), ids)
+    assert total is not None
+    return axes, total
+
+
+def _first(p: Program, x: Array, axes: Sequence[int]) -> Array:
+    """The axes as one, in front of the others."""
+    rest = [a for a in range(x.rank) if a not in axes]
+    moved = p.transpose(x, [*axes, *rest])
+    return p.reshape(moved, [math.prod(x.shape[a] for a in axes), *(x.shape[a] for a in rest)])
+
+
+def _order(axes: Sequence[int], nids: int, rank: int) -> List[int]:
+    """Where the axes of ids, and then the others, are in PyTorch's result: ids in front if they are apart."""
+    together = list(axes) == list(range(axes[0], axes[0] + len(axes)))
+    before = axes[0] if together else 0
+    rest = rank - len(axes)
+    return [*range(nids, nids + before), *range(nids), *range(nids + before, nids + rest)]
+
+
+@handles("index")
+def _index(c: Call) -> Array:
+    p, x = c.program, c.array(c.self)
+    axes, ids = _joined(c, c.indices, x.shape)
+    rows = p.embed(_first(p, x, axes), ids)
+    return p.transpose(rows, _order(axes, ids.rank, x.rank))
+
+
+@handles("index_put", "_unsafe_index_put")
+def _index_put(c: Call) -> Array:
+    p, x = c.program, c.array(c.self)
+    if not c.accumulate:
+        raise Gap("setting elements by ids; torch.where or scatter along one axis is known")
+    axes, ids = _joined(c, c.indices, x.shape)
+    order = _order(axes, ids.rank, x.rank)
+    rest = [a for a in range(x.rank) if a not in axes]
+    natural = [*ids.shape, *(x.shape[a] for a in rest)]
+    values = c.array(c.arguments.values, c.dtype)
+    shape = [natural[a] for a in order]
+    first = len(shape) - values.rank
+    values = p.view(values, [None if a < first else a - first for a in range(len(shape))], shape)
+    rows = p.transpose(values, list(np.argsort(order)))
+    added = p.embed_add(rows, ids, math.prod(x.shape[a] for a in axes))
+    added = p.reshape(added, [*(x.shape[a] for a in axes), *(x.shape[a] for a in rest)])
+    added = p.transpose(added, list(np.argsort([*axes, *rest])))
+    return added if is_zero(x) else mapped(c, "add", x, added)
+
+
+def is_zero(x: Array) -> bool:
+    while x.op == "view":
+        x = x.inputs[0]
+    return x.op == "number" and x.attrs["value"] == 0
+
+
+@handles("index_select")
+def _index_select(c: Call) -> Array:
+    p, x = c.program, c.array(c.self)
+    axis = c.dim % x.rank
+    rows = p.embed(_first(p, x, [axis]), c.array(c.index))
+    return p.transpose(rows, _order([axis], 1, x.rank))
+
+
+@handles("index_add")
+def _index_add(c: Call) -> Array:
+    p, x = c.program, c.array(c.self)
+    axis = c.dim % x.rank
+    rest = [a for a in range(x.rank) if a != axis]
+    source = p.transpose(c.array(c.source, c.dtype), [axis, *rest])
+    added = p.transpose(p.embed_add(source, c.array(c.index), x.shape[axis]), list(np.argsort([axis, *rest])))
+    if c.alpha != 1:
+        added = mapped(c, "mul", added, c.alpha)
+    return added if is_zero(x) else mapped(c, "add", x, added)
+
+
+# ---- along one axis, an id for each element
+
+
+def _last(p: Program, x: Array, axis: int) -> Array:
+    return p.transpose(x, [*(a for a in range(x.rank) if a != axis), axis])
+
+
+def _back(p: Program, x: Array, axis: int) -> Array:
+    """The last axis where it was."""
+    order = list(range(x.rank - 1))
+    order.insert(axis, x.rank - 1)
+    return p.transpose(x, order)
+
+
+@handles("gather")
+def _gather(c: Call) -> Array:
+    p, x, ids = c.program, c.array(c.self), c.array(c.index)
+    axis = c.dim % x.rank
+    for a in range(x.rank):
+        if a != axis:
+            x = p.slice(x, a, 0, ids.shape[a])
+    if ids.shape[axis] == 1:
+        rest = [n for a, n in enumerate(ids.shape) if a != axis]
+        return p.reshape(p.pick(x, p.reshape(ids, rest), axis), c.shape)
+    return _back(p, p.pick(x, _last(p, ids, axis), axis), axis)
+
+
+def _added(c: Call, src: Array, ids: Array, axis: int) -> Array:
+    """Zeros of the result's shape with src added at the ids."""
+    p, size = c.program, c.shape[axis]
+    if ids.shape[axis] == 1:
+        rest = [n for a, n in enumerate(ids.shape) if a != axis]
+        made = p.pick_add(p.reshape(src, rest), p.reshape(ids, rest), axis, size)
+    else:
+        made = p.pick_add(_last(p, src, axis), _last(p, ids, axis), axis, size, choices=1)
+    for a in range(made.rank):
+        made = p.pad(made, a, 0, c.shape[a] - made.shape[a]) if a != axis else made
+    return made
+
+
+@handles("scatter", "scatter_add")
+def _scatter(c: Call) -> Array:
+    """Added, or set: which of two elements that go to one place wins is not defined in PyTorch either."""
+    p, x, ids = c.program, c.array(c.self), c.array(c.index)
+    axis = c.dim % x.rank
+    if getattr(c.arguments, "reduce", None) is not None:
+        raise Gap("scatter with a reduction; scatter_add is known")
+    value = c.array(c.src if hasattr(c.arguments, "src") else c.value, c.dtype)
+    if value.rank != ids.rank:
+        value = p.broadcast(value, ids.shape, [])
+    for a in range(ids.rank):
+        value = p.slice(value, a, 0, ids.shape[a])
+    if c.name == "scatter_add" or (is_zero(x) and hasattr(c.arguments, "src")) or (is_zero(x) and ids.shape[axis] == 1):
+        added = _added(c, value, ids, axis)
+        return added if is_zero(x) else mapped(c, "add", x, added)
+    hits = _added(c, p.broadcast(p.number(1.0, "float32"), ids.shape, []), ids, axis)
+    there = p.compare("greater", hits, p.number(0.0, "float32"))
+    if hasattr(c.arguments, "src"):
+        return p.select(there, _added(c, value, ids, axis), x)
+    return p.select(there, c.array(c.value, c.dtype), x)
+
+
+# ---- order
+
+
+@handles("topk")
+def _topk(c: Call) -> Tuple[Array, Array]:
+    p, x = c.program, c.array(c.self)
+    axis = c.dim % x.rank
+    keys = _last(p, x if c.largest else p.map("neg", x), axis)
+    ids = p.along("topk", keys, x.rank - 1, c.k, dtype="int32")
+    values = p.pick(_last(p, x, axis), ids, x.rank - 1)
+    return _back(p, values, axis), _back(p, ids, axis)
+
+
+@handles("sort")
+def _sort(c: Call) -> Tuple[Array, Array]:
+    """Stable: equal elements stay in their order."""
+    p, x = c.program, c.array(c.self)
+    axis = c.dim % x.rank
+    keys = p.map("neg", x) if c.descending else x
+    ids = p.broadcast(p.iota(x.shape[axis], "int32"), x.shape, [axis])
+    order = p.along("sort", keys, axis, None, [ids], dtype="int32")
+    values = p.along("sort", keys, axis)
+    return (p.map("neg", values) if c.descending else values), order

@@ -1,0 +1,269 @@
+"""Operations of ATen in terms of the program's: what is done with each element."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import Any, List, Optional, Sequence
+
+import torch
+
+from .arrays import Array, Gap, Program, is_float
+from .torch_graph import Call, handles, type_name
+
+# ---- elementwise
+
+SAME = {
+    "neg": "neg", "exp": "exp", "exp2": "exp2", "log": "log", "sqrt": "sqrt", "rsqrt": "rsqrt", "tanh": "tanh",
+    "sin": "sin", "cos": "cos", "tan": "tan", "log1p": "log1p", "expm1": "expm1", "erf": "erf", "erfc": "erfc",
+    "sigmoid": "sigmoid", "abs": "abs", "sign": "sign", "sgn": "sign", "floor": "floor", "ceil": "ceil",
+    "relu": "relu", "silu": "silu", "mul": "mul", "maximum": "max", "minimum": "min", "fmod": "rem", "atan2": "atan2",
+    "bitwise_left_shift": "shift_left",
+}  # fmt: skip
+COMPARISONS = {
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+}  # fmt: skip
+LOGIC = {
+    "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "bitwise_not": "not",
+    "logical_and": "and", "logical_or": "or", "logical_xor": "xor", "logical_not": "not",
+    "__and__": "and", "__or__": "or", "__xor__": "xor",
+}  # fmt: skip
+
+
+def mapped(c: Call, fn: str, *operands: Any, dtype: Optional[str] = None) -> Array:
+    """fn of each element, of operands in the type of the result, repeated as PyTorch repeats them."""
+    kind = dtype or c.dtype
+    return c.program.map(fn, *ranked(c.program, [c.array(x, kind) for x in operands]), dtype=kind)
+
+
+def ranked(p: Program, operands: Sequence[Array]) -> List[Array]:
+    """Operands with axes of size 1 in front, so that all have one rank; numbers have none."""
+    rank = max(x.rank for x in operands)
+    return [widened(p, x, rank) if x.rank else x for x in operands]
+
+
+def widened(p: Program, x: Array, rank: int) -> Array:
+    first = rank - x.rank
+    if not first:
+        return x
+    return p.view(x, [None] * first + list(range(x.rank)), [1] * first + list(x.shape))
+
+
+def operands_of(c: Call) -> List[Any]:
+    """The operands of an elementwise operation, whatever the schema calls them."""
+    return [getattr(c, argument.name) for argument in c.node.target._schema.arguments if argument.name in OPERANDS]
+
+
+OPERANDS = ("self", "other", "input", "a", "b")
+
+
+@handles(*SAME)
+def _same(c: Call) -> Array:
+    if c.dtype == "bool":
+        return c.program.logic({"mul": "and", "maximum": "or", "minimum": "and"}[c.name], *logical(c))
+    return mapped(c, SAME[c.name], *operands_of(c))
+
+
+def logical(c: Call) -> List[Array]:
+    return ranked(c.program, [c.program.convert(c.array(x), "bool") for x in operands_of(c)])
+
+
+@handles("add", "sub", "rsub")
+def _add(c: Call) -> Array:
+    a, b = c.self, c.other
+    if c.dtype == "bool":
+        return c.program.logic("or", *logical(c))
+    if c.name == "rsub":
+        a, b = b, a
+    if c.alpha != 1:
+        scaled = c.self if c.name == "rsub" else c.other
+        scaled = mapped(c, "mul", scaled, c.alpha)
+        a, b = (a, scaled)
+    return mapped(c, "sub" if c.name != "add" else "add", a, b)
+
+
+@handles("div")
+def _div(c: Call) -> Array:
+    mode = getattr(c.arguments, "rounding_mode", None)
+    if mode is None:
+        return mapped(c, "div", c.self, c.other)
+    if not is_float(c.dtype):
+        return _whole_division(c, mode)
+    quotient = mapped(c, "div", c.self, c.other)
+    floor = c.program.map("floor", quotient)
+    return floor if mode == "floor" else truncated(c.program, quotient)
+
+
+def truncated(p: Program, x: Array) -> Array:
+    zero = p.number(0.0, x.dtype)
+    return p.select(p.compare("less", x, zero), p.map("ceil", x), p.map("floor", x))
+
+
+def _whole_division(c: Call, mode: str) -> Array:
+    """The quotient is rounded towards 0, and the floor is one less where the rest has the other sign."""
+    p, (a, b) = c.program, ranked(c.program, [c.array(x, c.dtype) for x in (c.self, c.other)])
+    quotient = p.map("div", a, b)
+    if mode == "trunc":
+        return quotient
+    rest = p.map("sub", a, p.map("mul", quotient, b))
+    below = p.compare("less", p.map("mul", rest, b), p.number(0, c.dtype))
+    return p.select(below, p.map("sub", quotient, p.number(1, c.dtype)), quotient)
+
+
+@handles("floor_divide")
+def _floor_divide(c: Call) -> Array:
+    if is_float(c.dtype):
+        return c.program.map("floor", mapped(c, "div", c.self, c.other))
+    return _whole_division(c, "floor")
+
+
+@handles("remainder")
+def _remainder(c: Call) -> Array:
+    """The rest with the sign of the divisor."""
+    p, (a, b) = c.program, ranked(c.program, [c.array(x, c.dtype) for x in (c.self, c.other)])
+    rest = p.map("rem", a, b)
+    wrong = p.compare("less", p.map("mul", rest, b), p.number(0, c.dtype))
+    return p.select(wrong, p.map("add", rest, b), rest)
+
+
+@handles("trunc")
+def _trunc(c: Call) -> Array:
+    return truncated(c.program, c.array(c.self))
+
+
+@handles("round")
+def _round(c: Call) -> Array:
+    if getattr(c.arguments, "decimals", 0):
+        raise Gap("rounding to decimals; round(x * 10**n) / 10**n is known")
+    return mapped(c, "round", c.self)
+
+
+@handles("reciprocal")
+def _reciprocal(c: Call) -> Array:
+    return mapped(c, "div", 1.0, c.self)
+
+
+@handles("square")
+def _square(c: Call) -> Array:
+    return mapped(c, "mul", c.self, c.self)
+
+
+@handles("pow")
+def _pow(c: Call) -> Array:
+    p, exponent = c.program, c.exponent
+    if isinstance(exponent, (int, float)) and is_float(c.dtype) and not isinstance(exponent, bool):
+        if exponent == 0.5:
+            return mapped(c, "sqrt", c.self)
+        if exponent == -0.5:
+            return mapped(c, "rsqrt", c.self)
+    if isinstance(exponent, (int, float)) and exponent == int(exponent) and 0 < abs(exponent) <= 64:
+        made = whole_power(p, c.array(c.self, c.dtype), abs(int(exponent)))
+        return p.map("div", p.number(1.0, c.dtype), made) if exponent < 0 else made
+    return mapped(c, "pow", c.self, exponent)
+
+
+def whole_power(p: Program, x: Array, n: int) -> Array:
+    """By squares."""
+    made: Optional[Array] = None
+    while n:
+        if n & 1:
+            made = x if made is None else p.map("mul", made, x)
+        n >>= 1
+        if n:
+            x = p.map("mul", x, x)
+    assert made is not None
+    return made
+
+
+@handles("clamp", "clamp_min", "clamp_max")
+def _clamp(c: Call) -> Array:
+    low, high = getattr(c.arguments, "min", None), getattr(c.arguments, "max", None)
+    x = c.array(c.self, c.dtype)
+    if low is not None:
+        x = mapped(c, "max", x, low)
+    return x if high is None else mapped(c, "min", x, high)
+
+
+@handles("gelu")
+def _gelu(c: Call) -> Array:
+    return mapped(c, "gelu" if c.approximate == "tanh" else "gelu_exact", c.self)
+
+
+@handles("gelu_backward")
+def _gelu_backward(c: Call) -> Array:
+    return mapped(c, "mul", c.grad_output, mapped(c, "gelu_grad" if c.approximate == "tanh" else "gelu_exact_grad", c.self))
+
+
+@handles("silu_backward")
+def _silu_backward(c: Call) -> Array:
+    return mapped(c, "mul", c.grad_output, mapped(c, "silu_grad", c.self))
+
+
+@handles("threshold_backward")
+def _threshold_backward(c: Call) -> Array:
+    p, x = c.program, c.array(c.self)
+    return chosen(c, p.compare("greater", x, p.number(c.threshold, x.dtype)), c.grad_output, 0.0)
+
+
+def chosen(c: Call, which: Array, yes: Any, no: Any) -> Array:
+    operands = ranked(c.program, [which, c.array(yes, c.dtype), c.array(no, c.dtype)])
+    return c.program.select(*operands)
+
+
+@handles("where")
+def _where(c: Call) -> Array:
+    return chosen(c, c.array(c.condition), c.self, c.other)
+
+
+@handles("masked_fill")
+def _masked_fill(c: Call) -> Array:
+    return chosen(c, c.array(c.mask), c.value, c.self)
+
+
+@handles(*COMPARISONS)
+def _compare(c: Call) -> Array:
+    kind = type_name(torch.result_type(*(_kind(x) for x in (c.self, c.other))))
+    kind = "int32" if kind == "bool" else kind
+    return c.program.compare(COMPARISONS[c.name], *ranked(c.program, [c.array(x, kind) for x in (c.self, c.other)]))
+
+
+def _kind(x: Any) -> Any:
+    """What has the type of an operand, for PyTorch's own rules."""
+    if isinstance(x, Array):
+        return torch.empty([1] * x.rank, dtype=getattr(torch, x.dtype), device="meta")
+    return torch.empty_like(x, device="meta") if isinstance(x, torch.Tensor) else x
+
+
+@handles(*LOGIC)
+def _logic(c: Call) -> Array:
+    if c.dtype == "bool":
+        return c.program.logic(LOGIC[c.name], *logical(c))
+    return mapped(c, "bit_" + LOGIC[c.name], *operands_of(c))
+
+
+@handles("isnan")
+def _isnan(c: Call) -> Array:
+    x = c.array(c.self)
+    return c.program.compare("not_equal", x, x)
+
+
+@handles("isfinite")
+def _isfinite(c: Call) -> Array:
+    x = c.array(c.self)
+    return c.program.map("finite", x, dtype="bool", carrier=x.carrier)
+
+
+@handles("_to_copy", "convert_element_type")
+def _to_copy(c: Call) -> Array:
+    x = c.array(arguments_first(c))
+    if is_float(x.dtype) and not is_float(c.dtype) and c.dtype != "bool":
+        x = truncated(c.program, x)
+    return c.program.convert(x, c.dtype)
+
+
+def arguments_first(c: Call) -> Any:
+    return getattr(c, c.node.target._schema.arguments[0].name)
+
+
+@handles("clone", "detach", "alias", "contiguous", "lift_fresh_copy", "lift_fresh", "copy", "_assert_tensor_metadata")
+def _as_it_is(c: Call) -> Any:
+    return c.src if hasattr(c.arguments, "src") else arguments_first(c)
