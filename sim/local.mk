@@ -16,6 +16,8 @@ noinst_LTLIBRARIES += libsim.la
 libsim_la_SOURCES = \
 	%D%/base/array.c \
 	%D%/base/array.h \
+	%D%/base/array_file.c \
+	%D%/base/array_file.h \
 	%D%/base/diag.c \
 	%D%/base/diag.h \
 	%D%/base/diag_pack.c \
@@ -47,11 +49,18 @@ libsim_la_SOURCES = \
 	%D%/base/map.h \
 	%D%/base/nearest.c \
 	%D%/base/nearest.h \
+	%D%/base/npz.c \
+	%D%/base/npz.h \
 	%D%/base/order.h \
 	%D%/base/pack.c \
 	%D%/base/pack.h \
+	%D%/base/safetensors.c \
+	%D%/base/safetensors.h \
 	%D%/base/screen.c \
 	%D%/base/screen.h \
+	%D%/base/shape.c \
+	%D%/base/shape.h \
+	%D%/base/stored_array.h \
 	%D%/base/supposed.c \
 	%D%/base/supposed.h \
 	%D%/base/text.c \
@@ -451,7 +460,6 @@ libsim_la_SOURCES = \
 	%D%/import/rules_spec.c \
 	%D%/import/rules_spec.h \
 	%D%/import/rules_t5x.c \
-	%D%/import/safetensors.c \
 	%D%/import/shell.c \
 	%D%/import/shell.h \
 	%D%/import/shell_assign.c \
@@ -682,6 +690,8 @@ libsim_la_SOURCES = \
 	%D%/model/rule_match.c \
 	%D%/model/rule_match.h \
 	%D%/model/shardings.c \
+	%D%/model/stored_values.c \
+	%D%/model/stored_values.h \
 	%D%/model/t5.c \
 	%D%/model/token_inputs.c \
 	%D%/model/token_inputs.h \
@@ -1019,6 +1029,8 @@ libsim_la_SOURCES = \
 	%D%/scenario/flavors.h \
 	%D%/scenario/fraction.c \
 	%D%/scenario/given.c \
+	%D%/scenario/graph_file.c \
+	%D%/scenario/graph_file.h \
 	%D%/scenario/graph_values.c \
 	%D%/scenario/layer_types_value.c \
 	%D%/scenario/load.c \

@@ -444,6 +444,7 @@ test_scripts = \
 	%D%/twenty_steps.sh \
 	%D%/types.sh \
 	%D%/uneven.sh \
+	%D%/values.sh \
 	%D%/volumes.sh \
 	%D%/whole_models.sh \
 	%D%/zero.sh
@@ -469,6 +470,7 @@ mutants:
 TESTS = $(check_PROGRAMS) $(test_scripts)
 EXTRA_DIST += \
 	$(test_scripts) \
+	%D%/fuzz/array_file_fuzz.c \
 	%D%/fuzz/graph_text_fuzz.c \
 	%D%/fuzz/hardware_fuzz.c \
 	%D%/fuzz/hlo_fuzz.c \

@@ -1195,7 +1195,16 @@ static const struct {
      "3:35: error: 'x' has no dims; expected dims: [...] in it"},
     {"keys of an array",
      "version: 1\n" MESH "graph: {dims: {b: 1}, inputs: {x: {dims: [], size: 3}}, ops: [y = x]}\n",
-     "3:46: error: unknown key 'size' in an array; expected dims, below or scale"},
+     "3:46: error: unknown key 'size' in an array; expected dims, below, scale, dtype or "
+     "values"},
+    {"dtype of an array",
+     "version: 1\n" MESH "graph: {dims: {b: 1}, inputs: {x: {dims: [b], dtype: int7}}, ops: [y = "
+     "x]}\n",
+     "3:54: error: dtype of 'x' is 'int7'; expected float32, float64, bfloat16, float16 or int32"},
+    {"values without a file",
+     "version: 1\n" MESH "graph: {dims: {b: 1}, inputs: {x: {dims: [b], values: true}}, ops: [y = "
+     "x]}\n",
+     "3:55: error: 'x' has values, but there is no file of them; expected 'values: FILE' in graph"},
     {"logical axis of a graph",
      "version: 1\n" MESH "graph: {dims: {b: 1}, ops: [y = x]}\naxes: {batch: dp}\n",
      "4:8: error: the model has no logical axis 'batch'; expected one of b"},

@@ -124,7 +124,7 @@ for section in {o["path"][0] for o in options if len(o["path"]) == 2}:
 if in_schema != {tuple(o["path"]) for o in options}:
     wrong.append("the schema and 'show options' have other options")
 
-FILES = ("data", "model.from", "hardware") # values that no schema can check
+FILES = ("data", "graph.values", "model.from", "hardware") # values that no schema can check
 MAP, LIST = {"no": {"such": ["thing"]}}, [["no", {"such": "thing"}], 7]
 for option in options:
     path, text = option["path"], option["text"]
@@ -177,7 +177,7 @@ rope = put(bases["attention"], ["model", "rope"],
            {"theta": 100, "interleaved": True, "part": 1, "local_theta": 5,
             "scaling": {"kind": "yarn", "factor": 2, "original": 32, "beta_fast": 20, "beta_slow": 2, "mscale": 1,
                         "mscale_all": 1, "attention_factor": 1.5, "untruncated": True}})
-graph = put(bases["graph"], ["graph", "inputs", "x"], {"dims": ["b"], "scale": 0.5})
+graph = put(bases["graph"], ["graph", "inputs", "x"], {"dims": ["b"], "scale": 0.5, "dtype": "bfloat16", "values": False})
 documents = {"strategies": two, "sweep": swept, "rope": rope, "graph": graph, **bases}
 FREE = {"mesh", "axes", "algorithms", "dims", "inputs", "params", "rules"} # maps that accept any names
 
@@ -232,7 +232,8 @@ for path, values in [
 for path, value in [(["graph", "ops"], []), (["graph", "ops"], ["x" * 2001]), (["graph", "dims", "0b"], 2),
                     (["graph", "dims", "b"], 0), (["graph", "dims"], 3), (["graph", "dims"], ["b"]),
                     (["graph", "inputs"], 3), (["graph", "inputs"], ["x"]), (["graph", "ops"], "y = x"),
-                    (["graph", "inputs", "x"], 3), (["graph", "inputs", "x", "dims"], ...),
+                    (["graph", "inputs", "x"], 3), (["graph", "inputs", "x", "dtype"], "int7"),
+                    (["graph", "inputs", "x", "dims"], ...),
                     (["graph", "inputs", "x", "dims"], ["b"] * 9), (["graph", "inputs", "x", "scale"], 0),
                     (["graph", "inputs", "x", "below"], 3), (["graph", "inputs", "x y"], ["b"])]:
     must(put(graph, path, value), "%s is %s" % (path, value), False)

@@ -1,32 +1,11 @@
-/* One array of an imported tree: its shape, and the tree that it is added to.
+/* One array of an imported tree: the tree that it is added to, and arrays of safetensors files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
+#include "base/safetensors.h"
 #include "import/import.h"
-
-bool import_shape(int64_t *shape, size_t *rank, const struct yaml_node *node, const char *name,
-                  struct diag *diag)
-{
-    if (node->kind != YAML_LIST || node->nitems > SHD_RANK_MAX) {
-        diag_error(diag, node->place,
-                   "the shape of '%.100s' is %s; expected a list of at most %d "
-                   "extents",
-                   name, yaml_describe(node).text, SHD_RANK_MAX);
-        return false;
-    }
-    for (size_t d = 0; d < node->nitems; d++) {
-        if (!yaml_read_int(node->items[d], &shape[d]) || shape[d] < 0) {
-            diag_error(diag, node->items[d]->place,
-                       "an extent of '%.100s' is %s; expected a whole number of at least 0", name,
-                       yaml_describe(node->items[d]).text);
-            return false;
-        }
-    }
-    *rank = node->nitems;
-    return true;
-}
 
 int import_add(struct shd_tree *tree, const struct shd_leaf *leaf, struct place place,
                struct diag *diag)
@@ -41,4 +20,26 @@ int import_add(struct shd_tree *tree, const struct shd_leaf *leaf, struct place 
     if (status != SHD_OK)
         diag_failure(diag, place, err.status, "%s", err.text);
     return status;
+}
+
+struct adding {
+    struct shd_tree *tree;
+    struct diag *diag;
+};
+
+static int add_stored(void *arg, const struct safetensors_array *array)
+{
+    const struct adding *adding = arg;
+    const struct shd_leaf leaf = {
+        .name = array->name, .dtype = array->dtype, .shape = array->shape, .rank = array->rank};
+
+    return import_add(adding->tree, &leaf, array->place, adding->diag);
+}
+
+int import_safetensors(struct shd_tree *tree, const char *path, const char *bytes, size_t length,
+                       struct diag *diag)
+{
+    struct adding adding = {tree, diag};
+
+    return safetensors_read(path, bytes, length, add_stored, &adding, diag);
 }

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/safetensors.h"
+
 #define SAFETENSORS ".safetensors"
 #define INDEX "model.safetensors.index.json"
 
@@ -26,7 +28,7 @@ static struct place whole_file(const char *path)
 /* Read the header alone: the data may be far larger than memory. */
 static int read_header(struct text *out, const char *path, struct diag *diag)
 {
-    char first[IMPORT_LENGTH_BYTES], chunk[1 << 14];
+    char first[SAFETENSORS_LENGTH_BYTES], chunk[1 << 14];
     FILE *file = fopen(path, "rb");
     uint64_t left;
 
@@ -39,7 +41,7 @@ static int read_header(struct text *out, const char *path, struct diag *diag)
         return SHD_EINVAL;
     }
     text_add_bytes(out, first, fread(first, 1, sizeof(first), file));
-    left = out->length == sizeof(first) ? import_safetensors_length(first) - sizeof(first) : 0;
+    left = out->length == sizeof(first) ? safetensors_length(first) - sizeof(first) : 0;
     while (left > 0 && left <= YAML_DOC_BYTES_MAX) {
         size_t n = fread(chunk, 1, left < sizeof(chunk) ? (size_t)left : sizeof(chunk), file);
 

@@ -24,8 +24,6 @@
 
 #define IMPORT_ARRAYS_MAX 1000000   /* arrays of a tree, from all its files: beyond any model */
 #define IMPORT_FILES_MAX 10000      /* files of an index: beyond any model */
-#define IMPORT_LENGTH_BYTES 8       /* at the start of a safetensors file: the length of its
-                                       header */
 
 /* Read a model.  On success stores the tree in *out; free it with shd_tree_destroy().  On failure
  * reports to `diag`, leaves *out alone and returns SHD_EINVAL, SHD_ERANGE or SHD_ENOMEM. */
@@ -33,13 +31,9 @@ SHD_MUST_CHECK int import_model(struct shd_tree **out, const char *path, struct 
 
 /* ---- the readers: add what a text says to a tree ---- */
 
-/* Read the bytes of a safetensors file, or its first bytes with the whole header: a length in 8
- * bytes, little-endian, then JSON of this length.  Offsets must fit type and shape. */
+/* Read the bytes of a safetensors file, or its first bytes with the whole header. */
 SHD_MUST_CHECK int import_safetensors(struct shd_tree *tree, const char *path, const char *bytes,
                                       size_t length, struct diag *diag);
-
-/* The length of the header that 8 bytes announce, including these 8 bytes. */
-uint64_t import_safetensors_length(const char *bytes);
 
 /* Read a config.json of a family with known arrays (family_print_types()). */
 SHD_MUST_CHECK int import_config(struct shd_tree *tree, const struct yaml_node *root,
@@ -52,10 +46,6 @@ SHD_MUST_CHECK int import_list(struct shd_tree *tree, const struct yaml_node *ro
                                struct diag *diag);
 
 /* ---- what the readers share ---- */
-
-/* Read a shape, [2, 3], from a node. */
-bool import_shape(int64_t *shape, size_t *rank, const struct yaml_node *node, const char *name,
-                  struct diag *diag);
 
 /* Add an array; faults are reported at `place`. */
 int import_add(struct shd_tree *tree, const struct shd_leaf *leaf, struct place place,

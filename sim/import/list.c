@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "base/shape.h"
 #include "import/import.h"
 
 static bool read_type(enum shd_dtype *out, const struct yaml_node *node, struct diag *diag)
@@ -27,7 +28,7 @@ static int add(struct shd_tree *tree, const struct yaml_node *name, const struct
         return SHD_EINVAL;
     }
     leaf.name = name->text;
-    if (!import_shape(extents, &leaf.rank, shape, name->text, diag) ||
+    if (!shape_read(extents, &leaf.rank, shape, name->text, diag) ||
         !read_type(&leaf.dtype, type, diag))
         return SHD_EINVAL;
     return import_add(tree, &leaf, name->place, diag);

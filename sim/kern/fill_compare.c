@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "base/file.h"
+#include "base/stored_array.h"
 #include "kern/convert.h"
 #include "kern/nest.h"
 #include "kern/quant.h"
@@ -145,12 +145,43 @@ static void file_values(const struct kern_source *source, int64_t first, int64_t
     }
 }
 
+void kern_stored_values(const struct stored_array *stored, int64_t first, int64_t stride, size_t n,
+                        double *out)
+{
+    _Alignas(8) uint8_t bytes[BLOCK * sizeof(double)];
+    double values[BLOCK], whole = ldexp(1, (int)(8 * kern_size(stored->dtype)));
+    size_t size = kern_size(stored->dtype), width = stride > 1 ? (size_t)stride : 1;
+    size_t each = (BLOCK - 1) / width + 1; /* values that one read has */
+
+    for (size_t i = 0; i < n; i += each) {
+        size_t some = n - i < each ? n - i : each;
+        uint64_t at = (uint64_t)(first + (int64_t)i * stride) * size;
+
+        file_bytes_read(stored->file, stored->at + at, bytes, ((some - 1) * width + 1) * size);
+        kern_load_f64(stored->dtype, bytes, (int64_t)width, some, values);
+        for (size_t k = 0; k < some; k++)
+            out[i + k] = values[k] + (stored->is_unsigned && values[k] < 0 ? whole : 0);
+    }
+}
+
+static void stored_values(const struct kern_source *source, int64_t first, int64_t stride, size_t n,
+                          double *out)
+{
+    kern_stored_values(source->stored, first, stride, n, out);
+    for (size_t i = 0; i < n; i++)
+        out[i] = kern_round(source->rounded, out[i]);
+}
+
 /* Values at whole-array indexes first, first + stride, ... (n values). */
 static void source_values(const struct kern_source *source, const struct kern_quant_scales *scales,
                           int64_t first, int64_t stride, size_t n, double *out)
 {
     if (source->file) {
         file_values(source, first, stride, n, out);
+        return;
+    }
+    if (source->stored) {
+        stored_values(source, first, stride, n, out);
         return;
     }
     if (source->quant) {

@@ -26,6 +26,7 @@
 #define KERN_DIMS_MAX 24
 
 struct file_bytes;   /* base/file.h */
+struct stored_array; /* base/stored_array.h */
 struct kern_quant;   /* quant.h */
 struct kern_routing; /* routing.h */
 
@@ -204,8 +205,9 @@ enum kern_sight_array { KERN_SPANS, KERN_POSITIONS };
  * With `modulus` m > 0 instead (u >> 8) mod m, a whole number; with `index` simply i; with
  * `by_step` the value of that step in every element, rounded as above; with `bytes` the byte at
  * that place, as whole numbers that follow each other in a ring, and with `file` those of a file
- * (whoever fills asks file_bytes_check() whether they were there); with `routing` the experts of each
- * token (routing.h).
+ * (whoever fills asks file_bytes_check() whether they were there); with `stored` the values of an
+ * array of a file, in each step the same and rounded as above (array_file_check()); with `routing`
+ * the experts of each token (routing.h).
  * With an `order` of extent > 0 a dimension is a sequence of that extent which lies in that order:
  * each element is what would be at its token's position; `inner` are the elements of a token.  With
  * `sight` an array of what is seen, in every step and microbatch the same. */
@@ -221,6 +223,7 @@ struct kern_source {
     const uint8_t *bytes; /* not owned; NULL: none */
     uint64_t nbytes;
     struct file_bytes *file; /* not owned; NULL: none */
+    const struct stored_array *stored; /* not owned; NULL: none */
     struct kern_order order;
     int64_t inner; /* of an order: consecutive elements of each token; 0 is 1 */
     const struct kern_sight *sight; /* not owned; NULL: none */
@@ -234,6 +237,10 @@ struct kern_source {
 
 /* Whether a source's values differ between steps, or between microbatches of a step. */
 bool kern_source_changes(const struct kern_source *source);
+
+/* Read n values of a stored array from number `first` on, `stride` values apart. */
+void kern_stored_values(const struct stored_array *stored, int64_t first, int64_t stride, size_t n,
+                        double *out);
 
 /* Whether a floating-point type can represent all values of another. */
 bool kern_holds(enum shd_dtype dtype, enum shd_dtype other);

@@ -13,6 +13,7 @@
 #include "base/wrap.h"
 #include "model/lines.h"
 #include "model/model.h"
+#include "model/stored_values.h"
 
 #define HELP_COLUMNS 80 /* the width of all help texts, whatever the terminal's */
 
@@ -36,33 +37,63 @@ static bool check_new(struct lines *l, const char *name)
     return false;
 }
 
+/* The type of an array: as given, of whole numbers int32, else the model's. */
+static enum shd_dtype array_dtype(const struct scenario *s, const struct scenario_array *a)
+{
+    bool whole = a->stored && a->stored->dtype != SHD_BOOL &&
+                 (a->stored->dtype == SHD_I16 || a->stored->dtype == SHD_I64 ||
+                  kern_is_whole(a->stored->dtype));
+
+    if (a->typed)
+        return a->dtype;
+    return a->below || whole ? SHD_I32 : s->model.dtype;
+}
+
+/* Take the values of a file.  Whole numbers that are not what the array may have would be cut or
+ * read beside a table, so that they are looked at before anything is executed. */
+static bool take_stored(struct lines *l, const struct scenario *s, const struct scenario_array *a,
+                        struct kern_source *out)
+{
+    double least = a->below ? 0 : INT32_MIN, most = a->below ? out->modulus - 1.0 : INT32_MAX;
+
+    out->stored = a->stored;
+    return s->planned || array_dtype(s, a) != SHD_I32 ||
+           stored_values_check(a->stored, least, most, a->values_place, l->diag);
+}
+
 /* The content of an array: random numbers scaled so that products keep their variance, or integers
- * below the size of a dim. */
+ * below the size of a dim, 0 and 1 without one; or values of a file. */
 static bool array_source(struct lines *l, const struct scenario *s, const struct scenario_array *a,
                          bool param, const uint32_t *dims, struct kern_source *out)
 {
     double scale = model_scale(l->graph, dims, (uint32_t)a->ndims, param);
-    uint32_t below;
+    bool whole = array_dtype(s, a) == SHD_I32;
+    uint32_t below = GRAPH_NONE;
 
     *out = model_source(s->seed, a->name, a->scale > 0 ? a->scale : scale);
-    if (!a->below)
-        return true;
-    l->place = a->below_place;
-    below = lines_dim(l, a->below, 0);
-    if (below == GRAPH_NONE)
-        return false;
-    if (param) {
+    if (a->below) {
+        l->place = a->below_place;
+        below = lines_dim(l, a->below, 0);
+        if (below == GRAPH_NONE)
+            return false;
+        if (!whole) {
+            lines_error(l, 0, "'%s' is %s, and below is for whole numbers", a->name,
+                        shd_dtype_name(a->dtype));
+            return false;
+        }
+    }
+    if (whole && param) {
         lines_error(l, 0, "parameter '%s' of whole numbers; expected an input", a->name);
         return false;
     }
-    out->modulus = (uint32_t)l->graph->dims[below].size;
-    return true;
+    if (whole)
+        out->modulus = a->below ? (uint32_t)l->graph->dims[below].size : 2;
+    return !a->stored || take_stored(l, s, a, out);
 }
 
 static uint32_t add_array(struct lines *l, const struct scenario *s, const struct scenario_array *a,
                           bool param)
 {
-    enum shd_dtype dtype = a->below ? SHD_I32 : s->model.dtype;
     uint32_t dims[SCENARIO_ARRAY_RANK_MAX];
     struct kern_source source;
 
@@ -75,12 +106,13 @@ static uint32_t add_array(struct lines *l, const struct scenario *s, const struc
             if (dims[e] == dims[d])
                 return lines_error(l, 0, "dim '%s' appears twice", a->dims[d]);
     }
+    l->place = a->place;
     if (!array_source(l, s, a, param, dims, &source))
         return GRAPH_NONE;
     l->place = a->place;
     return lines_checked(l, 0,
-                         (param ? graph_param : graph_input)(l->graph, a->name, dtype, dims,
-                                                             (uint32_t)a->ndims, source));
+                         (param ? graph_param : graph_input)(l->graph, a->name, array_dtype(s, a),
+                                                             dims, (uint32_t)a->ndims, source));
 }
 
 static void add_arrays(struct lines *l, const struct scenario *s,

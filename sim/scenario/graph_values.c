@@ -134,9 +134,8 @@ static void clear_array(struct scenario_array *array)
     for (size_t d = 0; d < array->ndims; d++)
         free(array->dims[d]);
     free(array->below);
-    array->ndims = 0;
-    array->below = NULL;
-    array->scale = 0;
+    free(array->values);
+    *array = (struct scenario_array){.name = array->name};
 }
 
 static void clear_arrays(struct scenario *scenario, const struct option *option)
@@ -170,6 +169,39 @@ static void read_array_dims(struct reader *r, struct scenario_array *array,
     }
 }
 
+/* The types that the runtime computes with. */
+static void read_array_type(struct reader *r, struct scenario_array *array,
+                            const struct yaml_node *node)
+{
+    for (int t = 0; node->kind == YAML_TEXT && t < SHD_NCOMPUTE_DTYPES; t++) {
+        if (strcmp(shd_dtype_name((enum shd_dtype)t), node->text) != 0)
+            continue;
+        array->typed = true;
+        array->dtype = (enum shd_dtype)t;
+        array->dtype_place = node->place;
+        return;
+    }
+    diag_error(r->diag, node->place,
+               "dtype of '%s' is %s; expected float32, float64, bfloat16, float16 or int32",
+               array->name, yaml_describe(node).text);
+}
+
+/* `true`: the array has the same name in the file. */
+static void read_array_values(struct reader *r, struct scenario_array *array,
+                              const struct yaml_node *node)
+{
+    bool own = false;
+
+    array->values_place = node->place;
+    if (!yaml_read_bool(node, &own)) {
+        array->values = value_read_name(r, "values", node);
+    } else if (own) {
+        array->values = strdup(array->name);
+        if (!array->values)
+            value_no_memory(r);
+    }
+}
+
 static void read_array_map(struct reader *r, struct scenario_array *array,
                            const struct yaml_node *node)
 {
@@ -185,9 +217,13 @@ static void read_array_map(struct reader *r, struct scenario_array *array,
             if (!yaml_read_double(value, &array->scale) || array->scale <= 0)
                 diag_error(r->diag, value->place, "scale is %s; expected a number above 0",
                            yaml_describe(value).text);
+        } else if (strcmp(key->text, "dtype") == 0) {
+            read_array_type(r, array, value);
+        } else if (strcmp(key->text, "values") == 0) {
+            read_array_values(r, array, value);
         } else {
-            static const char *const keys[] = {"dims", "below", "scale"};
-            value_unknown_key(r, key, "an array", "dims, below or scale", keys, 3);
+            static const char *const keys[] = {"dims", "below", "scale", "dtype", "values"};
+            value_unknown_key(r, key, "an array", "dims, below, scale, dtype or values", keys, 5);
         }
     }
     if (!yaml_find(node, "dims"))
@@ -230,7 +266,7 @@ static void read_array(struct reader *r, const struct option *option, const stru
 
 static void print_array(const struct scenario_array *array, struct text *out)
 {
-    bool map = array->below || array->scale > 0;
+    bool map = array->below || array->scale > 0 || array->typed || array->values;
     char buf[32];
 
     yaml_print_string(out, array->name);
@@ -246,6 +282,15 @@ static void print_array(const struct scenario_array *array, struct text *out)
     }
     if (array->scale > 0)
         text_addf(out, ", scale: %s", json_out_print_double(buf, sizeof(buf), array->scale));
+    if (array->typed)
+        text_addf(out, ", dtype: %s", shd_dtype_name(array->dtype));
+    if (array->values) {
+        text_add(out, ", values: ");
+        if (strcmp(array->values, array->name) == 0)
+            text_add(out, "true");
+        else
+            yaml_print_string(out, array->values);
+    }
     text_add(out, map ? "}" : "");
 }
 
@@ -279,7 +324,9 @@ const struct value_type value_arrays = {
          "{\"anyOf\": [" ARRAY_DIMS
          ", {\"type\": \"object\", \"required\": [\"dims\"], \"properties\": {\"dims\": " ARRAY_DIMS
          ", \"below\": " SCHEMA_AN_IDENTIFIER
-         ", \"scale\": {\"type\": \"number\", \"exclusiveMinimum\": 0}}, \"additionalProperties\": "
+         ", \"scale\": {\"type\": \"number\", \"exclusiveMinimum\": 0}, \"dtype\": {\"enum\": "
+         "[\"float32\", \"float64\", \"bfloat16\", \"float16\", \"int32\"]}, \"values\": "
+         "{\"anyOf\": [{\"type\": \"boolean\"}, " SCHEMA_A_NAME "]}}, \"additionalProperties\": "
          "false}]}"}),
 };
 

@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array_file.h"
 #include "base/file.h"
 #include "scenario/table.h"
 
 static void fini(struct scenario *scenario)
 {
     file_bytes_destroy(scenario->data.bytes);
+    array_file_destroy(scenario->graph.values);
     for (size_t i = 0; i < option_count; i++) {
         const struct value_type *type = option_table[i].type;
         if (type->clear)

@@ -307,7 +307,8 @@ struct scenario_dim {
 
 #define SCENARIO_ARRAY_RANK_MAX 8 /* dims of an array of `graph:`; equals GRAPH_RANK_MAX */
 
-/* `x: [b, s, d]` or `ids: {dims: [b, s], below: v}`. */
+/* `x: [b, s, d]`, `ids: {dims: [b, s], below: v}` or `w: {dims: [d, f], dtype: bfloat16, values:
+ * layers/0/w}`. */
 struct scenario_array {
     char *name;
     size_t ndims;
@@ -315,8 +316,12 @@ struct scenario_array {
     struct place dim_places[SCENARIO_ARRAY_RANK_MAX];
     char *below;        /* integers from 0 to below the size of this dimension, or NULL */
     double scale;       /* of random values, -scale/2..scale/2; 0: chosen by the first dimension */
+    bool typed;         /* whether `dtype` is given; else the values' kind or the model decides */
+    enum shd_dtype dtype;
+    char *values; /* the array's name in the file of values; NULL: random values */
+    const struct stored_array *stored; /* its entry there; the element types and shapes fit */
     struct place place; /* of the name */
-    struct place below_place;
+    struct place below_place, dtype_place, values_place;
 };
 
 struct scenario_arrays {
@@ -334,6 +339,8 @@ struct scenario_line {
 struct scenario_graph {
     size_t ndims;
     struct scenario_dim *dims;
+    char *path;                /* of the file of values, from the working directory, or NULL */
+    struct array_file *values; /* base/array_file.h */
     struct scenario_arrays inputs, params;
     size_t nops;
     struct scenario_line *ops;

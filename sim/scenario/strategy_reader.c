@@ -11,6 +11,7 @@
 
 #include "scenario/option_checks.h"
 #include "scenario/data_text.h"
+#include "scenario/graph_file.h"
 #include "scenario/published.h"
 #include "scenario/resolve.h"
 #include "scenario/rule_values.h"
@@ -253,6 +254,7 @@ void read_scenario(struct reader *r, const struct yaml_node *file, const struct 
         read_set(r, &sets[i]);
     derive_defaults(r);
     data_load(r);
+    graph_file_load(r);
     rules_settle(r);
     resolve_names(r);
     if (r->scenario->strategy)

@@ -576,7 +576,13 @@ const struct option option_table[] = {
      .help = "The dimensions: names and sizes. Each is a logical axis."},
     {FIELD(graph, inputs, arrays), .kinds = OF_GRAPH, .standard = "{}",
      .help = "The inputs, arrays of random numbers; with below, whole numbers below the size of "
-             "a dimension."},
+             "a dimension; with values, those of an array in the file of values. dtype is the "
+             "model's if not given, of whole numbers int32."},
+    {OPTION(graph, values, file), .offset = AT(graph.path), .kinds = OF_GRAPH, .standard = "null",
+     .help = "A .safetensors or .npz file with the arrays that have values: true, or values: NAME "
+             "where the file calls them otherwise. Elements are as many and in the same order, "
+             "whether or not they are split into the same dimensions; the path starts at this "
+             "file's directory."},
     {FIELD(graph, params, arrays), .kinds = OF_GRAPH, .standard = "{}",
      .help = "The parameters, arrays that are learned."},
     {OPTION(graph, ops, ops), .required = true, .kinds = OF_GRAPH,

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/array_file.h"
 #include "base/nearest.h"
 #include "cost/modelled.h"
 #include "cost/plan.h"
@@ -416,12 +416,14 @@ static int reference_threads(const struct program *program)
     return ncores > 1 && work.unsharded_flops > SERIAL_FLOPS_MAX ? (int)ncores : 1;
 }
 
-/* Check that the file of tokens was read to its end. */
+/* Check that the files of tokens and of values were read to their ends. */
 static int check_data(const struct trial *trial, struct shd_error *err)
 {
     const struct file_bytes *file = trial->scenario->data.bytes;
+    const struct array_file *values = trial->scenario->graph.values;
+    int status = file ? file_bytes_check(file, err) : SHD_OK;
 
-    return file ? file_bytes_check(file, err) : SHD_OK;
+    return status == SHD_OK && values ? array_file_check(values, err) : status;
 }
 
 static int execute(struct trial *trial, const int *stop_request, struct shd_error *err)

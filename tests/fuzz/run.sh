@@ -11,7 +11,7 @@ set -eu
 src=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:?usage: run.sh SECONDS [NAME...]}
 shift
-[ $# -gt 0 ] || set -- spec rules pattern safetensors hlo torch nccl import_rules launch graph_text hardware \
+[ $# -gt 0 ] || set -- spec rules pattern safetensors array_file hlo torch nccl import_rules launch graph_text hardware \
     scenario query
 build=${SHD_FUZZ_BUILD:-build-fuzz}
 jobs=${SHD_JOBS:-2}
@@ -71,6 +71,21 @@ torch_seeds() {
     cp "$src/examples/torch/rank-1.json" corpus/torch
 }
 
+# Files of arrays of both kinds, and the header of a member.
+array_seeds() {
+    python3 - corpus/array_file <<'PY'
+import sys, zipfile
+folder = sys.argv[1]
+header = b'{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
+open(folder + "/safetensors", "wb").write(len(header).to_bytes(8, "little") + header + bytes(8))
+text = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n"
+npy = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+open(folder + "/npy", "wb").write(npy)
+with zipfile.ZipFile(folder + "/npz", "w") as archive:
+    archive.writestr("x.npy", npy + bytes(8))
+PY
+}
+
 # fuzz NAME: build the target and run it
 fuzz() {
     # shellcheck disable=SC2086  # the compiler and libs are words
@@ -82,6 +97,7 @@ fuzz() {
     seed "$1" >"corpus/$1/seed"
     [ "$1" != hardware ] || cp "$src"/scenarios/hardware/*.yaml "corpus/$1"
     [ "$1" != torch ] || torch_seeds
+    [ "$1" != array_file ] || array_seeds
     [ "$1" != hlo ] || cp "$src/examples/step.hlo.txt" corpus/hlo
     [ "$1" != import_rules ] || cp "$src/examples/t5x.gin" corpus/import_rules
     [ "$1" != query ] || split -l 1 "$src/tests/failures.jsonl" "corpus/query/op-"
