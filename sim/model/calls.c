@@ -373,6 +373,28 @@ static uint32_t build_repeat(struct lines *l, const struct expr *call,
     return graph_repeat(l->graph, lines_node_name(l, call->name), args[0], args[1], args[2]);
 }
 
+/* An array of one number is an input: each device fills its own shard. */
+static uint32_t build_full(struct lines *l, const struct expr *call, const struct expr_dims *target)
+{
+    struct lines_value value = lines_eval(l, call->args[0], NULL);
+    struct kern_source source = {.offset = value.number};
+    uint32_t dims[EXPR_DIMS_MAX];
+
+    if (value.is != LINES_NUMBER)
+        return value.is == LINES_NOTHING
+                   ? GRAPH_NONE
+                   : lines_error(l, call->args[0]->at, "an array; expected a number");
+    if (!target || !target->given)
+        return lines_error(l, call->at,
+                           "the dims of this array are not known; expected them behind it, as in "
+                           "full(1)[i,j]");
+    if (!lines_dims(l, target, dims))
+        return GRAPH_NONE;
+    return lines_checked(l, call->at,
+                         graph_input(l->graph, lines_node_name(l, call->name), l->dtype, dims,
+                                     target->count, source));
+}
+
 static uint32_t build_reshape(struct lines *l, const struct expr *call,
                               const struct expr_dims *target)
 {
@@ -592,6 +614,7 @@ const struct lines_function lines_functions[] = {
     {"repeat", 3, 3, "x, from, to", "each element along a dim several times, as a larger dim",
      build_repeat},
     {"rename", 3, 3, "x, from, to", "another name for a dim", build_repeat},
+    {"full", 1, 1, "number", "an array of one number, in the result's dims", build_full},
     {"reshape", 1, 1, "x", "the same elements in order, as the result's dims", build_reshape},
     {"slice", 4, 4, "x, from, to, start", "a part of a dim, as a smaller dim", build_slice},
     {"concat", 5, 5, "a, a_dim, b, b_dim, to", "one behind the other, as a larger dim",

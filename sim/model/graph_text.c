@@ -193,7 +193,10 @@ static void add_outputs(struct lines *l, const struct scenario *s)
 void graph_text_build(struct graph *graph, const struct scenario *scenario, struct diag *diag)
 {
     const struct scenario_graph *s = &scenario->graph;
-    struct lines l = {.graph = graph, .diag = diag, .place = scenario->model.place};
+    struct lines l = {.graph = graph,
+                      .diag = diag,
+                      .place = scenario->model.place,
+                      .dtype = scenario->model.dtype};
 
     l.names = calloc(s->inputs.count + s->params.count + s->nops + 1, sizeof *l.names);
     if (!l.names) {
@@ -226,7 +229,7 @@ uint32_t graph_text_add(struct graph *graph, const char *line)
 {
     const struct scenario_line op = {(char *)(uintptr_t)line, {NULL, 1, 1}};
     struct diag diag = DIAG_INIT;
-    struct lines l = {.graph = graph, .diag = &diag};
+    struct lines l = {.graph = graph, .diag = &diag, .dtype = SHD_F32};
     uint32_t node;
 
     if (graph->err.status != SHD_OK)

@@ -28,6 +28,7 @@ struct lines {
     struct diag *diag;
     struct place place; /* of the line's first character */
     const char *left;   /* the name on the left side */
+    enum shd_dtype dtype; /* of arrays that are made of numbers alone */
     struct lines_name *names;
     uint32_t nnames;
     bool stopped; /* the graph's own error was reported */

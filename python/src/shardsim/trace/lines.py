@@ -153,7 +153,7 @@ class Writer:
                 used += d
             dims.append(d)
         names = [n for d in dims if d for n in d]
-        text = f"fill({value.text})" if value.number else f"copy({value.text})"
+        text = f"full({value.text})" if value.number else f"copy({value.text})"
         return Value(self.line(array, names, text, "spread"), dims)
 
     def apart(self, name: str, used: Sequence[str]) -> str:
@@ -212,7 +212,7 @@ class Writer:
     def _output(self, array: Array) -> Value:
         value = self.materialised(array, self._values[array.number], array.axes)
         if array.rank == 0 and value.number:
-            value = Value(self.line(array, [], f"fill({value.text})", "constant"), [])
+            value = Value(self.line(array, [], f"full({value.text})", "constant"), [])
         return value
 
     def value(self, array: Array) -> Value:
