@@ -32,6 +32,7 @@ class Array:
     attrs: Dict[str, Any] = field(default_factory=dict)
     axes: Tuple[Optional[Axis], ...] = ()
     where: str = ""
+    scope: str = ""
 
     @property
     def rank(self) -> int:
@@ -48,7 +49,8 @@ class Program:
     def __init__(self, name: str) -> None:
         self.name = name
         self.arrays: List[Array] = []
-        self.where = ""
+        self.where = ""  # the place in the user's source, and the function that it is in
+        self.scope = ""
 
     def _add(
         self,
@@ -64,7 +66,8 @@ class Program:
         if axes is None:
             axes = [Axis(n) if n != 1 else None for n in shape]
         array = Array(
-            len(self.arrays), op, shape, dtype, carrier or dtype, tuple(inputs), attrs, tuple(axes), self.where
+            len(self.arrays), op, shape, dtype, carrier or dtype, tuple(inputs), attrs, tuple(axes), self.where,
+            self.scope,
         )
         self.arrays.append(array)
         return array
@@ -185,6 +188,10 @@ class Program:
             return x
         if x.op == "number":
             return self._add("number", (), x.dtype, carrier=carrier, value=x.attrs["value"])
+        if x.op == "leaf" and x.attrs.get("constant"):
+            return self._add("leaf", x.shape, x.dtype, carrier=carrier, axes=x.axes, **x.attrs)
+        if x.op == "view":
+            return self.view(self._carried(x.inputs[0], carrier), x.attrs["source"], x.shape)
         return self.map("convert", x, dtype=x.dtype, carrier=carrier)
 
     def convert(self, x: Array, dtype: str) -> Array:

@@ -166,6 +166,7 @@ class Reader:
             frame = None
         if frame is not None:
             self.program.where = f"{frame.file_name}:{frame.start_line}"
+            self.program.scope = frame.function_name.split(".")[-1]
 
     def _equation(self, eqn: Any, values: List[Value]) -> List[Value]:
         name = eqn.primitive.name

@@ -19,6 +19,9 @@ from .shardings import Shardings
 
 Names = Tuple[str, ...]
 
+#: Letters of an expression that is written into another.
+EXPRESSION_MOST = 120
+
 
 @dataclass
 class Value:
@@ -49,6 +52,18 @@ def readable(path: str) -> str:
     return re.sub(r"[^A-Za-z0-9_]+", ".", path).strip(".") or "x"
 
 
+def bare(text: str) -> str:
+    """An expression without brackets around all of it."""
+    if not text.startswith("("):
+        return text
+    depth = 0
+    for at, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return text[1:-1] if at == len(text) - 1 else text
+    return text
+
+
 def bracket(names: Sequence[str]) -> str:
     return "[" + ",".join(names) + "]"
 
@@ -62,13 +77,13 @@ class Writer:
         self.shardings = Shardings(mesh, self.dims)
         self.lines: List[str] = []
         self.leaves: List[Leaf] = []
-        self.where: List[str] = []
+        self.places: Dict[str, str] = {}
         self.gaps: List[str] = []
         self._values: Dict[int, Value] = {}
+        self._read_once: Dict[int, bool] = {}
         self._taken: Dict[str, int] = {}
         self._named: Dict[int, str] = {}
         self._renamed: Dict[Tuple[str, str, str], str] = {}
-        self._hint = ""
 
     # ---- names
 
@@ -112,9 +127,11 @@ class Writer:
     # ---- lines
 
     def line(self, array: Array, names: Sequence[str], text: str, hint: str = "") -> str:
-        name = self.unique(hint or self._hint or array.attrs.get("fn", array.op))
+        """Add a line, which is called after the function of the user's source and the op."""
+        parts = [readable(array.scope), hint or array.attrs.get("fn", array.op)]
+        name = self.unique(".".join(p for p in parts if p != "x"))
         self.lines.append(f"{name}{bracket(names)} = {text}")
-        self.where.append(array.where)
+        self.places[name] = array.where
         return name
 
     def renamed(self, array: Array, value: Value, mapping: Dict[str, str]) -> Value:
@@ -165,6 +182,7 @@ class Writer:
         """Write down what the outputs need; their values have all their axes, in order."""
         needed = self._needed(outputs)
         self._match(needed)
+        self._count_readers(needed, outputs)
         self._name_leaves(needed)
         for array in needed:
             try:
@@ -185,6 +203,18 @@ class Writer:
                 seen[array.number] = array
                 waiting.extend(array.inputs)
         return [seen[n] for n in sorted(seen)]
+
+    def _count_readers(self, needed: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Note what one op alone reads: it is written where it is read."""
+        times = {x.number: 0 for x in needed}
+        for x in outputs:
+            times[x.number] += 2
+        for array in reversed(needed):
+            passes = array.op in ("view", "reshape")
+            simple = passes or array.op in ("map", "reduce", "einsum")
+            for x in array.inputs:
+                times[x.number] += times[array.number] if passes else 1 if simple else 2
+        self._read_once = {number: count == 1 for number, count in times.items()}
 
     def _match(self, needed: Sequence[Array]) -> None:
         """Cut axes into factors, until every reshape that can regroups them."""
@@ -323,7 +353,10 @@ class Writer:
         if all(x.number for x in operands):
             return self._folded(array, texts)
         names = [n for d in dims if d for n in d]
-        return Value(self.line(array, names, map_text(fn, texts, array)), dims)
+        text = map_text(fn, texts, array)
+        if self._read_once.get(array.number) and len(text) < EXPRESSION_MOST:
+            return Value(f"({text})" if fn in OPERATORS else text, dims)
+        return Value(self.line(array, names, text), dims)
 
     def _folded(self, array: Array, texts: Sequence[str]) -> Value:
         """A function of numbers alone."""
@@ -369,7 +402,7 @@ class Writer:
         elif a.dims == b.dims == [] or not (a.names() or b.names()):
             text = f"{texts[0]} * {texts[1]}"
         else:
-            text = f"einsum({texts[0]}, {texts[1]})"
+            text = f"einsum({bare(texts[0])}, {bare(texts[1])})"
         if factor != 1:
             text = f"{factor} * {text}"
         return Value(self.line(array, names, text, "product"), dims)
@@ -394,7 +427,7 @@ class Writer:
         text = x.text
         names = [n for d in dims if d for n in d]
         if gone:
-            text = f"{fn}({text})"
+            text = f"{fn}({bare(text)})"
         if fn in ("argmax", "argmin"):
             return self._place_of(array, fn)
         if fn == "sum" and times != 1:
@@ -673,9 +706,9 @@ def map_text(fn: str, texts: Sequence[str], array: Array) -> str:
         return f"{texts[0]} {OPERATORS[fn]} {texts[1]}"
     if fn == "convert":
         if array.carrier == array.inputs[0].carrier:
-            return f"copy({texts[0]})"
-        return f"convert({texts[0]}, {array.carrier})"
-    return f"{fn}({', '.join(texts)})"
+            return f"copy({bare(texts[0])})"
+        return f"convert({bare(texts[0])}, {array.carrier})"
+    return f"{fn}({', '.join(bare(t) for t in texts)})"
 
 
 def kind_of(array: Array) -> str:

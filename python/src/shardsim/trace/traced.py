@@ -21,6 +21,10 @@ from .arrays import Array, Program, is_float
 from .lines import Leaf, Value, Writer, kind_of
 
 
+#: Bytes of a pattern, at most.
+PATTERN_MOST = 200
+
+
 @dataclass(frozen=True)
 class Ran:
     """An executed step: the program's own outputs, and what was counted."""
@@ -103,7 +107,7 @@ class Traced:
             if is_param == (kind == "params") and (leaf is None or any(spec)):
                 names.setdefault(json.dumps(spec), []).append(name.replace(".", "[.]"))
                 specs[json.dumps(spec)] = spec
-        return [[f"^({'|'.join(found)})$", specs[key]] for key, found in names.items()]
+        return [[pattern, specs[key]] for key, found in names.items() for pattern in patterns(found)]
 
     def save(self, path: "str | os.PathLike[str]") -> Path:
         """Write the scenario, and beside it the values of its arrays, for the command line."""
@@ -145,6 +149,16 @@ class Traced:
     def plan(self, **options: Any) -> Result:
         """The same on paper."""
         return plan_scenario(self.scenario(), **options).only
+
+
+def patterns(names: Sequence[str]) -> List[str]:
+    """Patterns of whole names, each of a length that scenarios allow."""
+    made: List[List[str]] = [[]]
+    for name in names:
+        if made[-1] and sum(len(n) + 1 for n in made[-1]) + len(name) > PATTERN_MOST - len("^()$"):
+            made.append([])
+        made[-1].append(name)
+    return [f"^({'|'.join(some)})$" if len(some) > 1 else f"^{some[0]}$" for some in made]
 
 
 def stored(dtype: str) -> Any:
