@@ -317,6 +317,20 @@ static uint32_t build_slice(struct maker *m, const void *arg)
         m, graph_slice(m->graph, "slice", x, dim(m, "f"), dim(m, "d"), variant_of(arg)));
 }
 
+/* One dimension's elements at places of another. */
+static const struct graph_placing placings[] = {
+    {1, 0, 2, 1, 0}, {6, 0, -1, 1, 0}, {6, 0, -3, 1, 0}, {0, 1, 1, 2, 0.5}, {2, 5, 1, -2, -1},
+};
+
+static uint32_t build_placed(struct maker *m, const void *arg)
+{
+    uint32_t x = checked_leaf(m, "bfc");
+
+    return squares(m, graph_placed(m->graph, "placed", x, dim(m, "f"),
+                                   dim(m, variant_of(arg) == 1 ? "f" : "e"),
+                                   &placings[variant_of(arg)]));
+}
+
 static uint32_t build_shift(struct maker *m, const void *arg)
 {
     static const char along[] = "bfc";
@@ -635,6 +649,11 @@ static const struct op_case ops[] = {
     {"shift of the last", build_shift, 2},
     {"slice from the start", build_slice, 0},
     {"slice at the end", build_slice, 2},
+    {"slice with a stride", build_placed, 0},
+    {"reversed", build_placed, 1},
+    {"reversed, with a stride", build_placed, 2},
+    {"places between elements", build_placed, 3},
+    {"places between elements, reversed", build_placed, 4},
     {"concatenation along the first dimension", build_concat, 0},
     {"concatenation along the last dimension", build_concat, 1},
     {"an array after itself", build_doubled, 0},

@@ -323,7 +323,8 @@ static void test_rows(void)
 /* Kernels that cut one of two dimensions, of 4 and of 8, by a choice of their own. */
 static void test_outermost(void)
 {
-    const union kern_desc window = {.window = {SHD_F32, 1, 4, 8, 3, {3}, {0}, {0}, {3}}};
+    const union kern_desc window = {
+        .window = {SHD_F32, 1, 4, 8, 3, {3}, {0}, {0}, {3}, {0}, {0}, 0}};
     const union kern_desc attention = {.attention = {.dtype = SHD_F32,
                                                      .batch = 4,
                                                      .queries = 2,

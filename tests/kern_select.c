@@ -332,13 +332,17 @@ static const struct {
     const char *what;
     struct kern_window w; /* dtype is filled in below */
 } windows[] = {
-    {"slice", {0, 1, 70, 3, 4, {9, 0}, {2, 0}, {0, 0}, {4, 0}}},
-    {"pad", {0, 1, 3, 5, 9, {4, 0}, {0, 0}, {2, 0}, {4, 0}}},
-    {"concatenation", {0, 2, 67, 2, 7, {3, 4}, {0, 0}, {0, 3}, {3, 4}}},
-    {"the other way round", {0, 2, 2, 1, 7, {3, 4}, {0, 0}, {4, 0}, {3, 4}}},
-    {"parts with a gap", {0, 2, 2, 3, 8, {5, 6}, {1, 2}, {0, 5}, {3, 3}}},
-    {"one input empty", {0, 2, 2, 3, 4, {4, 6}, {0, 6}, {0, 4}, {4, 0}}},
-    {"nothing", {0, 1, 2, 3, 4, {4, 0}, {0, 0}, {0, 0}, {0, 0}}},
+    {"slice", {0, 1, 70, 3, 4, {9, 0}, {2, 0}, {0, 0}, {4, 0}, {0}, {0}, 0}},
+    {"pad", {0, 1, 3, 5, 9, {4, 0}, {0, 0}, {2, 0}, {4, 0}, {0}, {0}, 0}},
+    {"concatenation", {0, 2, 67, 2, 7, {3, 4}, {0, 0}, {0, 3}, {3, 4}, {0}, {0}, 0}},
+    {"the other way round", {0, 2, 2, 1, 7, {3, 4}, {0, 0}, {4, 0}, {3, 4}, {0}, {0}, 0}},
+    {"parts with a gap", {0, 2, 2, 3, 8, {5, 6}, {1, 2}, {0, 5}, {3, 3}, {0}, {0}, 0}},
+    {"one input empty", {0, 2, 2, 3, 4, {4, 6}, {0, 6}, {0, 4}, {4, 0}, {0}, {0}, 0}},
+    {"nothing", {0, 1, 2, 3, 4, {4, 0}, {0, 0}, {0, 0}, {0, 0}, {0}, {0}, 0}},
+    {"slice with a stride", {0, 1, 66, 3, 3, {9}, {1}, {0}, {3}, {3}, {1}, 0}},
+    {"reversed", {0, 1, 3, 2, 9, {9}, {8}, {0}, {9}, {-1}, {1}, 0}},
+    {"places between, filled", {0, 1, 3, 2, 9, {3}, {0}, {1}, {3}, {1}, {3}, -2}},
+    {"from the end, filled", {0, 1, 65, 1, 9, {5}, {4}, {8}, {3}, {-2}, {-3}, 3}},
 };
 
 static double window_plain(const struct kern_window *w, void *const *in, int64_t n)
@@ -347,12 +351,14 @@ static double window_plain(const struct kern_window *w, void *const *in, int64_t
     int64_t outer = n / w->inner / w->out_extent;
 
     for (uint32_t i = 0; i < w->ninputs; i++) {
-        int64_t from = at - w->to[i] + w->from[i];
+        int64_t by = w->from_step[i] ? w->from_step[i] : 1, to = w->to_step[i] ? w->to_step[i] : 1;
 
-        if (at >= w->to[i] && at < w->to[i] + w->count[i])
-            return get_elem(w->dtype, in[i], (outer * w->in_extent[i] + from) * w->inner + inner);
+        for (int64_t k = 0; k < w->count[i]; k++)
+            if (w->to[i] + k * to == at)
+                return get_elem(w->dtype, in[i],
+                                (outer * w->in_extent[i] + w->from[i] + k * by) * w->inner + inner);
     }
-    return 0;
+    return w->fill;
 }
 
 static void test_window(void)
@@ -400,7 +406,10 @@ static const struct {
     {&kern_kernel_pick_grad, {.pick = {SHD_F64, 5, 7, 2, 3}}, 0, 240 + 560 + 120},
     {&kern_kernel_repeat, {.repeat = {SHD_F32, 2, 6, 3, 5, 2}}, 0, 240 + 120},
     {&kern_kernel_repeat_sum, {.repeat = {SHD_F32, 2, 6, 3, 5, 2}}, 60, 240 + 120},
-    {&kern_kernel_window, {.window = {SHD_I32, 1, 2, 3, 9, {4}, {0}, {2}, {4}}}, 0, 4 * 78},
+    {&kern_kernel_window,
+     {.window = {SHD_I32, 1, 2, 3, 9, {4}, {0}, {2}, {4}, {0}, {0}, 0}},
+     0,
+     4 * 78},
     {&kern_kernel_rope,
      {.rope = {SHD_F32, 2, {BIG, BIG}, {8, 1}, 0, 1, 0, &many, 0, 0}},
      UINT64_MAX,
@@ -409,7 +418,7 @@ static const struct {
     {&kern_kernel_pick_grad, {.pick = {SHD_F64, BIG, BIG, BIG, BIG}}, 0, UINT64_MAX},
     {&kern_kernel_repeat_sum, {.repeat = {SHD_F32, BIG, BIG, BIG, BIG, 1}}, UINT64_MAX, UINT64_MAX},
     {&kern_kernel_window,
-     {.window = {SHD_I32, 1, BIG, BIG, BIG, {BIG}, {0}, {0}, {BIG}}},
+     {.window = {SHD_I32, 1, BIG, BIG, BIG, {BIG}, {0}, {0}, {BIG}, {0}, {0}, 0}},
      0,
      UINT64_MAX},
 };

@@ -489,6 +489,37 @@ static void add_slice(struct random_program *p)
                 p->bounds[x]);
 }
 
+static int64_t random_step(struct random_program *p)
+{
+    int64_t step = 1 + random_below(&p->random, 3);
+
+    return random_chance(&p->random, 40) ? -step : step;
+}
+
+/* Slices and padding with any steps, in either direction. */
+static void add_placed(struct random_program *p)
+{
+    struct graph_placing placing = {.from_step = random_step(p), .to_step = random_step(p)};
+    uint32_t x = pick_rank(p, 1), dim;
+    struct graph_node n;
+    int64_t size;
+
+    if (x == GRAPH_NONE)
+        return;
+    n = copy_of(p, x);
+    dim = any_dim(p, &n);
+    size = 1 + random_below(&p->random, 12);
+    placing.from = random_below(&p->random, (uint32_t)p->graph->dims[dim].size);
+    placing.to = random_below(&p->random, (uint32_t)size);
+    placing.fill = random_chance(&p->random, 50) ? 0 : 0.75;
+    if (random_elements(p->graph, n.dims, n.rank) * (double)size > RANDOM_ELEMENTS_MAX)
+        return;
+    random_keep(
+        p,
+        graph_placed(p->graph, random_name(p, "placed"), x, dim, other_dim(p, &n, size), &placing),
+        p->bounds[x] + 1);
+}
+
 static void add_shift(struct random_program *p)
 {
     uint32_t x = pick_rank(p, 1), dim;
@@ -760,6 +791,7 @@ static void add_any(struct random_program *p)
         add_repeat,
         add_dequantize,
         add_slice,
+        add_placed,
         add_concat,
         add_block,
         add_transpose,

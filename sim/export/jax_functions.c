@@ -102,10 +102,18 @@ static const struct {
      "def causal(x, queries, keys, masked):\n"
      "    positions = [jax.lax.broadcasted_iota(int, x.shape, d) for d in (queries, keys)]\n"
      "    return jnp.where(positions[1] > positions[0], jnp.asarray(masked, x.dtype), x)\n"},
-    {"window", "def window(x, axis, first, to, count, size):\n"
-               "    x = jax.lax.slice_in_dim(x, first, first + count, axis=axis)\n"
-               "    return jnp.pad(x, [(to, size - to - count) if d == axis else (0, 0) for d "
-               "in range(x.ndim)])\n"},
+    {"window",
+     "def window(x, axis, first, to, count, size, step=1, apart=1, fill=0):\n"
+     "    \"\"\"The elements first + k * step of x at to + k * apart; `fill` elsewhere.\"\"\"\n"
+     "    if step < 0:\n"
+     "        x, first, step = jnp.flip(x, axis), x.shape[axis] - 1 - first, -step\n"
+     "    x = jax.lax.slice_in_dim(x, first, first + (count - 1) * step + 1, step, axis)\n"
+     "    if apart < 0:\n"
+     "        x, to, apart = jnp.flip(x, axis), to + (count - 1) * apart, -apart\n"
+     "    last = size - 1 - to - (count - 1) * apart\n"
+     "    return jax.lax.pad(x, jnp.asarray(fill, x.dtype), [(to, last, apart - 1) if d == axis "
+     "else (0, 0, 0)\n"
+     "                                                       for d in range(x.ndim)])\n"},
     {"pick", "def pick(x, ids, axis):\n"
              "    \"\"\"The elements of x along an axis that ids number, one or several at "
              "each place; -1 is none.\"\"\"\n"

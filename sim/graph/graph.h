@@ -147,7 +147,8 @@ union graph_attr {
     struct {
         uint32_t to_dim;                  /* of the result */
         uint32_t dim[2];                  /* of each operand */
-        int64_t from[2], to[2], count[2]; /* as struct kern_window */
+        int64_t from[2], to[2], count[2], from_step[2], to_step[2]; /* as struct kern_window */
+        double fill;
     } window;
     struct {
         uint32_t dim;
@@ -407,6 +408,17 @@ uint32_t graph_dequantize(struct graph *graph, const char *name, enum shd_dtype 
 /* Elements [start, start + size of to_dim) of x along `dim`, which becomes `to_dim`. */
 uint32_t graph_slice(struct graph *graph, const char *name, uint32_t x, uint32_t dim,
                      uint32_t to_dim, int64_t start);
+
+/* Elements of x along `dim`, which becomes `to_dim`: element `from` + k * `from_step` goes to place
+ * `to` + k * `to_step`, for as many k from 0 on as are in both dimensions, and `fill` to all other
+ * places: slices with a stride, reversal, padding also between elements.  Steps are not 0; an error
+ * if there is no element. */
+struct graph_placing {
+    int64_t from, to, from_step, to_step;
+    double fill;
+};
+uint32_t graph_placed(struct graph *graph, const char *name, uint32_t x, uint32_t dim,
+                      uint32_t to_dim, const struct graph_placing *placing);
 
 /* a, then b, along a's `a_dim` and b's `b_dim`, which become `to_dim`; all other dimensions are
  * equal and in the same order. */

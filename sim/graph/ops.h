@@ -29,7 +29,8 @@ struct within {
 struct graph_op_row {
     const char *name; /* for messages */
     /* Of operands in floating point: ids, positions and counts are as they are.  GRAPH_MAP is as
-     * its function is, and GRAPH_REDUCE as its reduction (graph_linearity()). */
+     * its function is, GRAPH_REDUCE as its reduction, and nothing that is filled with another
+     * number than 0 is linear (graph_linearity()). */
     enum kern_linear linear;
     /* Linear in all operands together, and the result is not much larger: partial sums over devices
      * pass the op, and are combined after it. */

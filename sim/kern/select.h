@@ -76,13 +76,15 @@ struct kern_repeat {
     int64_t repeat;
 };
 
-/* out[outer][out_extent][inner]: input i's elements [from[i], from[i] + count[i]) of
- * [outer][in_extent[i]][inner] go to [to[i], ...) of out; what no input covers is zero. */
+/* out[outer][out_extent][inner]: input i's elements from[i] + k * from_step[i], k < count[i], of
+ * [outer][in_extent[i]][inner] go to to[i] + k * to_step[i] of out; what no input covers is
+ * `fill`.  A step may be negative; 0 stands for 1. */
 struct kern_window {
     enum shd_dtype dtype;
     uint32_t ninputs; /* 1 or 2 */
     int64_t outer, inner, out_extent;
-    int64_t in_extent[2], from[2], to[2], count[2];
+    int64_t in_extent[2], from[2], to[2], count[2], from_step[2], to_step[2];
+    double fill;
 };
 
 #endif /* KERN_SELECT_H */

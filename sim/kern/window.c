@@ -1,4 +1,4 @@
-/* Slice, pad and concatenation along one dimension.
+/* Slice, pad, reversal and concatenation along one dimension.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,6 +30,40 @@ static int64_t ncovered(const struct kern_window *w)
     return n;
 }
 
+static int64_t step_of(int64_t step)
+{
+    return step ? step : 1;
+}
+
+/* Copy an input's elements along the dimension; `size` is in bytes. */
+static void copy(const struct kern_window *w, uint32_t i, char *out, const char *in, size_t size)
+{
+    int64_t from = step_of(w->from_step[i]), to = step_of(w->to_step[i]);
+    int64_t run = from == 1 && to == 1 ? w->count[i] : 1; /* elements that lie together */
+
+    for (int64_t k = 0; k < w->count[i]; k += run)
+        memcpy(out + (size_t)(w->to[i] + k * to) * size,
+               in + (size_t)(w->from[i] + k * from) * size, (size_t)run * size);
+}
+
+static void fill_gaps(const struct kern_window *w, char *out)
+{
+    const double lanes[KERN_LANES] = {w->fill};
+    int64_t n = w->out_extent * w->inner;
+    size_t size = kern_size(w->dtype);
+
+    if (w->fill == 0) {
+        memset(out, 0, (size_t)n * size);
+        return;
+    }
+    if (w->dtype == SHD_I32)
+        *(int32_t *)(void *)out = (int32_t)w->fill;
+    else
+        kern_store_f64(w->dtype, out, 1, 1, lanes);
+    for (int64_t i = 1; i < n; i++)
+        memcpy(out + (size_t)i * size, out, size);
+}
+
 static uint64_t task(void *arg, int64_t id)
 {
     const struct window_run *run = arg;
@@ -42,15 +76,10 @@ static uint64_t task(void *arg, int64_t id)
         char *out = run->out + (size_t)(row * w->out_extent) * elem;
 
         if (gaps)
-            memset(out, 0, (size_t)w->out_extent * elem);
-        for (uint32_t i = 0; i < w->ninputs; i++) {
-            const char *in = run->in[i];
-
-            if (w->count[i] > 0)
-                memcpy(out + (size_t)w->to[i] * elem,
-                       in + (size_t)(row * w->in_extent[i] + w->from[i]) * elem,
-                       (size_t)w->count[i] * elem);
-        }
+            fill_gaps(w, out);
+        for (uint32_t i = 0; i < w->ninputs; i++)
+            copy(w, i, out, (const char *)run->in[i] + (size_t)(row * w->in_extent[i]) * elem,
+                 elem);
     }
     return 0;
 }
@@ -83,10 +112,10 @@ static bool error(const union kern_desc *desc, struct kern_error *e)
 
     e->kept = true;
     for (uint32_t i = 0; i < w->ninputs; i++)
-        for (int64_t row = 0; row < w->outer && e->variances[i] && w->count[i] > 0; row++)
-            memcpy(e->out[0] + (row * w->out_extent + w->to[i]) * w->inner,
-                   e->variances[i] + (row * w->in_extent[i] + w->from[i]) * w->inner,
-                   (size_t)(w->count[i] * w->inner) * sizeof(double));
+        for (int64_t row = 0; row < w->outer && e->variances[i]; row++)
+            copy(w, i, (char *)(e->out[0] + row * w->out_extent * w->inner),
+                 (const char *)(e->variances[i] + row * w->in_extent[i] * w->inner),
+                 (size_t)w->inner * sizeof(double));
     return true;
 }
 

@@ -411,22 +411,74 @@ static uint32_t build_reshape(struct lines *l, const struct expr *call,
     return graph_reshape(l->graph, lines_node_name(l, call->name), x, dims, target->count);
 }
 
+/* Read a whole number, of a size that a dim can have; false after an error. */
+static bool read_whole(struct lines *l, const struct expr *e, int64_t *out)
+{
+    double number;
+
+    if (!e || !read_number(l, e, &number))
+        return e == NULL;
+    if (number != floor(number) || fabs(number) > 1e15) {
+        lines_error(l, e->at, "%g; expected a whole number", number);
+        return false;
+    }
+    *out = (int64_t)number;
+    return true;
+}
+
 static uint32_t build_slice(struct lines *l, const struct expr *call,
                             const struct expr_dims *target)
 {
     uint32_t args[3]; /* x, from, to */
+    struct graph_placing p = {.from_step = 1, .to_step = 1};
     const struct graph_dim *from, *to;
-    double start;
 
-    if (!read_args(l, call, target, "adn", args) || !read_number(l, call->args[3], &start))
+    if (!read_args(l, call, target, "adn", args) || !read_whole(l, positional(call, 3), &p.from) ||
+        !read_whole(l, find_key(call, "stride"), &p.from_step))
         return GRAPH_NONE;
     from = &l->graph->dims[args[1]];
     to = &l->graph->dims[args[2]];
-    if (start < 0 || start != floor(start) || start + (double)to->size > (double)from->size)
-        return lines_error(l, call->args[3]->at, "%lld elements from %g on are not in '%s' of %lld",
-                           (long long)to->size, start, from->name, (long long)from->size);
-    return graph_slice(l->graph, lines_node_name(l, "slice"), args[0], args[1], args[2],
-                       (int64_t)start);
+    if (p.from_step < 1)
+        return lines_error(l, find_key(call, "stride")->at, "a stride of %lld; expected 1 or more",
+                           (long long)p.from_step);
+    if (p.from < 0 ||
+        (double)p.from + (double)(to->size - 1) * (double)p.from_step >= (double)from->size)
+        return lines_error(
+            l, positional(call, 3)->at, "%lld elements from %lld on are not in '%s' of %lld",
+            (long long)to->size, (long long)p.from, from->name, (long long)from->size);
+    return graph_placed(l->graph, lines_node_name(l, "slice"), args[0], args[1], args[2], &p);
+}
+
+static uint32_t build_reverse(struct lines *l, const struct expr *call,
+                              const struct expr_dims *target)
+{
+    uint32_t args[2]; /* x, dim */
+    struct graph_placing p = {.from_step = -1, .to_step = 1};
+
+    if (!read_args(l, call, target, "ad", args))
+        return GRAPH_NONE;
+    p.from = l->graph->dims[args[1]].size - 1;
+    return graph_placed(l->graph, lines_node_name(l, "reverse"), args[0], args[1], args[1], &p);
+}
+
+/* Elements at `low` and on, `between` places apart; a negative low leaves out the first ones. */
+static uint32_t build_pad(struct lines *l, const struct expr *call, const struct expr_dims *target)
+{
+    uint32_t args[3]; /* x, from, to */
+    struct graph_placing p = {.from_step = 1};
+    int64_t low, between = 0;
+
+    if (!read_args(l, call, target, "adn", args) || !read_whole(l, positional(call, 3), &low) ||
+        !read_whole(l, find_key(call, "between"), &between) ||
+        !read_number_key(l, call, "fill", &p.fill))
+        return GRAPH_NONE;
+    if (between < 0)
+        return lines_error(l, find_key(call, "between")->at, "%lld places; expected 0 or more",
+                           (long long)between);
+    p.to_step = between + 1;
+    p.from = low < 0 ? (-low + between) / p.to_step : 0;
+    p.to = low + p.from * p.to_step;
+    return graph_placed(l->graph, lines_node_name(l, "pad"), args[0], args[1], args[2], &p);
 }
 
 static uint32_t build_shift(struct lines *l, const struct expr *call,
@@ -616,7 +668,13 @@ const struct lines_function lines_functions[] = {
     {"rename", 3, 3, "x, from, to", "another name for a dim", build_repeat},
     {"full", 1, 1, "number", "an array of one number, in the result's dims", build_full},
     {"reshape", 1, 1, "x", "the same elements in order, as the result's dims", build_reshape},
-    {"slice", 4, 4, "x, from, to, start", "a part of a dim, as a smaller dim", build_slice},
+    {"slice", 4, 4, "x, from, to, start, stride=1",
+     "a part of a dim, or each so-and-so-many-th element, as a smaller dim", build_slice},
+    {"reverse", 2, 2, "x, dim", "elements along a dim from the last to the first", build_reverse},
+    {"pad", 4, 4, "x, from, to, low, fill=0, between=0",
+     "elements of a dim in a longer one from place `low` on, with places between them; a negative "
+     "low leaves out the first",
+     build_pad},
     {"concat", 5, 5, "a, a_dim, b, b_dim, to", "one behind the other, as a larger dim",
      build_concat},
     {"shift", 3, 3, "x, dim, by", "elements moved on along a dim, cyclically", build_shift},

@@ -211,6 +211,21 @@ static double value_at(const struct graph_node *n, const struct within *operands
     return out;
 }
 
+/* What is infinite in the padding of a maximum's operand must not be multiplied: a sum of products
+ * takes what is not known for finite. */
+static void need(struct padding *p, struct graph_node *n)
+{
+    uint32_t noperands = n->fn == KERN_MUL ? 2 : n->fn == KERN_DIV ? 1 : 0;
+
+    for (uint32_t k = 0; k < noperands; k++)
+        for (uint32_t d = 0; d < n->rank; d++) {
+            struct within w = padding_within(p, n->inputs[k], n->dims[d]);
+
+            if (padding_in(p, n->dims[d]) && w.known && !isfinite(w.value))
+                padding_want(p, n, k, n->dims[d], 0);
+        }
+}
+
 static struct within made(const struct padding *p, const struct graph_node *n, uint32_t d)
 {
     struct within operands[2] = {padding_unknown, padding_unknown};
@@ -238,5 +253,10 @@ static void jax(struct text *out, const struct graph *graph, const struct graph_
     text_add(out, kern_fns[n->fn].jax);
 }
 
-const struct graph_op_row graph_op_map = {
-    .name = "map", .passes_sums = true, .flat = true, .reverse = reverse, .made = made, .jax = jax};
+const struct graph_op_row graph_op_map = {.name = "map",
+                                          .passes_sums = true,
+                                          .flat = true,
+                                          .reverse = reverse,
+                                          .need = need,
+                                          .made = made,
+                                          .jax = jax};

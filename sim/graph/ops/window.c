@@ -1,4 +1,5 @@
-/* Ops: slices and concatenations along one dimension; each is the other's derivative.
+/* Ops: slices, padding, reversal and concatenation along one dimension, each of which takes
+ * elements from places to places; the derivative takes them back.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,6 +37,43 @@ uint32_t graph_slice(struct graph *graph, const char *name, uint32_t x, uint32_t
         return graph_fail(graph, SHD_ERANGE, "'%s' reaches outside of '%s'", name,
                           graph->nodes[x].name);
     attr.window.count[0] = graph->dims[to_dim].size;
+    return place(graph, name, &x, 1, &attr);
+}
+
+/* How many elements from `at` on lie in [0, size). */
+static int64_t reach(int64_t at, int64_t step, int64_t size)
+{
+    if (at < 0 || at >= size)
+        return 0;
+    return step > 0 ? (size - 1 - at) / step + 1 : at / -step + 1;
+}
+
+uint32_t graph_placed(struct graph *graph, const char *name, uint32_t x, uint32_t dim,
+                      uint32_t to_dim, const struct graph_placing *p)
+{
+    union graph_attr attr = {.window = {.to_dim = to_dim,
+                                        .dim = {dim},
+                                        .from = {p->from},
+                                        .to = {p->to},
+                                        .from_step = {p->from_step},
+                                        .to_step = {p->to_step},
+                                        .fill = p->fill}};
+    int64_t there, here;
+
+    if (graph->err.status != SHD_OK || x == GRAPH_NONE)
+        return GRAPH_NONE;
+    if (!graph_has_dim(&graph->nodes[x], dim) || to_dim >= graph->ndims || !p->from_step ||
+        !p->to_step)
+        return graph_fail(graph, SHD_EINVAL, "'%s' places '%s' along a dimension that it lacks",
+                          name, graph->nodes[x].name);
+    if (!kern_is_whole(graph->nodes[x].dtype))
+        attr.window.fill = kern_round(graph->nodes[x].dtype, p->fill);
+    there = reach(p->from, p->from_step, graph->dims[dim].size);
+    here = reach(p->to, p->to_step, graph->dims[to_dim].size);
+    attr.window.count[0] = there < here ? there : here;
+    if (attr.window.count[0] == 0)
+        return graph_fail(graph, SHD_ERANGE, "'%s' has no element of '%s'", name,
+                          graph->nodes[x].name);
     return place(graph, name, &x, 1, &attr);
 }
 
@@ -81,7 +119,9 @@ static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
                                             .dim = {n.attr.window.to_dim},
                                             .from = {n.attr.window.to[k]},
                                             .to = {n.attr.window.from[k]},
-                                            .count = {n.attr.window.count[k]}}};
+                                            .count = {n.attr.window.count[k]},
+                                            .from_step = {n.attr.window.to_step[k]},
+                                            .to_step = {n.attr.window.from_step[k]}}};
 
         reverse_add(r, n.inputs[k],
                     place(r->graph, reverse_name(r->graph, node, n.inputs[k]), &adjoint, 1, &back));
@@ -91,22 +131,30 @@ static void reverse(struct reverse *r, uint32_t node, uint32_t adjoint)
 /* A window's places are numbers, which exclude the padding. */
 static struct within made(const struct padding *p, const struct graph_node *n, uint32_t d)
 {
+    if (n->dims[d] == n->attr.window.to_dim)
+        return (struct within){true, n->attr.window.fill};
     for (uint32_t k = 0; k < n->ninputs; k++)
-        if (n->dims[d] != n->attr.window.to_dim &&
-            !padding_is_zero(padding_within(p, n->inputs[k], n->dims[d])))
+        if (!padding_is_zero(padding_within(p, n->inputs[k], n->dims[d])))
             return padding_unknown;
-    return padding_zero(p, n, d);
+    return n->attr.window.fill == 0 ? padding_zero(p, n, d) : padding_unknown;
 }
 
 /* Slices of the operands, each placed into zeros. */
 static void jax(struct text *out, const struct graph *graph, const struct graph_node *n)
 {
-    for (uint32_t k = 0; k < n->ninputs; k++)
-        text_addf(out, "%swindow($%u, axis=%u, first=%lld, to=%lld, count=%lld, size=%lld)",
+    for (uint32_t k = 0; k < n->ninputs; k++) {
+        int64_t from = n->attr.window.from_step[k], to = n->attr.window.to_step[k];
+
+        text_addf(out, "%swindow($%u, axis=%u, first=%lld, to=%lld, count=%lld, size=%lld",
                   k ? " + " : "", k, graph_place(n, n->attr.window.to_dim),
                   (long long)n->attr.window.from[k], (long long)n->attr.window.to[k],
                   (long long)n->attr.window.count[k],
                   (long long)graph->dims[n->attr.window.to_dim].size);
+        if (from != 0)
+            text_addf(out, ", step=%lld, apart=%lld, fill=float(\"%g\")", (long long)from,
+                      (long long)to, n->attr.window.fill);
+        text_add(out, ")");
+    }
 }
 
 const struct graph_op_row graph_op_window = {

@@ -36,6 +36,9 @@ static void lower(struct program_op *op, const struct graph *graph, uint32_t nod
     memcpy(w->from, attr->window.from, sizeof w->from);
     memcpy(w->to, attr->window.to, sizeof w->to);
     memcpy(w->count, attr->window.count, sizeof w->count);
+    memcpy(w->from_step, attr->window.from_step, sizeof w->from_step);
+    memcpy(w->to_step, attr->window.to_step, sizeof w->to_step);
+    w->fill = attr->window.fill;
 }
 
 const struct rule_op rule_window = {.rule = rule, .kernel = &kern_kernel_window, .lower = lower};
