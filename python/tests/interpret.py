@@ -122,7 +122,7 @@ MAPS: Dict[str, Callable[..., Any]] = {
     "greater": np.greater, "greater_equal": np.greater_equal,
     "and": np.logical_and, "or": np.logical_or, "not": np.logical_not, "xor": np.logical_xor,
     "bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor, "bit_not": np.invert,
-    "shift_left": np.left_shift, "shift_right": np.right_shift,
+    "shift_left": np.left_shift, "shift_right": lambda a, b: (a & 0xFFFFFFFF) >> b,
     "select": lambda which, yes, no: np.where(which != 0, yes, no),
 }  # fmt: skip
 
@@ -194,6 +194,7 @@ def ordered(x: np.ndarray, *others: Any, **options: Any) -> np.ndarray:
 
 ALONG: Dict[str, Callable[..., np.ndarray]] = {
     "slice": sliced, "pad": padded, "reverse": lambda x, size: x[::-1], "topk": largest, "sort": ordered,
+    "argsort": lambda x, size: np.argsort(x, axis=0, kind="stable"),
     "cumsum": cumulative(np.cumsum), "cumprod": cumulative(np.cumprod),
     "cummax": cumulative(np.maximum.accumulate), "cummin": cumulative(np.minimum.accumulate),
     "cumlogsumexp": cumulative(np.logaddexp.accumulate),
@@ -236,13 +237,16 @@ def windows_add(array: Array, x: np.ndarray) -> np.ndarray:
 
 
 def embed(array: Array, table: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    return table[ids]
+    inside = (ids >= 0) & (ids < table.shape[0])
+    rows = table[np.where(inside, ids, 0)]
+    return np.where(inside.reshape(*ids.shape, *[1] * (table.ndim - 1)), rows, 0)
 
 
 def embed_add(array: Array, grad: np.ndarray, ids: np.ndarray) -> np.ndarray:
     made = np.zeros(array.shape, grad.dtype)
     rows = np.broadcast_to(grad, (*ids.shape, *grad.shape[ids.ndim :]))
-    np.add.at(made, ids, rows)
+    inside = (ids >= 0) & (ids < array.shape[0])
+    np.add.at(made, ids[inside], rows[inside])
     return made
 
 

@@ -66,7 +66,7 @@ class Program:
         if axes is None:
             axes = [Axis(n) if n != 1 else None for n in shape]
         array = Array(
-            len(self.arrays), op, shape, dtype, carrier or dtype, tuple(inputs), attrs, tuple(axes), self.where,
+            len(self.arrays), op, shape, dtype, carrier or carrier_of(dtype), tuple(inputs), attrs, tuple(axes), self.where,
             self.scope,
         )
         self.arrays.append(array)
@@ -76,11 +76,11 @@ class Program:
 
     def leaf(self, path: str, shape: Sequence[int], dtype: str, value: Any = None, spec: Sequence[Any] = ()) -> Array:
         """An array from outside: an argument of the function, or a constant of its code."""
-        carrier = "int32" if dtype == "bool" else dtype
+        carrier = carrier_of(dtype)
         return self._add("leaf", shape, dtype, carrier=carrier, path=path, value=value, spec=tuple(spec))
 
     def number(self, value: float, dtype: str) -> Array:
-        carrier = "int32" if dtype == "bool" else dtype
+        carrier = carrier_of(dtype)
         return self._add("number", (), dtype, carrier=carrier, value=value)
 
     def iota(self, size: int, dtype: str) -> Array:
@@ -156,10 +156,15 @@ class Program:
                 else:
                     axes[a].join(axis)
         dtype = dtype or operands[0].dtype
-        return self._add("map", shape, dtype, operands, carrier or dtype, axes, fn=fn)
+        if "uint32" in (x.dtype for x in operands) and fn in ("div", "rem", "max", "min", "neg", "abs", "sign"):
+            raise Gap(f"{fn} of words of 32 bits")
+        return self._add("map", shape, dtype, operands, carrier or carrier_of(dtype), axes, fn=fn)
 
     def compare(self, fn: str, a: Array, b: Array) -> Array:
         """0 or 1."""
+        if "uint32" in (a.dtype, b.dtype) and fn not in ("equal", "not_equal"):
+            # With the first bit turned over, words are in the order of signed numbers.
+            a, b = (self.map("bit_xor", self.words(x, "int32"), self.number(-(2**31), "int32")) for x in (a, b))
         a, b = self._alike(a, b)
         return self.map(fn, a, b, dtype="bool", carrier=a.carrier)
 
@@ -199,10 +204,22 @@ class Program:
             return x
         if dtype == "bool":
             return self.compare("not_equal", x, self.number(0, x.dtype))
+        if dtype == "uint32" and x.op != "number":
+            return self.words(self.convert(x, "int32"), dtype)
+        if x.dtype == "uint32" and not is_float(dtype):
+            return self.convert(self.words(x, "int32"), dtype)
+        if x.dtype == "uint32" and x.op != "number":
+            raise Gap("words of 32 bits as fractions, where the first bit may be set")
         if x.op == "number":
             value = float(x.attrs["value"]) if is_float(dtype) else int(x.attrs["value"])
             return self.number(value, dtype)
         return self.map("convert", x, dtype=dtype, carrier=dtype)
+
+    def words(self, x: Array, dtype: str) -> Array:
+        """The same 32 bits, taken for signed or for unsigned."""
+        if x.dtype == dtype:
+            return x
+        return self._add("view", x.shape, dtype, [x], x.carrier, x.axes, source=tuple(range(x.rank)))
 
     # ---- products and sums
 
@@ -394,6 +411,11 @@ def uniform(x: Array) -> Optional[float]:
     while x.op in ("view", "reshape"):
         x = x.inputs[0]
     return float(x.attrs["value"]) if x.op == "number" else None
+
+
+def carrier_of(dtype: str) -> str:
+    """The type in which values are kept: whole numbers, words and booleans are int32."""
+    return dtype if is_float(dtype) else "int32"
 
 
 def is_float(dtype: str) -> bool:

@@ -265,6 +265,8 @@ class Writer:
 
     def _number(self, array: Array) -> Value:
         value = array.attrs["value"]
+        if array.dtype == "uint32" and value >= 2**31:
+            value = int(value) - 2**32  # as int32, in which words are kept
         return Value(number_text(value), [], number=True)
 
     def _iota(self, array: Array) -> Value:

@@ -1,0 +1,71 @@
+"""Equations of JAX with a program inside: calls, branches, loops."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import Any, List, Sequence
+
+import numpy as np
+
+from .arrays import Array, Gap, Program
+from .jax_ops import stack
+from .jax_reader import Reader, Value, goes_into, spread
+
+
+@goes_into("jit", "pjit", "closed_call", "core_call", "remat2", "checkpoint", "custom_jvp_call", "custom_vjp_call",
+           "custom_vjp_call_jaxpr", "custom_lin")  # fmt: skip
+def _call(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    for key in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
+        inner = eqn.params.get(key)
+        if inner is not None:
+            break
+    else:
+        raise Gap(f"'{eqn.primitive.name}' without a program inside")
+    if hasattr(inner, "jaxpr"):
+        return reader.read(inner.jaxpr, inner.consts, values)
+    return reader.read(inner, (), values)
+
+
+@goes_into("cond")
+def _cond(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    which, operands = values[0], values[1:]
+    branches = eqn.params["branches"]
+    if not isinstance(which, Array):
+        branch = branches[min(max(int(which), 0), len(branches) - 1)]
+        return reader.read(branch.jaxpr, branch.consts, operands)
+    # Both are computed, and one is chosen.
+    results = [reader.read(b.jaxpr, b.consts, operands) for b in branches]
+    p = reader.program
+    chosen: List[Value] = list(results[0])
+    for k, other in enumerate(results[1:], 1):
+        test = p.compare("greater_equal", p.convert(which, "int32"), p.number(k, "int32"))
+        chosen = [p.select(spread(reader, test, reader.lift(a)), reader.lift(b), reader.lift(a)) for a, b in zip(chosen, other)]
+    return chosen
+
+
+@goes_into("scan")
+def _scan(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    """Unrolled: layers are as if they were written one after the other."""
+    p, params = reader.program, eqn.params
+    inner, length = params["jaxpr"], params["length"]
+    nconsts, ncarry = params["num_consts"], params["num_carry"]
+    consts, carry, xs = values[:nconsts], list(values[nconsts : nconsts + ncarry]), values[nconsts + ncarry :]
+    order = range(length - 1, -1, -1) if params["reverse"] else range(length)
+    rows: List[List[Value]] = [[] for _ in range(len(eqn.outvars) - ncarry)]
+    for i in order:
+        parts = [x[i] if not isinstance(x, Array) else _element(p, x, i) for x in xs]
+        out = reader.read(inner.jaxpr, inner.consts, [*consts, *carry, *parts])
+        carry = out[:ncarry]
+        for row, value in zip(rows, out[ncarry:]):
+            row.append(value)
+    stacked = []
+    for row in rows:
+        parts = row[::-1] if params["reverse"] else row
+        stacked.append(stack(reader, parts, 0))
+    return [*carry, *stacked]
+
+
+def _element(p: Program, x: Array, i: int) -> Array:
+    """x[i]."""
+    row = p.slice(x, 0, i, 1)
+    return p.view(row, list(range(1, x.rank)), x.shape[1:])

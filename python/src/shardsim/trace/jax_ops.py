@@ -1,0 +1,278 @@
+"""Equations of JAX that compute elements, arrange them, multiply and add them up."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import Any, List, Optional, Sequence
+
+import numpy as np
+
+from .arrays import Array, Gap, Program
+from .jax_reader import Reader, Value, handles, operands, shape_of, spec_of, spread
+
+# ---- elementwise
+
+SAME = {
+    "neg": "neg", "exp": "exp", "exp2": "exp2", "log": "log", "sqrt": "sqrt", "rsqrt": "rsqrt", "tanh": "tanh",
+    "sin": "sin", "cos": "cos", "tan": "tan", "log1p": "log1p", "expm1": "expm1", "erf": "erf", "erfc": "erfc",
+    "logistic": "sigmoid", "abs": "abs", "sign": "sign", "floor": "floor", "ceil": "ceil",
+    "add": "add", "add_any": "add", "sub": "sub", "mul": "mul", "div": "div", "max": "max", "min": "min",
+    "pow": "pow", "rem": "rem", "atan2": "atan2",
+    "shift_left": "shift_left", "shift_right_logical": "shift_right",
+}  # fmt: skip
+COMPARISONS = {
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+}  # fmt: skip
+
+
+@handles(*SAME)
+def _same(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    x = operands(reader, eqn, values)
+    p, name, dtype = reader.program, eqn.primitive.name, str(eqn.outvars[0].aval.dtype)
+    if dtype == "bool":
+        return p.logic({"max": "or", "min": "and", "add": "or", "mul": "and"}[name], *x)
+    if name == "pow":
+        x = [p.convert(v, dtype) for v in x]
+    return p.map(SAME[name], *x, dtype=dtype)
+
+
+@handles(*COMPARISONS)
+def _compare(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return reader.program.compare(COMPARISONS[eqn.primitive.name], *operands(reader, eqn, values))
+
+
+@handles("and", "or", "not", "xor")
+def _logic(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    x = operands(reader, eqn, values)
+    if str(eqn.outvars[0].aval.dtype) == "bool":
+        return reader.program.logic(eqn.primitive.name, *x)
+    return reader.program.map("bit_" + eqn.primitive.name, *x)
+
+
+@handles("is_finite")
+def _finite(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    x = reader.lift(values[0])
+    return reader.program.map("finite", x, dtype="bool", carrier=x.carrier)
+
+
+@handles("square")
+def _square(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    x = reader.lift(values[0])
+    return reader.program.map("mul", x, x)
+
+
+@handles("integer_pow")
+def _integer_pow(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    x, y, p = reader.lift(values[0]), eqn.params["y"], reader.program
+    power, result, left = x, None, abs(y)
+    while left:
+        if left & 1:
+            result = power if result is None else p.map("mul", result, power)
+        left >>= 1
+        if left:
+            power = p.map("mul", power, power)
+    if result is None:
+        return p.broadcast(p.number(1.0, x.dtype), x.shape, [])
+    return p.map("div", p.number(1.0, x.dtype), result) if y < 0 else result
+
+
+@handles("round")
+def _round(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    if eqn.params["rounding_method"].name != "TO_NEAREST_EVEN":
+        raise Gap("rounding of halves away from zero; jnp.round rounds them to the even number")
+    return reader.program.map("round", reader.lift(values[0]))
+
+
+@handles("clamp")
+def _clamp(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    low, x, high = operands(reader, eqn, values)
+    p = reader.program
+    return p.map("min", p.map("max", x, low, dtype=x.dtype), high, dtype=x.dtype)
+
+
+@handles("select_n")
+def _select(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    which, *cases = operands(reader, eqn, values)
+    p = reader.program
+    if len(cases) != 2 or which.dtype != "bool":
+        raise Gap("a choice among more than two cases")
+    return p.select(spread(reader, which, cases[0]), cases[1], cases[0])
+
+
+@handles("convert_element_type", "reduce_precision")
+def _convert(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return reader.program.convert(reader.lift(values[0]), str(eqn.outvars[0].aval.dtype))
+
+
+@handles("stop_gradient", "copy", "copy_p", "device_put", "optimization_barrier", "pvary", "name")
+def _as_it_is(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    return list(values)
+
+
+# ---- arrangement
+
+
+@handles("broadcast_in_dim")
+def _broadcast(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return reader.program.broadcast(reader.lift(values[0]), shape_of(eqn.outvars[0]), eqn.params["broadcast_dimensions"])
+
+
+@handles("reshape")
+def _reshape(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return reader.program.reshape(reader.lift(values[0]), shape_of(eqn.outvars[0]))
+
+
+@handles("squeeze", "expand_dims")
+def _squeeze(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return reader.program.reshape(reader.lift(values[0]), shape_of(eqn.outvars[0]))
+
+
+@handles("transpose")
+def _transpose(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return reader.program.transpose(reader.lift(values[0]), eqn.params["permutation"])
+
+
+@handles("iota")
+def _iota(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    p, shape, at = reader.program, eqn.params["shape"], eqn.params["dimension"]
+    return p.broadcast(p.iota(shape[at], str(eqn.params["dtype"])), shape, [at])
+
+
+@handles("slice")
+def _slice(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    x, p = reader.lift(values[0]), reader.program
+    strides = eqn.params["strides"] or (1,) * x.rank
+    for axis, (start, limit, stride) in enumerate(zip(eqn.params["start_indices"], eqn.params["limit_indices"], strides)):
+        x = _strided(p, x, axis, start, limit, stride)
+    return x
+
+
+def _strided(p: Program, x: Array, axis: int, start: int, limit: int, stride: int) -> Array:
+    """Every stride-th element, as the first of each group of so many."""
+    count = -(-(limit - start) // stride)
+    if stride == 1 or count <= 1:
+        return p.slice(x, axis, start, count)
+    extent = x.shape[axis]
+    x = p.slice(x, axis, start, min(extent - start, count * stride))
+    x = p.pad(x, axis, 0, count * stride - x.shape[axis])
+    shape = list(x.shape)
+    grouped = p.reshape(x, [*shape[:axis], count, stride, *shape[axis + 1 :]])
+    first = p.slice(grouped, axis + 1, 0, 1)
+    shape[axis] = count
+    return p.reshape(first, shape)
+
+
+@handles("pad")
+def _pad(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    x, p = reader.lift(values[0]), reader.program
+    if isinstance(values[1], Array) or np.asarray(values[1]).ndim:
+        raise Gap("padding with a value that is computed")
+    value = float(np.asarray(values[1]))
+    for axis, (low, high, interior) in enumerate(eqn.params["padding_config"]):
+        if interior and x.shape[axis] > 1:
+            x = spaced(p, x, axis, interior, value)
+        x = p.pad(x, axis, low, high, value)
+    return x
+
+
+def spaced(p: Program, x: Array, axis: int, interior: int, value: float) -> Array:
+    """`interior` elements between each two."""
+    n, shape = x.shape[axis], list(x.shape)
+    x = p.reshape(x, [*shape[:axis], n, 1, *shape[axis + 1 :]])
+    x = p.pad(x, axis + 1, 0, interior, value)
+    shape[axis] = n * (interior + 1)
+    return p.slice(p.reshape(x, shape), axis, 0, n * (interior + 1) - interior)
+
+
+@handles("concatenate")
+def _concatenate(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return reader.program.concat(operands(reader, eqn, values), eqn.params["dimension"])
+
+
+@handles("split")
+def _split(reader: Reader, eqn: Any, values: List[Value]) -> List[Array]:
+    x, axis, at, parts = reader.lift(values[0]), eqn.params["axis"], 0, []
+    for size in eqn.params["sizes"]:
+        parts.append(reader.program.slice(x, axis, at, size))
+        at += size
+    return parts
+
+
+def stack(reader: Reader, parts: Sequence[Value], axis: int) -> Value:
+    if all(not isinstance(v, Array) for v in parts):
+        return np.stack([np.asarray(v) for v in parts], axis)
+    p = reader.program
+    rows = []
+    for value in parts:
+        x = reader.lift(value)
+        shape = [*x.shape[:axis], 1, *x.shape[axis:]]
+        rows.append(p.view(x, [*range(axis), None, *range(axis, x.rank)], shape))
+    return p.concat(rows, axis)
+
+
+@handles("stack")
+def _stack_equation(reader: Reader, eqn: Any, values: List[Value]) -> Value:
+    return stack(reader, values, eqn.params["axis"])
+
+
+@handles("unstack")
+def _unstack(reader: Reader, eqn: Any, values: List[Value]) -> List[Array]:
+    x, axis, p = reader.lift(values[0]), eqn.params["axis"], reader.program
+    rest = [a for a in range(x.rank) if a != axis]
+    return [p.view(p.slice(x, axis, i, 1), rest, [x.shape[a] for a in rest]) for i in range(x.shape[axis])]
+
+
+@handles("rev")
+def _reverse(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    x = reader.lift(values[0])
+    for axis in eqn.params["dimensions"]:
+        if x.shape[axis] != 1:
+            x = reader.program.along("reverse", x, axis)
+    return x
+
+
+# ---- products and sums
+
+
+@handles("dot_general")
+def _dot(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    a, b = operands(reader, eqn, values)
+    (a_sum, b_sum), (a_batch, b_batch) = eqn.params["dimension_numbers"]
+    letters = iter("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    a_labels, b_labels = [""] * a.rank, [""] * b.rank
+    for i, j in [*zip(a_batch, b_batch), *zip(a_sum, b_sum)]:
+        a_labels[i] = b_labels[j] = next(letters)
+    for labels in (a_labels, b_labels):
+        for i, label in enumerate(labels):
+            labels[i] = label or next(letters)
+    out = [a_labels[i] for i in a_batch]
+    out += [c for i, c in enumerate(a_labels) if i not in a_batch and i not in a_sum]
+    out += [c for i, c in enumerate(b_labels) if i not in b_batch and i not in b_sum]
+    dtype = str(eqn.outvars[0].aval.dtype)
+    p = reader.program
+    a, b = p.convert(a, dtype), p.convert(b, dtype)
+    return p.einsum(a, b, "".join(a_labels), "".join(b_labels), "".join(out), dtype)
+
+
+@handles("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or")
+def _reduce(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    fn = eqn.primitive.name.split("_")[1]
+    return reader.program.reduce({"and": "min", "or": "max"}.get(fn, fn), reader.lift(values[0]), eqn.params["axes"])
+
+
+@handles("argmax", "argmin")
+def _argmax(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    made = reader.program.reduce(eqn.primitive.name, reader.lift(values[0]), eqn.params["axes"])
+    made.dtype = made.carrier = "int32"
+    return made
+
+
+@handles("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
+def _cumulative(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    options = {"reverse": True} if eqn.params["reverse"] else {}
+    return reader.program.along(eqn.primitive.name, reader.lift(values[0]), eqn.params["axis"], **options)
+
+
+@handles("sharding_constraint")
+def _constraint(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    return reader.program.constraint(reader.lift(values[0]), spec_of(tuple(eqn.params["sharding"].spec)))

@@ -1,0 +1,113 @@
+"""Random numbers of JAX, bit for bit: keys are arrays of two words, and threefry is arithmetic on them.
+
+JAX's own implementation is traced in place of each op on keys, so that nothing of it is written here.
+"""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, List, Sequence
+
+import jax
+import numpy as np
+
+from .arrays import Array, Gap
+from .jax_reader import Reader, Value, handles
+
+
+def _implementation(dtype: Any) -> Any:
+    found = getattr(dtype, "_impl", None)
+    if found is None:
+        raise Gap(f"random keys of the type {dtype}")
+    return found
+
+
+def _traced(reader: Reader, fn: Callable[..., Any], values: Sequence[Value], kept: int) -> List[Value]:
+    """What a function of words is, over the first `kept` axes one key at a time."""
+    for _ in range(kept):
+        fn = jax.vmap(fn)
+    shapes = [jax.ShapeDtypeStruct(v.shape, np.dtype(v.dtype)) for v in values]
+    closed = jax.make_jaxpr(fn)(*shapes)
+    return reader.read(closed.jaxpr, closed.consts, list(values))
+
+
+@handles("random_seed")
+def _seed(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    return _traced(reader, eqn.params["impl"].seed, values, len(eqn.invars[0].aval.shape))
+
+
+@handles("random_wrap", "random_unwrap")
+def _as_words(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    return list(values)
+
+
+@handles("random_split")
+def _split(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    aval, shape = eqn.invars[0].aval, eqn.params["shape"]
+    split = _implementation(aval.dtype).split
+    return _traced(reader, lambda key: split(key, shape), values, len(aval.shape))
+
+
+@handles("random_fold_in")
+def _fold_in(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    aval = eqn.invars[0].aval
+    fold_in = _implementation(aval.dtype).fold_in
+    return _traced(reader, lambda key, data: fold_in(key, data.astype("uint32")), values, len(aval.shape))
+
+
+@handles("random_bits")
+def _bits(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    aval, width, shape = eqn.invars[0].aval, eqn.params["bit_width"], eqn.params["shape"]
+    if width != 32:
+        raise Gap(f"random numbers of {width} bits; of 32 they are known")
+    draw = _implementation(aval.dtype).random_bits
+    return _traced(reader, lambda key: draw(key, width, shape), values, len(aval.shape))
+
+
+@handles("threefry2x32")
+def _threefry(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
+    try:
+        from jax._src.random.threefry2x32 import _threefry2x32_lowering as rounds
+    except ImportError:
+        try:
+            from jax._src.prng import _threefry2x32_lowering as rounds  # type: ignore[no-redef]
+        except ImportError:
+            raise Gap("threefry of this version of JAX") from None
+    return _traced(reader, lambda *words: rounds(*words, use_rolled_loops=False), values, 0)
+
+
+@handles("bitcast_convert_type")
+def _bitcast(reader: Reader, eqn: Any, values: List[Value]) -> Array:
+    """A fraction whose bits are given, as uniform random numbers are made: 1 and what follows its point."""
+    p, x = reader.program, reader.lift(values[0])
+    to = str(eqn.params["new_dtype"])
+    if {x.dtype, to} <= {"int32", "uint32"}:
+        return p.words(x, to)
+    found = _fraction_bits(x) if to == "float32" else None
+    if found is None:
+        raise Gap(f"the bits of {x.dtype} as {to}; jax.random makes those that are known")
+    fraction = p.convert(p.words(found, "int32"), "float32")
+    return p.map("add", p.map("mul", fraction, p.number(2.0**-23, "float32")), p.number(1.0, "float32"))
+
+
+def _fraction_bits(x: Array) -> "Array | None":
+    """y of `y | bits of 1.0`, where y has 23 bits."""
+    if x.op != "map" or x.attrs["fn"] != "bit_or":
+        return None
+    for one, y in ((x.inputs[1], x.inputs[0]), (x.inputs[0], x.inputs[1])):
+        while one.op == "view":
+            one = one.inputs[0]
+        if one.op == "number" and int(one.attrs["value"]) == 0x3F800000 and _shifted(y) >= 9:
+            return y
+    return None
+
+
+def _shifted(x: Array) -> int:
+    """By how many bits an array of words was shifted down."""
+    if x.op != "map" or x.attrs["fn"] != "shift_right":
+        return 0
+    by = x.inputs[1]
+    while by.op == "view":
+        by = by.inputs[0]
+    return int(by.attrs["value"]) if by.op == "number" and not math.isnan(by.attrs["value"]) else 0

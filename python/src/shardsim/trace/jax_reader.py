@@ -1,0 +1,159 @@
+"""Equations of a jaxpr, read one after the other; handlers of them are in the files beside this one."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+
+import jax
+import numpy as np
+from jax.extend import core
+
+from .arrays import Array, Gap, Program, is_float
+
+#: Elements of a constant that is worked out here; larger ones are ops of the program.
+CONSTANT_MOST = 1 << 18
+
+#: What an equation reads: an array of the program, or a constant.
+Value = Union[Array, np.ndarray]
+
+Spec = Tuple[Any, ...]
+
+
+class Reader:
+    """Reads equations into a program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.gaps: List[str] = []
+        self._lifted: Dict[int, Tuple[np.ndarray, Array]] = {}
+        self._constants = 0
+
+    # ---- values
+
+    def lift(self, value: Value, dtype: Optional[str] = None) -> Array:
+        """A constant as an array of the program: a number if all its elements are equal."""
+        if isinstance(value, Array):
+            return value
+        known = self._lifted.get(id(value))
+        if known is not None and known[0] is value:
+            return known[1]
+        array = np.asarray(value)
+        name = dtype or str(array.dtype)
+        first = array.reshape(-1)[:1]
+        if array.size and ((array == first).all() or (array != array).all()):
+            item = first[0]
+            number = float(item) if is_float(name) else int(item)
+            lifted = self.program.broadcast(self.program.number(number, name), array.shape, [])
+            if not array.shape:
+                lifted = self.program.number(number, name)
+        else:
+            self._constants += 1
+            lifted = self.program.leaf(f"constants/{self._constants}", array.shape, name, array)
+            lifted.attrs["constant"] = True
+        self._lifted[id(value)] = (value, lifted)
+        return lifted
+
+    def read(self, jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Value]) -> List[Value]:
+        env: Dict[Any, Value] = {}
+
+        def get(atom: Any) -> Value:
+            return np.asarray(atom.val, atom.aval.dtype) if isinstance(atom, core.Literal) else env[atom]
+
+        for var, const in zip(jaxpr.constvars, consts):
+            env[var] = const if isinstance(const, Array) else np.asarray(const)
+        env.update(zip(jaxpr.invars, inputs))
+        for eqn in jaxpr.eqns:
+            self._place(eqn)
+            values = [get(a) for a in eqn.invars]
+            results = self._equation(eqn, values)
+            env.update(zip(eqn.outvars, results))
+        return [get(a) for a in jaxpr.outvars]
+
+    def _place(self, eqn: Any) -> None:
+        frame = None
+        try:
+            from jax._src import source_info_util
+
+            frame = source_info_util.user_frame(eqn.source_info.traceback)
+        except Exception:  # a place is a help, and no more
+            frame = None
+        if frame is not None:
+            self.program.where = f"{frame.file_name}:{frame.start_line}"
+            self.program.scope = frame.function_name.split(".")[-1]
+
+    def _equation(self, eqn: Any, values: List[Value]) -> List[Value]:
+        name = eqn.primitive.name
+        inner = INNER.get(name)
+        if inner is not None:
+            return inner(self, eqn, values)
+        if self._is_constant(eqn, values):
+            results = eqn.primitive.bind(*values, **eqn.params)
+            results = results if eqn.primitive.multiple_results else [results]
+            return [np.asarray(r) for r in results]
+        handler = HANDLERS.get(name)
+        try:
+            if handler is None:
+                raise Gap(f"the operation '{name}' is not known")
+            made = handler(self, eqn, values)
+        except Gap as gap:
+            self.gaps.append(f"{self.program.where}: {gap}")
+            made = [self.program.leaf(f"gap/{len(self.gaps)}", v.aval.shape, str(v.aval.dtype)) for v in eqn.outvars]
+        return list(made) if isinstance(made, (list, tuple)) else [made]
+
+    @staticmethod
+    def _is_constant(eqn: Any, values: Sequence[Value]) -> bool:
+        """Whether an equation is worked out here: of constants, small, and not a mere repetition."""
+        if any(isinstance(v, Array) for v in values) or eqn.effects:
+            return False
+        size = sum(math.prod(v.aval.shape) for v in eqn.outvars)
+        if eqn.primitive.name == "broadcast_in_dim":
+            return size <= max(64, values[0].size)  # type: ignore[union-attr]
+        return size <= CONSTANT_MOST and not any(is_key(v.aval) for v in [*eqn.invars, *eqn.outvars])
+
+
+Handler = Callable[[Reader, Any, List[Any]], Any]
+HANDLERS: Dict[str, Handler] = {}
+INNER: Dict[str, Handler] = {}
+
+
+def handles(*names: str) -> Callable[[Handler], Handler]:
+    def add(handler: Handler) -> Handler:
+        HANDLERS.update((name, handler) for name in names)
+        return handler
+
+    return add
+
+
+def goes_into(*names: str) -> Callable[[Handler], Handler]:
+    def add(handler: Handler) -> Handler:
+        INNER.update((name, handler) for name in names)
+        return handler
+
+    return add
+
+
+def spec_of(spec: Any) -> Spec:
+    """A spec as a tuple: None is an array that is whole everywhere."""
+    if spec is None:
+        return ()
+    return tuple(tuple(e) if isinstance(e, list) else e for e in spec)
+
+
+def spread(reader: Reader, scalar: Array, like: Array) -> Array:
+    return scalar if scalar.rank else reader.program.broadcast(scalar, like.shape, [])
+
+
+def operands(reader: Reader, eqn: Any, values: Sequence[Value]) -> List[Array]:
+    return [reader.lift(v) for v in values]
+
+
+def is_key(aval: Any) -> bool:
+    """Whether elements are random keys, which are two words each."""
+    return bool(jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended))
+
+
+def shape_of(var: Any) -> Tuple[int, ...]:
+    """A variable's shape as it is here: words of keys are one axis more."""
+    return (*var.aval.shape, 2) if is_key(var.aval) else tuple(var.aval.shape)
