@@ -1,6 +1,7 @@
 """Lay a model out over virtual devices, and see what is communicated, what fits, and whether it is right."""
 
 # SPDX-License-Identifier: Apache-2.0
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .commands import compare, plan, run, search
@@ -58,10 +59,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """What needs a framework is loaded when it is asked for."""
-    if name == "from_jax":
-        from .trace.jax import from_jax as traced
-    elif name == "from_torch":
-        from .trace.torch import from_torch as traced
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return traced
+    if name in ("from_jax", "from_torch"):
+        return getattr(import_module(".trace." + name.split("_")[1], __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

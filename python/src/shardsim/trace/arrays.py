@@ -151,10 +151,11 @@ class Program:
                 axis = x.axes[a]
                 assert axis is not None
                 shape[a] = x.shape[a]
-                if axes[a] is None:
+                first = axes[a]
+                if first is None:
                     axes[a] = axis
                 else:
-                    axes[a].join(axis)
+                    first.join(axis)
         dtype = dtype or operands[0].dtype
         if "uint32" in (x.dtype for x in operands) and fn in ("div", "rem", "max", "min", "neg", "abs", "sign"):
             raise Gap(f"{fn} of words of 32 bits")
@@ -280,8 +281,9 @@ class Program:
     def slice(self, x: Array, axis: int, start: int, size: int, stride: int = 1) -> Array:
         if size == x.shape[axis] and stride == 1:
             return x
-        options = {"stride": stride} if stride != 1 else {}
-        return self.along("slice", x, axis, size, start=start, **options)
+        if stride != 1:
+            return self.along("slice", x, axis, size, start=start, stride=stride)
+        return self.along("slice", x, axis, size, start=start)
 
     def pad(self, x: Array, axis: int, low: int, high: int, value: float = 0.0) -> Array:
         """Elements more at the ends; a negative number takes away."""

@@ -34,7 +34,7 @@ def from_jax(
     ambient = jax.sharding.AbstractMesh(tuple(shape.values()), tuple(shape), axis_types=axis_types)
     with jax.sharding.use_abstract_mesh(ambient):
         closed, out_shape = jax.make_jaxpr(fn, return_shape=True)(*args)
-    program = Program(name or getattr(fn, "__name__", "step"))
+    program = Program(name or str(getattr(fn, "__name__", "step")))
     reader = Reader(program)
     leaves = _paths(fn, args)
     specs = _specs(leaves, args, in_specs)
@@ -52,9 +52,9 @@ def from_jax(
     if out_specs is not None:
         wanted = [spec_of(s) for s in tree.flatten_up_to(out_specs)]
     outputs = []
-    for k, (value, spec) in enumerate(zip(results, wanted)):
-        array = reader.lift(value)
-        outputs.append(array if spec is None else program.constraint(array, spec))
+    for value, asked in zip(results, wanted):
+        made = reader.lift(value)
+        outputs.append(made if asked is None else program.constraint(made, asked))
     return Traced(program, shape, outputs, lambda arrays: jax.tree.unflatten(tree, arrays), gaps=reader.gaps)
 
 

@@ -64,7 +64,8 @@ def _square(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 @handles("integer_pow")
 def _integer_pow(reader: Reader, eqn: Any, values: List[Value]) -> Array:
     x, y, p = reader.lift(values[0]), eqn.params["y"], reader.program
-    power, result, left = x, None, abs(y)
+    power, left = x, abs(y)
+    result: Optional[Array] = None
     while left:
         if left & 1:
             result = power if result is None else p.map("mul", result, power)
@@ -269,8 +270,10 @@ def _argmax(reader: Reader, eqn: Any, values: List[Value]) -> Array:
 
 @handles("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
 def _cumulative(reader: Reader, eqn: Any, values: List[Value]) -> Array:
-    options = {"reverse": True} if eqn.params["reverse"] else {}
-    return reader.program.along(eqn.primitive.name, reader.lift(values[0]), eqn.params["axis"], **options)
+    p, x, axis = reader.program, reader.lift(values[0]), eqn.params["axis"]
+    if eqn.params["reverse"]:
+        return p.along(eqn.primitive.name, x, axis, reverse=True)
+    return p.along(eqn.primitive.name, x, axis)
 
 
 @handles("sharding_constraint")

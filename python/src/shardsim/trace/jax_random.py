@@ -71,7 +71,7 @@ def _threefry(reader: Reader, eqn: Any, values: List[Value]) -> List[Value]:
         from jax._src.random.threefry2x32 import _threefry2x32_lowering as rounds
     except ImportError:
         try:
-            from jax._src.prng import _threefry2x32_lowering as rounds  # type: ignore[no-redef]
+            from jax._src.prng import _threefry2x32_lowering as rounds
         except ImportError:
             raise Gap("threefry of this version of JAX") from None
     return _traced(reader, lambda *words: rounds(*words, use_rolled_loops=False), values, 0)

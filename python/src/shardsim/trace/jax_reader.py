@@ -87,7 +87,7 @@ class Reader:
         name = eqn.primitive.name
         inner = INNER.get(name)
         if inner is not None:
-            return inner(self, eqn, values)
+            return list(inner(self, eqn, values))
         if self._is_constant(eqn, values):
             results = eqn.primitive.bind(*values, **eqn.params)
             results = results if eqn.primitive.multiple_results else [results]
@@ -109,7 +109,7 @@ class Reader:
             return False
         size = sum(math.prod(v.aval.shape) for v in eqn.outvars)
         if eqn.primitive.name == "broadcast_in_dim":
-            return size <= max(64, values[0].size)  # type: ignore[union-attr]
+            return bool(size <= max(64, math.prod(values[0].shape)))
         return size <= CONSTANT_MOST and not any(is_key(v.aval) for v in [*eqn.invars, *eqn.outvars])
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .arrays import Array, Gap, Program, is_float
 from .dims import Axis, match
@@ -71,7 +71,7 @@ def bracket(names: Sequence[str]) -> str:
 class Writer:
     """Writes the lines of a program."""
 
-    def __init__(self, program: Program, mesh: Dict[str, int]) -> None:
+    def __init__(self, program: Program, mesh: Mapping[str, int]) -> None:
         self.program = program
         self.dims: Dict[str, int] = {}
         self.shardings = Shardings(mesh, self.dims)
@@ -354,15 +354,15 @@ class Writer:
             texts.append(self.renamed(array, x, mapping).text)
         if all(x.number for x in operands):
             return self._folded(array, texts)
-        names = [n for d in dims if d for n in d]
+        spelled = [n for d in dims if d for n in d]
         text = map_text(fn, texts, array)
         if self._read_once.get(array.number) and len(text) < EXPRESSION_MOST:
             return Value(f"({text})" if fn in OPERATORS else text, dims)
-        return Value(self.line(array, names, text), dims)
+        return Value(self.line(array, spelled, text), dims)
 
     def _folded(self, array: Array, texts: Sequence[str]) -> Value:
         """A function of numbers alone."""
-        values = [float(t.strip("()")) for t in texts]
+        values = [number_of(t) for t in texts]
         folded = FOLDED.get(array.attrs["fn"])
         if folded is None:
             raise Gap(f"{array.attrs['fn']} of numbers alone")
@@ -439,7 +439,7 @@ class Writer:
         if text == x.text:
             return Value(text, dims, x.number)
         if x.number:
-            return Value(number_text(times * float(x.text.strip("()"))), dims, number=True)
+            return Value(number_text(times * number_of(x.text)), dims, number=True)
         return Value(self.line(array, names, text), dims)
 
     def _place_of(self, array: Array, fn: str) -> Value:
@@ -529,7 +529,7 @@ class Writer:
                 if at != place and have and want:
                     mapping.update(zip(have, want))
             x = self.renamed(array, x, mapping)
-            whole.append((x, x.dims[place][0], source.shape[place]))  # type: ignore[index]
+            whole.append((x, (x.dims[place] or ("",))[0], source.shape[place]))
         final = self.axis_names(array.axes[place])
         while len(whole) > 1:  # in pairs, so that each element is copied a few times only
             joined = []
@@ -631,9 +631,9 @@ class Writer:
             made.append(single)
             new.append((single,))
         dims[place : place + 1] = new
-        names = [n for d in dims if d for n in d]
+        spelled = [n for d in dims if d for n in d]
         keys = self._keys(array.attrs["options"])
-        text = self.line(array, names, f"windows({x.text}, {old}, {made[0]}, {made[1]}{keys})")
+        text = self.line(array, spelled, f"windows({x.text}, {old}, {made[0]}, {made[1]}{keys})")
         value = Value(text, dims)
         for k in (1, 0):
             value = self._split(array, value, place + k, self.axis_names(array.axes[place + k]))
@@ -670,7 +670,7 @@ class Writer:
         return Value(name, x.dims)
 
 
-FOLDED = {
+FOLDED: Dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -686,6 +686,11 @@ FOLDED = {
 }
 
 OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+def number_of(text: str) -> float:
+    """The number that `number_text` wrote."""
+    return math.nan if text == "(inf - inf)" else float(text.strip("()"))
 
 
 def number_text(value: Any) -> str:
