@@ -18,6 +18,7 @@ from torch.utils import _pytree as pytree
 from ..errors import InputError
 from . import torch_axes, torch_index, torch_ops, torch_windows
 from .arrays import Array, Program
+from .torch_functions import Rewriting, demand
 from .torch_graph import HANDLERS, Reader, numpy_of, operation_name, type_name
 from .traced import Traced
 
@@ -131,7 +132,7 @@ def _trace(call: Callable[..., Any], inputs: Sequence[Input], grad: bool) -> Tup
 
     def outputs(*tensors: torch.Tensor) -> Any:
         flat, tree = pytree.tree_flatten(call(tensors))
-        _demand(all(isinstance(v, torch.Tensor) for v in flat), "an output that is no tensor; return tensors alone")
+        demand(all(isinstance(v, torch.Tensor) for v in flat), "an output that is no tensor; return tensors alone")
         trees[:] = [tree]
         return flat
 
@@ -143,7 +144,7 @@ def _trace(call: Callable[..., Any], inputs: Sequence[Input], grad: bool) -> Tup
             for k, t in zip(places, learned):
                 every[k] = t
             flat = outputs(*every)
-            _demand(bool(flat) and flat[0].numel() == 1, "gradients of what is no scalar; the first output must be the loss")
+            demand(bool(flat) and flat[0].numel() == 1, "gradients of what is no scalar; the first output must be the loss")
             return flat[0].reshape(()), flat
 
         argnums = tuple(range(len(places)))
@@ -158,18 +159,13 @@ def _trace(call: Callable[..., Any], inputs: Sequence[Input], grad: bool) -> Tup
         record_stack_traces=True,
         _allow_non_fake_inputs=True,
     )
-    with _as_it_was_written(), _rewritten():
+    with _as_it_was_written(), Rewriting():
         try:
             made = traced(*(one.tensor for one in inputs))
         except torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode as error:
             raise InputError(f"the program asks for a value of a tensor while it is traced: {error}") from None
     made.graph.eliminate_dead_code()
     return made.graph, trees[0]
-
-
-def _demand(good: bool, what: str) -> None:
-    if not good:
-        raise InputError(what)
 
 
 def _decompositions() -> Dict[Any, Any]:
@@ -187,50 +183,6 @@ def _as_it_was_written() -> Iterator[None]:
 
     with sdpa_kernel(SDPBackend.MATH):
         yield
-
-
-@contextlib.contextmanager
-def _rewritten() -> Iterator[None]:
-    """Functions of which the traced form would ask for values, or hide what it does, written with others."""
-    with Rewriting():
-        yield
-
-
-class Rewriting(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
-    """Calls other functions in place of some."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        instead = REWRITTEN.get(getattr(func, "__name__", ""))
-        return (instead or func)(*args, **(kwargs or {}))
-
-
-def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
-    _demand(num_classes > 0, "one_hot without num_classes, which depends on values; give num_classes")
-    return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
-
-
-def embedding_bag(
-    input: torch.Tensor,
-    weight: torch.Tensor,
-    offsets: Optional[torch.Tensor] = None,
-    max_norm: Optional[float] = None,
-    norm_type: float = 2,
-    scale_grad_by_freq: bool = False,
-    mode: str = "mean",
-    sparse: bool = False,
-    per_sample_weights: Optional[torch.Tensor] = None,
-    include_last_offset: bool = False,
-    padding_idx: Optional[int] = None,
-) -> torch.Tensor:
-    plain = max_norm is None and not scale_grad_by_freq and padding_idx is None
-    _demand(plain and input.dim() == 2, "embedding_bag with offsets, norms or padding; bags of [batch, entries] are known")
-    rows = torch.nn.functional.embedding(input, weight)
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.unsqueeze(-1)
-    return {"sum": rows.sum, "mean": rows.mean, "max": rows.amax}[mode](1)
-
-
-REWRITTEN: Dict[str, Callable[..., Any]] = {"one_hot": one_hot, "embedding_bag": embedding_bag}
 
 
 __all__ = ["from_torch"]

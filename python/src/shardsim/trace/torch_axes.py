@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any, List, Optional, Sequence, Tuple
 
+import torch
+
 from .arrays import Array, Gap, Program
 from .torch_graph import Call, handles
 from .torch_ops import mapped, widened
@@ -52,13 +54,15 @@ def _expand(c: Call) -> Array:
 
 @handles("full", "full_like", "new_full", "fill", "ones", "zeros", "ones_like", "zeros_like", "new_zeros", "new_ones",
          "scalar_tensor", "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided")  # fmt: skip
-def _full(c: Call) -> Array:
-    """What is empty may be anything, and is 0 here."""
+def _full(c: Call) -> Any:
+    """A constant, though it may have the size of an input.  What is empty may be anything, and is 0 here."""
     name = c.name
     value: Any = 1 if "ones" in name else 0
     for argument in ("fill_value", "value", "s"):
         value = getattr(c.arguments, argument, value)
-    return c.reader.spread(c.array(value, c.dtype), c.shape)
+    if isinstance(value, (Array, torch.Tensor)):
+        return c.reader.spread(c.array(value, c.dtype), c.shape)
+    return torch.full((), value, dtype=c.values[0].dtype).expand(c.shape)
 
 
 @handles("arange")

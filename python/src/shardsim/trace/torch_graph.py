@@ -6,6 +6,7 @@ Nodes that depend on no input are worked out here, and are constants of the prog
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import math
 import operator
 import re
 from types import SimpleNamespace
@@ -139,7 +140,7 @@ class Reader:
             return args[0][args[1]]
         name = operation_name(node.target)
         if self._is_constant(name, node, args, kwargs):
-            return _worked_out(node.target, args, kwargs)
+            return _worked_out(node, args, kwargs)
         call = Call(self, node, _bound(node.target, args, kwargs))
         try:
             if name not in HANDLERS:
@@ -164,9 +165,10 @@ class Reader:
             return False
         if torch.Tag.nondeterministic_seeded in node.target.tags:
             return False
-        made = node.meta.get("val")
-        sizes = [v.numel() for v in _leaves(made) if isinstance(v, torch.Tensor)]
-        return sum(sizes) <= CONSTANT_MOST or name in NO_COPY
+        made = [v for v in _leaves(node.meta.get("val")) if isinstance(v, torch.Tensor)]
+        repeated = _repeated(node, read)
+        size = sum(math.prod(n for a, n in enumerate(v.shape) if a not in repeated) for v in made)
+        return size <= CONSTANT_MOST or name in NO_COPY
 
     # ---- values
 
@@ -231,12 +233,39 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, kinds)
 
 
-def _worked_out(target: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
-    """A constant, on this machine."""
+def _repeated(node: Any, read: Sequence[Any]) -> List[int]:
+    """Axes of the result of an elementwise operation along which all its operands are the same."""
+    if torch.Tag.pointwise not in node.target.tags or not isinstance(node.meta["val"], torch.Tensor):
+        return []
+    rank = node.meta["val"].dim()
+    operands = [v for v in read if isinstance(v, torch.Tensor)]
+
+    def same(axis: int) -> bool:
+        places = ((v, axis - rank + v.dim()) for v in operands)
+        return all(at < 0 or v.stride(at) == 0 or v.shape[at] == 1 for v, at in places)
+
+    return [a for a in range(rank) if same(a)]
+
+
+def _worked_out(node: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
+    """A constant, on this machine; what is the same all along an axis is computed once."""
     kwargs = {**kwargs, "device": torch.device("cpu")} if kwargs.get("device") is not None else dict(kwargs)
     kwargs.pop("pin_memory", None)
+    repeated = _repeated(node, [*_leaves(args), *_leaves(kwargs)])
+    if repeated:
+        rank = node.meta["val"].dim()
+        args = torch.fx.node.map_aggregate(args, lambda v: _once(v, repeated, rank))
     with torch.no_grad():
-        return target(*args, **kwargs)
+        made = node.target(*args, **kwargs)
+    return made.expand(node.meta["val"].shape) if repeated else made
+
+
+def _once(value: Any, axes: Sequence[int], rank: int) -> Any:
+    if isinstance(value, torch.Tensor):
+        for axis in axes:
+            at = axis - rank + value.dim()
+            value = value.narrow(at, 0, 1) if at >= 0 else value
+    return value
 
 
 def _bound(target: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> SimpleNamespace:

@@ -191,6 +191,68 @@ def _scatter(c: Call) -> Array:
     return p.select(there, c.array(c.value, c.dtype), x)
 
 
+# ---- diagonals
+
+
+def _diagonal_ids(c: Call, sizes: Sequence[int], count: int) -> Tuple[int, int, int, Array]:
+    """The two axes, the first row, and the column in each of the rows."""
+    first, second = c.dim1 % len(sizes), c.dim2 % len(sizes)
+    ids = c.program.iota(count, "int32")
+    ids = c.program.map("add", ids, c.program.number(max(0, c.offset), "int32"))
+    return first, second, max(0, -c.offset), ids
+
+
+@handles("diagonal")
+def _diagonal(c: Call) -> Array:
+    p, x = c.program, c.array(c.self)
+    first, second, start, ids = _diagonal_ids(c, x.shape, c.shape[-1])
+    moved = p.transpose(x, [*(a for a in range(x.rank) if a not in (first, second)), first, second])
+    moved = p.slice(moved, x.rank - 2, start, c.shape[-1])
+    return p.pick(moved, c.reader.spread(ids, c.shape), x.rank - 1)
+
+
+@handles("diagonal_backward")
+def _diagonal_backward(c: Call) -> Array:
+    p, grad = c.program, c.array(c.grad_output)
+    first, second, start, ids = _diagonal_ids(c, c.shape, grad.shape[-1])
+    made = p.pick_add(grad, c.reader.spread(ids, grad.shape), grad.rank, c.shape[second])
+    made = p.pad(made, made.rank - 2, start, c.shape[first] - start - grad.shape[-1])
+    order = [a for a in range(made.rank) if a not in (first, second)] + [first, second]
+    return p.transpose(made, list(np.argsort(order)))
+
+
+# ---- by places in the storage
+
+
+def _storage_ids(c: Call, of: torch.Tensor) -> torch.Tensor:
+    if not of.is_contiguous():
+        raise Gap(f"'{c.node.target}' of an array that is not contiguous; a view by slices and transposes is known")
+    ids = torch.tensor(c.storage_offset or 0)
+    for size, step in zip(c.size, c.stride):
+        ids = ids.unsqueeze(-1) + torch.arange(size) * step
+    return ids
+
+
+@handles("as_strided")
+def _as_strided(c: Call) -> Array:
+    p, x = c.program, c.array(c.self)
+    ids = _storage_ids(c, c.node.args[0].meta["val"])
+    if torch.equal(ids.flatten(), torch.arange(math.prod(x.shape))):
+        return p.reshape(x, c.shape)
+    return p.embed(p.reshape(x, [math.prod(x.shape)]), c.array(ids))
+
+
+@handles("as_strided_scatter")
+def _as_strided_scatter(c: Call) -> Array:
+    """A view's elements in place of what was there."""
+    p, x = c.program, c.array(c.input)
+    ids, count = _storage_ids(c, c.node.args[0].meta["val"]), math.prod(x.shape)
+    outside = torch.ones(count, dtype=torch.bool)
+    outside[ids.flatten()] = False
+    added = p.reshape(p.embed_add(c.array(c.src, c.dtype), c.array(ids), count), x.shape)
+    return p.select(c.array(outside.reshape(x.shape)), x, added)
+
+
 # ---- order
 
 

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import math
 from typing import Any, List, Optional, Sequence
 
 import torch
@@ -73,11 +74,9 @@ def _add(c: Call) -> Array:
     if c.dtype == "bool":
         return c.program.logic("or", *logical(c))
     if c.name == "rsub":
-        a, b = b, a
-    if c.alpha != 1:
-        scaled = c.self if c.name == "rsub" else c.other
-        scaled = mapped(c, "mul", scaled, c.alpha)
-        a, b = (a, scaled)
+        a, b = b, a  # what is subtracted is the operand with a factor
+    if getattr(c.arguments, "alpha", 1) != 1:
+        b = mapped(c, "mul", b, c.alpha)
     return mapped(c, "sub" if c.name != "add" else "add", a, b)
 
 
@@ -140,6 +139,11 @@ def _round(c: Call) -> Array:
 @handles("reciprocal")
 def _reciprocal(c: Call) -> Array:
     return mapped(c, "div", 1.0, c.self)
+
+
+@handles("log2", "log10")
+def _log(c: Call) -> Array:
+    return mapped(c, "mul", mapped(c, "log", c.self), 1 / math.log(2 if c.name == "log2" else 10))
 
 
 @handles("square")

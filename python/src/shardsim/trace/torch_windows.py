@@ -193,14 +193,15 @@ def _max_pool(c: Call) -> Tuple[Array, Places]:
     most = p.reduce("max", taken, axes)
     # The first of the largest, in the order of the taps.
     order: Optional[Array] = None
-    for axis in axes:
+    for axis in (a for a in axes if taken.shape[a] != 1):
         counted = p.iota(taken.shape[axis], "int32")
         counted = p.view(counted, [0 if a == axis else None for a in range(taken.rank)],
                          [n if a == axis else 1 for a, n in enumerate(taken.shape)])  # fmt: skip
         if order is not None:
             counted = p.map("add", p.map("mul", order, p.number(taken.shape[axis], "int32")), counted)
         order = counted
-    assert order is not None
+    if order is None:
+        return most, Places(p.compare("equal", taken, taken), tuple(windows))
     equal = p.compare("equal", taken, _with_taps(p, most, taken.shape, axes))
     last = p.number(1 << 24, "int32")
     at = p.select(equal, order, last)

@@ -1,0 +1,111 @@
+"""Functions of which the traced form would ask for values, or hide what it does, written with others."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Optional, Sequence, Union
+
+import torch
+from torch.nn import functional
+
+from ..errors import InputError
+
+
+def demand(good: bool, what: str) -> None:
+    if not good:
+        raise InputError(what)
+
+
+def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
+    demand(num_classes > 0, "one_hot without num_classes, which depends on values; give num_classes")
+    return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
+
+
+def embedding_bag(
+    input: torch.Tensor,
+    weight: torch.Tensor,
+    offsets: Optional[torch.Tensor] = None,
+    max_norm: Optional[float] = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Optional[torch.Tensor] = None,
+    include_last_offset: bool = False,
+    padding_idx: Optional[int] = None,
+) -> torch.Tensor:
+    plain = max_norm is None and not scale_grad_by_freq and padding_idx is None
+    demand(plain and input.dim() == 2, "embedding_bag with offsets, norms or padding; bags of [batch, entries] are known")
+    rows = torch.nn.functional.embedding(input, weight)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    return {"sum": rows.sum, "mean": rows.mean, "max": rows.amax}[mode](1)
+
+
+def each_axis(sizes: Union[int, Sequence[Optional[int]]], spatial: Sequence[int]) -> Sequence[int]:
+    wanted = [sizes] * len(spatial) if isinstance(sizes, int) else list(sizes)
+    return [n if size is None else size for size, n in zip(wanted, spatial)]
+
+
+def along(x: torch.Tensor, axis: int, matrix: torch.Tensor) -> torch.Tensor:
+    """The product with a matrix along one axis."""
+    return torch.matmul(x.movedim(axis, -1), matrix.to(x.dtype)).movedim(-1, axis)
+
+
+def adaptive_pool(spatial: int) -> Callable[..., torch.Tensor]:
+    def pool(input: torch.Tensor, output_size: Any) -> torch.Tensor:
+        """The mean of what each element of the result covers."""
+        axes = range(input.dim() - spatial, input.dim())
+        for axis, size in zip(axes, each_axis(output_size, input.shape[-spatial:])):
+            n = input.shape[axis]
+            if size == 1:
+                input = input.mean(axis, keepdim=True)
+            elif size != n:
+                eye = torch.eye(n, device=input.device).unsqueeze(0)
+                input = along(input, axis, functional.adaptive_avg_pool1d(eye, size).squeeze(0))
+        return input
+
+    return pool
+
+
+def interpolate(
+    input: torch.Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: Optional[bool] = None,
+    recompute_scale_factor: Optional[bool] = None,
+    antialias: bool = False,
+) -> torch.Tensor:
+    """Axis by axis: repeated where a whole number of times, else a product with the weights."""
+    one = {"bilinear": "linear", "trilinear": "linear"}.get(mode, mode)
+    known = one in ("nearest", "nearest-exact", "linear") and not antialias
+    demand(known, f"interpolation by {mode}; nearest and linear are known")
+    for k, axis in enumerate(range(2, input.dim())):
+        n = input.shape[axis]
+        part = lambda v: v if v is None or not isinstance(v, (list, tuple)) else v[k]  # noqa: E731
+        to, factor = part(size), part(scale_factor)
+        whole = (to is not None and to % n == 0) or (factor is not None and factor == int(factor))
+        if one.startswith("nearest") and whole:
+            input = input.repeat_interleave(to // n if to is not None else int(factor), axis)
+            continue
+        eye = torch.eye(n, device=input.device).unsqueeze(0)
+        weights = functional.interpolate(eye, to, factor, one, align_corners, recompute_scale_factor)
+        input = along(input, axis, weights.squeeze(0))
+    return input
+
+
+REWRITTEN: Dict[str, Callable[..., Any]] = {
+    "one_hot": one_hot,
+    "embedding_bag": embedding_bag,
+    "interpolate": interpolate,
+    **{f"adaptive_avg_pool{n}d": adaptive_pool(n) for n in (1, 2, 3)},
+}
+
+
+class Rewriting(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
+    """Calls other functions in place of some."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        instead = REWRITTEN.get(getattr(func, "__name__", ""))
+        return (instead or func)(*args, **(kwargs or {}))

@@ -1,0 +1,215 @@
+"""Modules and functions in PyTorch: what they compute when traced, by the interpreter in numpy."""
+
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import unittest
+from typing import Any, Callable, Dict, List, Tuple
+
+try:
+    import numpy as np
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+except ImportError as error:
+    raise unittest.SkipTest("PyTorch and numpy are not installed") from error
+
+from interpret import evaluate
+
+from shardsim import InputError
+from shardsim.trace.torch import from_torch
+
+Case = Tuple[Callable[..., Any], List[Any]]
+
+
+def normal(*shape: int, seed: int = 0) -> Any:
+    return torch.from_numpy(np.random.RandomState(sum(shape) + seed).randn(*shape).astype(np.float32))
+
+
+def positive(*shape: int) -> Any:
+    return normal(*shape).abs() + 0.5
+
+
+def ints(high: int, *shape: int) -> Any:
+    return torch.from_numpy(np.random.RandomState(sum(shape) + high).randint(0, high, shape))
+
+
+def distinct(*shape: int) -> Any:
+    """No two elements are equal, or near each other."""
+    count = int(np.prod(shape))
+    return torch.from_numpy(np.random.RandomState(count).permutation(count).reshape(shape).astype(np.float32) / count - 0.4)
+
+
+X, Y, S = normal(4, 6), normal(4, 6, seed=1), positive(4, 6)
+IMAGE = distinct(2, 4, 9, 8)
+K = normal(6, 4, 3, 3)
+
+#: Functions of floating-point arrays, which have gradients.
+SMOOTH: Dict[str, Case] = {
+    "arithmetic": (lambda x, y: (x + 2 * y - 1) / (y * y + 1) - (3 - x) ** 3, [X, Y]),
+    "alpha": (lambda x, y: torch.add(x, y, alpha=2) + torch.sub(x, y, alpha=3) + torch.rsub(x, y, alpha=2), [X, Y]),
+    "powers": (lambda s: s**2 + s**0.5 + s**-0.5 + s**-2 + s**1.7 + 2**s + s.square() + s.reciprocal(), [S]),
+    "powers of arrays": (torch.pow, [S, Y]),
+    "exponentials": (lambda x: x.exp() + x.sigmoid() + x.tanh() + torch.exp2(x) + torch.expm1(x), [X]),
+    "logarithms": (lambda s: s.log() + s.log1p() + s.sqrt() + s.rsqrt() + torch.log2(s) + torch.log10(s), [S]),
+    "angles": (lambda x, y: x.sin() + y.cos() + torch.atan2(x, y), [X, Y]),
+    "errors": (lambda x: torch.erf(x) + torch.erfc(x), [X]),
+    "pieces": (lambda x, y: x.abs() + torch.maximum(x, y) + torch.minimum(x, 2 * y) + x.clamp(-1, 0.5) + y.clamp(min=0), [X, Y]),
+    "activations": (lambda x: F.relu(x) + F.silu(x) + F.gelu(x) + F.gelu(x, approximate="tanh") + F.softplus(x), [X]),
+    "more activations": (
+        lambda x: F.leaky_relu(x) + F.elu(x) + F.mish(x) + F.hardtanh(x) + F.logsigmoid(x) + F.hardswish(x) + F.relu6(x), [X],
+    ),
+    "gates": (lambda x: F.glu(x, -1) + F.softsign(x[:, :3]) + F.tanhshrink(x[:, 3:]), [X]),
+    "choices": (lambda x, y: torch.where(x > y, x, 0.0) + x.masked_fill(y < 0, 3.0) + torch.lerp(x, y, 0.3), [X, Y]),
+    "in place": (lambda x: (x * 2).add_(1).mul_(x).relu_(), [X]),
+    "repeated": (lambda x, b: x + b + b[None, :] * x.sum(0, keepdim=True), [X, normal(6)]),
+    "sums": (lambda x: x.sum() + x.mean() * x.sum(0) + x.mean(0, keepdim=True) + x.sum(-1, keepdim=True), [X]),
+    "extremes": (lambda x: x.amax(1, keepdim=True) + x.amin(0) + x.max() - x.min() + x.max(1).values.sum(), [distinct(4, 6)]),
+    "products": (lambda x: x.prod(1) + x.prod(), [X]),
+    "variances": (lambda x: x.var(1) + x.std(1, correction=0) + torch.var_mean(x, 1)[1], [X]),
+    "norms": (lambda x: x.norm(dim=1) + torch.linalg.vector_norm(x, 1) + F.normalize(x, dim=1).sum(1), [X]),
+    "cumulative": (lambda x: x.cumsum(1) + x.cumsum(0) + torch.logcumsumexp(x, 1), [X]),
+    "softmax": (lambda x: x.softmax(1) + x.log_softmax(0) + x.logsumexp(1, keepdim=True), [X]),
+    "matrices": (lambda a, b: a @ b + torch.einsum("ij,kj->ik", a, b.t()) + torch.addmm(a @ b, a, b, beta=2, alpha=3), [X, normal(6, 4)]),
+    "vectors": (lambda a, v: (a @ v).dot(a @ v) + torch.outer(v, v).sum(0) @ v, [X, normal(6)]),
+    "batches": (lambda a, b: torch.matmul(a, b) + torch.bmm(a[:, 0], b[:, 0])[:, None], [normal(2, 3, 4, 5), normal(2, 3, 5, 4)]),
+    "broadcast batches": (lambda a, b: torch.matmul(a, b), [normal(2, 3, 4, 5), normal(5, 6)]),
+    "tensordot": (lambda a, b: torch.tensordot(a, b, dims=([1, 2], [0, 1])), [normal(2, 3, 4), normal(3, 4, 5)]),
+    "linear": (F.linear, [normal(2, 3, 6), normal(5, 6), normal(5)]),
+    "views": (lambda x: (x.view(2, 2, 6).transpose(0, 2).permute(1, 0, 2).reshape(6, 4) * x.t()).flatten().unflatten(0, (3, 8)), [X]),
+    "slices": (lambda x: x[1:, ::2] + x[:-1, 3:] + x[0, None, 1::2] + x.select(1, 4)[:3, None] + x.narrow(0, 1, 3)[:, :3], [X]),
+    "set slices": (lambda x, y: set_parts(x, y), [X, Y]),
+    "pieces in order": (lambda x: torch.cat([*x.chunk(2, 1), x.split([1, 5], 1)[1], x.unbind(0)[2][None].expand(4, 6)], 1), [X]),
+    "stacks": (lambda x, y: torch.stack([x, y, x * y], 1), [X, Y]),
+    "copies": (lambda x: x.repeat(2, 3) + x.repeat_interleave(2, 0).repeat_interleave(3, 1) + x.tile((2, 3)), [X]),
+    "order": (lambda x: x.flip(1) + x.flip([0, 1]) + x.roll(2, 1) + x.roll((1, 3), (0, 1)), [X]),
+    "padding": (lambda x: F.pad(x, (1, 2)) + F.pad(x, (2, 1), value=3.0) + F.pad(x, (3, 0)), [X]),
+    "negative padding": (lambda x: F.pad(x, (-1, 2, 1, -2)), [X]),
+    "triangles": (lambda x: x.tril() + x.triu(1) + x.tril(-2), [X]),
+    "diagonals": (lambda x: x.diagonal(0, 1, 2) + x.diagonal(0, 2, 0)[0, 2] + x.diagonal(-1, 0, 1).sum(), [normal(3, 4, 4)]),
+    "rows": (lambda w: F.embedding(ints(7, 3, 4), w) + F.embedding(ints(7, 3, 4), w, padding_idx=2), [normal(7, 5)]),
+    "bags": (lambda w: F.embedding_bag(ints(7, 3, 4), w) + F.embedding_bag(ints(7, 3, 4), w, mode="sum"), [normal(7, 5)]),
+    "by ids": (lambda x: x[ints(4, 5)] + x[:, ints(6, 6)][ints(4, 5)] + x.index_select(0, ints(4, 5)), [X]),
+    "by two ids": (lambda x: x[ints(2, 5), ints(3, 5)] + x[ints(2, 5), :, ints(4, 5)].sum(1, keepdim=True), [normal(2, 3, 4)]),
+    "by ids apart": (lambda x: x[:, torch.tensor([[0], [2]]), torch.tensor([1, -1, 0])], [normal(2, 3, 4)]),
+    "gather": (lambda x: x.gather(1, ints(6, 4, 3)) + x.gather(1, ints(6, 4, 1)) + torch.take_along_dim(x, ints(4, 2, 6), 0)[:1, :3], [X]),
+    "scatter": (lambda x, y: torch.zeros(4, 9).scatter_add(1, ints(9, 4, 6), x) + x.new_ones(4, 9).index_add(1, ints(9, 6), y), [X, Y]),
+    "largest": (lambda x: x.topk(3, 1).values + x.topk(3, 1, largest=False).values, [distinct(4, 6)]),
+    "largest along another axis": (lambda x: x.topk(2, 0).values, [distinct(4, 6)]),
+    "layer norm": (lambda x, w, b: F.layer_norm(x, (6,), w, b) + F.layer_norm(x, (4, 6)), [X, normal(6), normal(6, seed=3)]),
+    "rms norm": (lambda x, w: F.rms_norm(x, (6,), w), [X, normal(6)]),
+    "group norm": (lambda x, w, b: F.group_norm(x, 2, w, b), [normal(2, 4, 5, 3), normal(4), normal(4, seed=1)]),
+    "batch norm": (lambda x, w, b: F.batch_norm(x, torch.zeros(4), torch.ones(4), w, b, training=True), [normal(3, 4, 5), normal(4), normal(4, seed=1)]),
+    "instance norm": (lambda x: F.instance_norm(x), [normal(2, 4, 5, 3)]),
+    "attention": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), [normal(2, 3, 4, 5, seed=i) for i in range(3)]),
+    "attention with a mask": (
+        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m, scale=0.3),
+        [*(normal(2, 3, 4, 5, seed=i) for i in range(3)), normal(4, 4)],
+    ),
+    "cross entropy": (lambda x: F.cross_entropy(x, torch.tensor([1, -100, 5, 0])) + F.cross_entropy(x, ints(6, 4), label_smoothing=0.1), [X]),
+    "cross entropy of shares": (lambda x, y: F.cross_entropy(x, y.softmax(1), reduction="sum"), [X, Y]),
+    "losses": (lambda x, y: F.mse_loss(x, y) + F.l1_loss(x, y) + F.smooth_l1_loss(x, y) + F.huber_loss(x, y, delta=0.5), [X, Y]),
+    "losses of chances": (
+        lambda x, y: F.binary_cross_entropy_with_logits(x, y.sigmoid()) + F.binary_cross_entropy(x.sigmoid(), y.sigmoid())
+        + F.kl_div(x.log_softmax(1), y.softmax(1)), [X, Y],
+    ),
+    "similarity": (lambda x, y: F.cosine_similarity(x, y) + F.pairwise_distance(x, y), [X, Y]),
+    "convolution": (lambda x, w, b: F.conv2d(x, w, b, padding=1), [IMAGE, K, normal(6)]),
+    "strided convolution": (lambda x, w: F.conv2d(x, w, stride=2, padding=1), [IMAGE, K]),
+    "dilated convolution": (lambda x, w: F.conv2d(x, w, stride=(1, 2), dilation=2, padding=(2, 1)), [IMAGE, K]),
+    "convolution in groups": (lambda x, w: F.conv2d(x, w, groups=2, padding=1), [IMAGE, normal(6, 2, 3, 3)]),
+    "convolution of each channel": (lambda x, w: F.conv2d(x, w, groups=4), [IMAGE, normal(4, 1, 3, 3)]),
+    "convolution of patches": (lambda x, w: F.conv2d(x, w, stride=4), [IMAGE, normal(6, 4, 4, 4)]),
+    "pointwise convolution": (lambda x, w: F.conv2d(x, w) + F.conv2d(x, w, stride=2).sum(), [IMAGE, normal(6, 4, 1, 1)]),
+    "convolution of a sequence": (lambda x, w: F.conv1d(F.pad(x, (3, 0)), w, groups=4), [normal(2, 4, 7), normal(4, 1, 4)]),
+    "convolution of a volume": (lambda x, w: F.conv3d(x, w, padding=1), [normal(1, 2, 4, 5, 3), normal(3, 2, 3, 3, 3)]),
+    "transposed convolution": (lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1), [IMAGE, normal(4, 3, 3, 3)]),
+    "largest of windows": (lambda x: F.max_pool2d(x, 3, 2, padding=1) + F.max_pool2d(x, 2, ceil_mode=True)[:, :, :5, :4], [IMAGE]),
+    "largest of windows in a sequence": (lambda x: F.max_pool1d(x, 2), [distinct(2, 3, 8)]),
+    "mean of windows": (
+        lambda x: F.avg_pool2d(x, 3, 2, padding=1) + F.avg_pool2d(x, 3, 2, padding=1, count_include_pad=False)
+        + F.avg_pool2d(x, 2, ceil_mode=True)[:, :, :5, :4], [IMAGE],
+    ),
+    "pooling to a size": (lambda x: F.adaptive_avg_pool2d(x, 1) + F.adaptive_avg_pool2d(x, (3, 4)).sum((2, 3), True), [IMAGE]),
+    "larger images": (lambda x: F.interpolate(x, scale_factor=2, mode="nearest") + F.pixel_shuffle(x, 2).sum(), [normal(2, 4, 3, 3)]),
+    "between pixels": (lambda x: F.interpolate(x, size=(5, 7), mode="bilinear") + F.interpolate(x, (5, 7), mode="nearest"), [normal(2, 4, 3, 3)]),
+    "a gradient inside": (lambda x, y: torch.func.grad(lambda v: (v.sin() * y).sum())(x), [X, Y]),
+}  # fmt: skip
+
+#: Others: whole numbers, comparisons, and what has no gradient.
+DISCRETE: Dict[str, Case] = {
+    "comparisons": (lambda x, y: [x == y, x != y, x < y, x <= y, x > 0, x >= 1], [X, Y]),
+    "logic": (lambda x, y: [(x > 0) & (y > 0), (x > 0) | (y > 0), (x > 0) ^ (y > 0), ~(x > 0), torch.logical_not(x)], [X, Y]),
+    "all and any": (lambda x: [(x > 0).any(1), (x > -9).all(), (x > 0).sum(0), (x > 0).float().mean()], [X]),
+    "whole numbers": (lambda a, b: [a + b, a - 2 * b, a // (b + 1), a % (b + 1), -a // 3, a / (b + 1), a & b, a | b, a ^ b], [ints(9, 12), ints(5, 12)]),
+    "divisions": (lambda x, y: [torch.div(x, y, rounding_mode="floor"), torch.div(x, y, rounding_mode="trunc"), x // y, x % y, torch.fmod(x, y)], [X, Y]),
+    "rounding": (lambda x: [x.floor(), x.ceil(), x.round(), x.trunc(), x.sign(), x.int(), x.long() + 0.5], [3 * X]),
+    "places": (lambda x: [x.argmax(1), x.argmin(0), x.argmax(), x.max(1).indices, x.topk(3, 1).indices, x.argmax(0, keepdim=True)], [distinct(4, 6)]),
+    "sort": (lambda x: [*x.sort(1), *x.sort(0, descending=True), x.argsort(1)], [distinct(4, 6)]),
+    "one hot": (lambda i: [F.one_hot(i, 7), F.one_hot(i, num_classes=9).float()], [ints(7, 3, 4)]),
+    "constants": (lambda x: [torch.arange(2, 8), torch.ones(4, 6) * 3, torch.eye(4) @ x, torch.linspace(0, 1, 6), torch.full((2,), 7)], [X]),
+    "scatter of values": (lambda x: [x.scatter(1, ints(6, 4, 2), 9.0), torch.zeros(4, 6).scatter(1, ints(6, 4, 1), 1.0)], [X]),
+    "finite": (lambda x: [(x / 0).isinf(), (x / x.relu()).isnan(), x.isfinite()], [X]),
+    "batch norm of stored statistics": (lambda x: F.batch_norm(x, torch.arange(4.0), torch.arange(1.0, 5)), [normal(3, 4, 5)]),
+    "dropout that is off": (lambda x: F.dropout(x, 0.5, training=False), [X]),
+    "large constants": (lambda x: [torch.ones(600, 600).tril() @ x, torch.arange(600)[:, None] * torch.arange(600)[None]], [normal(600, 2)]),
+}  # fmt: skip
+
+
+def set_parts(x: Any, y: Any) -> Any:
+    made = torch.zeros(4, 6)
+    made[1:3, :4] = x[1:3, :4]
+    made[:, 5] = y[:, 0]
+    return made + x
+
+
+def flat(value: Any) -> List[Any]:
+    return [t.detach().numpy() for t in (value if isinstance(value, (list, tuple)) else [value])]
+
+
+def wide(args: List[Any]) -> List[Any]:
+    return [a.double() if a.is_floating_point() else a for a in args]
+
+
+def exact(fn: Callable[..., Any], args: List[Any]) -> Any:
+    """What PyTorch itself computes in float64."""
+    torch.set_default_dtype(torch.float64)
+    try:
+        return fn(*wide(args))
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+class Operations(unittest.TestCase):
+    def compare(self, fn: Callable[..., Any], args: List[Any]) -> None:
+        traced = from_torch(fn, *args, mesh={"a": 2})
+        for got, want, single in zip(evaluate(traced._arrays, {}), flat(exact(fn, args)), flat(fn(*args)), strict=True):
+            self.assertEqual(got.shape, want.shape)
+            if single.dtype.kind == "f":
+                np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+            else:
+                np.testing.assert_array_equal(got, single)
+
+    def test_values(self) -> None:
+        for name, (fn, args) in {**SMOOTH, **DISCRETE}.items():
+            with self.subTest(name):
+                self.compare(fn, args)
+
+    def test_gradients(self) -> None:
+        for name, (fn, args) in SMOOTH.items():
+            with self.subTest(name):
+
+                def loss(*inputs: Any, fn: Callable[..., Any] = fn) -> Any:
+                    made = fn(*inputs)
+                    return (made * ((7 * torch.arange(made.numel()) % 11) / 8 - 0.5).reshape(made.shape)).sum()
+
+                traced = from_torch(loss, *args, mesh={"a": 2}, grad=True)
+                values = evaluate(traced._arrays, {})
+                leaves = [a.requires_grad_() for a in wide(args)]
+                gradients = torch.autograd.grad(exact(loss, leaves), leaves)
+                for got, want in zip(values[1:], gradients, strict=True):
+                    np.testing.assert_allclose(got, want.numpy(), rtol=1e-5, atol=2e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
