@@ -177,7 +177,9 @@ class Program:
         known = uniform(which)
         if known is not None:
             chosen = yes if known else no
-            return chosen if chosen.shape == which.shape else self.broadcast(chosen, which.shape, [])
+            rank = max(x.rank for x in (which, yes, no))
+            shape = [max(x.shape[a] for x in (which, yes, no) if x.rank) for a in range(rank)]
+            return self.view(chosen, list(range(rank)) if chosen.rank else [None] * rank, shape)
         carrier = next((x.carrier for x in (yes, no) if x.op != "number"), yes.carrier)
         which = self._carried(which, carrier)
         yes, no = self._carried(yes, carrier), self._carried(no, carrier)
@@ -403,7 +405,8 @@ def _unchanged(fn: str, operands: Sequence[Array]) -> Optional[Array]:
         return None
     for one, other, neutral in ((0, 1, NEUTRAL[fn][0]), (1, 0, NEUTRAL[fn][1])):
         if neutral is not None and uniform(operands[one]) == neutral:
-            if all(n in (1, m) for n, m in zip(operands[one].shape, operands[other].shape)):
+            ranks = operands[one].rank in (0, operands[other].rank)
+            if ranks and all(n in (1, m) for n, m in zip(operands[one].shape, operands[other].shape)):
                 return operands[other]
     return None
 
